@@ -1,7 +1,7 @@
 // How long the page takes: node tests/bench/page.mjs URL ROUNDS -> one line of JSON, milliseconds by what was done.
 // Each is the time from the event to the first frame of the browser that shows its effect, the median of the rounds.
 
-import { launchChromium } from "../web/chromium.mjs";
+import { launchChromium } from "../web/support/chromium.mjs";
 
 const WAIT_MS = 120000;
 const FRAMES = "document.querySelectorAll('g.frame')";

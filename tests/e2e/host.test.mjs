@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { after, afterEach, before, test } from "node:test";
-import { launchChromium } from "../web/chromium.mjs";
+import { launchChromium } from "../web/support/chromium.mjs";
 import { FRAMES, hook, openPage, SHOWN } from "./page.mjs";
 import { endAll, FOLDER, serve, startVictim, VICTIM_SECONDS } from "./processes.mjs";
 

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { after, afterEach, before, test } from "node:test";
-import { launchChromium, pause } from "../web/chromium.mjs";
+import { launchChromium, pause } from "../web/support/chromium.mjs";
 import { FRAMES, hook, openPage, SAMPLES, SHOWN } from "./page.mjs";
 import { attach, endAll, FOLDER, PROGRAM, start, startVictim, VICTIM_SECONDS, WAIT_MS } from "./processes.mjs";
 import { TEXT } from "../../web/text/session.js";

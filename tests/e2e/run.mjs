@@ -3,7 +3,7 @@
 import { spawnSync } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { findChromium } from "../web/chromium.mjs";
+import { findChromium } from "../web/support/chromium.mjs";
 import { endAll, findPython, PROGRAM, start, startVictim } from "./processes.mjs";
 
 const FOLDER = fileURLToPath(new URL(".", import.meta.url));

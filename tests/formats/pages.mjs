@@ -9,7 +9,7 @@ import { createReadStream, existsSync } from "node:fs";
 import { createServer } from "node:http";
 import { basename, join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { findChromium, launchChromium } from "../web/chromium.mjs";
+import { findChromium, launchChromium } from "../web/support/chromium.mjs";
 
 const SHOTS = process.env.PYROMETER_TEST_DIR;
 

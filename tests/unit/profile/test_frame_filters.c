@@ -11,7 +11,7 @@
 #include "tests/support/made_profile.h"
 #include "tests/support/test.h"
 
-/* tests/filters.json, which tests/web/shared-filters.test.mjs runs through the page's filters. */
+/* tests/filters.json, which tests/web/model/shared-filters.test.mjs runs through the page's filters. */
 static cJSON *cases;
 
 static int read_cases(void **state)

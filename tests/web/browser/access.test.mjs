@@ -1,0 +1,117 @@
+// What axe-core finds in every view, light and dark: nothing serious.
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { findAxe, launchChromium } from "../support/chromium.mjs";
+import { createProgram } from "../support/made-up-program.mjs";
+import { createMockServer, reportPage } from "../support/mock-server.mjs";
+
+const VIEWS = [
+  ["flame graph", "", "document.querySelectorAll('g.frame').length > 10"],
+  ["bottom-up and searched", "&bottom-up&search=price", "document.querySelectorAll('g.frame[data-style~=match]').length > 0"],
+  ["sandwich without a function", "&view=sandwich", "document.querySelectorAll('.sandwich-choose button').length > 3"],
+  ["sandwich", "&view=sandwich", "(document.querySelector('.sandwich-choose button')?.click(), document.querySelectorAll('.sandwich-side g.frame').length > 3)"],
+  ["functions", "&view=table", "document.querySelectorAll('tbody tr').length > 10"],
+  ["source", "&view=source&file=%2Fsrv%2Fshop%2Fpricing.py", "document.querySelectorAll('.line').length > 10"],
+  ["source with a line open", "&view=source&file=%2Fsrv%2Fshop%2Fpricing.py", "(document.querySelector('.line-open') ?? (document.querySelector('.line .line-self:not(:empty)')?.closest('li').click(), null)) !== null && document.querySelectorAll('.instruction').length === 3"],
+  ["heat map searched", "&view=heatmap&search=price", "document.querySelector('[data-testid=heat-found]')?.textContent.includes('samples match')"],
+  ["heat map with a range and a filter", "&view=heatmap&range=1~3&filter=hide+x", "document.querySelector('.heat-canvas')?.width > 10"],
+  ["threads", "&view=threads", "document.querySelectorAll('[data-testid=lane]').length > 3"],
+  ["GIL", "&view=gil", "document.querySelectorAll('[data-testid=gil-flame] g.frame').length > 3"],
+  ["tasks", "&view=tasks", "(document.querySelector('.task-open[aria-expanded=false]')?.click(), document.querySelectorAll('.task-stack').length > 0)"],
+  ["comparison", "&view=diff&baseline=0~2&range=2~4", "document.querySelectorAll('[data-testid=diff-table] tbody tr').length > 10"],
+];
+// Every chart has a table that says the same.
+const CHARTS = [["flame graph", "strip,flame"], ["sandwich", "sandwich"], ["heat map with a range and a filter", "heatmap,flame"], ["threads", "threads"], ["GIL", "gil"], ["comparison", "diff"]];
+const DIALOGS = ["help", "quality-open", "threads", "download"];
+const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), "pyrometer-access-"));
+let browser;
+let server;
+let reportUrl;
+
+before(async () => {
+  browser = await launchChromium({ width: 1280, height: 800 });
+  const program = createProgram({ threads: 8, waiting: 20, now: () => 0 });
+  program.advance(4);
+  const bundled = join(folder, "page.html");
+  execFileSync(join(ROOT, "scripts/bundle-web"), [bundled]);
+  const path = join(folder, "report.html");
+  writeFileSync(path, reportPage(bundled, { ...program.report({}), sources: [{ path: "/srv/shop/pricing.py", changed: false, whole: true, text: "def price():\n    return 1\n".repeat(80) }] }));
+  reportUrl = "file://" + path;
+  server = createMockServer(program, bundled);
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+});
+after(async () => {
+  await browser.close();
+  server.closeAllConnections();
+  server.close();
+  rmSync(folder, { recursive: true });
+});
+
+const FAULTS = "axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')"
+  + ".map(({ id, nodes }) => id + ': ' + nodes.slice(0, 3).map((node) => node.html.slice(0, 150)).join(' | ')))";
+
+async function open(fragment, dark) {
+  const page = await browser.open("http://127.0.0.1:" + server.address().port + "/#v=1" + fragment, { dark });
+  await page.until("document.querySelector('[data-testid=status]')?.dataset.status === 'running'");
+  return page;
+}
+
+test("views of a report", async () => {
+  // Tasks were asked for as they were seen; a report has none.
+  for (const [name, fragment, ready] of VIEWS.filter(([name], i) => i % 2 === 1 && name !== "tasks")) {
+    const page = await browser.open(reportUrl + "#v=1" + fragment);
+    await page.until(ready);
+    await page.evaluate(readFileSync(findAxe(), "utf8") + "; 0");
+    assert.deepEqual(await page.evaluate(FAULTS), [], name);
+    await page.close();
+  }
+});
+
+for (const dark of [false, true]) {
+  test("views, " + (dark ? "dark" : "light"), async () => {
+    // In the dark only colours are others.
+    for (const [name, fragment, ready] of dark ? VIEWS.filter((_, i) => i % 2 === 0) : VIEWS) {
+      const page = await open(fragment, dark);
+      await page.until(ready);
+      await page.evaluate(readFileSync(findAxe(), "utf8") + "; 0");
+      assert.deepEqual(await page.evaluate(FAULTS), [], name);
+      await page.close();
+    }
+  });
+}
+
+test("charts as tables, live and in a report", async () => {
+  for (const [i, [name, tables]] of CHARTS.entries()) {
+    const [, fragment, ready] = VIEWS.find(([view]) => view === name);
+    const page = i % 2 === 0 ? await open(fragment + "&tables=" + tables, i % 4 === 0) : await browser.open(reportUrl + "#v=1" + fragment + "&tables=" + tables);
+    await page.until(ready);
+    for (const key of tables.split(",")) await page.until("document.querySelectorAll('#as-table-" + key + ":not([hidden]) tbody th[scope=row]').length > 2");
+    await page.evaluate(readFileSync(findAxe(), "utf8") + "; 0");
+    assert.deepEqual(await page.evaluate(FAULTS), [], name);
+    await page.close();
+  }
+});
+
+test("what opens over the page", async () => {
+  const page = await open("", false);
+  await page.until(VIEWS[0][2]);
+  await page.evaluate(readFileSync(findAxe(), "utf8") + "; 0");
+  for (const id of DIALOGS) {
+    await page.evaluate("(document.querySelector('[data-testid=" + id + "]').click(), 0)");
+    await page.until("document.querySelector('dialog[open], :popover-open') !== null");
+    assert.deepEqual(await page.evaluate(FAULTS), [], id);
+    await page.press("Escape");
+    await page.until("document.querySelector('dialog[open], :popover-open') === null");
+  }
+  await page.press("k");
+  await page.until("document.querySelector('[data-testid=palette]').open");
+  assert.deepEqual(await page.evaluate(FAULTS), [], "palette");
+  await page.close();
+});

@@ -1,0 +1,146 @@
+// What narrows the picture: threads, states, ranges of time, filters of frames.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { assertQuiet, byId, chip, click, dragStrip, drawn, frameNamed, frames, live, samplesShown, shownNumber, textOf } from "../support/open-page.mjs";
+import { TEXT } from "../../../web/text/session.js";
+
+test("threads are chosen by name, downloads follow the choice", async () => {
+  const { page, program } = await live();
+  await drawn(page);
+  await click(page, "threads");
+  await page.until("document.querySelectorAll('[data-testid=thread] .share')[0]?.textContent.endsWith('%')");
+  await page.evaluate("document.querySelector('[data-tid=\"4711\"] input').click()");
+  await page.until(shownNumber + " === " + program.view({ threads: [0] }).total);
+  assert.equal(await textOf(page, "threads"), "MainThread");
+  assert.match(await page.evaluate(byId("download-report") + ".getAttribute('href')"), /report\.html\?thread=0$/);
+  assertQuiet(page);
+  await page.close();
+});
+
+test("threads are chosen by process where there are several", async () => {
+  const { page, program } = await live({ processes: 2 });
+  await drawn(page);
+  assert.match(await textOf(page, "facts"), /PID 4711 and 1 other/);
+  await click(page, "threads");
+  await page.until("document.querySelectorAll('[data-testid=thread-process] .share')[1]?.textContent.endsWith('%')");
+  const order = "Array.from(document.querySelectorAll('.thread-list [data-testid]'), (row) => row.dataset.pid ?? row.dataset.tid)";
+  assert.deepEqual((await page.evaluate(order)).sort(), ["4711", "4711", "4712", "4712", "4713", "4714", "4715", "4716", "4717", "4718"]);
+  await page.evaluate("document.querySelector('[data-pid=\"4712\"] input').click()");
+  await page.until(shownNumber + " === " + program.view({ threads: [1, 3, 5, 7] }).total);
+  await page.evaluate("document.querySelector('[data-tid=\"4712\"] input').click()");
+  await page.until(shownNumber + " === " + program.view({ threads: [3, 5, 7] }).total);
+  await page.until("document.querySelector('[data-pid=\"4712\"] input').indeterminate");
+  assert.equal(await textOf(page, "threads"), "3 of 8 threads");
+  assertQuiet(page);
+  await page.close();
+});
+
+test("every thread has a bar of what it did", async () => {
+  const { page } = await live();
+  await drawn(page);
+  await click(page, "threads");
+  await page.until("document.querySelectorAll('[data-testid=thread]').length === 8");
+  const bars = await page.evaluate("Array.from(document.querySelectorAll('[data-testid=thread] .doings'), (bar) => [bar.getBoundingClientRect().width, Array.from(bar.children).reduce((sum, part) => sum + part.getBoundingClientRect().width, 0), bar.dataset.hint])");
+  for (const [whole, parts, hint] of bars) {
+    assert.ok(Math.abs(whole - parts) < 1, whole + " " + parts);
+    assert.match(hint, /^\d+ samples: .*%/);
+  }
+  await page.close();
+});
+
+test("states are chosen live, in the address, with what each would leave", async () => {
+  const { page, program, advance } = await live();
+  await drawn(page);
+  await page.until(chip("has_gil") + ".textContent.endsWith('%')");
+  await page.evaluate(chip("has_gil") + ".click()");
+  await page.until(shownNumber + " === " + program.view({ states: ["has_gil"] }).total);
+  assert.equal(await page.evaluate("location.hash"), "#v=1&state=has_gil");
+  assert.equal(await page.evaluate("document.querySelectorAll('[data-testid=state][aria-pressed=true]').length"), 1);
+  advance(2);
+  await page.until(shownNumber + " === " + program.view({ states: ["has_gil"] }).total);
+  assert.match(await page.evaluate(byId("download-report") + ".getAttribute('href')"), /report\.html\?state=has_gil$/);
+  await page.evaluate("history.back()");
+  await page.until(shownNumber + " === " + program.view({}).total);
+  assertQuiet(page);
+  await page.close();
+});
+
+test("a filter that leaves nothing says what there is, and leads back", async () => {
+  const { page, program } = await live({ fragment: "#v=1&state=in_gc&thread=4711~MainThread" });
+  await page.until(byId("empty") + "?.textContent.includes('“In GC”')");
+  await page.evaluate("Array.from(" + byId("empty") + ".querySelectorAll('button')).find((b) => b.textContent === '" + TEXT.empty.allStates + "').click()");
+  await page.until(shownNumber + " === " + program.view({ threads: [0] }).total);
+  assertQuiet(page);
+  await page.close();
+});
+
+test("a state that nobody knows can not be chosen and says why; a mode says what it left out", async () => {
+  const { page } = await live({ exceptions: false, mode: "cpu" });
+  await drawn(page);
+  await page.until(chip("has_exception") + ".getAttribute('aria-disabled') === 'true'");
+  assert.match(await page.evaluate(chip("has_exception") + ".dataset.hint"), /Unknown here/);
+  await page.evaluate(chip("has_exception") + ".click()");
+  assert.equal(await page.evaluate("location.hash.includes('state')"), false);
+  assert.match(await textOf(page, "recorded-mode"), /--mode cpu: [\d,]+ other samples/);
+  await page.close();
+});
+
+const boxes = "document.querySelectorAll('.strip-layer[d]:not([d=\"\"])').length";
+
+test("a range is chosen on the strip, is in the address, narrows everything, and goes with its chip", async () => {
+  const { page, program, advance } = await live({ seconds: 8 });
+  await drawn(page);
+  await page.until(boxes + " >= 3");
+  await dragStrip(page, 0.2505, 0.4995);
+  await page.until("location.hash.includes('range=2~4')");
+  const range = { from: 2, to: 4 };
+  await page.until(shownNumber + " === " + program.view(range).total);
+  await page.until(chip("has_gil") + ".dataset.hint.includes('of " + program.view(range).total.toLocaleString("en-US") + " samples')");
+  assert.match(await page.evaluate(byId("download-report") + ".getAttribute('href')"), /report\.html\?from=2&to=4$/);
+  advance(2);
+  await page.until(byId("quality-samples") + ".textContent === '" + program.session().quality.samples.toLocaleString("en-US") + "'");
+  assert.equal(await samplesShown(page), program.view(range).total);
+  assert.match(await textOf(page, "applied"), /0:02 – 0:04/);
+  await page.evaluate("document.querySelector('[data-kind=time] button').click()");
+  await page.until(shownNumber + " === " + program.view({}).total);
+  await page.evaluate("(" + byId("strip") + ".focus(), 0)");
+  await page.press("ArrowLeft");
+  await page.until("location.hash.includes('range=')");
+  assert.match(await page.evaluate(byId("strip") + ".getAttribute('aria-valuetext')"), / – /);
+  await page.press("Escape");
+  await page.until("!location.hash.includes('range=')");
+  assertQuiet(page);
+  await page.close();
+});
+
+test("frames are filtered by terms, which are chips and in the address", async () => {
+  const { page, program } = await live();
+  await drawn(page);
+  await page.evaluate("(" + byId("filter-input") + ".focus(), 0)");
+  await page.type("ignore function:price_basket");
+  await page.press("Enter");
+  await page.until("location.hash.includes('filter=ignore')");
+  await page.until(frames + ".length > 10 && !" + frameNamed("price_basket"));
+  const rest = await samplesShown(page);
+  assert.ok(rest > 0 && rest < program.view({}).total);
+  await click(page, "hide-libraries");
+  await page.until(frameNamed("Server.handle") + " && !" + frameNamed("Thread.run"));
+  assert.equal(await samplesShown(page), rest);
+  await page.evaluate("document.querySelector('[data-kind=ignore] button').click()");
+  await page.until(shownNumber + " === " + program.view({}).total);
+  await page.evaluate("(" + byId("filter-input") + ".focus(), 0)");
+  await page.type("nonsense");
+  await page.press("Enter");
+  await page.until(byId("filter-error") + ".textContent.includes('for example')");
+  assertQuiet(page);
+  await page.close();
+});
+
+test("filters that leave nothing say so, and lead back", async () => {
+  const { page, program } = await live({ fragment: "#v=1&filter=focus+nobody+has+this+name" });
+  await page.until(byId("empty") + "?.textContent.startsWith('Filters exclude every sample')");
+  await page.evaluate(byId("empty") + ".querySelector('button').click()");
+  await page.until(shownNumber + " === " + program.view({}).total);
+  await page.close();
+});

@@ -1,0 +1,83 @@
+// Reports: opened from a file, without a server.
+
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { createProgram } from "../support/made-up-program.mjs";
+import { reportPage } from "../support/mock-server.mjs";
+import { assertQuiet, browser, bundled, byId, chip, click, dragStrip, drawn, folder, samplesShown, shownNumber, textOf } from "../support/open-page.mjs";
+
+test("a report has lines without their text, and says so", async () => {
+  const program = createProgram({ threads: 8, now: () => 0 });
+  program.advance(3);
+  const path = join(folder, "lines.html");
+  writeFileSync(path, reportPage(bundled, program.report({})));
+  const page = await browser.open("file://" + path + "#v=1&view=source");
+  await page.until(byId("source-note") + "?.textContent.startsWith('Source not available')");
+  assert.ok(await page.evaluate("document.querySelectorAll('.line').length > 0"));
+  assertQuiet(page);
+  await page.close();
+});
+
+test("a report has the text of its hottest files, cut to what matters, and the cells of the heat map", async () => {
+  const program = createProgram({ threads: 8, now: () => 0 });
+  program.advance(3);
+  const text = Array.from({ length: 500 }, (_, i) => "</script>line " + (i + 1)).join("\n");
+  const path = join(folder, "text.html");
+  writeFileSync(path, reportPage(bundled, { ...program.report({}), sources: [{ path: "/srv/shop/pricing.py", changed: false, whole: false, text }] }));
+  const page = await browser.open("file://" + path + "#v=1&view=source&file=/srv/shop/pricing.py");
+  await page.until("document.querySelectorAll('.line').length > 5 && document.querySelectorAll('.line-gap').length > 0");
+  assert.match(await page.evaluate("document.querySelector('.line[aria-current], .line[data-style~=h2], .line').querySelector('.line-code').textContent"), /^<\/script>line \d+$/);
+  await page.evaluate("document.querySelector('[data-value=heatmap]').click()");
+  await page.until(byId("heatmap") + "?.getBoundingClientRect().width > 50");
+  assertQuiet(page);
+  await page.close();
+});
+
+test("the report of a part says what was selected and how long that lasted, hostile names and all", async () => {
+  const program = createProgram({ threads: 3, now: () => 0 });
+  program.advance(3);
+  const text = "1.0 s to 2.25 s of 3.0 s; process 4712; thread <img src=x> (1)\u202e; hide function:main";
+  const selection = { text, whole: false, from_s: 1, to_s: 2.25, duration_s: 1.25, session_s: 3, samples: 10, seconds: 0.1, process_count: 1 };
+  for (const [name, part, facts] of [["part", selection, /selected: 1\.0 s to 2\.25 s of 3\.0 s; process 4712; thread <img src=x> \(1\)[^\u202e]*; hide function:main$/],
+    ["whole", { ...selection, whole: true, duration_s: 3 }, /^(?!.*selected)/], ["old", undefined, /^(?!.*selected)/]]) {
+    const path = join(folder, "selection-" + name + ".html");
+    writeFileSync(path, reportPage(bundled, { ...program.report({}), selection: part }));
+    const page = await browser.open("file://" + path);
+    await drawn(page);
+    assert.match(await textOf(page, "facts"), facts, name);
+    assert.equal(await textOf(page, "elapsed"), name === "part" ? "0:01" : "0:03", name);
+    assert.equal(await page.evaluate(byId("quality-whole") + ".hidden"), name !== "part", name);
+    assertQuiet(page);
+    await page.close();
+  }
+});
+
+test("a report opens from a file, without a server, and filters threads by itself", async () => {
+  const program = createProgram({ threads: 8, now: () => 0 });
+  program.advance(5);
+  const path = join(folder, "report.html");
+  writeFileSync(path, reportPage(bundled, program.report({})));
+  const page = await browser.open("file://" + path);
+  await drawn(page);
+  assert.equal(await samplesShown(page), program.view({}).total);
+  assert.match(await textOf(page, "status"), /^Report of /);
+  assert.equal(await page.evaluate(byId("pause") + ".hidden"), true);
+  await click(page, "threads");
+  await page.until("document.querySelector('[data-tid=\"4712\"]')");
+  await page.evaluate("document.querySelector('[data-tid=\"4712\"] input').click()");
+  await page.until(shownNumber + " === " + program.view({ threads: [1] }).total);
+  await page.evaluate(chip("waits") + ".click()");
+  await page.until(shownNumber + " === " + program.view({ threads: [1], states: ["!on_cpu", "~has_gil", "~waits_gil"] }).total);
+  await page.evaluate(chip("all") + ".click()");
+  await page.evaluate("document.querySelector('[data-tid=\"4712\"] input').click()");
+  await page.until(shownNumber + " === " + program.view({}).total);
+  await dragStrip(page, 0.2002, 0.5998);
+  await page.until(shownNumber + " === " + program.view({ from: 1, to: 3 }).total);
+  await click(page, "quality-open");
+  await page.until(byId("measure-read_bytes") + "?.textContent.endsWith('MiB')");
+  assert.ok(await page.evaluate(byId("download-collapsed") + " !== null"));
+  assertQuiet(page);
+  await page.close();
+});

@@ -1,0 +1,64 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { defaultAddress, formatAddress, formatPath, parseAddress, parsePath, parseRange } from "../../../web/model/page/address.js";
+
+test("what is written is read back", () => {
+  const address = {
+    session: "3", view: "table", bottomUp: true, by: "line", colour: "module", search: "/a&b=c#d/i é",
+    threads: [{ tid: 12, name: "pool ~ 1" }, { tid: 13, name: "" }], states: ["!has_gil", "on_cpu"], range: { from: 12.25, to: 20 }, baseline: { from: 1, to: null }, filters: ["hide libraries", "hide function:/^a&b$/"],
+    about: "1a", file: "/srv/é & b.py", line: 12, hotOnly: true, diffWidth: "baseline", diffBy: "self", zoom: ["a1", "b2", "b2", "c3"], tables: ["strip", "gil"], frame: ["z"],
+  };
+  assert.deepEqual(parseAddress("#" + formatAddress(address)), address);
+});
+
+test("what is as always is left out", () => {
+  assert.equal(formatAddress(defaultAddress()), "v=1");
+  assert.deepEqual(parseAddress(""), defaultAddress());
+});
+
+test("a report opens at its view unless the address says something", () => {
+  assert.equal(parseAddress("", "source").view, "source");
+  assert.equal(parseAddress("#", "diff").view, "diff");
+  assert.equal(parseAddress("#v=1", "diff").view, "flame");
+  assert.equal(parseAddress("#v=1&view=table", "diff").view, "table");
+  assert.equal(parseAddress("", "nonsense").view, "flame");
+});
+
+test("nonsense is left at its default", () => {
+  const address = parseAddress("#v=1&view=__proto__&by=x&colour=&thread=abc&thread=1~ok&zoom=..%3Cscript%3E&frame=A!");
+  assert.deepEqual(address, { ...defaultAddress(), threads: [{ tid: 1, name: "ok" }] });
+});
+
+test("states are words, in one order, without those that are none or contradict", () => {
+  assert.match(formatAddress({ ...defaultAddress(), states: ["!has_gil", "on_cpu", "~in_gc"] }), /&state=!has_gil,on_cpu,~in_gc$/);
+  const states = (text) => parseAddress("#v=1&state=" + text).states;
+  assert.deepEqual(states("on_cpu,!has_gil,on_cpu"), ["!has_gil", "on_cpu"]);
+  assert.deepEqual(states("on_cpu,!on_cpu,__proto__,,!!in_gc,unknown_in_gc"), ["on_cpu", "unknown_in_gc"]);
+  assert.deepEqual(states(""), []);
+});
+
+test("a range that is none is all of the session; filters that are none are left out", () => {
+  for (const text of ["", "5", "~5", "5~5", "6~5", "-1~2", "1e9~", "a~b", "1~2~3"]) assert.equal(parseRange(text), null, text);
+  assert.deepEqual(parseRange("5~"), { from: 5, to: null });
+  assert.deepEqual(parseAddress("#v=1&filter=drop+x&filter=hide&filter=HIDE+%2F(%2F&filter=Hide++File:a+b").filters, ["hide file:a b"]);
+  assert.equal(parseAddress("#v=1" + "&filter=hide+x".repeat(50)).filters.length, 16);
+});
+
+test("a later version of the format is not guessed at", () => {
+  assert.deepEqual(parseAddress("#v=2&view=table"), defaultAddress());
+});
+
+test("repeated keys are written once", () => {
+  const keys = ["a", ...Array.from({ length: 500 }, () => "fib"), "b"];
+  assert.equal(formatPath(keys), "a.fib*500.b");
+  assert.deepEqual(parsePath("a.fib*500.b"), keys);
+});
+
+test("a path that would never end is refused", () => {
+  assert.deepEqual(parsePath("a*99999"), []);
+  assert.deepEqual(parsePath(Array.from({ length: 30 }, () => "a*1000").join(".")), []);
+});
+
+test("halves of surrogate pairs do not break a link", () => {
+  assert.ok(formatAddress({ ...defaultAddress(), search: "\ud800" }).includes("search="));
+});

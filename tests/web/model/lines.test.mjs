@@ -1,0 +1,81 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { frameLabel } from "../../../web/model/profile/frames.js";
+import { groupTotals } from "../../../web/model/trees/grouping.js";
+import { hottestLines, lineNeighbours, shownLines, sourceLines, topLines } from "../../../web/model/code/lines.js";
+import { currentGrouping } from "../../../web/model/trees/recording.js";
+import { recordingOf } from "../support/sample.mjs";
+
+function linesOf(stacks) {
+  const recording = recordingOf(stacks);
+  const grouping = currentGrouping(recording, "line");
+  const totals = groupTotals(grouping, recording.counts);
+  const { files, others } = sourceLines(grouping, recording.profile, totals);
+  const names = (edges) => edges.map(({ frame, samples }) => frameLabel(grouping.frames, recording.profile, frame).name + " " + samples);
+  return { files, others, neighbours: (line) => Object.fromEntries(Object.entries(lineNeighbours(grouping, totals, line.frames)).map(([side, edges]) => [side, names(edges)])) };
+}
+
+const plain = (file) => [file.path, file.self, file.total, ...file.lines.map(({ line, self, total }) => [line, self, total])];
+
+test("lines have own and total samples, files come hottest first", () => {
+  const { files } = linesOf(["m:1;a:12 4", "m:1;a:13;b:11 3", "m:2 1"]);
+  assert.deepEqual(files.map(plain), [
+    ["/app/a.py", 4, 7, [12, 4, 4], [13, 0, 3]],
+    ["/app/b.py", 3, 3, [11, 3, 3]],
+    ["/app/m.py", 1, 8, [1, 0, 7], [2, 1, 1]],
+  ]);
+});
+
+test("a sample counts once for a line, however often it recurs", () => {
+  const { files } = linesOf(["m:1;f:5;f:5;f:6 2", "m:1;f:5 1"]);
+  assert.deepEqual(plain(files[0]), ["/app/f.py", 3, 3, [5, 1, 3], [6, 2, 2]]);
+});
+
+test("what C does is the line's own that called it", () => {
+  const { files } = linesOf(["m:1;a:12;<native> sorted 5", "<native> x 2"]);
+  assert.deepEqual(files.map(plain), [["/app/a.py", 5, 5, [12, 5, 5]], ["/app/m.py", 0, 5, [1, 0, 5]]]);
+});
+
+test("C code is distinguished from the line that called it, and listed with what has no file", () => {
+  const { files, others, neighbours } = linesOf(["m:1;a:12;<native> sorted 5", "m:1;a:12 3", "<native> x 2"]);
+  assert.deepEqual(files[0].lines.map(({ line, self, inC, total }) => [line, self, inC, total]), [[12, 8, 5, 8]]);
+  assert.deepEqual(others.map(({ name, self, total }) => [name, self, total]), [["<native> sorted", 5, 5], ["<native> x", 2, 2]]);
+  assert.deepEqual(neighbours({ frames: [others[0].frame] }), { callers: ["a 5"], callees: [] });
+});
+
+test("functions of a file have self and total samples, and callers whatever line runs", () => {
+  const { files, neighbours } = linesOf(["m:1;f:5;x:2 4", "n:1;f:6 2", "m:1;f:7;f:5 1"]);
+  const [found] = files.find((file) => file.path === "/app/f.py").functions;
+  assert.deepEqual([found.name, found.self, found.total], ["f", 3, 7]);
+  assert.deepEqual(neighbours(found), { callers: ["m 5", "n 2", "f 1"], callees: ["x 4", "f 1"] });
+});
+
+test("files say where their code comes from; the hottest lines are of all files", () => {
+  const { files } = linesOf(["m:1;a:12 4", "m:1;a:13;b:11 3", "m:2 1"]);
+  assert.deepEqual(files.map((file) => file.kind), ["own", "own", "own"]);
+  assert.deepEqual(topLines(files, 2), [{ path: "/app/a.py", line: 12, self: 4, total: 4 }, { path: "/app/b.py", line: 11, self: 3, total: 3 }]);
+});
+
+test("callers and callees of a line, and of its recursion; a sample counts once for each", () => {
+  const { files, neighbours } = linesOf(["m:1;f:5;x:2 4", "n:1;f:5;f:5;f:5;y:3 2", "f:5 1"]);
+  const line = files.find((file) => file.path === "/app/f.py").lines.find((one) => one.line === 5);
+  assert.deepEqual(neighbours(line), { callers: ["m 4", "f 2", "n 2"], callees: ["x 4", "f 2", "y 2"] });
+});
+
+test("a long file is shown around its samples, a short one whole", () => {
+  assert.deepEqual(shownLines(5, [{ line: 2 }], 10, 1), [1, 2, 3, 4, 5]);
+  assert.deepEqual(shownLines(1000, [{ line: 2 }, { line: 3 }, { line: 500 }, { line: 1000 }], 10, 1), [1, 2, 3, 4, null, 499, 500, 501, null, 999, 1000]);
+  assert.deepEqual(shownLines(1000, [{ line: 4000 }], 10, 1), []);
+});
+
+test("of many lines with samples the hottest are kept, in their order", () => {
+  const lines = [{ line: 1, self: 0, total: 9 }, { line: 2, self: 5, total: 5 }, { line: 3, self: 0, total: 1 }, { line: 4, self: 7, total: 7 }];
+  assert.deepEqual(hottestLines(lines, 3).map(({ line }) => line), [1, 2, 4]);
+  assert.equal(hottestLines(lines, 4), lines);
+});
+
+test("a stack of thousands of frames, and names that are no places", () => {
+  const deep = "m:1;" + Array.from({ length: 5000 }, () => "f:5").join(";") + " 3";
+  assert.deepEqual(linesOf([deep]).files.map(plain), [["/app/f.py", 3, 3, [5, 3, 3]], ["/app/m.py", 0, 3, [1, 0, 3]]]);
+  assert.deepEqual(linesOf(["__proto__:3 2"]).files.map(plain), [["/app/__proto__.py", 2, 2, [3, 2, 2]]]);
+});

@@ -1,0 +1,47 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { formatClock, formatCount, formatDuration, formatRate, formatShare, formatShortCount, ratio, wilsonInterval } from "../../../web/model/base/numbers.js";
+
+test("unknown is a dash, never 0", () => {
+  for (const value of [undefined, null, NaN, Infinity]) {
+    for (const format of [formatCount, formatShare, formatRate, formatDuration, formatClock]) assert.equal(format(value), "—");
+  }
+  assert.equal(formatShare(ratio(0, 0)), "—");
+  assert.equal(formatShare(ratio(undefined, 10)), "—");
+});
+
+test("shares never round to nothing or to everything", () => {
+  const cases = [[0, "0 %"], [1, "100 %"], [0.00001, "< 0.01 %"], [0.99995, "> 99.99 %"], [0.9995, "99.95 %"], [0.0005, "0.05 %"], [0.001, "0.1 %"], [0.0123, "1.2 %"], [0.5, "50.0 %"]];
+  for (const [share, text] of cases) assert.equal(formatShare(share), text);
+});
+
+test("counts have separators and, from a million on, a unit", () => {
+  assert.equal(formatCount(52001), "52,001");
+  assert.equal(formatShortCount(999999), "999,999");
+  assert.equal(formatShortCount(1250000), "1.25 M");
+  assert.equal(formatShortCount(2.5e9), "2.50 G");
+});
+
+test("rates below a hundred keep a decimal", () => {
+  assert.equal(formatRate(998.4), "998");
+  assert.equal(formatRate(46.13), "46.1");
+  assert.equal(formatRate(50), "50");
+});
+
+test("durations have the unit that fits", () => {
+  const cases = [[0, "0 s"], [0.0000005, "1 µs"], [0.0042, "4.2 ms"], [0.25, "250 ms"], [7.5, "7.50 s"], [42, "42.0 s"], [125, "2 min 5 s"], [3725, "1 h 2 min"], [90061, "1 d 1 h"]];
+  for (const [seconds, text] of cases) assert.equal(formatDuration(seconds), text);
+});
+
+test("clocks count minutes and hours", () => {
+  assert.equal(formatClock(12.9), "0:12");
+  assert.equal(formatClock(3725), "1:02:05");
+});
+
+test("Wilson's interval has the published values", () => {
+  const { low, high } = wilsonInterval(10, 100);
+  assert.ok(Math.abs(low - 0.0552) < 0.0001 && Math.abs(high - 0.1744) < 0.0001);
+  const none = wilsonInterval(0, 100);
+  assert.ok(none.low === 0 && Math.abs(none.high - 0.037) < 0.0005);
+  assert.ok(Number.isNaN(wilsonInterval(0, 0).low));
+});

@@ -1,0 +1,111 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createPicture, heatLevel, memoise } from "../../../web/model/page/picture.js";
+import { createState, newerSamples, nextTheme, reduce, statusOf } from "../../../web/model/page/state.js";
+import { TEXT } from "../../../web/text/session.js";
+import { outline, stateOf } from "../support/sample.mjs";
+
+const session = (state, samples) => ({ state, reason: null, quality: { samples } });
+
+test("a change of direction or grouping leaves the zoom behind", () => {
+  const zoomed = reduce(createState(true), { type: "address", changes: { zoom: ["a"], frame: ["a"], search: "x" } });
+  const bottomUp = reduce(zoomed, { type: "address", changes: { bottomUp: true } });
+  assert.deepEqual([bottomUp.address.zoom, bottomUp.address.frame, bottomUp.address.search], [[], [], "x"]);
+  const linked = reduce(zoomed, { type: "address", changes: { bottomUp: true, zoom: ["b"] } });
+  assert.deepEqual(linked.address.zoom, ["b"]);
+});
+
+test("while paused the samples that came since are counted", () => {
+  let state = reduce(createState(true), { type: "session", session: session("running", 100) });
+  state = reduce(state, { type: "pause", paused: true });
+  state = reduce(state, { type: "session", session: session("running", 130) });
+  assert.equal(newerSamples(state), 30);
+  assert.equal(statusOf(state), "view paused");
+  assert.equal(newerSamples(reduce(state, { type: "pause", paused: false })), 0);
+});
+
+test("what is wrong goes before what is going on", () => {
+  const running = reduce(createState(true), { type: "session", session: session("running", 1) });
+  assert.equal(statusOf(running), "running");
+  assert.equal(statusOf({ ...running, connection: { state: "lost" } }), "lost");
+  assert.equal(statusOf(createState(true)), "connecting");
+  assert.equal(statusOf(createState(false)), "report");
+});
+
+test("sorting by the same column turns it round", () => {
+  let { table } = reduce(createState(true), { type: "sort", sort: "total" });
+  assert.deepEqual([table.sort, table.descending], ["total", true]);
+  table = reduce({ ...createState(true), table }, { type: "sort", sort: "total" }).table;
+  assert.equal(table.descending, false);
+  assert.equal(reduce(createState(true), { type: "sort", sort: "name" }).table.descending, false);
+});
+
+test("an action nobody knows changes nothing", () => {
+  const state = createState(true);
+  assert.equal(reduce(state, { type: "__proto__" }), state);
+  assert.equal(reduce(state, { type: "constructor" }), state);
+});
+
+test("a step back leaves the zoom, then the selection, then the search", () => {
+  let state = reduce(createState(true), { type: "address", changes: { zoom: ["a"], frame: ["a"], search: "x" } });
+  const left = [];
+  for (let i = 0; i < 4; i += 1) {
+    state = reduce(state, { type: "stepBack" });
+    left.push([state.address.zoom.length, state.address.frame.length, state.address.search]);
+  }
+  assert.deepEqual(left, [[0, 1, "x"], [0, 0, "x"], [0, 0, ""], [0, 0, ""]]);
+});
+
+test("themes go round", () => {
+  assert.deepEqual(["system", "light", "dark", "x"].map(nextTheme), ["light", "dark", "system", "system"]);
+});
+
+test("the picture is the same object until something it shows changes", () => {
+  const compute = createPicture();
+  const state = stateOf(["a;b 3"]);
+  const { drawing } = compute(state);
+  assert.equal(compute({ ...state, hover: "1" }).drawing, drawing);
+  assert.notEqual(compute({ ...state, width: 900 }).drawing, drawing);
+});
+
+test("the table holds every function, in its order; labels are made where they are asked for", () => {
+  const state = stateOf(Array.from({ length: 450 }, (_, i) => "f" + i + " " + (i + 1)), { view: "table" });
+  const { table } = createPicture()(state);
+  assert.deepEqual([table.rows.length, table.count], [450, 450]);
+  assert.deepEqual([table.labelOf(table.rows[0]).name, table.labelOf(table.rows[449]).name], ["f449", "f0"]);
+});
+
+test("a sandwich counts every sample once, recursion or not", () => {
+  const about = (name, lines) => {
+    const state = stateOf(lines, { view: "table" });
+    const { table } = createPicture()(state);
+    const key = table.keyOf(table.rows.find((row) => table.labelOf(row).name === name));
+    return createPicture()({ ...state, address: { ...state.address, view: "sandwich", about: key } }).sandwich;
+  };
+  const lines = ["m;a;f;x 4", "m;b;f 3", "m;a;f;f;y 2", "m;a;f;f 1", "m;a 9"];
+  const sandwich = about("f", lines);
+  assert.deepEqual([sandwich.total, sandwich.self], [10, 4]);
+  assert.deepEqual(outline(sandwich.callers.root).map((line) => line.replace(/ +\w+\.py/, "")), ["f 10", " a 7", "  m 7", " b 3", "  m 3"]);
+  assert.deepEqual(outline(sandwich.callees.root).map((line) => line.replace(/ +\w+\.py/, "")), ["f 10", " f 3", "  y 2", " x 4"]);
+  assert.equal(createPicture()({ ...stateOf(lines, { view: "sandwich", about: "zzz" }) }).sandwich, null);
+});
+
+test("a filter that leaves nothing says so and offers a way back", () => {
+  const state = stateOf(["a 0"], { threads: [{ tid: 7, name: "MainThread" }] });
+  const { empty } = createPicture()({ ...state, session: session("running", 400) });
+  assert.equal(empty.text, TEXT.empty.filteredThreads("400"));
+  assert.deepEqual(empty.actions, [{ label: TEXT.empty.allThreads, action: { type: "address", changes: { threads: [] }, how: "push" } }]);
+});
+
+test("heat rises with the share", () => {
+  assert.deepEqual([0, 0.001, 0.002, 0.03, 0.4, 1].map(heatLevel), [0, 0, 1, 3, 7, 7]);
+});
+
+test("memoise keeps one result", () => {
+  let made = 0;
+  const add = memoise((a, b) => {
+    made += 1;
+    return a + b;
+  });
+  assert.deepEqual([add(1, 2), add(1, 2), add(2, 2), made], [3, 3, 4, 2]);
+});

@@ -1,0 +1,55 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { applyTree, createProfile } from "../../../web/model/profile/profile.js";
+import { emptyTasks, TASK_ROWS_MAX, taskRows, tasksReason, tasksText } from "../../../web/model/threads/tasks.js";
+import { TEXT } from "../../../web/text/session.js";
+
+// Nodes: 1 <task main>, 2 main below it, 3 <task> below that, 4 read, 5 sleep.
+function profile() {
+  const made = createProfile();
+  applyTree(made, {
+    epoch: "e", generation: 1, since: 0,
+    strings: { first: 0, values: ["", "~", "<task main>", "main", "/srv/app.py", "<task>", "read", "sleep", "/usr/lib/python3.13/asyncio/tasks.py"] },
+    functions: { first: 0, name: [0, 2, 3, 5, 6, 7], file: [0, 1, 4, 1, 4, 8], line: [0, 0, 5, 0, 10, 600] },
+    nodes: { first: 0, parent: [0, 0, 1, 2, 3, 4], function: [0, 1, 2, 3, 4, 5], line: [0, 0, 7, 0, 12, 665] },
+    threads: { first: 0, process: [], tid: [], name: [], main: [] }, processes: { first: 0, pid: [], name: [] },
+  });
+  return made;
+}
+
+const tasks = {
+  ...emptyTasks(), sampled_s: 10, process: [1, 1, 1, 1], thread: [1, 1, 1, 1], name: ["main", "Task-2", "Task-3", "runner"], state: ["waiting", "waiting", "waiting", "running"],
+  node: [2, 5, 5, 1], first_seen_s: [0, 1, 2, 3], unchanged_since_s: [1, 4, 2, 9], awaited_by: [[], [0], [0], []],
+};
+
+test("tasks at the same place are one row, with their stack from who awaits them", () => {
+  const made = taskRows(tasks, profile());
+  assert.deepEqual(made.rows.map((row) => [row.state, row.count, row.name, row.examples, row.coroutine?.name, row.at?.name, row.longest, row.awaiters]), [
+    ["running", 1, "runner", [], undefined, undefined, 1, []],
+    ["waiting", 2, "", ["Task-2", "Task-3"], "read", "sleep", 8, ["main"]],
+    ["waiting", 1, "main", [], "main", "main", 9, []],
+  ]);
+  assert.deepEqual(made.rows[1].stack.map((label) => label.raw), ["<task main>", "main", "<task>", "read", "sleep"]);
+  assert.equal(tasksText(made), "4 tasks, 1 running, 3 waiting, the longest for 9.00 s.");
+});
+
+test("a node that is not known yet leaves the stack empty, and hostile names stay text", () => {
+  const made = taskRows({ ...tasks, name: ["\u202eevil", "", "__proto__", "x".repeat(1000)], node: [99, 99, 99, 99] }, profile());
+  assert.deepEqual(made.rows.map((row) => row.stack.length), [0, 0, 0, 0]);
+  assert.ok(made.rows.every((row) => row.name.length < 300 && !row.name.includes("\u202e")));
+});
+
+test("more places than can be shown are counted", () => {
+  const many = TASK_ROWS_MAX + 20;
+  const column = (value) => Array(many).fill(value);
+  const made = taskRows({ ...tasks, process: column(1), thread: column(1), name: Array.from({ length: many }, (_, i) => "n" + i), state: column("waiting"), node: column(2), first_seen_s: column(0), unchanged_since_s: column(0), awaited_by: column([]) }, profile());
+  assert.deepEqual([made.rows.length, made.left, made.count], [TASK_ROWS_MAX, 20, many]);
+});
+
+test("why there are none is said", () => {
+  assert.equal(tasksReason(tasks, { settings: { async: "all" } }, true), null);
+  assert.match(tasksReason(emptyTasks(), { settings: {} }, true), /--async-aware/);
+  assert.match(tasksReason(emptyTasks(), { settings: { async: "all" }, source: "live" }, true), new RegExp(TEXT.tasks.none));
+  assert.match(tasksReason(emptyTasks(), { settings: { async: "all" }, source: "capture" }, true), /Captures/);
+  assert.match(tasksReason(tasks, { settings: { async: "all" } }, false), /Reports/);
+});

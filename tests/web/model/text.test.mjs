@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { baseName, distinctNames, hashText, shortenText, visibleText } from "../../../web/model/base/text.js";
+
+test("text that is text is shown as it is", () => {
+  assert.equal(visibleText("名前_日本語 😀 é"), "名前_日本語 😀 é");
+  assert.equal(visibleText("</script><img src=x onerror=alert(1)>"), "</script><img src=x onerror=alert(1)>");
+});
+
+test("an empty name is said to be one", () => {
+  assert.equal(visibleText(""), "(unnamed)");
+  assert.equal(visibleText("", ""), "");
+});
+
+test("what cannot be seen is written out", () => {
+  assert.equal(visibleText("a\u0000b\nc"), "a\\u0000b\\u000ac");
+  assert.equal(visibleText("invoice_\u202egnp.exe"), "invoice_\\u202egnp.exe");
+  assert.equal(visibleText("zero\u200bwidth"), "zero\\u200bwidth");
+});
+
+test("halves of a surrogate pair are written out, whole pairs are not", () => {
+  assert.equal(visibleText("\ud800x"), "\\ud800x");
+  assert.equal(visibleText("x\udfff"), "x\\udfff");
+  assert.equal(visibleText("\ud83d\ude00"), "😀");
+});
+
+test("a name of 100 kB is shortened and keeps both ends", () => {
+  const shown = visibleText("start" + "x".repeat(100000) + "end");
+  assert.ok(shown.length < 250);
+  assert.ok(shown.startsWith("startxxx") && shown.endsWith("xxxend") && shown.includes("…"));
+});
+
+test("cutting through a surrogate pair leaves no half of it", () => {
+  const shown = visibleText("x".repeat(159) + "😀".repeat(200));
+  assert.ok(encodeURIComponent(shown));
+});
+
+test("short text is not shortened", () => {
+  assert.equal(shortenText("abc"), "abc");
+});
+
+test("base names are what follows the last slash", () => {
+  assert.equal(baseName("/a/b/c.py"), "c.py");
+  assert.equal(baseName("c.py"), "c.py");
+});
+
+test("files of one name are distinguished by the folders they are in", () => {
+  const names = distinctNames(["/a/db/base.py", "/a/core/base.py", "/b/core/base.py", "/a/app.py", "app.py"]);
+  assert.deepEqual(Array.from(names.values()), ["db/base.py", "a/core/base.py", "b/core/base.py", "a/app.py", "app.py"]);
+  assert.equal(distinctNames(["/x/__proto__"]).get("/x/__proto__"), "__proto__");
+});
+
+test("hashes differ where texts do, and seeds continue them", () => {
+  assert.notEqual(hashText("a"), hashText("b"));
+  assert.notEqual(hashText("a", hashText("b")), hashText("b", hashText("a")));
+  assert.ok(Number.isInteger(hashText("x".repeat(100000))) && hashText("") >= 0);
+});

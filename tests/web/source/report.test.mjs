@@ -1,0 +1,95 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { gzipSync } from "node:zlib";
+import { threadsOfCells, viewOfCells } from "../../../web/model/profile/cells.js";
+import { foldedStacks, stackText } from "../../../web/model/profile/folded.js";
+import { applyTree, createProfile } from "../../../web/model/profile/profile.js";
+import { createReportSource } from "../../../web/source/report.js";
+import { createProgram } from "../support/made-up-program.mjs";
+
+function recorded() {
+  const program = createProgram({ threads: 5, now: () => 0 });
+  program.advance(3);
+  return { program, report: program.report({}) };
+}
+
+function open(text) {
+  return new Promise((resolve) => {
+    const seen = { deliveries: [] };
+    seen.source = createReportSource(text, {
+      onSession: (session) => (seen.session = session),
+      onDelivery: (delivery) => seen.deliveries.push(delivery),
+      onThreadStates: (threads) => (seen.threads = threads),
+      onQuality: (quality) => (seen.quality = quality),
+      onConnection(connection) {
+        seen.connection = connection;
+        resolve(seen);
+      },
+    });
+    seen.source.start();
+  });
+}
+
+const encode = (value) => gzipSync(JSON.stringify(value)).toString("base64");
+
+test("a report answers as the server did", () => {
+  const { program, report } = recorded();
+  for (const threads of [[], [1], [0, 3]]) {
+    for (const states of [[], ["on_cpu"], ["!on_cpu", "~has_gil", "~waits_gil"], ["unknown_on_cpu"], ["has_exception"]]) {
+      const { total, node, self } = viewOfCells(report, threads, states);
+      const there = program.view({ threads, states });
+      assert.deepEqual({ total, node, self }, { total: there.total, node: there.node, self: there.self });
+    }
+  }
+  const threads = threadsOfCells(report);
+  assert.equal(threads.get(2).samples, program.view({ threads: [2] }).total);
+  assert.equal(threads.get(2).yes[1], program.view({ threads: [2], states: ["has_gil"] }).total);
+});
+
+test("a report's samples stand for the time that it says of each, else for what they do on average", () => {
+  const { report } = recorded();
+  const { total } = viewOfCells(report, [], []);
+  assert.ok(Number.isNaN(viewOfCells(report, [], []).seconds));
+  report.selection = { samples: total, seconds: total / 50 };
+  const some = viewOfCells(report, [1], []);
+  assert.ok(Math.abs(some.seconds - some.total / 50) < 1e-9);
+  report.cells.ns = report.cells.count.map((count, i) => count * (report.cells.thread[i] === 1 ? 1e6 : 1e7));
+  assert.ok(Math.abs(viewOfCells(report, [1], []).seconds - some.total / 1000) < 1e-9);
+  assert.ok(Math.abs(viewOfCells(report, [2], []).seconds - viewOfCells(report, [2], []).total / 100) < 1e-9);
+});
+
+test("an embedded report opens, hostile names and all", async () => {
+  const { report } = recorded();
+  const seen = await open(encode(report));
+  assert.equal(seen.connection.state, "ok");
+  assert.equal(seen.session.target.pid, 4711);
+  assert.equal(seen.deliveries.length, 1);
+  seen.source.ask({ threads: [1], states: ["has_gil"] });
+  assert.equal(seen.deliveries[1].view.total, viewOfCells(report, [1], ["has_gil"]).total);
+  assert.equal(seen.threads.size, 5);
+  assert.ok(seen.quality.read_bytes > 0);
+  assert.deepEqual(seen.source.downloads({ threads: [] }).map((item) => item.key), ["collapsed"]);
+});
+
+test("data that cannot be read says so", async () => {
+  for (const text of ["%%%", "aGVsbG8=", encode({ version: 99 })]) assert.equal((await open(text)).connection.state, "unreadable", text);
+});
+
+test("folded stacks have one line a stack, counts last, most frequent first", () => {
+  const { report } = recorded();
+  const profile = createProfile();
+  applyTree(profile, report.tree);
+  const lines = foldedStacks(profile, report.cells, [], []).trimEnd().split("\n");
+  const counts = lines.map((line) => Number(/ (\d+)$/.exec(line)[1]));
+  assert.equal(counts.reduce((sum, count) => sum + count, 0), viewOfCells(report, [], []).total);
+  assert.deepEqual(counts, counts.toSorted ? counts.toSorted((a, b) => b - a) : counts);
+  for (const line of lines) assert.match(line, /^tid:\d+( [^;]+)?;/);
+  const one = foldedStacks(profile, report.cells, [0], []);
+  assert.ok(one.split("\n").filter(Boolean).every((line) => /^tid:4711[ ;]/.test(line)));
+  const held = foldedStacks(profile, report.cells, [], ["has_gil"]).trimEnd().split("\n");
+  assert.equal(held.reduce((sum, line) => sum + Number(/ (\d+)$/.exec(line)[1]), 0), viewOfCells(report, [], ["has_gil"]).total);
+});
+
+test("a copied stack has a line a frame, with its place", () => {
+  assert.equal(stackText([{ name: "a", place: "/x.py:3" }, { name: "<native>", place: "" }]), "a (/x.py:3)\n<native>\n");
+});

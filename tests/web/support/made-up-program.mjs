@@ -1,0 +1,434 @@
+// A program that does not exist, sampled: threads that do three kinds of work, grow new stacks as time passes, and have
+// functions with hostile names. Deterministic apart from the clock it is advanced by.
+
+import { slotsInRange } from "../../../web/model/profile/cells.js";
+import { gilOfCells } from "../../../web/model/threads/gil.js";
+import { matchesOfCells } from "../../../web/model/time/matches.js";
+import { addState, createSums, doingOf, STATE_DOINGS, STATE_FACTS, stateMatches, stateQuery } from "../../../web/model/profile/states.js";
+
+export const HOSTILE_NAMES = [
+  "</script><img src=x onerror=\"document.title='PWNED'\">",
+  "__proto__",
+  "constructor",
+  "<lambda>",
+  "",
+  "invoice_\u202egnp.exe",
+  "half\ud800surrogate",
+  "nul\u0000inside",
+  "名前_日本語",
+  "x".repeat(100000),
+];
+
+const STDLIB = "/usr/lib/python3.13/";
+const PACKAGES = "/srv/shop/.venv/lib/python3.13/site-packages/";
+
+// [function, file, first line] by name; a stack is a list of names.
+const FUNCTIONS = {
+  module: ["<module>", "/srv/shop/app.py", 1],
+  main: ["main", "/srv/shop/app.py", 212],
+  bootstrap: ["Thread._bootstrap", STDLIB + "threading.py", 1005],
+  inner: ["Thread._bootstrap_inner", STDLIB + "threading.py", 1033],
+  run: ["Thread.run", STDLIB + "threading.py", 984],
+  worker: ["_worker", STDLIB + "concurrent/futures/thread.py", 69],
+  item: ["_WorkItem.run", STDLIB + "concurrent/futures/thread.py", 53],
+  serve: ["Server.handle", "/srv/shop/server.py", 88],
+  dispatch: ["Router.dispatch", PACKAGES + "starlet/routing.py", 301],
+  view: ["CheckoutView.post", "/srv/shop/views/checkout.py", 41],
+  listing: ["CatalogueView.get", "/srv/shop/views/catalogue.py", 22],
+  price: ["price_basket", "/srv/shop/pricing.py", 12],
+  discount: ["apply_discounts.<locals>.best", "/srv/shop/pricing.py", 57],
+  tax: ["TaxTable.lookup", "/srv/shop/pricing.py", 130],
+  query: ["Session.execute", PACKAGES + "sqlkit/orm/session.py", 2101],
+  compile: ["Compiler.visit_select", PACKAGES + "sqlkit/sql/compiler.py", 4410],
+  fetch: ["Cursor.fetchall", PACKAGES + "sqlkit/engine/cursor.py", 1188],
+  render: ["Template.render", PACKAGES + "jinjava/environment.py", 1269],
+  escape: ["escape", PACKAGES + "markup/_native.py", 5],
+  dumps: ["dumps", STDLIB + "json/__init__.py", 183],
+  encode: ["JSONEncoder.iterencode", STDLIB + "json/encoder.py", 205],
+  native: ["<native>", "~", 0],
+  sorted: ["<native> sorted", "~", 0],
+  gc: ["<GC>", "~", 0],
+  idle: ["<idle native thread>", "~", 0],
+  wait: ["Condition.wait", STDLIB + "threading.py", 327],
+  get: ["Queue.get", STDLIB + "queue.py", 154],
+  fib: ["fib", "/srv/shop/warmup.py", 7],
+  tokens: ["tokens", "/srv/shop/feed/reader.py", 33],
+  parse: ["FeedReader.parse", "/srv/shop/feed/reader.py", 71],
+  match: ["Scanner.match", PACKAGES + "regexp/scanner.py", 44],
+};
+
+const REQUEST = ["bootstrap", "inner", "run", "worker", "item", "serve", "dispatch"];
+
+// [weight, from second, stack]
+const WEB = [
+  [16, 0, [...REQUEST, "view", "price", "discount"]],
+  [7, 0, [...REQUEST, "view", "price", "discount", "sorted"]],
+  [9, 0, [...REQUEST, "view", "price", "tax"]],
+  [4, 0, [...REQUEST, "view", "price"]],
+  [6, 0, [...REQUEST, "view", "query", "compile"]],
+  [11, 0, [...REQUEST, "view", "query", "fetch", "native"]],
+  [8, 0, [...REQUEST, "listing", "query", "fetch", "native"]],
+  [3, 0, [...REQUEST, "listing", "query", "compile"]],
+  [9, 2, [...REQUEST, "listing", "render", "escape"]],
+  [5, 2, [...REQUEST, "listing", "render"]],
+  [6, 4, [...REQUEST, "listing", "dumps", "encode"]],
+  [2, 0, [...REQUEST, "listing", "gc"]],
+  [10, 0, ["bootstrap", "inner", "run", "worker", "get", "wait", "native"]],
+];
+
+const FEED = [
+  [20, 0, ["bootstrap", "inner", "run", "parse", "tokens", "match"]],
+  [12, 0, ["bootstrap", "inner", "run", "parse", "tokens"]],
+  [6, 0, ["bootstrap", "inner", "run", "parse", "native"]],
+  [30, 0, ["bootstrap", "inner", "run", "get", "wait", "native"]],
+];
+
+const MAIN = [
+  [30, 0, ["module", "main", "wait", "native"]],
+  [4, 1, ["module", "main", "fib"]],
+];
+
+const SECONDS_PER_TICK = 0.001;
+const WINDOW_SECONDS = 0.25;
+
+// State bits, as on the wire.
+const ON_CPU = 1;
+const HAS_GIL = 2;
+const WAITS_GIL = 4;
+const IN_GC = 8;
+const HAS_EXCEPTION = 32;
+const UNKNOWN_ON_CPU = 256;
+const UNKNOWN_IN_NATIVE = 4096;
+const UNKNOWN_HAS_EXCEPTION = 8192;
+
+// What a thread with this stack was doing; one in three that run Python has the lock.
+function madeUpState(names, random, facts) {
+  const leaf = names.at(-1);
+  const luck = random();
+  const rest = UNKNOWN_IN_NATIVE | (facts.exceptions ? 0 : UNKNOWN_HAS_EXCEPTION);
+  if (leaf === "native" || leaf === "wait" || leaf === "idle") return rest | (luck < 0.004 ? UNKNOWN_ON_CPU : luck < 0.02 ? ON_CPU : 0);
+  if (leaf === "gc") return rest | ON_CPU | HAS_GIL | IN_GC;
+  const handles = facts.exceptions && leaf === "discount" && luck > 0.9 ? HAS_EXCEPTION : 0;
+  return rest | handles | (luck < 0.35 ? ON_CPU | HAS_GIL : luck < 0.39 ? HAS_GIL : luck < 0.45 ? ON_CPU : WAITS_GIL);
+}
+
+function createRandom(seed) {
+  let state = seed >>> 0;
+  return () => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return state / 2 ** 32;
+  };
+}
+
+function createTables() {
+  const tables = {
+    strings: [""], stringIds: new Map([["", 0]]),
+    functions: [{ name: 0, file: 0, line: 0 }], functionIds: new Map(),
+    nodes: [{ parent: 0, function: 0, line: 0 }], nodeIds: new Map(),
+    threads: [], processes: [],
+  };
+  return tables;
+}
+
+function stringId(tables, text) {
+  if (!tables.stringIds.has(text)) tables.stringIds.set(text, tables.strings.push(text) - 1);
+  return tables.stringIds.get(text);
+}
+
+function functionId(tables, [name, file, line]) {
+  const key = JSON.stringify([name, file, line]);
+  if (!tables.functionIds.has(key)) tables.functionIds.set(key, tables.functions.push({ name: stringId(tables, name), file: stringId(tables, file), line }) - 1);
+  return tables.functionIds.get(key);
+}
+
+function nodeId(tables, parent, fn, line) {
+  const key = parent + " " + fn + " " + line;
+  if (!tables.nodeIds.has(key)) tables.nodeIds.set(key, tables.nodes.push({ parent, function: fn, line }) - 1);
+  return tables.nodeIds.get(key);
+}
+
+// Adds a stack of [function, line] and gives its node.
+function stackNode(tables, stack) {
+  return stack.reduce((node, [fn, line]) => nodeId(tables, node, functionId(tables, fn), line), 0);
+}
+
+function columns(rows, first, names) {
+  const table = { first };
+  for (const name of names) table[name] = rows.slice(first).map((row) => row[name]);
+  return table;
+}
+
+export function createProgram({ threads = 20, processes = 1, endsAfter = 0, deep = 0, functions = 0, quietFor = 0, exceptions = true, mode = "wall", waiting = 0, seed = 7, now = () => Date.now() / 1000 } = {}) {
+  const tables = createTables();
+  const random = createRandom(seed);
+  const stateRandom = createRandom(seed + 1);
+  const begun = now();
+  const startedAt = new Date(begun * 1000).toISOString().replace(/\.\d+Z/, "Z");
+  const epoch = "9f3c2a11d4e5b607";
+  const sizes = [{ strings: 0, functions: 0, nodes: 0, threads: 0, processes: 0 }];
+  const log = [];
+  const quality = { samples: 0, ticks: 0, requested_hz: 1000, achieved_hz: 0, missed_ticks: 0, exact: 0, repaired: 0, retried: 0, truncated: 0, filtered: 0, failed: { gone: 0, fault: 0, perm: 0, corrupt: 0 } };
+  let generation = 0;
+  let elapsed = 0;
+  let ended = null;
+  const people = [];
+
+  function addThread(name, work, main) {
+    people.push({ id: tables.threads.length, work });
+    tables.threads.push({ process: tables.threads.length % processes, tid: 4711 + tables.threads.length, name: stringId(tables, name), main: main ? 1 : 0 });
+  }
+
+  for (let i = 0; i < processes; i += 1) tables.processes.push({ pid: 4711 + i, name: stringId(tables, i === 0 ? "app.py" : "/srv/worker.py") });
+  addThread("MainThread", MAIN, true);
+  for (let i = 1; i < threads; i += 1) {
+    if (i % 6 === 5) addThread(i % 12 === 5 ? "feed <b>" + i + "</b>" : "feed-" + i, FEED, false);
+    else if (i === threads - 1) addThread("", [[1, 0, ["idle"]]], false);
+    else addThread("ThreadPoolExecutor-0_" + i, WEB, false);
+  }
+
+  function lineOf(name, isLeaf) {
+    const first = FUNCTIONS[name][2];
+    return first === 0 ? 0 : first + 1 + Math.floor(random() * (isLeaf ? 4 : 2));
+  }
+
+  // Many functions with a sample each.
+  for (let i = 0; i < functions; i += 1) {
+    const node = stackNode(tables, [[FUNCTIONS.module, 3], [["generated_" + i, "/srv/shop/generated/part_" + (i % 97) + ".py", 1 + i], 2 + i]]);
+    countSample(0, node, ON_CPU, 0);
+  }
+
+  const deepStack = () => Array.from({ length: deep }, () => [FUNCTIONS.fib, 9]);
+
+  function madeUpStack(person) {
+    if (deep > 0 && person.id === 0 && random() < 0.5) return { names: ["fib"], stack: deepStack() };
+    if (random() < 0.03) {
+      const name = HOSTILE_NAMES[Math.floor(random() * HOSTILE_NAMES.length)];
+      return { names: ["hostile"], stack: [[FUNCTIONS.module, 3], [["hostile", "/srv/shop/<b>evil</b>.py", 1], 2], [[name, name === "" ? "" : "/tmp/</style>" + name.slice(0, 20) + ".py", 6], 6]] };
+    }
+    const usable = person.work.filter(([, from]) => from <= elapsed);
+    let left = random() * usable.reduce((sum, [weight]) => sum + weight, 0);
+    const [, , names] = usable.find(([weight]) => (left -= weight) < 0) ?? usable[0];
+    const stack = names.map((name, i) => [FUNCTIONS[name], lineOf(name, i === names.length - 1)]);
+    if (names.at(-1) === "fib") for (let depth = Math.floor(random() * 24); depth > 0; depth -= 1) stack.push([FUNCTIONS.fib, 9]);
+    if (names.at(-1) === "match") for (let rule = Math.floor(random() * 3); rule > 0; rule -= 1) stack.push([["rule_" + Math.floor(random() ** 3 * 400), "/srv/shop/feed/rules.py", 10], 12]);
+    return { names, stack };
+  }
+
+  function countSample(thread, node, state, at) {
+    log.push({ generation: generation + 1, thread, state, node, at, window: Math.floor(at / WINDOW_SECONDS) * WINDOW_SECONDS });
+    quality.samples += 1;
+    const luck = random();
+    quality[luck < 0.9975 ? "exact" : luck < 0.999 ? "repaired" : luck < 0.9999 ? "retried" : "truncated"] += 1;
+  }
+
+  function tick(at) {
+    quality.ticks += 1;
+    if (random() < 0.0004) quality.missed_ticks += 1;
+    if (random() < 0.0002) quality.failed.gone += 1;
+    for (const person of people) {
+      const { names, stack } = madeUpStack(person);
+      const state = madeUpState(names, stateRandom, { exceptions });
+      if (mode === "cpu" && !(state & (ON_CPU | UNKNOWN_ON_CPU))) quality.filtered += 1;
+      else countSample(person.id, stackNode(tables, stack), state, at);
+    }
+  }
+
+  // Takes the ticks that are due; every hundredth one is made, so that this costs little.
+  function advance(seconds) {
+    if (ended !== null) return;
+    const until = seconds ?? now() - begun;
+    const begins = Math.max(elapsed, quietFor);
+    const due = Math.max(0, Math.floor((until - begins) / (SECONDS_PER_TICK * 20)));
+    elapsed = until;
+    for (let i = 0; i < due; i += 1) tick(begins + i * SECONDS_PER_TICK * 20);
+    quality.achieved_hz = elapsed > quietFor ? quality.ticks / (elapsed - quietFor) : 0;
+    quality.requested_hz = 50;
+    generation += 1;
+    sizes[generation] = { strings: tables.strings.length, functions: tables.functions.length, nodes: tables.nodes.length, threads: tables.threads.length, processes: 1 };
+    if (endsAfter > 0 && elapsed >= endsAfter) ended = new Date((begun + elapsed) * 1000).toISOString().replace(/\.\d+Z/, "Z");
+  }
+
+  function session() {
+    return {
+      id: "1", state: ended === null ? (elapsed < quietFor ? "starting" : "running") : "ended", reason: ended === null ? null : "target exited",
+      target: { pid: 4711, command: ["python3", "/srv/shop/app.py", "--workers", "16"], executable: "/usr/bin/python3.13", python: "3.13.1", validated: true, host: "build7" },
+      processes: { attached: processes, running: processes, over_limit: 0, denied: 0 },
+      settings: { rate_hz: 50, duration_s: null, threads: "all", mode, async: waiting > 0 ? "all" : "off" },
+      started_at: startedAt, ended_at: ended, elapsed_s: elapsed, epoch, generation, quality: structuredClone(quality), pyrometer: "0.1.0",
+    };
+  }
+
+  function tree(since) {
+    const from = sizes[Math.min(since, generation)];
+    return {
+      epoch, generation, since,
+      strings: { first: from.strings, values: tables.strings.slice(from.strings) },
+      functions: columns(tables.functions, from.functions, ["name", "file", "line"]),
+      nodes: columns(tables.nodes, from.nodes, ["parent", "function", "line"]),
+      threads: columns(tables.threads, from.threads, ["process", "tid", "name", "main"]),
+      processes: columns(tables.processes, from.processes, ["pid", "name"]),
+    };
+  }
+
+  const isAsked = (sample, since, from, to, query) => sample.generation > since && sample.window >= (from ?? 0) && (to === null || sample.window < to) && stateMatches(sample.state, query);
+
+  function view({ since = 0, threads: wanted = [], states = [], from = null, to = null }) {
+    const chosen = new Set(wanted);
+    const query = stateQuery(states);
+    const perNode = new Map();
+    let total = 0;
+    for (const sample of log) {
+      if (!isAsked(sample, since, from, to, query) || (chosen.size > 0 && !chosen.has(sample.thread))) continue;
+      perNode.set(sample.node, (perNode.get(sample.node) ?? 0) + 1);
+      total += 1;
+    }
+    const node = Array.from(perNode.keys()).sort((a, b) => a - b);
+    return { epoch, generation, since, total, node, self: node.map((id) => perNode.get(id)) };
+  }
+
+  // Numbers of one sums, or of many as columns.
+  function sumColumns(read) {
+    const facts = STATE_FACTS.map((fact, i) => [fact, { yes: read((sums) => sums.yes[i]), unknown: read((sums) => sums.unknown[i]) }]);
+    const activity = Object.fromEntries(STATE_DOINGS.map((name, i) => [name, read((sums) => sums.doing[i])]));
+    return { samples: read((sums) => sums.samples), ...Object.fromEntries(facts), activity };
+  }
+
+  function sumsSince(since, states, from = null, to = null) {
+    const query = stateQuery(states);
+    const all = createSums();
+    const byThread = new Map();
+    for (const sample of log) {
+      if (!isAsked(sample, since, from, to, query)) continue;
+      if (!byThread.has(sample.thread)) byThread.set(sample.thread, createSums());
+      addState(byThread.get(sample.thread), sample.state, 1);
+      addState(all, sample.state, 1);
+    }
+    return { all, ids: Array.from(byThread.keys()).sort((a, b) => a - b), byThread };
+  }
+
+  // Slots as long as the windows.
+  function timeline({ since = 0, threads: wanted = [], from = null, to = null }) {
+    const chosen = new Set(wanted);
+    const slots = new Map();
+    const fresh = new Set();
+    for (const sample of log) {
+      if (!isAsked(sample, 0, from, to, stateQuery([])) || (chosen.size > 0 && !chosen.has(sample.thread))) continue;
+      if (!slots.has(sample.window)) slots.set(sample.window, createSums());
+      addState(slots.get(sample.window), sample.state, 1);
+      if (sample.generation > since) fresh.add(sample.window);
+    }
+    const starts = Array.from(fresh).sort((a, b) => a - b);
+    const column = (read) => starts.map((start) => read(slots.get(start)));
+    const samples = { all: column((sums) => sums.samples), in_gc: column((sums) => sums.yes[3]) };
+    STATE_DOINGS.forEach((doing, i) => (samples[doing] = column((sums) => sums.doing[i])));
+    return {
+      epoch, generation, since, from: from ?? 0, to: to ?? elapsed, width: WINDOW_SECONDS,
+      slot: starts.map((start) => start / WINDOW_SECONDS), start: starts, end: starts.map((start) => start + WINDOW_SECONDS), samples, seconds: {},
+    };
+  }
+
+  // Bins of 20 ms of the whole seconds there are.
+  function heatmap({ since = 0, from = null, to = null }) {
+    const range = { from: Math.floor(from ?? 0), to: Math.ceil(to ?? elapsed) };
+    const rows = new Map();
+    const fresh = new Set();
+    for (const sample of log) {
+      const second = Math.floor(sample.at);
+      if (second < range.from || second >= range.to) continue;
+      if (!rows.has(second)) rows.set(second, STATE_DOINGS.map(() => new Array(50).fill(0)));
+      rows.get(second)[doingOf(sample.state)][Math.min(49, Math.floor((sample.at - second) * 50))] += 1;
+      if (sample.generation > since) fresh.add(second);
+    }
+    const seconds = Array.from(fresh).sort((a, b) => a - b);
+    const columns = Object.fromEntries(STATE_DOINGS.map((doing, i) => [doing, seconds.flatMap((second) => rows.get(second)[i])]));
+    return { epoch, generation, since, ...range, fine_from: 0, bins: 50, second: seconds, ...columns, steps: { width: 1, first: 0 }, lost: 0 };
+  }
+
+  // A file in which every line says where it is.
+  function source(id) {
+    const fn = tables.functions[id];
+    if (fn === undefined || fn.line === 0) return null;
+    const path = tables.strings[fn.file];
+    return { path, changed: false, text: Array.from({ length: 500 }, (_, i) => (i % 7 === 0 ? "</script><b>" : "") + "line " + (i + 1) + " of " + path).join("\n") };
+  }
+
+  // Every line of the file executed the same three instructions, one of which nobody knows.
+  function lines(id) {
+    const file = tables.functions[id].file;
+    const seen = Array.from(new Set(tables.nodes.filter((node) => tables.functions[node.function].file === file).map((node) => node.line))).sort((a, b) => a - b);
+    const column = (...three) => seen.flatMap(() => three);
+    return {
+      epoch, generation, samples: log.length, path: tables.strings[file], names: ["", "</script><b>CALL\u202e", "CALL"], line: seen.flatMap((line) => [line, line, line]), end_line: seen.flatMap((line) => [line, line, line]),
+      column: column(0, 5, -1), end_column: column(4, 7, -1), opcode: column(1, 2, 0), base_opcode: column(2, 2, 0), self: column(9, 2, 1), total: column(9, 30, 1), omitted: 4,
+    };
+  }
+
+  function threadStates({ since = 0, states = [], from = null, to = null }) {
+    const { all, ids, byThread } = sumsSince(since, states, from, to);
+    return { epoch, generation, since, all: sumColumns((pick) => pick(all)), threads: { thread: ids, ...sumColumns((pick) => ids.map((id) => pick(byThread.get(id)))) } };
+  }
+
+  function fullQuality() {
+    const { all } = sumsSince(0, []);
+    const states = STATE_FACTS.map((fact, i) => [fact, { yes: all.yes[i], unknown: all.unknown[i], at_least: all.yes[i] / all.samples, at_most: (all.yes[i] + all.unknown[i]) / all.samples }]);
+    const numbers = {
+      ...structuredClone(quality), extrapolated: 0, current_hz: 50, duration_s: elapsed, stopped_s: 0, cpu_user_s: elapsed / 200, cpu_sys_s: elapsed / 150,
+      rss_bytes: 7340032, rss_peak_bytes: 8126464, reads: quality.samples * 1.02, read_bytes: quality.samples * 2310, code_hits: quality.samples * 9, code_misses: 61, code_stale: 0,
+    };
+    const meaning = Object.fromEntries([...Object.keys(numbers), "failed_gone", "failed_fault", "failed_perm", "failed_corrupt"].map((key) => [key, "what " + key + " means, in a sentence of the server"]));
+    return { ...numbers, states: Object.fromEntries(states), meaning };
+  }
+
+  // Without what the profiler itself cost.
+  function reportQuality() {
+    const { cpu_user_s: user, cpu_sys_s: sys, rss_bytes: rss, rss_peak_bytes: peak, ...rest } = fullQuality();
+    return rest;
+  }
+
+  function report({ threads: wanted = [], states = [] }) {
+    const chosen = new Set(wanted);
+    const query = stateQuery(states);
+    const starts = Array.from(new Set(log.map((sample) => sample.window))).sort((x, y) => x - y);
+    const slotOf = new Map(starts.map((start, slot) => [start, slot]));
+    const cells = new Map();
+    for (const { thread, state, node, window } of log) {
+      if ((chosen.size > 0 && !chosen.has(thread)) || !stateMatches(state, query)) continue;
+      const key = [thread, state, node, slotOf.get(window)].join(" ");
+      cells.set(key, (cells.get(key) ?? 0) + 1);
+    }
+    const kept = Array.from(cells, ([key, count]) => [...key.split(" ").map(Number), count]);
+    return {
+      version: 1, session: session(), quality: reportQuality(), tree: tree(0),
+      cells: { thread: kept.map((cell) => cell[0]), state: kept.map((cell) => cell[1]), node: kept.map((cell) => cell[2]), slot: kept.map((cell) => cell[3]), count: kept.map((cell) => cell[4]) },
+      slots: { width: WINDOW_SECONDS, start: starts, end: starts.map((start) => start + WINDOW_SECONDS) },
+      heat: heatmap({}),
+    };
+  }
+
+  // Of the whole session, whatever range is asked for.
+  function matches(runs) {
+    const matched = tables.functions.map((fn, id) => runs.some((first, i) => i % 2 === 0 && id >= first && id <= runs[i + 1]));
+    return { epoch, generation, ...matchesOfCells(report({}), matched) };
+  }
+
+  function gil({ threads: wanted = [], from = null, to = null }) {
+    const made = report({});
+    return { epoch, generation, ...gilOfCells(made, wanted, slotsInRange(made, { from, to })) };
+  }
+
+  // So many asyncio tasks at the innermost places there are: one runs, some have names, the last awaits all others.
+  function tasks() {
+    const nodes = tables.nodes.map((_, id) => id).filter((id) => !tables.nodes.some((node) => node.parent === id));
+    const column = (of) => Array.from({ length: waiting }, (_, i) => of(i));
+    const isLast = (i) => i === waiting - 1;
+    return {
+      epoch, generation, sampled_s: elapsed, limit_reached: false, process: column(() => 4711), thread: column(() => 4711),
+      name: column((i) => (isLast(i) ? "everyone's" : i % 3 === 0 ? HOSTILE_NAMES[i % HOSTILE_NAMES.length] : "Task-" + i)),
+      state: column((i) => (i === 0 ? "running" : i === 1 ? "moving" : "waiting")),
+      node: column((i) => nodes[(i % 3) % nodes.length]), first_seen_s: column(() => 0.5), unchanged_since_s: column((i) => (elapsed * i) / waiting),
+      awaited_by: column((i) => (isLast(i) ? [] : [waiting - 1])),
+    };
+  }
+
+  return { advance, session, tasks, tree, view, timeline, heatmap, gil, source, lines, matches, threadStates, fullQuality, report };
+}
