@@ -30,7 +30,7 @@ import { createHint } from "./view/elements/hint.js";
 import { listenForKeys } from "./view/page/keys.js";
 import { createLanes, laneThreads } from "./view/threads/lanes.js";
 import { createLegend } from "./view/flame/legend.js";
-import { createNote } from "./view/elements/note.js";
+import { createNote } from "./view/page/note.js";
 import { createMeasures } from "./view/page/measures.js";
 import { createPalette } from "./view/page/palette.js";
 import { createQuality } from "./view/page/quality.js";

@@ -4,7 +4,7 @@ import { FLAME_VIEWS, VIEWS } from "../../model/page/address.js";
 import { TEXT } from "../../text/session.js";
 import { el, segmented } from "../elements/dom.js";
 import { createSearch } from "../filters/search.js";
-import { createThreadFilter } from "../threads/threads.js";
+import { createThreadFilter } from "../filters/threads.js";
 
 export function createToolbar(root, dispatch) {
   const change = (changes) => dispatch({ type: "address", changes, how: "push" });

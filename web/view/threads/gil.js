@@ -7,7 +7,7 @@ import { TEXT } from "../../text/session.js";
 import { listenForFrameKeys } from "../flame/chart-keys.js";
 import { createChart, watchWidth } from "../flame/chart.js";
 import { el, isInUse, isolated, placeNear, setAttribute, setText } from "../elements/dom.js";
-import { threadKeyOf } from "./threads.js";
+import { threadKeyOf } from "../filters/threads.js";
 
 // A cell glows by its share of the hottest one of two threads, which is as hot as can be.
 const HOTTEST_CELL_SHARE = 0.45;

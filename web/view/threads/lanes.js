@@ -8,7 +8,7 @@ import { stackedLayers, timelineSpan } from "../../model/time/timeline.js";
 import { TEXT } from "../../text/session.js";
 import { el, isInUse, isolated, setAttribute, setText } from "../elements/dom.js";
 import { createPlot } from "../time/strip.js";
-import { threadKeyOf } from "./threads.js";
+import { threadKeyOf } from "../filters/threads.js";
 
 export const LANES_MAX = 64;
 

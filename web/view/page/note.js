@@ -1,6 +1,6 @@
 // A short message that disappears by itself.
 
-import { el } from "./dom.js";
+import { el } from "../elements/dom.js";
 
 const SHOWN_MS = 2500;
 
