@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { baseName, distinctNames, hashText, shortenText, visibleText } from "../../../web/model/base/text.js";
+import { baseName, commandText, distinctNames, hashText, shortCommand, shortenText, visibleText } from "../../../web/model/base/text.js";
 
 test("text that is text is shown as it is", () => {
   assert.equal(visibleText("名前_日本語 😀 é"), "名前_日本語 😀 é");
@@ -54,4 +54,11 @@ test("hashes differ where texts do, and seeds continue them", () => {
   assert.notEqual(hashText("a"), hashText("b"));
   assert.notEqual(hashText("a", hashText("b")), hashText("b", hashText("a")));
   assert.ok(Number.isInteger(hashText("x".repeat(100000))) && hashText("") >= 0);
+});
+
+test("a command line quotes words with spaces, and its short form names the interpreter without its folder", () => {
+  const target = { command: ["/usr/bin/python3", "my app.py", ""] };
+  assert.equal(commandText(target), '/usr/bin/python3 "my app.py" ""');
+  assert.equal(shortCommand(target), 'python3 "my app.py" ""');
+  for (const unknown of [null, {}, { command: [] }]) assert.equal(shortCommand(unknown), "");
 });

@@ -35,6 +35,21 @@ export function baseName(path) {
   return path.slice(path.lastIndexOf("/") + 1);
 }
 
+function quotedWord(word) {
+  return /[\s"']/.test(word) || word === "" ? JSON.stringify(word) : word;
+}
+
+// The command line of a target as a person would type it.
+export function commandText(target) {
+  return (target?.command ?? []).map(quotedWord).join(" ");
+}
+
+// The same with the interpreter as its mere name: its folder would leave no room for what it runs.
+export function shortCommand(target) {
+  const [program = "", ...words] = target?.command ?? [];
+  return commandText({ command: target?.command?.length > 0 ? [baseName(program), ...words] : [] });
+}
+
 // The shortest ends of different paths that tell them apart, a part longer than the name at least where names are shared.
 export function distinctNames(paths) {
   const tail = (path, parts) => path.split("/").slice(-parts).join("/");

@@ -58,6 +58,11 @@ export function threadLabel(thread) {
   return thread.name === "" ? TEXT.threads.thread(thread.tid) : visibleText(thread.name);
 }
 
+// What an address says of a thread.
+export function threadKeyOf(thread) {
+  return { tid: thread.tid, name: thread.name };
+}
+
 // Threads a link asks for, as [{name, tid}]: the very same thread, or else those of that name (another run).
 export function resolveThreads(threads, wanted) {
   const chosen = new Set();

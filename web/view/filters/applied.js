@@ -8,8 +8,7 @@ import { visibleText } from "../../model/base/text.js";
 import { TEXT } from "../../text/session.js";
 import { el, icon, isolated, setAttribute, setText } from "../elements/dom.js";
 import { ICONS } from "../elements/icons.js";
-import { threadKeyOf } from "./threads.js";
-import { threadPlace } from "../../model/threads/threads.js";
+import { threadKeyOf, threadPlace } from "../../model/threads/threads.js";
 
 const CHIPS_OF_THREADS_MAX = 4;
 

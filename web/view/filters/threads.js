@@ -3,17 +3,13 @@
 import { DOING_LABELS, doingParts, doingText, factText, isWithoutGil } from "../../model/threads/activity.js";
 import { formatCount, formatShare, ratio } from "../../model/base/numbers.js";
 import { sumThreads } from "../../model/profile/states.js";
-import { groupThreads, processLabel, threadIds, threadLabel, threadPlace, threadsWithStates } from "../../model/threads/threads.js";
+import { groupThreads, processLabel, threadIds, threadKeyOf, threadLabel, threadPlace, threadsWithStates } from "../../model/threads/threads.js";
 import { TEXT } from "../../text/session.js";
 import { el, icon, isolated, setAttribute, setText } from "../elements/dom.js";
 import { ICONS } from "../elements/icons.js";
 import { createPopover } from "../elements/popover.js";
 
 const FILTER_FROM = 12;
-
-export function threadKeyOf(thread) {
-  return { tid: thread.tid, name: thread.name };
-}
 
 function createDoingBar() {
   const parts = new Map(DOING_LABELS.map(({ key }) => [key, el("i", { class: "doing", "data-doing": key })]));

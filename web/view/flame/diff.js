@@ -7,9 +7,8 @@ import { otherBaseline } from "../../model/page/questions.js";
 import { rangeText, timelineSpan } from "../../model/time/timeline.js";
 import { TEXT } from "../../text/session.js";
 import { createChart, watchWidth } from "./chart.js";
-import { visibleText } from "../../model/base/text.js";
+import { shortCommand, visibleText } from "../../model/base/text.js";
 import { el, isolated, placeNear, segmented, setAttribute, setText } from "../elements/dom.js";
-import { shortCommand } from "../page/header.js";
 
 const ROWS_MAX = 200;
 

@@ -2,25 +2,11 @@
 
 import { formatClock, formatCount } from "../../model/base/numbers.js";
 import { newerSamples, nextTheme, statusOf } from "../../model/page/state.js";
-import { baseName, visibleText } from "../../model/base/text.js";
+import { commandText, shortCommand, visibleText } from "../../model/base/text.js";
 import { TEXT } from "../../text/session.js";
 import { el, icon, isolated, setAttribute, setText } from "../elements/dom.js";
 import { createDownloads } from "./downloads.js";
 import { ICONS } from "../elements/icons.js";
-
-function quotedWord(word) {
-  return /[\s"']/.test(word) || word === "" ? JSON.stringify(word) : word;
-}
-
-export function commandText(target) {
-  return (target?.command ?? []).map(quotedWord).join(" ");
-}
-
-// The same with the interpreter as its mere name: its folder would leave no room for what it runs.
-export function shortCommand(target) {
-  const [program = "", ...words] = target?.command ?? [];
-  return commandText({ command: target?.command?.length > 0 ? [baseName(program), ...words] : [] });
-}
 
 function statusText(state, status) {
   if (status === "report") return TEXT.status.report(String(state.session?.started_at ?? "").slice(0, 16).replace("T", " "));

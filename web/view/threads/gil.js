@@ -2,12 +2,11 @@
 
 import { heatLevel } from "../../model/page/picture.js";
 import { formatCount, formatDuration, formatShare, ratio } from "../../model/base/numbers.js";
-import { threadPlace } from "../../model/threads/threads.js";
+import { threadKeyOf, threadPlace } from "../../model/threads/threads.js";
 import { TEXT } from "../../text/session.js";
 import { listenForFrameKeys } from "../flame/chart-keys.js";
 import { createChart, watchWidth } from "../flame/chart.js";
 import { el, isInUse, isolated, placeNear, setAttribute, setText } from "../elements/dom.js";
-import { threadKeyOf } from "../filters/threads.js";
 
 // A cell glows by its share of the hottest one of two threads, which is as hot as can be.
 const HOTTEST_CELL_SHARE = 0.45;

@@ -2,13 +2,12 @@
 
 import { doingText, factText, isWithoutGil } from "../../model/threads/activity.js";
 import { formatCount, formatShare, ratio } from "../../model/base/numbers.js";
-import { busiestThreads, threadLabel } from "../../model/threads/threads.js";
+import { busiestThreads, threadKeyOf, threadLabel } from "../../model/threads/threads.js";
 import { sumThreads } from "../../model/profile/states.js";
 import { stackedLayers, timelineSpan } from "../../model/time/timeline.js";
 import { TEXT } from "../../text/session.js";
 import { el, isInUse, isolated, setAttribute, setText } from "../elements/dom.js";
 import { createPlot } from "../time/strip.js";
-import { threadKeyOf } from "../filters/threads.js";
 
 export const LANES_MAX = 64;
 
