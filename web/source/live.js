@@ -11,12 +11,14 @@
 //   onHeat(heat), onGil(what /gil answers), onTasks(what /tasks answers), onMatches({term, and what /matches answers} or
 //   {term, error}), onInstructions(path, what /lines answers or {error}), onQuality(what /quality answers)
 
-import { FORMATS } from "../model/page/formats.js";
 import { TEXT } from "../text/session.js";
 import { createDeliveries } from "./deliveries.js";
 import { createPollers } from "./pollers.js";
 import { API, HttpProblem, createRequests, queryText, send } from "./requests.js";
 import { createRounds } from "./rounds.js";
+
+// The formats of server/report that a session can be downloaded in, beside the report.
+export const FORMATS = ["collapsed", "heatmap", "pstats-text", "pstats", "pprof", "speedscope", "gecko", "chrome-trace", "jsonl"];
 
 const ROUND_MS = 1000;
 const FIRST_ROUND_MS = 250;

@@ -7,8 +7,8 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
-import { FORMATS } from "../../../web/model/page/formats.js";
 import { bytesOfBase85 } from "../../../web/source/inflate.js";
+import { FORMATS } from "../../../web/source/live.js";
 
 const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "pyrometer-bundle-"));

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { applyView, createCounts } from "../../../web/model/trees/counts.js";
 import { applyTree, createProfile, functionCount, nodeCount } from "../../../web/model/profile/profile.js";
-import { createRecording, takeDelivery } from "../../../web/model/trees/recording.js";
+import { applyView, createCounts, createRecording, takeDelivery } from "../../../web/model/trees/recording.js";
 import { answersOf } from "../support/sample.mjs";
 
 

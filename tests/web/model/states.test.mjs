@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { filteredText, stateChips, stateLabel } from "../../../web/model/filters/chips.js";
 import { doingParts, doingText, factText, isWithoutGil } from "../../../web/model/threads/activity.js";
-import { measureGroups } from "../../../web/model/page/measures.js";
+import { measureGroups } from "../../../web/model/page/quality.js";
 import { createPicture } from "../../../web/model/page/picture.js";
 import { addState, addThreads, cleanWords, createSums, stateMatches, stateQuery, sumThreads } from "../../../web/model/profile/states.js";
 import { QUALITY_TEXT } from "../../../web/text/quality.js";

@@ -1,7 +1,9 @@
-// The quality line: how much was sampled, and how well. Every value says what it means; unknown is "—".
+// How much was sampled, and how well: the quality line, and its details, which are all that /quality says, in groups.
+// Every value says what it means; unknown is "—".
 
 import { QUALITY_TEXT } from "../../text/quality.js";
-import { formatCount, formatRate, formatShare, formatShortCount, isKnown, ratio } from "../base/numbers.js";
+import { formatCount, formatDuration, formatRate, formatShare, formatShortCount, isKnown, ratio } from "../base/numbers.js";
+import { visibleText } from "../base/text.js";
 
 function failedSamples(failed) {
   if (failed === null || typeof failed !== "object") return NaN;
@@ -57,4 +59,73 @@ export function qualityValues(quality) {
     { ...failures, meaning: failures.meaning + failureText(q.failed ?? null) },
     missedValue(q),
   ];
+}
+
+const bytesText = (bytes) => {
+  if (!isKnown(bytes)) return formatCount(NaN);
+  const step = Math.min(3, Math.max(0, Math.floor(Math.log2(Math.max(bytes, 1)) / 10)));
+  const value = bytes / 1024 ** step;
+  return (step === 0 || value >= 100 ? formatCount(value) : value.toFixed(1)) + " " + ["B", "KiB", "MiB", "GiB"][step];
+};
+const hertzText = (hz) => (isKnown(hz) ? formatRate(hz) + " Hz" : formatRate(hz));
+
+const dueOf = (q) => q.ticks + q.missed_ticks;
+const failedOf = (q) => Object.values(q.failed ?? {}).reduce((sum, count) => sum + count, 0);
+const triedOf = (q) => q.samples + failedOf(q);
+const framesOf = (q) => q.code_hits + q.code_misses;
+const samplesOf = (q) => q.samples;
+const durationOf = (q) => q.duration_s;
+
+// Group: [key of a measure, text of a value, whole of which it is a share]
+const GROUPS = {
+  rate: [
+    ["achieved_hz", hertzText], ["requested_hz", hertzText], ["current_hz", hertzText], ["ticks", formatCount, dueOf], ["missed_ticks", formatCount, dueOf], ["duration_s", formatDuration],
+    ["interval_min_s", formatDuration], ["interval_mean_s", formatDuration], ["interval_max_s", formatDuration],
+  ],
+  samples: [
+    ["samples", formatCount], ["exact", formatCount, samplesOf], ["repaired", formatCount, samplesOf], ["retried", formatCount, samplesOf], ["truncated", formatCount, samplesOf],
+    ["filtered", formatCount, (q) => q.samples + q.filtered], ["extrapolated", formatCount, samplesOf], ["overflowed", formatCount, samplesOf],
+  ],
+  failed: [["failed_gone", formatCount, triedOf], ["failed_fault", formatCount, triedOf], ["failed_perm", formatCount, triedOf], ["failed_corrupt", formatCount, triedOf]],
+  target: [["stopped_s", formatDuration, durationOf], ["reads", formatCount], ["read_bytes", bytesText]],
+  host: [["cpu_user_s", formatDuration, durationOf], ["cpu_sys_s", formatDuration, durationOf], ["rss_bytes", bytesText], ["rss_peak_bytes", bytesText], ["profile_bytes", bytesText], ["profile_limit_bytes", bytesText]],
+  code: [["code_hits", formatCount, framesOf], ["code_misses", formatCount, framesOf], ["code_stale", formatCount], ["code_clears", formatCount]],
+  tasks: [["tasks", formatCount], ["tasks_moving", formatCount, (q) => q.tasks]],
+};
+const MEASURED = new Set(Object.values(GROUPS).flatMap((rows) => rows.map(([key]) => key)));
+
+// One flat object of numbers, reasons of failure named as in `descriptions`.
+function flatNumbers(quality) {
+  const numbers = {};
+  for (const [key, value] of Object.entries(quality)) if (isKnown(value)) numbers[key] = value;
+  for (const [reason, value] of Object.entries(quality.failed ?? {})) numbers["failed_" + reason] = value;
+  return numbers;
+}
+
+function numberRow([key, text, whole], numbers, quality) {
+  const share = whole === undefined ? NaN : ratio(numbers[key], whole(quality));
+  const meaning = quality.descriptions?.[key];
+  return { key, label: QUALITY_TEXT.measures[key] ?? key.replaceAll("_", " "), value: text(numbers[key]), share: isKnown(share) ? formatShare(share) : "", meaning: meaning === undefined ? "" : visibleText(String(meaning)) };
+}
+
+function stateRow(key, states) {
+  const [label, source] = QUALITY_TEXT.states[key];
+  const { at_least: low, at_most: high } = states[key] ?? {};
+  const same = formatShare(low) === formatShare(high);
+  const isUnknown = low === 0 && high === 1;
+  const value = !isKnown(low) ? formatShare(NaN) : isUnknown ? QUALITY_TEXT.unknown : same ? formatShare(low) : QUALITY_TEXT.between(formatShare(low), formatShare(high));
+  return { key: "state_" + key, label, value, share: "", meaning: QUALITY_TEXT.stateMeaning(source, same || isUnknown ? "" : formatShare(high - low)) };
+}
+
+// -> [{title, rows: [{key, label, value, share, meaning}]}]; `quality` as /quality says it, or as a SESSION does
+export function measureGroups(quality) {
+  if (quality === null || typeof quality !== "object") return [];
+  const numbers = flatNumbers(quality);
+  const groups = Object.entries(GROUPS).map(([name, rows]) => ({
+    title: QUALITY_TEXT.groups[name], rows: rows.filter(([key]) => key in numbers).map((row) => numberRow(row, numbers, quality)),
+  }));
+  const others = Object.keys(numbers).filter((key) => !MEASURED.has(key));
+  groups.push({ title: QUALITY_TEXT.groups.other, rows: others.map((key) => numberRow([key, formatCount], numbers, quality)) });
+  if (quality.states) groups.push({ title: QUALITY_TEXT.groups.states, rows: Object.keys(QUALITY_TEXT.states).map((key) => stateRow(key, quality.states)) });
+  return groups.filter((group) => group.rows.length > 0);
 }
