@@ -239,7 +239,7 @@ test("links are shared and revoked; a viewer sees that, and can change nothing",
   await press("session-more");
   await press("session-share");
   await press("share-make");
-  await page.until(hook("share-url") + "?.value.endsWith('#v=1&session=" + host.sessions[0].id + "') && " + hook("share-line") + ".textContent.includes('session " + host.sessions[0].id + "')");
+  await page.until(hook("share-url") + "?.value.endsWith('#v=1&session=" + host.sessions[0].id + "') && " + hook("share-line") + "?.textContent.includes('session " + host.sessions[0].id + "')");
   assert.equal(host.shares[0].session, host.sessions[0].id);
   await page.close();
   const viewer = await openHost({ sessions: 1, scope: "viewer" });
