@@ -1,11 +1,27 @@
 #include "sampler/profile/profile.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "sampler/base/hash.h"
-#include "sampler/profile/cell_key.h"
-#include "sampler/profile/profile_parts.h"
-#include "sampler/profile/state.h"
+#include "sampler/base/vec.h"
+#include "sampler/profile/open_window.h"
+#include "sampler/profile/publication.h"
+#include "sampler/profile/tables.h"
+#include "sampler/profile/window.h"
+
+struct profile {
+    /* Used by the writer only, except rows below published.sizes. */
+    struct tables tables;
+    struct open_window open;
+    struct series_pending pending;
+    size_t memory_bytes; /* 0: no bound */
+    bool is_closed;      /* the tables take no new rows for places */
+    struct quality quality;
+    struct profile_sizes sealed; /* sizes at the last generation, or at creation */
+
+    struct publication published;
+};
 
 /* The root's function, frame and node are rows 0 of their tables.  The root node is not in the index,
  * so that a node of the root's frame below the root is another one. */
@@ -25,9 +41,8 @@ enum err_code profile_create(struct profile **out, struct err *err)
     struct profile *const profile = calloc(1, sizeof *profile);
     if (!profile)
         return err_nomem(err);
-    pthread_mutex_init(&profile->lock, NULL);
-    tally_init(&profile->open, PROFILE_MAX_CELLS);
-    tally_init(&profile->open_spots, PROFILE_MAX_CELLS);
+    publication_init(&profile->published);
+    open_window_init(&profile->open);
     enum err_code rc = tables_init(&profile->tables, err);
     if (!rc)
         rc = add_root(profile, err);
@@ -36,8 +51,6 @@ enum err_code profile_create(struct profile **out, struct err *err)
         return rc;
     }
     profile->sealed = tables_sizes(&profile->tables);
-    history_init(&profile->published.history);
-    series_init(&profile->published.series);
     *out = profile;
     return ERR_OK;
 }
@@ -46,12 +59,9 @@ void profile_destroy(struct profile *profile)
 {
     if (!profile)
         return;
-    history_deinit(&profile->published.history);
-    series_deinit(&profile->published.series);
-    tally_deinit(&profile->open);
-    tally_deinit(&profile->open_spots);
+    open_window_deinit(&profile->open);
     tables_deinit(&profile->tables);
-    pthread_mutex_destroy(&profile->lock);
+    publication_deinit(&profile->published);
     free(profile);
 }
 
@@ -150,19 +160,19 @@ static enum err_code add(struct profile *profile, thread_id thread, state_bits s
         rc = check(node, table_count(&profile->tables.nodes), "node", err);
     if (rc || !count)
         return rc;
-    return tally_add(&profile->open, cell_key(thread, state, node), count, ns, err);
+    return open_window_add(&profile->open, thread, state, node, count, ns, err);
 }
 
 enum err_code profile_add(struct profile *profile, thread_id thread, state_bits state,
                           node_id node, uint32_t count, struct err *err)
 {
-    return add(profile, thread, state, node, count, count * profile->period_ns, err);
+    return add(profile, thread, state, node, count, count * profile->open.period_ns, err);
 }
 
 enum err_code profile_add_timed(struct profile *profile, thread_id thread, state_bits state,
                                 node_id node, uint32_t count, uint64_t ns, struct err *err)
 {
-    profile->is_timed |= ns != count * profile->period_ns;
+    profile->open.is_timed |= ns != count * profile->open.period_ns;
     return add(profile, thread, state, node, count, ns, err);
 }
 
@@ -192,7 +202,7 @@ enum err_code profile_add_spot(struct profile *profile, node_id node, spot_id sp
         rc = check(spot, table_count(&profile->tables.spots), "spot", err);
     if (rc || !count)
         return rc;
-    return tally_add(&profile->open_spots, spot_key(node, spot), count, 0, err);
+    return open_window_add_spot(&profile->open, node, spot, count, err);
 }
 
 size_t profile_table_bytes(const struct profile *profile)
@@ -207,15 +217,7 @@ void profile_set_memory(struct profile *profile, size_t bytes)
 
 void profile_set_period(struct profile *profile, uint64_t period_ns)
 {
-    profile->period_ns = period_ns;
-}
-
-static void flush_series(struct profile *profile)
-{
-    struct published *const published = &profile->published;
-    pthread_mutex_lock(&profile->lock);
-    series_flush(&published->series, &profile->pending, published->generation + 1);
-    pthread_mutex_unlock(&profile->lock);
+    profile->open.period_ns = period_ns;
 }
 
 static void tick_bin(struct profile *profile, uint64_t bin, enum state_doing doing,
@@ -223,7 +225,7 @@ static void tick_bin(struct profile *profile, uint64_t bin, enum state_doing doi
 {
     if (!count || series_pend(&profile->pending, bin, doing, count))
         return;
-    flush_series(profile);
+    publication_flush_series(&profile->published, &profile->pending);
     (void)series_pend(&profile->pending, bin, doing, count);
 }
 
@@ -241,4 +243,163 @@ void profile_tick(struct profile *profile, uint64_t from_ns, uint64_t to_ns, sta
         tick_bin(profile, first + i, doing, (uint32_t)(due - done));
         done = due;
     }
+}
+
+/* The tables grow by doubling: if closed here, they stay below three quarters of the memory. */
+static void close_tables(struct profile *profile)
+{
+    if (profile->is_closed || !profile->memory_bytes ||
+        tables_bytes(&profile->tables) < profile->memory_bytes / 8 * 3)
+        return;
+    tables_close(&profile->tables);
+    profile->is_closed = true;
+}
+
+static bool is_over_memory(const struct profile *profile)
+{
+    return profile->memory_bytes &&
+           publication_bytes(&profile->published) + tables_bytes(&profile->tables) >
+               profile->memory_bytes;
+}
+
+static void keep_within_memory(struct profile *profile, uint64_t now_ns)
+{
+    close_tables(profile);
+    if (publication_merge_old(&profile->published, now_ns) && is_over_memory(profile) &&
+        profile->published.history.ages > 0)
+        history_halve_ages(&profile->published.history);
+}
+
+static bool has_news(const struct profile *profile)
+{
+    const struct profile_sizes now = tables_sizes(&profile->tables);
+    return profile->open.cells.count || memcmp(&now, &profile->sealed, sizeof now) != 0;
+}
+
+enum err_code profile_seal(struct profile *profile, uint64_t now_ns, struct err *err)
+{
+    struct window *window = NULL;
+    enum err_code rc = ERR_OK;
+    if (now_ns < profile->open.start_ns)
+        now_ns = profile->open.start_ns;
+    if (has_news(profile))
+        rc = open_window_close(&profile->open, now_ns, &window, err);
+    if (window)
+        window->sizes = tables_sizes(&profile->tables);
+    if (!rc)
+        rc = publication_add(&profile->published, window, &profile->quality,
+                             tables_bytes(&profile->tables), &profile->pending, err);
+    if (rc) {
+        window_unref(window);
+        return rc;
+    }
+    profile->sealed = tables_sizes(&profile->tables);
+    open_window_clear(&profile->open, now_ns);
+    keep_within_memory(profile, now_ns);
+    return ERR_OK;
+}
+
+void profile_extend(struct profile *profile, uint64_t end_ns)
+{
+    publication_extend(&profile->published, end_ns);
+}
+
+enum err_code profile_copy_series(struct profile *profile, uint64_t first, uint64_t end,
+                                  struct series *out, struct err *err)
+{
+    return publication_copy_series(&profile->published, first, end, out, err);
+}
+
+enum err_code profile_snapshot(struct profile *profile, struct profile_snapshot *out,
+                               struct err *err)
+{
+    const enum err_code rc = publication_copy(&profile->published, out, err);
+    if (rc)
+        return rc;
+    out->profile = profile;
+    out->memory_bytes = profile->memory_bytes;
+    return ERR_OK;
+}
+
+void profile_snapshot_release(struct profile_snapshot *snapshot)
+{
+    for (size_t i = 0; i < snapshot->window_count; i++)
+        window_unref(snapshot->windows[i]);
+    free(snapshot->windows);
+    memset(snapshot, 0, sizeof *snapshot);
+}
+
+/* The number of windows that were complete at a generation. */
+static size_t windows_until(const struct profile_snapshot *snapshot, uint32_t generation)
+{
+    size_t at;
+    LOWER_BOUND(at, snapshot->window_count, snapshot->windows[at]->generation <= generation);
+    return at;
+}
+
+struct profile_sizes profile_snapshot_sizes_at(const struct profile_snapshot *snapshot,
+                                               uint32_t generation)
+{
+    const size_t count = windows_until(snapshot, generation);
+    return count ? snapshot->windows[count - 1]->sizes : (struct profile_sizes){ 0 };
+}
+
+uint32_t profile_snapshot_since(const struct profile_snapshot *snapshot, uint32_t generation)
+{
+    const size_t next = windows_until(snapshot, generation);
+    if (generation > snapshot->generation)
+        return 0;
+    if (next < snapshot->window_count &&
+        snapshot->windows[next]->first_generation <= generation)
+        return 0;
+    return generation;
+}
+
+struct strtab_string profile_string(const struct profile_snapshot *snapshot, str_id id)
+{
+    return strtab_get(&snapshot->profile->tables.strings, id);
+}
+
+struct profile_function profile_function_at(const struct profile_snapshot *snapshot,
+                                            function_id id)
+{
+    const struct profile *const profile = snapshot->profile;
+    const struct profile_function *const row = table_at(&profile->tables.functions, id);
+    return (struct profile_function){ .name = row->name,
+                                      .file = row->file,
+                                      .first_line = row->first_line,
+                                      .origin = profile_origin_of(profile, id) };
+}
+
+struct profile_frame profile_frame_at(const struct profile_snapshot *snapshot, frame_id id)
+{
+    return *(const struct profile_frame *)table_at(&snapshot->profile->tables.frames, id);
+}
+
+struct profile_node profile_node_at(const struct profile_snapshot *snapshot, node_id id)
+{
+    return *(const struct profile_node *)table_at(&snapshot->profile->tables.nodes, id);
+}
+
+struct profile_thread profile_thread_at(const struct profile_snapshot *snapshot, thread_id id)
+{
+    return *(const struct profile_thread *)table_at(&snapshot->profile->tables.threads, id);
+}
+
+bool profile_is_waiting_tasks(const struct profile_snapshot *snapshot, thread_id id)
+{
+    const struct profile_thread thread = profile_thread_at(snapshot, id);
+    return thread.tid == 0 && thread.ident == 0 && !thread.is_main &&
+           strcmp(profile_string(snapshot, thread.name).text, PROFILE_WAITING_TASKS) == 0;
+}
+
+struct profile_process profile_process_at(const struct profile_snapshot *snapshot,
+                                          process_id id)
+{
+    return *(const struct profile_process *)table_at(&snapshot->profile->tables.processes, id);
+}
+
+struct profile_spot profile_spot_at(const struct profile_snapshot *snapshot, spot_id id)
+{
+    return *(const struct profile_spot *)table_at(&snapshot->profile->tables.spots, id);
 }

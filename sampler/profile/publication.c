@@ -1,0 +1,142 @@
+#include "sampler/profile/publication.h"
+
+#include <stdlib.h>
+
+#include "sampler/profile/window.h"
+
+/* Cells merged at one seal, so that the next sample does not wait long. */
+enum { MERGED_CELLS = 1 << 17 };
+
+void publication_init(struct publication *publication)
+{
+    *publication = (struct publication){ 0 };
+    pthread_mutex_init(&publication->lock, NULL);
+    history_init(&publication->history);
+    series_init(&publication->series);
+}
+
+void publication_deinit(struct publication *publication)
+{
+    history_deinit(&publication->history);
+    series_deinit(&publication->series);
+    pthread_mutex_destroy(&publication->lock);
+}
+
+enum err_code publication_add(struct publication *publication, struct window *window,
+                              const struct quality *quality, size_t table_bytes,
+                              struct series_pending *pending, struct err *err)
+{
+    enum err_code rc = ERR_OK;
+    pthread_mutex_lock(&publication->lock);
+    if (window)
+        rc = history_append(&publication->history, window, err);
+    if (window && !rc) {
+        window->generation = window->first_generation = ++publication->generation;
+        publication->sizes = window->sizes;
+        publication->end_ns = window->end_ns;
+    }
+    publication->table_bytes = table_bytes;
+    publication->quality = *quality;
+    if (!rc)
+        series_flush(&publication->series, pending, publication->generation);
+    pthread_mutex_unlock(&publication->lock);
+    return rc;
+}
+
+void publication_flush_series(struct publication *publication, struct series_pending *pending)
+{
+    pthread_mutex_lock(&publication->lock);
+    series_flush(&publication->series, pending, publication->generation + 1);
+    pthread_mutex_unlock(&publication->lock);
+}
+
+void publication_extend(struct publication *publication, uint64_t end_ns)
+{
+    pthread_mutex_lock(&publication->lock);
+    if (end_ns > publication->end_ns)
+        publication->end_ns = end_ns;
+    pthread_mutex_unlock(&publication->lock);
+}
+
+static bool merge_run(struct publication *publication, const struct history_run *run)
+{
+    struct history *const history = &publication->history;
+    struct window **const old = malloc(run->count * sizeof(struct window *));
+    struct window *merged;
+    if (!old || window_merge(history->windows + run->first, run->count, &merged, NULL)) {
+        free(old);
+        return false;
+    }
+    merged->width_ns = run->width_ns;
+    pthread_mutex_lock(&publication->lock);
+    history_replace(history, run, merged, old);
+    pthread_mutex_unlock(&publication->lock);
+    for (size_t i = 0; i < run->count; i++)
+        window_unref(old[i]);
+    free(old);
+    return true;
+}
+
+static size_t cells_of(const struct history *history, const struct history_run *run)
+{
+    size_t cells = run->count;
+    for (size_t i = 0; i < run->count; i++)
+        cells += history->windows[run->first + i]->cell_count;
+    return cells;
+}
+
+bool publication_merge_old(struct publication *publication, uint64_t now_ns)
+{
+    struct history *const history = &publication->history;
+    struct history_run run;
+    size_t cells = 0;
+    while (cells < MERGED_CELLS) {
+        if (!history_find_run(history, now_ns, &run))
+            return true;
+        cells += cells_of(history, &run);
+        /* If memory runs out, a later seal tries again. */
+        if (!merge_run(publication, &run))
+            return true;
+    }
+    return false;
+}
+
+size_t publication_bytes(const struct publication *publication)
+{
+    return publication->history.bytes + series_bytes(&publication->series);
+}
+
+enum err_code publication_copy(struct publication *publication, struct profile_snapshot *out,
+                               struct err *err)
+{
+    enum err_code rc = ERR_OK;
+    pthread_mutex_lock(&publication->lock);
+    const size_t count = publication->history.count;
+    struct window **const windows = count ? malloc(count * sizeof(struct window *)) : NULL;
+    if (count && !windows) {
+        rc = err_nomem(err);
+    } else {
+        for (size_t i = 0; i < count; i++)
+            windows[i] = window_ref(publication->history.windows[i]);
+        *out = (struct profile_snapshot){
+            .generation = publication->generation,
+            .sizes = publication->sizes,
+            .quality = publication->quality,
+            .end_ns = publication->end_ns,
+            .bytes = publication->table_bytes + publication_bytes(publication),
+            .windows = windows,
+            .window_count = count,
+        };
+    }
+    pthread_mutex_unlock(&publication->lock);
+    return rc;
+}
+
+enum err_code publication_copy_series(struct publication *publication, uint64_t first,
+                                      uint64_t end, struct series *out, struct err *err)
+{
+    pthread_mutex_lock(&publication->lock);
+    const enum err_code rc = series_copy(&publication->series, first, end, out, err);
+    pthread_mutex_unlock(&publication->lock);
+    return rc;
+}

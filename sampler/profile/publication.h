@@ -1,0 +1,61 @@
+/*
+ * publication - what readers may read of a profile: windows, series, and counters, behind one lock.
+ *
+ * Private to profile.
+ *
+ * Ownership: the caller's storage holds the struct; it owns the lock, and a reference to each window.
+ * Threads: one writer; any thread may copy.  Only the writer changes the list of windows, so it reads
+ * that without the lock.
+ * Units: nanoseconds since the profile was created.
+ * Depends on: history, profile (snapshots), quality, series, window.
+ */
+#ifndef SAMPLER_PROFILE_PUBLICATION_H
+#define SAMPLER_PROFILE_PUBLICATION_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sampler/base/err.h"
+#include "sampler/profile/history.h"
+#include "sampler/profile/profile.h"
+#include "sampler/profile/quality.h"
+#include "sampler/profile/series.h"
+
+struct publication {
+    pthread_mutex_t lock;
+    uint32_t generation;
+    struct profile_sizes sizes;
+    struct quality quality;
+    uint64_t end_ns;
+    size_t table_bytes;
+    struct history history;
+    struct series series;
+};
+
+void publication_init(struct publication *publication);
+void publication_deinit(struct publication *publication);
+
+/* Takes the window over, unless it fails, and gives it a generation; NULL: publishes only counters and
+ * samples of the series. */
+MUST_CHECK enum err_code publication_add(struct publication *publication, struct window *window,
+                                         const struct quality *quality, size_t table_bytes,
+                                         struct series_pending *pending, struct err *err);
+void publication_flush_series(struct publication *publication, struct series_pending *pending);
+/* The profile lasted until end_ns, without another window. */
+void publication_extend(struct publication *publication, uint64_t end_ns);
+
+/* Merges windows that are old enough, a part of them at a time.  true: no more are left. */
+bool publication_merge_old(struct publication *publication, uint64_t now_ns);
+/* Bytes held by windows and series.  The caller holds the lock, or is the writer. */
+size_t publication_bytes(const struct publication *publication);
+
+/* Sets all of *out but its profile and its memory. */
+MUST_CHECK enum err_code publication_copy(struct publication *publication,
+                                          struct profile_snapshot *out, struct err *err);
+MUST_CHECK enum err_code publication_copy_series(struct publication *publication,
+                                                 uint64_t first, uint64_t end,
+                                                 struct series *out, struct err *err);
+
+#endif /* SAMPLER_PROFILE_PUBLICATION_H */
