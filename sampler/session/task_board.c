@@ -72,18 +72,18 @@ enum err_code task_board_add(struct task_board *board, struct task_fold *fold,
     struct sampler_tasks *const next = &board->next;
     const size_t first = next->count;
     size_t rows = SAMPLER_MAX_TASKS - first;
-    rows = all->count < rows ? all->count : rows;
-    enum err_code rc = reserve(board, rows, all->edge_count);
-    next->is_cut |= all->is_cut || rows < all->count;
-    next->at_ns = since(created_ns, all->read_ns);
+    rows = all->table.count < rows ? all->table.count : rows;
+    enum err_code rc = reserve(board, rows, all->table.edge_count);
+    next->is_cut |= all->table.is_cut || rows < all->table.count;
+    next->at_ns = since(created_ns, all->table.read_ns);
     for (size_t i = 0; i < rows && !rc; i++)
-        rc = add_row(board, fold, &all->items[i], created_ns);
+        rc = add_row(board, fold, &all->table.items[i], created_ns);
     for (size_t i = 0; i < rows && !rc; i++) {
-        const struct task *const task = &all->items[i];
+        const struct task *const task = &all->table.items[i];
         struct sampler_task *const row = &next->items[first + i];
         row->first_awaiter = (uint32_t)next->awaiter_count;
         for (uint32_t k = 0; k < task->awaiter_count; k++) {
-            const uint32_t awaiter = all->awaiters[task->first_awaiter + k];
+            const uint32_t awaiter = all->table.awaiters[task->first_awaiter + k];
             if (awaiter < rows)
                 next->awaiters[next->awaiter_count++] = (uint32_t)first + awaiter;
         }

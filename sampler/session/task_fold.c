@@ -69,13 +69,13 @@ static struct task *choose_awaiter(struct task_fold *fold, const struct task *ta
     if (!task->awaiter_count)
         return NULL;
     const uint64_t chosen = random_below(&fold->random, task->awaiter_count);
-    return &all->items[all->awaiters[task->first_awaiter + chosen]];
+    return &all->table.items[all->table.awaiters[task->first_awaiter + chosen]];
 }
 
 static bool has_base(const struct task_fold *fold, const struct task *task)
 {
     const struct tasks *const all = fold->tasks;
-    return fold->bases[task - all->items].reading == fold->readings;
+    return fold->bases[task - all->table.items].reading == fold->readings;
 }
 
 /* The task and its awaiters, outwards, until one has a base. */
@@ -104,7 +104,7 @@ static enum err_code base_of(struct task_fold *fold, struct task *task, node_id 
     node_id node = 0;
     enum err_code rc = ERR_OK;
     for (size_t i = find_way(fold, task, way); i-- > 0 && !rc;) {
-        struct task_base *const base = &fold->bases[way[i] - all->items];
+        struct task_base *const base = &fold->bases[way[i] - all->table.items];
         frame_id mark;
         if (base->reading != fold->readings) {
             rc = mark_of(fold, way[i], &mark);
@@ -126,7 +126,7 @@ static enum err_code base_of(struct task_fold *fold, struct task *task, node_id 
 enum err_code task_fold_node(struct task_fold *fold, const struct task *task, node_id *out)
 {
     struct tasks *const all = fold->tasks;
-    const enum err_code rc = base_of(fold, &all->items[task - all->items], out);
+    const enum err_code rc = base_of(fold, &all->table.items[task - all->table.items], out);
     return rc ? rc : add_own_frames(fold, task, out);
 }
 
@@ -154,7 +154,7 @@ enum err_code task_fold_begin(struct task_fold *fold, const struct stack *stack,
             stack->frames[i].is_off_chunk ? tasks_of_frame(all, stack->frames[i].addr) : NULL;
         if (!task)
             continue;
-        fold->bases[task - all->items].run_reading = fold->is_fresh ? fold->readings : 0;
+        fold->bases[task - all->table.items].run_reading = fold->is_fresh ? fold->readings : 0;
         if (!innermost)
             *first = i;
         innermost = innermost ? innermost : task;
@@ -203,8 +203,8 @@ enum err_code task_fold_flush(struct task_fold *fold, uint64_t now_ns)
     enum err_code rc = ERR_OK;
     if (!fold->readings || !fold->owed)
         return ERR_OK;
-    for (size_t i = 0; i < all->count && !rc && fold->counts_waiting; i++) {
-        const struct task *const task = &all->items[i];
+    for (size_t i = 0; i < all->table.count && !rc && fold->counts_waiting; i++) {
+        const struct task *const task = &all->table.items[i];
         if (task->frame_count && !task->is_running && !task->is_awaiter)
             rc = count_task(fold, task, now_ns);
     }
@@ -219,8 +219,8 @@ void task_fold_settle(struct task_fold *fold, uint64_t now_ns)
     if (!fold->is_fresh)
         return;
     fold->is_fresh = false;
-    for (size_t i = 0; i < all->count; i++) {
-        struct task *const task = &all->items[i];
+    for (size_t i = 0; i < all->table.count; i++) {
+        struct task *const task = &all->table.items[i];
         const bool runs = fold->bases[i].run_reading == fold->readings;
         if (!task->frame || runs == task->is_running)
             continue;
@@ -254,13 +254,13 @@ enum err_code task_fold_count(struct task_fold *fold)
     const struct tasks *const all = fold->tasks;
     struct quality *const quality = profile_quality(fold->of_threads->profile);
     if (!fold->readings)
-        fold->counted_ns = all->read_ns;
+        fold->counted_ns = all->table.read_ns;
     fold->readings++;
     fold->is_fresh = true;
-    fold->read_ns = all->read_ns;
+    fold->read_ns = all->table.read_ns;
     fold->every_ns = next_after(all->cost_ns);
-    quality->tasks += all->count;
-    for (size_t i = 0; i < all->count; i++)
-        quality->tasks_moving += all->items[i].is_moving;
-    return task_fold_flush(fold, all->read_ns);
+    quality->tasks += all->table.count;
+    for (size_t i = 0; i < all->table.count; i++)
+        quality->tasks_moving += all->table.items[i].is_moving;
+    return task_fold_flush(fold, all->table.read_ns);
 }

@@ -60,16 +60,16 @@ static void read_tasks(struct task_world *world)
 {
     struct tasks *const tasks = &world->tasks;
     const uint64_t before = world->python.memory.memory.reads;
-    const enum err_code rc = tasks_read(tasks, tasks->read_ns + 1);
+    const enum err_code rc = tasks_read(tasks, tasks->table.read_ns + 1);
     fuzz_check(world->python.memory.memory.reads - before < MAX_READS_A_TICK);
-    fuzz_check(tasks->count <= TASKS_MAX && tasks->frame_count <= TASKS_MAX_FRAMES);
-    for (size_t i = 0; !rc && i < tasks->count; i++) {
-        const struct task *const task = &tasks->items[i];
+    fuzz_check(tasks->table.count <= TASKS_MAX && tasks->frame_count <= TASKS_MAX_FRAMES);
+    for (size_t i = 0; !rc && i < tasks->table.count; i++) {
+        const struct task *const task = &tasks->table.items[i];
         fuzz_check(task->first_frame + task->frame_count <= tasks->frame_count);
         for (uint32_t k = 0; k < task->frame_count; k++)
             fuzz_check(tasks->frames[task->first_frame + k].code < world->codes.codes.count);
         for (uint32_t k = 0; k < task->awaiter_count; k++)
-            fuzz_check(tasks->awaiters[task->first_awaiter + k] < tasks->count);
+            fuzz_check(tasks->table.awaiters[task->first_awaiter + k] < tasks->table.count);
     }
 }
 

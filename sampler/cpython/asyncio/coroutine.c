@@ -236,7 +236,7 @@ static enum err_code kind_at(struct coroutines *coroutines, remote_addr object,
 {
     const struct layout *const layout = coroutines->layout;
     const unsigned char *copy;
-    const uint32_t behind_head = layout->object_type + WORD;
+    const uint32_t behind_head = object_first_field(layout);
     const enum err_code rc =
         predicted_reads_get(coroutines->reads, object, behind_head + WORD, &copy);
     if (rc)

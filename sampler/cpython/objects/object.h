@@ -43,6 +43,12 @@ MUST_CHECK enum err_code object_read_text(struct memory *memory, remote_addr add
                                           size_t room);
 bool object_text_is_plain(const char *text, size_t length);
 
+/* The offset of an object's first field, behind its type. */
+static inline uint32_t object_first_field(const struct layout *layout)
+{
+    return layout->object_type + (uint32_t)sizeof(uint64_t);
+}
+
 /* A field of a local copy of a structure. */
 static inline uint64_t field_u64(const void *copy, uint32_t offset)
 {

@@ -5,14 +5,15 @@
 
 static void read_once(struct task_world *world)
 {
-    assert_int_equal(tasks_read(&world->tasks, world->tasks.read_ns + 1), ERR_OK);
+    assert_int_equal(tasks_read(&world->tasks, world->tasks.table.read_ns + 1), ERR_OK);
 }
 
 static const struct task *named(const struct task_world *world, const char *name)
 {
-    for (size_t i = 0; i < world->tasks.count; i++)
-        if (strcmp(strtab_get(&world->strings, world->tasks.items[i].name).text, name) == 0)
-            return &world->tasks.items[i];
+    for (size_t i = 0; i < world->tasks.table.count; i++)
+        if (strcmp(strtab_get(&world->strings, world->tasks.table.items[i].name).text, name) ==
+            0)
+            return &world->tasks.table.items[i];
     fail_msg("no task %s", name);
     return NULL;
 }
@@ -43,7 +44,7 @@ static void where_a_task_waits_is_followed_to_the_end(void **state)
         task_world_task(&world, "reader", outer);
         task_world_task(&world, "writer", task_world_coroutine(&world, "write", 0));
         read_once(&world);
-        assert_int_equal(world.tasks.count, 2);
+        assert_int_equal(world.tasks.table.count, 2);
         expect_frames(&world, "reader", "outer;inner");
         expect_frames(&world, "writer", "write");
         assert_int_equal(named(&world, "reader")->awaits, ends);
@@ -67,7 +68,7 @@ static void later_readings_are_predicted(void **state)
     read_once(&world);
     const uint64_t before = world.python.memory.memory.reads;
     read_once(&world);
-    assert_int_equal(world.tasks.count, 20);
+    assert_int_equal(world.tasks.table.count, 20);
     /* All of it, all of it again, and the code objects. */
     assert_true(world.python.memory.memory.reads - before <= 6);
     task_world_end(&world);
@@ -143,8 +144,8 @@ static void default_names_are_numbers(void **state)
     task_world_task(&world, "Task-1234567890123456789", task_world_coroutine(&world, "f", 0));
     task_world_task(&world, "Task-", task_world_coroutine(&world, "f", 0));
     read_once(&world);
-    assert_int_equal(world.tasks.items[0].name, 0);
-    assert_int_equal(world.tasks.items[0].number, 12);
+    assert_int_equal(world.tasks.table.items[0].name, 0);
+    assert_int_equal(world.tasks.table.items[0].number, 12);
     (void)named(&world, "Task-x");
     (void)named(&world, "Task-1234567890123456789");
     (void)named(&world, "Task-");
@@ -181,8 +182,9 @@ static void awaiters_are_known_one_by_one_and_in_sets(void **state)
     assert_int_equal(task_both->awaiter_count, 2);
     assert_true(named(&world, "one")->is_awaiter);
     assert_false(task_both->is_awaiter);
-    assert_ptr_equal(&world.tasks.items[world.tasks.awaiters[task_both->first_awaiter + 1]],
-                     named(&world, "two"));
+    assert_ptr_equal(
+        &world.tasks.table.items[world.tasks.table.awaiters[task_both->first_awaiter + 1]],
+        named(&world, "two"));
     task_world_end(&world);
 }
 
@@ -208,14 +210,14 @@ static void circles_and_lies_end(void **state)
     task_world_put(&world, last + TASK_WORLD_NODE,
                    addr + TASK_WORLD_NODE); /* the list bites its tail */
     read_once(&world);
-    assert_int_equal(world.tasks.count, 4);
+    assert_int_equal(world.tasks.table.count, 4);
     assert_int_equal(named(&world, "circle")->frame_count, COROUTINE_MAX_FRAMES);
     assert_int_equal(named(&world, "circle")->awaiter_count, 0);
     assert_true(named(&world, "nowhere")->is_moving);
     expect_frames(&world, "lies", "g");
     task_world_put(&world, world.head, 0xdead0000);
     read_once(&world);
-    assert_int_equal(world.tasks.count, 0);
+    assert_int_equal(world.tasks.table.count, 0);
     task_world_end(&world);
 }
 
@@ -228,8 +230,8 @@ static void more_than_there_may_be_are_cut_off(void **state)
     for (int i = 0; i < TASKS_MAX + 1; i++)
         task_world_task(&world, NULL, runs);
     read_once(&world);
-    assert_int_equal(world.tasks.count, TASKS_MAX);
-    assert_true(world.tasks.is_cut);
+    assert_int_equal(world.tasks.table.count, TASKS_MAX);
+    assert_true(world.tasks.table.is_cut);
     task_world_end(&world);
 }
 

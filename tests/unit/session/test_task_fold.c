@@ -43,9 +43,9 @@ static void begin(struct world *world, bool counts_waiting)
               &err);
     tasks_init(&world->tasks, 1, memory, &made->python.runtime, &world->threads, &made->codes,
                strings);
-    world->tasks.items = world->items;
+    world->tasks.table.items = world->items;
     world->tasks.frames = world->frames;
-    world->tasks.awaiters = world->awaiters;
+    world->tasks.table.awaiters = world->awaiters;
     assert_ok(
         task_fold_init(&world->fold, &world->of_threads, &world->tasks, counts_waiting, &err),
         &err);
@@ -54,9 +54,9 @@ static void begin(struct world *world, bool counts_waiting)
 
 static void end(struct world *world)
 {
-    world->tasks.items = NULL;
+    world->tasks.table.items = NULL;
     world->tasks.frames = NULL;
-    world->tasks.awaiters = NULL;
+    world->tasks.table.awaiters = NULL;
     tasks_deinit(&world->tasks);
     task_fold_deinit(&world->fold);
     thread_cpus_deinit(&world->cpus);
@@ -68,7 +68,7 @@ static void end(struct world *world)
 /* NULL: it has no name.  Its frame lies at the address of the function. */
 static struct task *add(struct world *world, const char *name, const char *function)
 {
-    const size_t at = world->tasks.count++;
+    const size_t at = world->tasks.table.count++;
     struct task *const task = &world->items[at];
     const remote_addr code = fake_function(&world->made->python, function);
     *task = (struct task){ .addr = at + 1,
@@ -123,7 +123,7 @@ static node_id node_of(struct world *world, const struct task *task)
 
 static void tasks_were_read(struct world *world, uint64_t now_ns)
 {
-    world->tasks.read_ns = now_ns;
+    world->tasks.table.read_ns = now_ns;
     assert_int_equal(task_fold_count(&world->fold), ERR_OK);
 }
 

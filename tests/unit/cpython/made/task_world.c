@@ -29,16 +29,17 @@ void task_world_begin(struct task_world *world, unsigned minor)
     world->threads.count = 1;
     world->head = world->last = world->thread.head.addr + THREAD_TASKS;
     fake_memory_put_u64(&world->python.memory, world->head, world->head);
-    world->tasks.places = (struct task_places){ .is_found = true,
-                                                .task_bytes = TASK_WORLD_BYTES,
-                                                .task_name = TASK_WORLD_NAME,
-                                                .task_awaited_by = TASK_WORLD_AWAITED_BY,
-                                                .task_awaited_by_is_set = TASK_WORLD_IS_SET,
-                                                .task_coroutine = TASK_WORLD_COROUTINE,
-                                                .task_node = TASK_WORLD_NODE,
-                                                .interp_tasks = INTERP_TASKS,
-                                                .thread_running = TASK_WORLD_RUNNING,
-                                                .thread_tasks = THREAD_TASKS };
+    world->tasks.is_found = true;
+    world->tasks.lists.offsets =
+        (struct task_list_offsets){ .bytes = TASK_WORLD_BYTES,
+                                    .name = TASK_WORLD_NAME,
+                                    .awaited_by = TASK_WORLD_AWAITED_BY,
+                                    .awaited_by_is_set = TASK_WORLD_IS_SET,
+                                    .coroutine = TASK_WORLD_COROUTINE,
+                                    .node = TASK_WORLD_NODE,
+                                    .interp_tasks = INTERP_TASKS,
+                                    .thread_running = TASK_WORLD_RUNNING,
+                                    .thread_tasks = THREAD_TASKS };
 }
 
 void task_world_end(struct task_world *world)

@@ -1,0 +1,209 @@
+#include "sampler/cpython/asyncio/task_table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/base/hash.h"
+
+enum { WORD = sizeof(uint64_t) };
+
+void task_table_init(struct task_table *table, struct memory *memory,
+                     const struct layout *layout, struct strtab *strings)
+{
+    *table = (struct task_table){ .memory = memory, .layout = layout, .strings = strings };
+    idmap_init(&table->by_addr);
+    idmap_init(&table->previous_by_addr);
+}
+
+void task_table_deinit(struct task_table *table)
+{
+    object_bytes_deinit(&table->scratch);
+    idmap_deinit(&table->by_addr);
+    idmap_deinit(&table->previous_by_addr);
+    free(table->items);
+    free(table->previous);
+    free(table->edges);
+    free(table->awaiters);
+    *table = (struct task_table){ 0 };
+}
+
+void task_table_clear(struct task_table *table)
+{
+    table->count = table->edge_count = 0;
+    idmap_clear(&table->by_addr);
+    idmap_clear(&table->previous_by_addr);
+}
+
+static struct task *find_in(struct task *items, const struct idmap *map, remote_addr addr)
+{
+    struct idmap_slot *at;
+    IDMAP_FIND(at, map, hash_mix(addr, 0), items[at->id].addr == addr);
+    return at ? &items[at->id] : NULL;
+}
+
+struct task *task_table_find(const struct task_table *table, remote_addr addr)
+{
+    return addr ? find_in(table->items, &table->by_addr, addr) : NULL;
+}
+
+const struct task *task_table_find_previous(const struct task_table *table, remote_addr addr)
+{
+    return find_in(table->previous, &table->previous_by_addr, addr);
+}
+
+/* Allocates room for the maximum: unused pages cost no memory. */
+static enum err_code make_room(struct task_table *table)
+{
+    if (table->awaiters)
+        return ERR_OK;
+    if (!table->items)
+        table->items = calloc(TASKS_MAX, sizeof *table->items);
+    if (!table->previous)
+        table->previous = calloc(TASKS_MAX, sizeof *table->previous);
+    if (!table->edges)
+        table->edges = malloc(TASKS_MAX_EDGES * sizeof *table->edges);
+    if (table->items && table->previous && table->edges)
+        table->awaiters = malloc(TASKS_MAX_EDGES * sizeof *table->awaiters);
+    return table->awaiters ? ERR_OK : ERR_NOMEM;
+}
+
+enum err_code task_table_begin(struct task_table *table, uint64_t now_ns)
+{
+    const enum err_code rc = make_room(table);
+    if (rc)
+        return rc;
+    struct task *const items = table->previous;
+    struct idmap map = table->previous_by_addr;
+    table->previous = table->items;
+    table->previous_by_addr = table->by_addr;
+    table->items = items;
+    table->by_addr = map;
+    idmap_clear(&table->by_addr);
+    table->count = table->edge_count = 0;
+    table->is_cut = false;
+    table->read_ns = now_ns;
+    return ERR_OK;
+}
+
+/* "Task-12" is the default name of a task. */
+static bool is_given(const struct object_bytes *text, uint64_t *number)
+{
+    static const char prefix[] = "Task-";
+    const size_t length = sizeof prefix - 1;
+    *number = 0;
+    if (text->count <= length || text->count > length + 18 ||
+        memcmp(text->bytes, prefix, length) != 0)
+        return true;
+    for (size_t i = length; i < text->count; i++) {
+        if (text->bytes[i] < '0' || text->bytes[i] > '9')
+            return true;
+        *number = *number * 10 + (uint64_t)(text->bytes[i] - '0');
+    }
+    return false;
+}
+
+/* 3.12 and later store the number until the program first asks for the name. */
+static uint64_t read_number(const struct task_table *table, remote_addr object)
+{
+    uint32_t digit;
+    return memory_read(table->memory, object + object_first_field(table->layout) + WORD, &digit,
+                       sizeof digit)
+               ? 0
+               : digit;
+}
+
+static enum err_code read_name(struct task_table *table, struct task *task)
+{
+    uint64_t type, number;
+    task->name = 0;
+    if (!task->name_object ||
+        memory_read_u64(table->memory, task->name_object + table->layout->object_type, &type))
+        return ERR_OK;
+    if (object_type_is(table->memory, table->layout, type, "int")) {
+        task->number = read_number(table, task->name_object);
+        return ERR_OK;
+    }
+    const enum err_code rc =
+        object_read_str(table->memory, table->layout, task->name_object, &table->scratch);
+    if (rc)
+        return rc == ERR_NOMEM ? rc : ERR_OK;
+    if (!is_given(&table->scratch, &number)) {
+        task->number = number;
+        return ERR_OK;
+    }
+    return strtab_intern(table->strings, (const char *)table->scratch.bytes,
+                         table->scratch.count, &task->name, NULL);
+}
+
+/* Takes over what the previous reading found of the task; a name seldom changes. */
+static enum err_code remember(struct task_table *table, struct task *task)
+{
+    const struct task *const before = task_table_find_previous(table, task->addr);
+    if (!before || before->coroutine != task->coroutine ||
+        before->name_object != task->name_object) {
+        task->seen_ns = task->since_ns = table->read_ns;
+        return read_name(table, task);
+    }
+    task->name = before->name;
+    task->number = before->number;
+    task->seen_ns = before->seen_ns;
+    task->since_ns = before->since_ns;
+    task->tag = before->tag;
+    return ERR_OK;
+}
+
+enum err_code task_table_add(struct task_table *table, const struct task *found,
+                             struct task **out)
+{
+    *out = NULL;
+    if (task_table_find(table, found->addr))
+        return ERR_OK;
+    if (table->count == TASKS_MAX) {
+        table->is_cut = true;
+        return ERR_OK;
+    }
+    struct task *const task = &table->items[table->count];
+    *task = *found;
+    enum err_code rc = remember(table, task);
+    if (!rc)
+        rc = idmap_add(&table->by_addr, hash_mix(task->addr, 0), (uint32_t)table->count, NULL);
+    if (rc)
+        return rc;
+    table->count++;
+    *out = task;
+    return ERR_OK;
+}
+
+enum err_code task_table_add_edge(struct task_table *table, const struct task *task,
+                                  const struct task *awaiter)
+{
+    if (!task || !awaiter || task == awaiter)
+        return ERR_OK;
+    if (table->edge_count == TASKS_MAX_EDGES) {
+        table->is_cut = true;
+        return ERR_OK;
+    }
+    table->edges[table->edge_count++] = (struct task_edge){
+        (uint32_t)(task - table->items),
+        (uint32_t)(awaiter - table->items),
+    };
+    return ERR_OK;
+}
+
+void task_table_sort_edges(struct task_table *table)
+{
+    uint32_t at = 0;
+    for (size_t i = 0; i < table->edge_count; i++) {
+        table->items[table->edges[i].task].awaiter_count++;
+        table->items[table->edges[i].awaiter].is_awaiter = true;
+    }
+    for (size_t i = 0; i < table->count; i++) {
+        table->items[i].first_awaiter = at;
+        at += table->items[i].awaiter_count;
+        table->items[i].awaiter_count = 0;
+    }
+    for (size_t i = 0; i < table->edge_count; i++) {
+        struct task *const task = &table->items[table->edges[i].task];
+        table->awaiters[task->first_awaiter + task->awaiter_count++] = table->edges[i].awaiter;
+    }
+}

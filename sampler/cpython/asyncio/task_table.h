@@ -1,0 +1,87 @@
+/*
+ * task_table - the asyncio tasks of a reading, with their names, and which of them awaits which.
+ *
+ * The table remembers the tasks of the reading before, so that a name is read once, and the caller can
+ * see since when a task waits.
+ *
+ * Ownership: the caller's storage; task_table_deinit accepts a zeroed one.  Names are interned into
+ * the caller's strtab.
+ * Threads: none.
+ * Limits: TASKS_MAX tasks and TASKS_MAX_EDGES edges; is_cut says that there are more.
+ * Depends on: base, memory, layout, object.
+ */
+#ifndef SAMPLER_CPYTHON_ASYNCIO_TASK_TABLE_H
+#define SAMPLER_CPYTHON_ASYNCIO_TASK_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sampler/base/err.h"
+#include "sampler/base/idmap.h"
+#include "sampler/base/strtab.h"
+#include "sampler/cpython/layout/layout.h"
+#include "sampler/cpython/objects/object.h"
+#include "sampler/process/memory.h"
+
+enum { TASKS_MAX = 1 << 13, TASKS_MAX_EDGES = 1 << 16 };
+
+struct task {
+    remote_addr addr, coroutine, name_object;
+    remote_addr frame;  /* its outermost frame */
+    remote_addr awaits; /* a future, a task, or another object; 0: unknown */
+    uint64_t ident;     /* of the thread that runs its event loop; 0: unknown */
+    str_id name;        /* 0: the program has not named it */
+    uint64_t number;    /* of an unnamed task: 3 for "Task-3"; 0: unknown */
+    bool is_running;
+    bool is_moving;  /* changed while it was read, and has no frames */
+    bool is_awaiter; /* awaits a task of the table */
+    uint32_t first_frame, frame_count;
+    uint32_t first_awaiter, awaiter_count;
+    uint64_t seen_ns;  /* the first reading that found it */
+    uint64_t since_ns; /* the first reading that found it where it still waits */
+    uint32_t tag;      /* for the caller; stays while readings find the task with this name */
+};
+
+struct task_edge {
+    uint32_t task, awaiter;
+};
+
+struct task_table {
+    struct memory *memory;
+    const struct layout *layout;
+    struct strtab *strings;
+    struct object_bytes scratch;
+    struct task *items, *previous; /* of this reading, and of the one before it */
+    size_t count;
+    struct task_edge *edges;
+    size_t edge_count;
+    uint32_t *awaiters;
+    struct idmap by_addr, previous_by_addr;
+    uint64_t read_ns;
+    bool is_cut;
+};
+
+/* The arguments must outlive the table. */
+void task_table_init(struct task_table *table, struct memory *memory,
+                     const struct layout *layout, struct strtab *strings);
+void task_table_deinit(struct task_table *table);
+/* Forgets all tasks. */
+void task_table_clear(struct task_table *table);
+
+/* Begins a reading: its tasks become the previous ones. */
+MUST_CHECK enum err_code task_table_begin(struct task_table *table, uint64_t now_ns);
+/* Adds a task of which addr, coroutine, name_object and ident are set.  *out NULL: the table has it
+ * already, or is full. */
+MUST_CHECK enum err_code task_table_add(struct task_table *table, const struct task *found,
+                                        struct task **out);
+MUST_CHECK enum err_code task_table_add_edge(struct task_table *table, const struct task *task,
+                                             const struct task *awaiter);
+/* Sorts the edges by task; each task knows its range of awaiters. */
+void task_table_sort_edges(struct task_table *table);
+
+/* The task at addr, of this reading or of the one before it; NULL: none. */
+struct task *task_table_find(const struct task_table *table, remote_addr addr);
+const struct task *task_table_find_previous(const struct task_table *table, remote_addr addr);
+
+#endif /* SAMPLER_CPYTHON_ASYNCIO_TASK_TABLE_H */

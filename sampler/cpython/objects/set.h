@@ -1,0 +1,28 @@
+/*
+ * set - reads set objects of the target: the addresses of their members.
+ *
+ * PySetObject (Include/cpython/setobject.h) holds the numbers of filled and used entries, the mask, and
+ * the table of keys and hashes.
+ *
+ * Limits: SET_MAX_SLOTS entries of the table, used or not.
+ * Depends on: err, layout, memory, object, predicted_reads.
+ */
+#ifndef SAMPLER_CPYTHON_OBJECTS_SET_H
+#define SAMPLER_CPYTHON_OBJECTS_SET_H
+
+#include <stddef.h>
+
+#include "sampler/base/err.h"
+#include "sampler/cpython/layout/layout.h"
+#include "sampler/cpython/objects/predicted_reads.h"
+#include "sampler/process/memory.h"
+
+enum { SET_MAX_SLOTS = 1 << 18 };
+
+/* The addresses in a set object, at most `room`; predicts only the object, not the table.
+ * ERR_CORRUPT: not a set. */
+MUST_CHECK enum err_code set_read(struct predicted_reads *reads, const struct layout *layout,
+                                  remote_addr set, remote_addr *members, size_t room,
+                                  size_t *count_out);
+
+#endif /* SAMPLER_CPYTHON_OBJECTS_SET_H */
