@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "sampler/base/scoped.h"
-#include "sampler/base/unxz.h"
+#include "sampler/process/unxz.h"
 
 /* Read between two checks of the deadline. */
 enum { BLOCK_SYMBOLS = 8192, BLOCK_BYTES = BLOCK_SYMBOLS * sizeof(Elf64_Sym) };

@@ -1,4 +1,4 @@
-#include "sampler/base/unxz.h"
+#include "sampler/process/unxz.h"
 
 #include <lzma.h>
 #include <stdlib.h>

@@ -7,8 +7,8 @@
  * decoder, which is enough for all that `xz -9` makes.
  * Depends on: err, deadline; liblzma, seen by no other file.
  */
-#ifndef SAMPLER_BASE_UNXZ_H
-#define SAMPLER_BASE_UNXZ_H
+#ifndef SAMPLER_PROCESS_UNXZ_H
+#define SAMPLER_PROCESS_UNXZ_H
 
 #include <stddef.h>
 
@@ -23,4 +23,4 @@ MUST_CHECK enum err_code unxz(const void *data, size_t bytes, size_t max_bytes,
                               const struct deadline *deadline, unsigned char **out,
                               size_t *out_bytes);
 
-#endif /* SAMPLER_BASE_UNXZ_H */
+#endif /* SAMPLER_PROCESS_UNXZ_H */

@@ -1,7 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sampler/base/unxz.h"
+#include "sampler/process/unxz.h"
 #include "tests/support/test.h"
 
 /* What xz makes of "hello", and of a MiB of zeroes. */
