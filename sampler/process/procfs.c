@@ -11,6 +11,9 @@
 #include <unistd.h>
 
 #include "sampler/base/scoped.h"
+#include "sampler/base/vec.h"
+
+enum { FIRST_BYTES = 4096 };
 
 /* /proc gives ENOENT for a process that is gone, and ESRCH for one that went during the read. */
 static enum err_code fail(int pid, const char *name, int sys, struct err *err)
@@ -22,9 +25,15 @@ static enum err_code fail(int pid, const char *name, int sys, struct err *err)
 
 static enum err_code read_all(int fd, char **text_out, size_t *bytes_out, int *sys)
 {
-    size_t used = 0, room = 4096;
-    char *text = malloc(room);
-    while (text) {
+    size_t used = 0, room = 0;
+    char *text = NULL;
+    for (;;) {
+        if (used + 1 >= room && (room >= PROCFS_MAX_FILE_BYTES ||
+                                 !VEC_RESERVE(text, room, room ? room + 1 : FIRST_BYTES))) {
+            free(text);
+            *sys = ENOMEM;
+            return ERR_NOMEM;
+        }
         const ssize_t n = read(fd, text + used, room - used - 1);
         if (n < 0 && errno == EINTR)
             continue;
@@ -36,17 +45,6 @@ static enum err_code read_all(int fd, char **text_out, size_t *bytes_out, int *s
         used += (size_t)n;
         if (n == 0)
             break;
-        if (used + 1 < room)
-            continue;
-        char *const more = room < PROCFS_MAX_FILE_BYTES ? realloc(text, room * 2) : NULL;
-        if (!more)
-            free(text);
-        text = more;
-        room *= 2;
-    }
-    if (!text) {
-        *sys = ENOMEM;
-        return ERR_NOMEM;
     }
     text[used] = '\0';
     *text_out = text;

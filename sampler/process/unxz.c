@@ -3,24 +3,10 @@
 #include <lzma.h>
 #include <stdlib.h>
 
+#include "sampler/base/vec.h"
+
 /* What is decoded between two readings of the clock: bytes that go in, and that come out. */
 enum { FIRST_BYTES = 64 << 10, STEP_IN_BYTES = 64 << 10, STEP_OUT_BYTES = 1 << 20 };
-
-/* The buffer twice as large, at most what may come out. */
-static enum err_code grow(unsigned char **buffer, size_t *room, size_t max_bytes)
-{
-    if (*room >= max_bytes)
-        return ERR_LIMIT;
-    size_t more = *room ? *room * 2 : FIRST_BYTES;
-    if (more > max_bytes)
-        more = max_bytes;
-    unsigned char *const moved = realloc(*buffer, more);
-    if (!moved)
-        return ERR_NOMEM;
-    *buffer = moved;
-    *room = more;
-    return ERR_OK;
-}
 
 static size_t least(size_t a, size_t b)
 {
@@ -36,13 +22,12 @@ static enum err_code decode(lzma_stream *stream, size_t bytes, size_t max_bytes,
         const size_t used = (size_t)stream->total_out, taken = (size_t)stream->total_in;
         if (deadline_is_over(deadline))
             return ERR_LIMIT;
-        if (used == room) {
-            const enum err_code rc = grow(buffer, &room, max_bytes);
-            if (rc)
-                return rc;
-        }
+        if (used >= max_bytes)
+            return ERR_LIMIT;
+        if (used == room && !VEC_RESERVE(*buffer, room, room ? room + 1 : FIRST_BYTES))
+            return ERR_NOMEM;
         stream->next_out = *buffer + used;
-        stream->avail_out = least(room - used, STEP_OUT_BYTES);
+        stream->avail_out = least(least(room, max_bytes) - used, STEP_OUT_BYTES);
         stream->avail_in = least(bytes - taken, STEP_IN_BYTES);
         ret = lzma_code(stream, taken + stream->avail_in == bytes ? LZMA_FINISH : LZMA_RUN);
     }

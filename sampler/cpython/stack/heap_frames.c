@@ -257,16 +257,13 @@ static enum err_code push(struct heap_frames *heap, const struct walk_frame *fra
 {
     if (heap->frame_count == HEAP_FRAMES_MAX)
         return ERR_LIMIT;
-    if (heap->frame_count == heap->frame_room) {
-        const size_t room = heap->frame_room ? heap->frame_room * 2 : 64;
-        for (int i = 0; i < 2; i++) {
-            struct walk_frame *const more = realloc(heap->frames[i], room * sizeof *more);
-            if (!more)
-                return ERR_NOMEM;
-            heap->frames[i] = more;
-        }
-        heap->frame_room = room;
+    size_t room = 0;
+    for (int i = 0; i < 2; i++) {
+        room = heap->frame_room;
+        if (!VEC_RESERVE(heap->frames[i], room, heap->frame_count + 1))
+            return ERR_NOMEM;
     }
+    heap->frame_room = room;
     heap->frames[0][heap->frame_count++] = *frame;
     return ERR_OK;
 }
