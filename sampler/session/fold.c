@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "sampler/cpython/objects/code_place.h"
 #include "sampler/session/origins.h"
 #include "sampler/session/task_fold.h"
 

@@ -29,6 +29,7 @@
 #include "sampler/base/pool.h"
 #include "sampler/base/strtab.h"
 #include "sampler/cpython/objects/code.h"
+#include "sampler/cpython/objects/code_place.h"
 #include "sampler/cpython/objects/object.h"
 #include "sampler/cpython/runtime/runtime.h"
 #include "sampler/process/process.h"

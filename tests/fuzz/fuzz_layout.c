@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "sampler/cpython/objects/code_place.h"
 #include "sampler/cpython/objects/dict.h"
 #include "sampler/cpython/runtime/runtime.h"
 #include "sampler/cpython/threads/threads.h"

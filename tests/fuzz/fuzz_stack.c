@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "sampler/cpython/objects/code_place.h"
 #include "sampler/cpython/stack/stack.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/cpython/made/fake_python.h"

@@ -11,8 +11,7 @@
  * frames point into it.  The table then has one entry for each copy; the entries differ in their
  * instructions only.
  *
- * A place is an instruction that a sample was at, with its source location.  The location table is
- * stored undecoded, and is searched when a sample first needs an instruction.
+ * The location table of a code object is stored undecoded; code_place searches it.
  *
  * An id is never given to another code object, and the entry of a forgotten one stays for the holders
  * of its id.  So a program that creates code objects for days fills the table.  The owner of the
@@ -23,8 +22,8 @@
  * Limits: CODE_MAX code objects, CODE_MAX_FORGOTTEN forgotten ones, CODE_MAX_BYTES of location
  * tables and places together.  At one of these the table is full: code objects that still fit are
  * loaded, and the lines of a location table that does not fit are unknown.  CODE_MAX_UNITS
- * instructions of a code object.  CODE_MAX_PLACES places of one; with more, its places are cleared.
- * Depends on: base, memory, layout, object, location.
+ * instructions of a code object.
+ * Depends on: base, memory, layout, object, opcodes.
  */
 #ifndef SAMPLER_CPYTHON_OBJECTS_CODE_H
 #define SAMPLER_CPYTHON_OBJECTS_CODE_H
@@ -38,7 +37,6 @@
 #include "sampler/base/pool.h"
 #include "sampler/base/strtab.h"
 #include "sampler/cpython/layout/layout.h"
-#include "sampler/cpython/objects/location.h"
 #include "sampler/cpython/objects/object.h"
 #include "sampler/cpython/objects/opcodes.h"
 #include "sampler/process/memory.h"
@@ -52,20 +50,11 @@ enum {
     CODE_MAX_FORGOTTEN = 1 << 14,
     CODE_MAX_BYTES = 128 << 20,
     CODE_MAX_UNITS = 1 << 28,
-    CODE_MAX_PLACES = 1 << 16,
     CODE_FINGERPRINT_BYTES = 128,
+    CODE_UNIT_BYTES = 2,
 };
 
-/* The effect of an instruction on the stack of frames. */
-enum code_act { CODE_ACT_UNKNOWN, CODE_ACTS, CODE_RESUMES, CODE_RETURNS, CODE_YIELDS };
-
-struct code_place {
-    uint32_t unit;       /* code units from the start of the instructions */
-    uint32_t tag;        /* for the caller; 0 at first */
-    uint32_t leaf_place; /* for `leaf`; 0 at first */
-    enum code_act act;
-    struct location location;
-};
+struct code_place;
 
 struct code {
     remote_addr addr;
@@ -85,7 +74,7 @@ struct code {
     uint32_t table_bytes;
     uint32_t place_count, last_place;
     size_t place_room;
-    struct code_place *places; /* sorted by unit */
+    struct code_place *places; /* sorted by unit; see code_place.h */
     unsigned char fingerprint[CODE_FINGERPRINT_BYTES];
 };
 
@@ -156,14 +145,6 @@ static inline bool code_is_at(const struct code_table *table, code_id id, remote
     const struct code *const code = code_at(table, id);
     return code->addr == addr && code->checked_epoch;
 }
-
-/* The place of the instruction at a remote address.  An address outside of the code object, and
- * instructions without a line at its start, are on the first line of the function.  Valid until the
- * next call for this code object; NULL: no memory. */
-struct code_place *code_place(struct code_table *table, code_id id, remote_addr instr);
-
-/* Reads memory once for each place.  CODE_ACTS also: the instruction is unknown. */
-enum code_act code_act_at(struct code_table *table, code_id id, remote_addr instr);
 
 /* Can `instr` be an instruction of this code object?  In 3.11 and 3.12 a frame that has not begun is
  * one unit before the start. */

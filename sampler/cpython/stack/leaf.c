@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "sampler/cpython/objects/code_place.h"
+
 enum {
     WORD = sizeof(uint64_t),
     MAX_SLOTS = 2,

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "sampler/cpython/objects/code_place.h"
 #include "sampler/cpython/objects/object.h"
 #include "sampler/cpython/stack/heap_stack.h"
 #include "sampler/cpython/stack/stack_parts.h"

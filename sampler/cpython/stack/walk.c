@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "sampler/base/vec.h"
+#include "sampler/cpython/objects/code_place.h"
 #include "sampler/cpython/stack/walk_parts.h"
 
 enum { MAX_FETCHES = 256 /* off-chunk frames in one walk; later walks fetch the others */ };

@@ -1,3 +1,4 @@
+#include "sampler/cpython/objects/code_place.h"
 #include "sampler/cpython/objects/object.h"
 #include "sampler/cpython/stack/walk_parts.h"
 

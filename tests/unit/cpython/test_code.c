@@ -1,3 +1,4 @@
+#include "sampler/cpython/objects/code_place.h"
 #include "tests/support/test.h"
 #include "tests/unit/cpython/made/code_world.h"
 

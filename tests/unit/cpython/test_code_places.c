@@ -1,5 +1,6 @@
 #include <stdlib.h>
 
+#include "sampler/cpython/objects/code_place.h"
 #include "tests/support/test.h"
 #include "tests/unit/cpython/made/code_world.h"
 

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/cpython/objects/code_place.h"
 #include "sampler/cpython/objects/location.h"
 #include "sampler/cpython/runtime/version_text.h"
 #include "sampler/cpython/stack/heap_stack.h"

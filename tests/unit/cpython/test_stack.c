@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/cpython/objects/code_place.h"
 #include "sampler/cpython/stack/stack.h"
 #include "tests/support/test.h"
 #include "tests/unit/cpython/made/stack_world.h"
