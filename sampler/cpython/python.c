@@ -337,17 +337,17 @@ size_t python_threads_per_tick(const struct python *python, bool all_threads)
 
 bool python_knows_gil(const struct python *python)
 {
-    return thread_list_knows_gil(&python->threads);
+    return thread_state_knows_gil(&python->threads);
 }
 
 bool python_knows_exceptions(const struct python *python)
 {
-    return thread_list_knows_exceptions(&python->threads);
+    return thread_state_knows_exceptions(&python->threads);
 }
 
 struct thread_state python_thread_state(struct python *python, const struct thread *thread)
 {
-    return thread_list_state(&python->threads, thread);
+    return thread_state_of(&python->threads, thread);
 }
 
 struct thread *const *python_threads(const struct python *python, size_t *count_out)

@@ -21,6 +21,7 @@
 #include "sampler/cpython/asyncio/tasks.h"
 #include "sampler/cpython/objects/code.h"
 #include "sampler/cpython/runtime/runtime.h"
+#include "sampler/cpython/threads/thread_state.h"
 #include "sampler/cpython/threads/threads.h"
 #include "sampler/process/process.h"
 

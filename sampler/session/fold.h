@@ -17,6 +17,7 @@
 
 #include "sampler/base/err.h"
 #include "sampler/cpython/stack/leaf.h"
+#include "sampler/cpython/threads/thread_state.h"
 #include "sampler/cpython/threads/threads.h"
 #include "sampler/profile/profile.h"
 #include "sampler/sampler.h"

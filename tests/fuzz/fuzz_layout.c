@@ -7,6 +7,7 @@
 #include "sampler/cpython/objects/code_place.h"
 #include "sampler/cpython/objects/dict.h"
 #include "sampler/cpython/runtime/runtime.h"
+#include "sampler/cpython/threads/thread_state.h"
 #include "sampler/cpython/threads/threads.h"
 #include "tests/fuzz/any_memory.h"
 #include "tests/fuzz/fuzz.h"
@@ -60,7 +61,7 @@ static void list_threads(struct memory *memory, const struct layout *layout)
     if (!thread_list_walk(&list)) {
         (void)!thread_list_check(&list, &same);
         for (size_t i = 0; i < list.count; i++)
-            (void)thread_list_state(&list, list.items[i]);
+            (void)thread_state_of(&list, list.items[i]);
     }
     thread_list_deinit(&list);
 }

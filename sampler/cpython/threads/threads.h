@@ -7,7 +7,7 @@
  * Ownership: the caller's storage; thread_list_deinit accepts a zeroed one.  A struct thread stays
  * at its address until it leaves the list.
  * Limits: THREADS_MAX threads, THREADS_MAX_INTERPRETERS interpreters.
- * Depends on: base, memory, runtime, stack.
+ * Depends on: base, memory, object, runtime, stack.
  */
 #ifndef SAMPLER_CPYTHON_THREADS_THREADS_H
 #define SAMPLER_CPYTHON_THREADS_THREADS_H
@@ -19,6 +19,7 @@
 #include "sampler/base/err.h"
 #include "sampler/base/strtab.h"
 #include "sampler/base/three_valued.h"
+#include "sampler/cpython/objects/object.h"
 #include "sampler/cpython/runtime/runtime.h"
 #include "sampler/cpython/stack/leaf.h"
 #include "sampler/cpython/stack/stack.h"
@@ -36,12 +37,6 @@ struct thread_head {
     remote_addr addr, next, interp;
     uint64_t ident;
     int32_t tid; /* native, in the target's pid namespace; 0: not started yet */
-};
-
-/* What a thread is doing, according to the interpreter. */
-struct thread_state {
-    enum three_valued has_gil, waits_gil, in_gc, has_exception;
-    remote_addr gc_frame; /* the frame that started the collection (3.15); 0: none or unknown */
 };
 
 struct thread {
@@ -100,16 +95,21 @@ MUST_CHECK enum err_code thread_list_check(struct thread_list *list, bool *same_
 /* CPython adds threads at the head of a list, so an unchanged head means no new thread.  A caller
  * that reads stacks reads the heads after them, in the same call: thread_list_plan fills
  * thread_list_plan_count spans.  When these have been read, thread_list_heads_same,
- * thread_list_set_generation (for each stack) and thread_list_state use them.  New interpreters are
+ * thread_list_set_generation (for each stack), thread_list_u64 and thread_state_of use them.  New interpreters are
  * found by thread_list_check only. */
 size_t thread_list_plan_count(const struct thread_list *list);
 void thread_list_plan(struct thread_list *list, struct memory_span *spans);
 bool thread_list_heads_same(const struct thread_list *list);
 void thread_list_set_generation(const struct thread_list *list, struct thread *thread);
-/* Can this be read in the target's version?  If not, it is VALUE_UNKNOWN for every thread. */
-bool thread_list_knows_gil(const struct thread_list *list);
-bool thread_list_knows_exceptions(const struct thread_list *list);
-struct thread_state thread_list_state(struct thread_list *list, const struct thread *thread);
+/* The thread's interpreter; NULL: unknown. */
+const struct interpreter *thread_list_interpreter(const struct thread_list *list,
+                                                  const struct thread *thread);
+/* A field of an interpreter's window. */
+static inline uint64_t thread_list_u64(const struct thread_list *list,
+                                       const struct interpreter *interp, uint32_t offset)
+{
+    return field_u64(interp->window, offset - list->window_start);
+}
 struct thread *thread_list_main(const struct thread_list *list);
 
 #endif /* SAMPLER_CPYTHON_THREADS_THREADS_H */

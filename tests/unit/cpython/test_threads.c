@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "sampler/cpython/threads/sub_interpreter_stacks.h"
+#include "sampler/cpython/threads/thread_state.h"
 #include "sampler/cpython/threads/threads.h"
 #include "tests/support/test.h"
 #include "tests/unit/cpython/made/fake_python.h"
@@ -453,12 +454,12 @@ static void the_gil_is_held_by_the_thread_it_names(void **state)
         assert_true(is_same(world));
         const struct thread *const holder = find(world, other);
         const struct thread *const waiter = find(world, world->threads[0]);
-        assert_int_equal(thread_list_state(&world->list, holder).has_gil, VALUE_YES);
-        assert_int_equal(thread_list_state(&world->list, holder).waits_gil, VALUE_NO);
-        assert_int_equal(thread_list_state(&world->list, waiter).has_gil, VALUE_NO);
+        assert_int_equal(thread_state_of(&world->list, holder).has_gil, VALUE_YES);
+        assert_int_equal(thread_state_of(&world->list, holder).waits_gil, VALUE_NO);
+        assert_int_equal(thread_state_of(&world->list, waiter).has_gil, VALUE_NO);
         fake_memory_put_u32(memory, world->interp + layout->interp_gil_locked, 0);
         assert_true(is_same(world));
-        assert_int_equal(thread_list_state(&world->list, holder).has_gil, VALUE_NO);
+        assert_int_equal(thread_state_of(&world->list, holder).has_gil, VALUE_NO);
         end(world);
     }
 }
@@ -469,7 +470,7 @@ static enum three_valued handles(struct world *world, remote_addr handled)
     struct thread *const thread = find(world, world->threads[0]);
     const struct layout *const layout = &world->python.runtime.layout;
     memcpy(thread->stack.copy.tstate + layout->tstate_exc_state, &handled, sizeof handled);
-    return thread_list_state(&world->list, thread).has_exception;
+    return thread_state_of(&world->list, thread).has_exception;
 }
 
 static void none_is_not_an_exception_in_hand(void **state)

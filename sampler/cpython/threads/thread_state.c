@@ -1,0 +1,120 @@
+#include "sampler/cpython/threads/thread_state.h"
+
+#include "sampler/cpython/objects/object.h"
+
+static uint64_t runtime_u64(const struct thread_list *list, uint32_t offset)
+{
+    return field_u64(list->runtime_window, offset - list->runtime_start);
+}
+
+static enum three_valued three_valued_of(bool value)
+{
+    return value ? VALUE_YES : VALUE_NO;
+}
+
+/* A free-threaded build has a GIL too, which is in use only when it has been asked for. */
+static bool is_without_gil(const struct thread_list *list, const struct thread *thread)
+{
+    const struct layout *const layout = &list->runtime->layout;
+    const struct interpreter *const interp = thread_list_interpreter(list, thread);
+    return layout->is_free_threaded &&
+           (!interp || !layout->interp_gil_enabled ||
+            (uint32_t)thread_list_u64(list, interp, layout->interp_gil_enabled) == 0);
+}
+
+bool thread_state_knows_gil(const struct thread_list *list)
+{
+    const struct layout *const layout = &list->runtime->layout;
+    return layout->runtime_gil_holder || layout->interp_gil_holder;
+}
+
+/* An interpreter may have its own GIL or share the main one's; a GIL names the thread that holds it. */
+static enum three_valued has_gil(const struct thread_list *list, const struct thread *thread)
+{
+    const struct layout *const layout = &list->runtime->layout;
+    if (layout->runtime_gil_holder)
+        return three_valued_of((uint32_t)runtime_u64(list, layout->runtime_gil_locked) == 1 &&
+                               runtime_u64(list, layout->runtime_gil_holder) ==
+                                   thread->head.addr);
+    if (!thread_state_knows_gil(list))
+        return VALUE_UNKNOWN;
+    if (is_without_gil(list, thread))
+        return VALUE_NO;
+    for (size_t i = 0; i < list->interpreter_count; i++) {
+        const struct interpreter *const interp = &list->interpreters[i];
+        if ((uint32_t)thread_list_u64(list, interp, layout->interp_gil_locked) == 1 &&
+            thread_list_u64(list, interp, layout->interp_gil_holder) == thread->head.addr)
+            return VALUE_YES;
+    }
+    return VALUE_NO;
+}
+
+/* The thread that collects garbage holds the GIL, unless a finalizer releases it.  Without a GIL it is
+ * unknown which thread collects; only that no thread does can be known. */
+static void set_gc_state(const struct thread_list *list, const struct thread *thread,
+                         struct thread_state *state)
+{
+    const struct layout *const layout = &list->runtime->layout;
+    const struct interpreter *const interp = thread_list_interpreter(list, thread);
+    if (layout->runtime_gc_collecting && layout->runtime_gil_holder)
+        state->in_gc =
+            three_valued_of((uint32_t)runtime_u64(list, layout->runtime_gc_collecting) != 0 &&
+                            state->has_gil == VALUE_YES);
+    if (!interp || state->has_gil == VALUE_UNKNOWN || !layout->interp_gc ||
+        !layout->gc_collecting)
+        return;
+    const bool collecting =
+        (uint32_t)thread_list_u64(list, interp, layout->interp_gc + layout->gc_collecting) != 0;
+    if (!collecting || !is_without_gil(list, thread))
+        state->in_gc = three_valued_of(collecting && state->has_gil == VALUE_YES);
+    if (collecting && layout->gc_frame)
+        state->gc_frame = thread_list_u64(list, interp, layout->interp_gc + layout->gc_frame);
+}
+
+/* There is one None, and it is never freed: an object at another address is not None. */
+static enum three_valued is_none(struct thread_list *list, remote_addr object)
+{
+    const struct layout *const layout = &list->runtime->layout;
+    uint64_t type;
+    if (object == list->none || object == list->exception)
+        return three_valued_of(object == list->none);
+    if (memory_read_u64(list->memory, object + layout->object_type, &type))
+        return VALUE_UNKNOWN;
+    const bool is = object_type_is(list->memory, layout, type, "NoneType");
+    *(is ? &list->none : &list->exception) = object;
+    return three_valued_of(is);
+}
+
+/* In 3.11 the place of exceptions is unknown. */
+bool thread_state_knows_exceptions(const struct thread_list *list)
+{
+    const struct layout *const layout = &list->runtime->layout;
+    return layout->tstate_current_exception && layout->tstate_exc_state;
+}
+
+/* 3.12 stores None where an exception was handled below a coroutine. */
+static enum three_valued has_exception(struct thread_list *list, const unsigned char *tstate)
+{
+    const struct layout *const layout = &list->runtime->layout;
+    if (!thread_state_knows_exceptions(list))
+        return VALUE_UNKNOWN;
+    const remote_addr handled = field_u64(tstate, layout->tstate_exc_state);
+    if (field_u64(tstate, layout->tstate_current_exception))
+        return VALUE_YES;
+    const enum three_valued none = handled ? is_none(list, handled) : VALUE_YES;
+    return none == VALUE_UNKNOWN ? VALUE_UNKNOWN : three_valued_of(none == VALUE_NO);
+}
+
+struct thread_state thread_state_of(struct thread_list *list, const struct thread *thread)
+{
+    const struct layout *const layout = &list->runtime->layout;
+    const unsigned char *const tstate = thread->stack.copy.tstate;
+    struct thread_state state = { .has_gil = has_gil(list, thread) };
+    if (state.has_gil == VALUE_YES || is_without_gil(list, thread))
+        state.waits_gil = VALUE_NO;
+    else if (layout->tstate_gil_requested)
+        state.waits_gil = three_valued_of(field_u32(tstate, layout->tstate_gil_requested) != 0);
+    set_gc_state(list, thread, &state);
+    state.has_exception = has_exception(list, tstate);
+    return state;
+}
