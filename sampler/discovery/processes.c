@@ -10,6 +10,7 @@
 #include "sampler/base/clock.h"
 #include "sampler/base/thread.h"
 #include "sampler/discovery/finding.h"
+#include "sampler/discovery/process_entry.h"
 #include "sampler/discovery/turns.h"
 #include "sampler/process/process_scan.h"
 #include "sampler/process/process_stats.h"
@@ -29,20 +30,6 @@ enum { OTHERS_CHECKED_EVERY = 4 };
 /* A process that hung an examiner is examined again after this. */
 static const uint64_t HANGS_AGAIN_NS = 600 * NS_PER_S;
 
-struct entry {
-    int pid;
-    unsigned uid;
-    uint64_t serial;   /* of the program that it executes; 0: not seen yet */
-    uint64_t again_ns; /* when to examine it again; UINT64_MAX: never */
-    struct process_stats stats;
-    uint64_t measured_ns; /* of the CPU time in stats */
-    double cpu_percent;
-    bool has_uid;     /* read since the last examination */
-    bool is_examined; /* at least once */
-    bool is_taken;    /* an examiner has it now */
-    struct finding finding;
-};
-
 struct examiner {
     struct processes *processes;
     bool is_there;     /* the thread exists */
@@ -53,12 +40,11 @@ struct examiner {
 };
 
 struct processes {
-    pthread_mutex_t lock; /* guards everything that is not atomic */
-    struct entry **items; /* by pid */
+    pthread_mutex_t lock;         /* guards everything that is not atomic */
+    struct process_entry **items; /* by pid */
     size_t count;
     uint64_t scanned_ns, boot_ns; /* since 1970 */
     uint64_t serials;
-    long ticks_per_s;
     struct processes_summary summary;
     bool hides_arguments; /* does not change once there is an examiner */
 
@@ -102,7 +88,6 @@ enum err_code processes_create(struct processes **out, struct err *err)
     clock_gettime(CLOCK_BOOTTIME, &boot);
     processes->boot_ns =
         clock_wall_ns() - (uint64_t)boot.tv_sec * NS_PER_S - (uint64_t)boot.tv_nsec;
-    processes->ticks_per_s = sysconf(_SC_CLK_TCK);
     *out = processes;
     return ERR_OK;
 }
@@ -110,13 +95,6 @@ enum err_code processes_create(struct processes **out, struct err *err)
 void processes_hide_arguments(struct processes *processes)
 {
     processes->hides_arguments = true;
-}
-
-static void free_entry(struct entry *entry)
-{
-    if (entry)
-        finding_close(&entry->finding);
-    free(entry);
 }
 
 /* Releases the lock and one user; the last user frees. */
@@ -127,7 +105,7 @@ static void leave(struct processes *processes)
     if (!is_last)
         return;
     for (size_t i = 0; i < processes->count; i++)
-        free_entry(processes->items[i]);
+        process_entry_destroy(processes->items[i]);
     free(processes->items);
     free(processes->queue);
     known_files_destroy(processes->files);
@@ -149,17 +127,17 @@ void processes_destroy(struct processes *processes)
 static int compare_pid(const void *a, const void *b)
 {
     const int pid = *(const int *)a;
-    const struct entry *const entry = *(struct entry *const *)b;
+    const struct process_entry *const entry = *(struct process_entry *const *)b;
     return (pid > entry->pid) - (pid < entry->pid);
 }
 
 /* NULL: none. */
-static struct entry *find_entry(const struct processes *processes, int pid)
+static struct process_entry *find_entry(const struct processes *processes, int pid)
 {
-    struct entry **const found = processes->count
-                                     ? bsearch(&pid, processes->items, processes->count,
-                                               sizeof *processes->items, compare_pid)
-                                     : NULL;
+    struct process_entry **const found = processes->count
+                                             ? bsearch(&pid, processes->items, processes->count,
+                                                       sizeof *processes->items, compare_pid)
+                                             : NULL;
     return found ? *found : NULL;
 }
 
@@ -182,7 +160,7 @@ static void fill_queue(struct processes *processes, uint64_t now_ns)
     if (!queue)
         return;
     for (size_t i = 0; i < processes->count; i++) {
-        struct entry *const entry = processes->items[i];
+        struct process_entry *const entry = processes->items[i];
         if (now_ns < entry->again_ns || entry->is_taken ||
             (!entry->has_uid && process_stats_user(entry->pid, &entry->uid, NULL)))
             continue;
@@ -235,7 +213,7 @@ static bool take(struct examiner *examiner)
             wait_for_change(processes, until_ns);
             continue;
         }
-        struct entry *const entry = find_entry(processes, due.pid);
+        struct process_entry *const entry = find_entry(processes, due.pid);
         if (!entry)
             continue;
         entry->is_taken = true;
@@ -252,7 +230,7 @@ static bool take(struct examiner *examiner)
 static void give(struct examiner *examiner, struct finding *finding)
 {
     struct processes *const processes = examiner->processes;
-    struct entry *const entry = find_entry(processes, examiner->pid);
+    struct process_entry *const entry = find_entry(processes, examiner->pid);
     const uint64_t now_ns = clock_now_ns();
     debts_charge(&processes->debts, examiner->uid, now_ns - examiner->since_ns, now_ns);
     examiner->pid = 0;
@@ -302,7 +280,7 @@ static bool start(struct processes *processes, struct examiner *examiner)
 /* Abandons an examiner that hangs; its process is examined again later. */
 static void abandon(struct processes *processes, struct examiner *examiner, uint64_t now_ns)
 {
-    struct entry *const entry = find_entry(processes, examiner->pid);
+    struct process_entry *const entry = find_entry(processes, examiner->pid);
     examiner->is_abandoned = true;
     if (entry && entry->serial == examiner->serial) {
         entry->again_ns = now_ns + HANGS_AGAIN_NS;
@@ -335,61 +313,6 @@ static void queue_due(struct processes *processes, uint64_t now_ns)
     pthread_cond_broadcast(&processes->changed);
 }
 
-static void measure(const struct processes *processes, struct entry *entry,
-                    const struct process_stats *stats, uint64_t now_ns)
-{
-    const uint64_t passed_ns = now_ns - entry->measured_ns;
-    if (entry->measured_ns && passed_ns && stats->cpu_ticks >= entry->stats.cpu_ticks)
-        entry->cpu_percent = 100.0 * (double)(stats->cpu_ticks - entry->stats.cpu_ticks) /
-                             (double)processes->ticks_per_s /
-                             ((double)passed_ns / (double)NS_PER_S);
-    entry->measured_ns = now_ns;
-    entry->stats = *stats;
-}
-
-static bool is_same_program(const struct process_stats *a, const struct process_stats *b)
-{
-    return a->start_ticks == b->start_ticks && a->stack_start == b->stack_start &&
-           a->code_start == b->code_start;
-}
-
-static void forget(struct entry *entry)
-{
-    finding_close(&entry->finding);
-    entry->is_examined = entry->is_taken = entry->has_uid = false;
-    entry->serial = entry->again_ns = entry->measured_ns = 0;
-    entry->cpu_percent = -1;
-}
-
-/* false: the process has ended. */
-static bool renew(struct processes *processes, struct entry *entry, uint64_t now_ns)
-{
-    struct process_stats stats;
-    if (entry->is_examined && !entry->finding.is_python && now_ns < entry->again_ns &&
-        (processes->summary.number + (uint64_t)entry->pid) % OTHERS_CHECKED_EVERY)
-        return true;
-    if (process_stats_read(entry->pid, &stats, NULL) || stats.state == 'Z' ||
-        stats.state == 'X')
-        return false;
-    if (entry->measured_ns && !is_same_program(&stats, &entry->stats))
-        forget(entry);
-    if (!entry->serial)
-        entry->serial = ++processes->serials;
-    measure(processes, entry, &stats, now_ns);
-    return true;
-}
-
-static struct entry *make_entry(int pid)
-{
-    struct entry *const entry = calloc(1, sizeof *entry);
-    if (!entry)
-        return NULL;
-    entry->pid = pid;
-    entry->cpu_percent = -1;
-    finding_init(&entry->finding);
-    return entry;
-}
-
 static int compare(const void *a, const void *b)
 {
     const int left = *(const int *)a, right = *(const int *)b;
@@ -406,17 +329,17 @@ static enum err_code scan(struct processes *processes, struct err *err)
     if (!rc)
         qsort(pids.items, pids.count, sizeof *pids.items, compare);
     const size_t most = pids.count < PROCESSES_MAX ? pids.count : PROCESSES_MAX;
-    struct entry **const items = rc ? NULL : calloc(most + 1, sizeof *items);
+    struct process_entry **const items = rc ? NULL : calloc(most + 1, sizeof *items);
     if (!rc && !items)
         rc = err_nomem(err);
     for (size_t i = 0; !rc && i < most; i++) {
         while (old < processes->count && processes->items[old]->pid < pids.items[i])
-            free_entry(processes->items[old++]);
-        struct entry *entry = NULL;
+            process_entry_destroy(processes->items[old++]);
+        struct process_entry *entry = NULL;
         if (old < processes->count && processes->items[old]->pid == pids.items[i])
             entry = processes->items[old++];
         else if (pids.items[i] != own)
-            entry = make_entry(pids.items[i]);
+            entry = process_entry_create(pids.items[i]);
         if (entry)
             items[count++] = entry;
     }
@@ -424,11 +347,24 @@ static enum err_code scan(struct processes *processes, struct err *err)
     if (rc)
         return rc;
     while (old < processes->count)
-        free_entry(processes->items[old++]);
+        process_entry_destroy(processes->items[old++]);
     free(processes->items);
     processes->items = items;
     processes->count = count;
     return ERR_OK;
+}
+
+/* false: the process has ended. */
+static bool renew(struct processes *processes, struct process_entry *entry, uint64_t now_ns)
+{
+    if (entry->is_examined && !entry->finding.is_python && now_ns < entry->again_ns &&
+        (processes->summary.number + (uint64_t)entry->pid) % OTHERS_CHECKED_EVERY)
+        return true;
+    if (!process_entry_renew(entry, now_ns))
+        return false;
+    if (!entry->serial)
+        entry->serial = ++processes->serials;
+    return true;
 }
 
 /* Reads all entries again; drops processes that have ended since the scan. */
@@ -436,11 +372,11 @@ static void renew_all(struct processes *processes, uint64_t now_ns)
 {
     size_t left = 0;
     for (size_t i = 0; i < processes->count; i++) {
-        struct entry *const entry = processes->items[i];
+        struct process_entry *const entry = processes->items[i];
         if (renew(processes, entry, now_ns))
             processes->items[left++] = entry;
         else
-            free_entry(entry);
+            process_entry_destroy(entry);
     }
     processes->count = left;
 }
@@ -467,40 +403,10 @@ static void count(struct processes *processes)
     struct processes_summary *const summary = &processes->summary;
     summary->count = summary->examining = 0;
     for (size_t i = 0; i < processes->count; i++) {
-        const struct entry *const entry = processes->items[i];
+        const struct process_entry *const entry = processes->items[i];
         summary->examining += !entry->is_examined;
         summary->count += entry->finding.is_python;
     }
-}
-
-static void visit_one(const struct processes *processes, const struct entry *entry,
-                      processes_visitor visit, void *context)
-{
-    const struct finding *const finding = &entry->finding;
-    const struct process *const process = &finding->process;
-    const uint64_t started_at_ns =
-        processes->boot_ns +
-        entry->stats.start_ticks * (NS_PER_S / (uint64_t)processes->ticks_per_s);
-    const uint64_t at_ns = processes->summary.at_ns;
-    const struct process_info info = {
-        .pid = entry->pid,
-        .parent = entry->stats.parent,
-        .argc = process->argc,
-        .argv = (const char *const *)process->argv,
-        .executable = process->executable && *process->executable ? process->executable : NULL,
-        .python = *finding->python ? finding->python : NULL,
-        .uid = entry->uid,
-        .user = finding->user,
-        .container = *finding->container.id ? finding->container.id : NULL,
-        .container_name = finding->container.name,
-        .threads = entry->stats.threads,
-        .cpu_percent = entry->cpu_percent,
-        .rss_bytes = entry->stats.rss_bytes,
-        .started_at_ns = started_at_ns,
-        .uptime_ns = at_ns > started_at_ns ? at_ns - started_at_ns : 0,
-        .reason = *finding->reason ? finding->reason : NULL,
-    };
-    visit(context, &info);
 }
 
 enum err_code processes_visit(struct processes *processes, processes_visitor visit,
@@ -511,8 +417,11 @@ enum err_code processes_visit(struct processes *processes, processes_visitor vis
     if (!rc)
         count(processes);
     for (size_t i = 0; !rc && visit && i < processes->count; i++)
-        if (processes->items[i]->finding.is_python)
-            visit_one(processes, processes->items[i], visit, context);
+        if (processes->items[i]->finding.is_python) {
+            const struct process_info info = process_entry_info(
+                processes->items[i], processes->summary.at_ns, processes->boot_ns);
+            visit(context, &info);
+        }
     if (!rc)
         *out = processes->summary;
     pthread_mutex_unlock(&processes->lock);
