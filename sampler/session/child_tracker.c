@@ -14,6 +14,7 @@
 #include "sampler/base/thread.h"
 #include "sampler/process/process_scan.h"
 #include "sampler/sampler.h"
+#include "sampler/session/adopted_search.h"
 #include "sampler/session/child_table.h"
 #include "sampler/session/target.h"
 
@@ -23,9 +24,6 @@ static const uint64_t POLL_NS = 15 * NS_PER_MS;
 static const uint64_t SETTLE_NS = 20 * NS_PER_MS;
 /* A new process has an id before its parent lists it. */
 static const uint64_t LISTED_NS = 50 * NS_PER_MS;
-/* Between the first two scans of all processes for adopted children; each pause is twice the one
- * before. */
-static const uint64_t ADOPTED_NS = 30 * NS_PER_MS;
 /* How often children are listed if the id of the newest process is not known, and if it is. */
 static const uint64_t BLIND_NS = 80 * NS_PER_MS, ANYWAY_NS = NS_PER_S;
 /* Pauses between searches of a process without an interpreter: a program that embeds Python
@@ -35,7 +33,7 @@ static const uint64_t FIRST_PAUSE_NS = 10 * NS_PER_MS, LAST_PAUSE_NS = 30 * NS_P
 /* child_tracker_destroy waits at most this long for the thread. */
 static const uint64_t STOP_NS = 250 * NS_PER_MS;
 
-enum { SHARE = 100, TRY_SHARE = 20, AGE_SHARE = 4, ADOPTED_ATTEMPTS = 5, SETTLING_SCANS = 2 };
+enum { SHARE = 100, TRY_SHARE = 20, AGE_SHARE = 4 };
 
 struct released {
     int pid;
@@ -70,13 +68,7 @@ struct child_tracker {
     pid_t helper;
     int newest_fd; /* /proc/loadavg; -1: there is none */
     char newest[16];
-    struct adopted_search {
-        int known
-            [ADOPTED_ATTEMPTS]; /* the newest process at each of the last scans, last one first */
-        int attempts_left;      /* several, as a new process has an id before it is listed */
-        int settling; /* scans until no released target can have children that are not followed yet */
-        uint64_t last_ns, cost_ns, next_ns;
-    } adopted;
+    struct adopted_search adopted;
     bool is_blind;          /* newest_fd does not show new processes */
     uint64_t list_until_ns; /* new processes may appear in lists until then */
     uint64_t listed_ns, scanned_ns, cost_ns;
@@ -108,18 +100,6 @@ static bool has_newer(struct child_tracker *tracker)
     return true;
 }
 
-static uint64_t adopted_pause_ns(const struct adopted_search *adopted)
-{
-    const uint64_t pause_ns = ADOPTED_NS << (ADOPTED_ATTEMPTS - adopted->attempts_left);
-    return pause_ns < adopted->cost_ns * SHARE ? adopted->cost_ns * SHARE : pause_ns;
-}
-
-static void begin_adopted(struct adopted_search *adopted)
-{
-    adopted->attempts_left = ADOPTED_ATTEMPTS;
-    adopted->next_ns = adopted->last_ns + adopted_pause_ns(adopted);
-}
-
 /* Marks the targets that the sampling thread has released or refused. */
 static void take_released(struct child_tracker *tracker, uint64_t now_ns)
 {
@@ -135,8 +115,7 @@ static void take_released(struct child_tracker *tracker, uint64_t now_ns)
     }
     if (tracker->released_count > 0) {
         tracker->is_settling = true;
-        tracker->adopted.settling = SETTLING_SCANS;
-        begin_adopted(&tracker->adopted);
+        adopted_search_settle(&tracker->adopted);
     }
     tracker->released_count = 0;
     pthread_mutex_unlock(&tracker->mutex);
@@ -193,48 +172,29 @@ static bool follow_new(struct child_tracker *tracker, int pid, uint64_t now_ns,
     return !rc;
 }
 
-/* The kernel gives ids in ascending order and wraps around. */
-static bool is_newer(const struct child_tracker *tracker, int pid)
-{
-    const int known = tracker->adopted.known[ADOPTED_ATTEMPTS - 1],
-              newest = atoi(tracker->newest);
-    return known <= newest ? pid > known && pid <= newest : pid > known || pid <= newest;
-}
-
 /* Follows adopted children: new processes of the host that a followed process forked and that
  * have another parent by now. */
 static void discover_adopted(struct child_tracker *tracker, uint64_t now_ns, uint64_t settle_ns)
 {
+    const int newest = atoi(tracker->newest);
     struct pid_list pids = { 0 };
-    struct procfs_identity identity;
     if (process_scan_all(&pids, NULL))
         pids.count = 0;
-    for (size_t i = 0; i < pids.count; i++) {
-        const int pid = pids.items[i];
-        if (is_newer(tracker, pid) && !child_table_find(&tracker->children, pid) &&
-            !procfs_identify(pid, &identity, NULL) &&
-            child_table_has_parent_of(&tracker->children, &identity) &&
-            procfs_has_random_addresses(pid))
-            (void)follow_new(tracker, pid, now_ns, settle_ns);
-    }
+    for (size_t i = 0; i < pids.count; i++)
+        if (adopted_search_finds(&tracker->adopted, &tracker->children, newest, pids.items[i]))
+            (void)follow_new(tracker, pids.items[i], now_ns, settle_ns);
     pid_list_deinit(&pids);
 }
 
 /* Lists all processes of the host.  Has its own budget: a hundredth of a core. */
 static void find_adopted(struct child_tracker *tracker, uint64_t now_ns, uint64_t settle_ns)
 {
-    struct adopted_search *const adopted = &tracker->adopted;
-    if (!adopted->attempts_left || now_ns < adopted->next_ns)
+    if (!adopted_search_is_due(&tracker->adopted, now_ns))
         return;
     const uint64_t began_ns = cpu_ns(CLOCK_THREAD_CPUTIME_ID);
     discover_adopted(tracker, now_ns, settle_ns);
-    memmove(adopted->known + 1, adopted->known, sizeof adopted->known - sizeof *adopted->known);
-    adopted->known[0] = atoi(tracker->newest);
-    adopted->cost_ns = cpu_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns;
-    adopted->last_ns = now_ns;
-    adopted->attempts_left--;
-    adopted->settling -= adopted->settling > 0;
-    adopted->next_ns = now_ns + adopted_pause_ns(adopted);
+    adopted_search_end(&tracker->adopted, atoi(tracker->newest), now_ns,
+                       cpu_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns);
 }
 
 /* Follows the descendants of all followed processes.  Returns how many are new. */
@@ -325,7 +285,7 @@ static bool is_time_to_list(struct child_tracker *tracker, uint64_t now_ns)
 {
     if (has_newer(tracker)) {
         tracker->list_until_ns = now_ns + LISTED_NS;
-        begin_adopted(&tracker->adopted);
+        adopted_search_begin(&tracker->adopted);
     }
     return now_ns < tracker->list_until_ns ||
            now_ns - tracker->listed_ns >= (tracker->is_blind ? BLIND_NS : ANYWAY_NS);
@@ -418,8 +378,7 @@ enum err_code child_tracker_create(struct strtab *strings, enum sampler_mode mod
     tracker->newest_fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
     /* Only processes newer than this one are compared. */
     (void)has_newer(tracker);
-    for (int i = 0; i < ADOPTED_ATTEMPTS; i++)
-        tracker->adopted.known[i] = atoi(tracker->newest);
+    adopted_search_init(&tracker->adopted, atoi(tracker->newest));
     tracker->newest[0] = '\0';
     child_table_init(&tracker->children, CHILD_TRACKER_MAX);
     pthread_mutex_init(&tracker->mutex, NULL);
