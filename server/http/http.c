@@ -1,8 +1,6 @@
 #include "server/http/http.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
-#include <netinet/in.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -12,19 +10,15 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <microhttpd.h>
 
-#include "sampler/base/buffer.h"
 #include "server/http/delivery.h"
 #include "server/http/janitor.h"
+#include "server/http/peer.h"
 #include "server/http/request.h"
 #include "server/http/response.h"
-
-/* A body over the limit is read to its end up to here, so that the client sees the refusal
- * instead of a reset connection. */
-enum { DISCARD_MAX = 1024 * 1024 };
+#include "server/http/upload.h"
 
 /* What TLS may be spoken. */
 #define TLS_PRIORITIES "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
@@ -49,12 +43,7 @@ struct exchange {
     struct response response;
     bool is_answered; /* by a thread of its own */
     bool has_begun;
-    bool is_too_large;
-    int refusal; /* what came of its body; 0: nothing bad */
-    size_t discarded;
-    int spool_fd; /* of a large body; -1: none */
-    size_t spool_left;
-    struct buffer body;
+    struct upload body;
 };
 
 /* What a connection holds: the library does not tell the end of every request that it refuses. */
@@ -80,20 +69,12 @@ static void drop_request(struct exchange *exchange)
     exchange->request = NULL;
 }
 
-static void drop_spool(struct exchange *exchange)
-{
-    if (exchange->spool_fd >= 0)
-        close(exchange->spool_fd);
-    exchange->spool_fd = -1;
-}
-
 static void free_exchange(struct exchange *exchange)
 {
     if (!exchange)
         return;
     drop_request(exchange);
-    drop_spool(exchange);
-    buffer_deinit(&exchange->body);
+    upload_deinit(&exchange->body);
     free(exchange->target);
     free(exchange);
 }
@@ -107,7 +88,7 @@ static void *begin_exchange(void *cls, const char *target, struct MHD_Connection
         return NULL;
     janitor_begin(http->janitor, line->place);
     exchange->target = strdup(target);
-    exchange->spool_fd = -1;
+    upload_init(&exchange->body);
     exchange->http = http;
     exchange->connection = connection;
     free_exchange(line->open);
@@ -257,32 +238,6 @@ static enum MHD_Result queue(const struct exchange *exchange, struct response *r
     return rc;
 }
 
-static void name_unix_peer(int fd, char out[REQUEST_PEER_BYTES])
-{
-    struct ucred peer;
-    socklen_t length = sizeof peer;
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0)
-        snprintf(out, REQUEST_PEER_BYTES, "unix:uid=%u", (unsigned)peer.uid);
-}
-
-static void name_peer(struct MHD_Connection *connection, char out[REQUEST_PEER_BYTES])
-{
-    const struct sockaddr *const at = address_of(connection);
-    if (at && at->sa_family == AF_INET) {
-        inet_ntop(AF_INET, &((const struct sockaddr_in *)(const void *)at)->sin_addr, out,
-                  REQUEST_PEER_BYTES);
-    } else if (at && at->sa_family == AF_INET6) {
-        const struct in6_addr *const address =
-            &((const struct sockaddr_in6 *)(const void *)at)->sin6_addr;
-        if (IN6_IS_ADDR_V4MAPPED(address))
-            inet_ntop(AF_INET, address->s6_addr + 12, out, REQUEST_PEER_BYTES);
-        else
-            inet_ntop(AF_INET6, address, out, REQUEST_PEER_BYTES);
-    } else {
-        name_unix_peer(socket_of(connection), out);
-    }
-}
-
 /* Whoever stands between us and the client may read it as another request than we do. */
 static bool is_ambiguous(const struct request *request)
 {
@@ -297,15 +252,13 @@ static bool make_request(struct exchange *exchange, const char *method)
         return false;
     request_init(request, method, exchange->target);
     MHD_get_connection_values(exchange->connection, MHD_HEADER_KIND, add_header, request);
-    name_peer(exchange->connection, request->peer);
+    peer_name(address_of(exchange->connection), socket_of(exchange->connection), request->peer);
     request->is_ending = &exchange->http->is_ending;
-    request->body = exchange->body.data;
-    request->body_bytes = exchange->body.length;
-    request->body_fd = exchange->spool_fd;
-    if (exchange->is_too_large && !request->refusal)
-        request->refusal = 413;
-    if (exchange->refusal && !request->refusal)
-        request->refusal = exchange->refusal;
+    request->body = exchange->body.data.data;
+    request->body_bytes = exchange->body.data.length;
+    request->body_fd = exchange->body.file_fd;
+    if (!request->refusal)
+        request->refusal = exchange->body.refusal;
     if (is_ambiguous(request))
         request->refusal = 400;
     response_init(&exchange->response);
@@ -318,7 +271,7 @@ static bool make_request(struct exchange *exchange, const char *method)
 /* The body goes before its answer: a client that hears of a full disk may send again at once. */
 static enum MHD_Result finish(struct exchange *exchange)
 {
-    drop_spool(exchange);
+    upload_close(&exchange->body);
     const enum MHD_Result rc = queue(exchange, &exchange->response);
     drop_request(exchange);
     return rc;
@@ -413,48 +366,10 @@ static void admit(struct exchange *exchange, const char *method)
     if (!options->admit || strcmp(method, "PUT") != 0 || !make_request(exchange, method))
         return;
     get_to_know(exchange);
-    exchange->spool_fd =
-        options->admit(options->context, exchange->request, &exchange->spool_left);
-    exchange->refusal = exchange->request->refusal;
+    exchange->body.file_fd =
+        options->admit(options->context, exchange->request, &exchange->body.file_left);
+    exchange->body.refusal = exchange->request->refusal;
     drop_request(exchange);
-}
-
-/* Known before the body comes. */
-static bool announces_too_much(struct MHD_Connection *connection,
-                               const struct exchange *exchange)
-{
-    const size_t most = exchange->spool_fd >= 0 ? exchange->spool_left : REQUEST_MAX_BODY;
-    const char *const length =
-        MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Content-Length");
-    return length && strtoull(length, NULL, 10) > most + DISCARD_MAX;
-}
-
-static bool write_all(int fd, const char *data, size_t bytes)
-{
-    while (bytes > 0) {
-        const ssize_t written = write(fd, data, bytes);
-        if (written < 0 && errno != EINTR)
-            return false;
-        data += written > 0 ? written : 0;
-        bytes -= written > 0 ? (size_t)written : 0;
-    }
-    return true;
-}
-
-/* A client learns of a full disk after it has sent all of its body: most read no answer while
- * they send. */
-static enum MHD_Result spool(struct exchange *exchange, const char *data, size_t *bytes)
-{
-    if (*bytes > exchange->spool_left) {
-        exchange->is_too_large = true;
-        exchange->discarded += *bytes;
-    } else {
-        exchange->spool_left -= *bytes;
-        if (!exchange->refusal && !write_all(exchange->spool_fd, data, *bytes))
-            exchange->refusal = response_is_full(errno) ? 507 : 500;
-    }
-    *bytes = 0;
-    return exchange->discarded > DISCARD_MAX ? MHD_NO : MHD_YES;
 }
 
 static enum MHD_Result take_body(struct exchange *exchange, const char *data, size_t *bytes)
@@ -462,16 +377,9 @@ static enum MHD_Result take_body(struct exchange *exchange, const char *data, si
     const struct line *const line = line_of(exchange->connection);
     if (line)
         janitor_receive(exchange->http->janitor, line->place, *bytes);
-    if (exchange->spool_fd >= 0)
-        return spool(exchange, data, bytes);
-    if (exchange->body.length + *bytes > REQUEST_MAX_BODY) {
-        exchange->is_too_large = true;
-        exchange->discarded += *bytes;
-    } else {
-        buffer_append(&exchange->body, data, *bytes);
-    }
+    const bool goes_on = upload_take(&exchange->body, data, *bytes);
     *bytes = 0;
-    return exchange->discarded > DISCARD_MAX || exchange->body.failed ? MHD_NO : MHD_YES;
+    return goes_on ? MHD_YES : MHD_NO;
 }
 
 /* Called once with the headers, then with each piece of the body, then to be answered; once more
@@ -492,8 +400,11 @@ static enum MHD_Result handle(void *cls, struct MHD_Connection *connection, cons
         exchange->has_begun = true;
         enter(exchange, CONNECTION_BODY);
         admit(exchange, method);
-        exchange->is_too_large = announces_too_much(connection, exchange);
-        return exchange->is_too_large ? answer(exchange, method) : MHD_YES;
+        return upload_announce(
+                   &exchange->body,
+                   MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Content-Length"))
+                   ? MHD_YES
+                   : answer(exchange, method);
     }
     if (*upload_bytes > 0)
         return take_body(exchange, upload, upload_bytes);
