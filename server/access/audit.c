@@ -99,33 +99,33 @@ static void put_none(struct json *json, const char *key)
     json_null(json);
 }
 
-static void put_deed(struct json *json, const struct audit_deed *deed)
+static void put_event(struct json *json, const struct audit_event *event)
 {
     char address[32], path[64] = "";
     snprintf(address, sizeof address, "local:uid=%u", (unsigned)getauxval(AT_UID));
-    if (deed->session)
-        snprintf(path, sizeof path, "/api/v1/sessions/%.20s", deed->session);
+    if (event->session)
+        snprintf(path, sizeof path, "/api/v1/sessions/%.20s", event->session);
     json_object(json);
     rfc3339_write(json, "at", clock_wall_ns());
-    put_text(json, "action", deed->action);
+    put_text(json, "action", event->action);
     put_none(json, "status");
-    put_text(json, "who", deed->who);
+    put_text(json, "who", event->who);
     put_none(json, "share");
     put_text(json, "address", address);
     put_none(json, "method");
     put_text(json, "path", *path ? path : NULL);
     put_none(json, "format");
-    put_text(json, "body", deed->body);
+    put_text(json, "body", event->body);
     json_end(json);
 }
 
-void audit_tell(const struct audit *audit, const struct audit_deed *deed)
+void audit_write_event(const struct audit *audit, const struct audit_event *event)
 {
     struct buffer line = { 0 };
     struct json json;
     if (audit->fd < 0)
         return;
     json_init(&json, &line);
-    put_deed(&json, deed);
+    put_event(&json, event);
     write_line(audit, &json, &line);
 }

@@ -20,8 +20,8 @@
 struct identity;
 struct request;
 
-/* What nobody asked for by HTTP: who is "command line" or "server". */
-struct audit_deed {
+/* An event that no request caused: who is "command line" or "server". */
+struct audit_event {
     const char *action, *who;
     const char *session; /* its id; NULL: none */
     const char *body;    /* what it was about; NULL: nothing */
@@ -40,6 +40,6 @@ void audit_close(struct audit *audit);
 void audit_write(const struct audit *audit, const char *action, const struct identity *who,
                  const struct request *request, int status);
 /* The same line, without status, method and format; its address is "local:uid=N". */
-void audit_tell(const struct audit *audit, const struct audit_deed *deed);
+void audit_write_event(const struct audit *audit, const struct audit_event *event);
 
 #endif /* SERVER_ACCESS_AUDIT_H */

@@ -109,9 +109,9 @@ static void audit_start(struct driver *driver)
     }
     json_end(&json);
     if (json_finish(&json, NULL) == ERR_OK) {
-        const struct audit_deed deed = { "start", "command line", driver->id,
-                                         buffer_string(&body) };
-        audit_tell(&driver->audit, &deed);
+        const struct audit_event event = { "start", "command line", driver->id,
+                                           buffer_string(&body) };
+        audit_write_event(&driver->audit, &event);
         driver->is_audited = true;
     }
     buffer_deinit(&body);
@@ -119,10 +119,10 @@ static void audit_start(struct driver *driver)
 
 static void audit_stop(struct driver *driver, const char *reason)
 {
-    const struct audit_deed deed = { "stop", "command line", driver->id,
-                                     *reason ? reason : NULL };
+    const struct audit_event event = { "stop", "command line", driver->id,
+                                       *reason ? reason : NULL };
     if (driver->is_audited)
-        audit_tell(&driver->audit, &deed);
+        audit_write_event(&driver->audit, &event);
     driver->is_audited = false;
 }
 

@@ -56,9 +56,9 @@ static enum err_code open_captures(struct dashboard *dashboard,
 static void note_fault(void *context, const char *session, const char *what)
 {
     const struct live *const live = context;
-    const struct audit_deed deed = { "error", "server", session, what };
+    const struct audit_event event = { "error", "server", session, what };
     say("session %s: %s", session, what);
-    audit_tell(&live->pipeline.audit, &deed);
+    audit_write_event(&live->pipeline.audit, &event);
 }
 
 static enum err_code open_dashboard(struct dashboard *dashboard, struct live *live,
