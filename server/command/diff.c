@@ -15,9 +15,9 @@
 struct comparing {
     const struct options *options;
     struct output output;
-    struct capture_input base, now;
-    struct anonymized base_anonymized, now_anonymized; /* zeroed: as they are */
-    const struct report_source *sources[2];            /* before, and now */
+    struct capture_input baseline, now;
+    struct anonymized baseline_anonymized, now_anonymized; /* zeroed: as they are */
+    const struct report_source *sources[2];                /* before, and now */
     struct comparison comparison;
 };
 
@@ -51,12 +51,12 @@ static enum err_code write_text(struct comparing *comparing, bool as_json, struc
                                 struct err *err)
 {
     struct diff diff = { .comparison = &comparing->comparison,
-                         .base = comparing->sources[0],
+                         .baseline = comparing->sources[0],
                          .now = comparing->sources[1],
                          .settings = comparing->options->report };
     diff.settings.colours = output_wants_colours(&comparing->output);
     const enum err_code rc = comparison_init(
-        &comparing->comparison, diff.base, diff.now,
+        &comparing->comparison, diff.baseline, diff.now,
         comparing->options->diff_by_time ? COMPARISON_BY_TIME : COMPARISON_BY_SAMPLES, err);
     if (rc != ERR_OK)
         return rc;
@@ -95,17 +95,18 @@ static enum err_code compare(struct comparing *comparing, struct err *err)
     if (rc == ERR_OK)
         rc = privilege_drop(options, err);
     if (rc == ERR_OK)
-        rc = capture_input_open(&comparing->base, options->files[0], memory_bytes, hides, err);
+        rc = capture_input_open(&comparing->baseline, options->files[0], memory_bytes, hides,
+                                err);
     if (rc == ERR_OK)
         rc = capture_input_open(&comparing->now, options->files[1], memory_bytes, hides, err);
     if (rc == ERR_OK)
-        rc = capture_input_reshape(&comparing->base, &options->view.filters, err);
+        rc = capture_input_reshape(&comparing->baseline, &options->view.filters, err);
     if (rc == ERR_OK)
         rc = capture_input_reshape(&comparing->now, &options->view.filters, err);
-    comparing->sources[0] = &comparing->base.source;
+    comparing->sources[0] = &comparing->baseline.source;
     comparing->sources[1] = &comparing->now.source;
     if (rc == ERR_OK && options->report.anonymizes)
-        rc = anonymize(&comparing->base_anonymized, &comparing->sources[0], err);
+        rc = anonymize(&comparing->baseline_anonymized, &comparing->sources[0], err);
     if (rc == ERR_OK && options->report.anonymizes)
         rc = anonymize(&comparing->now_anonymized, &comparing->sources[1], err);
     return rc == ERR_OK ? write_diff(comparing, err) : rc;
@@ -118,9 +119,9 @@ int command_diff(const struct options *options)
     const enum err_code rc = compare(&comparing, &err);
     comparison_deinit(&comparing.comparison);
     anonymized_deinit(&comparing.now_anonymized);
-    anonymized_deinit(&comparing.base_anonymized);
+    anonymized_deinit(&comparing.baseline_anonymized);
     capture_input_close(&comparing.now);
-    capture_input_close(&comparing.base);
+    capture_input_close(&comparing.baseline);
     output_deinit(&comparing.output);
     return exit_with(rc, &err);
 }

@@ -172,22 +172,22 @@ static int write_capture(const char *folder, const char *name,
     return failed;
 }
 
-static int write_diffs(const char *folder, const struct report_source *base,
+static int write_diffs(const char *folder, const struct report_source *baseline,
                        const struct report_source *now)
 {
     struct comparison comparison;
     struct err err = { 0 };
     const uint64_t began_ns = clock_now_ns();
-    if (comparison_init(&comparison, base, now, COMPARISON_BY_SAMPLES, &err) != ERR_OK) {
+    if (comparison_init(&comparison, baseline, now, COMPARISON_BY_SAMPLES, &err) != ERR_OK) {
         fprintf(stderr, "%s\n", err.message);
         return 1;
     }
     printf("%-22s %7.2f s\n", "comparing", (double)(clock_now_ns() - began_ns) / NS_PER_S);
-    const struct diff diff = { .comparison = &comparison, .base = base, .now = now };
+    const struct diff diff = { .comparison = &comparison, .baseline = baseline, .now = now };
     const int failed =
         write_diff(folder, &diff, "diff.txt", diff_write_text) |
         write_diff(folder, &diff, "diff.json", diff_write_json) |
-        write_format(folder, now, base, report_find("diff-flamegraph"), "diff.html");
+        write_format(folder, now, baseline, report_find("diff-flamegraph"), "diff.html");
     comparison_deinit(&comparison);
     return failed;
 }

@@ -12,23 +12,23 @@ static double two_sided(double z)
 /* Of the hits of both, the part that each side should have if nothing differs is at least five. */
 bool compare_is_enough(const struct compare_counts *counts)
 {
-    const double hits = (double)counts->base_hits + (double)counts->now_hits;
-    const double all = counts->base_all + counts->now_all;
-    if (!(counts->base_all > 0) || !(counts->now_all > 0) || hits < COMPARE_MIN_HITS)
+    const double hits = (double)counts->baseline_hits + (double)counts->now_hits;
+    const double all = counts->baseline_all + counts->now_all;
+    if (!(counts->baseline_all > 0) || !(counts->now_all > 0) || hits < COMPARE_MIN_HITS)
         return false;
-    return hits * fmin(counts->base_all, counts->now_all) / all >= COMPARE_MIN_HITS / 2.0;
+    return hits * fmin(counts->baseline_all, counts->now_all) / all >= COMPARE_MIN_HITS / 2.0;
 }
 
 double compare_shares(const struct compare_counts *counts)
 {
     if (!compare_is_enough(counts))
         return 1;
-    const double a = (double)counts->base_hits / counts->base_all;
+    const double a = (double)counts->baseline_hits / counts->baseline_all;
     const double b = (double)counts->now_hits / counts->now_all;
-    const double pooled = ((double)counts->base_hits + (double)counts->now_hits) /
-                          (counts->base_all + counts->now_all);
+    const double pooled = ((double)counts->baseline_hits + (double)counts->now_hits) /
+                          (counts->baseline_all + counts->now_all);
     const double variance =
-        pooled * (1 - pooled) * (1 / counts->base_all + 1 / counts->now_all);
+        pooled * (1 - pooled) * (1 / counts->baseline_all + 1 / counts->now_all);
     return variance > 0 ? two_sided((b - a) / sqrt(variance)) : 1;
 }
 
@@ -37,8 +37,8 @@ double compare_rates(const struct compare_counts *counts)
 {
     if (!compare_is_enough(counts))
         return 1;
-    const double hits = (double)counts->base_hits + (double)counts->now_hits;
-    const double part = counts->now_all / (counts->base_all + counts->now_all);
+    const double hits = (double)counts->baseline_hits + (double)counts->now_hits;
+    const double part = counts->now_all / (counts->baseline_all + counts->now_all);
     const double variance = hits * part * (1 - part);
     return two_sided(((double)counts->now_hits - hits * part) / sqrt(variance));
 }

@@ -26,8 +26,8 @@ enum { COMPARE_MIN_HITS = 10 };
 
 /* Hits among all samples, or in a time, of the baseline and of what is compared with it. */
 struct compare_counts {
-    uint64_t base_hits, now_hits;
-    double base_all, now_all;
+    uint64_t baseline_hits, now_hits;
+    double baseline_all, now_all;
 };
 
 /* The chance to see a difference as large or larger if there is none: that of the shares

@@ -11,7 +11,7 @@
 #include "server/report/report.h"
 
 /* The two sides are two threads of the profile that holds both. */
-enum side { BASE, NOW, SIDES };
+enum side { BASELINE, NOW, SIDES };
 
 static const char *const verdict_texts[] = {
 #define X(name, text, meaning) text,
@@ -107,7 +107,7 @@ static enum err_code copy_side(struct comparison *comparison, const struct repor
     }
     if (rc == ERR_OK)
         rc = add_cells(comparison->profile, &view, map, id, err);
-    *(side == BASE ? &comparison->base_samples : &comparison->now_samples) = view.total;
+    *(side == BASELINE ? &comparison->baseline_samples : &comparison->now_samples) = view.total;
     view_deinit(&view);
     free(map);
     free(total);
@@ -130,8 +130,8 @@ static enum err_code sum_functions(struct comparison *comparison, thread_id side
         return rc;
     for (function_id id = 0; id < flat.row_count; id++) {
         struct comparison_row *const row = &comparison->functions[id];
-        *(side == BASE ? &row->self.base : &row->self.now) = flat.self[id];
-        *(side == BASE ? &row->total.base : &row->total.now) = flat.total[id];
+        *(side == BASELINE ? &row->self.baseline : &row->self.now) = flat.self[id];
+        *(side == BASELINE ? &row->total.baseline : &row->total.now) = flat.total[id];
     }
     flat_deinit(&flat);
     return ERR_OK;
@@ -149,11 +149,11 @@ static enum err_code sum_nodes(struct comparison *comparison, thread_id side, st
     if (total)
         view_totals(&view, &comparison->snapshot, total);
     for (node_id id = 0; total && id < nodes; id++)
-        *(side == BASE ? &comparison->nodes[id].total.base : &comparison->nodes[id].total.now) =
-            total[id];
+        *(side == BASELINE ? &comparison->nodes[id].total.baseline
+                           : &comparison->nodes[id].total.now) = total[id];
     for (size_t i = 0; i < view.count; i++) {
         struct comparison_number *const self = &comparison->nodes[view.node[i]].self;
-        *(side == BASE ? &self->base : &self->now) = view.self[i];
+        *(side == BASELINE ? &self->baseline : &self->now) = view.self[i];
     }
     view_deinit(&view);
     free(total);
@@ -167,12 +167,12 @@ static enum comparison_verdict verdict_of(const struct comparison *comparison,
         return COMPARISON_FEW;
     if (number->q > COMPARE_MAX_Q)
         return COMPARISON_SAME;
-    if (number->base == 0)
+    if (number->baseline == 0)
         return COMPARISON_NEW;
     if (number->now == 0)
         return COMPARISON_GONE;
     return comparison_now_share(comparison, number->now) >
-                   comparison_base_share(comparison, number->base)
+                   comparison_baseline_share(comparison, number->baseline)
                ? COMPARISON_MORE
                : COMPARISON_LESS;
 }
@@ -191,8 +191,8 @@ static enum err_code judge(struct comparison *comparison, struct comparison_row 
         return err_nomem(err);
     for (size_t i = 0; i < count; i++) {
         const struct comparison_number *const number = number_at(rows, i, self);
-        const struct compare_counts counts = { number->base, number->now, comparison->base_all,
-                                               comparison->now_all };
+        const struct compare_counts counts = { number->baseline, number->now,
+                                               comparison->baseline_all, comparison->now_all };
         chances[i] = -1;
         if (compare_is_enough(&counts))
             chances[i] = comparison->basis == COMPARISON_BY_TIME ? compare_rates(&counts)
@@ -236,7 +236,7 @@ static enum err_code add_up(struct comparison *comparison, struct err *err)
         calloc((size_t)comparison->snapshot.sizes.nodes + 1, sizeof *comparison->nodes);
     if (!comparison->functions || !comparison->nodes)
         return err_nomem(err);
-    for (thread_id side = BASE; side < SIDES && rc == ERR_OK; side++) {
+    for (thread_id side = BASELINE; side < SIDES && rc == ERR_OK; side++) {
         rc = sum_functions(comparison, side, err);
         if (rc == ERR_OK)
             rc = sum_nodes(comparison, side, err);
@@ -251,20 +251,21 @@ static double seconds(const struct report_source *source)
 
 /* By time a sample counts for the time it stands for, measured in ticks of its own profile: the two
  * may have different rates. */
-static void set_basis(struct comparison *comparison, const struct report_source *base,
+static void set_basis(struct comparison *comparison, const struct report_source *baseline,
                       const struct report_source *now)
 {
-    comparison->base_sample_s = (double)report_period_ns(base) / (double)NS_PER_S;
+    comparison->baseline_sample_s = (double)report_period_ns(baseline) / (double)NS_PER_S;
     comparison->now_sample_s = (double)report_period_ns(now) / (double)NS_PER_S;
-    comparison->base_all = (double)comparison->base_samples;
+    comparison->baseline_all = (double)comparison->baseline_samples;
     comparison->now_all = (double)comparison->now_samples;
     if (comparison->basis == COMPARISON_BY_TIME) {
-        comparison->base_all = seconds(base) / comparison->base_sample_s;
+        comparison->baseline_all = seconds(baseline) / comparison->baseline_sample_s;
         comparison->now_all = seconds(now) / comparison->now_sample_s;
     }
 }
 
-enum err_code comparison_init(struct comparison *comparison, const struct report_source *base,
+enum err_code comparison_init(struct comparison *comparison,
+                              const struct report_source *baseline,
                               const struct report_source *now, enum comparison_basis basis,
                               struct err *err)
 {
@@ -272,11 +273,11 @@ enum err_code comparison_init(struct comparison *comparison, const struct report
     comparison->basis = basis;
     enum err_code rc = profile_create(&comparison->profile, err);
     if (rc == ERR_OK)
-        rc = copy_side(comparison, base, BASE, err);
+        rc = copy_side(comparison, baseline, BASELINE, err);
     if (rc == ERR_OK)
         rc = copy_side(comparison, now, NOW, err);
     if (rc == ERR_OK) {
-        set_basis(comparison, base, now);
+        set_basis(comparison, baseline, now);
         rc = add_up(comparison, err);
     }
     if (rc == ERR_OK)
@@ -297,9 +298,9 @@ void comparison_deinit(struct comparison *comparison)
     memset(comparison, 0, sizeof *comparison);
 }
 
-double comparison_base_share(const struct comparison *comparison, uint64_t count)
+double comparison_baseline_share(const struct comparison *comparison, uint64_t count)
 {
-    return comparison->base_all > 0 ? (double)count / comparison->base_all : 0;
+    return comparison->baseline_all > 0 ? (double)count / comparison->baseline_all : 0;
 }
 
 double comparison_now_share(const struct comparison *comparison, uint64_t count)

@@ -44,7 +44,7 @@ const char *comparison_verdict_meaning(enum comparison_verdict verdict);
 
 /* One number of both sides. */
 struct comparison_number {
-    uint64_t base, now;
+    uint64_t baseline, now;
     double q; /* 1: nothing can be said */
     enum comparison_verdict verdict;
 };
@@ -55,23 +55,23 @@ struct comparison_row {
 
 struct comparison {
     enum comparison_basis basis;
-    uint64_t base_samples, now_samples;
-    double base_all, now_all;           /* what a share is of: samples or seconds */
-    double base_sample_s, now_sample_s; /* time that a sample stands for */
-    struct profile *profile;            /* the functions and paths of both */
+    uint64_t baseline_samples, now_samples;
+    double baseline_all, now_all;           /* what a share is of: samples or seconds */
+    double baseline_sample_s, now_sample_s; /* time that a sample stands for */
+    struct profile *profile;                /* the functions and paths of both */
     struct profile_snapshot snapshot;
     struct comparison_row *functions; /* by function_id of the snapshot */
     struct comparison_row *nodes;     /* by node_id; 0 is all */
 };
 
 MUST_CHECK enum err_code comparison_init(struct comparison *comparison,
-                                         const struct report_source *base,
+                                         const struct report_source *baseline,
                                          const struct report_source *now,
                                          enum comparison_basis basis, struct err *err);
 void comparison_deinit(struct comparison *comparison);
 
 /* The share that a count is of its side; by time it may be more than 1. */
-double comparison_base_share(const struct comparison *comparison, uint64_t count);
+double comparison_baseline_share(const struct comparison *comparison, uint64_t count);
 double comparison_now_share(const struct comparison *comparison, uint64_t count);
 
 #endif /* SERVER_REPORT_DIFF_COMPARISON_H */

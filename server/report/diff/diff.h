@@ -15,7 +15,7 @@ struct comparison;
 
 struct diff {
     const struct comparison *comparison;
-    const struct report_source *base, *now;
+    const struct report_source *baseline, *now;
     struct report_settings settings; /* limit and colours */
 };
 

@@ -26,15 +26,15 @@ static void put_number(struct json *json, const char *key, double value)
 static void put_pair(struct json *json, const struct comparison *comparison, const char *key,
                      const struct comparison_number *number)
 {
-    const double base = comparison_base_share(comparison, number->base);
+    const double baseline = comparison_baseline_share(comparison, number->baseline);
     const double now = comparison_now_share(comparison, number->now);
     json_key(json, key);
     json_object(json);
-    put_uint(json, "baseline", number->base);
+    put_uint(json, "baseline", number->baseline);
     put_uint(json, "now", number->now);
-    put_number(json, "baseline_share", base);
+    put_number(json, "baseline_share", baseline);
     put_number(json, "now_share", now);
-    put_number(json, "change", now - base);
+    put_number(json, "change", now - baseline);
     put_number(json, "q", number->q);
     json_key(json, "verdict");
     json_text(json, comparison_verdict_text(number->verdict));
@@ -110,8 +110,8 @@ enum err_code diff_write_json(const struct diff *diff, struct buffer *out, struc
     json_key(&json, "by");
     json_text(&json, comparison->basis == COMPARISON_BY_TIME ? "time" : "samples");
     put_number(&json, "max_q", COMPARE_MAX_Q);
-    put_side(&json, "baseline", diff->base, comparison->base_samples,
-             comparison->base_sample_s);
+    put_side(&json, "baseline", diff->baseline, comparison->baseline_samples,
+             comparison->baseline_sample_s);
     put_side(&json, "now", diff->now, comparison->now_samples, comparison->now_sample_s);
     put_functions(&json, comparison);
     put_paths(&json, comparison);

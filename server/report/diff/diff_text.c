@@ -47,7 +47,7 @@ static const struct comparison_number *number_of(const struct listing *listing, 
 static double change_of(const struct listing *listing, const struct comparison_number *number)
 {
     return comparison_now_share(listing->comparison, number->now) -
-           comparison_base_share(listing->comparison, number->base);
+           comparison_baseline_share(listing->comparison, number->baseline);
 }
 
 static bool has_changed(const struct comparison_number *number)
@@ -131,13 +131,13 @@ static void put_row(const struct listing *listing, uint32_t row)
     const struct comparison_number *const number = number_of(listing, row);
     const double change = 100 * change_of(listing, number);
     buffer_printf(listing->out, "%8.2f%% %8.2f%%  ",
-                  100 * comparison_base_share(listing->comparison, number->base),
+                  100 * comparison_baseline_share(listing->comparison, number->baseline),
                   100 * comparison_now_share(listing->comparison, number->now));
     paint(listing, change > 0 ? "\x1b[31m" : "\x1b[32m");
     buffer_printf(listing->out, "%+8.2f", change);
     paint(listing, "\x1b[0m");
     put_q(listing, number->q);
-    buffer_printf(listing->out, "  %9" PRIu64 " %9" PRIu64 "  %-4s  ", number->base,
+    buffer_printf(listing->out, "  %9" PRIu64 " %9" PRIu64 "  %-4s  ", number->baseline,
                   number->now, comparison_verdict_text(number->verdict));
     if (listing->subject == PATHS)
         put_path(listing, row);
@@ -220,7 +220,7 @@ enum err_code diff_write_text(const struct diff *diff, struct buffer *out, struc
 {
     const struct comparison *const comparison = diff->comparison;
     enum err_code rc = ERR_OK;
-    put_side(diff->base, comparison->base_samples, "base:", out);
+    put_side(diff->baseline, comparison->baseline_samples, "base:", out);
     put_side(diff->now, comparison->now_samples, "now: ", out);
     buffer_text(out, comparison->basis == COMPARISON_BY_TIME
                          ? "Compared by time: shares are of each second.\n"

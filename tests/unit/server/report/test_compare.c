@@ -15,15 +15,15 @@ static void assert_close(double given, double wanted, double within)
         fail_msg("%.9g, not %.9g", given, wanted);
 }
 
-static double shares(uint64_t base, double base_all, uint64_t now, double now_all)
+static double shares(uint64_t baseline, double baseline_all, uint64_t now, double now_all)
 {
-    const struct compare_counts counts = { base, now, base_all, now_all };
+    const struct compare_counts counts = { baseline, now, baseline_all, now_all };
     return compare_shares(&counts);
 }
 
-static double rates(uint64_t base, double base_all, uint64_t now, double now_all)
+static double rates(uint64_t baseline, double baseline_all, uint64_t now, double now_all)
 {
-    const struct compare_counts counts = { base, now, base_all, now_all };
+    const struct compare_counts counts = { baseline, now, baseline_all, now_all };
     return compare_rates(&counts);
 }
 
@@ -99,27 +99,27 @@ static function_id function_named(const struct comparison *comparison, const cha
     return 0;
 }
 
-static void expect(const struct comparison *comparison, const char *name, uint64_t base,
+static void expect(const struct comparison *comparison, const char *name, uint64_t baseline,
                    uint64_t now, enum comparison_verdict verdict)
 {
     const struct comparison_number *const self =
         &comparison->functions[function_named(comparison, name)].self;
-    assert_int_equal(self->base, base);
+    assert_int_equal(self->baseline, baseline);
     assert_int_equal(self->now, now);
     assert_int_equal(self->verdict, verdict);
 }
 
 static void new_gone_grown_and_shrunk_functions_are_listed(void **state)
 {
-    struct sample_session *const base = sample_session_small();
+    struct sample_session *const baseline = sample_session_small();
     struct sample_session *const now = sample_session_changed();
     struct comparison comparison;
     struct err err = { 0 };
     (void)state;
-    assert_ok(
-        comparison_init(&comparison, &base->source, &now->source, COMPARISON_BY_SAMPLES, &err),
-        &err);
-    assert_int_equal(comparison.base_samples, SAMPLE_TOTAL);
+    assert_ok(comparison_init(&comparison, &baseline->source, &now->source,
+                              COMPARISON_BY_SAMPLES, &err),
+              &err);
+    assert_int_equal(comparison.baseline_samples, SAMPLE_TOTAL);
     assert_int_equal(comparison.now_samples, 1502);
     expect(&comparison, "parse", 300, 900, COMPARISON_MORE);
     expect(&comparison, "render", 120, 100, COMPARISON_LESS);
@@ -129,11 +129,11 @@ static void new_gone_grown_and_shrunk_functions_are_listed(void **state)
     /* Recursion counts once, here too. */
     const struct comparison_row *const walk =
         &comparison.functions[function_named(&comparison, "Tree.walk")];
-    assert_int_equal(walk->total.base, 240);
+    assert_int_equal(walk->total.baseline, 240);
     assert_int_equal(walk->total.now, 420);
     comparison_deinit(&comparison);
     sample_session_destroy(now);
-    sample_session_destroy(base);
+    sample_session_destroy(baseline);
 }
 
 static void a_profile_does_not_differ_from_itself(void **state)
@@ -170,24 +170,24 @@ static void by_time_what_only_ran_longer_is_the_same(void **state)
     const struct sampler_target target = { .pid = 1 };
     const struct session_info info = { .options = &options, .target = &target };
     const struct view_query all = { 0 };
-    struct report_source base = { .snapshot = &a, .query = &all, .session = &info };
+    struct report_source baseline = { .snapshot = &a, .query = &all, .session = &info };
     struct report_source now = { .snapshot = &b, .query = &all, .session = &info };
-    struct report_header base_header, now_header;
+    struct report_header baseline_header, now_header;
     struct comparison comparison;
     struct err err = { 0 };
-    assert_ok(report_header_init(&base_header, &base, &err), &err);
+    assert_ok(report_header_init(&baseline_header, &baseline, &err), &err);
     assert_ok(report_header_init(&now_header, &now, &err), &err);
-    base.header = &base_header;
+    baseline.header = &baseline_header;
     now.header = &now_header;
-    assert_ok(comparison_init(&comparison, &base, &now, COMPARISON_BY_TIME, &err), &err);
+    assert_ok(comparison_init(&comparison, &baseline, &now, COMPARISON_BY_TIME, &err), &err);
     expect(&comparison, "work", 500, 1000, COMPARISON_SAME);
     expect(&comparison, "other", 0, 1000, COMPARISON_NEW);
     assert_close(comparison_now_share(&comparison, 1000), 1, 1e-9);
     comparison_deinit(&comparison);
-    assert_ok(comparison_init(&comparison, &base, &now, COMPARISON_BY_SAMPLES, &err), &err);
+    assert_ok(comparison_init(&comparison, &baseline, &now, COMPARISON_BY_SAMPLES, &err), &err);
     expect(&comparison, "work", 500, 1000, COMPARISON_LESS);
     comparison_deinit(&comparison);
-    report_header_deinit(&base_header);
+    report_header_deinit(&baseline_header);
     report_header_deinit(&now_header);
     profile_snapshot_release(&a);
     profile_snapshot_release(&b);
@@ -205,7 +205,7 @@ static void nothing_compares_with_anything(void **state)
     assert_ok(
         comparison_init(&comparison, &none->source, &some->source, COMPARISON_BY_SAMPLES, &err),
         &err);
-    assert_true(comparison_base_share(&comparison, 0) == 0);
+    assert_true(comparison_baseline_share(&comparison, 0) == 0);
     expect(&comparison, "parse", 0, 300, COMPARISON_FEW);
     comparison_deinit(&comparison);
     assert_ok(

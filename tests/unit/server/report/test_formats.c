@@ -113,16 +113,16 @@ static void text_formats_are_as_they_were(void **state)
 
 static void comparisons_are_as_they_were(void **state)
 {
-    struct sample_session *const base = sample_session_small();
+    struct sample_session *const baseline = sample_session_small();
     struct sample_session *const now = sample_session_changed();
     struct comparison comparison;
     struct buffer out = { 0 };
     struct err err = { 0 };
     (void)state;
-    assert_ok(
-        comparison_init(&comparison, &base->source, &now->source, COMPARISON_BY_SAMPLES, &err),
-        &err);
-    const struct diff diff = { &comparison, &base->source, &now->source, { 0 } };
+    assert_ok(comparison_init(&comparison, &baseline->source, &now->source,
+                              COMPARISON_BY_SAMPLES, &err),
+              &err);
+    const struct diff diff = { &comparison, &baseline->source, &now->source, { 0 } };
     assert_ok(diff_write_text(&diff, &out, &err), &err);
     expect_golden("diff.txt", &out);
     buffer_deinit(&out);
@@ -131,7 +131,7 @@ static void comparisons_are_as_they_were(void **state)
     buffer_deinit(&out);
     comparison_deinit(&comparison);
     sample_session_destroy(now);
-    sample_session_destroy(base);
+    sample_session_destroy(baseline);
 }
 
 static void the_same_session_gives_the_same_file(void **state)
