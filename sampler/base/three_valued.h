@@ -1,5 +1,5 @@
 /*
- * fact - something that is so, or is not, or that could not be found out.
+ * three_valued - something that is so, or is not, or that could not be found out.
  *
  * Depends on: nothing.
  */

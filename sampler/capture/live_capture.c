@@ -287,7 +287,7 @@ enum err_code live_capture_begin(struct live_capture *capture, int fd, struct pr
                                  void (*failed)(void *context, const struct err *err),
                                  void *context, struct err *err)
 {
-    struct capture_metadata own = *metadata;
+    struct capture_metadata written = *metadata;
     struct stat status;
     capture->fd = fd;
     capture->profile = profile;
@@ -295,9 +295,9 @@ enum err_code live_capture_begin(struct live_capture *capture, int fd, struct pr
     capture->context = context;
     capture->is_regular = fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
     capture->start = capture->is_regular ? lseek(fd, 0, SEEK_CUR) : 0;
-    own.unit_ns = writer_unit_ns((double)metadata->rate_uhz / 1e6);
+    written.unit_ns = writer_unit_ns((double)metadata->rate_uhz / 1e6);
     const sigset_t before = block_limit_signal();
-    enum err_code rc = writer_init(&capture->writer, &own, put, capture, err);
+    enum err_code rc = writer_init(&capture->writer, &written, put, capture, err);
     unblock(&before);
     if (rc)
         return rc;
@@ -323,17 +323,17 @@ static void join(struct live_capture *capture)
 static enum err_code write_end(struct live_capture *capture, const struct capture_metadata *end,
                                struct err *err)
 {
-    struct capture_metadata own = *end;
+    struct capture_metadata written = *end;
     capture->lost_so_far = capture->lost + capture->dropped;
     if (!capture->err.code && flush(capture, &capture->err))
         drop_rest(capture);
     if (capture->err.code) {
         /* The end is short: there may be room for it. */
-        own.has_failed = true;
-        own.reason = capture->err.message;
+        written.has_failed = true;
+        written.reason = capture->err.message;
     }
-    own.lost = live_capture_lost(capture);
-    const enum err_code rc = writer_finish(&capture->writer, &own, err);
+    written.lost = live_capture_lost(capture);
+    const enum err_code rc = writer_finish(&capture->writer, &written, err);
     if (rc)
         drop_rest(capture);
     return rc;

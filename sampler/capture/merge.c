@@ -275,15 +275,15 @@ static enum err_code end(struct merge *merge, struct err *err)
     struct capture_metadata metadata = { .elapsed_ns = merge->now_ns, .reason = reason };
     snprintf(reason, sizeof reason, "merged from %zu captures", merge->count);
     for (size_t i = 0; i < merge->count; i++) {
-        const struct capture_metadata *const own = facts_of(&merge->inputs[i]);
+        const struct capture_metadata *const input = facts_of(&merge->inputs[i]);
         const uint64_t to_ns = merge->inputs[i].range.to_ns;
-        const bool is_cut = to_ns > 0 && to_ns < own->elapsed_ns;
-        const uint64_t elapsed_ns = merge->inputs[i].offset_ns + own->elapsed_ns;
-        metadata.lost += own->lost;
-        if (own->elapsed_ns && !is_cut && elapsed_ns > metadata.elapsed_ns)
+        const bool is_cut = to_ns > 0 && to_ns < input->elapsed_ns;
+        const uint64_t elapsed_ns = merge->inputs[i].offset_ns + input->elapsed_ns;
+        metadata.lost += input->lost;
+        if (input->elapsed_ns && !is_cut && elapsed_ns > metadata.elapsed_ns)
             metadata.elapsed_ns = elapsed_ns;
-        if (own->ended_at_ns > metadata.ended_at_ns)
-            metadata.ended_at_ns = own->ended_at_ns;
+        if (input->ended_at_ns > metadata.ended_at_ns)
+            metadata.ended_at_ns = input->ended_at_ns;
     }
     const enum err_code rc = flush(merge, err);
     return rc ? rc : writer_finish(&merge->writer, &metadata, err);

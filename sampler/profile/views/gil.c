@@ -188,10 +188,10 @@ static void give_rows(struct work *work, struct gil *gil, uint32_t threads)
     bool rest = false;
     for (uint32_t id = 0; id < threads; id++) {
         struct party *const party = &work->parties[id];
-        const bool own = weight(party) >= least && gil->thread_count < GIL_MAX_THREADS;
-        rest |= weight(party) && !own;
-        party->row = own ? gil->thread_count : GIL_MAX_THREADS;
-        if (own)
+        const bool has_row = weight(party) >= least && gil->thread_count < GIL_MAX_THREADS;
+        rest |= weight(party) && !has_row;
+        party->row = has_row ? gil->thread_count : GIL_MAX_THREADS;
+        if (has_row)
             gil->threads[gil->thread_count++] = id;
     }
     for (uint32_t id = 0; id < threads; id++)
