@@ -21,7 +21,8 @@ import statistics
 import sys
 
 import harness
-from harness import file_in, pythons, read_folded, run_program, victim
+from folded import read_folded
+from harness import file_in, pythons, run_program, victim
 
 RATE_HZ = 1000
 SECONDS = 1

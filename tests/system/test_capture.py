@@ -6,7 +6,8 @@ import resource
 import signal
 import time
 
-from harness import (SLOWNESS, Live, Test, file_in, main, program, pythons, read_folded, run_program, victim)
+from folded import read_folded
+from harness import SLOWNESS, Live, Test, file_in, main, program, pythons, run_program, victim
 
 LONG = "60"
 

@@ -7,7 +7,7 @@ import struct
 import sys
 
 from harness import FOLDER, SANITIZED, SKIPPED, Test, file_in, main, victim
-from test_host import CHANGE, Host
+from host import CHANGE, Host
 
 LONG = "100"
 DAY, YEAR = 86400, 365 * 86400

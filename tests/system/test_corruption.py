@@ -8,7 +8,7 @@ import re
 import time
 
 from harness import SANITIZED, SLOWNESS, Test, file_in, main, program, pythons, victim
-from test_limits import MIB, memory_of
+from usage import MIB, memory_of
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SECONDS = float(os.environ.get("PYROMETER_CORRUPTION_SECONDS", "8"))

@@ -9,7 +9,7 @@ import sys
 import tempfile
 import unittest
 
-from harness import PROGRAM, Live, Process, Test, exists, checks, main, newest_python, run_program, victim, wait_gone
+from harness import PROGRAM, Live, Process, Test, checks, exists, main, newest_python, run_program, victim, wait_gone
 from screen import Terminal
 
 NOBODY = 65534

@@ -5,8 +5,9 @@ import os
 import signal
 import time
 
-from harness import (SANITIZED, VICTIMS, WAIT_SECONDS, Live, Process, Test, file_in, main, newest_python, pythons, read_folded,
-                     run_program, victim)
+from folded import read_folded
+from harness import (SANITIZED, VICTIMS, WAIT_SECONDS, Live, Process, Test, file_in, main, newest_python, pythons, run_program,
+                     victim)
 
 LONG = "60"
 TREE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "tree.py")

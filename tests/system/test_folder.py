@@ -6,7 +6,7 @@ import tempfile
 import unittest
 
 from harness import FOLDER, Test, main, victim
-from test_host import Host
+from host import Host
 
 LONG = "60"
 NOBODY = 65534

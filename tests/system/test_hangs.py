@@ -9,8 +9,8 @@ import time
 import unittest
 
 from harness import PROGRAM, SLOWNESS, Process, Test, file_in, main, program, victim
+from host import Host
 from screen import Terminal
-from test_host import Host
 
 MAPS_FILES = os.environ.get("PYROMETER_MAPS_FILES", "")
 LONG = "100"

@@ -4,8 +4,9 @@ import os
 import signal
 import time
 
-from harness import (SLOWNESS, VICTIMS, WAIT_SECONDS, Live, Test, exists, file_in, main, newest_python, parse_folded, program,
-                     read_folded, run_program, victim, wait_gone)
+from folded import parse_folded, read_folded
+from harness import (SLOWNESS, VICTIMS, WAIT_SECONDS, Live, Test, exists, file_in, main, newest_python, program, run_program,
+                     victim, wait_gone)
 
 LONG = "60"
 

@@ -11,31 +11,11 @@ import unittest
 
 import bombs
 from harness import SANITIZED, SLOWNESS, WAIT_SECONDS, Test, file_in, main, program, run_program, victim
-from test_host import Host
+from host import Host
+from usage import MIB, cpu_of, descriptors_of, memory_of, threads_of
 
 LONG = "60"
-MIB = 1 << 20
 MARK = {"X-Pyrometer": "1", "Content-Type": "application/json"}
-
-
-def memory_of(pid):
-    with open("/proc/%d/status" % pid, encoding="ascii", errors="replace") as status:
-        return next(int(line.split()[1]) << 10 for line in status if line.startswith("VmHWM:"))
-
-
-def threads_of(pid):
-    return len(os.listdir("/proc/%d/task" % pid))
-
-
-def cpu_of(pid):
-    """Seconds."""
-    with open("/proc/%d/stat" % pid, encoding="utf-8", errors="replace") as stat:
-        fields = stat.read().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def descriptors_of(pid):
-    return os.listdir("/proc/%d/fd" % pid)
 
 
 class Bombs(Test):

@@ -7,9 +7,9 @@ import tempfile
 import threading
 import unittest
 
-from harness import (FOLDER, PROGRAM, SANITIZED, WAIT_SECONDS, Process, Test, file_in, main, pythons, read_folded, run_program,
-                     victim)
-from test_host import Host
+from folded import read_folded
+from harness import FOLDER, PROGRAM, SANITIZED, WAIT_SECONDS, Process, Test, file_in, main, pythons, run_program, victim
+from host import Host
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 LONG = "100"

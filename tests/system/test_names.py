@@ -4,6 +4,7 @@ import os
 import sys
 
 import harness
+from folded import parse_folded
 from harness import Live, Test, main, pythons, victim
 
 
@@ -64,7 +65,7 @@ class Names(Test):
                 with Live("attach", "-a", "-d", "1", "-r", "200", str(target.pid)) as live:
                     live.wait_ended()
                     threads = threads_of(live)
-                    folded = harness.parse_folded(live.ask("/api/v1/sessions/1/export?format=collapsed").body.decode("utf-8"))
+                    folded = parse_folded(live.ask("/api/v1/sessions/1/export?format=collapsed").body.decode("utf-8"))
                     for stack in folded:
                         name = threads[stack.tid][0]
                         if "spin" in stack.names:

@@ -7,8 +7,9 @@ import subprocess
 import sys
 import time
 
-from harness import SKIPPED, SLOWNESS, WAIT_SECONDS, Test, file_in, main, newest_python, program, read_folded
-from test_host import Host
+from folded import read_folded
+from harness import SKIPPED, SLOWNESS, WAIT_SECONDS, Test, file_in, main, newest_python, program
+from host import Host
 
 LAST_PID = "/proc/sys/kernel/ns_last_pid"
 OLD, NEW = "of_the_first", "of_the_second"

@@ -8,10 +8,11 @@ import tempfile
 import time
 
 import planted
-from harness import FOLDER, PROGRAM, VICTIMS, WAIT_SECONDS, Live, Process, Test, file_in, main, newest_python, run_program, victim
+from harness import (FOLDER, PROGRAM, VICTIMS, WAIT_SECONDS, Live, Process, Test, file_in, main, newest_python, run_program,
+                     victim)
+from host import Host
 from planted import ARGUMENT, NAME
 from screen import Terminal
-from test_host import Host
 
 SECRETIVE = os.path.join(VICTIMS, "secretive.py")
 ARGUMENTS = ("--password=PLANTEDoption", "PLANTEDword", "postgres://me:PLANTEDurl@host/db", "--key", "PLANTEDkey")

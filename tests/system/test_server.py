@@ -8,7 +8,8 @@ import re
 import time
 import urllib.request
 
-from harness import VICTIMS, WAIT_SECONDS, Live, Test, main, parse_folded, program, victim
+from folded import parse_folded
+from harness import VICTIMS, WAIT_SECONDS, Live, Test, main, program, victim
 
 LONG = "60"
 

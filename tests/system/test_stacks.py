@@ -14,7 +14,8 @@ import sys
 import time
 
 import harness
-from harness import Legal, pythons, run_program, victim
+from folded import Legal, check, read_folded
+from harness import pythons, run_program, victim
 
 RATE_HZ = 500
 SECONDS = 1.5
@@ -147,7 +148,7 @@ DOUBTFUL = {"alternate.py": alternate_problems, "hostile.py": hostile_problems, 
 
 def is_expected(name, answer, python):
     """True if so many samples must have one that is this answer to its innermost function."""
-    parts = [part[0] for part in answer.parts if part is not harness.check.ANY]
+    parts = [part[0] for part in answer.parts if part is not check.ANY]
     if name == "classes.py" and parts[1:-1] in (["main"], ["main", "main.<locals>.<listcomp>"],
                                                      ["main", "<listcomp>"]):
         # A list comprehension has a frame of its own until 3.11.
@@ -203,7 +204,7 @@ def record(name, python, target, path, seconds):
     if not target.is_running():
         return Cell("died", [target.output()])
     failed = recording.wait_line(r"failed ([0-9.]+) %", recording.err)
-    return judge(name, python, target.pid, harness.read_folded(path), float(failed.group(1)))
+    return judge(name, python, target.pid, read_folded(path), float(failed.group(1)))
 
 
 def sample(name, python):

@@ -4,7 +4,8 @@ import math
 import subprocess
 import sys
 
-from harness import (SKIPPED, WAIT_SECONDS, Process, Test, file_in, main, program, pythons, read_folded, victim)
+from folded import read_folded
+from harness import SKIPPED, WAIT_SECONDS, Process, Test, file_in, main, program, pythons, victim
 
 # Three functions compute in turn for half, three tenths and a fifth of the time.
 PROGRAM = """

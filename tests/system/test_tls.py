@@ -14,7 +14,7 @@ import tempfile
 import time
 
 from harness import SKIPPED, SLOWNESS, WAIT_SECONDS, Test, main, program, run_program
-from test_limits import descriptors_of, threads_of
+from usage import descriptors_of, threads_of
 
 if not shutil.which("openssl"):
     print("skipped: openssl is not installed, which makes certificates")

@@ -8,8 +8,9 @@ import tempfile
 import time
 import unittest
 
-from harness import (FOLDER, SLOWNESS, WAIT_SECONDS, Live, Process, Test, file_in, main, newest_python, program, read_folded,
-                     run_program, victim)
+from folded import read_folded
+from harness import (FOLDER, SLOWNESS, WAIT_SECONDS, Live, Process, Test, file_in, main, newest_python, program, run_program,
+                     victim)
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TRACES = os.path.join(HERE, "traces.py")

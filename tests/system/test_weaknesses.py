@@ -45,8 +45,9 @@ import signal
 import subprocess
 import time
 
-from harness import (PROGRAM, WAIT_SECONDS, Live, Process, Test, file_in, main, newest_python, program, pythons, read_folded,
-                     run_program, victim)
+from folded import read_folded
+from harness import (PROGRAM, WAIT_SECONDS, Live, Process, Test, file_in, main, newest_python, program, pythons, run_program,
+                     victim)
 
 LONG = "120"
 NATIVE_THREAD = os.environ.get("PYROMETER_NATIVE_THREAD", os.path.join(os.path.dirname(PROGRAM), "tests", "system",
