@@ -217,7 +217,7 @@ class Answers(Test):
 
 
     def test_source_lines_are_shown_unless_they_are_to_be_left_out(self):
-        path = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "victims", "chain.py")
+        path = os.path.join(VICTIMS, "chain.py")
         with open(path, encoding="utf-8") as file:
             line = next(line.strip() for line in file if line.startswith("def "))
         for options, shown in (([], True), (["--no-source"], False)):

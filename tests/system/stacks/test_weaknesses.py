@@ -46,8 +46,8 @@ import subprocess
 import time
 
 from folded import read_folded
-from harness import (PROGRAM, WAIT_SECONDS, Live, Process, Test, file_in, main, newest_python, program, pythons, run_program,
-                     victim)
+from harness import (PROGRAM, VICTIMS, WAIT_SECONDS, Live, Process, Test, file_in, main, newest_python, program, pythons,
+                     run_program, victim)
 
 LONG = "120"
 NATIVE_THREAD = os.environ.get("PYROMETER_NATIVE_THREAD", os.path.join(os.path.dirname(PROGRAM), "tests", "system",
@@ -424,8 +424,7 @@ class Reach(Test):
         prefix = subprocess.run([newest_python(), "-c", "import sys; print(sys.base_prefix)"], stdout=subprocess.PIPE, check=True,
                                 timeout=WAIT_SECONDS).stdout.decode().strip()
         environment = dict(os.environ, PYTHONHOME=prefix)
-        chain = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "victims", "chain.py")
-        process = Process([path, chain, LONG], env=environment)
+        process = Process([path, os.path.join(VICTIMS, "chain.py"), LONG], env=environment)
         process.wait_ready()
         return path, process
 

@@ -5,7 +5,7 @@ distance (total variation of the innermost functions of both, in points), trunca
 REACHED says what was measured when the table was written (chance is in it); a cell fails at twice that and what chance
 adds. What fails is measured a second time, for longer, before it counts.
 
-Usage: test_accuracy.py [--measure ROUNDS] [PROGRAM...]
+Usage: tests/system accuracy [--measure ROUNDS] [PROGRAM...]
 
 With --measure, prints a table for REACHED: the medians of that many rounds.
 Exit code: 0 all cells are right, 1 some are not, 77 there is no interpreter to sample.

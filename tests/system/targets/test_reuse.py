@@ -8,7 +8,7 @@ import sys
 import time
 
 from folded import read_folded
-from harness import SKIPPED, SLOWNESS, WAIT_SECONDS, Test, file_in, main, newest_python, program
+from harness import ROOT, SKIPPED, SLOWNESS, WAIT_SECONDS, Test, file_in, main, newest_python, program
 from host import Host
 
 LAST_PID = "/proc/sys/kernel/ns_last_pid"
@@ -33,7 +33,8 @@ if not shutil.which("unshare") or not can_choose_numbers():
 if "PYROMETER_OWN_PIDS" not in os.environ:
     # Numbers of our own, so that no other process is given one meanwhile.
     os.environ["PYROMETER_OWN_PIDS"] = "1"
-    sys.exit(subprocess.run(["unshare", "--pid", "--fork", "--kill-child", "--mount", "--mount-proc", sys.executable] + sys.argv,
+    sys.exit(subprocess.run(["unshare", "--pid", "--fork", "--kill-child", "--mount", "--mount-proc", sys.executable,
+                             os.path.join(ROOT, "tests", "system"), "reuse"] + sys.argv[1:],
                             stdin=subprocess.DEVNULL, check=False).returncode)
 
 
