@@ -1,0 +1,79 @@
+#include <ctype.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "server/command/options/commands.h"
+#include "server/command/options/help.h"
+#include "server/command/options/options.h"
+
+/* The caller frees. */
+static char *help_of(const struct command *command)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *const out = open_memstream(&text, &bytes);
+    assert_non_null(out);
+    help_print(out, command);
+    fclose(out);
+    return text;
+}
+
+/* The whole word, not the start of another. */
+static bool names(const char *text, const char *option)
+{
+    for (const char *at = text; (at = strstr(at, option)); at++)
+        if (!isalnum((unsigned char)at[strlen(option)]) && at[strlen(option)] != '-')
+            return true;
+    return false;
+}
+
+static void help_shows_every_option_of_a_command_and_no_other(void **state)
+{
+    const struct command *command = NULL;
+    const struct option *option = NULL;
+    (void)state;
+    for (size_t i = 0; (command = command_at(i)); i++) {
+        char *const text = help_of(command);
+        for (size_t j = 0; (option = option_at(j)); j++) {
+            char name[64];
+            snprintf(name, sizeof name, "--%s", option->setting.name);
+            const bool belongs = !option->commands || (option->commands & command->bit);
+            assert_int_equal(names(text, name), belongs);
+        }
+        free(text);
+    }
+}
+
+static void expect_narrow(const struct command *command)
+{
+    char *const text = help_of(command);
+    char *rest = NULL;
+    for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+        assert_in_range(strlen(line), 0, 80);
+    free(text);
+}
+
+static void help_fits_a_terminal(void **state)
+{
+    const struct command *command = NULL;
+    (void)state;
+    expect_narrow(NULL);
+    for (size_t i = 0; (command = command_at(i)); i++)
+        expect_narrow(command);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(help_shows_every_option_of_a_command_and_no_other),
+        cmocka_unit_test(help_fits_a_terminal),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
