@@ -129,6 +129,14 @@ void made_file(const struct made_capture *capture, const void *data, size_t byte
     assert_int_equal(fclose(file), 0);
 }
 
+struct reader *made_reader(const struct made_capture *capture)
+{
+    struct reader *reader = NULL;
+    struct err err = { 0 };
+    assert_ok(reader_open(capture->path, &reader, &err), &err);
+    return reader;
+}
+
 uint64_t made_samples(struct reader *reader)
 {
     struct reader_window window;

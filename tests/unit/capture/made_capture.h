@@ -53,6 +53,8 @@ void made_capture_free(struct made_capture *capture);
 
 /* Writes the bytes to capture.path. */
 void made_file(const struct made_capture *capture, const void *data, size_t bytes);
+/* Opens capture.path, of which nothing is loaded yet. */
+struct reader *made_reader(const struct made_capture *capture);
 /* Samples in all windows that can be read. */
 uint64_t made_samples(struct reader *reader);
 /* All samples of the profile, thread, state and node, are in both. */
