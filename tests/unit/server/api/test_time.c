@@ -9,47 +9,11 @@
 #include <cmocka.h>
 
 #include "tests/support/fake_sampler.h"
+#include "tests/unit/server/api/answer.h"
 #include "tests/unit/server/client.h"
 #include "tests/unit/server/fixture.h"
 
 #define SESSION "/api/v1/sessions/1"
-
-/* The caller deletes. */
-static cJSON *get_json(const struct server *server, const char *target)
-{
-    struct reply reply;
-    server_get(server, target, BEARER, &reply);
-    assert_int_equal(reply.status, 200);
-    cJSON *const json = cJSON_Parse(reply.body);
-    assert_non_null(json);
-    reply_deinit(&reply);
-    return json;
-}
-
-static const cJSON *member(const cJSON *json, const char *name)
-{
-    const cJSON *const found = cJSON_GetObjectItemCaseSensitive(json, name);
-    assert_non_null(found);
-    return found;
-}
-
-static double number(const cJSON *json, const char *name)
-{
-    return member(json, name)->valuedouble;
-}
-
-static double item(const cJSON *array, int index)
-{
-    return cJSON_GetArrayItem(array, index)->valuedouble;
-}
-
-static double sum(const cJSON *array)
-{
-    double total = 0;
-    const cJSON *value = NULL;
-    cJSON_ArrayForEach(value, array) total += value->valuedouble;
-    return total;
-}
 
 /* One second with a sample on a CPU. */
 static void go_on(struct server *server, unsigned seconds)
