@@ -6,23 +6,9 @@
 #include "tests/support/test.h"
 #include "tests/unit/cpython/made/stack_world.h"
 
-static void in_every_version(void (*test)(struct stack_world *world))
-{
-    for (unsigned minor = FAKE_OLDEST_MINOR; minor <= FAKE_NEWEST_MINOR; minor++) {
-        struct stack_world *const world = stack_world_create(minor);
-        test(world);
-        stack_world_destroy(world);
-    }
-}
-
 static const struct layout *layout_of(const struct stack_world *world)
 {
     return &world->python.runtime.layout;
-}
-
-static remote_addr call(struct stack_world *world, const char *name, enum fake_call how)
-{
-    return fake_push(&world->thread, fake_function(&world->python, name), how);
 }
 
 static void put(struct stack_world *world, remote_addr addr, uint64_t value)
@@ -43,10 +29,10 @@ static void survive(struct stack_world *world)
 static void check_off_chunk_circle(struct stack_world *world)
 {
     const uint32_t previous = layout_of(world)->frame_previous;
-    call(world, "main", FAKE_CALL_FROM_C);
-    const remote_addr a = call(world, "a", FAKE_RESUME);
-    const remote_addr b = call(world, "b", FAKE_RESUME);
-    const remote_addr c = call(world, "c", FAKE_RESUME);
+    stack_world_call(world, "main", FAKE_CALL_FROM_C);
+    const remote_addr a = stack_world_call(world, "a", FAKE_RESUME);
+    const remote_addr b = stack_world_call(world, "b", FAKE_RESUME);
+    const remote_addr c = stack_world_call(world, "c", FAKE_RESUME);
     stack_world_expect(world, "main a b c");
     put(world, a + previous, c);
     survive(world);
@@ -60,15 +46,15 @@ static void check_off_chunk_circle(struct stack_world *world)
 static void generators_that_call_each_other_in_a_circle_end(void **state)
 {
     (void)state;
-    in_every_version(check_off_chunk_circle);
+    stack_world_each_version(check_off_chunk_circle);
 }
 
 static void check_chunk_circle(struct stack_world *world)
 {
     const uint32_t previous = layout_of(world)->frame_previous;
-    const remote_addr main = call(world, "main", FAKE_CALL_FROM_C);
-    const remote_addr a = call(world, "a", FAKE_CALL);
-    const remote_addr b = call(world, "b", FAKE_CALL);
+    const remote_addr main = stack_world_call(world, "main", FAKE_CALL_FROM_C);
+    const remote_addr a = stack_world_call(world, "a", FAKE_CALL);
+    const remote_addr b = stack_world_call(world, "b", FAKE_CALL);
     stack_world_expect(world, "main a b");
     put(world, main + previous, b);
     survive(world);
@@ -82,7 +68,7 @@ static void check_chunk_circle(struct stack_world *world)
 static void frames_that_call_each_other_in_a_circle_end(void **state)
 {
     (void)state;
-    in_every_version(check_chunk_circle);
+    stack_world_each_version(check_chunk_circle);
 }
 
 static void check_entry_circle(struct stack_world *world)
@@ -90,8 +76,8 @@ static void check_entry_circle(struct stack_world *world)
     const struct layout *const layout = layout_of(world);
     if (world->python.minor < 12)
         return;
-    call(world, "main", FAKE_CALL_FROM_C);
-    const remote_addr a = call(world, "a", FAKE_CALL_FROM_C);
+    stack_world_call(world, "main", FAKE_CALL_FROM_C);
+    const remote_addr a = stack_world_call(world, "a", FAKE_CALL_FROM_C);
     stack_world_expect(world, "main a");
     const remote_addr entry =
         fake_memory_u64(&world->python.memory, a + layout->frame_previous);
@@ -111,7 +97,7 @@ static void check_entry_circle(struct stack_world *world)
 static void entry_frames_without_end_end(void **state)
 {
     (void)state;
-    in_every_version(check_entry_circle);
+    stack_world_each_version(check_entry_circle);
 }
 
 static void check_sizes(struct stack_world *world)
@@ -133,15 +119,15 @@ static void check_sizes(struct stack_world *world)
 static void frames_of_any_size_are_survived(void **state)
 {
     (void)state;
-    in_every_version(check_sizes);
+    stack_world_each_version(check_sizes);
 }
 
 static void check_executables(struct stack_world *world)
 {
     const uint32_t executable = layout_of(world)->frame_executable;
-    call(world, "main", FAKE_CALL_FROM_C);
-    const remote_addr frame = call(world, "a", FAKE_CALL);
-    call(world, "b", FAKE_CALL);
+    stack_world_call(world, "main", FAKE_CALL_FROM_C);
+    const remote_addr frame = stack_world_call(world, "a", FAKE_CALL);
+    stack_world_call(world, "b", FAKE_CALL);
     stack_world_expect(world, "main a b");
     const remote_addr chunk = fake_memory_u64(
         &world->python.memory, world->thread.addr + layout_of(world)->tstate_datastack_chunk);
@@ -169,14 +155,14 @@ static void check_executables(struct stack_world *world)
 static void executables_that_are_no_code_end_the_stack(void **state)
 {
     (void)state;
-    in_every_version(check_executables);
+    stack_world_each_version(check_executables);
 }
 
 static void check_instructions(struct stack_world *world)
 {
     const uint32_t instr = layout_of(world)->frame_instr;
-    call(world, "main", FAKE_CALL_FROM_C);
-    const remote_addr frame = call(world, "a", FAKE_CALL);
+    stack_world_call(world, "main", FAKE_CALL_FROM_C);
+    const remote_addr frame = stack_world_call(world, "a", FAKE_CALL);
     static const uint64_t garbage[] = { 0, 1, UINT64_MAX, UINT64_MAX - 1, 1ull << 63, 0x1000 };
     for (size_t i = 0; i < sizeof garbage / sizeof *garbage; i++) {
         put(world, frame + instr, garbage[i]);
@@ -187,7 +173,7 @@ static void check_instructions(struct stack_world *world)
 static void an_instruction_outside_of_its_code_is_no_frame(void **state)
 {
     (void)state;
-    in_every_version(check_instructions);
+    stack_world_each_version(check_instructions);
 }
 
 static void check_million(struct stack_world *world)
@@ -232,7 +218,7 @@ static void check_million(struct stack_world *world)
 static void a_million_frames_are_read_as_a_million_frames(void **state)
 {
     (void)state;
-    in_every_version(check_million);
+    stack_world_each_version(check_million);
 }
 
 static void check_product(struct stack_world *world)
@@ -252,7 +238,7 @@ static void check_product(struct stack_world *world)
 static void hundreds_of_generators_are_one_stack(void **state)
 {
     (void)state;
-    in_every_version(check_product);
+    stack_world_each_version(check_product);
 }
 
 static uint64_t random_word(uint64_t *random)
@@ -269,7 +255,10 @@ static void check_damage(struct stack_world *world)
     uint64_t random = 88172645463325252u + world->python.minor;
     struct fake_memory *const memory = &world->python.memory;
     for (int i = 0; i < 12; i++)
-        call(world, "f", i % 4 == 0 ? FAKE_CALL_FROM_C : i % 4 == 2 ? FAKE_RESUME : FAKE_CALL);
+        stack_world_call(world, "f",
+                         i % 4 == 0   ? FAKE_CALL_FROM_C
+                         : i % 4 == 2 ? FAKE_RESUME
+                                      : FAKE_CALL);
     (void)!stack_world_read(world);
     (void)!stack_world_read(world);
     const size_t regions = memory->count;
@@ -297,7 +286,7 @@ static void check_damage(struct stack_world *world)
 static void any_damage_is_survived(void **state)
 {
     (void)state;
-    in_every_version(check_damage);
+    stack_world_each_version(check_damage);
 }
 
 TEST_MAIN(cmocka_unit_test(generators_that_call_each_other_in_a_circle_end),

@@ -7,28 +7,13 @@
 #include "tests/support/test.h"
 #include "tests/unit/cpython/made/stack_world.h"
 
-/* Runs a test for every version there is a layout of. */
-static void in_every_version(void (*test)(struct stack_world *world))
-{
-    for (unsigned minor = FAKE_OLDEST_MINOR; minor <= FAKE_NEWEST_MINOR; minor++) {
-        struct stack_world *const world = stack_world_create(minor);
-        test(world);
-        stack_world_destroy(world);
-    }
-}
-
-static remote_addr call(struct stack_world *world, const char *name, enum fake_call how)
-{
-    return fake_push(&world->thread, fake_function(&world->python, name), how);
-}
-
 /* A name for each depth: f0, f1, ... */
 static void call_deeply(struct stack_world *world, size_t from, size_t to)
 {
     for (size_t i = from; i < to; i++) {
         char name[24];
         snprintf(name, sizeof name, "f%zu", i);
-        call(world, name, i ? FAKE_CALL : FAKE_CALL_FROM_C);
+        stack_world_call(world, name, i ? FAKE_CALL : FAKE_CALL_FROM_C);
     }
 }
 
@@ -48,7 +33,7 @@ static void check_empty(struct stack_world *world)
     stack_world_expect(world, "");
     stack_world_expect(world, "");
     assert_int_equal(world->stack.certainty, STACK_EXACT);
-    call(world, "main", FAKE_CALL_FROM_C);
+    stack_world_call(world, "main", FAKE_CALL_FROM_C);
     stack_world_expect(world, "main");
     fake_pop(&world->thread);
     stack_world_expect(world, "");
@@ -57,14 +42,14 @@ static void check_empty(struct stack_world *world)
 static void a_thread_that_runs_no_python_code_has_an_empty_stack(void **state)
 {
     (void)state;
-    in_every_version(check_empty);
+    stack_world_each_version(check_empty);
 }
 
 static void check_chain(struct stack_world *world)
 {
-    call(world, "main", FAKE_CALL_FROM_C);
-    const remote_addr a = call(world, "a", FAKE_CALL);
-    const remote_addr b = call(world, "b", FAKE_CALL);
+    stack_world_call(world, "main", FAKE_CALL_FROM_C);
+    const remote_addr a = stack_world_call(world, "a", FAKE_CALL);
+    const remote_addr b = stack_world_call(world, "b", FAKE_CALL);
     stack_world_expect(world, "main a b");
     assert_int_equal(world->stack.certainty, STACK_RETRIED);
     stack_world_expect(world, "main a b");
@@ -81,7 +66,7 @@ static void check_chain(struct stack_world *world)
 static void a_chain_of_calls_is_read_outermost_first(void **state)
 {
     (void)state;
-    in_every_version(check_chain);
+    stack_world_each_version(check_chain);
 }
 
 static void check_one_call(struct stack_world *world)
@@ -99,15 +84,15 @@ static void check_one_call(struct stack_world *world)
 static void a_stack_as_predicted_costs_one_call(void **state)
 {
     (void)state;
-    in_every_version(check_one_call);
+    stack_world_each_version(check_one_call);
 }
 
 static void check_from_c(struct stack_world *world)
 {
-    call(world, "main", FAKE_CALL_FROM_C);
-    call(world, "key", FAKE_CALL_FROM_C);
-    call(world, "inner", FAKE_CALL);
-    call(world, "again", FAKE_CALL_FROM_C);
+    stack_world_call(world, "main", FAKE_CALL_FROM_C);
+    stack_world_call(world, "key", FAKE_CALL_FROM_C);
+    stack_world_call(world, "inner", FAKE_CALL);
+    stack_world_call(world, "again", FAKE_CALL_FROM_C);
     stack_world_expect(world, "main key inner again");
     stack_world_expect(world, "main key inner again");
     assert_int_equal(world->stack.certainty, STACK_EXACT);
@@ -118,24 +103,24 @@ static void check_from_c(struct stack_world *world)
     }
     fake_pop(&world->thread);
     fake_pop(&world->thread);
-    call(world, "other", FAKE_CALL_FROM_C);
+    stack_world_call(world, "other", FAKE_CALL_FROM_C);
     stack_world_expect(world, "main key other");
 }
 
 static void calls_from_c_are_followed_through_entry_frames(void **state)
 {
     (void)state;
-    in_every_version(check_from_c);
+    stack_world_each_version(check_from_c);
 }
 
 static void check_generators(struct stack_world *world)
 {
-    call(world, "main", FAKE_CALL_FROM_C);
-    call(world, "gen", FAKE_RESUME);
-    call(world, "inside", FAKE_CALL);
-    call(world, "gen2", FAKE_RESUME_FROM_C);
-    call(world, "gen3", FAKE_RESUME);
-    call(world, "leaf", FAKE_CALL);
+    stack_world_call(world, "main", FAKE_CALL_FROM_C);
+    stack_world_call(world, "gen", FAKE_RESUME);
+    stack_world_call(world, "inside", FAKE_CALL);
+    stack_world_call(world, "gen2", FAKE_RESUME_FROM_C);
+    stack_world_call(world, "gen3", FAKE_RESUME);
+    stack_world_call(world, "leaf", FAKE_CALL);
     stack_world_expect(world, "main gen inside gen2 gen3 leaf");
     stack_world_expect(world, "main gen inside gen2 gen3 leaf");
     assert_int_equal(world->stack.certainty, STACK_EXACT);
@@ -152,14 +137,14 @@ static void check_generators(struct stack_world *world)
 static void frames_of_generators_stand_where_they_were_resumed(void **state)
 {
     (void)state;
-    in_every_version(check_generators);
+    stack_world_each_version(check_generators);
 }
 
 static void check_lost_caller(struct stack_world *world)
 {
-    call(world, "main", FAKE_CALL_FROM_C);
-    const remote_addr lost = call(world, "lost", FAKE_RESUME);
-    call(world, "leaf", FAKE_CALL);
+    stack_world_call(world, "main", FAKE_CALL_FROM_C);
+    const remote_addr lost = stack_world_call(world, "lost", FAKE_RESUME);
+    stack_world_call(world, "leaf", FAKE_CALL);
     fake_memory_unmap(&world->python.memory, lost);
     for (int i = 0; i < 3; i++) {
         stack_world_expect(world, "main");
@@ -170,7 +155,7 @@ static void check_lost_caller(struct stack_world *world)
 static void a_frame_whose_caller_cannot_be_found_is_cut(void **state)
 {
     (void)state;
-    in_every_version(check_lost_caller);
+    stack_world_each_version(check_lost_caller);
 }
 
 /* Other coroutines run in each round, as in a server: all of them are found, and those that have ended long
@@ -180,7 +165,7 @@ static void check_many_coroutines(struct stack_world *world)
     enum { ROUNDS = 600, IN_A_ROW = 8 };
     const remote_addr task = fake_function(&world->python, "task");
     const remote_addr leaf = fake_function(&world->python, "leaf");
-    call(world, "loop", FAKE_CALL_FROM_C);
+    stack_world_call(world, "loop", FAKE_CALL_FROM_C);
     stack_world_expect(world, "loop");
     for (int round = 0; round < ROUNDS; round++) {
         for (int i = 0; i < IN_A_ROW; i++)
@@ -197,15 +182,15 @@ static void check_many_coroutines(struct stack_world *world)
 static void coroutines_that_come_and_go_are_all_found(void **state)
 {
     (void)state;
-    in_every_version(check_many_coroutines);
+    stack_world_each_version(check_many_coroutines);
 }
 
 static void check_popped(struct stack_world *world)
 {
-    call(world, "main", FAKE_CALL_FROM_C);
+    stack_world_call(world, "main", FAKE_CALL_FROM_C);
     for (int i = 0; i < 3; i++) {
-        call(world, "a", FAKE_CALL);
-        call(world, "b", FAKE_CALL);
+        stack_world_call(world, "a", FAKE_CALL);
+        stack_world_call(world, "b", FAKE_CALL);
         stack_world_expect(world, "main a b");
         fake_pop(&world->thread);
         stack_world_expect(world, "main a");
@@ -217,14 +202,14 @@ static void check_popped(struct stack_world *world)
 static void what_has_returned_is_not_in_the_stack(void **state)
 {
     (void)state;
-    in_every_version(check_popped);
+    stack_world_each_version(check_popped);
 }
 
 static void check_set_up(struct stack_world *world)
 {
     struct fake_thread *const thread = &world->thread;
-    call(world, "main", FAKE_CALL_FROM_C);
-    call(world, "a", FAKE_CALL);
+    stack_world_call(world, "main", FAKE_CALL_FROM_C);
+    stack_world_call(world, "a", FAKE_CALL);
     stack_world_expect(world, "main a");
     const remote_addr code = fake_function(&world->python, "b");
     const remote_addr frame = fake_push_room(thread, code, FAKE_CALL);
@@ -243,7 +228,7 @@ static void check_set_up(struct stack_world *world)
 static void a_frame_counts_from_its_first_instruction(void **state)
 {
     (void)state;
-    in_every_version(check_set_up);
+    stack_world_each_version(check_set_up);
 }
 
 static void check_chunks(struct stack_world *world)
@@ -265,7 +250,7 @@ static void check_chunks(struct stack_world *world)
 static void a_stack_goes_on_from_chunk_to_chunk(void **state)
 {
     (void)state;
-    in_every_version(check_chunks);
+    stack_world_each_version(check_chunks);
 }
 
 /* Chunks come and go at the same address, while the one below is used more or less each time. */
@@ -276,7 +261,7 @@ static void check_chunk_again(struct stack_world *world)
     const remote_addr tall =
         fake_code(python, &(struct fake_code){ .name = "tall", .words = 1500 });
     const remote_addr next = python->next;
-    call(world, "main", FAKE_CALL_FROM_C);
+    stack_world_call(world, "main", FAKE_CALL_FROM_C);
     const remote_addr after = python->next;
     assert_true(after > next);
     fake_push(thread, tall, FAKE_CALL);
@@ -285,8 +270,8 @@ static void check_chunk_again(struct stack_world *world)
     stack_world_expect(world, "main tall tall");
     fake_pop(thread);
     /* Two more frames where there was one; then the chunk comes back where it was. */
-    call(world, "a", FAKE_CALL);
-    call(world, "b", FAKE_CALL);
+    stack_world_call(world, "a", FAKE_CALL);
+    stack_world_call(world, "b", FAKE_CALL);
     const remote_addr later = python->next;
     python->next = second;
     fake_push(thread, tall, FAKE_CALL);
@@ -304,13 +289,13 @@ static void check_chunk_again(struct stack_world *world)
 static void a_chunk_that_comes_back_hides_nothing_below_it(void **state)
 {
     (void)state;
-    in_every_version(check_chunk_again);
+    stack_world_each_version(check_chunk_again);
 }
 
 static void check_many_chunks(struct stack_world *world)
 {
     const remote_addr huge = fake_code(&world->python, &(struct fake_code){ .words = 1500 });
-    call(world, "main", FAKE_CALL_FROM_C);
+    stack_world_call(world, "main", FAKE_CALL_FROM_C);
     for (int i = 0; i < 125; i++)
         fake_push(&world->thread, huge, FAKE_CALL);
     for (int i = 0; i < 3; i++) {
@@ -324,14 +309,14 @@ static void check_many_chunks(struct stack_world *world)
 static void a_hundred_and_twenty_five_chunks_are_one_stack(void **state)
 {
     (void)state;
-    in_every_version(check_many_chunks);
+    stack_world_each_version(check_many_chunks);
 }
 
 /* More places than fit into one call. */
 static void check_very_many_chunks(struct stack_world *world)
 {
     const remote_addr huge = fake_code(&world->python, &(struct fake_code){ .words = 1500 });
-    call(world, "main", FAKE_CALL_FROM_C);
+    stack_world_call(world, "main", FAKE_CALL_FROM_C);
     for (int i = 0; i < 1200; i++)
         fake_push(&world->thread, huge, FAKE_CALL);
     for (int i = 0; i < 2; i++) {
@@ -344,7 +329,7 @@ static void check_very_many_chunks(struct stack_world *world)
 static void more_chunks_than_one_call_holds_are_one_stack(void **state)
 {
     (void)state;
-    in_every_version(check_very_many_chunks);
+    stack_world_each_version(check_very_many_chunks);
 }
 
 static void check_deeper_than_known(struct stack_world *world)
@@ -363,12 +348,12 @@ static void check_deeper_than_known(struct stack_world *world)
 static void a_stack_that_grows_is_copied_further(void **state)
 {
     (void)state;
-    in_every_version(check_deeper_than_known);
+    stack_world_each_version(check_deeper_than_known);
 }
 
 static void check_gone(struct stack_world *world)
 {
-    call(world, "main", FAKE_CALL_FROM_C);
+    stack_world_call(world, "main", FAKE_CALL_FROM_C);
     stack_world_expect(world, "main");
     fake_thread_end(&world->thread);
     assert_int_equal(stack_world_read(world), ERR_GONE);
@@ -377,12 +362,12 @@ static void check_gone(struct stack_world *world)
 static void a_thread_that_ended_is_gone(void **state)
 {
     (void)state;
-    in_every_version(check_gone);
+    stack_world_each_version(check_gone);
 }
 
 static void check_failure(struct stack_world *world)
 {
-    call(world, "main", FAKE_CALL_FROM_C);
+    stack_world_call(world, "main", FAKE_CALL_FROM_C);
     stack_world_expect(world, "main");
     world->python.memory.failure = ERR_GONE;
     assert_int_equal(stack_world_read(world), ERR_GONE);
@@ -395,14 +380,14 @@ static void check_failure(struct stack_world *world)
 static void a_process_that_cannot_be_read_is_no_empty_stack(void **state)
 {
     (void)state;
-    in_every_version(check_failure);
+    stack_world_each_version(check_failure);
 }
 
 static void check_code_again(struct stack_world *world)
 {
     struct fake_python *const python = &world->python;
     const struct layout *const layout = &python->runtime.layout;
-    call(world, "main", FAKE_CALL_FROM_C);
+    stack_world_call(world, "main", FAKE_CALL_FROM_C);
     const remote_addr code = fake_function(python, "old");
     fake_push(&world->thread, code, FAKE_CALL);
     stack_world_expect(world, "main old");
@@ -418,118 +403,7 @@ static void check_code_again(struct stack_world *world)
 static void a_code_object_freed_and_made_again_has_its_new_name(void **state)
 {
     (void)state;
-    in_every_version(check_code_again);
-}
-
-/* The thread moves on at a moment of the next reading. */
-struct move {
-    struct stack_world *world;
-    size_t span, offset;
-    void (*make)(struct move *move);
-    remote_addr code; /* to be called */
-    bool made;
-};
-
-static void move_then(struct fake_memory *memory, const struct fake_read_at *moment,
-                      void *context)
-{
-    struct move *const move = context;
-    (void)memory;
-    if (move->made || moment->span != move->span || moment->offset < move->offset)
-        return;
-    move->made = true;
-    move->make(move);
-}
-
-static enum err_code read_moving(struct stack_world *world, struct move *move)
-{
-    struct fake_memory *const memory = &world->python.memory;
-    move->world = world;
-    memory->hook = move_then;
-    memory->context = move;
-    memory->slice_bytes = 8;
-    const enum err_code rc = stack_world_read(world);
-    memory->hook = NULL;
-    assert_true(move->made);
-    return rc;
-}
-
-enum { SPAN_A, SPAN_TSTATE, SPAN_B };
-
-static void pop_one(struct move *move)
-{
-    fake_pop(&move->world->thread);
-}
-
-static void push_one(struct move *move)
-{
-    fake_push(&move->world->thread, move->code, FAKE_CALL);
-}
-
-static void check_push_in_the_middle(struct stack_world *world)
-{
-    call(world, "main", FAKE_CALL_FROM_C);
-    call(world, "a", FAKE_CALL);
-    const remote_addr code = fake_function(&world->python, "b");
-    fake_push(&world->thread, code, FAKE_CALL);
-    stack_world_expect(world, "main a b");
-    stack_world_expect(world, "main a b");
-    fake_pop(&world->thread);
-    struct move move = { .span = SPAN_TSTATE, .make = push_one, .code = code };
-    assert_int_equal(read_moving(world, &move), ERR_OK);
-    assert_true(world->stack.count >= 2);
-    char *const names = stack_world_names(world);
-    assert_true(strcmp(names, "main a") == 0 || strcmp(names, "main a b") == 0);
-    free(names);
-}
-
-static void a_call_between_the_readings_is_there_or_not(void **state)
-{
-    (void)state;
-    in_every_version(check_push_in_the_middle);
-}
-
-static void check_pop_in_the_middle(struct stack_world *world)
-{
-    call(world, "main", FAKE_CALL_FROM_C);
-    call(world, "a", FAKE_CALL);
-    call(world, "b", FAKE_CALL);
-    stack_world_expect(world, "main a b");
-    stack_world_expect(world, "main a b");
-    struct move move = { .span = SPAN_TSTATE, .make = pop_one };
-    assert_int_equal(read_moving(world, &move), ERR_OK);
-    char *const names = stack_world_names(world);
-    assert_true(strcmp(names, "main a") == 0 || strcmp(names, "main a b") == 0);
-    free(names);
-    /* After it, the thread is unchanged again. */
-    stack_world_expect(world, "main a");
-}
-
-static void a_return_between_the_readings_has_happened_or_not(void **state)
-{
-    (void)state;
-    in_every_version(check_pop_in_the_middle);
-}
-
-static void check_unconfirmed(struct stack_world *world)
-{
-    call(world, "main", FAKE_CALL_FROM_C);
-    call(world, "a", FAKE_CALL);
-    stack_world_expect(world, "main a");
-    /* Never seen for certain: this call is in B only. */
-    struct move move = { .span = SPAN_TSTATE,
-                         .make = push_one,
-                         .code = fake_function(&world->python, "stranger") };
-    assert_int_equal(read_moving(world, &move), ERR_OK);
-    assert_true(world->stack.count >= 2);
-    assert_string_equal(stack_world_name(world, 1), "a");
-    stack_world_expect(world, "main a stranger");
-}
-
-static void a_call_never_seen_before_cuts_nothing_below_it(void **state)
-{
-    (void)state;
-    in_every_version(check_unconfirmed);
+    stack_world_each_version(check_code_again);
 }
 
 TEST_MAIN(cmocka_unit_test(a_thread_that_runs_no_python_code_has_an_empty_stack),
@@ -548,7 +422,4 @@ TEST_MAIN(cmocka_unit_test(a_thread_that_runs_no_python_code_has_an_empty_stack)
           cmocka_unit_test(a_stack_that_grows_is_copied_further),
           cmocka_unit_test(a_thread_that_ended_is_gone),
           cmocka_unit_test(a_process_that_cannot_be_read_is_no_empty_stack),
-          cmocka_unit_test(a_code_object_freed_and_made_again_has_its_new_name),
-          cmocka_unit_test(a_call_between_the_readings_is_there_or_not),
-          cmocka_unit_test(a_return_between_the_readings_has_happened_or_not),
-          cmocka_unit_test(a_call_never_seen_before_cuts_nothing_below_it))
+          cmocka_unit_test(a_code_object_freed_and_made_again_has_its_new_name))

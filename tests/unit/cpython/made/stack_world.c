@@ -31,6 +31,20 @@ void stack_world_destroy(struct stack_world *world)
     free(world);
 }
 
+void stack_world_each_version(void (*test)(struct stack_world *world))
+{
+    for (unsigned minor = FAKE_OLDEST_MINOR; minor <= FAKE_NEWEST_MINOR; minor++) {
+        struct stack_world *const world = stack_world_create(minor);
+        test(world);
+        stack_world_destroy(world);
+    }
+}
+
+remote_addr stack_world_call(struct stack_world *world, const char *name, enum fake_call how)
+{
+    return fake_push(&world->thread, fake_function(&world->python, name), how);
+}
+
 enum err_code stack_world_read(struct stack_world *world)
 {
     return stack_read(&world->stack, &world->codes, &world->edges);

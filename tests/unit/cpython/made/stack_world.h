@@ -22,6 +22,11 @@ struct stack_world {
 
 struct stack_world *stack_world_create(unsigned minor);
 void stack_world_destroy(struct stack_world *world);
+/* Runs a test for every version that has a layout. */
+void stack_world_each_version(void (*test)(struct stack_world *world));
+
+/* The main thread calls a new function of that name: the address of its frame. */
+remote_addr stack_world_call(struct stack_world *world, const char *name, enum fake_call how);
 
 enum err_code stack_world_read(struct stack_world *world);
 /* The name of the frame at a depth. */
