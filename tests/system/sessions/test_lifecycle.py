@@ -303,7 +303,7 @@ class Run(Test):
         path = script("speaks.py", "import sys, time\nprint('to stdout', flush=True)\n"
                                    "print('to stderr', file=sys.stderr, flush=True)\ntime.sleep(1)\n")
         with self.run_live("--python", newest_python(), path) as live:
-            live.process.wait_line("^to stdout$")
+            live.process.wait_line("^to stdout")
             live.process.wait_line("^to stderr", live.process.err)
 
     def test_a_command_that_is_not_there(self):
