@@ -135,6 +135,7 @@ enum err_code driver_begin(struct driver *driver, struct err *err)
         rc = sessions_add(driver->sessions, driver->sampler, &driver->session, err);
     if (rc != ERR_OK) {
         sampler_destroy(driver->sampler);
+        driver->sampler = NULL;
         return rc;
     }
     run_summary_begin(&driver->summary);
