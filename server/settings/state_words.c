@@ -2,6 +2,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "sampler/base/buffer.h"
@@ -14,13 +15,17 @@ struct word {
     size_t length;
 };
 
-static enum err_code unknown_word(const struct word *word, struct err *err)
+/* The caller quotes the whole text, so only one word of several is named. */
+static enum err_code unknown_word(const struct word *word, bool is_alone, struct err *err)
 {
-    return err_set(
-        err, ERR_INVALID,
-        "unknown state \"%.*s\": want on_cpu, has_gil, waits_gil, in_gc, in_native or "
-        "has_exception, which may follow \"!\", \"~\" or \"unknown_\"",
-        word->length < 64 ? (int)word->length : 64, word->text);
+    char name[96] = "";
+    if (!is_alone)
+        snprintf(name, sizeof name, "\"%.*s\" is not a state; ",
+                 word->length < 64 ? (int)word->length : 64, word->text);
+    return err_set(err, ERR_INVALID,
+                   "%swant on_cpu, has_gil, waits_gil, in_gc, in_native or has_exception, "
+                   "alone or after \"!\", \"~\" or \"unknown_\"",
+                   name);
 }
 
 static bool is_text(const struct word *word, const char *text)
@@ -38,7 +43,7 @@ static bool skip(struct word *word, const char *text)
     return true;
 }
 
-static enum err_code read_word(const struct word *word, state_bits *require,
+static enum err_code read_word(const struct word *word, bool is_alone, state_bits *require,
                                state_bits *exclude, struct err *err)
 {
     struct word rest = *word;
@@ -57,11 +62,11 @@ static enum err_code read_word(const struct word *word, state_bits *require,
         else
             *require = (state_bits)(*require | (is_unknown ? unknown : yes));
         if ((*require & *exclude) || ((*require & yes) && (*require & unknown)))
-            return err_set(err, ERR_INVALID, "state \"%.*s\" contradicts another one",
+            return err_set(err, ERR_INVALID, "\"%.*s\" contradicts another state",
                            (int)word->length, word->text);
         return ERR_OK;
     }
-    return unknown_word(word, err);
+    return unknown_word(word, is_alone, err);
 }
 
 enum err_code state_words_read(const char *text, state_bits *require_out,
@@ -72,7 +77,7 @@ enum err_code state_words_read(const char *text, state_bits *require_out,
     *require_out = *exclude_out = 0;
     do {
         const struct word word = { at, strcspn(at, ",") };
-        rc = read_word(&word, require_out, exclude_out, err);
+        rc = read_word(&word, word.length == strlen(text), require_out, exclude_out, err);
         at += word.length;
     } while (rc == ERR_OK && *at++ == ',');
     return rc;

@@ -17,7 +17,7 @@
 #include "sampler/base/err.h"
 #include "sampler/profile/state.h"
 
-/* ERR_INVALID, with a sentence that names the word. */
+/* ERR_INVALID: `err` has what is wrong, to follow the name and the text as setting_read's does. */
 MUST_CHECK enum err_code state_words_read(const char *text, state_bits *require_out,
                                           state_bits *exclude_out, struct err *err);
 

@@ -48,6 +48,15 @@ static void messages_name_what_is_wrong(void **state)
           "+, ? or {" },
         { "replay a.pyro --gecko --omit x",
           "unknown option '--omit' (did you mean '--limit'?)" },
+        { "replay a.pyro --gecko --state foo",
+          "invalid --state 'foo': want on_cpu, has_gil, waits_gil, in_gc, in_native or "
+          "has_exception, alone or after \"!\", \"~\" or \"unknown_\"" },
+        { "replay a.pyro --gecko --state in_gc,foo",
+          "invalid --state 'in_gc,foo': \"foo\" is not a state; want on_cpu, has_gil, "
+          "waits_gil, in_gc, in_native or has_exception, alone or after \"!\", \"~\" or "
+          "\"unknown_\"" },
+        { "replay a.pyro --gecko --state on_cpu,!on_cpu",
+          "invalid --state 'on_cpu,!on_cpu': \"!on_cpu\" contradicts another state" },
         { "record 1 --hide x",
           "filters need a format, such as --flamegraph: a capture holds every sample (use "
           "replay)" },
