@@ -6,6 +6,7 @@
 
 #include "sampler/capture/metadata.h"
 #include "sampler/capture/reader.h"
+#include "sampler/capture/recorded_filters.h"
 #include "sampler/profile/profile.h"
 
 /* A capture to be merged, and the ids of its rows in the result. */
@@ -27,6 +28,7 @@ struct merge {
     struct profile_snapshot snapshot;
     struct writer writer;
     uint64_t now_ns;
+    bool drops_filters;
 };
 
 static const struct capture_metadata *facts_of(const struct input *input)
@@ -197,7 +199,10 @@ static enum err_code begin(struct merge *merge, writer_take take, void *to, stru
         metadata.hides_arguments &= facts_of(input)->hides_arguments;
         if (facts_of(input)->unit_ns < metadata.unit_ns)
             metadata.unit_ns = facts_of(input)->unit_ns;
+        merge->drops_filters |= !recorded_filters_agree(&metadata, facts_of(input));
     }
+    if (merge->drops_filters)
+        recorded_filters_clear(&metadata);
     return writer_init(&merge->writer, &metadata, take, to, err);
 }
 
@@ -321,7 +326,7 @@ static void close_input(struct input *input)
 
 enum err_code merge_captures(struct reader *const *readers, const struct merge_range *ranges,
                              size_t count, size_t memory_bytes, writer_take take, void *to,
-                             uint64_t *samples_out, struct err *err)
+                             struct merge_result *out, struct err *err)
 {
     struct merge merge = { .count = count };
     merge.inputs = calloc(count, sizeof *merge.inputs);
@@ -332,7 +337,7 @@ enum err_code merge_captures(struct reader *const *readers, const struct merge_r
             (struct input){ .reader = readers[i],
                             .range = ranges ? ranges[i] : (struct merge_range){ 0 } };
     const enum err_code rc = run(&merge, memory_bytes, take, to, err);
-    *samples_out = merge.writer.samples;
+    *out = (struct merge_result){ merge.writer.samples, merge.drops_filters };
     writer_deinit(&merge.writer);
     profile_snapshot_release(&merge.snapshot);
     profile_destroy(merge.profile);

@@ -2,7 +2,7 @@
  * merge - makes one capture of several: merges their tables; samples keep their time.
  *
  * The merged session begins when the first of them began.  Metadata are those of the first capture;
- * quality counters are added up.  Processes of another host than the first one's are named NAME@HOST.
+ * quality counters are added up.  Filters are kept if all captures have the same ones.  Processes of another host than the first one's are named NAME@HOST.
  * Windows are in the order of their ends: where captures overlap in time, a window starts at the end
  * of the one before and may hold samples from before that.  A range of the time of each capture may be
  * chosen, by whole windows: samples keep their time, and counters are those of the whole capture,
@@ -16,6 +16,7 @@
 #ifndef SAMPLER_CAPTURE_MERGE_H
 #define SAMPLER_CAPTURE_MERGE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -30,9 +31,14 @@ struct merge_range {
 };
 
 /* ranges: one for each reader; NULL: everything. */
+struct merge_result {
+    uint64_t samples;
+    bool drops_filters; /* the captures were recorded with different ones */
+};
+
 MUST_CHECK enum err_code merge_captures(struct reader *const *readers,
                                         const struct merge_range *ranges, size_t count,
                                         size_t memory_bytes, writer_take take, void *to,
-                                        uint64_t *samples_out, struct err *err);
+                                        struct merge_result *out, struct err *err);
 
 #endif /* SAMPLER_CAPTURE_MERGE_H */

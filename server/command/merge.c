@@ -104,7 +104,7 @@ static enum err_code merge(const struct options *options, struct merging *mergin
                            struct err *err)
 {
     struct output *const output = &merging->output;
-    uint64_t samples = 0;
+    struct merge_result result = { 0 };
     enum err_code rc = output_init(output, options->output, err);
     progress_begin(&merging->progress, "merging", options->output);
     if (rc == ERR_OK)
@@ -113,7 +113,7 @@ static enum err_code merge(const struct options *options, struct merging *mergin
         rc = open_all(options, merging, err);
     if (rc == ERR_OK)
         rc = merge_captures(merging->readers, merging->ranges, options->file_count,
-                            options->sampling.memory_bytes, take, output, &samples, err);
+                            options->sampling.memory_bytes, take, output, &result, err);
     progress_end(&merging->progress);
     /* If the disk is full, output_finish has the better message. */
     if (rc == ERR_OK || output->sys != 0)
@@ -121,7 +121,10 @@ static enum err_code merge(const struct options *options, struct merging *mergin
     if (rc != ERR_OK)
         return rc;
     say_missing(options, merging->readers);
-    say("wrote %s, %zu bytes, %" PRIu64 " samples", options->output, output->written, samples);
+    if (result.drops_filters)
+        say("the captures were recorded with different filters: %s has none", options->output);
+    say("wrote %s, %zu bytes, %" PRIu64 " samples", options->output, output->written,
+        result.samples);
     return ERR_OK;
 }
 

@@ -20,10 +20,11 @@ void made_capture_begin_as(struct made_capture *capture,
                            const struct made_capture_words *wanted)
 {
     static const char *const argv[] = { "python3", "app.py", NULL };
-    static const char *words[3];
+    static const char *words[3], *hide[2];
     struct err err = { 0 };
     memset(capture, 0, sizeof *capture);
     memcpy(words, argv, sizeof words);
+    hide[0] = wanted->hide;
     capture->profile = made_profile();
     capture->folder = temp_dir();
     snprintf(capture->path, sizeof capture->path, "%s/x.pyro", capture->folder);
@@ -39,6 +40,7 @@ void made_capture_begin_as(struct made_capture *capture,
         .user = "ada",
         .mode = "wall",
         .argv = { 2, words },
+        .hide = { wanted->hide != NULL, hide },
     };
     assert_ok(writer_init(&capture->writer, &capture->metadata, take, &capture->file, &err),
               &err);

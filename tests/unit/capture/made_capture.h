@@ -33,6 +33,7 @@ struct made_capture {
 struct made_capture_words {
     const char *host;
     uint64_t started_at_ns, unit_ns;
+    const char *hide; /* a filter it was recorded with */
 };
 
 void made_capture_begin(struct made_capture *capture);

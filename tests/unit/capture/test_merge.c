@@ -46,17 +46,18 @@ static struct reader *merge(struct made_capture *captures, size_t count)
 {
     struct reader *readers[4];
     struct bytes file = { 0 };
-    uint64_t samples = 0, wanted = 0;
+    struct merge_result result;
+    uint64_t wanted = 0;
     struct err err = { 0 };
     for (size_t i = 0; i < count; i++) {
         readers[i] = open_path(captures[i].path);
     }
-    assert_ok(merge_captures(readers, NULL, count, 0, take, &file, &samples, &err), &err);
+    assert_ok(merge_captures(readers, NULL, count, 0, take, &file, &result, &err), &err);
     for (size_t i = 0; i < count; i++) {
         wanted += made_samples(readers[i]);
         reader_close(readers[i]);
     }
-    assert_int_equal(samples, wanted);
+    assert_int_equal(result.samples, wanted);
     made_file(&captures[0], file.data, file.count);
     bytes_deinit(&file);
     struct reader *const merged = open_path(captures[0].path);
@@ -151,17 +152,17 @@ static void of_each_a_range_is_taken(void **state)
     struct made_capture captures[2];
     struct reader *readers[2];
     struct bytes file = { 0 };
-    uint64_t samples = 0;
+    struct merge_result result;
     struct err err = { 0 };
     (void)state;
     make(&captures[0], "build7", 0, "main;a", 3);
     make(&captures[1], "build7", 10, "main;b", 3);
     for (size_t i = 0; i < 2; i++)
         readers[i] = open_path(captures[i].path);
-    assert_ok(merge_captures(readers, ranges, 2, 0, take, &file, &samples, &err), &err);
+    assert_ok(merge_captures(readers, ranges, 2, 0, take, &file, &result, &err), &err);
     for (size_t i = 0; i < 2; i++)
         reader_close(readers[i]);
-    assert_int_equal(samples, 22);
+    assert_int_equal(result.samples, 22);
     made_file(&captures[0], file.data, file.count);
     bytes_deinit(&file);
     struct reader *const merged = open_path(captures[0].path);
@@ -198,6 +199,52 @@ static void processes_of_other_hosts_say_so(void **state)
 }
 
 /* The result has the finest unit of time of all captures. */
+static void make_hiding(struct made_capture *capture, const char *pattern)
+{
+    made_capture_begin_as(capture,
+                          &(struct made_capture_words){ .host = "build7", .hide = pattern });
+    made_run(capture, made_thread(capture->profile, 1, 1), STATE_ON_CPU, "main;work", 1, 0);
+    made_capture_seal(capture, 1);
+    made_capture_end(capture);
+}
+
+static void filters_are_kept_if_all_have_the_same(void **state)
+{
+    static const struct {
+        const char *first, *second;
+        bool drops;
+    } rows[] = { { "a", "a", false },
+                 { NULL, NULL, false },
+                 { "a", "b", true },
+                 { "a", NULL, true },
+                 { NULL, "a", true } };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct made_capture captures[2];
+        struct merge_result result;
+        struct bytes file = { 0 };
+        struct err err = { 0 };
+        make_hiding(&captures[0], rows[i].first);
+        make_hiding(&captures[1], rows[i].second);
+        struct reader *const readers[2] = { open_path(captures[0].path),
+                                            open_path(captures[1].path) };
+        assert_ok(merge_captures(readers, NULL, 2, 0, take, &file, &result, &err), &err);
+        reader_close(readers[0]);
+        reader_close(readers[1]);
+        assert_int_equal(result.drops_filters, rows[i].drops);
+        made_file(&captures[0], file.data, file.count);
+        bytes_deinit(&file);
+        struct reader *const merged = open_path(captures[0].path);
+        const struct capture_texts *const hide = &reader_metadata(merged)->hide;
+        assert_int_equal(hide->count, rows[i].first && !rows[i].drops);
+        if (hide->count)
+            assert_string_equal(hide->items[0], rows[i].first);
+        reader_close(merged);
+        made_capture_free(&captures[0]);
+        made_capture_free(&captures[1]);
+    }
+}
+
 static void units_may_differ(void **state)
 {
     static const struct made_capture_words fine = { .host = "build7", .unit_ns = 1000 };
@@ -305,9 +352,9 @@ static void files_of_earlier_versions_are_read_and_merged(void **state)
     make(&capture, "build7", 0, "main;a", 1);
     struct reader *readers[2] = { open_path(path), open_path(capture.path) };
     struct bytes file = { 0 };
-    uint64_t samples = 0;
-    assert_ok(merge_captures(readers, NULL, 2, 0, take, &file, &samples, &err), &err);
-    assert_int_equal(samples, 211);
+    struct merge_result result;
+    assert_ok(merge_captures(readers, NULL, 2, 0, take, &file, &result, &err), &err);
+    assert_int_equal(result.samples, 211);
     assert_int_equal(file.data[8], CAPTURE_MAJOR);
     bytes_deinit(&file);
     reader_close(readers[0]);
@@ -338,7 +385,7 @@ static void a_capture_that_was_cut_gives_what_it_has(void **state)
     struct made_capture whole, cut;
     struct reader *readers[2];
     struct bytes file = { 0 };
-    uint64_t samples = 0;
+    struct merge_result result;
     struct err err = { 0 };
     (void)state;
     make(&whole, "build7", 0, "main;a", 2);
@@ -346,8 +393,8 @@ static void a_capture_that_was_cut_gives_what_it_has(void **state)
     made_file(&cut, cut.file.data, cut.file.count - 20);
     readers[0] = open_path(whole.path);
     readers[1] = open_path(cut.path);
-    assert_ok(merge_captures(readers, NULL, 2, 0, take, &file, &samples, &err), &err);
-    assert_int_equal(samples, 44);
+    assert_ok(merge_captures(readers, NULL, 2, 0, take, &file, &result, &err), &err);
+    assert_int_equal(result.samples, 44);
     assert_null(reader_missing(readers[0]));
     assert_non_null(reader_missing(readers[1]));
     reader_close(readers[0]);
@@ -368,7 +415,7 @@ static void what_goes_wrong_is_named(void **state)
     struct made_capture captures[2];
     struct reader *readers[2];
     struct bytes file = { 0 };
-    uint64_t samples = 0;
+    struct merge_result result;
     struct err err = { 0 };
     (void)state;
     make(&captures[0], "build7", 0, "main;a", 1);
@@ -377,7 +424,7 @@ static void what_goes_wrong_is_named(void **state)
         readers[0] = open_path(captures[0].path);
         readers[1] = open_path(captures[turn].path);
         const enum err_code rc =
-            merge_captures(readers, NULL, 2, 0, turn ? take : refuse, &file, &samples, &err);
+            merge_captures(readers, NULL, 2, 0, turn ? take : refuse, &file, &result, &err);
         assert_int_equal(rc, turn ? ERR_INVALID : ERR_SYS);
         assert_non_null(strstr(err.message, turn ? "too far apart in time" : "disk is full"));
         reader_close(readers[0]);
@@ -398,11 +445,11 @@ static void want_of_memory_is_an_error(void **state)
         struct reader *const readers[2] = { open_path(captures[0].path),
                                             open_path(captures[1].path) };
         struct bytes file = { 0 };
-        uint64_t samples = 0;
+        struct merge_result result;
         struct err err = { 0 };
         failing_alloc_at(nth);
         const enum err_code rc =
-            merge_captures(readers, NULL, 2, 0, take, &file, &samples, &err);
+            merge_captures(readers, NULL, 2, 0, take, &file, &result, &err);
         done = !failing_alloc_happened();
         failing_alloc_never();
         if (done)
@@ -421,6 +468,7 @@ TEST_MAIN(cmocka_unit_test(what_is_the_same_is_there_once),
           cmocka_unit_test(each_keeps_its_time), cmocka_unit_test(what_overlaps_is_added_up),
           cmocka_unit_test(of_each_a_range_is_taken),
           cmocka_unit_test(processes_of_other_hosts_say_so), cmocka_unit_test(units_may_differ),
+          cmocka_unit_test(filters_are_kept_if_all_have_the_same),
           cmocka_unit_test(spots_come_along),
           cmocka_unit_test(files_of_earlier_versions_are_read_and_merged),
           cmocka_unit_test(counters_keep_their_numbers_when_they_are_renamed),
