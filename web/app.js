@@ -121,6 +121,8 @@ function createEffects(page) {
   const push = (state) => bar.write(state.address, "push");
   const effects = new Map([
     ["address", (state, action) => bar.write(state.address, action.how)],
+    // Filters that the session brought along.
+    ["session", (state) => { if (state.address.filters.length > 0) bar.write(state.address, "replace"); }],
     ["toggleLibraries", push],
     ["filter", push],
     ["turn", push],

@@ -183,9 +183,26 @@ static uint64_t first_start(const struct merge *merge)
     return start_ns;
 }
 
+/* Filters that not all have would hide what some were recorded to show. */
+static void take_filters(struct merge *merge, struct recorded_filters_room *room,
+                         struct capture_metadata *metadata)
+{
+    char ignored[RECORDED_FILTERS_TEXT_BYTES];
+    struct frame_filters first, other;
+    recorded_filters_take(metadata, &first, ignored);
+    for (size_t i = 1; i < merge->count; i++) {
+        recorded_filters_take(facts_of(&merge->inputs[i]), &other, ignored);
+        merge->drops_filters |= !frame_filters_agree(&first, &other);
+    }
+    if (merge->drops_filters)
+        first.count = 0;
+    recorded_filters_put(&first, room, metadata);
+}
+
 static enum err_code begin(struct merge *merge, writer_take take, void *to, struct err *err)
 {
     struct capture_metadata metadata = *facts_of(&merge->inputs[0]);
+    struct recorded_filters_room room;
     metadata.started_at_ns = first_start(merge);
     metadata.merged = merge->count;
     metadata.ended_at_ns = metadata.elapsed_ns = metadata.has_failed = metadata.lost = 0;
@@ -199,10 +216,8 @@ static enum err_code begin(struct merge *merge, writer_take take, void *to, stru
         metadata.hides_arguments &= facts_of(input)->hides_arguments;
         if (facts_of(input)->unit_ns < metadata.unit_ns)
             metadata.unit_ns = facts_of(input)->unit_ns;
-        merge->drops_filters |= !recorded_filters_agree(&metadata, facts_of(input));
     }
-    if (merge->drops_filters)
-        recorded_filters_clear(&metadata);
+    take_filters(merge, &room, &metadata);
     return writer_init(&merge->writer, &metadata, take, to, err);
 }
 

@@ -59,37 +59,3 @@ void recorded_filters_take(const struct capture_metadata *metadata, struct frame
         snprintf(ignored_out + length, RECORDED_FILTERS_TEXT_BYTES - length,
                  "; so are %zu more", ignored - 1);
 }
-
-static bool has(const struct capture_texts *list, const char *pattern)
-{
-    for (size_t i = 0; i < list->count; i++)
-        if (strcmp(list->items[i], pattern) == 0)
-            return true;
-    return false;
-}
-
-/* A list that is longer than any that we write agrees with none, so it costs no time. */
-static bool holds_all(const struct capture_texts *list, const struct capture_texts *of)
-{
-    if (list->count > FRAME_FILTERS_MAX || of->count > FRAME_FILTERS_MAX)
-        return false;
-    for (size_t i = 0; i < of->count; i++)
-        if (!has(list, of->items[i]))
-            return false;
-    return true;
-}
-
-bool recorded_filters_agree(const struct capture_metadata *a, const struct capture_metadata *b)
-{
-    bool agree = true;
-    for (enum frame_filter_kind kind = 0; kind < FRAME_FILTER_KIND_COUNT; kind++)
-        agree = agree && holds_all(list_of(a, kind), list_of(b, kind)) &&
-                holds_all(list_of(b, kind), list_of(a, kind));
-    return agree;
-}
-
-void recorded_filters_clear(struct capture_metadata *metadata)
-{
-    for (enum frame_filter_kind kind = 0; kind < FRAME_FILTER_KIND_COUNT; kind++)
-        set_list(metadata, kind, &(struct capture_texts){ 0 });
-}

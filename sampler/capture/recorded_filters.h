@@ -11,9 +11,6 @@
 #ifndef SAMPLER_CAPTURE_RECORDED_FILTERS_H
 #define SAMPLER_CAPTURE_RECORDED_FILTERS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "sampler/profile/views/frame_filters.h"
 
 struct capture_metadata;
@@ -31,9 +28,5 @@ void recorded_filters_put(const struct frame_filters *filters,
 /* Takes the valid filters.  ignored_out: a sentence about the others; "": there are none. */
 void recorded_filters_take(const struct capture_metadata *metadata, struct frame_filters *out,
                            char ignored_out[RECORDED_FILTERS_TEXT_BYTES]);
-
-/* Do both have the same filters, in any order? */
-bool recorded_filters_agree(const struct capture_metadata *a, const struct capture_metadata *b);
-void recorded_filters_clear(struct capture_metadata *metadata);
 
 #endif /* SAMPLER_CAPTURE_RECORDED_FILTERS_H */

@@ -239,6 +239,7 @@ enum err_code api_start_session(const struct handler_context *handler,
                                 struct response *response, struct err *err)
 {
     struct dashboard *dashboard = NULL;
+    const struct frame_filters filters = { 0 };
     struct sampler_options options;
     struct session_words words;
     enum err_code rc = handler_dashboard(handler, &dashboard, err);
@@ -251,7 +252,7 @@ enum err_code api_start_session(const struct handler_context *handler,
     if (rc == ERR_OK)
         rc = handler_admit(handler, &options, err);
     if (rc == ERR_OK)
-        rc = dashboard_launch(dashboard, &options, &words, handler->held, err);
+        rc = dashboard_launch(dashboard, &options, &filters, &words, handler->held, err);
     if (rc == ERR_LIMIT)
         return conflict(response, err);
     return rc == ERR_OK ? api_send_held(handler, 202, response, err) : rc;

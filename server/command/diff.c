@@ -5,12 +5,14 @@
 #include "sampler/base/buffer.h"
 #include "server/command/options/commands.h"
 #include "server/command/options/options.h"
+#include "server/command/options/selection.h"
 #include "server/command/output/capture_input.h"
 #include "server/command/output/output.h"
 #include "server/command/process/exit.h"
 #include "server/command/process/privilege.h"
 #include "server/report/anonymize.h"
 #include "server/report/diff/comparison.h"
+#include "server/sessions/open_capture.h"
 
 struct comparing {
     const struct options *options;
@@ -19,6 +21,7 @@ struct comparing {
     struct anonymized baseline_anonymized, now_anonymized; /* zeroed: as they are */
     const struct report_source *sources[2];                /* before, and now */
     struct comparison comparison;
+    struct frame_filters filters; /* of both */
 };
 
 enum form { FORM_TEXT, FORM_JSON, FORM_HTML };
@@ -85,6 +88,21 @@ static enum err_code anonymize(struct anonymized *anonymized,
     return rc;
 }
 
+/* What is filtered differently cannot be compared. */
+static enum err_code choose_filters(struct comparing *comparing, struct err *err)
+{
+    struct frame_filters now;
+    enum err_code rc = selection_filters(comparing->options, &comparing->baseline.opened->filters,
+                                         &comparing->filters, err);
+    if (rc == ERR_OK)
+        rc = selection_filters(comparing->options, &comparing->now.opened->filters, &now, err);
+    if (rc != ERR_OK || frame_filters_agree(&comparing->filters, &now))
+        return rc;
+    say("the captures were recorded with different filters, which do not apply");
+    comparing->filters = comparing->options->view.filters;
+    return ERR_OK;
+}
+
 static enum err_code compare(struct comparing *comparing, struct err *err)
 {
     const struct options *const options = comparing->options;
@@ -100,9 +118,11 @@ static enum err_code compare(struct comparing *comparing, struct err *err)
     if (rc == ERR_OK)
         rc = capture_input_open(&comparing->now, options->files[1], memory_bytes, hides, err);
     if (rc == ERR_OK)
-        rc = capture_input_reshape(&comparing->baseline, &options->view.filters, err);
+        rc = choose_filters(comparing, err);
     if (rc == ERR_OK)
-        rc = capture_input_reshape(&comparing->now, &options->view.filters, err);
+        rc = capture_input_reshape(&comparing->baseline, &comparing->filters, err);
+    if (rc == ERR_OK)
+        rc = capture_input_reshape(&comparing->now, &comparing->filters, err);
     comparing->sources[0] = &comparing->baseline.source;
     comparing->sources[1] = &comparing->now.source;
     if (rc == ERR_OK && options->report.anonymizes)

@@ -132,7 +132,8 @@ enum err_code driver_begin(struct driver *driver, struct err *err)
         sessions_hide_source(driver->sessions);
     enum err_code rc = driver->serves ? live_start(&driver->live, err) : ERR_OK;
     if (rc == ERR_OK)
-        rc = sessions_add(driver->sessions, driver->sampler, &driver->session, err);
+        rc = sessions_add(driver->sessions, driver->sampler, &driver->options->view.filters,
+                          &driver->session, err);
     if (rc != ERR_OK) {
         sampler_destroy(driver->sampler);
         driver->sampler = NULL;
@@ -141,7 +142,8 @@ enum err_code driver_begin(struct driver *driver, struct err *err)
     run_summary_begin(&driver->summary);
     snprintf(driver->id, sizeof driver->id, "%s", driver->session->id);
     audit_start(driver);
-    rc = capture_output_begin(&driver->capture, driver->sampler, err);
+    rc =
+        capture_output_begin(&driver->capture, driver->sampler, &driver->session->filters, err);
     if (rc != ERR_OK || !driver->serves)
         return rc;
     run_summary_say_start(driver->sampler);

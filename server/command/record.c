@@ -27,7 +27,8 @@ static enum err_code open_outputs(struct record *record, struct err *err)
     const struct sampler_target target = { .pid = record->options->sampling.pids[0] };
     const struct session_info info = { .target = &target,
                                        .status.started_at_ns = clock_wall_ns() };
-    return exports_open(&record->exports, record->options, &info, err);
+    return exports_open(&record->exports, record->options, &record->options->view.filters,
+                        &info, err);
 }
 
 static enum err_code start(struct record *record, struct err *err)

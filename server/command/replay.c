@@ -34,7 +34,7 @@ static enum err_code write_query(struct replay *replay, struct session *session,
         return rc;
     source.header = &header;
     info.target = &header.target;
-    rc = exports_open(&replay->exports, replay->options, &info, err);
+    rc = exports_open(&replay->exports, replay->options, info.filters, &info, err);
     if (rc == ERR_OK)
         rc = exports_write(&replay->exports, &source, err);
     report_header_deinit(&header);

@@ -157,10 +157,14 @@ static void *run_load(void *context)
     struct sessions *const sessions = launch->dashboard->sessions;
     struct open_capture *opened = NULL;
     struct err err = { 0 };
-    if (load(launch, &opened, &err) == ERR_OK)
-        session_become(launch->session, NULL, opened);
-    else
+    if (load(launch, &opened, &err) != ERR_OK) {
         session_fail(launch->session, &err);
+    } else {
+        if (*opened->ignored && launch->dashboard->say)
+            launch->dashboard->say(launch->dashboard->say_context, launch->session->id,
+                                   opened->ignored);
+        session_become(launch->session, NULL, opened);
+    }
     close(launch->fd);
     session_release(launch->session);
     free(launch);
@@ -193,13 +197,15 @@ static enum err_code start(struct dashboard *dashboard, void *(*run)(void *conte
 
 static enum err_code launch_source(struct dashboard *dashboard, enum session_source source,
                                    const struct sampler_options *options,
+                                   const struct frame_filters *filters,
                                    const struct session_words *words, struct session **out,
                                    struct err *err)
 {
     struct session *session = NULL;
     enum err_code rc = check(dashboard, options, err);
     if (rc == ERR_OK)
-        rc = sessions_begin(dashboard->sessions, source, options, words, &session, err);
+        rc =
+            sessions_begin(dashboard->sessions, source, options, filters, words, &session, err);
     if (rc != ERR_OK)
         return rc;
     rc = start(dashboard, run_launch, session, options, -1, err);
@@ -214,10 +220,11 @@ static enum err_code launch_source(struct dashboard *dashboard, enum session_sou
 
 enum err_code dashboard_launch(struct dashboard *dashboard,
                                const struct sampler_options *options,
+                               const struct frame_filters *filters,
                                const struct session_words *words, struct session **out,
                                struct err *err)
 {
-    return launch_source(dashboard, SESSION_LIVE, options, words, out, err);
+    return launch_source(dashboard, SESSION_LIVE, options, filters, words, out, err);
 }
 
 enum err_code dashboard_launch_continuous(struct dashboard *dashboard,
@@ -225,7 +232,7 @@ enum err_code dashboard_launch_continuous(struct dashboard *dashboard,
                                           const struct session_words *words,
                                           struct session **out, struct err *err)
 {
-    return launch_source(dashboard, SESSION_CONTINUOUS, options, words, out, err);
+    return launch_source(dashboard, SESSION_CONTINUOUS, options, NULL, words, out, err);
 }
 
 static void take_title(void *context, const struct capture_entry *entry)
@@ -248,7 +255,8 @@ enum err_code dashboard_launch_capture(struct dashboard *dashboard, const char *
         rc = captures_open_file(dashboard->captures, name, &fd, &bytes, NULL, err);
     if (rc != ERR_OK)
         return rc;
-    rc = sessions_begin(dashboard->sessions, SESSION_CAPTURE, NULL, &words, &session, err);
+    rc =
+        sessions_begin(dashboard->sessions, SESSION_CAPTURE, NULL, NULL, &words, &session, err);
     if (rc == ERR_OK && (rc = start(dashboard, run_load, session, NULL, fd, err)) != ERR_OK) {
         sessions_remove(dashboard->sessions, session);
         session_release(session);

@@ -23,6 +23,7 @@
 #include "server/wire/session.h"
 
 struct captures;
+struct frame_filters;
 struct processes;
 struct sampler_options;
 struct session;
@@ -55,10 +56,11 @@ void dashboard_close(struct dashboard *dashboard);
 /* Begins to scan processes, before the first request.  Threads have what privileges there are then. */
 void dashboard_begin(struct dashboard *dashboard);
 
-/* A session that is starting, held by the caller (session_release).  ERR_LIMIT: as many run as
+/* A session that is starting, held by the caller (session_release).  filters: copied.  ERR_LIMIT: as many run as
  * may; ERR_INVALID: options that no session may have. */
 MUST_CHECK enum err_code dashboard_launch(struct dashboard *dashboard,
                                           const struct sampler_options *options,
+                                          const struct frame_filters *filters,
                                           const struct session_words *words,
                                           struct session **out, struct err *err);
 

@@ -45,6 +45,7 @@ static void describe(struct open_capture *opened)
                                   .memory_bytes = (size_t)info->memory_bytes,
                                   .max_cpu_percent = (double)info->max_cpu_ppm / 1e4 };
     opened->host = info->host;
+    recorded_filters_take(info, &opened->filters, opened->ignored);
 }
 
 /* The first word of the command line, and of the titles that processes gave themselves. */
@@ -109,11 +110,13 @@ enum err_code open_capture_open(const char *path, const struct reader_part *part
     snprintf(opened->path, sizeof opened->path, "%s", path);
     enum err_code rc = reader_open(path, &opened->reader, err);
     if (rc == ERR_OK) {
-        describe(opened);
         rc = reader_load_part(opened->reader, part, err);
         if (rc != ERR_OK)
             err_wrap(err, rc, "cannot read '%.200s'", path);
     }
+    /* Without an index the metadata of the end are read last, and may replace lists. */
+    if (rc == ERR_OK)
+        describe(opened);
     if (rc == ERR_OK && hides_arguments)
         rc = hide_arguments(opened, err);
     if (rc == ERR_OK)

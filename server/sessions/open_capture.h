@@ -11,6 +11,8 @@
 #ifndef SERVER_SESSIONS_OPEN_CAPTURE_H
 #define SERVER_SESSIONS_OPEN_CAPTURE_H
 
+#include "sampler/capture/recorded_filters.h"
+#include "sampler/profile/views/frame_filters.h"
 #include "sampler/sampler.h"
 #include "server/wire/target_list.h"
 
@@ -25,6 +27,8 @@ struct open_capture {
     const char *argv[2]; /* the word, and a NULL */
     struct target_list targets; /* the processes */
     struct sampler_options options;
+    struct frame_filters filters;              /* that it was recorded with */
+    char ignored[RECORDED_FILTERS_TEXT_BYTES]; /* about filters that are invalid; "": none is */
     struct sampler_status status; /* of the end; a capture that was cut says so as its reason */
     const char *host;
     bool is_cut;   /* something is missing; the reason says what */

@@ -7,6 +7,7 @@
 #include "sampler/capture/format.h"
 #include "sampler/capture/live_capture.h"
 #include "sampler/capture/metadata.h"
+#include "sampler/capture/recorded_filters.h"
 #include "sampler/sampler.h"
 #include "server/sessions/open_capture.h"
 #include "server/sessions/sessions.h"
@@ -55,15 +56,18 @@ static void write_words(const struct session_capture *capture, struct session *s
 
 enum err_code session_capture_write_start(struct live_capture *live, int fd,
                                           struct sampler *sampler,
+                                          const struct frame_filters *filters,
                                           session_capture_failed failed, void *context,
                                           struct err *err)
 {
     const struct sampler_target *const target = sampler_target(sampler);
     const size_t most = target->argc < CAPTURE_MAX_TEXTS ? target->argc : CAPTURE_MAX_TEXTS;
+    struct recorded_filters_room room;
     struct sampler_status status;
     struct capture_metadata info;
     sampler_status(sampler, &status);
     open_capture_tell_start(target, sampler_options(sampler), &status, &info);
+    recorded_filters_put(filters, &room, &info);
     /* It is only read. */
     info.argv = (struct capture_texts){ most, (const char **)(uintptr_t)target->argv };
     return live_capture_begin(live, fd, sampler_profile(sampler), &info, failed, context, err);
@@ -103,8 +107,8 @@ void session_capture_begin(struct session_capture *capture, struct sampler *samp
     else
         rc = captures_make(capture->captures, pid, capture->name, &capture->fd, &err);
     if (rc == ERR_OK)
-        rc = session_capture_write_start(capture->live, capture->fd, sampler, note_failure,
-                                         capture, &err);
+        rc = session_capture_write_start(capture->live, capture->fd, sampler, &session->filters,
+                                         note_failure, capture, &err);
     capture->has_begun = rc == ERR_OK;
     if (rc != ERR_OK) {
         note_fault(capture, "not recorded", err.message);

@@ -18,6 +18,7 @@
 
 #include "server/sessions/capture_store.h"
 
+struct frame_filters;
 struct live_capture;
 struct sampler;
 struct session;
@@ -30,6 +31,7 @@ typedef void (*session_capture_failed)(void *context, const struct err *err);
  * started with the sink of `live`. */
 MUST_CHECK enum err_code session_capture_write_start(struct live_capture *live, int fd,
                                                      struct sampler *sampler,
+                                                     const struct frame_filters *filters,
                                                      session_capture_failed failed,
                                                      void *context, struct err *err);
 /* Sampling has ended: writes the rest, the processes and how it ended.  Completes the file also if

@@ -41,6 +41,7 @@ static void free_session(struct session *session)
     sampler_destroy(session->sampler);
     open_capture_destroy(session->opened);
     profile_destroy(session->blank);
+    free(session->patterns);
     pthread_mutex_destroy(&session->lock);
     free(session);
 }
@@ -91,8 +92,26 @@ static enum err_code make_epoch(struct session *session, struct err *err)
     return ERR_OK;
 }
 
+static enum err_code copy_filters(struct session *session, const struct frame_filters *filters,
+                                  struct err *err)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < filters->count; i++)
+        bytes += strlen(filters->items[i].pattern) + 1;
+    char *at = session->patterns = malloc(bytes + 1);
+    if (!at)
+        return err_nomem(err);
+    session->filters = *filters;
+    for (size_t i = 0; i < filters->count; i++) {
+        session->filters.items[i].pattern = at;
+        at = stpcpy(at, filters->items[i].pattern) + 1;
+    }
+    return ERR_OK;
+}
+
 static enum err_code make(struct sessions *sessions, enum session_source source,
-                          struct session **out, struct err *err)
+                          const struct frame_filters *filters, struct session **out,
+                          struct err *err)
 {
     struct session *const session = calloc(1, sizeof *session);
     if (!session)
@@ -101,7 +120,9 @@ static enum err_code make(struct sessions *sessions, enum session_source source,
     session->owner = sessions;
     atomic_init(&session->is_cancelled, false);
     pthread_mutex_init(&session->lock, NULL);
-    const enum err_code rc = make_epoch(session, err);
+    enum err_code rc = make_epoch(session, err);
+    if (rc == ERR_OK && filters)
+        rc = copy_filters(session, filters, err);
     if (rc != ERR_OK)
         free_session(session);
     else
@@ -171,10 +192,11 @@ static void open_files(struct session *session, struct sampler *sampler)
 }
 
 enum err_code sessions_add(struct sessions *sessions, struct sampler *sampler,
-                           struct session **out, struct err *err)
+                           const struct frame_filters *filters, struct session **out,
+                           struct err *err)
 {
     struct session *session = NULL;
-    const enum err_code rc = make(sessions, SESSION_LIVE, &session, err);
+    const enum err_code rc = make(sessions, SESSION_LIVE, filters, &session, err);
     if (rc != ERR_OK)
         return rc;
     session->sampler = sampler;
@@ -186,7 +208,7 @@ enum err_code sessions_add_loaded(struct sessions *sessions, struct open_capture
                                   struct session **out, struct err *err)
 {
     struct session *session = NULL;
-    const enum err_code rc = make(sessions, SESSION_CAPTURE, &session, err);
+    const enum err_code rc = make(sessions, SESSION_CAPTURE, NULL, &session, err);
     if (rc != ERR_OK)
         return rc;
     session->opened = opened;
@@ -195,12 +217,13 @@ enum err_code sessions_add_loaded(struct sessions *sessions, struct open_capture
 
 enum err_code sessions_begin(struct sessions *sessions, enum session_source source,
                              const struct sampler_options *options,
+                             const struct frame_filters *filters,
                              const struct session_words *words, struct session **out,
                              struct err *err)
 {
     static const struct sampler_options none = { .rate_hz = 0 };
     struct session *session = NULL;
-    enum err_code rc = make(sessions, source, &session, err);
+    enum err_code rc = make(sessions, source, filters, &session, err);
     if (rc != ERR_OK)
         return rc;
     session->options = options ? *options : none;
@@ -462,11 +485,13 @@ void session_describe(struct session *session, const struct profile_snapshot *sn
     out->epoch = session->epoch;
     out->snapshot = snapshot;
     out->source = session->source;
+    out->filters = &session->filters;
     session_words(session, &out->words);
     if (opened) {
         out->target = &opened->target;
         out->targets = &opened->targets;
         out->options = &opened->options;
+        out->filters = &opened->filters;
         out->status = opened->status;
         out->host = opened->host;
     } else if (sampler) {

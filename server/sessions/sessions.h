@@ -23,6 +23,7 @@
 #include <stddef.h>
 
 #include "sampler/base/err.h"
+#include "sampler/profile/views/frame_filters.h"
 #include "sampler/sampler.h"
 #include "server/source/source.h"
 #include "server/wire/session.h"
@@ -39,6 +40,8 @@ struct session {
     char epoch[17];
     enum session_source source;
     struct sampler_options options;        /* as asked for, of a live one */
+    struct frame_filters filters;          /* of a live one */
+    char *patterns;                        /* of the filters */
     _Atomic(struct sampler *) sampler;     /* NULL: not live, or not yet */
     _Atomic(struct open_capture *) opened; /* NULL: not of a capture, or not yet */
     struct source *texts;                  /* NULL: of no source files */
@@ -65,17 +68,19 @@ void sessions_hide_source(struct sessions *sessions);
  * each gets an equal part. */
 void sessions_limit(struct sessions *sessions, size_t running, double max_cpu_percent);
 
-/* Takes the sampler; on failure it stays the caller's. */
+/* Takes the sampler; on failure it stays the caller's.  filters: copied; NULL: none. */
 MUST_CHECK enum err_code sessions_add(struct sessions *sessions, struct sampler *sampler,
-                                      struct session **out, struct err *err);
+                                      const struct frame_filters *filters, struct session **out,
+                                      struct err *err);
 /* Takes the capture; on failure it stays the caller's. */
 MUST_CHECK enum err_code sessions_add_loaded(struct sessions *sessions,
                                              struct open_capture *opened, struct session **out,
                                              struct err *err);
-/* A session that is starting, held by the caller.  options: NULL for a capture.  ERR_LIMIT:
- * as many run as may. */
+/* A session that is starting, held by the caller.  options and filters: NULL for a capture; both
+ * are copied.  ERR_LIMIT: as many run as may. */
 MUST_CHECK enum err_code sessions_begin(struct sessions *sessions, enum session_source source,
                                         const struct sampler_options *options,
+                                        const struct frame_filters *filters,
                                         const struct session_words *words, struct session **out,
                                         struct err *err);
 /* Takes the sampler, or the capture; stops it at once if that was asked for. */

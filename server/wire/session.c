@@ -5,6 +5,7 @@
 #include "sampler/base/clock.h"
 #include "sampler/base/enum_text.h"
 #include "sampler/profile/profile.h"
+#include "sampler/profile/views/frame_filters.h"
 #include "server/wire/json.h"
 #include "server/wire/retention.h"
 #include "server/wire/rfc3339.h"
@@ -136,6 +137,18 @@ double session_requested_hz(const struct session_info *info)
     return info->status.requested_hz > 0 ? info->status.requested_hz : info->options->rate_hz;
 }
 
+static void write_filters(struct json *json, const struct frame_filters *filters)
+{
+    json_array(json);
+    for (size_t i = 0; filters && i < filters->count; i++) {
+        json_object(json);
+        put_text(json, "filter", frame_filter_name(filters->items[i].kind));
+        put_text(json, "pattern", filters->items[i].pattern);
+        json_end(json);
+    }
+    json_end(json);
+}
+
 static void write_settings(struct json *json, const struct session_info *info)
 {
     const struct sampler_options *const options = info->options;
@@ -155,6 +168,8 @@ static void write_settings(struct json *json, const struct session_info *info)
         json_number(json, options->max_cpu_percent);
     else
         json_null(json);
+    json_key(json, "filters");
+    write_filters(json, info->filters);
     json_end(json);
 }
 

@@ -8,6 +8,7 @@
 
 #include "sampler/sampler.h"
 
+struct frame_filters;
 struct json;
 struct profile_snapshot;
 struct target_list;
@@ -47,6 +48,7 @@ struct session_info {
     const struct sampler *sampler;       /* has the other targets; NULL: see targets */
     const struct target_list *targets;   /* of a capture; NULL: there are none */
     const struct sampler_options *options;
+    const struct frame_filters *filters;     /* that a view begins with; NULL: none */
     const char *host;                        /* where it was recorded; NULL: here */
     const struct profile_snapshot *snapshot; /* generation and quality */
     enum session_source source;

@@ -201,6 +201,7 @@ export const TEXT = {
     malformed: "Start with focus, ignore, hide, show or show-from, for example: ignore function:poll",
     noPattern: (verb) => "Add a pattern, for example: " + verb + " function:poll",
     notSimple: "Filters do not know look-around, back-references, named groups and Unicode classes.",
+    unknownRecorded: (number) => (number === 1 ? "One recorded filter is" : number + " recorded filters are") + " not applied: this page cannot read " + (number === 1 ? "it." : "them."),
     tooMany: (most) => "There may be at most " + most + " filters.",
   },
 

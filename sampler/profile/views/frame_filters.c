@@ -27,6 +27,28 @@ enum err_code frame_filters_add(struct frame_filters *filters, enum frame_filter
     return rc;
 }
 
+static bool has(const struct frame_filters *filters, const struct frame_filter *wanted)
+{
+    for (size_t i = 0; i < filters->count; i++)
+        if (filters->items[i].kind == wanted->kind &&
+            strcmp(filters->items[i].pattern, wanted->pattern) == 0)
+            return true;
+    return false;
+}
+
+static bool has_all(const struct frame_filters *filters, const struct frame_filters *wanted)
+{
+    for (size_t i = 0; i < wanted->count; i++)
+        if (!has(filters, &wanted->items[i]))
+            return false;
+    return true;
+}
+
+bool frame_filters_agree(const struct frame_filters *a, const struct frame_filters *b)
+{
+    return has_all(a, b) && has_all(b, a);
+}
+
 uint64_t frame_filters_hash(const struct frame_filters *filters, uint64_t hash)
 {
     hash = hash_bytes(&filters->count, sizeof filters->count, hash);

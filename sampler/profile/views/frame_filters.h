@@ -58,6 +58,8 @@ struct frame_filters {
 MUST_CHECK enum err_code frame_filters_add(struct frame_filters *filters,
                                            enum frame_filter_kind kind, const char *pattern,
                                            struct err *err);
+/* Do both have the same filters, in any order? */
+bool frame_filters_agree(const struct frame_filters *a, const struct frame_filters *b);
 uint64_t frame_filters_hash(const struct frame_filters *filters, uint64_t hash);
 
 /* Compiled filters. */

@@ -41,6 +41,15 @@ static enum err_code read_base_path(const struct setting *setting, void *path, c
     return ERR_OK;
 }
 
+/* "" removes the filters of this kind that a capture was recorded with. */
+static enum err_code read_filter(const struct setting *setting, void *out, const char *text,
+                                 struct err *why)
+{
+    struct options_view *const view = out;
+    view->filter_kinds |= 1U << setting->which;
+    return *text ? view_read_filter(setting, &view->filters, text, why) : ERR_OK;
+}
+
 #define AT(member) offsetof(struct options, member)
 #define OPTION(letter_, name_, value_, kind_, member_, commands_, ...)       \
     {                                                                        \
@@ -58,10 +67,11 @@ static enum err_code read_base_path(const struct setting *setting, void *path, c
 #define GIVEN(member)         .setting.given = AT(member)
 #define SHOWN(commands_, value_, ...) \
     .commands = (commands_), .value = (value_), .help = __VA_ARGS__
-#define FILTER(name, kind, ...)                                \
-    {                                                          \
-        VIEW_FILTER(name, struct options, view.filters, kind), \
-            SHOWN(FILTERING, "PATTERN", __VA_ARGS__)           \
+#define FILTER(name, kind, ...)                                                  \
+    {                                                                            \
+        SETTING(name, OTHER, struct options, view), READ(read_filter),           \
+            .setting.which = FRAME_FILTER_##kind, .setting.is_repeatable = true, \
+            SHOWN(FILTERING, "PATTERN", __VA_ARGS__)                             \
     }
 
 static const struct option table[] = {

@@ -256,7 +256,7 @@ static bool chooses_a_part(const struct options *options)
     const struct view_query *const query = &view->query;
     return options->format_count || options->output || options->splits || query->from_ns ||
            query->to_ns || query->require || query->exclude || view->threads.count ||
-           view->processes.count || view->filters.count || options->report.anonymizes;
+           view->processes.count || options->report.anonymizes;
 }
 
 /* A missing file and a wrong ending are likelier mistakes than a forgotten option. */
@@ -301,10 +301,6 @@ static enum err_code complete_formats(struct options *options, struct err *err)
         return err_set(
             err, ERR_INVALID,
             "--anonymize needs a format, such as --flamegraph: a capture holds the real names");
-    if (options->view.filters.count > 0 && options->format_count == 0 && options->wants_capture)
-        return err_set(err, ERR_INVALID,
-                       "filters need a format, such as --flamegraph: a capture holds every "
-                       "sample (use replay)");
     if (options->format_count == 0 && !options->wants_capture)
         return no_format(options, err);
     if (options->wants_capture && !options->capture_file && options->format_count > 0)

@@ -40,7 +40,7 @@ enum {
     LOADING = COMMAND_REPLAY | COMMAND_SERVE,
     SERVING = COMMAND_ATTACH | COMMAND_RUN | LOADING,
     WRITING = COMMAND_RECORD | COMMAND_REPLAY,
-    FILTERING = WRITING | COMMAND_DIFF,
+    FILTERING = LOGGING | COMMAND_REPLAY | COMMAND_DIFF,
     READING = LOADING | COMMAND_MERGE | COMMAND_DIFF,
 };
 
@@ -95,6 +95,7 @@ struct options {
         struct setting_texts threads;   /* names or native ids */
         struct setting_texts processes; /* names or ids */
         struct frame_filters filters;
+        unsigned filter_kinds; /* that were given, also as "": a bit each, 1 << kind */
     } view;
     struct options_format {
         const struct report_format *format;

@@ -80,3 +80,23 @@ void selection_deinit(struct selection *selection)
     free(selection->processes);
     *selection = (struct selection){ 0 };
 }
+
+enum err_code selection_filters(const struct options *options,
+                                const struct frame_filters *recorded, struct frame_filters *out,
+                                struct err *err)
+{
+    struct frame_filters filters = options->view.filters;
+    for (size_t i = 0; i < recorded->count; i++) {
+        if (options->view.filter_kinds & 1U << recorded->items[i].kind)
+            continue;
+        if (filters.count == FRAME_FILTERS_MAX)
+            return err_set(
+                err, ERR_INVALID,
+                "the options and the capture have more than %d filters together: "
+                "an empty option, such as --hide '', leaves out those of the capture",
+                FRAME_FILTERS_MAX);
+        filters.items[filters.count++] = recorded->items[i];
+    }
+    *out = filters;
+    return ERR_OK;
+}

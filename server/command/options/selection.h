@@ -1,5 +1,6 @@
 /*
- * selection - turns --from, --to, --thread, --process and --state into a query of a profile.
+ * selection - turns --from, --to, --thread, --process and --state into a query of a profile, and joins
+ * filters of the command line with those of a capture.
  *
  * Ownership: selection_deinit frees the lists; the query points into the struct, which must not
  * move.
@@ -11,6 +12,7 @@
 #include "sampler/base/err.h"
 #include "sampler/profile/views/view.h"
 
+struct frame_filters;
 struct options;
 
 struct selection {
@@ -24,5 +26,11 @@ MUST_CHECK enum err_code selection_init(struct selection *selection,
                                         const struct profile_snapshot *snapshot,
                                         struct err *err);
 void selection_deinit(struct selection *selection);
+
+/* A kind of filter that an option names replaces that kind of `recorded`.  ERR_INVALID: there are
+ * too many. */
+MUST_CHECK enum err_code selection_filters(const struct options *options,
+                                           const struct frame_filters *recorded,
+                                           struct frame_filters *out, struct err *err);
 
 #endif /* SERVER_COMMAND_OPTIONS_SELECTION_H */

@@ -2,9 +2,11 @@
 
 #include <string.h>
 
+#include "sampler/base/buffer.h"
 #include "sampler/capture/reader.h"
 #include "sampler/profile/views/frame_filters.h"
 #include "server/command/options/options.h"
+#include "server/command/options/selection.h"
 #include "server/command/output/progress.h"
 #include "server/command/process/exit.h"
 #include "server/sessions/open_capture.h"
@@ -20,6 +22,7 @@ static void describe(struct capture_input *capture)
         .target = &opened->target,
         .targets = &opened->targets,
         .options = &opened->options,
+        .filters = &opened->filters,
         .host = opened->host,
         .snapshot = &capture->snapshot,
     };
@@ -42,9 +45,46 @@ static enum err_code load(const char *path, const struct reader_part *part,
     return rc;
 }
 
+static void put_filters(const struct frame_filters *filters, struct buffer *out)
+{
+    for (size_t i = 0; i < filters->count; i++)
+        buffer_printf(out, "%s%s %.200s", i ? ", " : "",
+                      frame_filter_name(filters->items[i].kind), filters->items[i].pattern);
+}
+
+/* Joins the filters of the options with those of the capture, and prints both. */
+static enum err_code choose_filters(const struct options *options, struct open_capture *opened,
+                                    struct err *err)
+{
+    const bool may_clear = (options->command->bit & COMMAND_REPLAY) != 0;
+    struct frame_filters recorded = { 0 }, given = options->view.filters;
+    struct buffer text = { 0 };
+    const enum err_code rc =
+        selection_filters(options, &opened->filters, &opened->filters, err);
+    if (rc != ERR_OK)
+        return rc;
+    for (size_t i = given.count; i < opened->filters.count; i++)
+        recorded.items[recorded.count++] = opened->filters.items[i];
+    if (given.count > 0) {
+        put_filters(&given, &text);
+        say("filters: %s", buffer_string(&text));
+    }
+    buffer_clear(&text);
+    if (recorded.count > 0) {
+        put_filters(&recorded, &text);
+        say("%.200s was recorded with these filters, which apply%s: %s", opened->path,
+            may_clear ? " (an empty option, such as --hide '', leaves them out)" : "",
+            buffer_string(&text));
+    }
+    buffer_deinit(&text);
+    return ERR_OK;
+}
+
 /* Prints which part of the capture is missing. */
 static void say_state(const struct open_capture *opened)
 {
+    if (*opened->ignored)
+        say("%.200s: %s", opened->path, opened->ignored);
     if (opened->is_cut)
         say("%.200s: %s", opened->path, opened->status.reason);
     if (opened->lost > 0)
@@ -63,10 +103,11 @@ enum err_code capture_input_show(struct sessions *sessions, const struct options
     enum err_code rc = load(path, &part, hides_arguments, &opened, err);
     if (rc != ERR_OK)
         return rc;
-    rc = sessions_add_loaded(sessions, opened, out, err);
+    say_state(opened);
+    rc = choose_filters(options, opened, err);
     if (rc == ERR_OK)
-        say_state(opened);
-    else
+        rc = sessions_add_loaded(sessions, opened, out, err);
+    if (rc != ERR_OK)
         open_capture_destroy(opened);
     return rc;
 }
@@ -85,6 +126,8 @@ enum err_code capture_input_open(struct capture_input *capture, const char *path
     }
     if (capture->opened->is_cut)
         say("%s: %s", path, capture->opened->status.reason);
+    if (*capture->opened->ignored)
+        say("%s: %s", path, capture->opened->ignored);
     describe(capture);
     rc = report_header_init(&capture->header, &capture->source, err);
     if (rc != ERR_OK)

@@ -38,13 +38,14 @@ struct capture_input {
         .opened = NULL     \
     }
 
-/* Adds a capture, or the part of it between --from and --to, to the sessions of a server.  Prints
- * which part of the capture is missing. */
+/* Adds a capture, or the part of it between --from and --to, to the sessions of a server.  Its filters
+ * become those of the capture and of the options.  Prints them, and which part is missing. */
 MUST_CHECK enum err_code capture_input_show(struct sessions *sessions,
                                             const struct options *options, const char *path,
                                             struct session **out, struct err *err);
 
-/* Opens a whole capture.  If the capture was cut, prints what is missing.  memory_bytes: as --memory. */
+/* Opens a whole capture.  If the capture was cut, prints what is missing.  memory_bytes: as --memory.
+ * The filters it was recorded with are in opened. */
 MUST_CHECK enum err_code capture_input_open(struct capture_input *capture, const char *path,
                                             size_t memory_bytes, bool hides_arguments,
                                             struct err *err);

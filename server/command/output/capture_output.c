@@ -100,15 +100,15 @@ static const char *name_of(const struct capture_output *capture)
 }
 
 enum err_code capture_output_begin(struct capture_output *capture, struct sampler *sampler,
-                                   struct err *err)
+                                   const struct frame_filters *filters, struct err *err)
 {
     if (!capture->live)
         return ERR_OK;
     capture->sampler = sampler;
     (void)!ftruncate(capture->fd, 0);
     capture->has_begun = true;
-    const enum err_code rc =
-        session_capture_write_start(capture->live, capture->fd, sampler, say_failed, NULL, err);
+    const enum err_code rc = session_capture_write_start(capture->live, capture->fd, sampler,
+                                                         filters, say_failed, NULL, err);
     return rc == ERR_SYS ? err_wrap(err, rc, "%.200s", name_of(capture)) : rc;
 }
 

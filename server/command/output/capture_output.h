@@ -23,6 +23,7 @@
 #include "sampler/base/err.h"
 #include "server/wire/quality.h"
 
+struct frame_filters;
 struct options;
 struct live_capture;
 struct sampler;
@@ -48,7 +49,9 @@ MUST_CHECK enum err_code capture_output_open(struct capture_output *capture,
 /* NULL: no capture was requested. */
 const struct sink *capture_output_sink(const struct capture_output *capture);
 MUST_CHECK enum err_code capture_output_begin(struct capture_output *capture,
-                                              struct sampler *sampler, struct err *err);
+                                              struct sampler *sampler,
+                                              const struct frame_filters *filters,
+                                              struct err *err);
 MUST_CHECK enum err_code capture_output_finish(struct capture_output *capture, struct err *err);
 /* NULL: no capture was written. */
 const struct quality_capture *capture_output_totals(const struct capture_output *capture);

@@ -60,7 +60,8 @@ static bool is_taken(const struct exports *exports, const struct output *output)
 }
 
 enum err_code exports_open(struct exports *exports, const struct options *options,
-                           const struct session_info *info, struct err *err)
+                           const struct frame_filters *filters, const struct session_info *info,
+                           struct err *err)
 {
     memset(exports, 0, sizeof *exports);
     if (options->baseline) {
@@ -68,11 +69,11 @@ enum err_code exports_open(struct exports *exports, const struct options *option
                                               options->sampling.memory_bytes,
                                               options->sampling.hides_arguments, err);
         if (rc == ERR_OK)
-            rc = capture_input_reshape(&exports->baseline, &options->view.filters, err);
+            rc = capture_input_reshape(&exports->baseline, filters, err);
         if (rc != ERR_OK)
             return rc;
     }
-    exports->filters = &options->view.filters;
+    exports->filters = filters;
     exports->splits = options->splits;
     output_make_folder(options->output);
     for (size_t i = 0; i < options->format_count; i++) {

@@ -37,8 +37,9 @@ struct exports {
     items[OPTIONS_MAX_FORMATS];
 };
 
-/* info: process id and start, for file names. */
+/* info: process id and start, for file names.  filters: borrowed; they apply to the baseline too. */
 MUST_CHECK enum err_code exports_open(struct exports *exports, const struct options *options,
+                                      const struct frame_filters *filters,
                                       const struct session_info *info, struct err *err);
 void exports_close(struct exports *exports);
 

@@ -25,6 +25,10 @@ def replay(capture, *options):
     return finished("replay", capture, "--collapsed=" + path, *options), path
 
 
+def names(path):
+    return {name for stack in read_folded(path) for name in stack.names}
+
+
 class Replay(Test):
     def test_it_is_what_the_session_was_on_every_interpreter(self):
         for python in pythons():
@@ -80,16 +84,69 @@ class Replay(Test):
         shown = read_folded(replay(capture, "--show", "function:/^[bc]$/")[1])
         self.assertEqual({stack.names[0] for stack in shown}, {"b"})
         self.assertEqual(samples(replay(capture, "--ignore", "chain.py")[1]), 0)
-        for words in (("--show-from", ""), ("--hide", "function:"), ("--hide", "/(/"), ("--browser", "--ignore", "x")):
+        for words in (("--hide", "function:"), ("--hide", "/(/")):
             self.assertEqual(finished("replay", capture, *words).wait(), 2, words)
 
-    def test_a_recording_filters_its_formats_and_not_its_capture(self):
+    def test_a_capture_has_every_sample_and_is_shown_as_it_was_recorded(self):
         capture, folded = file_in("whole.pyro"), file_in("filtered.folded")
         with victim("chain.py", LONG) as target:
             process = finished("record", str(target.pid), "-d", "1", "--binary=" + capture, "--collapsed=" + folded, "--hide", "function:/^b$/")
         self.assertEqual(process.wait(), 0, process.output())
-        self.assertNotIn("b", {name for stack in read_folded(folded) for name in stack.names})
-        self.assertIn("b", {name for stack in read_folded(replay(capture)[1]) for name in stack.names})
+        self.assertNotIn("b", names(folded))
+        process, path = replay(capture)
+        self.assertRegex(process.output(), r"was recorded with these filters, which apply .*: hide function:/\^b\$/")
+        self.assertNotIn("b", names(path))
+        process, path = replay(capture, "--hide", "")
+        self.assertNotIn("filters", process.output())
+        self.assertTrue({"a", "b", "c"} <= names(path))
+        process, path = replay(capture, "--hide", "function:/^c$/")
+        self.assertIn("filters: hide function:/^c$/", process.output())
+        self.assertTrue({"a", "b"} <= names(path) and "c" not in names(path))
+        process, path = replay(capture, "--show", "function:/^[bc]$/")
+        self.assertEqual(names(path), {"c"})
+
+    def test_a_capture_alone_takes_filters_and_its_page_begins_with_them(self):
+        hide, focus = {"filter": "hide", "pattern": "function:/^b$/"}, {"filter": "focus", "pattern": "chain.py"}
+        capture = file_in("filtered.pyro")
+        with victim("chain.py", LONG) as target:
+            process = finished("record", str(target.pid), "-d", "1", "--binary=" + capture, "--hide", hide["pattern"])
+        self.assertEqual(process.wait(), 0, process.output())
+        with Live("serve", capture) as live:
+            self.assertEqual(live.session()["settings"]["filters"], [hide])
+        with Live("replay", capture, "--browser", "--focus", "chain.py") as live:
+            self.assertEqual(live.session()["settings"]["filters"], [focus, hide])
+        with Live("replay", capture, "--browser", "--hide", "") as live:
+            self.assertEqual(live.session()["settings"]["filters"], [])
+
+    def test_filters_of_a_live_session_are_in_its_capture(self):
+        capture = file_in("live.pyro")
+        with victim("chain.py", LONG) as target:
+            with Live("attach", str(target.pid), "--ignore", "nothing", "--binary=" + capture) as live:
+                self.assertEqual(live.session()["settings"]["filters"], [{"filter": "ignore", "pattern": "nothing"}])
+                live.wait_samples(10)
+                self.assertEqual(live.stop(), 0)
+        self.assertIn("which apply", replay(capture)[0].output())
+
+    def test_filters_that_differ_are_dropped(self):
+        one, two, both = file_in("one.pyro"), file_in("two.pyro"), file_in("merged.pyro")
+        with victim("chain.py", LONG) as target:
+            for path, function in ((one, "b"), (two, "c")):
+                process = finished("record", str(target.pid), "-d", "0.5", "-o", path, "--hide", "function:/^%s$/" % function)
+                self.assertEqual(process.wait(), 0, process.output())
+        process = finished("merge", one, two, "-o", both)
+        self.assertIn("different filters: %s has none" % both, process.output())
+        self.assertTrue({"a", "b", "c"} <= names(replay(both)[1]))
+        process = finished("merge", one, one, "-o", both)
+        self.assertNotIn("filters", process.output())
+        self.assertNotIn("b", names(replay(both)[1]))
+        process = finished("diff", one, one, "--json")
+        sides = json.loads("\n".join(process.out))
+        hide = [{"filter": "hide", "pattern": "function:/^b$/"}]
+        self.assertEqual([sides[side]["selection"]["filters"] for side in ("baseline", "now")], [hide, hide])
+        process = finished("diff", one, two, "--json", "--focus", "chain.py")
+        sides = json.loads("\n".join(process.out))
+        self.assertIn("different filters, which do not apply", process.output())
+        self.assertEqual(sides["now"]["selection"]["filters"], [{"filter": "focus", "pattern": "chain.py"}])
 
     def test_two_become_one(self):
         names = [file_in("one.pyro"), file_in("two.pyro")]

@@ -1,10 +1,10 @@
-#include "sampler/capture/recorded_filters.h"
-
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sampler/capture/bytes.h"
 #include "sampler/capture/metadata.h"
+#include "sampler/capture/recorded_filters.h"
 #include "sampler/profile/views/expression.h"
 #include "tests/support/test.h"
 
@@ -60,7 +60,6 @@ static void as_many_as_may_be_are_taken(void **state)
     assert_int_equal(filters.count, FRAME_FILTERS_MAX);
     assert_string_equal(ignored, "its filter show 'a' is ignored: there may be at most 16 "
                                  "filters; so are 4079 more");
-    assert_false(recorded_filters_agree(&metadata, &metadata));
 }
 
 static void what_is_no_pattern_is_left_out(void **state)
@@ -83,22 +82,6 @@ static void what_is_no_pattern_is_left_out(void **state)
     free(longest);
 }
 
-static void filters_agree_in_any_order(void **state)
-{
-    const char *one[] = { "a", "b" }, *other[] = { "b", "a" };
-    const struct capture_metadata a = { .hide = { 2, one } }, b = { .hide = { 2, other } },
-                                  c = { .show = { 2, one } }, d = { .hide = { 1, one } };
-    const struct capture_metadata none = { .pid = 1 };
-    (void)state;
-    assert_true(recorded_filters_agree(&a, &b));
-    assert_true(recorded_filters_agree(&none, &none));
-    assert_false(recorded_filters_agree(&a, &c));
-    assert_false(recorded_filters_agree(&a, &d));
-    assert_false(recorded_filters_agree(&d, &a));
-    assert_false(recorded_filters_agree(&a, &none));
-}
-
 TEST_MAIN(cmocka_unit_test(filters_of_every_kind_come_back),
           cmocka_unit_test(as_many_as_may_be_are_taken),
-          cmocka_unit_test(what_is_no_pattern_is_left_out),
-          cmocka_unit_test(filters_agree_in_any_order))
+          cmocka_unit_test(what_is_no_pattern_is_left_out))

@@ -398,6 +398,22 @@ static void every_allocation_may_fail(void **state)
     }
 }
 
+static void filters_agree_in_any_order(void **state)
+{
+    static const struct frame_filters
+        a = { 2, { { FRAME_FILTER_HIDE, "a" }, { FRAME_FILTER_SHOW, "b" } } },
+        b = { 2, { { FRAME_FILTER_SHOW, "b" }, { FRAME_FILTER_HIDE, "a" } } },
+        other_kind = { 2, { { FRAME_FILTER_HIDE, "b" }, { FRAME_FILTER_SHOW, "a" } } },
+        fewer = { 1, { { FRAME_FILTER_HIDE, "a" } } }, none;
+    (void)state;
+    assert_true(frame_filters_agree(&a, &b));
+    assert_true(frame_filters_agree(&none, &none));
+    assert_false(frame_filters_agree(&a, &other_kind));
+    assert_false(frame_filters_agree(&a, &fewer));
+    assert_false(frame_filters_agree(&fewer, &a));
+    assert_false(frame_filters_agree(&none, &fewer));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -412,6 +428,7 @@ int main(void)
         cmocka_unit_test(simple_expressions_match_the_longest_names),
         cmocka_unit_test(lines_and_dots_are_as_the_flags_say),
         cmocka_unit_test(bytes_that_are_no_text_match_as_characters),
+        cmocka_unit_test(filters_agree_in_any_order),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, read_cases, free_cases);

@@ -29,7 +29,8 @@ void server_start(struct server *server, int pid)
     pipeline.port = server->port;
     assert_int_equal(pipeline_init(&server->pipeline, &pipeline, NULL), ERR_OK);
     assert_int_equal(sampler_start(&options, &server->sampler, NULL), ERR_OK);
-    assert_int_equal(sessions_add(server->sessions, server->sampler, &session, NULL), ERR_OK);
+    assert_int_equal(sessions_add(server->sessions, server->sampler, NULL, &session, NULL),
+                     ERR_OK);
     const struct http_options http = { .listen_fd = server->listener.fd,
                                        .handler = pipeline_answer,
                                        .admit = pipeline_admit,

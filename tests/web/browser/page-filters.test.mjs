@@ -144,3 +144,17 @@ test("filters that leave nothing say so, and lead back", async () => {
   await page.until(shownNumber + " === " + program.view({}).total);
   await page.close();
 });
+
+test("a page begins with the filters of the recording, as chips that stay away once removed", async () => {
+  const { page } = await live({ filters: [{ filter: "hide", pattern: "libraries" }] });
+  await drawn(page);
+  await page.until("document.querySelectorAll('[data-testid=applied]').length === 1");
+  assert.match(await page.evaluate("document.querySelector('[data-testid=applied]').textContent"), /hide.*libraries/);
+  assert.equal(await page.evaluate(frameNamed("Thread._bootstrap") + " === undefined"), true);
+  await page.until("location.hash.includes('filter=hide')");
+  await page.evaluate("document.querySelector('.applied-remove').click()");
+  await page.until(frameNamed("Thread._bootstrap") + " !== undefined");
+  await page.until("location.hash.endsWith('&filter')");
+  assertQuiet(page);
+  await page.close();
+});

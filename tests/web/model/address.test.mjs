@@ -5,10 +5,17 @@ import { defaultAddress, formatAddress, formatPath, parseAddress, parsePath, par
 test("what is written is read back", () => {
   const address = {
     session: "3", view: "table", bottomUp: true, by: "line", colour: "module", search: "/a&b=c#d/i é",
-    threads: [{ tid: 12, name: "pool ~ 1" }, { tid: 13, name: "" }], states: ["!has_gil", "on_cpu"], range: { from: 12.25, to: 20 }, baseline: { from: 1, to: null }, filters: ["hide libraries", "hide function:/^a&b$/"],
+    threads: [{ tid: 12, name: "pool ~ 1" }, { tid: 13, name: "" }], states: ["!has_gil", "on_cpu"], range: { from: 12.25, to: 20 }, baseline: { from: 1, to: null }, filters: ["hide libraries", "hide function:/^a&b$/"], noFilters: false,
     about: "1a", file: "/srv/é & b.py", line: 12, hotOnly: true, diffWidth: "baseline", diffBy: "self", zoom: ["a1", "b2", "b2", "c3"], tables: ["strip", "gil"], frame: ["z"],
   };
   assert.deepEqual(parseAddress("#" + formatAddress(address)), address);
+});
+
+test("that no filter applies is said", () => {
+  const none = { ...defaultAddress(), noFilters: true };
+  assert.equal(formatAddress(none), "v=1&filter");
+  assert.deepEqual(parseAddress("#v=1&filter"), none);
+  assert.equal(parseAddress("#v=1&filter=hide+x").noFilters, false);
 });
 
 test("what is as always is left out", () => {

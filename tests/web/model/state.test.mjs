@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { formatAddress, parseAddress } from "../../../web/model/page/address.js";
 import { createPicture, heatLevel, memoise } from "../../../web/model/page/picture.js";
 import { createState, newerSamples, nextTheme, reduce, statusOf } from "../../../web/model/page/state.js";
 import { TEXT } from "../../../web/text/session.js";
@@ -108,4 +109,39 @@ test("memoise keeps one result", () => {
     return a + b;
   });
   assert.deepEqual([add(1, 2), add(1, 2), add(2, 2), made], [3, 3, 4, 2]);
+});
+
+const recorded = (...filters) => ({ ...session("ended", 1), settings: { filters: filters.map(([filter, pattern]) => ({ filter, pattern })) } });
+
+test("a page begins with the filters of the recording, unless its address names others or none", () => {
+  const open = (fragment) => reduce({ ...createState(true), address: parseAddress(fragment) }, { type: "session", session: recorded(["hide", "libraries"], ["show_from", "main"]) });
+  assert.deepEqual(open("#v=1&session=1&zoom=a").address.filters, ["hide libraries", "show-from main"]);
+  assert.deepEqual(open("#v=1&session=1&zoom=a").address.zoom, ["a"]);
+  assert.deepEqual(open("#v=1&filter=focus+x").address.filters, ["focus x"]);
+  assert.deepEqual(open("#v=1&filter").address.filters, []);
+  assert.deepEqual(reduce({ ...createState(false) }, { type: "session", session: recorded(["hide", "x"]) }).address.filters, []);
+});
+
+test("a capture that is being opened brings its filters once it is open", () => {
+  const starting = reduce(createState(true), { type: "session", session: { ...recorded(), state: "starting" } });
+  assert.deepEqual(reduce(starting, { type: "session", session: recorded(["hide", "x"]) }).address.filters, ["hide x"]);
+});
+
+test("filters of the recording that were removed stay away, and come back where the address says nothing", () => {
+  const begun = reduce(createState(true), { type: "session", session: recorded(["hide", "x"]) });
+  const removed = reduce(begun, { type: "address", changes: { filters: [] } });
+  assert.match(formatAddress(removed.address), /&filter$/);
+  assert.deepEqual(reduce(removed, { type: "session", session: recorded(["hide", "x"]) }).address.filters, []);
+  assert.deepEqual(reduce(removed, { type: "address", changes: { view: "table" } }).address.filters, []);
+  assert.deepEqual(reduce(removed, { type: "address", changes: parseAddress("#" + formatAddress(removed.address)) }).address.filters, []);
+  assert.deepEqual(reduce(removed, { type: "address", changes: parseAddress("#v=1") }).address.filters, ["hide x"]);
+  const own = reduce(reduce(createState(true), { type: "session", session: recorded() }), { type: "filter", text: "hide y" });
+  assert.equal(formatAddress(reduce(own, { type: "address", changes: { filters: [] } }).address), "v=1");
+});
+
+test("a recorded filter that the page cannot read is reported", () => {
+  const state = reduce(createState(true), { type: "session", session: recorded(["hide", "/(/"], ["hide", "fine"], ["what", "x"]) });
+  assert.deepEqual(state.address.filters, ["hide fine"]);
+  assert.equal(state.filterError, TEXT.filters.unknownRecorded(2));
+  assert.equal(reduce(createState(true), { type: "session", session: recorded(["hide", "/(/"]) }).filterError, TEXT.filters.unknownRecorded(1));
 });

@@ -85,6 +85,14 @@ export function filterParameters(texts) {
   return terms.map((term) => [term.verb.replace("-", "_"), patternText(term)]);
 }
 
+// The filters that a session was recorded with: {terms, unknown (how many are no terms)}.
+export function recordedTerms(session) {
+  const texts = session?.settings?.filters ?? [];
+  const terms = texts.slice(0, FILTERS_MAX).map(({ filter, pattern }) => cleanTerm(filter + " " + pattern));
+  const known = terms.filter((term) => term !== null);
+  return { terms: known, unknown: texts.length - known.length };
+}
+
 // A pattern that matches this text and nothing else.
 export function exactPattern(text) {
   return "/^" + text.slice(0, TERM_LENGTH_MAX / 4).replace(/[.*+?^${}()|[\]\\/]/g, "\\$&") + (text.length > TERM_LENGTH_MAX / 4 ? "/" : "$/");

@@ -2,7 +2,8 @@
 //   v=1  session=ID  view=table  bottom-up  by=line  colour=module  search=TEXT  thread=TID~NAME (repeated)
 //   state=WORD,WORD  range=FROM~TO  baseline=FROM~TO  filter=TERM (repeated)  about=KEY  file=PATH  line=N  hot  width=current  change=self  zoom=PATH  frame=PATH  tables=CHART,CHART
 // PATH is frame keys from the root, joined by ".", a key that repeats N times written KEY*N. FROM and TO are seconds since
-// the session began; without TO a range goes on. TERM is one of filter.js.
+// the session began; without TO a range goes on. TERM is one of filter.js; "filter" alone says that none applies, not even those
+// that the session was recorded with.
 
 import { FILTERS_MAX, cleanTerm } from "../filters/filter.js";
 import { cleanWords } from "../profile/states.js";
@@ -28,7 +29,7 @@ export const DIFF_BY = ["total", "self"];
 export const TABLES = ["strip", "heatmap", "flame", "sandwich", "threads", "gil", "diff"];
 
 export function defaultAddress() {
-  return { session: null, view: "flame", bottomUp: false, by: "function", colour: "heat", search: "", threads: [], states: [], range: null, baseline: null, filters: [], about: "", file: "", line: 0, hotOnly: false, diffWidth: "both", diffBy: "total", zoom: [], frame: [], tables: [] };
+  return { session: null, view: "flame", bottomUp: false, by: "function", colour: "heat", search: "", threads: [], states: [], range: null, baseline: null, filters: [], noFilters: false, about: "", file: "", line: 0, hotOnly: false, diffWidth: "both", diffBy: "total", zoom: [], frame: [], tables: [] };
 }
 
 export function formatPath(keys) {
@@ -90,6 +91,7 @@ export function formatAddress(address) {
   if (address.range !== null) out.set("range", formatRange(address.range));
   if (address.baseline !== null) out.set("baseline", formatRange(address.baseline));
   for (const term of address.filters) out.append("filter", term);
+  if (address.noFilters) out.append("filter", "");
   if (address.about !== "") out.set("about", address.about);
   if (address.file !== "") out.set("file", address.file);
   if (address.line > 0) out.set("line", String(address.line));
@@ -120,6 +122,7 @@ export function parseAddress(text, view = "flame") {
   address.range = parseRange(given.get("range") ?? "");
   address.baseline = parseRange(given.get("baseline") ?? "");
   address.filters = given.getAll("filter").slice(0, FILTERS_MAX).map(cleanTerm).filter((term) => term !== null);
+  address.noFilters = given.has("filter") && address.filters.length === 0;
   address.about = /^[0-9a-z]{1,8}$/.exec(given.get("about") ?? "")?.[0] ?? "";
   address.file = (given.get("file") ?? "").slice(0, FILE_LENGTH_MAX);
   address.line = /^\d{1,9}$/.test(given.get("line") ?? "") ? Number(given.get("line")) : 0;

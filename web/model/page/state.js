@@ -2,7 +2,7 @@
 
 import { TEXT } from "../../text/session.js";
 import { defaultAddress } from "./address.js";
-import { cleanTerm, FILTERS_MAX, parseTerm } from "../filters/filter.js";
+import { cleanTerm, FILTERS_MAX, parseTerm, recordedTerms } from "../filters/filter.js";
 import { emptyGil } from "../threads/gil.js";
 import { emptyHeat } from "../time/heatmap.js";
 import { emptyMatches } from "../time/matches.js";
@@ -48,7 +48,24 @@ function withAddress(state, changes) {
   const otherTree = address.by !== state.address.by || address.bottomUp !== state.address.bottomUp;
   const otherFilters = address.filters.join("\n") !== state.address.filters.join("\n");
   if ((otherTree || otherFilters) && changes.zoom === undefined) Object.assign(address, { zoom: [], frame: [] });
+  if (changes.filters !== undefined && changes.noFilters === undefined) {
+    address.noFilters = changes.filters.length === 0 && recordedTerms(state.session).terms.length > 0;
+  }
   return { ...state, address, hover: otherTree || otherFilters ? null : state.hover, filterError: otherFilters ? "" : state.filterError };
+}
+
+// An address that says nothing of filters gets those that the session was recorded with; a report was made with them.
+function withRecordedFilters(state) {
+  const { terms, unknown } = recordedTerms(state.session);
+  if (!state.live || state.address.noFilters || state.address.filters.length > 0 || terms.length + unknown === 0) return state;
+  const next = terms.length > 0 ? withAddress(state, { filters: terms, zoom: state.address.zoom, frame: state.address.frame }) : state;
+  return { ...next, filterError: unknown > 0 ? TEXT.filters.unknownRecorded(unknown) : "" };
+}
+
+// A capture that is still being opened does not know its filters yet.
+function withSession(state, session) {
+  const next = { ...state, session };
+  return state.session === null || state.session.state === "starting" ? withRecordedFilters(next) : next;
 }
 
 function withSort(table, sort) {
@@ -83,7 +100,7 @@ function withStepBack(state) {
 }
 
 const REDUCERS = new Map([
-  ["address", (state, action) => withAddress(state, action.changes)],
+  ["address", (state, action) => withRecordedFilters(withAddress(state, action.changes))],
   ["filter", (state, action) => withFilter(state, action.text)],
   ["toggleLibraries", withLibraries],
   ["timeline", (state, action) => ({ ...state, timeline: action.timeline })],
@@ -98,7 +115,7 @@ const REDUCERS = new Map([
   ["toggleHold", (state) => ({ ...state, holdsOnHover: !state.holdsOnHover })],
   ["turn", (state) => withAddress(state, { bottomUp: !state.address.bottomUp })],
   ["stepBack", withStepBack],
-  ["session", (state, action) => ({ ...state, session: action.session })],
+  ["session", (state, action) => withSession(state, action.session)],
   ["recorded", (state) => ({ ...state, recordingVersion: state.recording.version })],
   ["connection", (state, action) => ({ ...state, connection: action.connection })],
   ["threadStates", (state, action) => ({ ...state, threadStates: action.threads })],

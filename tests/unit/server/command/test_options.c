@@ -256,6 +256,55 @@ static void filters_go_in_the_order_they_are_given(void **state)
     }
 }
 
+static void an_empty_filter_names_its_kind_and_filters_nothing(void **state)
+{
+    struct options options;
+    (void)state;
+    assert_int_equal(parse_text("replay a.pyro --gecko --focus x", &options, NULL), ERR_OK);
+    assert_int_equal(options.view.filter_kinds, 1U << FRAME_FILTER_FOCUS);
+    assert_int_equal(options.view.filters.count, 1);
+    assert_int_equal(parse_text("replay a.pyro --gecko --hide= --show-from x", &options, NULL),
+                     ERR_OK);
+    assert_int_equal(options.view.filter_kinds,
+                     1U << FRAME_FILTER_HIDE | 1U << FRAME_FILTER_SHOW_FROM);
+    assert_int_equal(options.view.filters.count, 1);
+    assert_int_equal(parse_text("replay a.pyro --browser --ignore x", &options, NULL), ERR_OK);
+    assert_int_equal(options.view.filters.count, 1);
+}
+
+static void options_replace_the_same_kind_of_a_capture(void **state)
+{
+    static const struct frame_filters recorded = {
+        3,
+        { { FRAME_FILTER_HIDE, "a" }, { FRAME_FILTER_HIDE, "b" }, { FRAME_FILTER_SHOW, "c" } }
+    };
+    static const struct {
+        const char *line, *patterns;
+    } rows[] = { { "", "abc" },
+                 { "--hide x", "xc" },
+                 { "--hide=", "c" },
+                 { "--show= --hide=", "" },
+                 { "--focus x", "xabc" } };
+    struct options options;
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char line[64], patterns[8] = "";
+        struct frame_filters out;
+        struct err err = { 0 };
+        snprintf(line, sizeof line, "replay a.pyro --gecko %s", rows[i].line);
+        assert_int_equal(parse_text(line, &options, NULL), ERR_OK);
+        assert_int_equal(selection_filters(&options, &recorded, &out, &err), ERR_OK);
+        for (size_t k = 0; k < out.count; k++)
+            strcat(patterns, out.items[k].pattern);
+        assert_string_equal(patterns, rows[i].patterns);
+    }
+    struct frame_filters most = { FRAME_FILTERS_MAX, { { FRAME_FILTER_HIDE, "a" } } }, out;
+    struct err err = { 0 };
+    assert_int_equal(parse_text("replay a.pyro --gecko --ignore x", &options, NULL), ERR_OK);
+    assert_int_equal(selection_filters(&options, &most, &out, &err), ERR_INVALID);
+    assert_non_null(strstr(err.message, "more than 16 filters together"));
+}
+
 static void several_formats_may_be_given_each_with_a_name(void **state)
 {
     struct options options;
@@ -319,6 +368,8 @@ int main(void)
         cmocka_unit_test(listen_addresses_have_defaults),
         cmocka_unit_test(format_follows_the_option_or_the_file_name),
         cmocka_unit_test(filters_go_in_the_order_they_are_given),
+        cmocka_unit_test(an_empty_filter_names_its_kind_and_filters_nothing),
+        cmocka_unit_test(options_replace_the_same_kind_of_a_capture),
         cmocka_unit_test(two_captures_are_compared),
         cmocka_unit_test(several_formats_may_be_given_each_with_a_name),
         cmocka_unit_test(every_format_is_an_option_and_its_ending_names_it),

@@ -57,9 +57,7 @@ static void messages_name_what_is_wrong(void **state)
           "\"unknown_\"" },
         { "replay a.pyro --gecko --state on_cpu,!on_cpu",
           "invalid --state 'on_cpu,!on_cpu': \"!on_cpu\" contradicts another state" },
-        { "record 1 --hide x",
-          "filters need a format, such as --flamegraph: a capture holds every sample (use "
-          "replay)" },
+        { "top 1 --hide x", "top has no option '--hide' (see top --help)" },
         { "attach 1 -r", "--sampling-rate needs a value (RATE)" },
         { "attach 1 --sampling-rate", "--sampling-rate needs a value (RATE)" },
         { "attach 1 -r 0",

@@ -1,0 +1,98 @@
+#include "server/sessions/open_capture.h"
+
+#include <string.h>
+
+#include "sampler/capture/format.h"
+#include "sampler/capture/reader.h"
+#include "tests/support/test.h"
+#include "tests/unit/capture/made_capture.h"
+
+static const struct reader_part everything = { .memory_bytes = 0 };
+
+static struct open_capture *open_made(const struct made_capture *capture)
+{
+    struct open_capture *opened = NULL;
+    struct err err = { 0 };
+    assert_ok(open_capture_open(capture->path, &everything, false, &opened, &err), &err);
+    return opened;
+}
+
+static void begin(struct made_capture *capture, const char *hide)
+{
+    made_capture_begin_as(capture,
+                          &(struct made_capture_words){ .host = "build7", .hide = hide });
+    made_run(capture, made_thread(capture->profile, 4711, 4711), STATE_ON_CPU, "main", 1, 0);
+    made_capture_seal(capture, 1);
+}
+
+static void a_filter_comes_back(void **state)
+{
+    struct made_capture capture;
+    (void)state;
+    begin(&capture, "libraries");
+    made_capture_end(&capture);
+    struct open_capture *const opened = open_made(&capture);
+    assert_int_equal(opened->filters.count, 1);
+    assert_int_equal(opened->filters.items[0].kind, FRAME_FILTER_HIDE);
+    assert_string_equal(opened->filters.items[0].pattern, "libraries");
+    assert_string_equal(opened->ignored, "");
+    open_capture_destroy(opened);
+    made_capture_free(&capture);
+}
+
+static void an_invalid_filter_is_ignored_and_told(void **state)
+{
+    struct made_capture capture;
+    (void)state;
+    begin(&capture, "/(/");
+    made_capture_end(&capture);
+    struct open_capture *const opened = open_made(&capture);
+    assert_int_equal(opened->filters.count, 0);
+    assert_string_equal(opened->ignored,
+                        "its filter hide '/(/' is ignored: the regular expression lacks a )");
+    open_capture_destroy(opened);
+    made_capture_free(&capture);
+}
+
+static void captures_of_earlier_versions_have_no_filters(void **state)
+{
+    static const char *const paths[] = { TEST_SOURCE_DIR "/golden/version1.pyro",
+                                         TEST_SOURCE_DIR "/golden/version2.pyro",
+                                         TEST_SOURCE_DIR "/golden/version3.pyro" };
+    (void)state;
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        struct open_capture *opened = NULL;
+        struct err err = { 0 };
+        assert_ok(open_capture_open(paths[i], &everything, false, &opened, &err), &err);
+        assert_int_equal(opened->filters.count, 0);
+        assert_string_equal(opened->ignored, "");
+        open_capture_destroy(opened);
+    }
+}
+
+/* Without a trailer the end is read after everything else, and its lists replace those of the start. */
+static void an_end_that_changes_the_start_is_read_too(void **state)
+{
+    static const char *argv[] = { "other", NULL }, *hide[] = { "x", NULL };
+    const struct capture_metadata end = {
+        .ended_at_ns = 1, .elapsed_ns = NS_PER_S, .argv = { 1, argv }, .hide = { 1, hide }
+    };
+    struct made_capture capture;
+    struct err err = { 0 };
+    (void)state;
+    begin(&capture, "libraries");
+    made_capture_flush(&capture);
+    assert_ok(writer_finish(&capture.writer, &end, &err), &err);
+    made_file(&capture, capture.file.data, capture.file.count - CAPTURE_TRAILER_BYTES);
+    struct open_capture *const opened = open_made(&capture);
+    assert_int_equal(opened->target.argc, 1);
+    assert_string_equal(opened->target.argv[0], "other");
+    assert_string_equal(opened->filters.items[0].pattern, "x");
+    open_capture_destroy(opened);
+    made_capture_free(&capture);
+}
+
+TEST_MAIN(cmocka_unit_test(a_filter_comes_back),
+          cmocka_unit_test(an_invalid_filter_is_ignored_and_told),
+          cmocka_unit_test(captures_of_earlier_versions_have_no_filters),
+          cmocka_unit_test(an_end_that_changes_the_start_is_read_too))
