@@ -3,19 +3,20 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sampler/base/enum_text.h"
 #include "sampler/profile/profile.h"
 #include "sampler/sampler.h"
 #include "server/access/auth.h"
 #include "server/api/api.h"
+#include "server/api/body_settings.h"
 #include "server/api/handler_context.h"
 #include "server/api/query.h"
 #include "server/http/document.h"
-#include "server/http/json_body.h"
 #include "server/http/request.h"
 #include "server/http/response.h"
 #include "server/sessions/capture_store.h"
 #include "server/sessions/dashboard.h"
+#include "server/settings/setting.h"
+#include "server/settings/view_settings.h"
 #include "server/wire/session.h"
 
 static enum err_code write_session(struct json *json, struct session *session, struct err *err)
@@ -89,143 +90,75 @@ enum err_code api_send_held(const struct handler_context *handler, int status,
     return send_session(*handler->held, response, err);
 }
 
-enum {
-    POST_PIDS,
-    POST_ALL,
-    POST_SUBPROCESSES,
-    POST_RATE,
-    POST_DURATION,
-    POST_THREADS,
-    POST_MODE,
-    POST_NATIVE,
-    POST_GC,
-    POST_OPCODES,
-    POST_ASYNC,
-    POST_BLOCKING,
-    POST_MAX_CPU,
-    POST_NAME,
-    POST_NOTE,
-    POST_MEMBERS
+enum { THREADS_MAIN, THREADS_ALL };
+
+static const char *const threads_texts[] = { "main", "all", NULL };
+
+struct wanted {
+    struct sampler_options options;
+    struct frame_filters filters;
+    struct setting_ids pids;
+    unsigned threads;
+    bool marks_gc;
+    const char *name, *note;
 };
 
-static enum err_code read_pids(const struct body_member *member, struct sampler_options *out,
+/* The last arguments are the kind, and what else the row says. */
+#define ROW(name_, type_, member_, ...)                                          \
+    {                                                                            \
+        .name = (name_), .offset = offsetof(type_, member_), .kind = __VA_ARGS__ \
+    }
+#define MEMBER(name, member, ...) ROW(name, struct wanted, member, __VA_ARGS__)
+#define TEXTS(texts_)             .texts = (texts_)
+#define RANGE(least_, most_)      .least = (least_), .most = (most_)
+#define FILTER(name, kind_)                                        \
+    MEMBER(name, filters, SETTING_OTHER, .read = view_read_filter, \
+           .which = FRAME_FILTER_##kind_, .is_repeatable = true)
+
+static const struct setting post_members[] = {
+    MEMBER("pids", pids, SETTING_IDS, RANGE(1, INT32_MAX)),
+    MEMBER("all", options.all, SETTING_FLAG),
+    MEMBER("subprocesses", options.subprocesses, SETTING_FLAG),
+    MEMBER("rate_hz", options.rate_hz, SETTING_RATE),
+    MEMBER("duration_s", options.duration_ns, SETTING_DURATION),
+    MEMBER("threads", threads, SETTING_CHOICE, TEXTS(threads_texts)),
+    MEMBER("mode", options.mode, SETTING_CHOICE, TEXTS(sampler_mode_texts)),
+    MEMBER("native", options.native, SETTING_FLAG),
+    MEMBER("gc", marks_gc, SETTING_FLAG),
+    MEMBER("opcodes", options.opcodes, SETTING_FLAG),
+    MEMBER("async", options.async, SETTING_CHOICE, TEXTS(sampler_async_texts)),
+    MEMBER("blocking", options.blocking, SETTING_FLAG),
+    MEMBER("max_cpu_percent", options.max_cpu_percent, SETTING_PERCENT),
+    FILTER("focus", FOCUS),
+    FILTER("ignore", IGNORE),
+    FILTER("hide", HIDE),
+    FILTER("show", SHOW),
+    FILTER("show_from", SHOW_FROM),
+    MEMBER("name", name, SETTING_TEXT, RANGE(0, SESSION_MAX_NAME)),
+    MEMBER("note", note, SETTING_TEXT, RANGE(0, SESSION_MAX_NOTE)),
+};
+
+_Static_assert(sizeof post_members / sizeof *post_members <= BODY_SETTINGS_MAX, "a bit each");
+_Static_assert((int)SETTING_MAX_IDS == (int)SAMPLER_MAX_PROCESSES, "as many as may be sampled");
+
+static enum err_code take_pids(const struct setting_ids *pids, struct sampler_options *out,
                                struct err *err)
 {
-    for (size_t i = 0; i < member->count; i++) {
-        const double number = member->numbers[i];
-        if (!(number >= 1 && number <= INT32_MAX) || number != (double)(pid_t)number)
-            return err_set(err, ERR_INVALID, "\"pids\": %.10g is not a process id", number);
+    for (size_t i = 0; i < pids->count; i++) {
         for (size_t k = 0; k < i; k++)
-            if (out->pids[k] == (pid_t)number)
-                return err_set(err, ERR_INVALID, "\"pids\": %d is given twice", (int)number);
-        out->pids[i] = (pid_t)number;
+            if (pids->items[k] == pids->items[i])
+                return err_set(err, ERR_INVALID, "\"pids\": %u is given twice", pids->items[i]);
+        out->pids[i] = (pid_t)pids->items[i];
     }
-    out->pid_count = member->count;
+    out->pid_count = pids->count;
     return ERR_OK;
 }
 
-static enum err_code read_choices(const struct body_member *members,
-                                  struct sampler_options *out, struct err *err)
+static void take_name_and_note(const struct wanted *wanted, struct session_words *words)
 {
-    const char *const threads = members[POST_THREADS].text;
-    const int mode = enum_find(sampler_mode_texts, members[POST_MODE].text);
-    const int async = enum_find(sampler_async_texts, members[POST_ASYNC].text);
-    if (members[POST_THREADS].is_present && strcmp(threads, "all") != 0 &&
-        strcmp(threads, "main") != 0)
-        return err_set(err, ERR_INVALID, "\"threads\" must be all or main");
-    if (members[POST_THREADS].is_present)
-        out->all_threads = strcmp(threads, "all") == 0;
-    if (members[POST_ASYNC].is_present && async < 0)
-        return err_set(err, ERR_INVALID, "\"async\" must be off, running or all");
-    if (members[POST_ASYNC].is_present)
-        out->async = (enum sampler_async)async;
-    if (members[POST_MODE].is_present && mode < 0)
-        return err_set(err, ERR_INVALID, "\"mode\" must be wall, cpu, gil or exception");
-    if (members[POST_MODE].is_present)
-        out->mode = (enum sampler_mode)mode;
-    return ERR_OK;
-}
-
-static enum err_code read_numbers(const struct body_member *members,
-                                  struct sampler_options *out, struct err *err)
-{
-    const struct body_member *const duration = &members[POST_DURATION];
-    const struct body_member *const budget = &members[POST_MAX_CPU];
-    if (members[POST_RATE].is_present)
-        out->rate_hz = members[POST_RATE].number;
-    if (duration->is_present && !(duration->number > 0 && duration->number < 1e9))
-        return err_set(err, ERR_INVALID, "\"duration_s\" must be more than 0");
-    out->duration_ns = (uint64_t)(duration->number * 1e9);
-    if (budget->is_present && !(budget->number > 0 && budget->number <= 100))
-        return err_set(err, ERR_INVALID,
-                       "\"max_cpu_percent\" must be more than 0 and at most 100");
-    out->max_cpu_percent = budget->number;
-    return ERR_OK;
-}
-
-static enum err_code read_options(const struct body_member *members,
-                                  struct sampler_options *out, struct err *err)
-{
-    out->all = members[POST_ALL].flag;
-    out->subprocesses = members[POST_SUBPROCESSES].flag;
-    out->native = members[POST_NATIVE].flag;
-    out->no_gc = members[POST_GC].is_present && !members[POST_GC].flag;
-    out->opcodes = members[POST_OPCODES].flag;
-    out->blocking = members[POST_BLOCKING].flag;
-    enum err_code rc = read_pids(&members[POST_PIDS], out, err);
-    if (rc == ERR_OK)
-        rc = read_choices(members, out, err);
-    return rc == ERR_OK ? read_numbers(members, out, err) : rc;
-}
-
-static enum err_code check_words(const struct body_member *name, const struct body_member *note,
-                                 struct err *err)
-{
-    if (strlen(name->text) > SESSION_MAX_NAME)
-        return err_set(err, ERR_INVALID, "\"%s\" must have at most %d bytes", name->name,
-                       SESSION_MAX_NAME);
-    if (strlen(note->text) > SESSION_MAX_NOTE)
-        return err_set(err, ERR_INVALID, "\"note\" must have at most %d bytes",
-                       SESSION_MAX_NOTE);
-    return ERR_OK;
-}
-
-static enum err_code read_post(const struct request *request, struct sampler_options *options,
-                               struct session_words *words, struct err *err)
-{
-    double pids[SAMPLER_MAX_PROCESSES];
-    struct body_member members[POST_MEMBERS] = {
-        [POST_PIDS] = { .name = "pids",
-                        .kind = BODY_NUMBERS,
-                        .numbers = pids,
-                        .room = SAMPLER_MAX_PROCESSES },
-        [POST_ALL] = { .name = "all", .kind = BODY_FLAG },
-        [POST_SUBPROCESSES] = { .name = "subprocesses", .kind = BODY_FLAG },
-        [POST_RATE] = { .name = "rate_hz", .kind = BODY_NUMBER },
-        [POST_DURATION] = { .name = "duration_s", .kind = BODY_NUMBER },
-        [POST_THREADS] = { .name = "threads" },
-        [POST_MODE] = { .name = "mode" },
-        [POST_NATIVE] = { .name = "native", .kind = BODY_FLAG },
-        [POST_GC] = { .name = "gc", .kind = BODY_FLAG },
-        [POST_OPCODES] = { .name = "opcodes", .kind = BODY_FLAG },
-        [POST_ASYNC] = { .name = "async" },
-        [POST_BLOCKING] = { .name = "blocking", .kind = BODY_FLAG },
-        [POST_MAX_CPU] = { .name = "max_cpu_percent", .kind = BODY_NUMBER },
-        [POST_NAME] = { .name = "name" },
-        [POST_NOTE] = { .name = "note" },
-    };
-    enum err_code rc =
-        body_read(request->body, request->body_bytes, members, POST_MEMBERS, err);
-    if (rc == ERR_OK)
-        rc = read_options(members, options, err);
-    if (rc == ERR_OK)
-        rc = check_words(&members[POST_NAME], &members[POST_NOTE], err);
-    if (rc != ERR_OK)
-        return rc;
     memset(words, 0, sizeof *words);
-    memcpy(words->name, members[POST_NAME].text, SESSION_MAX_NAME);
-    memcpy(words->note, members[POST_NOTE].text, SESSION_MAX_NOTE);
-    return ERR_OK;
+    snprintf(words->name, sizeof words->name, "%s", wanted->name ? wanted->name : "");
+    snprintf(words->note, sizeof words->note, "%s", wanted->note ? wanted->note : "");
 }
 
 /* A limit that was reached is the client's to see to. */
@@ -235,43 +168,72 @@ static enum err_code conflict(struct response *response, const struct err *err)
     return ERR_OK;
 }
 
+static enum err_code start(const struct handler_context *handler, struct dashboard *dashboard,
+                           struct wanted *wanted, struct err *err)
+{
+    struct session_words words;
+    take_name_and_note(wanted, &words);
+    wanted->options.all_threads = wanted->threads == THREADS_ALL;
+    wanted->options.no_gc = !wanted->marks_gc;
+    enum err_code rc = take_pids(&wanted->pids, &wanted->options, err);
+    if (rc == ERR_OK)
+        rc = handler_admit(handler, &wanted->options, err);
+    if (rc == ERR_OK)
+        rc = dashboard_launch(dashboard, &wanted->options, &wanted->filters, &words,
+                              handler->held, err);
+    return rc;
+}
+
 enum err_code api_start_session(const struct handler_context *handler,
                                 struct response *response, struct err *err)
 {
     struct dashboard *dashboard = NULL;
-    const struct frame_filters filters = { 0 };
-    struct sampler_options options;
-    struct session_words words;
+    struct wanted wanted = { .marks_gc = true };
+    struct body *body = NULL;
     enum err_code rc = handler_dashboard(handler, &dashboard, err);
     if (rc == ERR_OK)
         rc = query_read_none(handler->request, err);
     if (rc != ERR_OK)
         return rc;
-    dashboard_defaults(dashboard, &options);
-    rc = read_post(handler->request, &options, &words, err);
+    dashboard_defaults(dashboard, &wanted.options);
+    wanted.threads = wanted.options.all_threads ? THREADS_ALL : THREADS_MAIN;
+    rc = body_settings_read(handler->request, post_members,
+                            sizeof post_members / sizeof *post_members, &wanted, &body, err);
     if (rc == ERR_OK)
-        rc = handler_admit(handler, &options, err);
-    if (rc == ERR_OK)
-        rc = dashboard_launch(dashboard, &options, &filters, &words, handler->held, err);
+        rc = start(handler, dashboard, &wanted, err);
+    body_destroy(body);
     if (rc == ERR_LIMIT)
         return conflict(response, err);
     return rc == ERR_OK ? api_send_held(handler, 202, response, err) : rc;
 }
 
-enum { PATCH_STATE, PATCH_RATE, PATCH_NAME, PATCH_NOTE, PATCH_MEMBERS };
+enum state_change { CHANGE_PAUSED, CHANGE_RUNNING, CHANGE_ENDED };
 
-static enum err_code change_state(struct session *session, const char *state, struct err *err)
+static const char *const state_texts[] = { "paused", "running", "ended", NULL };
+
+struct change {
+    unsigned state;
+    bool has_state, has_rate;
+    double rate_hz;
+    const char *name, *note; /* NULL: not given */
+};
+
+#define AT(member_) offsetof(struct change, member_)
+
+static const struct setting patch_members[] = {
+    ROW("state", struct change, state, SETTING_CHOICE, TEXTS(state_texts),
+        .given = AT(has_state)),
+    ROW("rate_hz", struct change, rate_hz, SETTING_RATE, .given = AT(has_rate)),
+    ROW("name", struct change, name, SETTING_TEXT, RANGE(0, SESSION_MAX_NAME)),
+    ROW("note", struct change, note, SETTING_TEXT, RANGE(0, SESSION_MAX_NOTE)),
+};
+
+static void change_state(struct session *session, enum state_change state)
 {
-    struct sampler *const sampler = session->sampler;
-    if (strcmp(state, "ended") == 0)
+    if (state == CHANGE_ENDED)
         session_stop(session);
-    else if (strcmp(state, "paused") == 0)
-        sampler_pause(sampler, true);
-    else if (strcmp(state, "running") == 0)
-        sampler_pause(sampler, false);
     else
-        return err_set(err, ERR_INVALID, "\"state\" must be paused, running or ended");
-    return ERR_OK;
+        sampler_pause(session->sampler, state == CHANGE_PAUSED);
 }
 
 static enum err_code change_rate(const struct handler_context *handler, struct session *session,
@@ -310,58 +272,54 @@ static enum err_code keep_words(const struct handler_context *handler, struct se
     return captures_describe(captures, said.capture, &words, err);
 }
 
-static enum err_code change(const struct handler_context *handler, struct session *session,
-                            const struct body_member *members, struct err *err)
+static enum err_code apply(const struct handler_context *handler, struct session *session,
+                           const struct change *change, struct err *err)
 {
-    const struct body_member *const name = &members[PATCH_NAME];
-    const struct body_member *const note = &members[PATCH_NOTE];
-    enum err_code rc = check_words(name, note, err);
-    if (rc == ERR_OK && members[PATCH_RATE].is_present)
-        rc = change_rate(handler, session, members[PATCH_RATE].number, err);
-    if (rc == ERR_OK && members[PATCH_STATE].is_present)
-        rc = change_state(session, members[PATCH_STATE].text, err);
-    if (rc != ERR_OK || (!name->is_present && !note->is_present))
+    enum err_code rc = ERR_OK;
+    if (change->has_rate)
+        rc = change_rate(handler, session, change->rate_hz, err);
+    if (rc == ERR_OK && change->has_state)
+        change_state(session, change->state);
+    if (rc != ERR_OK || (!change->name && !change->note))
         return rc;
-    session_rename(session, name->is_present ? name->text : NULL,
-                   note->is_present ? note->text : NULL);
+    session_rename(session, change->name, change->note);
     return keep_words(handler, session, err);
 }
 
 /* Why it cannot be changed so now; NULL: it can. */
-static const char *objection(struct session *session, const struct body_member *members)
+static const char *objection(struct session *session, const struct change *change)
 {
     const enum sampler_state state = session_state(session);
-    const bool ends = strcmp(members[PATCH_STATE].text, "ended") == 0;
-    if (!members[PATCH_STATE].is_present && !members[PATCH_RATE].is_present)
+    const bool only_ends =
+        change->has_state && change->state == CHANGE_ENDED && !change->has_rate;
+    if (!change->has_state && !change->has_rate)
         return NULL;
     if (state == SAMPLER_ENDED || state == SAMPLER_FAILED || session->source == SESSION_CAPTURE)
         return "has ended";
-    return !session->sampler && !(ends && !members[PATCH_RATE].is_present) ? "is starting"
-                                                                           : NULL;
+    return !session->sampler && !only_ends ? "is starting" : NULL;
 }
 
 enum err_code api_change_session(const struct handler_context *handler,
                                  struct response *response, struct err *err)
 {
-    struct body_member members[PATCH_MEMBERS] = {
-        [PATCH_STATE] = { .name = "state" },
-        [PATCH_RATE] = { .name = "rate_hz", .kind = BODY_NUMBER },
-        [PATCH_NAME] = { .name = "name" },
-        [PATCH_NOTE] = { .name = "note" },
-    };
+    struct change change = { .name = NULL };
     struct session *session = NULL;
+    struct body *body = NULL;
     const char *why = NULL;
     enum err_code rc = handler_session(handler, &session, err);
     if (rc == ERR_OK)
-        rc = body_read(handler->request->body, handler->request->body_bytes, members,
-                       PATCH_MEMBERS, err);
-    if (rc == ERR_OK && (why = objection(session, members))) {
-        response_problem(response, 409, "session %s %s", session->id, why);
-        return ERR_OK;
-    }
-    if (rc == ERR_OK)
-        rc = change(handler, session, members, err);
-    return rc == ERR_OK ? send_session(session, response, err) : rc;
+        rc = body_settings_read(handler->request, patch_members,
+                                sizeof patch_members / sizeof *patch_members, &change, &body,
+                                err);
+    if (rc == ERR_OK && !(why = objection(session, &change)))
+        rc = apply(handler, session, &change, err);
+    body_destroy(body);
+    if (rc != ERR_OK)
+        return rc;
+    if (!why)
+        return send_session(session, response, err);
+    response_problem(response, 409, "session %s %s", session->id, why);
+    return ERR_OK;
 }
 
 enum err_code api_delete_session(const struct handler_context *handler,

@@ -111,14 +111,67 @@ static bool only_space_follows(const char *at, const char *end)
     return at == end;
 }
 
+static enum err_code parse_object(const char *data, size_t bytes, cJSON **out, struct err *err)
+{
+    const char *end = NULL;
+    *out = parse(data, bytes, &end);
+    if (*out && cJSON_IsObject(*out) && only_space_follows(end, data + bytes))
+        return ERR_OK;
+    return err_set(err, ERR_INVALID, "the body is not a JSON object");
+}
+
+static enum body_type type_of(const cJSON *item)
+{
+    if (cJSON_IsString(item))
+        return BODY_IS_TEXT;
+    if (cJSON_IsNumber(item))
+        return BODY_IS_NUMBER;
+    if (cJSON_IsBool(item))
+        return BODY_IS_FLAG;
+    return cJSON_IsArray(item) ? BODY_IS_LIST : BODY_IS_OTHER;
+}
+
+static struct body_value value_of(const cJSON *item, const char *name, bool is_item)
+{
+    return (struct body_value){ .name = name,
+                                .type = type_of(item),
+                                .is_item = is_item,
+                                .text = cJSON_IsString(item) ? item->valuestring : NULL,
+                                .number = item->valuedouble,
+                                .flag = cJSON_IsTrue(item) != 0 };
+}
+
+enum err_code body_visit(const char *data, size_t bytes, body_visitor *visit, void *context,
+                         struct body **out, struct err *err)
+{
+    cJSON *root = NULL;
+    enum err_code rc = parse_object(data, bytes, &root, err);
+    *out = (struct body *)root;
+    for (const cJSON *member = root ? root->child : NULL; member && rc == ERR_OK;
+         member = member->next) {
+        if (cJSON_IsNull(member))
+            continue;
+        const struct body_value value = value_of(member, member->string, false);
+        rc = visit(context, &value, err);
+        for (const cJSON *item = member->child;
+             value.type == BODY_IS_LIST && item && rc == ERR_OK; item = item->next) {
+            const struct body_value element = value_of(item, member->string, true);
+            rc = visit(context, &element, err);
+        }
+    }
+    return rc;
+}
+
+void body_destroy(struct body *body)
+{
+    cJSON_Delete((cJSON *)body);
+}
+
 enum err_code body_read(const char *data, size_t bytes, struct body_member *members,
                         size_t count, struct err *err)
 {
-    const char *end = NULL;
-    enum err_code rc = ERR_OK;
-    cJSON *const root = parse(data, bytes, &end);
-    if (!root || !cJSON_IsObject(root) || !only_space_follows(end, data + bytes))
-        rc = err_set(err, ERR_INVALID, "the body is not a JSON object");
+    cJSON *root = NULL;
+    enum err_code rc = parse_object(data, bytes, &root, err);
     for (const cJSON *item = root ? root->child : NULL; item && rc == ERR_OK; item = item->next)
         rc = read_member(item, members, count, err);
     cJSON_Delete(root);

@@ -1,10 +1,11 @@
 /*
  * body - reads the JSON object a request brings.  The only place that sees cJSON.
  *
- * The caller lists the members it knows, and what each is; any other member, another type or
- * trailing bytes are an error that names it.  A member that is null is as good as absent.
+ * body_read: the caller lists the members it knows, and what each is; any other member, another type
+ * or trailing bytes are an error that names it.  A member that is null is as good as absent.
+ * body_visit: the caller sees each member; those that are null are left out.
  *
- * Ownership: the caller's storage, lists too.
+ * Ownership: the caller's storage, lists too; texts of body_visit are the body's.
  * Depends on: err.
  */
 #ifndef SERVER_HTTP_JSON_BODY_H
@@ -34,5 +35,27 @@ struct body_member {
 /* ERR_INVALID: not an object of these members. */
 MUST_CHECK enum err_code body_read(const char *data, size_t bytes, struct body_member *members,
                                    size_t count, struct err *err);
+
+enum body_type { BODY_IS_TEXT, BODY_IS_NUMBER, BODY_IS_FLAG, BODY_IS_LIST, BODY_IS_OTHER };
+
+struct body_value {
+    const char *name; /* of the member */
+    enum body_type type;
+    bool is_item; /* of a list */
+    const char *text;
+    double number;
+    bool flag;
+};
+
+typedef enum err_code body_visitor(void *context, const struct body_value *value,
+                                   struct err *err);
+
+struct body;
+
+/* Visits each member, and each item after its list, until the visitor fails.  ERR_INVALID: not an
+ * object.  *out is set in any case and owns the texts until body_destroy; NULL is fine there. */
+MUST_CHECK enum err_code body_visit(const char *data, size_t bytes, body_visitor *visit,
+                                    void *context, struct body **out, struct err *err);
+void body_destroy(struct body *body);
 
 #endif /* SERVER_HTTP_JSON_BODY_H */

@@ -67,17 +67,46 @@ bool setting_number(enum setting_kind kind, const char *text, double *out)
            *out <= row->most;
 }
 
+static bool has_range(const struct setting *setting)
+{
+    return setting->kind == SETTING_NUMBER || setting->most > 0;
+}
+
+static bool is_in_range(const struct setting *setting, double number)
+{
+    return !has_range(setting) || (number >= setting->least && number <= setting->most);
+}
+
 static enum err_code read_number(const struct setting *setting, const char *text, double *out,
                                  struct err *why)
 {
-    const bool has_range = setting->kind == SETTING_NUMBER;
-    if (setting_number(setting->kind, text, out) &&
-        (!has_range || (*out >= setting->least && *out <= setting->most)))
+    if (setting_number(setting->kind, text, out) && is_in_range(setting, *out))
         return ERR_OK;
-    if (has_range)
+    if (has_range(setting))
         return err_set(why, ERR_INVALID, "want a whole number from %u to %u", setting->least,
                        setting->most);
     return err_set(why, ERR_INVALID, "want %s", numbers[setting->kind].wanted);
+}
+
+/* The first unit is the one of a number without a unit. */
+static enum err_code check_number(const struct setting *setting, double *number,
+                                  struct err *why)
+{
+    const struct number *const row = &numbers[setting->kind];
+    const bool is_whole = row->units == counts;
+    const double factor = row->units->factor, value = *number * factor;
+    const double least = has_range(setting) ? setting->least : row->least;
+    const double most = has_range(setting) ? setting->most : row->most;
+    if (value >= least && value <= most && (!is_whole || value == (double)(uint32_t)value)) {
+        *number = value;
+        return ERR_OK;
+    }
+    const char *const what = is_whole ? "a whole number" : "a number";
+    /* What is least of a duration or a share only excludes 0. */
+    if (least > 0 && least / factor < 1e-6)
+        return err_set(why, ERR_INVALID, "want %s above 0, up to %.10g", what, most / factor);
+    return err_set(why, ERR_INVALID, "want %s from %.10g to %.10g", what, least / factor,
+                   most / factor);
 }
 
 static enum err_code read_choice(const struct setting *setting, unsigned *out, const char *text,
@@ -106,7 +135,7 @@ static enum err_code read_flag(bool *out, const char *text, struct err *why)
 static enum err_code add_text(struct setting_texts *list, const char *text, struct err *why)
 {
     if (list->count == SETTING_MAX_TEXTS)
-        return err_set(why, ERR_INVALID, "it is given more than %d times", SETTING_MAX_TEXTS);
+        return err_set(why, ERR_INVALID, "want at most %d of them", SETTING_MAX_TEXTS);
     list->items[list->count++] = text;
     return ERR_OK;
 }
@@ -114,26 +143,35 @@ static enum err_code add_text(struct setting_texts *list, const char *text, stru
 static enum err_code add_id(struct setting_ids *list, uint32_t id, struct err *why)
 {
     if (list->count == SETTING_MAX_IDS)
-        return err_set(why, ERR_INVALID, "it is given more than %d times", SETTING_MAX_IDS);
+        return err_set(why, ERR_INVALID, "want at most %d of them", SETTING_MAX_IDS);
     list->items[list->count++] = id;
     return ERR_OK;
 }
 
-enum err_code setting_read(const struct setting *setting, void *out, const char *text,
-                           struct err *why)
+static enum err_code read_text(const struct setting *setting, const char **out,
+                               const char *text, struct err *why)
 {
-    void *const value = (char *)out + setting->offset;
-    bool *const given = setting->given ? (void *)((char *)out + setting->given) : NULL;
-    double number = 0;
-    if (given)
-        *given = true;
-    if (!text && setting->kind != SETTING_FLAG)
-        return ERR_OK;
-    if (setting->kind < sizeof numbers / sizeof *numbers && numbers[setting->kind].units &&
-        read_number(setting, text, &number, why) != ERR_OK)
-        return ERR_INVALID;
+    if (setting->most && strlen(text) > setting->most)
+        return err_set(why, ERR_INVALID, "want at most %u bytes", setting->most);
+    *out = text;
+    return ERR_OK;
+}
+
+static void note_given(const struct setting *setting, void *out)
+{
+    if (setting->given)
+        *(bool *)((char *)out + setting->given) = true;
+}
+
+bool setting_is_number(const struct setting *setting)
+{
+    return setting->kind < sizeof numbers / sizeof *numbers && numbers[setting->kind].units;
+}
+
+static enum err_code put_number(const struct setting *setting, void *value, double number,
+                                struct err *why)
+{
     switch (setting->kind) {
-    case SETTING_FLAG: return read_flag(value, text, why);
     case SETTING_NUMBER:
     case SETTING_ID: *(uint32_t *)value = (uint32_t)number; return ERR_OK;
     case SETTING_RATE:
@@ -141,12 +179,46 @@ enum err_code setting_read(const struct setting *setting, void *out, const char 
     case SETTING_SIZE:
     case SETTING_DURATION:
     case SETTING_TIME: *(uint64_t *)value = (uint64_t)number; return ERR_OK;
-    case SETTING_CHOICE: return read_choice(setting, value, text, why);
-    case SETTING_TEXT: *(const char **)value = text; return ERR_OK;
-    case SETTING_TEXTS: return add_text(value, text, why);
     case SETTING_IDS: return add_id(value, (uint32_t)number, why);
+    case SETTING_FLAG:
+    case SETTING_CHOICE:
+    case SETTING_TEXT:
+    case SETTING_TEXTS:
     case SETTING_OTHER: break;
     }
+    return err_set(why, ERR_INVALID, "want a text");
+}
+
+enum err_code setting_read_number(const struct setting *setting, void *out, double number,
+                                  struct err *why)
+{
+    note_given(setting, out);
+    if (setting_is_number(setting) && check_number(setting, &number, why) != ERR_OK)
+        return ERR_INVALID;
+    return put_number(setting, (char *)out + setting->offset, number, why);
+}
+
+enum err_code setting_read(const struct setting *setting, void *out, const char *text,
+                           struct err *why)
+{
+    void *const value = (char *)out + setting->offset;
+    double number = 0;
+    note_given(setting, out);
+    if (!text && setting->kind != SETTING_FLAG)
+        return ERR_OK;
+    if (setting_is_number(setting)) {
+        if (read_number(setting, text, &number, why) != ERR_OK)
+            return ERR_INVALID;
+        return put_number(setting, value, number, why);
+    }
+    if (setting->kind == SETTING_FLAG)
+        return read_flag(value, text, why);
+    if (setting->kind == SETTING_CHOICE)
+        return read_choice(setting, value, text, why);
+    if (setting->kind == SETTING_TEXT)
+        return read_text(setting, value, text, why);
+    if (setting->kind == SETTING_TEXTS)
+        return add_text(value, text, why);
     return setting->read(setting, value, text, why);
 }
 

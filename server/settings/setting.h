@@ -1,8 +1,9 @@
 /*
- * setting - one row of a table of what people set as text, on the command line or in a URL: its
- * name, its type, where the value goes, and its range.
+ * setting - one row of a table of what people set, on the command line, in a URL or in a JSON body:
+ * its name, its type, where the value goes, and its range.
  *
- * setting_read is the one place that reads such a text and says what is wrong with it.
+ * setting_read is the one place that reads such a text and says what is wrong with it;
+ * setting_read_number does it for a number of JSON, in the unit that a text without one has.
  *
  * Ownership: texts and lists of texts are borrowed.
  * Limits: SETTING_MAX_TEXTS, SETTING_MAX_IDS.
@@ -32,7 +33,7 @@ struct setting_ids {
 enum setting_kind {
     SETTING_FLAG,     /* bool: "1", "0", or the name alone */
     SETTING_NUMBER,   /* uint32_t within the range of the row */
-    SETTING_ID,       /* uint32_t: any */
+    SETTING_ID,       /* uint32_t: any, or within the range of the row */
     SETTING_RATE,     /* double, Hz: "100", "100hz", "10khz", "1.5k", "1mhz" */
     SETTING_PERCENT,  /* double, above 0 and up to 100: "5", "0.5", "5%" */
     SETTING_SIZE,     /* uint64_t, bytes, 1 MiB to 1 TiB: "64mib", "256M", "1.5g", "1048576" */
@@ -48,9 +49,9 @@ enum setting_kind {
 struct setting {
     const char *name;
     enum setting_kind kind;
-    size_t offset;            /* of the value, in the struct that is filled */
-    size_t given;             /* of a bool that says it was given; 0: none */
-    uint32_t least, most;     /* of a number, and the first value of a choice */
+    size_t offset;        /* of the value, in the struct that is filled */
+    size_t given;         /* of a bool that says it was given; 0: none */
+    uint32_t least, most; /* of a number, bytes of a text, and the first value of a choice */
     const char *const *texts; /* of a choice (enum_text.h) */
     bool is_repeatable;       /* where the kind does not say so */
     unsigned which;           /* for `read` */
@@ -67,6 +68,10 @@ struct setting {
  * ERR_INVALID: `why` has what is wanted, as in "want 1 to 1mhz", to follow the name and the text. */
 MUST_CHECK enum err_code setting_read(const struct setting *setting, void *out,
                                       const char *text, struct err *why);
+/* The same for a number.  ERR_INVALID too: the setting is a text. */
+MUST_CHECK enum err_code setting_read_number(const struct setting *setting, void *out,
+                                             double number, struct err *why);
+bool setting_is_number(const struct setting *setting);
 bool setting_is_repeatable(const struct setting *setting);
 
 /* A plain number and one of the kind's units; false: it is not, or out of range. */

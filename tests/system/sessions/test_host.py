@@ -90,8 +90,9 @@ class Processes(Test):
 class Sessions(Test):
     def test_one_is_started_changed_and_ended(self):
         with victim("chain.py", LONG) as target, Host() as host:
-            one = host.start(pids=[target.pid], rate_hz=200, name="first", note="a note")
+            one = host.start(pids=[target.pid], rate_hz=200, name="first", note="a note", hide=["libraries"])
             session = host.running(one)
+            self.assertEqual(session["settings"]["filters"], [{"filter": "hide", "pattern": "libraries"}])
             self.assertEqual((session["name"], session["note"], session["source"]), ("first", "a note", "live"))
             self.assertEqual(session["target"]["pid"], target.pid)
             self.assertEqual(session["settings"]["threads"], "all")
@@ -142,7 +143,8 @@ class Sessions(Test):
                                ({"pids": [pid], "duration_s": 1e8}, "duration_s"),
                                ({"pids": [pid], "mode": "heat"}, "mode"), ({"pids": [pid], "threads": "some"}, "threads"),
                                ({"pids": [pid], "native": 1}, "native"), ({"pids": [pid], "name": "x" * 121}, "120"),
-                               ({"pids": [pid], "max_cpu_percent": 101}, "100"), ({"pid": pid}, "pid")):
+                               ({"pids": [pid], "max_cpu_percent": 101}, "100"), ({"pids": [pid], "hide": ["/(/"]}, "hide"),
+                               ({"pid": pid}, "pid")):
                 answer = host.send("POST", "/sessions", body)
                 self.assertEqual((answer.status, answer.headers["Content-Type"]), (400, "application/problem+json"), body)
                 self.assertIn(word, answer.json()["detail"], body)

@@ -1,9 +1,8 @@
-#include "server/sessions/open_capture.h"
-
 #include <string.h>
 
 #include "sampler/capture/format.h"
 #include "sampler/capture/reader.h"
+#include "server/sessions/open_capture.h"
 #include "tests/support/test.h"
 #include "tests/unit/capture/made_capture.h"
 
@@ -40,7 +39,7 @@ static void a_filter_comes_back(void **state)
     made_capture_free(&capture);
 }
 
-static void an_invalid_filter_is_ignored_and_told(void **state)
+static void an_invalid_filter_is_ignored_and_named(void **state)
 {
     struct made_capture capture;
     (void)state;
@@ -93,6 +92,6 @@ static void an_end_that_changes_the_start_is_read_too(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(a_filter_comes_back),
-          cmocka_unit_test(an_invalid_filter_is_ignored_and_told),
+          cmocka_unit_test(an_invalid_filter_is_ignored_and_named),
           cmocka_unit_test(captures_of_earlier_versions_have_no_filters),
           cmocka_unit_test(an_end_that_changes_the_start_is_read_too))

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "server/command/options/commands.h"
+#include "server/command/options/selection.h"
 #include "server/report/report.h"
 #include "tests/unit/server/command/command_line.h"
 
