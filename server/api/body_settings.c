@@ -56,8 +56,8 @@ static enum err_code read_value(const struct setting *setting, void *out,
     if (value->type == BODY_IS_NUMBER)
         return err_set(err, rc, "invalid member \"%s\" (%.10g): %s", setting->name,
                        value->number, why.message);
-    return err_set(err, rc, "invalid member \"%s\" (\"%.64s\"): %s", setting->name,
-                   value->text, why.message);
+    return err_set(err, rc, "invalid member \"%s\" (\"%.64s\"): %s", setting->name, value->text,
+                   why.message);
 }
 
 static enum err_code take(void *context, const struct body_value *value, struct err *err)

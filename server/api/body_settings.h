@@ -25,7 +25,6 @@ enum { BODY_SETTINGS_MAX = 32 };
 /* Fills what the table says of `out`.  *body_out is set in any case: destroy it after use of `out`. */
 MUST_CHECK enum err_code body_settings_read(const struct request *request,
                                             const struct setting *table, size_t count,
-                                            void *out, struct body **body_out,
-                                            struct err *err);
+                                            void *out, struct body **body_out, struct err *err);
 
 #endif /* SERVER_API_BODY_SETTINGS_H */

@@ -198,7 +198,7 @@ enum driver_ending driver_stop(struct driver *driver)
             return driver->ending = DRIVER_IMPATIENT;
         if (left_ms > 0)
             continue;
-        say("a process blocks the sampling thread in the kernel: ending without it");
+        say("a process blocks the sampling thread in the kernel: not waiting for it");
         return driver->ending = DRIVER_HANGS;
     }
 }

@@ -48,7 +48,7 @@ enum err_code pattern_init(struct pattern *pattern, const char *text, struct err
         length--;
     if (length == 0)
         return err_set(err, ERR_INVALID,
-                       "no pattern: give text, /an expression/, function:NAME, file:PATH, "
+                       "want text, /an expression/, function:NAME, file:PATH, "
                        "module:NAME or libraries");
     if (pattern->what == PATTERN_ANY && ((length == 9 && !strncasecmp(text, "libraries", 9)) ||
                                          (length == 7 && !strncasecmp(text, "library", 7)))) {

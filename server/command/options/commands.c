@@ -7,8 +7,8 @@
 static const struct command commands[] = {
     { "attach", COMMAND_ATTACH, "PID... | --all",
       "profile running processes and serve their flame graph",
-      "Prints the URL of the page and serves the page until Ctrl-C.  It goes on after\n"
-      "the last process has ended.\n",
+      "Prints the URL of the page and serves the page until Ctrl-C, also after the last\n"
+      "process has ended.  Filters apply to the page when it opens.\n",
       command_attach },
     { "run", COMMAND_RUN, "TARGET [ARGS]... | -- COMMAND [ARGS]...",
       "start a program and profile it from its start",
@@ -23,13 +23,15 @@ static const struct command commands[] = {
       "profile running processes into a file, without a server",
       "Records until the last process ends, --duration is reached, or Ctrl-C, and then\n"
       "writes the output.  Without a format option, the extension of the file selects\n"
-      "the format: .html or .folded, for example.  Without either it writes a capture\n"
-      "(.pyro), which is readable at any time, even after a crash; replay converts it\n"
-      "to every other format.\n",
+      "the format: .html or .folded, for example.  With neither, record writes a\n"
+      "capture (.pyro), which is readable at any time, even after a crash; replay\n"
+      "converts it to every other format.  A capture has every sample; it keeps the\n"
+      "filters for replay and for the page.\n",
       command_record },
     { "replay", COMMAND_REPLAY, "FILE", "convert a capture to other formats, or show it",
-      "FILE is a capture that record wrote.  With --browser the page shows it, as with\n"
-      "serve.\n",
+      "FILE is a capture.  With --browser the page shows it, as with serve.  The\n"
+      "filters of its recording apply.  A filter option replaces those of its kind; an\n"
+      "empty one, such as --hide '', leaves them out.\n",
       command_replay },
     { "serve", COMMAND_SERVE, "[FILE]...",
       "serve a page that profiles all Python processes of this host",
@@ -40,13 +42,14 @@ static const struct command commands[] = {
     { "merge", COMMAND_MERGE, "FILE[@FROM..TO]... -o FILE", "join captures into one",
       "The result starts when the earliest capture started, and samples keep the time\n"
       "of day at which they were taken.  FILE@10..2m is the part from 10 seconds to\n"
-      "2 minutes after the start of FILE.\n",
+      "2 minutes after the start of FILE.  The filters of the recordings are kept if\n"
+      "all have the same.\n",
       command_merge },
     { "diff", COMMAND_DIFF, "BASELINE CAPTURE", "compare two captures",
       "Compares shares of samples, or with --by-time seconds per second, and lists the\n"
       "significant changes: functions by self and by total, and paths that are new or\n"
       "gone.  Without a format option, the extension of the file selects the format:\n"
-      ".json or .html.\n",
+      ".json or .html.  The filters of the recordings apply if both have the same.\n",
       command_diff },
     { "top", COMMAND_TOP, "PID... | --all", "watch running processes in this terminal",
       "Shows functions by their share of the samples, and what the threads are doing.\n"

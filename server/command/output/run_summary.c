@@ -34,7 +34,7 @@ void run_summary_say_start(struct sampler *sampler)
             target->python, options->rate_hz,
             options->all_threads ? "all threads" : "main thread only");
     if (processes.over > 0)
-        say("%" PRIu64 " more processes are left out: the limit is %d at a time",
+        say("%" PRIu64 " more processes are not sampled: the limit is %d at a time",
             processes.over, SAMPLER_MAX_PROCESSES);
     if (!target->validated)
         say("Python %s is newer than the versions that pyrometer was tested with: results may be "

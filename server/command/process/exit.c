@@ -72,8 +72,8 @@ enum err_code exit_flush(struct err *err)
     if (has_no_reader(sys))
         return ERR_OK;
     if (sys == 0)
-        return err_set(err, ERR_SYS, "cannot write standard output");
-    err_sys(err, sys, "cannot write standard output");
+        return err_set(err, ERR_SYS, "cannot write to standard output");
+    err_sys(err, sys, "cannot write to standard output");
     return ERR_SYS;
 }
 

@@ -193,11 +193,11 @@ static enum err_code become(const struct identity *choice, uint64_t held, struct
     if (geteuid() != 0 || (held & needed) != needed)
         return ERR_OK;
     if (setresgid(choice->gid, choice->gid, choice->gid) != 0)
-        return errno == EINVAL ? ERR_OK : err_sys(err, errno, "cannot change our group");
+        return errno == EINVAL ? ERR_OK : err_sys(err, errno, "cannot change the group");
     if (setgroups(0, NULL) != 0 && getgroups(0, NULL) > 0)
-        return err_sys(err, errno, "cannot leave our groups");
+        return err_sys(err, errno, "cannot leave the supplementary groups");
     if (setresuid(choice->uid, choice->uid, choice->uid) != 0)
-        return errno == EINVAL ? ERR_OK : err_sys(err, errno, "cannot change our user");
+        return errno == EINVAL ? ERR_OK : err_sys(err, errno, "cannot change the user");
     return ERR_OK;
 }
 
@@ -207,7 +207,7 @@ static enum err_code drop(const struct options *options, const struct need *need
     struct identity choice;
     uint64_t held;
     if (!capabilities_held(&held))
-        return err_sys(err, errno, "cannot read our capabilities");
+        return err_sys(err, errno, "cannot read the capabilities");
     const bool reads = (need->calls & SYSCALLS_READ) != 0;
     const bool keeps_all = reads && !(held & BIT(CAP_SYS_PTRACE));
     choose_identity(options, &choice);

@@ -1,7 +1,6 @@
-#include "server/api/body_settings.h"
-
 #include <string.h>
 
+#include "server/api/body_settings.h"
 #include "server/http/request.h"
 #include "server/settings/view_settings.h"
 #include "tests/support/test.h"
@@ -21,7 +20,10 @@ struct made {
 static const char *const colours[] = { "red", "green", NULL };
 
 static const struct setting table[] = {
-    { .name = "rate", .kind = SETTING_RATE, AT(rate_hz), .given = offsetof(struct made, has_rate) },
+    { .name = "rate",
+      .kind = SETTING_RATE,
+      AT(rate_hz),
+      .given = offsetof(struct made, has_rate) },
     { .name = "percent", .kind = SETTING_PERCENT, AT(percent) },
     { .name = "duration", .kind = SETTING_DURATION, AT(duration_ns) },
     { .name = "pids", .kind = SETTING_IDS, AT(pids), .least = 1, .most = 1000 },
@@ -92,7 +94,8 @@ static void messages_name_the_member_and_what_is_wanted(void **state)
         { "{\"rate\":0}", "invalid member \"rate\" (0): want a number from 1 to 1000000" },
         { "{\"rate\":1e300}",
           "invalid member \"rate\" (1e+300): want a number from 1 to 1000000" },
-        { "{\"percent\":0}", "invalid member \"percent\" (0): want a number above 0, up to 100" },
+        { "{\"percent\":0}",
+          "invalid member \"percent\" (0): want a number above 0, up to 100" },
         { "{\"percent\":101}",
           "invalid member \"percent\" (101): want a number above 0, up to 100" },
         { "{\"duration\":-1}",
@@ -106,7 +109,8 @@ static void messages_name_the_member_and_what_is_wanted(void **state)
         { "{\"colour\":\"blue\"}", "invalid member \"colour\" (\"blue\"): want red or green" },
         { "{\"colour\":1}", "member \"colour\" must be a text" },
         { "{\"on\":1}", "member \"on\" must be true or false" },
-        { "{\"name\":\"abcdef\"}", "invalid member \"name\" (\"abcdef\"): want at most 5 bytes" },
+        { "{\"name\":\"abcdef\"}",
+          "invalid member \"name\" (\"abcdef\"): want at most 5 bytes" },
         { "{\"name\":{}}", "member \"name\" must be a text" },
         { "{\"hide\":\"x\"}", "member \"hide\" must be a list of texts" },
         { "{\"hide\":[1]}", "member \"hide\" must be a list of texts" },
