@@ -92,8 +92,8 @@ static enum err_code anonymize(struct anonymized *anonymized,
 static enum err_code choose_filters(struct comparing *comparing, struct err *err)
 {
     struct frame_filters now;
-    enum err_code rc = selection_filters(comparing->options, &comparing->baseline.opened->filters,
-                                         &comparing->filters, err);
+    enum err_code rc = selection_filters(
+        comparing->options, &comparing->baseline.opened->filters, &comparing->filters, err);
     if (rc == ERR_OK)
         rc = selection_filters(comparing->options, &comparing->now.opened->filters, &now, err);
     if (rc != ERR_OK || frame_filters_agree(&comparing->filters, &now))
