@@ -29,7 +29,7 @@ struct timespec clock_timespec(uint64_t ns);
 /* When work whose size others choose has to end: at a time, or once it is cancelled. */
 struct deadline {
     uint64_t at_ns;                  /* of clock_now_ns */
-    const atomic_bool *is_cancelled; /* NULL: nobody cancels; outlives the deadline */
+    const atomic_bool *is_cancelled; /* NULL: never; must outlive the deadline */
 };
 
 /* From now on. */

@@ -23,11 +23,11 @@ MUST_CHECK enum err_code compress_gzip(const void *data, size_t bytes, int level
 MUST_CHECK enum err_code compress_zstd(const void *data, size_t bytes, int level,
                                        unsigned char **out, size_t *bytes_out, struct err *err);
 
-/* Fills out exactly; ERR_CORRUPT: these are not so many bytes compressed. */
+/* ERR_CORRUPT: the data do not decompress to exactly out_bytes. */
 MUST_CHECK enum err_code compress_unzstd(const void *data, size_t bytes, void *out,
                                          size_t out_bytes, struct err *err);
-/* A zstd stream in pieces: each is complete when it is made, and needs those since the first one to
- * be read.  What pieces have in common is stored once. */
+/* A zstd stream in pieces.  Each piece is complete when it is made.  Reading it takes all pieces of the
+ * stream before it.  What pieces have in common is stored once. */
 enum { ZSTD_STREAM_WINDOW_BYTES = 1 << 18 };
 
 struct zstd_writer;
@@ -44,7 +44,7 @@ MUST_CHECK enum err_code zstd_writer_add(struct zstd_writer *writer, int level,
 MUST_CHECK enum err_code zstd_reader_create(struct zstd_reader **out, struct err *err);
 /* NULL is fine. */
 void zstd_reader_destroy(struct zstd_reader *reader);
-/* Fills out exactly; ERR_CORRUPT: this is no such piece, or not the next one. */
+/* ERR_CORRUPT: not the next piece of the stream, or one of another size than out_bytes. */
 MUST_CHECK enum err_code zstd_reader_add(struct zstd_reader *reader, bool is_first,
                                          const void *data, size_t bytes, void *out,
                                          size_t out_bytes, struct err *err);
@@ -58,7 +58,7 @@ MUST_CHECK enum err_code gzip_stream_create(int level, struct gzip_stream **out,
                                             struct err *err);
 /* NULL is fine. */
 void gzip_stream_destroy(struct gzip_stream *stream);
-/* Compressed bytes go to `take` as they come; is_last: nothing follows.  false: take said so. */
+/* Compressed bytes go to `take` as they come; is_last: nothing follows.  false: `take` returned false. */
 bool gzip_stream_write(struct gzip_stream *stream, const void *data, size_t bytes, bool is_last,
                        bool (*take)(void *to, const char *data, size_t bytes), void *to);
 

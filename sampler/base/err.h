@@ -3,7 +3,8 @@
  *
  * A fallible function returns an err_code (ERR_OK is 0) and takes a nullable struct err * last.
  * Hot paths pass NULL and pay nothing; cold paths pass one on the stack.  Reporting never
- * allocates.  On failure outputs are untouched; on success *err is untouched.
+ * allocates.  On failure outputs are untouched, unless the function says otherwise; on success *err is
+ * untouched.
  *
  * Remote failures are sorted into four: GONE (the process or thread ended), FAULT (its memory
  * is not mapped there), PERM (we may not), CORRUPT (what was read makes no sense).

@@ -1,5 +1,5 @@
 /*
- * first_word - what stays of a command line whose arguments are hidden.
+ * first_word - cuts a command line down to its first word, to hide the arguments.
  *
  * A program that writes its own title (setproctitle) leaves all of it in one argument, so the first
  * word ends at the first blank or control character.
@@ -20,7 +20,7 @@ static inline size_t first_word_bytes(const char *text)
     return bytes;
 }
 
-/* Cuts the first argument; how many are left. */
+/* Cuts the first argument at its first blank.  Returns the number of arguments that remain. */
 static inline size_t first_word_keep(size_t argc, char *first)
 {
     if (argc == 0)

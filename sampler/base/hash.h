@@ -1,6 +1,6 @@
 /*
- * hash - bytes, and pairs of words, as one number.  It keeps no secret, and an attacker can find equal
- * ones.
+ * hash - bytes, and pairs of words, as one number.  Not cryptographic: an attacker can find keys that
+ * have the same hash.
  *
  * Depends on: libc.
  */
@@ -12,7 +12,7 @@
 
 #define HASH_SEED UINT64_C(0xcbf29ce484222325)
 
-/* FNV-1a.  Goes on from a hash; the first one goes on from HASH_SEED. */
+/* FNV-1a.  `hash` is the hash of the bytes before these; HASH_SEED: there are none. */
 uint64_t hash_bytes(const void *data, size_t bytes, uint64_t hash);
 
 /* Mixes two words (the finaliser of MurmurHash3 over their sum). */

@@ -34,7 +34,7 @@ struct idmap {
     uint32_t count;
 };
 
-/* Slots are made at the first add. */
+/* Allocates nothing; the first add does. */
 void idmap_init(struct idmap *map);
 void idmap_deinit(struct idmap *map);
 /* Forgets all entries and keeps the room. */

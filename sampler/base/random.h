@@ -1,13 +1,13 @@
 /*
- * random - numbers unrelated to anything, for choosing when and what to sample.  Not for
- * secrets: those come from the kernel.
+ * random - pseudo-random numbers, for choosing when and what to sample.  Not for secrets: those come
+ * from the kernel.
  *
  * The generator is splitmix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number
  * generators", 2014): any seed is good, also 0, and its period is 2^64.
  *
  * Ownership: the caller's storage.
  * Threads: none; each has a generator of its own.
- * Depends on: libc.
+ * Depends on: clock.
  */
 #ifndef SAMPLER_BASE_RANDOM_H
 #define SAMPLER_BASE_RANDOM_H
@@ -20,7 +20,7 @@ struct random {
 
 /* The same numbers for the same seed. */
 void random_init(struct random *random, uint64_t seed);
-/* Others at each start. */
+/* Seeds from the kernel, so that each start has other numbers. */
 void random_init_any(struct random *random);
 
 uint64_t random_u64(struct random *random);

@@ -8,7 +8,7 @@
  * Threads: one writer; readers may read ids below a count published to them (see pool.h).
  * Limits: STRTAB_MAX_STRINGS strings, STRTAB_MAX_LENGTH bytes each (longer text is cut at a
  * character and ends in an ellipsis).
- * Depends on: err, pool, idmap.
+ * Depends on: err, hash, idmap, pool, utf8.
  */
 #ifndef SAMPLER_BASE_STRTAB_H
 #define SAMPLER_BASE_STRTAB_H
@@ -52,8 +52,8 @@ static inline struct strtab_string strtab_get(const struct strtab *tab, str_id i
     return *(const struct strtab_string *)pool_at(&tab->strings, id);
 }
 
-/* Keeps the first `length` bytes of a string and forgets the others.  It is not found again by what it
- * was, nor by what it is; before anybody reads it. */
+/* Keeps the first `length` bytes of a string and erases the others.  Interning the old or the new text
+ * makes another string.  Call before any reader knows the id. */
 void strtab_cut(struct strtab *tab, str_id id, uint32_t length);
 
 /* From now on new text is not kept: it gets the id of `instead`. */

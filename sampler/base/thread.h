@@ -1,5 +1,5 @@
 /*
- * thread - starts threads that receive no signals, which go to the main thread.
+ * thread - starts threads that block all signals; the main thread receives them.
  *
  * Depends on: POSIX.
  */

@@ -1,5 +1,5 @@
 /*
- * three_valued - something that is so, or is not, or that could not be found out.
+ * three_valued - yes, no or unknown.
  *
  * Depends on: nothing.
  */

@@ -1,5 +1,5 @@
 /*
- * utf8 - decides whether bytes are text, and makes text of what is not.
+ * utf8 - decides whether bytes are UTF-8, and encodes characters.
  *
  * Depends on: libc.
  */

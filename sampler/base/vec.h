@@ -23,8 +23,8 @@
 /* items: the address of the pointer to the items. */
 bool vec_reserve(void *items, size_t *room, size_t count, size_t item_bytes);
 
-/* Sets `at`, a size_t, to how many of the first items is_below, an expression of `at`,
- * holds for: of `count` sorted items. */
+/* Sets `at`, a size_t, to the index of the first of `count` sorted items for which is_below, an
+ * expression of `at`, is false; to `count` if there is none. */
 #define LOWER_BOUND(at, count, is_below)      \
     do {                                      \
         size_t low_ = 0, high_ = (count);     \
