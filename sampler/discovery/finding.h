@@ -10,7 +10,7 @@
  * Threads: known files may be shared.  The time of a call is bounded (see cpython/runtime), except for the
  * system calls that the process or its file systems delay.
  * Limits: FILES_MAX known files; then all are forgotten.
- * Depends on: target, cpython/runtime.
+ * Depends on: base, process, cpython/runtime.
  */
 #ifndef SAMPLER_DISCOVERY_FINDING_H
 #define SAMPLER_DISCOVERY_FINDING_H

@@ -37,7 +37,7 @@ enum mapped_file mapped_file_open(int pid, const struct mapping *mapping, int *f
 /* The same, by its path beneath a directory. */
 enum mapped_file mapped_file_open_below(int root_fd, const struct mapping *mapping,
                                         int *fd_out);
-/* The program that the process runs, with the same checks but those of a mapping. */
+/* The program that the process runs; the same checks, except inode and device. */
 enum mapped_file mapped_file_open_program(int pid, int *fd_out);
 /* The program's inode; 0: unknown. */
 uint64_t mapped_file_program_inode(int pid);

@@ -5,8 +5,7 @@
  * same pid.  A descriptor of its memory says when it calls exec: the old address space then reads
  * as empty.
  *
- * Ownership: the caller's storage; process_close may follow process_open, even a failed one, and
- * itself.
+ * Ownership: the caller's storage; process_close may be called twice, and after a failed process_open.
  * Depends on: err, memory, procfs.
  */
 #ifndef SAMPLER_PROCESS_PROCESS_H

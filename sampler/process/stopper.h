@@ -38,7 +38,7 @@ void stopper_init(struct stopper *stopper);
 void stopper_deinit(struct stopper *stopper);
 
 /* Stops the threads; returns when all have stopped or the deadline has passed.  Skips threads that
- * are gone or have another tracer.  ERR_PERM: no thread may be traced. */
+ * are gone or have another tracer.  ERR_PERM, ERR_GONE: no thread was stopped, for that reason. */
 MUST_CHECK enum err_code stopper_stop(struct stopper *stopper, const int32_t *tids,
                                       size_t count, uint64_t deadline_ns);
 

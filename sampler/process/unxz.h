@@ -1,11 +1,11 @@
 /*
- * unxz - what was packed as .xz.
+ * unxz - decompresses .xz.
  *
  * Ownership: *out is the caller's, to be freed.
  * Threads: any.
- * Limits: the caller's on what comes out and on the time; UNXZ_MAX_MEMORY_BYTES of memory for the
- * decoder, which is enough for all that `xz -9` makes.
- * Depends on: err, deadline; liblzma, seen by no other file.
+ * Limits: the caller bounds the output and the time; UNXZ_MAX_MEMORY_BYTES of memory for the decoder,
+ * which is enough for all that `xz -9` makes.
+ * Depends on: err, clock (deadlines); liblzma, which no other file includes.
  */
 #ifndef SAMPLER_PROCESS_UNXZ_H
 #define SAMPLER_PROCESS_UNXZ_H
@@ -17,8 +17,8 @@
 
 enum { UNXZ_MAX_MEMORY_BYTES = 80 << 20 };
 
-/* ERR_CORRUPT: it is no .xz, or cut short.  ERR_LIMIT: more than max_bytes come out of it, or it was
- * not done by the deadline. */
+/* ERR_CORRUPT: not .xz, or incomplete.  ERR_LIMIT: the output is longer than max_bytes, or the deadline
+ * has passed. */
 MUST_CHECK enum err_code unxz(const void *data, size_t bytes, size_t max_bytes,
                               const struct deadline *deadline, unsigned char **out,
                               size_t *out_bytes);
