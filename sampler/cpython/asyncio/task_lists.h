@@ -4,7 +4,7 @@
  * Threads and interpreters have lists of their tasks, and a task knows its awaiters.  The section
  * .AsyncioDebug of _asyncio holds the offsets.
  *
- * Ownership: the caller's storage, of all members.
+ * Ownership: the caller's storage; borrows what the members point to.
  * Threads: none.
  * Depends on: threads, predicted_reads, set, task_table.
  */

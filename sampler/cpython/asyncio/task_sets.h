@@ -6,7 +6,7 @@
  * wait_for, shield and task groups is unknown.  The offsets of a task's fields are found by searching
  * one task for its first field that is a coroutine.
  *
- * Ownership: the caller's storage, of all members.
+ * Ownership: the caller's storage; borrows what the members point to.
  * Threads: none.
  * Limits: remembers TASK_SETS_MAX_LOOPS event loops and TASK_SETS_MAX_TYPES types; others are read again.
  * Depends on: runtime, threads, predicted_reads, dict, set, coroutine, task_table.
