@@ -13,7 +13,8 @@
  * Ownership: the caller's storage; writer_deinit accepts a zeroed one.
  * Threads: one at a time.  writer_flush reads rows below the snapshot's sizes, which must cover
  * every row that the runs so far refer to.
- * Limits: an index has up to CAPTURE_MAX_INDEX blocks; a capture with more has no index.
+ * Limits: an index has up to CAPTURE_MAX_INDEX blocks, the first one of each stream; a capture with more
+ * streams has no index.
  * Errors: the error of `take`; nothing more is written then.
  * Depends on: profile, metadata, windows, rows, block.
  */
@@ -32,8 +33,8 @@
 
 struct capture_metadata;
 
-/* A block is written once its oldest sample is this old.  With windows of a quarter of a second each
- * sample is written within a second. */
+/* A block is written once the start of its oldest window is this long ago.  With windows of a quarter of
+ * a second each sample is written within a second. */
 #define WRITER_PATIENCE_NS 700000000ull
 
 typedef enum err_code (*writer_take)(void *to, const void *data, size_t bytes, struct err *err);
@@ -68,7 +69,8 @@ MUST_CHECK enum err_code writer_run(struct writer *writer, const struct run *run
 MUST_CHECK enum err_code writer_seal(struct writer *writer, uint64_t end_ns, uint64_t period_ns,
                                      struct err *err);
 /* A block is full, or old enough to be written.  A block and the rows that it needs go to `take` in
- * one call, so that a killed writer leaves whole blocks. */
+ * one call (more calls if the rows are many), each with whole blocks, so that a killed writer leaves
+ * whole blocks. */
 bool writer_is_due(const struct writer *writer);
 MUST_CHECK enum err_code writer_flush(struct writer *writer,
                                       const struct profile_snapshot *snapshot,

@@ -168,7 +168,7 @@ void profile_set_memory(struct profile *profile, size_t bytes);
 void profile_set_period(struct profile *profile, uint64_t period_ns);
 /* Closes the open window at now_ns and publishes it with all tables and the quality counters.
  * Makes no generation when neither samples nor rows were added; the counters and the time are
- * published all the same.  A time before that of the last seal counts as that. */
+ * published all the same.  A now_ns before the last seal counts as the time of that seal. */
 MUST_CHECK enum err_code profile_seal(struct profile *profile, uint64_t now_ns,
                                       struct err *err);
 

@@ -4,7 +4,7 @@
  * Windows are too long to show what happens within a second.  The series counts all threads together,
  * so it is small: the newest SERIES_FINE_SECONDS seconds in bins of 20 ms, and the whole session in
  * steps of a second.  Each time that there are SERIES_MAX_STEPS of them, steps double in length.  The
- * series takes at most 6 MB.
+ * series takes at most 6.3 MB.
  *
  * Ownership: the caller's storage holds the struct; series_deinit accepts a zeroed one.
  * Threads: none; profile.c guards it.

@@ -2,8 +2,8 @@
  * sink - receives every sample when it is counted, in the time order of each thread, which the cells
  * of a window do not have.
  *
- * A sink is called on the sampling thread and must not wait: it stores samples for another thread.  It
- * counts itself those that it cannot take.
+ * A sink is called on the sampling thread and must not wait: it stores samples for another thread, and
+ * counts the samples that it has no room for.
  *
  * Threads: the profile's writer.
  * Units: nanoseconds since the profile was created.

@@ -23,7 +23,7 @@
 
 enum {
     EXPRESSION_MAX_TEXT = 2000,             /* bytes of a pattern */
-    EXPRESSION_MAX_GROUPS = 64,             /* groups in groups */
+    EXPRESSION_MAX_GROUPS = 64,             /* depth of nested groups */
     EXPRESSION_MAX_STEPS = 100000,          /* of one match, wherever in the text it begins */
     EXPRESSION_MAX_BACKTRACK_KIB = 4 * 1024 /* memory of one match */
 };
