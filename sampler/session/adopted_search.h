@@ -1,5 +1,6 @@
 /*
- * adopted_search - when to list all processes of the host for adopted children, and which are some.
+ * adopted_search - when to list all processes of the host to find adopted children, and which processes
+ * are adopted children.
  *
  * An adopted child is a process that a followed process forked, and whose parent ended before the
  * child was seen.  Only processes newer than those of the last scans are compared.

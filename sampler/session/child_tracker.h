@@ -8,8 +8,8 @@
  *
  * At rest a scan is one small read: the id of the newest process of the host.  When that changes,
  * and once a second in case it cannot be trusted, the tracker lists the children of all followed
- * processes.  The pause between two scans keeps their cost at a hundredth of a core, and is at most
- * 80 ms.  A child whose parent ended before the child was seen is recognized by its addresses
+ * processes.  The pause between two scans is 15 to 80 ms, and a hundred times the cost of a scan within
+ * these bounds.  A child whose parent ended before the child was seen is recognized by its addresses
  * (child_table.h), or because we have adopted it (`adopts`); if it has executed another program by
  * then, `attach` does not find it.
  *

@@ -4,7 +4,7 @@
  *
  * Each process gets a number when it joins.  The profiler gives each number once.  The upper bits
  * of the number name the owner; equal owners share one name.  The owner stored here is the one the
- * process had when it joined; what a process may read is decided when it is read.
+ * process had when it joined; what the process may read is checked at each read.
  *
  * PROFILE_ORIGIN_SEVERAL stands for a process whose owner is unknown, and for those beyond a limit.
  *

@@ -25,7 +25,7 @@ struct task_board {
 void task_board_init(struct task_board *board);
 void task_board_deinit(struct task_board *board);
 
-/* Starts a new list; adds the tasks of a process to it; shows it to readers. */
+/* In this order: begin starts a list, add adds the tasks of one process, show publishes the list. */
 void task_board_begin(struct task_board *board);
 MUST_CHECK enum err_code task_board_add(struct task_board *board, struct task_fold *fold,
                                         uint64_t created_ns);
