@@ -147,8 +147,8 @@ static void put_row(const struct listing *listing, uint32_t row)
 }
 
 static const char *const titles[] = {
-    [SELF] = "Functions that changed in themselves",
-    [TOTAL] = "Functions that changed with what they call",
+    [SELF] = "Functions whose self changed",
+    [TOTAL] = "Functions whose total changed",
     [PATHS] = "Paths that are new or gone",
 };
 
@@ -166,8 +166,9 @@ static enum err_code put_listing(const struct diff *diff, struct buffer *out,
     if (listing.count == 0)
         buffer_text(out, ": none\n");
     else
-        buffer_printf(out, "\n%9s %9s  %8s  %7s  %9s %9s  %-4s  %s\n", "base", "now", "change",
-                      "q", "samples", "samples", "", subject == PATHS ? "path" : "function");
+        buffer_printf(out, "\n%9s %9s  %8s  %7s  %9s %9s  %-4s  %s\n", "baseline", "now",
+                      "change", "q", "samples", "samples", "",
+                      subject == PATHS ? "path" : "function");
     for (size_t i = 0; i < listing.count && i < limit; i++)
         put_row(&listing, listing.rows[i]);
     if (listing.count > limit)
@@ -192,7 +193,7 @@ static void put_side(const struct report_source *source, uint64_t samples, const
     }
     buffer_char(out, '\n');
     if (!source->header->is_whole) {
-        buffer_text(out, "      selected: ");
+        buffer_text(out, "          selected: ");
         report_header_put_text(source->header, out);
         buffer_char(out, '\n');
     }
@@ -204,27 +205,28 @@ static void put_counts(const struct comparison *comparison, struct buffer *out)
     const char *comma = "";
     for (function_id id = 1; id < comparison->snapshot.sizes.functions; id++)
         counts[comparison->functions[id].self.verdict]++;
-    buffer_text(out, "\nOf the functions in themselves: ");
+    buffer_text(out, "\nFunctions by self: ");
     for (size_t i = 0; i < COMPARISON_VERDICT_COUNT; i++) {
         buffer_printf(out, "%s%" PRIu64 " %s", comma, counts[i],
                       comparison_verdict_meaning((enum comparison_verdict)i));
         comma = ", ";
     }
-    buffer_printf(out,
-                  ".\nA change has a q value of at most %.2f: of all listed, that share may be "
-                  "chance.\n",
-                  COMPARE_MAX_Q);
+    buffer_printf(
+        out,
+        ".\nA change is significant if its q value is at most %.2f; up to that share of the "
+        "significant changes can be due to chance.\n",
+        COMPARE_MAX_Q);
 }
 
 enum err_code diff_write_text(const struct diff *diff, struct buffer *out, struct err *err)
 {
     const struct comparison *const comparison = diff->comparison;
     enum err_code rc = ERR_OK;
-    put_side(diff->baseline, comparison->baseline_samples, "base:", out);
-    put_side(diff->now, comparison->now_samples, "now: ", out);
+    put_side(diff->baseline, comparison->baseline_samples, "baseline:", out);
+    put_side(diff->now, comparison->now_samples, "now:     ", out);
     buffer_text(out, comparison->basis == COMPARISON_BY_TIME
                          ? "Compared by time: shares are of each second.\n"
-                         : "Compared by samples: shares are of all samples of each.\n");
+                         : "Compared by samples: shares are of all samples of each side.\n");
     for (enum subject subject = SELF; subject <= PATHS && rc == ERR_OK; subject++)
         rc = put_listing(diff, out, subject, err);
     if (rc == ERR_OK)
