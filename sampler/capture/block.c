@@ -105,7 +105,9 @@ enum err_code block_head_decode(const unsigned char data[CAPTURE_BLOCK_HEAD_BYTE
     if (cursor_u32(&cursor) != compress_crc32(data, CHECKED_HEAD_BYTES))
         return err_set(err, ERR_CORRUPT, "the head of a block has a wrong checksum");
     if (out->raw_bytes > CAPTURE_MAX_BLOCK_BYTES || out->stored_bytes > CAPTURE_MAX_BLOCK_BYTES)
-        return err_set(err, ERR_CORRUPT, "a block says it has %u bytes", out->raw_bytes);
+        return err_set(err, ERR_CORRUPT,
+                       "a block has an invalid length: %u bytes, stored as %u", out->raw_bytes,
+                       out->stored_bytes);
     return ERR_OK;
 }
 

@@ -46,9 +46,10 @@ static enum err_code check_version(const unsigned char *preamble, struct err *er
     const unsigned major = at[0] | (unsigned)at[1] << 8;
     const unsigned minor = at[2] | (unsigned)at[3] << 8;
     if (major > CAPTURE_MAJOR)
-        return err_set(err, ERR_UNSUPPORTED,
-                       "it has format %u.%u, and this program reads up to %d: use a newer one",
-                       major, minor, CAPTURE_MAJOR);
+        return err_set(
+            err, ERR_UNSUPPORTED,
+            "its format is %u.%u, and this pyrometer reads up to %d: use a newer one", major,
+            minor, CAPTURE_MAJOR);
     if (major == 0)
         return err_set(err, ERR_CORRUPT, "its version number is invalid");
     return ERR_OK;
@@ -67,8 +68,8 @@ static enum err_code read_preamble(struct block_reader *blocks, struct err *err)
     if (memcmp(preamble, CAPTURE_MAGIC, magic) != 0)
         return err_set(err, ERR_UNSUPPORTED, "not a Pyrometer capture (.pyro)");
     if (bytes < sizeof preamble)
-        return err_set(err, ERR_CORRUPT,
-                       "it was cut after %zu bytes, before anything was in it", bytes);
+        return err_set(err, ERR_CORRUPT, "it was cut after %zu bytes and holds no samples",
+                       bytes);
     blocks->at = sizeof preamble;
     return check_version(preamble, err);
 }
@@ -186,7 +187,7 @@ enum err_code block_reader_next(struct block_reader *blocks, struct block_head *
         if (!is_known(head->kind) && !skips)
             return err_set(err, ERR_UNSUPPORTED,
                            "the block at byte %" PRIu64
-                           " is of a kind that this program does not know: use a newer one",
+                           " is of a kind that this pyrometer does not know: use a newer one",
                            at);
         if (skips) {
             if (head->kind == CAPTURE_WINDOWS)

@@ -46,7 +46,7 @@ static enum err_code take_metadata(struct reader *reader, struct err *err)
     enum err_code rc = block_reader_next(&reader->blocks, &head, &reader->start_bytes, err);
     if (rc == ERR_NOT_FOUND)
         return err_set(err, ERR_CORRUPT,
-                       "it was cut after %" PRIu64 " bytes, before anything was in it",
+                       "it was cut after %" PRIu64 " bytes and holds no samples",
                        reader->blocks.size);
     if (rc)
         return rc;

@@ -60,6 +60,18 @@ void pipeline_deinit(struct pipeline *pipeline)
     audit_close(&pipeline->audit);
 }
 
+/* The rest of what request.c, http.c and upload.c refuse. */
+static const char *refusal_text(int status)
+{
+    switch (status) {
+    case 400: return "the address or a header of the request is malformed";
+    case 413: return "the body of the request is too large";
+    case 414: return "the address of the request is too long";
+    case 431: return "the request has too many headers";
+    default: return "the request cannot be processed now: try again";
+    }
+}
+
 static bool is_refused(struct pipeline *pipeline, const struct request *request,
                        struct response *response)
 {
@@ -74,8 +86,7 @@ static bool is_refused(struct pipeline *pipeline, const struct request *request,
         response_problem(response, 507,
                          "the disk of the captures is full: free some space and upload again");
     else if (request->refusal != 0)
-        response_problem(response, request->refusal, "bad request: %s",
-                         status_text(request->refusal));
+        response_problem(response, request->refusal, "%s", refusal_text(request->refusal));
     return host != 0 || request->refusal != 0;
 }
 

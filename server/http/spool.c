@@ -89,7 +89,7 @@ void spool_begin(struct spool *spool, struct buffer *out)
     buffer_init_draining(out, drain, spool);
 }
 
-/* What a writer says of a disk that is full is not what happened. */
+/* Replaces the error of the writer, which does not know about the file. */
 static enum err_code failure(const struct spool *spool, enum err_code rc, struct err *err)
 {
     if (spool->sys) {

@@ -104,7 +104,7 @@ enum err_code startup_end(struct startup *startup, struct sampler **out, struct 
     pthread_mutex_unlock(&startup->lock);
     /* From here on what is left is its thread's. */
     if (is_left)
-        return err_set(err, ERR_SYS, "stopped before its interpreter was found");
+        return err_set(err, ERR_SYS, "stopped before the interpreter was found");
     const enum err_code rc = startup->rc;
     if (rc == ERR_OK)
         *out = startup->sampler;

@@ -128,7 +128,7 @@ static enum err_code receive(int fd, void *out, size_t bytes, int cancel_fd, uin
             continue;
         const ssize_t got = read(fd, at, bytes);
         if (got == 0)
-            return err_set(err, ERR_SYS, "reading the source file was cut off");
+            return err_set(err, ERR_SYS, "reading the source file was interrupted: try again");
         if (got < 0 && errno != EINTR && errno != EAGAIN)
             return err_sys(err, errno, "cannot read a source file");
         at += got > 0 ? got : 0;
@@ -148,7 +148,8 @@ static enum err_code check_answer(const struct source_answer *answer, struct err
 #undef X
     };
     if (answer->outcome >= SOURCE_OUTCOME_COUNT || answer->length > SOURCE_MAX_BYTES)
-        return err_set(err, ERR_CORRUPT, "the answer about a source file makes no sense");
+        return err_set(err, ERR_CORRUPT,
+                       "the process that reads source files sent an invalid answer");
     const enum err_code code = outcomes[answer->outcome].code;
     return code == ERR_OK ? ERR_OK : err_set(err, code, "%s", outcomes[answer->outcome].text);
 }
@@ -183,7 +184,7 @@ enum err_code source_helper_read(const struct sampler_origin *of, const char *pa
     if (!helper.runs)
         return has_ended(err);
     if (length == 0 || length >= PATH_MAX || path[0] != '/' || memchr(path, '\0', length))
-        return err_set(err, ERR_INVALID, "not the absolute path of a file");
+        return err_set(err, ERR_INVALID, "the path of the source file is not an absolute path");
     if (pipe2(ends, O_CLOEXEC) != 0)
         return err_sys(err, errno, "cannot make a pipe");
     SCOPED_FD int answer_out = ends[0];

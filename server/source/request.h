@@ -1,9 +1,9 @@
 /*
- * request - what is asked of the helper that reads source files, and what comes back.
+ * request - requests to the helper that reads source files, and its answers.
  *
  * A request is one message of the socket, with three descriptors: the pipe for the answer, a pidfd
- * of the process and its memory.  The answer in the pipe is a source_answer and the text.  The
- * pipe's end without an answer means that its writer was killed, as the owner of the process may.
+ * of the process and its memory.  The answer in the pipe is a source_answer and the text.  If
+ * the pipe ends without an answer, the reader was killed, which the owner of the process may do.
  *
  * Private to the folder.
  *
@@ -20,8 +20,8 @@
 /* Name, code, sentence. */
 #define SOURCE_OUTCOMES(X)                                                               \
     X(DONE, OK, "")                                                                      \
-    X(GONE, GONE, "the process has ended, or is another program now")                    \
-    X(OTHER_OWNER, PERM, "the process has another owner than when it was first sampled") \
+    X(GONE, GONE, "the process has ended, or runs another program now")                  \
+    X(OTHER_OWNER, PERM, "the process has changed its owner since it was first sampled") \
     X(MIXED_OWNER, PERM, "the process has the rights of several users")                  \
     X(NOT_OURS, PERM, "pyrometer may not read files as the owner of the process")        \
     X(MISSING, NOT_FOUND, "there is no such source file")                                \
@@ -50,7 +50,7 @@ enum source_descriptor {
 
 struct source_request {
     int32_t pid;
-    uint64_t mapped_addr; /* the memory of the process is not empty there */
+    uint64_t mapped_addr; /* an address that is mapped in the process */
     struct owner owner;   /* when it was first sampled */
     char path[PATH_MAX];  /* ends with a NUL */
 };

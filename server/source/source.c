@@ -88,12 +88,12 @@ enum err_code source_find_origins(const struct profile_snapshot *snapshot,
     }
     if (is_several)
         return err_set(err, ERR_PERM,
-                       "the source file is named by processes of several owners, and read as "
-                       "none of them");
+                       "the source file is not read: processes of several owners run this "
+                       "function");
     if (is_unknown)
-        return err_set(err, ERR_NOT_FOUND, "it is not known which process has the source file");
+        return err_set(err, ERR_NOT_FOUND, "no process is known that has the source file");
     if (out->key.path.length == 0 || out->key.path.text[0] != '/')
-        return err_set(err, ERR_INVALID, "not the absolute path of a file");
+        return err_set(err, ERR_INVALID, "the path of the source file is not an absolute path");
     return ERR_OK;
 }
 
@@ -135,7 +135,8 @@ enum err_code source_fetch(struct source *source, const struct source_origins *o
 {
     enum err_code rc = ERR_GONE;
     if (is_stuck(source, origins->key.owner))
-        return err_set(err, ERR_LIMIT, "source files of this owner take too long to read");
+        return err_set(err, ERR_LIMIT,
+                       "source files of this owner take too long to read: try again later");
     for (size_t i = 0; i < origins->count && rc == ERR_GONE; i++)
         rc = fetch_as(source, origins->items[i], origins, cancel_fd, out, changed_ns_out, err);
     return rc;
@@ -172,6 +173,6 @@ enum err_code source_read(const struct source_reader *reader,
                           struct err *err)
 {
     if (!reader)
-        return err_set(err, ERR_NOT_FOUND, "the source files are not at hand");
+        return err_set(err, ERR_NOT_FOUND, "this session has no source text");
     return reader->read(reader->context, snapshot, functions, count, out, changed_ns_out, err);
 }

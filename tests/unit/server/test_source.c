@@ -244,7 +244,7 @@ static void another_owner_than_at_first_is_refused(void **state)
     world->target.owner = first;
     world->target.owner.groups[world->target.owner.group_count++] = 12345;
     assert_int_equal(read_path(world, "/app.py", &err), ERR_PERM);
-    assert_non_null(strstr(err.message, "another owner"));
+    assert_non_null(strstr(err.message, "changed its owner"));
     if (!world->has_root)
         return;
     stop_target(world);
