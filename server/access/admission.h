@@ -1,6 +1,6 @@
 /*
- * admission - which processes may be read through HTTP: those of listed users, that run a
- * listed command.  An empty list admits all; what the kernel refuses is refused all the same.
+ * admission - which processes may be read through HTTP: those of a listed user that run a listed
+ * command.  An empty list admits all.  Whether the kernel permits it is another matter.
  *
  * A user is a name or a number; a command is a shell pattern (fnmatch) of the whole command line
  * with one blank between its words, as in "*gunicorn*" or "/usr/bin/python3 /srv/app.py*".
@@ -32,9 +32,9 @@ struct admission {
 MUST_CHECK enum err_code admission_add_user(struct admission *admission, const char *name,
                                             struct err *err);
 
-/* Everything is admitted. */
+/* True: every process is admitted. */
 bool admission_is_open(const struct admission *admission);
-/* ERR_PERM: it is not admitted; ERR_GONE: there is no such process. */
+/* ERR_PERM: the process is not admitted; ERR_GONE: there is no such process. */
 MUST_CHECK enum err_code admission_check(const struct admission *admission, pid_t pid,
                                          struct err *err);
 

@@ -1,11 +1,12 @@
 /*
- * audit - one line for each thing that somebody started, changed, stopped, took away or shared, or
- * tried to: who, from where, what, and what came of it.
+ * audit - a log with one line for each attempt to start, change, stop, delete or share something:
+ * who, from where, what, and the result.
  *
  *     {"at":"2026-01-31T10:00:00Z","action":"start","status":202,"who":"operator","share":null,
- *      "address":"127.0.0.1","method":"POST","path":"/api/v1/sessions","body":"{\"pids\":[4711]}"}
+ *      "address":"127.0.0.1","method":"POST","path":"/api/v1/sessions","format":null,
+ *      "body":"{\"pids\":[4711]}"}
  *
- * JSON lines, each written whole.  No token is ever in one.
+ * JSON lines, each written whole.  No line holds a token.
  *
  * Ownership: plain data; audit_close closes a file.
  * Threads: any, once opened.
@@ -24,7 +25,7 @@ struct request;
 struct audit_event {
     const char *action, *who;
     const char *session; /* its id; NULL: none */
-    const char *body;    /* what it was about; NULL: nothing */
+    const char *body;    /* details; NULL: none */
 };
 
 enum { AUDIT_MAX_BODY = 512 };
@@ -33,13 +34,14 @@ struct audit {
     int fd; /* -1: no audit */
 };
 
-/* file NULL: none; "-": standard error; else it is added to, and made for its owner only. */
+/* file NULL: no log; "-": standard error; otherwise lines are appended to the file, which is created
+ * with mode 0600. */
 MUST_CHECK enum err_code audit_open(const char *file, struct audit *out, struct err *err);
 void audit_close(struct audit *audit);
 
 void audit_write(const struct audit *audit, const char *action, const struct identity *who,
                  const struct request *request, int status);
-/* The same line, without status, method and format; its address is "local:uid=N". */
+/* The same line with null as status, share, method and format; its address is "local:uid=N". */
 void audit_write_event(const struct audit *audit, const struct audit_event *event);
 
 #endif /* SERVER_ACCESS_AUDIT_H */

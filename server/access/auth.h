@@ -1,12 +1,13 @@
 /*
- * auth - who may: a token made at start, the cookies it is exchanged for, and scopes.
+ * auth - who is asking and what they may do: the token, the cookies it is exchanged for, and scopes.
  *
- * Opening /?token=... answers 303 to the same URL without it and sets an HttpOnly cookie with an
+ * Opening /?token=... answers 303 to the same URL without the token and sets an HttpOnly cookie with an
  * independent secret (logins.h), so the token stays out of the address bar, the history and referrers.
- * Programs send "Authorization: Bearer TOKEN".  A second, one-time code does the same for a
- * browser we start ourselves: its command line is readable by everyone on the machine.
+ * Programs send "Authorization: Bearer TOKEN".  A browser that we start gets a
+ * code that works once instead of the token: everyone on the machine can read its command line.
  *
- * Shares (shares.h) work in the same two ways and make a viewer, of everything or of one session.
+ * The token of a share (shares.h) works in the same two ways.  Its user may only read, everything or
+ * one session.
  * Their cookie has another name, so that an operator who opens a shared link stays one.
  *
  * Ownership: plain data in the caller's storage; logins, shares and base path are borrowed.
@@ -31,7 +32,7 @@ struct response;
 
 enum { AUTH_SECRET_LENGTH = DIGEST_SECRET_LENGTH, AUTH_MIN_TOKEN = 16, AUTH_MAX_TOKEN = 128 };
 
-/* What a caller may, and what a route asks for: each may what those before it may.
+/* What a caller may do, and what a route requires.  Each scope includes those before it.
  * SCOPE_SESSION: read the one session that was shared. */
 enum scope { SCOPE_OPEN, SCOPE_SESSION, SCOPE_VIEWER, SCOPE_OPERATOR };
 
@@ -65,32 +66,31 @@ bool auth_token_is_sound(const char *token);
 
 void auth_identify(const struct auth *auth, const struct request *request,
                    struct identity *out);
-/* Whether the request brings something that makes its sender more than anybody, also a token that
- * is to be exchanged for a cookie. */
+/* Whether the request carries a valid token, cookie or share; a token in its URL counts too. */
 bool auth_knows(const struct auth *auth, const struct request *request);
 /* "operator", "viewer", "open". */
 const char *auth_scope_text(enum scope scope);
 
-/* Answers a request that brings a token in its URL; false: it is none, or the token is wrong
- * and there is no cookie either. */
+/* Answers a request that has a token in its URL.  false: it has none, or the token is wrong and there
+ * is no valid cookie either. */
 bool auth_login(struct auth *auth, const struct request *request, struct response *response);
 
-/* Gives the browser another cookie, where it is time for one. */
+/* Replaces the cookie of the browser if it is due (logins.h). */
 void auth_renew(const struct auth *auth, const struct request *request,
                 struct response *response);
-/* Ends the login, and takes the cookies of the browser away. */
+/* Ends the login, and deletes the cookies of the browser. */
 void auth_logout(const struct auth *auth, const struct request *request,
                  struct response *response);
 
-/* 401, or 403 to one who is known but may not: a page for browsers, a problem for the API. */
+/* 401, or 403 if the caller is known but not permitted: a page for browsers, a problem for the API. */
 void auth_refuse(const struct identity *who, const struct request *request,
                  struct response *response);
 
-/* What a request that changes something must bring, so that no other site's page can send it:
- * X-Pyrometer, a JSON body, and our own Origin if any.  The status to refuse with, 0: fine. */
+/* Checks what a page of another site cannot send: a request that changes something needs X-Pyrometer,
+ * a JSON body and, if it has an Origin, ours.  Returns the status to refuse it with; 0: fine. */
 int auth_check_change(const struct request *request, const char **fault_out);
 
-/* Takes as long for equal texts as for different ones of that length. */
+/* Takes equally long for equal and for different texts of that length. */
 bool auth_secret_equals(const char *secret, const char *given);
 
 #endif /* SERVER_ACCESS_AUTH_H */

@@ -1,7 +1,7 @@
 /*
  * capabilities - what the kernel lets the calling thread do, as bits of its capabilities.
  *
- * Threads: capabilities belong to a thread; threads that are there already keep theirs.
+ * Threads: capabilities belong to a thread; other existing threads keep theirs.
  * Depends on: libc.
  */
 #ifndef SERVER_ACCESS_CAPABILITIES_H
@@ -10,14 +10,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Those that are permitted.  false, with errno: the kernel refuses. */
+/* The permitted capabilities.  false, with errno: the kernel refuses. */
 bool capabilities_held(uint64_t *out);
 
-/* Keeps these, of those that are permitted, and makes them effective.  false as above. */
+/* Drops all permitted capabilities but these, and makes these effective.  false as above. */
 bool capabilities_keep(uint64_t kept);
 
-/* Takes all others out of the bounding set, as far as CAP_SETPCAP is held, and empties the ambient
- * set. */
+/* Removes all others from the bounding set if CAP_SETPCAP is held, and empties the ambient set. */
 void capabilities_bound(uint64_t kept);
 
 #endif /* SERVER_ACCESS_CAPABILITIES_H */

@@ -1,5 +1,5 @@
 /*
- * digest - SHA-256, and comparing what must not be guessed.  The only place that sees GnuTLS,
+ * digest - SHA-256, random secrets, and comparison in constant time.  The only place that sees GnuTLS,
  * which libmicrohttpd brings for TLS.
  *
  * Depends on: err.
@@ -18,20 +18,20 @@ struct digest {
     unsigned char bytes[DIGEST_BYTES];
 };
 
-/* ERR_UNSUPPORTED: this machine's rules forbid SHA-256. */
+/* ERR_UNSUPPORTED: SHA-256 is unavailable. */
 MUST_CHECK enum err_code digest_make(const void *data, size_t bytes, struct digest *out,
                                      struct err *err);
-/* Takes as long for equal ones as for different ones. */
+/* Takes equally long for equal and for different digests. */
 bool digest_equals(const struct digest *a, const struct digest *b);
 
-/* 2 * DIGEST_BYTES letters and a zero. */
+/* 2 * DIGEST_BYTES hex digits and a NUL. */
 void digest_format(const struct digest *digest, char out[2 * DIGEST_BYTES + 1]);
 bool digest_parse(const char *text, struct digest *out);
 
 /* 256 random bits in hex. */
 MUST_CHECK enum err_code digest_secret(char out[DIGEST_SECRET_LENGTH + 1], struct err *err);
 
-/* The bytes that base64 stands for, with a zero behind them; false: it is none, or too long. */
+/* Decodes base64 and appends a NUL.  false: the text is not base64, or too long. */
 bool digest_decode64(const char *text, char *out, size_t bytes);
 
 #endif /* SERVER_ACCESS_DIGEST_H */

@@ -1,5 +1,5 @@
 /*
- * hosts - the names this server may be called by.
+ * hosts - the host names under which this server answers.
  *
  * A page of another site can make its own name resolve to our address (DNS rebinding) and then
  * read our answers as its own.  The Host header still carries its name, so only names that

@@ -2,13 +2,13 @@
  * logins - the operators' browsers: a cookie each, which expires and changes.
  *
  * A login ends LOGINS_IDLE_S after its last request, and LOGINS_LIFE_S after it began.  A cookie that
- * is older than LOGINS_CHANGE_S is replaced; the old one stays good until the new one has been used
- * for LOGINS_OVERLAP_S, so that requests under way and an answer that is lost log nobody out.
+ * is older than LOGINS_CHANGE_S is replaced; the old one stays valid until the new one has been used
+ * for LOGINS_OVERLAP_S, so that pending requests and a lost answer log nobody out.
  * Only the SHA-256 of cookies is kept, compared in constant time.
  *
  * Ownership: logins_create makes, logins_destroy frees (NULL is fine).
  * Threads: any.
- * Limits: LOGINS_MAX at a time, then the one that was not used for longest goes.
+ * Limits: LOGINS_MAX at a time; a new one replaces the least recently used one.
  * Units: nanoseconds of a clock that only goes forward.
  * Depends on: err, digest.
  */
@@ -37,12 +37,12 @@ void logins_destroy(struct logins *logins);
 
 MUST_CHECK enum err_code logins_add(struct logins *logins, uint64_t now_ns,
                                     char cookie_out[DIGEST_SECRET_LENGTH + 1], struct err *err);
-/* Whether the cookie is good; that counts as a use of it. */
+/* Whether the cookie is valid; this counts as a use of it. */
 bool logins_find(struct logins *logins, const char *cookie, size_t length, uint64_t now_ns);
-/* Whether there is a new cookie, to be sent in the place of this one. */
+/* True: cookie_out replaces this cookie. */
 bool logins_change(struct logins *logins, const char *cookie, size_t length, uint64_t now_ns,
                    char cookie_out[DIGEST_SECRET_LENGTH + 1]);
-/* Ends the login of that cookie; of others nothing happens. */
+/* Ends the login of that cookie.  Ignores an unknown cookie. */
 void logins_end(struct logins *logins, const char *cookie, size_t length, uint64_t now_ns);
 
 #endif /* SERVER_ACCESS_LOGINS_H */

@@ -1,12 +1,12 @@
 /*
- * shares - links that only let people read, until they expire or are revoked: at
- * everything this server shows, or at one session.
+ * shares - read-only links to everything that this server shows, or to one session.  They work until
+ * they expire or are revoked.
  *
  * A share has a token of 256 random bits, shown once, when it is made.  Only its SHA-256 is kept,
  * and that of the cookie which the token is exchanged for; both are compared in constant time.
- * With a file they outlive the program: it is replaced as a whole at each change, for its owner
- * only.  Without one they end with the program.  So do those of one session in any case: its id and
- * epoch are never used again.
+ * With a file, shares of everything outlive the program.  Each change replaces the whole file, which
+ * only its owner can read.  Shares of one session end with the program, because no later session has
+ * the same id and epoch.
  *
  * Ownership: shares_create makes, shares_destroy frees (NULL is fine).
  * Threads: any.
@@ -39,11 +39,11 @@ struct share {
     char name[SHARES_MAX_NAME + 1];
     uint64_t created_at_ns;
     uint64_t expires_at_ns;   /* 0: never */
-    uint64_t last_used_at_ns; /* the last time, since the program began; 0: not */
+    uint64_t last_used_at_ns; /* 0: not since the program started */
     struct share_scope shared;
 };
 
-/* file NULL: not kept.  ERR_CORRUPT: the file is there and is none of ours. */
+/* file NULL: no file.  ERR_CORRUPT: the file exists and is not a file of shares. */
 MUST_CHECK enum err_code shares_create(const char *file, struct shares **out, struct err *err);
 void shares_destroy(struct shares *shares);
 
@@ -54,7 +54,7 @@ MUST_CHECK enum err_code shares_add(struct shares *shares, const char *name,
                                     struct err *err);
 /* ERR_NOT_FOUND: no such share. */
 MUST_CHECK enum err_code shares_revoke(struct shares *shares, uint32_t id, struct err *err);
-/* Copies up to `room` that have not expired, oldest first; how many there are. */
+/* Copies up to `room` shares that have not expired, oldest first.  Returns how many there are. */
 size_t shares_list(struct shares *shares, struct share *out, size_t room);
 
 /* Finds the share of a token or cookie; false: there is none, or it has expired or was revoked. */

@@ -1,8 +1,8 @@
 /*
- * systemd - being started with a socket, and telling that we are ready, without its library.
+ * systemd - takes the socket that systemd passes, and notifies systemd, without its library.
  *
- * See sd_listen_fds(3) and sd_notify(3).  Both do nothing where the environment has no systemd in
- * it.  What is in the environment is taken out of it, so that no child believes it is meant.
+ * See sd_listen_fds(3) and sd_notify(3).  Without their environment variables both
+ * do nothing.  The variables are removed, so that no child takes them for its own.
  *
  * Threads: the main one, before others start.
  * Depends on: err.
@@ -14,10 +14,11 @@
 
 #include "sampler/base/err.h"
 
-/* The one socket that was passed, -1: none.  ERR_INVALID: more than one. */
+/* The socket that was passed; -1: none.  ERR_INVALID: more than one. */
 MUST_CHECK enum err_code systemd_take_socket(int *fd_out, struct err *err);
 
-/* Where to send news: a zeroed one sends none.  Connected at once, as later we may not be allowed to. */
+/* The socket for notifications; a zeroed struct sends none.  systemd_init connects it, because later we
+ * may lack the permission. */
 struct systemd {
     bool is_there;
     int fd;

@@ -1,5 +1,5 @@
 /*
- * page - the live page as it is served: compressed once, named once.
+ * page - serves the live page, which is compressed once.
  *
  * Ownership: page_deinit frees the compressed forms; the plain one is part of the program.
  * Threads: read only after page_init.

@@ -4,7 +4,7 @@
  *     Host -> refusals -> login -> scope -> route -> change marks -> handler -> validator,
  *     compression, security headers
  *
- * With a base path every route works with it and without it: some proxies remove it.
+ * If there is a base path, every route works with and without it, because some proxies remove it.
  *
  * It knows no sockets: http.c calls it from several threads, tests call it directly.
  *
@@ -65,7 +65,7 @@ void pipeline_deinit(struct pipeline *pipeline);
 /* Fills an initialised response and removes the base path from the request.  `pipeline` is a
  * struct pipeline; http.h wants a void pointer. */
 void pipeline_answer(void *pipeline, struct request *request, struct response *response);
-/* Opens the file that takes an uploaded capture; -1: none, pipeline_answer says why. */
+/* Opens the file for an uploaded capture; -1: none, and pipeline_answer says why. */
 int pipeline_admit(void *pipeline, struct request *request, size_t *most_out);
 /* Whether pipeline_answer may take long. */
 bool pipeline_is_slow(void *pipeline, struct request *request);

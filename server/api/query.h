@@ -1,8 +1,8 @@
 /*
  * query - the parameters of a URL, as a table of settings, and the struct they fill.
  *
- * A route says which parameters it takes.  A parameter that it does not take, a value that cannot be
- * read, and a single parameter that is repeated are errors that name the parameter.
+ * A route lists the parameters that it accepts.  Another parameter, an invalid value, and a repeated
+ * single parameter are errors that name the parameter.
  * server/openapi.json describes each of them.
  *
  * Ownership: plain data; the view points into the struct, which must not move.

@@ -60,8 +60,8 @@ const struct route *routes_at(size_t index);
 /* The word for the audit log; NULL: it is not logged. */
 const char *route_audit_text(const struct route *route);
 
-/* The route, and the segment that matched `*`.  NULL: none of this method; then `allow` lists the methods
- * this path has, separated by commas, or is empty. */
+/* The route, and the segment that matched `*`.  NULL: no route has this path and method; `allow` then
+ * lists the methods of the path, separated by commas, or is empty. */
 const struct route *routes_find(const struct request *request, char argument[32],
                                 char allow[ROUTES_ALLOW_BYTES]);
 

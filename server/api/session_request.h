@@ -39,8 +39,8 @@ struct session_request {
 };
 
 /* accepted: the parameters that the route takes (query.h).  ERR_NOT_FOUND: no such session;
- * ERR_INVALID: a bad parameter.  A `since` beyond the snapshot is of another run
- * and becomes 0. */
+ * ERR_INVALID: a bad parameter.  A `since` later than the snapshot belongs to
+ * another run and becomes 0. */
 MUST_CHECK enum err_code session_request_begin(struct session_request *asked,
                                                const struct handler_context *handler,
                                                unsigned accepted, struct err *err);

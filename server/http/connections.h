@@ -1,12 +1,12 @@
 /*
- * connections - who may hold a connection, for how long, and which one goes when there are too many.
+ * connections - who may hold a connection, for how long, and which one is closed if there are too many.
  * Only the policy: no sockets, no threads, no clock of its own.
  *
- * A connection is known once a request on it carried a valid token, cookie or share; it stays so.
- * Strangers are counted by network: an IPv4 /24, an IPv6 /64, the whole loopback, or the user at the
- * other end of a Unix socket.  Over a limit the stranger who has waited longest goes, not the
- * newcomer, so that whoever holds many connections open keeps nobody out.  Strangers never take the
- * places that are left for known connections.
+ * A connection becomes known, for good, when a request on it carries a valid token, cookie or share;
+ * before that it is a stranger.  Strangers are counted by network: an IPv4 /24, an IPv6 /64, the whole
+ * loopback, or the user at the other end of a Unix socket.  Over a limit the stranger that has waited
+ * longest is closed, not the newcomer, so that somebody who holds many connections open keeps nobody
+ * out.  Some places are reserved for known connections.
  *
  * Ownership: plain data in the caller's storage.
  * Threads: the caller locks.
@@ -26,19 +26,19 @@ struct sockaddr;
 
 enum {
     CONNECTIONS_MAX = 800,
-    CONNECTIONS_MAX_STRANGERS = 384, /* the rest is for known ones */
+    CONNECTIONS_MAX_STRANGERS = 384, /* the rest is reserved for known ones */
     CONNECTIONS_MAX_STRANGERS_OF_NETWORK = 96,
-    CONNECTIONS_MAX_STRANGERS_OF_LOOPBACK = 256, /* a proxy on this host is all its clients */
+    CONNECTIONS_MAX_STRANGERS_OF_LOOPBACK =
+        256, /* a proxy on this host stands for all its clients */
     CONNECTIONS_MAX_KNOWN_OF_NETWORK = 400,
     CONNECTIONS_ROOM = CONNECTIONS_MAX + 128, /* with those that are ending */
     CONNECTIONS_HEADER_S =
         10, /* from the start, or a stranger's last answer, to the header's end */
     CONNECTIONS_IDLE_S = 30, /* of a known one, between an answer and the next request line */
     CONNECTIONS_STRANGER_S = 10, /* for a stranger to take the answer */
-    CONNECTIONS_BODY_S = 10,     /* for a body, and a second more for each: */
+    CONNECTIONS_BODY_S = 10,     /* for a body, plus a second for each: */
     CONNECTIONS_BODY_BYTES = 1024,
-    CONNECTIONS_HALF_MS =
-        50, /* what was sent before the client stopped sending is read in it */
+    CONNECTIONS_HALF_MS = 50, /* to read what the client sent before it closed its side */
 };
 
 #define CONNECTIONS_NONE SIZE_MAX
@@ -61,7 +61,7 @@ enum connection_phase {
 enum connection_fate {
     CONNECTION_STAYS,
     CONNECTION_IS_LATE,
-    CONNECTION_IS_HALF /* it ends unless something of it is still to be read */
+    CONNECTION_IS_HALF /* it ends unless bytes of it are still unread */
 };
 
 struct connection {
@@ -84,24 +84,24 @@ struct connections {
 void network_of(const struct sockaddr *address, struct network *out);
 void network_of_user(uid_t uid, struct network *out);
 
-/* The place of a new one, NONE: there is none, close it.  *goes_out: which one is ENDING now for
- * it, also the new one itself; NONE: none. */
+/* The place of a new connection; NONE: there is none, close it.  *goes_out: the connection that is
+ * ENDING now to make room, perhaps the new one itself; NONE: none. */
 size_t connections_open(struct connections *all, const struct network *network, int fd,
                         uint64_t now_ns, size_t *goes_out);
 void connections_close(struct connections *all, size_t at);
-/* Which one is ENDING now for it, as above. */
+/* The connection becomes known.  Returns which one is ENDING now to make room, as above. */
 size_t connections_know(struct connections *all, size_t at);
 void connections_enter(struct connections *all, size_t at, enum connection_phase phase,
                        uint64_t now_ns);
 /* The first line of a request has come. */
 void connections_begin(struct connections *all, size_t at, uint64_t now_ns);
-/* Its answer is out. */
+/* The answer was sent. */
 void connections_finish(struct connections *all, size_t at, uint64_t now_ns);
 void connections_receive(struct connections *all, size_t at, size_t bytes);
 /* The client has shut its side. */
 void connections_halve(struct connections *all, size_t at, uint64_t now_ns);
 
-/* What becomes of it now; *again_ns is lowered to when to ask again. */
+/* What to do with the connection now.  Lowers *again_ns to the time of the next call. */
 enum connection_fate connections_judge(const struct connection *connection, uint64_t now_ns,
                                        uint64_t *again_ns);
 

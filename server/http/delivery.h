@@ -1,13 +1,13 @@
 /*
- * delivery - a large answer on its way to a client that may read slowly, or not at all.
+ * delivery - sends a large answer to a client that may read slowly, or not at all.
  *
- * What clients have asked for and not yet taken is memory and disk of ours: together they hold no more
- * than DELIVERY_MAX_MEMORY and DELIVERY_MAX_DISK, then the next one is refused; and who takes less than
- * DELIVERY_SLOWEST bytes in DELIVERY_WINDOW_NS is cut off.  One that takes nothing is ended sooner, by
+ * An answer that its client has not read yet takes memory or disk.  All of them together take at most
+ * DELIVERY_MAX_MEMORY and DELIVERY_MAX_DISK; then the next one is refused.  A client that reads less
+ * than DELIVERY_SLOWEST bytes in DELIVERY_WINDOW_NS is disconnected, and one that reads nothing after
  * HTTP_IDLE_TIMEOUT_S.
  *
  * Ownership: a delivery owns the body that it took from a response.
- * Threads: a pool is shared by all; a delivery is its connection's.
+ * Threads: all threads share a pool; a delivery belongs to one connection.
  * Units: bytes, nanoseconds of CLOCK_MONOTONIC.
  * Depends on: response.
  */
@@ -35,7 +35,7 @@ struct delivery_pool {
     atomic_size_t memory, disk;
 };
 
-/* Since when, and from which byte on, it is measured how fast a client reads. */
+/* Start of the current measurement of how fast a client reads: the time, and the position. */
 struct delivery_pace {
     uint64_t since_ns, since_at;
 };

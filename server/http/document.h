@@ -1,5 +1,5 @@
 /*
- * document - a JSON answer being written: buffer, writer and hand-over in one.
+ * document - writes a JSON answer: a buffer, a JSON writer, and passing the result to the response.
  *
  *     struct document document;
  *     document_begin(&document);
@@ -26,7 +26,7 @@ struct document {
 void document_begin(struct document *document);
 MUST_CHECK enum err_code document_send(struct document *document, struct response *response,
                                        struct err *err);
-/* The same where writing it may have failed. */
+/* The same if `rc` is ERR_OK; otherwise frees the document and returns `rc`. */
 MUST_CHECK enum err_code document_send_or_drop(struct document *document, enum err_code rc,
                                                struct response *response, struct err *err);
 

@@ -1,8 +1,8 @@
 /*
- * etag - validators: naming content, and comparing names.
+ * etag - validators: tags that name content, and their comparison.
  *
- * A tag is the content's name plus the coding it travels in, as HTTP demands different tags for
- * different bytes.
+ * A tag is the name of the content plus its coding, because HTTP requires different tags for different
+ * bytes.
  *
  * Depends on: libc.
  */

@@ -3,7 +3,7 @@
  *
  * Every complete request is given to one function, from one of a few threads.  Connections are
  * multiplexed, so a slow client holds no thread, only its connection.  A request that may take long
- * is answered on a thread of its own, so that no other waits for it; HTTP_MAX_SLOW at a time.
+ * is answered on a thread of its own, so that no other waits for it; at most HTTP_MAX_SLOW at a time.
  * How many connections there may be, and how long a request may take to come in: connections.h.
  *
  * Ownership: http_start takes the listening socket, on success only; texts are borrowed until then.
@@ -36,16 +36,18 @@ typedef void http_handler(void *context, struct request *request, struct respons
 struct http_options {
     int listen_fd; /* TCP or Unix */
     http_handler *handler;
-    /* Where a large body goes, asked once the headers are known: a descriptor that is closed with
-     * the request, and how much it may take.  -1: a body like any other.  NULL: always. */
+    /* Called once the headers are known: the file for a large body, which is closed with the request,
+     * and its maximum size.  -1: the body stays in memory.  NULL: so does every body. */
     int (*admit)(void *context, struct request *request, size_t *most_out);
-    bool (*is_slow)(void *context, struct request *request);     /* NULL: nothing is */
-    bool (*knows)(void *context, const struct request *request); /* who asks; NULL: everybody */
-    void *context;                                               /* of all */
-    const char *tls_cert, *tls_key;                              /* PEM texts; NULL: no TLS */
+    bool (*is_slow)(void *context, struct request *request); /* NULL: nothing is */
+    bool (*knows)(
+        void *context,
+        const struct request *request); /* the client is known (connections.h); NULL: all are */
+    void *context;                      /* for all of them */
+    const char *tls_cert, *tls_key;     /* PEM texts; NULL: no TLS */
 };
 
-/* ERR_INVALID: the certificate and the key are none, or no pair. */
+/* ERR_INVALID: the certificate or the key is invalid, or they do not match. */
 MUST_CHECK enum err_code http_start(const struct http_options *options, struct http **out,
                                     struct err *err);
 /* Ends all connections and threads; slow handlers see request->is_ending.  NULL is fine. */

@@ -1,9 +1,9 @@
 /*
- * janitor - shuts down connections that are late, half gone or too many (connections.h says which).
+ * janitor - shuts down connections that are late, half closed or too many (connections.h says which).
  *
- * The HTTP library reads and closes sockets; it restarts its time limit with each byte, and does
- * not always see that a client has shut its side.  A thread of ours watches the same sockets for
- * that and for their deadlines, and shuts them down, which the library sees.  It never closes one.
+ * The HTTP library reads and closes sockets, but restarts its time limit with each byte, and does not
+ * always notice that a client has closed its side.  A thread of ours watches the same sockets for both
+ * and shuts them down, which the library notices.  The thread never closes a socket.
  *
  * Ownership: janitor_start makes, janitor_stop frees (NULL is fine).  Sockets are borrowed from
  * janitor_open to janitor_close, which must come before the socket is closed.
@@ -26,12 +26,12 @@ struct sockaddr;
 MUST_CHECK enum err_code janitor_start(struct janitor **out, struct err *err);
 void janitor_stop(struct janitor *janitor);
 
-/* There is a place for one more. */
+/* Whether there is a place for one more. */
 bool janitor_has_room(struct janitor *janitor);
-/* Its place, CONNECTIONS_NONE: there is none left, and the socket is shut down. */
+/* The place of the connection; CONNECTIONS_NONE: there is none, and the socket was shut down. */
 size_t janitor_open(struct janitor *janitor, const struct sockaddr *address, int fd);
 
-/* What follows takes such a place; of CONNECTIONS_NONE nothing is done. */
+/* These take a place from janitor_open, and do nothing for CONNECTIONS_NONE. */
 void janitor_close(struct janitor *janitor, size_t at);
 void janitor_know(struct janitor *janitor, size_t at);
 void janitor_enter(struct janitor *janitor, size_t at, enum connection_phase phase);

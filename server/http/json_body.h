@@ -1,9 +1,9 @@
 /*
- * body - reads the JSON object a request brings.  The only place that sees cJSON.
+ * json_body - reads the JSON object in the body of a request.  The only place that sees cJSON.
  *
- * body_read: the caller lists the members it knows, and what each is; any other member, another type
- * or trailing bytes are an error that names it.  A member that is null is as good as absent.
- * body_visit: the caller sees each member; those that are null are left out.
+ * body_read: the caller lists the members that it knows, and their types.  Any other member, another
+ * type and trailing bytes are errors.  A member that is null counts as absent.
+ * body_visit: calls the caller for each member that is not null.
  *
  * Ownership: the caller's storage, lists too; texts of body_visit are the body's.
  * Depends on: err.

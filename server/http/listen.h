@@ -1,8 +1,8 @@
 /*
- * listen - a listening socket, of TCP or in the file system, and the names to reach it by.
+ * listen - a listening TCP or Unix socket, and its address as text.
  *
- * A Unix socket is made for its owner only (mode 0600).  One that nobody listens to is
- * taken away first, if it is ours; anything else at that place is left alone and is an error.
+ * A Unix socket is created with mode 0600.  If its path exists, it is replaced if it is a socket of
+ * ours on which nobody listens; anything else is left alone and is an error.
  *
  * Depends on: err.
  */
@@ -25,13 +25,13 @@ struct listen_address {
 
 struct listener {
     int fd;
-    bool is_loopback; /* or Unix: not for the network */
+    bool is_loopback; /* or Unix: not reachable from the network */
     bool is_unix;
     unsigned port; /* 0: Unix */
     /* As a URL wants it: [::1]; this machine's name for all; a path with its '/' as %2F. */
     char host[3 * LISTEN_HOST_BYTES];
-    char path[LISTEN_HOST_BYTES]; /* of a Unix socket that is to be taken away; "": none */
-    uint64_t device, inode;       /* of that */
+    char path[LISTEN_HOST_BYTES]; /* of the Unix socket to remove; "": none */
+    uint64_t device, inode;       /* of that socket */
 };
 
 /* "HOST:PORT", "[V6]:PORT", ":PORT", "HOST", "unix:PATH".  ERR_INVALID: none of these. */
@@ -41,12 +41,12 @@ MUST_CHECK enum err_code listen_parse(const char *text, struct listen_address *o
 /* The caller closes fd.  err->sys is EADDRINUSE when the port is taken. */
 MUST_CHECK enum err_code listen_open(const struct listen_address *address, struct listener *out,
                                      struct err *err);
-/* A socket somebody else has opened and listens on. */
+/* Uses a listening socket that another program has opened. */
 MUST_CHECK enum err_code listen_adopt(int fd, struct listener *out, struct err *err);
-/* Takes the file of a Unix socket away, if it still is ours.  fd stays as it is. */
+/* Removes the file of a Unix socket if it still is ours.  Does not close fd. */
 void listen_forget(struct listener *listener);
 
-/* Whoever that is, as in "http://127.0.0.1:7997"; without a '/' at the end. */
+/* The address as a URL, as in "http://127.0.0.1:7997", without a final '/'. */
 void listen_format(const struct listener *listener, bool is_tls, char *out, size_t bytes);
 
 #endif /* SERVER_HTTP_LISTEN_H */

@@ -1,9 +1,8 @@
 /*
  * request - one HTTP request, as handlers see it: no sockets, no library types.
  *
- * http.c fills one from the wire, tests fill one by hand.  What is wrong with it as a whole
- * (too long, not decodable) is kept in `refusal`, so that the answer is made where all answers
- * are made, after the Host check.
+ * http.c fills one from the wire, tests fill one by hand.  If the request as a whole is invalid (too
+ * long, not decodable), `refusal` says so, and the pipeline refuses it after the Host check.
  *
  * Ownership: the request owns its decoded target; headers and body are borrowed.
  * Limits: REQUEST_MAX_*; over them the request is refused.
@@ -58,9 +57,9 @@ struct request {
     size_t header_count;
     const char *body;
     size_t body_bytes;
-    int body_fd;                   /* of a large body, whole; -1: it is in `body` */
+    int body_fd;                   /* a file with the whole body; -1: it is in `body` */
     char peer[REQUEST_PEER_BYTES]; /* who sent it: an address, or "unix:uid=N"; "": unknown */
-    const atomic_bool *is_ending;  /* true: the server ends, give up; NULL: it never does */
+    const atomic_bool *is_ending;  /* true: the server ends, so give up; NULL: never */
 };
 
 /* Zeroes the rest; a target that is too long or malformed becomes a refusal. */

@@ -2,10 +2,10 @@
  * response - one HTTP answer, as handlers make it.
  *
  * A handler sets status, type and body; response_finish adds validator and compression, the
- * site adds security headers.
+ * pipeline adds security headers.
  *
- * Ownership: the response owns what response_take_body was given and its header values; a fixed
- * body is borrowed and must outlive it.
+ * Ownership: the response owns its header values and its body; the body of response_fix_body is
+ * borrowed and must outlive it.
  * Depends on: err, request, buffer, json, etag, encoding.
  */
 #ifndef SERVER_HTTP_RESPONSE_H
@@ -38,8 +38,8 @@ struct response {
     size_t body_bytes;
     int file_fd;                /* the body is in a file; -1: in memory */
     void *owned_body;           /* to be freed, NULL: borrowed */
-    char tag[RESPONSE_MAX_TAG]; /* names this content for ETag, "": not yet named */
-    bool is_shared;             /* its tag covers all that it is made from */
+    char tag[RESPONSE_MAX_TAG]; /* for ETag; "": none yet */
+    bool is_shared;             /* may be cached: its tag names all that it depends on */
     bool is_encoded;            /* Content-Encoding is already set */
     struct response_header headers[RESPONSE_MAX_HEADERS];
     size_t header_count;
@@ -54,7 +54,7 @@ void response_set_header(struct response *response, const char *name, const char
     PRINTF_LIKE(3, 4);
 const char *response_header(const struct response *response, const char *name);
 
-/* All three replace the body there was. */
+/* These three replace the body. */
 void response_fix_body(struct response *response, const char *mime, const void *data,
                        size_t bytes);
 void response_own_body(struct response *response, const char *mime, void *data, size_t bytes);
@@ -67,12 +67,12 @@ void response_own_file(struct response *response, const char *mime, int fd, size
 /* An error as application/problem+json (RFC 9457). */
 void response_problem(struct response *response, int status, const char *format, ...)
     PRINTF_LIKE(3, 4);
-/* The problem an error of ours is to the client. */
+/* The problem document for an error. */
 void response_error(struct response *response, const struct err *err);
 /* Whether that errno means that a disk, a quota or a file is full: such errors are a 507. */
 bool response_is_full(int sys);
 
-/* The tag as it travels: with the coding that was asked for. */
+/* The tag with the coding that the request asks for, as in ETag. */
 void response_full_tag(const struct response *response, const struct request *request,
                        char out[RESPONSE_MAX_TAG + 16]);
 /* Does the client hold the content named by response->tag, in the coding it asks for? */

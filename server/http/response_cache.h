@@ -1,11 +1,11 @@
 /*
- * answers - answers that were made, for all who ask the same: of one path, for one query, of one
- * generation of one session, in one coding.  What names an answer is its validator.
+ * response_cache - finished answers, for other clients that ask the same.  An answer is found by path,
+ * coding and validator, which names the query and the generation of the session.
  *
- * Ownership: the caller's storage; answers own copies, and give copies.
+ * Ownership: the caller's storage; the cache copies bodies in and out.
  * Threads: any, between init and deinit.
- * Limits: RESPONSE_CACHE_MAX of them, RESPONSE_CACHE_MAX_BYTES together and an eighth of it each; the one that
- * was not used for longest goes.
+ * Limits: RESPONSE_CACHE_MAX answers, RESPONSE_CACHE_MAX_BYTES in all and an eighth of that for each;
+ * the least recently used one is dropped.
  * Depends on: request, response.
  */
 #ifndef SERVER_HTTP_RESPONSE_CACHE_H
@@ -40,10 +40,10 @@ struct response_cache {
 void response_cache_init(struct response_cache *cache);
 void response_cache_deinit(struct response_cache *cache);
 
-/* true: the response, whose tag is set, has the body that was kept. */
+/* The tag of the response must be set.  true: it has the cached body now. */
 bool response_cache_take(struct response_cache *cache, const struct request *request,
                          struct response *response);
-/* Keeps a finished response; where that cannot be, nothing happens. */
+/* Copies a finished response into the cache if it fits. */
 void response_cache_keep(struct response_cache *cache, const struct request *request,
                          const struct response *response);
 

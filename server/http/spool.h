@@ -1,6 +1,6 @@
 /*
- * spool - an answer that may be larger than memory should hold: what a writer appends stays in
- * memory up to SPOOL_MEMORY_BYTES, then all of it goes to a file that has no name.
+ * spool - collects an answer that may be too large for memory: beyond SPOOL_MEMORY_BYTES all of it goes
+ * to a file without a name.
  *
  *     struct spool spool;
  *     struct buffer out;
@@ -8,7 +8,7 @@
  *     enum err_code rc = format->write(source, &out, err);
  *     return spool_end(&spool, &out, rc, mime, response, err);
  *
- * The file is in $TMPDIR, /var/tmp or /tmp, and gone with the answer, however that ends.
+ * The file is in $TMPDIR, /var/tmp or /tmp, and disappears with the answer, also after a crash.
  *
  * Ownership: the caller's storage, which must not move; spool_end gives all to the response.
  * Threads: one.
@@ -38,7 +38,7 @@ struct spool {
 };
 
 void spool_begin(struct spool *spool, struct buffer *out);
-/* rc: what the writer said.  The body, its type and its tag are set, or the error. */
+/* rc: the result of the writer.  Sets the body, its type and its tag, or the error. */
 MUST_CHECK enum err_code spool_end(struct spool *spool, struct buffer *out, enum err_code rc,
                                    const char *mime, struct response *response,
                                    struct err *err);

@@ -3,7 +3,7 @@
  *
  * Ownership: plain data, zeroed at first.
  * Threads: any.
- * Limits: statuses that no answer of ours has are counted as 500.
+ * Limits: a status that is not in the table counts as 500.
  * Depends on: libc.
  */
 #ifndef SERVER_HTTP_TRAFFIC_H
@@ -19,7 +19,7 @@ struct traffic {
     atomic_uint_fast64_t counts[TRAFFIC_ROUTES][TRAFFIC_STATUSES];
 };
 
-/* route: its place in the table; TRAFFIC_ROUTES - 1: none. */
+/* route: its index in the table of routes; TRAFFIC_ROUTES - 1: no route. */
 void traffic_count(struct traffic *traffic, size_t route, int status);
 
 /* The status number `index`; 0: there are fewer. */

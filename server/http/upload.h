@@ -2,8 +2,8 @@
  * upload - the body of a request as it comes in: in memory, or a large one in a file.
  *
  * A body over the limit is read to its end, up to UPLOAD_DISCARD_MAX more, so that the client sees the
- * refusal instead of a reset connection.  A client learns of a full disk after it has sent all of its
- * body, too: most read no answer while they send.
+ * refusal instead of a reset connection.  For the same reason a full disk is reported after the
+ * whole body has come: most clients read no answer while they send.
  *
  * Ownership: the caller's storage; upload_deinit closes and frees.
  * Threads: one at a time.
@@ -34,8 +34,8 @@ void upload_deinit(struct upload *upload);
 /* Closes the file. */
 void upload_close(struct upload *upload);
 
-/* Before the first byte.  length: the Content-Length; NULL: unknown.  false: it is too large even to
- * be discarded. */
+/* Call before the first byte.  length: the Content-Length; NULL: unknown.  false: the body is too large
+ * even to be discarded. */
 bool upload_announce(struct upload *upload, const char *length);
 /* false: the connection must end. */
 bool upload_take(struct upload *upload, const char *data, size_t bytes);

@@ -5,15 +5,15 @@
  *
  *     names of code     of Python's library and of installed packages (below site-packages or
  *                       dist-packages) as they are; of everything else func-HASH in mod-HASH.py
- *     paths             from lib/python3.x, site-packages or dist-packages on
+ *     paths             without what precedes lib/python3.x, site-packages or dist-packages
  *     C functions       of Python itself as they are; of everything else <native> c-HASH
  *     threads           MainThread, Thread-1, ThreadPoolExecutor-0_0 and the like as they are; others thread-HASH
  *     command, host     left out, and so are the name and note of the session
  *     source            left out
  *
- * Lines, columns, instructions, process and thread ids, times and counts stay.  A HASH is of the
- * whole path and name (SHA-256, 32 bits of it): the same in every format and every run, so that
- * anonymized reports can be compared; somebody who knows a name can recognize it, nobody can read it.
+ * Lines, columns, instructions, process and thread ids, times and counts stay.  A HASH is 32 bits of
+ * the SHA-256 of the whole path and name.  It is the same in every format and every run, so that
+ * anonymized reports can be compared.  Somebody who knows a name can recognize its hash.
  *
  * Ownership: the caller's storage, which must not move; anonymized_deinit accepts a zeroed one.  It
  * borrows the source, which must have its header.

@@ -1,8 +1,8 @@
 /*
- * anonymize_names - what each text of a profile becomes where it is anonymized (anonymize.h says how).
+ * anonymize_names - replaces each text of a profile as anonymize.h describes.
  *
- * Ownership: the caller's storage; what a call gives stays until the next.
- * Errors: the first failure of a hash is kept in rc; its texts are without one.
+ * Ownership: the caller's storage; a result is valid until the next call.
+ * Errors: rc is the first failure of a hash; the texts then lack their hash.
  * Depends on: profile/reshape, digest, known_names.
  */
 #ifndef SERVER_REPORT_ANONYMIZE_NAMES_H

@@ -1,11 +1,10 @@
 /*
- * embedded - what a report has beside its cells, so that views which else ask the server work
- * without one: the bins of the heat map, the text of source files and, where they were recorded,
- * the instructions of their lines.
+ * embedded - data in a report for views that otherwise ask the server: the bins of the heat map, the
+ * text of source files and, if recorded, the instructions of their lines.
  *
- * All are bounded: EMBEDDED_HEAT_SECONDS, the last of the range; files, text and instructions by
- * one of two bounds.  Those of the hottest files add less than 48 KiB to a report.  Of a text that
- * is too long the lines around those with samples are kept; the others are empty.
+ * All are bounded: the heat map to the last EMBEDDED_HEAT_SECONDS of the range; files, text and
+ * instructions by one of two bounds.  embedded_hottest adds less than 48 KiB to a report.  In a text
+ * that is too long, only the lines around those with samples are kept; the others are empty.
  *
  * Depends on: profile, json, source, hotlines, wire/heat.
  */
@@ -32,13 +31,12 @@ struct embedded_bounds {
 
 extern const struct embedded_bounds embedded_hottest, embedded_all;
 
-/* The member `heat`; nothing where there are no bins. */
+/* Writes the member `heat` if there are bins. */
 MUST_CHECK enum err_code embedded_write_heat(struct json *json,
                                              const struct report_source *source,
                                              struct err *err);
-/* The members `holds_all_sources`, true or nothing, `sources`, nothing where no file is at hand, of {path, changed, whole, text} or
- * {path, error}, and `instructions` (instructions.h),
- * nothing where none were recorded. */
+/* Writes up to three members: `holds_all_sources`, if true; `sources`, an array of {path, changed,
+ * whole, text} or {path, error}, if there are any; `instructions` (instructions.h), if recorded. */
 MUST_CHECK enum err_code embedded_write_sources(struct json *json,
                                                 const struct report_source *source,
                                                 const struct embedded_bounds *bounds,

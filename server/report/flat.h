@@ -1,9 +1,9 @@
 /*
  * flat - samples by function or by line, and who called whom.
  *
- * A row is a function or a frame (function and line) of the profile, and its id theirs; or what
- * a map makes of frames, such as a file.  `total` counts a row once for each stack it is in,
- * however often it is in it: recursion adds nothing.  The same holds for edges.
+ * A row is a function or a frame (function and line) of the profile and has its id, or is whatever a
+ * map assigns frames to, such as a file.  `total` counts a row once for each stack that contains it:
+ * recursion adds nothing.  The same holds for edges.
  *
  * Ownership: the struct owns its arrays; flat_deinit accepts a zeroed one.
  * Cost: proportional to the nodes, and to their logarithm for edges.
@@ -23,13 +23,13 @@ struct view_query;
 
 enum flat_rows { FLAT_FUNCTIONS, FLAT_FRAMES };
 
-/* What a frame counts as, by frame id; row 0 is for what is not to be counted. */
+/* The row of each frame, by frame id; frames of row 0 are not counted. */
 struct flat_map {
     uint32_t row_count;
     const uint32_t *row;
     bool has_edges; /* also count callers and callees */
-    /* Not 0: nanoseconds are added up in place of samples, and where it is unknown what one stands
-     * for, it is this. */
+    /* Not 0: counts are nanoseconds instead of samples; a sample without a known period counts as
+     * this many. */
     uint64_t unknown_ns;
 };
 

@@ -1,14 +1,14 @@
 /*
- * header - what a report is of: the part of the session that was selected, and what it adds up to.
+ * header - describes a report: the selected part of the session, and its sums.
  *
- * It is computed once, before any writer, so that all formats say the same.  A part of time is
- * what was asked for, moved to the edges of windows, as these are selected whole, and cut to the
- * session; of some of the session's processes also to the time from when the first of them joined
- * to when the last of them ended.
+ * It is computed once, before any writer, so that all formats say the same.  The range of time is the
+ * requested one, moved to the edges of windows, which are selected whole, and cut to the session.  If
+ * only some processes are selected, it is also cut to the time from the first of them to join to the
+ * last to end.
  *
  * Ownership: report_header_deinit frees the lists and accepts a zeroed one; the rest borrows the
  * source.  A header must not move.
- * Limits: REPORT_HEADER_MAX_NAMED processes and threads are written, of more the number.
+ * Limits: up to REPORT_HEADER_MAX_NAMED processes and threads are written; beyond that only their number.
  * Units: nanoseconds; from and to since the session began, the others since 1970.
  * Depends on: profile, view, report, wire/session, frame_filters, state_words.
  */
@@ -57,10 +57,10 @@ MUST_CHECK enum err_code report_header_init(struct report_header *header,
                                             struct err *err);
 void report_header_deinit(struct report_header *header);
 
-/* How long what was selected lasted. */
+/* The length of the selected range. */
 uint64_t report_header_duration_ns(const struct report_header *header);
 
-/* One sentence without names that a terminal would obey, and without its full stop:
+/* One sentence without its full stop; control characters of names are escaped:
  * "1.0 s to 2.0 s of 4.5 s; process 4712; on CPU; hide function:main". */
 void report_header_put_text(const struct report_header *header, struct buffer *out);
 

@@ -1,5 +1,5 @@
 /*
- * known_names - names that everybody's Python has, so that they tell nothing about who runs it.
+ * known_names - names that every Python has, and that therefore need not be anonymized.
  *
  * The modules of the standard library, the functions and types of builtins, and common types that are
  * written in C: known_names.inc, which scripts/known-names makes.

@@ -1,5 +1,5 @@
 /*
- * names - what frames, threads and states are called in a report.
+ * names - the names of frames, threads and states in a report.
  *
  * Depends on: profile, buffer, states.
  */
@@ -13,7 +13,7 @@
 
 struct buffer;
 
-/* What a frame is, with its text; text is not NUL-terminated and may be hostile. */
+/* The parts of a frame's name.  Texts are not NUL-terminated and may be hostile. */
 struct named_frame {
     struct strtab_string name, file;
     function_id function;
@@ -25,22 +25,21 @@ struct named_frame names_frame(const struct profile_snapshot *snapshot, frame_id
 struct named_frame names_function(const struct profile_snapshot *snapshot,
                                   function_id function);
 
-/* "MainThread (4711)", "thread 4711" of one without a name. */
+/* "MainThread (4711)", or "thread 4711" if it has no name. */
 void names_put_thread(struct buffer *out, const struct profile_snapshot *snapshot,
                       thread_id thread);
 
-/* The words of all facts that are so, in brackets those that are unknown:
- * "on_cpu,has_gil,(in_native)"; "" for none. */
+/* The words of all facts that are true, and in brackets those that are unknown:
+ * "on_cpu,has_gil,(in_native)"; "": none. */
 void names_put_state(struct buffer *out, state_bits state);
 
 /* The file without its folders. */
 struct strtab_string names_base(struct strtab_string file);
 
-/* Text that stays on its line and in its column whatever it holds: control characters, line ends
- * of Unicode and what turns the direction of writing become \xNN and \uNNNN, bytes that are not
- * UTF-8 U+FFFD. */
+/* Text that stays in its line and column: control characters, Unicode line ends and characters that
+ * change the direction of writing become \xNN or \uNNNN, bytes that are not UTF-8 become U+FFFD. */
 void names_put_plain(struct buffer *out, struct strtab_string text);
-/* One character of it; returns its bytes, at least 1. */
+/* Writes the first character of a text like that.  Returns its bytes, at least 1. */
 size_t names_put_character(struct buffer *out, const char *text, size_t length);
 
 /* Bytes that are not UTF-8 become U+FFFD; NULL is "". */

@@ -1,8 +1,8 @@
 /*
- * preorder - the call tree's nodes in the order a walk from the root meets them.
+ * preorder - the nodes of the call tree, parents before children, each subtree in one run.
  *
- * What lies under a node is one run of the order, so a walk over the tree is a walk over an
- * array, whatever its depth.  Children stand in the order of their ids.
+ * A walk over the tree is thus a walk over an array, whatever the depth.  Siblings are in the order of
+ * their ids.
  *
  * Ownership: the struct owns its arrays; preorder_deinit accepts a zeroed one.
  * Cost: proportional to the nodes.

@@ -1,8 +1,8 @@
 /*
- * report - a profile as a file: one writer per format, one table for all of them.
+ * report - writes a profile as a file: one writer per format, and a table of the formats.
  *
- * A writer streams: it appends to `out`, which may drain, and holds numbers per node, cell and
- * line, never the text it writes.  The same source gives the same bytes.
+ * A writer streams: it appends to `out`, which may drain, and never holds its whole output.  The same
+ * source gives the same bytes.
  *
  * Ownership: a source borrows everything.
  * Threads: any, on a snapshot of one's own.
@@ -25,7 +25,7 @@ struct session_info;
 struct source_reader;
 struct view_query;
 
-/* By what the table of functions is sorted. */
+/* The column by which the table of functions is sorted. */
 #define REPORT_SORTS(X)                                                                \
     X(NSAMPLES, "nsamples")             /* samples of the function itself */           \
     X(TOTTIME, "tottime")               /* time of the function itself */              \
@@ -53,12 +53,12 @@ struct report_settings {
     bool no_source;  /* leave out the text of source files */
     bool by_time;    /* compare with the baseline by time, not by share of samples */
     bool colours;    /* for a terminal */
-    bool anonymizes; /* leave out what shows whose it is (anonymize.h) */
+    bool anonymizes; /* replace names by stable hashes (anonymize.h) */
 };
 
 enum { REPORT_DEFAULT_LIMIT = 15 };
 
-/* What was asked for of which profile, where a source has only what came of it. */
+/* The profile and the query as requested, if the source holds a derived profile. */
 struct report_selection {
     const struct profile_snapshot *snapshot;
     const struct view_query *query;
@@ -68,20 +68,20 @@ struct report_selection {
 struct report_source {
     const struct profile_snapshot *snapshot;
     const struct view_query *query;
-    const struct report_selection *selection; /* NULL: the query is all that was asked for */
+    const struct report_selection *selection; /* NULL: snapshot and query are as requested */
     const struct report_header *header;       /* NULL: report_write makes it; writers need it */
     const struct session_info *session;
     struct report_settings settings;
     const struct source_reader *files;    /* texts of source files; NULL: none */
     const struct report_source *baseline; /* to compare with; NULL: none */
-    /* Has the bins of 20 ms of a heat map, which have no threads; NULL: the snapshot. */
+    /* The profile with the bins of the heat map, which have no threads; NULL: the snapshot. */
     const struct profile_snapshot *heat_of;
 };
 
 struct report_format {
     const char *name; /* in a URL and as an option */
     const char *mime;
-    const char *extension; /* no two are the same */
+    const char *extension; /* unique */
     const char *description;
     enum err_code (*write)(const struct report_source *source, struct buffer *out,
                            struct err *err);
@@ -89,30 +89,30 @@ struct report_format {
     bool needs_baseline;
 };
 
-/* Writes it in that format, anonymized where the settings say so: the way to all of them.  The
- * session's target becomes the first process that was selected. */
+/* Writes a report in that format, anonymized if the settings say so.  Use this instead of the writers.
+ * The target of the session becomes the first selected process. */
 MUST_CHECK enum err_code report_write(const struct report_format *format,
                                       const struct report_source *source, struct buffer *out,
                                       struct err *err);
 
 /* NULL: no such format. */
 const struct report_format *report_find(const char *name);
-/* Whether it shows texts of source files. */
+/* Whether the format has texts of source files. */
 bool report_has_source(const struct report_format *format);
 /* NULL: fewer than index + 1. */
 const struct report_format *report_at(size_t index);
-/* The format a file of this name has, by its ending; NULL: none. */
+/* The format of a file name, by its extension; NULL: none. */
 const struct report_format *report_of_file(const char *name);
 
-/* Nanoseconds that one sample stands for, on average; the header's. */
+/* Nanoseconds that one sample stands for, on average: the period of the header. */
 uint64_t report_period_ns(const struct report_source *source);
 
 struct view_cell;
 
-/* What a cell's samples stand for; by the period where the windows do not know. */
+/* Nanoseconds that the samples of a cell stand for; uses period_ns if its windows have no period. */
 uint64_t report_cell_ns(const struct view_cell *cell, uint64_t period_ns);
 
-/* "process 4711", or "process 4711 and 3 others" where the report is of several. */
+/* "process 4711", or "process 4711 and 3 others" if there are several. */
 void report_put_process(const struct report_source *source, struct buffer *out);
 
 enum { REPORT_NAME_BYTES = 96 };
@@ -128,10 +128,10 @@ void report_file_name(const struct report_source *source, const struct report_fo
  *
  *     tid:4711 MainThread;app.py:main:14;app.py:work:9;<native> 120
  *
- * the thread, with its name if it has one, then frames, outermost first: file name without folders, qualified name, line; a synthetic frame is
- * its name alone.  So that any line can be taken apart again (frames at `;`, the count behind
- * the last space, the file before the first `:` and the line behind the last) these characters
- * of names are written as in a Python string: \x3b for `;`, \x3a for `:` in a file name, \\ for
+ * the thread, with its name if it has one, then frames, outermost first: file name without folders,
+ * qualified name, line; a synthetic frame is its name alone.  A reader can split every line: frames at `;`, the count after the last space, the
+ * file before the first `:` and the line after the last one.  Therefore these characters of names are
+ * written as in a Python string: \x3b for `;`, \x3a for `:` in a file name, \\ for
  * a backslash, \xNN for control characters and \uNNNN for U+2028 and U+2029.
  */
 enum err_code report_write_collapsed(const struct report_source *source, struct buffer *out,
@@ -150,7 +150,7 @@ enum err_code report_write_heatmap(const struct report_source *source, struct bu
  * calls are samples: those of the function itself over those with all it called. */
 enum err_code report_write_pstats(const struct report_source *source, struct buffer *out,
                                   struct err *err);
-/* The same for people, by the settings' order and limit. */
+/* The same as a table, sorted and limited by the settings. */
 enum err_code report_write_pstats_text(const struct report_source *source, struct buffer *out,
                                        struct err *err);
 
@@ -162,22 +162,22 @@ enum err_code report_write_pstats_text(const struct report_source *source, struc
 enum err_code report_write_jsonl(const struct report_source *source, struct buffer *out,
                                  struct err *err);
 
-/* The Firefox Profiler's processed format: samples along time with their weights and CPU time,
- * markers of what threads were doing and, where recorded, of instructions. */
+/* The Firefox Profiler's processed format: samples over time with their weights and CPU time,
+ * and markers for the states of threads and, if recorded, for instructions. */
 enum err_code report_write_gecko(const struct report_source *source, struct buffer *out,
                                  struct err *err);
 
-/* Trace Event Format: nested durations of each thread.  Within a slice of time stacks stand in
- * the order of the tree; samples are among the arguments of each end. */
+/* Trace Event Format: nested durations of each thread.  Within a slice of time stacks are in
+ * the order of the tree; the arguments of each end event hold the samples. */
 enum err_code report_write_chrome_trace(const struct report_source *source, struct buffer *out,
                                         struct err *err);
 
-/* The same page opened at its comparison with the baseline, which it holds too.  ERR_INVALID
- * without one. */
+/* The same page, which also holds the baseline, opened at the comparison with it.  ERR_INVALID: there
+ * is no baseline. */
 enum err_code report_write_diff_flamegraph(const struct report_source *source,
                                            struct buffer *out, struct err *err);
 
-/* A sampled profile for each thread, along time, weights in nanoseconds. */
+/* A sampled profile over time for each thread, with weights in nanoseconds. */
 enum err_code report_write_speedscope(const struct report_source *source, struct buffer *out,
                                       struct err *err);
 

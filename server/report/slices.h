@@ -1,9 +1,9 @@
 /*
- * slices - the cells of a query in the order of time, for formats that draw along it.
+ * slices - the cells of a query in the order of time, for formats with a time axis.
  *
- * Windows are joined into at most SLICES_MAX slices.  Within a slice the order of
- * samples is not known: a thread's cells are laid one after the other from its start, each as
- * long as its samples stand for, and the writer chooses the order.
+ * Windows are joined into at most SLICES_MAX slices.  The order of samples within a
+ * slice is unknown: the cells of a thread are placed one after the other from the start of the slice,
+ * each as long as its samples stand for.  The writer chooses their order.
  *
  * Ownership: the struct owns its arrays and borrows the rest; slices_deinit accepts a zeroed
  * one.
@@ -23,7 +23,7 @@
 
 struct report_source;
 
-/* More than a screen has pixels. */
+/* More than the pixels in a row of a screen. */
 enum { SLICES_MAX = 4096 };
 
 struct slices {
@@ -44,8 +44,8 @@ MUST_CHECK enum err_code slices_init(struct slices *slices, const struct report_
                                      struct err *err);
 void slices_deinit(struct slices *slices);
 
-/* What one thread did in one slice: `cells`, which may be brought into another order, and how
- * much of the time that they stand for there is room for.  view_cells_deinit the cells. */
+/* One thread in one slice: its cells, which the caller may sort and must view_cells_deinit, and the
+ * factor that makes their time fit into the slice. */
 struct slice_part {
     struct view_cells cells;
     uint64_t start_ns;
@@ -55,14 +55,14 @@ struct slice_part {
 MUST_CHECK enum err_code slices_part(const struct slices *slices, size_t slice,
                                      thread_id thread, struct slice_part *out, struct err *err);
 
-/* When the cells end that stand for so long together. */
+/* The time at which the first cells end, if they stand for `ns` together. */
 uint64_t slice_part_at_ns(const struct slice_part *part, uint64_t ns);
 
 struct preorder;
 
-/* Brings the cells into the order of the tree, each node once, whatever the thread's state. */
+/* Sorts the cells in the order of the tree, and merges those of a node whatever the thread's state. */
 void slice_part_by_tree(struct slice_part *part, const struct preorder *order);
-/* By state, then in the order of the tree. */
+/* Sorts the cells by state, then in the order of the tree. */
 void slice_part_by_state(struct slice_part *part, const struct preorder *order);
 
 #endif /* SERVER_REPORT_SLICES_H */

@@ -1,9 +1,9 @@
 /*
- * timed - a query's cells with the time they are of, as finely as there is room for.
+ * timed - the cells of a query with their time, as fine as there is room for.
  *
- * Time is cut as timeline cuts it.  The more slots, the more cells: of the numbers of slots tried
- * the largest is taken with which at most TIMED_SPARE_CELLS and one cell for each node come out;
- * where even two slots are too many, cells carry no time.
+ * Time is divided into the slots of timeline.  More slots make more cells: the largest number of slots
+ * is used that makes at most TIMED_SPARE_CELLS plus one cell for each node.  If even two slots are too
+ * many, cells have no time.
  *
  * Ownership: the struct owns its arrays; timed_deinit accepts a zeroed one.
  * Cost: some passes over the cells of the query.

@@ -1,7 +1,7 @@
 /*
- * captures_words - the file beside a capture that has its title, note and labels.
+ * capture_details - the file beside a capture that holds its title, note and labels.
  *
- * Depends on: captures, body, json.
+ * Depends on: capture_store, json_body, json.
  */
 #ifndef SERVER_SESSIONS_CAPTURE_DETAILS_H
 #define SERVER_SESSIONS_CAPTURE_DETAILS_H
@@ -10,9 +10,9 @@
 
 struct capture_words;
 
-/* What is missing or makes no sense is empty. */
+/* Missing or invalid members are empty. */
 void captures_words_read(int folder_fd, const char *name, struct capture_words *out);
-/* Whole, or not at all. */
+/* Replaces the file whole or not at all. */
 MUST_CHECK enum err_code captures_words_write(int folder_fd, const char *name,
                                               const struct capture_words *words,
                                               struct err *err);

@@ -1,8 +1,8 @@
 /*
- * captures_item - one file of the folder of captures, as far as it has been read.
+ * capture_item - one file of the folder of captures: its description, as read from the file.
  *
- * Ownership: made with calloc by the list; captures_item_destroy frees it and what it owns.
- * Depends on: captures, capture/reader.
+ * Ownership: the capture store allocates it with calloc; captures_item_destroy frees it and all it owns.
+ * Depends on: capture_store, capture/reader.
  */
 #ifndef SERVER_SESSIONS_CAPTURE_ITEM_H
 #define SERVER_SESSIONS_CAPTURE_ITEM_H
@@ -23,7 +23,7 @@ struct captures_item {
 
 /* NULL is fine. */
 void captures_item_destroy(struct captures_item *item);
-/* Reads the facts of the first and the last bytes; what cannot be read is a fault of the entry. */
+/* Reads the start and the end of the file.  If that fails, the fault of the entry says why. */
 void capture_item_read(struct captures_item *item, int fd, bool hides_arguments);
 
 #endif /* SERVER_SESSIONS_CAPTURE_ITEM_H */

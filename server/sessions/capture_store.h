@@ -1,16 +1,16 @@
 /*
- * captures - the folder of captures: what was recorded, and what people say of it.
+ * capture_store - the captures in a folder, with their titles, notes and labels.
  *
- * A capture NAME is the file NAME.pyro; beside it NAME.json has its title, note and labels.  Files
- * are found and made beneath the folder's descriptor, never by a path from outside, and links are
- * not followed.  The list comes from the first and the last bytes of a file and is read
- * once, as long as it does not change.  Who records holds a lock on the file (flock), so that other
- * programs with the same folder know, and so that nothing of it is left when we are killed.
+ * A capture NAME is the file NAME.pyro; NAME.json holds its title, note and labels.  Files are opened
+ * relative to the descriptor of the folder, never by a path from outside, and links are not followed.
+ * The description of a capture comes from the start and the end of its file, which are read again only
+ * if the file changes.  The program that records a capture locks its file (flock): other programs that
+ * use the folder see the lock, and it disappears if the program is killed.
  *
  * Ownership: captures_open makes, captures_close frees; NULL is fine.
  * Threads: any.
  * Limits: CAPTURES_MAX files are listed; names of up to CAPTURES_NAME_BYTES - 1 bytes.
- * Depends on: capture/reader, body, json.
+ * Depends on: capture/reader, json_body, json.
  */
 #ifndef SERVER_SESSIONS_CAPTURE_STORE_H
 #define SERVER_SESSIONS_CAPTURE_STORE_H
@@ -36,14 +36,14 @@ struct captures;
 struct request;
 
 struct captures_settings {
-    const char *folder; /* NULL: the usual one */
-    uint64_t keep_ns;   /* older ones are removed; 0: none are */
+    const char *folder; /* NULL: the default */
+    uint64_t keep_ns;   /* older captures are removed; 0: none */
     uint64_t keep_bytes;
     size_t max_upload;
     bool hides_arguments; /* only the first word of a command line is shown */
 };
 
-/* What people say of a capture. */
+/* What users say about a capture. */
 struct capture_words {
     char title[SESSION_MAX_NAME + 1];
     char note[SESSION_MAX_NOTE + 1];
@@ -69,7 +69,7 @@ struct capture_entry {
 };
 
 struct captures_summary {
-    size_t total; /* that fit */
+    size_t total; /* that match the query */
     uint64_t bytes;
 };
 
@@ -91,25 +91,25 @@ MUST_CHECK enum err_code captures_visit(struct captures *captures,
                                         const struct captures_query *query, captures_tell tell,
                                         void *context, struct captures_summary *out,
                                         struct err *err);
-/* One of them.  ERR_NOT_FOUND. */
+/* The same for one capture.  ERR_NOT_FOUND: there is none. */
 MUST_CHECK enum err_code captures_tell_one(struct captures *captures, const char *name,
                                            captures_tell tell, void *context, struct err *err);
 
-/* For reading; *changed_ns_out may be NULL.  ERR_NOT_FOUND. */
+/* Opens the file for reading; changed_ns_out may be NULL.  ERR_NOT_FOUND: no such capture. */
 MUST_CHECK enum err_code captures_open_file(struct captures *captures, const char *name,
                                             int *fd_out, uint64_t *bytes_out,
                                             uint64_t *changed_ns_out, struct err *err);
-/* ERR_PERM: the file has arguments, and this server hides them.  ERR_NOT_FOUND. */
+/* ERR_PERM: the file has arguments, and this server hides them.  ERR_NOT_FOUND: no such capture. */
 MUST_CHECK enum err_code captures_check_file(struct captures *captures, const char *name,
                                              struct err *err);
-/* A new one, locked as long as it is open. */
+/* Creates a capture, which is locked until fd is closed. */
 MUST_CHECK enum err_code captures_make(struct captures *captures, int pid,
                                        char name_out[CAPTURES_NAME_BYTES], int *fd_out,
                                        struct err *err);
-/* A file without a name, for captures_adopt. */
+/* Creates a file without a name, for captures_adopt. */
 MUST_CHECK enum err_code captures_spool(struct captures *captures, int *fd_out,
                                         struct err *err);
-/* Gives it a name.  ERR_UNSUPPORTED, ERR_CORRUPT: it is no capture. */
+/* Gives such a file a name.  ERR_UNSUPPORTED, ERR_CORRUPT: it is not a capture. */
 MUST_CHECK enum err_code captures_adopt(struct captures *captures, int fd,
                                         const struct capture_words *words,
                                         char name_out[CAPTURES_NAME_BYTES], struct err *err);
@@ -118,11 +118,11 @@ MUST_CHECK enum err_code captures_describe(struct captures *captures, const char
 /* ERR_LIMIT: it is being recorded. */
 MUST_CHECK enum err_code captures_remove(struct captures *captures, const char *name,
                                          struct err *err);
-/* Removes what is older or more than the settings allow; returns how many.  After a jump of the clock
- * nothing is too old for a day (steady.h). */
+/* Removes captures beyond the limits of the settings, oldest first.  Returns how many.  For a day after
+ * a jump of the clock none counts as too old (steady.h). */
 size_t captures_tidy(struct captures *captures);
 
-/* "/proc/self/fd/7", for what opens files by a path. */
+/* "/proc/self/fd/7", for functions that open files by a path. */
 enum { CAPTURES_PATH_BYTES = 32 };
 void captures_path_of(int fd, char out[CAPTURES_PATH_BYTES]);
 

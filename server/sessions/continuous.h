@@ -1,13 +1,13 @@
 /*
- * continuous - a session of all Python processes of the host, for ever.
+ * continuous - profiles all Python processes of the host for as long as the server runs.
  *
- * It is one session at a time, of all that may be read; new processes join within a few seconds,
- * or later where looking for them would cost more than its part of the CPU budget.
- * Every CONTINUOUS_TURN_NS the next one takes its place, so that captures are of a size to be
- * opened and old ones can go: the days before are in the folder of captures.
+ * One session at a time samples all processes that can be read.  New processes join within a few
+ * seconds, or later if finding them would exceed its part of the CPU budget.  Every CONTINUOUS_TURN_NS
+ * a new session replaces the current one, so that captures are small enough to open, and old ones can
+ * be removed.
  *
- * Ownership: continuous_start makes, continuous_stop ends its thread and frees; NULL is fine.  To be
- * stopped before the sessions are destroyed.
+ * Ownership: continuous_start makes, continuous_stop ends its thread and frees; NULL is fine.  Stop it
+ * before the sessions are destroyed.
  * Threads: its own.
  * Limits: those of a session (SAMPLER_MAX_PROCESSES).
  * Depends on: dashboard, sessions, sampler/processes.
@@ -19,7 +19,7 @@
 
 #define CONTINUOUS_RATE_HZ     19.0
 #define CONTINUOUS_CPU_PERCENT 1.0
-/* Of that budget, for finding new processes; the rest is for sampling. */
+/* The part of that budget for finding new processes; the rest is for sampling. */
 #define CONTINUOUS_SCAN_SHARE 0.25
 #define CONTINUOUS_TURN_NS    3600000000000ull
 

@@ -1,17 +1,17 @@
 /*
- * dashboard - what a server of a whole host has beside its sessions: the processes there are, and
- * the means to start sessions.
+ * dashboard - what a server of a whole host has besides its sessions: the list of processes, and
+ * functions that start sessions.
  *
- * Starting takes its time (interpreters are searched for, captures are read), so each is done on a
- * thread of its own, which stays with the session until it has ended.
+ * Starting a session is slow, because the interpreter is searched for or a capture is read.  So each
+ * session has a thread of its own, from start to end.
  *
- * Sessions that are started are recorded into the folder of captures, if there is one; where that
- * fails they go on without.
+ * New sessions are recorded into the folder of captures, if there is one.  If that fails, sampling
+ * continues.
  *
  * Ownership: the dashboard owns the list of processes and the captures, and borrows the sessions, whose
  * sessions_destroy must come before dashboard_close.
  * Threads: any, once opened.
- * Depends on: sessions, captures, session_capture, sampler/processes.
+ * Depends on: sessions, capture_store, session_capture, sampler/processes.
  */
 #ifndef SERVER_SESSIONS_DASHBOARD_H
 #define SERVER_SESSIONS_DASHBOARD_H
@@ -38,11 +38,11 @@ typedef void (*dashboard_say)(void *context, const char *session, const char *wh
 
 struct dashboard {
     struct processes *processes;
-    struct captures *captures; /* NULL: nothing is kept */
+    struct captures *captures; /* NULL: no folder of captures */
     struct sessions *sessions;
     bool hides_arguments;
     double max_rate_hz;
-    size_t memory_bytes; /* for what is kept of a session */
+    size_t memory_bytes; /* maximum size of the profile of a session */
     dashboard_say say;   /* NULL: events are dropped */
     void *say_context;
 };
@@ -50,30 +50,31 @@ struct dashboard {
 /* The rest is set by the caller.  dashboard_close accepts a zeroed one. */
 MUST_CHECK enum err_code dashboard_open(struct dashboard *dashboard, struct sessions *sessions,
                                         struct err *err);
-/* Of command lines only the first word is kept; before anything is read. */
+/* Reduces command lines to their first word.  Call it before anything is read. */
 void dashboard_hide_arguments(struct dashboard *dashboard);
 void dashboard_close(struct dashboard *dashboard);
-/* Begins to scan processes, before the first request.  Threads have what privileges there are then. */
+/* Starts to scan processes; call it before the first request.  Its threads have the privileges of that
+ * moment. */
 void dashboard_begin(struct dashboard *dashboard);
 
-/* A session that is starting, held by the caller (session_release).  filters: copied.  ERR_LIMIT: as many run as
- * may; ERR_INVALID: options that no session may have. */
+/* A session that is starting, held by the caller (session_release).  filters: copied.  ERR_LIMIT: the
+ * maximum number of sessions is running; ERR_INVALID: the options are not permitted. */
 MUST_CHECK enum err_code dashboard_launch(struct dashboard *dashboard,
                                           const struct sampler_options *options,
                                           const struct frame_filters *filters,
                                           const struct session_words *words,
                                           struct session **out, struct err *err);
 
-/* The same for a session of all processes, which no limit on numbers counts. */
+/* The same for a session of all processes, which does not count towards the limit. */
 MUST_CHECK enum err_code dashboard_launch_continuous(struct dashboard *dashboard,
                                                      const struct sampler_options *options,
                                                      const struct session_words *words,
                                                      struct session **out, struct err *err);
-/* The same for a capture; ERR_NOT_FOUND. */
+/* The same for a capture.  ERR_NOT_FOUND: there is none. */
 MUST_CHECK enum err_code dashboard_launch_capture(struct dashboard *dashboard, const char *name,
                                                   struct session **out, struct err *err);
 
-/* What a session has that was not asked for otherwise. */
+/* The default options of a session. */
 void dashboard_defaults(const struct dashboard *dashboard, struct sampler_options *out);
 
 #endif /* SERVER_SESSIONS_DASHBOARD_H */

@@ -1,11 +1,11 @@
 /*
- * dump - where all threads of a process are, seen once.
+ * dump - the current stacks of all threads of a process.
  *
  * The process is sampled for a moment, and of each thread the last sample is kept.
  *
  * Ownership: dump_take fills, dump_deinit frees; it accepts a zeroed one.
  * Threads: one at a time.
- * Limits: DUMP_MAX_THREADS, those of the profile seen first.
+ * Limits: the first DUMP_MAX_THREADS threads of the profile.
  * Depends on: sampler.h, profile.
  */
 #ifndef SERVER_SESSIONS_DUMP_H
@@ -32,16 +32,16 @@ struct dump_row {
 
 struct dump {
     struct sampler *sampler;
-    struct profile_snapshot snapshot; /* what the rows name is in it */
+    struct profile_snapshot snapshot; /* ids of the rows refer to it */
     bool has_snapshot;
     uint64_t at_ns; /* since 1970 */
     uint64_t samples;
     struct dump_row *rows; /* by thread */
     size_t count;
-    struct sampler_tasks tasks; /* asyncio's, where they were asked for */
+    struct sampler_tasks tasks; /* asyncio tasks, if requested */
 };
 
-/* Errors as of sampler_start.  is_ending: may end it early; NULL: nothing does. */
+/* Errors as of sampler_start.  is_ending: if it becomes true, dump_take returns early; may be NULL. */
 MUST_CHECK enum err_code dump_take(struct dump *dump, pid_t pid, enum sampler_async async,
                                    const atomic_bool *is_ending, struct err *err);
 void dump_deinit(struct dump *dump);

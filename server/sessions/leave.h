@@ -1,10 +1,10 @@
 /*
- * leave - the process ends soon, whatever still hangs.
+ * leave - ends the process in time, even if a thread hangs.
  *
- * A process that is read may keep one of our threads in the kernel for as long as it likes: a
- * file system that does not answer, memory that never comes.  Such a thread cannot be joined, and what it
- * uses cannot be freed.  So who has nothing more to say sets a time, and cleans up as if nothing
- * could hang; if that takes longer, the process ends there.
+ * A target can keep one of our threads in the kernel for ever, with a file system that does not answer
+ * or memory that never arrives.  Such a thread cannot be joined, and what it uses cannot be freed.  So a
+ * command that has finished its work sets a time limit and then cleans up; if that takes longer, the
+ * process ends without it.
  *
  * Threads: any.
  * Depends on: libc.
@@ -12,17 +12,17 @@
 #ifndef SERVER_SESSIONS_LEAVE_H
 #define SERVER_SESSIONS_LEAVE_H
 
-/* For a command that has written all there is to write. */
+/* For a command that has written all its output. */
 enum { LEAVE_MS = 300 };
 
-/* After so long the process ends with that status, unless it has ended by itself. */
+/* The process ends with that status after this time, unless it has ended before. */
 void leave_within(int milliseconds, int status);
 
-/* The last thing of all: as from main; but where a thread was left behind, nothing runs that is run at an
- * exit, as that thread may come back in the middle of it. */
+/* Ends the process as a return from main does.  If a thread was left behind, exit handlers do not run,
+ * because the thread may continue in the middle of them. */
 _Noreturn void leave(int status);
 
-/* Between these a file is being finished, which is waited for. */
+/* Between these two calls a file is completed; the process does not end before. */
 void leave_hold(void);
 void leave_release(void);
 

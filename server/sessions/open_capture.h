@@ -1,10 +1,9 @@
 /*
- * open_capture - a capture that was opened, as what a session shows: its target, how it was
- * recorded, its profile.
+ * open_capture - an opened capture as a session shows it: its target, options and profile.
  *
- * It also converts the other way: from a live session to the metadata of a capture.
+ * It also converts a live session to the metadata of a capture.
  *
- * Ownership: open_capture_destroy frees all, NULL is fine; release snapshots of the profile before.
+ * Ownership: open_capture_destroy frees all, NULL is fine; release snapshots of the profile first.
  * Threads: open and destroy: one; the others: any.
  * Depends on: capture, sampler.h.
  */
@@ -36,7 +35,7 @@ struct open_capture {
     char path[256];
 };
 
-/* Reads a part of it, or all.  hides_arguments: of command lines only the first word is kept. */
+/* Reads a part of the capture, or all.  hides_arguments: reduces command lines to their first word. */
 MUST_CHECK enum err_code open_capture_open(const char *path, const struct reader_part *part,
                                            bool hides_arguments, struct open_capture **out,
                                            struct err *err);
@@ -47,7 +46,7 @@ struct profile *open_capture_profile(const struct open_capture *opened);
 void open_capture_tell_start(const struct sampler_target *target,
                              const struct sampler_options *options,
                              const struct sampler_status *status, struct capture_metadata *out);
-/* The metadata that is known when it has ended; borrows. */
+/* The metadata that is known when a session has ended; borrows. */
 void open_capture_tell_end(const struct sampler_status *status, struct capture_metadata *out);
 
 #endif /* SERVER_SESSIONS_OPEN_CAPTURE_H */

@@ -1,18 +1,18 @@
 /*
- * sessions - the profiling sessions this server shows.
+ * sessions - the profiling sessions that this server shows.
  *
  * Ids count from 1 and are never used again.  The epoch is a random name for one run of one
- * session: a client that finds another one drops all it has.
+ * session: a client that sees another epoch drops all its data.
  *
- * A session is live and has a sampler, or was loaded from a capture and has ended; before, it is
- * starting, and has neither: session_become or session_fail end that.
+ * A session is live and has a sampler, or was loaded from a capture and has ended.  Before that it is
+ * starting and has neither, until session_become or session_fail.
  *
- * Ownership: the table owns its sessions, a session owns what is behind it.  Who finds a session
- * holds it until session_release, also when it is removed meanwhile; what is still held at
- * sessions_destroy is freed there.
+ * Ownership: the table owns its sessions; a session owns its sampler or capture.  A session that was
+ * found stays valid until session_release, even if it is removed meanwhile.  sessions_destroy frees
+ * also what is still held.
  * Threads: any; create and destroy from one.
- * Limits: SESSIONS_MAX, and sessions_limit running ones, then ERR_LIMIT.
- * Depends on: sampler.h, err, loaded, source, wire/session.
+ * Limits: SESSIONS_MAX sessions, and as many running ones as sessions_limit sets; then ERR_LIMIT.
+ * Depends on: sampler.h, err, open_capture, source, wire/session.
  */
 #ifndef SERVER_SESSIONS_SESSIONS_H
 #define SERVER_SESSIONS_SESSIONS_H
@@ -39,16 +39,16 @@ struct session {
     char id[12];
     char epoch[17];
     enum session_source source;
-    struct sampler_options options;        /* as asked for, of a live one */
+    struct sampler_options options;        /* as requested; only of a live session */
     struct frame_filters filters;          /* of a live one */
     char *patterns;                        /* of the filters */
     _Atomic(struct sampler *) sampler;     /* NULL: not live, or not yet */
     _Atomic(struct open_capture *) opened; /* NULL: not of a capture, or not yet */
-    struct source *texts;                  /* NULL: of no source files */
+    struct source *texts;                  /* NULL: no text of source files */
     struct source_reader files;            /* ask session_files */
-    struct profile *blank;                 /* until there is another one; NULL: there is */
-    struct sampler_target target;          /* until then */
-    atomic_bool is_cancelled;              /* before it has a sampler */
+    struct profile *blank;        /* stands in until there is a sampler or capture; then NULL */
+    struct sampler_target target; /* until then */
+    atomic_bool is_cancelled;     /* before it has a sampler */
     struct sessions *owner;
     struct session *next_removed;
     size_t references;    /* of those that found it; guarded by the table */
@@ -60,53 +60,53 @@ struct session {
 };
 
 MUST_CHECK enum err_code sessions_create(struct sessions **out, struct err *err);
-/* Stops what runs and waits for sessions_work_end. */
+/* Stops running sessions and waits for sessions_work_end. */
 void sessions_destroy(struct sessions *sessions);
-/* Sessions added from now on have no text of source files to show. */
+/* Sessions that are added from now on do not show the text of source files. */
 void sessions_hide_source(struct sessions *sessions);
-/* How many may run at a time, and what all of them may use of one core together (0: no limit):
- * each gets an equal part. */
+/* The maximum number of concurrent sessions, and the CPU limit of all of them together in percent of one
+ * core (0: none), which they share equally. */
 void sessions_limit(struct sessions *sessions, size_t running, double max_cpu_percent);
 
-/* Takes the sampler; on failure it stays the caller's.  filters: copied; NULL: none. */
+/* Takes the sampler; if it fails, the caller keeps it.  filters: copied; NULL: none. */
 MUST_CHECK enum err_code sessions_add(struct sessions *sessions, struct sampler *sampler,
                                       const struct frame_filters *filters, struct session **out,
                                       struct err *err);
-/* Takes the capture; on failure it stays the caller's. */
+/* Takes the capture; if it fails, the caller keeps it. */
 MUST_CHECK enum err_code sessions_add_loaded(struct sessions *sessions,
                                              struct open_capture *opened, struct session **out,
                                              struct err *err);
 /* A session that is starting, held by the caller.  options and filters: NULL for a capture; both
- * are copied.  ERR_LIMIT: as many run as may. */
+ * are copied.  ERR_LIMIT: the maximum number of sessions is running. */
 MUST_CHECK enum err_code sessions_begin(struct sessions *sessions, enum session_source source,
                                         const struct sampler_options *options,
                                         const struct frame_filters *filters,
                                         const struct session_words *words, struct session **out,
                                         struct err *err);
-/* Takes the sampler, or the capture; stops it at once if that was asked for. */
+/* Takes the sampler or the capture; stops it at once if session_stop was called. */
 void session_become(struct session *session, struct sampler *sampler,
                     struct open_capture *opened);
 void session_fail(struct session *session, const struct err *err);
 
-/* Somebody works for a session, on a thread of its own. */
+/* A thread works for a session between these two calls; sessions_destroy waits for it. */
 void sessions_work_begin(struct sessions *sessions);
 void sessions_work_end(struct sessions *sessions);
 
-/* NULL: none of that id. */
+/* NULL: no session has that id. */
 struct session *sessions_find(struct sessions *sessions, const char *id);
-/* NULL: fewer than index + 1.  Those behind one that is removed move up. */
+/* NULL: fewer than index + 1.  Removing a session lowers the index of those after it. */
 struct session *sessions_at(struct sessions *sessions, size_t index);
 /* The session that shows or records this capture; NULL: none. */
 struct session *sessions_of_capture(struct sessions *sessions, const char *capture);
 /* NULL is fine. */
 void session_release(struct session *session);
-/* Stops it and hides it. */
+/* Stops the session and removes it from the table. */
 void sessions_remove(struct sessions *sessions, struct session *session);
-/* Its sampler ends soon, also one that is starting. */
+/* The session ends soon, even if it is still starting. */
 void session_stop(struct session *session);
-/* It was asked to stop, perhaps before it began. */
+/* Whether session_stop was called, perhaps before the session started. */
 bool session_is_stopping(struct session *session);
-/* Gives every running session its part of the CPU budget; to be called when their number changed. */
+/* Gives every running session its part of the CPU limit; call it when their number has changed. */
 void sessions_share(struct sessions *sessions);
 
 struct profile *session_profile(const struct session *session);
@@ -114,15 +114,16 @@ struct profile *session_profile(const struct session *session);
 const struct source_reader *session_files(const struct session *session);
 enum sampler_state session_state(struct session *session);
 
-/* Copies them out; and changes them, those that are not NULL. */
+/* session_words copies the words; session_rename changes those that are not NULL. */
 void session_words(struct session *session, struct session_words *out);
 void session_rename(struct session *session, const char *name, const char *note);
-/* The capture it is recorded into from now on. */
+/* Sets the capture that the session is recorded into from now on. */
 void session_set_capture(struct session *session, const char *capture);
-/* Why it is not recorded, or no longer; true: that is news. */
+/* Sets why the session is not recorded, or no longer.  Only the first fault counts; true: this is
+ * the first. */
 bool session_set_fault(struct session *session, const char *fault);
 
-/* What the session is right now; borrows from both. */
+/* Describes the current session; borrows from both. */
 void session_describe(struct session *session, const struct profile_snapshot *snapshot,
                       struct session_info *out);
 

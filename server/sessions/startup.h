@@ -1,11 +1,11 @@
 /*
- * startup - starts a sampler on a thread of its own, so that nobody has to wait for it.
+ * startup - starts a sampler on a thread of its own, so that its caller need not wait for it.
  *
- * Finding an interpreter may take long, and the process may see to it that it takes for ever.  What was
- * cancelled is over in no time, unless it hangs in the kernel; then it is left behind with all that it
- * uses, never samples, and reports nothing to the sink of the options.
+ * Finding an interpreter may take long; a hostile process can make it take for ever.  A cancelled
+ * startup ends at once, unless its thread hangs in the kernel.  Such a thread is left behind with all
+ * that it uses; it never samples, and never calls the sink of the options.
  *
- * Ownership: startup_begin makes; startup_end takes, whatever has become of it.
+ * Ownership: startup_begin allocates; startup_end frees, whatever the result.
  * Threads: one that calls everything here.
  * Depends on: sampler.h.
  */
@@ -23,10 +23,10 @@ struct startup;
 /* The options are copied.  Signals that the caller blocks are blocked in its thread. */
 MUST_CHECK enum err_code startup_begin(const struct sampler_options *options,
                                        struct startup **out, struct err *err);
-/* Readable once it is done. */
+/* Readable once the sampler has started or failed. */
 int startup_fd(const struct startup *startup);
 void startup_cancel(struct startup *startup);
-/* Errors as of sampler_start.  ERR_SYS where it is not done: it is cancelled and left behind. */
+/* Errors as of sampler_start.  ERR_SYS: it is not done, and was cancelled and left behind. */
 MUST_CHECK enum err_code startup_end(struct startup *startup, struct sampler **out,
                                      struct err *err);
 

@@ -1,9 +1,9 @@
 /*
- * steady - whether the wall clock can be trusted to tell how old a file is.
+ * steady - decides whether the wall clock can be trusted with the age of files.
  *
- * A clock that was set forward by years makes every capture too old at once, and what was removed does
- * not come back.  The first reading is trusted as it is; after a jump only when there was no
- * other for STEADY_NS.
+ * A clock that is set forward by years makes every capture too old at once, and removed captures are
+ * lost.  The first reading is trusted.  After a jump the clock is trusted once STEADY_NS have passed
+ * without another one.
  *
  * Ownership: the caller's storage, zeroed at first.
  * Threads: one at a time.
@@ -19,11 +19,11 @@
 #include "sampler/base/clock.h"
 
 #define STEADY_NS      (24 * 3600 * NS_PER_S)
-#define STEADY_JUMP_NS (60 * NS_PER_S) /* what is less is a clock being put right */
+#define STEADY_JUMP_NS (60 * NS_PER_S) /* a smaller one is an ordinary correction */
 
 struct steady {
-    uint64_t wall_ns, boot_ns;  /* of the last reading; boot_ns 0: there was none */
-    uint64_t doubtful_until_ns; /* of boot_ns */
+    uint64_t wall_ns, boot_ns;  /* of the last reading; boot_ns 0: none yet */
+    uint64_t doubtful_until_ns; /* on the clock of boot_ns */
 };
 
 /* wall_ns: clock_wall_ns, boot_ns: clock_boot_ns. */

@@ -1,9 +1,9 @@
 /*
- * setting - one row of a table of what people set, on the command line, in a URL or in a JSON body:
- * its name, its type, where the value goes, and its range.
+ * setting - one row of a table of options of the command line, parameters of a URL or members of a JSON
+ * body: name, type, range, and where the value is stored.
  *
- * setting_read is the one place that reads such a text and says what is wrong with it;
- * setting_read_number does it for a number of JSON, in the unit that a text without one has.
+ * Only setting_read parses texts of such values and reports what is wrong with them;
+ * setting_read_number does so for a number of JSON, in the unit that a text without one has.
  *
  * Ownership: texts and lists of texts are borrowed.
  * Limits: SETTING_MAX_TEXTS, SETTING_MAX_IDS.
@@ -43,17 +43,17 @@ enum setting_kind {
     SETTING_TEXT,     /* const char * */
     SETTING_TEXTS,    /* struct setting_texts; repeatable */
     SETTING_IDS,      /* struct setting_ids; repeatable */
-    SETTING_OTHER,    /* what `read` makes of it */
+    SETTING_OTHER,    /* whatever `read` stores */
 };
 
 struct setting {
     const char *name;
     enum setting_kind kind;
-    size_t offset;        /* of the value, in the struct that is filled */
-    size_t given;         /* of a bool that says it was given; 0: none */
+    size_t offset;        /* of the value, in the struct */
+    size_t given;         /* offset of a bool that is set if the setting is given; 0: none */
     uint32_t least, most; /* of a number, bytes of a text, and the first value of a choice */
     const char *const *texts; /* of a choice (enum_text.h) */
-    bool is_repeatable;       /* where the kind does not say so */
+    bool is_repeatable;       /* if the kind is not repeatable anyway */
     unsigned which;           /* for `read` */
     enum err_code (*read)(const struct setting *setting, void *value, const char *text,
                           struct err *why);
@@ -64,8 +64,8 @@ struct setting {
     .setting.name = (name_), .setting.kind = SETTING_##kind_, \
     .setting.offset = offsetof(type_, member_)
 
-/* Puts the value into the struct at `out`.  text NULL: the name stands alone, as of a flag.
- * ERR_INVALID: `why` has what is wanted, as in "want 1 to 1mhz", to follow the name and the text. */
+/* Stores the value in the struct at `out`.  text NULL: the name was given without a value.
+ * ERR_INVALID: `why` says what is wanted, as in "want 1 to 1mhz"; put it after the name and the text. */
 MUST_CHECK enum err_code setting_read(const struct setting *setting, void *out,
                                       const char *text, struct err *why);
 /* The same for a number.  ERR_INVALID too: the setting is a text. */
@@ -74,7 +74,7 @@ MUST_CHECK enum err_code setting_read_number(const struct setting *setting, void
 bool setting_is_number(const struct setting *setting);
 bool setting_is_repeatable(const struct setting *setting);
 
-/* A plain number and one of the kind's units; false: it is not, or out of range. */
+/* Reads a number with an optional unit of the kind.  false: it is malformed or out of range. */
 bool setting_number(enum setting_kind kind, const char *text, double *out);
 
 #endif /* SERVER_SETTINGS_SETTING_H */

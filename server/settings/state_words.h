@@ -1,13 +1,13 @@
 /*
- * state_words - what threads were doing, as words of a URL.
+ * state_words - conditions on thread states, as words for a URL and the command line.
  *
- *     on_cpu           known to be so
- *     !on_cpu          known not to be so
- *     ~on_cpu          not known to be so: either it is not, or it is unknown
- *     unknown_on_cpu   not known
- *     !unknown_on_cpu  known, either way
+ *     on_cpu           known to be true
+ *     !on_cpu          known to be false
+ *     ~on_cpu          false or unknown
+ *     unknown_on_cpu   unknown
+ *     !unknown_on_cpu  known
  *
- * and the same for every fact of profile/state.h, separated by commas; all of them must hold.
+ * and the same for every fact of profile/state.h, separated by commas; all words must hold.
  *
  * Depends on: err, buffer, profile/states.
  */
@@ -23,7 +23,7 @@ MUST_CHECK enum err_code state_words_read(const char *text, state_bits *require_
 
 struct buffer;
 
-/* The words that are read as these; nothing where all states are wanted. */
+/* The words that state_words_read turns into these masks; nothing if all states match. */
 void state_words_put(struct buffer *out, state_bits require, state_bits exclude);
 /* The same in English, `before` before each: "on CPU", "not holding the GIL". */
 void state_words_put_phrases(struct buffer *out, const char *before, state_bits require,

@@ -1,8 +1,8 @@
 /*
- * view_settings - rows of what of a profile is shown, for the tables of options and of parameters.
+ * view_settings - rows that select what a view shows, for the tables of options and of parameters.
  *
- * Each is the members of a row that has a struct setting (setting.h).  `query` is where the type has
- * its struct view_query, `filters` where it has its struct frame_filters.
+ * Each macro gives the members of a row with a struct setting (setting.h).  `query` and `filters` name
+ * the members of the type that are its struct view_query and its struct frame_filters.
  *
  * Depends on: setting, state_words, frame_filters.
  */

@@ -1,14 +1,14 @@
 /*
- * broker - the helper process itself: forks a reader for each request, and nothing else.
+ * broker - the main loop of the helper process: forks a reader for each request, and does nothing else.
  *
- * Only it forks, since the program itself has threads.  It keeps SETUID and SETGID to become the
- * owner of a process, SYS_PTRACE to see its root, KILL to end a reader that its owner holds up;
- * without them, as for an ordinary user, it reads what is its user's own.  It ends when the program
- * has ended, and not before: signals that end the program are not for it.
+ * The helper forks because the program itself has threads.  It keeps CAP_SETUID and CAP_SETGID to become
+ * the owner of a process, CAP_SYS_PTRACE to see its root, and CAP_KILL to end a reader that the owner
+ * stops.  Without them, as for an ordinary user, it reads only files of processes of its own user.  It
+ * ends when the program has ended: it ignores the signals that end the program.
  *
  * Private to the folder.
  *
- * Limits: BROKER_MAX_READERS at a time, BROKER_MAX_OF_USER of them of one user, SOURCE_DEADLINE_MS
+ * Limits: BROKER_MAX_READERS at a time, BROKER_MAX_OF_USER of them for one user, SOURCE_DEADLINE_MS
  * for each.
  * Depends on: reader, request, rights.
  */

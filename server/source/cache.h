@@ -1,9 +1,9 @@
 /*
- * cache - texts of source files that were read, for when they can no longer be read.
+ * cache - texts of source files, for the time after their process has ended.
  *
- * A text belongs to an owner (sampler_origin_owner) and a path; it is kept compressed.  Of more than
- * there is room for the hottest stay.  That a file has no text here, as it could not be read or had
- * no room, is remembered as well.
+ * A text belongs to an owner (sampler_origin_owner) and a path, and is stored compressed.  If there is
+ * not enough room, the texts of the hottest files stay.  A file whose text could not be read or had no
+ * room has an entry without a text.
  *
  * Private to the folder.
  *
@@ -49,12 +49,12 @@ struct cache {
 void cache_init(struct cache *cache);
 void cache_deinit(struct cache *cache);
 
-/* Before all files get new ranks by cache_rank and cache_put. */
+/* Call this before giving all files new ranks by cache_rank and cache_put. */
 void cache_begin_ranking(struct cache *cache);
-/* False: the file is not in it. */
+/* False: the file has no entry. */
 bool cache_rank(struct cache *cache, const struct cache_key *key, uint32_t rank);
-/* A file that is not in it; NULL: it cannot be read.  Where there is no room colder ones go, or its
- * text is not kept. */
+/* Adds a file that has no entry.  text NULL: it cannot be read.  If there is no room, colder texts are
+ * dropped, or this one. */
 void cache_put(struct cache *cache, const struct cache_key *key, uint32_t rank,
                const struct buffer *text, uint64_t changed_ns);
 /* False: there is no such text; *out is empty then. */

@@ -1,8 +1,8 @@
 /*
- * helper - a process beside the program that reads source files with the rights of those that named
- * them, so that the program needs no right to become another user.
+ * helper - a separate process that reads source files with the rights of the targets that name them,
+ * so that the program itself need not be able to become another user.
  *
- * There is one, for the whole program.  It must be started before the program has threads and before
+ * There is one for the whole program.  It must be started before the program has threads and before
  * it drops rights.  If it ends, or was never started, source text is unavailable, and the error
  * says so.
  *
@@ -23,13 +23,13 @@ struct buffer;
 struct sampler_origin;
 
 MUST_CHECK enum err_code source_helper_start(struct err *err);
-/* Whoever waits for a file gets an error at once.  Harmless where none was started. */
+/* Pending reads fail at once.  Does nothing if none was started. */
 void source_helper_stop(void);
 /* 0: none was started. */
 pid_t source_helper_pid(void);
 
-/* The text of the file, as the process has it.  Replaces what is in `out`.  cancel_fd: reading ends
- * once it is readable; -1: none.  ERR_GONE: the process has ended, or is another program now. */
+/* The text of the file, as the process sees it.  Replaces the content of `out`.  Reading is cancelled
+ * once cancel_fd is readable; -1: never.  ERR_GONE: the process has ended, or runs another program. */
 MUST_CHECK enum err_code source_helper_read(const struct sampler_origin *of, const char *path,
                                             size_t length, int cancel_fd, struct buffer *out,
                                             uint64_t *changed_ns_out, struct err *err);

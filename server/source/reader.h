@@ -1,14 +1,14 @@
 /*
- * reader - the process that reads one source file: as the process that named it, and no other.
+ * reader - the process that reads one source file, with the rights of the target that named it.
  *
  * A path comes from the target and is hostile, and so is the file system it may lead to.
  *
- *     1  the process is the one that was sampled, and its owner the one it had then, or one that
- *        root has become since: then what it is now counts
- *     2  its root directory is held, and 1 is examined again
- *     3  this process becomes that owner, for good, without a capability
- *     4  the path is opened beneath that root, links included, without anything that opening could
- *        do; only regular files of ordinary file systems are read, up to SOURCE_MAX_BYTES
+ *     1  check that the process is the one that was sampled, with the same owner; if its owner was root,
+ *        its present owner counts
+ *     2  open its root directory, and repeat the check
+ *     3  become that owner, for good and without capabilities
+ *     4  open the path beneath that root, also through links, without side effects of opening; read
+ *        only regular files of ordinary file systems, up to SOURCE_MAX_BYTES
  *
  * Private to the folder.
  *
@@ -21,7 +21,7 @@
 
 #include "server/source/request.h"
 
-/* In a process of its own; fds are by source_descriptor.  Ends by itself after the deadline. */
+/* Runs in a process of its own; fds: by source_descriptor.  Ends the process after the deadline. */
 noreturn void reader_run(const struct source_request *request, const int *fds);
 
 #endif /* SERVER_SOURCE_READER_H */

@@ -1,7 +1,7 @@
 /*
- * rights - what a process that reads source files may do: less and less.
+ * rights - drops the rights of the processes that read source files.
  *
- * Threads: processes of one thread.
+ * Threads: only for processes with one thread.
  * Depends on: owner, capabilities.
  */
 #ifndef SERVER_SOURCE_RIGHTS_H
@@ -12,7 +12,7 @@
 
 struct owner;
 
-/* Keeps these capabilities (bits), if held, and can never get others; sets no_new_privs, and hides
+/* Keeps these capabilities (bits), if held, and gives up all others for good; sets no_new_privs, and hides
  * the process's memory from its user. */
 bool rights_keep(uint64_t capabilities);
 

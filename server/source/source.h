@@ -1,14 +1,14 @@
 /*
  * source - the text of source files for the views and reports of one session.
  *
- * A file is read as a process that a function naming it was seen in (helper.h), while that process
- * runs.  A function that was seen in processes of several owners is read as none of them.  Texts
- * are fetched while their process runs, so that they are there when it has ended: the hottest files
- * first, a little after the first samples and then as new ones appear.
+ * A file is read with the rights of a process in which a function of the file was sampled (helper.h),
+ * while that process runs.  If processes of several owners ran the function, the file is not read.
+ * Texts are fetched while their process runs, so that they are available when it has ended: the hottest
+ * files first, shortly after the first samples, and then as new files appear.
  *
  * Ownership: source_create makes, source_destroy frees; it borrows the sampler.
- * Threads: any may read; one of its own fetches, and ends with the session.
- * Limits: SOURCE_MAX_BYTES for a file; of a session CACHE_MAX_FILES files and CACHE_MAX_BYTES.
+ * Threads: any may read; a thread of the session fetches.
+ * Limits: SOURCE_MAX_BYTES for a file; CACHE_MAX_FILES files and CACHE_MAX_BYTES for a session.
  * Depends on: buffer, cache, helper, profile, sampler.h.
  */
 #ifndef SERVER_SOURCE_SOURCE_H
@@ -27,7 +27,7 @@ struct source;
 
 enum { SOURCE_MAX_BYTES = 4 << 20 };
 
-/* Where texts come from, for who shows them. */
+/* Where views and reports get texts from. */
 struct source_reader {
     enum err_code (*read)(void *context, const struct profile_snapshot *snapshot,
                           const function_id *functions, size_t count, struct buffer *out,
@@ -42,10 +42,10 @@ MUST_CHECK enum err_code source_create(struct sampler *sampler, bool keeps, stru
 void source_destroy(struct source *source);
 struct source_reader source_reader_of(struct source *source);
 
-/* The file of functions that are all of one file.  Replaces what is in `out`.  changed_ns_out: when
+/* Reads the file that contains all these functions.  Replaces the content of `out`.  changed_ns_out: when
  * the file was last written, since 1970.  reader: NULL: there are no texts.
- * ERR_NOT_FOUND no such file, ERR_PERM, ERR_GONE no process is left to read it as, ERR_LIMIT too
- * large or too slow, ERR_INVALID not an absolute path or no regular file. */
+ * ERR_NOT_FOUND: no such file; ERR_PERM; ERR_GONE: all its processes have ended; ERR_LIMIT: too large or
+ * too slow; ERR_INVALID: not an absolute path, or not a regular file. */
 MUST_CHECK enum err_code source_read(const struct source_reader *reader,
                                      const struct profile_snapshot *snapshot,
                                      const function_id *functions, size_t count,

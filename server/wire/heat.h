@@ -11,8 +11,8 @@
 struct json;
 struct series;
 
-/* Members of an object: `bins`, the seconds from first to before end that have samples, and a
- * column for each doing.  since: only seconds with news after that generation. */
+/* Writes members of an object: `bins`, the seconds in [first, end) that have samples, and a column for
+ * each activity.  since: only seconds that changed after that generation. */
 void heat_write_seconds(struct json *json, const struct series *series, uint64_t first,
                         uint64_t end, uint32_t since);
 

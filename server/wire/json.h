@@ -1,8 +1,8 @@
 /*
  * json - a streaming writer that cannot emit invalid JSON.
  *
- * It keeps a stack of open levels and refuses what does not fit: a key in an array, a value
- * without a key, a second document, an end that matches nothing.  The first refusal is sticky;
+ * It keeps a stack of open levels and refuses misuse: a key in an array, a value without a key,
+ * a second document, an end without a beginning.  The first refusal is sticky;
  * json_finish reports it.  The output is also safe inside a <script> element and in JavaScript:
  * `<` and U+2028/2029 are escaped.  Bytes that are not UTF-8 become U+FFFD.
  *

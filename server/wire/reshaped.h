@@ -1,7 +1,7 @@
 /*
- * reshaped - the samples of a query in a profile of their own, with the stacks that filters make.
+ * reshaped - a copy of the samples of a query in a new profile, with filtered stacks.
  *
- * Counters and the length of the session are those there were.
+ * Counters and the length of the session do not change.
  *
  * Ownership: reshaped_deinit frees; it accepts a zeroed one.
  * Threads: none.
@@ -18,7 +18,7 @@
 struct frame_filters;
 struct view_query;
 
-/* Are windows to be kept apart, or is their sum enough? */
+/* Whether to keep windows apart, or only their sum. */
 enum reshaped_time { RESHAPED_WINDOWS, RESHAPED_SUM };
 
 struct reshaped {

@@ -5,8 +5,7 @@
  * validated, version of Python, executable, reason, and the words of the command line.
  *
  * Ownership: the caller's storage; both deinits accept a zeroed one.
- * Limits: SAMPLER_MAX_LISTED processes, TARGET_LIST_MAX_BYTES for each: of longer command lines the rest is
- * left out.
+ * Limits: SAMPLER_MAX_LISTED processes, TARGET_LIST_MAX_BYTES for each: longer command lines are cut.
  * Depends on: sampler.h, capture/metadata, profile.
  */
 #ifndef SERVER_WIRE_TARGET_LIST_H
@@ -34,7 +33,7 @@ void target_list_texts_deinit(struct target_list_texts *texts);
 struct target_list {
     size_t count;
     struct target_list_item {
-        char *text; /* with its parts apart */
+        char *text; /* the text, split into its parts */
         const char **words;
         struct sampler_target target;
     } * items;
@@ -45,7 +44,7 @@ MUST_CHECK enum err_code target_list_read(const struct capture_texts *texts,
                                           struct target_list *out, struct err *err);
 /* Reduces each command line to its first word. */
 void target_list_hide_arguments(struct target_list *targets);
-/* The targets from the process rows of a profile, where nothing else is known. */
+/* The targets from the process rows of a profile, if nothing else is known. */
 MUST_CHECK enum err_code target_list_read_rows(const struct profile_snapshot *snapshot,
                                                struct target_list *out, struct err *err);
 void target_list_deinit(struct target_list *targets);

@@ -13,7 +13,7 @@ struct json;
 
 /* "running", "waiting" or "moving". */
 const char *task_state_text(const struct sampler_task *task);
-/* The name it has, or was given by asyncio: "Task-3"; "" where neither is known. */
+/* The name of the task, or the one from asyncio, such as "Task-3"; "": unknown. */
 void task_write_name(struct json *json, const struct profile_snapshot *snapshot,
                      const struct sampler_task *task);
 /* An array of indices of tasks. */

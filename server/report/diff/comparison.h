@@ -1,9 +1,9 @@
 /*
- * comparison - two profiles laid over each other: by function and by path.
+ * comparison - compares two profiles by function and by path.
  *
  * A path is functions from the outermost on, distinguished by name and file.  Lines are ignored:
- * they move when a program changes.  Everything is compared as shares of all samples, or
- * by time as seconds of each second, and every change has its q value (compare.h).
+ * they move when a program changes.  Counts are compared as shares of all samples, or by time,
+ * and every change has its q value (compare.h).
  *
  * Ownership: the struct owns all it holds and needs nothing of the sources afterwards;
  * comparison_deinit accepts a zeroed one.
@@ -70,7 +70,7 @@ MUST_CHECK enum err_code comparison_init(struct comparison *comparison,
                                          enum comparison_basis basis, struct err *err);
 void comparison_deinit(struct comparison *comparison);
 
-/* The share that a count is of its side; by time it may be more than 1. */
+/* The share of a count in its side; by time it may exceed 1. */
 double comparison_baseline_share(const struct comparison *comparison, uint64_t count);
 double comparison_now_share(const struct comparison *comparison, uint64_t count);
 

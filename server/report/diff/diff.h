@@ -19,8 +19,8 @@ struct diff {
     struct report_settings settings; /* limit and colours */
 };
 
-/* Significant changes, largest change first: functions by themselves and with what
- * they call, paths that are new or gone. */
+/* Significant changes, the largest first: functions by self and by total, and paths that are new or
+ * gone. */
 MUST_CHECK enum err_code diff_write_text(const struct diff *diff, struct buffer *out,
                                          struct err *err);
 /* All functions and paths of both, with counts, shares, q values and verdicts. */

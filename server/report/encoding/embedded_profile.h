@@ -1,14 +1,14 @@
 /*
- * packed - a buffer whose bytes are compressed, and perhaps made text, on their way to another.
+ * embedded_profile - a buffer that passes its bytes on to another, compressed and optionally as base64.
  *
- *     struct packed packed;
- *     embedded_profile_init(&packed, level, EMBEDDED_PROFILE_BASE64, out, err);
- *     ... write to &packed.in ...
- *     embedded_profile_finish(&packed, err);
- *     embedded_profile_deinit(&packed);
+ *     struct embedded_profile profile_text;
+ *     embedded_profile_init(&profile_text, level, EMBEDDED_PROFILE_BASE64, out, err);
+ *     ... write to &profile_text.in ...
+ *     embedded_profile_finish(&profile_text, err);
+ *     embedded_profile_deinit(&profile_text);
  *
  * Ownership: the caller's storage, which must not move; `out` is borrowed.
- * Limits: none; what passes is never held whole.
+ * Limits: none; the data is streamed.
  * Depends on: buffer, compress, base64.
  */
 #ifndef SERVER_REPORT_ENCODING_EMBEDDED_PROFILE_H

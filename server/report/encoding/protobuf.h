@@ -2,7 +2,7 @@
  * protobuf - as much of the wire format of protocol buffers as pprof needs: varints, strings and
  * messages in messages.
  *
- * Fields whose value is 0 are left out, as readers take them for 0.
+ * Fields whose value is 0 are left out: readers take a missing field for 0.
  *
  * Source: the encoding page of the protocol buffers documentation.
  * Depends on: buffer.
@@ -17,7 +17,7 @@ struct buffer;
 
 void protobuf_varint(struct buffer *out, uint64_t value);
 void protobuf_uint(struct buffer *out, unsigned field, uint64_t value);
-/* Of any length, 0 too: an empty string in a list is a member of it. */
+/* Also writes an empty string, because it is an element of a list. */
 void protobuf_bytes(struct buffer *out, unsigned field, const void *data, size_t bytes);
 
 #endif /* SERVER_REPORT_ENCODING_PROTOBUF_H */

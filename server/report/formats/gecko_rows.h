@@ -1,12 +1,12 @@
 /*
- * gecko_rows - what one thread did, along time: its samples, and the markers made of its states.
+ * gecko_rows - one thread over time: its samples, and markers made of its states.
  *
- * A row is a cell of a slice, at the time it is laid at.  A marker is a stretch of rows that say
- * the same of one question (did it hold the GIL?); what is unknown makes no marker.
+ * A row is a cell of a slice, with the time assigned to it (slices.h).  A marker is a run of rows that
+ * agree on one fact (did the thread hold the GIL?); an unknown fact makes no marker.
  *
  * Ownership: the struct owns its arrays; gecko_rows_deinit accepts a zeroed one.
  * Units: nanoseconds since the session began.
- * Limits: GECKO_MAX_MARKERS of a thread, then no more are made and `cut` counts them.
+ * Limits: GECKO_MAX_MARKERS for a thread; `cut` counts those beyond.
  * Depends on: profile, view, slices, preorder.
  */
 #ifndef SERVER_REPORT_FORMATS_GECKO_ROWS_H
@@ -24,7 +24,7 @@ struct slices;
 
 enum { GECKO_MAX_MARKERS = 1 << 22 };
 
-/* category, then what is shown */
+/* name, category, text */
 #define GECKO_MARKERS(X)                          \
     X(HAS_GIL, "GIL", "Has GIL")                  \
     X(NO_GIL, "GIL", "No GIL")                    \

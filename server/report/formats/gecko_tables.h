@@ -1,9 +1,8 @@
 /*
  * gecko_tables - what all threads of a Firefox profile share: stacks, frames, functions, strings.
  *
- * Rows are those of the profile without the root's, so their numbers are one less: stack is node
- * - 1, frame - 1, function - 1.  Strings have the profile's numbers; behind them come the names of
- * markers, in the order of gecko_rows.h.
+ * The rows are those of the profile without the root's, so an index is an id of the profile minus 1.
+ * Strings keep their ids; the names of markers follow them, in the order of gecko_rows.h.
  *
  * Depends on: profile, json, gecko_rows (names of markers), names.
  */
