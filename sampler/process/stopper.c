@@ -35,12 +35,12 @@ static enum err_code reserve(struct stopper *stopper, size_t count)
     return VEC_RESERVE(stopper->items, stopper->room, count) ? ERR_OK : ERR_NOMEM;
 }
 
-static int is_known(const struct stopper *stopper, int32_t tid)
+static const struct stopped *find(const struct stopper *stopper, int32_t tid)
 {
     for (size_t i = 0; i < stopper->count; i++)
         if (stopper->items[i].tid == tid)
-            return 1;
-    return 0;
+            return &stopper->items[i];
+    return NULL;
 }
 
 /* The errno of a refusal; 0: seized and asked to stop. */
@@ -123,7 +123,7 @@ enum err_code stopper_stop(struct stopper *stopper, const int32_t *tids, size_t 
         return rc;
     stopper->began_ns = clock_now_ns();
     for (size_t i = 0; i < most; i++)
-        if (tids[i] > 0 && !is_known(stopper, tids[i])) {
+        if (tids[i] > 0 && !find(stopper, tids[i])) {
             const int sys = seize(stopper, tids[i]);
             refusal = sys ? sys : refusal;
         }
@@ -134,6 +134,12 @@ enum err_code stopper_stop(struct stopper *stopper, const int32_t *tids, size_t 
         pause_ns = pause_ns * 2 < MAX_PAUSE_NS ? pause_ns * 2 : MAX_PAUSE_NS;
     }
     return ERR_OK;
+}
+
+bool stopper_holds(const struct stopper *stopper, int32_t tid)
+{
+    const struct stopped *const item = find(stopper, tid);
+    return item && item->state == STOPPER_STOPPED;
 }
 
 #if defined __x86_64__ || defined __aarch64__

@@ -42,6 +42,9 @@ void stopper_deinit(struct stopper *stopper);
 MUST_CHECK enum err_code stopper_stop(struct stopper *stopper, const int32_t *tids,
                                       size_t count, uint64_t deadline_ns);
 
+/* Does the thread stand still until stopper_resume? */
+bool stopper_holds(const struct stopper *stopper, int32_t tid);
+
 /* Did the stop interrupt a system call that the thread waited in?  The thread must run briefly to
  * wait again, so /proc reports it as running at the next tick.  false: no, or unknown (on processors
  * other than x86-64 and ARM64). */

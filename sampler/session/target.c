@@ -186,6 +186,9 @@ static enum err_code stop_threads(const struct target *target, struct stopper *s
         return ERR_OK;
     const enum err_code rc =
         stopper_stop(stopper, tids, stopped, clock_now_ns() + STOP_DEADLINE_NS);
+    for (size_t i = 0; i < count; i++)
+        threads[i]->stack.copy.is_still =
+            threads[i]->is_stopped && stopper_holds(stopper, threads[i]->host_tid);
     for (size_t i = 0; i < count && !rc; i++)
         if (threads[i]->is_stopped && threads[i]->runs == VALUE_YES &&
             stopper_has_interrupted_wait(threads[i]->host_tid))

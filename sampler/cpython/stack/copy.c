@@ -208,9 +208,9 @@ size_t copy_plan(struct copy *copy, bool is_quick, struct memory_span *spans)
     set_extents(copy, is_quick);
     copy->first_spans = plan_first(copy, is_quick, spans);
     copy->plan_spans = copy->first_spans;
-    if (!is_quick)
+    copy->has_again = !is_quick && !copy->is_still;
+    if (copy->has_again)
         copy->plan_spans += plan_again(copy, spans + copy->first_spans);
-    copy->has_again = !is_quick;
     copy->is_pieced = false;
     copy->predictions = 0;
     copy->readings++;

@@ -8,7 +8,7 @@
  * A reading begins with the thread state, which names the running frame: the sample is of that
  * instant.  Reading A of the frames follows at once, newest chunk first.  Then reading B reads the
  * innermost frames again.  Bytes that are equal in A and B did not change in between.  LAST is the A
- * of the previous reading.
+ * of the previous reading.  The stack of a thread that cannot move, because it is stopped, needs no B.
  *
  * Ownership: the caller's storage; copy_deinit accepts a zeroed one.
  * Limits: COPY_MAX_*; beyond them the stack is truncated.
@@ -95,6 +95,7 @@ struct copy {
     size_t plan_spans;  /* of the last plan */
     size_t first_spans; /* the same without B */
     bool has_again;     /* B arrived */
+    bool is_still;      /* set by the caller: the thread cannot move, so A is of one instant */
     bool is_pieced;     /* parts of A were read late, in another call or at the end */
     bool is_accepted;   /* the caller's stack was made from A */
 };

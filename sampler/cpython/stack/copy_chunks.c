@@ -128,7 +128,7 @@ static bool begins_elsewhere(struct copy *copy, remote_addr first)
 {
     const bool is_other = copy->chunk_known && copy->chunks[0].addr != first;
     copy->doubts = is_other ? copy->doubts + 1 : 0;
-    return is_other && copy->doubts < MAX_DOUBTS;
+    return is_other && copy->doubts < MAX_DOUBTS && !copy->is_still;
 }
 
 /* The header of the newest chunk does not say how much of it is used. */

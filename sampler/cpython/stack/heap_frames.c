@@ -62,7 +62,7 @@ static enum err_code add(struct heap_frames *heap, remote_addr addr, struct heap
 
 static size_t again_count(const struct heap_frames *heap, bool is_quick)
 {
-    if (is_quick)
+    if (is_quick || heap->copy->is_still)
         return 0;
     return heap->count < HEAP_FRAMES_AGAIN ? heap->count : HEAP_FRAMES_AGAIN;
 }
@@ -249,7 +249,7 @@ static enum err_code make_frame(struct heap_frames *heap, struct code_table *cod
     if (rc)
         return rc;
     out->instr = heap_frame_instr(layout_of(heap), code_at(codes, out->code), bytes);
-    out->has_returned = !heap_frame_executes(layout_of(heap), bytes);
+    out->has_returned = !heap->copy->is_still && !heap_frame_executes(layout_of(heap), bytes);
     return ERR_OK;
 }
 

@@ -24,7 +24,7 @@ static void remember(const struct stack *stack, size_t sure, struct call_edges *
  * yielded since, and its caller is unknown. */
 static void judge(struct stack *stack, struct call_edges *edges)
 {
-    const size_t sure = heap_frames_sure(&stack->heap);
+    const size_t sure = stack->copy.is_still ? stack->count : heap_frames_sure(&stack->heap);
     size_t known = sure;
     remember(stack, sure, edges);
     while (known < stack->count &&
@@ -47,7 +47,8 @@ static bool is_unchanged(const struct stack *stack, struct code_table *codes)
 {
     return stack->certainty == STACK_EXACT && stack->count == stack->heap.frame_count &&
            heap_frames_are_same(&stack->heap) &&
-           (stack->heap.planned_again == 0 || codes_are_fresh(stack, codes));
+           ((stack->heap.planned_again == 0 && !stack->copy.is_still) ||
+            codes_are_fresh(stack, codes));
 }
 
 static enum err_code find_stack(struct stack *stack, struct code_table *codes,
@@ -89,7 +90,7 @@ static enum err_code read_until_found(struct stack *stack, struct code_table *co
             rc = find_stack(stack, codes, edges, &again);
         if (rc && rc != ERR_FAULT && rc != ERR_CORRUPT)
             return rc;
-        if (!rc && i > 0 && stack->certainty == STACK_EXACT)
+        if (!rc && i > 0 && stack->certainty == STACK_EXACT && !stack->copy.is_still)
             stack->certainty = again ? STACK_REPAIRED : STACK_RETRIED;
     }
     if (rc)

@@ -293,9 +293,10 @@ static bool see_leaf(struct leaves *leaves, const struct stack *stack,
         *is_certain_out = seen;
     } else {
         seen = see(leaves, &stack->copy, COPY_A, frame->addr, leaf_place, out);
-        *is_certain_out = seen &&
-                          see(leaves, &stack->copy, COPY_B, frame->addr, leaf_place, &second) &&
-                          same_leaf_state(out, &second);
+        *is_certain_out =
+            seen && (stack->copy.is_still ||
+                     (see(leaves, &stack->copy, COPY_B, frame->addr, leaf_place, &second) &&
+                      same_leaf_state(out, &second)));
     }
     return seen && out->instr == frame->instr;
 }

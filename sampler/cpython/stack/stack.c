@@ -228,6 +228,14 @@ static bool has_generators(const struct stack *stack)
     return false;
 }
 
+/* Nothing has moved: every frame that was found is certain. */
+static void judge_still(struct stack *stack, struct code_table *codes, struct call_edges *edges)
+{
+    remember(stack, stack->count, codes, edges);
+    note_history(stack);
+    stack->certainty = stack->walk.is_broken ? STACK_TRUNCATED : STACK_EXACT;
+}
+
 static void judge(struct stack *stack, struct code_table *codes, struct call_edges *edges)
 {
     const size_t sure = sure_frames(stack, codes);
@@ -309,7 +317,7 @@ static bool is_unchanged(struct stack *stack, struct code_table *codes, remote_a
     return stack->certainty == STACK_EXACT && stack->count == walk->count &&
            stack->running == running && copy_changed_from(&stack->copy) == COPY_NOWHERE &&
            copy_off_chunk_is_same(&stack->copy) &&
-           (!stack->copy.has_again || generation_stands(stack) ||
+           ((!stack->copy.has_again && !stack->copy.is_still) || generation_stands(stack) ||
             codes_are_fresh(stack, codes));
 }
 
@@ -363,7 +371,12 @@ static enum err_code find_stack(struct stack *stack, struct code_table *codes,
         return rc;
     /* The running frame is unknown, and so there are no frames; the next reading will know it. */
     *again_out = stack->walk.loaded || (!is_known && stack->count == 0);
-    judge(stack, codes, edges);
+    if (stack->copy.is_still) {
+        *again_out = !is_known || stack->walk.is_broken;
+        judge_still(stack, codes, edges);
+    } else {
+        judge(stack, codes, edges);
+    }
     if (!codes_are_fresh(stack, codes)) {
         *again_out = true;
         cut_at_stale(stack, codes);
@@ -395,7 +408,7 @@ static enum err_code read_until_found(struct stack *stack, struct code_table *co
             has_found = true;
         }
         /* The last attempt is used even if it is imperfect: a repaired stack is better than none. */
-        if (!rc && i > 0 && stack->certainty == STACK_EXACT)
+        if (!rc && i > 0 && stack->certainty == STACK_EXACT && !stack->copy.is_still)
             stack->certainty = again ? STACK_REPAIRED : STACK_RETRIED;
     }
     copy_drop_idle(&stack->copy);

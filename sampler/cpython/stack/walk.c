@@ -61,6 +61,7 @@ static void see_if_waiting(struct walker *w, struct walk_frame *caller,
         return;
     struct walk_frame *const callee = &walk->inner[walk->inner_count - 1];
     caller->is_waiting =
+        w->copy->is_still ||
         walk_is_waiting(w, caller, bytes, callee->is_off_chunk && !callee->entered_from_c);
     if ((w->clears_executable || !callee->entered_from_c) && !caller->is_waiting)
         callee->has_returned = true;
@@ -108,7 +109,7 @@ static remote_addr caller_of(struct walker *w, const unsigned char *bytes,
     if (!frame->is_off_chunk)
         return previous;
     copy_mark_used(w->copy, frame->addr, previous);
-    if (previous)
+    if (previous || w->copy->is_still)
         return previous;
     frame->has_returned = true;
     return copy_off_chunk_caller(w->copy, frame->addr);
@@ -185,10 +186,11 @@ static enum step step_to_frame(struct walker *w, remote_addr addr, uint64_t plac
     struct walk *const walk = w->walk;
     struct walk_frame frame;
     enum found found = walk_make_frame(w, addr, bytes, &frame);
-    const bool is_replaced = replace_innermost(w, addr, place, &frame, next);
+    const bool is_still = w->copy->is_still;
+    const bool is_replaced = !is_still && replace_innermost(w, addr, place, &frame, next);
     const bool is_lost =
         found == FOUND_NOTHING || (found == FOUND_BEGINNING && walk->inner_count);
-    if (!is_replaced && is_lost && !recall(w, addr, &frame, next))
+    if (!is_replaced && is_lost && (is_still || !recall(w, addr, &frame, next)))
         return STEP_LOST;
     frame.place = place;
     frame.is_off_chunk = place == COPY_NOWHERE;
@@ -199,7 +201,7 @@ static enum step step_to_frame(struct walker *w, remote_addr addr, uint64_t plac
         w->place = place;
     }
     if (!is_lost && !is_replaced) {
-        if (frame.is_off_chunk && walk->inner_count == 0)
+        if (!is_still && frame.is_off_chunk && walk->inner_count == 0)
             replace_generator(w, bytes, &frame);
         *next = caller_of(w, bytes, &frame);
         if (found == FOUND_BEGINNING)
@@ -217,7 +219,8 @@ static enum step step_to_lost(struct walker *w, remote_addr addr, uint64_t place
                               remote_addr *next, enum err_code *rc)
 {
     struct walk_frame frame;
-    if (place == COPY_NOWHERE || place >= w->place || !recall(w, addr, &frame, next))
+    if (w->copy->is_still || place == COPY_NOWHERE || place >= w->place ||
+        !recall(w, addr, &frame, next))
         return STEP_LOST;
     frame.place = w->place = place;
     *rc = push_inner(w->walk, &frame);
@@ -387,7 +390,8 @@ static struct walker begin(struct walk *walk, struct copy *copy, remote_addr run
 {
     struct walker w = make_walker(walk, copy, running, context);
     walk->loaded = walk->is_broken = false;
-    walk->leaf = walk_find_leaf(&w);
+    /* The running frame of a thread that cannot move is the innermost one. */
+    walk->leaf = copy->is_still ? (struct past_frame){ 0 } : walk_find_leaf(&w);
     return w;
 }
 

@@ -50,6 +50,8 @@ static code_id code_of(struct walker *w, const unsigned char *bytes, struct walk
         addr ? code_there(w, addr, instructions_copy_of(w, bytes), frame->instr) : CODE_NONE;
     if (id != CODE_NONE && code_holds(code_at(w->context->codes, id), frame->instr))
         return id;
+    if (w->copy->is_still)
+        return CODE_NONE;
     frame->has_returned = true;
     return id != CODE_NONE || w->clears_executable
                ? code_holding(w->context->codes, frame->instr)
@@ -66,7 +68,7 @@ enum found walk_make_frame(struct walker *w, remote_addr addr, const unsigned ch
         return FOUND_NOTHING;
     const struct code *const code = code_at(w->context->codes, out->code);
     /* In 3.11 to 3.13 a popped frame stays as it was at its end. */
-    if (!w->clears_executable &&
+    if (!w->copy->is_still && !w->clears_executable &&
         code_act_at(w->context->codes, out->code, out->instr) == CODE_RETURNS)
         out->has_returned = true;
     return !w->layout->code_firsttraceable ||

@@ -3,7 +3,8 @@
 Each program below is recorded twice on each interpreter: as it runs, and with --blocking. Three numbers of a cell:
 distance (total variation of the innermost functions of both, in points), truncated and failed (percent of the samples).
 REACHED says what was measured when the table was written (chance is in it); a cell fails at twice that and what chance
-adds. What fails is measured a second time, for longer, before it counts.
+adds. What fails is measured a second time, for longer, before it counts. A stopped program cannot move: MIN_EXACT percent
+of its samples must be exact.
 
 Usage: tests/system accuracy [--measure ROUNDS] [PROGRAM...]
 
@@ -30,6 +31,8 @@ SECONDS = 1
 AT_ONCE = 2
 # A busy machine gives this much to any cell: points, percent, percent.
 FLOOR = {"distance": 4.0, "truncated": 1.0, "failed": 0.5}
+# Of the samples of a stopped program, in percent. The main thread is read once before it is known, so without a stop.
+MIN_EXACT = 99.5
 # Below this many samples nothing has been measured.
 MIN_SAMPLES = 100
 
@@ -106,11 +109,12 @@ REACHED = {
 class Cell:
     """Both recordings of one program on one interpreter."""
 
-    def __init__(self, free, stopped, quality):
+    def __init__(self, free, stopped, quality, stopped_quality):
         self.samples = sum(free.values()), sum(stopped.values())
         total = max(quality["samples"], 1)
         self.numbers = {"distance": 100 * distance(free, stopped), "truncated": 100 * quality["truncated"] / total,
                         "failed": 100 * sum(quality["failed"].values()) / total}
+        self.exact = 100 * (stopped_quality["exact"] + 1) / max(stopped_quality["samples"], 1)
         self.chance = 100 * chance(stopped, *self.samples)
         self.worst = worst(free, stopped)
 
@@ -119,6 +123,8 @@ class Cell:
             return ["only %d and %d samples" % self.samples]
         limits = {name: max(2 * value, FLOOR[name]) for name, value in zip(FLOOR, reached)}
         limits["distance"] += self.chance
+        if self.exact < MIN_EXACT:
+            return ["only %.2f %% of the samples of the stopped program are exact" % self.exact]
         return ["%s is %.1f, reached was %.1f, the limit is %.1f (%s)" % (name, self.numbers[name], value, limits[name], self.worst)
                 for name, value in zip(FLOOR, reached) if self.numbers[name] > limits[name]]
 
@@ -178,8 +184,8 @@ def measure(name, python, seconds):
     with victim(path_of(name), *arguments, python=python.path) as target:
         files = "accuracy-%s-%s" % (name, python.version)
         free, quality = record(target, files, seconds)
-        stopped, _ = record(target, files + "-stopped", seconds, "--blocking")
-        return Cell(free, stopped, quality)
+        stopped, stopped_quality = record(target, files + "-stopped", seconds, "--blocking")
+        return Cell(free, stopped, quality, stopped_quality)
 
 
 def judge(name, python):

@@ -90,6 +90,12 @@ static void step_up(struct program *program)
     program->chain = random_below(program, CHAINS);
 }
 
+/* The depth of the frame that runs, without main. */
+static size_t depth_of(const struct program *program)
+{
+    return program->at - (program->step == STEP_CLEAR);
+}
+
 static void step(struct program *program)
 {
     if (program->returning)
@@ -97,7 +103,7 @@ static void step(struct program *program)
     else
         step_down(program);
     program->steps++;
-    program->at_depth[program->at - (program->step == STEP_CLEAR)]++;
+    program->at_depth[depth_of(program)]++;
 }
 
 static void run_on(struct fake_memory *memory, const struct fake_read_at *moment, void *context)
@@ -248,9 +254,39 @@ static void chains_with_calls_from_c_never_mix(void **state)
     watch_all(&program, 1);
 }
 
+/* The program moves between the readings only, and its thread is known to be stopped. */
+static void every_stack_of_a_stopped_thread_is_exact(void **state)
+{
+    static const struct program patterns[] = {
+        { .depth = 6, .work = 10 },
+        { .depth = 20, .work = 30 },
+        { .depth = 6,
+          .work = 10,
+          .how = { FAKE_CALL, FAKE_CALL_FROM_C, FAKE_CALL, FAKE_CALL_FROM_C } },
+    };
+    (void)state;
+    for (unsigned minor = FAKE_OLDEST_MINOR; minor <= FAKE_NEWEST_MINOR; minor++)
+        for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
+            struct program program = patterns[i];
+            start(&program, minor, 0x9e3779b97f4a7c15u + minor);
+            struct stack *const stack = &program.world->stack;
+            stack->copy.is_still = true;
+            for (int sample = 0; sample < SAMPLES; sample++) {
+                for (unsigned apart = random_below(&program, 200); apart > 0; apart--)
+                    step(&program);
+                assert_int_equal(stack_world_read(program.world), ERR_OK);
+                assert_int_equal(stack->certainty, STACK_EXACT);
+                assert_true(is_possible(program.world));
+                assert_int_equal(stack->count, 1 + depth_of(&program));
+            }
+            stack_world_destroy(program.world);
+        }
+}
+
 TEST_MAIN(cmocka_unit_test(a_slow_program_is_seen_as_it_is),
           cmocka_unit_test(chains_that_alternate_during_a_reading_never_mix),
           cmocka_unit_test(chains_that_come_and_go_within_a_reading_never_mix),
           cmocka_unit_test(deep_chains_never_mix),
           cmocka_unit_test(calls_from_c_are_seen_as_they_are),
-          cmocka_unit_test(chains_with_calls_from_c_never_mix))
+          cmocka_unit_test(chains_with_calls_from_c_never_mix),
+          cmocka_unit_test(every_stack_of_a_stopped_thread_is_exact))
