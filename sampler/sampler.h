@@ -26,6 +26,7 @@
 #include "sampler/owner.h"
 #include "sampler/profile/profile.h"
 
+struct kernel;
 struct sampler;
 struct sink;
 
@@ -60,6 +61,18 @@ enum sampler_async {
 #undef X
 };
 
+/* What reads the stacks. */
+#define SAMPLER_ENGINES(X)                                         \
+    X(REMOTE, "remote") /* from outside, in the target's memory */ \
+    X(KERNEL, "kernel") /* a BPF program, where the target runs */ \
+    X(AUTO, "auto")     /* the kernel engine where it can run, or the remote */
+
+enum sampler_engine {
+#define X(name, text) SAMPLER_ENGINE_##name,
+    SAMPLER_ENGINES(X)
+#undef X
+};
+
 struct sampler_options {
     pid_t pids[SAMPLER_MAX_PROCESSES]; /* each once */
     size_t pid_count;
@@ -78,6 +91,8 @@ struct sampler_options {
     bool opcodes;         /* record the instruction beside the line */
     enum sampler_async async;
     bool tasks_each;                 /* read tasks at every tick, at any cost */
+    enum sampler_engine engine;      /* as asked for; the caller opens it */
+    struct kernel *kernel;           /* sampler_open_kernel; NULL: the remote engine */
     bool blocking;                   /* stop the target's threads at each tick */
     size_t memory_bytes;             /* for the profile; 0: no bound */
     double max_cpu_percent;          /* of one core, for the profiler; 0: no budget */
@@ -168,6 +183,12 @@ struct sampler_tasks {
     bool is_cut;    /* there were more */
 };
 
+/* The kernel engine, for one session at a time, which must end before it is closed.  Needs CAP_BPF and
+ * CAP_PERFMON here, not later.  ERR_PERM, ERR_UNSUPPORTED: it cannot run, the message says why. */
+MUST_CHECK enum err_code sampler_open_kernel(double rate_hz, struct kernel **out,
+                                             struct err *err);
+void sampler_close_kernel(struct kernel *kernel);
+
 MUST_CHECK enum err_code sampler_start(const struct sampler_options *options,
                                        struct sampler **out, struct err *err);
 /* Stops and joins if needed.  NULL is fine. */
@@ -212,6 +233,7 @@ MUST_CHECK enum err_code sampler_tasks(struct sampler *sampler, struct sampler_t
 void sampler_tasks_deinit(struct sampler_tasks *tasks);
 
 /* By value (base/enum_text.h). */
+extern const char *const sampler_engine_texts[];
 extern const char *const sampler_mode_texts[];
 extern const char *const sampler_async_texts[];
 extern const char *const sampler_state_texts[];

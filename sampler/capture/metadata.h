@@ -55,6 +55,7 @@ struct capture_texts {
     X(user)                                         \
     X(mode)                                         \
     X(async)                                        \
+    X(engine)                                       \
     X(pyrometer) /* the version that recorded it */ \
     X(reason)    /* why it ended */
 

@@ -320,6 +320,60 @@ enum err_code python_tick(struct python *python, bool all_threads, python_sample
     return rc;
 }
 
+enum err_code python_list_threads(struct python *python, bool *changed_out)
+{
+    const uint64_t listing = python->threads.listing;
+    clear_if_full(python);
+    const enum err_code rc = refresh_threads(python, false, clock_now_ns());
+    *changed_out = python->threads.listing != listing;
+    return rc;
+}
+
+void python_begin_copies(struct python *python)
+{
+    clear_if_full(python);
+    code_begin_epoch(&python->codes);
+}
+
+enum err_code python_take_copy(struct python *python, struct thread *thread,
+                               struct memory *memory, python_sample_fn on_sample, void *context)
+{
+    struct copy *const copy = &thread->stack.copy;
+    struct memory *const process = copy->memory;
+    thread_list_take_windows(&python->threads, thread, memory);
+    thread_list_set_generation(&python->threads, thread);
+    copy->memory = memory;
+    copy->is_still = copy->shares_epoch = true;
+    const enum err_code rc = report(
+        thread, stack_read(&thread->stack, &python->codes, &python->edges), on_sample, context);
+    copy->memory = process;
+    copy->is_still = copy->shares_epoch = false;
+    return rc;
+}
+
+enum err_code python_read_waiting(struct python *python, struct thread *thread,
+                                  python_sample_fn on_sample, void *context)
+{
+    thread_list_take_windows(&python->threads, thread, &python->process->memory.memory);
+    thread_list_set_generation(&python->threads, thread);
+    return report(thread, stack_read(&thread->stack, &python->codes, &python->edges), on_sample,
+                  context);
+}
+
+struct thread_windows python_windows(const struct python *python, const struct thread *thread)
+{
+    const struct thread_list *const list = &python->threads;
+    struct copy copy;
+    copy_init(&copy, NULL, &python->runtime.layout, 0, 0);
+    return (struct thread_windows){
+        .runtime = python->runtime.addr + list->runtime_start,
+        .runtime_bytes = list->runtime_bytes,
+        .interpreter = thread ? thread->head.interp + list->window_start : 0,
+        .interpreter_bytes = thread ? list->window_bytes : 0,
+        .tstate_bytes = (uint32_t)copy.tstate_bytes,
+    };
+}
+
 double python_weight(const struct python *python)
 {
     return python->chosen == python->some && python->chosen_count == PYTHON_MAX_THREADS_PER_TICK

@@ -45,6 +45,25 @@ typedef enum err_code (*python_sample_fn)(void *context, struct thread *thread,
 MUST_CHECK enum err_code python_tick(struct python *python, bool all_threads,
                                      python_sample_fn on_sample, void *context);
 
+/* Updates the list of threads without reading stacks.  *changed_out: threads came or went. */
+MUST_CHECK enum err_code python_list_threads(struct python *python, bool *changed_out);
+/* Samples one thread from a copy of its memory, in which nothing moves.  Code objects are read from
+ * the process, and are checked once after each python_begin_copies. */
+void python_begin_copies(struct python *python);
+MUST_CHECK enum err_code python_take_copy(struct python *python, struct thread *thread,
+                                          struct memory *copy, python_sample_fn on_sample,
+                                          void *context);
+/* Reads the stack of a thread that waits. */
+MUST_CHECK enum err_code python_read_waiting(struct python *python, struct thread *thread,
+                                             python_sample_fn on_sample, void *context);
+
+/* What must be in a copy of a thread's memory besides its stack.  thread NULL: no interpreter. */
+struct thread_windows {
+    remote_addr runtime, interpreter;
+    uint32_t runtime_bytes, interpreter_bytes, tstate_bytes;
+};
+struct thread_windows python_windows(const struct python *python, const struct thread *thread);
+
 /* Can the state of a thread be read in this version: does it hold the GIL, does it handle an exception?
  * false: the state is VALUE_UNKNOWN for all threads. */
 bool python_knows_gil(const struct python *python);

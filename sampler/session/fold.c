@@ -383,6 +383,8 @@ enum err_code fold_thread(struct fold *fold, struct thread *thread, struct threa
                              .is_still = stack->is_unchanged,
                              .is_stopped = thread->is_stopped,
                              .runs = thread->runs,
+                             .times = thread->times,
+                             .since_ns = thread->since_ns,
                              .now_ns = now_ns };
     enum err_code rc = thread_of(fold, thread, &sample.thread);
     if (!rc && thread_cpus_may_keep(fold->cpus, sample.state)) {

@@ -8,6 +8,7 @@
 #include "sampler/base/clock.h"
 #include "sampler/profile/profile.h"
 #include "sampler/profile/sink.h"
+#include "sampler/session/kernel_feed.h"
 #include "sampler/session/pace/budget.h"
 #include "sampler/session/pace/schedule.h"
 #include "sampler/session/pace/waker.h"
@@ -21,6 +22,9 @@ static const uint64_t SHORT_SLEEP_NS = 20 * NS_PER_MS;
 
 /* How often to check for new targets when there is none. */
 static const uint64_t EMPTY_NS = 5 * NS_PER_MS;
+
+/* The kernel engine samples by itself; how often its records are taken. */
+static const double DRAIN_HZ = 100;
 
 /* If the profiler is late for longer, no sample stands for that time. */
 static const uint64_t GAP_NS = NS_PER_S;
@@ -210,6 +214,11 @@ static bool take_changes(struct loop *loop)
     return has_changed;
 }
 
+static double tick_hz(const struct loop *loop)
+{
+    return loop->sampler->targets.feed ? DRAIN_HZ : loop->budget.rate_hz;
+}
+
 /* Sets the rate to the requested one, or to what the budget allows. */
 static void keep_budget(struct loop *loop, uint64_t now_ns)
 {
@@ -220,7 +229,9 @@ static void keep_budget(struct loop *loop, uint64_t now_ns)
     const bool has_changed = take_changes(loop);
     if (!budget_measure(&loop->budget, cpu_ns, ticks) && !has_changed)
         return;
-    schedule_set_rate(&loop->schedule, now_ns, loop->budget.rate_hz);
+    schedule_set_rate(&loop->schedule, now_ns, tick_hz(loop));
+    if (sampler->targets.feed)
+        kernel_feed_set_rate(sampler->targets.feed, loop->budget.rate_hz);
     pthread_mutex_lock(&sampler->mutex);
     sampler->status.rate_hz = loop->budget.rate_hz;
     pthread_mutex_unlock(&sampler->mutex);
@@ -301,9 +312,11 @@ static void run(struct loop *loop)
             prepare_following(loop);
         if (sampler->targets.count == 0 && instant_ns < now_ns + EMPTY_NS)
             instant_ns = now_ns + EMPTY_NS;
-        if (!paused && !was_paused)
+        if (!paused && !was_paused && !sampler->targets.feed)
             note_missed(loop, missed);
         was_paused = paused;
+        if (paused && sampler->targets.feed)
+            kernel_feed_skip(sampler->targets.feed);
         if (paused)
             quality_note_pause(profile_quality(sampler->targets.profile));
         if (!wait_for(loop, instant_ns) || (!paused && !do_tick(loop)))
@@ -323,7 +336,7 @@ void *loop_main(void *context)
     random_init_any(&random);
     budget_init(&loop.budget, sampler->options.max_cpu_percent / 100, sampler->options.rate_hz,
                 clock_thread_ns());
-    schedule_init(&loop.schedule, now_ns, loop.budget.rate_hz, random_u64(&random));
+    schedule_init(&loop.schedule, now_ns, tick_hz(&loop), random_u64(&random));
     loop.period_ns = (uint64_t)((double)NS_PER_S / loop.budget.rate_hz);
     run(&loop);
     waker_deinit(&loop.waker);

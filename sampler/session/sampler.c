@@ -10,6 +10,7 @@
 #include "sampler/base/scoped.h"
 #include "sampler/base/thread.h"
 #include "sampler/discovery/turns.h"
+#include "sampler/kernel/engine.h"
 #include "sampler/process/process_scan.h"
 #include "sampler/process/process_stats.h"
 #include "sampler/profile/profile.h"
@@ -29,6 +30,13 @@ static enum err_code check_options(const struct sampler_options *options, struct
         return ERR_INVALID;
     if (!(options->max_cpu_percent >= 0 && options->max_cpu_percent <= 100))
         return err_set(err, ERR_INVALID, "the CPU budget must be between 0 and 100 percent");
+    if (options->kernel && options->blocking)
+        return err_set(err, ERR_INVALID,
+                       "--blocking stops threads, which the kernel engine does not need: "
+                       "leave out one of the two");
+    if (options->kernel && options->async != SAMPLER_ASYNC_OFF)
+        return err_set(err, ERR_INVALID,
+                       "the kernel engine does not know asyncio tasks: use --engine remote");
     if (options->pid_count > SAMPLER_MAX_PROCESSES)
         return err_set(err, ERR_INVALID, "a session samples at most %d processes at a time",
                        SAMPLER_MAX_PROCESSES);
@@ -186,6 +194,8 @@ static enum err_code follow(struct sampler *sampler, struct err *err)
 static enum err_code attach(struct sampler *sampler, struct err *err)
 {
     enum err_code rc = targets_init(&sampler->targets, &sampler->options, err);
+    if (!rc && sampler->options.kernel)
+        rc = targets_use_kernel(&sampler->targets, sampler->options.kernel, err);
     if (!rc && sampler->options.subprocesses)
         rc = follow(sampler, err);
     if (!rc && sampler->options.all)
@@ -195,6 +205,22 @@ static enum err_code attach(struct sampler *sampler, struct err *err)
     if (!rc && sampler->tracker)
         rc = attach_family(sampler, err);
     return rc;
+}
+
+enum err_code sampler_open_kernel(double rate_hz, struct kernel **out, struct err *err)
+{
+    if (rate_hz > KERNEL_MAX_RATE_HZ)
+        return err_set(
+            err, ERR_INVALID,
+            "the kernel engine samples at most %g times a second: lower --sampling-rate, "
+            "or use --engine remote",
+            KERNEL_MAX_RATE_HZ);
+    return kernel_open(rate_hz, out, err);
+}
+
+void sampler_close_kernel(struct kernel *kernel)
+{
+    kernel_close(kernel);
 }
 
 enum err_code sampler_start(const struct sampler_options *options, struct sampler **out,

@@ -4,6 +4,7 @@
 
 #include "sampler/base/clock.h"
 #include "sampler/cpython/python.h"
+#include "sampler/kernel/record.h"
 #include "sampler/process/stopper.h"
 #include "sampler/profile/profile.h"
 #include "sampler/session/origins.h"
@@ -149,6 +150,7 @@ static enum err_code count_thread(void *context, struct thread *thread, enum err
     if (!is_of_target(target))
         return ERR_GONE;
     thread->sampled_ns = tick->now_ns;
+    thread->times = 1;
     const struct thread_state info = python_thread_state(target->python, thread);
     const double weight = python_weight(target->python) * tick->weight;
     const uint32_t times = whole(tick, weight);
@@ -160,6 +162,73 @@ static enum err_code count_thread(void *context, struct thread *thread, enum err
         profile_quality(fold->profile)->extrapolated++;
     }
     return rc;
+}
+
+struct copied_sample {
+    struct target *target;
+    const struct target_instants *instants;
+};
+
+static enum err_code count_copied(void *context, struct thread *thread, enum err_code failure)
+{
+    const struct copied_sample *const copied = context;
+    struct target *const target = copied->target;
+    if (!is_of_target(target))
+        return ERR_GONE;
+    thread->sampled_ns = copied->instants->until_ns;
+    thread->is_stopped = true;
+    thread->runs = copied->instants->runs;
+    thread->times = copied->instants->times;
+    thread->since_ns = copied->instants->since_ns;
+    return fold_thread(&target->fold, thread, python_thread_state(target->python, thread),
+                       failure, copied->instants->until_ns);
+}
+
+enum err_code target_take(struct target *target, struct thread *thread, struct memory *copy,
+                          const struct target_instants *instants)
+{
+    struct copied_sample copied = { target, instants };
+    return python_take_copy(target->python, thread, copy, count_copied, &copied);
+}
+
+enum err_code target_read_waiting(struct target *target, struct thread *thread,
+                                  const struct target_instants *instants)
+{
+    struct copied_sample copied = { target, instants };
+    return python_read_waiting(target->python, thread, count_copied, &copied);
+}
+
+void target_describe(const struct target *target, struct kernel_process *out)
+{
+    const struct layout *const layout = &python_runtime(target->python)->layout;
+    *out = (struct kernel_process){
+        .frames = layout->frame_lasti     ? KERNEL_HEAP_FRAMES
+                  : layout->tstate_cframe ? KERNEL_CFRAMES
+                                          : KERNEL_CHUNKS,
+        .tstate_frame = layout->tstate_current_frame,
+        .tstate_cframe = layout->tstate_cframe,
+        .tstate_chunk = layout->tstate_datastack_chunk,
+        .tstate_top = layout->tstate_datastack_top,
+        .cframe_bytes = layout->cframe_bytes,
+        .cframe_frame = layout->cframe_current_frame,
+        .frame_bytes = layout->frame_bytes,
+        .frame_previous = layout->frame_previous,
+        .only_tid = target->options->all_threads ? 0 : (uint32_t)target->process.pid,
+    };
+    const struct thread_windows windows = python_windows(target->python, NULL);
+    out->tstate_bytes = windows.tstate_bytes;
+    out->runtime_window = windows.runtime;
+    out->runtime_window_bytes = windows.runtime_bytes;
+}
+
+void target_describe_thread(const struct target *target, const struct thread *thread,
+                            struct kernel_thread *out)
+{
+    const struct thread_windows windows = python_windows(target->python, thread);
+    *out = (struct kernel_thread){ .tstate = thread->head.addr,
+                                   .window = windows.interpreter,
+                                   .window_bytes = windows.interpreter_bytes,
+                                   .pid = (uint32_t)target->process.pid };
 }
 
 /* Stops the threads to sample, and asks before whether each one runs: afterwards none does. */

@@ -31,8 +31,12 @@ struct thread_cpus;
 struct origins;
 struct profile;
 struct python;
+struct kernel_process;
+struct kernel_thread;
+struct memory;
 struct stopper;
 struct strtab;
+struct thread;
 
 struct target {
     struct process process;
@@ -77,6 +81,24 @@ MUST_CHECK enum err_code target_join(struct target *target, struct profile *prof
 /* Counts waiting tasks and the calls that read memory; call before the profile is sealed. */
 MUST_CHECK enum err_code target_flush(struct target *target, uint64_t now_ns);
 MUST_CHECK enum err_code target_leave(struct target *target, uint64_t now_ns);
+
+/* Instants at which a thread stood at one place. */
+struct target_instants {
+    uint64_t since_ns, until_ns;
+    uint32_t times;
+    enum three_valued runs; /* did it run, or was it ready to? */
+};
+
+/* What the kernel engine must know of the process, and of one of its threads. */
+void target_describe(const struct target *target, struct kernel_process *out);
+void target_describe_thread(const struct target *target, const struct thread *thread,
+                            struct kernel_thread *out);
+/* Counts a thread from a copy of its memory, or one that waits from its process. */
+MUST_CHECK enum err_code target_take(struct target *target, struct thread *thread,
+                                     struct memory *copy,
+                                     const struct target_instants *instants);
+MUST_CHECK enum err_code target_read_waiting(struct target *target, struct thread *thread,
+                                             const struct target_instants *instants);
 
 /* Threads that one tick samples. */
 size_t target_threads(const struct target *target);

@@ -6,6 +6,7 @@
 #include "sampler/base/clock.h"
 #include "sampler/cpython/python.h"
 #include "sampler/profile/profile.h"
+#include "sampler/session/kernel_feed.h"
 
 enum err_code targets_init(struct targets *targets, const struct sampler_options *options,
                            struct err *err)
@@ -28,8 +29,16 @@ enum err_code targets_init(struct targets *targets, const struct sampler_options
     return ERR_OK;
 }
 
+enum err_code targets_use_kernel(struct targets *targets, struct kernel *kernel,
+                                 struct err *err)
+{
+    return kernel_feed_create(kernel, &targets->feed, err);
+}
+
 static void close_targets(struct targets *targets)
 {
+    kernel_feed_destroy(targets->feed);
+    targets->feed = NULL;
     while (targets->count > 0)
         target_close(targets->items[--targets->count]);
     thread_cpus_deinit(&targets->cpus);
@@ -79,9 +88,13 @@ enum err_code targets_add(struct targets *targets, struct target *target, struct
         process_hide_arguments(&target->process);
     enum err_code rc = target_join(target, targets->profile, &targets->cpus, &targets->origins,
                                    targets->options, err);
-    if (!rc)
-        rc = target_table_add(&targets->target_table, &target->process, &info, &target->row,
-                              err);
+    if (!rc && targets->feed)
+        rc = kernel_feed_add(targets->feed, target, err);
+    if (!rc &&
+        (rc = target_table_add(&targets->target_table, &target->process, &info, &target->row,
+                               err)) &&
+        targets->feed)
+        kernel_feed_remove(targets->feed, target);
     if (!rc)
         targets->items[targets->count++] = target;
     else
@@ -96,6 +109,8 @@ static bool leave(struct targets *targets, size_t index, const struct ending *en
     struct target *const target = targets->items[index];
     const uint64_t now_ns = clock_now_ns();
     const uint64_t to_ns = since_begin(targets, now_ns);
+    if (targets->feed)
+        kernel_feed_remove(targets->feed, target);
     const bool is_counted = target_leave(target, now_ns) == ERR_OK;
     targets->items[index] = targets->items[--targets->count];
     targets->last = *ending;
@@ -127,8 +142,20 @@ static bool is_chosen(struct tick *tick)
     return random_fraction(&tick->random) * tick->weight < 1;
 }
 
+/* The kernel engine has sampled already. */
+static bool drain(struct targets *targets, bool *sampled_out, struct ending *out)
+{
+    const enum err_code rc = kernel_feed_drain(targets->feed);
+    *sampled_out = false;
+    profile_quality(targets->profile)->ticks +=
+        kernel_feed_ticks(targets->feed, clock_now_ns());
+    return rc == ERR_OK || target_survives(targets->items[0], rc, clock_now_ns(), out);
+}
+
 bool targets_tick(struct targets *targets, bool *sampled_out, struct ending *out)
 {
+    if (targets->feed)
+        return drain(targets, sampled_out, out);
     targets->tick.weight = weigh(targets);
     *sampled_out = false;
     for (size_t i = targets->count; i-- > 0;) {
@@ -170,7 +197,9 @@ enum err_code targets_show_tasks(struct targets *targets)
 
 enum err_code targets_flush(struct targets *targets, uint64_t now_ns)
 {
-    enum err_code rc = ERR_OK;
+    struct quality *const quality = profile_quality(targets->profile);
+    enum err_code rc =
+        targets->feed ? kernel_feed_flush(targets->feed, quality, now_ns) : ERR_OK;
     for (size_t i = 0; i < targets->count && !rc; i++)
         rc = target_flush(targets->items[i], now_ns);
     return rc ? rc : thread_cpus_flush(&targets->cpus, now_ns);

@@ -26,6 +26,9 @@
 #include "sampler/session/task_board.h"
 #include "sampler/session/thread_cpu.h"
 
+struct kernel;
+struct kernel_feed;
+
 struct targets {
     const struct sampler_options *options;
     struct profile *profile;
@@ -36,6 +39,7 @@ struct targets {
     struct target *items[SAMPLER_MAX_PROCESSES];
     size_t count;
     struct stopper stopper;
+    struct kernel_feed *feed; /* NULL: the remote engine */
     struct tick tick;
     struct ending last; /* of the target that left last */
     uint64_t created_ns;
@@ -54,6 +58,10 @@ void targets_begin(struct targets *targets, uint64_t created_ns);
 /* Takes ownership of the target on success. */
 MUST_CHECK enum err_code targets_add(struct targets *targets, struct target *target,
                                      struct err *err);
+
+/* From now on the kernel engine samples. */
+MUST_CHECK enum err_code targets_use_kernel(struct targets *targets, struct kernel *kernel,
+                                            struct err *err);
 
 /* Samples the targets.  *sampled_out: at least one was sampled.  false: the session cannot go
  * on, *out says why.  The caller checks whether targets are left. */

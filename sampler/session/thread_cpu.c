@@ -193,13 +193,14 @@ enum three_valued thread_cpus_ask(struct thread_cpus *cpus, thread_id thread, in
 
 /* Counts one sample of a stopped thread.  A stopped thread does not run, so its account shows nothing. */
 static enum err_code count_stopped(struct thread_cpus *cpus, thread_id thread,
-                                   enum three_valued runs)
+                                   const struct sample *sample)
 {
-    const state_bits cpu = runs == VALUE_YES  ? STATE_ON_CPU
-                           : runs == VALUE_NO ? 0
-                                              : STATE_UNKNOWN_ON_CPU;
+    const state_bits cpu = sample->runs == VALUE_YES  ? STATE_ON_CPU
+                           : sample->runs == VALUE_NO ? 0
+                                                      : STATE_UNKNOWN_ON_CPU;
     cpus->items[thread].is_metered = false;
-    return count(cpus, thread, &cpus->items[thread], cpu, (struct part){ 0, 1, 1 });
+    return count(cpus, thread, &cpus->items[thread], cpu,
+                 (struct part){ 0, sample->times, sample->times });
 }
 
 /* Counts one sample of a thread that moves. */
@@ -249,11 +250,12 @@ enum err_code thread_cpus_add(struct thread_cpus *cpus, const struct sample *sam
     thread_cpu->is_overflowed = sample->is_overflowed;
     thread_cpu->used_ns = sample->now_ns;
     if (!thread_cpu->waiting)
-        thread_cpu->since_ns = sample->now_ns;
+        thread_cpu->since_ns =
+            sample->is_stopped && sample->times > 1 ? sample->since_ns : sample->now_ns;
     if (rc)
         return rc;
     if (sample->is_stopped)
-        return count_stopped(cpus, sample->thread, sample->runs);
+        return count_stopped(cpus, sample->thread, sample);
     if (!same)
         return count_moving(cpus, sample->thread);
     add_waiting(thread_cpu, sample->now_ns);

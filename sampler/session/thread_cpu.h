@@ -83,8 +83,10 @@ struct sample {
     uint64_t *certainty; /* the counter of the profile's quality for stacks like this one */
     bool is_overflowed;  /* the node is a caller: the tables had no room for the node itself */
     bool is_still;       /* its stack is that of the last sample */
-    bool is_stopped;     /* by us: it no longer shows whether it ran */
-    enum three_valued runs; /* of a stopped thread: thread_cpus_ask, before it was stopped */
+    bool is_stopped;     /* `runs` is known already; if we stopped it, nothing else shows it */
+    enum three_valued runs; /* then: did it run, or was it ready to? */
+    uint32_t times;         /* then: samples that this one counts as */
+    uint64_t since_ns;      /* then: of the first of them, if there are several */
     uint64_t now_ns;
 };
 

@@ -25,6 +25,24 @@
 /* Longer than the current tick, or a cancelled start, takes unless a target hangs. */
 enum { STOP_MS = 600, CANCEL_MS = 400 };
 
+/* With `auto`, what cannot be done is a line, not an error. */
+static enum err_code open_engine(struct driver *driver, struct err *err)
+{
+    const struct sampler_options *const sampling = &driver->options->sampling;
+    const bool is_able = !sampling->blocking && sampling->async == SAMPLER_ASYNC_OFF;
+    struct err why = { 0 };
+    if (sampling->engine == SAMPLER_ENGINE_REMOTE ||
+        (sampling->engine == SAMPLER_ENGINE_AUTO && !is_able))
+        return ERR_OK;
+    const enum err_code rc = sampler_open_kernel(sampling->rate_hz, &driver->kernel, &why);
+    if (rc == ERR_OK)
+        return rc;
+    if (sampling->engine == SAMPLER_ENGINE_KERNEL)
+        return err_set(err, rc, "%s", why.message);
+    say("sampling from outside: %s", why.message);
+    return ERR_OK;
+}
+
 enum err_code driver_open(struct driver *driver, struct err *err)
 {
     const struct options *const options = driver->options;
@@ -35,6 +53,8 @@ enum err_code driver_open(struct driver *driver, struct err *err)
         rc = signals_init(&driver->signals, err);
     if (rc == ERR_OK)
         rc = audit_open(options->access.audit_file, &driver->audit, err);
+    if (rc == ERR_OK)
+        rc = open_engine(driver, err);
     if (rc == ERR_OK && options->quality_file)
         rc = output_init(&driver->quality, options->quality_file, err);
     if (rc == ERR_OK)
@@ -74,6 +94,8 @@ enum err_code driver_find(struct driver *driver, const struct sampler_options *s
     struct sampler_options wanted = *sampling;
     struct startup *startup = NULL;
     struct sampler *sampler = NULL;
+    wanted.kernel = driver->kernel;
+    wanted.engine = driver->kernel ? SAMPLER_ENGINE_KERNEL : SAMPLER_ENGINE_REMOTE;
     wanted.sink = capture_output_sink(&driver->capture);
     enum err_code rc = startup_begin(&wanted, &startup, err);
     if (rc != ERR_OK)
@@ -308,4 +330,6 @@ void driver_close(struct driver *driver, int status)
         source_helper_stop();
         sessions_destroy(driver->sessions);
     }
+    sampler_close_kernel(driver->kernel);
+    driver->kernel = NULL;
 }

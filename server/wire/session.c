@@ -161,6 +161,7 @@ static void write_settings(struct json *json, const struct session_info *info)
     put_bool(json, "native", options->native);
     put_bool(json, "gc", !options->no_gc);
     put_bool(json, "opcodes", options->opcodes);
+    put_text(json, "engine", sampler_engine_texts[options->engine]);
     put_text(json, "async", sampler_async_texts[options->async]);
     put_bool(json, "blocking", options->blocking);
     json_key(json, "max_cpu_percent");

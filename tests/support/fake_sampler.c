@@ -339,6 +339,18 @@ enum err_code sampler_origin(struct sampler *sampler, profile_origin number,
     return err_set(err, ERR_GONE, "nobody is behind a fake");
 }
 
+enum err_code sampler_open_kernel(double rate_hz, struct kernel **out, struct err *err)
+{
+    (void)rate_hz;
+    (void)out;
+    return err_set(err, ERR_UNSUPPORTED, "the fake sampler has no kernel engine");
+}
+
+void sampler_close_kernel(struct kernel *kernel)
+{
+    (void)kernel;
+}
+
 int sampler_end_fd(const struct sampler *sampler)
 {
     return sampler->end_fd;

@@ -291,8 +291,10 @@ enum err_code callee_read(struct callee_table *table, remote_addr addr,
     /* A callee without a name cannot give a wrong one. */
     const bool is_trusted =
         (callee->is_permanent || !callee->name) && callee->uses % CALLEE_TRUSTED_USES != 0;
-    if (!is_trusted && !still_is(table, callee))
+    if (!is_trusted && !still_is(table, callee)) {
         rc = load(table, callee);
+        callee->epoch = table->epoch;
+    }
     /* After a failed read, the next use reads again. */
     callee->uses = rc ? 0 : callee->uses + 1;
     *out = callee;

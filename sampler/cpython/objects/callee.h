@@ -45,7 +45,8 @@ struct callee {
     bool is_permanent;         /* its address is very likely never reused */
     uint8_t fingerprint_bytes; /* after the reference count */
     uint32_t uses;
-    str_id name; /* CALLEE_PREFIX and the name; 0: none */
+    uint64_t epoch; /* of the table, when it was read first */
+    str_id name;    /* CALLEE_PREFIX and the name; 0: none */
     unsigned char fingerprint[CALLEE_MAX_FINGERPRINT_BYTES];
 };
 
@@ -56,6 +57,7 @@ struct callee_table {
     struct pool callees; /* of struct callee */
     struct idmap by_addr;
     struct object_bytes scratch;
+    uint64_t epoch; /* set by the caller */
 };
 
 void callee_table_init(struct callee_table *table, struct memory *memory,

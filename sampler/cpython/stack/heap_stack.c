@@ -38,7 +38,8 @@ static void judge(struct stack *stack, struct call_edges *edges)
 
 static bool codes_are_fresh(const struct stack *stack, struct code_table *codes)
 {
-    code_begin_epoch(codes);
+    if (!stack->copy.shares_epoch)
+        code_begin_epoch(codes);
     return stack_check_codes(stack, codes, 0);
 }
 

@@ -245,7 +245,8 @@ static bool see(const struct leaves *leaves, const struct copy *copy, enum copy_
 }
 
 /* Reads the innermost frame again, and before it, in the same call, the span `first`. */
-static bool see_again(struct leaves *leaves, struct memory_span first, remote_addr frame,
+static bool see_again(const struct leaves *leaves, struct memory *memory,
+                      struct memory_span first, remote_addr frame,
                       const struct leaf_place *leaf_place, struct leaf_state *out)
 {
     unsigned char head[LAYOUT_MAX_FRAME_BYTES];
@@ -258,7 +259,7 @@ static bool see_again(struct leaves *leaves, struct memory_span first, remote_ad
         { frame, head, leaves->layout->frame_bytes },
     };
     const size_t skipped = first.bytes == 0;
-    if (memory_readv(leaves->memory, spans + skipped, 3 - skipped, &arrived))
+    if (memory_readv(memory, spans + skipped, 3 - skipped, &arrived))
         return false;
     take_head(leaves->layout, head, out);
     return true;
@@ -266,12 +267,13 @@ static bool see_again(struct leaves *leaves, struct memory_span first, remote_ad
 
 /* Only the head of an off-chunk frame has been copied.  It is read again together with the value stack,
  * and must be unchanged. */
-static bool see_off_chunk(struct leaves *leaves, const unsigned char *copied, remote_addr frame,
+static bool see_off_chunk(const struct leaves *leaves, struct memory *memory,
+                          const unsigned char *copied, remote_addr frame,
                           const struct leaf_place *leaf_place, struct leaf_state *out)
 {
     struct leaf_state before = { 0 };
     take_head(leaves->layout, copied, &before);
-    return see_again(leaves, (struct memory_span){ 0 }, frame, leaf_place, out) &&
+    return see_again(leaves, memory, (struct memory_span){ 0 }, frame, leaf_place, out) &&
            before.instr == out->instr && before.top == out->top;
 }
 
@@ -289,7 +291,8 @@ static bool see_leaf(struct leaves *leaves, const struct stack *stack,
     struct leaf_state second;
     bool seen;
     if (off_chunk) {
-        seen = see_off_chunk(leaves, off_chunk, frame->addr, leaf_place, out);
+        seen =
+            see_off_chunk(leaves, stack->copy.memory, off_chunk, frame->addr, leaf_place, out);
         *is_certain_out = seen;
     } else {
         seen = see(leaves, &stack->copy, COPY_A, frame->addr, leaf_place, out);
@@ -317,15 +320,19 @@ static remote_addr callable_of(const struct leaf_state *state)
 
 /* A temporary object was read after the frame, so another one may have been there by then.  One call
  * must show both the frame and the object. */
-static bool is_confirmed(struct leaves *leaves, const struct walk_frame *frame,
-                         const struct leaf_place *leaf_place, const struct leaf_state *state,
-                         const struct callee *callee)
+static bool is_confirmed(struct leaves *leaves, const struct stack *stack,
+                         const struct walk_frame *frame, const struct leaf_place *leaf_place,
+                         const struct leaf_state *state, const struct callee *callee)
 {
     unsigned char fingerprint[CALLEE_MAX_FINGERPRINT_BYTES];
     struct leaf_state again;
     if (callee->is_permanent)
         return true;
-    return see_again(leaves, callee_fingerprint_span(&leaves->callees, callee, fingerprint),
+    /* Its copy is older than what was read of the object, but the object was there before that. */
+    if (stack->copy.shares_epoch)
+        return callee->epoch < leaves->callees.epoch;
+    return see_again(leaves, leaves->memory,
+                     callee_fingerprint_span(&leaves->callees, callee, fingerprint),
                      frame->addr, leaf_place, &again) &&
            same_leaf_state(state, &again) &&
            memcmp(fingerprint, callee->fingerprint, callee->fingerprint_bytes) == 0;
@@ -345,6 +352,7 @@ static enum err_code read_call(struct leaves *leaves, const struct stack *stack,
     const remote_addr callable = callable_of(&state);
     if (!callable || !is_in_progress(leaves, frame, leaf_place, &state))
         return ERR_OK;
+    leaves->callees.epoch = leaves->codes->epoch;
     const enum err_code rc = callee_read(&leaves->callees, callable, &callee);
     if (rc)
         return rc == ERR_NOMEM ? rc : ERR_OK;
@@ -352,7 +360,8 @@ static enum err_code read_call(struct leaves *leaves, const struct stack *stack,
     if (callee->is_c != VALUE_YES || !callee->name)
         return ERR_OK;
     bool is_known = call_edges_has(&leaves->pairs, place, callee->name);
-    if (!is_known && is_certain && is_confirmed(leaves, frame, leaf_place, &state, callee)) {
+    if (!is_known && is_certain &&
+        is_confirmed(leaves, stack, frame, leaf_place, &state, callee)) {
         call_edges_add(&leaves->pairs, place, callee->name);
         is_known = true;
     }

@@ -284,7 +284,7 @@ bool stack_check_codes(const struct stack *stack, struct code_table *codes, size
 static bool codes_are_fresh(struct stack *stack, struct code_table *codes)
 {
     const size_t from = generation_stands(stack) ? stack->checked : 0;
-    if (from == 0)
+    if (from == 0 && !stack->copy.shares_epoch)
         code_begin_epoch(codes);
     stack->generation = stack->copy.generation;
     const bool fresh = stack_check_codes(stack, codes, from);

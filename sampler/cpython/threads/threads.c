@@ -336,6 +336,18 @@ bool thread_list_heads_same(const struct thread_list *list)
     return same;
 }
 
+void thread_list_take_windows(struct thread_list *list, const struct thread *thread,
+                              struct memory *copy)
+{
+    if (list->runtime_bytes)
+        (void)!memory_read(copy, list->runtime->addr + list->runtime_start,
+                           list->runtime_window, list->runtime_bytes);
+    for (size_t i = 0; i < list->interpreter_count; i++)
+        if (list->interpreters[i].addr == thread->head.interp)
+            (void)!memory_read(copy, list->interpreters[i].addr + list->window_start,
+                               list->interpreters[i].window, list->window_bytes);
+}
+
 const struct interpreter *thread_list_interpreter(const struct thread_list *list,
                                                   const struct thread *thread)
 {

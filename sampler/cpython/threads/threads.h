@@ -41,13 +41,16 @@ struct thread_head {
 
 struct thread {
     struct thread_head head;
-    int32_t host_tid;       /* native, on this host; 0: unknown */
-    uint64_t interp_id;     /* 0: the main interpreter */
-    bool is_main;           /* of the main interpreter */
-    bool is_new;            /* not named yet */
-    uint64_t sampled_ns;    /* set by the caller of python_tick; 0: never */
-    bool is_stopped;        /* the same: stopped at this tick */
-    enum three_valued runs; /* the same: was it running or ready to run before the stop? */
+    int32_t host_tid;    /* native, on this host; 0: unknown */
+    uint64_t interp_id;  /* 0: the main interpreter */
+    bool is_main;        /* of the main interpreter */
+    bool is_new;         /* not named yet */
+    uint64_t sampled_ns; /* set by the caller of python_tick; 0: never */
+    bool
+        is_stopped; /* the same: `runs` is known, because it was stopped or the kernel said so */
+    enum three_valued runs; /* the same: was it running or ready to run? */
+    uint32_t times;         /* the same: samples that this one counts as */
+    uint64_t since_ns;      /* the same: of the first of them, if there are several */
     uint32_t names_read;    /* times its name has been read */
     str_id name;
     uint32_t tag;         /* for the caller; 0 when the thread or its name is new */
@@ -99,6 +102,9 @@ MUST_CHECK enum err_code thread_list_check(struct thread_list *list, bool *same_
  * found by thread_list_check only. */
 size_t thread_list_plan_count(const struct thread_list *list);
 void thread_list_plan(struct thread_list *list, struct memory_span *spans);
+/* Takes the windows that concern this thread from a copy of its memory. */
+void thread_list_take_windows(struct thread_list *list, const struct thread *thread,
+                              struct memory *copy);
 bool thread_list_heads_same(const struct thread_list *list);
 void thread_list_set_generation(const struct thread_list *list, struct thread *thread);
 /* The thread's interpreter; NULL: unknown. */

@@ -101,6 +101,8 @@ static const struct option table[] = {
     LONG("async-mode", "MODE", CHOICE, sampling.async, SAMPLING | COMMAND_DUMP,
          "tasks to show: running, or all (waiting too)",
          TEXTS(sampler_async_texts, SAMPLER_ASYNC_RUNNING), GIVEN(names_async_mode)),
+    LONG("engine", "ENGINE", CHOICE, sampling.engine, SAMPLING,
+         "what reads stacks: remote (default), kernel, auto", TEXTS(sampler_engine_texts, 0)),
     SWITCH("blocking", sampling.blocking, SAMPLING,
            "pause the target for each sample (exact, slower)"),
     LONG("max-cpu", "PERCENT", PERCENT, sampling.max_cpu_percent, SAMPLING | COMMAND_SERVE,

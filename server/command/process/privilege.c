@@ -65,6 +65,8 @@ static struct need need_of(const struct options *options)
             need = needs[i];
     if (options->sampling.blocking)
         need.calls |= SYSCALLS_STOP;
+    if (options->sampling.engine != SAMPLER_ENGINE_REMOTE)
+        need.calls |= SYSCALLS_KERNEL;
     return need;
 }
 

@@ -1,7 +1,9 @@
 #include "server/command/process/syscall_filter.h"
 
 #include <errno.h>
+#include <linux/bpf.h>
 #include <linux/nsfs.h>
+#include <linux/perf_event.h>
 #include <linux/prctl.h>
 #include <sched.h>
 #include <seccomp.h>
@@ -154,6 +156,12 @@ static const struct row {
     ONLY(SYSCALLS_STOP, ptrace, 0, IS(PTRACE_GETREGSET)),
     ONLY(SYSCALLS_STOP, ptrace, 0, IS(PTRACE_GETSIGINFO)),
     ONLY(SYSCALLS_STOP, ptrace, 0, IS(PTRACE_GET_SYSCALL_INFO)),
+    /* The maps of the kernel engine; it makes no program and no map once it runs. */
+    ONLY(SYSCALLS_KERNEL, bpf, 0, IS(BPF_MAP_LOOKUP_ELEM)),
+    ONLY(SYSCALLS_KERNEL, bpf, 0, IS(BPF_MAP_UPDATE_ELEM)),
+    ONLY(SYSCALLS_KERNEL, bpf, 0, IS(BPF_MAP_DELETE_ELEM)),
+    ONLY(SYSCALLS_KERNEL, ioctl, 1, IS(PERF_EVENT_IOC_PERIOD)),
+    ONLY(SYSCALLS_KERNEL, ioctl, 1, IS(PERF_EVENT_IOC_DISABLE)),
     ONLY(SYSCALLS_CHILD, prctl, 0, IS(PR_SET_CHILD_SUBREAPER)),
     ONLY(SYSCALLS_TERMINAL, ioctl, 1, IS(TCSETS)),
     ONLY(SYSCALLS_TERMINAL, ioctl, 1, IS(TCSETSW)),

@@ -146,6 +146,7 @@ static void a_stopped_thread_is_counted_as_it_was_before(void **state)
                                                .is_still = n > 0,
                                                .is_stopped = true,
                                                .runs = info[i],
+                                               .times = 1,
                                                .now_ns = world.now_ns };
                 assert_int_equal(thread_cpus_add(&world.cpus, &sample), ERR_OK);
             }

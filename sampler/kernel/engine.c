@@ -1,0 +1,283 @@
+#define _GNU_SOURCE
+#include "sampler/kernel/engine.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "sampler/base/clock.h"
+#include "sampler/base/random.h"
+#include "sampler/kernel/stacks.skel.h"
+
+/* Longer absences are always reported. */
+static const uint64_t MIN_AWAY_NS = 10 * NS_PER_MS;
+/* The period changes after this many instants: a change costs half a period. */
+enum { INSTANTS_PER_PERIOD = 100, MAX_CPUS = KERNEL_MAX_CPUS };
+
+struct kernel {
+    struct stacks *program;
+    struct ring_buffer *ring;
+    struct bpf_link *links[MAX_CPUS];
+    int events[MAX_CPUS];
+    size_t cpus;
+    uint64_t period_ns, changed_ns;
+    struct random random;
+    kernel_record_fn on_record;
+    void *context;
+    enum err_code outcome;
+};
+
+/* The first warning of libbpf, which says most. */
+static __thread char warning[160];
+
+static int note(enum libbpf_print_level level, const char *format, va_list arguments)
+{
+    if (level == LIBBPF_WARN && !*warning) {
+        vsnprintf(warning, sizeof warning, format, arguments);
+        warning[strcspn(warning, "\n")] = '\0';
+    }
+    return 0;
+}
+
+/* How deep our pid namespace is: NSpid in /proc/self/status has a number for each level. */
+static unsigned pid_level(void)
+{
+    char line[512];
+    unsigned level = 0;
+    FILE *const file = fopen("/proc/self/status", "re");
+    while (file && fgets(line, sizeof line, file))
+        if (strncmp(line, "NSpid:", 6) == 0)
+            for (const char *at = line + 6; (at = strchr(at, '\t')) != NULL; at++)
+                level++;
+    if (file)
+        fclose(file);
+    return level ? level - 1 : 0;
+}
+
+static int take_record(void *context, void *data, size_t bytes)
+{
+    struct kernel *const kernel = context;
+    struct kernel_record record;
+    if (bytes < sizeof record)
+        return 0;
+    memcpy(&record, data, sizeof record);
+    if (record.bytes > bytes - sizeof record)
+        return 0;
+    kernel->outcome = kernel->on_record(kernel->context, &record,
+                                        (const unsigned char *)data + sizeof record);
+    return kernel->outcome ? -1 : 0;
+}
+
+static enum err_code refuse(struct err *err, int sys, const char *what)
+{
+    const char *const why = *warning ? warning : strerror(sys);
+    if (sys == EPERM || sys == EACCES)
+        return err_set(err, ERR_PERM,
+                       "the kernel refuses %s: the kernel engine needs CAP_BPF and CAP_PERFMON",
+                       what);
+    return err_set(err, ERR_UNSUPPORTED, "this kernel cannot run the kernel engine: %s: %s",
+                   what, why);
+}
+
+static enum err_code load(struct kernel *kernel, struct err *err)
+{
+    *warning = '\0';
+    libbpf_set_print(note);
+    struct stacks *const program = kernel->program = stacks__open();
+    if (!program)
+        return refuse(err, errno, "the BPF program");
+    program->rodata->pid_level = pid_level();
+    program->bss->period_ns = kernel->period_ns;
+    program->bss->min_away_ns = MIN_AWAY_NS;
+    int sys = bpf_map__set_max_entries(program->maps.areas, (uint32_t)kernel->cpus);
+    if (!sys)
+        sys = stacks__load(program);
+    if (sys)
+        return refuse(err, -sys, "the BPF program");
+    program->links.on_switch = bpf_program__attach(program->progs.on_switch);
+    if (!program->links.on_switch)
+        return refuse(err, errno, "the tracepoint sched_switch");
+    kernel->ring = ring_buffer__new(bpf_map__fd(program->maps.ring), take_record, kernel, NULL);
+    return kernel->ring ? ERR_OK : refuse(err, errno, "the ring buffer");
+}
+
+static int open_event(int cpu, uint64_t period_ns)
+{
+    struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE,
+                                    .size = sizeof attr,
+                                    .config = PERF_COUNT_SW_CPU_CLOCK,
+                                    .sample_period = period_ns,
+                                    .exclude_idle = 1 };
+    return (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+/* A processor that is offline has no events. */
+static enum err_code attach(struct kernel *kernel, struct err *err)
+{
+    size_t attached = 0;
+    for (size_t i = 0; i < kernel->cpus; i++) {
+        const int fd = kernel->events[i] = open_event((int)i, kernel->period_ns);
+        if (fd < 0 && errno == ENODEV)
+            continue;
+        if (fd < 0)
+            return refuse(err, errno, "perf_event_open");
+        kernel->links[i] = bpf_program__attach_perf_event(kernel->program->progs.on_tick, fd);
+        if (!kernel->links[i])
+            return refuse(err, errno, "a program at a perf event");
+        attached++;
+    }
+    return attached ? ERR_OK
+                    : err_set(err, ERR_UNSUPPORTED, "no processor has a clock for perf events");
+}
+
+enum err_code kernel_open(double rate_hz, struct kernel **out, struct err *err)
+{
+    struct kernel *const kernel = calloc(1, sizeof *kernel);
+    if (!kernel)
+        return err_nomem(err);
+    const int cpus = libbpf_num_possible_cpus();
+    kernel->cpus = cpus < 1 ? 1 : cpus > MAX_CPUS ? MAX_CPUS : (size_t)cpus;
+    kernel->period_ns = (uint64_t)((double)NS_PER_S / rate_hz);
+    kernel->changed_ns = clock_now_ns();
+    random_init_any(&kernel->random);
+    for (size_t i = 0; i < kernel->cpus; i++)
+        kernel->events[i] = -1;
+    enum err_code rc = load(kernel, err);
+    if (!rc)
+        rc = attach(kernel, err);
+    if (rc)
+        kernel_close(kernel);
+    else
+        *out = kernel;
+    return rc;
+}
+
+void kernel_close(struct kernel *kernel)
+{
+    if (!kernel)
+        return;
+    for (size_t i = 0; i < kernel->cpus; i++) {
+        /* The link owns the event. */
+        if (kernel->links[i])
+            bpf_link__destroy(kernel->links[i]);
+        else if (kernel->events[i] >= 0)
+            close(kernel->events[i]);
+    }
+    ring_buffer__free(kernel->ring);
+    stacks__destroy(kernel->program);
+    free(kernel);
+}
+
+static enum err_code put(const struct bpf_map *map, int key, const void *value)
+{
+    const uint32_t id = (uint32_t)key;
+    if (bpf_map_update_elem(bpf_map__fd(map), &id, value, BPF_ANY) == 0)
+        return ERR_OK;
+    return errno == ENOMEM ? ERR_NOMEM : ERR_LIMIT;
+}
+
+static void drop(const struct bpf_map *map, int key)
+{
+    const uint32_t id = (uint32_t)key;
+    (void)bpf_map_delete_elem(bpf_map__fd(map), &id);
+}
+
+enum err_code kernel_add_process(struct kernel *kernel, int pid,
+                                 const struct kernel_process *process)
+{
+    return put(kernel->program->maps.processes, pid, process);
+}
+
+void kernel_remove_process(struct kernel *kernel, int pid)
+{
+    drop(kernel->program->maps.processes, pid);
+}
+
+enum err_code kernel_add_thread(struct kernel *kernel, int tid,
+                                const struct kernel_thread *thread)
+{
+    return put(kernel->program->maps.threads, tid, thread);
+}
+
+void kernel_remove_thread(struct kernel *kernel, int tid)
+{
+    drop(kernel->program->maps.threads, tid);
+}
+
+uint64_t kernel_left_ns(const struct kernel *kernel, int tid)
+{
+    const uint32_t id = (uint32_t)tid;
+    struct kernel_thread thread;
+    return bpf_map_lookup_elem(bpf_map__fd(kernel->program->maps.threads), &id, &thread) == 0
+               ? thread.left_ns
+               : 0;
+}
+
+static void change_period(struct kernel *kernel, uint64_t period_ns)
+{
+    for (size_t i = 0; i < kernel->cpus; i++)
+        if (kernel->links[i])
+            (void)ioctl(kernel->events[i], PERF_EVENT_IOC_PERIOD, &period_ns);
+}
+
+void kernel_set_rate(struct kernel *kernel, double rate_hz)
+{
+    kernel->period_ns = (uint64_t)((double)NS_PER_S / rate_hz);
+    kernel->program->bss->period_ns = kernel->period_ns;
+    change_period(kernel, kernel->period_ns);
+}
+
+uint64_t kernel_period_ns(const struct kernel *kernel)
+{
+    return kernel->period_ns;
+}
+
+uint64_t kernel_min_away_ns(const struct kernel *kernel)
+{
+    (void)kernel;
+    return MIN_AWAY_NS;
+}
+
+/* From 3/4 to 5/4 of the mean. */
+static void vary_period(struct kernel *kernel)
+{
+    const uint64_t now_ns = clock_now_ns();
+    if (now_ns - kernel->changed_ns < INSTANTS_PER_PERIOD * kernel->period_ns)
+        return;
+    kernel->changed_ns = now_ns;
+    change_period(kernel, kernel->period_ns * 3 / 4 +
+                              random_below(&kernel->random, kernel->period_ns / 2 + 1));
+}
+
+enum err_code kernel_drain(struct kernel *kernel, kernel_record_fn on_record, void *context)
+{
+    kernel->on_record = on_record;
+    kernel->context = context;
+    kernel->outcome = ERR_OK;
+    vary_period(kernel);
+    (void)ring_buffer__consume(kernel->ring);
+    return kernel->outcome;
+}
+
+static uint64_t sum(const struct kernel *kernel, uint32_t counter)
+{
+    uint64_t values[MAX_CPUS], total = 0;
+    if (bpf_map_lookup_elem(bpf_map__fd(kernel->program->maps.counters), &counter, values))
+        return 0;
+    for (size_t i = 0; i < kernel->cpus; i++)
+        total += values[i];
+    return total;
+}
+
+void kernel_count(const struct kernel *kernel, struct kernel_counts *out)
+{
+    *out = (struct kernel_counts){ .ticks = sum(kernel, KERNEL_COUNT_TICKS),
+                                   .lost = sum(kernel, KERNEL_COUNT_LOST),
+                                   .faulted = sum(kernel, KERNEL_COUNT_FAULTED) };
+}

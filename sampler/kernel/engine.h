@@ -1,0 +1,62 @@
+/*
+ * engine - the kernel engine: a BPF program that copies Python stacks where they run.
+ *
+ * The program runs at instants of each processor's clock and whenever a thread leaves or gets a
+ * processor.  It knows the processes and threads that it is given, and copies a thread's stack in one
+ * instant, in which nothing of it can move.  The instants are not periodic: kernel_drain changes their
+ * period a little from time to time.
+ *
+ * Ownership: kernel_open makes, kernel_close frees; NULL is fine.
+ * Threads: none.
+ * Limits: record.h; KERNEL_MAX_RATE_HZ, above which the instants are late and samples wrong.
+ * Units: nanoseconds of CLOCK_MONOTONIC.  Processes and threads are numbered as in our pid namespace.
+ * Depends on: base, record; libbpf.
+ */
+#ifndef SAMPLER_KERNEL_ENGINE_H
+#define SAMPLER_KERNEL_ENGINE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sampler/base/err.h"
+#include "sampler/kernel/record.h"
+
+#define KERNEL_MAX_RATE_HZ 20000.0
+
+struct kernel;
+
+struct kernel_counts {
+    uint64_t ticks;   /* instants at which a known process ran */
+    uint64_t lost;    /* records for which the ring buffer had no room */
+    uint64_t faulted; /* instants at which a thread's state could not be read */
+};
+
+/* ERR_UNSUPPORTED: this kernel or this build has no such engine.  ERR_PERM: we lack a capability.  The
+ * message says what is missing. */
+MUST_CHECK enum err_code kernel_open(double rate_hz, struct kernel **out, struct err *err);
+void kernel_close(struct kernel *kernel);
+
+MUST_CHECK enum err_code kernel_add_process(struct kernel *kernel, int pid,
+                                            const struct kernel_process *process);
+void kernel_remove_process(struct kernel *kernel, int pid);
+MUST_CHECK enum err_code kernel_add_thread(struct kernel *kernel, int tid,
+                                           const struct kernel_thread *thread);
+void kernel_remove_thread(struct kernel *kernel, int tid);
+/* When the thread left its processor, if it has not come back; 0: it has, or has not left yet. */
+uint64_t kernel_left_ns(const struct kernel *kernel, int tid);
+
+void kernel_set_rate(struct kernel *kernel, double rate_hz);
+/* The mean period of the instants. */
+uint64_t kernel_period_ns(const struct kernel *kernel);
+/* Shorter absences may go unreported. */
+uint64_t kernel_min_away_ns(const struct kernel *kernel);
+
+/* `bytes` of spans follow the record.  An error ends kernel_drain. */
+typedef enum err_code (*kernel_record_fn)(void *context, const struct kernel_record *record,
+                                          const void *spans);
+/* Takes the records that have come since the last call, in their order. */
+MUST_CHECK enum err_code kernel_drain(struct kernel *kernel, kernel_record_fn on_record,
+                                      void *context);
+void kernel_count(const struct kernel *kernel, struct kernel_counts *out);
+
+#endif /* SAMPLER_KERNEL_ENGINE_H */

@@ -1,0 +1,87 @@
+#include <stddef.h>
+
+#include "sampler/kernel/engine.h"
+
+/* The engine of a build without libbpf: it cannot be opened, so nothing else is ever called. */
+
+enum err_code kernel_open(double rate_hz, struct kernel **out, struct err *err)
+{
+    (void)rate_hz;
+    (void)out;
+    return err_set(err, ERR_UNSUPPORTED,
+                   "this build has no kernel engine: it was built without libbpf 1.0 or later");
+}
+
+void kernel_close(struct kernel *kernel)
+{
+    (void)kernel;
+}
+
+enum err_code kernel_add_process(struct kernel *kernel, int pid,
+                                 const struct kernel_process *process)
+{
+    (void)kernel;
+    (void)pid;
+    (void)process;
+    return ERR_UNSUPPORTED;
+}
+
+void kernel_remove_process(struct kernel *kernel, int pid)
+{
+    (void)kernel;
+    (void)pid;
+}
+
+enum err_code kernel_add_thread(struct kernel *kernel, int tid,
+                                const struct kernel_thread *thread)
+{
+    (void)kernel;
+    (void)tid;
+    (void)thread;
+    return ERR_UNSUPPORTED;
+}
+
+void kernel_remove_thread(struct kernel *kernel, int tid)
+{
+    (void)kernel;
+    (void)tid;
+}
+
+uint64_t kernel_left_ns(const struct kernel *kernel, int tid)
+{
+    (void)kernel;
+    (void)tid;
+    return 0;
+}
+
+void kernel_set_rate(struct kernel *kernel, double rate_hz)
+{
+    (void)kernel;
+    (void)rate_hz;
+}
+
+uint64_t kernel_period_ns(const struct kernel *kernel)
+{
+    (void)kernel;
+    return 1;
+}
+
+uint64_t kernel_min_away_ns(const struct kernel *kernel)
+{
+    (void)kernel;
+    return 0;
+}
+
+enum err_code kernel_drain(struct kernel *kernel, kernel_record_fn on_record, void *context)
+{
+    (void)kernel;
+    (void)on_record;
+    (void)context;
+    return ERR_OK;
+}
+
+void kernel_count(const struct kernel *kernel, struct kernel_counts *out)
+{
+    (void)kernel;
+    *out = (struct kernel_counts){ 0 };
+}

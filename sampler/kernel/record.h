@@ -1,0 +1,89 @@
+/*
+ * record - what the BPF program and the profiler tell each other.
+ *
+ * The profiler fills two maps: processes by pid, threads by tid (both as the profiler's pid namespace
+ * numbers them).  The program answers with records in a ring buffer: a head, and for the kinds that
+ * carry a stack, spans of the thread's memory: each a struct kernel_span and its bytes, padded to 8.
+ * All spans of a record are of one instant.
+ *
+ * Included by the BPF program too, so it has neither types nor includes of libc.
+ * Units: bytes; nanoseconds of CLOCK_MONOTONIC.
+ */
+#ifndef SAMPLER_KERNEL_RECORD_H
+#define SAMPLER_KERNEL_RECORD_H
+
+enum {
+    KERNEL_MAX_PROCESSES = 4096,
+    KERNEL_MAX_THREADS = 1 << 16,
+    KERNEL_MAX_CPUS = 512,
+    KERNEL_RING_BYTES = 1 << 24,
+    KERNEL_AREA_BYTES = 1 << 18, /* spans of one record */
+    KERNEL_MAX_SPAN = 1 << 16,   /* bytes of one of them */
+    KERNEL_MAX_FRAMES = 4096,
+    KERNEL_MAX_CHUNKS = 64,
+    KERNEL_MAX_OFF_CHUNK = 1024,
+    KERNEL_MAX_FIELDS_AT = 1 << 11, /* of offsets in a thread state */
+};
+
+enum kernel_record_kind {
+    KERNEL_TICK,     /* the thread runs; its stack */
+    KERNEL_LEFT,     /* it leaves its processor; its stack */
+    KERNEL_RETURNED, /* it is back; no stack */
+    KERNEL_UNKNOWN,  /* a thread of a known process is not in the map; no stack */
+};
+
+/* Why a stack is not whole. */
+enum kernel_record_flags {
+    KERNEL_FAULTED = 1, /* some memory was not there */
+    KERNEL_NO_ROOM = 2, /* it is too large */
+    KERNEL_RUNNABLE =
+        4, /* of KERNEL_LEFT: the thread goes on as soon as there is a processor */
+};
+
+struct kernel_record {
+    unsigned int kind, flags;
+    unsigned int pid, tid;
+    unsigned long long time_ns;
+    unsigned long long left_ns; /* of KERNEL_RETURNED */
+    int system_call;            /* of KERNEL_LEFT: its number; -1: none */
+    unsigned int bytes;         /* of all spans */
+};
+
+struct kernel_span {
+    unsigned long long addr;
+    unsigned int bytes;
+    unsigned int is_padded; /* the memory goes on after it, but nothing of it is in use */
+};
+
+/* Where frames lie, by version. */
+enum kernel_frames {
+    KERNEL_HEAP_FRAMES, /* until 3.10 */
+    KERNEL_CFRAMES,     /* 3.11 and 3.12 */
+    KERNEL_CHUNKS,      /* since */
+};
+
+struct kernel_process {
+    unsigned long long runtime_window;
+    unsigned int runtime_window_bytes;
+    unsigned int frames; /* enum kernel_frames */
+    unsigned int tstate_bytes, tstate_frame, tstate_cframe, tstate_chunk, tstate_top;
+    unsigned int cframe_bytes, cframe_frame;
+    unsigned int frame_bytes, frame_previous;
+    unsigned int only_tid; /* the only thread to sample; 0: all */
+};
+
+struct kernel_thread {
+    unsigned long long tstate;
+    unsigned long long window;  /* of its interpreter */
+    unsigned long long left_ns; /* 0: it runs, or has not been seen to leave */
+    unsigned int window_bytes, pid;
+};
+
+enum kernel_counter {
+    KERNEL_COUNT_TICKS,   /* of known processes */
+    KERNEL_COUNT_LOST,    /* records without room in the ring buffer */
+    KERNEL_COUNT_FAULTED, /* records without a thread state */
+    KERNEL_COUNTERS,
+};
+
+#endif /* SAMPLER_KERNEL_RECORD_H */

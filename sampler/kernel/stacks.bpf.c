@@ -1,0 +1,394 @@
+/*
+ * The BPF program: copies the Python stacks of known threads when they run and when they leave their
+ * processor.  See record.h.  What changes in a loop is kept in map memory, because the verifier does
+ * not follow that.
+ */
+/* The order matters: libbpf's headers use the kernel's types. */
+/* clang-format off */
+#include <linux/bpf.h>
+#include <linux/types.h>
+#include <stdbool.h>
+
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
+
+#include "sampler/kernel/record.h"
+/* clang-format on */
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+struct upid {
+    int nr;
+};
+struct pid {
+    unsigned int level;
+    struct upid numbers[1];
+};
+struct task_struct {
+    int pid, tgid;
+    struct pid *thread_pid;
+    struct task_struct *group_leader;
+    unsigned int __state;
+};
+struct pt_regs {
+    unsigned long orig_ax;
+};
+#pragma clang attribute pop
+
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, KERNEL_MAX_PROCESSES);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __type(key, __u32);
+    __type(value, struct kernel_process);
+} processes SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, KERNEL_MAX_THREADS);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __type(key, __u32);
+    __type(value, struct kernel_thread);
+} threads SEC(".maps");
+
+/* Unknown threads that have been reported, and when. */
+struct {
+    __uint(type, BPF_MAP_TYPE_LRU_HASH);
+    __uint(max_entries, 1024);
+    __type(key, __u32);
+    __type(value, __u64);
+} reported SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_RINGBUF);
+    __uint(max_entries, KERNEL_RING_BYTES);
+} ring SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, KERNEL_COUNTERS);
+    __type(key, __u32);
+    __type(value, __u64);
+} counters SEC(".maps");
+
+enum {
+    GENERATOR_STACK = 512,
+    SPAN_ROOM = sizeof(struct kernel_span) + KERNEL_MAX_SPAN + 8,
+    WORD = 8
+};
+
+/* One processor's record, while it is made. */
+struct area {
+    struct kernel_record record;
+    unsigned char bytes[KERNEL_AREA_BYTES + SPAN_ROOM];
+    /* The chunk that the walk is in: its address, its bytes and where in `bytes` they are. */
+    __u64 chunk, chunk_bytes, chunk_at, chunk_below;
+    __u64 frame; /* the next one to walk to */
+    __u64 last;  /* where in `bytes` the span that was put last begins */
+    struct kernel_process process;
+};
+
+/* By processor.  A tick does not interrupt a switch, nor a switch a tick.  (A per-processor map takes no
+ * values of this size.) */
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, __u32);
+    __type(value, struct area);
+} areas SEC(".maps");
+
+volatile const __u32 pid_level; /* of the profiler's pid namespace */
+volatile __u64 min_away_ns;     /* shorter absences are reported by chance */
+volatile __u64 period_ns;
+
+static void add(__u32 counter)
+{
+    __u64 *const value = bpf_map_lookup_elem(&counters, &counter);
+    if (value)
+        *value += 1;
+}
+
+/* The number of a task in the profiler's pid namespace; 0: it has none there. */
+static __u32 number_of(struct task_struct *task)
+{
+    if (pid_level == 0)
+        return BPF_CORE_READ(task, pid);
+    struct pid *const pid = BPF_CORE_READ(task, thread_pid);
+    int number = 0;
+    if (!pid || BPF_CORE_READ(pid, level) < pid_level)
+        return 0;
+    bpf_probe_read_kernel(&number, sizeof number,
+                          (void *)pid + bpf_core_field_offset(struct pid, numbers) +
+                              (__u64)pid_level * bpf_core_type_size(struct upid));
+    return number;
+}
+
+static __u32 process_of(struct task_struct *task)
+{
+    if (pid_level == 0)
+        return BPF_CORE_READ(task, tgid);
+    struct task_struct *const leader = BPF_CORE_READ(task, group_leader);
+    return leader ? number_of(leader) : 0;
+}
+
+/* Appends a span of the current thread's memory; false: there is no room, or no memory. */
+static __noinline int put(struct area *a, __u64 addr, __u64 bytes, int is_padded)
+{
+    if (!a)
+        return 0;
+    __u64 at = a->record.bytes;
+    if (bytes > KERNEL_MAX_SPAN ||
+        at + bytes + sizeof(struct kernel_span) > KERNEL_AREA_BYTES) {
+        a->record.flags |= KERNEL_NO_ROOM;
+        return 0;
+    }
+    at &= KERNEL_AREA_BYTES - 1;
+    struct kernel_span *const span = (struct kernel_span *)(a->bytes + at);
+    span->addr = addr;
+    span->bytes = bytes;
+    span->is_padded = is_padded;
+    if (bpf_probe_read_user(a->bytes + at + sizeof *span, bytes & (2 * KERNEL_MAX_SPAN - 1),
+                            (void *)addr)) {
+        a->record.flags |= KERNEL_FAULTED;
+        return 0;
+    }
+    a->last = at + sizeof *span;
+    a->record.bytes = at + sizeof *span + ((bytes + WORD - 1) & ~(WORD - 1));
+    return 1;
+}
+
+/* A word of what has been copied. */
+static __always_inline __u64 word_at(const struct area *a, __u64 at)
+{
+    return *(const __u64 *)(a->bytes + (at & (KERNEL_AREA_BYTES - 1)));
+}
+
+static int put_chunk(struct area *a, __u64 addr, __u64 bytes)
+{
+    if (!put(a, addr, bytes, 1))
+        return 0;
+    a->chunk = addr;
+    a->chunk_bytes = bytes;
+    a->chunk_at = a->last;
+    a->chunk_below = bytes >= WORD ? word_at(a, a->last) : 0;
+    return 1;
+}
+
+/* The chunk below: its header says how much of it is used. */
+static __noinline int put_chunk_below(struct area *a)
+{
+    __u64 header[3] = { 0 };
+    if (!a || !a->chunk_below)
+        return 0;
+    const __u64 addr = a->chunk_below;
+    if (bpf_probe_read_user(header, sizeof header, (void *)addr)) {
+        a->record.flags |= KERNEL_FAULTED;
+        return 0;
+    }
+    __u64 bytes = sizeof header + header[2] * WORD;
+    return put_chunk(a, addr, bytes > header[1] ? header[1] : bytes);
+}
+
+static int is_in_chunk(const struct area *a)
+{
+    return a->frame >= a->chunk && a->frame - a->chunk < a->chunk_bytes;
+}
+
+struct walk {
+    struct area *area;
+};
+
+/* One step outwards.  Frames in chunks have been copied with them; others are copied one by one. */
+static long step(__u32 i, void *context)
+{
+    struct area *const a = ((struct walk *)context)->area;
+    __u64 at;
+    if (!a->frame)
+        return 1;
+    if (is_in_chunk(a)) {
+        at = a->chunk_at + (a->frame - a->chunk);
+    } else if (a->process.frames != KERNEL_HEAP_FRAMES && a->chunk_below &&
+               a->frame > a->chunk_below && a->frame - a->chunk_below < KERNEL_MAX_SPAN) {
+        /* Perhaps in the chunk below; otherwise the next step finds it in neither. */
+        if (put_chunk_below(a))
+            return 0;
+        return 1;
+    } else {
+        /* The value stack of a generator that runs lies behind its frame. */
+        const __u64 flags = a->record.flags;
+        if (i || !put(a, a->frame, a->process.frame_bytes + GENERATOR_STACK, 0)) {
+            a->record.flags = flags;
+            if (!put(a, a->frame, a->process.frame_bytes, 0))
+                return 1;
+        }
+        at = a->last;
+    }
+    a->frame = word_at(a, at + a->process.frame_previous);
+    return 0;
+}
+
+static long put_rest(__u32 i, void *context)
+{
+    return !put_chunk_below(((struct walk *)context)->area);
+}
+
+static int put_frames(struct area *a, __u64 tstate_at)
+{
+    const struct kernel_process *const process = &a->process;
+    struct walk walk = { a };
+    a->chunk = a->chunk_bytes = a->chunk_below = 0;
+    a->frame = word_at(a, tstate_at + process->tstate_frame);
+    if (process->frames == KERNEL_CFRAMES) {
+        const __u64 cframe = word_at(a, tstate_at + process->tstate_cframe);
+        if (!put(a, cframe, process->cframe_bytes, 0))
+            return 0;
+        a->frame = word_at(a, a->last + process->cframe_frame);
+    }
+    if (process->frames != KERNEL_HEAP_FRAMES) {
+        const __u64 newest = word_at(a, tstate_at + process->tstate_chunk);
+        const __u64 top = word_at(a, tstate_at + process->tstate_top);
+        if (newest && !put_chunk(a, newest, top - newest))
+            return 0;
+    }
+    bpf_loop(KERNEL_MAX_FRAMES, step, &walk, 0);
+    /* Chunks that hold no frame of the walk still belong to the list. */
+    if (process->frames != KERNEL_HEAP_FRAMES)
+        bpf_loop(KERNEL_MAX_CHUNKS, put_rest, &walk, 0);
+    return 1;
+}
+
+static __noinline int take(struct area *a, struct kernel_thread *thread)
+{
+    if (!a || !thread)
+        return 0;
+    a->record.bytes = 0;
+    if (!put(a, thread->tstate, a->process.tstate_bytes, 0)) {
+        add(KERNEL_COUNT_FAULTED);
+        return 0;
+    }
+    const __u64 tstate_at = a->last;
+    if (thread->window_bytes)
+        put(a, thread->window, thread->window_bytes, 0);
+    if (a->process.runtime_window_bytes)
+        put(a, a->process.runtime_window, a->process.runtime_window_bytes, 0);
+    put_frames(a, tstate_at);
+    return 1;
+}
+
+static void emit(struct area *a)
+{
+    __u64 bytes = sizeof a->record + a->record.bytes;
+    if (bytes > sizeof a->record + KERNEL_AREA_BYTES)
+        return;
+    if (bpf_ringbuf_output(&ring, a, bytes, BPF_RB_NO_WAKEUP))
+        add(KERNEL_COUNT_LOST);
+}
+
+static struct area *own_area(void)
+{
+    const __u32 index = bpf_get_smp_processor_id();
+    return bpf_map_lookup_elem(&areas, &index);
+}
+
+static void begin(struct area *a, __u32 kind, __u32 pid, __u32 tid)
+{
+    a->record.kind = kind;
+    a->record.flags = 0;
+    a->record.pid = pid;
+    a->record.tid = tid;
+    a->record.time_ns = bpf_ktime_get_ns();
+    a->record.left_ns = 0;
+    a->record.system_call = -1;
+    a->record.bytes = 0;
+}
+
+/* Reports a thread that is not in the map, at most every millisecond. */
+static void report_unknown(__u32 pid, __u32 tid)
+{
+    struct kernel_record record = { .kind = KERNEL_UNKNOWN, .pid = pid, .tid = tid };
+    record.time_ns = bpf_ktime_get_ns();
+    const __u64 *const last_ns = bpf_map_lookup_elem(&reported, &tid);
+    if (last_ns && record.time_ns - *last_ns < 1000000)
+        return;
+    bpf_map_update_elem(&reported, &tid, &record.time_ns, BPF_ANY);
+    bpf_ringbuf_output(&ring, &record, sizeof record, BPF_RB_NO_WAKEUP);
+}
+
+SEC("perf_event")
+int on_tick(void *context)
+{
+    struct task_struct *const task = (void *)bpf_get_current_task();
+    __u32 pid = process_of(task);
+    const struct kernel_process *const process = bpf_map_lookup_elem(&processes, &pid);
+    if (!process)
+        return 0;
+    __u32 tid = number_of(task);
+    if (process->only_tid && process->only_tid != tid)
+        return 0;
+    add(KERNEL_COUNT_TICKS);
+    struct kernel_thread *const thread = bpf_map_lookup_elem(&threads, &tid);
+    if (!thread) {
+        report_unknown(pid, tid);
+        return 0;
+    }
+    struct area *const a = own_area();
+    if (!a)
+        return 0;
+    begin(a, KERNEL_TICK, pid, tid);
+    a->process = *process;
+    if (take(a, thread))
+        emit(a);
+    return 0;
+}
+
+static void leave(struct task_struct *task, int is_preempted)
+{
+    __u32 tid = number_of(task);
+    struct kernel_thread *const thread = bpf_map_lookup_elem(&threads, &tid);
+    if (!thread)
+        return;
+    const struct kernel_process *const process = bpf_map_lookup_elem(&processes, &thread->pid);
+    struct area *const a = own_area();
+    if (!process || !a)
+        return;
+    begin(a, KERNEL_LEFT, thread->pid, tid);
+    a->process = *process;
+    thread->left_ns = a->record.time_ns;
+    if (is_preempted || BPF_CORE_READ(task, __state) == 0)
+        a->record.flags |= KERNEL_RUNNABLE;
+    struct pt_regs *const regs = (void *)bpf_task_pt_regs(bpf_get_current_task_btf());
+    a->record.system_call = (int)BPF_CORE_READ(regs, orig_ax);
+    if (take(a, thread))
+        emit(a);
+}
+
+static void come_back(struct task_struct *task)
+{
+    __u32 tid = number_of(task);
+    struct kernel_thread *const thread = bpf_map_lookup_elem(&threads, &tid);
+    if (!thread || !thread->left_ns)
+        return;
+    struct kernel_record record = { .kind = KERNEL_RETURNED, .pid = thread->pid, .tid = tid };
+    record.time_ns = bpf_ktime_get_ns();
+    record.left_ns = thread->left_ns;
+    thread->left_ns = 0;
+    /* A short absence counts as often as an instant falls into it. */
+    const __u64 away_ns = record.time_ns - record.left_ns;
+    const __u64 period = period_ns;
+    if (away_ns < min_away_ns && away_ns < period &&
+        (__u64)bpf_get_prandom_u32() * period >> 32 >= away_ns)
+        return;
+    if (bpf_ringbuf_output(&ring, &record, sizeof record, BPF_RB_NO_WAKEUP))
+        add(KERNEL_COUNT_LOST);
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(on_switch, bool is_preempted, struct task_struct *before,
+             struct task_struct *after)
+{
+    leave(before, is_preempted);
+    come_back(after);
+    return 0;
+}

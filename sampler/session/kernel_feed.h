@@ -1,0 +1,47 @@
+/*
+ * kernel_feed - turns the records of the kernel engine into samples of a session's targets.
+ *
+ * A record of a running thread is one sample.  A thread that left its processor stands still: the
+ * record of its leaving counts as often as instants pass until it returns.  A thread that slept before
+ * the session began has left no record; its stack is read from outside until it moves.
+ *
+ * Ownership: kernel_feed_create makes, kernel_feed_destroy frees; NULL is fine.  Borrows the engine and
+ * the targets, which leave with kernel_feed_remove before they are closed.
+ * Threads: the profile's writer.
+ * Limits: KERNEL_MAX_PROCESSES, KERNEL_MAX_THREADS.
+ * Depends on: kernel, target, python.
+ */
+#ifndef SAMPLER_SESSION_KERNEL_FEED_H
+#define SAMPLER_SESSION_KERNEL_FEED_H
+
+#include <stdint.h>
+
+#include "sampler/base/err.h"
+
+struct kernel;
+struct kernel_feed;
+struct quality;
+struct target;
+
+MUST_CHECK enum err_code kernel_feed_create(struct kernel *kernel, struct kernel_feed **out,
+                                            struct err *err);
+void kernel_feed_destroy(struct kernel_feed *feed);
+
+MUST_CHECK enum err_code kernel_feed_add(struct kernel_feed *feed, struct target *target,
+                                         struct err *err);
+void kernel_feed_remove(struct kernel_feed *feed, struct target *target);
+
+/* Counts what the engine has recorded.  ERR_NOMEM, ERR_LIMIT: the profile takes no more. */
+MUST_CHECK enum err_code kernel_feed_drain(struct kernel_feed *feed);
+/* Forgets what the engine has recorded since the last call: the session is paused. */
+void kernel_feed_skip(struct kernel_feed *feed);
+/* Counts the threads that still wait, and what the engine has lost; call before the profile is
+ * sealed. */
+MUST_CHECK enum err_code kernel_feed_flush(struct kernel_feed *feed, struct quality *quality,
+                                           uint64_t now_ns);
+
+/* The instants that have passed since the last call. */
+uint64_t kernel_feed_ticks(struct kernel_feed *feed, uint64_t now_ns);
+void kernel_feed_set_rate(struct kernel_feed *feed, double rate_hz);
+
+#endif /* SAMPLER_SESSION_KERNEL_FEED_H */

@@ -1,0 +1,134 @@
+"""The kernel engine: every stack is exact, and every thread has as many samples as instants have passed.
+
+Skipped where the kernel does not run the engine: without CAP_BPF and CAP_PERFMON, or in a build without libbpf.
+"""
+
+import collections
+import json
+import os
+import subprocess
+import sys
+import time
+
+import harness
+from folded import read_folded
+from harness import Test, file_in, main, pythons, run_program, victim
+
+SECONDS = 1
+RATE_HZ = 500
+
+# Threads that run, that wait shortly, and that have waited since before the recording; deep and shallow ones.
+THREADS = """
+import threading, time
+def deep(depth, work):
+    return work() if depth == 0 else deep(depth - 1, work)
+def naps():
+    while True:
+        time.sleep(0.01)
+def blinks():
+    while True:
+        time.sleep(0.0005)
+def waits():
+    threading.Event().wait()
+def numbers():
+    while True:
+        yield from range(1000)
+def runs():
+    for number in numbers():
+        sum(range(200))
+for work in naps, blinks, waits:
+    threading.Thread(target=deep, args=(20, work), name=work.__name__, daemon=True).start()
+print("READY", flush=True)
+deep(300, runs)
+"""
+CHILDREN = """
+import os, sys, time
+def child():
+    end = time.monotonic() + 1
+    while time.monotonic() < end:
+        pass
+print("READY", flush=True)
+while True:
+    if os.fork() == 0:
+        child()
+        os._exit(0)
+    os.wait()
+"""
+
+
+def why_not():
+    """Why the engine does not run here; empty if it does."""
+    result = subprocess.run([os.environ["PYROMETER"], "record", "--engine", "kernel", "-d", "0.1", "--collapsed=-", str(os.getpid())],
+                            capture_output=True, text=True, timeout=harness.WAIT_SECONDS)
+    if "kernel engine" in result.stderr:
+        return result.stderr.strip().splitlines()[-1]
+    assert result.returncode == 0, result.stderr
+    return ""
+
+
+def script(name, text):
+    path = os.path.join(harness.FOLDER, "kernel-%s.py" % name)
+    os.makedirs(harness.FOLDER, exist_ok=True)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    return path
+
+
+class KernelEngine(Test):
+    def record(self, target, name, *options):
+        folded, quality = file_in(name + ".folded"), file_in(name + ".json")
+        process, code = run_program("record", str(target.pid), "--engine", "kernel", "-r", str(RATE_HZ), "-d", str(SECONDS),
+                                    "-o", folded, "--collapsed", "--quality", quality, *options)
+        self.assertEqual(code, 0, process.output())
+        with open(quality, encoding="utf-8") as file:
+            return read_folded(folded), json.load(file)
+
+    def test_threads(self):
+        path = script("threads", THREADS)
+        for python in pythons():
+            if not python.is_supported:
+                continue
+            with self.subTest(python.version), victim(path, python=python.path) as target:
+                time.sleep(0.5)
+                stacks, quality = self.record(target, "kernel-" + python.version, "-a")
+                threads, depths = collections.Counter(), collections.defaultdict(set)
+                for stack in stacks:
+                    work = stack.names[stack.names.count("deep") + stack.names.index("deep")]
+                    threads[work] += stack.count
+                    depths[work].add(stack.names.count("deep"))
+                instants = quality["ticks"]
+                self.assertGreater(instants, 0.8 * SECONDS * RATE_HZ, quality)
+                self.assertEqual(set(threads), {"runs", "naps", "blinks", "waits"})
+                for name, count in threads.items():
+                    self.assertLess(abs(count - instants), 0.1 * instants, (name, threads, quality))
+                self.assertLess(quality["truncated"] + quality["repaired"] + sum(quality["failed"].values()),
+                                0.005 * quality["samples"] + 2, quality)
+                self.assertEqual(depths["runs"], {301})
+                self.assertEqual(depths["naps"] | depths["blinks"] | depths["waits"], {21})
+
+    def test_children(self):
+        path = script("children", CHILDREN)
+        for python in pythons():
+            if not python.is_supported:
+                continue
+            with self.subTest(python.version), victim(path, python=python.path) as target:
+                stacks, quality = self.record(target, "kernel-children-" + python.version, "--subprocesses")
+                samples = sum(stack.count for stack in stacks if "child" in stack.names)
+                self.assertGreater(samples, 0.3 * SECONDS * RATE_HZ, quality)
+                self.assertEqual(quality["truncated"], 0, quality)
+
+    def test_refusals(self):
+        with victim("threads.py", "1", "60") as target:
+            for options, text in ((["--blocking"], "--blocking stops threads"), (["--async-aware"], "asyncio tasks"),
+                                  (["-r", "30k"], "at most 20000 times a second")):
+                process, code = run_program("record", str(target.pid), "--engine", "kernel", "--collapsed=-", *options)
+                self.assertEqual(code, 2, process.output())
+                self.assertIn(text, process.output())
+
+
+if __name__ == "__main__":
+    reason = why_not()
+    if reason:
+        print("skipped: needs the kernel engine: " + reason)
+        sys.exit(harness.SKIPPED)
+    main()
