@@ -114,7 +114,8 @@ static void more_spans_than_fit_are_left_out(void **state)
     copy_memory_init(&copy);
     assert_int_equal(copy_memory_show(&copy, bytes, at), ERR_OK);
     assert_int_equal(
-        memory_read_u64(&copy.memory, 0x1000 + 0x100 * (COPY_MEMORY_MAX_SPANS - 1), &word), ERR_OK);
+        memory_read_u64(&copy.memory, 0x1000 + 0x100 * (COPY_MEMORY_MAX_SPANS - 1), &word),
+        ERR_OK);
     assert_int_equal(word, COPY_MEMORY_MAX_SPANS - 1);
     assert_int_equal(
         memory_read_u64(&copy.memory, 0x1000 + 0x100 * (uint64_t)COPY_MEMORY_MAX_SPANS, &word),
