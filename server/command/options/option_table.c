@@ -89,7 +89,7 @@ static const struct option table[] = {
            "samples per second: 100, 1.5k, 10khz (default 1k)", .heading = "Sampling"),
     OPTION('d', "duration", "TIME", DURATION, sampling.duration_ns, SAMPLING,
            "stop after TIME: 10, 0.5, 2m, 1h"),
-    OPTION('a', "all-threads", NULL, FLAG, sampling.all_threads, SAMPLING,
+    OPTION('a', "all-threads", NULL, FLAG, sampling.all_threads, LOGGING,
            "sample all threads, not only the main thread"),
     LONG("mode", "MODE", CHOICE, sampling.mode, SAMPLING,
          "what to record: wall (all), cpu, gil or exception", TEXTS(sampler_mode_texts, 0)),

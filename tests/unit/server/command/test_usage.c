@@ -74,6 +74,7 @@ static void messages_name_what_is_wrong(void **state)
           "attach -o writes a capture: add --binary, or name a .pyro file" },
         { "top", "top needs a PID or --all" },
         { "top 1 -o x", "top -o writes a capture: add --binary, or name a .pyro file" },
+        { "top 1 --all-threads", "top has no option '--all-threads' (see top --help)" },
         { "top 1 --listen 1", "top has no option '--listen' (see top --help)" },
         { "attach 1 --sort name", "attach has no option '--sort' (see attach --help)" },
         { "attach 1 --binary=", "--binary needs a value (FILE)" },
