@@ -223,7 +223,7 @@ export const HOST_TEXT = {
     duration: "Duration must be at most 7 days, for example 30 s, 5 min or 2 h. Leave it empty to record until stopped.",
     name: (most) => "Name must have at most " + most + " bytes.",
     note: (most) => "Note must have at most " + most + " bytes.",
-    labels: (most, bytes) => "There may be at most " + most + " labels of " + bytes + " bytes, separated by commas.",
+    labels: (most, bytes) => "There may be at most " + most + " labels of at most " + bytes + " bytes each, separated by commas.",
     noProcess: "No process selected.",
     tooMany: (most, selected) => "A session may have at most " + most + " processes; " + selected + " are selected.",
   },

@@ -6,7 +6,7 @@ export const QUALITY_TEXT = {
   openHint: "Every number and its meaning  ( q )",
   loading: "Loading…",
   wholeSession: "Whole session:",
-  about: "A sample is one thread's stack at one tick: exact, repaired, retried or truncated. A thread that could not be read gives no sample. Shares of states are limits where some are unknown.",
+  about: "A sample is one thread's stack at one tick: exact, repaired, retried or truncated. A thread that could not be read gives no sample. If a state is unknown for some samples, its share is a range.",
 
   samples: ["samples", (count, ticks) => "Stack samples collected: " + count + " in " + ticks + " ticks."],
   rate: ["Hz", (achieved, requested) => "Ticks per second: " + achieved + " achieved, " + requested + " requested."],
@@ -38,7 +38,7 @@ export const QUALITY_TEXT = {
   measures: {
     achieved_hz: "achieved rate", requested_hz: "requested rate", current_hz: "current rate", ticks: "ticks", missed_ticks: "missed ticks", duration_s: "duration",
     interval_min_s: "shortest interval", interval_mean_s: "mean interval", interval_max_s: "longest interval",
-    samples: "samples", exact: "exact", repaired: "repaired", retried: "retried", truncated: "truncated", filtered: "left out", extrapolated: "extrapolated", overflowed: "moved to a caller",
+    samples: "samples", exact: "exact", repaired: "repaired", retried: "retried", truncated: "truncated", filtered: "left out", extrapolated: "extrapolated", overflowed: "counted at a caller",
     failed_gone: "gone", failed_fault: "not mapped", failed_perm: "not permitted", failed_corrupt: "unreadable memory",
     stopped_s: "stopped", reads: "reads", read_bytes: "memory read",
     cpu_user_s: "CPU, user", cpu_sys_s: "CPU, kernel", rss_bytes: "memory", rss_peak_bytes: "peak memory", profile_bytes: "profile memory", profile_limit_bytes: "profile limit",

@@ -86,7 +86,7 @@ static void read_escape(struct reader *reader, bool in_set)
     else if ((c == 'x' || c == 'u') && !has_hex(reader, c == 'x' ? 2 : 4))
         reader->wrong = "has \\x without two digits, or \\u without four";
     else if (isalnum((unsigned char)c) && !strchr("tnfrxu", c) && !(c == 'b' && in_set))
-        reader->wrong = "has an escape that filters do not know, such as a back-reference";
+        reader->wrong = "has an escape that filters do not support, such as a back-reference";
     else if ((unsigned char)c < 0x80)
         copy(reader, 2);
     else
@@ -141,7 +141,7 @@ static void open_group(struct reader *reader)
 {
     const bool has_mark = reader->at + 1 < reader->end && reader->at[1] == '?';
     if (has_mark && (reader->at + 2 == reader->end || reader->at[2] != ':'))
-        reader->wrong = "has look-around or a named group, which filters do not know";
+        reader->wrong = "has lookaround or a named group, which filters do not support";
     else if (++reader->depth > EXPRESSION_MAX_GROUPS)
         reader->wrong = "has too many groups in groups";
     replace(reader, has_mark ? 3 : 1, "(?:");

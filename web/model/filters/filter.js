@@ -31,7 +31,7 @@ const KEPT = 8;
 
 const TERM_LENGTH_MAX = 500;
 const TERM = /^(focus|ignore|hide|show[-_]from|show)\s+(?:(function|file|module):)?(.*)$/is;
-// What the server's expressions know: no look-around, no named groups, and these escapes, which stand for whole characters.
+// What the server's expressions support: no lookaround, no named groups, and these escapes, which stand for whole characters.
 const ESCAPES = /\\(?:[^a-zA-Z0-9]|[bBdDfnrsStvwW]|0(?!\d)|x[\da-fA-F]{2}|u(?![dD][89a-fA-F])[\da-fA-F]{4})/g;
 const LIBRARIES = /^librar(?:y|ies)$/i;
 
