@@ -1,13 +1,19 @@
+#include "server/source/keeper.h"
+
+#include <errno.h>
 #include <limits.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "sampler/base/buffer.h"
+#include "sampler/base/thread.h"
 #include "sampler/profile/views/view.h"
 #include "sampler/sampler.h"
-#include "server/source/source_parts.h"
+#include "server/source/cache.h"
+#include "server/source/fetch.h"
 
 /* A window of samples is seen after a quarter of a second. */
 enum { FIRST_MS = 300, NEXT_MS = 1000, SOON_MS = 100, FETCHES_AT_ONCE = 64 };
@@ -35,7 +41,7 @@ struct file {
 };
 
 struct round {
-    struct source *source;
+    struct keeper *keeper;
     struct profile_snapshot snapshot;
     uint64_t *self, *total; /* by function */
     function_id *functions; /* with an origin, by file */
@@ -135,24 +141,24 @@ static void find_files(struct round *round)
     qsort(round->files, round->file_count, sizeof *round->files, by_heat);
 }
 
-static bool is_stopping(const struct source *source)
+static bool is_stopping(const struct keeper *keeper)
 {
-    struct pollfd stop = { .fd = source->stop_fd, .events = POLLIN };
+    struct pollfd stop = { .fd = keeper->stop_fd, .events = POLLIN };
     return poll(&stop, 1, 0) != 0;
 }
 
 /* False: it is too slow or in use, and may not be so later. */
-static bool fetch(struct round *round, const struct source_origins *origins, uint32_t rank,
+static bool fetch(struct round *round, const struct file_origins *origins, uint32_t rank,
                   struct buffer *text)
 {
-    struct source *const source = round->source;
+    struct keeper *const keeper = round->keeper;
     uint64_t changed_ns = 0;
     const enum err_code rc =
-        source_fetch(source, origins, source->stop_fd, text, &changed_ns, NULL);
+        fetch_file(keeper->fetcher, origins, keeper->stop_fd, text, &changed_ns, NULL);
     if (rc == ERR_OK)
-        cache_put(&source->cache, &origins->key, rank, text, changed_ns);
+        cache_put(keeper->cache, &origins->key, rank, text, changed_ns);
     else if (rc != ERR_LIMIT && rc != ERR_GONE)
-        cache_put(&source->cache, &origins->key, rank, NULL, 0);
+        cache_put(keeper->cache, &origins->key, rank, NULL, 0);
     return rc != ERR_LIMIT;
 }
 
@@ -161,15 +167,15 @@ static enum left fetch_files(struct round *round)
     struct buffer text = { 0 };
     size_t fetches = 0;
     enum left left = LEFT_NONE;
-    cache_begin_ranking(&round->source->cache);
+    cache_begin_ranking(round->keeper->cache);
     for (uint32_t i = 0; i < round->file_count && i < CACHE_MAX_FILES; i++) {
         const struct file *const file = &round->files[i];
-        struct source_origins origins;
-        if (source_find_origins(&round->snapshot, &round->functions[file->first], file->count,
-                                &origins, NULL) != ERR_OK ||
-            cache_rank(&round->source->cache, &origins.key, i))
+        struct file_origins origins;
+        if (fetch_find_origins(&round->snapshot, &round->functions[file->first], file->count,
+                               &origins, NULL) != ERR_OK ||
+            cache_rank(round->keeper->cache, &origins.key, i))
             continue;
-        if (fetches++ == FETCHES_AT_ONCE || is_stopping(round->source)) {
+        if (fetches++ == FETCHES_AT_ONCE || is_stopping(round->keeper)) {
             left = LEFT_MORE;
             break;
         }
@@ -181,11 +187,12 @@ static enum left fetch_files(struct round *round)
 }
 
 /* Fetches what is new. */
-static enum left keep(struct source *source, struct progress *progress)
+static enum left keep(struct keeper *keeper, struct progress *progress)
 {
-    struct round round = { .source = source };
+    struct sampler *const sampler = keeper->fetcher->sampler;
+    struct round round = { .keeper = keeper };
     enum left left = LEFT_NONE;
-    if (profile_snapshot(sampler_profile(source->sampler), &round.snapshot, NULL) != ERR_OK)
+    if (profile_snapshot(sampler_profile(sampler), &round.snapshot, NULL) != ERR_OK)
         return left;
     const uint32_t functions = round.snapshot.sizes.functions;
     if (functions != progress->functions && allocate(&round) && add_heat(&round)) {
@@ -198,11 +205,11 @@ static enum left keep(struct source *source, struct progress *progress)
     return left;
 }
 
-void *keeper_main(void *context)
+static void *run(void *context)
 {
-    struct source *const source = context;
-    struct pollfd events[] = { { source->stop_fd, POLLIN, 0 },
-                               { sampler_end_fd(source->sampler), POLLIN, 0 } };
+    struct keeper *const keeper = context;
+    struct pollfd events[] = { { keeper->stop_fd, POLLIN, 0 },
+                               { sampler_end_fd(keeper->fetcher->sampler), POLLIN, 0 } };
     struct progress progress = { .functions = 0 };
     int pause_ms = FIRST_MS;
     bool is_last = false;
@@ -212,10 +219,35 @@ void *keeper_main(void *context)
         if (events[1].revents && !is_last)
             progress = (struct progress){ .functions = 0 };
         is_last = events[1].revents != 0;
-        const enum left left = keep(source, &progress);
+        const enum left left = keep(keeper, &progress);
         if (is_last && left != LEFT_MORE)
             break;
         pause_ms = left == LEFT_MORE ? SOON_MS : NEXT_MS;
     }
     return NULL;
+}
+
+enum err_code keeper_start(struct keeper *keeper, struct fetcher *fetcher, struct cache *cache,
+                           struct err *err)
+{
+    *keeper = (struct keeper){ .fetcher = fetcher, .cache = cache };
+    keeper->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (keeper->stop_fd < 0)
+        return err_sys(err, errno, "cannot make an event descriptor");
+    const int sys = thread_start(&keeper->thread, run, keeper);
+    keeper->is_started = sys == 0;
+    if (sys == 0)
+        return ERR_OK;
+    close(keeper->stop_fd);
+    return err_sys(err, sys, "cannot start the thread that fetches source files");
+}
+
+void keeper_stop(struct keeper *keeper)
+{
+    if (!keeper->is_started)
+        return;
+    eventfd_write(keeper->stop_fd, 1);
+    pthread_join(keeper->thread, NULL);
+    close(keeper->stop_fd);
+    keeper->is_started = false;
 }

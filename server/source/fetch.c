@@ -1,0 +1,108 @@
+#include "server/source/fetch.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "sampler/base/buffer.h"
+#include "sampler/base/clock.h"
+#include "sampler/sampler.h"
+#include "server/source/helper.h"
+#include "server/source/request.h"
+#include "server/source/source.h"
+
+/* So long nothing more is read after a file that took that long, as one on a file system of the
+ * owner's own making may. */
+static const uint64_t SLOW_NS = (SOURCE_DEADLINE_MS - 100) * NS_PER_MS;
+static const uint64_t STUCK_NS = 10 * NS_PER_S;
+
+void fetcher_init(struct fetcher *fetcher, struct sampler *sampler)
+{
+    memset(fetcher, 0, sizeof *fetcher);
+    fetcher->sampler = sampler;
+    pthread_mutex_init(&fetcher->mutex, NULL);
+}
+
+void fetcher_deinit(struct fetcher *fetcher)
+{
+    pthread_mutex_destroy(&fetcher->mutex);
+}
+
+static bool has_origin(const struct file_origins *origins, profile_origin origin)
+{
+    for (size_t i = 0; i < origins->count; i++)
+        if (origins->items[i] == origin)
+            return true;
+    return false;
+}
+
+enum err_code fetch_find_origins(const struct profile_snapshot *snapshot,
+                                 const function_id *functions, size_t count,
+                                 struct file_origins *out, struct err *err)
+{
+    bool is_several = false, is_unknown = count == 0;
+    *out = (struct file_origins){ .count = 0 };
+    for (size_t i = 0; i < count; i++) {
+        const struct profile_function row = profile_function_at(snapshot, functions[i]);
+        const unsigned owner = sampler_origin_owner(row.origin);
+        if (i == 0)
+            out->key = (struct cache_key){ owner, profile_string(snapshot, row.file) };
+        is_unknown |= row.origin == PROFILE_ORIGIN_NONE;
+        is_several |= row.origin == PROFILE_ORIGIN_SEVERAL || owner != out->key.owner;
+        if (out->count < FETCH_MAX_ORIGINS && !has_origin(out, row.origin))
+            out->items[out->count++] = row.origin;
+    }
+    if (is_several)
+        return err_set(err, ERR_PERM,
+                       "the source file is not read: processes of several owners run this "
+                       "function");
+    if (is_unknown)
+        return err_set(err, ERR_NOT_FOUND, "no process is known that has the source file");
+    if (out->key.path.length == 0 || out->key.path.text[0] != '/')
+        return err_set(err, ERR_INVALID, "the path of the source file is not an absolute path");
+    return ERR_OK;
+}
+
+static bool is_stuck(struct fetcher *fetcher, unsigned owner)
+{
+    pthread_mutex_lock(&fetcher->mutex);
+    const uint64_t until_ns = fetcher->stuck_until_ns[owner % FETCH_STUCK_OWNERS];
+    pthread_mutex_unlock(&fetcher->mutex);
+    return clock_now_ns() < until_ns;
+}
+
+static void note_stuck(struct fetcher *fetcher, unsigned owner)
+{
+    pthread_mutex_lock(&fetcher->mutex);
+    fetcher->stuck_until_ns[owner % FETCH_STUCK_OWNERS] = clock_now_ns() + STUCK_NS;
+    pthread_mutex_unlock(&fetcher->mutex);
+}
+
+static enum err_code fetch_as(struct fetcher *fetcher, profile_origin origin,
+                              const struct file_origins *origins, int cancel_fd,
+                              struct buffer *out, uint64_t *changed_ns_out, struct err *err)
+{
+    struct sampler_origin process;
+    enum err_code rc = sampler_origin(fetcher->sampler, origin, &process, err);
+    if (rc != ERR_OK)
+        return rc;
+    const uint64_t began_ns = clock_now_ns();
+    rc = source_helper_read(&process, origins->key.path.text, origins->key.path.length,
+                            cancel_fd, out, changed_ns_out, err);
+    sampler_origin_close(&process);
+    if (rc != ERR_OK && clock_now_ns() - began_ns >= SLOW_NS)
+        note_stuck(fetcher, origins->key.owner);
+    return rc;
+}
+
+enum err_code fetch_file(struct fetcher *fetcher, const struct file_origins *origins,
+                         int cancel_fd, struct buffer *out, uint64_t *changed_ns_out,
+                         struct err *err)
+{
+    enum err_code rc = ERR_GONE;
+    if (is_stuck(fetcher, origins->key.owner))
+        return err_set(err, ERR_LIMIT,
+                       "source files of this owner take too long to read: try again later");
+    for (size_t i = 0; i < origins->count && rc == ERR_GONE; i++)
+        rc = fetch_as(fetcher, origins->items[i], origins, cancel_fd, out, changed_ns_out, err);
+    return rc;
+}
