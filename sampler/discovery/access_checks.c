@@ -11,9 +11,9 @@
 #include "sampler/cpython/python.h"
 #include "sampler/process/maps.h"
 #include "sampler/process/namespace.h"
-#include "sampler/process/permission.h"
 #include "sampler/process/process.h"
 #include "sampler/process/procfs.h"
+#include "sampler/process/ptrace_checks.h"
 
 /* Reading a busy thread may fail; it is a fault if it fails this often in a row. */
 enum { MAX_SCANS = 20 };
@@ -158,7 +158,7 @@ static enum err_code check_process(struct process *process, struct maps *maps,
                                    struct access_checks *out, struct err *err)
 {
     add_process(process, out);
-    enum err_code rc = permission_of_process(process->pid, out, err);
+    enum err_code rc = ptrace_checks_of_process(process->pid, out, err);
     if (rc)
         return rc;
     rc = maps_read(maps, process->pid, err);
@@ -226,7 +226,7 @@ enum err_code access_checks_of_host(struct access_checks *out, struct err *err)
 {
     add_kernel(out);
     add_proc(out);
-    permission_of_host(out);
+    ptrace_checks_of_host(out);
     add_accounting(out);
     /* Which processes Yama blocks depends on the process, unless it blocks all of them. */
     for (size_t i = 0; i < out->count; i++)

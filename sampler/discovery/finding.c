@@ -14,7 +14,7 @@
 #include "sampler/base/vec.h"
 #include "sampler/cpython/runtime/runtime.h"
 #include "sampler/process/maps.h"
-#include "sampler/process/permission.h"
+#include "sampler/process/ptrace_checks.h"
 
 /* When to examine a process again: permission may be given, a lease given up, an interpreter may
  * start, or a program may load one. */
@@ -203,7 +203,7 @@ static void examine(struct finding *finding, unsigned uid, struct known_files *f
         rc ? RUNTIME_ABSENT : presence_in(files, pid, uid, &maps, &deadline);
     maps_deinit(&maps);
     if (rc == ERR_PERM && is_called_python(&finding->process)) {
-        (void)!permission_explain(pid, &err);
+        (void)!ptrace_checks_explain(pid, &err);
         refuse(finding, &err);
     }
     if (presence == RUNTIME_UNKNOWN)

@@ -13,7 +13,7 @@
 #include "sampler/cpython/runtime/version_text.h"
 #include "sampler/process/elf.h"
 #include "sampler/process/mapped_file.h"
-#include "sampler/process/permission.h"
+#include "sampler/process/ptrace_checks.h"
 
 /* Time limits for a process and for one of its files, in a quick and in a thorough search.  A
  * gigabyte of symbols that is not cached takes some seconds. */
@@ -407,7 +407,7 @@ static enum err_code find(struct search *search)
     struct err *const err = search->err;
     enum err_code rc = maps_read(&search->maps, pid, err);
     if (rc == ERR_PERM)
-        return permission_explain(pid, err);
+        return ptrace_checks_explain(pid, err);
     if (rc)
         return rc;
     if (search->maps.count == 0)
@@ -417,7 +417,7 @@ static enum err_code find(struct search *search)
                        pid);
     rc = probe(search);
     if (rc == ERR_PERM || rc == ERR_UNSUPPORTED) /* UNSUPPORTED: no process_vm_readv */
-        return permission_explain(pid, err);
+        return ptrace_checks_explain(pid, err);
     search->program_inode = mapped_file_program_inode(pid);
     if (search->effort == RUNTIME_HIDDEN_ONLY)
         search->has_hidden_file = true;

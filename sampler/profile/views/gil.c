@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "sampler/profile/state.h"
-#include "sampler/profile/views/filter.h"
+#include "sampler/profile/views/cell_filter.h"
 #include "sampler/profile/views/view.h"
 
 static const double thousandths = 1000;
@@ -24,7 +24,7 @@ struct process {
 };
 
 struct work {
-    const struct filter *filter;
+    const struct cell_filter *filter;
     struct party *parties;     /* by thread */
     struct process *processes; /* by process */
     thread_id *holders;        /* in this window */
@@ -60,7 +60,7 @@ static bool count_window(struct work *work, const struct window *window)
         if (holds(cell)) {
             party->held += cell->count;
             process_of(work, cell->thread)->held += cell->count;
-        } else if (waits(cell) && filter_passes(work->filter, cell)) {
+        } else if (waits(cell) && cell_filter_passes(work->filter, cell)) {
             party->waited += cell->count;
             waited = true;
         }
@@ -258,15 +258,15 @@ enum err_code gil_init(struct gil *gil, const struct profile_snapshot *snapshot,
                        const struct view_query *query, struct err *err)
 {
     struct view_query whole = *query;
-    struct filter filter;
+    struct cell_filter filter;
     struct work work = { .filter = &filter };
     struct gil made = { 0 };
     whole.since = 0;
     whole.require = whole.exclude = 0;
-    enum err_code rc = filter_init(&filter, snapshot, &whole, err);
+    enum err_code rc = cell_filter_init(&filter, snapshot, &whole, err);
     if (!rc)
         rc = fill(&made, &work, err);
-    filter_deinit(&filter);
+    cell_filter_deinit(&filter);
     free(work.parties);
     free(work.processes);
     free(work.holders);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "sampler/profile/profile.h"
-#include "sampler/profile/views/filter.h"
+#include "sampler/profile/views/cell_filter.h"
 #include "sampler/profile/views/frame_filters.h"
 #include "sampler/profile/views/view.h"
 #include "sampler/profile/window.h"
@@ -372,7 +372,7 @@ static enum err_code copy_windows(struct reshape *reshape, const struct view_que
     for (size_t i = 0; i < reshape->from->window_count && !rc; i++) {
         const struct window *const window = reshape->from->windows[i];
         /* A window without length is copied together with the next, which starts at the same time. */
-        if (!filter_has_window(query, window) ||
+        if (!cell_filter_has_window(query, window) ||
             (before && before->start_ns == window->start_ns))
             continue;
         rc = copy_window(reshape, window, query, counts, err);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sampler/profile/views/filter.h"
+#include "sampler/profile/views/cell_filter.h"
 #include "sampler/profile/views/view.h"
 #include "sampler/profile/window.h"
 
@@ -88,7 +88,7 @@ enum err_code states_init(struct states *states, const struct profile_snapshot *
     if (!by_thread)
         return err_nomem(err);
     for (size_t i = 0; i < snapshot->window_count; i++)
-        if (filter_has_window(query, snapshot->windows[i]))
+        if (cell_filter_has_window(query, snapshot->windows[i]))
             add_window(snapshot->windows[i], query, by_thread);
     struct states made = { .generation = snapshot->generation };
     const enum err_code rc = take_rows(&made, snapshot, by_thread, err);

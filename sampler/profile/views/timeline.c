@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sampler/profile/views/filter.h"
+#include "sampler/profile/views/cell_filter.h"
 
 #define MS_NS     1000000ull
 #define SECOND_NS (1000 * MS_NS)
@@ -46,18 +46,19 @@ static void add_cell(struct timeline_slot *row, state_bits state, uint64_t count
     }
 }
 
-static void add_window(struct timeline_slot *row, const struct filter *filter,
+static void add_window(struct timeline_slot *row, const struct cell_filter *filter,
                        const struct window *window)
 {
     for (size_t i = 0; i < window->cell_count; i++)
-        if (filter_passes(filter, &window->cells[i]))
+        if (cell_filter_passes(filter, &window->cells[i]))
             add_cell(row, window->cells[i].state, window->cells[i].count,
                      window_cell_ns(window, i));
     row->end_ns = window->end_ns;
 }
 
 /* The first window of the slot in which the samples since then begin. */
-static size_t first_with_news(const struct filter *filter, uint32_t since, uint64_t width_ns)
+static size_t first_with_news(const struct cell_filter *filter, uint32_t since,
+                              uint64_t width_ns)
 {
     struct window *const *const windows = filter->snapshot->windows;
     size_t first = filter->first;
@@ -69,7 +70,7 @@ static size_t first_with_news(const struct filter *filter, uint32_t since, uint6
     return first;
 }
 
-static size_t count_rows(const struct filter *filter, size_t first, uint64_t width_ns)
+static size_t count_rows(const struct cell_filter *filter, size_t first, uint64_t width_ns)
 {
     struct window *const *const windows = filter->snapshot->windows;
     size_t count = 0;
@@ -79,7 +80,7 @@ static size_t count_rows(const struct filter *filter, size_t first, uint64_t wid
     return count;
 }
 
-static enum err_code fill(struct timeline_slots *timeline, const struct filter *filter,
+static enum err_code fill(struct timeline_slots *timeline, const struct cell_filter *filter,
                           size_t first, struct err *err)
 {
     const size_t count = count_rows(filter, first, timeline->width_ns);
@@ -109,13 +110,13 @@ enum err_code timeline_slots_init(struct timeline_slots *timeline,
     struct timeline_slots made = { .from_ns = query->from_ns,
                                    .to_ns = end_of(snapshot, query) };
     struct view_query whole = *query;
-    struct filter filter;
+    struct cell_filter filter;
     whole.since = 0;
     made.width_ns = width_of(made.from_ns, made.to_ns, slots ? slots : 1);
-    enum err_code rc = filter_init(&filter, snapshot, &whole, err);
+    enum err_code rc = cell_filter_init(&filter, snapshot, &whole, err);
     if (!rc)
         rc = fill(&made, &filter, first_with_news(&filter, query->since, made.width_ns), err);
-    filter_deinit(&filter);
+    cell_filter_deinit(&filter);
     if (rc)
         timeline_slots_deinit(&made);
     else

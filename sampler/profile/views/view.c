@@ -5,18 +5,18 @@
 
 #include "sampler/profile/cell_key.h"
 #include "sampler/profile/tally.h"
-#include "sampler/profile/views/filter.h"
+#include "sampler/profile/views/cell_filter.h"
 
 /* Adds the cells that pass the filter to `sum`, and their times to `ns` unless that is NULL; both by
  * node.  Returns the number of nodes whose sum is no longer 0. */
-static size_t sum_nodes(const struct filter *filter, uint64_t *sum, uint64_t *ns)
+static size_t sum_nodes(const struct cell_filter *filter, uint64_t *sum, uint64_t *ns)
 {
     size_t count = 0;
     for (size_t i = filter->first; i < filter->end; i++) {
         const struct window *const window = filter->snapshot->windows[i];
         for (size_t j = 0; j < window->cell_count; j++) {
             const struct cell *const cell = &window->cells[j];
-            if (!filter_passes(filter, cell))
+            if (!cell_filter_passes(filter, cell))
                 continue;
             count += sum[cell->node] == 0;
             sum[cell->node] += cell->count;
@@ -55,7 +55,7 @@ static enum err_code compact(struct view *view, const uint64_t *sum, const uint6
     return rc;
 }
 
-static enum err_code fill(struct view *view, const struct filter *filter, struct err *err)
+static enum err_code fill(struct view *view, const struct cell_filter *filter, struct err *err)
 {
     const size_t nodes = filter->snapshot->sizes.nodes;
     const size_t columns = filter->has_periods ? 2 : 1;
@@ -74,11 +74,11 @@ enum err_code view_init(struct view *view, const struct profile_snapshot *snapsh
                         const struct view_query *query, struct err *err)
 {
     struct view made = { .generation = snapshot->generation };
-    struct filter filter;
-    enum err_code rc = filter_init(&filter, snapshot, query, err);
+    struct cell_filter filter;
+    enum err_code rc = cell_filter_init(&filter, snapshot, query, err);
     if (!rc)
         rc = fill(&made, &filter, err);
-    filter_deinit(&filter);
+    cell_filter_deinit(&filter);
     if (rc)
         view_deinit(&made);
     else
@@ -107,7 +107,7 @@ void view_totals(const struct view *view, const struct profile_snapshot *snapsho
         total[profile_node_at(snapshot, id).parent] += total[id];
 }
 
-static enum err_code tally_cells(const struct filter *filter, struct tally *tally,
+static enum err_code tally_cells(const struct cell_filter *filter, struct tally *tally,
                                  struct err *err)
 {
     enum err_code rc = ERR_OK;
@@ -115,7 +115,7 @@ static enum err_code tally_cells(const struct filter *filter, struct tally *tall
         const struct window *const window = filter->snapshot->windows[i];
         for (size_t j = 0; j < window->cell_count && !rc; j++) {
             const struct cell *const cell = &window->cells[j];
-            if (filter_passes(filter, cell))
+            if (cell_filter_passes(filter, cell))
                 rc = tally_add(tally, cell_key(cell->thread, cell->state, cell->node),
                                cell->count, window_cell_ns(window, j), err);
         }
@@ -158,15 +158,15 @@ static enum err_code take_cells(const struct tally *tally, struct view_cells *ou
 enum err_code view_cells_init(struct view_cells *cells, const struct profile_snapshot *snapshot,
                               const struct view_query *query, struct err *err)
 {
-    struct filter filter;
+    struct cell_filter filter;
     struct tally tally;
     tally_init(&tally, VIEW_MAX_CELLS);
-    enum err_code rc = filter_init(&filter, snapshot, query, err);
+    enum err_code rc = cell_filter_init(&filter, snapshot, query, err);
     if (!rc)
         rc = tally_cells(&filter, &tally, err);
     if (!rc)
         rc = take_cells(&tally, cells, err);
-    filter_deinit(&filter);
+    cell_filter_deinit(&filter);
     tally_deinit(&tally);
     return rc;
 }

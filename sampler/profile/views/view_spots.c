@@ -3,10 +3,10 @@
 
 #include "sampler/profile/cell_key.h"
 #include "sampler/profile/tally.h"
-#include "sampler/profile/views/filter.h"
+#include "sampler/profile/views/cell_filter.h"
 #include "sampler/profile/views/view.h"
 
-static enum err_code sum_innermost(const struct filter *filter, struct tally *tally,
+static enum err_code sum_innermost(const struct cell_filter *filter, struct tally *tally,
                                    struct err *err)
 {
     enum err_code rc = ERR_OK;
@@ -106,13 +106,13 @@ static void add_up(const struct profile_snapshot *snapshot, const struct view_sp
 enum err_code view_spots_init(struct view_spots *spots, const struct profile_snapshot *snapshot,
                               const struct view_query *query, struct err *err)
 {
-    struct filter filter;
+    struct cell_filter filter;
     struct tally tally;
     if (query->threads || query->processes || query->require || query->exclude)
         return err_set(err, ERR_INVALID,
                        "instructions cannot be chosen by thread, process or state");
     tally_init(&tally, VIEW_MAX_CELLS);
-    enum err_code rc = filter_init(&filter, snapshot, query, err);
+    enum err_code rc = cell_filter_init(&filter, snapshot, query, err);
     if (!rc)
         rc = sum_innermost(&filter, &tally, err);
     if (!rc)
@@ -121,7 +121,7 @@ enum err_code view_spots_init(struct view_spots *spots, const struct profile_sna
         rc = take_spots(&tally, spots, err);
     if (!rc)
         add_up(snapshot, spots);
-    filter_deinit(&filter);
+    cell_filter_deinit(&filter);
     tally_deinit(&tally);
     return rc;
 }

@@ -1,5 +1,5 @@
 /*
- * permission - the access checks that the kernel makes before one process may read another's memory.
+ * ptrace_checks - the access checks that the kernel makes before one process may read another's memory.
  *
  * They are those of ptrace(2), "Ptrace access mode checking", in that order: the user ids, whether
  * the process is dumpable, its capabilities and Yama; then seccomp for ourselves.  CAP_SYS_PTRACE in
@@ -8,20 +8,20 @@
  *
  * Depends on: base (err, access_check), procfs.
  */
-#ifndef SAMPLER_PROCESS_PERMISSION_H
-#define SAMPLER_PROCESS_PERMISSION_H
+#ifndef SAMPLER_PROCESS_PTRACE_CHECKS_H
+#define SAMPLER_PROCESS_PTRACE_CHECKS_H
 
 #include "sampler/base/err.h"
 #include "sampler/process/access_check.h"
 
 /* The access checks for one process.  ERR_GONE: no such process. */
-MUST_CHECK enum err_code permission_of_process(int pid, struct access_checks *out,
-                                               struct err *err);
+MUST_CHECK enum err_code ptrace_checks_of_process(int pid, struct access_checks *out,
+                                                  struct err *err);
 /* The access checks that do not depend on a process. */
-void permission_of_host(struct access_checks *out);
+void ptrace_checks_of_host(struct access_checks *out);
 
 /* After a refused read: one line that names the access check that blocks, and the remedy.
  * Returns ERR_PERM, or ERR_GONE. */
-MUST_CHECK enum err_code permission_explain(int pid, struct err *err);
+MUST_CHECK enum err_code ptrace_checks_explain(int pid, struct err *err);
 
-#endif /* SAMPLER_PROCESS_PERMISSION_H */
+#endif /* SAMPLER_PROCESS_PTRACE_CHECKS_H */

@@ -1,14 +1,14 @@
 /*
- * filter - a prepared query: decides cell by cell whether the query includes it.
+ * cell_filter - a prepared query: decides cell by cell whether the query includes it.
  *
  * Private to profile.
  *
- * Ownership: the caller's storage holds the struct and keeps the snapshot; filter_deinit accepts
+ * Ownership: the caller's storage holds the struct and keeps the snapshot; cell_filter_deinit accepts
  * one whose init failed.
  * Depends on: profile, window, view (the query).
  */
-#ifndef SAMPLER_PROFILE_VIEWS_FILTER_H
-#define SAMPLER_PROFILE_VIEWS_FILTER_H
+#ifndef SAMPLER_PROFILE_VIEWS_CELL_FILTER_H
+#define SAMPLER_PROFILE_VIEWS_CELL_FILTER_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@
 #include "sampler/profile/views/view.h"
 #include "sampler/profile/window.h"
 
-struct filter {
+struct cell_filter {
     const struct profile_snapshot *snapshot;
     size_t first, end;     /* the windows of the query */
     unsigned char *wanted; /* a byte for each thread; NULL: all threads */
@@ -27,24 +27,24 @@ struct filter {
     bool has_periods;   /* the windows have different ones */
 };
 
-MUST_CHECK enum err_code filter_init(struct filter *filter,
-                                     const struct profile_snapshot *snapshot,
-                                     const struct view_query *query, struct err *err);
-void filter_deinit(struct filter *filter);
+MUST_CHECK enum err_code cell_filter_init(struct cell_filter *filter,
+                                          const struct profile_snapshot *snapshot,
+                                          const struct view_query *query, struct err *err);
+void cell_filter_deinit(struct cell_filter *filter);
 
 /* Is the window in the time and the generations of the query? */
-static inline bool filter_has_window(const struct view_query *query,
-                                     const struct window *window)
+static inline bool cell_filter_has_window(const struct view_query *query,
+                                          const struct window *window)
 {
     return window->generation > query->since && window->start_ns >= query->from_ns &&
            (query->to_ns == 0 || window->start_ns < query->to_ns);
 }
 
-static inline bool filter_passes(const struct filter *filter, const struct cell *cell)
+static inline bool cell_filter_passes(const struct cell_filter *filter, const struct cell *cell)
 {
     return (cell->state & filter->require) == filter->require &&
            !(cell->state & filter->exclude) &&
            (!filter->wanted || filter->wanted[cell->thread]);
 }
 
-#endif /* SAMPLER_PROFILE_VIEWS_FILTER_H */
+#endif /* SAMPLER_PROFILE_VIEWS_CELL_FILTER_H */

@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "sampler/process/permission.h"
+#include "sampler/process/ptrace_checks.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -307,7 +307,7 @@ static void add_seccomp(struct access_checks *out)
                         "--security-opt seccomp=PROFILE with a profile that allows it");
 }
 
-enum err_code permission_of_process(int pid, struct access_checks *out, struct err *err)
+enum err_code ptrace_checks_of_process(int pid, struct access_checks *out, struct err *err)
 {
     struct view view = { .pid = pid };
     enum err_code rc = read_credentials(getpid(), &view.we, err);
@@ -344,7 +344,7 @@ static void add_host_namespace(struct access_checks *out)
                    "own user, can be read");
 }
 
-void permission_of_host(struct access_checks *out)
+void ptrace_checks_of_host(struct access_checks *out)
 {
     struct view view = { .same_namespace = true };
     if (read_credentials(getpid(), &view.we, NULL)) {
@@ -368,10 +368,10 @@ void permission_of_host(struct access_checks *out)
     add_seccomp(out);
 }
 
-enum err_code permission_explain(int pid, struct err *err)
+enum err_code ptrace_checks_explain(int pid, struct err *err)
 {
     struct access_checks checks = { .count = 0 };
-    const enum err_code rc = permission_of_process(pid, &checks, err);
+    const enum err_code rc = ptrace_checks_of_process(pid, &checks, err);
     if (rc)
         return rc;
     const struct access_check *const blocked = access_checks_first_blocked(&checks);

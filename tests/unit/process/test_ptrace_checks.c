@@ -2,7 +2,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sampler/process/permission.h"
+#include "sampler/process/ptrace_checks.h"
 #include "tests/support/test.h"
 
 static void no_check_blocks_a_process_from_itself(void **state)
@@ -10,7 +10,7 @@ static void no_check_blocks_a_process_from_itself(void **state)
     struct access_checks checks = { .count = 0 };
     struct err err = { 0 };
     (void)state;
-    assert_int_equal(permission_of_process(getpid(), &checks, &err), ERR_OK);
+    assert_int_equal(ptrace_checks_of_process(getpid(), &checks, &err), ERR_OK);
     assert_true(checks.count >= 5);
     for (size_t i = 0; i < checks.count; i++) {
         /* Yama and PR_SET_DUMPABLE do not apply to the process itself. */
@@ -27,15 +27,15 @@ static void a_missing_process_is_gone(void **state)
     struct access_checks checks = { .count = 0 };
     struct err err = { 0 };
     (void)state;
-    assert_int_equal(permission_of_process(INT32_MAX, &checks, &err), ERR_GONE);
-    assert_int_equal(permission_explain(INT32_MAX, &err), ERR_GONE);
+    assert_int_equal(ptrace_checks_of_process(INT32_MAX, &checks, &err), ERR_GONE);
+    assert_int_equal(ptrace_checks_explain(INT32_MAX, &err), ERR_GONE);
 }
 
 static void a_refusal_is_one_line_about_the_process(void **state)
 {
     struct err err = { 0 };
     (void)state;
-    assert_int_equal(permission_explain(getpid(), &err), ERR_PERM);
+    assert_int_equal(ptrace_checks_explain(getpid(), &err), ERR_PERM);
     assert_non_null(strstr(err.message, "process "));
     assert_null(strchr(err.message, '\n'));
 }
@@ -44,7 +44,7 @@ static void the_host_has_access_checks(void **state)
 {
     struct access_checks checks = { .count = 0 };
     (void)state;
-    permission_of_host(&checks);
+    ptrace_checks_of_host(&checks);
     assert_true(checks.count >= 4);
     assert_string_equal(checks.items[0].name, "capability");
 }

@@ -1,4 +1,4 @@
-#include "sampler/profile/views/filter.h"
+#include "sampler/profile/views/cell_filter.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -50,7 +50,7 @@ static void keep_processes(const struct profile_snapshot *snapshot,
         threads[id] &= processes[profile_thread_at(snapshot, id).process];
 }
 
-static enum err_code mark_threads(struct filter *filter, const struct view_query *query,
+static enum err_code mark_threads(struct cell_filter *filter, const struct view_query *query,
                                   struct err *err)
 {
     const struct profile_sizes *const sizes = &filter->snapshot->sizes;
@@ -67,7 +67,7 @@ static enum err_code mark_threads(struct filter *filter, const struct view_query
     return rc;
 }
 
-static void find_period(struct filter *filter)
+static void find_period(struct cell_filter *filter)
 {
     bool is_known = false;
     for (size_t i = filter->first; i < filter->end; i++) {
@@ -81,10 +81,11 @@ static void find_period(struct filter *filter)
     }
 }
 
-enum err_code filter_init(struct filter *filter, const struct profile_snapshot *snapshot,
-                          const struct view_query *query, struct err *err)
+enum err_code cell_filter_init(struct cell_filter *filter,
+                               const struct profile_snapshot *snapshot,
+                               const struct view_query *query, struct err *err)
 {
-    *filter = (struct filter){
+    *filter = (struct cell_filter){
         .snapshot = snapshot,
         .first = windows_before(snapshot, query->since, query->from_ns),
         .end =
@@ -96,7 +97,7 @@ enum err_code filter_init(struct filter *filter, const struct profile_snapshot *
     return mark_threads(filter, query, err);
 }
 
-void filter_deinit(struct filter *filter)
+void cell_filter_deinit(struct cell_filter *filter)
 {
     free(filter->wanted);
 }
