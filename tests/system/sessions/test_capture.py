@@ -315,7 +315,7 @@ class Refusals(Test):
     def test_files_that_are_no_captures(self):
         for name, data, pattern in (("empty", b"", "it is empty"), ("text", b"#!/bin/sh\n", "not a Pyrometer capture"),
                                     ("head", b"\x89PYRO\r\n\n", "was cut after 8 bytes"),
-                                    ("later", b"\x89PYRO\r\n\n\x7f\0\0\0\0\0\0\0", "format 127.0"),
+                                    ("later", b"\x89PYRO\r\n\n\x7f\0\0\0\0\0\0\0", "format is 127.0"),
                                     ("bad", b"\x89PYRO\r\n\n\x01\0\0\0\0\0\0\0" + b"x" * 100, "damaged at byte 16")):
             path = file_in(name + ".pyro")
             with open(path, "wb") as file:
