@@ -10,6 +10,9 @@
 
 enum { STATE_COLUMNS = 10, NAME_COLUMNS = 12 };
 
+/* At this rate a kernel that refuses would refuse at any other. */
+static const double TRIED_HZ = 100;
+
 /* Replaces control characters: names of processes and files may contain escape sequences. */
 static void print_text(const char *text)
 {
@@ -32,15 +35,42 @@ static void print_checks(const struct access_checks *checks)
     }
 }
 
+/* Tries it: only the kernel knows all of its conditions. */
+static void check_engine(struct access_checks *checks)
+{
+    struct kernel *kernel = NULL;
+    struct err err = { 0 };
+    const enum err_code rc = sampler_open_kernel(TRIED_HZ, &kernel, &err);
+    sampler_close_kernel(rc == ERR_OK ? kernel : NULL);
+    if (rc == ERR_OK) {
+        access_checks_add(checks, "engine", ACCESS_CHECK_OK,
+                          "the kernel engine can run: use --engine kernel");
+        return;
+    }
+    struct access_check *const check =
+        access_checks_add(checks, "engine", ACCESS_CHECK_UNKNOWN, "%s", err.message);
+    if (rc == ERR_PERM)
+        access_check_remedy(check,
+                            "--engine remote needs no more; for --engine kernel use sudo, or: "
+                            "sudo setcap cap_bpf,cap_perfmon,cap_sys_ptrace=ep "
+                            "\"$(command -v pyrometer)\"");
+    else
+        access_check_remedy(check, "use --engine remote, the default");
+}
+
 int command_doctor(const struct options *options)
 {
     struct err err = { 0 }, first = { 0 };
+    struct access_checks engine = { .count = 0 };
+    if (options->sampling.pid_count == 0)
+        check_engine(&engine);
     enum err_code rc = privilege_drop(options, &first);
     const size_t count = rc == ERR_OK ? options->sampling.pid_count : 0;
     if (rc == ERR_OK && count == 0) {
         struct access_checks checks = { .count = 0 };
         rc = access_checks_of_host(&checks, &first);
         print_checks(&checks);
+        print_checks(&engine);
     }
     for (size_t i = 0; i < count; i++) {
         struct access_checks checks = { .count = 0 };
