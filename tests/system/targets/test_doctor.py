@@ -60,7 +60,17 @@ class Readable(Test):
     def test_the_host(self):
         process, code = run_program("doctor")
         self.assertEqual((code, process.err), (0, []), process.output())
-        self.assertLessEqual({"kernel", "/proc", "capability", "Yama", "seccomp"}, set(checks(process)), process.output())
+        self.assertLessEqual({"kernel", "/proc", "capability", "Yama", "seccomp", "engine"}, set(checks(process)),
+                             process.output())
+
+    @unittest.skipUnless(can(*AS_NOBODY), "needs the right to become another user")
+    def test_the_kernel_engine_without_its_capabilities(self):
+        process = Process(AS_NOBODY + [PROGRAM, "doctor"])
+        self.assertEqual(process.wait(), 0, process.output())
+        state, found, remedy = checks(process)["engine"]
+        self.assertEqual(state, "UNKNOWN")
+        self.assertIn("kernel engine", found)
+        self.assertIn("cap_bpf" if "CAP_BPF" in found else "--engine remote", remedy)
 
     def test_several_processes_and_the_first_refusal(self):
         with victim("chain.py", "60") as target, Process(["sleep", "60"]) as other:
