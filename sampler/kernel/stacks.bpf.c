@@ -329,7 +329,7 @@ int on_tick(void *context)
         return 0;
     add(KERNEL_COUNT_TICKS);
     struct kernel_thread *const thread = bpf_map_lookup_elem(&threads, &tid);
-    if (!thread) {
+    if (!thread || thread->pid != pid) {
         report_unknown(pid, tid);
         return 0;
     }
@@ -343,10 +343,18 @@ int on_tick(void *context)
     return 0;
 }
 
+/* A thread in the map.  One that has ended may still be there when another process gets its number. */
+static struct kernel_thread *known_thread(struct task_struct *task, __u32 *tid)
+{
+    *tid = number_of(task);
+    struct kernel_thread *const thread = bpf_map_lookup_elem(&threads, tid);
+    return thread && thread->pid == process_of(task) ? thread : 0;
+}
+
 static void leave(struct task_struct *task, int is_preempted)
 {
-    __u32 tid = number_of(task);
-    struct kernel_thread *const thread = bpf_map_lookup_elem(&threads, &tid);
+    __u32 tid;
+    struct kernel_thread *const thread = known_thread(task, &tid);
     if (!thread)
         return;
     const struct kernel_process *const process = bpf_map_lookup_elem(&processes, &thread->pid);
@@ -366,8 +374,8 @@ static void leave(struct task_struct *task, int is_preempted)
 
 static void come_back(struct task_struct *task)
 {
-    __u32 tid = number_of(task);
-    struct kernel_thread *const thread = bpf_map_lookup_elem(&threads, &tid);
+    __u32 tid;
+    struct kernel_thread *const thread = known_thread(task, &tid);
     if (!thread || !thread->left_ns)
         return;
     struct kernel_record record = { .kind = KERNEL_RETURNED, .pid = thread->pid, .tid = tid };
