@@ -36,7 +36,8 @@ struct kernel {
 /* The first warning of libbpf, which says most. */
 static __thread char warning[160];
 
-static int note(enum libbpf_print_level level, const char *format, va_list arguments)
+static PRINTF_LIKE(2, 0) int note(enum libbpf_print_level level, const char *format,
+                                  va_list arguments)
 {
     if (level == LIBBPF_WARN && !*warning) {
         vsnprintf(warning, sizeof warning, format, arguments);
