@@ -245,15 +245,15 @@ uint64_t kernel_min_away_ns(const struct kernel *kernel)
     return MIN_AWAY_NS;
 }
 
-/* From 3/4 to 5/4 of the mean. */
+/* From 9/10 to 11/10 of the mean: short recordings see few periods. */
 static void vary_period(struct kernel *kernel)
 {
     const uint64_t now_ns = clock_now_ns();
     if (now_ns - kernel->changed_ns < INSTANTS_PER_PERIOD * kernel->period_ns)
         return;
     kernel->changed_ns = now_ns;
-    change_period(kernel, kernel->period_ns * 3 / 4 +
-                              random_below(&kernel->random, kernel->period_ns / 2 + 1));
+    change_period(kernel, kernel->period_ns * 9 / 10 +
+                              random_below(&kernel->random, kernel->period_ns / 5 + 1));
 }
 
 enum err_code kernel_drain(struct kernel *kernel, kernel_record_fn on_record, void *context)
