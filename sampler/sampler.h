@@ -91,7 +91,7 @@ struct sampler_options {
     bool opcodes;         /* record the instruction beside the line */
     enum sampler_async async;
     bool tasks_each;                 /* read tasks at every tick, at any cost */
-    enum sampler_engine engine;      /* as asked for; the caller opens it */
+    enum sampler_engine engine;      /* the one that samples; AUTO: for the caller to decide */
     struct kernel *kernel;           /* sampler_open_kernel; NULL: the remote engine */
     bool blocking;                   /* stop the target's threads at each tick */
     size_t memory_bytes;             /* for the profile; 0: no bound */
