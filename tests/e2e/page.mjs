@@ -37,7 +37,10 @@ export async function openPage(browser, url, options = {}) {
     frame,
     drawn: () => until(FRAMES + ".length > 2"),
     samples: () => page.evaluate(SAMPLES),
-    press: (id) => page.evaluate("(" + hook(id) + ".click(), 0)"),
+    press: async (id) => {
+      await until(hook(id) + " !== null");
+      await page.evaluate("(" + hook(id) + ".click(), 0)");
+    },
     choose: (group, value) => page.evaluate("(" + hook(group) + ".querySelector('[data-value=" + value + "]').click(), 0)"),
     names: () => page.evaluate(FRAMES + ".map((g) => g.getAttribute('name'))"),
     has: async (name) => (await page.evaluate(frame(name) + " !== undefined")),

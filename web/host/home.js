@@ -6,10 +6,14 @@ import { el } from "../view/elements/dom.js";
 
 export function listenForPlaces() {
   const session = sessionOf(location.hash);
+  let leaving = false;
   // First of all that listen: nobody else may take the new address for one of the page that is left.
   const follow = (event) => {
     if (sessionOf(location.hash) === session) return;
     event.stopImmediatePropagation();
+    // Both events tell of one change; a second reload would close what its user has opened since the first.
+    if (leaving) return;
+    leaving = true;
     location.reload();
   };
   window.addEventListener("popstate", follow);
