@@ -73,6 +73,21 @@ enum sampler_engine {
 #undef X
 };
 
+/* The default of options.max_stop_percent. */
+#define SAMPLER_MAX_STOP_PERCENT 1.0
+
+/* When the remote engine stops threads to read them. */
+#define SAMPLER_STOPS(X)                                                             \
+    X(AUTO, "auto") /* running ones, where reading moving ones would be uncertain */ \
+    X(NEVER, "never")                                                                \
+    X(ALWAYS, "always") /* all, at each tick */
+
+enum sampler_stop {
+#define X(name, text) SAMPLER_STOP_##name,
+    SAMPLER_STOPS(X)
+#undef X
+};
+
 struct sampler_options {
     pid_t pids[SAMPLER_MAX_PROCESSES]; /* each once */
     size_t pid_count;
@@ -93,7 +108,8 @@ struct sampler_options {
     bool tasks_each;                 /* read tasks at every tick, at any cost */
     enum sampler_engine engine;      /* the one that samples; AUTO: for the caller to decide */
     struct kernel *kernel;           /* sampler_open_kernel; NULL: the remote engine */
-    bool blocking;                   /* stop the target's threads at each tick */
+    enum sampler_stop stop;          /* of the remote engine */
+    double max_stop_percent;         /* with AUTO, of a thread's time; 0: the default */
     size_t memory_bytes;             /* for the profile; 0: no bound */
     double max_cpu_percent;          /* of one core, for the profiler; 0: no budget */
     const struct sink *sink;         /* receives every sample; NULL: none */
@@ -234,6 +250,7 @@ void sampler_tasks_deinit(struct sampler_tasks *tasks);
 
 /* By value (base/enum_text.h). */
 extern const char *const sampler_engine_texts[];
+extern const char *const sampler_stop_texts[];
 extern const char *const sampler_mode_texts[];
 extern const char *const sampler_async_texts[];
 extern const char *const sampler_state_texts[];

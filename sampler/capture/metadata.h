@@ -39,7 +39,8 @@ struct capture_texts {
     X(native)                                                                         \
     X(no_gc)                                                                          \
     X(opcodes)                                                                        \
-    X(blocking)                                                                       \
+    X(blocking) /* of captures without `stop`: always */                              \
+    X(max_stop_ppm)                                                                   \
     X(hides_arguments) /* only the first word of each command line */                 \
     X(unit_ns)         /* of sample times */                                          \
     X(merged)          /* number of captures that were merged; 0: recorded */         \
@@ -56,6 +57,7 @@ struct capture_texts {
     X(mode)                                         \
     X(async)                                        \
     X(engine)                                       \
+    X(stop)                                         \
     X(pyrometer) /* the version that recorded it */ \
     X(reason)    /* why it ended */
 

@@ -29,7 +29,7 @@ struct python {
     uint32_t tid_offset; /* until 3.10: in a pthread_t; 0: not found yet */
     uint64_t names_read_ns, all_named_ns, list_checked_ns;
     bool list_is_old;
-    struct thread **chosen; /* to be sampled in this tick */
+    struct thread *const *chosen; /* to be sampled in this tick */
     size_t chosen_count;
     struct thread *some[PYTHON_MAX_THREADS_PER_TICK];
     struct random random;
@@ -156,13 +156,20 @@ static enum err_code report(struct thread *thread, enum err_code rc, python_samp
     return sub_stacks_runs_elsewhere(thread) ? ERR_OK : on_sample(context, thread, rc);
 }
 
-/* Adds the plans of the threads from `from` on to the call, as many as leave room for `rest` spans.
- * Returns 0 if the first stack is too deep for one call; the caller reads that one by itself. */
-static size_t plan_threads(struct python *python, size_t from, size_t rest, size_t *span_count)
+/* Threads to read, in as few calls as possible. */
+struct batch {
+    struct thread *const *threads;
+    size_t count;
+};
+
+/* Adds the plans of the threads to the call, as many as leave room for `rest` spans.  Returns 0 if the
+ * first stack is too deep for one call; the caller reads that one by itself. */
+static size_t plan_threads(struct python *python, struct batch batch, size_t rest,
+                           size_t *span_count)
 {
     size_t threads = 0;
-    for (size_t i = from; i < python->chosen_count; i++) {
-        struct stack *const stack = &python->chosen[i]->stack;
+    for (size_t i = 0; i < batch.count; i++) {
+        struct stack *const stack = &batch.threads[i]->stack;
         if (*span_count + stack_plan_count(stack) + rest > MEMORY_MAX_SPANS)
             break;
         *span_count += stack_plan(stack, python->spans + *span_count);
@@ -180,13 +187,13 @@ static size_t bytes_of(const struct memory_span *spans, size_t count)
 }
 
 /* A wrong prediction ends the call early; the threads after it are read one by one. */
-static enum err_code finish_threads(struct python *python, size_t from, size_t threads,
+static enum err_code finish_threads(struct python *python, struct batch batch,
                                     const struct memory_span *spans, size_t arrived,
                                     python_sample_fn on_sample, void *context)
 {
     enum err_code rc = ERR_OK;
-    for (size_t i = 0; i < threads && !rc; i++) {
-        struct thread *const thread = python->chosen[from + i];
+    for (size_t i = 0; i < batch.count && !rc; i++) {
+        struct thread *const thread = batch.threads[i];
         const size_t count = thread->stack.copy.plan_spans;
         const size_t bytes = bytes_of(spans, count);
         thread_list_set_generation(&python->threads, thread);
@@ -218,16 +225,16 @@ static enum err_code see_heads(struct python *python, const struct memory_span *
 /* One call reads as many threads as it holds, and then the heads of the lists.  So the generation of
  * code objects, which is among the heads, is read after all frames.  *done_out counts the sampled
  * threads; new threads are sampled from the next tick on. */
-static enum err_code scan_batch(struct python *python, size_t from, size_t *done_out,
+static enum err_code scan_batch(struct python *python, struct batch batch, size_t *done_out,
                                 python_sample_fn on_sample, void *context)
 {
     size_t spans = 0, arrived = 0;
     const size_t heads = thread_list_plan_count(&python->threads);
-    const size_t threads = plan_threads(python, from, heads + COPY_MAX_PREDICTIONS, &spans);
+    const size_t threads = plan_threads(python, batch, heads + COPY_MAX_PREDICTIONS, &spans);
     const size_t bytes = bytes_of(python->spans, spans);
     thread_list_plan(&python->threads, python->spans + spans);
     const size_t all_bytes = bytes + bytes_of(python->spans + spans, heads);
-    struct copy *const only = threads == 1 ? &python->chosen[from]->stack.copy : NULL;
+    struct copy *const only = threads == 1 ? &batch.threads[0]->stack.copy : NULL;
     const size_t predictions =
         only ? copy_plan_predictions(only, python->spans + spans + heads) : 0;
     struct memory *const memory = &python->process->memory.memory;
@@ -242,21 +249,23 @@ static enum err_code scan_batch(struct python *python, size_t from, size_t *done
         copy_settle_predictions(only, arrived > all_bytes ? arrived - all_bytes : 0);
     *done_out = threads;
     if (threads)
-        return finish_threads(python, from, threads, python->spans, arrived, on_sample,
-                              context);
-    struct thread *const deep = python->chosen[from];
+        return finish_threads(python, (struct batch){ batch.threads, threads }, python->spans,
+                              arrived, on_sample, context);
+    struct thread *const deep = batch.threads[0];
     *done_out = 1;
     return report(deep, stack_read(&deep->stack, &python->codes, &python->edges), on_sample,
                   context);
 }
 
-static enum err_code sample_chosen(struct python *python, python_sample_fn on_sample,
-                                   void *context)
+enum err_code python_sample(struct python *python, struct thread *const *threads, size_t count,
+                            python_sample_fn on_sample, void *context)
 {
     enum err_code rc = ERR_OK;
     size_t done = 0;
-    for (size_t from = 0; from < python->chosen_count && !rc; from += done)
-        rc = scan_batch(python, from, &done, on_sample, context);
+    for (size_t i = 0; i < count && !rc; i += done)
+        rc = scan_batch(python, (struct batch){ threads + i, count - i }, &done, on_sample,
+                        context);
+    python->list_is_old = python->list_is_old || rc;
     return rc;
 }
 
@@ -301,8 +310,7 @@ static void clear_if_full(struct python *python)
     leaves_clear(&python->leaves);
 }
 
-enum err_code python_tick(struct python *python, bool all_threads, python_sample_fn on_sample,
-                          void *context)
+enum err_code python_choose(struct python *python, bool all_threads)
 {
     const uint64_t now_ns = clock_now_ns();
     enum err_code rc = ERR_OK;
@@ -314,10 +322,22 @@ enum err_code python_tick(struct python *python, bool all_threads, python_sample
     }
     if (!rc)
         rc = choose_threads(python, all_threads);
-    if (!rc)
-        rc = sample_chosen(python, on_sample, context);
     python->list_is_old = python->list_is_old || rc;
     return rc;
+}
+
+struct thread *const *python_chosen(const struct python *python, size_t *count_out)
+{
+    *count_out = python->chosen_count;
+    return python->chosen;
+}
+
+enum err_code python_tick(struct python *python, bool all_threads, python_sample_fn on_sample,
+                          void *context)
+{
+    const enum err_code rc = python_choose(python, all_threads);
+    return rc ? rc
+              : python_sample(python, python->chosen, python->chosen_count, on_sample, context);
 }
 
 enum err_code python_list_threads(struct python *python, bool *changed_out)

@@ -39,9 +39,14 @@ void python_detach(struct python *python);
 typedef enum err_code (*python_sample_fn)(void *context, struct thread *thread,
                                           enum err_code failure);
 
-/* Samples the main thread of the main interpreter, or all threads of all interpreters.
- * Returns the first error of `on_sample`, or an error of the whole process; process_fate then says
- * whether the process still runs. */
+/* A tick samples the main thread of the main interpreter, or all threads of all interpreters.
+ * python_choose updates the list of threads and chooses those of this tick.  python_sample reads some
+ * of them; python_tick chooses and reads all.  Returns the first error of `on_sample`, or an error of
+ * the whole process; process_fate then says whether the process still runs. */
+MUST_CHECK enum err_code python_choose(struct python *python, bool all_threads);
+struct thread *const *python_chosen(const struct python *python, size_t *count_out);
+MUST_CHECK enum err_code python_sample(struct python *python, struct thread *const *threads,
+                                       size_t count, python_sample_fn on_sample, void *context);
 MUST_CHECK enum err_code python_tick(struct python *python, bool all_threads,
                                      python_sample_fn on_sample, void *context);
 

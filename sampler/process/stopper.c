@@ -49,7 +49,8 @@ static int seize(struct stopper *stopper, int32_t tid)
     if (ptrace(PTRACE_SEIZE, tid, NULL, NULL))
         return errno;
     (void)ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
-    stopper->items[stopper->count++] = (struct stopped){ .tid = tid, .state = STOPPER_SEIZED };
+    stopper->items[stopper->count++] =
+        (struct stopped){ .tid = tid, .state = STOPPER_SEIZED, .ran_ns = stopper->polled_ns };
     return 0;
 }
 
@@ -91,7 +92,9 @@ static int is_end_of_own_child(int32_t tid)
 /* Polls each thread that has not stopped yet; returns how many of them have still not stopped. */
 static size_t poll_threads(struct stopper *stopper)
 {
+    const uint64_t before_ns = stopper->polled_ns;
     size_t running = 0;
+    stopper->polled_ns = clock_now_ns();
     for (size_t i = stopper->count; i-- > 0;) {
         int status;
         if (stopper->items[i].state == STOPPER_STOPPED)
@@ -100,6 +103,7 @@ static size_t poll_threads(struct stopper *stopper)
             forget(stopper, i);
             continue;
         }
+        stopper->items[i].ran_ns = before_ns;
         const pid_t rc = waitpid(stopper->items[i].tid, &status, __WALL | WNOHANG);
         if (rc == stopper->items[i].tid)
             take_status(stopper, i, status);
@@ -114,6 +118,8 @@ static size_t poll_threads(struct stopper *stopper)
 enum err_code stopper_stop(struct stopper *stopper, const int32_t *tids, size_t count,
                            uint64_t deadline_ns)
 {
+    /* A thread on a processor stops within this time, which is shorter than the shortest sleep. */
+    enum { SPIN_NS = 30000 };
     enum { FIRST_PAUSE_NS = 2000, MAX_PAUSE_NS = 200000 };
     const size_t most = count < STOPPER_MAX_THREADS ? count : STOPPER_MAX_THREADS;
     long pause_ns = FIRST_PAUSE_NS;
@@ -121,7 +127,7 @@ enum err_code stopper_stop(struct stopper *stopper, const int32_t *tids, size_t 
     const enum err_code rc = reserve(stopper, stopper->count + most);
     if (rc)
         return rc;
-    stopper->began_ns = clock_now_ns();
+    const uint64_t began_ns = stopper->polled_ns = clock_now_ns();
     for (size_t i = 0; i < most; i++)
         if (tids[i] > 0 && !find(stopper, tids[i])) {
             const int sys = seize(stopper, tids[i]);
@@ -129,7 +135,9 @@ enum err_code stopper_stop(struct stopper *stopper, const int32_t *tids, size_t 
         }
     if (stopper->count == 0)
         return refusal ? err_code_of_errno(refusal) : ERR_GONE;
-    while (poll_threads(stopper) && clock_now_ns() < deadline_ns) {
+    while (poll_threads(stopper) && stopper->polled_ns < deadline_ns) {
+        if (stopper->polled_ns - began_ns < SPIN_NS)
+            continue;
         nanosleep(&(struct timespec){ .tv_nsec = pause_ns }, NULL);
         pause_ns = pause_ns * 2 < MAX_PAUSE_NS ? pause_ns * 2 : MAX_PAUSE_NS;
     }
@@ -178,15 +186,16 @@ bool stopper_has_interrupted_wait(int32_t tid)
 
 void stopper_resume(struct stopper *stopper)
 {
+    uint64_t ran_ns = UINT64_MAX;
     (void)poll_threads(stopper);
     for (size_t i = stopper->count; i-- > 0;) {
         struct stopped *const item = &stopper->items[i];
         if (item->state != STOPPER_STOPPED)
             continue;
+        ran_ns = item->ran_ns < ran_ns ? item->ran_ns : ran_ns;
         (void)ptrace(PTRACE_DETACH, item->tid, NULL, (void *)(intptr_t)item->signal);
         forget(stopper, i);
     }
-    if (stopper->began_ns)
-        stopper->stopped_ns += clock_now_ns() - stopper->began_ns;
-    stopper->began_ns = 0;
+    stopper->stop_ns = ran_ns < UINT64_MAX ? clock_now_ns() - ran_ns : 0;
+    stopper->stopped_ns += stopper->stop_ns;
 }

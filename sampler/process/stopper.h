@@ -28,9 +28,11 @@ struct stopper {
         int32_t tid;
         int signal; /* to deliver when the thread is resumed; 0: none */
         enum { STOPPER_SEIZED, STOPPER_STOPPED } state;
+        uint64_t ran_ns; /* it had not stopped yet */
     } * items;
     size_t count, room;
-    uint64_t began_ns;
+    uint64_t polled_ns;
+    uint64_t stop_ns;    /* the last stop, of the thread that stood still longest */
     uint64_t stopped_ns; /* sum over all stops */
 };
 

@@ -30,6 +30,8 @@
       "samples counted at a caller because the profile had no room for their innermost frame") \
     X(filtered, "threads that the recording mode left out")                                    \
     X(extrapolated, "samples that stand for threads not sampled, where there are too many")    \
+    X(stopped, "samples of threads that were stopped to be read")                              \
+    X(stops_refused, "targets that the kernel did not let us stop")                            \
     X(stopped_ns, "nanoseconds for which the target was stopped")                              \
     X(reads, "calls to process_vm_readv")                                                      \
     X(read_bytes, "bytes read from the target")                                                \
@@ -38,12 +40,22 @@
     X(code_stale, "code objects found changed at a known address")                             \
     X(code_clears, "times the cache of code objects was cleared because it was full")          \
     X(tasks, "asyncio tasks read, at every tick that reads them")                              \
-    X(tasks_moving, "asyncio tasks that moved while they were read")
+    X(tasks_moving, "asyncio tasks that moved while they were read")                           \
+    X(control, "readings of stopped threads that those of moving ones are compared with")      \
+    X(bias_ppm, "distance of the profile from its control, in millionths")                     \
+    X(bias_error_ppm, "how far that distance may be off by chance")
+
+enum { QUALITY_BIASED = 3 };
 
 struct quality {
 #define X(name, text) uint64_t name;
     QUALITY_COUNTERS(X)
 #undef X
+    /* The functions that differ most from the control; ppm 0: none.  Above 0: seen too often. */
+    struct quality_biased {
+        uint32_t function; /* function_id */
+        int32_t ppm;
+    } biased[QUALITY_BIASED];
     /* Times from tick to tick. */
     uint64_t interval_count, interval_sum_ns, interval_least_ns, interval_most_ns;
     uint64_t tick_ns; /* of the last tick; 0: none, or a pause came after it */

@@ -30,10 +30,13 @@ static enum err_code check_options(const struct sampler_options *options, struct
         return ERR_INVALID;
     if (!(options->max_cpu_percent >= 0 && options->max_cpu_percent <= 100))
         return err_set(err, ERR_INVALID, "the CPU budget must be between 0 and 100 percent");
-    if (options->kernel && options->blocking)
+    if (!(options->max_stop_percent >= 0 && options->max_stop_percent <= 100))
         return err_set(err, ERR_INVALID,
-                       "--blocking stops threads, which the kernel engine does not need: "
-                       "leave out one of the two");
+                       "the limit of stops must be between 0 and 100 percent");
+    if (options->kernel && options->stop == SAMPLER_STOP_ALWAYS)
+        return err_set(err, ERR_INVALID,
+                       "--stop always is for the remote engine, the kernel engine needs no "
+                       "stops: leave out one of the two");
     if (options->kernel && options->async != SAMPLER_ASYNC_OFF)
         return err_set(err, ERR_INVALID,
                        "the kernel engine does not know asyncio tasks: use --engine remote");

@@ -7,6 +7,7 @@
 #include "sampler/kernel/record.h"
 #include "sampler/process/stopper.h"
 #include "sampler/profile/profile.h"
+#include "sampler/session/bias.h"
 #include "sampler/session/origins.h"
 #include "sampler/session/thread_cpu.h"
 
@@ -68,6 +69,7 @@ enum err_code target_join(struct target *target, struct profile *profile,
     struct process *const process = &target->process;
     const char *const name = process->argc ? process->argv[0] : "";
     target->options = options;
+    stops_init(&target->stops, options->stop, options->max_stop_percent / 100);
     const enum err_code rc = fold_init(&target->fold, profile, python_leaves(target->python),
                                        cpus, options, process->pid, name, err);
     if (rc)
@@ -121,6 +123,7 @@ size_t target_threads(const struct target *target)
 struct target_tick {
     struct target *target;
     struct tick *tick;
+    struct stops_turn turn;
 };
 
 /* A whole number that is `weight` on average. */
@@ -141,27 +144,56 @@ static bool is_of_target(struct target *target)
     return process_fate(&target->process, python_anchor(target->python)) == PROCESS_RUNS;
 }
 
+/* A thread that does not move is certain whatever is done. */
+static void note_reading(struct target *target, const struct thread *thread,
+                         enum err_code failure)
+{
+    if (failure || !thread->stack.is_unchanged)
+        stops_note_reading(&target->stops, failure || thread->stack.certainty != STACK_EXACT);
+}
+
+/* The control of a window without stops is of the same threads as its other readings: those that have
+ * moved since they were read last. */
+static enum err_code compare(const struct target_tick *now, const struct thread *thread)
+{
+    const struct stack *const stack = &thread->stack;
+    const bool is_stopping = now->turn.step == STOPS_STILL;
+    if (stack->is_unchanged || !stack->count)
+        return ERR_OK;
+    const struct code *const code =
+        code_at(now->target->fold.codes, stack->frames[stack->count - 1].code);
+    if (is_stopping && now->target->stops.is_still)
+        bias_note_still(now->tick->bias, thread->times);
+    else if (code->tag && now->target->stops.policy == SAMPLER_STOP_AUTO)
+        return bias_note(now->tick->bias, code->tag - 1, is_stopping);
+    return ERR_OK;
+}
+
 static enum err_code count_thread(void *context, struct thread *thread, enum err_code failure)
 {
     const struct target_tick *const now = context;
     struct target *const target = now->target;
     struct fold *const fold = &target->fold;
     struct tick *const tick = now->tick;
+    struct quality *const quality = profile_quality(fold->profile);
     if (!is_of_target(target))
         return ERR_GONE;
-    thread->sampled_ns = tick->now_ns;
-    thread->times = 1;
-    const struct thread_state info = python_thread_state(target->python, thread);
+    if (now->turn.step != STOPS_STILL)
+        note_reading(target, thread, failure);
+    if (now->turn.step == STOPS_PROBE)
+        return ERR_OK;
+    /* The sample stands for ticks and for threads that were not sampled. */
     const double weight = python_weight(target->python) * tick->weight;
-    const uint32_t times = whole(tick, weight);
-    enum err_code rc = fold_thread(fold, thread, info, failure, tick->now_ns);
-    /* The sample stands for threads that were not sampled. */
-    for (uint32_t i = 1; i < times && !rc && !failure; i++) {
-        thread->stack.is_unchanged = true;
-        rc = fold_thread(fold, thread, info, failure, tick->now_ns);
-        profile_quality(fold->profile)->extrapolated++;
-    }
-    return rc;
+    thread->sampled_ns = tick->now_ns;
+    thread->times = whole(tick, weight * now->turn.ticks);
+    thread->since_ns = now->turn.since_ns;
+    if (!failure && thread->times > now->turn.ticks)
+        quality->extrapolated += thread->times - now->turn.ticks;
+    if (!failure && thread->stack.copy.is_still)
+        quality->stopped += thread->times;
+    const enum err_code rc = fold_thread(
+        fold, thread, python_thread_state(target->python, thread), failure, tick->now_ns);
+    return rc || failure ? rc : compare(now, thread);
 }
 
 struct copied_sample {
@@ -231,38 +263,63 @@ void target_describe_thread(const struct target *target, const struct thread *th
                                    .pid = (uint32_t)target->process.pid };
 }
 
-/* Stops the threads to sample, and asks before whether each one runs: afterwards none does. */
-static enum err_code stop_threads(const struct target *target, struct stopper *stopper)
+/* The threads of a tick; the stopped ones come first. */
+struct sampled {
+    struct thread *threads[PYTHON_MAX_THREADS_PER_TICK];
+    size_t count, stopped;
+};
+
+/* Asks whether the thread runs: once stopped, none does. */
+static bool is_to_stop(const struct target *target, struct thread *thread)
 {
-    int32_t tids[STOPPER_MAX_THREADS];
-    size_t count, stopped = 0;
-    struct thread *const *const threads = python_threads(target->python, &count);
+    if (thread->host_tid <= 0)
+        return false;
+    thread->runs = thread_cpus_ask(target->fold.cpus, thread->tag - 1u, target->process.pid,
+                                   thread->host_tid);
+    return target->options->stop == SAMPLER_STOP_ALWAYS || thread->runs != VALUE_NO;
+}
+
+static void choose_stopped(const struct target *target, struct sampled *out)
+{
+    size_t count;
+    struct thread *const *const chosen = python_chosen(target->python, &count);
     for (size_t i = 0; i < count; i++) {
-        struct thread *const thread = threads[i];
-        thread->is_stopped = (target->options->all_threads || thread->is_main) &&
-                             thread->host_tid > 0 && stopped < STOPPER_MAX_THREADS;
+        struct thread *const thread = chosen[i];
+        thread->is_stopped = is_to_stop(target, thread);
+        out->threads[out->count++] = thread;
         if (!thread->is_stopped)
             continue;
-        tids[stopped++] = thread->host_tid;
-        thread->runs = thread_cpus_ask(target->fold.cpus, thread->tag - 1u, target->process.pid,
-                                       thread->host_tid);
+        out->threads[out->count - 1] = out->threads[out->stopped];
+        out->threads[out->stopped++] = thread;
     }
-    /* Before the first tick no thread is known.  The main thread has the id of the process.  If the
-     * kernel refuses to stop it, no sample of a running target has been taken yet. */
-    if (count == 0)
-        tids[stopped++] = target->process.pid;
-    if (stopped == 0)
-        return ERR_OK;
+}
+
+static enum err_code stop_threads(struct stopper *stopper, const struct sampled *sampled)
+{
+    int32_t tids[PYTHON_MAX_THREADS_PER_TICK];
+    for (size_t i = 0; i < sampled->stopped; i++)
+        tids[i] = sampled->threads[i]->host_tid;
     const enum err_code rc =
-        stopper_stop(stopper, tids, stopped, clock_now_ns() + STOP_DEADLINE_NS);
-    for (size_t i = 0; i < count; i++)
-        threads[i]->stack.copy.is_still =
-            threads[i]->is_stopped && stopper_holds(stopper, threads[i]->host_tid);
-    for (size_t i = 0; i < count && !rc; i++)
-        if (threads[i]->is_stopped && threads[i]->runs == VALUE_YES &&
-            stopper_has_interrupted_wait(threads[i]->host_tid))
-            threads[i]->runs = VALUE_NO;
+        stopper_stop(stopper, tids, sampled->stopped, clock_now_ns() + STOP_DEADLINE_NS);
+    for (size_t i = 0; i < sampled->stopped && !rc; i++) {
+        struct thread *const thread = sampled->threads[i];
+        thread->stack.copy.is_still = stopper_holds(stopper, thread->host_tid);
+        if (thread->runs == VALUE_YES && stopper_has_interrupted_wait(thread->host_tid))
+            thread->runs = VALUE_NO;
+    }
     return rc;
+}
+
+static void resume_threads(struct target *target, struct stopper *stopper,
+                           const struct sampled *sampled)
+{
+    struct quality *const quality = profile_quality(target->fold.profile);
+    stopper_resume(stopper);
+    for (size_t i = 0; i < sampled->stopped; i++)
+        sampled->threads[i]->stack.copy.is_still = false;
+    if (stopper->stop_ns)
+        stops_note_stop(&target->stops, stopper->stop_ns);
+    quality->stopped_ns = stopper->stopped_ns;
 }
 
 /* If tasks are unreadable, threads are sampled nevertheless. */
@@ -276,24 +333,50 @@ static enum err_code read_tasks(struct target *target, uint64_t now_ns)
     return task_fold_count(&target->tasks);
 }
 
+/* Reads the threads that are to be stopped while they are, and then the others. */
+static enum err_code sample_still(struct target_tick *now)
+{
+    struct target *const target = now->target;
+    struct stopper *const stopper = now->tick->stopper;
+    struct sampled sampled = { .count = 0 };
+    choose_stopped(target, &sampled);
+    enum err_code rc = sampled.stopped ? stop_threads(stopper, &sampled) : ERR_OK;
+    if (rc == ERR_PERM && target->options->stop == SAMPLER_STOP_AUTO) {
+        stops_refuse(&target->stops);
+        profile_quality(target->fold.profile)->stops_refused++;
+        rc = ERR_OK;
+    }
+    now->tick->now_ns = clock_now_ns();
+    if (!rc || rc == ERR_GONE)
+        rc = python_sample(target->python, sampled.threads, sampled.stopped, count_thread, now);
+    resume_threads(target, stopper, &sampled);
+    return rc ? rc
+              : python_sample(target->python, sampled.threads + sampled.stopped,
+                              sampled.count - sampled.stopped, count_thread, now);
+}
+
+static enum err_code sample_moving(struct target_tick *now)
+{
+    size_t count;
+    struct thread *const *const chosen = python_chosen(now->target->python, &count);
+    for (size_t i = 0; i < count; i++)
+        chosen[i]->is_stopped = false;
+    now->tick->now_ns = clock_now_ns();
+    return python_sample(now->target->python, chosen, count, count_thread, now);
+}
+
 enum err_code target_sample(struct target *target, struct tick *tick)
 {
-    struct target_tick now = { target, tick };
-    enum err_code rc = ERR_OK;
-    if (tick->stopper)
-        rc = stop_threads(target, tick->stopper);
-    if (!rc || rc == ERR_GONE) {
+    struct target_tick now = { target, tick, stops_next(&target->stops, clock_now_ns()) };
+    if (now.turn.step == STOPS_SKIP)
+        return ERR_OK;
+    enum err_code rc = python_choose(target->python, target->options->all_threads);
+    if (!rc && now.turn.step != STOPS_PROBE)
         rc = read_tasks(target, clock_now_ns());
-        tick->now_ns = clock_now_ns();
-        if (!rc)
-            rc = python_tick(target->python, target->options->all_threads, count_thread, &now);
-        if (target->fold.tasks)
-            task_fold_settle(&target->tasks, tick->now_ns);
-    }
-    if (tick->stopper) {
-        stopper_resume(tick->stopper);
-        profile_quality(target->fold.profile)->stopped_ns = tick->stopper->stopped_ns;
-    }
+    if (!rc)
+        rc = now.turn.step == STOPS_STILL ? sample_still(&now) : sample_moving(&now);
+    if (target->fold.tasks && now.turn.step != STOPS_PROBE)
+        task_fold_settle(&target->tasks, tick->now_ns);
     if (!rc)
         target->failing_since_ns = 0;
     return rc;
@@ -314,7 +397,7 @@ bool target_survives(struct target *target, enum err_code rc, uint64_t now_ns,
         return end(out, SAMPLER_FAILED, true, "out of memory");
     if (rc == ERR_LIMIT)
         return end(out, SAMPLER_FAILED, true, "a table of the profile is full");
-    if (rc == ERR_PERM && target->options->blocking)
+    if (rc == ERR_PERM && target->options->stop == SAMPLER_STOP_ALWAYS)
         return end(out, SAMPLER_FAILED, false,
                    "the kernel refuses to stop the target (is it being traced already?)");
     if (!target_runs(target, out))

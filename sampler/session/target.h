@@ -25,9 +25,11 @@
 #include "sampler/process/process.h"
 #include "sampler/sampler.h"
 #include "sampler/session/fold.h"
+#include "sampler/session/pace/stops.h"
 #include "sampler/session/task_fold.h"
 
 struct thread_cpus;
+struct bias;
 struct origins;
 struct profile;
 struct python;
@@ -43,6 +45,7 @@ struct target {
     struct python *python;
     struct fold fold;
     struct task_fold tasks;
+    struct stops stops;
     const struct sampler_options *options; /* NULL: has not joined */
     int parent;                            /* pid; 0: unknown */
     size_t row;                            /* in the target table */
@@ -59,8 +62,9 @@ struct ending {
 
 /* One tick, the same for all targets. */
 struct tick {
-    struct stopper *stopper; /* NULL: threads are not stopped */
-    double weight;           /* targets that each sampled one stands for, 1 or more */
+    struct stopper *stopper;
+    struct bias *bias;
+    double weight; /* targets that each sampled one stands for, 1 or more */
     struct random random;
     uint64_t now_ns; /* of the last target */
 };

@@ -24,8 +24,8 @@ enum err_code targets_init(struct targets *targets, const struct sampler_options
     targets->cpus.mode = options->mode;
     targets->cpus.sink = options->sink;
     random_init_any(&targets->tick.random);
-    if (options->blocking)
-        targets->tick.stopper = &targets->stopper;
+    targets->tick.stopper = &targets->stopper;
+    targets->tick.bias = &targets->bias;
     return ERR_OK;
 }
 
@@ -56,6 +56,7 @@ void targets_deinit(struct targets *targets)
         return;
     close_targets(targets);
     stopper_deinit(&targets->stopper);
+    bias_deinit(&targets->bias);
     profile_destroy(targets->profile);
     task_board_deinit(&targets->board);
     target_table_deinit(&targets->target_table);
@@ -200,6 +201,7 @@ enum err_code targets_flush(struct targets *targets, uint64_t now_ns)
     struct quality *const quality = profile_quality(targets->profile);
     enum err_code rc =
         targets->feed ? kernel_feed_flush(targets->feed, quality, now_ns) : ERR_OK;
+    bias_measure(&targets->bias, quality);
     for (size_t i = 0; i < targets->count && !rc; i++)
         rc = target_flush(targets->items[i], now_ns);
     return rc ? rc : thread_cpus_flush(&targets->cpus, now_ns);

@@ -20,6 +20,7 @@
 #include "sampler/base/err.h"
 #include "sampler/process/stopper.h"
 #include "sampler/sampler.h"
+#include "sampler/session/bias.h"
 #include "sampler/session/origins.h"
 #include "sampler/session/target.h"
 #include "sampler/session/target_table.h"
@@ -39,6 +40,7 @@ struct targets {
     struct target *items[SAMPLER_MAX_PROCESSES];
     size_t count;
     struct stopper stopper;
+    struct bias bias;
     struct kernel_feed *feed; /* NULL: the remote engine */
     struct tick tick;
     struct ending last; /* of the target that left last */

@@ -204,7 +204,7 @@ static enum err_code count_stopped(struct thread_cpus *cpus, thread_id thread,
 }
 
 /* Counts one sample of a thread that moves. */
-static enum err_code count_moving(struct thread_cpus *cpus, thread_id thread)
+static enum err_code count_moving(struct thread_cpus *cpus, thread_id thread, uint32_t times)
 {
     struct thread_cpu *const thread_cpu = &cpus->items[thread];
     bool runnable = true;
@@ -214,14 +214,16 @@ static enum err_code count_moving(struct thread_cpus *cpus, thread_id thread)
     if (is_fresh || is_runnable(thread_cpu, &runnable))
         cpu = runnable ? STATE_ON_CPU : 0;
     thread_cpu->is_metered = false;
-    return count(cpus, thread, thread_cpu, cpu, (struct part){ 0, 1, 1 });
+    return count(cpus, thread, thread_cpu, cpu, (struct part){ 0, times, times });
 }
 
-/* Lets one sample of a thread that does not move wait. */
-static void add_waiting(struct thread_cpu *thread_cpu, uint64_t now_ns)
+/* Lets a sample of a thread that does not move wait. */
+static void add_waiting(struct thread_cpu *thread_cpu, uint32_t times, uint64_t now_ns)
 {
+    const bool is_first = !thread_cpu->waiting;
     double share;
-    if (!thread_cpu->waiting++) {
+    thread_cpu->waiting += times;
+    if (is_first) {
         const bool known = is_runnable(thread_cpu, &thread_cpu->was_runnable);
         if (!thread_cpu->is_metered)
             thread_cpu->is_metered = known && read_share(thread_cpu, now_ns, &share);
@@ -250,15 +252,14 @@ enum err_code thread_cpus_add(struct thread_cpus *cpus, const struct sample *sam
     thread_cpu->is_overflowed = sample->is_overflowed;
     thread_cpu->used_ns = sample->now_ns;
     if (!thread_cpu->waiting)
-        thread_cpu->since_ns =
-            sample->is_stopped && sample->times > 1 ? sample->since_ns : sample->now_ns;
+        thread_cpu->since_ns = sample->times > 1 ? sample->since_ns : sample->now_ns;
     if (rc)
         return rc;
     if (sample->is_stopped)
         return count_stopped(cpus, sample->thread, sample);
     if (!same)
-        return count_moving(cpus, sample->thread);
-    add_waiting(thread_cpu, sample->now_ns);
+        return count_moving(cpus, sample->thread, sample->times);
+    add_waiting(thread_cpu, sample->times, sample->now_ns);
     return ERR_OK;
 }
 

@@ -85,8 +85,8 @@ struct sample {
     bool is_still;       /* its stack is that of the last sample */
     bool is_stopped;     /* `runs` is known already; if we stopped it, nothing else shows it */
     enum three_valued runs; /* then: did it run, or was it ready to? */
-    uint32_t times;         /* then: samples that this one counts as */
-    uint64_t since_ns;      /* then: of the first of them, if there are several */
+    uint32_t times;         /* samples that this one counts as, 1 or more */
+    uint64_t since_ns;      /* of the first of them, if there are several */
     uint64_t now_ns;
 };
 

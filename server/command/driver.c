@@ -29,7 +29,8 @@ enum { STOP_MS = 600, CANCEL_MS = 400 };
 static enum err_code open_engine(struct driver *driver, struct err *err)
 {
     const struct sampler_options *const sampling = &driver->options->sampling;
-    const bool is_able = !sampling->blocking && sampling->async == SAMPLER_ASYNC_OFF;
+    const bool is_able =
+        sampling->stop != SAMPLER_STOP_ALWAYS && sampling->async == SAMPLER_ASYNC_OFF;
     struct err why = { 0 };
     if (sampling->engine == SAMPLER_ENGINE_REMOTE ||
         (sampling->engine == SAMPLER_ENGINE_AUTO && !is_able))

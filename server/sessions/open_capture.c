@@ -42,7 +42,10 @@ static void describe(struct open_capture *opened)
                                   .opcodes = info->opcodes != 0,
                                   .async = value_of(sampler_async_texts, info->async),
                                   .engine = value_of(sampler_engine_texts, info->engine),
-                                  .blocking = info->blocking != 0,
+                                  .stop = info->stop ? value_of(sampler_stop_texts, info->stop)
+                                          : info->blocking ? SAMPLER_STOP_ALWAYS
+                                                           : SAMPLER_STOP_NEVER,
+                                  .max_stop_percent = (double)info->max_stop_ppm / 1e4,
                                   .memory_bytes = (size_t)info->memory_bytes,
                                   .max_cpu_percent = (double)info->max_cpu_ppm / 1e4 };
     opened->host = info->host;
@@ -190,7 +193,8 @@ void open_capture_tell_start(const struct sampler_target *target,
         .opcodes = options->opcodes,
         .async = options->async ? sampler_async_texts[options->async] : "",
         .engine = options->engine ? sampler_engine_texts[options->engine] : "",
-        .blocking = options->blocking,
+        .stop = sampler_stop_texts[options->stop],
+        .max_stop_ppm = (uint64_t)(options->max_stop_percent * 1e4),
         .hides_arguments = options->hides_arguments,
         .executable = target->executable,
         .python = target->python,

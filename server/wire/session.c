@@ -163,7 +163,10 @@ static void write_settings(struct json *json, const struct session_info *info)
     put_bool(json, "opcodes", options->opcodes);
     put_text(json, "engine", sampler_engine_texts[options->engine]);
     put_text(json, "async", sampler_async_texts[options->async]);
-    put_bool(json, "blocking", options->blocking);
+    put_text(json, "stop", sampler_stop_texts[options->stop]);
+    json_key(json, "max_stop_percent");
+    json_number(json, options->max_stop_percent > 0 ? options->max_stop_percent
+                                                    : SAMPLER_MAX_STOP_PERCENT);
     json_key(json, "max_cpu_percent");
     if (options->max_cpu_percent > 0)
         json_number(json, options->max_cpu_percent);

@@ -328,6 +328,8 @@ static enum err_code complete(struct options *options, struct err *err)
 {
     if (options->is_async_aware && !options->names_async_mode)
         options->sampling.async = SAMPLER_ASYNC_RUNNING;
+    if (options->is_blocking)
+        options->sampling.stop = SAMPLER_STOP_ALWAYS;
     if (options->wants_help || options->wants_version || options->wants_completion)
         return ERR_OK;
     if (!options->command)

@@ -231,8 +231,12 @@ static void say_limits(const struct session_info *info)
     const struct quality *const quality = &info->snapshot->quality;
     const double stopped_s = (double)quality->stopped_ns / (double)NS_PER_S;
     if (quality->stopped_ns > 0)
-        say("--blocking stopped the program for %.3f s, %.2f %% of the time", stopped_s,
+        say("%.2f %% of the samples are of stopped threads; stops took %.3f s, %.2f %% of the time",
+            quality_percent(quality->stopped, quality->samples), stopped_s,
             quality_percent(quality->stopped_ns, info->snapshot->end_ns));
+    if (quality->stops_refused > 0)
+        say("the kernel refused to stop threads (is the target being traced?): shares of short "
+            "calls are too low");
     if (info->status.rate_hz > 0 && info->status.rate_hz < info->options->rate_hz)
         say("--max-cpu %.10g allowed %.1f Hz at the end", info->options->max_cpu_percent,
             info->status.rate_hz);

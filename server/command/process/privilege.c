@@ -46,7 +46,7 @@ static const struct need {
       false },
     { COMMAND_RECORD | COMMAND_DUMP, READING, SYSCALLS_READ, false },
     { COMMAND_TOP, READING, SYSCALLS_READ | SYSCALLS_TERMINAL, false },
-    /* A request may start a session with --blocking. */
+    /* A request may start a session that stops threads. */
     { COMMAND_SERVE, READING, SYSCALLS_READ | SYSCALLS_SERVE | SYSCALLS_STOP, false },
     /* doctor reports the rights of its user, so that must not change. */
     { COMMAND_DOCTOR, READING, SYSCALLS_READ, true },
@@ -63,7 +63,7 @@ static struct need need_of(const struct options *options)
     for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)
         if (needs[i].commands & bit)
             need = needs[i];
-    if (options->sampling.blocking)
+    if (options->sampling.stop != SAMPLER_STOP_NEVER)
         need.calls |= SYSCALLS_STOP;
     if (options->sampling.engine != SAMPLER_ENGINE_REMOTE)
         need.calls |= SYSCALLS_KERNEL;

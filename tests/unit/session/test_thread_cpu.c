@@ -44,7 +44,8 @@ static const struct quality *quality_of(const struct world *world)
 
 static void take_sample(struct world *world, int32_t tid, state_bits state, bool is_still)
 {
-    const struct sample sample = { .thread = world->thread,
+    const struct sample sample = { .times = 1,
+                                   .thread = world->thread,
                                    .pid = getpid(),
                                    .tid = tid,
                                    .node = world->node,

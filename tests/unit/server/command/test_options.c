@@ -72,7 +72,7 @@ static void what_is_recorded_is_chosen_for_every_command(void **state)
         assert_int_equal(parse_text(line, &options, NULL), ERR_OK);
         assert_int_equal(options.sampling.mode, SAMPLER_MODE_GIL);
         assert_true(options.sampling.native && options.sampling.no_gc);
-        assert_true(options.sampling.opcodes && options.sampling.blocking);
+        assert_true(options.sampling.opcodes && options.sampling.stop == SAMPLER_STOP_ALWAYS);
         assert_true(options.sampling.max_cpu_percent == 2.5);
         assert_true(options.wants_stats);
         assert_string_equal(options.quality_file, "q.json");
@@ -133,7 +133,7 @@ static void nothing_special_is_recorded_unasked(void **state)
     assert_int_equal(parse_text("attach 1", &options, NULL), ERR_OK);
     assert_int_equal(options.sampling.mode, SAMPLER_MODE_WALL);
     assert_false(options.sampling.native || options.sampling.no_gc);
-    assert_false(options.sampling.opcodes || options.sampling.blocking);
+    assert_false(options.sampling.opcodes || options.sampling.stop);
     assert_true(options.sampling.max_cpu_percent == 0);
     assert_false(options.wants_stats);
     assert_null(options.quality_file);
