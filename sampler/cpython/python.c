@@ -23,7 +23,6 @@ struct python {
     struct strtab *strings;
     struct code_table codes;
     struct leaves leaves;
-    struct call_edges edges;
     struct thread_list threads;
     struct tasks tasks;
     uint32_t tid_offset; /* until 3.10: in a pthread_t; 0: not found yet */
@@ -56,7 +55,6 @@ enum err_code python_attach(struct process *process, enum runtime_effort effort,
     layout_name(&runtime.layout, python->version);
     code_table_init(&python->codes, memory, &python->runtime.layout, strings);
     leaves_init(&python->leaves, memory, &python->runtime.layout, &python->codes, strings);
-    call_edges_init(&python->edges);
     thread_list_init(&python->threads, memory, &python->runtime);
     tasks_init(&python->tasks, process->pid, memory, &python->runtime, &python->threads,
                &python->codes, strings);
@@ -70,7 +68,6 @@ void python_detach(struct python *python)
         return;
     tasks_deinit(&python->tasks);
     thread_list_deinit(&python->threads);
-    call_edges_deinit(&python->edges);
     leaves_deinit(&python->leaves);
     code_table_deinit(&python->codes);
     free(python);
@@ -198,9 +195,9 @@ static enum err_code finish_threads(struct python *python, struct batch batch,
         const size_t bytes = bytes_of(spans, count);
         thread_list_set_generation(&python->threads, thread);
         const enum err_code outcome =
-            arrived || !count ? stack_finish(&thread->stack, &python->codes, &python->edges,
-                                             spans, count, arrived)
-                              : stack_read(&thread->stack, &python->codes, &python->edges);
+            arrived || !count
+                ? stack_finish(&thread->stack, &python->codes, spans, count, arrived)
+                : stack_read(&thread->stack, &python->codes);
         arrived = arrived > bytes ? arrived - bytes : 0;
         spans += count;
         python->list_is_old = python->list_is_old || outcome == ERR_GONE;
@@ -253,8 +250,7 @@ static enum err_code scan_batch(struct python *python, struct batch batch, size_
                               arrived, on_sample, context);
     struct thread *const deep = batch.threads[0];
     *done_out = 1;
-    return report(deep, stack_read(&deep->stack, &python->codes, &python->edges), on_sample,
-                  context);
+    return report(deep, stack_read(&deep->stack, &python->codes), on_sample, context);
 }
 
 enum err_code python_sample(struct python *python, struct thread *const *threads, size_t count,
@@ -304,8 +300,6 @@ static void clear_if_full(struct python *python)
         return;
     thread_list_clear_stacks(&python->threads);
     tasks_clear(&python->tasks);
-    call_edges_deinit(&python->edges);
-    call_edges_init(&python->edges);
     code_table_clear(&python->codes);
     leaves_clear(&python->leaves);
 }
@@ -364,8 +358,8 @@ enum err_code python_take_copy(struct python *python, struct thread *thread,
     thread_list_set_generation(&python->threads, thread);
     copy->memory = memory;
     copy->is_still = copy->shares_epoch = true;
-    const enum err_code rc = report(
-        thread, stack_read(&thread->stack, &python->codes, &python->edges), on_sample, context);
+    const enum err_code rc =
+        report(thread, stack_read(&thread->stack, &python->codes), on_sample, context);
     copy->memory = process;
     copy->is_still = copy->shares_epoch = false;
     return rc;
@@ -376,8 +370,7 @@ enum err_code python_read_waiting(struct python *python, struct thread *thread,
 {
     thread_list_take_windows(&python->threads, thread, &python->process->memory.memory);
     thread_list_set_generation(&python->threads, thread);
-    return report(thread, stack_read(&thread->stack, &python->codes, &python->edges), on_sample,
-                  context);
+    return report(thread, stack_read(&thread->stack, &python->codes), on_sample, context);
 }
 
 struct thread_windows python_windows(const struct python *python, const struct thread *thread)

@@ -310,7 +310,6 @@ static uint64_t *certainty_counter(struct quality *quality, enum stack_certainty
 {
     switch (certainty) {
     case STACK_EXACT: break;
-    case STACK_REPAIRED: return &quality->repaired;
     case STACK_RETRIED: return &quality->retried;
     case STACK_TRUNCATED: return &quality->truncated;
     }

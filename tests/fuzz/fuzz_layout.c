@@ -28,13 +28,11 @@ static void read_stack(struct memory *memory, const struct layout *layout)
 {
     struct strtab strings;
     struct code_table codes;
-    struct call_edges edges;
     struct stack stack;
     code_id id;
     if (strtab_init(&strings, NULL))
         return;
     code_table_init(&codes, memory, layout, &strings);
-    call_edges_init(&edges);
     stack_init(&stack, memory, layout, SOMEWHERE, 0);
     /* Every type counts as that of code objects; otherwise none would be read. */
     (void)!memory_read_u64(memory, SOMEWHERE + layout->object_type, &codes.code_type);
@@ -42,9 +40,8 @@ static void read_stack(struct memory *memory, const struct layout *layout)
         (void)code_place(&codes, id, code_at(&codes, id)->instructions + 2);
         (void)code_check(&codes, &id, 1);
     }
-    (void)!stack_read(&stack, &codes, &edges);
+    (void)!stack_read(&stack, &codes);
     stack_deinit(&stack);
-    call_edges_deinit(&edges);
     code_table_deinit(&codes);
     strtab_deinit(&strings);
 }

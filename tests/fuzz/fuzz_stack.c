@@ -22,7 +22,6 @@ struct world {
     struct fake_thread thread;
     struct strtab strings;
     struct code_table codes;
-    struct call_edges edges;
     struct stack stack;
     remote_addr functions[CODES];
     /* The damaged memory no longer matches the simulation. */
@@ -58,7 +57,6 @@ static void begin(struct world *world, const uint8_t *data, size_t size)
     struct memory *const memory = &world->python.memory.memory;
     fuzz_check(!strtab_init(&world->strings, NULL));
     code_table_init(&world->codes, memory, layout, &world->strings);
-    call_edges_init(&world->edges);
     stack_init(&world->stack, memory, layout, world->thread.addr,
                layout->interp_code_generation ? interp + layout->interp_code_generation : 0);
     world->python.memory.hook = meanwhile;
@@ -68,7 +66,6 @@ static void begin(struct world *world, const uint8_t *data, size_t size)
 static void end(struct world *world)
 {
     stack_deinit(&world->stack);
-    call_edges_deinit(&world->edges);
     code_table_deinit(&world->codes);
     strtab_deinit(&world->strings);
     fake_python_deinit(&world->python);
@@ -125,7 +122,7 @@ static void act(struct world *world)
 static void read_stack(struct world *world)
 {
     const uint64_t before = world->python.memory.memory.reads;
-    const enum err_code rc = stack_read(&world->stack, &world->codes, &world->edges);
+    const enum err_code rc = stack_read(&world->stack, &world->codes);
     world->reads++;
     fuzz_check(world->python.memory.memory.reads - before < MAX_READS_A_TICK);
     for (size_t i = 0; !rc && i < world->stack.count; i++) {

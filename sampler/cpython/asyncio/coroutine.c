@@ -180,7 +180,7 @@ static enum err_code frame_of(struct coroutines *coroutines,
     const uint32_t copy =
         layout->frame_tlbc_index ? field_u32(state->frame, layout->frame_tlbc_index) : 0;
     enum err_code rc = ERR_OK;
-    *out = (struct walk_frame){ .addr = state->addr, .is_off_chunk = true, .is_waiting = true };
+    *out = (struct walk_frame){ .addr = state->addr, .is_off_chunk = true };
     out->code = code_find(coroutines->codes, addr, copy);
     if (out->code == CODE_NONE)
         rc = addr ? code_load(coroutines->codes, addr, copy, &out->code) : ERR_CORRUPT;

@@ -211,7 +211,6 @@ size_t copy_plan(struct copy *copy, bool is_quick, struct memory_span *spans)
     copy->has_again = !is_quick && !copy->is_still;
     if (copy->has_again)
         copy->plan_spans += plan_again(copy, spans + copy->first_spans);
-    copy->is_pieced = false;
     copy->predictions = 0;
     copy->readings++;
     return copy->plan_spans;
@@ -316,7 +315,6 @@ enum err_code copy_settle(struct copy *copy, const struct memory_span *spans, si
     }
     if (!lost)
         return rc;
-    copy->is_pieced = true;
     drop_lost(copy);
     /* The generation must be read after the frames, so it is read again. */
     if (!rc && copy->generation_addr)

@@ -97,7 +97,6 @@ struct copy {
     bool has_again;     /* B arrived */
     bool is_still;      /* set by the caller: the thread cannot move, so A is of one instant */
     bool shares_epoch;  /* the same: code objects are checked once for many readings */
-    bool is_pieced;     /* parts of A were read late, in another call or at the end */
     bool is_accepted;   /* the caller's stack was made from A */
 };
 

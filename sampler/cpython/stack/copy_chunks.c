@@ -78,7 +78,6 @@ static enum err_code grow_to(struct copy *copy, size_t count)
                 (struct memory_span){ chunk->addr, chunk->reading[COPY_A], chunk->next_bytes };
     }
     copy->chunk_count = count;
-    copy->is_pieced = true;
     const enum err_code rc =
         wanted ? memory_readv(copy->memory, spans, wanted, &arrived) : ERR_OK;
     for (size_t i = 0; i < wanted && arrived >= spans[i].bytes; arrived -= spans[i++].bytes)

@@ -311,19 +311,6 @@ static void turn_round(struct walk_frame *frames, size_t count)
     }
 }
 
-/* A caller whose callee has returned has moved on, so its instruction is set to the last call site. */
-static void restore_sites(struct heap_frames *heap, const struct call_edges *edges)
-{
-    struct walk_frame *const frames = heap->frames[0];
-    for (size_t i = 1; i < heap->frame_count; i++) {
-        if (!frames[i].has_returned)
-            continue;
-        const remote_addr site = call_edges_site(edges, frames[i - 1].code, frames[i].code);
-        if (site)
-            frames[i - 1].instr = site;
-    }
-}
-
 /* Copies the caller's tags to the outermost frames that are the same as in the previous walk. */
 static void take_over(struct heap_frames *heap)
 {
@@ -337,8 +324,7 @@ static void take_over(struct heap_frames *heap)
     }
 }
 
-enum err_code heap_frames_walk(struct heap_frames *heap, struct code_table *codes,
-                               const struct call_edges *edges)
+enum err_code heap_frames_walk(struct heap_frames *heap, struct code_table *codes)
 {
     enum err_code rc = ERR_OK;
     size_t fetched = 0;
@@ -356,7 +342,6 @@ enum err_code heap_frames_walk(struct heap_frames *heap, struct code_table *code
     if (rc == ERR_NOMEM)
         return rc;
     turn_round(heap->frames[0], heap->frame_count);
-    restore_sites(heap, edges);
     take_over(heap);
     heap->is_broken = rc != ERR_OK;
     return ERR_OK;
@@ -382,12 +367,6 @@ size_t heap_frames_sure(const struct heap_frames *heap)
     while (sure < heap->frame_count && is_sure(heap, &heap->frames[0][sure]))
         sure++;
     return sure;
-}
-
-bool heap_frames_stays(const struct heap_frames *heap, size_t index)
-{
-    const struct heap_frame *const item = find(heap, heap->frames[0][index].addr);
-    return item && is_equal(heap, item, HEAP_A, HEAP_B);
 }
 
 /* The order of reading: first the frames that may return soonest.  These are the innermost ones, then

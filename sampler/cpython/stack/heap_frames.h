@@ -13,7 +13,7 @@
  * Threads: none.
  * Limits: HEAP_FRAMES_MAX frames of a stack; a deeper stack is truncated.  HEAP_FRAMES_MAX_FETCHES
  * unpredicted frames in one reading.
- * Depends on: base, memory, layout, copy, code, call_edges, walk.
+ * Depends on: base, memory, layout, copy, code, walk.
  */
 #ifndef SAMPLER_CPYTHON_STACK_HEAP_FRAMES_H
 #define SAMPLER_CPYTHON_STACK_HEAP_FRAMES_H
@@ -26,7 +26,6 @@
 #include "sampler/base/idmap.h"
 #include "sampler/cpython/layout/layout.h"
 #include "sampler/cpython/objects/code.h"
-#include "sampler/cpython/stack/call_edges.h"
 #include "sampler/cpython/stack/copy.h"
 #include "sampler/cpython/stack/walk.h"
 #include "sampler/process/memory.h"
@@ -86,12 +85,9 @@ MUST_CHECK enum err_code heap_frames_read(struct heap_frames *heap);
 bool heap_frames_are_same(const struct heap_frames *heap);
 
 /* Walks from the running frame to the outermost one.  The result is frames[0], frame_count. */
-MUST_CHECK enum err_code heap_frames_walk(struct heap_frames *heap, struct code_table *codes,
-                                          const struct call_edges *edges);
+MUST_CHECK enum err_code heap_frames_walk(struct heap_frames *heap, struct code_table *codes);
 /* The number of outermost frames that A and B confirm. */
 size_t heap_frames_sure(const struct heap_frames *heap);
-/* Is frame `index` at the same instruction in A and B?  Then that is its call site. */
-bool heap_frames_stays(const struct heap_frames *heap, size_t index);
 /* A becomes the next LAST. */
 void heap_frames_accept(struct heap_frames *heap);
 

@@ -4,36 +4,13 @@
 
 enum { MAX_ATTEMPTS = 4 };
 
-static code_id caller_code(const struct stack *stack, size_t index)
+/* Keeps the frames that both readings confirm: all of a thread that cannot move. */
+static void judge(struct stack *stack)
 {
-    return index ? stack->frames[index - 1].code : CODE_NONE;
-}
-
-static void remember(const struct stack *stack, size_t sure, struct call_edges *edges)
-{
-    for (size_t i = 0; i < sure; i++) {
-        call_edges_add(edges, caller_code(stack, i), stack->frames[i].code);
-        if (i && heap_frames_stays(&stack->heap, i - 1))
-            call_edges_note_site(edges, stack->frames[i - 1].code, stack->frames[i].code,
-                                 stack->frames[i - 1].instr);
-    }
-}
-
-/* Frames that both readings confirm are certain; others are accepted as far as their call edges are
- * known.  A chain may end at a frame at which no stack has been seen to begin: then a generator has
- * yielded since, and its caller is unknown. */
-static void judge(struct stack *stack, struct call_edges *edges)
-{
-    const size_t sure = stack->copy.is_still ? stack->count : heap_frames_sure(&stack->heap);
-    size_t known = sure;
-    remember(stack, sure, edges);
-    while (known < stack->count &&
-           call_edges_has(edges, caller_code(stack, known), stack->frames[known].code))
-        known++;
-    stack->certainty = known < stack->count  ? STACK_TRUNCATED
-                       : sure < stack->count ? STACK_REPAIRED
-                                             : STACK_EXACT;
-    stack->count = known;
+    const size_t found = stack->count;
+    if (!stack->copy.is_still)
+        stack->count = heap_frames_sure(&stack->heap);
+    stack->certainty = stack->count < found ? STACK_TRUNCATED : STACK_EXACT;
 }
 
 static bool codes_are_fresh(const struct stack *stack, struct code_table *codes)
@@ -52,8 +29,7 @@ static bool is_unchanged(const struct stack *stack, struct code_table *codes)
             codes_are_fresh(stack, codes));
 }
 
-static enum err_code find_stack(struct stack *stack, struct code_table *codes,
-                                struct call_edges *edges, bool *again_out)
+static enum err_code find_stack(struct stack *stack, struct code_table *codes, bool *again_out)
 {
     *again_out = false;
     stack->is_unchanged = is_unchanged(stack, codes);
@@ -62,12 +38,12 @@ static enum err_code find_stack(struct stack *stack, struct code_table *codes,
         return ERR_OK;
     }
     stack->tag = 0;
-    const enum err_code rc = heap_frames_walk(&stack->heap, codes, edges);
+    const enum err_code rc = heap_frames_walk(&stack->heap, codes);
     if (rc)
         return rc;
     stack->frames = stack->heap.frames[0];
     stack->count = stack->heap.frame_count;
-    judge(stack, edges);
+    judge(stack);
     *again_out = !stack->heap.is_complete || stack->heap.is_broken ||
                  (stack->count == 0 && stack->heap.frame_count != 0);
     if (!codes_are_fresh(stack, codes)) {
@@ -80,7 +56,7 @@ static enum err_code find_stack(struct stack *stack, struct code_table *codes,
 
 /* `first`: the result of the reading that has been made already. */
 static enum err_code read_until_found(struct stack *stack, struct code_table *codes,
-                                      struct call_edges *edges, enum err_code first)
+                                      enum err_code first)
 {
     enum err_code rc = first;
     bool again = true;
@@ -88,11 +64,11 @@ static enum err_code read_until_found(struct stack *stack, struct code_table *co
         if (i > 0)
             rc = heap_frames_read(&stack->heap);
         if (!rc)
-            rc = find_stack(stack, codes, edges, &again);
+            rc = find_stack(stack, codes, &again);
         if (rc && rc != ERR_FAULT && rc != ERR_CORRUPT)
             return rc;
         if (!rc && i > 0 && stack->certainty == STACK_EXACT && !stack->copy.is_still)
-            stack->certainty = again ? STACK_REPAIRED : STACK_RETRIED;
+            stack->certainty = STACK_RETRIED;
     }
     if (rc)
         stack->count = 0;
@@ -100,16 +76,14 @@ static enum err_code read_until_found(struct stack *stack, struct code_table *co
     return rc;
 }
 
-enum err_code heap_stack_read(struct stack *stack, struct code_table *codes,
-                              struct call_edges *edges)
+enum err_code heap_stack_read(struct stack *stack, struct code_table *codes)
 {
-    return read_until_found(stack, codes, edges, heap_frames_read(&stack->heap));
+    return read_until_found(stack, codes, heap_frames_read(&stack->heap));
 }
 
 enum err_code heap_stack_finish(struct stack *stack, struct code_table *codes,
-                                struct call_edges *edges, const struct memory_span *spans,
-                                size_t count, size_t arrived)
+                                const struct memory_span *spans, size_t count, size_t arrived)
 {
-    return read_until_found(stack, codes, edges,
+    return read_until_found(stack, codes,
                             heap_frames_settle(&stack->heap, spans, count, arrived));
 }

@@ -3,7 +3,7 @@
  *
  * stack.c calls these functions; their contract is that of stack.h.
  *
- * Depends on: stack, heap_frames, code, call_edges.
+ * Depends on: stack, heap_frames, code.
  */
 #ifndef SAMPLER_CPYTHON_STACK_HEAP_STACK_H
 #define SAMPLER_CPYTHON_STACK_HEAP_STACK_H
@@ -13,7 +13,6 @@
 
 #include "sampler/base/err.h"
 #include "sampler/cpython/objects/code.h"
-#include "sampler/cpython/stack/call_edges.h"
 #include "sampler/cpython/stack/stack.h"
 
 /* Are the stack's frames in the heap? */
@@ -22,10 +21,8 @@ static inline bool heap_stack_is(const struct stack *stack)
     return stack->copy.layout->frame_lasti != 0;
 }
 
-MUST_CHECK enum err_code heap_stack_read(struct stack *stack, struct code_table *codes,
-                                         struct call_edges *edges);
+MUST_CHECK enum err_code heap_stack_read(struct stack *stack, struct code_table *codes);
 MUST_CHECK enum err_code heap_stack_finish(struct stack *stack, struct code_table *codes,
-                                           struct call_edges *edges,
                                            const struct memory_span *spans, size_t count,
                                            size_t arrived);
 

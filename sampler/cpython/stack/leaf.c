@@ -52,14 +52,14 @@ void leaves_init(struct leaves *leaves, struct memory *memory, const struct layo
     }
     callee_table_init(&leaves->callees, memory, layout, strings);
     pool_init(&leaves->places, sizeof(struct leaf_place), LEAF_MAX_PLACES);
-    call_edges_init(&leaves->pairs);
+    pair_set_init(&leaves->pairs);
 }
 
 void leaves_deinit(struct leaves *leaves)
 {
     callee_table_deinit(&leaves->callees);
     pool_deinit(&leaves->places);
-    call_edges_deinit(&leaves->pairs);
+    pair_set_deinit(&leaves->pairs);
     object_bytes_deinit(&leaves->units);
     object_bytes_deinit(&leaves->handlers);
 }
@@ -326,7 +326,7 @@ static bool is_confirmed(struct leaves *leaves, const struct stack *stack,
 {
     unsigned char fingerprint[CALLEE_MAX_FINGERPRINT_BYTES];
     struct leaf_state again;
-    if (callee->is_permanent)
+    if (callee->is_permanent || (stack->copy.is_still && !stack->copy.shares_epoch))
         return true;
     /* Its copy is older than what was read of the object, but the object was there before that. */
     if (stack->copy.shares_epoch)
@@ -359,10 +359,10 @@ static enum err_code read_call(struct leaves *leaves, const struct stack *stack,
     out->in_native = callee->is_c;
     if (callee->is_c != VALUE_YES || !callee->name)
         return ERR_OK;
-    bool is_known = call_edges_has(&leaves->pairs, place, callee->name);
+    bool is_known = pair_set_has(&leaves->pairs, place, callee->name);
     if (!is_known && is_certain &&
         is_confirmed(leaves, stack, frame, leaf_place, &state, callee)) {
-        call_edges_add(&leaves->pairs, place, callee->name);
+        pair_set_add(&leaves->pairs, place, callee->name);
         is_known = true;
     }
     if (is_known)

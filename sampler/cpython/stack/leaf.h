@@ -30,12 +30,12 @@
 #include "sampler/cpython/objects/callee.h"
 #include "sampler/cpython/objects/code.h"
 #include "sampler/cpython/objects/opcodes.h"
-#include "sampler/cpython/stack/call_edges.h"
+#include "sampler/cpython/stack/pair_set.h"
 #include "sampler/cpython/stack/stack.h"
 
 enum {
     LEAF_MAX_PLACES = 1 << 22,
-    LEAF_MAX_PAIRS = CALL_EDGES_MAX,
+    LEAF_MAX_PAIRS = PAIR_SET_MAX,
     LEAF_OPCODE_USES = 64, /* an instruction is read again after this many uses */
     LEAF_NO_OPCODE = -1,
 };
@@ -55,8 +55,8 @@ struct leaves {
     bool wants_opcodes;           /* read the form of the instruction each time */
     int call, precall, call_kw, call_function_ex; /* opcodes; -1: not in this version */
     struct callee_table callees;
-    struct pool places;      /* of struct leaf_place */
-    struct call_edges pairs; /* of a place and a callee's name */
+    struct pool places;    /* of struct leaf_place */
+    struct pair_set pairs; /* of a place and a callee's name */
     struct object_bytes units, handlers;
 };
 

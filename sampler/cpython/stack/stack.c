@@ -22,13 +22,6 @@ void stack_deinit(struct stack *stack)
     copy_deinit(&stack->copy);
     walk_deinit(&stack->walk);
     heap_frames_deinit(&stack->heap);
-    frame_history_deinit(&stack->history);
-    frame_history_deinit(&stack->runners);
-}
-
-static code_id caller_code(const struct stack *stack, size_t index)
-{
-    return index ? stack->frames[index - 1].code : CODE_NONE;
 }
 
 static const unsigned char *bytes_of(const struct stack *stack, enum copy_reading reading,
@@ -92,172 +85,32 @@ static bool may_have_moved(const struct stack *stack, size_t index)
     return b && field_u64(b, copy->layout->frame_instr) != frame->instr;
 }
 
-/* A caller of C code need not show that it waits.  The caller of a generator must be at an instruction
- * that resumes one. */
-static bool stands_at_call(const struct stack *stack, struct code_table *codes, size_t index)
+/* The number of frames up to the first that may have moved between its reading and that of a generator
+ * next to it. */
+static size_t placed_frames(const struct stack *stack)
 {
-    const struct walk_frame *const caller = &stack->frames[index];
-    const struct walk_frame *const callee = caller + 1;
-    return caller->is_waiting ||
-           (callee->entered_from_c &&
-            (!callee->is_off_chunk ||
-             code_act_at(codes, caller->code, caller->instr) == CODE_RESUMES));
-}
-
-/* Adds the call edges between certain frames, with their call sites; those of unchanged frames have been
- * added before. */
-static void remember(struct stack *stack, size_t sure, struct code_table *codes,
-                     struct call_edges *edges)
-{
-    for (size_t i = stack->remembered; i < sure; i++) {
-        call_edges_add(edges, caller_code(stack, i), stack->frames[i].code);
-        if (i && stands_at_call(stack, codes, i - 1) && !may_have_moved(stack, i - 1))
-            call_edges_note_site(edges, stack->frames[i - 1].code, stack->frames[i].code,
-                                 stack->frames[i - 1].instr);
-    }
-    stack->remembered = sure;
-}
-
-/* Suspects call edges that reading A alone shows: a waiting caller and a callee that has not returned.
- * If they were read in one call, such an edge is nearly always real. */
-static void suspect(const struct stack *stack, size_t from, struct call_edges *edges)
-{
-    if (stack->copy.is_pieced)
-        return;
-    for (size_t i = from ? from : 1; i < stack->count; i++)
-        if (stack->frames[i - 1].is_waiting && !stack->frames[i].has_returned &&
-            !stack->frames[i - 1].is_off_chunk && !stack->frames[i].is_off_chunk) {
-            call_edges_suspect(edges, stack->frames[i - 1].code, stack->frames[i].code);
-            if (!call_edges_site(edges, stack->frames[i - 1].code, stack->frames[i].code))
-                call_edges_note_site(edges, stack->frames[i - 1].code, stack->frames[i].code,
-                                     stack->frames[i - 1].instr);
-        }
-}
-
-/* The number of frames up to the first unknown call edge from `from` on. */
-static size_t confirmed(const struct stack *stack, size_t from, const struct call_edges *edges)
-{
-    size_t i = from;
-    /* The outermost frame has no caller. */
-    while (i < stack->count &&
-           (i == 0 || call_edges_has(edges, caller_code(stack, i), stack->frames[i].code)))
-        i++;
-    return i;
-}
-
-/* The frames from `index` on differ from their bytes, so no later walk may reuse them. */
-static void change_from(struct stack *stack, size_t index)
-{
-    for (size_t i = index; i < stack->count; i++)
-        memset(stack->frames[i].tags, 0, sizeof stack->frames[i].tags);
-    if (stack->walk.count > index)
-        stack->walk.count = index;
-}
-
-/* A frame whose callee has returned runs again, so its instruction is set back to the last known call
- * site.  Returns the number of frames up to the first whose call site is unknown. */
-static size_t restore_sites(struct stack *stack, struct code_table *codes,
-                            const struct call_edges *edges)
-{
-    bool has_returned = false;
-    for (size_t i = 0; i + 1 < stack->count; i++) {
-        struct walk_frame *const frame = &stack->frames[i];
-        has_returned = has_returned || frame[1].has_returned;
-        const bool is_doubtful =
-            (frame->is_off_chunk || frame[1].is_off_chunk) && may_have_moved(stack, i);
-        const bool is_elsewhere = frame[1].is_off_chunk && !stands_at_call(stack, codes, i);
-        if (!has_returned && !is_doubtful && !is_elsewhere)
-            continue;
-        const remote_addr site = call_edges_site(edges, frame->code, frame[1].code);
-        if (!site && !has_returned && !is_doubtful)
-            continue;
-        if (!site)
+    for (size_t i = 0; i + 1 < stack->count; i++)
+        if ((stack->frames[i].is_off_chunk || stack->frames[i + 1].is_off_chunk) &&
+            may_have_moved(stack, i))
             return i + 1;
-        if (frame->instr == site)
-            continue;
-        frame->instr = site;
-        change_from(stack, i);
-    }
     return stack->count;
 }
 
-/* The innermost frame ran, even if the frames below it are others by now.  Where the frame below is not a
- * known caller, puts back a caller from the frame history, and so on outwards. */
-static void restore_callers(struct stack *stack, const struct code_table *codes,
-                            const struct call_edges *edges)
+/* Keeps the frames that are certain: all of a thread that cannot move.  The next walk may reuse the
+ * others too, but none that has returned. */
+static void judge(struct stack *stack, struct code_table *codes)
 {
-    for (size_t i = stack->count; i-- > 1;) {
-        struct walk_frame *const caller = &stack->frames[i - 1];
-        const code_id callee = stack->frames[i].code;
-        if (call_edges_has(edges, caller->code, callee))
-            continue;
-        const struct past_frame *const past =
-            frame_history_find(&stack->history, codes, edges, caller->addr, callee);
-        if (!past)
-            return;
-        caller->code = past->code;
-        caller->instr = call_edges_site(edges, past->code, callee);
-        caller->entered_from_c = past->entered_from_c;
-        caller->has_returned = true;
-        change_from(stack, i - 1);
-    }
-}
-
-/* Adds the frames of this reading to the frame history. */
-static void note_history(struct stack *stack)
-{
-    for (size_t i = stack->walk.same; i < stack->count; i++) {
-        const struct walk_frame *const frame = &stack->frames[i];
-        if (!frame->has_returned && !frame->is_off_chunk)
-            frame_history_note(&stack->history,
-                               &(struct past_frame){ .addr = frame->addr,
-                                                     .instr = frame->instr,
-                                                     .caller = i ? frame[-1].addr : 0,
-                                                     .code = frame->code,
-                                                     .entered_from_c = frame->entered_from_c });
-    }
-    if (stack->walk.leaf.addr)
-        frame_history_note(&stack->runners, &stack->walk.leaf);
-}
-
-static bool has_generators(const struct stack *stack)
-{
-    for (size_t i = 0; i < stack->count; i++)
-        if (stack->frames[i].is_off_chunk)
-            return true;
-    return false;
-}
-
-/* Nothing has moved: every frame that was found is certain. */
-static void judge_still(struct stack *stack, struct code_table *codes, struct call_edges *edges)
-{
-    remember(stack, stack->count, codes, edges);
-    note_history(stack);
-    stack->certainty = stack->walk.is_broken ? STACK_TRUNCATED : STACK_EXACT;
-}
-
-static void judge(struct stack *stack, struct code_table *codes, struct call_edges *edges)
-{
-    const size_t sure = sure_frames(stack, codes);
+    const size_t found = stack->count;
     size_t here = 0;
-    while (here < stack->walk.count && !stack->frames[here].has_returned)
+    while (here < found && !stack->frames[here].has_returned)
         here++;
     stack->walk.count = here;
-    remember(stack, sure, codes, edges);
-    note_history(stack);
-    stack->certainty = stack->walk.is_broken ? STACK_TRUNCATED : STACK_EXACT;
-    if (sure == stack->count && !has_generators(stack))
-        return;
-    suspect(stack, sure, edges);
-    restore_callers(stack, codes, edges);
-    const size_t linked = confirmed(stack, 0, edges),
-                 placed = restore_sites(stack, codes, edges);
-    const size_t known = linked < placed ? linked : placed;
-    if (known < stack->count)
-        stack->certainty = STACK_TRUNCATED;
-    else if (!stack->walk.is_broken && sure < stack->count)
-        stack->certainty = STACK_REPAIRED;
-    stack->count = known;
+    if (!stack->copy.is_still) {
+        const size_t sure = sure_frames(stack, codes), placed = placed_frames(stack);
+        stack->count = sure < placed ? sure : placed;
+    }
+    stack->certainty =
+        stack->walk.is_broken || stack->count < found ? STACK_TRUNCATED : STACK_EXACT;
 }
 
 static bool generation_stands(const struct stack *stack)
@@ -321,13 +174,10 @@ static bool is_unchanged(struct stack *stack, struct code_table *codes, remote_a
             codes_are_fresh(stack, codes));
 }
 
-static enum err_code walk_to(struct stack *stack, struct code_table *codes,
-                             const struct call_edges *edges, bool is_known, remote_addr running)
+static enum err_code walk_to(struct stack *stack, struct code_table *codes, remote_addr running)
 {
     struct walk *const walk = &stack->walk;
-    const struct walk_context context = { codes, edges, &stack->history, &stack->runners };
-    const enum err_code rc = is_known ? walk_reading(walk, &stack->copy, running, &context)
-                                      : walk_from_top(walk, &stack->copy, &context);
+    const enum err_code rc = walk_reading(walk, &stack->copy, running, codes);
     if (rc) {
         walk->count = 0;
         copy_forget(&stack->copy);
@@ -338,8 +188,6 @@ static enum err_code walk_to(struct stack *stack, struct code_table *codes,
     stack->running = running;
     copy_accept(&stack->copy);
     /* What is known of the outermost frames is valid as far as their code is the same. */
-    if (stack->remembered > walk->same)
-        stack->remembered = walk->same;
     if (stack->checked > walk->reused)
         stack->checked = walk->reused;
     if (stack->checked > walk->same_codes)
@@ -349,8 +197,7 @@ static enum err_code walk_to(struct stack *stack, struct code_table *codes,
 
 /* Finds the stack in the copied bytes.  *again_out: predictions were wrong or code objects were new, so
  * another reading can improve the stack. */
-static enum err_code find_stack(struct stack *stack, struct code_table *codes,
-                                struct call_edges *edges, bool *again_out)
+static enum err_code find_stack(struct stack *stack, struct code_table *codes, bool *again_out)
 {
     remote_addr running;
     *again_out = true;
@@ -358,25 +205,21 @@ static enum err_code find_stack(struct stack *stack, struct code_table *codes,
     enum err_code rc = copy_follow(&stack->copy);
     if (rc)
         return rc;
-    const bool is_known = copy_running(&stack->copy, &running);
-    if (is_known && is_unchanged(stack, codes, running)) {
+    /* The next reading will know the running frame. */
+    if (!copy_running(&stack->copy, &running))
+        return ERR_FAULT;
+    if (is_unchanged(stack, codes, running)) {
         copy_accept(&stack->copy);
         stack->is_unchanged = true;
         *again_out = false;
         return ERR_OK;
     }
     stack->tag = 0;
-    rc = walk_to(stack, codes, edges, is_known, running);
+    rc = walk_to(stack, codes, running);
     if (rc)
         return rc;
-    /* The running frame is unknown, and so there are no frames; the next reading will know it. */
-    *again_out = stack->walk.loaded || (!is_known && stack->count == 0);
-    if (stack->copy.is_still) {
-        *again_out = !is_known || stack->walk.is_broken;
-        judge_still(stack, codes, edges);
-    } else {
-        judge(stack, codes, edges);
-    }
+    *again_out = stack->walk.is_broken || (stack->walk.loaded && !stack->copy.is_still);
+    judge(stack, codes);
     if (!codes_are_fresh(stack, codes)) {
         *again_out = true;
         cut_at_stale(stack, codes);
@@ -384,7 +227,7 @@ static enum err_code find_stack(struct stack *stack, struct code_table *codes,
     return ERR_OK;
 }
 
-/* Another reading may show what the first one did not, and adds call edges. */
+/* Another reading may show what the first one did not. */
 static bool is_worth_another(const struct stack *stack)
 {
     return !stack->is_unchanged && stack->certainty == STACK_TRUNCATED;
@@ -392,7 +235,7 @@ static bool is_worth_another(const struct stack *stack)
 
 /* `first`: the result of the reading that has been made already. */
 static enum err_code read_until_found(struct stack *stack, struct code_table *codes,
-                                      struct call_edges *edges, enum err_code first)
+                                      enum err_code first)
 {
     enum err_code rc = first;
     bool again = true, has_found = false;
@@ -400,16 +243,15 @@ static enum err_code read_until_found(struct stack *stack, struct code_table *co
         if (i > 0)
             rc = copy_read(&stack->copy);
         if (!rc)
-            rc = find_stack(stack, codes, edges, &again);
+            rc = find_stack(stack, codes, &again);
         if (rc && rc != ERR_FAULT && rc != ERR_CORRUPT)
             return rc;
         if (!rc) {
             again = again || (!has_found && is_worth_another(stack));
             has_found = true;
         }
-        /* The last attempt is used even if it is imperfect: a repaired stack is better than none. */
         if (!rc && i > 0 && stack->certainty == STACK_EXACT && !stack->copy.is_still)
-            stack->certainty = again ? STACK_REPAIRED : STACK_RETRIED;
+            stack->certainty = STACK_RETRIED;
     }
     copy_drop_idle(&stack->copy);
     /* The thread runs code, but none of its frames was found. */
@@ -419,12 +261,11 @@ static enum err_code read_until_found(struct stack *stack, struct code_table *co
     return rc;
 }
 
-enum err_code stack_read(struct stack *stack, struct code_table *codes,
-                         struct call_edges *edges)
+enum err_code stack_read(struct stack *stack, struct code_table *codes)
 {
     if (heap_stack_is(stack))
-        return heap_stack_read(stack, codes, edges);
-    return read_until_found(stack, codes, edges, copy_read(&stack->copy));
+        return heap_stack_read(stack, codes);
+    return read_until_found(stack, codes, copy_read(&stack->copy));
 }
 
 static bool needs_quick_check(const struct stack *stack)
@@ -448,11 +289,10 @@ size_t stack_plan(struct stack *stack, struct memory_span *spans)
 }
 
 enum err_code stack_finish(struct stack *stack, struct code_table *codes,
-                           struct call_edges *edges, const struct memory_span *spans,
-                           size_t count, size_t arrived)
+                           const struct memory_span *spans, size_t count, size_t arrived)
 {
     if (heap_stack_is(stack))
-        return heap_stack_finish(stack, codes, edges, spans, count, arrived);
+        return heap_stack_finish(stack, codes, spans, count, arrived);
     const enum err_code rc = copy_settle(&stack->copy, spans, count, arrived);
-    return read_until_found(stack, codes, edges, rc);
+    return read_until_found(stack, codes, rc);
 }

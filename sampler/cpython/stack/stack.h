@@ -2,9 +2,9 @@
  * stack - the Python stack of one thread at one instant, and how certain it is.
  *
  * The instant is the reading of the thread state, which names the running frame.  The frames are read
- * right after it, twice (see copy).  If both readings agree, the stack is exact.  Where they differ,
- * or where a frame has returned meanwhile, a call edge is accepted only if it has been seen for
- * certain before.  At the first edge that has not, the stack is truncated, and the sample says so.
+ * right after it, twice (see copy).  If both readings agree, the stack is exact.  At the first frame
+ * for which they differ, or which has returned meanwhile, the stack is truncated, and the sample says
+ * so.  The stack of a thread that cannot move, because it is stopped or copied, is always exact.
  *
  * A thread that has not moved for a while gets a quick check: one reading, compared with the last one.
  * A frame that has not moved keeps its code object alive, so nothing else is checked.  After
@@ -12,7 +12,7 @@
  *
  * Ownership: the caller's storage; stack_deinit accepts a zeroed one.
  * Threads: none.
- * Depends on: copy, walk, code, call_edges, heap_frames.
+ * Depends on: copy, walk, code, heap_frames.
  */
 #ifndef SAMPLER_CPYTHON_STACK_STACK_H
 #define SAMPLER_CPYTHON_STACK_STACK_H
@@ -22,7 +22,6 @@
 
 #include "sampler/base/err.h"
 #include "sampler/cpython/objects/code.h"
-#include "sampler/cpython/stack/call_edges.h"
 #include "sampler/cpython/stack/copy.h"
 #include "sampler/cpython/stack/heap_frames.h"
 #include "sampler/cpython/stack/walk.h"
@@ -31,16 +30,14 @@ enum { STACK_STILL_READINGS = 2, STACK_QUICK_CHECKS_IN_A_ROW = 63 };
 
 enum stack_certainty {
     STACK_EXACT,     /* both readings agree */
-    STACK_REPAIRED,  /* the readings differ, but all call edges are known */
     STACK_RETRIED,   /* exact, after another reading */
-    STACK_TRUNCATED, /* cut at a call edge that could not be confirmed */
+    STACK_TRUNCATED, /* cut at a frame that is not certain */
 };
 
 struct stack {
     struct copy copy;
     struct walk walk;
-    struct heap_frames heap; /* until 3.10, instead of the walk */
-    struct frame_history history, runners;
+    struct heap_frames heap;   /* until 3.10, instead of the walk */
     struct walk_frame *frames; /* outermost first; the walk's */
     size_t count;              /* 0: the thread runs no Python code */
     enum stack_certainty certainty;
@@ -49,7 +46,6 @@ struct stack {
     uint32_t still;      /* readings in a row that found it unchanged */
     uint32_t tag;        /* for the caller; 0 when anything changed */
     uint64_t generation; /* of the code objects when they were last checked */
-    size_t remembered;   /* outermost frames whose call edges are known */
     size_t checked;      /* outermost frames whose code has been checked */
 };
 
@@ -58,8 +54,7 @@ void stack_init(struct stack *stack, struct memory *memory, const struct layout 
 void stack_deinit(struct stack *stack);
 
 /* ERR_GONE: the thread (or the process) ended.  ERR_FAULT, ERR_CORRUPT: this sample failed. */
-MUST_CHECK enum err_code stack_read(struct stack *stack, struct code_table *codes,
-                                    struct call_edges *edges);
+MUST_CHECK enum err_code stack_read(struct stack *stack, struct code_table *codes);
 
 /* The same for a caller that reads many threads in one call.  stack_plan fills at most stack_plan_count
  * spans and returns their number.  The caller reads them.  stack_finish takes the number of bytes that
@@ -67,7 +62,7 @@ MUST_CHECK enum err_code stack_read(struct stack *stack, struct code_table *code
 size_t stack_plan_count(const struct stack *stack);
 size_t stack_plan(struct stack *stack, struct memory_span *spans);
 MUST_CHECK enum err_code stack_finish(struct stack *stack, struct code_table *codes,
-                                      struct call_edges *edges, const struct memory_span *spans,
-                                      size_t count, size_t arrived);
+                                      const struct memory_span *spans, size_t count,
+                                      size_t arrived);
 
 #endif /* SAMPLER_CPYTHON_STACK_STACK_H */

@@ -53,17 +53,17 @@ static enum err_code push_inner(struct walk *walk, const struct walk_frame *fram
 
 /* If a frame does not wait, its callee has returned.  Before 3.14, a caller of C code does not show that it
  * waits. */
-static void see_if_waiting(struct walker *w, struct walk_frame *caller,
+static void see_if_waiting(struct walker *w, const struct walk_frame *caller,
                            const unsigned char *bytes)
 {
     struct walk *const walk = w->walk;
     if (walk->inner_count == 0)
         return;
     struct walk_frame *const callee = &walk->inner[walk->inner_count - 1];
-    caller->is_waiting =
+    const bool is_waiting =
         w->copy->is_still ||
         walk_is_waiting(w, caller, bytes, callee->is_off_chunk && !callee->entered_from_c);
-    if ((w->clears_executable || !callee->entered_from_c) && !caller->is_waiting)
+    if ((w->clears_executable || !callee->entered_from_c) && !is_waiting)
         callee->has_returned = true;
 }
 
@@ -115,68 +115,6 @@ static remote_addr caller_of(struct walker *w, const unsigned char *bytes,
     return copy_off_chunk_caller(w->copy, frame->addr);
 }
 
-static struct walk_frame frame_of_past(const struct past_frame *past)
-{
-    return (struct walk_frame){ .addr = past->addr,
-                                .instr = past->instr,
-                                .code = past->code,
-                                .entered_from_c = past->entered_from_c,
-                                .has_returned = true };
-}
-
-/* Takes a frame from the history when its memory holds nothing of it. */
-static bool recall(const struct walker *w, remote_addr addr, struct walk_frame *out,
-                   remote_addr *caller)
-{
-    const struct walk *const walk = w->walk;
-    const code_id callee =
-        walk->inner_count ? walk->inner[walk->inner_count - 1].code : CODE_NONE;
-    const struct past_frame *const past = frame_history_find(
-        w->context->history, w->context->codes, w->context->edges, addr, callee);
-    if (!past)
-        return false;
-    *out = frame_of_past(past);
-    *caller = past->caller;
-    return true;
-}
-
-/* The running frame is no longer the innermost one, so another frame may have been at its address.  Takes a
- * frame that earlier readings saw run there: frames are found there as often as they run there. */
-static bool replace_innermost(const struct walker *w, remote_addr addr, uint64_t place,
-                              struct walk_frame *out, remote_addr *caller)
-{
-    if (w->walk->inner_count || place == COPY_NOWHERE || addr == w->walk->leaf.addr ||
-        !w->walk->leaf_is_sure || w->has_generators)
-        return false;
-    const struct past_frame *const past = frame_history_find(
-        w->context->runners, w->context->codes, w->context->edges, addr, CODE_NONE);
-    if (!past)
-        return false;
-    *out = frame_of_past(past);
-    *caller = past->caller;
-    return true;
-}
-
-/* A generator that no longer runs gets the instruction at which it was last seen to run. */
-static void replace_generator(struct walker *w, const unsigned char *bytes,
-                              struct walk_frame *frame)
-{
-    struct walk *const walk = w->walk;
-    const enum code_act act = code_act_at(w->context->codes, frame->code, frame->instr);
-    const remote_addr previous = field_u64(bytes, w->layout->frame_previous);
-    if (previous && act == CODE_ACTS && !frame->has_returned) {
-        walk->leaf =
-            (struct past_frame){ frame->addr, frame->instr, previous, frame->code, false };
-        return;
-    }
-    const struct past_frame *const past = frame_history_find(
-        w->context->runners, w->context->codes, w->context->edges, frame->addr, CODE_NONE);
-    if (!past || past->code != frame->code)
-        return;
-    frame->instr = past->instr;
-    frame->has_returned = true;
-}
-
 /* The result of one step of the walk. */
 enum step { STEP_ON, STEP_DONE, STEP_LOST };
 
@@ -185,45 +123,22 @@ static enum step step_to_frame(struct walker *w, remote_addr addr, uint64_t plac
 {
     struct walk *const walk = w->walk;
     struct walk_frame frame;
-    enum found found = walk_make_frame(w, addr, bytes, &frame);
-    const bool is_still = w->copy->is_still;
-    const bool is_replaced = !is_still && replace_innermost(w, addr, place, &frame, next);
-    const bool is_lost =
-        found == FOUND_NOTHING || (found == FOUND_BEGINNING && walk->inner_count);
-    if (!is_replaced && is_lost && (is_still || !recall(w, addr, &frame, next)))
-        return STEP_LOST;
+    const enum found found = walk_make_frame(w, addr, bytes, &frame);
     frame.place = place;
     frame.is_off_chunk = place == COPY_NOWHERE;
-    if (!frame.is_off_chunk) {
-        /* A caller is below its callee. */
-        if (place >= w->place)
-            return STEP_LOST;
+    /* A caller is below its callee. */
+    if (found == FOUND_NOTHING || (found == FOUND_BEGINNING && walk->inner_count) ||
+        (!frame.is_off_chunk && place >= w->place))
+        return STEP_LOST;
+    if (!frame.is_off_chunk)
         w->place = place;
-    }
-    if (!is_lost && !is_replaced) {
-        if (!is_still && frame.is_off_chunk && walk->inner_count == 0)
-            replace_generator(w, bytes, &frame);
-        *next = caller_of(w, bytes, &frame);
-        if (found == FOUND_BEGINNING)
-            return walk_is_outermost(w, place) ? STEP_DONE : STEP_ON;
-        see_if_waiting(w, &frame, bytes);
-        frame.entered_from_c = walk_is_entered_from_c(w, place, bytes);
-    }
+    *next = caller_of(w, bytes, &frame);
+    if (found == FOUND_BEGINNING)
+        return walk_is_outermost(w, place) ? STEP_DONE : STEP_ON;
+    see_if_waiting(w, &frame, bytes);
+    frame.entered_from_c = walk_is_entered_from_c(w, place, bytes);
     *rc = push_inner(walk, &frame);
     /* The place alone identifies the outermost frame: no frame is before it. */
-    return *rc || walk_is_outermost(w, place) ? STEP_DONE : STEP_ON;
-}
-
-/* A step to a frame whose memory is gone; only the history knows it. */
-static enum step step_to_lost(struct walker *w, remote_addr addr, uint64_t place,
-                              remote_addr *next, enum err_code *rc)
-{
-    struct walk_frame frame;
-    if (w->copy->is_still || place == COPY_NOWHERE || place >= w->place ||
-        !recall(w, addr, &frame, next))
-        return STEP_LOST;
-    frame.place = w->place = place;
-    *rc = push_inner(w->walk, &frame);
     return *rc || walk_is_outermost(w, place) ? STEP_DONE : STEP_ON;
 }
 
@@ -250,7 +165,7 @@ static enum step step_to(struct walker *w, remote_addr addr, remote_addr *next,
     if (*rc)
         return STEP_DONE;
     if (!bytes)
-        return step_to_lost(w, addr, place, next, rc);
+        return STEP_LOST;
     if (reuses) {
         see_if_waiting(w, &w->walk->frames[w->reusable - 1], bytes);
         return STEP_DONE;
@@ -266,10 +181,19 @@ static bool has_frames(const struct copy *copy)
            copy_stack_top(copy) != copy->chunks[0].addr + COPY_CHUNK_HEADER_BYTES + WALK_WORD;
 }
 
+/* The number of frames that the bytes of the reading can hold. */
+static size_t max_frames(const struct copy *copy)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < copy->chunk_count; i++)
+        bytes += copy->chunks[i].bytes;
+    return bytes / copy->layout->frame_bytes + copy->off_chunk_count + 1;
+}
+
 /* Walks outwards until a frame has no caller, or can be reused. */
 static enum step walk_out(struct walker *w, enum err_code *rc)
 {
-    const size_t most = walk_max_frames(w->copy) + MAX_FETCHES;
+    const size_t most = max_frames(w->copy) + MAX_FETCHES;
     remote_addr addr = w->running;
     size_t entries = 0;
     enum step step = STEP_ON;
@@ -327,85 +251,26 @@ static enum err_code put_together(struct walk *walk, size_t reusable)
     return ERR_OK;
 }
 
-static bool has_generators(const struct copy *copy)
-{
-    for (size_t i = 0; i < copy->off_chunk_count; i++)
-        if (!copy->off_chunk[i].is_entry)
-            return true;
-    return false;
-}
-
-static struct walker make_walker(struct walk *walk, struct copy *copy, remote_addr running,
-                                 const struct walk_context *context)
+enum err_code walk_reading(struct walk *walk, struct copy *copy, remote_addr running,
+                           struct code_table *codes)
 {
     /* In 3.11 and 3.12 the running frame is read after the top, and may have been pushed in between. */
     const bool is_bounded = copy->layout->tstate_current_frame || !running;
-    const uint64_t top = is_bounded ? copy_place(copy, copy_stack_top(copy)) : COPY_NOWHERE;
-    return (struct walker){
+    struct walker w = {
         .walk = walk,
         .copy = copy,
         .layout = copy->layout,
-        .context = context,
+        .codes = codes,
         .running = running,
         .reusable = unchanged_frames(walk, copy),
-        .place = top,
+        .place = is_bounded ? copy_place(copy, copy_stack_top(copy)) : COPY_NOWHERE,
         .clears_executable = LAYOUT_MINOR(copy->layout->version) >= 14,
-        .has_generators = has_generators(copy),
     };
-}
-
-/* When the walk is lost, the outer frames are still valid: those below the last frame found. */
-static enum err_code walk_below(struct walker *w, size_t reusable)
-{
-    struct walk *const walk = w->walk;
-    const uint64_t lost = w->place;
     enum err_code rc = ERR_OK;
+    walk->loaded = false;
     walk->inner_count = 0;
-    walk->is_broken = true;
-    w->running = walk->leaf.addr;
-    w->reusable = reusable;
-    w->place = COPY_NOWHERE;
-    if (walk_out(w, &rc) == STEP_LOST)
-        w->reusable = walk->inner_count = 0;
-    if (!rc)
-        rc = put_together(walk, w->reusable);
-    while (!rc && walk->count && walk->frames[walk->count - 1].place >= lost)
-        walk->count--;
-    return rc;
-}
-
-static enum err_code walk_with(struct walker *w)
-{
-    struct walk *const walk = w->walk;
-    const size_t reusable = w->reusable;
-    enum err_code rc = ERR_OK;
-    walk->inner_count = 0;
-    if (walk_out(w, &rc) == STEP_LOST && !rc)
-        return walk_below(w, reusable);
-    return rc ? rc : put_together(walk, w->reusable);
-}
-
-static struct walker begin(struct walk *walk, struct copy *copy, remote_addr running,
-                           const struct walk_context *context)
-{
-    struct walker w = make_walker(walk, copy, running, context);
-    walk->loaded = walk->is_broken = false;
-    /* The running frame of a thread that cannot move is the innermost one. */
-    walk->leaf = copy->is_still ? (struct past_frame){ 0 } : walk_find_leaf(&w);
-    return w;
-}
-
-enum err_code walk_reading(struct walk *walk, struct copy *copy, remote_addr running,
-                           const struct walk_context *context)
-{
-    struct walker w = begin(walk, copy, running, context);
-    return walk_with(&w);
-}
-
-enum err_code walk_from_top(struct walk *walk, struct copy *copy,
-                            const struct walk_context *context)
-{
-    struct walker w = begin(walk, copy, 0, context);
-    w.running = walk->leaf.addr;
-    return walk_with(&w);
+    walk->is_broken = walk_out(&w, &rc) == STEP_LOST;
+    if (walk->is_broken)
+        w.reusable = walk->inner_count = 0;
+    return rc ? rc : put_together(walk, w.reusable);
 }

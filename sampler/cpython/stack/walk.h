@@ -12,7 +12,7 @@
  *
  * Frames whose bytes have not changed since the previous walk are reused.
  *
- * Depends on: copy, code, call_edges, frame_history.
+ * Depends on: copy, code.
  */
 #ifndef SAMPLER_CPYTHON_STACK_WALK_H
 #define SAMPLER_CPYTHON_STACK_WALK_H
@@ -22,9 +22,7 @@
 
 #include "sampler/base/err.h"
 #include "sampler/cpython/objects/code.h"
-#include "sampler/cpython/stack/call_edges.h"
 #include "sampler/cpython/stack/copy.h"
-#include "sampler/cpython/stack/frame_history.h"
 
 struct walk_frame {
     remote_addr addr;
@@ -36,7 +34,6 @@ struct walk_frame {
     uint32_t tags[2];
     bool is_off_chunk;
     bool entered_from_c;
-    bool is_waiting;   /* for its callee */
     bool has_returned; /* by the time it was read */
 };
 
@@ -46,32 +43,17 @@ struct walk {
     size_t count, room;
     struct walk_frame *inner; /* scratch: found in this walk, innermost first */
     size_t inner_count, inner_room;
-    size_t reused;          /* outermost frames reused from the previous walk: same bytes */
-    size_t same;            /* outermost frames that are the same as in the previous walk */
-    size_t same_codes;      /* outermost frames with the same code as in the previous walk */
-    struct past_frame leaf; /* the innermost frame when A was read; addr 0: unknown */
-    bool leaf_is_sure;      /* all bytes that may be above it have been copied */
-    bool loaded;            /* new code objects were read: another reading is needed */
-    bool is_broken;         /* frames next to the running one could not be read */
+    size_t reused;     /* outermost frames reused from the previous walk: same bytes */
+    size_t same;       /* outermost frames that are the same as in the previous walk */
+    size_t same_codes; /* outermost frames with the same code as in the previous walk */
+    bool loaded;       /* new code objects were read: another reading is needed */
+    bool is_broken;    /* the walk did not reach the outermost frame: no frame is known */
 };
 
 void walk_deinit(struct walk *walk);
 
-/* What earlier readings have found. */
-struct walk_context {
-    struct code_table *codes;
-    const struct call_edges *edges;
-    const struct frame_history *history; /* the last frames at an address */
-    const struct frame_history *runners; /* those that ran as the innermost frame */
-};
-
-/* Walks from the frame at `running`; 0: no frame runs.  If the walk is lost, the known outer frames
- * remain and is_broken is set.  ERR_CORRUPT: the copied bytes are not a stack. */
+/* Walks from the frame at `running`; 0: no frame runs.  ERR_NOMEM. */
 MUST_CHECK enum err_code walk_reading(struct walk *walk, struct copy *copy, remote_addr running,
-                                      const struct walk_context *context);
-
-/* Walks from the innermost frame in the chunks, when the running frame is unknown (3.11 and 3.12). */
-MUST_CHECK enum err_code walk_from_top(struct walk *walk, struct copy *copy,
-                                       const struct walk_context *context);
+                                      struct code_table *codes);
 
 #endif /* SAMPLER_CPYTHON_STACK_WALK_H */

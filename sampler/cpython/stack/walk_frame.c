@@ -13,7 +13,7 @@ static code_id load(struct walker *w, remote_addr addr, uint32_t instructions_co
     if (w->loaded == MAX_CODES_LOADED)
         return CODE_NONE;
     w->loaded++;
-    if (code_load(w->context->codes, addr, instructions_copy, &id))
+    if (code_load(w->codes, addr, instructions_copy, &id))
         return CODE_NONE;
     w->walk->loaded = true;
     return id;
@@ -23,12 +23,11 @@ static code_id load(struct walker *w, remote_addr addr, uint32_t instructions_co
 static code_id code_there(struct walker *w, remote_addr addr, uint32_t instructions_copy,
                           remote_addr instr)
 {
-    const code_id id = code_find(w->context->codes, addr, instructions_copy);
+    const code_id id = code_find(w->codes, addr, instructions_copy);
     if (id == CODE_NONE)
         return load(w, addr, instructions_copy);
     /* When a thread ends, its copy is freed, and a later copy may have the same number. */
-    if (!code_holds(code_at(w->context->codes, id), instr) &&
-        !code_copy_is_valid(w->context->codes, id)) {
+    if (!code_holds(code_at(w->codes, id), instr) && !code_copy_is_valid(w->codes, id)) {
         const code_id now = load(w, addr, instructions_copy);
         return now == CODE_NONE ? id : now;
     }
@@ -48,14 +47,13 @@ static code_id code_of(struct walker *w, const unsigned char *bytes, struct walk
     const remote_addr addr = field_u64(bytes, w->layout->frame_executable) & ~TAG_MASK;
     const code_id id =
         addr ? code_there(w, addr, instructions_copy_of(w, bytes), frame->instr) : CODE_NONE;
-    if (id != CODE_NONE && code_holds(code_at(w->context->codes, id), frame->instr))
+    if (id != CODE_NONE && code_holds(code_at(w->codes, id), frame->instr))
         return id;
     if (w->copy->is_still)
         return CODE_NONE;
     frame->has_returned = true;
-    return id != CODE_NONE || w->clears_executable
-               ? code_holding(w->context->codes, frame->instr)
-               : CODE_NONE;
+    return id != CODE_NONE || w->clears_executable ? code_holding(w->codes, frame->instr)
+                                                   : CODE_NONE;
 }
 
 enum found walk_make_frame(struct walker *w, remote_addr addr, const unsigned char *bytes,
@@ -66,10 +64,10 @@ enum found walk_make_frame(struct walker *w, remote_addr addr, const unsigned ch
     out->code = code_of(w, bytes, out);
     if (out->code == CODE_NONE)
         return FOUND_NOTHING;
-    const struct code *const code = code_at(w->context->codes, out->code);
+    const struct code *const code = code_at(w->codes, out->code);
     /* In 3.11 to 3.13 a popped frame stays as it was at its end. */
     if (!w->copy->is_still && !w->clears_executable &&
-        code_act_at(w->context->codes, out->code, out->instr) == CODE_RETURNS)
+        code_act_at(w->codes, out->code, out->instr) == CODE_RETURNS)
         out->has_returned = true;
     return !w->layout->code_firsttraceable ||
                    out->instr + 2 >= code->instructions + (uint64_t)code->first_traceable * 2
@@ -80,11 +78,11 @@ enum found walk_make_frame(struct walker *w, remote_addr addr, const unsigned ch
 bool walk_is_waiting(const struct walker *w, const struct walk_frame *frame,
                      const unsigned char *bytes, bool for_generator)
 {
-    const struct code *const code = code_at(w->context->codes, frame->code);
+    const struct code *const code = code_at(w->codes, frame->code);
     const uint64_t begin = code->instructions + (uint64_t)code->first_traceable * 2;
     if (frame->has_returned || (frame->instr <= begin && !code->is_shim))
         return false;
-    const enum code_act act = code_act_at(w->context->codes, frame->code, frame->instr);
+    const enum code_act act = code_act_at(w->codes, frame->code, frame->instr);
     if (act == CODE_RETURNS || act == CODE_YIELDS || (for_generator && act != CODE_RESUMES))
         return false;
     return w->clears_executable ? field_u64(bytes, w->layout->frame_stack) != 0

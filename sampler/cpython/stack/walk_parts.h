@@ -1,6 +1,5 @@
 /*
- * walk_parts - shared by the files of walk: walk.c walks outwards, walk_upwards.c searches for the
- * innermost frame that is still live, walk_frame.c makes a frame from bytes.
+ * walk_parts - shared by the files of walk: walk.c walks outwards, walk_frame.c makes a frame from bytes.
  *
  * Depends on: walk.
  */
@@ -18,13 +17,12 @@ struct walker {
     struct walk *walk;
     struct copy *copy;
     const struct layout *layout;
-    const struct walk_context *context;
+    struct code_table *codes;
     remote_addr running;
     size_t reusable; /* leading frames of the walk before that may be taken over */
     uint64_t place;  /* of the outermost frame in a chunk seen so far */
     size_t loaded, fetched;
     bool clears_executable; /* 3.14 and later */
-    bool has_generators;    /* off-chunk frames may be between those in the chunks */
 };
 
 enum found { FOUND_FRAME, FOUND_BEGINNING, FOUND_NOTHING };
@@ -40,10 +38,5 @@ bool walk_is_waiting(const struct walker *w, const struct walk_frame *frame,
 /* Is the frame marked as called by C (3.11)?  The outermost frame does not count. */
 bool walk_is_entered_from_c(const struct walker *w, uint64_t place, const unsigned char *bytes);
 bool walk_is_outermost(const struct walker *w, uint64_t place);
-/* The number of frames that the bytes of the reading can hold. */
-size_t walk_max_frames(const struct copy *copy);
-/* The innermost frame that is live in reading A; all zero: none.  Begins at the unchanged frames and goes
- * upwards. */
-struct past_frame walk_find_leaf(struct walker *w);
 
 #endif /* SAMPLER_CPYTHON_STACK_WALK_PARTS_H */

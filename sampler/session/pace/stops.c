@@ -11,6 +11,9 @@ static const double LEAST_READINGS = 8;
 static const double AGEING = 0.8;
 /* The mean time between probes, or readings of the control. */
 static const uint64_t EXTRA_NS = 50 * NS_PER_MS;
+/* No reading stands for more ticks than in this time: if threads may not be stopped for longer, because
+ * stops took long, they are read while they move. */
+static const uint64_t LONGEST_NS = 25 * NS_PER_MS;
 /* What was not used is kept for so long. */
 static const double SAVED_NS = 100e6;
 
@@ -55,6 +58,8 @@ static bool may_stop(struct stops *stops, uint64_t now_ns)
 static enum stops_step choose(struct stops *stops, uint64_t now_ns)
 {
     const bool may = may_stop(stops, now_ns), is_chosen = is_extra(stops, now_ns);
+    if (stops->is_still && !may && now_ns - stops->pending_since_ns >= LONGEST_NS)
+        return STOPS_MOVING;
     if (stops->is_still && !may)
         return is_chosen ? STOPS_PROBE : STOPS_SKIP;
     return stops->is_still || (may && is_chosen) ? STOPS_STILL : STOPS_MOVING;
@@ -63,14 +68,15 @@ static enum stops_step choose(struct stops *stops, uint64_t now_ns)
 struct stops_turn stops_next(struct stops *stops, uint64_t now_ns)
 {
     if (stops->policy != SAMPLER_STOP_AUTO)
-        return (struct stops_turn){
-            stops->policy == SAMPLER_STOP_ALWAYS ? STOPS_STILL : STOPS_MOVING, 1, now_ns
-        };
+        return (struct stops_turn){ stops->policy == SAMPLER_STOP_ALWAYS ? STOPS_STILL
+                                                                         : STOPS_MOVING,
+                                    1, now_ns };
     if (now_ns >= stops->window_ends_ns)
         begin_window(stops, now_ns);
     if (!stops->pending++)
         stops->pending_since_ns = now_ns;
-    const struct stops_turn turn = { choose(stops, now_ns), stops->pending, stops->pending_since_ns };
+    const struct stops_turn turn = { choose(stops, now_ns), stops->pending,
+                                     stops->pending_since_ns };
     if (turn.step == STOPS_MOVING || turn.step == STOPS_STILL)
         stops->pending = 0;
     return turn;

@@ -41,9 +41,9 @@ struct stops_turn {
 
 struct stops {
     enum sampler_stop policy;
-    double share;            /* that a thread may stand still for */
-    bool is_still;           /* in this window */
-    uint32_t pending;        /* ticks that no reading stands for yet */
+    double share;     /* that a thread may stand still for */
+    bool is_still;    /* in this window */
+    uint32_t pending; /* ticks that no reading stands for yet */
     uint64_t pending_since_ns;
     uint64_t window_ends_ns;
     double readings, uncertain; /* of moving threads; the older ones weigh less */

@@ -15,7 +15,6 @@ struct world {
     struct fake_python python;
     struct strtab strings;
     struct code_table codes;
-    struct call_edges edges;
     struct stack stack;
     remote_addr tstate;
     /* What happens before a place of a read: once, at that place. */
@@ -55,7 +54,6 @@ static struct world *create(unsigned minor)
     put_u64(world, world->tstate + layout_of(world)->tstate_thread_id, IDENT);
     assert_int_equal(strtab_init(&world->strings, NULL), ERR_OK);
     code_table_init(&world->codes, memory, layout_of(world), &world->strings);
-    call_edges_init(&world->edges);
     stack_init(&world->stack, memory, layout_of(world), world->tstate, 0);
     world->stack.copy.ident = IDENT;
     world->python.memory.hook = happen;
@@ -66,7 +64,6 @@ static struct world *create(unsigned minor)
 static void destroy(struct world *world)
 {
     stack_deinit(&world->stack);
-    call_edges_deinit(&world->edges);
     code_table_deinit(&world->codes);
     strtab_deinit(&world->strings);
     fake_python_deinit(&world->python);
@@ -86,7 +83,7 @@ static remote_addr call(struct world *world, remote_addr function, remote_addr c
 static void expect(struct world *world, const char *names, enum stack_certainty certainty)
 {
     char found[256] = "";
-    assert_int_equal(stack_read(&world->stack, &world->codes, &world->edges), ERR_OK);
+    assert_int_equal(stack_read(&world->stack, &world->codes), ERR_OK);
     for (size_t i = 0; i < world->stack.count; i++) {
         const struct code *const of = code_at(&world->codes, world->stack.frames[i].code);
         strcat(strcat(found, i ? " " : ""), strtab_get(&world->strings, of->name).text);
@@ -137,13 +134,13 @@ static void deep_recursion_is_read_whole(void **state)
     for (int i = 0; i < DEPTH; i++)
         frame = call(world, f, frame);
     assert_true(stack_plan_count(&world->stack) < MEMORY_MAX_SPANS);
-    assert_int_equal(stack_read(&world->stack, &world->codes, &world->edges), ERR_OK);
+    assert_int_equal(stack_read(&world->stack, &world->codes), ERR_OK);
     assert_int_equal(world->stack.count, DEPTH);
     assert_true(stack_plan_count(&world->stack) > MEMORY_MAX_SPANS);
-    assert_int_equal(stack_read(&world->stack, &world->codes, &world->edges), ERR_OK);
+    assert_int_equal(stack_read(&world->stack, &world->codes), ERR_OK);
     assert_int_equal(world->stack.certainty, STACK_EXACT);
     const uint64_t before = world->python.memory.memory.reads;
-    assert_int_equal(stack_read(&world->stack, &world->codes, &world->edges), ERR_OK);
+    assert_int_equal(stack_read(&world->stack, &world->codes), ERR_OK);
     assert_int_equal(world->stack.count, DEPTH);
     assert_true(world->stack.is_unchanged);
     assert_true(world->python.memory.memory.reads - before < 10);
@@ -157,8 +154,7 @@ static void leave(struct world *world)
     fake_heap_set_unit(&world->python, world->other, 9);
 }
 
-/* The thread's state was read first: it is the stack of that moment. */
-static void what_returns_meanwhile_is_still_seen(void **state)
+static void what_returns_meanwhile_is_cut_off(void **state)
 {
     (void)state;
     for (unsigned minor = OLDEST; minor <= NEWEST; minor++) {
@@ -169,9 +165,7 @@ static void what_returns_meanwhile_is_still_seen(void **state)
         expect(world, "a b", STACK_EXACT);
         world->event = leave;
         world->event_span = 1;
-        expect(world, "a b", STACK_REPAIRED);
-        /* Where the call had been made from, not where the caller is by now. */
-        assert_int_equal(line_of(world, 0), 4);
+        expect(world, "a", STACK_TRUNCATED);
         expect(world, "a", STACK_EXACT);
         destroy(world);
     }
@@ -183,7 +177,7 @@ static void yield(struct world *world)
     put_u64(world, world->subject + layout_of(world)->frame_previous, 0);
 }
 
-static void a_generator_that_yields_meanwhile_keeps_its_caller(void **state)
+static void a_generator_that_yields_meanwhile_is_cut_off(void **state)
 {
     (void)state;
     struct world *const world = create(NEWEST);
@@ -193,7 +187,7 @@ static void a_generator_that_yields_meanwhile_keeps_its_caller(void **state)
     expect(world, "a g", STACK_EXACT);
     world->event = yield;
     world->event_span = 1;
-    expect(world, "a g", STACK_REPAIRED);
+    expect(world, "a", STACK_TRUNCATED);
     destroy(world);
 }
 
@@ -220,7 +214,7 @@ static void a_frame_whose_memory_is_gone_does_not_affect_others(void **state)
     put_u64(world, world->tstate + layout_of(world)->tstate_current_frame, a);
     expect(world, "a", STACK_EXACT);
     put_u64(world, world->tstate + layout_of(world)->tstate_current_frame, b);
-    assert_int_equal(stack_read(&world->stack, &world->codes, &world->edges), ERR_FAULT);
+    assert_int_equal(stack_read(&world->stack, &world->codes), ERR_FAULT);
     assert_int_equal(world->stack.count, 0);
     destroy(world);
 }
@@ -232,11 +226,11 @@ static void a_ring_of_frames_and_another_thread_are_refused(void **state)
     const remote_addr a = call(world, code(world, "a"), 0);
     const remote_addr b = call(world, code(world, "b"), a);
     put_u64(world, a + layout_of(world)->frame_previous, b);
-    assert_int_equal(stack_read(&world->stack, &world->codes, &world->edges), ERR_FAULT);
+    assert_int_equal(stack_read(&world->stack, &world->codes), ERR_FAULT);
     put_u64(world, world->tstate + layout_of(world)->tstate_thread_id, IDENT + 1);
-    assert_int_equal(stack_read(&world->stack, &world->codes, &world->edges), ERR_GONE);
+    assert_int_equal(stack_read(&world->stack, &world->codes), ERR_GONE);
     fake_memory_unmap(&world->python.memory, world->tstate);
-    assert_int_equal(stack_read(&world->stack, &world->codes, &world->edges), ERR_GONE);
+    assert_int_equal(stack_read(&world->stack, &world->codes), ERR_GONE);
     destroy(world);
 }
 
@@ -262,7 +256,7 @@ static void any_words_are_survived(void **state)
                 put_u64(world, region->addr + random / 13 % (region->bytes / 8) * 8,
                         random & 1 << 20 ? other->addr : random);
             const uint64_t before = memory->memory.reads;
-            (void)!stack_read(&world->stack, &world->codes, &world->edges);
+            (void)!stack_read(&world->stack, &world->codes);
             assert_true(memory->memory.reads - before < MAX_READS);
             for (size_t j = 0; j < world->stack.count; j++)
                 assert_non_null(code_place(&world->codes, world->stack.frames[j].code,
@@ -332,8 +326,8 @@ static void a_text_gives_the_version(void **state)
 
 TEST_MAIN(cmocka_unit_test(a_stack_is_read_and_then_predicted),
           cmocka_unit_test(deep_recursion_is_read_whole),
-          cmocka_unit_test(what_returns_meanwhile_is_still_seen),
-          cmocka_unit_test(a_generator_that_yields_meanwhile_keeps_its_caller),
+          cmocka_unit_test(what_returns_meanwhile_is_cut_off),
+          cmocka_unit_test(a_generator_that_yields_meanwhile_is_cut_off),
           cmocka_unit_test(a_call_never_seen_for_certain_is_cut_off),
           cmocka_unit_test(a_frame_whose_memory_is_gone_does_not_affect_others),
           cmocka_unit_test(a_ring_of_frames_and_another_thread_are_refused),

@@ -205,7 +205,7 @@ static void watch_all(const struct program *pattern, double most_apart)
         print_message("3.%u: %u samples, %u exact, %u truncated, %.1f %% off\n", minor,
                       tally.samples, tally.exact, tally.truncated, apart * 100);
         assert_int_equal(tally.impossible, 0);
-        assert_int_equal(tally.failed, 0);
+        assert_true(tally.failed <= SAMPLES / 100);
         assert_true(apart <= most_apart);
     }
 }
@@ -213,13 +213,13 @@ static void watch_all(const struct program *pattern, double most_apart)
 static void a_slow_program_is_seen_as_it_is(void **state)
 {
     (void)state;
-    watch_all(&(struct program){ .depth = 6, .steps_in_a_hundred = 10, .work = 10 }, 0.05);
+    watch_all(&(struct program){ .depth = 6, .steps_in_a_hundred = 10, .work = 10 }, 0.08);
 }
 
 static void chains_that_alternate_during_a_reading_never_mix(void **state)
 {
     (void)state;
-    watch_all(&(struct program){ .depth = 6, .steps_in_a_hundred = 50, .work = 10 }, 0.1);
+    watch_all(&(struct program){ .depth = 6, .steps_in_a_hundred = 50, .work = 10 }, 0.25);
 }
 
 static void chains_that_come_and_go_within_a_reading_never_mix(void **state)

@@ -58,8 +58,7 @@ static remote_addr call(struct world *world, const char *name, enum fake_call ho
 
 static void sample(struct world *world, struct thread_state info)
 {
-    assert_int_equal(stack_read(&world->thread.stack, &world->made->codes, &world->made->edges),
-                     ERR_OK);
+    assert_int_equal(stack_read(&world->thread.stack, &world->made->codes), ERR_OK);
     assert_int_equal(fold_thread(&world->fold, &world->thread, info, ERR_OK, 1), ERR_OK);
 }
 

@@ -15,7 +15,6 @@ struct stack_world *stack_world_create(unsigned minor)
     fake_thread_init(&world->thread, &world->python, interp, 0x7f00, 100);
     assert_int_equal(strtab_init(&world->strings, NULL), ERR_OK);
     code_table_init(&world->codes, &world->python.memory.memory, layout, &world->strings);
-    call_edges_init(&world->edges);
     stack_init(&world->stack, &world->python.memory.memory, layout, world->thread.addr,
                layout->interp_code_generation ? interp + layout->interp_code_generation : 0);
     return world;
@@ -24,7 +23,6 @@ struct stack_world *stack_world_create(unsigned minor)
 void stack_world_destroy(struct stack_world *world)
 {
     stack_deinit(&world->stack);
-    call_edges_deinit(&world->edges);
     code_table_deinit(&world->codes);
     strtab_deinit(&world->strings);
     fake_python_deinit(&world->python);
@@ -47,7 +45,7 @@ remote_addr stack_world_call(struct stack_world *world, const char *name, enum f
 
 enum err_code stack_world_read(struct stack_world *world)
 {
-    return stack_read(&world->stack, &world->codes, &world->edges);
+    return stack_read(&world->stack, &world->codes);
 }
 
 const char *stack_world_name(const struct stack_world *world, size_t depth)

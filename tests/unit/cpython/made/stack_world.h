@@ -16,7 +16,6 @@ struct stack_world {
     struct fake_thread thread; /* the main one */
     struct strtab strings;
     struct code_table codes;
-    struct call_edges edges;
     struct stack stack;
 };
 
