@@ -67,6 +67,7 @@ enum {
     X(tstate_current_exception, 8, tstate)   \
     X(tstate_exc_state, 8, tstate)           \
     X(cframe_current_frame, 8, cframe)       \
+    X(cframe_previous, 8, cframe)            \
     X(frame_previous, 8, frame)              \
     X(frame_executable, 8, frame)            \
     X(frame_instr, 8, frame)                 \

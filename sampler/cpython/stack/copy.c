@@ -469,6 +469,15 @@ bool copy_running(struct copy *copy, remote_addr *out)
     return is_known;
 }
 
+bool copy_running_before(const struct copy *copy, remote_addr *out)
+{
+    const struct layout *const layout = copy->layout;
+    if (layout->tstate_current_frame || !copy->cframe_count)
+        return false;
+    const remote_addr before = field_u64(copy->cframes[0].bytes, layout->cframe_previous);
+    return before && !memory_read_u64(copy->memory, before + layout->cframe_current_frame, out);
+}
+
 /* Callers mostly ask for frames in the order of the stack, so the next one is near the last. */
 uint64_t copy_place_near(const struct copy *copy, remote_addr addr, uint64_t near)
 {

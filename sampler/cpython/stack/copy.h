@@ -142,6 +142,9 @@ bool copy_off_chunk_is_same(const struct copy *copy);
 /* The frame that ran when the thread state was read.  false: unknown (3.11 and 3.12, when a C function
  * has just called Python); the next reading will know it. */
 bool copy_running(struct copy *copy, remote_addr *out);
+/* The running frame of the evaluation loop around the innermost one (3.11 and 3.12).  The interpreter
+ * names the innermost loop before it sets the running frame of that loop: then the loop has not begun. */
+bool copy_running_before(const struct copy *copy, remote_addr *out);
 
 /* End of the used part of the newest chunk. */
 remote_addr copy_stack_top(const struct copy *copy);

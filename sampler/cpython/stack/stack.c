@@ -216,6 +216,9 @@ static enum err_code find_stack(struct stack *stack, struct code_table *codes, b
     }
     stack->tag = 0;
     rc = walk_to(stack, codes, running);
+    if (!rc && stack->walk.is_broken && stack->copy.is_still &&
+        copy_running_before(&stack->copy, &running))
+        rc = walk_to(stack, codes, running);
     if (rc)
         return rc;
     *again_out = stack->walk.is_broken || (stack->walk.loaded && !stack->copy.is_still);
