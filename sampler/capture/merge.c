@@ -242,6 +242,8 @@ static void add_quality(struct quality *sum, const struct quality *quality)
 #define X(name, text) sum->name += quality->name;
     QUALITY_COUNTERS(X)
 #undef X
+    /* Distances are not a sum, and those of parts do not tell that of the whole. */
+    sum->bias_ppm = sum->bias_error_ppm = 0;
 }
 
 static enum err_code flush(struct merge *merge, struct err *err)

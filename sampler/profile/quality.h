@@ -11,6 +11,7 @@
 #define SAMPLER_PROFILE_QUALITY_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* A capture stores the names: one that changes goes into the table of capture/names.c. */
@@ -30,6 +31,7 @@
       "samples counted at a caller because the profile had no room for their innermost frame") \
     X(filtered, "threads that the recording mode left out")                                    \
     X(extrapolated, "samples that stand for threads not sampled, where there are too many")    \
+    X(moving, "samples of threads that were read while they moved")                            \
     X(stopped, "samples of threads that were stopped to be read")                              \
     X(stops_refused, "targets that the kernel did not let us stop")                            \
     X(stopped_ns, "nanoseconds for which the target was stopped")                              \
@@ -60,6 +62,15 @@ struct quality {
     uint64_t interval_count, interval_sum_ns, interval_least_ns, interval_most_ns;
     uint64_t tick_ns; /* of the last tick; 0: none, or a pause came after it */
 };
+
+/* For a profile whose functions have other ids. */
+static inline struct quality quality_without_functions(const struct quality *quality)
+{
+    struct quality without = *quality;
+    for (size_t i = 0; i < QUALITY_BIASED; i++)
+        without.biased[i] = (struct quality_biased){ 0 };
+    return without;
+}
 
 /* Counts the time since the last tick; now_ns is of any clock, not 0. */
 static inline void quality_note_tick(struct quality *quality, uint64_t now_ns)

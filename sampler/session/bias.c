@@ -10,6 +10,8 @@
 static const uint64_t LEAST_CONTROL = 40;
 /* Two standard errors: chance exceeds them in one of twenty cases. */
 static const double ERRORS = 2;
+/* What none of N readings shows has, in nineteen of twenty cases, a share below this / N. */
+static const double UNSEEN = 3;
 
 void bias_deinit(struct bias *bias)
 {
@@ -71,6 +73,7 @@ void bias_measure(const struct bias *bias, struct quality *quality)
         if (difference * difference > ERRORS * ERRORS * by_chance)
             keep_largest(quality, (uint32_t)i, (int32_t)(difference * part * 1e6));
     }
+    const double error = ERRORS * sqrt(variance) / 2, least = UNSEEN / control;
     quality->bias_ppm = (uint64_t)(distance * part * 1e6);
-    quality->bias_error_ppm = (uint64_t)(ERRORS * sqrt(variance) / 2 * part * 1e6);
+    quality->bias_error_ppm = (uint64_t)ceil((error > least ? error : least) * part * 1e6);
 }

@@ -34,7 +34,8 @@ void bias_deinit(struct bias *bias);
 MUST_CHECK enum err_code bias_note(struct bias *bias, uint32_t function, bool is_control);
 void bias_note_still(struct bias *bias, uint32_t samples);
 
-/* Sets bias_ppm, bias_error_ppm and biased of the quality.  Without a control they stay 0. */
+/* Sets bias_ppm, bias_error_ppm and biased of the quality.  Without a control they stay 0; with one,
+ * the error is above 0. */
 void bias_measure(const struct bias *bias, struct quality *quality);
 
 #endif /* SAMPLER_SESSION_BIAS_H */

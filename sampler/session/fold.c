@@ -316,6 +316,17 @@ static uint64_t *certainty_counter(struct quality *quality, enum stack_certainty
     return &quality->exact;
 }
 
+/* NULL: not counted. */
+static uint64_t *motion_counter(struct quality *quality, enum thread_motion motion)
+{
+    switch (motion) {
+    case THREAD_STILL: break;
+    case THREAD_MOVING: return &quality->moving;
+    case THREAD_STOPPED: return &quality->stopped;
+    }
+    return NULL;
+}
+
 static void count_failure(struct quality *quality, enum err_code failure)
 {
     if (failure == ERR_GONE)
@@ -378,6 +389,7 @@ enum err_code fold_thread(struct fold *fold, struct thread *thread, struct threa
                              .tid = thread->host_tid,
                              .state = state_of(info, VALUE_UNKNOWN),
                              .certainty = certainty_counter(quality, stack->certainty),
+                             .motion = motion_counter(quality, thread->motion),
                              .spot = PROFILE_NO_SPOT,
                              .is_still = stack->is_unchanged,
                              .is_stopped = thread->is_stopped,

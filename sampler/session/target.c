@@ -169,6 +169,14 @@ static enum err_code compare(const struct target_tick *now, const struct thread 
     return ERR_OK;
 }
 
+/* Of a tick that stops threads, the others do not run. */
+static enum thread_motion motion_of(const struct target_tick *now, const struct thread *thread)
+{
+    if (now->turn.step == STOPS_STILL)
+        return thread->stack.copy.is_still ? THREAD_STOPPED : THREAD_STILL;
+    return thread->stack.is_unchanged ? THREAD_STILL : THREAD_MOVING;
+}
+
 static enum err_code count_thread(void *context, struct thread *thread, enum err_code failure)
 {
     const struct target_tick *const now = context;
@@ -189,8 +197,7 @@ static enum err_code count_thread(void *context, struct thread *thread, enum err
     thread->since_ns = now->turn.since_ns;
     if (!failure && thread->times > now->turn.ticks)
         quality->extrapolated += thread->times - now->turn.ticks;
-    if (!failure && thread->stack.copy.is_still)
-        quality->stopped += thread->times;
+    thread->motion = motion_of(now, thread);
     const enum err_code rc = fold_thread(
         fold, thread, python_thread_state(target->python, thread), failure, tick->now_ns);
     return rc || failure ? rc : compare(now, thread);
@@ -212,6 +219,7 @@ static enum err_code count_copied(void *context, struct thread *thread, enum err
     thread->runs = copied->instants->runs;
     thread->times = copied->instants->times;
     thread->since_ns = copied->instants->since_ns;
+    thread->motion = THREAD_STILL;
     return fold_thread(&target->fold, thread, python_thread_state(target->python, thread),
                        failure, copied->instants->until_ns);
 }

@@ -116,6 +116,8 @@ static enum err_code count(struct thread_cpus *cpus, thread_id thread,
         quality->overflowed += thread_cpu->is_overflowed ? samples : 0;
         quality->samples += samples;
         *thread_cpu->certainty += samples;
+        if (thread_cpu->motion)
+            *thread_cpu->motion += samples;
     }
     return rc;
 }
@@ -249,6 +251,7 @@ enum err_code thread_cpus_add(struct thread_cpus *cpus, const struct sample *sam
     thread_cpu->spot = sample->spot;
     thread_cpu->state = sample->state;
     thread_cpu->certainty = sample->certainty;
+    thread_cpu->motion = sample->motion;
     thread_cpu->is_overflowed = sample->is_overflowed;
     thread_cpu->used_ns = sample->now_ns;
     if (!thread_cpu->waiting)

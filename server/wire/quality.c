@@ -6,6 +6,7 @@
 #include "sampler/base/clock.h"
 #include "sampler/profile/profile.h"
 #include "sampler/profile/views/states.h"
+#include "server/wire/bias.h"
 #include "server/wire/json.h"
 #include "server/wire/retention.h"
 #include "server/wire/session.h"
@@ -108,10 +109,14 @@ enum {
         COUNTER_COUNT
 };
 
-/* Nanoseconds are written as seconds, among the measures. */
+/* Nanoseconds are written as seconds, among the measures; millionths as shares, in `bias`. */
 static bool is_written(const struct counter *counter)
 {
-    return strcmp(counter->name, "stopped_ns") != 0;
+    static const char *const others[] = { "stopped_ns", "bias_ppm", "bias_error_ppm" };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strcmp(counter->name, others[i]) == 0)
+            return false;
+    return true;
 }
 
 static void write_counters(struct json *json, const struct counter *counters)
@@ -159,6 +164,10 @@ static void write_meanings(struct json *json, const struct counter *counters, bo
         COSTS(X)
     }
 #undef X
+    put_meaning(
+        json, "bias_share",
+        "distance of the profile from readings of stopped threads, as a share of samples");
+    put_meaning(json, "bias_error", "how far that distance may be off by chance");
     if (with_costs) {
         put_meaning(json, "profile_bytes", "memory of this profile, in bytes");
         put_meaning(json, "profile_limit_bytes",
@@ -226,6 +235,8 @@ void quality_write(struct json *json, const struct session_info *info,
         put_uint(json, "profile_limit_bytes", info->snapshot->memory_bytes);
     }
 #undef X
+    json_key(json, "bias");
+    bias_write(json, info);
     write_shares(json, sums);
     json_key(json, "retention");
     retention_write(json, info->snapshot);

@@ -11,7 +11,7 @@ static enum err_code add_sum(struct reshaped *reshaped, const struct profile_sna
 {
     if (from->window_count)
         profile_set_period(reshaped->profile, from->windows[from->window_count - 1]->period_ns);
-    *profile_quality(reshaped->profile) = from->quality;
+    *profile_quality(reshaped->profile) = quality_without_functions(&from->quality);
     const enum err_code rc =
         reshape_add(reshaped->profile, from, query, settings, &reshaped->counts, err);
     return rc ? rc : profile_seal(reshaped->profile, from->end_ns, err);

@@ -6,6 +6,7 @@
 #include "sampler/base/enum_text.h"
 #include "sampler/profile/profile.h"
 #include "sampler/profile/views/frame_filters.h"
+#include "server/wire/bias.h"
 #include "server/wire/json.h"
 #include "server/wire/retention.h"
 #include "server/wire/rfc3339.h"
@@ -210,6 +211,13 @@ static void write_quality(struct json *json, const struct session_info *info)
     put_uint(json, "filtered", quality->filtered);
     json_key(json, "failed");
     write_failed(json, quality);
+    put_number(json, "duration_s", (double)info->snapshot->end_ns / (double)NS_PER_S);
+    put_uint(json, "moving", quality->moving);
+    put_uint(json, "stopped", quality->stopped);
+    put_uint(json, "stops_refused", quality->stops_refused);
+    put_number(json, "stopped_s", (double)quality->stopped_ns / (double)NS_PER_S);
+    json_key(json, "bias");
+    bias_write(json, info);
     json_end(json);
 }
 

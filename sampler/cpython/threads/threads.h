@@ -39,6 +39,13 @@ struct thread_head {
     int32_t tid; /* native, in the target's pid namespace; 0: not started yet */
 };
 
+/* How the last reading found the thread. */
+enum thread_motion {
+    THREAD_STILL, /* its stack was that of the reading before, or it could not run */
+    THREAD_MOVING,
+    THREAD_STOPPED, /* by us */
+};
+
 struct thread {
     struct thread_head head;
     int32_t host_tid;    /* native, on this host; 0: unknown */
@@ -48,10 +55,11 @@ struct thread {
     uint64_t sampled_ns; /* set by the caller of python_tick; 0: never */
     bool
         is_stopped; /* the same: `runs` is known, because it was stopped or the kernel said so */
-    enum three_valued runs; /* the same: was it running or ready to run? */
-    uint32_t times;         /* the same: samples that this one counts as */
-    uint64_t since_ns;      /* the same: of the first of them, if there are several */
-    uint32_t names_read;    /* times its name has been read */
+    enum three_valued runs;    /* the same: was it running or ready to run? */
+    uint32_t times;            /* the same: samples that this one counts as */
+    uint64_t since_ns;         /* the same: of the first of them, if there are several */
+    enum thread_motion motion; /* the same */
+    uint32_t names_read;       /* times its name has been read */
     str_id name;
     uint32_t tag;         /* for the caller; 0 when the thread or its name is new */
     uint64_t listed;      /* number of the last walk that found it */

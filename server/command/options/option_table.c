@@ -103,10 +103,8 @@ static const struct option table[] = {
          TEXTS(sampler_async_texts, SAMPLER_ASYNC_RUNNING), GIVEN(names_async_mode)),
     LONG("engine", "ENGINE", CHOICE, sampling.engine, SAMPLING,
          "what reads stacks: remote (default), kernel, auto", TEXTS(sampler_engine_texts, 0)),
-    LONG(
-        "stop", "WHEN", CHOICE, sampling.stop, SAMPLING,
-        "when to stop threads to read them: auto (running ones, where it matters), never, always",
-        TEXTS(sampler_stop_texts, 0)),
+    LONG("stop", "WHEN", CHOICE, sampling.stop, SAMPLING,
+         "stop threads to read them: auto, never, always", TEXTS(sampler_stop_texts, 0)),
     LONG("max-stop", "PERCENT", PERCENT, sampling.max_stop_percent, SAMPLING,
          "with --stop auto, of a thread's time (default 1)"),
     SWITCH("blocking", is_blocking, SAMPLING, "the same as --stop always"),

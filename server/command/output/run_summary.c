@@ -11,6 +11,7 @@
 #include "sampler/profile/views/states.h"
 #include "sampler/sampler.h"
 #include "server/command/process/exit.h"
+#include "server/wire/bias.h"
 #include "server/wire/quality.h"
 #include "server/wire/session.h"
 #include "server/wire/usage.h"
@@ -45,7 +46,7 @@ void run_summary_say_start(struct sampler *sampler)
 /* Time between two lines: longer than a window of the sampling thread. */
 static const uint64_t PERIOD_NS = NS_PER_S;
 
-enum { LINE_BYTES = 320, INTERVAL_BYTES = 80 };
+enum { LINE_BYTES = 1200, INTERVAL_BYTES = 80 };
 
 static double own_cpu_s(void)
 {
@@ -92,8 +93,10 @@ static void format_line(struct run_summary *summary, const struct session_info *
         seconds > 0 ? (double)(quality->ticks - summary->last_ticks) / seconds : 0;
     const double cpu = seconds > 0 ? 100 * (cpu_s - summary->last_cpu_s) / seconds : 0;
     const uint64_t failed = quality_failed(quality);
-    char intervals[INTERVAL_BYTES];
+    char intervals[INTERVAL_BYTES], bias[BIAS_TEXT_BYTES], stops[BIAS_TEXT_BYTES];
     format_intervals(quality, intervals);
+    bias_format(info, bias);
+    bias_format_stops(info, stops);
     if (summary->most_hz <= 0 || hz < summary->least_hz)
         summary->least_hz = hz;
     if (hz > summary->most_hz)
@@ -101,12 +104,13 @@ static void format_line(struct run_summary *summary, const struct session_info *
     snprintf(out, LINE_BYTES,
              "%.0f of %.10g Hz (mean %.0f, %.0f to %.0f)%s, %" PRIu64
              " samples, exact %.2f %%, repaired %.2f %%, failed %.2f %%, missed %" PRIu64
-             ", own CPU %.1f %%",
+             ", own CPU %.1f %%, %s%s%s",
              hz, info->options->rate_hz, session_achieved_hz(info->snapshot), summary->least_hz,
              summary->most_hz, intervals, quality->samples,
              quality_percent(quality->exact, quality->samples),
              quality_percent(quality->repaired, quality->samples),
-             quality_percent(failed, quality->samples + failed), quality->missed_ticks, cpu);
+             quality_percent(failed, quality->samples + failed), quality->missed_ticks, cpu,
+             bias, *stops ? ", " : "", stops);
     summary->last_ns = now_ns;
     summary->last_ticks = quality->ticks;
     summary->last_cpu_s = cpu_s;
@@ -116,9 +120,13 @@ static void format_line(struct run_summary *summary, const struct session_info *
 static void cut_to_terminal(char line[LINE_BYTES])
 {
     struct winsize size = { 0 };
-    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 &&
-        size.ws_col - 1u < strlen(line))
-        line[size.ws_col - 1] = '\0';
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col <= 1 ||
+        size.ws_col - 1u >= strlen(line))
+        return;
+    size_t end = size.ws_col - 1u;
+    while (end > 0 && ((unsigned char)line[end] & 0xc0) == 0x80)
+        end--;
+    line[end] = '\0';
 }
 
 void run_summary_say_line(struct run_summary *summary, const struct session_info *info,
@@ -181,6 +189,16 @@ static void say_certainty(const struct quality *quality)
         quality->ticks + quality->missed_ticks);
 }
 
+static void say_bias(const struct session_info *info)
+{
+    char bias[BIAS_TEXT_BYTES], functions[BIAS_TEXT_BYTES], stops[BIAS_TEXT_BYTES];
+    bias_format(info, bias);
+    bias_format_functions(info, functions);
+    bias_format_stops(info, stops);
+    say("%s%s%s%s%s%s", bias, *functions ? " (" : "", functions, *functions ? ")" : "",
+        *stops ? "; " : "", stops);
+}
+
 /* The state that --mode requires; STATE_FLAG_COUNT: none. */
 static enum state_flag flag_of(enum sampler_mode mode)
 {
@@ -229,11 +247,6 @@ static void say_processes(const struct session_info *info)
 static void say_limits(const struct session_info *info)
 {
     const struct quality *const quality = &info->snapshot->quality;
-    const double stopped_s = (double)quality->stopped_ns / (double)NS_PER_S;
-    if (quality->stopped_ns > 0)
-        say("%.2f %% of the samples are of stopped threads; stops took %.3f s, %.2f %% of the time",
-            quality_percent(quality->stopped, quality->samples), stopped_s,
-            quality_percent(quality->stopped_ns, info->snapshot->end_ns));
     if (quality->stops_refused > 0)
         say("the kernel refused to stop threads (is the target being traced?): shares of short "
             "calls are too low");
@@ -304,6 +317,8 @@ void run_summary_say_end(const struct session_info *info, const struct states *s
         session_achieved_hz(info->snapshot), info->options->rate_hz);
     if (quality->ticks > 0)
         say_certainty(quality);
+    if (quality->samples > 0)
+        say_bias(info);
     say_states(info, &states->all);
     say_tasks(info, states);
     say_mode(info, &states->all);

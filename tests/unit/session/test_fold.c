@@ -39,6 +39,7 @@ static void begin(struct world *world, unsigned minor, const struct sampler_opti
               &err);
     stack_init(&world->thread.stack, memory, layout, made->thread.addr, 0);
     world->thread.head.ident = 1;
+    world->thread.times = 1;
 }
 
 static void end(struct world *world)

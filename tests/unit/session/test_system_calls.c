@@ -188,7 +188,8 @@ static void begin(unsigned minor, size_t threads)
     world->profile = made_profile();
     thread_cpus_init(&world->cpus, world->profile);
     origins_init(&world->origins);
-    world->options = (struct sampler_options){ .all_threads = true };
+    world->options =
+        (struct sampler_options){ .all_threads = true, .stop = SAMPLER_STOP_NEVER };
     world->tick.weight = 1;
     assert_ok(target_open(getpid(), RUNTIME_QUICK, SAMPLER_MODE_WALL, NULL,
                           profile_strings(world->profile), &world->target, &err),

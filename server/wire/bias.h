@@ -1,0 +1,26 @@
+/*
+ * bias - how far a profile is from the truth: as JSON, and in one line.
+ *
+ * Depends on: wire/session, wire/quality, json, profile.
+ */
+#ifndef SERVER_WIRE_BIAS_H
+#define SERVER_WIRE_BIAS_H
+
+struct json;
+struct session_info;
+
+enum { BIAS_TEXT_BYTES = 400 };
+
+/* The bias of a Quality: an object, or null if it is unmeasured. */
+void bias_write(struct json *json, const struct session_info *info);
+
+/* "bias 3.0 ± 2.0 points" */
+void bias_format(const struct session_info *info, char out[BIAS_TEXT_BYTES]);
+
+/* The functions that it concerns: "walk +1.8, visit -1.2 points"; "": none is known. */
+void bias_format_functions(const struct session_info *info, char out[BIAS_TEXT_BYTES]);
+
+/* "97.00 % of the samples are of stopped threads, 0.90 % of the time"; "": no thread was stopped. */
+void bias_format_stops(const struct session_info *info, char out[BIAS_TEXT_BYTES]);
+
+#endif /* SERVER_WIRE_BIAS_H */
