@@ -201,12 +201,17 @@ export const HOST_TEXT = {
       running: ["Running tasks", "stacks start with the tasks that await the running one"],
       all: ["All tasks", "waiting tasks are sampled too"],
     },
+    stop: "Stop threads",
+    stops: {
+      auto: ["As needed", "running threads where reading moving ones is uncertain, for at most 1 % of the time"],
+      never: ["Never", "the target is never slowed; shares of short calls may be too low"],
+      always: ["At every tick", "exact, slower"],
+    },
     checks: {
       subprocesses: ["Include child processes", "those running now and those started later"],
       native: ["Native frames", "name C functions called from Python"],
       gc: ["Garbage collection", "show it as <GC> frames"],
       opcodes: ["Bytecode", "record the instruction of each frame"],
-      blocking: ["Pause the target for each sample", "exact, slower"],
     },
     name: "Name",
     nameHint: "shown in lists",

@@ -2,6 +2,7 @@
 // Every value says what it means; unknown is "—".
 
 import { QUALITY_TEXT } from "../../text/quality.js";
+import { biasedFunctions, biasValue, pointsText, stoppedValue } from "./bias.js";
 import { formatCount, formatDuration, formatRate, formatShare, formatShortCount, isKnown, ratio } from "../base/numbers.js";
 import { visibleText } from "../base/text.js";
 
@@ -47,14 +48,14 @@ function missedValue({ ticks, missed_ticks: missed }) {
   return { key: "missed", label, value: formatShortCount(missed), level: share > 0.01 ? "warn" : "plain", meaning: meaning + (isKnown(due) ? QUALITY_TEXT.missedShare(formatShare(share)) : ".") };
 }
 
-// -> [{key, label, value, meaning, level}]; `quality` as in a SESSION, or null
-export function qualityValues(quality) {
+// -> [{key, label, value, meaning, level}]; `quality` and `settings` as in a SESSION, or null
+export function qualityValues(quality, settings = null) {
   const q = quality ?? {};
   const { samples } = q;
   const failed = failedSamples(q.failed ?? null);
   const failures = shareValue("failed", failed, isKnown(samples) ? samples + failed : NaN, 0.01);
   return [
-    samplesValue(q), rateValue(q),
+    samplesValue(q), rateValue(q), biasValue(q, settings), stoppedValue(q),
     shareValue("exact", q.exact, samples, 1), shareValue("repaired", q.repaired, samples, 0.2), shareValue("retried", q.retried, samples, 0.2), shareValue("truncated", q.truncated, samples, 0.01),
     { ...failures, meaning: failures.meaning + failureText(q.failed ?? null) },
     missedValue(q),
@@ -68,6 +69,8 @@ const bytesText = (bytes) => {
   return (step === 0 || value >= 100 ? formatCount(value) : value.toFixed(1)) + " " + ["B", "KiB", "MiB", "GiB"][step];
 };
 const hertzText = (hz) => (isKnown(hz) ? formatRate(hz) + " Hz" : formatRate(hz));
+
+const sharePoints = (share) => pointsText(share) + " " + QUALITY_TEXT.bias.points;
 
 const dueOf = (q) => q.ticks + q.missed_ticks;
 const failedOf = (q) => Object.values(q.failed ?? {}).reduce((sum, count) => sum + count, 0);
@@ -86,6 +89,9 @@ const GROUPS = {
     ["samples", formatCount], ["exact", formatCount, samplesOf], ["repaired", formatCount, samplesOf], ["retried", formatCount, samplesOf], ["truncated", formatCount, samplesOf],
     ["filtered", formatCount, (q) => q.samples + q.filtered], ["extrapolated", formatCount, samplesOf], ["overflowed", formatCount, samplesOf],
   ],
+  bias: [
+    ["bias_share", sharePoints], ["bias_error", sharePoints], ["control", formatCount], ["moving", formatCount, samplesOf], ["stopped", formatCount, samplesOf], ["stops_refused", formatCount],
+  ],
   failed: [["failed_gone", formatCount, triedOf], ["failed_fault", formatCount, triedOf], ["failed_perm", formatCount, triedOf], ["failed_corrupt", formatCount, triedOf]],
   target: [["stopped_s", formatDuration, durationOf], ["reads", formatCount], ["read_bytes", bytesText]],
   host: [["cpu_user_s", formatDuration, durationOf], ["cpu_sys_s", formatDuration, durationOf], ["rss_bytes", bytesText], ["rss_peak_bytes", bytesText], ["profile_bytes", bytesText], ["profile_limit_bytes", bytesText]],
@@ -99,7 +105,12 @@ function flatNumbers(quality) {
   const numbers = {};
   for (const [key, value] of Object.entries(quality)) if (isKnown(value)) numbers[key] = value;
   for (const [reason, value] of Object.entries(quality.failed ?? {})) numbers["failed_" + reason] = value;
+  for (const [key, value] of Object.entries(quality.bias ?? {})) if (isKnown(value)) numbers["bias_" + key] = value;
   return numbers;
+}
+
+function biasedRow({ name, text }) {
+  return { key: "biased_" + name, label: name, value: text, share: "", meaning: QUALITY_TEXT.bias.differsMeaning };
 }
 
 function numberRow([key, text, whole], numbers, quality) {
@@ -124,6 +135,7 @@ export function measureGroups(quality) {
   const groups = Object.entries(GROUPS).map(([name, rows]) => ({
     title: QUALITY_TEXT.groups[name], rows: rows.filter(([key]) => key in numbers).map((row) => numberRow(row, numbers, quality)),
   }));
+  groups.find(({ title }) => title === QUALITY_TEXT.groups.bias).rows.push(...biasedFunctions(quality.bias).map(biasedRow));
   const others = Object.keys(numbers).filter((key) => !MEASURED.has(key));
   groups.push({ title: QUALITY_TEXT.groups.other, rows: others.map((key) => numberRow([key, formatCount], numbers, quality)) });
   if (quality.states) groups.push({ title: QUALITY_TEXT.groups.states, rows: Object.keys(QUALITY_TEXT.states).map((key) => stateRow(key, quality.states)) });

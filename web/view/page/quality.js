@@ -29,7 +29,7 @@ export function createQuality(root, dispatch) {
   return {
     update(state) {
       whole.hidden = (state.session?.selection ?? null) === null || state.session.selection.whole;
-      for (const shown of qualityValues(state.session?.quality ?? null)) {
+      for (const shown of qualityValues(state.session?.quality ?? null, state.session?.settings ?? null)) {
         const cell = cellFor(shown.key);
         setText(cell.value, shown.value);
         setText(cell.label, shown.label);
