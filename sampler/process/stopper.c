@@ -184,18 +184,35 @@ bool stopper_has_interrupted_wait(int32_t tid)
 }
 #endif
 
-void stopper_resume(struct stopper *stopper)
+/* Resumes the threads that have stopped; returns how long the one that stopped first stood still. */
+static uint64_t detach_stopped(struct stopper *stopper)
 {
-    uint64_t ran_ns = UINT64_MAX;
-    (void)poll_threads(stopper);
+    uint64_t since_ns = UINT64_MAX;
     for (size_t i = stopper->count; i-- > 0;) {
         struct stopped *const item = &stopper->items[i];
         if (item->state != STOPPER_STOPPED)
             continue;
-        ran_ns = item->ran_ns < ran_ns ? item->ran_ns : ran_ns;
+        since_ns = item->ran_ns < since_ns ? item->ran_ns : since_ns;
         (void)ptrace(PTRACE_DETACH, item->tid, NULL, (void *)(intptr_t)item->signal);
         forget(stopper, i);
     }
-    stopper->stop_ns = ran_ns < UINT64_MAX ? clock_now_ns() - ran_ns : 0;
-    stopper->stopped_ns += stopper->stop_ns;
+    return since_ns < UINT64_MAX ? clock_now_ns() - since_ns : 0;
+}
+
+void stopper_resume(struct stopper *stopper)
+{
+    enum { PAUSE_NS = 100000, MAX_PAUSES = 100 };
+    (void)poll_threads(stopper);
+    uint64_t longest_ns = 0;
+    for (unsigned i = 0;; i++) {
+        const uint64_t stop_ns = detach_stopped(stopper);
+        longest_ns = stop_ns > longest_ns ? stop_ns : longest_ns;
+        if (!stopper->count || i == MAX_PAUSES)
+            break;
+        /* A thread that stops from now on would stand still until somebody sees it. */
+        nanosleep(&(struct timespec){ .tv_nsec = PAUSE_NS }, NULL);
+        (void)poll_threads(stopper);
+    }
+    stopper->stop_ns = longest_ns;
+    stopper->stopped_ns += longest_ns;
 }

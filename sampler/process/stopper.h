@@ -4,7 +4,7 @@
  * Each stop is complete in itself: SEIZE, INTERRUPT, wait, and DETACH at the end.  So the target is
  * not traced between two stops, and its signals are delivered as usual.  If we are killed during a
  * stop, the kernel detaches us and the threads go on.  A thread in an uninterruptible sleep may not
- * stop before the deadline; it is detached as soon as it does stop.
+ * stop before the deadline; stopper_resume detaches it once it has stopped.
  *
  * Ownership: the caller's storage; stopper_deinit resumes all threads.
  * Threads: all calls from one thread, as ptrace demands.
@@ -52,7 +52,8 @@ bool stopper_holds(const struct stopper *stopper, int32_t tid);
  * other than x86-64 and ARM64). */
 bool stopper_has_interrupted_wait(int32_t tid);
 
-/* Resumes all threads. */
+/* Resumes all threads.  Waits a while for those that have not stopped yet.  If one still has not, it is in
+ * `count`, and may stop at any time: call again soon. */
 void stopper_resume(struct stopper *stopper);
 
 #endif /* SAMPLER_PROCESS_STOPPER_H */

@@ -169,11 +169,14 @@ static enum err_code compare(const struct target_tick *now, const struct thread 
     return ERR_OK;
 }
 
-/* Of a tick that stops threads, the others do not run. */
+/* Of a tick that stops threads, the others did not run when they were asked. */
 static enum thread_motion motion_of(const struct target_tick *now, const struct thread *thread)
 {
+    const bool is_exact = thread->stack.certainty == STACK_EXACT;
     if (now->turn.step == STOPS_STILL)
-        return thread->stack.copy.is_still ? THREAD_STOPPED : THREAD_STILL;
+        return thread->stack.copy.is_still ? THREAD_STOPPED
+               : is_exact                  ? THREAD_STILL
+                                           : THREAD_MOVING;
     return thread->stack.is_unchanged ? THREAD_STILL : THREAD_MOVING;
 }
 
@@ -376,6 +379,8 @@ static enum err_code sample_moving(struct target_tick *now)
 enum err_code target_sample(struct target *target, struct tick *tick)
 {
     struct target_tick now = { target, tick, stops_next(&target->stops, clock_now_ns()) };
+    if (tick->stopper && tick->stopper->count)
+        resume_threads(target, tick->stopper, &(struct sampled){ .count = 0 });
     if (now.turn.step == STOPS_SKIP)
         return ERR_OK;
     enum err_code rc = python_choose(target->python, target->options->all_threads);

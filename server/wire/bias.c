@@ -16,6 +16,13 @@ enum kind {
     NONE, /* nothing moved while it was read */
 };
 
+/* Readings of moving threads cannot make more of a difference than they are. */
+static bool is_bounded(const struct session_info *info)
+{
+    const struct quality *const quality = &info->snapshot->quality;
+    return info->options->stop == SAMPLER_STOP_AUTO && quality->stopped > 99 * quality->moving;
+}
+
 static enum kind kind_of(const struct session_info *info)
 {
     const struct quality *const quality = &info->snapshot->quality;
@@ -26,7 +33,15 @@ static enum kind kind_of(const struct session_info *info)
         return NONE;
     if (info->options->stop == SAMPLER_STOP_AUTO && !quality->moving)
         return NONE;
-    return quality->bias_error_ppm ? MEASURED : UNMEASURED;
+    return quality->bias_error_ppm || is_bounded(info) ? MEASURED : UNMEASURED;
+}
+
+/* In millionths. */
+static double error_of(const struct quality *quality)
+{
+    return quality->bias_error_ppm
+               ? (double)quality->bias_error_ppm
+               : quality_percent(quality->moving, quality->moving + quality->stopped) * POINTS;
 }
 
 /* The name of a function that differs from the control; false: there are no more. */
@@ -36,8 +51,7 @@ static bool biased_at(const struct session_info *info, size_t i, struct strtab_s
     const struct quality_biased *const biased = &snapshot->quality.biased[i];
     if (i >= QUALITY_BIASED || !biased->ppm || biased->function >= snapshot->sizes.functions)
         return false;
-    *name_out =
-        profile_string(snapshot, profile_function_at(snapshot, biased->function).name);
+    *name_out = profile_string(snapshot, profile_function_at(snapshot, biased->function).name);
     return true;
 }
 
@@ -72,7 +86,7 @@ void bias_write(struct json *json, const struct session_info *info)
     const bool is_measured = kind == MEASURED;
     json_object(json);
     put_share(json, "share", is_measured ? (double)quality->bias_ppm : 0);
-    put_share(json, "error", is_measured ? (double)quality->bias_error_ppm : 0);
+    put_share(json, "error", is_measured ? error_of(quality) : 0);
     json_key(json, "functions");
     if (is_measured) {
         write_functions(json, info);
@@ -89,7 +103,7 @@ void bias_format(const struct session_info *info, char out[BIAS_TEXT_BYTES])
     switch (kind_of(info)) {
     case MEASURED:
         snprintf(out, BIAS_TEXT_BYTES, "bias %.1f ± %.1f points",
-                 (double)quality->bias_ppm / POINTS, (double)quality->bias_error_ppm / POINTS);
+                 (double)quality->bias_ppm / POINTS, error_of(quality) / POINTS);
         break;
     case UNMEASURED:
         snprintf(out, BIAS_TEXT_BYTES, "bias unmeasured, %.2f %% of the readings uncertain",

@@ -201,11 +201,11 @@ export const HOST_TEXT = {
       running: ["Running tasks", "stacks start with the tasks that await the running one"],
       all: ["All tasks", "waiting tasks are sampled too"],
     },
-    stop: "Stop threads",
+    stop: "Stops",
     stops: {
-      auto: ["As needed", "running threads where reading moving ones is uncertain, for at most 1 % of the time"],
+      auto: ["As needed", "stops running threads where reading moving ones is uncertain, for at most 1 % of the time"],
       never: ["Never", "the target is never slowed; shares of short calls may be too low"],
-      always: ["At every tick", "exact, slower"],
+      always: ["At every tick", "stops all threads: exact, slower"],
     },
     checks: {
       subprocesses: ["Include child processes", "those running now and those started later"],

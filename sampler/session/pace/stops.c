@@ -11,9 +11,9 @@ static const double LEAST_READINGS = 8;
 static const double AGEING = 0.8;
 /* The mean time between probes, or readings of the control. */
 static const uint64_t EXTRA_NS = 50 * NS_PER_MS;
-/* No reading stands for more ticks than in this time: if threads may not be stopped for longer, because
- * stops took long, they are read while they move. */
-static const uint64_t LONGEST_NS = 25 * NS_PER_MS;
+/* If stops took so much that threads would have to wait longer than this, they are read while they
+ * move: a sample must not stand for too long a time. */
+static const double MAX_WAIT_NS = 500e6;
 /* What was not used is kept for so long. */
 static const double SAVED_NS = 100e6;
 
@@ -58,7 +58,7 @@ static bool may_stop(struct stops *stops, uint64_t now_ns)
 static enum stops_step choose(struct stops *stops, uint64_t now_ns)
 {
     const bool may = may_stop(stops, now_ns), is_chosen = is_extra(stops, now_ns);
-    if (stops->is_still && !may && now_ns - stops->pending_since_ns >= LONGEST_NS)
+    if (stops->credit_ns < -stops->share * MAX_WAIT_NS)
         return STOPS_MOVING;
     if (stops->is_still && !may)
         return is_chosen ? STOPS_PROBE : STOPS_SKIP;

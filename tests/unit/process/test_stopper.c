@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -206,6 +207,66 @@ static void a_target_goes_on_when_its_stopper_is_killed(void **state)
     child_end(&target);
 }
 
+/* What calls vfork sleeps uninterruptibly until its child ends. */
+static int wait_for_vforked(void *context)
+{
+    (void)context;
+    if (vfork() == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        *counter = (uint64_t)getpid();
+        for (;;)
+            pause();
+    }
+    for (;;)
+        pause();
+    return 0;
+}
+
+static void a_thread_that_does_not_stop_counts_nothing(void **state)
+{
+    enum { TRIES = 1000 };
+    struct stopper stopper;
+    (void)state;
+    *counter = 0;
+    struct child child = start(wait_for_vforked, NULL);
+    while (!*counter)
+        usleep(1000);
+    await_sleep(child.pid);
+    stopper_init(&stopper);
+    const int32_t tid = child.pid;
+    const enum err_code rc = stopper_stop(&stopper, &tid, 1, clock_now_ns() + NS_PER_MS);
+    assert_true(rc == ERR_OK || rc == ERR_PERM);
+    assert_false(stopper_holds(&stopper, tid));
+    stopper_resume(&stopper);
+    assert_int_equal(stopper.stop_ns, 0);
+    assert_int_equal(stopper.stopped_ns, 0);
+    assert_int_equal(stopper.count, rc == ERR_OK);
+    assert_int_equal(kill((pid_t)*counter, SIGKILL), 0);
+    for (unsigned i = 0; i < TRIES && stopper.count; i++)
+        stopper_resume(&stopper);
+    assert_int_equal(stopper.count, 0);
+    stopper_deinit(&stopper);
+    child_end(&child);
+}
+
+/* Not from when it was asked to stop. */
+static void a_stop_counts_from_when_the_thread_was_last_seen_running(void **state)
+{
+    struct stopper stopper;
+    struct child child = start(count_for_ever, NULL);
+    (void)state;
+    assert_true(counts());
+    stopper_init(&stopper);
+    stop_or_skip(&stopper, child.pid);
+    const uint64_t ran_ns = clock_now_ns() - 5 * NS_PER_S;
+    stopper.items[0].ran_ns = ran_ns;
+    stopper_resume(&stopper);
+    assert_in_range(stopper.stop_ns, 5 * NS_PER_S, clock_now_ns() - ran_ns);
+    assert_int_equal(stopper.stopped_ns, stopper.stop_ns);
+    stopper_deinit(&stopper);
+    child_end(&child);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -215,6 +276,8 @@ int main(void)
         cmocka_unit_test(a_signal_during_a_stop_is_delivered),
         cmocka_unit_test(a_missing_process_is_gone),
         cmocka_unit_test(a_target_goes_on_when_its_stopper_is_killed),
+        cmocka_unit_test(a_thread_that_does_not_stop_counts_nothing),
+        cmocka_unit_test(a_stop_counts_from_when_the_thread_was_last_seen_running),
     };
     return cmocka_run_group_tests(tests, map_counter, NULL) == 0 ? 0 : 1;
 }

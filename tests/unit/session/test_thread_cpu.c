@@ -397,7 +397,68 @@ static void a_sink_hears_what_is_counted_and_when(void **state)
     }
 }
 
-TEST_MAIN(cmocka_unit_test(a_sink_hears_what_is_counted_and_when),
+static struct sample sample_of_many(struct world *world, int32_t tid, uint32_t times)
+{
+    return (struct sample){ .thread = world->thread,
+                            .pid = getpid(),
+                            .tid = tid,
+                            .node = world->node,
+                            .spot = PROFILE_NO_SPOT,
+                            .certainty = &profile_quality(world->profile)->exact,
+                            .times = times,
+                            .since_ns = world->now_ns - times,
+                            .now_ns = world->now_ns };
+}
+
+/* A sample that stands for several ticks counts as many, whether its thread moves or waits. */
+static void a_sample_counts_as_often_as_it_stands_for_ticks(void **state)
+{
+    enum { TIMES = 7, STILL = 5 };
+    struct world world;
+    (void)state;
+    begin(&world, SAMPLER_MODE_WALL);
+    world.now_ns = NS_PER_S;
+    struct sample sample = sample_of_many(&world, tid_of(CPU_OFF), TIMES);
+    sample.motion = &profile_quality(world.profile)->moving;
+    assert_int_equal(thread_cpus_add(&world.cpus, &sample), ERR_OK);
+    assert_int_equal(quality_of(&world)->samples, TIMES);
+    assert_int_equal(world.cpus.items[0].since_ns, NS_PER_S - TIMES);
+    for (unsigned i = 0; i < STILL; i++) {
+        world.now_ns += TIMES;
+        sample = sample_of_many(&world, tid_of(CPU_OFF), TIMES);
+        sample.is_still = true;
+        assert_int_equal(thread_cpus_add(&world.cpus, &sample), ERR_OK);
+    }
+    assert_int_equal(quality_of(&world)->samples, TIMES);
+    assert_int_equal(thread_cpus_flush(&world.cpus, world.now_ns), ERR_OK);
+    assert_int_equal(quality_of(&world)->samples, TIMES + TIMES * STILL);
+    assert_int_equal(quality_of(&world)->exact, TIMES + TIMES * STILL);
+    assert_int_equal(quality_of(&world)->moving, TIMES);
+    end(&world);
+}
+
+/* So they are a share of the samples in every mode. */
+static void stopped_samples_that_are_filtered_are_not_counted_as_stopped(void **state)
+{
+    struct world world;
+    (void)state;
+    begin(&world, SAMPLER_MODE_CPU);
+    for (unsigned i = 0; i < 10; i++) {
+        world.now_ns++;
+        struct sample sample = sample_of_many(&world, tid_of(CPU_OFF), 1);
+        sample.is_stopped = true;
+        sample.runs = i % 2 ? VALUE_YES : VALUE_NO;
+        sample.motion = &profile_quality(world.profile)->stopped;
+        assert_int_equal(thread_cpus_add(&world.cpus, &sample), ERR_OK);
+    }
+    assert_int_equal(quality_of(&world)->samples, 5);
+    assert_int_equal(quality_of(&world)->stopped, 5);
+    end(&world);
+}
+
+TEST_MAIN(cmocka_unit_test(stopped_samples_that_are_filtered_are_not_counted_as_stopped),
+          cmocka_unit_test(a_sample_counts_as_often_as_it_stands_for_ticks),
+          cmocka_unit_test(a_sink_hears_what_is_counted_and_when),
           cmocka_unit_test(what_ran_just_now_runs),
           cmocka_unit_test(a_stopped_thread_is_counted_as_it_was_before),
           cmocka_unit_test(a_thread_is_asked_before_it_is_stopped),

@@ -354,6 +354,33 @@ static void every_format_is_an_option_and_its_ending_names_it(void **state)
     }
 }
 
+static void threads_are_stopped_as_needed_never_or_always(void **state)
+{
+    static const struct {
+        const char *line;
+        enum sampler_stop stop;
+        double percent;
+    } rows[] = {
+        { "attach 1", SAMPLER_STOP_AUTO, 0 },
+        { "attach 1 --stop auto --max-stop 2.5%", SAMPLER_STOP_AUTO, 2.5 },
+        { "attach 1 --stop=never", SAMPLER_STOP_NEVER, 0 },
+        { "attach 1 --stop always", SAMPLER_STOP_ALWAYS, 0 },
+        { "attach 1 --blocking", SAMPLER_STOP_ALWAYS, 0 },
+    };
+    static const char *const wrong[] = { "attach 1 --stop", "attach 1 --stop sometimes",
+                                         "attach 1 --max-stop 0", "attach 1 --max-stop 101",
+                                         "attach 1 --max-stop much" };
+    struct options options;
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        assert_int_equal(parse_text(rows[i].line, &options, NULL), ERR_OK);
+        assert_int_equal(options.sampling.stop, rows[i].stop);
+        assert_true(options.sampling.max_stop_percent == rows[i].percent);
+    }
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_int_equal(parse_text(wrong[i], &options, NULL), ERR_INVALID);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -374,6 +401,7 @@ int main(void)
         cmocka_unit_test(two_captures_are_compared),
         cmocka_unit_test(several_formats_may_be_given_each_with_a_name),
         cmocka_unit_test(every_format_is_an_option_and_its_ending_names_it),
+        cmocka_unit_test(threads_are_stopped_as_needed_never_or_always),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

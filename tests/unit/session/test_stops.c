@@ -1,0 +1,216 @@
+#include "sampler/base/clock.h"
+#include "sampler/session/pace/stops.h"
+#include "tests/support/test.h"
+
+static const uint64_t START_NS = NS_PER_S, TICK_NS = NS_PER_MS;
+static const double SHARE = 0.01;
+
+/* A target at 1 kHz, whose stops take stop_ns and whose moving readings are uncertain as often as said. */
+struct world {
+    struct stops stops;
+    uint64_t now_ns, stop_ns;
+    double uncertain, owed;
+    uint64_t ticks, stood_for, steps[STOPS_STILL + 1], stopped_ns;
+};
+
+static void begin(struct world *world, enum sampler_stop policy)
+{
+    *world = (struct world){ .now_ns = START_NS, .stop_ns = 100000 };
+    stops_init(&world->stops, policy, SHARE);
+}
+
+static struct stops_turn tick(struct world *world)
+{
+    world->now_ns += TICK_NS;
+    world->ticks++;
+    const struct stops_turn turn = stops_next(&world->stops, world->now_ns);
+    world->steps[turn.step]++;
+    if (turn.step == STOPS_MOVING || turn.step == STOPS_STILL)
+        world->stood_for += turn.ticks;
+    if (turn.step == STOPS_MOVING || turn.step == STOPS_PROBE) {
+        world->owed += world->uncertain;
+        const bool is_uncertain = world->owed >= 1;
+        world->owed -= is_uncertain;
+        stops_note_reading(&world->stops, is_uncertain);
+    }
+    if (turn.step == STOPS_STILL) {
+        world->stopped_ns += world->stop_ns;
+        stops_note_stop(&world->stops, world->stop_ns);
+    }
+    return turn;
+}
+
+static void run(struct world *world, unsigned seconds)
+{
+    const uint64_t until_ns = world->now_ns + seconds * NS_PER_S;
+    while (world->now_ns < until_ns)
+        tick(world);
+}
+
+static void never_and_always_are_kept(void **state)
+{
+    struct world world;
+    (void)state;
+    begin(&world, SAMPLER_STOP_NEVER);
+    world.uncertain = 1;
+    run(&world, 3);
+    assert_int_equal(world.steps[STOPS_MOVING], world.ticks);
+    begin(&world, SAMPLER_STOP_ALWAYS);
+    world.stop_ns = 10 * NS_PER_MS;
+    run(&world, 3);
+    assert_int_equal(world.steps[STOPS_STILL], world.ticks);
+    assert_int_equal(world.stood_for, world.ticks);
+}
+
+/* Above 2 % of uncertain readings threads are stopped; from then on until they are below 1 %. */
+static void windows_begin_and_end_stopping_at_different_shares(void **state)
+{
+    struct world world;
+    (void)state;
+    begin(&world, SAMPLER_STOP_AUTO);
+    assert_true(world.stops.is_still);
+    run(&world, 5);
+    assert_false(world.stops.is_still);
+    world.uncertain = 0.015;
+    run(&world, 20);
+    assert_false(world.stops.is_still);
+    world.uncertain = 0.2;
+    run(&world, 5);
+    assert_true(world.stops.is_still);
+    world.uncertain = 0;
+    run(&world, 20);
+    assert_false(world.stops.is_still);
+}
+
+static void a_share_between_the_two_keeps_what_is_done(void **state)
+{
+    struct world world;
+    (void)state;
+    begin(&world, SAMPLER_STOP_AUTO);
+    /* Stopping, with so many readings that one more or less does not cross a limit. */
+    world.stops.readings = 1e6;
+    for (unsigned i = 0; i < 10; i++) {
+        world.stops.uncertain = 0.015 * world.stops.readings;
+        world.stops.window_ends_ns = 0;
+        tick(&world);
+        assert_true(world.stops.is_still);
+    }
+}
+
+/* The decision of a window does not depend on its own readings. */
+static void a_window_is_decided_before_it_begins(void **state)
+{
+    struct world world;
+    (void)state;
+    begin(&world, SAMPLER_STOP_AUTO);
+    run(&world, 5);
+    const uint64_t before_ns = world.stops.window_ends_ns;
+    while (world.stops.window_ends_ns == before_ns)
+        tick(&world);
+    const uint64_t ends_ns = world.stops.window_ends_ns;
+    world.uncertain = 1;
+    while (world.now_ns + TICK_NS < ends_ns) {
+        tick(&world);
+        assert_false(world.stops.is_still);
+    }
+    tick(&world);
+    assert_true(world.stops.is_still);
+}
+
+/* Whatever a stop takes: at no time more than the limit, but for the stop that exceeded it. */
+static void stops_never_take_more_than_their_share(void **state)
+{
+    static const uint64_t stops_ns[] = { 1000, 50000, 100000, 999999, 20000000, 700000000 };
+    static const double uncertain[] = { 0, 0.5 };
+    (void)state;
+    for (size_t i = 0; i < sizeof stops_ns / sizeof *stops_ns; i++)
+        for (size_t j = 0; j < sizeof uncertain / sizeof *uncertain; j++) {
+            struct world world;
+            begin(&world, SAMPLER_STOP_AUTO);
+            world.stop_ns = stops_ns[i];
+            world.uncertain = uncertain[j];
+            for (unsigned n = 0; n < 60000; n++) {
+                tick(&world);
+                const double limit_ns = SHARE * (double)(world.now_ns - START_NS);
+                assert_true((double)world.stopped_ns <= limit_ns + (double)world.stop_ns);
+            }
+            assert_true(world.steps[STOPS_STILL] > 0);
+        }
+}
+
+/* Time in which nothing was stopped does not allow many stops at once. */
+static void what_was_not_used_is_not_saved_up(void **state)
+{
+    struct world world;
+    (void)state;
+    begin(&world, SAMPLER_STOP_AUTO);
+    tick(&world);
+    world.now_ns += 3600 * NS_PER_S;
+    world.stopped_ns = 0;
+    run(&world, 1);
+    assert_true((double)world.stopped_ns <= SHARE * 1.2e9);
+}
+
+/* Each reading says how many ticks it stands for, whichever way threads are read. */
+static void every_tick_is_stood_for_once(void **state)
+{
+    struct world world;
+    (void)state;
+    begin(&world, SAMPLER_STOP_AUTO);
+    for (unsigned i = 0; i < 40; i++) {
+        uint64_t pending = world.ticks - world.stood_for;
+        world.uncertain = i % 4 < 2 ? 0 : 0.5;
+        world.stop_ns = i % 3 ? 90000 : 30000000;
+        for (unsigned n = 0; n < 1000; n++) {
+            const uint64_t now_ns = world.now_ns + TICK_NS;
+            const struct stops_turn turn = tick(&world);
+            assert_int_equal(turn.ticks, ++pending);
+            assert_int_equal(turn.since_ns, now_ns - (pending - 1) * TICK_NS);
+            if (turn.step == STOPS_MOVING || turn.step == STOPS_STILL)
+                pending = 0;
+        }
+        assert_int_equal(world.ticks, world.stood_for + pending);
+    }
+    for (enum stops_step step = STOPS_SKIP; step <= STOPS_STILL; step++)
+        assert_true(world.steps[step] > 0);
+}
+
+/* A stop that took very long must not leave the profile without samples until it is paid for. */
+static void a_long_stop_leaves_no_long_gap(void **state)
+{
+    enum { MOST_TICKS = 501 };
+    struct world world;
+    (void)state;
+    begin(&world, SAMPLER_STOP_AUTO);
+    world.uncertain = 0.5;
+    run(&world, 2);
+    stops_note_stop(&world.stops, NS_PER_S);
+    for (unsigned n = 0; n < 100000; n++)
+        assert_in_range(tick(&world).ticks, 1, MOST_TICKS);
+    assert_true(world.stops.is_still);
+    assert_true(world.stops.credit_ns > -SHARE * 5e8);
+}
+
+static void a_refusal_ends_all_stops(void **state)
+{
+    struct world world;
+    (void)state;
+    begin(&world, SAMPLER_STOP_AUTO);
+    world.uncertain = 1;
+    run(&world, 2);
+    const uint64_t still = world.steps[STOPS_STILL], moving = world.steps[STOPS_MOVING];
+    stops_refuse(&world.stops);
+    run(&world, 2);
+    assert_int_equal(world.steps[STOPS_STILL], still);
+    assert_int_equal(world.steps[STOPS_MOVING], moving + 2000);
+}
+
+TEST_MAIN(cmocka_unit_test(never_and_always_are_kept),
+          cmocka_unit_test(windows_begin_and_end_stopping_at_different_shares),
+          cmocka_unit_test(a_share_between_the_two_keeps_what_is_done),
+          cmocka_unit_test(a_window_is_decided_before_it_begins),
+          cmocka_unit_test(stops_never_take_more_than_their_share),
+          cmocka_unit_test(what_was_not_used_is_not_saved_up),
+          cmocka_unit_test(every_tick_is_stood_for_once),
+          cmocka_unit_test(a_long_stop_leaves_no_long_gap),
+          cmocka_unit_test(a_refusal_ends_all_stops))
