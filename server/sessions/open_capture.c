@@ -42,7 +42,7 @@ static void describe(struct open_capture *opened)
                                   .opcodes = info->opcodes != 0,
                                   .async = value_of(sampler_async_texts, info->async),
                                   .engine = value_of(sampler_engine_texts, info->engine),
-                                  .stop = info->stop ? value_of(sampler_stop_texts, info->stop)
+                                  .stop = *info->stop ? value_of(sampler_stop_texts, info->stop)
                                           : info->blocking ? SAMPLER_STOP_ALWAYS
                                                            : SAMPLER_STOP_NEVER,
                                   .max_stop_percent = (double)info->max_stop_ppm / 1e4,

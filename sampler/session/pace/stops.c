@@ -13,7 +13,7 @@ static const double AGEING = 0.8;
 static const uint64_t EXTRA_NS = 50 * NS_PER_MS;
 /* If stops took so much that threads would have to wait longer than this, they are read while they
  * move: a sample must not stand for too long a time. */
-static const double MAX_WAIT_NS = 500e6;
+static const double MAX_WAIT_NS = 1e9;
 /* What was not used is kept for so long. */
 static const double SAVED_NS = 100e6;
 

@@ -1,6 +1,7 @@
 """Targets that a debugger has already, and targets that would debug the profiler."""
 
 import ctypes
+import json
 import os
 import signal
 import subprocess
@@ -102,6 +103,19 @@ class Traced(Test):
                 self.assertRegex("\n".join(process.err), REFUSAL)
                 self.assertEqual(tracer.let_go(), 0)
                 self.goes_on()
+
+    def test_is_read_while_it_moves_if_another_has_it(self):
+        quality = file_in("traced.json")
+        with Tracer(str(self.pid)) as tracer:
+            process, code, path = self.record("-a", "--stop", "auto", "--quality", quality)
+            self.assertEqual(code, 0, process.output())
+            self.assertRegex("\n".join(process.err), "the kernel refused to stop threads")
+            with open(quality, encoding="utf-8") as file:
+                counted = json.load(file)
+            self.assertEqual((counted["stops_refused"], counted["stopped"], counted["bias"]), (1, 0, None))
+            self.assertGreater(len(read_folded(path)), 1)
+            self.assertEqual(tracer.let_go(), 0)
+            self.goes_on()
 
     def test_a_thread_that_another_has_costs_only_itself(self):
         tid = max(int(name) for name in os.listdir("/proc/%d/task" % self.pid))

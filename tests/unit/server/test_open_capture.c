@@ -91,7 +91,54 @@ static void an_end_that_changes_the_start_is_read_too(void **state)
     made_capture_free(&capture);
 }
 
-TEST_MAIN(cmocka_unit_test(a_filter_comes_back),
+/* Opens a capture whose metadata end with these. */
+static struct open_capture *open_ended(struct made_capture *capture,
+                                       const struct capture_metadata *end)
+{
+    struct err err = { 0 };
+    begin(capture, NULL);
+    made_capture_flush(capture);
+    assert_ok(writer_finish(&capture->writer, end, &err), &err);
+    made_file(capture, capture->file.data, capture->file.count - CAPTURE_TRAILER_BYTES);
+    return open_made(capture);
+}
+
+static void how_threads_were_stopped_comes_back(void **state)
+{
+    const struct sampler_target target = { .pid = 1, .executable = "x", .python = "3.11.2" };
+    const struct sampler_status status = { .started_at_ns = 1 };
+    (void)state;
+    for (enum sampler_stop stop = SAMPLER_STOP_AUTO; stop <= SAMPLER_STOP_ALWAYS; stop++) {
+        const struct sampler_options options = { .stop = stop, .max_stop_percent = 2.5 };
+        struct made_capture capture;
+        struct capture_metadata told;
+        open_capture_tell_start(&target, &options, &status, &told);
+        struct open_capture *const opened = open_ended(&capture, &told);
+        assert_int_equal(opened->options.stop, stop);
+        assert_true(opened->options.max_stop_percent == 2.5);
+        open_capture_destroy(opened);
+        made_capture_free(&capture);
+    }
+}
+
+/* They only say whether the target was stopped at each tick. */
+static void captures_before_stops_say_never_or_always(void **state)
+{
+    (void)state;
+    for (uint64_t blocking = 0; blocking <= 1; blocking++) {
+        const struct capture_metadata end = { .ended_at_ns = 1, .blocking = blocking };
+        struct made_capture capture;
+        struct open_capture *const opened = open_ended(&capture, &end);
+        assert_int_equal(opened->options.stop,
+                         blocking ? SAMPLER_STOP_ALWAYS : SAMPLER_STOP_NEVER);
+        open_capture_destroy(opened);
+        made_capture_free(&capture);
+    }
+}
+
+TEST_MAIN(cmocka_unit_test(captures_before_stops_say_never_or_always),
+          cmocka_unit_test(how_threads_were_stopped_comes_back),
+          cmocka_unit_test(a_filter_comes_back),
           cmocka_unit_test(an_invalid_filter_is_ignored_and_named),
           cmocka_unit_test(captures_of_earlier_versions_have_no_filters),
           cmocka_unit_test(an_end_that_changes_the_start_is_read_too))

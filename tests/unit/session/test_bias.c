@@ -109,7 +109,8 @@ static void samples_of_stopped_threads_dilute_it(void **state)
     const struct quality all = measure(shifted, 10000, 2000, 0, 3);
     const struct quality part = measure(shifted, 10000, 2000, 30000, 3);
     assert_in_range(part.bias_ppm, all.bias_ppm / 4 - 1, all.bias_ppm / 4 + 1);
-    assert_in_range(part.bias_error_ppm, all.bias_error_ppm / 4 - 1, all.bias_error_ppm / 4 + 1);
+    assert_in_range(part.bias_error_ppm, all.bias_error_ppm / 4 - 1,
+                    all.bias_error_ppm / 4 + 1);
     assert_in_range(part.biased[0].ppm, all.biased[0].ppm / 4 - 1, all.biased[0].ppm / 4 + 1);
 }
 

@@ -1,0 +1,74 @@
+"""Stops: threads that run are stopped to be read, for a limited share of the time, and what was stopped is said."""
+
+import json
+
+from harness import SLOWNESS, Live, Test, file_in, main, newest_python, pythons, run_program, victim
+
+LONG = "60"
+# The limit is 1 %; the last stop may exceed it.
+MOST_STOPPED = 0.012 * SLOWNESS
+LEAST_SAMPLES = 400 / SLOWNESS
+
+
+def is_stopped_within_the_limit(session):
+    quality = session["quality"]
+    return (quality["samples"] >= LEAST_SAMPLES and quality["stopped"] > 0.8 * quality["samples"]
+            and 0 < quality["stopped_s"] <= MOST_STOPPED * quality["duration_s"]
+            and 0.9 * quality["ticks"] <= quality["samples"] <= quality["ticks"])
+
+
+def recorded(target, *options):
+    """The quality and the last words of a short recording."""
+    path = file_in("stops.json")
+    process, code = run_program("record", str(target.pid), "-d", "1", "-r", "1khz", *options, "--quality", path,
+                                "--collapsed=" + file_in("stops.folded"))
+    if code != 0:
+        raise AssertionError(process.output())
+    with open(path, encoding="utf-8") as file:
+        return json.load(file), "\n".join(process.err)
+
+
+class Stops(Test):
+    def skip_if_busy(self, quality):
+        """A profiler that waits for a processor while it stops a thread stops it for long."""
+        if quality["missed_ticks"] > 0.05 * quality["ticks"]:
+            self.skipTest("this machine is too busy: %d ticks missed" % quality["missed_ticks"])
+
+    def test_short_calls_are_read_stopped_within_the_limit(self):
+        for python in pythons():
+            if not python.is_supported:
+                continue
+            with self.subTest(python=python.version), victim("alternate.py", LONG, python=python.path) as target:
+                with Live("attach", str(target.pid), "-r", "1khz") as live:
+                    try:
+                        session = live.wait_session(is_stopped_within_the_limit, 8 * SLOWNESS)
+                    except AssertionError:
+                        self.skip_if_busy(live.session()["quality"])
+                        raise
+                self.assertEqual((session["settings"]["stop"], session["settings"]["max_stop_percent"]), ("auto", 1))
+
+    def test_the_limit_is_what_was_asked_for(self):
+        with victim("alternate.py", LONG) as target, \
+                Live("attach", str(target.pid), "-r", "1khz", "--max-stop", "10") as live:
+            session = live.wait_session(lambda session: session["quality"]["stopped_s"] >
+                                        2 * MOST_STOPPED / SLOWNESS * session["quality"]["duration_s"] > 0)
+            self.assertEqual(session["settings"]["max_stop_percent"], 10)
+
+    def test_never_stops_nothing_and_says_that_the_bias_is_unmeasured(self):
+        with victim("alternate.py", LONG, python=newest_python()) as target:
+            quality, words = recorded(target, "--stop", "never")
+            self.assertEqual((quality["stopped"], quality["stopped_s"], quality["control"]), (0, 0, 0))
+            self.assertGreater(quality["moving"], 0)
+            self.assertIsNone(quality["bias"])
+            self.assertRegex(words, r"bias unmeasured, [0-9.]+ % of the readings uncertain")
+
+    def test_always_reads_every_sample_stopped(self):
+        with victim("alternate.py", LONG) as target:
+            quality, words = recorded(target, "--stop", "always")
+            self.assertEqual((quality["moving"], quality["exact"]), (0, quality["samples"]))
+            self.assertEqual(quality["bias"], {"share": 0, "error": 0, "functions": []})
+            self.assertRegex(words, r"no thread moved while it was read; [0-9.]+ % of the samples read while stopped")
+
+
+if __name__ == "__main__":
+    main()
