@@ -29,7 +29,7 @@ export const QUALITY_TEXT = {
     few: "Too few readings of stopped threads so far.",
   },
   stopped: {
-    label: "read while stopped",
+    label: "read stopped",
     time: (share) => ", " + share + " of the time",
     meaning: "Where reading a moving thread is uncertain, running threads are stopped to be read, each for a short time.",
   },

@@ -220,9 +220,9 @@ class Commands(Rights):
     def test_serve(self):
         data = self.folder_of(self.uid)
         with self.live("serve", "--data", data, "--shares", os.path.join(data, "shares")) as live:
-            for blocking in (False, True):
+            for stop in ("auto", "always"):
                 answer = live.ask("/api/v1/sessions", "POST", json.dumps({
-                    "pids": [self.target().pid], "blocking": blocking}), MARK)
+                    "pids": [self.target().pid], "stop": stop}), MARK)
                 self.assertEqual(answer.status, 202)
             live.wait_samples(10)
             self.assert_rights(live.process.pid, self.reading, self.uid, self.bounds, self.gid)

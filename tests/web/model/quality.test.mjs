@@ -40,7 +40,7 @@ test("an unmeasured bias says why, and how much is uncertain", () => {
 
 test("samples of stopped threads are a share of all, and the stops one of the time", () => {
   const shown = valueOf({ ...QUALITY, samples: 1000, stopped: 970, stopped_s: 0.09, duration_s: 10, stops_refused: 0 }, "stopped");
-  assert.deepEqual([shown.value, shown.label, shown.level], ["97.0 %", "read while stopped, 0.9 % of the time", "plain"]);
+  assert.deepEqual([shown.value, shown.label, shown.level], ["97.0 %", "read stopped, 0.9 % of the time", "plain"]);
   assert.equal(valueOf({ ...QUALITY, stopped: 0, stopped_s: 0, duration_s: 10, stops_refused: 1 }, "stopped").level, "warn");
 });
 
