@@ -69,7 +69,7 @@ void child_adopt_orphans(void)
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
-/* Does not collect the status.  If the sampling thread has stopped a child (--blocking), the first
+/* Does not collect the status.  If the sampling thread has stopped a child, the first
  * thread that waits collects that report, which must be the sampling thread. */
 static bool has_exited(pid_t pid)
 {

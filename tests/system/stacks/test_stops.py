@@ -47,7 +47,7 @@ class Stops(Test):
                         raise
                 self.assertEqual((session["settings"]["stop"], session["settings"]["max_stop_percent"]), ("auto", 1))
 
-    def test_the_limit_is_what_was_asked_for(self):
+    def test_the_limit_is_the_requested_one(self):
         with victim("alternate.py", LONG) as target, \
                 Live("attach", str(target.pid), "-r", "1khz", "--max-stop", "10") as live:
             session = live.wait_session(lambda session: session["quality"]["stopped_s"] >

@@ -111,9 +111,9 @@ static void how_threads_were_stopped_comes_back(void **state)
     for (enum sampler_stop stop = SAMPLER_STOP_AUTO; stop <= SAMPLER_STOP_ALWAYS; stop++) {
         const struct sampler_options options = { .stop = stop, .max_stop_percent = 2.5 };
         struct made_capture capture;
-        struct capture_metadata told;
-        open_capture_tell_start(&target, &options, &status, &told);
-        struct open_capture *const opened = open_ended(&capture, &told);
+        struct capture_metadata start;
+        open_capture_tell_start(&target, &options, &status, &start);
+        struct open_capture *const opened = open_ended(&capture, &start);
         assert_int_equal(opened->options.stop, stop);
         assert_true(opened->options.max_stop_percent == 2.5);
         open_capture_destroy(opened);
