@@ -464,7 +464,32 @@ static void want_of_memory_is_an_error(void **state)
     made_capture_free(&captures[1]);
 }
 
-TEST_MAIN(cmocka_unit_test(what_is_the_same_is_there_once),
+/* The distances of the parts do not tell that of the whole. */
+static void the_bias_of_the_whole_is_unmeasured(void **state)
+{
+    struct made_capture captures[2];
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        made_capture_begin(&captures[i]);
+        struct quality *const quality = profile_quality(captures[i].profile);
+        quality->moving = 7;
+        quality->bias_ppm = quality->bias_error_ppm = 1000;
+        made_run(&captures[i], made_thread(captures[i].profile, 1, 1), STATE_ON_CPU, "main", 1,
+                 0);
+        made_capture_seal(&captures[i], 1);
+        made_capture_end(&captures[i]);
+    }
+    struct reader *const merged = merge(captures, 2);
+    struct profile_snapshot snapshot = made_snapshot(reader_profile(merged));
+    assert_int_equal(snapshot.quality.moving, 14);
+    assert_int_equal(snapshot.quality.bias_ppm, 0);
+    assert_int_equal(snapshot.quality.bias_error_ppm, 0);
+    profile_snapshot_release(&snapshot);
+    end(merged, captures, 2);
+}
+
+TEST_MAIN(cmocka_unit_test(the_bias_of_the_whole_is_unmeasured),
+          cmocka_unit_test(what_is_the_same_is_there_once),
           cmocka_unit_test(each_keeps_its_time), cmocka_unit_test(what_overlaps_is_added_up),
           cmocka_unit_test(of_each_a_range_is_taken),
           cmocka_unit_test(processes_of_other_hosts_say_so), cmocka_unit_test(units_may_differ),

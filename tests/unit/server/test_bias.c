@@ -51,10 +51,11 @@ static const char none_json[] = "{\"share\":0,\"error\":0,\"functions\":[]}",
 static void a_measured_bias_names_functions(void **state)
 {
     (void)state;
-    expect(measured, &automatic,
-           "{\"share\":0.031,\"error\":0.019,\"functions\":[{\"name\":\"walk\",\"share\":0.018},"
-           "{\"name\":\"visit\",\"share\":-0.012}]}",
-           "bias 3.1 ± 1.9 points");
+    expect(
+        measured, &automatic,
+        "{\"share\":0.031,\"error\":0.019,\"functions\":[{\"name\":\"walk\",\"share\":0.018},"
+        "{\"name\":\"visit\",\"share\":-0.012}]}",
+        "bias 3.1 ± 1.9 points");
 }
 
 static void a_function_that_the_profile_lacks_is_left_out(void **state)
