@@ -13,6 +13,8 @@
 
 /* An interpreter that is unreadable for this long while its process runs has ended. */
 static const uint64_t GIVE_UP_NS = NS_PER_S;
+/* A thread that has not moved in so many readings is read without a stop, so it costs no question. */
+static const uint32_t AT_REST_READINGS = 50;
 /* How long a thread may take to stop. */
 static const uint64_t STOP_DEADLINE_NS = 10 * NS_PER_MS;
 
@@ -283,11 +285,12 @@ struct sampled {
 /* Asks whether the thread runs: once stopped, none does. */
 static bool is_to_stop(const struct target *target, struct thread *thread)
 {
-    if (thread->host_tid <= 0)
+    const bool is_always = target->options->stop == SAMPLER_STOP_ALWAYS;
+    if (thread->host_tid <= 0 || (!is_always && thread->stack.still > AT_REST_READINGS))
         return false;
     thread->runs = thread_cpus_ask(target->fold.cpus, thread->tag - 1u, target->process.pid,
                                    thread->host_tid);
-    return target->options->stop == SAMPLER_STOP_ALWAYS || thread->runs != VALUE_NO;
+    return is_always || thread->runs != VALUE_NO;
 }
 
 static void choose_stopped(const struct target *target, struct sampled *out)

@@ -12,8 +12,8 @@ static const double AGEING = 0.8;
 /* The mean time between probes, or readings of the control. */
 static const uint64_t EXTRA_NS = 50 * NS_PER_MS;
 /* If stops took so much that threads would have to wait longer than this, they are read while they
- * move: a sample must not stand for more time than a window. */
-static const double MAX_WAIT_NS = 250e6;
+ * move: a sample must not stand for much time. */
+static const double MAX_WAIT_NS = 50e6;
 /* What was not used is kept for so long. */
 static const double SAVED_NS = 100e6;
 

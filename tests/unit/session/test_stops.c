@@ -188,7 +188,7 @@ static void a_long_stop_leaves_no_long_gap(void **state)
     for (unsigned n = 0; n < 100000; n++)
         assert_in_range(tick(&world).ticks, 1, MOST_TICKS);
     assert_true(world.stops.is_still);
-    assert_true(world.stops.credit_ns > -SHARE * 250e6);
+    assert_true(world.stops.credit_ns > -SHARE * 50e6);
 }
 
 static void a_refusal_ends_all_stops(void **state)

@@ -232,8 +232,8 @@ static const struct budget {
     uint64_t reads, files;
 } budgets[] = {
     /* 3.x, threads, moves, reads, files */
-    { 8, 1, false, 1158, 63 },     { 8, 1, true, 2022, 1000 },
-    { 8, 41, false, 6598, 2903 },  { 8, 41, true, 42022, 41320 },
+    { 8, 1, false, 1150, 63 },     { 8, 1, true, 2022, 1000 },
+    { 8, 41, false, 6270, 2903 },  { 8, 41, true, 42022, 41320 },
     { 11, 1, false, 1070, 71 },    { 11, 1, true, 2038, 1000 },
     { 11, 41, false, 2990, 3231 }, { 11, 41, true, 42678, 41320 },
     { 13, 1, false, 1070, 71 },    { 13, 1, true, 2038, 1000 },
