@@ -11,7 +11,7 @@
  * Threads: all functions may be called from any thread, start and destroy from one at a time.
  * Errors of start: ERR_GONE no such process, ERR_NOT_PYTHON no interpreter found, ERR_PERM,
  * ERR_UNSUPPORTED an unknown version, ERR_INVALID an option out of range, or a mode that needs a
- * state which the interpreter does not show.
+ * state which the interpreter does not show; with SAMPLER_ENGINE_KERNEL those of sampler_check_engine.
  * Depends on: profile, base.
  */
 #ifndef SAMPLER_SAMPLER_H
@@ -26,7 +26,7 @@
 #include "sampler/owner.h"
 #include "sampler/profile/profile.h"
 
-struct kernel;
+struct engines;
 struct sampler;
 struct sink;
 
@@ -106,8 +106,8 @@ struct sampler_options {
     bool opcodes;         /* record the instruction beside the line */
     enum sampler_async async;
     bool tasks_each;                 /* read tasks at every tick, at any cost */
-    enum sampler_engine engine;      /* the one that samples; AUTO: for the caller to decide */
-    struct kernel *kernel;           /* sampler_open_kernel; NULL: the remote engine */
+    enum sampler_engine engine;      /* once it has started: the one that samples */
+    struct engines *engines;         /* sampler_open_engines; NULL: there are none */
     enum sampler_stop stop;          /* of the remote engine */
     double max_stop_percent;         /* with AUTO, of a thread's time; 0: the default */
     size_t memory_bytes;             /* for the profile; 0: no bound */
@@ -129,9 +129,13 @@ enum sampler_state {
 #undef X
 };
 
+enum { SAMPLER_MAX_ENGINE_REASON = 199 };
+
 struct sampler_status {
     enum sampler_state state;
-    char reason[256];       /* a sentence once ended or failed, else "" */
+    char reason[256]; /* a sentence once ended or failed, else "" */
+    /* Why AUTO took the remote engine, else "". */
+    char engine_reason[SAMPLER_MAX_ENGINE_REASON + 1];
     uint64_t started_at_ns; /* since 1970 */
     uint64_t ended_at_ns;   /* since 1970, 0: not yet */
     uint64_t elapsed_ns;
@@ -199,11 +203,16 @@ struct sampler_tasks {
     bool is_cut;    /* there were more */
 };
 
-/* The kernel engine, for one session at a time, which must end before it is closed.  Needs CAP_BPF and
- * CAP_PERFMON here, not later.  ERR_PERM, ERR_UNSUPPORTED: it cannot run, the message says why. */
-MUST_CHECK enum err_code sampler_open_kernel(double rate_hz, struct kernel **out,
-                                             struct err *err);
-void sampler_close_kernel(struct kernel *kernel);
+/* Kernel engines for as many sessions at a time, which must end before sampler_close_engines.  Needs
+ * CAP_BPF and CAP_PERFMON here, not later.  If the kernel refuses, there are fewer or none, and
+ * sampler_check_engine says why.  NULL is fine to close. */
+MUST_CHECK enum err_code sampler_open_engines(size_t count, struct engines **out,
+                                              struct err *err);
+void sampler_close_engines(struct engines *engines);
+/* Whether a session with these options could have a kernel engine now.  ERR_INVALID: the options ask for
+ * what it cannot do; ERR_PERM, ERR_UNSUPPORTED: there is none; ERR_LIMIT: all are in use. */
+MUST_CHECK enum err_code sampler_check_engine(const struct sampler_options *options,
+                                              struct err *err);
 
 MUST_CHECK enum err_code sampler_start(const struct sampler_options *options,
                                        struct sampler **out, struct err *err);

@@ -27,6 +27,8 @@ struct kernel {
     int events[MAX_CPUS];
     size_t cpus;
     uint64_t period_ns, changed_ns;
+    uint64_t started_ns;         /* by the session that uses the engine */
+    struct kernel_counts before; /* counted by then */
     struct random random;
     kernel_record_fn on_record;
     void *context;
@@ -68,7 +70,7 @@ static int take_record(void *context, void *data, size_t bytes)
     if (bytes < sizeof record)
         return 0;
     memcpy(&record, data, sizeof record);
-    if (record.bytes > bytes - sizeof record)
+    if (record.bytes > bytes - sizeof record || record.time_ns < kernel->started_ns)
         return 0;
     kernel->outcome = kernel->on_record(kernel->context, &record,
                                         (const unsigned char *)data + sizeof record);
@@ -86,7 +88,7 @@ static enum err_code refuse(struct err *err, int sys, const char *what)
                    what, why);
 }
 
-static enum err_code load(struct kernel *kernel, struct err *err)
+static enum err_code load(struct kernel *kernel, const struct kernel *lender, struct err *err)
 {
     *warning = '\0';
     libbpf_set_print(note);
@@ -94,26 +96,25 @@ static enum err_code load(struct kernel *kernel, struct err *err)
     if (!program)
         return refuse(err, errno, "the BPF program");
     program->rodata->pid_level = pid_level();
-    program->bss->period_ns = kernel->period_ns;
     program->bss->min_away_ns = MIN_AWAY_NS;
-    int sys = bpf_map__set_max_entries(program->maps.areas, (uint32_t)kernel->cpus);
+    int sys = lender ? bpf_map__reuse_fd(program->maps.areas,
+                                         bpf_map__fd(lender->program->maps.areas))
+                     : bpf_map__set_max_entries(program->maps.areas, (uint32_t)kernel->cpus);
     if (!sys)
         sys = stacks__load(program);
     if (sys)
         return refuse(err, -sys, "the BPF program");
     program->links.on_switch = bpf_program__attach(program->progs.on_switch);
-    if (!program->links.on_switch)
-        return refuse(err, errno, "the tracepoint sched_switch");
-    kernel->ring = ring_buffer__new(bpf_map__fd(program->maps.ring), take_record, kernel, NULL);
-    return kernel->ring ? ERR_OK : refuse(err, errno, "the ring buffer");
+    return program->links.on_switch ? ERR_OK
+                                    : refuse(err, errno, "the tracepoint sched_switch");
 }
 
-static int open_event(int cpu, uint64_t period_ns)
+static int open_event(int cpu)
 {
     struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE,
                                     .size = sizeof attr,
                                     .config = PERF_COUNT_SW_CPU_CLOCK,
-                                    .sample_period = period_ns,
+                                    .sample_period = NS_PER_S,
                                     .exclude_idle = 1 };
     return (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
@@ -123,7 +124,7 @@ static enum err_code attach(struct kernel *kernel, struct err *err)
 {
     size_t attached = 0;
     for (size_t i = 0; i < kernel->cpus; i++) {
-        const int fd = kernel->events[i] = open_event((int)i, kernel->period_ns);
+        const int fd = kernel->events[i] = open_event((int)i);
         if (fd < 0 && errno == ENODEV)
             continue;
         if (fd < 0)
@@ -131,25 +132,25 @@ static enum err_code attach(struct kernel *kernel, struct err *err)
         kernel->links[i] = bpf_program__attach_perf_event(kernel->program->progs.on_tick, fd);
         if (!kernel->links[i])
             return refuse(err, errno, "a program at a perf event");
+        /* libbpf has enabled it. */
+        (void)ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
         attached++;
     }
     return attached ? ERR_OK
                     : err_set(err, ERR_UNSUPPORTED, "no processor has a clock for perf events");
 }
 
-enum err_code kernel_open(double rate_hz, struct kernel **out, struct err *err)
+enum err_code kernel_open(const struct kernel *lender, struct kernel **out, struct err *err)
 {
     struct kernel *const kernel = calloc(1, sizeof *kernel);
     if (!kernel)
         return err_nomem(err);
     const int cpus = libbpf_num_possible_cpus();
     kernel->cpus = cpus < 1 ? 1 : cpus > MAX_CPUS ? MAX_CPUS : (size_t)cpus;
-    kernel->period_ns = (uint64_t)((double)NS_PER_S / rate_hz);
-    kernel->changed_ns = clock_now_ns();
     random_init_any(&kernel->random);
     for (size_t i = 0; i < kernel->cpus; i++)
         kernel->events[i] = -1;
-    enum err_code rc = load(kernel, err);
+    enum err_code rc = load(kernel, lender, err);
     if (!rc)
         rc = attach(kernel, err);
     if (rc)
@@ -276,9 +277,73 @@ static uint64_t sum(const struct kernel *kernel, uint32_t counter)
     return total;
 }
 
-void kernel_count(const struct kernel *kernel, struct kernel_counts *out)
+static struct kernel_counts count_all(const struct kernel *kernel)
 {
-    *out = (struct kernel_counts){ .ticks = sum(kernel, KERNEL_COUNT_TICKS),
+    return (struct kernel_counts){ .ticks = sum(kernel, KERNEL_COUNT_TICKS),
                                    .lost = sum(kernel, KERNEL_COUNT_LOST),
                                    .faulted = sum(kernel, KERNEL_COUNT_FAULTED) };
+}
+
+void kernel_count(const struct kernel *kernel, struct kernel_counts *out)
+{
+    const struct kernel_counts now = count_all(kernel), before = kernel->before;
+    *out = (struct kernel_counts){ .ticks = now.ticks - before.ticks,
+                                   .lost = now.lost - before.lost,
+                                   .faulted = now.faulted - before.faulted };
+}
+
+static enum err_code switch_events(const struct kernel *kernel, unsigned long request,
+                                   struct err *err)
+{
+    for (size_t i = 0; i < kernel->cpus; i++)
+        if (kernel->links[i] && ioctl(kernel->events[i], request, 0) != 0)
+            return refuse(err, errno, "a perf event");
+    return ERR_OK;
+}
+
+static void empty(const struct bpf_map *map)
+{
+    const int fd = bpf_map__fd(map);
+    uint32_t id;
+    while (bpf_map_get_next_key(fd, NULL, &id) == 0 && bpf_map_delete_elem(fd, &id) == 0)
+        continue;
+}
+
+static enum err_code skip_record(void *context, const struct kernel_record *record,
+                                 const void *spans)
+{
+    (void)context;
+    (void)record;
+    (void)spans;
+    return ERR_OK;
+}
+
+enum err_code kernel_start(struct kernel *kernel, double rate_hz, struct err *err)
+{
+    *warning = '\0';
+    kernel->ring =
+        ring_buffer__new(bpf_map__fd(kernel->program->maps.ring), take_record, kernel, NULL);
+    if (!kernel->ring)
+        return refuse(err, errno, "the ring buffer");
+    kernel->changed_ns = clock_now_ns();
+    kernel_set_rate(kernel, rate_hz);
+    /* Programs that still ran when the last session ended may have left records. */
+    (void)!kernel_drain(kernel, skip_record, NULL);
+    kernel->started_ns = clock_now_ns();
+    kernel->before = count_all(kernel);
+    kernel->program->bss->is_on = 1;
+    const enum err_code rc = switch_events(kernel, PERF_EVENT_IOC_ENABLE, err);
+    if (rc)
+        kernel_stop(kernel);
+    return rc;
+}
+
+void kernel_stop(struct kernel *kernel)
+{
+    (void)!switch_events(kernel, PERF_EVENT_IOC_DISABLE, NULL);
+    kernel->program->bss->is_on = 0;
+    ring_buffer__free(kernel->ring);
+    kernel->ring = NULL;
+    empty(kernel->program->maps.threads);
+    empty(kernel->program->maps.processes);
 }

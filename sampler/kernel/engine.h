@@ -6,6 +6,10 @@
  * instant, in which nothing of it can move.  The instants are not periodic: kernel_drain changes their
  * period a little from time to time.
  *
+ * An open engine is idle: its events are disabled, its ring buffer is not mapped, and a switch of threads
+ * costs it a few instructions.  kernel_start makes it sample for one session, kernel_stop makes it idle
+ * again and forgets all of that session.  Only kernel_open needs capabilities.
+ *
  * Ownership: kernel_open makes, kernel_close frees; NULL is fine.
  * Threads: none.
  * Limits: record.h; KERNEL_MAX_RATE_HZ, above which the instants are late and samples wrong.
@@ -31,10 +35,13 @@ struct kernel_counts {
     uint64_t faulted; /* instants at which a thread's state could not be read */
 };
 
-/* ERR_UNSUPPORTED: this kernel or this build has no such engine.  ERR_PERM: we lack a capability.  The
- * message says what is missing. */
-MUST_CHECK enum err_code kernel_open(double rate_hz, struct kernel **out, struct err *err);
+/* lender: shares the room in which the processors make records; NULL: none.  ERR_UNSUPPORTED: this kernel
+ * or this build has no such engine.  ERR_PERM: we lack a capability.  The message says what is missing. */
+MUST_CHECK enum err_code kernel_open(const struct kernel *lender, struct kernel **out,
+                                     struct err *err);
 void kernel_close(struct kernel *kernel);
+MUST_CHECK enum err_code kernel_start(struct kernel *kernel, double rate_hz, struct err *err);
+void kernel_stop(struct kernel *kernel);
 
 MUST_CHECK enum err_code kernel_add_process(struct kernel *kernel, int pid,
                                             const struct kernel_process *process);
@@ -57,6 +64,7 @@ typedef enum err_code (*kernel_record_fn)(void *context, const struct kernel_rec
 /* Takes the records that have come since the last call, in their order. */
 MUST_CHECK enum err_code kernel_drain(struct kernel *kernel, kernel_record_fn on_record,
                                       void *context);
+/* Since kernel_start. */
 void kernel_count(const struct kernel *kernel, struct kernel_counts *out);
 
 #endif /* SAMPLER_KERNEL_ENGINE_H */

@@ -4,15 +4,28 @@
 
 /* The engine of a build without libbpf: it cannot be opened, so nothing else is ever called. */
 
-enum err_code kernel_open(double rate_hz, struct kernel **out, struct err *err)
+enum err_code kernel_open(const struct kernel *lender, struct kernel **out, struct err *err)
 {
-    (void)rate_hz;
+    (void)lender;
     (void)out;
     return err_set(err, ERR_UNSUPPORTED,
                    "this build has no kernel engine: it was built without libbpf 1.0 or later");
 }
 
 void kernel_close(struct kernel *kernel)
+{
+    (void)kernel;
+}
+
+enum err_code kernel_start(struct kernel *kernel, double rate_hz, struct err *err)
+{
+    (void)kernel;
+    (void)rate_hz;
+    (void)err;
+    return ERR_UNSUPPORTED;
+}
+
+void kernel_stop(struct kernel *kernel)
 {
     (void)kernel;
 }

@@ -16,7 +16,7 @@ enum {
     KERNEL_MAX_PROCESSES = 4096,
     KERNEL_MAX_THREADS = 1 << 16,
     KERNEL_MAX_CPUS = 512,
-    KERNEL_RING_BYTES = 1 << 24,
+    KERNEL_RING_BYTES = 1 << 22,
     KERNEL_AREA_BYTES = 1 << 18, /* spans of one record */
     KERNEL_MAX_SPAN = 1 << 16,   /* bytes of one of them */
     KERNEL_MAX_FRAMES = 4096,

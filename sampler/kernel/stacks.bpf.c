@@ -90,8 +90,8 @@ struct area {
     struct kernel_process process;
 };
 
-/* By processor.  A tick does not interrupt a switch, nor a switch a tick.  (A per-processor map takes no
- * values of this size.) */
+/* By processor, and shared by all engines.  A tick does not interrupt a switch, nor a switch a tick.  (A
+ * per-processor map takes no values of this size.) */
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
     __uint(max_entries, 1);
@@ -102,6 +102,7 @@ struct {
 volatile const __u32 pid_level; /* of the profiler's pid namespace */
 volatile __u64 min_away_ns;     /* shorter absences are reported by chance */
 volatile __u64 period_ns;
+volatile __u32 is_on; /* a session uses the engine */
 
 static void add(__u32 counter)
 {
@@ -396,6 +397,8 @@ SEC("tp_btf/sched_switch")
 int BPF_PROG(on_switch, bool is_preempted, struct task_struct *before,
              struct task_struct *after)
 {
+    if (!is_on)
+        return 0;
     leave(before, is_preempted);
     come_back(after);
     return 0;

@@ -304,10 +304,10 @@ void kernel_feed_skip(struct kernel_feed *feed)
 {
     const uint64_t now_ns = clock_now_ns();
     (void)!kernel_drain(feed->kernel, skip_record, feed);
+    kernel_count(feed->kernel, &feed->counts);
     feed->ticked_ns = now_ns;
     for (size_t i = 0; i < feed->thread_count; i++)
-        if (feed->threads[i].left_ns)
-            feed->threads[i].counted_ns = now_ns;
+        feed->threads[i].counted_ns = now_ns;
 }
 
 /* A thread that the engine has not seen yet: it has slept since before it was added. */

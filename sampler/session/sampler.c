@@ -2,6 +2,7 @@
 #include "sampler/sampler.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include "sampler/base/thread.h"
 #include "sampler/discovery/turns.h"
 #include "sampler/kernel/engine.h"
+#include "sampler/kernel/engines.h"
 #include "sampler/process/process_scan.h"
 #include "sampler/process/process_stats.h"
 #include "sampler/profile/profile.h"
@@ -33,13 +35,6 @@ static enum err_code check_options(const struct sampler_options *options, struct
     if (!(options->max_stop_percent >= 0 && options->max_stop_percent <= 100))
         return err_set(err, ERR_INVALID,
                        "the limit of stops must be between 0 and 100 percent");
-    if (options->kernel && options->stop == SAMPLER_STOP_ALWAYS)
-        return err_set(err, ERR_INVALID,
-                       "--stop always is for the remote engine, the kernel engine needs no "
-                       "stops: leave out one of the two");
-    if (options->kernel && options->async != SAMPLER_ASYNC_OFF)
-        return err_set(err, ERR_INVALID,
-                       "the kernel engine does not know asyncio tasks: use --engine remote");
     if (options->pid_count > SAMPLER_MAX_PROCESSES)
         return err_set(err, ERR_INVALID, "a session samples at most %d processes at a time",
                        SAMPLER_MAX_PROCESSES);
@@ -194,11 +189,30 @@ static enum err_code follow(struct sampler *sampler, struct err *err)
     return rc;
 }
 
+/* Takes a kernel engine if the options ask for one; without it AUTO goes on with the remote one. */
+static enum err_code choose_engine(struct sampler *sampler, struct err *err)
+{
+    struct sampler_options *const options = &sampler->options;
+    struct err why = { 0 };
+    if (options->engine == SAMPLER_ENGINE_REMOTE)
+        return ERR_OK;
+    enum err_code rc = sampler_check_engine(options, &why);
+    if (!rc)
+        rc = targets_use_kernel(&sampler->targets, &why);
+    if (rc == ERR_NOMEM || (rc && options->engine == SAMPLER_ENGINE_KERNEL))
+        return err_set(err, rc, "%s", why.message);
+    options->engine = rc ? SAMPLER_ENGINE_REMOTE : SAMPLER_ENGINE_KERNEL;
+    if (rc)
+        snprintf(sampler->status.engine_reason, sizeof sampler->status.engine_reason, "%.*s",
+                 SAMPLER_MAX_ENGINE_REASON, why.message);
+    return ERR_OK;
+}
+
 static enum err_code attach(struct sampler *sampler, struct err *err)
 {
     enum err_code rc = targets_init(&sampler->targets, &sampler->options, err);
-    if (!rc && sampler->options.kernel)
-        rc = targets_use_kernel(&sampler->targets, sampler->options.kernel, err);
+    if (!rc)
+        rc = choose_engine(sampler, err);
     if (!rc && sampler->options.subprocesses)
         rc = follow(sampler, err);
     if (!rc && sampler->options.all)
@@ -210,20 +224,29 @@ static enum err_code attach(struct sampler *sampler, struct err *err)
     return rc;
 }
 
-enum err_code sampler_open_kernel(double rate_hz, struct kernel **out, struct err *err)
+enum err_code sampler_open_engines(size_t count, struct engines **out, struct err *err)
 {
-    if (rate_hz > KERNEL_MAX_RATE_HZ)
-        return err_set(
-            err, ERR_INVALID,
-            "the kernel engine samples at most %g times a second: lower --sampling-rate, "
-            "or use --engine remote",
-            KERNEL_MAX_RATE_HZ);
-    return kernel_open(rate_hz, out, err);
+    return engines_open(count, out, err);
 }
 
-void sampler_close_kernel(struct kernel *kernel)
+void sampler_close_engines(struct engines *engines)
 {
-    kernel_close(kernel);
+    engines_close(engines);
+}
+
+enum err_code sampler_check_engine(const struct sampler_options *options, struct err *err)
+{
+    if (options->blocking)
+        return err_set(err, ERR_INVALID,
+                       "the kernel engine does not stop threads (--blocking)");
+    if (options->async != SAMPLER_ASYNC_OFF)
+        return err_set(err, ERR_INVALID, "the kernel engine does not read asyncio tasks");
+    if (options->rate_hz > KERNEL_MAX_RATE_HZ)
+        return err_set(err, ERR_INVALID, "the kernel engine samples at most %g times a second",
+                       KERNEL_MAX_RATE_HZ);
+    if (!options->engines)
+        return err_set(err, ERR_UNSUPPORTED, "pyrometer was started with --engine remote");
+    return engines_check(options->engines, err);
 }
 
 enum err_code sampler_start(const struct sampler_options *options, struct sampler **out,
@@ -249,9 +272,9 @@ enum err_code sampler_start(const struct sampler_options *options, struct sample
         const double first_hz =
             budget_first_hz(options->max_cpu_percent / 100, options->rate_hz);
         profile_set_period(sampler->targets.profile, (uint64_t)((double)NS_PER_S / first_hz));
-        sampler->status = (struct sampler_status){ .state = SAMPLER_RUNNING,
-                                                   .started_at_ns = clock_wall_ns(),
-                                                   .rate_hz = first_hz };
+        sampler->status.state = SAMPLER_RUNNING;
+        sampler->status.started_at_ns = clock_wall_ns();
+        sampler->status.rate_hz = first_hz;
         if (sampler->tracker)
             rc = child_tracker_start(sampler->tracker, err);
         const int sys = rc ? 0 : thread_start(&sampler->thread, loop_main, sampler);
@@ -310,6 +333,9 @@ enum err_code sampler_set_rate(struct sampler *sampler, double rate_hz, struct e
     const enum err_code rc = check_rate(rate_hz, err);
     if (rc)
         return rc;
+    if (sampler->options.engine == SAMPLER_ENGINE_KERNEL && rate_hz > KERNEL_MAX_RATE_HZ)
+        return err_set(err, ERR_INVALID, "the kernel engine samples at most %g times a second",
+                       KERNEL_MAX_RATE_HZ);
     pthread_mutex_lock(&sampler->mutex);
     sampler->requested_hz = sampler->status.requested_hz = rate_hz;
     sampler->has_changed = true;

@@ -5,6 +5,7 @@
 
 #include "sampler/base/clock.h"
 #include "sampler/cpython/python.h"
+#include "sampler/kernel/engines.h"
 #include "sampler/profile/profile.h"
 #include "sampler/session/kernel_feed.h"
 
@@ -29,16 +30,21 @@ enum err_code targets_init(struct targets *targets, const struct sampler_options
     return ERR_OK;
 }
 
-enum err_code targets_use_kernel(struct targets *targets, struct kernel *kernel,
-                                 struct err *err)
+enum err_code targets_use_kernel(struct targets *targets, struct err *err)
 {
-    return kernel_feed_create(kernel, &targets->feed, err);
+    const struct sampler_options *const options = targets->options;
+    enum err_code rc = engines_take(options->engines, options->rate_hz, &targets->kernel, err);
+    if (!rc)
+        rc = kernel_feed_create(targets->kernel, &targets->feed, err);
+    return rc;
 }
 
 static void close_targets(struct targets *targets)
 {
     kernel_feed_destroy(targets->feed);
     targets->feed = NULL;
+    engines_give_back(targets->options->engines, targets->kernel);
+    targets->kernel = NULL;
     while (targets->count > 0)
         target_close(targets->items[--targets->count]);
     thread_cpus_deinit(&targets->cpus);
@@ -68,6 +74,9 @@ void targets_begin(struct targets *targets, uint64_t created_ns)
 {
     targets->created_ns = created_ns;
     targets->cpus.created_ns = created_ns;
+    /* Finding the targets may have taken long. */
+    if (targets->feed)
+        kernel_feed_skip(targets->feed);
 }
 
 static uint64_t since_begin(const struct targets *targets, uint64_t now_ns)

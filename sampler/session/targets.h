@@ -27,6 +27,7 @@
 #include "sampler/session/task_board.h"
 #include "sampler/session/thread_cpu.h"
 
+struct engines;
 struct kernel;
 struct kernel_feed;
 
@@ -41,7 +42,8 @@ struct targets {
     size_t count;
     struct stopper stopper;
     struct bias bias;
-    struct kernel_feed *feed; /* NULL: the remote engine */
+    struct kernel *kernel;    /* of options->engines; NULL: the remote engine */
+    struct kernel_feed *feed; /* likewise */
     struct tick tick;
     struct ending last; /* of the target that left last */
     uint64_t created_ns;
@@ -61,9 +63,8 @@ void targets_begin(struct targets *targets, uint64_t created_ns);
 MUST_CHECK enum err_code targets_add(struct targets *targets, struct target *target,
                                      struct err *err);
 
-/* From now on the kernel engine samples. */
-MUST_CHECK enum err_code targets_use_kernel(struct targets *targets, struct kernel *kernel,
-                                            struct err *err);
+/* From now on a kernel engine samples, until the targets are dismissed. */
+MUST_CHECK enum err_code targets_use_kernel(struct targets *targets, struct err *err);
 
 /* Samples the targets.  *sampled_out: at least one was sampled.  false: the session cannot go
  * on, *out says why.  The caller checks whether targets are left. */

@@ -38,10 +38,12 @@ static void print_checks(const struct access_checks *checks)
 /* Tries it: only the kernel knows all of its conditions. */
 static void check_engine(struct access_checks *checks)
 {
-    struct kernel *kernel = NULL;
+    struct sampler_options tried = { .rate_hz = TRIED_HZ };
     struct err err = { 0 };
-    const enum err_code rc = sampler_open_kernel(TRIED_HZ, &kernel, &err);
-    sampler_close_kernel(rc == ERR_OK ? kernel : NULL);
+    enum err_code rc = sampler_open_engines(1, &tried.engines, &err);
+    if (rc == ERR_OK)
+        rc = sampler_check_engine(&tried, &err);
+    sampler_close_engines(tried.engines);
     if (rc == ERR_OK) {
         access_checks_add(checks, "engine", ACCESS_CHECK_OK,
                           "the kernel engine can run: use --engine kernel");

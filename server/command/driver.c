@@ -25,23 +25,17 @@
 /* Longer than the current tick, or a cancelled start, takes unless a target hangs. */
 enum { STOP_MS = 600, CANCEL_MS = 400 };
 
-/* With `auto`, what cannot be done is a line, not an error. */
+/* `kernel` is refused before a program is started or anything is written. */
 static enum err_code open_engine(struct driver *driver, struct err *err)
 {
-    const struct sampler_options *const sampling = &driver->options->sampling;
-    const bool is_able =
-        sampling->stop != SAMPLER_STOP_ALWAYS && sampling->async == SAMPLER_ASYNC_OFF;
-    struct err why = { 0 };
-    if (sampling->engine == SAMPLER_ENGINE_REMOTE ||
-        (sampling->engine == SAMPLER_ENGINE_AUTO && !is_able))
+    struct sampler_options wanted = driver->options->sampling;
+    if (wanted.engine == SAMPLER_ENGINE_REMOTE)
         return ERR_OK;
-    const enum err_code rc = sampler_open_kernel(sampling->rate_hz, &driver->kernel, &why);
-    if (rc == ERR_OK)
-        return rc;
-    if (sampling->engine == SAMPLER_ENGINE_KERNEL)
-        return err_set(err, rc, "%s", why.message);
-    say("sampling from outside: %s", why.message);
-    return ERR_OK;
+    const enum err_code rc = sampler_open_engines(1, &driver->engines, err);
+    wanted.engines = driver->engines;
+    return rc == ERR_OK && wanted.engine == SAMPLER_ENGINE_KERNEL
+               ? sampler_check_engine(&wanted, err)
+               : rc;
 }
 
 enum err_code driver_open(struct driver *driver, struct err *err)
@@ -95,8 +89,7 @@ enum err_code driver_find(struct driver *driver, const struct sampler_options *s
     struct sampler_options wanted = *sampling;
     struct startup *startup = NULL;
     struct sampler *sampler = NULL;
-    wanted.kernel = driver->kernel;
-    wanted.engine = driver->kernel ? SAMPLER_ENGINE_KERNEL : SAMPLER_ENGINE_REMOTE;
+    wanted.engines = driver->engines;
     wanted.sink = capture_output_sink(&driver->capture);
     enum err_code rc = startup_begin(&wanted, &startup, err);
     if (rc != ERR_OK)
@@ -331,6 +324,6 @@ void driver_close(struct driver *driver, int status)
         source_helper_stop();
         sessions_destroy(driver->sessions);
     }
-    sampler_close_kernel(driver->kernel);
-    driver->kernel = NULL;
+    sampler_close_engines(driver->engines);
+    driver->engines = NULL;
 }

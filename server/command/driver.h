@@ -51,7 +51,7 @@ struct driver {
     struct sessions *sessions; /* borrowed from live if it serves */
     struct session *session;   /* NULL: sampling has not started */
     struct sampler *sampler;   /* of the session */
-    struct kernel *kernel;     /* the kernel engine; NULL: the remote one samples */
+    struct engines *engines;   /* the kernel engine; NULL: --engine remote */
     struct capture_output capture;
     struct output quality; /* the file of --quality */
     struct run_summary summary;

@@ -47,6 +47,7 @@ void dashboard_close(struct dashboard *dashboard)
 {
     processes_destroy(dashboard->processes);
     captures_close(dashboard->captures);
+    sampler_close_engines(dashboard->engines);
     memset(dashboard, 0, sizeof *dashboard);
 }
 
@@ -61,9 +62,23 @@ void dashboard_defaults(const struct dashboard *dashboard, struct sampler_option
     *out = (struct sampler_options){ .rate_hz = DEFAULT_RATE_HZ,
                                      .all_threads = true,
                                      .hides_arguments = dashboard->hides_arguments,
-                                     .memory_bytes = dashboard->memory_bytes };
+                                     .memory_bytes = dashboard->memory_bytes,
+                                     .engine = dashboard->engine,
+                                     .engines = dashboard->engines };
     if (out->rate_hz > dashboard->max_rate_hz)
         out->rate_hz = dashboard->max_rate_hz;
+}
+
+/* Of sessions that begin at the same time one may still fail. */
+static enum err_code check_engine(const struct sampler_options *options, struct err *err)
+{
+    struct err why = { 0 };
+    if (options->engine != SAMPLER_ENGINE_KERNEL)
+        return ERR_OK;
+    const enum err_code rc = sampler_check_engine(options, &why);
+    return rc == ERR_OK ? rc
+                        : err_set(err, rc == ERR_INVALID ? rc : ERR_LIMIT,
+                                  "%s: use the engine auto or remote", why.message);
 }
 
 static enum err_code check(const struct dashboard *dashboard,
@@ -80,7 +95,7 @@ static enum err_code check(const struct dashboard *dashboard,
     if (options->duration_ns > DASHBOARD_MAX_DURATION_NS)
         return err_set(err, ERR_INVALID, "\"duration_s\" must be at most %llu",
                        DASHBOARD_MAX_DURATION_NS / 1000000000);
-    return ERR_OK;
+    return check_engine(options, err);
 }
 
 /* Now and then somebody sees whether the capture is still there. */

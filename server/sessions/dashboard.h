@@ -8,10 +8,10 @@
  * New sessions are recorded into the folder of captures, if there is one.  If that fails, sampling
  * continues.
  *
- * Ownership: the dashboard owns the list of processes and the captures, and borrows the sessions, whose
- * sessions_destroy must come before dashboard_close.
+ * Ownership: the dashboard owns the list of processes, the captures and the kernel engines, and borrows
+ * the sessions, whose sessions_destroy must come before dashboard_close.
  * Threads: any, once opened.
- * Depends on: sessions, capture_store, session_capture, sampler/processes.
+ * Depends on: sampler.h, sessions, capture_store, session_capture, sampler/processes.
  */
 #ifndef SERVER_SESSIONS_DASHBOARD_H
 #define SERVER_SESSIONS_DASHBOARD_H
@@ -20,16 +20,19 @@
 #include <stddef.h>
 
 #include "sampler/base/err.h"
+#include "sampler/sampler.h"
 #include "server/wire/session.h"
 
 struct captures;
+struct engines;
 struct frame_filters;
 struct processes;
-struct sampler_options;
 struct session;
 struct sessions;
 
 enum { DASHBOARD_MAX_SESSIONS = 50 };
+/* For the continuous session, the one that takes its turn, and two others.  Each costs the kernel 6 MiB. */
+enum { DASHBOARD_ENGINES = 4 };
 #define DASHBOARD_MAX_RATE_HZ     10000.0
 #define DASHBOARD_MAX_DURATION_NS (7ull * 24 * 3600 * 1000000000)
 
@@ -42,8 +45,10 @@ struct dashboard {
     struct sessions *sessions;
     bool hides_arguments;
     double max_rate_hz;
-    size_t memory_bytes; /* maximum size of the profile of a session */
-    dashboard_say say;   /* NULL: events are dropped */
+    size_t memory_bytes;        /* maximum size of the profile of a session */
+    enum sampler_engine engine; /* of sessions that do not choose */
+    struct engines *engines;    /* NULL: the remote engine samples */
+    dashboard_say say;          /* NULL: events are dropped */
     void *say_context;
 };
 
@@ -58,7 +63,8 @@ void dashboard_close(struct dashboard *dashboard);
 void dashboard_begin(struct dashboard *dashboard);
 
 /* A session that is starting, held by the caller (session_release).  filters: copied.  ERR_LIMIT: the
- * maximum number of sessions is running; ERR_INVALID: the options are not permitted. */
+ * maximum number of sessions is running, or there is no kernel engine for one that needs it; ERR_INVALID:
+ * the options are not permitted. */
 MUST_CHECK enum err_code dashboard_launch(struct dashboard *dashboard,
                                           const struct sampler_options *options,
                                           const struct frame_filters *filters,

@@ -97,6 +97,7 @@ static enum err_code describe_end(struct open_capture *opened, struct err *err)
     opened->is_cut = missing != NULL;
     opened->lost = info->lost;
     snprintf(status->reason, sizeof status->reason, "%s", missing ? missing : info->reason);
+    snprintf(status->engine_reason, sizeof status->engine_reason, "%s", info->engine_reason);
     const enum err_code targets =
         info->processes.count ? target_list_read(&info->processes, &opened->targets, err)
                               : target_list_read_rows(&snapshot, &opened->targets, err);
@@ -193,6 +194,7 @@ void open_capture_tell_start(const struct sampler_target *target,
         .opcodes = options->opcodes,
         .async = options->async ? sampler_async_texts[options->async] : "",
         .engine = options->engine ? sampler_engine_texts[options->engine] : "",
+        .engine_reason = status->engine_reason,
         .stop = sampler_stop_texts[options->stop],
         .max_stop_ppm = (uint64_t)(options->max_stop_percent * 1e4),
         .hides_arguments = options->hides_arguments,

@@ -220,6 +220,7 @@ void quality_write(struct json *json, const struct session_info *info,
     };
     const struct measures measures = measure(info);
     json_object(json);
+    session_write_engine(json, info);
     write_counters(json, counters);
 #define X(name, meaning) put_number(json, #name, measures.name);
     MEASURES(X)

@@ -150,6 +150,13 @@ static void write_filters(struct json *json, const struct frame_filters *filters
     json_end(json);
 }
 
+void session_write_engine(struct json *json, const struct session_info *info)
+{
+    const char *const reason = info->status.engine_reason;
+    put_text(json, "engine", sampler_engine_texts[info->options->engine]);
+    put_text(json, "engine_reason", *reason ? reason : NULL);
+}
+
 static void write_settings(struct json *json, const struct session_info *info)
 {
     const struct sampler_options *const options = info->options;
@@ -162,7 +169,7 @@ static void write_settings(struct json *json, const struct session_info *info)
     put_bool(json, "native", options->native);
     put_bool(json, "gc", !options->no_gc);
     put_bool(json, "opcodes", options->opcodes);
-    put_text(json, "engine", sampler_engine_texts[options->engine]);
+    session_write_engine(json, info);
     put_text(json, "async", sampler_async_texts[options->async]);
     put_text(json, "stop", sampler_stop_texts[options->stop]);
     json_key(json, "max_stop_percent");

@@ -56,6 +56,9 @@ struct session_info {
     bool is_anonymized; /* report/anonymize.h */
 };
 
+/* The members engine and engine_reason, of an object that is open. */
+void session_write_engine(struct json *json, const struct session_info *info);
+
 void session_write(struct json *json, const struct session_info *info);
 
 /* Copies process number `index` of the session, in the order in which they were attached; false:

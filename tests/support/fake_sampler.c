@@ -339,16 +339,23 @@ enum err_code sampler_origin(struct sampler *sampler, profile_origin number,
     return err_set(err, ERR_GONE, "nobody is behind a fake");
 }
 
-enum err_code sampler_open_kernel(double rate_hz, struct kernel **out, struct err *err)
+enum err_code sampler_open_engines(size_t count, struct engines **out, struct err *err)
 {
-    (void)rate_hz;
-    (void)out;
-    return err_set(err, ERR_UNSUPPORTED, "the fake sampler has no kernel engine");
+    (void)count;
+    (void)err;
+    *out = NULL;
+    return ERR_OK;
 }
 
-void sampler_close_kernel(struct kernel *kernel)
+void sampler_close_engines(struct engines *engines)
 {
-    (void)kernel;
+    (void)engines;
+}
+
+enum err_code sampler_check_engine(const struct sampler_options *options, struct err *err)
+{
+    (void)options;
+    return err_set(err, ERR_UNSUPPORTED, "the fake sampler has no kernel engine");
 }
 
 int sampler_end_fd(const struct sampler *sampler)

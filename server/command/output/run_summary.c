@@ -309,12 +309,22 @@ static void say_tasks(const struct session_info *info, const struct states *stat
             states->tasks, quality_percent(states->tasks, info->snapshot->quality.samples));
 }
 
+/* Nothing if the user chose the remote engine. */
+static void say_engine(const struct session_info *info)
+{
+    if (info->options->engine == SAMPLER_ENGINE_KERNEL)
+        say("stacks copied by the kernel engine");
+    else if (*info->status.engine_reason)
+        say("stacks read from outside: %s", info->status.engine_reason);
+}
+
 void run_summary_say_end(const struct session_info *info, const struct states *states)
 {
     const struct quality *const quality = &info->snapshot->quality;
     const double seconds = (double)info->snapshot->end_ns / (double)NS_PER_S;
     say("captured %" PRIu64 " samples in %.2f s, %.1f of %.10g Hz", quality->samples, seconds,
         session_achieved_hz(info->snapshot), info->options->rate_hz);
+    say_engine(info);
     if (quality->ticks > 0)
         say_certainty(quality);
     if (quality->samples > 0)

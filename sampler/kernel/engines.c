@@ -1,0 +1,103 @@
+#include "sampler/kernel/engines.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "sampler/kernel/engine.h"
+
+struct engines {
+    struct kernel *items[ENGINES_MAX];
+    size_t count;
+    struct err why; /* there is none */
+    pthread_mutex_t lock;
+    bool is_taken[ENGINES_MAX]; /* guarded by the lock */
+};
+
+enum err_code engines_open(size_t wanted, struct engines **out, struct err *err)
+{
+    struct engines *const engines = calloc(1, sizeof *engines);
+    if (!engines)
+        return err_nomem(err);
+    pthread_mutex_init(&engines->lock, NULL);
+    const size_t most = wanted < ENGINES_MAX ? wanted : ENGINES_MAX;
+    while (engines->count < most &&
+           kernel_open(engines->count ? engines->items[0] : NULL, &engines->items[engines->count],
+                       &engines->why) == ERR_OK)
+        engines->count++;
+    *out = engines;
+    return ERR_OK;
+}
+
+void engines_close(struct engines *engines)
+{
+    if (!engines)
+        return;
+    for (size_t i = engines->count; i-- > 0;)
+        kernel_close(engines->items[i]);
+    pthread_mutex_destroy(&engines->lock);
+    free(engines);
+}
+
+/* Called with the lock.  ERR_OK: *index_out is that of an idle engine. */
+static enum err_code find_idle(const struct engines *engines, size_t *index_out,
+                               struct err *err)
+{
+    size_t i = 0;
+    if (engines->count == 0)
+        return err_set(err, engines->why.code, "%s", engines->why.message);
+    while (i < engines->count && engines->is_taken[i])
+        i++;
+    *index_out = i;
+    if (i < engines->count)
+        return ERR_OK;
+    return engines->count == 1
+               ? err_set(err, ERR_LIMIT, "another session uses the kernel engine")
+               : err_set(err, ERR_LIMIT, "other sessions use all %zu kernel engines",
+                         engines->count);
+}
+
+enum err_code engines_check(struct engines *engines, struct err *err)
+{
+    size_t index;
+    pthread_mutex_lock(&engines->lock);
+    const enum err_code rc = find_idle(engines, &index, err);
+    pthread_mutex_unlock(&engines->lock);
+    return rc;
+}
+
+static void set_idle(struct engines *engines, size_t index)
+{
+    pthread_mutex_lock(&engines->lock);
+    engines->is_taken[index] = false;
+    pthread_mutex_unlock(&engines->lock);
+}
+
+enum err_code engines_take(struct engines *engines, double rate_hz, struct kernel **out,
+                               struct err *err)
+{
+    size_t index = 0;
+    pthread_mutex_lock(&engines->lock);
+    enum err_code rc = find_idle(engines, &index, err);
+    if (rc == ERR_OK)
+        engines->is_taken[index] = true;
+    pthread_mutex_unlock(&engines->lock);
+    if (rc != ERR_OK)
+        return rc;
+    rc = kernel_start(engines->items[index], rate_hz, err);
+    if (rc != ERR_OK)
+        set_idle(engines, index);
+    else
+        *out = engines->items[index];
+    return rc;
+}
+
+void engines_give_back(struct engines *engines, struct kernel *kernel)
+{
+    if (!kernel)
+        return;
+    kernel_stop(kernel);
+    for (size_t i = 0; i < engines->count; i++)
+        if (engines->items[i] == kernel)
+            set_idle(engines, i);
+}
