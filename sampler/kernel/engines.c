@@ -22,8 +22,8 @@ enum err_code engines_open(size_t wanted, struct engines **out, struct err *err)
     pthread_mutex_init(&engines->lock, NULL);
     const size_t most = wanted < ENGINES_MAX ? wanted : ENGINES_MAX;
     while (engines->count < most &&
-           kernel_open(engines->count ? engines->items[0] : NULL, &engines->items[engines->count],
-                       &engines->why) == ERR_OK)
+           kernel_open(engines->count ? engines->items[0] : NULL,
+                       &engines->items[engines->count], &engines->why) == ERR_OK)
         engines->count++;
     *out = engines;
     return ERR_OK;
@@ -74,7 +74,7 @@ static void set_idle(struct engines *engines, size_t index)
 }
 
 enum err_code engines_take(struct engines *engines, double rate_hz, struct kernel **out,
-                               struct err *err)
+                           struct err *err)
 {
     size_t index = 0;
     pthread_mutex_lock(&engines->lock);

@@ -23,8 +23,7 @@ struct kernel;
 struct engines;
 
 /* Succeeds with fewer engines than wanted, or none, if the kernel refuses. */
-MUST_CHECK enum err_code engines_open(size_t wanted, struct engines **out,
-                                          struct err *err);
+MUST_CHECK enum err_code engines_open(size_t wanted, struct engines **out, struct err *err);
 void engines_close(struct engines *engines);
 
 /* Whether engines_take would find an engine.  ERR_LIMIT: all are in use; ERR_PERM, ERR_UNSUPPORTED:
@@ -32,7 +31,7 @@ void engines_close(struct engines *engines);
 MUST_CHECK enum err_code engines_check(struct engines *engines, struct err *err);
 /* Takes an idle engine and starts it.  Errors as those of engines_check. */
 MUST_CHECK enum err_code engines_take(struct engines *engines, double rate_hz,
-                                          struct kernel **out, struct err *err);
+                                      struct kernel **out, struct err *err);
 /* Makes the engine idle.  NULL is fine. */
 void engines_give_back(struct engines *engines, struct kernel *kernel);
 

@@ -201,6 +201,12 @@ export const HOST_TEXT = {
       running: ["Running tasks", "stacks start with the tasks that await the running one"],
       all: ["All tasks", "waiting tasks are sampled too"],
     },
+    engine: "Engine",
+    engines: {
+      auto: ["Automatic", "the kernel engine where it can run, otherwise from outside"],
+      kernel: ["Kernel", "a program in the kernel copies each stack; needs CAP_BPF and CAP_PERFMON"],
+      remote: ["From outside", "reads the memory of the program while it runs"],
+    },
     stop: "Stops",
     stops: {
       auto: ["As needed", "stops running threads where reading moving ones is uncertain, for at most 1 % of the time"],

@@ -40,6 +40,11 @@ export const QUALITY_TEXT = {
   failed: ["failed", "Threads that could not be read; they are not among the samples."],
   missed: ["missed", "Missed ticks: the profiler was delayed"],
   missedShare: (share) => "; " + share + " of all ticks.",
+  engines: {
+    kernel: ["kernel engine", "A program in the kernel copies each stack while its thread cannot move. Stacks are exact, and threads that wait are counted for as long as they wait."],
+    remote: ["read from outside", "Stacks are read in the memory of the program while it runs. Short calls may be seen too seldom."],
+  },
+  engineReason: (reason) => " The kernel engine is not used: " + reason + ".",
   of: (count, all) => " " + count + " of " + all + ".",
   notKnown: " Not known yet.",
   causes: { gone: "thread or process gone", fault: "memory not mapped", perm: "not permitted", corrupt: "unreadable memory" },

@@ -113,9 +113,11 @@ test("options are checked before and by the server; several processes make one s
   await page.until(hook("form-error") + ".textContent.includes('--max-rate')");
   await write("[name=rate]", "99");
   await write("[name=name]", "both");
+  await page.evaluate("(" + hook("form-engine") + ".querySelector('[data-value=kernel]').click(), 0)");
   await press("form-submit");
   await page.until(hook("profile-dialog") + " === null && " + hooks("session") + ".length === 1");
-  assert.deepEqual([host.sessions[0].name, host.sessions[0].settings.rate_hz, host.sessions[0].processes.attached], ["both", 99, 2]);
+  const { name, settings, processes } = host.sessions[0];
+  assert.deepEqual([name, settings.rate_hz, settings.engine, processes.attached], ["both", 99, "kernel", 2]);
   assert.match(await page.evaluate(hook("session") + ".textContent"), /both.*2 processes/);
   assert.equal(page.said.filter((line) => !line.includes("400")).length, 0);
   await page.close();

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { HOSTILE_NAMES } from "../support/made-up-program.mjs";
 import { assertQuiet, browser, byId, click, clickFrame, drawn, frameNamed, frames, live, samplesShown, shownNumber, textOf, widthOf } from "../support/open-page.mjs";
+import { QUALITY_TEXT } from "../../../web/text/quality.js";
 import { TEXT } from "../../../web/text/session.js";
 
 test("a live page draws, keeps up, and its policy stops nothing it needs", async () => {
@@ -16,6 +17,7 @@ test("a live page draws, keeps up, and its policy stops nothing it needs", async
   assert.match(await textOf(page, "command"), /python3 \/srv\/shop\/app.py/);
   assert.equal(await textOf(page, "status"), TEXT.status.running);
   assert.equal(await textOf(page, "quality-samples"), program.session().quality.samples.toLocaleString("en-US"));
+  assert.equal(await textOf(page, "quality-engine"), QUALITY_TEXT.engines.kernel[0]);
   assert.match(await page.evaluate("document.title"), /^● app.py/);
   assertQuiet(page);
   await page.close();

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { qualityValues } from "../../../web/model/page/quality.js";
+import { engineValue, qualityValues } from "../../../web/model/page/quality.js";
 import { QUALITY_TEXT } from "../../../web/text/quality.js";
 
 const QUALITY = {
@@ -63,4 +63,15 @@ test("a rate far below what was wanted is a warning", () => {
 
 test("a cause of failure nobody heard of is named as it is", () => {
   assert.match(valueOf({ ...QUALITY, failed: { __proto__: null, strange: 2 } }, "failed").meaning, /2: strange/);
+});
+
+test("what reads the stacks is said, with the reason why it is not the kernel", () => {
+  const kernel = engineValue({ engine: "kernel", engine_reason: null });
+  assert.deepEqual([kernel.value, kernel.label], ["kernel engine", ""]);
+  const remote = engineValue({ engine: "remote", engine_reason: "not permitted" });
+  assert.deepEqual([remote.value, remote.label], ["read from outside:", "not permitted"]);
+  assert.match(remote.meaning, /is not used: not permitted\.$/);
+  assert.equal(engineValue({ engine: "remote", engine_reason: null }).value, "read from outside");
+  assert.equal(engineValue({ engine: "auto", engine_reason: null }), null);
+  assert.equal(engineValue(null), null);
 });

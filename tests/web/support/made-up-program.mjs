@@ -259,7 +259,7 @@ export function createProgram({ threads = 20, processes = 1, endsAfter = 0, deep
       id: "1", state: ended === null ? (elapsed < quietFor ? "starting" : "running") : "ended", reason: ended === null ? null : "target exited",
       target: { pid: 4711, command: ["python3", "/srv/shop/app.py", "--workers", "16"], executable: "/usr/bin/python3.13", python: "3.13.1", validated: true, host: "build7" },
       processes: { attached: processes, running: processes, over_limit: 0, denied: 0 },
-      settings: { rate_hz: 50, duration_s: null, threads: "all", mode, async: waiting > 0 ? "all" : "off", filters },
+      settings: { rate_hz: 50, duration_s: null, threads: "all", mode, engine: "kernel", engine_reason: null, async: waiting > 0 ? "all" : "off", filters },
       started_at: startedAt, ended_at: ended, elapsed_s: elapsed, epoch, generation, quality: structuredClone(quality), pyrometer: "0.1.0",
     };
   }

@@ -82,7 +82,7 @@ function bytesOf(text) {
 }
 
 export function defaultProfile() {
-  return { rate: "1000", duration: "", threads: "all", mode: "wall", async: "off", native: false, gc: true, opcodes: false, subprocesses: false, stop: "auto", name: "", note: "" };
+  return { rate: "1000", duration: "", threads: "all", mode: "wall", async: "off", engine: "auto", native: false, gc: true, opcodes: false, subprocesses: false, stop: "auto", name: "", note: "" };
 }
 
 // A form -> {body} for POST /sessions, or {problem, field}.
@@ -97,8 +97,8 @@ export function profileRequest(pids, form) {
   if (bytesOf(form.name) > NAME_BYTES_MAX) return wrong("name", HOST_TEXT.problems.name(NAME_BYTES_MAX));
   if (bytesOf(form.note) > NOTE_BYTES_MAX) return wrong("note", HOST_TEXT.problems.note(NOTE_BYTES_MAX));
   const mode = MODES.includes(form.mode) ? form.mode : MODES[0];
-  const { threads, async: tasks, native, gc, opcodes, subprocesses, stop, name, note } = form;
-  return { body: { pids, rate_hz: rate, duration_s: duration, threads, mode, async: tasks, native, gc, opcodes, subprocesses, stop, name, note } };
+  const { threads, async: tasks, engine, native, gc, opcodes, subprocesses, stop, name, note } = form;
+  return { body: { pids, rate_hz: rate, duration_s: duration, threads, mode, async: tasks, engine, native, gc, opcodes, subprocesses, stop, name, note } };
 }
 
 // -> {body} of PATCH, or {problem, field}

@@ -48,6 +48,14 @@ function missedValue({ ticks, missed_ticks: missed }) {
   return { key: "missed", label, value: formatShortCount(missed), level: share > 0.01 ? "warn" : "plain", meaning: meaning + (isKnown(due) ? QUALITY_TEXT.missedShare(formatShare(share)) : ".") };
 }
 
+// -> the same, or null before the session has started; `settings` as in a SESSION, or null
+export function engineValue(settings) {
+  const [value, meaning] = QUALITY_TEXT.engines[settings?.engine] ?? [];
+  if (value === undefined) return null;
+  const reason = visibleText(settings.engine_reason ?? "", "");
+  return { key: "engine", label: reason, value: value + (reason === "" ? "" : ":"), level: "plain", meaning: meaning + (reason === "" ? "" : QUALITY_TEXT.engineReason(reason)) };
+}
+
 // -> [{key, label, value, meaning, level}]; `quality` and `settings` as in a SESSION, or null
 export function qualityValues(quality, settings = null) {
   const q = quality ?? {};

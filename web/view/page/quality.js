@@ -1,6 +1,6 @@
 // The quality line, always visible, with a hint for every value; and its details, in a dialog: every number and its meaning.
 
-import { measureGroups, qualityValues } from "../../model/page/quality.js";
+import { engineValue, measureGroups, qualityValues } from "../../model/page/quality.js";
 import { QUALITY_TEXT } from "../../text/quality.js";
 import { TEXT } from "../../text/session.js";
 import { el, icon, setAttribute, setText } from "../elements/dom.js";
@@ -29,7 +29,8 @@ export function createQuality(root, dispatch) {
   return {
     update(state) {
       whole.hidden = (state.session?.selection ?? null) === null || state.session.selection.whole;
-      for (const shown of qualityValues(state.session?.quality ?? null, state.session?.settings ?? null)) {
+      const engine = engineValue(state.session?.settings ?? null);
+      for (const shown of [...qualityValues(state.session?.quality ?? null, state.session?.settings ?? null), ...(engine === null ? [] : [engine])]) {
         const cell = cellFor(shown.key);
         setText(cell.value, shown.value);
         setText(cell.label, shown.label);
