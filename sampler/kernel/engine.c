@@ -23,8 +23,7 @@ enum { INSTANTS_PER_PERIOD = 100, MAX_CPUS = KERNEL_MAX_CPUS };
 struct kernel {
     struct stacks *program;
     struct ring_buffer *ring;
-    struct bpf_link *links[MAX_CPUS];
-    int events[MAX_CPUS];
+    int events[MAX_CPUS]; /* -1: none */
     size_t cpus;
     uint64_t period_ns, changed_ns;
     uint64_t started_ns;         /* by the session that uses the engine */
@@ -115,6 +114,7 @@ static int open_event(int cpu)
                                     .size = sizeof attr,
                                     .config = PERF_COUNT_SW_CPU_CLOCK,
                                     .sample_period = NS_PER_S,
+                                    .disabled = 1,
                                     .exclude_idle = 1 };
     return (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
@@ -129,11 +129,8 @@ static enum err_code attach(struct kernel *kernel, struct err *err)
             continue;
         if (fd < 0)
             return refuse(err, errno, "perf_event_open");
-        kernel->links[i] = bpf_program__attach_perf_event(kernel->program->progs.on_tick, fd);
-        if (!kernel->links[i])
+        if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, bpf_program__fd(kernel->program->progs.on_tick)))
             return refuse(err, errno, "a program at a perf event");
-        /* libbpf has enabled it. */
-        (void)ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
         attached++;
     }
     return attached ? ERR_OK
@@ -164,13 +161,9 @@ void kernel_close(struct kernel *kernel)
 {
     if (!kernel)
         return;
-    for (size_t i = 0; i < kernel->cpus; i++) {
-        /* The link owns the event. */
-        if (kernel->links[i])
-            bpf_link__destroy(kernel->links[i]);
-        else if (kernel->events[i] >= 0)
+    for (size_t i = 0; i < kernel->cpus; i++)
+        if (kernel->events[i] >= 0)
             close(kernel->events[i]);
-    }
     ring_buffer__free(kernel->ring);
     stacks__destroy(kernel->program);
     free(kernel);
@@ -224,7 +217,7 @@ uint64_t kernel_left_ns(const struct kernel *kernel, int tid)
 static void change_period(struct kernel *kernel, uint64_t period_ns)
 {
     for (size_t i = 0; i < kernel->cpus; i++)
-        if (kernel->links[i])
+        if (kernel->events[i] >= 0)
             (void)ioctl(kernel->events[i], PERF_EVENT_IOC_PERIOD, &period_ns);
 }
 
@@ -296,7 +289,7 @@ static enum err_code switch_events(const struct kernel *kernel, unsigned long re
                                    struct err *err)
 {
     for (size_t i = 0; i < kernel->cpus; i++)
-        if (kernel->links[i] && ioctl(kernel->events[i], request, 0) != 0)
+        if (kernel->events[i] >= 0 && ioctl(kernel->events[i], request, 0) != 0)
             return refuse(err, errno, "a perf event");
     return ERR_OK;
 }

@@ -1,8 +1,12 @@
 #include "sampler/kernel/engines.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "sampler/kernel/engine.h"
 
@@ -14,6 +18,24 @@ struct engines {
     bool is_taken[ENGINES_MAX]; /* guarded by the lock */
 };
 
+/* The number of the next descriptor that is opened. */
+static size_t next_descriptor(void)
+{
+    const int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (fd >= 0)
+        close(fd);
+    return fd < 0 ? SIZE_MAX / 2 : (size_t)fd;
+}
+
+/* An engine has a descriptor for each processor.  Half of all are for others. */
+static bool may_open_more(size_t before)
+{
+    struct rlimit limit = { .rlim_cur = RLIM_INFINITY };
+    const size_t next = next_descriptor();
+    (void)getrlimit(RLIMIT_NOFILE, &limit);
+    return next + (next - before) <= limit.rlim_cur / 2;
+}
+
 enum err_code engines_open(size_t wanted, struct engines **out, struct err *err)
 {
     struct engines *const engines = calloc(1, sizeof *engines);
@@ -21,10 +43,14 @@ enum err_code engines_open(size_t wanted, struct engines **out, struct err *err)
         return err_nomem(err);
     pthread_mutex_init(&engines->lock, NULL);
     const size_t most = wanted < ENGINES_MAX ? wanted : ENGINES_MAX;
-    while (engines->count < most &&
-           kernel_open(engines->count ? engines->items[0] : NULL,
-                       &engines->items[engines->count], &engines->why) == ERR_OK)
-        engines->count++;
+    for (size_t before = 0; engines->count < most; engines->count++) {
+        if (engines->count > 0 && !may_open_more(before))
+            break;
+        before = next_descriptor();
+        if (kernel_open(engines->items[0], &engines->items[engines->count], &engines->why) !=
+            ERR_OK)
+            break;
+    }
     *out = engines;
     return ERR_OK;
 }

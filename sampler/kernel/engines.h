@@ -22,7 +22,8 @@ enum { ENGINES_MAX = 8 };
 struct kernel;
 struct engines;
 
-/* Succeeds with fewer engines than wanted, or none, if the kernel refuses. */
+/* Succeeds with fewer engines than wanted if more would take too many descriptors, and with none if the
+ * kernel refuses. */
 MUST_CHECK enum err_code engines_open(size_t wanted, struct engines **out, struct err *err);
 void engines_close(struct engines *engines);
 

@@ -327,16 +327,16 @@ static uint64_t *motion_counter(struct quality *quality, enum thread_motion moti
     return NULL;
 }
 
-static void count_failure(struct quality *quality, enum err_code failure)
+static void count_failure(struct quality *quality, enum err_code failure, uint32_t times)
 {
     if (failure == ERR_GONE)
-        quality->failed_gone++;
+        quality->failed_gone += times;
     else if (failure == ERR_FAULT)
-        quality->failed_fault++;
+        quality->failed_fault += times;
     else if (failure == ERR_PERM)
-        quality->failed_perm++;
+        quality->failed_perm += times;
     else
-        quality->failed_corrupt++;
+        quality->failed_corrupt += times;
 }
 
 static state_bits flag_bits(enum three_valued value, state_bits yes, state_bits unknown)
@@ -381,7 +381,7 @@ enum err_code fold_thread(struct fold *fold, struct thread *thread, struct threa
     struct quality *const quality = profile_quality(fold->profile);
     struct stack *const stack = &thread->stack;
     if (failure) {
-        count_failure(quality, failure);
+        count_failure(quality, failure, thread->times);
         return ERR_OK;
     }
     const size_t gc = gc_place(stack, &info);

@@ -28,6 +28,8 @@ struct fed_thread {
     uint64_t left_ns;    /* when it left its processor; 0: it runs, or has not been seen */
     uint64_t counted_ns; /* up to here, its absence has been counted */
     uint32_t flags;      /* of the record of its leaving */
+    uint32_t unread;     /* instants whose record had no room for the stack */
+    uint64_t unread_ns;  /* the first of them */
     size_t copy_bytes, copy_room;
     unsigned char *copy; /* its spans */
 };
@@ -47,7 +49,8 @@ struct kernel_feed {
     size_t thread_count, thread_room;
     struct idmap index; /* of threads by tid */
     struct random random;
-    uint64_t ticked_ns, created_ns;
+    uint64_t ticked_ns, begun_ns;
+    bool is_paused;
     struct kernel_counts counts;
 };
 
@@ -58,7 +61,7 @@ enum err_code kernel_feed_create(struct kernel *kernel, struct kernel_feed **out
     if (!feed)
         return err_nomem(err);
     feed->kernel = kernel;
-    feed->created_ns = feed->ticked_ns = clock_now_ns();
+    feed->begun_ns = feed->ticked_ns = clock_now_ns();
     copy_memory_init(&feed->copy);
     idmap_init(&feed->index);
     random_init_any(&feed->random);
@@ -111,7 +114,7 @@ static enum err_code put_thread(struct kernel_feed *feed, struct target *target,
         if (!VEC_RESERVE(feed->threads, feed->thread_room, feed->thread_count + 1))
             return ERR_NOMEM;
         known = &feed->threads[feed->thread_count];
-        *known = (struct fed_thread){ .tid = thread->host_tid };
+        *known = (struct fed_thread){ .tid = thread->host_tid, .counted_ns = clock_now_ns() };
         const enum err_code rc = idmap_add(&feed->index, hash_mix((uint64_t)known->tid, 0),
                                            (uint32_t)feed->thread_count, NULL);
         if (rc)
@@ -205,6 +208,28 @@ static uint32_t instants_in(struct kernel_feed *feed, uint64_t ns)
     return (uint32_t)((ns + random_below(&feed->random, period_ns)) / period_ns);
 }
 
+/* A stack that is too large for a record is read from outside. */
+static enum err_code count_outside(struct fed_thread *fed, struct target_instants instants)
+{
+    const enum err_code rc =
+        instants.times ? target_read_waiting(fed->target, fed->thread, &instants) : ERR_OK;
+    return rc == ERR_NOMEM || rc == ERR_LIMIT ? rc : ERR_OK;
+}
+
+/* Many instants are read together: they have been over for a while anyway. */
+static enum err_code count_unread(struct kernel_feed *feed, uint64_t now_ns)
+{
+    enum err_code rc = ERR_OK;
+    for (size_t i = 0; i < feed->thread_count && !rc; i++) {
+        struct fed_thread *const fed = &feed->threads[i];
+        if (fed->unread)
+            rc = count_outside(fed, (struct target_instants){ fed->unread_ns, now_ns,
+                                                              fed->unread, VALUE_YES });
+        fed->unread = 0;
+    }
+    return rc;
+}
+
 /* Counts a thread's absence from where it was counted last up to `until_ns`. */
 static enum err_code count_absence(struct kernel_feed *feed, struct fed_thread *fed,
                                    uint64_t until_ns, uint32_t times)
@@ -216,6 +241,8 @@ static enum err_code count_absence(struct kernel_feed *feed, struct fed_thread *
         .runs = fed->flags & KERNEL_RUNNABLE ? VALUE_YES : VALUE_NO,
     };
     fed->counted_ns = until_ns;
+    if (fed->flags & KERNEL_NO_ROOM)
+        return count_outside(fed, instants);
     return times ? count_copy(feed, fed, fed->copy, fed->copy_bytes, instants) : ERR_OK;
 }
 
@@ -259,12 +286,16 @@ static enum err_code take_record(void *context, const struct kernel_record *reco
         return ERR_OK;
     }
     struct fed_thread *const fed = find(feed, (int32_t)record->tid);
-    if (!fed)
+    if (!fed || record->time_ns < feed->begun_ns)
         return ERR_OK;
     fed->has_moved = true;
     switch (record->kind) {
     case KERNEL_TICK:
         fed->left_ns = 0;
+        if (record->flags & KERNEL_NO_ROOM) {
+            fed->unread_ns = fed->unread++ ? fed->unread_ns : record->time_ns;
+            return ERR_OK;
+        }
         return count_copy(
             feed, fed, spans, record->bytes,
             (struct target_instants){ record->time_ns, record->time_ns, 1, VALUE_YES });
@@ -277,9 +308,12 @@ static enum err_code take_record(void *context, const struct kernel_record *reco
 enum err_code kernel_feed_drain(struct kernel_feed *feed)
 {
     const uint64_t now_ns = clock_now_ns();
+    feed->is_paused = false;
     for (size_t i = 0; i < feed->target_count; i++)
         python_begin_copies(feed->targets[i].target->python);
     enum err_code rc = kernel_drain(feed->kernel, take_record, feed);
+    if (!rc)
+        rc = count_unread(feed, now_ns);
     for (size_t i = 0; i < feed->target_count && !rc; i++) {
         struct fed_target *const fed = &feed->targets[i];
         if (fed->is_old || now_ns - fed->listed_ns > LIST_AGAIN_NS)
@@ -305,16 +339,24 @@ void kernel_feed_skip(struct kernel_feed *feed)
     const uint64_t now_ns = clock_now_ns();
     (void)!kernel_drain(feed->kernel, skip_record, feed);
     kernel_count(feed->kernel, &feed->counts);
+    feed->is_paused = true;
     feed->ticked_ns = now_ns;
     for (size_t i = 0; i < feed->thread_count; i++)
         feed->threads[i].counted_ns = now_ns;
+}
+
+void kernel_feed_begin(struct kernel_feed *feed)
+{
+    kernel_feed_skip(feed);
+    feed->is_paused = false;
+    feed->begun_ns = clock_now_ns();
 }
 
 /* A thread that the engine has not seen yet: it has slept since before it was added. */
 static enum err_code count_sleeper(struct kernel_feed *feed, struct fed_thread *fed,
                                    uint64_t now_ns)
 {
-    const uint64_t since_ns = fed->counted_ns ? fed->counted_ns : feed->created_ns;
+    const uint64_t since_ns = fed->counted_ns;
     const struct target_instants instants = {
         .since_ns = since_ns,
         .until_ns = now_ns,
@@ -322,9 +364,7 @@ static enum err_code count_sleeper(struct kernel_feed *feed, struct fed_thread *
         .runs = VALUE_NO,
     };
     fed->counted_ns = now_ns;
-    const enum err_code rc =
-        instants.times ? target_read_waiting(fed->target, fed->thread, &instants) : ERR_OK;
-    return rc == ERR_NOMEM || rc == ERR_LIMIT ? rc : ERR_OK;
+    return count_outside(fed, instants);
 }
 
 static void count_losses(struct kernel_feed *feed, struct quality *quality)
@@ -339,8 +379,13 @@ static void count_losses(struct kernel_feed *feed, struct quality *quality)
 enum err_code kernel_feed_flush(struct kernel_feed *feed, struct quality *quality,
                                 uint64_t now_ns)
 {
+    if (feed->is_paused) {
+        kernel_feed_skip(feed);
+        return ERR_OK;
+    }
     enum err_code rc = kernel_feed_drain(feed);
     count_losses(feed, quality);
+    quality->ticks += kernel_feed_ticks(feed, now_ns);
     for (size_t i = 0; i < feed->thread_count && !rc; i++) {
         struct fed_thread *const fed = &feed->threads[i];
         if (!fed->has_moved) {

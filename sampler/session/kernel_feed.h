@@ -33,10 +33,13 @@ void kernel_feed_remove(struct kernel_feed *feed, struct target *target);
 
 /* Counts what the engine has recorded.  ERR_NOMEM, ERR_LIMIT: the profile takes no more. */
 MUST_CHECK enum err_code kernel_feed_drain(struct kernel_feed *feed);
-/* Forgets what the engine has recorded since the last call: the session is paused. */
+/* Forgets what the engine has recorded while targets were searched for. */
+void kernel_feed_begin(struct kernel_feed *feed);
+/* Forgets what the engine has recorded since the last call: the session is paused until
+ * kernel_feed_drain. */
 void kernel_feed_skip(struct kernel_feed *feed);
-/* Counts the threads that still wait, and what the engine has lost; call before the profile is
- * sealed. */
+/* kernel_feed_drain, and counts the threads that still wait, the instants, and what the engine has
+ * lost; call before the profile is sealed. */
 MUST_CHECK enum err_code kernel_feed_flush(struct kernel_feed *feed, struct quality *quality,
                                            uint64_t now_ns);
 

@@ -74,9 +74,9 @@ void targets_begin(struct targets *targets, uint64_t created_ns)
 {
     targets->created_ns = created_ns;
     targets->cpus.created_ns = created_ns;
-    /* Finding the targets may have taken long. */
+    /* Later than created_ns, so no sample has a time before it. */
     if (targets->feed)
-        kernel_feed_skip(targets->feed);
+        kernel_feed_begin(targets->feed);
 }
 
 static uint64_t since_begin(const struct targets *targets, uint64_t now_ns)
