@@ -46,16 +46,16 @@ static void check_engine(struct access_checks *checks)
     sampler_close_engines(tried.engines);
     if (rc == ERR_OK) {
         access_checks_add(checks, "engine", ACCESS_CHECK_OK,
-                          "the kernel engine can run: use --engine kernel");
+                          "the kernel engine can run: use --engine auto");
         return;
     }
     struct access_check *const check =
         access_checks_add(checks, "engine", ACCESS_CHECK_UNKNOWN, "%s", err.message);
     if (rc == ERR_PERM)
-        access_check_remedy(check,
-                            "--engine remote needs no more; for --engine kernel use sudo, or: "
-                            "sudo setcap cap_bpf,cap_perfmon,cap_sys_ptrace=ep "
-                            "\"$(command -v pyrometer)\"");
+        access_check_remedy(
+            check, "--engine remote needs no more; for the kernel engine use sudo, or: "
+                   "sudo setcap cap_bpf,cap_perfmon,cap_sys_ptrace=ep "
+                   "\"$(command -v pyrometer)\"");
     else
         access_check_remedy(check, "use --engine remote, the default");
 }

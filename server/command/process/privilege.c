@@ -65,7 +65,7 @@ static struct need need_of(const struct options *options)
             need = needs[i];
     if (options->sampling.stop != SAMPLER_STOP_NEVER)
         need.calls |= SYSCALLS_STOP;
-    if (options->sampling.engine != SAMPLER_ENGINE_REMOTE)
+    if ((bit & (SAMPLING | COMMAND_SERVE)) && options->sampling.engine != SAMPLER_ENGINE_REMOTE)
         need.calls |= SYSCALLS_KERNEL;
     return need;
 }

@@ -1,0 +1,136 @@
+"""The engine of a session: who gets a kernel engine, what is said where there is none, and that it is given back."""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+import harness
+from harness import PROGRAM, SANITIZED, Test, main, run_program, victim
+from host import Host
+
+# As root, but without what the kernel engine needs.
+WITHOUT = ["setpriv", "--bounding-set=-bpf,-perfmon,-sys_admin", "--inh-caps=-bpf,-perfmon,-sys_admin", "--"]
+SPINS = "def %s():\n    while True:\n        sum(range(999))\nprint('READY', flush=True)\n%s()"
+# As many as `serve` opens.
+ENGINES = 4
+
+
+def without_capabilities_works():
+    return os.geteuid() == 0 and subprocess.run(WITHOUT + ["true"], check=False, stderr=subprocess.DEVNULL).returncode == 0
+
+
+def kernel_engine_refusal():
+    """Why there is no kernel engine here; empty if there is one."""
+    process, code = run_program("record", str(os.getpid()), "--engine", "kernel", "-d", "100ms", "--collapsed=-")
+    return "" if code == 0 else process.err[-1]
+
+
+def spinning(test, name):
+    """A program that is always in the function `name`."""
+    with tempfile.NamedTemporaryFile("w", suffix=".py", delete=False) as file:
+        file.write(SPINS % (name, name))
+    test.addCleanup(os.unlink, file.name)
+    return victim(file.name)
+
+
+def engine_of(session):
+    return session["settings"]["engine"], session["settings"]["engine_reason"]
+
+
+class WithKernel(Test):
+    def setUp(self):
+        reason = kernel_engine_refusal()
+        if reason:
+            self.skipTest(reason)
+
+    def test_sessions_share_the_engines_and_give_them_back(self):
+        with victim("chain.py", "60") as target, Host("--engine", "auto") as server:
+            self.assertEqual(engine_of(server.running(server.start(pids=[target.pid], engine="remote"))), ("remote", None))
+            taken = [server.start(pids=[target.pid]) for _ in range(ENGINES - 1)]
+            for session in taken:
+                self.assertEqual(engine_of(server.running(session)), ("kernel", None))
+            last = server.start(pids=[target.pid], engine="kernel")
+            self.assertEqual(engine_of(server.running(last)), ("kernel", None))
+            wanted = "other sessions use all %d kernel engines" % ENGINES
+            self.assertEqual(engine_of(server.running(server.start(pids=[target.pid], engine="auto"))), ("remote", wanted))
+            answer = server.send("POST", "/sessions", {"pids": [target.pid], "engine": "kernel"})
+            self.assertEqual(answer.status, 409, answer.body)
+            self.assertEqual(answer.json()["detail"], wanted + ": use the engine auto or remote")
+            server.send("PATCH", "/sessions/" + taken[0], {"state": "ended"})
+            server.until("/sessions/" + taken[0], lambda session: session["state"] == "ended")
+            self.assertEqual(engine_of(server.running(server.start(pids=[target.pid], engine="kernel"))), ("kernel", None))
+
+    def test_a_session_has_no_samples_of_the_one_before(self):
+        with spinning(self, "before") as first, spinning(self, "after") as second, Host("--engine", "auto") as server:
+            for target, function, rate in ((first, "before", 1000), (second, "after", 100)) * 2:
+                session = server.start(pids=[target.pid], rate_hz=rate, duration_s=0.5, engine="kernel")
+                ended = server.until("/sessions/" + session, lambda found: found["state"] == "ended")
+                tree = server.get("/sessions/%s/tree" % session)
+                functions = {name for name in tree["strings"]["values"] if name in ("before", "after")}
+                self.assertEqual(functions, {function})
+                self.assertEqual([process["pid"] for process in ended["targets"]], [target.pid])
+                self.assertLess(ended["quality"]["samples"], 0.5 * rate * 1.5 + 5)
+                self.assertGreater(ended["quality"]["samples"], 0)
+                self.assertEqual(ended["quality"]["missed_ticks"], 0)
+
+    def test_the_continuous_session_has_one(self):
+        with victim("chain.py", "60"), Host("--continuous", "--engine", "auto") as server:
+            server.until("/sessions", lambda found: any(engine_of(session) == ("kernel", None) and session["quality"]["samples"]
+                                                        for session in found["sessions"]))
+
+    def test_what_it_cannot_do_is_read_from_outside(self):
+        with victim("chain.py", "60") as target, Host("--max-rate", "50k", "--engine", "auto") as server:
+            for options, reason in (({"stop": "always"}, "does not stop threads"), ({"async": "all"}, "asyncio tasks"),
+                                    ({"rate_hz": 30000}, "at most 20000 times a second")):
+                engine, said = engine_of(server.running(server.start(pids=[target.pid], **options)))
+                self.assertEqual(engine, "remote")
+                self.assertIn(reason, said)
+                answer = server.send("POST", "/sessions", {"pids": [target.pid], "engine": "kernel", **options})
+                self.assertEqual(answer.status, 400, answer.body)
+                self.assertIn(reason, answer.json()["detail"])
+            session = server.start(pids=[target.pid])
+            server.running(session)
+            answer = server.send("PATCH", "/sessions/" + session, {"rate_hz": 30000})
+            self.assertEqual(answer.status, 400, answer.body)
+
+    def test_a_command_says_which_engine_read_the_stacks(self):
+        with victim("chain.py", "60") as target:
+            for options, line in (([], "copied by the kernel engine"), (["--async-aware"], "read from outside: the kernel engine")):
+                process, code = run_program("record", str(target.pid), "-d", "200ms", "--engine", "auto", "--collapsed=-", *options)
+                self.assertEqual(code, 0, process.output())
+                self.assertEqual(len([said for said in process.err if "pyrometer: stacks " in said and line in said]), 1, process.output())
+
+
+class WithoutKernel(Test):
+    def test_a_server_that_reads_from_outside_says_so(self):
+        reason = "pyrometer runs with --engine remote"
+        with victim("chain.py", "60") as target, Host("--engine", "remote") as server:
+            self.assertEqual(engine_of(server.running(server.start(pids=[target.pid]))), ("remote", None))
+            self.assertEqual(engine_of(server.running(server.start(pids=[target.pid], engine="auto"))), ("remote", reason))
+            answer = server.send("POST", "/sessions", {"pids": [target.pid], "engine": "kernel"})
+            self.assertEqual(answer.status, 409, answer.body)
+            self.assertIn(reason, answer.json()["detail"])
+            self.assertEqual(server.send("POST", "/sessions", {"pids": [target.pid], "engine": "other"}).status, 400)
+
+    @unittest.skipUnless(without_capabilities_works(), "needs root and setpriv")
+    def test_without_the_capabilities_stacks_are_read_from_outside(self):
+        with victim("chain.py", "60") as target:
+            with Host("--engine", "auto", before=WITHOUT) as server:
+                engine, reason = engine_of(server.running(server.start(pids=[target.pid])))
+                self.assertEqual(engine, "remote")
+                self.assertRegex(reason, "kernel engine")
+                answer = server.send("POST", "/sessions", {"pids": [target.pid], "engine": "kernel"})
+                self.assertEqual(answer.status, 409, answer.body)
+                self.assertIn(reason, answer.json()["detail"])
+            for engine, wanted in ((["--engine", "kernel"], False), (["--engine", "auto"], True)):
+                process = harness.Process([*WITHOUT, PROGRAM, "record", str(target.pid), "-d", "200ms", "--collapsed=-", *engine])
+                with process:
+                    self.assertEqual(process.wait() == 0, wanted, process.output())
+                    self.assertEqual(len([line for line in process.err if "kernel engine" in line]), 1, process.output())
+
+
+if __name__ == "__main__":
+    main()
