@@ -20,9 +20,9 @@ NOBODY, SOMEBODY, ANOTHER = 65534, 45454, 45455
 LONG = "120"
 MARK = {"X-Pyrometer": "1", "Content-Type": "application/json"}
 NUMBERS = {"dac_override": 1, "dac_read_search": 2, "kill": 5, "setgid": 6, "setuid": 7, "setpcap": 8, "sys_ptrace": 19,
-           "checkpoint_restore": 40}
+           "perfmon": 38, "bpf": 39, "checkpoint_restore": 40}
 READING = {"dac_read_search", "sys_ptrace", "checkpoint_restore"}
-UNIT = ["sys_ptrace", "dac_read_search", "checkpoint_restore", "setuid", "setgid"]
+UNIT = ["sys_ptrace", "dac_read_search", "checkpoint_restore", "setuid", "setgid", "bpf", "perfmon"]
 WITHOUT_CAPABILITY = ["setpriv", "--bounding-set=-sys_ptrace", "--inh-caps=-sys_ptrace", "--"]
 
 

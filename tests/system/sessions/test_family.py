@@ -46,7 +46,7 @@ class Named(Test):
     def test_many_threads_in_all_are_sampled_by_turns(self):
         """300 threads, of which a tick samples some 256: each process has its share all the same."""
         with victim("threads.py", "150", LONG) as one, victim("threads.py", "150", LONG) as two:
-            with Live("attach", str(one.pid), str(two.pid), "-a", "-r", "50") as live:
+            with Live("attach", str(one.pid), str(two.pid), "--engine", "remote", "-a", "-r", "50") as live:
                 live.wait_samples(20000)
                 extrapolated = live.get("/sessions/1/quality")["extrapolated"]
                 tree = live.get("/sessions/1/tree")["processes"]["pid"]

@@ -333,7 +333,8 @@ phase_b()
         rate, gap = 500, 1.6
         path, quality = file_in("phases.folded"), file_in("phases.json")
         with victim(script("phases.py", self.PHASES)) as target, \
-                program("record", str(target.pid), "-r", str(rate), "--collapsed", "-o", path, "--quality", quality) as process:
+                program("record", str(target.pid), "--engine", "remote", "-r", str(rate), "--collapsed", "-o", path,
+                        "--quality", quality) as process:
             time.sleep(1)
             process.signal(signal.SIGSTOP)
             time.sleep(gap)
@@ -356,7 +357,8 @@ phase_b()
     def test_samples_stand_for_the_time_of_those_missed(self):
         """The profiler is kept from looking now and then: what it saw stands for all of the time, in every place that adds it up."""
         capture = file_in("late.pyro")
-        with victim("chain.py", LONG) as target, program("record", str(target.pid), "-r", "1khz", "-o", capture) as process:
+        with victim("chain.py", LONG) as target, program("record", str(target.pid), "--engine", "remote", "-r", "1khz",
+                                                        "-o", capture) as process:
             time.sleep(0.5)
             for _ in range(12):
                 process.signal(signal.SIGSTOP)
