@@ -110,6 +110,10 @@ size_t target_threads(const struct target *target);
 /* ERR_OK also if threads failed: they are counted. */
 MUST_CHECK enum err_code target_sample(struct target *target, struct tick *tick);
 
+/* Code objects are read after the stack.  If the process has ended or called exec in between, what was
+ * read may belong to its successor with the same pid or the same addresses: then false. */
+bool target_is_same(struct target *target);
+
 /* After target_sample failed.  false: the target has ended, *out says how. */
 bool target_survives(struct target *target, enum err_code rc, uint64_t now_ns,
                      struct ending *out);

@@ -235,9 +235,9 @@ void task_fold_settle(struct task_fold *fold, uint64_t now_ns)
     }
 }
 
-bool task_fold_is_due(struct task_fold *fold, uint64_t now_ns)
+bool task_fold_is_due(struct task_fold *fold, uint32_t ticks, uint64_t now_ns)
 {
-    fold->owed++;
+    fold->owed += ticks;
     return !fold->readings || fold->is_each || now_ns - fold->read_ns >= fold->every_ns;
 }
 

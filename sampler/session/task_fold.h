@@ -56,8 +56,8 @@ MUST_CHECK enum err_code task_fold_init(struct task_fold *fold, struct fold *of_
                                         struct err *err);
 void task_fold_deinit(struct task_fold *fold);
 
-/* Is it time to read the tasks?  Call once before each tick. */
-bool task_fold_is_due(struct task_fold *fold, uint64_t now_ns);
+/* Is it time to read the tasks?  Call once before each reading; `ticks` is what that stands for. */
+bool task_fold_is_due(struct task_fold *fold, uint32_t ticks, uint64_t now_ns);
 /* Tasks have been read: counts those that wait. */
 MUST_CHECK enum err_code task_fold_count(struct task_fold *fold);
 /* Threads have been sampled since then, at now_ns.  If only the stacks or only the tasks show a

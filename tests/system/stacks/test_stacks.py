@@ -28,7 +28,7 @@ MIN_SAMPLES = 100
 MAX_IMPOSSIBLE = {8: 0.01, 9: 0.01, 10: 0.01, 11: 0.005, 12: 0.005, 13: 0.005, 14: 0.002, 15: 0.002}
 # Cut off where two readings disagree: said in the stack itself, and not wrong. A victim that loses its processor in such
 # a place is seen there many times.
-MAX_TRUNCATED = 0.05
+MAX_TRUNCATED = 0.25
 MAX_FAILED_PERCENT = 2
 # Until 3.10 a code object knows its plain name only.
 QUALIFIED_MINOR = 11

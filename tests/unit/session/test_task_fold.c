@@ -275,15 +275,15 @@ static void waiting_tasks_count_for_every_tick_since(void **state)
     await(&world, outer, inner);
     runs->is_running = true;
     for (uint64_t now_ns = 1; now_ns <= 5; now_ns++)
-        (void)!task_fold_is_due(&world.fold, now_ns);
-    assert_true(task_fold_is_due(&world.fold, 6));
+        (void)!task_fold_is_due(&world.fold, 1, now_ns);
+    assert_true(task_fold_is_due(&world.fold, 1, 6));
     tasks_were_read(&world, 6);
     assert_int_equal(profile_quality(world.profile)->samples, 6);
-    assert_false(task_fold_is_due(&world.fold, 7));
+    assert_false(task_fold_is_due(&world.fold, 1, 7));
     assert_int_equal(task_fold_flush(&world.fold, 8), ERR_OK);
     assert_int_equal(profile_quality(world.profile)->samples, 7);
     assert_int_equal(profile_quality(world.profile)->tasks, 3);
-    assert_true(task_fold_is_due(&world.fold, 6 + TASK_FOLD_EVERY_NS));
+    assert_true(task_fold_is_due(&world.fold, 1, 6 + TASK_FOLD_EVERY_NS));
     end(&world);
 }
 

@@ -1,0 +1,211 @@
+#include "sampler/session/target.h"
+
+#include "sampler/base/clock.h"
+#include "sampler/cpython/python.h"
+#include "sampler/process/stopper.h"
+#include "sampler/profile/profile.h"
+#include "sampler/session/bias.h"
+#include "sampler/session/thread_cpu.h"
+
+/* A thread that has not moved in so many readings is read without a stop, so it costs no question. */
+static const uint32_t AT_REST_READINGS = 50;
+/* How long a thread may take to stop. */
+static const uint64_t STOP_DEADLINE_NS = 10 * NS_PER_MS;
+
+/* The context of count_thread. */
+struct target_tick {
+    struct target *target;
+    struct tick *tick;
+    struct stops_turn turn;
+};
+
+/* A whole number that is `weight` on average. */
+static uint32_t whole(struct tick *tick, double weight)
+{
+    const uint32_t floor = (uint32_t)weight;
+    return weight > floor ? floor + (random_fraction(&tick->random) < weight - floor) : floor;
+}
+
+/* A thread that does not move is certain whatever is done. */
+static void note_reading(struct target *target, const struct thread *thread,
+                         enum err_code failure)
+{
+    if (failure || !thread->stack.is_unchanged)
+        stops_note_reading(&target->stops, failure || thread->stack.certainty != STACK_EXACT);
+}
+
+/* The control of a window without stops is of the same threads as its other readings: those that have
+ * moved since they were read last. */
+static enum err_code compare(const struct target_tick *now, const struct thread *thread)
+{
+    const struct stack *const stack = &thread->stack;
+    const bool is_stopping = now->turn.step == STOPS_STILL;
+    if (stack->is_unchanged || !stack->count)
+        return ERR_OK;
+    const struct code *const code =
+        code_at(now->target->fold.codes, stack->frames[stack->count - 1].code);
+    if (is_stopping && now->target->stops.is_still)
+        bias_note_still(now->tick->bias, thread->times);
+    else if (code->tag && now->target->stops.policy == SAMPLER_STOP_AUTO)
+        return bias_note(now->tick->bias, code->tag - 1, is_stopping);
+    return ERR_OK;
+}
+
+/* Of a tick that stops threads, the others did not run when they were asked. */
+static enum thread_motion motion_of(const struct target_tick *now, const struct thread *thread)
+{
+    const bool is_exact = thread->stack.certainty == STACK_EXACT;
+    if (now->turn.step == STOPS_STILL)
+        return thread->stack.copy.is_still ? THREAD_STOPPED
+               : is_exact                  ? THREAD_STILL
+                                           : THREAD_MOVING;
+    return thread->stack.is_unchanged ? THREAD_STILL : THREAD_MOVING;
+}
+
+static enum err_code count_thread(void *context, struct thread *thread, enum err_code failure)
+{
+    const struct target_tick *const now = context;
+    struct target *const target = now->target;
+    struct fold *const fold = &target->fold;
+    struct tick *const tick = now->tick;
+    struct quality *const quality = profile_quality(fold->profile);
+    if (!target_is_same(target))
+        return ERR_GONE;
+    if (now->turn.step != STOPS_STILL)
+        note_reading(target, thread, failure);
+    if (now->turn.step == STOPS_PROBE)
+        return ERR_OK;
+    /* The sample stands for ticks and for threads that were not sampled. */
+    const double weight = python_weight(target->python) * tick->weight;
+    thread->sampled_ns = tick->now_ns;
+    thread->times = whole(tick, weight * now->turn.ticks);
+    thread->since_ns = now->turn.since_ns;
+    if (!failure && thread->times > now->turn.ticks)
+        quality->extrapolated += thread->times - now->turn.ticks;
+    thread->motion = motion_of(now, thread);
+    const enum err_code rc = fold_thread(
+        fold, thread, python_thread_state(target->python, thread), failure, tick->now_ns);
+    return rc || failure ? rc : compare(now, thread);
+}
+
+/* The threads of a tick; the stopped ones come first. */
+struct sampled {
+    struct thread *threads[PYTHON_MAX_THREADS_PER_TICK];
+    size_t count, stopped;
+};
+
+/* Asks whether the thread runs: once stopped, none does. */
+static bool is_to_stop(const struct target *target, struct thread *thread)
+{
+    const bool is_always = target->options->stop == SAMPLER_STOP_ALWAYS;
+    if (thread->host_tid <= 0 || (!is_always && thread->stack.still > AT_REST_READINGS))
+        return false;
+    thread->runs = thread_cpus_ask(target->fold.cpus, thread->tag - 1u, target->process.pid,
+                                   thread->host_tid);
+    return is_always || thread->runs != VALUE_NO;
+}
+
+static void choose_stopped(const struct target *target, struct sampled *out)
+{
+    size_t count;
+    struct thread *const *const chosen = python_chosen(target->python, &count);
+    for (size_t i = 0; i < count; i++) {
+        struct thread *const thread = chosen[i];
+        thread->is_stopped = is_to_stop(target, thread);
+        out->threads[out->count++] = thread;
+        if (!thread->is_stopped)
+            continue;
+        out->threads[out->count - 1] = out->threads[out->stopped];
+        out->threads[out->stopped++] = thread;
+    }
+}
+
+static enum err_code stop_threads(struct stopper *stopper, const struct sampled *sampled)
+{
+    int32_t tids[PYTHON_MAX_THREADS_PER_TICK];
+    for (size_t i = 0; i < sampled->stopped; i++)
+        tids[i] = sampled->threads[i]->host_tid;
+    const enum err_code rc =
+        stopper_stop(stopper, tids, sampled->stopped, clock_now_ns() + STOP_DEADLINE_NS);
+    for (size_t i = 0; i < sampled->stopped && !rc; i++) {
+        struct thread *const thread = sampled->threads[i];
+        thread->stack.copy.is_still = stopper_holds(stopper, thread->host_tid);
+        if (thread->runs == VALUE_YES && stopper_has_interrupted_wait(thread->host_tid))
+            thread->runs = VALUE_NO;
+    }
+    return rc;
+}
+
+static void resume_threads(struct target *target, struct stopper *stopper,
+                           const struct sampled *sampled)
+{
+    struct quality *const quality = profile_quality(target->fold.profile);
+    stopper_resume(stopper);
+    for (size_t i = 0; i < sampled->stopped; i++)
+        sampled->threads[i]->stack.copy.is_still = false;
+    if (stopper->stop_ns)
+        stops_note_stop(&target->stops, stopper->stop_ns);
+    quality->stopped_ns = stopper->stopped_ns;
+}
+
+/* If tasks are unreadable, threads are sampled nevertheless. */
+static enum err_code read_tasks(struct target *target, uint32_t ticks, uint64_t now_ns)
+{
+    if (!target->fold.tasks || !task_fold_is_due(&target->tasks, ticks, now_ns))
+        return ERR_OK;
+    const enum err_code rc = python_read_tasks(target->python, now_ns);
+    if (rc)
+        return rc == ERR_NOMEM ? rc : ERR_OK;
+    return task_fold_count(&target->tasks);
+}
+
+/* Reads the threads that are to be stopped while they are, and then the others. */
+static enum err_code sample_still(struct target_tick *now)
+{
+    struct target *const target = now->target;
+    struct stopper *const stopper = now->tick->stopper;
+    struct sampled sampled = { .count = 0 };
+    choose_stopped(target, &sampled);
+    enum err_code rc = sampled.stopped ? stop_threads(stopper, &sampled) : ERR_OK;
+    if (rc == ERR_PERM && target->options->stop == SAMPLER_STOP_AUTO) {
+        stops_refuse(&target->stops);
+        profile_quality(target->fold.profile)->stops_refused++;
+        rc = ERR_OK;
+    }
+    now->tick->now_ns = clock_now_ns();
+    if (!rc || rc == ERR_GONE)
+        rc = python_sample(target->python, sampled.threads, sampled.stopped, count_thread, now);
+    resume_threads(target, stopper, &sampled);
+    return rc ? rc
+              : python_sample(target->python, sampled.threads + sampled.stopped,
+                              sampled.count - sampled.stopped, count_thread, now);
+}
+
+static enum err_code sample_moving(struct target_tick *now)
+{
+    size_t count;
+    struct thread *const *const chosen = python_chosen(now->target->python, &count);
+    for (size_t i = 0; i < count; i++)
+        chosen[i]->is_stopped = false;
+    now->tick->now_ns = clock_now_ns();
+    return python_sample(now->target->python, chosen, count, count_thread, now);
+}
+
+enum err_code target_sample(struct target *target, struct tick *tick)
+{
+    struct target_tick now = { target, tick, stops_next(&target->stops, clock_now_ns()) };
+    if (tick->stopper && tick->stopper->count)
+        resume_threads(target, tick->stopper, &(struct sampled){ .count = 0 });
+    if (now.turn.step == STOPS_SKIP)
+        return ERR_OK;
+    enum err_code rc = python_choose(target->python, target->options->all_threads);
+    if (!rc && now.turn.step != STOPS_PROBE)
+        rc = read_tasks(target, now.turn.ticks, clock_now_ns());
+    if (!rc)
+        rc = now.turn.step == STOPS_STILL ? sample_still(&now) : sample_moving(&now);
+    if (target->fold.tasks && now.turn.step != STOPS_PROBE)
+        task_fold_settle(&target->tasks, tick->now_ns);
+    if (!rc)
+        target->failing_since_ns = 0;
+    return rc;
+}
