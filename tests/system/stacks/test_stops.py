@@ -31,7 +31,7 @@ def recorded(target, *options):
 class Stops(Test):
     def skip_if_busy(self, quality):
         """A profiler that waits for a processor while it stops a thread stops it for long."""
-        if quality["missed_ticks"] > 0.05 * quality["ticks"]:
+        if quality["missed_ticks"] > 0.02 * quality["ticks"]:
             self.skipTest("this machine is too busy: %d ticks missed" % quality["missed_ticks"])
 
     def test_short_calls_are_read_stopped_within_the_limit(self):
@@ -41,7 +41,7 @@ class Stops(Test):
             with self.subTest(python=python.version), victim("alternate.py", LONG, python=python.path) as target:
                 with Live("attach", str(target.pid), "-r", "1khz") as live:
                     try:
-                        session = live.wait_session(is_stopped_within_the_limit, 8 * SLOWNESS)
+                        session = live.wait_session(is_stopped_within_the_limit, 20 * SLOWNESS)
                     except AssertionError:
                         self.skip_if_busy(live.session()["quality"])
                         raise
@@ -49,7 +49,7 @@ class Stops(Test):
 
     def test_the_limit_is_the_requested_one(self):
         with victim("alternate.py", LONG) as target, \
-                Live("attach", str(target.pid), "-r", "1khz", "--max-stop", "10") as live:
+                Live("attach", str(target.pid), "-r", "5khz", "--max-stop", "10") as live:
             session = live.wait_session(lambda session: session["quality"]["stopped_s"] >
                                         2 * MOST_STOPPED / SLOWNESS * session["quality"]["duration_s"] > 0)
             self.assertEqual(session["settings"]["max_stop_percent"], 10)
