@@ -1,10 +1,9 @@
-#include "sampler/session/target.h"
-
 #include "sampler/base/clock.h"
 #include "sampler/cpython/python.h"
 #include "sampler/process/stopper.h"
 #include "sampler/profile/profile.h"
 #include "sampler/session/bias.h"
+#include "sampler/session/target.h"
 #include "sampler/session/thread_cpu.h"
 
 /* A thread that has not moved in so many readings is read without a stop, so it costs no question. */

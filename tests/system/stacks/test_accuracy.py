@@ -24,7 +24,7 @@ from harness import file_in, pythons, run_program, victim
 RATE_HZ = 1000
 SECONDS = 1
 # Points, percent, percent. On a busy machine stops take long, so moving threads are read too; many of those are truncated.
-LIMITS = {"distance": 4.0, "truncated": 25.0, "failed": 1.0}
+LIMITS = {"distance": 6.0, "truncated": 25.0, "failed": 1.0}
 # Of the samples of a recording, those read at different instants: one stopped reading stands for several ticks.
 READINGS_SHARE = 0.1
 # Of the samples of a stopped program, in percent. The main thread is read once before it is known, so without a stop.
@@ -94,7 +94,7 @@ class Cell:
             return ["only %d and %d samples" % self.samples]
         if self.exact < MIN_EXACT:
             return ["only %.2f %% of the samples of the stopped program are exact" % self.exact]
-        limits = dict(LIMITS, distance=LIMITS["distance"] + 1.5 * self.chance)
+        limits = dict(LIMITS, distance=LIMITS["distance"] + 2 * self.chance)
         return ["%s is %.1f, the limit is %.1f (%s)" % (name, self.numbers[name], limits[name], self.worst)
                 for name in LIMITS if self.numbers[name] > limits[name]]
 
