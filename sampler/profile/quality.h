@@ -2,8 +2,8 @@
  * quality - how right the profile is: counters that the sampling thread writes and everyone may read.
  *
  * A tick is one instant at which the targets are sampled; a sample is one thread's stack and state
- * at a tick.  Every sample is exactly one of exact, repaired, retried or truncated.  A thread that
- * could not be read is failed, by reason, and is not a sample.
+ * at a tick.  Every sample is exactly one of exact, retried or truncated; captures of earlier versions
+ * have repaired ones too.  A thread that could not be read is failed, by reason, and is not a sample.
  *
  * Depends on: libc.
  */

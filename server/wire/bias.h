@@ -20,7 +20,7 @@ void bias_format(const struct session_info *info, char out[BIAS_TEXT_BYTES]);
 /* The functions that it concerns: "walk +1.8, visit -1.2 points"; "": none is known. */
 void bias_format_functions(const struct session_info *info, char out[BIAS_TEXT_BYTES]);
 
-/* "97.00 % of the samples are of stopped threads, 0.90 % of the time"; "": no thread was stopped. */
+/* "97.00 % of the samples read while stopped, 0.90 % of the time"; "": no thread was stopped. */
 void bias_format_stops(const struct session_info *info, char out[BIAS_TEXT_BYTES]);
 
 #endif /* SERVER_WIRE_BIAS_H */

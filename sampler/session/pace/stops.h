@@ -5,8 +5,8 @@
  * A thread that moves while it is read is seen too often where it stays long.  What share of such
  * readings is uncertain shows by how much this can matter.  Where it matters, running threads are
  * stopped to be read, at as many ticks as a limit allows: a share of the time that a thread may stand
- * still for.  Each reading then counts for the ticks before it.  The decision is made for a window of time, from
- * the windows before it, so it does not depend on the readings that it is about.
+ * still for.  Each reading then counts for the ticks before it.  The decision is made for a window of
+ * time, from the windows before it, so it does not depend on the readings that it is about.
  *
  * While threads are stopped, a few further readings of moving threads, which are not samples, show
  * whether stops are still needed.  While they are not, a few stopped readings are the control that the
