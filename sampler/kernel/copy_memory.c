@@ -2,14 +2,16 @@
 
 #include <string.h>
 
-static const struct copy_span *find(struct copy_memory *copy, remote_addr addr)
+/* The span that holds these bytes, or at least the first of them if zeros follow. */
+static const struct copy_span *find(struct copy_memory *copy, remote_addr addr, size_t bytes)
 {
     /* Spans lie in the order in which they are read. */
     for (size_t i = 0; i < copy->count; i++) {
         const size_t at =
             copy->last + i < copy->count ? copy->last + i : copy->last + i - copy->count;
         const struct copy_span *const span = &copy->spans[at];
-        if (addr - span->addr < span->bytes) {
+        const remote_addr from = addr - span->addr;
+        if (from < span->bytes && (span->is_padded || bytes <= span->bytes - from)) {
             copy->last = at;
             return span;
         }
@@ -22,14 +24,12 @@ static enum err_code read_copy(struct memory *memory, const struct memory_span *
 {
     struct copy_memory *const copy = (struct copy_memory *)memory;
     for (size_t i = 0; i < count; i++) {
-        const struct copy_span *const span = find(copy, spans[i].addr);
+        const struct copy_span *const span = find(copy, spans[i].addr, spans[i].bytes);
         if (!span)
             return ERR_FAULT;
         const size_t from = (size_t)(spans[i].addr - span->addr);
         const size_t left = span->bytes - from;
         const size_t some = spans[i].bytes < left ? spans[i].bytes : left;
-        if (some < spans[i].bytes && !span->is_padded)
-            return ERR_FAULT;
         memcpy(spans[i].buffer, span->data + from, some);
         memset((unsigned char *)spans[i].buffer + some, 0, spans[i].bytes - some);
         *bytes_out += spans[i].bytes;

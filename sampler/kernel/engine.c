@@ -13,6 +13,7 @@
 
 #include "sampler/base/clock.h"
 #include "sampler/base/random.h"
+#include "sampler/kernel/decode.h"
 #include "sampler/kernel/stacks.skel.h"
 
 /* Longer absences are always reported. */
@@ -26,6 +27,7 @@ struct kernel {
     int events[MAX_CPUS]; /* -1: none */
     size_t cpus;
     uint64_t period_ns, changed_ns;
+    uint64_t damaged;            /* records */
     uint64_t started_ns;         /* by the session that uses the engine */
     struct kernel_counts before; /* counted by then */
     struct random random;
@@ -66,13 +68,14 @@ static int take_record(void *context, void *data, size_t bytes)
 {
     struct kernel *const kernel = context;
     struct kernel_record record;
-    if (bytes < sizeof record)
+    const void *spans;
+    if (!kernel_decode(data, bytes, &record, &spans)) {
+        kernel->damaged++;
         return 0;
-    memcpy(&record, data, sizeof record);
-    if (record.bytes > bytes - sizeof record || record.time_ns < kernel->started_ns)
+    }
+    if (record.time_ns < kernel->started_ns)
         return 0;
-    kernel->outcome = kernel->on_record(kernel->context, &record,
-                                        (const unsigned char *)data + sizeof record);
+    kernel->outcome = kernel->on_record(kernel->context, &record, spans);
     return kernel->outcome ? -1 : 0;
 }
 
@@ -274,7 +277,8 @@ static struct kernel_counts count_all(const struct kernel *kernel)
 {
     return (struct kernel_counts){ .ticks = sum(kernel, KERNEL_COUNT_TICKS),
                                    .lost = sum(kernel, KERNEL_COUNT_LOST),
-                                   .faulted = sum(kernel, KERNEL_COUNT_FAULTED) };
+                                   .faulted = sum(kernel, KERNEL_COUNT_FAULTED),
+                                   .damaged = kernel->damaged };
 }
 
 void kernel_count(const struct kernel *kernel, struct kernel_counts *out)
@@ -282,7 +286,8 @@ void kernel_count(const struct kernel *kernel, struct kernel_counts *out)
     const struct kernel_counts now = count_all(kernel), before = kernel->before;
     *out = (struct kernel_counts){ .ticks = now.ticks - before.ticks,
                                    .lost = now.lost - before.lost,
-                                   .faulted = now.faulted - before.faulted };
+                                   .faulted = now.faulted - before.faulted,
+                                   .damaged = now.damaged - before.damaged };
 }
 
 static enum err_code switch_events(const struct kernel *kernel, unsigned long request,

@@ -31,8 +31,9 @@ struct kernel;
 
 struct kernel_counts {
     uint64_t ticks;   /* instants at which a known process ran */
-    uint64_t lost;    /* records for which the ring buffer had no room */
+    uint64_t lost;    /* instants for whose records the ring buffer had no room */
     uint64_t faulted; /* instants at which a thread's state could not be read */
+    uint64_t damaged; /* records that make no sense */
 };
 
 /* lender: shares the room in which the processors make records; NULL: none.  ERR_UNSUPPORTED: this kernel

@@ -81,7 +81,7 @@ struct kernel_thread {
 
 enum kernel_counter {
     KERNEL_COUNT_TICKS,   /* of known processes */
-    KERNEL_COUNT_LOST,    /* records without room in the ring buffer */
+    KERNEL_COUNT_LOST,    /* instants whose records had no room in the ring buffer */
     KERNEL_COUNT_FAULTED, /* records without a thread state */
     KERNEL_COUNTERS,
 };

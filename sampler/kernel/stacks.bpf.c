@@ -104,11 +104,11 @@ volatile __u64 min_away_ns;     /* shorter absences are reported by chance */
 volatile __u64 period_ns;
 volatile __u32 is_on; /* a session uses the engine */
 
-static void add(__u32 counter)
+static void add(__u32 counter, __u64 count)
 {
     __u64 *const value = bpf_map_lookup_elem(&counters, &counter);
     if (value)
-        *value += 1;
+        *value += count;
 }
 
 /* The number of a task in the profiler's pid namespace; 0: it has none there. */
@@ -266,7 +266,7 @@ static __noinline int take(struct area *a, struct kernel_thread *thread)
         return 0;
     a->record.bytes = 0;
     if (!put(a, thread->tstate, a->process.tstate_bytes, 0)) {
-        add(KERNEL_COUNT_FAULTED);
+        add(KERNEL_COUNT_FAULTED, 1);
         return 0;
     }
     const __u64 tstate_at = a->last;
@@ -278,13 +278,14 @@ static __noinline int take(struct area *a, struct kernel_thread *thread)
     return 1;
 }
 
-static void emit(struct area *a)
+/* `instants`: those that the record stands for. */
+static void emit(struct area *a, __u64 instants)
 {
     __u64 bytes = sizeof a->record + a->record.bytes;
     if (bytes > sizeof a->record + KERNEL_AREA_BYTES)
         return;
     if (bpf_ringbuf_output(&ring, a, bytes, BPF_RB_NO_WAKEUP))
-        add(KERNEL_COUNT_LOST);
+        add(KERNEL_COUNT_LOST, instants);
 }
 
 static struct area *own_area(void)
@@ -328,7 +329,7 @@ int on_tick(void *context)
     __u32 tid = number_of(task);
     if (process->only_tid && process->only_tid != tid)
         return 0;
-    add(KERNEL_COUNT_TICKS);
+    add(KERNEL_COUNT_TICKS, 1);
     struct kernel_thread *const thread = bpf_map_lookup_elem(&threads, &tid);
     if (!thread || thread->pid != pid) {
         report_unknown(pid, tid);
@@ -340,7 +341,7 @@ int on_tick(void *context)
     begin(a, KERNEL_TICK, pid, tid);
     a->process = *process;
     if (take(a, thread))
-        emit(a);
+        emit(a, 1);
     return 0;
 }
 
@@ -369,8 +370,9 @@ static void leave(struct task_struct *task, int is_preempted)
         a->record.flags |= KERNEL_RUNNABLE;
     struct pt_regs *const regs = (void *)bpf_task_pt_regs(bpf_get_current_task_btf());
     a->record.system_call = (int)BPF_CORE_READ(regs, orig_ax);
+    /* The record of its return stands for the instants between. */
     if (take(a, thread))
-        emit(a);
+        emit(a, 0);
 }
 
 static void come_back(struct task_struct *task)
@@ -390,7 +392,7 @@ static void come_back(struct task_struct *task)
         (__u64)bpf_get_prandom_u32() * period >> 32 >= away_ns)
         return;
     if (bpf_ringbuf_output(&ring, &record, sizeof record, BPF_RB_NO_WAKEUP))
-        add(KERNEL_COUNT_LOST);
+        add(KERNEL_COUNT_LOST, away_ns < period ? 1 : away_ns / period);
 }
 
 SEC("tp_btf/sched_switch")

@@ -26,7 +26,7 @@ struct fed_thread {
     bool is_listed;
     bool has_moved;      /* the engine has seen it */
     uint64_t left_ns;    /* when it left its processor; 0: it runs, or has not been seen */
-    uint64_t counted_ns; /* up to here, its absence has been counted */
+    uint64_t counted_ns; /* up to here, its absence has been counted; at first its listing */
     uint32_t flags;      /* of the record of its leaving */
     uint32_t unread;     /* instants whose record had no room for the stack */
     uint64_t unread_ns;  /* the first of them */
@@ -52,6 +52,8 @@ struct kernel_feed {
     uint64_t ticked_ns, begun_ns;
     bool is_paused;
     struct kernel_counts counts;
+    uint64_t damaged; /* samples whose copy makes no sense */
+    uint64_t missed;  /* instants at which a thread was away; its leaving is not recorded */
 };
 
 enum err_code kernel_feed_create(struct kernel *kernel, struct kernel_feed **out,
@@ -133,6 +135,14 @@ static enum err_code put_thread(struct kernel_feed *feed, struct target *target,
     return kernel_add_thread(feed->kernel, known->tid, &description);
 }
 
+/* The thread of a record; NULL: it has ended, or its number is another process's now. */
+static struct fed_thread *find_of(const struct kernel_feed *feed,
+                                  const struct kernel_record *record)
+{
+    struct fed_thread *const fed = find(feed, (int32_t)record->tid);
+    return fed && (uint32_t)fed->target->process.pid == record->pid ? fed : NULL;
+}
+
 /* Compares the engine's threads of the target with the interpreter's. */
 static enum err_code list_threads(struct kernel_feed *feed, struct fed_target *fed)
 {
@@ -194,11 +204,18 @@ static enum err_code count_copy(struct kernel_feed *feed, struct fed_thread *fed
                                 const void *spans, size_t bytes,
                                 struct target_instants instants)
 {
-    if (copy_memory_show(&feed->copy, spans, bytes))
+    if (copy_memory_show(&feed->copy, spans, bytes)) {
+        feed->damaged += instants.times;
         return ERR_OK;
+    }
     const enum err_code rc =
         target_take(fed->target, fed->thread, &feed->copy.memory, &instants);
     return rc == ERR_NOMEM || rc == ERR_LIMIT ? rc : ERR_OK;
+}
+
+static uint64_t later(uint64_t one_ns, uint64_t other_ns)
+{
+    return one_ns > other_ns ? one_ns : other_ns;
 }
 
 /* A whole number of instants that is right on average. */
@@ -246,8 +263,8 @@ static enum err_code count_absence(struct kernel_feed *feed, struct fed_thread *
     return times ? count_copy(feed, fed, fed->copy, fed->copy_bytes, instants) : ERR_OK;
 }
 
-static enum err_code leave(struct fed_thread *fed, const struct kernel_record *record,
-                           const void *spans)
+static enum err_code leave(const struct kernel_feed *feed, struct fed_thread *fed,
+                           const struct kernel_record *record, const void *spans)
 {
     fed->left_ns = 0;
     if (!VEC_RESERVE(fed->copy, fed->copy_room, record->bytes))
@@ -255,7 +272,8 @@ static enum err_code leave(struct fed_thread *fed, const struct kernel_record *r
     memcpy(fed->copy, spans, record->bytes);
     fed->copy_bytes = record->bytes;
     fed->flags = record->flags;
-    fed->left_ns = fed->counted_ns = record->time_ns;
+    fed->left_ns = record->time_ns;
+    fed->counted_ns = later(record->time_ns, feed->begun_ns);
     return ERR_OK;
 }
 
@@ -265,14 +283,31 @@ static enum err_code come_back(struct kernel_feed *feed, struct fed_thread *fed,
 {
     const uint64_t away_ns = record->time_ns - record->left_ns;
     const bool is_known = fed->left_ns == record->left_ns;
+    /* What lies before counted_ns was before the session, or in a pause. */
+    const uint64_t since_ns =
+        is_known ? fed->counted_ns : later(record->left_ns, fed->counted_ns);
     fed->left_ns = 0;
-    if (!is_known || record->time_ns < fed->counted_ns)
+    if (record->time_ns < since_ns)
         return ERR_OK;
     const bool is_by_chance =
         away_ns < kernel_min_away_ns(feed->kernel) && away_ns < kernel_period_ns(feed->kernel);
-    return count_absence(feed, fed, record->time_ns,
-                         is_by_chance ? 1
-                                      : instants_in(feed, record->time_ns - fed->counted_ns));
+    const uint32_t times = is_by_chance ? 1 : instants_in(feed, record->time_ns - since_ns);
+    if (is_known)
+        return count_absence(feed, fed, record->time_ns, times);
+    feed->missed += times;
+    return ERR_OK;
+}
+
+static enum err_code skip_record(void *context, const struct kernel_record *record,
+                                 const void *spans)
+{
+    struct kernel_feed *const feed = context;
+    struct fed_thread *const fed = find_of(feed, record);
+    if (!fed || record->kind == KERNEL_UNKNOWN)
+        return ERR_OK;
+    fed->has_moved = true;
+    fed->left_ns = 0;
+    return record->kind == KERNEL_LEFT ? leave(feed, fed, record, spans) : ERR_OK;
 }
 
 static enum err_code take_record(void *context, const struct kernel_record *record,
@@ -285,9 +320,11 @@ static enum err_code take_record(void *context, const struct kernel_record *reco
                 feed->targets[i].is_old = true;
         return ERR_OK;
     }
-    struct fed_thread *const fed = find(feed, (int32_t)record->tid);
-    if (!fed || record->time_ns < feed->begun_ns)
+    struct fed_thread *const fed = find_of(feed, record);
+    if (!fed)
         return ERR_OK;
+    if (record->time_ns < feed->begun_ns)
+        return skip_record(feed, record, spans);
     fed->has_moved = true;
     switch (record->kind) {
     case KERNEL_TICK:
@@ -299,7 +336,7 @@ static enum err_code take_record(void *context, const struct kernel_record *reco
         return count_copy(
             feed, fed, spans, record->bytes,
             (struct target_instants){ record->time_ns, record->time_ns, 1, VALUE_YES });
-    case KERNEL_LEFT: return leave(fed, record, spans);
+    case KERNEL_LEFT: return leave(feed, fed, record, spans);
     case KERNEL_RETURNED: return come_back(feed, fed, record);
     default: return ERR_OK;
     }
@@ -320,18 +357,6 @@ enum err_code kernel_feed_drain(struct kernel_feed *feed)
             rc = list_threads(feed, fed);
     }
     return rc;
-}
-
-static enum err_code skip_record(void *context, const struct kernel_record *record,
-                                 const void *spans)
-{
-    struct kernel_feed *const feed = context;
-    struct fed_thread *const fed = find(feed, (int32_t)record->tid);
-    if (fed && record->kind == KERNEL_LEFT)
-        return leave(fed, record, spans);
-    if (fed && record->kind != KERNEL_UNKNOWN)
-        fed->left_ns = 0;
-    return ERR_OK;
 }
 
 void kernel_feed_skip(struct kernel_feed *feed)
@@ -357,6 +382,8 @@ static enum err_code count_sleeper(struct kernel_feed *feed, struct fed_thread *
                                    uint64_t now_ns)
 {
     const uint64_t since_ns = fed->counted_ns;
+    if (now_ns <= since_ns)
+        return ERR_OK;
     const struct target_instants instants = {
         .since_ns = since_ns,
         .until_ns = now_ns,
@@ -371,8 +398,10 @@ static void count_losses(struct kernel_feed *feed, struct quality *quality)
 {
     struct kernel_counts counts;
     kernel_count(feed->kernel, &counts);
-    quality->missed_ticks += counts.lost - feed->counts.lost;
+    quality->missed_ticks += feed->missed + counts.lost - feed->counts.lost;
     quality->failed_fault += counts.faulted - feed->counts.faulted;
+    quality->failed_corrupt += feed->damaged + counts.damaged - feed->counts.damaged;
+    feed->damaged = feed->missed = 0;
     feed->counts = counts;
 }
 

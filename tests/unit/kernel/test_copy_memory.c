@@ -122,8 +122,49 @@ static void more_spans_than_fit_are_left_out(void **state)
         ERR_FAULT);
 }
 
+static void a_span_may_be_empty_or_as_large_as_they_get(void **state)
+{
+    static unsigned char bytes[2 * sizeof(struct kernel_span) + KERNEL_MAX_SPAN];
+    const struct kernel_span empty = { .addr = 0x1000 };
+    struct kernel_span large = { .addr = 0x2000, .bytes = KERNEL_MAX_SPAN };
+    unsigned char byte = 0;
+    (void)state;
+    memcpy(bytes, &empty, sizeof empty);
+    memcpy(bytes + sizeof empty, &large, sizeof large);
+    bytes[sizeof bytes - 1] = 42;
+    copy_memory_init(&copy);
+    assert_int_equal(copy_memory_show(&copy, bytes, sizeof bytes), ERR_OK);
+    assert_int_equal(memory_read(&copy.memory, 0x1000, &byte, 1), ERR_FAULT);
+    assert_int_equal(memory_read(&copy.memory, 0x2000 + KERNEL_MAX_SPAN - 1, &byte, 1), ERR_OK);
+    assert_int_equal(byte, 42);
+    large.bytes++;
+    memcpy(bytes + sizeof empty, &large, sizeof large);
+    assert_int_equal(copy_memory_show(&copy, bytes, sizeof bytes), ERR_CORRUPT);
+}
+
+/* Both show the same memory at one instant, so either is right. */
+static void of_spans_that_overlap_one_is_read(void **state)
+{
+    struct spans spans = { .count = 0 };
+    char text[6];
+    (void)state;
+    add(&spans, 0x1000, "abcdefgh", false);
+    add(&spans, 0x1004, "efghijkl", false);
+    show(&spans);
+    assert_int_equal(memory_read(&copy.memory, 0x1006, text, 6), ERR_OK);
+    assert_memory_equal(text, "ghijkl", 6);
+    assert_int_equal(memory_read(&copy.memory, 0x1000, text, 6), ERR_OK);
+    assert_memory_equal(text, "abcdef", 6);
+    add(&spans, UINT64_MAX - 3, "wxyz1234", false);
+    show(&spans);
+    assert_int_equal(memory_read(&copy.memory, UINT64_MAX - 1, text, 2), ERR_OK);
+    assert_memory_equal(text, "yz", 2);
+}
+
 TEST_MAIN(cmocka_unit_test(every_span_is_read_where_it_was),
           cmocka_unit_test(what_was_not_copied_is_not_there),
           cmocka_unit_test(the_unused_rest_of_a_chunk_reads_as_zeros),
           cmocka_unit_test(damaged_spans_show_nothing),
+          cmocka_unit_test(a_span_may_be_empty_or_as_large_as_they_get),
+          cmocka_unit_test(of_spans_that_overlap_one_is_read),
           cmocka_unit_test(more_spans_than_fit_are_left_out))

@@ -1,0 +1,32 @@
+/*
+ * fake_kernel - an engine.h whose records a test makes.
+ *
+ * It replaces sampler/kernel/engine.c.  kernel_drain gives out what the test has put, after the same
+ * check as the engine's.
+ *
+ * Ownership: kernel_open makes, kernel_close frees.
+ * Depends on: kernel, test.
+ */
+#ifndef TESTS_SUPPORT_FAKE_KERNEL_H
+#define TESTS_SUPPORT_FAKE_KERNEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct kernel;
+struct kernel_counts;
+struct kernel_record;
+
+/* The next record of the ring buffer: any bytes. */
+void fake_kernel_put_bytes(struct kernel *kernel, const void *data, size_t bytes);
+/* The same; sets record->bytes to those of the spans. */
+void fake_kernel_put(struct kernel *kernel, struct kernel_record *record, const void *spans,
+                     size_t bytes);
+/* What kernel_count says besides `damaged`. */
+void fake_kernel_set_counts(struct kernel *kernel, const struct kernel_counts *counts);
+/* The threads that the engine was given and that were not removed. */
+size_t fake_kernel_threads(const struct kernel *kernel);
+/* What kernel_left_ns says of every thread. */
+void fake_kernel_set_left_ns(struct kernel *kernel, uint64_t left_ns);
+
+#endif /* TESTS_SUPPORT_FAKE_KERNEL_H */

@@ -1,0 +1,403 @@
+/* Records of the kernel engine become samples: how many, of which time, in which state. */
+#include <string.h>
+
+#include "sampler/base/clock.h"
+#include "sampler/cpython/python.h"
+#include "sampler/kernel/engine.h"
+#include "sampler/process/memory.h"
+#include "sampler/profile/quality.h"
+#include "sampler/session/kernel_feed.h"
+#include "sampler/session/target.h"
+#include "tests/support/fake_kernel.h"
+#include "tests/support/test.h"
+
+enum { PID = 4711, TID = 4712, RATE_HZ = 1000, MAX_TAKEN = 64 };
+
+static const uint64_t PERIOD_NS = NS_PER_S / RATE_HZ;
+static uint64_t begin_ns; /* of the session */
+
+/* What the feed asked the target to count.  The functions below replace those of target.c and python.c. */
+static struct {
+    struct target_instants instants;
+    bool is_read; /* from the process */
+    uint64_t word;
+} taken[MAX_TAKEN];
+static size_t taken_count, listings;
+static struct thread the_thread;
+static struct thread *const the_threads[] = { &the_thread };
+
+struct world {
+    struct kernel *kernel;
+    struct kernel_feed *feed;
+    struct sampler_options options;
+    struct target target;
+    struct quality quality;
+};
+
+enum err_code target_take(struct target *target, struct thread *thread, struct memory *copy,
+                          const struct target_instants *instants)
+{
+    (void)target;
+    assert_ptr_equal(thread, &the_thread);
+    assert_true(taken_count < MAX_TAKEN);
+    taken[taken_count].instants = *instants;
+    taken[taken_count].is_read = false;
+    taken[taken_count].word = 0;
+    (void)!memory_read_u64(copy, the_thread.head.addr, &taken[taken_count].word);
+    taken_count++;
+    return ERR_OK;
+}
+
+enum err_code target_read_waiting(struct target *target, struct thread *thread,
+                                  const struct target_instants *instants)
+{
+    (void)target;
+    (void)thread;
+    taken[taken_count].instants = *instants;
+    taken[taken_count++].is_read = true;
+    return ERR_OK;
+}
+
+void target_describe(const struct target *target, struct kernel_process *out)
+{
+    (void)target;
+    memset(out, 0, sizeof *out);
+}
+
+void target_describe_thread(const struct target *target, const struct thread *thread,
+                            struct kernel_thread *out)
+{
+    *out = (struct kernel_thread){ .tstate = thread->head.addr,
+                                   .pid = (unsigned)target->process.pid };
+}
+
+enum err_code python_list_threads(struct python *python, bool *changed_out)
+{
+    (void)python;
+    *changed_out = false;
+    listings++;
+    return ERR_OK;
+}
+
+struct thread *const *python_threads(const struct python *python, size_t *count_out)
+{
+    (void)python;
+    *count_out = 1;
+    return the_threads;
+}
+
+void python_begin_copies(struct python *python)
+{
+    (void)python;
+}
+
+/* A record with one span: the thread's state, of one word. */
+static void put(struct world *world, struct kernel_record record, uint64_t word)
+{
+    const struct {
+        struct kernel_span head;
+        uint64_t word;
+    } span = { { .addr = the_thread.head.addr, .bytes = sizeof word }, word };
+    const bool has_stack = record.kind == KERNEL_TICK || record.kind == KERNEL_LEFT;
+    record.pid = record.pid ? record.pid : PID;
+    record.tid = record.tid ? record.tid : TID;
+    fake_kernel_put(world->kernel, &record, &span, has_stack ? sizeof span : 0);
+}
+
+static void drain(struct world *world)
+{
+    assert_int_equal(kernel_feed_drain(world->feed), ERR_OK);
+}
+
+static void flush(struct world *world, uint64_t at_ns)
+{
+    assert_int_equal(kernel_feed_flush(world->feed, &world->quality, begin_ns + at_ns), ERR_OK);
+}
+
+static struct world *create(void)
+{
+    static struct world world;
+    struct err err = { 0 };
+    memset(&world, 0, sizeof world);
+    memset(&the_thread, 0, sizeof the_thread);
+    the_thread.host_tid = TID;
+    the_thread.head.addr = 0x1000;
+    the_thread.is_main = true;
+    world.target.process.pid = PID;
+    world.target.options = &world.options;
+    assert_ok(kernel_open(NULL, &world.kernel, &err), &err);
+    assert_ok(kernel_start(world.kernel, RATE_HZ, &err), &err);
+    assert_ok(kernel_feed_create(world.kernel, &world.feed, &err), &err);
+    assert_ok(kernel_feed_add(world.feed, &world.target, &err), &err);
+    kernel_feed_begin(world.feed);
+    begin_ns = clock_now_ns();
+    /* So that the thread is not taken for one that has slept since then. */
+    put(&world, (struct kernel_record){ .kind = KERNEL_TICK, .time_ns = begin_ns }, 0);
+    flush(&world, 0);
+    world.quality = (struct quality){ 0 };
+    taken_count = listings = 0;
+    return &world;
+}
+
+static void destroy(struct world *world)
+{
+    kernel_feed_destroy(world->feed);
+    assert_int_equal(fake_kernel_threads(world->kernel), 0);
+    kernel_stop(world->kernel);
+    kernel_close(world->kernel);
+}
+
+static void leave(struct world *world, uint64_t at_ns, unsigned flags)
+{
+    put(world,
+        (struct kernel_record){
+            .kind = KERNEL_LEFT, .flags = flags, .time_ns = begin_ns + at_ns },
+        at_ns);
+}
+
+static void come_back(struct world *world, uint64_t left_ns, uint64_t at_ns)
+{
+    put(world,
+        (struct kernel_record){ .kind = KERNEL_RETURNED,
+                                .time_ns = begin_ns + at_ns,
+                                .left_ns = begin_ns + left_ns },
+        0);
+}
+
+static void an_instant_of_a_running_thread_is_one_sample(void **state)
+{
+    struct world *const world = create();
+    (void)state;
+    put(world, (struct kernel_record){ .kind = KERNEL_TICK, .time_ns = begin_ns }, 42);
+    drain(world);
+    assert_int_equal(taken_count, 1);
+    assert_int_equal(taken[0].instants.times, 1);
+    assert_int_equal(taken[0].instants.until_ns, begin_ns);
+    assert_int_equal(taken[0].instants.runs, VALUE_YES);
+    assert_int_equal(taken[0].word, 42);
+    destroy(world);
+}
+
+static void an_absence_counts_once_for_every_period_of_it(void **state)
+{
+    (void)state;
+    for (unsigned flags = 0; flags <= KERNEL_RUNNABLE; flags += KERNEL_RUNNABLE) {
+        struct world *const world = create();
+        leave(world, 7, flags);
+        come_back(world, 7, 7 + 50 * PERIOD_NS);
+        drain(world);
+        assert_int_equal(taken_count, 1);
+        assert_in_range(taken[0].instants.times, 50, 51);
+        assert_int_equal(taken[0].instants.since_ns, begin_ns + 7);
+        assert_int_equal(taken[0].instants.until_ns, begin_ns + 7 + 50 * PERIOD_NS);
+        assert_int_equal(taken[0].instants.runs, flags ? VALUE_YES : VALUE_NO);
+        assert_int_equal(taken[0].word, 7);
+        destroy(world);
+    }
+}
+
+static void a_thread_that_stays_away_is_counted_at_every_flush(void **state)
+{
+    struct world *const world = create();
+    (void)state;
+    leave(world, 7, 0);
+    fake_kernel_set_left_ns(world->kernel, begin_ns + 7);
+    flush(world, 7 + 20 * PERIOD_NS);
+    flush(world, 7 + 30 * PERIOD_NS);
+    come_back(world, 7, 7 + 50 * PERIOD_NS);
+    fake_kernel_set_left_ns(world->kernel, 0);
+    flush(world, 7 + 60 * PERIOD_NS);
+    assert_int_equal(taken_count, 3);
+    assert_in_range(taken[0].instants.times, 20, 21);
+    assert_in_range(taken[1].instants.times, 10, 11);
+    assert_in_range(taken[2].instants.times, 20, 21);
+    destroy(world);
+}
+
+static void an_absence_whose_beginning_was_lost_is_missed(void **state)
+{
+    struct world *const world = create();
+    (void)state;
+    fake_kernel_set_counts(world->kernel, &(struct kernel_counts){ .lost = 5 });
+    come_back(world, 7, 7 + 50 * PERIOD_NS);
+    leave(world, 100 * PERIOD_NS, 0);
+    come_back(world, 100 * PERIOD_NS, 120 * PERIOD_NS);
+    drain(world);
+    flush(world, 121 * PERIOD_NS);
+    assert_int_equal(taken_count, 1);
+    assert_in_range(taken[0].instants.times, 20, 21);
+    assert_in_range(world->quality.missed_ticks, 5 + 50, 5 + 51);
+    destroy(world);
+}
+
+static void times_that_go_backwards_count_nothing(void **state)
+{
+    struct world *const world = create();
+    (void)state;
+    leave(world, 100 * PERIOD_NS, 0);
+    fake_kernel_set_left_ns(world->kernel, begin_ns + 100 * PERIOD_NS);
+    flush(world, 90 * PERIOD_NS); /* before it left */
+    flush(world, 130 * PERIOD_NS);
+    come_back(world, 100 * PERIOD_NS, 120 * PERIOD_NS); /* before what has been counted */
+    drain(world);
+    come_back(world, 140 * PERIOD_NS, 120 * PERIOD_NS); /* before it left */
+    flush(world, 150 * PERIOD_NS);
+    assert_int_equal(taken_count, 1);
+    assert_in_range(taken[0].instants.times, 30, 31);
+    assert_int_equal(world->quality.missed_ticks, 0);
+    assert_int_equal(world->quality.failed_corrupt, 1);
+    destroy(world);
+}
+
+static void records_of_others_count_nothing(void **state)
+{
+    struct world *const world = create();
+    (void)state;
+    put(world,
+        (struct kernel_record){ .kind = KERNEL_TICK, .tid = TID + 1, .time_ns = begin_ns }, 1);
+    put(world,
+        (struct kernel_record){ .kind = KERNEL_TICK, .pid = PID + 1, .time_ns = begin_ns }, 1);
+    put(world, (struct kernel_record){ .kind = KERNEL_UNKNOWN, .pid = PID + 1, .tid = TID }, 0);
+    drain(world);
+    assert_int_equal(taken_count, 0);
+    assert_int_equal(listings, 0);
+    destroy(world);
+}
+
+static void an_unknown_thread_calls_for_a_listing(void **state)
+{
+    struct world *const world = create();
+    (void)state;
+    put(world, (struct kernel_record){ .kind = KERNEL_UNKNOWN, .tid = TID + 1 }, 0);
+    drain(world);
+    assert_int_equal(listings, 1);
+    drain(world);
+    assert_int_equal(listings, 1);
+    destroy(world);
+}
+
+/* Every prefix of a record, and a record with each of its bytes changed: nothing but the copy's words may
+ * become a sample. */
+static void damaged_records_are_counted_and_harmless(void **state)
+{
+    struct {
+        struct kernel_record record;
+        struct kernel_span span;
+        uint64_t word;
+    } good = { { .kind = KERNEL_TICK,
+                 .pid = PID,
+                 .tid = TID,
+                 .bytes = sizeof(struct kernel_span) + sizeof(uint64_t) },
+               { .addr = 0x1000, .bytes = sizeof(uint64_t) },
+               42 };
+    (void)state;
+    for (size_t bytes = 0; bytes < sizeof good; bytes++) {
+        struct world *const world = create();
+        fake_kernel_put_bytes(world->kernel, &good, bytes);
+        flush(world, 0);
+        assert_int_equal(taken_count, 0);
+        assert_int_equal(world->quality.failed_corrupt, 1);
+        destroy(world);
+    }
+    for (size_t at = 0; at < sizeof good; at++) {
+        struct world *const world = create();
+        unsigned char bytes[sizeof good];
+        good.record.time_ns = begin_ns;
+        memcpy(bytes, &good, sizeof good);
+        bytes[at] ^= 0xff;
+        fake_kernel_put_bytes(world->kernel, bytes, sizeof bytes);
+        flush(world, 0);
+        assert_in_range(taken_count + world->quality.failed_corrupt, 0, 1);
+        destroy(world);
+    }
+}
+
+static void a_copy_that_makes_no_sense_fails_as_often_as_it_would_count(void **state)
+{
+    struct world *const world = create();
+    const struct kernel_span span = { .addr = 0x1000, .bytes = 64 };
+    struct kernel_record record = {
+        .kind = KERNEL_LEFT, .pid = PID, .tid = TID, .time_ns = begin_ns
+    };
+    (void)state;
+    fake_kernel_put(world->kernel, &record, &span, sizeof span);
+    come_back(world, 0, 30 * PERIOD_NS);
+    flush(world, 31 * PERIOD_NS);
+    assert_int_equal(taken_count, 0);
+    assert_in_range(world->quality.failed_corrupt, 30, 31);
+    destroy(world);
+}
+
+static void what_happened_in_a_pause_is_not_counted(void **state)
+{
+    struct world *const world = create();
+    (void)state;
+    put(world, (struct kernel_record){ .kind = KERNEL_TICK, .time_ns = begin_ns }, 42);
+    leave(world, 1, 0);
+    come_back(world, 1, 50 * PERIOD_NS);
+    kernel_feed_skip(world->feed);
+    flush(world, 51 * PERIOD_NS);
+    drain(world);
+    flush(world, 51 * PERIOD_NS);
+    assert_int_equal(taken_count, 0);
+    assert_int_equal(world->quality.missed_ticks, 0);
+    destroy(world);
+}
+
+static void a_record_of_before_the_session_is_not_counted(void **state)
+{
+    struct world *const world = create();
+    (void)state;
+    kernel_feed_begin(world->feed);
+    leave(world, 0, 0);
+    put(world, (struct kernel_record){ .kind = KERNEL_TICK, .time_ns = begin_ns }, 42);
+    drain(world);
+    assert_int_equal(taken_count, 0);
+    destroy(world);
+}
+
+static void a_thread_that_left_before_the_session_counts_from_its_begin_on(void **state)
+{
+    struct world *const world = create();
+    (void)state;
+    kernel_feed_begin(world->feed);
+    const uint64_t until_ns = clock_now_ns() + 50 * PERIOD_NS;
+    leave(world, 0, 0);
+    come_back(world, 0, until_ns - begin_ns);
+    drain(world);
+    assert_int_equal(taken_count, 1);
+    assert_true(taken[0].instants.since_ns > begin_ns);
+    assert_true(taken[0].instants.until_ns == until_ns);
+    destroy(world);
+}
+
+static void a_thread_that_sleeps_counts_from_its_listing_on(void **state)
+{
+    struct world *const world = create();
+    struct err err = { 0 };
+    (void)state;
+    kernel_feed_remove(world->feed, &world->target);
+    while (clock_now_ns() < begin_ns + 20 * PERIOD_NS)
+        continue;
+    const uint64_t listed_ns = clock_now_ns();
+    assert_ok(kernel_feed_add(world->feed, &world->target, &err), &err);
+    flush(world, listed_ns - begin_ns + 10000 * PERIOD_NS);
+    assert_int_equal(taken_count, 1);
+    assert_true(taken[0].is_read);
+    assert_in_range(taken[0].instants.times, 9000, 10001);
+    destroy(world);
+}
+
+TEST_MAIN(cmocka_unit_test(an_instant_of_a_running_thread_is_one_sample),
+          cmocka_unit_test(an_absence_counts_once_for_every_period_of_it),
+          cmocka_unit_test(a_thread_that_stays_away_is_counted_at_every_flush),
+          cmocka_unit_test(an_absence_whose_beginning_was_lost_is_missed),
+          cmocka_unit_test(times_that_go_backwards_count_nothing),
+          cmocka_unit_test(records_of_others_count_nothing),
+          cmocka_unit_test(an_unknown_thread_calls_for_a_listing),
+          cmocka_unit_test(damaged_records_are_counted_and_harmless),
+          cmocka_unit_test(a_copy_that_makes_no_sense_fails_as_often_as_it_would_count),
+          cmocka_unit_test(what_happened_in_a_pause_is_not_counted),
+          cmocka_unit_test(a_record_of_before_the_session_is_not_counted),
+          cmocka_unit_test(a_thread_that_left_before_the_session_counts_from_its_begin_on),
+          cmocka_unit_test(a_thread_that_sleeps_counts_from_its_listing_on))
