@@ -1,0 +1,127 @@
+/*
+ * Input: a version, the address of a thread state, then pieces: memory of the process, and records of the
+ * kernel engine, whose stacks are read.  record_kernel_seeds writes such a file from a real run.
+ */
+#include <string.h>
+
+#include "sampler/cpython/objects/code_place.h"
+#include "sampler/cpython/stack/stack.h"
+#include "sampler/kernel/copy_memory.h"
+#include "sampler/kernel/decode.h"
+#include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/kernel_seed.h"
+#include "tests/unit/cpython/made/offsets.h"
+
+enum { MAX_REGIONS = 512, MAX_RECORDS = 16, MAX_READS = 20000 };
+
+struct region {
+    remote_addr addr;
+    size_t bytes;
+    const uint8_t *data;
+};
+
+struct world {
+    struct memory process;
+    struct layout layout;
+    struct strtab strings;
+    struct code_table codes;
+    struct stack stack;
+    struct copy_memory copy;
+    size_t region_count;
+    struct region regions[MAX_REGIONS];
+    struct fuzz_input input;
+};
+
+static enum err_code read_process(struct memory *memory, const struct memory_span *spans,
+                                  size_t count, size_t *bytes_out)
+{
+    const struct world *const world = (const struct world *)memory;
+    if (memory->reads >= MAX_READS)
+        return ERR_GONE;
+    for (size_t i = 0; i < count; i++) {
+        const struct region *found = NULL;
+        for (size_t r = 0; r < world->region_count && !found; r++) {
+            const struct region *const region = &world->regions[r];
+            const remote_addr from = spans[i].addr - region->addr;
+            if (from <= region->bytes && spans[i].bytes <= region->bytes - from)
+                found = region;
+        }
+        if (!found)
+            return ERR_FAULT;
+        memcpy(spans[i].buffer, found->data + (spans[i].addr - found->addr), spans[i].bytes);
+        *bytes_out += spans[i].bytes;
+    }
+    return ERR_OK;
+}
+
+static void set_layout(struct world *world, unsigned minor)
+{
+    struct offsets table;
+    if (minor < KERNEL_SEED_FIRST_TABLE) {
+        fuzz_check(
+            !layout_of_version(0x03000000 | minor << 16 | 0x1f0, &world->layout, NULL));
+    } else {
+        offsets_fill(&table, minor);
+        fuzz_check(!layout_of_debug_offsets(&table, sizeof table, &world->layout, NULL));
+    }
+}
+
+static void begin(struct world *world, const uint8_t *data, size_t size)
+{
+    const unsigned versions = KERNEL_SEED_NEWEST - LAYOUT_OLDEST_MINOR + 1;
+    world->process.readv = read_process;
+    world->input = (struct fuzz_input){ data, data + size };
+    set_layout(world, LAYOUT_OLDEST_MINOR + (unsigned)fuzz_take(&world->input, 1) % versions);
+    fuzz_check(!strtab_init(&world->strings, NULL));
+    code_table_init(&world->codes, &world->process, &world->layout, &world->strings);
+    copy_memory_init(&world->copy);
+    stack_init(&world->stack, &world->copy.memory, &world->layout,
+               fuzz_take(&world->input, 8), 0);
+    world->stack.copy.is_still = world->stack.copy.shares_epoch = true;
+}
+
+static void end(struct world *world)
+{
+    stack_deinit(&world->stack);
+    code_table_deinit(&world->codes);
+    strtab_deinit(&world->strings);
+}
+
+static void read_stack(struct world *world, const uint8_t *data, size_t bytes)
+{
+    struct kernel_record record;
+    const void *spans;
+    if (!kernel_decode(data, bytes, &record, &spans) ||
+        copy_memory_show(&world->copy, spans, record.bytes))
+        return;
+    const uint64_t before = world->copy.memory.reads;
+    code_begin_epoch(&world->codes);
+    const enum err_code rc = stack_read(&world->stack, &world->codes);
+    fuzz_check(world->copy.memory.reads - before < MAX_READS);
+    for (size_t i = 0; !rc && i < world->stack.count; i++) {
+        const struct walk_frame *const frame = &world->stack.frames[i];
+        fuzz_check(frame->code < world->codes.codes.count);
+        (void)code_place(&world->codes, frame->code, frame->instr);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static struct world world;
+    memset(&world, 0, sizeof world);
+    begin(&world, data, size);
+    struct fuzz_input *const input = &world.input;
+    for (unsigned records = 0; input->at < input->end && records < MAX_RECORDS;) {
+        const bool is_memory = fuzz_take(input, 1) % 2 == KERNEL_SEED_MEMORY;
+        const remote_addr addr = is_memory ? fuzz_take(input, 8) : 0;
+        const size_t says = fuzz_take(input, 4), left = (size_t)(input->end - input->at);
+        const size_t bytes = says < left ? says : left;
+        if (!is_memory)
+            records++, read_stack(&world, input->at, bytes);
+        else if (world.region_count < MAX_REGIONS)
+            world.regions[world.region_count++] = (struct region){ addr, bytes, input->at };
+        input->at += bytes;
+    }
+    end(&world);
+    return 0;
+}
