@@ -39,7 +39,7 @@ struct sink;
 /* Which samples the session keeps; others are not counted as samples. */
 #define SAMPLER_MODES(X)                                          \
     X(WALL, "wall")           /* all of them */                   \
-    X(CPU, "cpu")             /* threads on a CPU */              \
+    X(CPU, "cpu")             /* threads on a CPU or runnable */  \
     X(GIL, "gil")             /* the thread that holds the GIL */ \
     X(EXCEPTION, "exception") /* threads that handle an exception */
 

@@ -117,6 +117,11 @@ void names_take_quality(const struct names *names, struct cursor *cursor, struct
     }
 }
 
+uint64_t names_bits(state_bits state)
+{
+    return state & STATE_RUNNABLE ? state | STATE_ON_CPU : state;
+}
+
 state_bits names_state(const struct names *names, uint64_t bits)
 {
     state_bits state = names->missing;
@@ -126,5 +131,5 @@ state_bits names_state(const struct names *names, uint64_t bits)
         if (bits >> (i + UNKNOWN_SHIFT) & 1)
             state |= names->unknown[i];
     }
-    return state;
+    return state & STATE_RUNNABLE ? (state_bits)(state & ~STATE_ON_CPU) : state;
 }

@@ -39,6 +39,8 @@ void names_init(struct names *names, const struct capture_metadata *metadata);
 
 void names_put_quality(const struct quality *quality, struct bytes *out);
 void names_take_quality(const struct names *names, struct cursor *cursor, struct quality *out);
+/* A runnable thread is written as on a CPU too: that is what readers before 3.1 took it for. */
+uint64_t names_bits(state_bits state);
 state_bits names_state(const struct names *names, uint64_t bits);
 
 #endif /* SAMPLER_CAPTURE_NAMES_H */

@@ -205,7 +205,7 @@ static void put_places(struct place *const *places, size_t count, struct bytes *
     bool has_spots = false;
     bytes_number(out, count);
     for (size_t i = 0; i < count; i++) {
-        bytes_number(out, places[i]->state);
+        bytes_number(out, names_bits(places[i]->state));
         has_spots |= places[i]->spot != PROFILE_NO_SPOT;
     }
     for (size_t i = 0; i < count; node = places[i++]->node)

@@ -42,5 +42,7 @@ enum state_doing state_doing_of(state_bits state)
         return STATE_DOING_WAITS_GIL;
     if (state & STATE_ON_CPU)
         return STATE_DOING_ON_CPU;
+    if (state & STATE_RUNNABLE)
+        return STATE_DOING_RUNNABLE;
     return state & STATE_UNKNOWN_ON_CPU ? STATE_DOING_UNKNOWN : STATE_DOING_WAITS;
 }

@@ -4,6 +4,10 @@
  * Each flag has a second bit, which says that the flag is unknown.  Unknown is never shown as idle or
  * 0 %.  The bits are stored with every sample; views filter by them.
  *
+ * A thread is on a CPU, or runnable (ready to run, but without a processor), or waits.  Only the kernel
+ * engine distinguishes the first two.  Where it is unknown whether a thread is runnable, ON_CPU means
+ * on a CPU or runnable.
+ *
  * Depends on: libc.
  */
 #ifndef SAMPLER_PROFILE_STATE_H
@@ -11,13 +15,14 @@
 
 #include <stdint.h>
 
-#define STATE_FLAGS(X)           \
-    X(ON_CPU, 0, "on_cpu")       \
-    X(HAS_GIL, 1, "has_gil")     \
-    X(WAITS_GIL, 2, "waits_gil") \
-    X(IN_GC, 3, "in_gc")         \
-    X(IN_NATIVE, 4, "in_native") \
-    X(HAS_EXCEPTION, 5, "has_exception")
+#define STATE_FLAGS(X)                   \
+    X(ON_CPU, 0, "on_cpu")               \
+    X(HAS_GIL, 1, "has_gil")             \
+    X(WAITS_GIL, 2, "waits_gil")         \
+    X(IN_GC, 3, "in_gc")                 \
+    X(IN_NATIVE, 4, "in_native")         \
+    X(HAS_EXCEPTION, 5, "has_exception") \
+    X(RUNNABLE, 6, "runnable")
 
 enum state_bits {
 #define X(name, bit, text) STATE_##name = 1 << bit, STATE_UNKNOWN_##name = 1 << (bit + 8),
@@ -27,7 +32,7 @@ enum state_bits {
 
 typedef uint16_t state_bits;
 
-#define STATE_ALL_UNKNOWN ((state_bits)0x3f00)
+#define STATE_ALL_UNKNOWN ((state_bits)0x7f00)
 
 enum state_flag {
 #define X(name, bit, text) STATE_FLAG_##name,
@@ -41,6 +46,7 @@ enum state_flag {
     X(HOLDS_GIL, "holds_gil", "held the GIL")                              \
     X(WAITS_GIL, "waits_gil", "waited for the GIL")                        \
     X(ON_CPU, "on_cpu", "was on a CPU without being seen to hold the GIL") \
+    X(RUNNABLE, "runnable", "was ready to run, but had no processor")      \
     X(WAITS, "waits", "was off the CPU, for another reason than the GIL")  \
     X(UNKNOWN, "unknown", "not known")
 

@@ -394,6 +394,7 @@ enum err_code fold_thread(struct fold *fold, struct thread *thread, struct threa
                              .is_still = stack->is_unchanged,
                              .is_stopped = thread->is_stopped,
                              .runs = thread->runs,
+                             .runnable = thread->runnable,
                              .times = thread->times,
                              .since_ns = thread->since_ns,
                              .now_ns = now_ns };

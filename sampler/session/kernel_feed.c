@@ -240,8 +240,8 @@ static enum err_code count_unread(struct kernel_feed *feed, uint64_t now_ns)
     for (size_t i = 0; i < feed->thread_count && !rc; i++) {
         struct fed_thread *const fed = &feed->threads[i];
         if (fed->unread)
-            rc = count_outside(fed, (struct target_instants){ fed->unread_ns, now_ns,
-                                                              fed->unread, VALUE_YES });
+            rc = count_outside(fed, (struct target_instants){ fed->unread_ns, now_ns, fed->unread,
+                                                              VALUE_YES, VALUE_NO });
         fed->unread = 0;
     }
     return rc;
@@ -256,6 +256,7 @@ static enum err_code count_absence(struct kernel_feed *feed, struct fed_thread *
         .until_ns = until_ns,
         .times = times,
         .runs = fed->flags & KERNEL_RUNNABLE ? VALUE_YES : VALUE_NO,
+        .runnable = fed->flags & KERNEL_RUNNABLE ? VALUE_YES : VALUE_NO,
     };
     fed->counted_ns = until_ns;
     if (fed->flags & KERNEL_NO_ROOM)
@@ -333,9 +334,12 @@ static enum err_code take_record(void *context, const struct kernel_record *reco
             fed->unread_ns = fed->unread++ ? fed->unread_ns : record->time_ns;
             return ERR_OK;
         }
-        return count_copy(
-            feed, fed, spans, record->bytes,
-            (struct target_instants){ record->time_ns, record->time_ns, 1, VALUE_YES });
+        return count_copy(feed, fed, spans, record->bytes,
+                          (struct target_instants){ .since_ns = record->time_ns,
+                                                    .until_ns = record->time_ns,
+                                                    .times = 1,
+                                                    .runs = VALUE_YES,
+                                                    .runnable = VALUE_NO });
     case KERNEL_LEFT: return leave(feed, fed, record, spans);
     case KERNEL_RETURNED: return come_back(feed, fed, record);
     default: return ERR_OK;
@@ -389,6 +393,7 @@ static enum err_code count_sleeper(struct kernel_feed *feed, struct fed_thread *
         .until_ns = now_ns,
         .times = instants_in(feed, now_ns - since_ns),
         .runs = VALUE_NO,
+        .runnable = VALUE_NO,
     };
     fed->counted_ns = now_ns;
     return count_outside(fed, instants);

@@ -138,6 +138,7 @@ static enum err_code count_copied(void *context, struct thread *thread, enum err
     thread->sampled_ns = copied->instants->until_ns;
     thread->is_stopped = true;
     thread->runs = copied->instants->runs;
+    thread->runnable = copied->instants->runnable;
     thread->times = copied->instants->times;
     thread->since_ns = copied->instants->since_ns;
     thread->motion = THREAD_STILL;

@@ -90,7 +90,8 @@ MUST_CHECK enum err_code target_leave(struct target *target, uint64_t now_ns);
 struct target_instants {
     uint64_t since_ns, until_ns;
     uint32_t times;
-    enum three_valued runs; /* did it run, or was it ready to? */
+    enum three_valued runs;     /* did it run, or was it ready to? */
+    enum three_valued runnable; /* if so, was it without a processor? */
 };
 
 /* What the kernel engine must know of the process, and of one of its threads. */

@@ -9,6 +9,12 @@
 /* The kernel updates the account in steps of some milliseconds. */
 static const uint64_t ACCOUNT_NS = 12 * NS_PER_MS;
 
+/* The kernel's files do not tell a thread on a CPU from one that waits for one. */
+enum {
+    ON_CPU_OR_RUNNABLE = STATE_ON_CPU | STATE_UNKNOWN_RUNNABLE,
+    NOTHING_KNOWN = STATE_UNKNOWN_ON_CPU | STATE_UNKNOWN_RUNNABLE,
+};
+
 void thread_cpus_init(struct thread_cpus *cpus, struct profile *profile)
 {
     *cpus = (struct thread_cpus){ .profile = profile };
@@ -53,7 +59,8 @@ static bool keeps(enum sampler_mode mode, state_bits state)
 {
     switch (mode) {
     case SAMPLER_MODE_WALL: break;
-    case SAMPLER_MODE_CPU: return state & (STATE_ON_CPU | STATE_UNKNOWN_ON_CPU);
+    case SAMPLER_MODE_CPU:
+        return state & (STATE_ON_CPU | STATE_RUNNABLE | STATE_UNKNOWN_ON_CPU);
     case SAMPLER_MODE_GIL: return state & (STATE_HAS_GIL | STATE_UNKNOWN_HAS_GIL);
     case SAMPLER_MODE_EXCEPTION:
         return state & (STATE_HAS_EXCEPTION | STATE_UNKNOWN_HAS_EXCEPTION);
@@ -158,13 +165,13 @@ static enum err_code settle(struct thread_cpus *cpus, thread_id thread, uint64_t
     if (!waiting)
         return ERR_OK;
     if (!thread_cpu->is_metered)
-        return count(cpus, thread, thread_cpu, STATE_UNKNOWN_ON_CPU,
+        return count(cpus, thread, thread_cpu, NOTHING_KNOWN,
                      (struct part){ 0, waiting, waiting });
     if (now_ns - thread_cpu->metered_ns >= ACCOUNT_NS && read_share(thread_cpu, now_ns, &share))
         running = running_part(thread_cpu, share, waiting);
     const struct part on = { 0, running, waiting };
     const struct part off = { running, waiting - running, waiting };
-    const enum err_code rc = count(cpus, thread, thread_cpu, STATE_ON_CPU, on);
+    const enum err_code rc = count(cpus, thread, thread_cpu, ON_CPU_OR_RUNNABLE, on);
     return rc ? rc : count(cpus, thread, thread_cpu, 0, off);
 }
 
@@ -197,9 +204,11 @@ enum three_valued thread_cpus_ask(struct thread_cpus *cpus, thread_id thread, in
 static enum err_code count_stopped(struct thread_cpus *cpus, thread_id thread,
                                    const struct sample *sample)
 {
-    const state_bits cpu = sample->runs == VALUE_YES  ? STATE_ON_CPU
-                           : sample->runs == VALUE_NO ? 0
-                                                      : STATE_UNKNOWN_ON_CPU;
+    const state_bits cpu = sample->runs == VALUE_UNKNOWN   ? NOTHING_KNOWN
+                           : sample->runs == VALUE_NO      ? 0
+                           : sample->runnable == VALUE_YES ? STATE_RUNNABLE
+                           : sample->runnable == VALUE_NO  ? STATE_ON_CPU
+                                                           : ON_CPU_OR_RUNNABLE;
     cpus->items[thread].is_metered = false;
     return count(cpus, thread, &cpus->items[thread], cpu,
                  (struct part){ 0, sample->times, sample->times });
@@ -210,11 +219,11 @@ static enum err_code count_moving(struct thread_cpus *cpus, thread_id thread, ui
 {
     struct thread_cpu *const thread_cpu = &cpus->items[thread];
     bool runnable = true;
-    state_bits cpu = STATE_UNKNOWN_ON_CPU;
+    state_bits cpu = NOTHING_KNOWN;
     const bool is_fresh =
         thread_cpu->ran_ns && thread_cpu->used_ns - thread_cpu->ran_ns < THREAD_CPUS_FRESH_NS;
     if (is_fresh || is_runnable(thread_cpu, &runnable))
-        cpu = runnable ? STATE_ON_CPU : 0;
+        cpu = runnable ? ON_CPU_OR_RUNNABLE : 0;
     thread_cpu->is_metered = false;
     return count(cpus, thread, thread_cpu, cpu, (struct part){ 0, times, times });
 }

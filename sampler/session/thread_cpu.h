@@ -85,9 +85,10 @@ struct sample {
     bool is_overflowed;  /* the node is a caller: the tables had no room for the node itself */
     bool is_still;       /* its stack is that of the last sample */
     bool is_stopped;     /* `runs` is known already; if we stopped it, nothing else shows it */
-    enum three_valued runs; /* then: did it run, or was it ready to? */
-    uint32_t times;         /* samples that this one counts as, 1 or more */
-    uint64_t since_ns;      /* of the first of them, if there are several */
+    enum three_valued runs;     /* then: did it run, or was it ready to? */
+    enum three_valued runnable; /* then: if so, was it without a processor? */
+    uint32_t times;             /* samples that this one counts as, 1 or more */
+    uint64_t since_ns;          /* of the first of them, if there are several */
     uint64_t now_ns;
 };
 

@@ -23,7 +23,8 @@ static enum err_code unknown_word(const struct word *word, bool is_alone, struct
         snprintf(name, sizeof name, "\"%.*s\" is not a state; ",
                  word->length < 64 ? (int)word->length : 64, word->text);
     return err_set(err, ERR_INVALID,
-                   "%swant on_cpu, has_gil, waits_gil, in_gc, in_native or has_exception, "
+                   "%swant on_cpu, has_gil, waits_gil, in_gc, in_native, has_exception or "
+                   "runnable, "
                    "alone or after \"!\", \"~\" or \"unknown_\"",
                    name);
 }
@@ -105,6 +106,7 @@ static const char *const phrases[] = {
     [STATE_FLAG_IN_GC] = "collecting garbage",
     [STATE_FLAG_IN_NATIVE] = "in native code",
     [STATE_FLAG_HAS_EXCEPTION] = "handling an exception",
+    [STATE_FLAG_RUNNABLE] = "runnable",
 };
 
 /* ASKED_COUNT: nothing. */

@@ -208,6 +208,7 @@ static void threads_title(const struct panel *panel)
     put_right(&writer, SHARE, "GIL");
     put_right(&writer, SHARE, "WAITS");
     put_right(&writer, SHARE, "CPU");
+    put_right(&writer, SHARE, "READY");
     put_right(&writer, SHARE, "OFF");
     writer_print(&writer, "  THREAD (Enter: its functions, a: all)");
     writer_spaces(&writer, writer.left);
@@ -223,7 +224,9 @@ static void threads_row(const struct panel *panel, const struct states_row *row,
     writer_colour(&writer, WRITER_PLAIN);
     put_count(&writer, sums->samples);
     for (unsigned i = 0; i < STATE_DOING_UNKNOWN; i++)
-        if (sums->doing[STATE_DOING_UNKNOWN] == sums->samples)
+        if (sums->doing[STATE_DOING_UNKNOWN] == sums->samples ||
+            (i == STATE_DOING_RUNNABLE && sums->unknown[STATE_FLAG_RUNNABLE] > 0 &&
+             sums->doing[i] == 0))
             put_right(&writer, SHARE, "?");
         else
             put_share(&writer, sums->doing[i], sums->samples, i == STATE_DOING_WAITS_GIL);

@@ -124,17 +124,17 @@ static void put_state(struct writer *writer, const char *word, const struct stat
 
 static void draw_states(struct buffer *out, const struct screen *screen)
 {
-    static const char *const words[STATE_DOING_COUNT] = { "GIL", "waits", "CPU", "off",
-                                                          "unknown" };
-    static const enum writer_colour colours[STATE_DOING_COUNT] = { WRITER_COOL, WRITER_HOT,
-                                                                   WRITER_WARM, WRITER_PLAIN,
-                                                                   WRITER_DIM };
+    static const char *const words[STATE_DOING_COUNT] = { "GIL",      "waits", "CPU",
+                                                          "runnable", "off",   "unknown" };
+    static const enum writer_colour colours[STATE_DOING_COUNT] = { WRITER_COOL,  WRITER_HOT,
+                                                                   WRITER_WARM,  WRITER_HOT,
+                                                                   WRITER_PLAIN, WRITER_DIM };
     struct writer writer = line_of(out, screen);
     const struct state_sums *const sums = &screen->model->doing;
     writer_print(&writer, "%zu thread%s ", screen->model->states.count,
                  screen->model->states.count == 1 ? "" : "s");
     for (unsigned i = 0; i < STATE_DOING_COUNT; i++) {
-        if (i == STATE_DOING_UNKNOWN && sums->doing[i] == 0)
+        if ((i == STATE_DOING_UNKNOWN || i == STATE_DOING_RUNNABLE) && sums->doing[i] == 0)
             continue;
         writer_colour(&writer, colours[i]);
         writer_print(&writer, " %s %.1f %%", words[i],

@@ -58,8 +58,7 @@ static void set_layout(struct world *world, unsigned minor)
 {
     struct offsets table;
     if (minor < KERNEL_SEED_FIRST_TABLE) {
-        fuzz_check(
-            !layout_of_version(0x03000000 | minor << 16 | 0x1f0, &world->layout, NULL));
+        fuzz_check(!layout_of_version(0x03000000 | minor << 16 | 0x1f0, &world->layout, NULL));
     } else {
         offsets_fill(&table, minor);
         fuzz_check(!layout_of_debug_offsets(&table, sizeof table, &world->layout, NULL));
@@ -75,8 +74,8 @@ static void begin(struct world *world, const uint8_t *data, size_t size)
     fuzz_check(!strtab_init(&world->strings, NULL));
     code_table_init(&world->codes, &world->process, &world->layout, &world->strings);
     copy_memory_init(&world->copy);
-    stack_init(&world->stack, &world->copy.memory, &world->layout,
-               fuzz_take(&world->input, 8), 0);
+    stack_init(&world->stack, &world->copy.memory, &world->layout, fuzz_take(&world->input, 8),
+               0);
     world->stack.copy.is_still = world->stack.copy.shares_epoch = true;
 }
 

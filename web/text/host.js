@@ -191,7 +191,7 @@ export const HOST_TEXT = {
     mode: "Record",
     modes: {
       wall: ["All samples", "every thread at every tick; filter later"],
-      cpu: ["On-CPU only", "only threads on a CPU"],
+      cpu: ["On-CPU only", "only threads on a CPU or runnable"],
       gil: ["GIL only", "only threads holding the GIL"],
       exception: ["Exceptions", "only threads handling an exception"],
     },

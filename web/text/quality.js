@@ -80,6 +80,7 @@ export const QUALITY_TEXT = {
     in_gc: ["in GC", "the garbage collector's flag"],
     in_native: ["in C code", "the function being called"],
     has_exception: ["handling an exception", "the thread's exception state"],
+    runnable: ["runnable", "the kernel's scheduler, with the kernel engine"],
   },
   unknown: "unknown",
   between: (low, high) => low + " to " + high,

@@ -55,11 +55,12 @@ struct thread {
     uint64_t sampled_ns; /* set by the caller of python_tick; 0: never */
     bool
         is_stopped; /* the same: `runs` is known, because it was stopped or the kernel said so */
-    enum three_valued runs;    /* the same: was it running or ready to run? */
-    uint32_t times;            /* the same: samples that this one counts as */
-    uint64_t since_ns;         /* the same: of the first of them, if there are several */
-    enum thread_motion motion; /* the same */
-    uint32_t names_read;       /* times its name has been read */
+    enum three_valued runs;     /* the same: was it running or ready to run? */
+    enum three_valued runnable; /* the same: if so, was it without a processor? */
+    uint32_t times;             /* the same: samples that this one counts as */
+    uint64_t since_ns;          /* the same: of the first of them, if there are several */
+    enum thread_motion motion;  /* the same */
+    uint32_t names_read;        /* times its name has been read */
     str_id name;
     uint32_t tag;         /* for the caller; 0 when the thread or its name is new */
     uint64_t listed;      /* number of the last walk that found it */

@@ -6,13 +6,14 @@ Skipped where the kernel does not run the engine: without CAP_BPF and CAP_PERFMO
 import collections
 import json
 import os
+import pathlib
 import subprocess
 import sys
 import time
 
 import harness
 from folded import read_folded
-from harness import Test, file_in, main, pythons, run_program, victim
+from harness import Test, file_in, main, newest_python, pythons, run_program, victim
 
 SECONDS = 1
 RATE_HZ = 500
@@ -53,6 +54,21 @@ while True:
         child()
         os._exit(0)
     os.wait()
+"""
+
+
+# Three processes that want one processor.
+RIVALS = """
+import os
+os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])
+parent, children = os.getpid(), []
+while os.getpid() == parent and len(children) < 2:
+    children.append(os.fork())
+if os.getpid() == parent:
+    print(*children, flush=True)
+    print("READY", flush=True)
+while parent in (os.getpid(), os.getppid()):
+    pass
 """
 
 
@@ -116,6 +132,37 @@ class KernelEngine(Test):
                 samples = sum(stack.count for stack in stacks if "child" in stack.names)
                 self.assertGreater(samples, 0.3 * SECONDS * RATE_HZ, quality)
                 self.assertEqual(quality["truncated"], 0, quality)
+
+    def states(self, capture, pid):
+        """Samples of a process by state."""
+        counts = {}
+        for name, words in (("all", None), ("on_cpu", "on_cpu"), ("runnable", "runnable")):
+            folded = file_in("kernel-state.folded")
+            options = ["--state", words] if words else []
+            process, code = run_program("replay", capture, "--process", str(pid), "--collapsed", "-o", folded, *options)
+            counts[name] = sum(stack.count for stack in read_folded(folded)) if code == 0 else 0
+        return counts
+
+    def test_rivals(self):
+        """The kernel's own account says which part of its time a thread ran and which it was ready to run."""
+        def accounts(pids):
+            paths = [pathlib.Path("/proc", str(pid), "schedstat") for pid in pids]
+            return [[int(word) for word in path.read_text("ascii").split()[:2]] for path in paths]
+        with victim(script("rivals", RIVALS), python=newest_python()) as target:
+            pids = [target.pid] + [int(pid) for pid in target.out[0].split()]
+            capture, quality = file_in("kernel-rivals.pyro"), file_in("kernel-rivals.json")
+            before = accounts(pids)
+            process, code = run_program("record", str(target.pid), "--subprocesses", "--engine", "kernel", "-r", str(RATE_HZ),
+                                        "-d", "2", "-o", capture, "--quality", quality)
+            after = accounts(pids)
+            self.assertEqual(code, 0, process.output())
+        for pid, (ran, delayed), (ran_then, delayed_then) in zip(pids, after, before):
+            counts = self.states(capture, pid)
+            share = (ran - ran_then) / (ran - ran_then + delayed - delayed_then)
+            active = counts["on_cpu"] + counts["runnable"]
+            self.assertLess(share, 0.6, "the processes did not share a processor")
+            self.assertLess(abs(counts["on_cpu"] / active - share), 0.06, (pid, counts, share))
+            self.assertGreaterEqual(active, 0.98 * counts["all"], counts)
 
     def test_refusals(self):
         with victim("threads.py", "1", "60") as target:

@@ -1,6 +1,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sampler/capture/metadata.h"
+#include "sampler/capture/names.h"
 #include "tests/support/failing_alloc.h"
 #include "tests/support/test.h"
 #include "tests/unit/capture/made_capture.h"
@@ -25,6 +27,7 @@ static void make_small(struct made_capture *capture)
     made_run(capture, one, STATE_ON_CPU | STATE_HAS_GIL, "main;work;leaf", 1, 10);
     made_capture_seal(capture, 1);
     made_run(capture, one, STATE_WAITS_GIL, "main", 5, 1000);
+    made_run(capture, two, STATE_RUNNABLE, "wait", 4, 1000);
     made_capture_seal(capture, 2);
     made_capture_end(capture);
 }
@@ -40,6 +43,21 @@ static void a_loaded_capture_has_the_same_samples(void **state)
     made_capture_free(&capture);
 }
 
+static void a_runnable_thread_is_on_a_cpu_to_earlier_readers(void **state)
+{
+    struct capture_metadata metadata = { 0 };
+    struct names now, earlier;
+    (void)state;
+    names_set(&metadata);
+    names_init(&now, &metadata);
+    metadata.states.count = STATE_FLAG_RUNNABLE;
+    names_init(&earlier, &metadata);
+    const uint64_t bits = names_bits(STATE_RUNNABLE | STATE_HAS_GIL);
+    assert_int_equal(names_state(&now, bits), STATE_RUNNABLE | STATE_HAS_GIL);
+    assert_int_equal(names_state(&earlier, bits),
+                     STATE_ON_CPU | STATE_HAS_GIL | STATE_UNKNOWN_RUNNABLE);
+}
+
 static void windows_keep_their_times_and_periods(void **state)
 {
     struct made_capture capture;
@@ -52,7 +70,7 @@ static void windows_keep_their_times_and_periods(void **state)
     assert_int_equal(snapshot.windows[1]->start_ns, NS_PER_S);
     assert_int_equal(snapshot.windows[1]->end_ns, 2 * NS_PER_S);
     assert_int_equal(snapshot.windows[1]->period_ns, NS_PER_MS);
-    assert_int_equal(snapshot.quality.samples, 26);
+    assert_int_equal(snapshot.quality.samples, 30);
     profile_snapshot_release(&snapshot);
     reader_close(reader);
     made_capture_free(&capture);
@@ -86,7 +104,7 @@ static void windows_can_be_read_again(void **state)
     make_small(&capture);
     struct reader *const reader = load(&capture);
     for (unsigned again = 0; again < 2; again++) {
-        assert_int_equal(made_samples(reader), 26);
+        assert_int_equal(made_samples(reader), 30);
         reader_rewind(reader);
         for (uint64_t second = 0; second < 2; second++) {
             assert_int_equal(reader_next_window(reader, &window, NULL), ERR_OK);
@@ -420,6 +438,7 @@ static void want_of_memory_is_an_error_while_reading(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(a_loaded_capture_has_the_same_samples),
+          cmocka_unit_test(a_runnable_thread_is_on_a_cpu_to_earlier_readers),
           cmocka_unit_test(windows_keep_their_times_and_periods),
           cmocka_unit_test(facts_of_start_and_end_are_known_at_once),
           cmocka_unit_test(windows_can_be_read_again),

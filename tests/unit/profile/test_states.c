@@ -129,6 +129,8 @@ static void every_sample_is_one_doing(void **state)
     assert_memory_equal(states.all.doing, expected, sizeof expected);
     assert_int_equal(state_doing_of(STATE_ON_CPU | STATE_UNKNOWN_HAS_GIL), STATE_DOING_ON_CPU);
     assert_int_equal(state_doing_of(STATE_UNKNOWN_WAITS_GIL), STATE_DOING_WAITS);
+    assert_int_equal(state_doing_of(STATE_RUNNABLE), STATE_DOING_RUNNABLE);
+    assert_int_equal(state_doing_of(STATE_RUNNABLE | STATE_HAS_GIL), STATE_DOING_HOLDS_GIL);
     assert_int_equal(state_doing_of(STATE_WAITS_GIL | STATE_UNKNOWN_ON_CPU),
                      STATE_DOING_WAITS_GIL);
     states_deinit(&states);

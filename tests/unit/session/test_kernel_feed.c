@@ -174,6 +174,7 @@ static void an_instant_of_a_running_thread_is_one_sample(void **state)
     assert_int_equal(taken[0].instants.times, 1);
     assert_int_equal(taken[0].instants.until_ns, begin_ns);
     assert_int_equal(taken[0].instants.runs, VALUE_YES);
+    assert_int_equal(taken[0].instants.runnable, VALUE_NO);
     assert_int_equal(taken[0].word, 42);
     destroy(world);
 }
@@ -191,6 +192,7 @@ static void an_absence_counts_once_for_every_period_of_it(void **state)
         assert_int_equal(taken[0].instants.since_ns, begin_ns + 7);
         assert_int_equal(taken[0].instants.until_ns, begin_ns + 7 + 50 * PERIOD_NS);
         assert_int_equal(taken[0].instants.runs, flags ? VALUE_YES : VALUE_NO);
+        assert_int_equal(taken[0].instants.runnable, flags ? VALUE_YES : VALUE_NO);
         assert_int_equal(taken[0].word, 7);
         destroy(world);
     }

@@ -160,6 +160,49 @@ static void a_stopped_thread_is_counted_as_it_was_before(void **state)
         }
 }
 
+/* Only the kernel engine says whether a thread that runs has a processor. */
+static void a_runnable_thread_is_not_on_a_cpu(void **state)
+{
+    static const struct {
+        enum three_valued runs, runnable;
+        state_bits state;
+    } rows[] = {
+        { VALUE_YES, VALUE_NO, STATE_ON_CPU },
+        { VALUE_YES, VALUE_YES, STATE_RUNNABLE },
+        { VALUE_YES, VALUE_UNKNOWN, STATE_ON_CPU | STATE_UNKNOWN_RUNNABLE },
+        { VALUE_NO, VALUE_NO, 0 },
+        { VALUE_UNKNOWN, VALUE_UNKNOWN, STATE_UNKNOWN_ON_CPU | STATE_UNKNOWN_RUNNABLE },
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (unsigned mode = SAMPLER_MODE_WALL; mode <= SAMPLER_MODE_CPU; mode++) {
+            struct world world;
+            begin(&world, (enum sampler_mode)mode);
+            const struct sample sample = { .thread = world.thread,
+                                           .pid = getpid(),
+                                           .tid = gettid(),
+                                           .node = world.node,
+                                           .spot = PROFILE_NO_SPOT,
+                                           .certainty = &profile_quality(world.profile)->exact,
+                                           .is_stopped = true,
+                                           .runs = rows[i].runs,
+                                           .runnable = rows[i].runnable,
+                                           .times = 3,
+                                           .now_ns = world.now_ns };
+            assert_int_equal(thread_cpus_add(&world.cpus, &sample), ERR_OK);
+            const bool is_kept = mode == SAMPLER_MODE_WALL || rows[i].state;
+            const struct state_sums sums = sums_of(&world);
+            assert_int_equal(sums.samples, is_kept ? 3 : 0);
+            for (unsigned flag = 0; flag < STATE_FLAG_COUNT && is_kept; flag++) {
+                const state_bits yes = state_flag_yes((enum state_flag)flag);
+                const state_bits unknown = state_flag_unknown((enum state_flag)flag);
+                assert_int_equal(sums.yes[flag], rows[i].state & yes ? 3 : 0);
+                assert_int_equal(sums.unknown[flag], rows[i].state & unknown ? 3 : 0);
+            }
+            end(&world);
+        }
+}
+
 /* With an open account and without one. */
 static void a_thread_is_asked_before_it_is_stopped(void **state)
 {
@@ -461,6 +504,7 @@ TEST_MAIN(cmocka_unit_test(stopped_samples_that_are_filtered_are_not_counted_as_
           cmocka_unit_test(a_sink_hears_what_is_counted_and_when),
           cmocka_unit_test(what_ran_just_now_runs),
           cmocka_unit_test(a_stopped_thread_is_counted_as_it_was_before),
+          cmocka_unit_test(a_runnable_thread_is_not_on_a_cpu),
           cmocka_unit_test(a_thread_is_asked_before_it_is_stopped),
           cmocka_unit_test(what_waits_shortly_is_as_it_was_at_first),
           cmocka_unit_test(a_mode_keeps_what_it_asks_for_and_what_is_unknown),

@@ -48,7 +48,7 @@ test("time is rows of slots put together, at most sixty, with the share of each 
   const { rows, columns } = stripRows(timeline, { from: 0, to: 150 });
   assert.equal(rows.length, 50);
   assert.equal(rows[0].name, "0:00 – 0:03");
-  assert.deepEqual(rows[0].cells, ["12", "25.0 %", "0 %", "0 %", "75.0 %", "0 %", "50.0 %"]);
+  assert.deepEqual(rows[0].cells, ["12", "25.0 %", "0 %", "0 %", "0 %", "75.0 %", "0 %", "50.0 %"]);
   assert.equal(columns.length, 1 + rows[0].cells.length);
   assert.equal(stripRows(timelineOf(), { from: 0, to: 1 }).rows.length, 0);
 });

@@ -10,7 +10,7 @@ import { TEXT } from "../../../web/text/session.js";
 import { createProgram } from "../support/made-up-program.mjs";
 import { stateOf } from "../support/sample.mjs";
 
-const ON_CPU = 1, HAS_GIL = 2, WAITS_GIL = 4, UNKNOWN_ON_CPU = 256, UNKNOWN_WAITS_GIL = 1024, UNKNOWN_HAS_EXCEPTION = 8192;
+const ON_CPU = 1, HAS_GIL = 2, WAITS_GIL = 4, UNKNOWN_ON_CPU = 256, UNKNOWN_WAITS_GIL = 1024, UNKNOWN_HAS_EXCEPTION = 8192, RUNNABLE = 64, UNKNOWN_RUNNABLE = 16384;
 
 // [[state bits, count], ...]
 function sumsOf(rows) {
@@ -24,16 +24,17 @@ const chipOf = (sums, key, words = []) => stateChips(sums, words).find((chip) =>
 test("words choose as they do on the server", () => {
   const rows = [
     [["on_cpu"], [ON_CPU, ON_CPU | HAS_GIL]],
-    [["!on_cpu"], [0, WAITS_GIL]],
-    [["~on_cpu"], [0, WAITS_GIL, UNKNOWN_ON_CPU]],
+    [["!on_cpu"], [0, WAITS_GIL, RUNNABLE]],
+    [["~on_cpu"], [0, WAITS_GIL, UNKNOWN_ON_CPU, RUNNABLE]],
+    [["runnable"], [RUNNABLE]],
     [["unknown_on_cpu"], [UNKNOWN_ON_CPU]],
     [["!has_gil", "on_cpu"], [ON_CPU]],
-    [["!on_cpu", "~has_gil", "~waits_gil"], [0]],
-    [[], [0, ON_CPU, ON_CPU | HAS_GIL, WAITS_GIL, UNKNOWN_ON_CPU]],
+    [["!on_cpu", "~has_gil", "~runnable", "~waits_gil"], [0]],
+    [[], [0, ON_CPU, ON_CPU | HAS_GIL, WAITS_GIL, UNKNOWN_ON_CPU, RUNNABLE]],
   ];
   for (const [words, expected] of rows) {
     const query = stateQuery(words);
-    assert.deepEqual([0, ON_CPU, ON_CPU | HAS_GIL, WAITS_GIL, UNKNOWN_ON_CPU].filter((state) => stateMatches(state, query)), expected, words.join());
+    assert.deepEqual([0, ON_CPU, ON_CPU | HAS_GIL, WAITS_GIL, UNKNOWN_ON_CPU, RUNNABLE].filter((state) => stateMatches(state, query)), expected, words.join());
   }
 });
 
@@ -81,6 +82,12 @@ test("a fact that is unknown everywhere disables its chip and says so", () => {
 test("knowing only of the holder that it does not wait for the GIL is not knowing", () => {
   assert.equal(chipOf(sumsOf([[ON_CPU | HAS_GIL, 40], [UNKNOWN_WAITS_GIL, 60]]), "waits_gil").disabled, true);
   assert.equal(chipOf(sumsOf([[ON_CPU | HAS_GIL, 40], [0, 1], [UNKNOWN_WAITS_GIL, 59]]), "waits_gil").disabled, false);
+});
+
+test("that a thread which waits is not runnable says nothing of those that run", () => {
+  assert.equal(chipOf(sumsOf([[ON_CPU | UNKNOWN_RUNNABLE, 40], [0, 60]]), "runnable").disabled, true);
+  assert.equal(chipOf(sumsOf([[ON_CPU, 40], [0, 60]]), "runnable").disabled, false);
+  assert.equal(chipOf(sumsOf([[ON_CPU, 40], [RUNNABLE, 60]]), "runnable").share, "60.0 %");
 });
 
 test("before there are samples nothing is disabled and nothing is claimed", () => {

@@ -9,7 +9,8 @@ const FILTERS = [
   { key: "on_cpu", words: ["on_cpu"], fact: "on_cpu" },
   { key: "has_gil", words: ["has_gil"], fact: "has_gil" },
   { key: "waits_gil", words: ["waits_gil"], fact: "waits_gil" },
-  { key: "waits", words: ["!on_cpu", "~has_gil", "~waits_gil"], doing: "waits" },
+  { key: "runnable", words: ["runnable"], fact: "runnable" },
+  { key: "waits", words: ["!on_cpu", "~has_gil", "~runnable", "~waits_gil"], doing: "waits" },
   { key: "in_gc", words: ["in_gc"], fact: "in_gc" },
   { key: "has_exception", words: ["has_exception"], fact: "has_exception" },
 ].map((filter) => ({ ...filter, label: TEXT.states[filter.key][0], meaning: TEXT.states[filter.key][1] }));
@@ -39,9 +40,11 @@ function countOf(filter, sums) {
   return { yes: sums.yes[fact], unknown: sums.unknown[fact] };
 }
 
-// Of the thread that holds the GIL it is always known that it does not wait for it: that alone says nothing.
+// Of the thread that holds the GIL it is always known that it does not wait for it, and of one that waits that it is not
+// runnable: that alone says nothing.
 function isUnknown(filter, sums, { yes, unknown }) {
   if (unknown === 0 || yes > 0) return false;
+  if (filter.key === "runnable") return true;
   const known = sums.samples - unknown;
   return filter.key === "waits_gil" ? known <= sums.yes[STATE_FACTS.indexOf("has_gil")] : known === 0;
 }

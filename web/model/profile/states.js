@@ -3,8 +3,8 @@
 // "unknown_on_cpu", "!unknown_on_cpu"; all of them must hold (server/README.md).
 
 // Fact number N is bit N, and bit N + 8 when it is unknown.
-export const STATE_FACTS = ["on_cpu", "has_gil", "waits_gil", "in_gc", "in_native", "has_exception"];
-export const STATE_DOINGS = ["holds_gil", "waits_gil", "on_cpu", "waits", "unknown"];
+export const STATE_FACTS = ["on_cpu", "has_gil", "waits_gil", "in_gc", "in_native", "has_exception", "runnable"];
+export const STATE_DOINGS = ["holds_gil", "waits_gil", "on_cpu", "runnable", "waits", "unknown"];
 
 const UNKNOWN_SHIFT = 8;
 const WORD = /^([!~]?)(unknown_)?([a-z_]+)$/;
@@ -55,7 +55,8 @@ export function doingOf(state) {
   if (state & 2) return 0;
   if (state & 4) return 1;
   if (state & 1) return 2;
-  return state & (1 << UNKNOWN_SHIFT) ? 4 : 3;
+  if (state & 64) return 3;
+  return state & (1 << UNKNOWN_SHIFT) ? 5 : 4;
 }
 
 // Samples by fact (so, unknown) and by what was done; `doing` adds up to `samples`.

@@ -4,7 +4,7 @@ import { TEXT } from "../../text/session.js";
 import { formatCount, formatShare, ratio } from "../base/numbers.js";
 import { STATE_DOINGS, STATE_FACTS } from "../profile/states.js";
 
-export const DOING_LABELS = ["holds_gil", "on_cpu", "waits_gil", "waits", "unknown"].map((key) => ({ key, label: TEXT.doing[key] }));
+export const DOING_LABELS = ["holds_gil", "on_cpu", "runnable", "waits_gil", "waits", "unknown"].map((key) => ({ key, label: TEXT.doing[key] }));
 
 // -> [{key, label, share}] in the order they are drawn
 export function doingParts(sums) {

@@ -56,7 +56,7 @@ export function snapRange(timeline, from, to) {
 }
 
 // The order in which states are stacked, from below.
-export const STACKED = [0, 2, 1, 3, 4];
+export const STACKED = [0, 2, 3, 1, 4, 5];
 
 // For every state of STACKED one outline: arrays of points {x0, x1, y0, y1}, as shares of the span and of the busiest slot.
 export function stackedLayers(timeline, span) {

@@ -49,11 +49,11 @@ static void messages_name_what_is_wrong(void **state)
         { "replay a.pyro --gecko --omit x",
           "unknown option '--omit' (did you mean '--limit'?)" },
         { "replay a.pyro --gecko --state foo",
-          "invalid --state 'foo': want on_cpu, has_gil, waits_gil, in_gc, in_native or "
-          "has_exception, alone or after \"!\", \"~\" or \"unknown_\"" },
+          "invalid --state 'foo': want on_cpu, has_gil, waits_gil, in_gc, in_native, "
+          "has_exception or runnable, alone or after \"!\", \"~\" or \"unknown_\"" },
         { "replay a.pyro --gecko --state in_gc,foo",
           "invalid --state 'in_gc,foo': \"foo\" is not a state; want on_cpu, has_gil, "
-          "waits_gil, in_gc, in_native or has_exception, alone or after \"!\", \"~\" or "
+          "waits_gil, in_gc, in_native, has_exception or runnable, alone or after \"!\", \"~\" or "
           "\"unknown_\"" },
         { "replay a.pyro --gecko --state on_cpu,!on_cpu",
           "invalid --state 'on_cpu,!on_cpu': \"!on_cpu\" contradicts another state" },
