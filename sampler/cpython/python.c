@@ -370,7 +370,12 @@ enum err_code python_read_waiting(struct python *python, struct thread *thread,
 {
     thread_list_take_windows(&python->threads, thread, &python->process->memory.memory);
     thread_list_set_generation(&python->threads, thread);
-    return report(thread, stack_read(&thread->stack, &python->codes), on_sample, context);
+    struct stack *const stack = &thread->stack;
+    enum err_code rc = stack_read(stack, &python->codes);
+    /* The first reading predicts nothing, so it cannot be certain. */
+    if (!rc && stack->certainty != STACK_EXACT)
+        rc = stack_read(stack, &python->codes);
+    return report(thread, rc, on_sample, context);
 }
 
 struct thread_windows python_windows(const struct python *python, const struct thread *thread)

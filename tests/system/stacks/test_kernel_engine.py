@@ -5,15 +5,12 @@ Skipped where the kernel does not run the engine: without CAP_BPF and CAP_PERFMO
 
 import collections
 import json
-import os
 import pathlib
-import subprocess
-import sys
 import time
 
-import harness
 from folded import read_folded
 from harness import Test, file_in, main, newest_python, pythons, run_program, victim
+from kernel import script, skip_without_engine
 
 SECONDS = 1
 RATE_HZ = 500
@@ -70,24 +67,6 @@ if os.getpid() == parent:
 while parent in (os.getpid(), os.getppid()):
     pass
 """
-
-
-def why_not():
-    """Why the engine does not run here; empty if it does."""
-    result = subprocess.run([os.environ["PYROMETER"], "record", "--engine", "kernel", "-d", "0.1", "--collapsed=-", str(os.getpid())],
-                            capture_output=True, text=True, timeout=harness.WAIT_SECONDS)
-    if result.returncode == 0:
-        return ""
-    assert "kernel engine" in result.stderr, result.stderr
-    return result.stderr.strip().splitlines()[-1]
-
-
-def script(name, text):
-    path = os.path.join(harness.FOLDER, "kernel-%s.py" % name)
-    os.makedirs(harness.FOLDER, exist_ok=True)
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(text)
-    return path
 
 
 class KernelEngine(Test):
@@ -174,8 +153,5 @@ class KernelEngine(Test):
 
 
 if __name__ == "__main__":
-    reason = why_not()
-    if reason:
-        print("skipped: needs the kernel engine: " + reason)
-        sys.exit(harness.SKIPPED)
+    skip_without_engine()
     main()

@@ -1,0 +1,147 @@
+"""The kernel engine beside targets that are large or in a hurry, with a ring buffer that overflows, and where it is refused.
+
+Skipped where the kernel does not run the engine.
+"""
+
+import errno
+import json
+import signal
+import sys
+import time
+
+import harness
+from folded import read_folded
+from harness import Process, Test, file_in, main, newest_python, victim
+from kernel import script, skip_without_engine
+
+RATE_HZ = 500
+NOBODY = 65534
+MANY = 5000
+
+MANY_THREADS = """
+import threading
+threading.stack_size(1 << 16)
+gate, ready = threading.Event(), threading.Semaphore(0)
+def waits():
+    ready.release()
+    gate.wait()
+for _ in range(%d):
+    threading.Thread(target=waits, daemon=True).start()
+for _ in range(%d):
+    ready.acquire()
+print("READY", flush=True)
+def runs():
+    while True:
+        pass
+runs()
+""" % (MANY, MANY)
+
+MANY_CHILDREN = """
+import os, signal
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
+print("READY", flush=True)
+signal.sigwait([signal.SIGUSR1])
+for _ in range(1000):
+    if os.fork() == 0:
+        os._exit(0)
+    os.wait()
+print("DONE", flush=True)
+def runs():
+    while True:
+        pass
+runs()
+"""
+
+DEEP = """
+print("READY", flush=True)
+def deep(depth):
+    while depth == 0:
+        pass
+    deep(depth - 1)
+deep(200)
+"""
+
+# Runs a program whose calls of bpf() fail.
+REFUSER = """
+import ctypes, errno, os, struct, sys
+BPF, SECCOMP_MODE_FILTER, PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS = 321, 2, 22, 38
+RETURN, LOAD, JUMP_EQUAL, ALLOW, ERRNO = 0x06, 0x20, 0x15, 0x7fff0000, 0x00050000
+rows = [(LOAD, 0, 0, 0), (JUMP_EQUAL, 0, 1, BPF), (RETURN, 0, 0, ERRNO | int(sys.argv[1])), (RETURN, 0, 0, ALLOW)]
+code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *row) for row in rows))
+program = ctypes.create_string_buffer(struct.pack("HxxxxxxP", len(rows), ctypes.addressof(code)))
+libc = ctypes.CDLL(None, use_errno=True)
+if libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) or libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, program):
+    sys.exit("no filter: " + os.strerror(ctypes.get_errno()))
+os.execv(sys.argv[2], sys.argv[2:])
+"""
+
+
+class KernelLimits(Test):
+    def record(self, target, name, *options, rate_hz=RATE_HZ, seconds=1, meanwhile=None):
+        folded, quality = file_in(name + ".folded"), file_in(name + ".json")
+        with harness.program("record", str(target.pid), "--engine", "kernel", "-r", str(rate_hz), "-d", str(seconds),
+                             "-o", folded, "--collapsed", "--quality", quality, *options) as process:
+            if meanwhile:
+                meanwhile(process)
+            self.assertEqual(process.wait(), 0, process.output())
+        with open(quality, encoding="utf-8") as file:
+            return read_folded(folded), json.load(file)
+
+    def test_many_threads(self):
+        with victim(script("many", MANY_THREADS), python=newest_python()) as target:
+            stacks, quality = self.record(target, "kernel-many", "-a")
+        self.assertEqual(sum(quality["failed"].values()), 0, quality)
+        counts = {}
+        for stack in stacks:
+            counts.setdefault("runs" if "runs" in stack.names else "waits", []).append(stack.count)
+        instants = quality["ticks"]
+        self.assertEqual(len(counts["waits"]), MANY)
+        self.assertLess(abs(sum(counts["waits"]) / MANY - instants), 0.1 * instants, quality)
+        self.assertLess(abs(sum(counts["runs"]) - instants), 0.1 * instants, quality)
+
+    def test_many_children(self):
+        def fork(_):
+            target.signal(signal.SIGUSR1)
+            target.wait_line("DONE")
+        with victim(script("forks", MANY_CHILDREN), python=newest_python()) as target:
+            stacks, quality = self.record(target, "kernel-forks", "--subprocesses", seconds=3, meanwhile=fork)
+        self.assertEqual(quality["truncated"], 0, quality)
+        self.assertGreater(sum(stack.count for stack in stacks), 0.9 * quality["ticks"], quality)
+
+    def test_overflow(self):
+        def hold_up(process):
+            time.sleep(0.7)
+            process.signal(signal.SIGSTOP)
+            time.sleep(1)
+            process.signal(signal.SIGCONT)
+        with victim(script("overflow", DEEP), python=newest_python()) as target:
+            stacks, quality = self.record(target, "kernel-overflow", rate_hz=5000, seconds=3, meanwhile=hold_up)
+        samples = sum(stack.count for stack in stacks)
+        self.assertGreater(quality["missed_ticks"], 500, quality)
+        self.assertLess(abs(samples + quality["missed_ticks"] - quality["ticks"]), 0.1 * quality["ticks"], quality)
+        self.assertEqual({stack.names.count("deep") for stack in stacks}, {201})
+
+    def refused(self, wrapper, code, pattern, **options):
+        with victim("chain.py", "60", **options) as target:
+            command = [*wrapper, harness.PROGRAM, "record", str(target.pid), "-d", "300ms", "--collapsed=-", "--engine"]
+            with Process([*command, "kernel"], **options) as process:
+                self.assertEqual(process.wait(), code, process.output())
+                self.assertEqual(len(process.err), 1, process.output())
+                self.assertRegex(process.err[0], pattern)
+            with Process([*command, "auto"], **options) as process:
+                self.assertEqual(process.wait(), 0, process.output())
+                self.assertTrue(process.out, process.output())
+                self.assertRegex("\n".join(process.err), pattern)
+
+    def test_no_capabilities(self):
+        self.refused([], 3, "CAP_BPF and CAP_PERFMON", user=NOBODY, group=NOBODY, extra_groups=[])
+
+    def test_a_kernel_that_refuses(self):
+        wrapper = [sys.executable, script("refuser", REFUSER)]
+        self.refused([*wrapper, str(errno.EPERM)], 3, "CAP_BPF and CAP_PERFMON")
+        self.refused([*wrapper, str(errno.ENOSYS)], 1, "this kernel cannot run the kernel engine")
+
+
+if __name__ == "__main__":
+    skip_without_engine()
+    main()
