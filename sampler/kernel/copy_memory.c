@@ -1,52 +1,106 @@
 #include "sampler/kernel/copy_memory.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+static bool holds(const struct copy_span *span, remote_addr addr, size_t bytes)
+{
+    const remote_addr from = addr - span->addr;
+    return from < span->bytes && (span->is_padded || bytes <= span->bytes - from);
+}
+
+static int by_addr(const void *a, const void *b)
+{
+    const struct copy_span *const one = *(const struct copy_span *const *)a;
+    const struct copy_span *const other = *(const struct copy_span *const *)b;
+    return (one->addr > other->addr) - (one->addr < other->addr);
+}
+
+static void sort(struct copy_memory *copy)
+{
+    for (size_t i = 0; i < copy->count; i++)
+        copy->sorted[i] = &copy->spans[i];
+    qsort(copy->sorted, copy->count, sizeof copy->sorted[0], by_addr);
+    copy->is_sorted = true;
+}
 
 /* The span that holds these bytes, or at least the first of them if zeros follow. */
 static const struct copy_span *find(struct copy_memory *copy, remote_addr addr, size_t bytes)
 {
+    enum { NEAR = 2, OVERLAPPING = 4 };
+    size_t low = 0, high = copy->count;
     /* Spans lie in the order in which they are read. */
-    for (size_t i = 0; i < copy->count; i++) {
-        const size_t at =
-            copy->last + i < copy->count ? copy->last + i : copy->last + i - copy->count;
-        const struct copy_span *const span = &copy->spans[at];
-        const remote_addr from = addr - span->addr;
-        if (from < span->bytes && (span->is_padded || bytes <= span->bytes - from)) {
-            copy->last = at;
-            return span;
+    for (size_t i = copy->last; i < copy->count && i < copy->last + NEAR; i++)
+        if (holds(&copy->spans[i], addr, bytes)) {
+            copy->last = i;
+            return &copy->spans[i];
         }
+    if (!copy->is_sorted)
+        sort(copy);
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (copy->sorted[middle]->addr <= addr)
+            low = middle + 1;
+        else
+            high = middle;
     }
+    for (size_t i = low; i-- > 0 && i + OVERLAPPING >= low;)
+        if (holds(copy->sorted[i], addr, bytes)) {
+            copy->last = (size_t)(copy->sorted[i] - copy->spans);
+            return copy->sorted[i];
+        }
     return NULL;
+}
+
+static void read_span(const struct copy_span *span, const struct memory_span *wanted)
+{
+    const size_t from = (size_t)(wanted->addr - span->addr);
+    const size_t left = span->bytes - from;
+    const size_t some = wanted->bytes < left ? wanted->bytes : left;
+    memcpy(wanted->buffer, span->data + from, some);
+    memset((unsigned char *)wanted->buffer + some, 0, wanted->bytes - some);
 }
 
 static enum err_code read_copy(struct memory *memory, const struct memory_span *spans,
                                size_t count, size_t *bytes_out)
 {
     struct copy_memory *const copy = (struct copy_memory *)memory;
-    for (size_t i = 0; i < count; i++) {
-        const struct copy_span *const span = find(copy, spans[i].addr, spans[i].bytes);
-        if (!span)
+    enum err_code rc = ERR_OK;
+    for (size_t i = 0; i < count && !rc;) {
+        const struct copy_span *span;
+        const size_t first = i;
+        while (i < count && (span = find(copy, spans[i].addr, spans[i].bytes)) == NULL)
+            i++;
+        if (i > first && !copy->process)
             return ERR_FAULT;
-        const size_t from = (size_t)(spans[i].addr - span->addr);
-        const size_t left = span->bytes - from;
-        const size_t some = spans[i].bytes < left ? spans[i].bytes : left;
-        memcpy(spans[i].buffer, span->data + from, some);
-        memset((unsigned char *)spans[i].buffer + some, 0, spans[i].bytes - some);
-        *bytes_out += spans[i].bytes;
+        if (i > first) {
+            size_t arrived = 0;
+            copy->process_reads++;
+            rc = memory_readv(copy->process, spans + first, i - first, &arrived);
+            *bytes_out += arrived;
+        } else {
+            read_span(span, &spans[i]);
+            *bytes_out += spans[i++].bytes;
+        }
     }
-    return ERR_OK;
+    return rc;
 }
 
 void copy_memory_init(struct copy_memory *copy)
 {
     copy->memory = (struct memory){ .readv = read_copy };
     copy->count = copy->last = 0;
+    copy->process = NULL;
+    copy->is_sorted = false;
 }
 
 enum err_code copy_memory_show(struct copy_memory *copy, const void *data, size_t bytes)
 {
     const unsigned char *at = data;
     copy->count = copy->last = 0;
+    copy->process = NULL;
+    copy->process_reads = 0;
+    copy->is_sorted = false;
     while (bytes) {
         struct kernel_span head;
         if (bytes < sizeof head)
@@ -66,4 +120,9 @@ enum err_code copy_memory_show(struct copy_memory *copy, const void *data, size_
         bytes -= padded;
     }
     return ERR_OK;
+}
+
+void copy_memory_complete(struct copy_memory *copy, struct memory *process)
+{
+    copy->process = process;
 }

@@ -2,7 +2,8 @@
  * copy_memory - the memory that a record of the kernel engine holds, as an interface.
  *
  * A read must be inside one of the record's spans.  The program copies only the used part of a
- * data-stack chunk; the rest of it reads as zeros.
+ * data-stack chunk; the rest of it reads as zeros.  Of a stack that is too large for a record, it
+ * copies the innermost part.  The outermost part seldom changes, so it may be read from the process.
  *
  * Ownership: the caller's storage; borrows the record.
  * Limits: COPY_MEMORY_MAX_SPANS; later spans of a record cannot be read.
@@ -22,13 +23,17 @@ enum { COPY_MEMORY_MAX_SPANS = KERNEL_MAX_FRAMES + 8 };
 
 struct copy_memory {
     struct memory memory;
-    size_t count, last; /* spans; the one last read */
+    struct memory *process; /* NULL: what was not copied is not there */
+    uint64_t process_reads; /* since the record was shown */
+    size_t count, last;     /* spans; the one last read */
     struct copy_span {
         remote_addr addr;
         size_t bytes;
         bool is_padded;
         const unsigned char *data;
     } spans[COPY_MEMORY_MAX_SPANS];
+    const struct copy_span *sorted[COPY_MEMORY_MAX_SPANS]; /* by address, once needed */
+    bool is_sorted;
 };
 
 void copy_memory_init(struct copy_memory *copy);
@@ -37,5 +42,7 @@ void copy_memory_init(struct copy_memory *copy);
  * nothing is shown. */
 MUST_CHECK enum err_code copy_memory_show(struct copy_memory *copy, const void *data,
                                           size_t bytes);
+/* From now on, until another record is shown, what was not copied is read from the process. */
+void copy_memory_complete(struct copy_memory *copy, struct memory *process);
 
 #endif /* SAMPLER_KERNEL_COPY_MEMORY_H */

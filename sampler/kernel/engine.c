@@ -18,6 +18,7 @@
 
 /* Longer absences are always reported. */
 static const uint64_t MIN_AWAY_NS = 10 * NS_PER_MS;
+static const uint64_t MAX_DRAIN_NS = 100 * NS_PER_MS;
 /* The period changes after this many instants: a change costs half a period. */
 enum { INSTANTS_PER_PERIOD = 100, MAX_CPUS = KERNEL_MAX_CPUS };
 
@@ -27,7 +28,8 @@ struct kernel {
     int events[MAX_CPUS]; /* -1: none */
     size_t cpus;
     uint64_t period_ns, changed_ns;
-    uint64_t damaged;            /* records */
+    uint64_t damaged; /* records */
+    uint64_t drain_until_ns;
     uint64_t started_ns;         /* by the session that uses the engine */
     struct kernel_counts before; /* counted by then */
     struct random random;
@@ -76,7 +78,8 @@ static int take_record(void *context, void *data, size_t bytes)
     if (record.time_ns < kernel->started_ns)
         return 0;
     kernel->outcome = kernel->on_record(kernel->context, &record, spans);
-    return kernel->outcome ? -1 : 0;
+    /* Otherwise records that come as fast as they are taken never end. */
+    return kernel->outcome || clock_now_ns() > kernel->drain_until_ns ? -1 : 0;
 }
 
 static enum err_code refuse(struct err *err, int sys, const char *what)
@@ -258,6 +261,7 @@ enum err_code kernel_drain(struct kernel *kernel, kernel_record_fn on_record, vo
     kernel->on_record = on_record;
     kernel->context = context;
     kernel->outcome = ERR_OK;
+    kernel->drain_until_ns = clock_now_ns() + MAX_DRAIN_NS;
     vary_period(kernel);
     (void)ring_buffer__consume(kernel->ring);
     return kernel->outcome;

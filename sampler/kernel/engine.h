@@ -62,7 +62,8 @@ uint64_t kernel_min_away_ns(const struct kernel *kernel);
 /* `bytes` of spans follow the record.  An error ends kernel_drain. */
 typedef enum err_code (*kernel_record_fn)(void *context, const struct kernel_record *record,
                                           const void *spans);
-/* Takes the records that have come since the last call, in their order. */
+/* Takes the records that have come since the last call, in their order; after 100 ms it leaves the rest to the
+ * next call. */
 MUST_CHECK enum err_code kernel_drain(struct kernel *kernel, kernel_record_fn on_record,
                                       void *context);
 /* Since kernel_start. */

@@ -35,7 +35,7 @@ enum kernel_record_kind {
 /* Why a stack is not whole. */
 enum kernel_record_flags {
     KERNEL_FAULTED = 1, /* some memory was not there */
-    KERNEL_NO_ROOM = 2, /* it is too large */
+    KERNEL_NO_ROOM = 2, /* it is too large; its outermost part is missing */
     KERNEL_RUNNABLE =
         4, /* of KERNEL_LEFT: the thread goes on as soon as there is a processor */
 };
@@ -82,7 +82,7 @@ struct kernel_thread {
 enum kernel_counter {
     KERNEL_COUNT_TICKS,   /* of known processes */
     KERNEL_COUNT_LOST,    /* instants whose records had no room in the ring buffer */
-    KERNEL_COUNT_FAULTED, /* records without a thread state */
+    KERNEL_COUNT_FAULTED, /* instants without a thread state */
     KERNEL_COUNTERS,
 };
 

@@ -76,7 +76,8 @@ struct {
 enum {
     GENERATOR_STACK = 512,
     SPAN_ROOM = sizeof(struct kernel_span) + KERNEL_MAX_SPAN + 8,
-    WORD = 8
+    WORD = 8,
+    STATE_DEAD = 0x80 /* TASK_DEAD: the thread leaves for the last time */
 };
 
 /* One processor's record, while it is made. */
@@ -265,10 +266,8 @@ static __noinline int take(struct area *a, struct kernel_thread *thread)
     if (!a || !thread)
         return 0;
     a->record.bytes = 0;
-    if (!put(a, thread->tstate, a->process.tstate_bytes, 0)) {
-        add(KERNEL_COUNT_FAULTED, 1);
+    if (!put(a, thread->tstate, a->process.tstate_bytes, 0))
         return 0;
-    }
     const __u64 tstate_at = a->last;
     if (thread->window_bytes)
         put(a, thread->window, thread->window_bytes, 0);
@@ -342,6 +341,8 @@ int on_tick(void *context)
     a->process = *process;
     if (take(a, thread))
         emit(a, 1);
+    else
+        add(KERNEL_COUNT_FAULTED, 1);
     return 0;
 }
 
@@ -359,6 +360,11 @@ static void leave(struct task_struct *task, int is_preempted)
     struct kernel_thread *const thread = known_thread(task, &tid);
     if (!thread)
         return;
+    const unsigned int state = BPF_CORE_READ(task, __state);
+    if (state & STATE_DEAD) {
+        bpf_map_delete_elem(&threads, &tid);
+        return;
+    }
     const struct kernel_process *const process = bpf_map_lookup_elem(&processes, &thread->pid);
     struct area *const a = own_area();
     if (!process || !a)
@@ -366,13 +372,13 @@ static void leave(struct task_struct *task, int is_preempted)
     begin(a, KERNEL_LEFT, thread->pid, tid);
     a->process = *process;
     thread->left_ns = a->record.time_ns;
-    if (is_preempted || BPF_CORE_READ(task, __state) == 0)
+    if (is_preempted || state == 0)
         a->record.flags |= KERNEL_RUNNABLE;
     struct pt_regs *const regs = (void *)bpf_task_pt_regs(bpf_get_current_task_btf());
     a->record.system_call = (int)BPF_CORE_READ(regs, orig_ax);
-    /* The record of its return stands for the instants between. */
-    if (take(a, thread))
-        emit(a, 0);
+    /* Without a stack too: the record of its return stands for the instants between, and they fail. */
+    take(a, thread);
+    emit(a, 0);
 }
 
 static void come_back(struct task_struct *task)

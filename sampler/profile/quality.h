@@ -21,7 +21,7 @@
     X(samples, "stack samples collected, one per thread and tick")                             \
     X(exact, "samples whose stack is certain")                                                 \
     X(repaired, "samples of a moving stack, corrected by a second reading")                    \
-    X(retried, "samples read again because the first reading was inconsistent")                \
+    X(retried, "samples read again because the first reading was inconsistent or not whole")   \
     X(truncated, "samples whose innermost frames are missing, marked <truncated>")             \
     X(failed_gone, "threads that ended while they were read")                                  \
     X(failed_fault, "threads whose memory was not mapped when it was read")                    \

@@ -28,8 +28,6 @@ struct fed_thread {
     uint64_t left_ns;    /* when it left its processor; 0: it runs, or has not been seen */
     uint64_t counted_ns; /* up to here, its absence has been counted; at first its listing */
     uint32_t flags;      /* of the record of its leaving */
-    uint32_t unread;     /* instants whose record had no room for the stack */
-    uint64_t unread_ns;  /* the first of them */
     size_t copy_bytes, copy_room;
     unsigned char *copy; /* its spans */
 };
@@ -201,15 +199,16 @@ void kernel_feed_remove(struct kernel_feed *feed, struct target *target)
 
 /* Counts the copied stack `times` times, at instants from `since_ns` to `now_ns`. */
 static enum err_code count_copy(struct kernel_feed *feed, struct fed_thread *fed,
-                                const void *spans, size_t bytes,
+                                const void *spans, size_t bytes, uint32_t flags,
                                 struct target_instants instants)
 {
     if (copy_memory_show(&feed->copy, spans, bytes)) {
         feed->damaged += instants.times;
         return ERR_OK;
     }
-    const enum err_code rc =
-        target_take(fed->target, fed->thread, &feed->copy.memory, &instants);
+    if (flags & KERNEL_NO_ROOM)
+        copy_memory_complete(&feed->copy, &fed->target->process.memory.memory);
+    const enum err_code rc = target_take(fed->target, fed->thread, &feed->copy, &instants);
     return rc == ERR_NOMEM || rc == ERR_LIMIT ? rc : ERR_OK;
 }
 
@@ -225,28 +224,6 @@ static uint32_t instants_in(struct kernel_feed *feed, uint64_t ns)
     return (uint32_t)((ns + random_below(&feed->random, period_ns)) / period_ns);
 }
 
-/* A stack that is too large for a record is read from outside. */
-static enum err_code count_outside(struct fed_thread *fed, struct target_instants instants)
-{
-    const enum err_code rc =
-        instants.times ? target_read_waiting(fed->target, fed->thread, &instants) : ERR_OK;
-    return rc == ERR_NOMEM || rc == ERR_LIMIT ? rc : ERR_OK;
-}
-
-/* Many instants are read together: they have been over for a while anyway. */
-static enum err_code count_unread(struct kernel_feed *feed, uint64_t now_ns)
-{
-    enum err_code rc = ERR_OK;
-    for (size_t i = 0; i < feed->thread_count && !rc; i++) {
-        struct fed_thread *const fed = &feed->threads[i];
-        if (fed->unread)
-            rc = count_outside(fed, (struct target_instants){ fed->unread_ns, now_ns, fed->unread,
-                                                              VALUE_YES, VALUE_NO });
-        fed->unread = 0;
-    }
-    return rc;
-}
-
 /* Counts a thread's absence from where it was counted last up to `until_ns`. */
 static enum err_code count_absence(struct kernel_feed *feed, struct fed_thread *fed,
                                    uint64_t until_ns, uint32_t times)
@@ -259,9 +236,8 @@ static enum err_code count_absence(struct kernel_feed *feed, struct fed_thread *
         .runnable = fed->flags & KERNEL_RUNNABLE ? VALUE_YES : VALUE_NO,
     };
     fed->counted_ns = until_ns;
-    if (fed->flags & KERNEL_NO_ROOM)
-        return count_outside(fed, instants);
-    return times ? count_copy(feed, fed, fed->copy, fed->copy_bytes, instants) : ERR_OK;
+    return times ? count_copy(feed, fed, fed->copy, fed->copy_bytes, fed->flags, instants)
+                 : ERR_OK;
 }
 
 static enum err_code leave(const struct kernel_feed *feed, struct fed_thread *fed,
@@ -316,6 +292,10 @@ static enum err_code take_record(void *context, const struct kernel_record *reco
 {
     struct kernel_feed *const feed = context;
     if (record->kind == KERNEL_UNKNOWN) {
+        struct fed_thread *const known = find_of(feed, record);
+        /* It has ended, and a new one has its number. */
+        if (known)
+            known->tstate = 0;
         for (size_t i = 0; i < feed->target_count; i++)
             if ((uint32_t)feed->targets[i].target->process.pid == record->pid)
                 feed->targets[i].is_old = true;
@@ -330,11 +310,7 @@ static enum err_code take_record(void *context, const struct kernel_record *reco
     switch (record->kind) {
     case KERNEL_TICK:
         fed->left_ns = 0;
-        if (record->flags & KERNEL_NO_ROOM) {
-            fed->unread_ns = fed->unread++ ? fed->unread_ns : record->time_ns;
-            return ERR_OK;
-        }
-        return count_copy(feed, fed, spans, record->bytes,
+        return count_copy(feed, fed, spans, record->bytes, record->flags,
                           (struct target_instants){ .since_ns = record->time_ns,
                                                     .until_ns = record->time_ns,
                                                     .times = 1,
@@ -353,8 +329,6 @@ enum err_code kernel_feed_drain(struct kernel_feed *feed)
     for (size_t i = 0; i < feed->target_count; i++)
         python_begin_copies(feed->targets[i].target->python);
     enum err_code rc = kernel_drain(feed->kernel, take_record, feed);
-    if (!rc)
-        rc = count_unread(feed, now_ns);
     for (size_t i = 0; i < feed->target_count && !rc; i++) {
         struct fed_target *const fed = &feed->targets[i];
         if (fed->is_old || now_ns - fed->listed_ns > LIST_AGAIN_NS)
@@ -396,7 +370,9 @@ static enum err_code count_sleeper(struct kernel_feed *feed, struct fed_thread *
         .runnable = VALUE_NO,
     };
     fed->counted_ns = now_ns;
-    return count_outside(fed, instants);
+    const enum err_code rc =
+        instants.times ? target_read_waiting(fed->target, fed->thread, &instants) : ERR_OK;
+    return rc == ERR_NOMEM || rc == ERR_LIMIT ? rc : ERR_OK;
 }
 
 static void count_losses(struct kernel_feed *feed, struct quality *quality)

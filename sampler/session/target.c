@@ -4,6 +4,7 @@
 
 #include "sampler/base/clock.h"
 #include "sampler/cpython/python.h"
+#include "sampler/kernel/copy_memory.h"
 #include "sampler/kernel/record.h"
 #include "sampler/profile/profile.h"
 #include "sampler/session/origins.h"
@@ -127,6 +128,7 @@ bool target_is_same(struct target *target)
 struct copied_sample {
     struct target *target;
     const struct target_instants *instants;
+    const struct copy_memory *copy; /* NULL: read from the process */
 };
 
 static enum err_code count_copied(void *context, struct thread *thread, enum err_code failure)
@@ -137,6 +139,9 @@ static enum err_code count_copied(void *context, struct thread *thread, enum err
         return ERR_GONE;
     thread->sampled_ns = copied->instants->until_ns;
     thread->is_stopped = true;
+    /* The record had no room for all of it: a part was read later. */
+    if (copied->copy && copied->copy->process_reads && thread->stack.certainty == STACK_EXACT)
+        thread->stack.certainty = STACK_RETRIED;
     thread->runs = copied->instants->runs;
     thread->runnable = copied->instants->runnable;
     thread->times = copied->instants->times;
@@ -146,17 +151,17 @@ static enum err_code count_copied(void *context, struct thread *thread, enum err
                        failure, copied->instants->until_ns);
 }
 
-enum err_code target_take(struct target *target, struct thread *thread, struct memory *copy,
-                          const struct target_instants *instants)
+enum err_code target_take(struct target *target, struct thread *thread,
+                          struct copy_memory *copy, const struct target_instants *instants)
 {
-    struct copied_sample copied = { target, instants };
-    return python_take_copy(target->python, thread, copy, count_copied, &copied);
+    struct copied_sample copied = { target, instants, copy };
+    return python_take_copy(target->python, thread, &copy->memory, count_copied, &copied);
 }
 
 enum err_code target_read_waiting(struct target *target, struct thread *thread,
                                   const struct target_instants *instants)
 {
-    struct copied_sample copied = { target, instants };
+    struct copied_sample copied = { target, instants, NULL };
     return python_read_waiting(target->python, thread, count_copied, &copied);
 }
 

@@ -33,9 +33,9 @@ struct bias;
 struct origins;
 struct profile;
 struct python;
+struct copy_memory;
 struct kernel_process;
 struct kernel_thread;
-struct memory;
 struct stopper;
 struct strtab;
 struct thread;
@@ -100,7 +100,7 @@ void target_describe_thread(const struct target *target, const struct thread *th
                             struct kernel_thread *out);
 /* Counts a thread from a copy of its memory, or one that waits from its process. */
 MUST_CHECK enum err_code target_take(struct target *target, struct thread *thread,
-                                     struct memory *copy,
+                                     struct copy_memory *copy,
                                      const struct target_instants *instants);
 MUST_CHECK enum err_code target_read_waiting(struct target *target, struct thread *thread,
                                              const struct target_instants *instants);

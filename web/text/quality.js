@@ -35,7 +35,7 @@ export const QUALITY_TEXT = {
   },
   exact: ["exact", "Read in one piece; nothing moved."],
   repaired: ["repaired", "The stack moved while it was read; a second reading showed which frames are right."],
-  retried: ["retried", "Read again because the first reading was inconsistent."],
+  retried: ["retried", "Read again because the first reading was inconsistent or not whole."],
   truncated: ["truncated", "The innermost frames are missing: they could not be read reliably."],
   failed: ["failed", "Threads that could not be read; they are not among the samples."],
   missed: ["missed", "Missed ticks: the profiler was delayed"],

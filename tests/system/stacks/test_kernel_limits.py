@@ -3,6 +3,7 @@
 Skipped where the kernel does not run the engine.
 """
 
+import collections
 import errno
 import json
 import signal
@@ -21,10 +22,10 @@ MANY = 5000
 MANY_THREADS = """
 import threading
 threading.stack_size(1 << 16)
-gate, ready = threading.Event(), threading.Semaphore(0)
+stays, ready = threading.Event(), threading.Semaphore(0)
 def waits():
     ready.release()
-    gate.wait()
+    stays.wait()
 for _ in range(%d):
     threading.Thread(target=waits, daemon=True).start()
 for _ in range(%d):
@@ -53,12 +54,29 @@ runs()
 """
 
 DEEP = """
-print("READY", flush=True)
+import sys, threading
+depth = int(sys.argv[1])
+sys.setrecursionlimit(depth + 100)
+threading.stack_size(256 << 20)
 def deep(depth):
     while depth == 0:
         pass
     deep(depth - 1)
-deep(200)
+print("READY", flush=True)
+threading.Thread(target=deep, args=(depth,)).start()
+"""
+
+SHORT_THREADS = """
+import threading, time
+print("READY", flush=True)
+number = 0
+while True:
+    names = {}
+    exec("def short_%d(ends):\\n    while time.thread_time() < ends: pass" % number, {"time": time}, names)
+    thread = threading.Thread(target=names.popitem()[1], args=(0.05,))
+    thread.start()
+    thread.join()
+    number += 1
 """
 
 # Runs a program whose calls of bpf() fail.
@@ -104,7 +122,7 @@ class KernelLimits(Test):
             target.signal(signal.SIGUSR1)
             target.wait_line("DONE")
         with victim(script("forks", MANY_CHILDREN), python=newest_python()) as target:
-            stacks, quality = self.record(target, "kernel-forks", "--subprocesses", seconds=3, meanwhile=fork)
+            stacks, quality = self.record(target, "kernel-forks", "--subprocesses", seconds=2, meanwhile=fork)
         self.assertEqual(quality["truncated"], 0, quality)
         self.assertGreater(sum(stack.count for stack in stacks), 0.9 * quality["ticks"], quality)
 
@@ -114,12 +132,33 @@ class KernelLimits(Test):
             process.signal(signal.SIGSTOP)
             time.sleep(1)
             process.signal(signal.SIGCONT)
-        with victim(script("overflow", DEEP), python=newest_python()) as target:
-            stacks, quality = self.record(target, "kernel-overflow", rate_hz=5000, seconds=3, meanwhile=hold_up)
+        with victim(script("deep", DEEP), "200", python=newest_python()) as target:
+            stacks, quality = self.record(target, "kernel-overflow", "-a", rate_hz=5000, seconds=3, meanwhile=hold_up)
+        stacks = [stack for stack in stacks if "deep" in stack.names]
         samples = sum(stack.count for stack in stacks)
         self.assertGreater(quality["missed_ticks"], 500, quality)
         self.assertLess(abs(samples + quality["missed_ticks"] - quality["ticks"]), 0.1 * quality["ticks"], quality)
         self.assertEqual({stack.names.count("deep") for stack in stacks}, {201})
+
+    def test_a_stack_larger_than_a_record(self):
+        """Its outermost part is read from the process, so it is whole, and not called exact."""
+        with victim(script("deep", DEEP), "5000", python=newest_python()) as target:
+            stacks, quality = self.record(target, "kernel-deep", "-a", rate_hz=100)
+        depths = {stack.names.count("deep") for stack in stacks if "deep" in stack.names}
+        self.assertIn(5001, depths, quality)
+        self.assertGreater(quality["retried"], 30, quality)
+        self.assertLess(sum(quality["failed"].values()) + quality["truncated"], 0.02 * quality["samples"], quality)
+
+    def test_short_threads(self):
+        """A thread that runs for 50 ms is found at once."""
+        with victim(script("short", SHORT_THREADS), python=newest_python()) as target:
+            stacks, quality = self.record(target, "kernel-short", "-a", rate_hz=1000, seconds=2)
+        samples = collections.Counter()
+        for stack in stacks:
+            samples.update({name: stack.count for name in set(stack.names) if name.startswith("short_")})
+        lived = 1 + max(int(name[len("short_"):]) for name in samples) - min(int(name[len("short_"):]) for name in samples)
+        self.assertGreater(len(samples), 0.9 * lived, (samples, quality))
+        self.assertGreater(sum(samples.values()), 50 * 0.5 * (lived - 2), (samples, quality))
 
     def refused(self, wrapper, code, pattern, **options):
         with victim("chain.py", "60", **options) as target:

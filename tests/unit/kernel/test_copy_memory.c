@@ -161,10 +161,52 @@ static void of_spans_that_overlap_one_is_read(void **state)
     assert_memory_equal(text, "yz", 2);
 }
 
+struct process {
+    struct memory memory;
+    size_t spans;
+};
+
+static enum err_code read_process(struct memory *memory, const struct memory_span *spans,
+                                  size_t count, size_t *bytes_out)
+{
+    ((struct process *)memory)->spans += count;
+    for (size_t i = 0; i < count; i++) {
+        memset(spans[i].buffer, 'P', spans[i].bytes);
+        *bytes_out += spans[i].bytes;
+    }
+    return ERR_OK;
+}
+
+static void what_a_large_stack_lacks_is_read_from_the_process(void **state)
+{
+    struct spans spans = { .count = 0 };
+    struct process process = { .memory = { .readv = read_process } };
+    char text[4][4];
+    size_t arrived = 0;
+    (void)state;
+    add(&spans, 0x1000, "abcd", false);
+    add(&spans, 0x3000, "efgh", false);
+    show(&spans);
+    copy_memory_complete(&copy, &process.memory);
+    const struct memory_span wanted[] = { { 0x1000, text[0], 4 },
+                                          { 0x2000, text[1], 4 },
+                                          { 0x4000, text[2], 4 },
+                                          { 0x3000, text[3], 4 } };
+    assert_int_equal(memory_readv(&copy.memory, wanted, 4, &arrived), ERR_OK);
+    assert_int_equal(arrived, 16);
+    assert_memory_equal(text, "abcdPPPPPPPPefgh", 16);
+    assert_int_equal(process.memory.reads, 1);
+    assert_int_equal(copy.process_reads, 1);
+    show(&spans);
+    assert_int_equal(copy.process_reads, 0);
+    assert_int_equal(memory_read(&copy.memory, 0x2000, text[0], 4), ERR_FAULT);
+}
+
 TEST_MAIN(cmocka_unit_test(every_span_is_read_where_it_was),
           cmocka_unit_test(what_was_not_copied_is_not_there),
           cmocka_unit_test(the_unused_rest_of_a_chunk_reads_as_zeros),
           cmocka_unit_test(damaged_spans_show_nothing),
           cmocka_unit_test(a_span_may_be_empty_or_as_large_as_they_get),
+          cmocka_unit_test(what_a_large_stack_lacks_is_read_from_the_process),
           cmocka_unit_test(of_spans_that_overlap_one_is_read),
           cmocka_unit_test(more_spans_than_fit_are_left_out))

@@ -3,8 +3,8 @@
 
 #include "sampler/base/clock.h"
 #include "sampler/cpython/python.h"
+#include "sampler/kernel/copy_memory.h"
 #include "sampler/kernel/engine.h"
-#include "sampler/process/memory.h"
 #include "sampler/profile/quality.h"
 #include "sampler/session/kernel_feed.h"
 #include "sampler/session/target.h"
@@ -34,8 +34,8 @@ struct world {
     struct quality quality;
 };
 
-enum err_code target_take(struct target *target, struct thread *thread, struct memory *copy,
-                          const struct target_instants *instants)
+enum err_code target_take(struct target *target, struct thread *thread,
+                          struct copy_memory *copy, const struct target_instants *instants)
 {
     (void)target;
     assert_ptr_equal(thread, &the_thread);
@@ -43,7 +43,7 @@ enum err_code target_take(struct target *target, struct thread *thread, struct m
     taken[taken_count].instants = *instants;
     taken[taken_count].is_read = false;
     taken[taken_count].word = 0;
-    (void)!memory_read_u64(copy, the_thread.head.addr, &taken[taken_count].word);
+    (void)!memory_read_u64(&copy->memory, the_thread.head.addr, &taken[taken_count].word);
     taken_count++;
     return ERR_OK;
 }
