@@ -142,12 +142,12 @@ static uint64_t weigh(struct loop *loop, bool is_last)
 static enum err_code seal(struct loop *loop, uint64_t now_ns, bool is_last)
 {
     struct sampler *const sampler = loop->sampler;
-    const uint64_t weight_ns = weigh(loop, is_last);
     /* Windows end at whole multiples, so that every time slot has the same number of them. */
     loop->sealed_ns = now_ns - (now_ns - sampler->created_ns) % WINDOW_NS;
     const struct sink *const sink = sampler->options.sink;
     const uint64_t end_ns = now_ns - sampler->created_ns;
     enum err_code rc = targets_flush(&sampler->targets, now_ns);
+    const uint64_t weight_ns = weigh(loop, is_last);
     if (!rc && sampler->options.async != SAMPLER_ASYNC_OFF)
         rc = targets_show_tasks(&sampler->targets);
     profile_set_period(sampler->targets.profile, weight_ns);
