@@ -349,6 +349,17 @@ void python_begin_copies(struct python *python)
     code_begin_epoch(&python->codes);
 }
 
+/* A copy is older than what is read of its code objects now.  One that has just taken another's place may
+ * not have been there yet. */
+static bool is_as_old_as_its_code(const struct python *python, const struct stack *stack)
+{
+    const struct code_table *const codes = &python->codes;
+    for (size_t i = 0; i < stack->count && codes->replaced_epoch == codes->epoch; i++)
+        if (code_at(codes, stack->frames[i].code)->replaced_epoch == codes->epoch)
+            return false;
+    return true;
+}
+
 enum err_code python_take_copy(struct python *python, struct thread *thread,
                                struct memory *memory, python_sample_fn on_sample, void *context)
 {
@@ -358,8 +369,10 @@ enum err_code python_take_copy(struct python *python, struct thread *thread,
     thread_list_set_generation(&python->threads, thread);
     copy->memory = memory;
     copy->is_still = copy->shares_epoch = true;
-    const enum err_code rc =
-        report(thread, stack_read(&thread->stack, &python->codes), on_sample, context);
+    enum err_code rc = stack_read(&thread->stack, &python->codes);
+    if (!rc && !is_as_old_as_its_code(python, &thread->stack))
+        rc = ERR_CORRUPT;
+    rc = report(thread, rc, on_sample, context);
     copy->memory = process;
     copy->is_still = copy->shares_epoch = false;
     return rc;

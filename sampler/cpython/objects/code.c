@@ -330,10 +330,12 @@ enum err_code code_load(struct code_table *table, remote_addr addr, uint32_t ins
     /* Several calls read it, so only a check can show that all read the same object. */
     code_at(table, id)->checked_epoch = table->epoch - 1;
     struct idmap_slot *const slot = find_slot(table, addr, instructions_copy);
-    if (slot)
+    if (slot) {
         slot->id = id;
-    else
+        code_at(table, id)->replaced_epoch = table->replaced_epoch = table->epoch;
+    } else {
         rc = idmap_add(&table->by_addr, hash_mix(addr, instructions_copy), id, NULL);
+    }
     if (!rc)
         *id_out = id;
     return rc;

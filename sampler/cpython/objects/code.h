@@ -68,9 +68,10 @@ struct code {
     bool is_shim;             /* the interpreter's code below a class's __init__ */
     str_id name, file;
     int32_t first_line;
-    uint32_t tag;           /* for the caller; 0 at first */
-    uint64_t checked_epoch; /* 0: forgotten, because another object is there by now */
-    unsigned char *table;   /* location table */
+    uint32_t tag;            /* for the caller; 0 at first */
+    uint64_t checked_epoch;  /* 0: forgotten, because another object is there by now */
+    uint64_t replaced_epoch; /* when it was read in place of another at its address; 0: never */
+    unsigned char *table;    /* location table */
     uint32_t table_bytes;
     uint32_t place_count, last_place;
     size_t place_room;
@@ -94,6 +95,7 @@ struct code_table {
     const struct opcode *opcodes; /* of the version; NULL: unknown */
     remote_addr code_type;        /* address of the type named "code"; 0: not seen yet */
     uint64_t epoch;               /* code objects checked in this epoch need no other check */
+    uint64_t replaced_epoch;      /* the last one in which a code object took another's place */
     size_t bytes;                 /* of location tables and places */
     uint32_t forgotten;           /* code objects forgotten since the table was empty */
     bool lacks_room;              /* something did not fit */
