@@ -306,6 +306,12 @@ static enum err_code take_record(void *context, const struct kernel_record *reco
         return ERR_OK;
     if (record->time_ns < feed->begun_ns)
         return skip_record(feed, record, spans);
+    /* It slept, or waited for a processor, from its listing or the last flush on; nobody knows where. */
+    if (!fed->has_moved &&
+        record->time_ns > fed->counted_ns + kernel_min_away_ns(feed->kernel)) {
+        feed->missed += instants_in(feed, record->time_ns - fed->counted_ns);
+        fed->counted_ns = record->time_ns;
+    }
     fed->has_moved = true;
     switch (record->kind) {
     case KERNEL_TICK:

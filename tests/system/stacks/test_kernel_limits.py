@@ -124,7 +124,7 @@ class KernelLimits(Test):
         with victim(script("forks", MANY_CHILDREN), python=newest_python()) as target:
             stacks, quality = self.record(target, "kernel-forks", "--subprocesses", seconds=2, meanwhile=fork)
         self.assertEqual(quality["truncated"], 0, quality)
-        self.assertGreater(sum(stack.count for stack in stacks), 0.9 * quality["ticks"], quality)
+        self.assertGreater(sum(stack.count for stack in stacks) + quality["missed_ticks"], 0.5 * quality["ticks"], quality)
 
     def test_overflow(self):
         def hold_up(process):

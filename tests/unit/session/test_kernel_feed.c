@@ -232,6 +232,20 @@ static void an_absence_whose_beginning_was_lost_is_missed(void **state)
     destroy(world);
 }
 
+static void an_absence_before_the_first_record_is_missed_once(void **state)
+{
+    struct world *const world = create();
+    struct err err = { 0 };
+    (void)state;
+    kernel_feed_remove(world->feed, &world->target);
+    assert_ok(kernel_feed_add(world->feed, &world->target, &err), &err);
+    come_back(world, 20 * PERIOD_NS, 80 * PERIOD_NS);
+    flush(world, 80 * PERIOD_NS);
+    assert_int_equal(taken_count, 0);
+    assert_in_range(world->quality.missed_ticks, 60, 81);
+    destroy(world);
+}
+
 static void times_that_go_backwards_count_nothing(void **state)
 {
     struct world *const world = create();
@@ -394,6 +408,7 @@ TEST_MAIN(cmocka_unit_test(an_instant_of_a_running_thread_is_one_sample),
           cmocka_unit_test(an_absence_counts_once_for_every_period_of_it),
           cmocka_unit_test(a_thread_that_stays_away_is_counted_at_every_flush),
           cmocka_unit_test(an_absence_whose_beginning_was_lost_is_missed),
+          cmocka_unit_test(an_absence_before_the_first_record_is_missed_once),
           cmocka_unit_test(times_that_go_backwards_count_nothing),
           cmocka_unit_test(records_of_others_count_nothing),
           cmocka_unit_test(an_unknown_thread_calls_for_a_listing),
