@@ -343,25 +343,27 @@ enum err_code python_list_threads(struct python *python, bool *changed_out)
     return rc;
 }
 
-void python_begin_copies(struct python *python)
+uint64_t python_begin_copies(struct python *python)
 {
     clear_if_full(python);
-    code_begin_epoch(&python->codes);
+    return python->codes.counters.clears;
 }
 
-/* A copy is older than what is read of its code objects now.  One that has just taken another's place may
- * not have been there yet. */
-static bool is_as_old_as_its_code(const struct python *python, const struct stack *stack)
+enum err_code python_learn_code(struct python *python, struct memory *memory, remote_addr addr)
 {
-    const struct code_table *const codes = &python->codes;
-    for (size_t i = 0; i < stack->count && codes->replaced_epoch == codes->epoch; i++)
-        if (code_at(codes, stack->frames[i].code)->replaced_epoch == codes->epoch)
-            return false;
-    return true;
+    return code_learn(&python->codes, memory, addr);
+}
+
+bool python_check_code(struct python *python, remote_addr addr)
+{
+    const code_id id = code_find(&python->codes, addr, 0);
+    code_begin_epoch(&python->codes);
+    return id != CODE_NONE && code_check(&python->codes, &id, 1);
 }
 
 enum err_code python_take_copy(struct python *python, struct thread *thread,
-                               struct memory *memory, python_sample_fn on_sample, void *context)
+                               struct memory *memory, bool is_whole, python_sample_fn on_sample,
+                               void *context)
 {
     struct copy *const copy = &thread->stack.copy;
     struct memory *const process = copy->memory;
@@ -369,10 +371,10 @@ enum err_code python_take_copy(struct python *python, struct thread *thread,
     thread_list_set_generation(&python->threads, thread);
     copy->memory = memory;
     copy->is_still = copy->shares_epoch = true;
+    python->codes.is_described = is_whole;
     enum err_code rc = stack_read(&thread->stack, &python->codes);
-    if (!rc && !is_as_old_as_its_code(python, &thread->stack))
-        rc = ERR_CORRUPT;
     rc = report(thread, rc, on_sample, context);
+    python->codes.is_described = false;
     copy->memory = process;
     copy->is_still = copy->shares_epoch = false;
     return rc;

@@ -52,12 +52,19 @@ MUST_CHECK enum err_code python_tick(struct python *python, bool all_threads,
 
 /* Updates the list of threads without reading stacks.  *changed_out: threads came or went. */
 MUST_CHECK enum err_code python_list_threads(struct python *python, bool *changed_out);
-/* Samples one thread from a copy of its memory, in which nothing moves.  Code objects are read from
- * the process, and are checked once after each python_begin_copies. */
-void python_begin_copies(struct python *python);
+/* To be called now and then while samples are taken from copies: clears full tables.  Returns how often the
+ * table of code objects has been cleared; all that was learnt before is forgotten then. */
+uint64_t python_begin_copies(struct python *python);
+/* Reads the code object at addr from a copy of its memory.  Fails if there is none. */
+MUST_CHECK enum err_code python_learn_code(struct python *python, struct memory *copy,
+                                           remote_addr addr);
+/* Is the process's code object at addr still the one that was learnt?  Otherwise forgets it. */
+bool python_check_code(struct python *python, remote_addr addr);
+/* Samples one thread from a copy of its memory, in which nothing moves.  is_whole: the copy lacks no frame,
+ * and all its code objects have been learnt; otherwise they are read from the process. */
 MUST_CHECK enum err_code python_take_copy(struct python *python, struct thread *thread,
-                                          struct memory *copy, python_sample_fn on_sample,
-                                          void *context);
+                                          struct memory *copy, bool is_whole,
+                                          python_sample_fn on_sample, void *context);
 /* Reads the stack of a thread that waits. */
 MUST_CHECK enum err_code python_read_waiting(struct python *python, struct thread *thread,
                                              python_sample_fn on_sample, void *context);

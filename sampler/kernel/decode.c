@@ -26,6 +26,10 @@ bool kernel_decode(const void *data, size_t bytes, struct kernel_record *record,
         if (rest || head.left_ns > head.time_ns)
             return false;
         break;
+    case KERNEL_CODE:
+        if (!rest || rest > KERNEL_CODE_BYTES)
+            return false;
+        break;
     case KERNEL_UNKNOWN:
         if (rest)
             return false;

@@ -4,6 +4,7 @@
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -192,7 +193,13 @@ static void drop(const struct bpf_map *map, int key)
 enum err_code kernel_add_process(struct kernel *kernel, int pid,
                                  const struct kernel_process *process)
 {
-    return put(kernel->program->maps.processes, pid, process);
+    /* Of all engines, because they share what is known of code objects. */
+    static atomic_uint serial;
+    struct kernel_process described = *process;
+    described.serial = atomic_fetch_add(&serial, 1) + 1;
+    /* At first, every fingerprint is read: nobody knows yet whether the process frees code objects. */
+    described.changed_ns = clock_now_ns();
+    return put(kernel->program->maps.processes, pid, &described);
 }
 
 void kernel_remove_process(struct kernel *kernel, int pid)

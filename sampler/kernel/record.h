@@ -3,8 +3,14 @@
  *
  * The profiler fills two maps: processes by pid, threads by tid (both as the profiler's pid namespace
  * numbers them).  The program answers with records in a ring buffer: a head, and for the kinds that
- * carry a stack, spans of the thread's memory: each a struct kernel_span and its bytes, padded to 8.
- * All spans of a record are of one instant.
+ * carry a stack or a code object, spans of the process's memory: each a struct kernel_span and its bytes,
+ * padded to 8.  All spans of a record are of one instant.
+ *
+ * Python frees code objects and uses their addresses again, so a code object is described when it is first
+ * met in a stack, and again when its fingerprint has changed: the description is a record of its own, before
+ * that of the stack.  From 3.14 on a fingerprint is read again when the interpreter has freed code objects.
+ * Before, it is read for the innermost frames of each tick, for all frames once a second, and for all frames
+ * of all stacks for a second after a change was seen.
  *
  * Included by the BPF program too, so it has neither types nor includes of libc.
  * Units: bytes; nanoseconds of CLOCK_MONOTONIC.
@@ -23,6 +29,8 @@ enum {
     KERNEL_MAX_CHUNKS = 64,
     KERNEL_MAX_OFF_CHUNK = 1024,
     KERNEL_MAX_FIELDS_AT = 1 << 11, /* of offsets in a thread state */
+    KERNEL_MAX_CODES = 1 << 14,     /* whose fingerprints are kept; of all processes */
+    KERNEL_CODE_BYTES = 1 << 13,    /* spans of a description; longer parts are left out */
 };
 
 enum kernel_record_kind {
@@ -30,6 +38,7 @@ enum kernel_record_kind {
     KERNEL_LEFT,     /* it leaves its processor; its stack */
     KERNEL_RETURNED, /* it is back; no stack */
     KERNEL_UNKNOWN,  /* a thread of a known process is not in the map; no stack */
+    KERNEL_CODE,     /* a code object: the first span is it, the others are its parts */
 };
 
 /* Why a stack is not whole. */
@@ -62,6 +71,16 @@ enum kernel_frames {
     KERNEL_CHUNKS,      /* since */
 };
 
+/* Offsets of fields, and where the fingerprint of a code object begins and how long it is. */
+struct kernel_code_layout {
+    unsigned int of_frame; /* the code object of a frame */
+    unsigned int bytes, fingerprint, fingerprint_bytes;
+    unsigned int name, file, line_table,
+        instructions;       /* 0: instructions lie in the code object */
+    unsigned int name_hash; /* in the name, the words that belong to the fingerprint; 0: none */
+    unsigned int length, data; /* of a bytes object */
+};
+
 struct kernel_process {
     unsigned long long runtime_window;
     unsigned int runtime_window_bytes;
@@ -70,12 +89,18 @@ struct kernel_process {
     unsigned int cframe_bytes, cframe_frame;
     unsigned int frame_bytes, frame_previous;
     unsigned int only_tid; /* the only thread to sample; 0: all */
+    struct kernel_code_layout code;
+    unsigned int serial; /* set by kernel_add_process */
+    unsigned long long
+        changed_ns; /* when the program last saw that a code object was another */
 };
 
 struct kernel_thread {
     unsigned long long tstate;
     unsigned long long window;  /* of its interpreter */
     unsigned long long left_ns; /* 0: it runs, or has not been seen to leave */
+    unsigned long long
+        generation; /* where its interpreter counts freed code objects; 0: nowhere */
     unsigned int window_bytes, pid;
 };
 

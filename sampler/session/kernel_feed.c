@@ -4,48 +4,24 @@
 #include <string.h>
 
 #include "sampler/base/clock.h"
-#include "sampler/base/hash.h"
-#include "sampler/base/idmap.h"
 #include "sampler/base/random.h"
 #include "sampler/base/vec.h"
 #include "sampler/cpython/python.h"
 #include "sampler/kernel/copy_memory.h"
 #include "sampler/kernel/engine.h"
 #include "sampler/profile/quality.h"
+#include "sampler/session/kernel_threads.h"
 #include "sampler/session/target.h"
 
 /* How often the lists of threads are compared with the interpreter's, if nothing else calls for it. */
 static const uint64_t LIST_AGAIN_NS = NS_PER_S;
-
-/* A thread that the engine knows. */
-struct fed_thread {
-    int32_t tid;
-    struct target *target;
-    struct thread *thread;
-    remote_addr tstate;
-    bool is_listed;
-    bool has_moved;      /* the engine has seen it */
-    uint64_t left_ns;    /* when it left its processor; 0: it runs, or has not been seen */
-    uint64_t counted_ns; /* up to here, its absence has been counted; at first its listing */
-    uint32_t flags;      /* of the record of its leaving */
-    size_t copy_bytes, copy_room;
-    unsigned char *copy; /* its spans */
-};
-
-struct fed_target {
-    struct target *target;
-    uint64_t listed_ns;
-    bool is_old; /* its list of threads */
-};
+/* A thread that is ready to run gets a processor in this time. */
+static const uint64_t MAX_STARVED_NS = 2 * NS_PER_S;
 
 struct kernel_feed {
     struct kernel *kernel;
     struct copy_memory copy;
-    struct fed_target *targets;
-    size_t target_count, target_room;
-    struct fed_thread *threads;
-    size_t thread_count, thread_room;
-    struct idmap index; /* of threads by tid */
+    struct kernel_threads threads;
     struct random random;
     uint64_t ticked_ns, begun_ns;
     bool is_paused;
@@ -63,138 +39,28 @@ enum err_code kernel_feed_create(struct kernel *kernel, struct kernel_feed **out
     feed->kernel = kernel;
     feed->begun_ns = feed->ticked_ns = clock_now_ns();
     copy_memory_init(&feed->copy);
-    idmap_init(&feed->index);
+    kernel_threads_init(&feed->threads, kernel);
     random_init_any(&feed->random);
     *out = feed;
     return ERR_OK;
-}
-
-static void drop_thread(struct kernel_feed *feed, size_t index)
-{
-    struct fed_thread *const thread = &feed->threads[index];
-    kernel_remove_thread(feed->kernel, thread->tid);
-    free(thread->copy);
-    *thread = feed->threads[--feed->thread_count];
 }
 
 void kernel_feed_destroy(struct kernel_feed *feed)
 {
     if (!feed)
         return;
-    while (feed->target_count)
-        kernel_feed_remove(feed, feed->targets[0].target);
-    idmap_deinit(&feed->index);
-    free(feed->threads);
-    free(feed->targets);
+    kernel_threads_deinit(&feed->threads);
     free(feed);
-}
-
-static struct fed_thread *find(const struct kernel_feed *feed, int32_t tid)
-{
-    struct idmap_slot *at;
-    IDMAP_FIND(at, &feed->index, hash_mix((uint64_t)tid, 0), feed->threads[at->id].tid == tid);
-    return at ? &feed->threads[at->id] : NULL;
-}
-
-static enum err_code index_threads(struct kernel_feed *feed)
-{
-    enum err_code rc = ERR_OK;
-    idmap_clear(&feed->index);
-    for (uint32_t i = 0; i < feed->thread_count && !rc; i++)
-        rc = idmap_add(&feed->index, hash_mix((uint64_t)feed->threads[i].tid, 0), i, NULL);
-    return rc;
-}
-
-/* Gives the engine a thread that is new, or whose state lies elsewhere now. */
-static enum err_code put_thread(struct kernel_feed *feed, struct target *target,
-                                struct thread *thread)
-{
-    struct fed_thread *known = find(feed, thread->host_tid);
-    if (!known) {
-        if (!VEC_RESERVE(feed->threads, feed->thread_room, feed->thread_count + 1))
-            return ERR_NOMEM;
-        known = &feed->threads[feed->thread_count];
-        *known = (struct fed_thread){ .tid = thread->host_tid, .counted_ns = clock_now_ns() };
-        const enum err_code rc = idmap_add(&feed->index, hash_mix((uint64_t)known->tid, 0),
-                                           (uint32_t)feed->thread_count, NULL);
-        if (rc)
-            return rc;
-        feed->thread_count++;
-    }
-    known->target = target;
-    known->thread = thread;
-    known->is_listed = true;
-    if (known->tstate == thread->head.addr)
-        return ERR_OK;
-    struct kernel_thread description;
-    known->tstate = thread->head.addr;
-    known->left_ns = 0;
-    target_describe_thread(target, thread, &description);
-    return kernel_add_thread(feed->kernel, known->tid, &description);
-}
-
-/* The thread of a record; NULL: it has ended, or its number is another process's now. */
-static struct fed_thread *find_of(const struct kernel_feed *feed,
-                                  const struct kernel_record *record)
-{
-    struct fed_thread *const fed = find(feed, (int32_t)record->tid);
-    return fed && (uint32_t)fed->target->process.pid == record->pid ? fed : NULL;
-}
-
-/* Compares the engine's threads of the target with the interpreter's. */
-static enum err_code list_threads(struct kernel_feed *feed, struct fed_target *fed)
-{
-    struct target *const target = fed->target;
-    enum err_code rc = ERR_OK;
-    size_t count;
-    bool changed;
-    fed->listed_ns = clock_now_ns();
-    fed->is_old = python_list_threads(target->python, &changed) != ERR_OK;
-    struct thread *const *const threads = python_threads(target->python, &count);
-    for (size_t i = 0; i < feed->thread_count; i++)
-        if (feed->threads[i].target == target)
-            feed->threads[i].is_listed = false;
-    for (size_t i = 0; i < count && !rc; i++)
-        /* Of the states of one thread, the innermost one runs. */
-        if (threads[i]->host_tid > 0 && !threads[i]->inner &&
-            (target->options->all_threads || threads[i]->is_main))
-            rc = put_thread(feed, target, threads[i]);
-    const size_t before = feed->thread_count;
-    for (size_t i = feed->thread_count; i-- > 0;)
-        if (feed->threads[i].target == target && !feed->threads[i].is_listed)
-            drop_thread(feed, i);
-    if (!rc && before != feed->thread_count)
-        rc = index_threads(feed);
-    return rc;
 }
 
 enum err_code kernel_feed_add(struct kernel_feed *feed, struct target *target, struct err *err)
 {
-    struct kernel_process description;
-    if (!VEC_RESERVE(feed->targets, feed->target_room, feed->target_count + 1))
-        return err_nomem(err);
-    target_describe(target, &description);
-    enum err_code rc = kernel_add_process(feed->kernel, target->process.pid, &description);
-    if (rc)
-        return err_set(err, rc, "the kernel engine takes no more processes");
-    struct fed_target *const fed = &feed->targets[feed->target_count++];
-    *fed = (struct fed_target){ .target = target };
-    rc = list_threads(feed, fed);
-    if (rc)
-        kernel_feed_remove(feed, target);
-    return rc ? err_set(err, rc, "the kernel engine takes no more threads") : ERR_OK;
+    return kernel_threads_add(&feed->threads, target, err);
 }
 
 void kernel_feed_remove(struct kernel_feed *feed, struct target *target)
 {
-    kernel_remove_process(feed->kernel, target->process.pid);
-    for (size_t i = feed->thread_count; i-- > 0;)
-        if (feed->threads[i].target == target)
-            drop_thread(feed, i);
-    (void)!index_threads(feed);
-    for (size_t i = feed->target_count; i-- > 0;)
-        if (feed->targets[i].target == target)
-            feed->targets[i] = feed->targets[--feed->target_count];
+    kernel_threads_remove(&feed->threads, target);
 }
 
 /* Counts the copied stack `times` times, at instants from `since_ns` to `now_ns`. */
@@ -275,11 +141,32 @@ static enum err_code come_back(struct kernel_feed *feed, struct fed_thread *fed,
     return ERR_OK;
 }
 
+/* The record describes a code object: its first span.  What is too long for it is read from the process,
+ * where the object may be gone by now. */
+static enum err_code learn_code(struct kernel_feed *feed, const struct kernel_record *record,
+                                const void *spans)
+{
+    struct fed_target *const fed = kernel_threads_find_target(&feed->threads, record->pid);
+    struct python *const python = fed ? fed->target->python : NULL;
+    if (!fed)
+        return ERR_OK;
+    if (copy_memory_show(&feed->copy, spans, record->bytes) || !feed->copy.count)
+        return feed->damaged++, ERR_OK;
+    const remote_addr addr = feed->copy.spans[0].addr;
+    copy_memory_complete(&feed->copy, &fed->target->process.memory.memory);
+    const enum err_code rc = python_learn_code(python, &feed->copy.memory, addr);
+    if (!rc && feed->copy.process_reads)
+        (void)python_check_code(python, addr);
+    return rc == ERR_NOMEM ? rc : ERR_OK;
+}
+
 static enum err_code skip_record(void *context, const struct kernel_record *record,
                                  const void *spans)
 {
     struct kernel_feed *const feed = context;
-    struct fed_thread *const fed = find_of(feed, record);
+    if (record->kind == KERNEL_CODE)
+        return learn_code(feed, record, spans);
+    struct fed_thread *const fed = kernel_threads_find(&feed->threads, record);
     if (!fed || record->kind == KERNEL_UNKNOWN)
         return ERR_OK;
     fed->has_moved = true;
@@ -291,17 +178,20 @@ static enum err_code take_record(void *context, const struct kernel_record *reco
                                  const void *spans)
 {
     struct kernel_feed *const feed = context;
+    if (record->kind == KERNEL_CODE)
+        return learn_code(feed, record, spans);
     if (record->kind == KERNEL_UNKNOWN) {
-        struct fed_thread *const known = find_of(feed, record);
+        struct fed_target *const target =
+            kernel_threads_find_target(&feed->threads, record->pid);
+        struct fed_thread *const known = kernel_threads_find(&feed->threads, record);
         /* It has ended, and a new one has its number. */
         if (known)
             known->tstate = 0;
-        for (size_t i = 0; i < feed->target_count; i++)
-            if ((uint32_t)feed->targets[i].target->process.pid == record->pid)
-                feed->targets[i].is_old = true;
+        if (target)
+            target->is_old = true;
         return ERR_OK;
     }
-    struct fed_thread *const fed = find_of(feed, record);
+    struct fed_thread *const fed = kernel_threads_find(&feed->threads, record);
     if (!fed)
         return ERR_OK;
     if (record->time_ns < feed->begun_ns)
@@ -332,13 +222,13 @@ enum err_code kernel_feed_drain(struct kernel_feed *feed)
 {
     const uint64_t now_ns = clock_now_ns();
     feed->is_paused = false;
-    for (size_t i = 0; i < feed->target_count; i++)
-        python_begin_copies(feed->targets[i].target->python);
+    for (size_t i = 0; i < feed->threads.target_count; i++)
+        kernel_threads_clear_full(&feed->threads, &feed->threads.targets[i]);
     enum err_code rc = kernel_drain(feed->kernel, take_record, feed);
-    for (size_t i = 0; i < feed->target_count && !rc; i++) {
-        struct fed_target *const fed = &feed->targets[i];
+    for (size_t i = 0; i < feed->threads.target_count && !rc; i++) {
+        struct fed_target *const fed = &feed->threads.targets[i];
         if (fed->is_old || now_ns - fed->listed_ns > LIST_AGAIN_NS)
-            rc = list_threads(feed, fed);
+            rc = kernel_threads_list(&feed->threads, fed);
     }
     return rc;
 }
@@ -350,8 +240,8 @@ void kernel_feed_skip(struct kernel_feed *feed)
     kernel_count(feed->kernel, &feed->counts);
     feed->is_paused = true;
     feed->ticked_ns = now_ns;
-    for (size_t i = 0; i < feed->thread_count; i++)
-        feed->threads[i].counted_ns = now_ns;
+    for (size_t i = 0; i < feed->threads.count; i++)
+        feed->threads.items[i].counted_ns = now_ns;
 }
 
 void kernel_feed_begin(struct kernel_feed *feed)
@@ -361,19 +251,22 @@ void kernel_feed_begin(struct kernel_feed *feed)
     feed->begun_ns = clock_now_ns();
 }
 
-/* A thread that the engine has not seen yet: it has slept since before it was added. */
+/* A thread that the engine has not seen yet: it has slept since before it was added, or, on a busy host, has
+ * had no processor yet. */
 static enum err_code count_sleeper(struct kernel_feed *feed, struct fed_thread *fed,
                                    uint64_t now_ns)
 {
     const uint64_t since_ns = fed->counted_ns;
     if (now_ns <= since_ns)
         return ERR_OK;
+    const bool is_ready = now_ns - fed->listed_ns < MAX_STARVED_NS &&
+                          target_thread_is_ready(fed->target, fed->thread);
     const struct target_instants instants = {
         .since_ns = since_ns,
         .until_ns = now_ns,
         .times = instants_in(feed, now_ns - since_ns),
-        .runs = VALUE_NO,
-        .runnable = VALUE_NO,
+        .runs = is_ready ? VALUE_YES : VALUE_NO,
+        .runnable = is_ready ? VALUE_YES : VALUE_NO,
     };
     fed->counted_ns = now_ns;
     const enum err_code rc =
@@ -402,8 +295,8 @@ enum err_code kernel_feed_flush(struct kernel_feed *feed, struct quality *qualit
     enum err_code rc = kernel_feed_drain(feed);
     count_losses(feed, quality);
     quality->ticks += kernel_feed_ticks(feed, now_ns);
-    for (size_t i = 0; i < feed->thread_count && !rc; i++) {
-        struct fed_thread *const fed = &feed->threads[i];
+    for (size_t i = 0; i < feed->threads.count && !rc; i++) {
+        struct fed_thread *const fed = &feed->threads.items[i];
         if (!fed->has_moved) {
             rc = count_sleeper(feed, fed, now_ns);
         } else if (fed->left_ns && now_ns > fed->counted_ns &&

@@ -155,7 +155,8 @@ enum err_code target_take(struct target *target, struct thread *thread,
                           struct copy_memory *copy, const struct target_instants *instants)
 {
     struct copied_sample copied = { target, instants, copy };
-    return python_take_copy(target->python, thread, &copy->memory, count_copied, &copied);
+    return python_take_copy(target->python, thread, &copy->memory, !copy->process, count_copied,
+                            &copied);
 }
 
 enum err_code target_read_waiting(struct target *target, struct thread *thread,
@@ -163,6 +164,34 @@ enum err_code target_read_waiting(struct target *target, struct thread *thread,
 {
     struct copied_sample copied = { target, instants, NULL };
     return python_read_waiting(target->python, thread, count_copied, &copied);
+}
+
+bool target_thread_is_ready(const struct target *target, const struct thread *thread)
+{
+    struct cpu_meter meter;
+    bool is_ready = false;
+    (void)cpu_meter_open(&meter, target->process.pid, thread->host_tid);
+    const bool is_known =
+        cpu_meter_is_runnable(&meter, target->process.pid, thread->host_tid, &is_ready);
+    cpu_meter_close(&meter);
+    return is_known && is_ready;
+}
+
+static struct kernel_code_layout describe_code(const struct layout *layout)
+{
+    return (struct kernel_code_layout){
+        .of_frame = layout->frame_executable,
+        .bytes = layout->code_bytes,
+        .fingerprint = layout->code_firstlineno,
+        .fingerprint_bytes = (unsigned)code_fingerprint_bytes(layout),
+        .name = layout->code_qualname,
+        .file = layout->code_filename,
+        .line_table = layout->code_linetable,
+        .instructions = layout->code_code,
+        .name_hash = code_has_name_fingerprint(layout) ? layout->unicode_length : 0,
+        .length = layout->bytes_length,
+        .data = layout->bytes_data,
+    };
 }
 
 void target_describe(const struct target *target, struct kernel_process *out)
@@ -181,6 +210,7 @@ void target_describe(const struct target *target, struct kernel_process *out)
         .frame_bytes = layout->frame_bytes,
         .frame_previous = layout->frame_previous,
         .only_tid = target->options->all_threads ? 0 : (uint32_t)target->process.pid,
+        .code = describe_code(layout),
     };
     const struct thread_windows windows = python_windows(target->python, NULL);
     out->tstate_bytes = windows.tstate_bytes;
@@ -195,6 +225,7 @@ void target_describe_thread(const struct target *target, const struct thread *th
     *out = (struct kernel_thread){ .tstate = thread->head.addr,
                                    .window = windows.interpreter,
                                    .window_bytes = windows.interpreter_bytes,
+                                   .generation = thread->stack.copy.generation_addr,
                                    .pid = (uint32_t)target->process.pid };
 }
 

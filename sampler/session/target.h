@@ -104,6 +104,8 @@ MUST_CHECK enum err_code target_take(struct target *target, struct thread *threa
                                      const struct target_instants *instants);
 MUST_CHECK enum err_code target_read_waiting(struct target *target, struct thread *thread,
                                              const struct target_instants *instants);
+/* Does the thread run, or wait for nothing but a processor?  Asks the kernel. */
+bool target_thread_is_ready(const struct target *target, const struct thread *thread);
 
 /* Threads that one tick samples. */
 size_t target_threads(const struct target *target);

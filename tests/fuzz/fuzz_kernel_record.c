@@ -86,6 +86,16 @@ static void end(struct world *world)
     strtab_deinit(&world->strings);
 }
 
+static void learn_code(struct world *world)
+{
+    if (!world->copy.count)
+        return;
+    world->codes.is_described = false;
+    copy_memory_complete(&world->copy, &world->process);
+    (void)!code_learn(&world->codes, &world->copy.memory, world->copy.spans[0].addr);
+    world->codes.is_described = true;
+}
+
 static void read_stack(struct world *world, const uint8_t *data, size_t bytes)
 {
     struct kernel_record record;
@@ -94,6 +104,10 @@ static void read_stack(struct world *world, const uint8_t *data, size_t bytes)
         copy_memory_show(&world->copy, spans, record.bytes))
         return;
     const uint64_t before = world->copy.memory.reads;
+    if (record.kind == KERNEL_CODE) {
+        learn_code(world);
+        return;
+    }
     code_begin_epoch(&world->codes);
     const enum err_code rc = stack_read(&world->stack, &world->codes);
     fuzz_check(world->copy.memory.reads - before < MAX_READS);

@@ -68,15 +68,23 @@ static enum err_code take_record(void *context, const struct kernel_record *reco
 {
     struct recording *const recording = context;
     FILE *const file = recording->watched.file;
+    enum err_code rc = ERR_OK;
     if (recording->records == MAX_RECORDS || record->bytes > MAX_RECORD_BYTES ||
-        (record->kind != KERNEL_TICK && record->kind != KERNEL_LEFT) ||
+        (record->kind != KERNEL_TICK && record->kind != KERNEL_LEFT &&
+         record->kind != KERNEL_CODE) ||
         (int32_t)record->tid != recording->thread->host_tid ||
         copy_memory_show(&recording->copy, spans, record->bytes))
         return ERR_OK;
-    recording->records++;
-    python_begin_copies(recording->target->python);
-    const enum err_code rc = python_take_copy(recording->target->python, recording->thread,
-                                              &recording->copy.memory, tell, NULL);
+    if (record->kind == KERNEL_CODE) {
+        copy_memory_complete(&recording->copy, &recording->watched.memory);
+        (void)!python_learn_code(recording->target->python, &recording->copy.memory,
+                                 recording->copy.spans[0].addr);
+    } else {
+        recording->records++;
+        (void)python_begin_copies(recording->target->python);
+        rc = python_take_copy(recording->target->python, recording->thread,
+                              &recording->copy.memory, true, tell, NULL);
+    }
     put_number(file, KERNEL_SEED_RECORD, 1);
     put_number(file, sizeof *record + record->bytes, 4);
     fwrite(record, sizeof *record, 1, file);

@@ -12,7 +12,7 @@ enum { MAX_RECORDS = 256, MAX_THREADS = 64 };
 
 struct kernel {
     uint64_t period_ns, left_ns;
-    size_t count, threads;
+    size_t count, threads, descriptions;
     int tids[MAX_THREADS];
     struct kernel_counts counts;
     struct fake_record {
@@ -88,6 +88,11 @@ size_t fake_kernel_threads(const struct kernel *kernel)
     return kernel->threads;
 }
 
+size_t fake_kernel_descriptions(const struct kernel *kernel)
+{
+    return kernel->descriptions;
+}
+
 void fake_kernel_set_left_ns(struct kernel *kernel, uint64_t left_ns)
 {
     kernel->left_ns = left_ns;
@@ -96,9 +101,9 @@ void fake_kernel_set_left_ns(struct kernel *kernel, uint64_t left_ns)
 enum err_code kernel_add_process(struct kernel *kernel, int pid,
                                  const struct kernel_process *process)
 {
-    (void)kernel;
     (void)pid;
     (void)process;
+    kernel->descriptions++;
     return ERR_OK;
 }
 

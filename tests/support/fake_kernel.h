@@ -26,6 +26,8 @@ void fake_kernel_put(struct kernel *kernel, struct kernel_record *record, const 
 void fake_kernel_set_counts(struct kernel *kernel, const struct kernel_counts *counts);
 /* The threads that the engine was given and that were not removed. */
 size_t fake_kernel_threads(const struct kernel *kernel);
+/* How often a process was described to the engine. */
+size_t fake_kernel_descriptions(const struct kernel *kernel);
 /* What kernel_left_ns says of every thread. */
 void fake_kernel_set_left_ns(struct kernel *kernel, uint64_t left_ns);
 

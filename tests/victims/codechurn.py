@@ -3,12 +3,18 @@
 Usage: codechurn.py [SECONDS]
 
 The K-th function is called f_K, lies in the file "<churn K>", and begins at line K % 50 + 1 of it. K runs from 0 to 4999
-and starts over. A frame whose name, file and first line disagree mixes two code objects.
+and starts over. A frame whose name, file and first line disagree mixes two code objects. The function is called from
+K % 8 + 1 calls of down: another depth shows an older code object in place of the one that runs.
 
 Answer:
-    <module>:39 main:32-36 churn:25-28
-    <module>:39 main:32-36 churn:27 <module>:*
-    <module>:39 main:32-36 churn:28 f_K:*
+    <module>:52 main:47-49
+    <module>:52 main:48 down:38-41*
+    <module>:52 main:48 down:39* down:41 churn:31-34
+    <module>:52 main:48 down:39* down:41 churn:33 <module>:*
+    <module>:52 main:48 down:39* down:41 churn:34 f_K:*
+    <module>:52 main:48 down:41 churn:31-34
+    <module>:52 main:48 down:41 churn:33 <module>:*
+    <module>:52 main:48 down:41 churn:34 f_K:*
 """
 
 import sys
@@ -28,11 +34,18 @@ def churn(number):
     names["f_%d" % number]()
 
 
+def down(depth, number):
+    if depth:
+        down(depth - 1, number)
+    else:
+        churn(number)
+
+
 def main():
     number = 0
     print("READY", flush=True)
     while time.monotonic() < END:
-        churn(number)
+        down(number % 8, number)
         number = (number + 1) % 5000
 
 

@@ -5,8 +5,7 @@
 
 #include "sampler/base/hash.h"
 #include "sampler/base/vec.h"
-
-enum { NAME_FINGERPRINT_BYTES = 16 };
+#include "sampler/cpython/objects/code_reading.h"
 
 void code_table_init(struct code_table *table, struct memory *memory,
                      const struct layout *layout, struct strtab *strings)
@@ -144,143 +143,6 @@ code_id code_holding(struct code_table *table, remote_addr instr)
                                                                       : CODE_NONE;
 }
 
-static bool has_name_fingerprint(const struct layout *layout)
-{
-    return LAYOUT_MINOR(layout->version) <= 11;
-}
-
-static size_t fingerprint_bytes(const struct layout *layout)
-{
-    return layout->code_linetable + sizeof(uint64_t) - layout->code_firstlineno;
-}
-
-static bool is_code(struct code_table *table, remote_addr type)
-{
-    if (table->code_type)
-        return type == table->code_type;
-    if (!object_type_is(table->memory, table->layout, type, "code"))
-        return false;
-    table->code_type = type;
-    return true;
-}
-
-static enum err_code intern_str(struct code_table *table, remote_addr addr, str_id *out)
-{
-    const enum err_code rc =
-        object_read_str(table->memory, table->layout, addr, &table->scratch);
-    if (rc)
-        return rc;
-    return strtab_intern(table->strings, (const char *)table->scratch.bytes,
-                         table->scratch.count, out, NULL);
-}
-
-/* A location table over a limit leaves the lines unknown; anything else fails. */
-static enum err_code read_table(struct code_table *table, remote_addr addr, struct code *code)
-{
-    const enum err_code rc =
-        object_read_bytes(table->memory, table->layout, addr, &table->scratch);
-    if (rc == ERR_LIMIT)
-        return ERR_OK;
-    if (rc)
-        return rc;
-    if (table->scratch.count > CODE_MAX_BYTES - table->bytes) {
-        table->lacks_room = true;
-        return ERR_OK;
-    }
-    code->table = malloc(table->scratch.count + 1);
-    if (!code->table)
-        return ERR_NOMEM;
-    memcpy(code->table, table->scratch.bytes, table->scratch.count);
-    code->table_bytes = (uint32_t)table->scratch.count;
-    return ERR_OK;
-}
-
-static enum err_code read_fingerprint(struct code_table *table, const unsigned char *copy,
-                                      struct code *code)
-{
-    const struct layout *const layout = table->layout;
-    const size_t bytes = fingerprint_bytes(layout);
-    if (bytes + NAME_FINGERPRINT_BYTES > sizeof code->fingerprint)
-        return ERR_UNSUPPORTED;
-    memcpy(code->fingerprint, copy + layout->code_firstlineno, bytes);
-    if (!has_name_fingerprint(layout))
-        return ERR_OK;
-    return memory_read(table->memory, code->qualname + layout->unicode_length,
-                       code->fingerprint + bytes, NAME_FINGERPRINT_BYTES);
-}
-
-/* 3.11 does not store the size: it is the fixed part, the locals and the value stack. */
-static uint32_t frame_words(const struct layout *layout, const unsigned char *copy)
-{
-    if (layout->frame_lasti)
-        return 0;
-    if (layout->code_framesize)
-        return field_u32(copy, layout->code_framesize);
-    const uint32_t fixed = (layout->frame_bytes - 1) / (uint32_t)sizeof(uint64_t);
-    return fixed + field_u32(copy, layout->code_nlocalsplus) +
-           field_u32(copy, layout->code_stacksize);
-}
-
-/* The first traceable instruction of a shim is beyond its end: nothing of it is traceable, and its
- * frames are never being set up. */
-static void set_first_traceable(const struct layout *layout, const unsigned char *copy,
-                                struct code *code)
-{
-    if (layout->code_firsttraceable)
-        code->first_traceable = field_u32(copy, layout->code_firsttraceable);
-    code->is_shim = code->first_traceable > code->units;
-    if (code->is_shim)
-        code->first_traceable = 0;
-}
-
-/* Until 3.10 the instructions are in a separate bytes object. */
-static enum err_code find_instructions(struct code_table *table, remote_addr addr,
-                                       const unsigned char *copy, struct code *code)
-{
-    const struct layout *const layout = table->layout;
-    uint64_t units = field_u64(copy, layout->bytes_length);
-    enum err_code rc = ERR_OK;
-    code->instructions = addr + layout->code_instructions;
-    if (layout->code_code) {
-        const remote_addr bytes = field_u64(copy, layout->code_code);
-        rc = memory_read_u64(table->memory, bytes + layout->bytes_length, &units);
-        units /= CODE_UNIT_BYTES;
-        code->instructions = bytes + layout->bytes_data;
-    }
-    if (!rc && units > CODE_MAX_UNITS)
-        rc = ERR_CORRUPT;
-    code->units = (uint32_t)units;
-    return rc;
-}
-
-static enum err_code read_code(struct code_table *table, remote_addr addr, struct code *code)
-{
-    const struct layout *const layout = table->layout;
-    unsigned char copy[LAYOUT_MAX_CODE_BYTES];
-    enum err_code rc = memory_read(table->memory, addr, copy, layout->code_bytes);
-    if (rc)
-        return rc;
-    if (!is_code(table, field_u64(copy, layout->object_type)))
-        return ERR_CORRUPT;
-    memset(code, 0, sizeof *code);
-    rc = find_instructions(table, addr, copy, code);
-    if (rc)
-        return rc;
-    code->addr = addr;
-    code->qualname = field_u64(copy, layout->code_qualname);
-    code->first_line = (int32_t)field_u32(copy, layout->code_firstlineno);
-    code->frame_words = frame_words(layout, copy);
-    set_first_traceable(layout, copy, code);
-    rc = read_fingerprint(table, copy, code);
-    if (!rc)
-        rc = intern_str(table, code->qualname, &code->name);
-    if (!rc)
-        rc = intern_str(table, field_u64(copy, layout->code_filename), &code->file);
-    if (!rc)
-        rc = read_table(table, field_u64(copy, layout->code_linetable), code);
-    return rc;
-}
-
 /* The list of a code object's copies is a length and that many addresses; the first is its own. */
 static enum err_code find_copy(const struct code_table *table, remote_addr addr,
                                uint32_t instructions_copy, remote_addr *out)
@@ -309,13 +171,25 @@ bool code_copy_is_valid(const struct code_table *table, code_id id)
             now == code->instructions);
 }
 
+static bool has_fingerprint(const struct code_table *table, code_id id,
+                            const unsigned char *fingerprint)
+{
+    return memcmp(code_at(table, id)->fingerprint, fingerprint, CODE_FINGERPRINT_BYTES) == 0;
+}
+
 enum err_code code_load(struct code_table *table, remote_addr addr, uint32_t instructions_copy,
                         code_id *id_out)
 {
     struct code code;
     uint32_t id;
     memset(&code, 0, sizeof code);
-    enum err_code rc = read_code(table, addr, &code);
+    /* What lies there now may be another object than the one that is meant. */
+    const code_id original = code_find(table, addr, 0);
+    if (table->is_described && original == CODE_NONE)
+        return ERR_CORRUPT;
+    enum err_code rc = code_read(table, addr, &code);
+    if (!rc && table->is_described && !has_fingerprint(table, original, code.fingerprint))
+        rc = ERR_CORRUPT;
     code.instructions_copy = instructions_copy;
     if (!rc && instructions_copy)
         rc = find_copy(table, addr, instructions_copy, &code.instructions);
@@ -330,12 +204,10 @@ enum err_code code_load(struct code_table *table, remote_addr addr, uint32_t ins
     /* Several calls read it, so only a check can show that all read the same object. */
     code_at(table, id)->checked_epoch = table->epoch - 1;
     struct idmap_slot *const slot = find_slot(table, addr, instructions_copy);
-    if (slot) {
+    if (slot)
         slot->id = id;
-        code_at(table, id)->replaced_epoch = table->replaced_epoch = table->epoch;
-    } else {
+    else
         rc = idmap_add(&table->by_addr, hash_mix(addr, instructions_copy), id, NULL);
-    }
     if (!rc)
         *id_out = id;
     return rc;
@@ -353,6 +225,35 @@ static void forget(struct code_table *table, struct code *code)
     code->checked_epoch = 0;
 }
 
+enum err_code code_learn(struct code_table *table, struct memory *memory, remote_addr addr)
+{
+    struct memory *const process = table->memory;
+    code_id id = code_find(table, addr, 0);
+    struct code now;
+    table->memory = memory;
+    enum err_code rc = code_read_identity(table, addr, &now);
+    if (rc || id == CODE_NONE || !has_fingerprint(table, id, now.fingerprint)) {
+        if (id != CODE_NONE)
+            forget(table, code_at(table, id));
+        if (!rc)
+            rc = code_load(table, addr, 0, &id);
+    }
+    table->memory = process;
+    return rc;
+}
+
+/* A copy of instructions is of the code object that is at its address, unless another was described since. */
+static bool is_still_described(struct code_table *table, code_id id)
+{
+    struct code *const code = code_at(table, id);
+    if (code->checked_epoch && code->instructions_copy) {
+        const code_id original = code_find(table, code->addr, 0);
+        if (original != CODE_NONE && !has_fingerprint(table, original, code->fingerprint))
+            forget(table, code);
+    }
+    return code->checked_epoch != 0;
+}
+
 struct check {
     code_id id;
     unsigned char now[CODE_FINGERPRINT_BYTES];
@@ -364,8 +265,8 @@ enum { CHECK_BATCH = 128 };
 static bool check_batch(struct code_table *table, struct check *checks, size_t count)
 {
     const struct layout *const layout = table->layout;
-    const size_t bytes = fingerprint_bytes(layout);
-    const size_t name_bytes = has_name_fingerprint(layout) ? NAME_FINGERPRINT_BYTES : 0;
+    const size_t bytes = code_fingerprint_bytes(layout);
+    const size_t name_bytes = code_has_name_fingerprint(layout) ? NAME_FINGERPRINT_BYTES : 0;
     struct memory_span spans[CHECK_BATCH * 2] = { { 0 } };
     size_t span_count = 0, arrived;
     bool fresh = true;
@@ -399,6 +300,10 @@ bool code_check(struct code_table *table, const code_id *ids, size_t count)
     bool fresh = true;
     for (size_t i = 0; i < count; i++) {
         struct code *const code = code_at(table, ids[i]);
+        if (table->is_described) {
+            fresh &= is_still_described(table, ids[i]);
+            continue;
+        }
         if (code->checked_epoch == table->epoch) {
             table->counters.hits++;
             continue;

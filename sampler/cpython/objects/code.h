@@ -7,6 +7,9 @@
  * name.  (In 3.12 and later these bytes include a version number.)  From 3.14 on the interpreter
  * counts the code objects it frees; while that generation is the same, no comparison is needed.
  *
+ * The kernel engine sees for itself when another code object has taken a place.  While is_described is set,
+ * what code_learn read last is right, and no code object is compared with the process.
+ *
  * From 3.14 on, free-threaded builds give each thread a copy of the instructions, and the thread's
  * frames point into it.  The table then has one entry for each copy; the entries differ in their
  * instructions only.
@@ -68,10 +71,9 @@ struct code {
     bool is_shim;             /* the interpreter's code below a class's __init__ */
     str_id name, file;
     int32_t first_line;
-    uint32_t tag;            /* for the caller; 0 at first */
-    uint64_t checked_epoch;  /* 0: forgotten, because another object is there by now */
-    uint64_t replaced_epoch; /* when it was read in place of another at its address; 0: never */
-    unsigned char *table;    /* location table */
+    uint32_t tag;           /* for the caller; 0 at first */
+    uint64_t checked_epoch; /* 0: forgotten, because another object is there by now */
+    unsigned char *table;   /* location table */
     uint32_t table_bytes;
     uint32_t place_count, last_place;
     size_t place_room;
@@ -95,10 +97,10 @@ struct code_table {
     const struct opcode *opcodes; /* of the version; NULL: unknown */
     remote_addr code_type;        /* address of the type named "code"; 0: not seen yet */
     uint64_t epoch;               /* code objects checked in this epoch need no other check */
-    uint64_t replaced_epoch;      /* the last one in which a code object took another's place */
-    size_t bytes;                 /* of location tables and places */
-    uint32_t forgotten;           /* code objects forgotten since the table was empty */
-    bool lacks_room;              /* something did not fit */
+    bool is_described;  /* code_learn says when another object takes a place: none is checked */
+    size_t bytes;       /* of location tables and places */
+    uint32_t forgotten; /* code objects forgotten since the table was empty */
+    bool lacks_room;    /* something did not fit */
     struct object_bytes scratch;
     struct code_counters counters;
 };
@@ -125,12 +127,29 @@ code_id code_holding(struct code_table *table, remote_addr instr);
 MUST_CHECK enum err_code code_load(struct code_table *table, remote_addr addr,
                                    uint32_t instructions_copy, code_id *id_out);
 
+/* Reads the code object at addr from `memory`, which may be a copy of an earlier instant, in place of the one
+ * that is known there.  ERR_CORRUPT or ERR_FAULT: there is none; then none is known at addr. */
+MUST_CHECK enum err_code code_learn(struct code_table *table, struct memory *memory,
+                                    remote_addr addr);
+
+/* The bytes that tell a code object from another at its address. */
+static inline size_t code_fingerprint_bytes(const struct layout *layout)
+{
+    return layout->code_linetable + sizeof(uint64_t) - layout->code_firstlineno;
+}
+
+/* Does the fingerprint include the first words of the name, from its length on? */
+static inline bool code_has_name_fingerprint(const struct layout *layout)
+{
+    return LAYOUT_MINOR(layout->version) <= 11;
+}
+
 /* Is the copy of the instructions still where it was? */
 bool code_copy_is_valid(const struct code_table *table, code_id id);
 
 /* Are these code objects still the ones that were read?  If not, forgets those that are not (code_find
  * no longer returns them) and returns false.  One or two system calls for up to MEMORY_MAX_SPANS / 2
- * code objects; none if all were checked in this epoch. */
+ * code objects; none if all were checked in this epoch, or while is_described. */
 bool code_check(struct code_table *table, const code_id *ids, size_t count);
 
 /* Begins an epoch: everything must be checked again. */

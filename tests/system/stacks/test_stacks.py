@@ -93,9 +93,13 @@ def folded(name):
 
 
 def codechurn_problems(stacks, _):
-    """Name, file and line of a frame belong to the same function."""
+    """Name, file and line of a frame belong to the same function, and that to the depth of its callers."""
     problems = []
     for stack in stacks:
+        churned = [re.match(r"<churn (\d+)>$", file) for file, _, _ in stack.frames]
+        numbers = {int(match.group(1)) for match in churned if match}
+        if any(number % 8 + 1 != stack.names.count("down") for number in numbers):
+            problems.append("an older function than the one that runs: %s" % stack.frames)
         for file, name, line in stack.frames:
             churned = re.match(r"<churn (\d+)>$", file)
             number = int(churned.group(1)) if churned else None

@@ -169,6 +169,15 @@ static void copies_of_instructions_are_known_one_by_one(void **state)
     assert_int_equal(code_load(&world.codes, addr, 1, &again), ERR_OK);
     assert_int_equal(code_find(&world.codes, addr, 1), again);
     assert_true(code_holds(code_at(&world.codes, again), second));
+    /* Once another object is described, the copy of the old one is right no more. */
+    world.codes.is_described = true;
+    assert_true(code_check(&world.codes, &again, 1));
+    fake_memory_put_u32(memory, addr + layout->code_firstlineno, 4711);
+    world.codes.is_described = false;
+    assert_int_equal(code_learn(&world.codes, &memory->memory, addr), ERR_OK);
+    world.codes.is_described = true;
+    assert_false(code_check(&world.codes, &again, 1));
+    assert_int_equal(code_find(&world.codes, addr, 1), CODE_NONE);
     code_world_end(&world);
 }
 

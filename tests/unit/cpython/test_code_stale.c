@@ -173,7 +173,78 @@ static void more_code_objects_than_the_table_holds_are_not_loaded(void **state)
     code_world_end(&world);
 }
 
-TEST_MAIN(cmocka_unit_test(an_address_used_again_never_gives_the_old_name),
+/* What the kernel engine described is right for the copies that come after it, whatever the process has by now. */
+static void what_was_described_is_not_read_from_the_process(void **state)
+{
+    (void)state;
+    for (unsigned minor = FAKE_OLDEST_MINOR; minor <= FAKE_NEWEST_MINOR; minor++) {
+        struct code_world world;
+        code_id now;
+        code_world_begin(&world, minor);
+        struct memory *const memory = &world.python.memory.memory;
+        const remote_addr addr = fake_code(&world.python, &CODE_WORLD_EXAMPLE);
+        assert_int_equal(code_learn(&world.codes, memory, addr), ERR_OK);
+        const code_id old = code_find(&world.codes, addr, 0);
+        assert_string_equal(code_world_name(&world, old), "Class.method");
+        fake_code_replace(&world.python, addr, &(struct fake_code){ .name = "other" });
+        const uint64_t before = memory->reads;
+        world.codes.is_described = true;
+        code_begin_epoch(&world.codes);
+        assert_true(code_world_check(&world, old));
+        assert_int_equal(memory->reads, before);
+        assert_int_equal(code_learn(&world.codes, memory, addr), ERR_CORRUPT);
+        world.codes.is_described = false;
+        assert_int_equal(code_learn(&world.codes, memory, addr), ERR_OK);
+        now = code_find(&world.codes, addr, 0);
+        assert_string_equal(code_world_name(&world, now), "other");
+        world.codes.is_described = true;
+        assert_false(code_world_check(&world, old));
+        assert_true(code_world_check(&world, now));
+        code_world_end(&world);
+    }
+}
+
+/* The engine describes it again when it has forgotten that it did. */
+static void what_is_described_twice_keeps_its_id(void **state)
+{
+    struct code_world world;
+    (void)state;
+    code_world_begin(&world, 13);
+    struct memory *const memory = &world.python.memory.memory;
+    const remote_addr addr = fake_code(&world.python, &CODE_WORLD_EXAMPLE);
+    assert_int_equal(code_learn(&world.codes, memory, addr), ERR_OK);
+    const code_id id = code_find(&world.codes, addr, 0);
+    assert_int_equal(code_learn(&world.codes, memory, addr), ERR_OK);
+    assert_int_equal(code_find(&world.codes, addr, 0), id);
+    assert_int_equal(world.codes.counters.stale, 0);
+    code_world_end(&world);
+}
+
+/* A description that fails leaves no code object behind: not the one that was there before either. */
+static void what_cannot_be_learnt_is_unknown(void **state)
+{
+    struct code_world world;
+    code_id id;
+    (void)state;
+    code_world_begin(&world, 13);
+    struct memory *const memory = &world.python.memory.memory;
+    const remote_addr addr = fake_code(&world.python, &CODE_WORLD_EXAMPLE);
+    assert_int_equal(code_learn(&world.codes, memory, addr), ERR_OK);
+    fake_memory_put_u64(&world.python.memory, addr + world.python.runtime.layout.code_filename,
+                        UINT64_MAX);
+    fake_memory_put_u32(&world.python.memory,
+                        addr + world.python.runtime.layout.code_firstlineno, 4711);
+    assert_int_not_equal(code_learn(&world.codes, memory, addr), ERR_OK);
+    assert_int_equal(code_find(&world.codes, addr, 0), CODE_NONE);
+    world.codes.is_described = true;
+    assert_int_equal(code_load(&world.codes, addr, 0, &id), ERR_CORRUPT);
+    code_world_end(&world);
+}
+
+TEST_MAIN(cmocka_unit_test(what_was_described_is_not_read_from_the_process),
+          cmocka_unit_test(what_is_described_twice_keeps_its_id),
+          cmocka_unit_test(what_cannot_be_learnt_is_unknown),
+          cmocka_unit_test(an_address_used_again_never_gives_the_old_name),
           cmocka_unit_test(a_function_defined_again_at_the_same_place_is_noticed),
           cmocka_unit_test(in_one_epoch_a_code_object_is_checked_once),
           cmocka_unit_test(a_change_while_it_is_read_is_found_by_the_first_check),

@@ -22,7 +22,9 @@ static struct {
     bool is_read; /* from the process */
     uint64_t word;
 } taken[MAX_TAKEN];
-static size_t taken_count, listings;
+static size_t taken_count, listings, checks;
+static bool is_ready;
+static uint64_t clears, learnt_addr, learnt_word;
 static struct thread the_thread;
 static struct thread *const the_threads[] = { &the_thread };
 
@@ -58,6 +60,13 @@ enum err_code target_read_waiting(struct target *target, struct thread *thread,
     return ERR_OK;
 }
 
+bool target_thread_is_ready(const struct target *target, const struct thread *thread)
+{
+    (void)target;
+    (void)thread;
+    return is_ready;
+}
+
 void target_describe(const struct target *target, struct kernel_process *out)
 {
     (void)target;
@@ -86,9 +95,25 @@ struct thread *const *python_threads(const struct python *python, size_t *count_
     return the_threads;
 }
 
-void python_begin_copies(struct python *python)
+uint64_t python_begin_copies(struct python *python)
 {
     (void)python;
+    return clears;
+}
+
+enum err_code python_learn_code(struct python *python, struct memory *copy, remote_addr addr)
+{
+    (void)python;
+    learnt_addr = addr;
+    return memory_read_u64(copy, addr, &learnt_word);
+}
+
+bool python_check_code(struct python *python, remote_addr addr)
+{
+    (void)python;
+    (void)addr;
+    checks++;
+    return true;
 }
 
 /* A record with one span: the thread's state, of one word. */
@@ -404,7 +429,76 @@ static void a_thread_that_sleeps_counts_from_its_listing_on(void **state)
     destroy(world);
 }
 
-TEST_MAIN(cmocka_unit_test(an_instant_of_a_running_thread_is_one_sample),
+/* On a busy host a thread may get no processor for a while. */
+static void a_thread_that_has_not_run_yet_may_be_ready(void **state)
+{
+    (void)state;
+    for (int ready = 0; ready <= 1; ready++) {
+        struct world *const world = create();
+        struct err err = { 0 };
+        is_ready = ready;
+        kernel_feed_remove(world->feed, &world->target);
+        assert_ok(kernel_feed_add(world->feed, &world->target, &err), &err);
+        flush(world, clock_now_ns() - begin_ns + 100 * PERIOD_NS);
+        assert_int_equal(taken_count, 1);
+        assert_int_equal(taken[0].instants.runs, ready ? VALUE_YES : VALUE_NO);
+        assert_int_equal(taken[0].instants.runnable, ready ? VALUE_YES : VALUE_NO);
+        is_ready = false;
+        destroy(world);
+    }
+}
+
+/* A description begins with the code object; the rest is read from the process, which is gone here. */
+static void a_code_object_is_learnt_from_its_description(void **state)
+{
+    struct world *const world = create();
+    const struct kernel_record record = { .kind = KERNEL_CODE, .pid = PID, .tid = TID };
+    const struct {
+        struct kernel_span head;
+        uint64_t word;
+    } span = { { .addr = 0x5000, .bytes = sizeof span.word }, 42 };
+    struct kernel_record copy = record;
+    (void)state;
+    fake_kernel_put(world->kernel, &copy, &span, sizeof span);
+    drain(world);
+    assert_int_equal(learnt_addr, 0x5000);
+    assert_int_equal(learnt_word, 42);
+    assert_int_equal(checks, 0);
+    assert_int_equal(taken_count, 0);
+    /* Also while nothing is counted: it is described only once. */
+    learnt_addr = 0;
+    copy = record;
+    fake_kernel_put(world->kernel, &copy, &span, sizeof span);
+    kernel_feed_skip(world->feed);
+    assert_int_equal(learnt_addr, 0x5000);
+    /* Of a process that is no target. */
+    learnt_addr = 0;
+    copy = record;
+    copy.pid = PID + 1;
+    fake_kernel_put(world->kernel, &copy, &span, sizeof span);
+    drain(world);
+    assert_int_equal(learnt_addr, 0);
+    destroy(world);
+}
+
+static void what_was_cleared_is_described_again(void **state)
+{
+    struct world *const world = create();
+    (void)state;
+    const size_t before = fake_kernel_descriptions(world->kernel);
+    drain(world);
+    assert_int_equal(fake_kernel_descriptions(world->kernel), before);
+    clears++;
+    drain(world);
+    drain(world);
+    assert_int_equal(fake_kernel_descriptions(world->kernel), before + 1);
+    destroy(world);
+}
+
+TEST_MAIN(cmocka_unit_test(a_thread_that_has_not_run_yet_may_be_ready),
+          cmocka_unit_test(a_code_object_is_learnt_from_its_description),
+          cmocka_unit_test(what_was_cleared_is_described_again),
+          cmocka_unit_test(an_instant_of_a_running_thread_is_one_sample),
           cmocka_unit_test(an_absence_counts_once_for_every_period_of_it),
           cmocka_unit_test(a_thread_that_stays_away_is_counted_at_every_flush),
           cmocka_unit_test(an_absence_whose_beginning_was_lost_is_missed),

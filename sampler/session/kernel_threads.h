@@ -1,0 +1,79 @@
+/*
+ * kernel_threads - the targets and threads that the kernel engine knows.
+ *
+ * Threads come from the interpreters' lists.  The engine reports threads that it does not know.
+ *
+ * Ownership: the caller's storage; kernel_threads_deinit accepts a zeroed one.  Borrows the engine and the
+ * targets.
+ * Threads: none.
+ * Units: nanoseconds of CLOCK_MONOTONIC.
+ * Depends on: kernel, target.
+ */
+#ifndef SAMPLER_SESSION_KERNEL_THREADS_H
+#define SAMPLER_SESSION_KERNEL_THREADS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sampler/base/err.h"
+#include "sampler/base/idmap.h"
+#include "sampler/process/memory.h"
+
+struct kernel;
+struct kernel_record;
+struct target;
+struct thread;
+
+struct fed_thread {
+    int32_t tid;
+    struct target *target;
+    struct thread *thread;
+    remote_addr tstate;
+    bool is_listed;
+    bool has_moved;      /* the engine has seen it */
+    uint64_t left_ns;    /* when it left its processor; 0: it runs, or has not been seen */
+    uint64_t listed_ns;  /* when it was listed first */
+    uint64_t counted_ns; /* up to here, its absence has been counted; at first its listing */
+    uint32_t flags;      /* of the record of its leaving */
+    size_t copy_bytes, copy_room;
+    unsigned char *copy; /* its spans */
+};
+
+struct fed_target {
+    struct target *target;
+    uint64_t listed_ns;
+    bool is_old;     /* its list of threads */
+    uint64_t clears; /* of the table of code objects, when the engine described all last */
+};
+
+struct kernel_threads {
+    struct kernel *kernel;
+    struct fed_target *targets;
+    size_t target_count, target_room;
+    struct fed_thread *items;
+    size_t count, room;
+    struct idmap index; /* of threads by tid */
+};
+
+void kernel_threads_init(struct kernel_threads *threads, struct kernel *kernel);
+void kernel_threads_deinit(struct kernel_threads *threads);
+
+MUST_CHECK enum err_code kernel_threads_add(struct kernel_threads *threads,
+                                            struct target *target, struct err *err);
+void kernel_threads_remove(struct kernel_threads *threads, const struct target *target);
+
+/* Compares the engine's threads of the target with the interpreter's. */
+MUST_CHECK enum err_code kernel_threads_list(struct kernel_threads *threads,
+                                             struct fed_target *fed);
+/* Has the engine describe all code objects of the target again if ours were cleared. */
+void kernel_threads_clear_full(struct kernel_threads *threads, struct fed_target *fed);
+
+/* The thread of a record; NULL: it has ended, or its number is another process's now. */
+struct fed_thread *kernel_threads_find(const struct kernel_threads *threads,
+                                       const struct kernel_record *record);
+/* NULL: the process is no target. */
+struct fed_target *kernel_threads_find_target(const struct kernel_threads *threads,
+                                              uint32_t pid);
+
+#endif /* SAMPLER_SESSION_KERNEL_THREADS_H */
