@@ -62,10 +62,10 @@ enum sampler_async {
 };
 
 /* What reads the stacks. */
-#define SAMPLER_ENGINES(X)                                         \
-    X(REMOTE, "remote") /* from outside, in the target's memory */ \
-    X(KERNEL, "kernel") /* a BPF program, where the target runs */ \
-    X(AUTO, "auto")     /* the kernel engine where it can run, or the remote */
+#define SAMPLER_ENGINES(X)                                                      \
+    X(AUTO, "auto")     /* the kernel engine where it can run, or the remote */ \
+    X(KERNEL, "kernel") /* a BPF program, where the target runs */              \
+    X(REMOTE, "remote") /* from outside, in the target's memory */
 
 enum sampler_engine {
 #define X(name, text) SAMPLER_ENGINE_##name,

@@ -466,6 +466,11 @@ struct leaves *python_leaves(struct python *python)
     return &python->leaves;
 }
 
+uint32_t python_interpreters(const struct python *python)
+{
+    return (uint32_t)python->threads.interpreter_count;
+}
+
 const char *python_version(const struct python *python)
 {
     return python->version;

@@ -96,6 +96,8 @@ struct tasks *python_tasks(struct python *python);
 struct code_table *python_codes(struct python *python);
 /* For leaf_read. */
 struct leaves *python_leaves(struct python *python);
+/* How many interpreters the process has; 0: its threads have not been listed yet. */
+uint32_t python_interpreters(const struct python *python);
 const char *python_version(const struct python *python);
 bool python_is_validated(const struct python *python);
 const struct runtime *python_runtime(const struct python *python);

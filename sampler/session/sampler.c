@@ -189,6 +189,13 @@ static enum err_code follow(struct sampler *sampler, struct err *err)
     return rc;
 }
 
+static void use_remote(struct sampler *sampler, const char *why)
+{
+    sampler->options.engine = SAMPLER_ENGINE_REMOTE;
+    snprintf(sampler->status.engine_reason, sizeof sampler->status.engine_reason, "%.*s",
+             SAMPLER_MAX_ENGINE_REASON, why);
+}
+
 /* Takes a kernel engine if the options ask for one; without it AUTO goes on with the remote one. */
 static enum err_code choose_engine(struct sampler *sampler, struct err *err)
 {
@@ -201,11 +208,22 @@ static enum err_code choose_engine(struct sampler *sampler, struct err *err)
         rc = targets_use_kernel(&sampler->targets, &why);
     if (rc == ERR_NOMEM || (rc && options->engine == SAMPLER_ENGINE_KERNEL))
         return err_set(err, rc, "%s", why.message);
-    options->engine = rc ? SAMPLER_ENGINE_REMOTE : SAMPLER_ENGINE_KERNEL;
     if (rc)
-        snprintf(sampler->status.engine_reason, sizeof sampler->status.engine_reason, "%.*s",
-                 SAMPLER_MAX_ENGINE_REASON, why.message);
+        use_remote(sampler, why.message);
     return ERR_OK;
+}
+
+/* An old interpreter does not say which thread runs in a sub-interpreter, and newer ones enter and leave
+ * them faster than the kernel engine learns of it. */
+static void leave_unfit_engine(struct sampler *sampler)
+{
+    if (sampler->options.engine == SAMPLER_ENGINE_AUTO &&
+        targets_have_sub_interpreters(&sampler->targets)) {
+        targets_leave_kernel(&sampler->targets);
+        use_remote(sampler, "the kernel engine does not follow sub-interpreters");
+    }
+    if (sampler->options.engine == SAMPLER_ENGINE_AUTO)
+        sampler->options.engine = SAMPLER_ENGINE_KERNEL;
 }
 
 static enum err_code attach(struct sampler *sampler, struct err *err)
@@ -221,6 +239,8 @@ static enum err_code attach(struct sampler *sampler, struct err *err)
         rc = attach_named(sampler, sampler->options.pids[i], err);
     if (!rc && sampler->tracker)
         rc = attach_family(sampler, err);
+    if (!rc)
+        leave_unfit_engine(sampler);
     return rc;
 }
 

@@ -39,12 +39,25 @@ enum err_code targets_use_kernel(struct targets *targets, struct err *err)
     return rc;
 }
 
-static void close_targets(struct targets *targets)
+void targets_leave_kernel(struct targets *targets)
 {
     kernel_feed_destroy(targets->feed);
     targets->feed = NULL;
     engines_give_back(targets->options->engines, targets->kernel);
     targets->kernel = NULL;
+}
+
+bool targets_have_sub_interpreters(const struct targets *targets)
+{
+    for (size_t i = 0; i < targets->count; i++)
+        if (python_interpreters(targets->items[i]->python) > 1)
+            return true;
+    return false;
+}
+
+static void close_targets(struct targets *targets)
+{
+    targets_leave_kernel(targets);
     while (targets->count > 0)
         target_close(targets->items[--targets->count]);
     thread_cpus_deinit(&targets->cpus);

@@ -65,6 +65,10 @@ MUST_CHECK enum err_code targets_add(struct targets *targets, struct target *tar
 
 /* From now on a kernel engine samples, until the targets are dismissed. */
 MUST_CHECK enum err_code targets_use_kernel(struct targets *targets, struct err *err);
+/* From now on the targets are read from outside. */
+void targets_leave_kernel(struct targets *targets);
+/* Has one of them more than one interpreter? */
+bool targets_have_sub_interpreters(const struct targets *targets);
 
 /* Samples the targets.  *sampled_out: at least one was sampled.  false: the session cannot go
  * on, *out says why.  The caller checks whether targets are left. */

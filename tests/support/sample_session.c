@@ -186,7 +186,11 @@ static void describe(struct sample_session *session)
                                                .python = "3.11.2",
                                                .validated = true };
     session->options = (struct sampler_options){
-        .pids = { 4711 }, .pid_count = 1, .rate_hz = 100, .all_threads = true
+        .pids = { 4711 },
+        .pid_count = 1,
+        .rate_hz = 100,
+        .all_threads = true,
+        .engine = SAMPLER_ENGINE_REMOTE,
     };
     session->snapshot = made_snapshot(session->profile);
     session->info = (struct session_info){

@@ -102,7 +102,7 @@ static const struct option table[] = {
          "tasks to show: running, or all (waiting too)",
          TEXTS(sampler_async_texts, SAMPLER_ASYNC_RUNNING), GIVEN(names_async_mode)),
     LONG("engine", "ENGINE", CHOICE, sampling.engine, SAMPLING | COMMAND_SERVE,
-         "what reads stacks: remote (default), kernel, auto", TEXTS(sampler_engine_texts, 0)),
+         "what reads stacks: auto (default), kernel, remote", TEXTS(sampler_engine_texts, 0)),
     LONG("stop", "WHEN", CHOICE, sampling.stop, SAMPLING,
          "stop threads to read them: auto, never, always", TEXTS(sampler_stop_texts, 0)),
     LONG("max-stop", "PERCENT", PERCENT, sampling.max_stop_percent, SAMPLING,
