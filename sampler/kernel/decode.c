@@ -21,6 +21,9 @@ bool kernel_decode(const void *data, size_t bytes, struct kernel_record *record,
         return false;
     switch (head.kind) {
     case KERNEL_TICK:
+        if (!head.instants || head.instants > KERNEL_MAX_INSTANTS)
+            return false;
+        break;
     case KERNEL_LEFT: break;
     case KERNEL_RETURNED:
         if (rest || head.left_ns > head.time_ns)

@@ -210,7 +210,9 @@ void kernel_remove_process(struct kernel *kernel, int pid)
 enum err_code kernel_add_thread(struct kernel *kernel, int tid,
                                 const struct kernel_thread *thread)
 {
-    return put(kernel->program->maps.threads, tid, thread);
+    struct kernel_thread added = *thread;
+    added.came_ns = clock_now_ns();
+    return put(kernel->program->maps.threads, tid, &added);
 }
 
 void kernel_remove_thread(struct kernel *kernel, int tid)

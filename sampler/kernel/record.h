@@ -29,8 +29,9 @@ enum {
     KERNEL_MAX_CHUNKS = 64,
     KERNEL_MAX_OFF_CHUNK = 1024,
     KERNEL_MAX_FIELDS_AT = 1 << 11, /* of offsets in a thread state */
-    KERNEL_MAX_CODES = 1 << 14,     /* whose fingerprints are kept; of all processes */
-    KERNEL_CODE_BYTES = 1 << 13,    /* spans of a description; longer parts are left out */
+    KERNEL_MAX_INSTANTS = 1 << 16,
+    KERNEL_MAX_CODES = 1 << 14,  /* whose fingerprints are kept; of all processes */
+    KERNEL_CODE_BYTES = 1 << 13, /* spans of a description; longer parts are left out */
 };
 
 enum kernel_record_kind {
@@ -56,6 +57,8 @@ struct kernel_record {
     unsigned long long left_ns; /* of KERNEL_RETURNED */
     int system_call;            /* of KERNEL_LEFT: its number; -1: none */
     unsigned int bytes;         /* of all spans */
+    unsigned int instants;      /* of KERNEL_TICK: how many it stands for */
+    unsigned int unused;
 };
 
 struct kernel_span {
@@ -97,7 +100,9 @@ struct kernel_process {
 
 struct kernel_thread {
     unsigned long long tstate;
-    unsigned long long window;  /* of its interpreter */
+    unsigned long long
+        came_ns;               /* when it got its processor or, if that is unknown, was added */
+    unsigned long long window; /* of its interpreter */
     unsigned long long left_ns; /* 0: it runs, or has not been seen to leave */
     unsigned long long
         generation; /* where its interpreter counts freed code objects; 0: nowhere */

@@ -79,6 +79,14 @@ struct {
     __uint(max_entries, KERNEL_RING_BYTES);
 } ring SEC(".maps");
 
+/* When the clock of this processor last ticked. */
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, __u32);
+    __type(value, __u64);
+} ticked SEC(".maps");
+
 struct {
     __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
     __uint(max_entries, KERNEL_COUNTERS);
@@ -468,6 +476,21 @@ static struct area *own_area(void)
     return bpf_map_lookup_elem(&areas, &index);
 }
 
+/* A late clock event stands for all the instants that it is late for, because the thread has run in all of
+ * them.  On a virtual machine the processor itself may have been away. */
+static __u32 instants_until(__u64 now_ns, const struct kernel_thread *thread)
+{
+    const __u32 index = 0;
+    __u64 *const ticked_ns = bpf_map_lookup_elem(&ticked, &index);
+    const __u64 period = period_ns;
+    if (!ticked_ns || !period)
+        return 1;
+    const __u64 since_ns = *ticked_ns > thread->came_ns ? *ticked_ns : thread->came_ns;
+    const __u64 instants = (now_ns - since_ns + period / 2) / period;
+    *ticked_ns = now_ns;
+    return instants < 1 ? 1 : instants > KERNEL_MAX_INSTANTS ? KERNEL_MAX_INSTANTS : instants;
+}
+
 static void begin(struct area *a, __u32 kind, __u32 pid, __u32 tid)
 {
     a->record.kind = kind;
@@ -478,6 +501,7 @@ static void begin(struct area *a, __u32 kind, __u32 pid, __u32 tid)
     a->record.left_ns = 0;
     a->record.system_call = -1;
     a->record.bytes = 0;
+    a->record.instants = 0;
 }
 
 /* Reports a thread that is not in the map, at most every millisecond. */
@@ -514,10 +538,11 @@ int on_tick(void *context)
         return 0;
     begin(a, KERNEL_TICK, pid, tid);
     a->process = *process;
+    a->record.instants = instants_until(a->record.time_ns, thread);
     if (take(a, thread))
-        emit(a, 1);
+        emit(a, a->record.instants);
     else
-        add(KERNEL_COUNT_FAULTED, 1);
+        add(KERNEL_COUNT_FAULTED, a->record.instants);
     return 0;
 }
 
@@ -566,6 +591,7 @@ static void come_back(struct task_struct *task)
     record.time_ns = bpf_ktime_get_ns();
     record.left_ns = thread->left_ns;
     thread->left_ns = 0;
+    thread->came_ns = record.time_ns;
     /* A short absence counts as often as an instant falls into it. */
     const __u64 away_ns = record.time_ns - record.left_ns;
     const __u64 period = period_ns;

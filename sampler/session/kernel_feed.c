@@ -209,7 +209,7 @@ static enum err_code take_record(void *context, const struct kernel_record *reco
         return count_copy(feed, fed, spans, record->bytes, record->flags,
                           (struct target_instants){ .since_ns = record->time_ns,
                                                     .until_ns = record->time_ns,
-                                                    .times = 1,
+                                                    .times = record->instants,
                                                     .runs = VALUE_YES,
                                                     .runnable = VALUE_NO });
     case KERNEL_LEFT: return leave(feed, fed, record, spans);

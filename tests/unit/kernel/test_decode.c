@@ -26,9 +26,13 @@ static bool decodes(size_t bytes)
 
 static void begin(unsigned kind, unsigned bytes)
 {
-    full.record = (struct kernel_record){
-        .kind = kind, .pid = 1, .tid = 2, .time_ns = 9, .left_ns = 8, .bytes = bytes
-    };
+    full.record = (struct kernel_record){ .kind = kind,
+                                          .pid = 1,
+                                          .tid = 2,
+                                          .time_ns = 9,
+                                          .left_ns = 8,
+                                          .instants = 1,
+                                          .bytes = bytes };
 }
 
 static void records_of_every_kind_are_accepted(void **state)
@@ -38,7 +42,9 @@ static void records_of_every_kind_are_accepted(void **state)
         begin(kind, 0);
         assert_true(decodes(sizeof full.record));
     }
-    begin(KERNEL_UNKNOWN + 1, 0);
+    begin(KERNEL_CODE, 16);
+    assert_true(decodes(sizeof full.record + 16));
+    begin(KERNEL_CODE + 1, 0);
     assert_false(decodes(sizeof full.record));
     begin(UINT32_MAX, 0);
     assert_false(decodes(sizeof full.record));
@@ -52,6 +58,29 @@ static void only_kinds_with_a_stack_have_spans(void **state)
         assert_int_equal(decodes(sizeof full.record + 16),
                          kind == KERNEL_TICK || kind == KERNEL_LEFT);
     }
+}
+
+static void a_code_object_fits_its_room(void **state)
+{
+    (void)state;
+    begin(KERNEL_CODE, 0);
+    assert_false(decodes(sizeof full.record));
+    begin(KERNEL_CODE, KERNEL_CODE_BYTES);
+    assert_true(decodes(sizeof full.record + KERNEL_CODE_BYTES));
+    begin(KERNEL_CODE, KERNEL_CODE_BYTES + 8);
+    assert_false(decodes(sizeof full.record + KERNEL_CODE_BYTES + 8));
+}
+
+static void a_tick_stands_for_some_instants(void **state)
+{
+    (void)state;
+    begin(KERNEL_TICK, 0);
+    full.record.instants = KERNEL_MAX_INSTANTS;
+    assert_true(decodes(sizeof full.record));
+    full.record.instants++;
+    assert_false(decodes(sizeof full.record));
+    full.record.instants = 0;
+    assert_false(decodes(sizeof full.record));
 }
 
 static void a_record_says_how_long_it_is(void **state)
@@ -104,6 +133,8 @@ static void a_thread_returns_after_it_has_left(void **state)
 
 TEST_MAIN(cmocka_unit_test(records_of_every_kind_are_accepted),
           cmocka_unit_test(only_kinds_with_a_stack_have_spans),
+          cmocka_unit_test(a_code_object_fits_its_room),
+          cmocka_unit_test(a_tick_stands_for_some_instants),
           cmocka_unit_test(a_record_says_how_long_it_is),
           cmocka_unit_test(processes_and_threads_have_positive_numbers),
           cmocka_unit_test(a_thread_returns_after_it_has_left))

@@ -126,6 +126,7 @@ static void put(struct world *world, struct kernel_record record, uint64_t word)
     const bool has_stack = record.kind == KERNEL_TICK || record.kind == KERNEL_LEFT;
     record.pid = record.pid ? record.pid : PID;
     record.tid = record.tid ? record.tid : TID;
+    record.instants = record.instants ? record.instants : 1;
     fake_kernel_put(world->kernel, &record, &span, has_stack ? sizeof span : 0);
 }
 
@@ -201,6 +202,18 @@ static void an_instant_of_a_running_thread_is_one_sample(void **state)
     assert_int_equal(taken[0].instants.runs, VALUE_YES);
     assert_int_equal(taken[0].instants.runnable, VALUE_NO);
     assert_int_equal(taken[0].word, 42);
+    destroy(world);
+}
+
+static void a_late_instant_is_as_many_samples_as_it_stands_for(void **state)
+{
+    struct world *const world = create();
+    (void)state;
+    put(world,
+        (struct kernel_record){ .kind = KERNEL_TICK, .time_ns = begin_ns, .instants = 7 }, 42);
+    drain(world);
+    assert_int_equal(taken_count, 1);
+    assert_int_equal(taken[0].instants.times, 7);
     destroy(world);
 }
 
@@ -328,6 +341,7 @@ static void damaged_records_are_counted_and_harmless(void **state)
     } good = { { .kind = KERNEL_TICK,
                  .pid = PID,
                  .tid = TID,
+                 .instants = 1,
                  .bytes = sizeof(struct kernel_span) + sizeof(uint64_t) },
                { .addr = 0x1000, .bytes = sizeof(uint64_t) },
                42 };
@@ -495,7 +509,8 @@ static void what_was_cleared_is_described_again(void **state)
     destroy(world);
 }
 
-TEST_MAIN(cmocka_unit_test(a_thread_that_has_not_run_yet_may_be_ready),
+TEST_MAIN(cmocka_unit_test(a_late_instant_is_as_many_samples_as_it_stands_for),
+          cmocka_unit_test(a_thread_that_has_not_run_yet_may_be_ready),
           cmocka_unit_test(a_code_object_is_learnt_from_its_description),
           cmocka_unit_test(what_was_cleared_is_described_again),
           cmocka_unit_test(an_instant_of_a_running_thread_is_one_sample),
