@@ -20,15 +20,20 @@
 /* Longer absences are always reported. */
 static const uint64_t MIN_AWAY_NS = 10 * NS_PER_MS;
 static const uint64_t MAX_DRAIN_NS = 100 * NS_PER_MS;
-/* The period changes after this many instants: a change costs half a period. */
-enum { INSTANTS_PER_PERIOD = 100, MAX_CPUS = KERNEL_MAX_CPUS };
+/* The period changes after about this many instants, so that a program with a rhythm is not sampled in its
+ * rhythm.  A change interrupts every processor, and costs half an instant. */
+enum { INSTANTS_PER_PERIOD = 4, MAX_CPUS = KERNEL_MAX_CPUS };
+/* Of the mean rate, in thousandths. */
+enum { LEAST_RATE = 700, RATES = 601 };
 
 struct kernel {
     struct stacks *program;
     struct ring_buffer *ring;
     int events[MAX_CPUS]; /* -1: none */
     size_t cpus;
-    uint64_t period_ns, changed_ns;
+    uint64_t period_ns;
+    uint64_t changed_ns,
+        change_ns;    /* when the period changed last, and when it is due to change */
     uint64_t damaged; /* records */
     uint64_t drain_until_ns;
     uint64_t started_ns;         /* by the session that uses the engine */
@@ -254,15 +259,19 @@ uint64_t kernel_min_away_ns(const struct kernel *kernel)
     return MIN_AWAY_NS;
 }
 
-/* From 9/10 to 11/10 of the mean: short recordings see few periods. */
+/* Rates are chosen, not periods: with half an instant more for each change, their mean is what was asked for. */
 static void vary_period(struct kernel *kernel)
 {
     const uint64_t now_ns = clock_now_ns();
-    if (now_ns - kernel->changed_ns < INSTANTS_PER_PERIOD * kernel->period_ns)
+    const uint64_t stay_ns = INSTANTS_PER_PERIOD * kernel->period_ns;
+    if (now_ns < kernel->change_ns)
         return;
+    const uint64_t lasted_ns = now_ns - kernel->changed_ns + 1;
+    const uint64_t lost = 500 * kernel->period_ns / lasted_ns;
+    const uint64_t rate = LEAST_RATE + random_below(&kernel->random, RATES);
     kernel->changed_ns = now_ns;
-    change_period(kernel, kernel->period_ns * 9 / 10 +
-                              random_below(&kernel->random, kernel->period_ns / 5 + 1));
+    kernel->change_ns = now_ns + stay_ns / 2 + random_below(&kernel->random, stay_ns);
+    change_period(kernel, kernel->period_ns * 1000 / (rate + (lost < 500 ? lost : 500)));
 }
 
 enum err_code kernel_drain(struct kernel *kernel, kernel_record_fn on_record, void *context)
@@ -336,7 +345,6 @@ enum err_code kernel_start(struct kernel *kernel, double rate_hz, struct err *er
         ring_buffer__new(bpf_map__fd(kernel->program->maps.ring), take_record, kernel, NULL);
     if (!kernel->ring)
         return refuse(err, errno, "the ring buffer");
-    kernel->changed_ns = clock_now_ns();
     kernel_set_rate(kernel, rate_hz);
     /* Programs that still ran when the last session ended may have left records. */
     (void)!kernel_drain(kernel, skip_record, NULL);

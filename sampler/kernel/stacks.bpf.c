@@ -476,8 +476,9 @@ static struct area *own_area(void)
     return bpf_map_lookup_elem(&areas, &index);
 }
 
-/* A late clock event stands for all the instants that it is late for, because the thread has run in all of
- * them.  On a virtual machine the processor itself may have been away. */
+/* A clock event stands for the time since the one before it, if the thread has run all that time: the period
+ * varies, and an event comes late where the processor was kept busy or, of a virtual machine, was away.  0: for
+ * less than an instant, by chance. */
 static __u32 instants_until(__u64 now_ns, const struct kernel_thread *thread)
 {
     const __u32 index = 0;
@@ -485,10 +486,14 @@ static __u32 instants_until(__u64 now_ns, const struct kernel_thread *thread)
     const __u64 period = period_ns;
     if (!ticked_ns || !period)
         return 1;
-    const __u64 since_ns = *ticked_ns > thread->came_ns ? *ticked_ns : thread->came_ns;
-    const __u64 instants = (now_ns - since_ns + period / 2) / period;
+    const int has_stayed = *ticked_ns >= thread->came_ns;
+    const __u64 ran_ns = now_ns - (has_stayed ? *ticked_ns : thread->came_ns);
+    const __u64 part = has_stayed ? (__u64)bpf_get_prandom_u32() * period >> 32 : period / 2;
+    __u64 instants = (ran_ns + part) / period;
     *ticked_ns = now_ns;
-    return instants < 1 ? 1 : instants > KERNEL_MAX_INSTANTS ? KERNEL_MAX_INSTANTS : instants;
+    if (!instants && !has_stayed)
+        instants = 1;
+    return instants > KERNEL_MAX_INSTANTS ? KERNEL_MAX_INSTANTS : instants;
 }
 
 static void begin(struct area *a, __u32 kind, __u32 pid, __u32 tid)
@@ -539,6 +544,8 @@ int on_tick(void *context)
     begin(a, KERNEL_TICK, pid, tid);
     a->process = *process;
     a->record.instants = instants_until(a->record.time_ns, thread);
+    if (!a->record.instants)
+        return 0;
     if (take(a, thread))
         emit(a, a->record.instants);
     else

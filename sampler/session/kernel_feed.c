@@ -174,6 +174,14 @@ static enum err_code skip_record(void *context, const struct kernel_record *reco
     return record->kind == KERNEL_LEFT ? leave(feed, fed, record, spans) : ERR_OK;
 }
 
+/* Of those that a tick stands for, only those since the session began. */
+static uint32_t instants_of(const struct kernel_feed *feed, const struct kernel_record *record)
+{
+    const uint64_t most =
+        (record->time_ns - feed->begun_ns) / kernel_period_ns(feed->kernel) + 1;
+    return record->instants < most ? record->instants : (uint32_t)most;
+}
+
 static enum err_code take_record(void *context, const struct kernel_record *record,
                                  const void *spans)
 {
@@ -209,7 +217,7 @@ static enum err_code take_record(void *context, const struct kernel_record *reco
         return count_copy(feed, fed, spans, record->bytes, record->flags,
                           (struct target_instants){ .since_ns = record->time_ns,
                                                     .until_ns = record->time_ns,
-                                                    .times = record->instants,
+                                                    .times = instants_of(feed, record),
                                                     .runs = VALUE_YES,
                                                     .runnable = VALUE_NO });
     case KERNEL_LEFT: return leave(feed, fed, record, spans);

@@ -210,10 +210,18 @@ static void a_late_instant_is_as_many_samples_as_it_stands_for(void **state)
     struct world *const world = create();
     (void)state;
     put(world,
-        (struct kernel_record){ .kind = KERNEL_TICK, .time_ns = begin_ns, .instants = 7 }, 42);
+        (struct kernel_record){
+            .kind = KERNEL_TICK, .time_ns = begin_ns + 9 * PERIOD_NS, .instants = 7 },
+        42);
+    /* Of these, the first was before the session. */
+    put(world,
+        (struct kernel_record){
+            .kind = KERNEL_TICK, .time_ns = begin_ns + 5 * PERIOD_NS, .instants = 7 },
+        42);
     drain(world);
-    assert_int_equal(taken_count, 1);
+    assert_int_equal(taken_count, 2);
     assert_int_equal(taken[0].instants.times, 7);
+    assert_int_equal(taken[1].instants.times, 6);
     destroy(world);
 }
 
