@@ -55,11 +55,13 @@ static size_t find(const char *const *names, size_t count, const char *name)
     return SIZE_MAX;
 }
 
-/* Counters that captures before 0.1.0 have under another name. */
+/* Counters that captures before 0.1.0 have under another name.  A repaired stack was whole, but its
+ * innermost frames were only likely: it is as little certain as a truncated one. */
 static const char *const renamed[][2] = {
     { "missed", "missed_ticks" },
     { "folded", "overflowed" },
     { "stood_in", "extrapolated" },
+    { "repaired", "truncated" },
 };
 
 static size_t find_counter(const char *name)
@@ -111,9 +113,14 @@ void names_take_quality(const struct names *names, struct cursor *cursor, struct
     const size_t count = cursor_count(cursor, 1, NAMES_MAX_COUNTERS);
     memset(out, 0, sizeof *out);
     for (size_t i = 0; i < count; i++) {
-        const uint64_t value = cursor_number(cursor);
-        if (i < names->counter_count && names->counters[i] != SIZE_MAX)
-            memcpy((char *)out + names->counters[i], &value, sizeof value);
+        uint64_t value = cursor_number(cursor), before;
+        if (i >= names->counter_count || names->counters[i] == SIZE_MAX)
+            continue;
+        /* Two counters of an earlier version may be one of this. */
+        unsigned char *const counter = (unsigned char *)out + names->counters[i];
+        memcpy(&before, counter, sizeof before);
+        value += before;
+        memcpy(counter, &value, sizeof value);
     }
 }
 

@@ -2,8 +2,8 @@
  * quality - how right the profile is: counters that the sampling thread writes and everyone may read.
  *
  * A tick is one instant at which the targets are sampled; a sample is one thread's stack and state
- * at a tick.  Every sample is exactly one of exact, retried or truncated; captures of earlier versions
- * have repaired ones too.  A thread that could not be read is failed, by reason, and is not a sample.
+ * at a tick.  Every sample is exactly one of exact, retried or truncated.  A thread that could not
+ * be read is failed, by reason, and is not a sample.
  *
  * Depends on: libc.
  */
@@ -20,7 +20,6 @@
     X(missed_ticks, "ticks skipped because the profiler was late")                             \
     X(samples, "stack samples collected, one per thread and tick")                             \
     X(exact, "samples whose stack is certain")                                                 \
-    X(repaired, "samples of a moving stack, corrected by a second reading")                    \
     X(retried, "samples read again because the first reading was inconsistent or not whole")   \
     X(truncated, "samples whose innermost frames are missing, marked <truncated>")             \
     X(failed_gone, "threads that ended while they were read")                                  \

@@ -116,7 +116,6 @@ static const struct family families[] = {
       "", COUNTER(missed_ticks) },
     { "pyrometer_samples_total", "counter", "Stack samples, by how certain they are",
       ",kind=\"exact\"", COUNTER(exact) },
-    { "pyrometer_samples_total", NULL, NULL, ",kind=\"repaired\"", COUNTER(repaired) },
     { "pyrometer_samples_total", NULL, NULL, ",kind=\"retried\"", COUNTER(retried) },
     { "pyrometer_samples_total", NULL, NULL, ",kind=\"truncated\"", COUNTER(truncated) },
     { "pyrometer_sample_errors_total", "counter", "Threads that could not be read",

@@ -102,10 +102,8 @@ static void draw_quality(struct buffer *out, const struct screen *screen)
         writer_colour(&writer, WRITER_HOT);
     writer_print(&writer, "failed %.1f %%", failed_percent);
     writer_colour(&writer, WRITER_PLAIN);
-    writer_print(&writer,
-                 "  %s  missed %" PRIu64 "  own CPU %.1f %%  repaired %.1f %%  cut %.1f %%",
-                 bias, quality->missed_ticks, screen->own_cpu_percent,
-                 quality_percent(quality->repaired, quality->samples),
+    writer_print(&writer, "  %s  missed %" PRIu64 "  own CPU %.1f %%  cut %.1f %%", bias,
+                 quality->missed_ticks, screen->own_cpu_percent,
                  quality_percent(quality->truncated, quality->samples));
     end_line(out);
 }

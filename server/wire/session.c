@@ -212,7 +212,6 @@ static void write_quality(struct json *json, const struct session_info *info)
     put_number(json, "achieved_hz", session_achieved_hz(info->snapshot));
     put_uint(json, "missed_ticks", quality->missed_ticks);
     put_uint(json, "exact", quality->exact);
-    put_uint(json, "repaired", quality->repaired);
     put_uint(json, "retried", quality->retried);
     put_uint(json, "truncated", quality->truncated);
     put_uint(json, "filtered", quality->filtered);

@@ -6,7 +6,7 @@ export const QUALITY_TEXT = {
   openHint: "Every number and its meaning  ( q )",
   loading: "Loading…",
   wholeSession: "Whole session:",
-  about: "A sample is one thread's stack at one tick: exact, repaired, retried or truncated. A thread that could not be read gives no sample. If a state is unknown for some samples, its share is a range.",
+  about: "A sample is one thread's stack at one tick: exact, retried or truncated. A thread that could not be read gives no sample. If a state is unknown for some samples, its share is a range.",
 
   samples: ["samples", (count, ticks) => "Stack samples collected: " + count + " in " + ticks + " ticks."],
   rate: ["Hz", (achieved, requested) => "Ticks per second: " + achieved + " achieved, " + requested + " requested."],
@@ -34,7 +34,6 @@ export const QUALITY_TEXT = {
     meaning: "Where reading a moving thread is uncertain, running threads are stopped to be read, each for a short time.",
   },
   exact: ["exact", "Read in one piece; nothing moved."],
-  repaired: ["repaired", "The stack moved while it was read; a second reading showed which frames are right."],
   retried: ["retried", "Read again because the first reading was inconsistent or not whole."],
   truncated: ["truncated", "The innermost frames are missing: they could not be read reliably."],
   failed: ["failed", "Threads that could not be read; they are not among the samples."],
@@ -65,7 +64,7 @@ export const QUALITY_TEXT = {
   measures: {
     achieved_hz: "achieved rate", requested_hz: "requested rate", current_hz: "current rate", ticks: "ticks", missed_ticks: "missed ticks", duration_s: "duration",
     interval_min_s: "shortest interval", interval_mean_s: "mean interval", interval_max_s: "longest interval",
-    samples: "samples", exact: "exact", repaired: "repaired", retried: "retried", truncated: "truncated", filtered: "left out", extrapolated: "extrapolated", overflowed: "counted at a caller",
+    samples: "samples", exact: "exact", retried: "retried", truncated: "truncated", filtered: "left out", extrapolated: "extrapolated", overflowed: "counted at a caller",
     bias_share: "distance", bias_error: "error of the distance", control: "readings compared with", moving: "read while moving", stopped: "read while stopped", stops_refused: "stops refused",
     failed_gone: "gone", failed_fault: "not mapped", failed_perm: "not permitted", failed_corrupt: "unreadable memory",
     stopped_s: "stopped", reads: "reads", read_bytes: "memory read",

@@ -103,12 +103,11 @@ static void format_line(struct run_summary *summary, const struct session_info *
         summary->most_hz = hz;
     snprintf(out, LINE_BYTES,
              "%.0f of %.10g Hz (mean %.0f, %.0f to %.0f)%s, %" PRIu64
-             " samples, exact %.2f %%, repaired %.2f %%, failed %.2f %%, missed %" PRIu64
+             " samples, exact %.2f %%, failed %.2f %%, missed %" PRIu64
              ", own CPU %.1f %%, %s%s%s",
              hz, info->options->rate_hz, session_achieved_hz(info->snapshot), summary->least_hz,
              summary->most_hz, intervals, quality->samples,
              quality_percent(quality->exact, quality->samples),
-             quality_percent(quality->repaired, quality->samples),
              quality_percent(failed, quality->samples + failed), quality->missed_ticks, cpu,
              bias, *stops ? ", " : "", stops);
     summary->last_ns = now_ns;
@@ -180,10 +179,9 @@ static void say_certainty(const struct quality *quality)
 {
     char failed[TEXT_BYTES];
     format_failed(quality, failed);
-    say("exact %.2f %%, repaired %.2f %%, retried %.2f %%, truncated %.2f %%, %s, "
+    say("exact %.2f %%, retried %.2f %%, truncated %.2f %%, %s, "
         "missed %" PRIu64 " of %" PRIu64 " ticks",
         quality_percent(quality->exact, quality->samples),
-        quality_percent(quality->repaired, quality->samples),
         quality_percent(quality->retried, quality->samples),
         quality_percent(quality->truncated, quality->samples), failed, quality->missed_ticks,
         quality->ticks + quality->missed_ticks);

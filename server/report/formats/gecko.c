@@ -183,7 +183,6 @@ static void put_extra(struct gecko *gecko)
     begin_column(gecko, "entries");
     put_counter(gecko, "Samples", quality->samples);
     put_counter(gecko, "Exact", quality->exact);
-    put_counter(gecko, "Repaired", quality->repaired);
     put_counter(gecko, "Retried", quality->retried);
     put_counter(gecko, "Truncated", quality->truncated);
     put_counter(gecko, "Missed ticks", quality->missed_ticks);

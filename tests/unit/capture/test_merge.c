@@ -364,9 +364,10 @@ static void files_of_earlier_versions_are_read_and_merged(void **state)
 
 static void counters_keep_their_numbers_when_they_are_renamed(void **state)
 {
-    const char *items[] = { "missed", "folded", "stood_in", "of another program", "exact" };
-    const struct capture_metadata metadata = { .counters = { 5, items } };
-    static const unsigned char numbers[] = { 5, 1, 2, 3, 4, 5 };
+    const char *items[] = { "missed", "folded",   "stood_in", "of another program",
+                            "exact",  "repaired", "truncated" };
+    const struct capture_metadata metadata = { .counters = { 7, items } };
+    static const unsigned char numbers[] = { 7, 1, 2, 3, 4, 5, 6, 7 };
     struct cursor cursor = cursor_of(numbers, sizeof numbers);
     struct names names;
     struct quality quality;
@@ -377,6 +378,7 @@ static void counters_keep_their_numbers_when_they_are_renamed(void **state)
     assert_int_equal(quality.overflowed, 2);
     assert_int_equal(quality.extrapolated, 3);
     assert_int_equal(quality.exact, 5);
+    assert_int_equal(quality.truncated, 6 + 7);
 }
 
 /* A cut capture is merged as far as it goes, and says what is missing. */

@@ -4,14 +4,14 @@ import { engineValue, qualityValues } from "../../../web/model/page/quality.js";
 import { QUALITY_TEXT } from "../../../web/text/quality.js";
 
 const QUALITY = {
-  samples: 52001, ticks: 12480, requested_hz: 1000, achieved_hz: 998.4, missed_ticks: 20, exact: 51900, repaired: 60, retried: 30, truncated: 11,
+  samples: 52001, ticks: 12480, requested_hz: 1000, achieved_hz: 998.4, missed_ticks: 20, exact: 51900, retried: 90, truncated: 11,
   failed: { gone: 3, fault: 0, perm: 0, corrupt: 1 },
 };
 const valueOf = (quality, key) => qualityValues(quality).find((value) => value.key === key);
 
 test("every value is there and says what it means", () => {
   const values = qualityValues(QUALITY);
-  assert.deepEqual(values.map((value) => value.key), ["samples", "rate", "bias", "stopped", "exact", "repaired", "retried", "truncated", "failed", "missed"]);
+  assert.deepEqual(values.map((value) => value.key), ["samples", "rate", "bias", "stopped", "exact", "retried", "truncated", "failed", "missed"]);
   for (const value of values) assert.ok(value.meaning.length > 20, value.key);
   assert.equal(valueOf(QUALITY, "samples").value, "52,001");
   assert.equal(valueOf(QUALITY, "exact").value, "99.8 %");

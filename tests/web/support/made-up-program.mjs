@@ -167,7 +167,7 @@ export function createProgram({ threads = 20, processes = 1, endsAfter = 0, deep
   const epoch = "9f3c2a11d4e5b607";
   const sizes = [{ strings: 0, functions: 0, nodes: 0, threads: 0, processes: 0 }];
   const log = [];
-  const quality = { samples: 0, ticks: 0, requested_hz: 1000, achieved_hz: 0, missed_ticks: 0, exact: 0, repaired: 0, retried: 0, truncated: 0, filtered: 0, failed: { gone: 0, fault: 0, perm: 0, corrupt: 0 },
+  const quality = { samples: 0, ticks: 0, requested_hz: 1000, achieved_hz: 0, missed_ticks: 0, exact: 0, retried: 0, truncated: 0, filtered: 0, failed: { gone: 0, fault: 0, perm: 0, corrupt: 0 },
     duration_s: 0, moving: 0, stopped: 0, stops_refused: 0, stopped_s: 0, bias: null };
   let generation = 0;
   let elapsed = 0;
@@ -219,7 +219,7 @@ export function createProgram({ threads = 20, processes = 1, endsAfter = 0, deep
     log.push({ generation: generation + 1, thread, state, node, at, window: Math.floor(at / WINDOW_SECONDS) * WINDOW_SECONDS });
     quality.samples += 1;
     const luck = random();
-    quality[luck < 0.9975 ? "exact" : luck < 0.999 ? "repaired" : luck < 0.9999 ? "retried" : "truncated"] += 1;
+    quality[luck < 0.9975 ? "exact" : luck < 0.9999 ? "retried" : "truncated"] += 1;
   }
 
   function tick(at) {

@@ -64,7 +64,7 @@ export function qualityValues(quality, settings = null) {
   const failures = shareValue("failed", failed, isKnown(samples) ? samples + failed : NaN, 0.01);
   return [
     samplesValue(q), rateValue(q), biasValue(q, settings), stoppedValue(q),
-    shareValue("exact", q.exact, samples, 1), shareValue("repaired", q.repaired, samples, 0.2), shareValue("retried", q.retried, samples, 0.2), shareValue("truncated", q.truncated, samples, 0.01),
+    shareValue("exact", q.exact, samples, 1), shareValue("retried", q.retried, samples, 0.2), shareValue("truncated", q.truncated, samples, 0.01),
     { ...failures, meaning: failures.meaning + failureText(q.failed ?? null) },
     missedValue(q),
   ];
@@ -94,7 +94,7 @@ const GROUPS = {
     ["interval_min_s", formatDuration], ["interval_mean_s", formatDuration], ["interval_max_s", formatDuration],
   ],
   samples: [
-    ["samples", formatCount], ["exact", formatCount, samplesOf], ["repaired", formatCount, samplesOf], ["retried", formatCount, samplesOf], ["truncated", formatCount, samplesOf],
+    ["samples", formatCount], ["exact", formatCount, samplesOf], ["retried", formatCount, samplesOf], ["truncated", formatCount, samplesOf],
     ["filtered", formatCount, (q) => q.samples + q.filtered], ["extrapolated", formatCount, samplesOf], ["overflowed", formatCount, samplesOf],
   ],
   bias: [
