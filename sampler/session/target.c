@@ -198,7 +198,7 @@ void target_describe(const struct target *target, struct kernel_process *out)
 {
     const struct layout *const layout = &python_runtime(target->python)->layout;
     *out = (struct kernel_process){
-        .frames = layout->frame_lasti     ? KERNEL_HEAP_FRAMES
+        .frames = layout->has_heap_frames ? KERNEL_HEAP_FRAMES
                   : layout->tstate_cframe ? KERNEL_CFRAMES
                                           : KERNEL_CHUNKS,
         .tstate_frame = layout->tstate_current_frame,

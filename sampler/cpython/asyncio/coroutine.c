@@ -10,14 +10,6 @@ enum {
     HEAD_BYTES = 32,  /* the head of an object, with its type, and its first field */
     STATE_BEFORE = 5, /* gi_frame_state is this many bytes before the frame */
     MAX_VALUES = 1 << 20,
-    /* Frame states: until 3.12 there is one state of suspension, with or without an await.  Until 3.14
-     * the states begin below zero, later at zero. */
-    FIRST_WITH_AWAIT_STATE = 13,
-    FIRST_FROM_ZERO = 15,
-    FIRST_WITH_POINTER =
-        14, /* the frame points to the top of the value stack; before, it has a depth */
-    FIRST_WITH_INDEX = 15, /* another value is above the awaited object */
-    LAST_IN_HEAP = 10,
     EXECUTING_BELOW_ZERO = 0,
     EXECUTING_FROM_ZERO = 4,
 };
@@ -88,17 +80,12 @@ bool coroutine_is_at(struct coroutines *coroutines, remote_addr object)
            coroutine_kind_of(coroutines, type) == COROUTINE_FRAMED;
 }
 
-static bool is_in_heap(const struct coroutines *coroutines)
-{
-    return LAYOUT_MINOR(coroutines->layout->version) <= LAST_IN_HEAP;
-}
-
 enum err_code coroutine_frame(struct coroutines *coroutines, remote_addr object,
                               remote_addr *out)
 {
     const unsigned char *copy;
     *out = object + coroutines->layout->gen_frame;
-    if (!is_in_heap(coroutines))
+    if (!coroutines->layout->has_heap_frames)
         return ERR_OK;
     const enum err_code rc = predicted_reads_get(coroutines->reads, object, HEAD_BYTES, &copy);
     if (!rc)
@@ -115,8 +102,7 @@ struct coroutine_state {
 
 static enum doing doing_of(const struct layout *layout, int state)
 {
-    const uint32_t minor = LAYOUT_MINOR(layout->version);
-    if (minor >= FIRST_FROM_ZERO)
+    if (layout->has_states_from_zero)
         return state == 0                     ? DOES_NOT_RUN_YET
                : state == 1                   ? IS_SUSPENDED
                : state < EXECUTING_FROM_ZERO  ? AWAITS
@@ -126,7 +112,7 @@ static enum doing doing_of(const struct layout *layout, int state)
         return state == EXECUTING_BELOW_ZERO ? EXECUTES : IS_OVER;
     if (state == -1)
         return AWAITS;
-    return minor >= FIRST_WITH_AWAIT_STATE && state == -2 ? IS_SUSPENDED : DOES_NOT_RUN_YET;
+    return layout->has_await_state && state == -2 ? IS_SUSPENDED : DOES_NOT_RUN_YET;
 }
 
 /* For versions whose frames are inside the coroutine object. */
@@ -168,8 +154,8 @@ static enum err_code see_in_heap(struct coroutines *coroutines, remote_addr obje
 static enum err_code see(struct coroutines *coroutines, remote_addr object,
                          struct coroutine_state *out)
 {
-    return is_in_heap(coroutines) ? see_in_heap(coroutines, object, out)
-                                  : read_inside(coroutines, object, out);
+    return coroutines->layout->has_heap_frames ? see_in_heap(coroutines, object, out)
+                                               : read_inside(coroutines, object, out);
 }
 
 static enum err_code frame_of(struct coroutines *coroutines,
@@ -187,8 +173,8 @@ static enum err_code frame_of(struct coroutines *coroutines,
     if (rc)
         return rc;
     const struct code *const code = code_at(coroutines->codes, out->code);
-    out->instr = is_in_heap(coroutines) ? heap_frame_instr(layout, code, state->frame)
-                                        : field_u64(state->frame, layout->frame_instr);
+    out->instr = layout->has_heap_frames ? heap_frame_instr(layout, code, state->frame)
+                                         : field_u64(state->frame, layout->frame_instr);
     return code_holds(code, out->instr) ? ERR_OK : ERR_CORRUPT;
 }
 
@@ -197,19 +183,14 @@ static enum err_code find_slot(const struct coroutines *coroutines,
                                const struct coroutine_state *state, remote_addr *out)
 {
     const struct layout *const layout = coroutines->layout;
-    const uint32_t minor = LAYOUT_MINOR(layout->version);
-    remote_addr base = state->addr + layout->frame_bytes - WORD, top;
-    if (is_in_heap(coroutines)) {
-        base = field_u64(state->frame, layout->frame_values);
-        top = minor < LAST_IN_HEAP
-                  ? field_u64(state->frame, layout->frame_stack)
-                  : base + (uint64_t)field_u32(state->frame, layout->frame_stack) * WORD;
-    } else if (minor >= FIRST_WITH_POINTER) {
-        top = field_u64(state->frame, layout->frame_stack);
-    } else {
-        top = base + (uint64_t)field_u32(state->frame, layout->frame_stack) * WORD;
-    }
-    *out = top - (minor >= FIRST_WITH_INDEX ? 2 * WORD : WORD);
+    const remote_addr base = layout->has_heap_frames
+                                 ? field_u64(state->frame, layout->frame_values)
+                                 : state->addr + layout->frame_bytes - WORD;
+    const remote_addr top =
+        layout->has_stack_depth
+            ? base + (uint64_t)field_u32(state->frame, layout->frame_stack) * WORD
+            : field_u64(state->frame, layout->frame_stack);
+    *out = top - (layout->has_await_index ? 2 * WORD : WORD);
     return top > base && (top - base) / WORD <= MAX_VALUES && *out >= base ? ERR_OK
                                                                            : ERR_CORRUPT;
 }
@@ -221,7 +202,7 @@ static enum err_code awaited_by(struct coroutines *coroutines,
     remote_addr slot = 0;
     enum err_code rc = find_slot(coroutines, state, &slot);
     const uint64_t behind = slot - state->addr;
-    if (!rc && !is_in_heap(coroutines) &&
+    if (!rc && !coroutines->layout->has_heap_frames &&
         behind + WORD <= PREDICTED_READS_MAX_BYTES - coroutines->layout->gen_frame)
         copy = state->frame + behind;
     else if (!rc)
@@ -307,7 +288,7 @@ bool coroutine_is_unchanged(const struct coroutines *coroutines,
     for (size_t i = 0; i < count; i++) {
         const remote_addr addr = frames[i].addr;
         const bool stayed =
-            is_in_heap(coroutines)
+            layout->has_heap_frames
                 ? predicted_reads_is_same(coroutines->reads, addr, layout->frame_previous,
                                           layout->frame_bytes)
                 : predicted_reads_is_same(coroutines->reads, addr - layout->gen_frame,

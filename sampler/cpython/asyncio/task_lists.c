@@ -3,11 +3,11 @@
 #include "sampler/cpython/objects/object.h"
 #include "sampler/cpython/objects/set.h"
 
-enum { FIRST_WITH_LISTS = 14, NODE_BYTES = 16, WORD = sizeof(uint64_t), MAX_MEMBERS = 4096 };
+enum { NODE_BYTES = 16, WORD = sizeof(uint64_t), MAX_MEMBERS = 4096 };
 
 bool task_lists_exist(const struct layout *layout)
 {
-    return LAYOUT_MINOR(layout->version) >= FIRST_WITH_LISTS;
+    return layout->has_task_lists;
 }
 
 /* struct Py_AsyncioModuleDebugOffsets in Modules/_asynciomodule.c. */

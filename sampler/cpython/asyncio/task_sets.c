@@ -6,7 +6,6 @@
 
 enum {
     WORD = sizeof(uint64_t),
-    FIRST_WITH_EAGER = 12,
     MAX_MEMBERS = TASKS_MAX,
     /* The part of a task that is searched for its coroutine. */
     TASK_BYTES = PREDICTED_READS_MAX_BYTES,
@@ -40,16 +39,15 @@ static enum err_code find_module(const struct task_sets *sets, const char *name,
 enum err_code task_sets_find(struct task_sets *sets)
 {
     const struct layout *const layout = sets->layout;
-    const bool has_eager = LAYOUT_MINOR(layout->version) >= FIRST_WITH_EAGER;
     remote_addr attributes, weak;
     sets->loop_count = sets->type_count = 0;
     enum err_code rc = find_module(sets, "asyncio.tasks", &attributes);
     if (!rc)
         rc = dict_find(sets->reads->memory, layout, attributes,
-                       has_eager ? "_scheduled_tasks" : "_all_tasks", &weak);
+                       layout->has_eager_tasks ? "_scheduled_tasks" : "_all_tasks", &weak);
     if (!rc)
         rc = object_attribute(sets->reads->memory, layout, weak, "data", &sets->sets[0]);
-    if (!rc && has_eager)
+    if (!rc && layout->has_eager_tasks)
         rc = dict_find(sets->reads->memory, layout, attributes, "_eager_tasks", &sets->sets[1]);
     if (!rc)
         rc = dict_find(sets->reads->memory, layout, attributes, "_current_tasks",

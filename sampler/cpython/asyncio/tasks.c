@@ -75,7 +75,7 @@ bool tasks_is_coroutine(struct tasks *tasks, remote_addr frame, code_id code)
     const struct layout *const layout = tasks->layout;
     struct idmap_slot *at;
     /* Until 3.10 a frame is not inside its coroutine. */
-    if (layout->frame_lasti)
+    if (layout->has_heap_frames)
         return false;
     IDMAP_FIND(at, &tasks->kinds_of_code, code, true);
     if (at)

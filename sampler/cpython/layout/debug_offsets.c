@@ -211,6 +211,7 @@ enum err_code layout_of_debug_offsets(const void *bytes, size_t length, struct l
     }
     struct layout layout = { .version = version, .is_free_threaded = head[2] != 0 };
     layout.validated = LAYOUT_MINOR(version) == order->minor;
+    layout_set_capabilities(&layout);
     enum err_code rc = fill(&layout, order, (const unsigned char *)bytes + sizeof head,
                             length - sizeof head, err);
     if (rc)

@@ -14,6 +14,7 @@ enum err_code layout_of_version(uint32_t version, struct layout *out, struct err
         struct layout layout = layout_tables[i];
         layout.version = version;
         layout.validated = true;
+        layout_set_capabilities(&layout);
         const enum err_code rc = layout_check(&layout, err);
         if (!rc)
             *out = layout;
@@ -22,6 +23,14 @@ enum err_code layout_of_version(uint32_t version, struct layout *out, struct err
     layout_version_text(version, text);
     return err_set(err, ERR_UNSUPPORTED,
                    "Python %s is not supported: CPython 3.8 to 3.15 can be read", text);
+}
+
+void layout_set_capabilities(struct layout *layout)
+{
+    const uint32_t minor = LAYOUT_MINOR(layout->version);
+#define X(capability, first, last) layout->capability = minor >= (first) && minor <= (last);
+    LAYOUT_CAPABILITIES(X)
+#undef X
 }
 
 static enum err_code check_field(const char *name, uint32_t offset, uint32_t width,
@@ -47,14 +56,14 @@ static bool ranges_hold(const struct layout *layout)
            layout->code_firstlineno < layout->code_linetable;
 }
 
-static bool has_stack_frames(const struct layout *layout)
+static bool describes_stack_frames(const struct layout *layout)
 {
     return layout->frame_instr && layout->frame_owner && layout->tstate_datastack_chunk;
 }
 
-static bool has_heap_frames(const struct layout *layout)
+static bool describes_heap_frames(const struct layout *layout)
 {
-    return layout->frame_executing && layout->frame_executable &&
+    return layout->frame_lasti && layout->frame_executing && layout->frame_executable &&
            layout->tstate_current_frame && layout->code_code;
 }
 
@@ -77,9 +86,9 @@ enum err_code layout_check(const struct layout *layout, struct err *err)
 #undef X
     if (!layout->tstate_current_frame && !layout->tstate_cframe)
         return err_set(err, ERR_CORRUPT, "the target does not say where frames begin");
-    const bool has_frames =
-        layout->frame_lasti ? has_heap_frames(layout) : has_stack_frames(layout);
-    if (!has_frames || !layout->code_linetable || !layout->frame_previous ||
+    const bool describes_frames = layout->has_heap_frames ? describes_heap_frames(layout)
+                                                          : describes_stack_frames(layout);
+    if (!describes_frames || !layout->code_linetable || !layout->frame_previous ||
         !layout->runtime_interpreters_head || !layout->interp_threads_head ||
         !layout->interp_gil_locked != !layout->interp_gil_holder)
         return err_set(err, ERR_CORRUPT, "the target's table of offsets is incomplete");

@@ -7,7 +7,8 @@
  * generated from CPython's headers (scripts/layouts).  After the check the hot path uses the
  * offsets as they are.
  *
- * Until 3.10 frames are heap objects: frame_lasti is set, and no field of data stacks is.
+ * What else differs between versions is a capability: a flag with a meaning, set from one table
+ * (LAYOUT_CAPABILITIES).  Other code asks for these, not for the version.
  *
  * Units: bytes from the start of the structure; 0: the version has no such field (unless the field
  * can be at 0).
@@ -107,10 +108,62 @@ enum {
     X(gc_collecting, 4, object)              \
     X(gc_frame, 8, object)
 
+enum { LAYOUT_NO_LAST = UINT8_MAX };
+
+/* X(capability, first minor, last minor) */
+#define LAYOUT_CAPABILITIES(X)                                                                 \
+    /* Frames are objects in the heap, not parts of data-stack chunks. */                      \
+    X(has_heap_frames, 8, 10)                                                                  \
+    /* They have a state, 0 while they run, not a flag, and count code units, not bytes. */    \
+    X(has_heap_frame_state, 10, 10)                                                            \
+    /* Tables of lines have ranges; columns; before, differences. */                           \
+    X(has_line_ranges, 10, 10)                                                                 \
+    X(has_columns, 11, LAYOUT_NO_LAST)                                                         \
+    /* A frame stores the depth of its value stack, not a pointer to the top. */               \
+    X(has_stack_depth, 10, 13)                                                                 \
+    /* The keys of a dictionary have plain sizes and no kind; later, logarithms and a kind. */ \
+    X(has_plain_keys, 8, 10)                                                                   \
+    /* The interpreter places the dictionary and the values of an instance. */                 \
+    X(has_managed_dicts, 11, LAYOUT_NO_LAST)                                                   \
+    /* Values are behind a pointer; behind a tagged one, to them or a dictionary; inside. */   \
+    X(has_values_pointer, 11, 11)                                                              \
+    X(has_tagged_values, 12, 12)                                                               \
+    X(has_inline_values, 13, LAYOUT_NO_LAST)                                                   \
+    /* Below each frame that C has called there is one without code, on the C stack. */        \
+    X(has_entry_frames, 12, LAYOUT_NO_LAST)                                                    \
+    /* The bytes that identify a code object have a version number. */                         \
+    X(has_code_version, 12, LAYOUT_NO_LAST)                                                    \
+    /* asyncio has a separate set of eager tasks; lists of all tasks. */                       \
+    X(has_eager_tasks, 12, LAYOUT_NO_LAST)                                                     \
+    X(has_task_lists, 14, LAYOUT_NO_LAST)                                                      \
+    /* A thread has a separate state in each interpreter that it enters. */                    \
+    X(has_state_per_interpreter, 13, LAYOUT_NO_LAST)                                           \
+    /* A frame that has called Python code is at the call, not at its last cache unit. */      \
+    X(stays_at_call, 13, LAYOUT_NO_LAST)                                                       \
+    /* On the value stack: callable, object or NULL; before: NULL or method, callable. */      \
+    X(has_callable_first, 13, LAYOUT_NO_LAST)                                                  \
+    /* CALL_FUNCTION_EX always has a place for keywords. */                                    \
+    X(always_has_keywords, 14, LAYOUT_NO_LAST)                                                 \
+    /* The top of the value stack is written before each call that leaves the loop. */         \
+    X(keeps_stack_top, 14, LAYOUT_NO_LAST)                                                     \
+    /* The executable of a popped frame is cleared; before, the frame stays as it was. */      \
+    X(clears_popped_frames, 14, LAYOUT_NO_LAST)                                                \
+    /* In free-threaded builds a byte, not two bits, is before the form of a str. */           \
+    X(has_str_byte, 14, LAYOUT_NO_LAST)                                                        \
+    /* A suspended coroutine that awaits nothing has another state than one that awaits. */    \
+    X(has_await_state, 13, LAYOUT_NO_LAST)                                                     \
+    /* The states of coroutines begin at zero, not below. */                                   \
+    X(has_states_from_zero, 15, LAYOUT_NO_LAST)                                                \
+    /* Another value is above the awaited object. */                                           \
+    X(has_await_index, 15, LAYOUT_NO_LAST)
+
 struct layout {
     uint32_t version; /* PY_VERSION_HEX */
     bool validated;   /* false: newer than any minor that we were tested with */
     bool is_free_threaded;
+#define X(capability, first, last) bool capability;
+    LAYOUT_CAPABILITIES(X)
+#undef X
     /* Sizes of the structures that hold the fields. */
     uint32_t runtime_bytes, interp_bytes, tstate_bytes, cframe_bytes, frame_bytes, code_bytes,
         object_bytes;
@@ -138,6 +191,9 @@ MUST_CHECK enum err_code layout_of_version(uint32_t version, struct layout *out,
 /* Parses the bytes at _PyRuntime.  ERR_NOT_FOUND: no cookie.  ERR_CORRUPT: an impossible table. */
 MUST_CHECK enum err_code layout_of_debug_offsets(const void *bytes, size_t length,
                                                  struct layout *out, struct err *err);
+
+/* Sets the capabilities from the version. */
+void layout_set_capabilities(struct layout *layout);
 
 /* Checks every field against its structure and our buffers. */
 MUST_CHECK enum err_code layout_check(const struct layout *layout, struct err *err);

@@ -141,7 +141,7 @@ static inline size_t code_fingerprint_bytes(const struct layout *layout)
 /* Does the fingerprint include the first words of the name, from its length on? */
 static inline bool code_has_name_fingerprint(const struct layout *layout)
 {
-    return LAYOUT_MINOR(layout->version) <= 11;
+    return !layout->has_code_version;
 }
 
 /* Is the copy of the instructions still where it was? */

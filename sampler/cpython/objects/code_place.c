@@ -16,13 +16,11 @@ static uint32_t search_place(const struct code *code, uint32_t unit)
 static void find_location(const struct layout *layout, const struct code *code, uint32_t unit,
                           struct location *out)
 {
-    enum { WITH_COLUMNS = 11, WITH_RANGES = 10 };
-    const uint32_t minor = LAYOUT_MINOR(layout->version);
-    if (minor >= WITH_COLUMNS)
+    if (layout->has_columns)
         (void)location_find(code->table, code->table_bytes, code->first_line, unit, out);
     else
         out->line = out->end_line =
-            minor == WITH_RANGES
+            layout->has_line_ranges
                 ? lnotab_find_range(code->table, code->table_bytes, code->first_line, unit)
                 : lnotab_find(code->table, code->table_bytes, code->first_line, unit);
 }
@@ -92,11 +90,10 @@ struct code_place *code_place(struct code_table *table, code_id id, remote_addr 
 static remote_addr instruction_at(struct code_table *table, const struct code *code,
                                   uint32_t unit)
 {
-    enum { FIRST_AT_INSTRUCTIONS = 13 };
     const remote_addr instr = code->instructions + (remote_addr)unit * CODE_UNIT_BYTES;
     const size_t bytes = ((size_t)unit + 1) * CODE_UNIT_BYTES;
-    if (LAYOUT_MINOR(table->layout->version) >= FIRST_AT_INSTRUCTIONS ||
-        unit >= BYTECODE_MAX_UNITS || object_bytes_reserve(&table->scratch, bytes) ||
+    if (table->layout->stays_at_call || unit >= BYTECODE_MAX_UNITS ||
+        object_bytes_reserve(&table->scratch, bytes) ||
         memory_read(table->memory, code->instructions, table->scratch.bytes, bytes))
         return instr;
     const struct bytecode bytecode = { .opcodes = table->opcodes,

@@ -61,7 +61,7 @@ static enum err_code read_fingerprint(struct code_table *table, const unsigned c
 /* 3.11 does not store the size: it is the fixed part, the locals and the value stack. */
 static uint32_t frame_words(const struct layout *layout, const unsigned char *copy)
 {
-    if (layout->frame_lasti)
+    if (layout->has_heap_frames)
         return 0;
     if (layout->code_framesize)
         return field_u32(copy, layout->code_framesize);

@@ -10,7 +10,6 @@ enum {
     OLD_KEYS_SIZE = 8,
     OLD_KEYS_ENTRY_COUNT = 32,
     OLD_KEYS_INDICES = 40,
-    OLD_NEWEST_MINOR = 10
 };
 
 /* struct _dictkeysobject. */
@@ -37,11 +36,6 @@ void dict_entries_deinit(struct dict_entries *entries)
 {
     free(entries->items);
     *entries = (struct dict_entries){ 0 };
-}
-
-static bool has_old_keys(const struct layout *layout)
-{
-    return LAYOUT_MINOR(layout->version) <= OLD_NEWEST_MINOR;
 }
 
 static enum err_code read_old_keys(struct memory *memory, remote_addr addr, struct keys *out)
@@ -137,11 +131,11 @@ static enum err_code read_pairs(struct memory *memory, const struct layout *layo
 {
     struct keys keys;
     *out = (struct dict_entries){ 0 };
-    enum err_code rc = has_old_keys(layout) ? read_old_keys(memory, keys_addr, &keys)
-                                            : read_keys(memory, keys_addr, &keys);
+    enum err_code rc = layout->has_plain_keys ? read_old_keys(memory, keys_addr, &keys)
+                                              : read_keys(memory, keys_addr, &keys);
     if (!rc)
         rc = read_entries(memory, &keys, out);
-    if (!rc && (keys.kind == KIND_SPLIT || (has_old_keys(layout) && values)))
+    if (!rc && (keys.kind == KIND_SPLIT || (layout->has_plain_keys && values)))
         rc = values ? fill_values(memory, values, out) : ERR_CORRUPT;
     if (rc)
         dict_entries_deinit(out);
@@ -254,16 +248,15 @@ static enum err_code find_storage(struct memory *memory, const struct layout *la
         FREE_WORDS_BEFORE = 1
     };
     const remote_addr before = layout->is_free_threaded ? FREE_WORDS_BEFORE : DICT_WORDS_BEFORE;
-    const uint32_t minor = LAYOUT_MINOR(layout->version);
     uint64_t dict, values = 0, basic_size;
     enum err_code rc = memory_read_u64(memory, object - before * WORD, &dict);
-    if (!rc && minor == 11)
+    if (!rc && layout->has_values_pointer)
         rc = memory_read_u64(memory, object - VALUES_WORDS_BEFORE * WORD, &values);
-    if (!rc && minor == 12 && (dict & VALUES_TAG)) {
+    if (!rc && layout->has_tagged_values && (dict & VALUES_TAG)) {
         values = dict + VALUES_TAG;
         dict = 0;
     }
-    if (!rc && minor >= 13 && !dict) {
+    if (!rc && layout->has_inline_values && !dict) {
         rc = memory_read_u64(memory, type + layout->type_basicsize, &basic_size);
         values = object + basic_size;
     }
@@ -278,7 +271,7 @@ static bool is_managed(struct memory *memory, const struct layout *layout, remot
     enum { FLAGS = 168 };
     static const uint64_t MANAGED_DICT = 1 << 4;
     uint64_t flags;
-    return !has_old_keys(layout) &&
+    return layout->has_managed_dicts &&
            !memory_read_u64(memory, type + FLAGS + layout_object_shift(layout), &flags) &&
            (flags & MANAGED_DICT);
 }

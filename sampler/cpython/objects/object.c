@@ -26,10 +26,7 @@ struct str_form {
 
 static struct str_form str_form(const struct layout *layout, uint32_t state)
 {
-    enum { FIRST_WITH_A_BYTE = 14 };
-    const bool has_byte =
-        layout->is_free_threaded && LAYOUT_MINOR(layout->version) >= FIRST_WITH_A_BYTE;
-    const uint32_t form = state >> (has_byte ? 8 : 2);
+    const uint32_t form = state >> (layout->is_free_threaded && layout->has_str_byte ? 8 : 2);
     return (
         struct str_form){ .width = form & 7, .compact = form >> 3 & 1, .ascii = form >> 4 & 1 };
 }

@@ -28,8 +28,7 @@ void copy_index_off_chunk(struct copy *copy)
 
 bool copy_is_entry(const struct layout *layout, const unsigned char *frame)
 {
-    return LAYOUT_MINOR(layout->version) >= 12 &&
-           frame[layout->frame_owner] >= OWNER_INTERPRETER;
+    return layout->has_entry_frames && frame[layout->frame_owner] >= OWNER_INTERPRETER;
 }
 
 /* All other frames are in a chunk, perhaps in one that is not known yet. */

@@ -9,7 +9,6 @@
 
 enum {
     UNIT_BYTES = 2,
-    LASTI_IN_UNITS = 10, /* the first minor with units; in bytes before */
     FIRST_IN_STACK =
         8, /* innermost frames of the stack before that are read before all others */
 };
@@ -170,7 +169,7 @@ enum err_code heap_frames_read(struct heap_frames *heap)
 bool heap_frame_executes(const struct layout *layout, const unsigned char *bytes)
 {
     const bool flag = bytes[layout->frame_executing] != 0;
-    return LAYOUT_MINOR(layout->version) >= LASTI_IN_UNITS ? !flag : flag;
+    return layout->has_heap_frame_state ? !flag : flag;
 }
 
 /* Compares two readings without the object's head, which counts references. */
@@ -233,7 +232,7 @@ remote_addr heap_frame_instr(const struct layout *layout, const struct code *cod
                              const unsigned char *bytes)
 {
     const int32_t lasti = (int32_t)field_u32(bytes, layout->frame_lasti);
-    const int64_t factor = LAYOUT_MINOR(layout->version) >= LASTI_IN_UNITS ? UNIT_BYTES : 1;
+    const int64_t factor = layout->has_heap_frame_state ? UNIT_BYTES : 1;
     return lasti < 0 ? code->instructions - UNIT_BYTES
                      : code->instructions + (uint64_t)(lasti * factor);
 }

@@ -18,7 +18,7 @@
 /* Are the stack's frames in the heap? */
 static inline bool heap_stack_is(const struct stack *stack)
 {
-    return stack->copy.layout->frame_lasti != 0;
+    return stack->copy.layout->has_heap_frames;
 }
 
 MUST_CHECK enum err_code heap_stack_read(struct stack *stack, struct code_table *codes);

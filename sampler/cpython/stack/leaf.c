@@ -9,11 +9,6 @@ enum {
     MAX_SLOTS = 2,
     NLOCALSPLUS_AFTER_FIRSTLINENO = 4,
     HANDLERS_AFTER_LENGTH = 24, /* in a code object; constants and names are in between */
-    /* The first minors of which this holds. */
-    CALLABLE_IS_FIRST = 13,
-    CALLERS_STAND_AT_THE_CALL = 13,
-    TOP_IS_KEPT = 14,
-    KEYWORDS_ARE_ALWAYS_THERE = 14,
 };
 
 /* References on the value stack have a tag in their low bits. */
@@ -73,11 +68,6 @@ void leaves_clear(struct leaves *leaves)
     leaves->wants_opcodes = wants_opcodes;
 }
 
-static uint32_t minor_of(const struct leaves *leaves)
-{
-    return LAYOUT_MINOR(leaves->layout->version);
-}
-
 static bool is_call(const struct leaves *leaves, int base)
 {
     return base == leaves->call || base == leaves->precall || base == leaves->call_kw ||
@@ -89,17 +79,17 @@ static bool is_call(const struct leaves *leaves, int base)
 static void set_slots(const struct leaves *leaves, const struct instruction *at, int32_t locals,
                       struct leaf_place *leaf_place)
 {
-    const uint32_t minor = minor_of(leaves);
+    const struct layout *const layout = leaves->layout;
     const int32_t oparg = (int32_t)at->oparg;
     int32_t depth = at->depth, below;
     leaf_place->slots = 1;
     if (at->opcode == leaves->call_function_ex) {
-        below = minor >= KEYWORDS_ARE_ALWAYS_THERE ? 4
-                : minor >= CALLABLE_IS_FIRST       ? 3 + (oparg & 1)
-                                                   : 2 + (oparg & 1);
+        below = layout->always_has_keywords  ? 4
+                : layout->has_callable_first ? 3 + (oparg & 1)
+                                             : 2 + (oparg & 1);
     } else {
         below = oparg + 2 + (at->opcode == leaves->call_kw);
-        leaf_place->slots = minor < CALLABLE_IS_FIRST ? 2 : 1;
+        leaf_place->slots = layout->has_callable_first ? 1 : 2;
         /* The effect of PRECALL includes the arguments, but they are still on the stack. */
         if (leaves->precall >= 0 && at->opcode == leaves->call)
             depth += oparg;
@@ -156,7 +146,7 @@ static enum err_code learn_call(struct leaves *leaves, const struct code *code, 
 static enum err_code find_start(struct leaves *leaves, const struct code *code, uint32_t unit,
                                 struct leaf_place *leaf_place)
 {
-    if (!leaves->wants_opcodes || minor_of(leaves) >= CALLERS_STAND_AT_THE_CALL)
+    if (!leaves->wants_opcodes || leaves->layout->stays_at_call)
         return ERR_OK;
     const enum err_code rc = read_units(leaves, code);
     const struct bytecode bytecode = { .opcodes = leaves->opcodes,
@@ -222,9 +212,7 @@ static void take_head(const struct layout *layout, const unsigned char *frame,
                       struct leaf_state *state)
 {
     state->instr = field_u64(frame, layout->frame_instr);
-    state->top = LAYOUT_MINOR(layout->version) >= TOP_IS_KEPT
-                     ? field_u64(frame, layout->frame_stack)
-                     : 0;
+    state->top = layout->keeps_stack_top ? field_u64(frame, layout->frame_stack) : 0;
 }
 
 static bool see(const struct leaves *leaves, const struct copy *copy, enum copy_reading reading,
@@ -307,7 +295,7 @@ static bool see_leaf(struct leaves *leaves, const struct stack *stack,
 static bool is_in_progress(const struct leaves *leaves, const struct walk_frame *frame,
                            const struct leaf_place *leaf_place, const struct leaf_state *state)
 {
-    return minor_of(leaves) < TOP_IS_KEPT ||
+    return !leaves->layout->keeps_stack_top ||
            state->top ==
                locals_of(leaves->layout, frame->addr) + (remote_addr)leaf_place->top * WORD;
 }

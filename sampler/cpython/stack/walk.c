@@ -63,7 +63,7 @@ static void see_if_waiting(struct walker *w, const struct walk_frame *caller,
     const bool is_waiting =
         w->copy->is_still ||
         walk_is_waiting(w, caller, bytes, callee->is_off_chunk && !callee->entered_from_c);
-    if ((w->clears_executable || !callee->entered_from_c) && !is_waiting)
+    if ((w->layout->clears_popped_frames || !callee->entered_from_c) && !is_waiting)
         callee->has_returned = true;
 }
 
@@ -264,7 +264,6 @@ enum err_code walk_reading(struct walk *walk, struct copy *copy, remote_addr run
         .running = running,
         .reusable = unchanged_frames(walk, copy),
         .place = is_bounded ? copy_place(copy, copy_stack_top(copy)) : COPY_NOWHERE,
-        .clears_executable = LAYOUT_MINOR(copy->layout->version) >= 14,
     };
     enum err_code rc = ERR_OK;
     walk->loaded = false;

@@ -52,8 +52,9 @@ static code_id code_of(struct walker *w, const unsigned char *bytes, struct walk
     if (w->copy->is_still)
         return CODE_NONE;
     frame->has_returned = true;
-    return id != CODE_NONE || w->clears_executable ? code_holding(w->codes, frame->instr)
-                                                   : CODE_NONE;
+    return id != CODE_NONE || w->layout->clears_popped_frames
+               ? code_holding(w->codes, frame->instr)
+               : CODE_NONE;
 }
 
 enum found walk_make_frame(struct walker *w, remote_addr addr, const unsigned char *bytes,
@@ -66,7 +67,7 @@ enum found walk_make_frame(struct walker *w, remote_addr addr, const unsigned ch
         return FOUND_NOTHING;
     const struct code *const code = code_at(w->codes, out->code);
     /* In 3.11 to 3.13 a popped frame stays as it was at its end. */
-    if (!w->copy->is_still && !w->clears_executable &&
+    if (!w->copy->is_still && !w->layout->clears_popped_frames &&
         code_act_at(w->codes, out->code, out->instr) == CODE_RETURNS)
         out->has_returned = true;
     return !w->layout->code_firsttraceable ||
@@ -85,8 +86,9 @@ bool walk_is_waiting(const struct walker *w, const struct walk_frame *frame,
     const enum code_act act = code_act_at(w->codes, frame->code, frame->instr);
     if (act == CODE_RETURNS || act == CODE_YIELDS || (for_generator && act != CODE_RESUMES))
         return false;
-    return w->clears_executable ? field_u64(bytes, w->layout->frame_stack) != 0
-                                : (int32_t)field_u32(bytes, w->layout->frame_stack) >= 0;
+    return w->layout->clears_popped_frames
+               ? field_u64(bytes, w->layout->frame_stack) != 0
+               : (int32_t)field_u32(bytes, w->layout->frame_stack) >= 0;
 }
 
 bool walk_is_outermost(const struct walker *w, uint64_t place)

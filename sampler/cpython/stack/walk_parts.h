@@ -22,7 +22,6 @@ struct walker {
     size_t reusable; /* leading frames of the walk before that may be taken over */
     uint64_t place;  /* of the outermost frame in a chunk seen so far */
     size_t loaded, fetched;
-    bool clears_executable; /* 3.14 and later */
 };
 
 enum found { FOUND_FRAME, FOUND_BEGINNING, FOUND_NOTHING };

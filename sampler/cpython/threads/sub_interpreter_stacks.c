@@ -4,9 +4,6 @@
 
 #include "sampler/cpython/threads/threads.h"
 
-/* The first minor in which a thread has a separate state in each interpreter it enters. */
-static const uint32_t OWN_STATE_MINOR = 13;
-
 static bool is_inside(const struct thread *inner, const struct thread *outer)
 {
     return inner->head.tid == outer->head.tid && inner->interp_id > outer->interp_id;
@@ -42,8 +39,7 @@ void sub_stacks_find(struct thread_list *list)
 {
     for (size_t i = 0; i < list->count; i++)
         list->items[i]->inner = NULL;
-    if (list->interpreter_count < 2 ||
-        LAYOUT_MINOR(list->runtime->layout.version) < OWN_STATE_MINOR)
+    if (list->interpreter_count < 2 || !list->runtime->layout.has_state_per_interpreter)
         return;
     const size_t others = put_main_last(list);
     for (size_t i = 0; i < list->count && others; i++)

@@ -118,6 +118,29 @@ static void tables_from_headers_serve_3_11_and_3_12(void **state)
     }
 }
 
+static void capabilities_follow_from_the_version(void **state)
+{
+    struct layout layout;
+    (void)state;
+    for (uint32_t minor = LAYOUT_OLDEST_MINOR; minor <= 12; minor++) {
+        assert_int_equal(layout_of_version(0x03000000 | minor << 16, &layout, NULL), ERR_OK);
+        assert_int_equal(layout.has_heap_frames, layout.frame_lasti != 0);
+        assert_int_equal(layout.has_heap_frames, layout.tstate_datastack_chunk == 0);
+        assert_int_equal(layout.has_entry_frames, minor == 12);
+        assert_int_equal(layout.has_line_ranges, minor == 10);
+        assert_false(layout.clears_popped_frames);
+    }
+    for (uint32_t minor = 13; minor <= 15; minor++) {
+        struct offsets table;
+        offsets_fill(&table, minor);
+        layout = accept(&table);
+        assert_false(layout.has_heap_frames);
+        assert_true(layout.has_entry_frames);
+        assert_int_equal(layout.has_stack_depth, minor == 13);
+        assert_int_equal(layout.clears_popped_frames, minor >= 14);
+    }
+}
+
 static void a_version_without_a_table_is_named(void **state)
 {
     static const struct {
@@ -179,6 +202,7 @@ static void a_later_minor_is_tried_and_not_called_validated(void **state)
     table.version = 0x031000a1;
     const struct layout layout = accept(&table);
     assert_false(layout.validated);
+    assert_true(layout.has_columns && layout.has_await_index);
     assert_int_equal(layout.tstate_base_frame, 80);
     assert_int_equal(LAYOUT_MINOR(layout.version), 16);
 }
@@ -401,6 +425,7 @@ TEST_MAIN(cmocka_unit_test(the_table_of_3_13_is_understood),
           cmocka_unit_test(the_table_of_3_14_is_understood),
           cmocka_unit_test(the_table_of_3_15_is_understood),
           cmocka_unit_test(tables_from_headers_serve_3_11_and_3_12),
+          cmocka_unit_test(capabilities_follow_from_the_version),
           cmocka_unit_test(a_version_without_a_table_is_named),
           cmocka_unit_test(a_free_threaded_build_says_where_copies_of_instructions_are),
           cmocka_unit_test(a_longer_head_moves_what_is_not_said),
