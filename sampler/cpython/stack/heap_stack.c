@@ -1,8 +1,5 @@
-#include "sampler/cpython/stack/heap_stack.h"
-
+#include "sampler/cpython/stack/heap_frames.h"
 #include "sampler/cpython/stack/stack_parts.h"
-
-enum { MAX_ATTEMPTS = 4 };
 
 /* Keeps the frames that both readings confirm: all of a thread that cannot move. */
 static void judge(struct stack *stack)
@@ -29,8 +26,10 @@ static bool is_unchanged(const struct stack *stack, struct code_table *codes)
             codes_are_fresh(stack, codes));
 }
 
-static enum err_code find_stack(struct stack *stack, struct code_table *codes, bool *again_out)
+static enum err_code find(struct stack *stack, struct code_table *codes, bool is_first,
+                          bool *again_out)
 {
+    (void)is_first;
     *again_out = false;
     stack->is_unchanged = is_unchanged(stack, codes);
     if (stack->is_unchanged) {
@@ -54,36 +53,40 @@ static enum err_code find_stack(struct stack *stack, struct code_table *codes, b
     return stack->heap.is_broken ? ERR_FAULT : ERR_OK;
 }
 
-/* `first`: the result of the reading that has been made already. */
-static enum err_code read_until_found(struct stack *stack, struct code_table *codes,
-                                      enum err_code first)
+static enum err_code conclude(struct stack *stack, enum err_code rc)
 {
-    enum err_code rc = first;
-    bool again = true;
-    for (int i = 0; i < MAX_ATTEMPTS && again; i++) {
-        if (i > 0)
-            rc = heap_frames_read(&stack->heap);
-        if (!rc)
-            rc = find_stack(stack, codes, &again);
-        if (rc && rc != ERR_FAULT && rc != ERR_CORRUPT)
-            return rc;
-        if (!rc && i > 0 && stack->certainty == STACK_EXACT && !stack->copy.is_still)
-            stack->certainty = STACK_RETRIED;
-    }
     if (rc)
         stack->count = 0;
-    stack->still = !rc && stack->is_unchanged ? stack->still + 1 : 0;
     return rc;
 }
 
-enum err_code heap_stack_read(struct stack *stack, struct code_table *codes)
+static size_t plan_count(const struct stack *stack, bool is_quick)
 {
-    return read_until_found(stack, codes, heap_frames_read(&stack->heap));
+    return heap_frames_plan_count(&stack->heap, is_quick);
 }
 
-enum err_code heap_stack_finish(struct stack *stack, struct code_table *codes,
-                                const struct memory_span *spans, size_t count, size_t arrived)
+static size_t plan(struct stack *stack, bool is_quick, struct memory_span *spans)
 {
-    return read_until_found(stack, codes,
-                            heap_frames_settle(&stack->heap, spans, count, arrived));
+    return heap_frames_plan(&stack->heap, is_quick, spans);
 }
+
+static enum err_code settle(struct stack *stack, const struct memory_span *spans, size_t count,
+                            size_t arrived)
+{
+    return heap_frames_settle(&stack->heap, spans, count, arrived);
+}
+
+static enum err_code read_again(struct stack *stack)
+{
+    return heap_frames_read(&stack->heap);
+}
+
+const struct stack_reader heap_stack_reader = {
+    .max_attempts = 4,
+    .plan_count = plan_count,
+    .plan = plan,
+    .settle = settle,
+    .read = read_again,
+    .find = find,
+    .conclude = conclude,
+};

@@ -34,7 +34,10 @@ enum stack_certainty {
     STACK_TRUNCATED, /* cut at a frame that is not certain */
 };
 
+struct stack_reader;
+
 struct stack {
+    const struct stack_reader *reader; /* of frames in chunks, or in the heap */
     struct copy copy;
     struct walk walk;
     struct heap_frames heap;   /* until 3.10, instead of the walk */

@@ -5,7 +5,7 @@
 #include "sampler/cpython/objects/code_place.h"
 #include "sampler/cpython/objects/location.h"
 #include "sampler/cpython/runtime/version_text.h"
-#include "sampler/cpython/stack/heap_stack.h"
+#include "sampler/cpython/stack/stack.h"
 #include "tests/support/test.h"
 #include "tests/unit/cpython/made/fake_heap.h"
 

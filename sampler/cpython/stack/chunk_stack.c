@@ -1,0 +1,226 @@
+#include "sampler/cpython/objects/code_place.h"
+#include "sampler/cpython/objects/object.h"
+#include "sampler/cpython/stack/stack_parts.h"
+
+static const unsigned char *bytes_of(const struct stack *stack, enum copy_reading reading,
+                                     const struct walk_frame *frame)
+{
+    const struct copy *const copy = &stack->copy;
+    return frame->is_off_chunk
+               ? copy_off_chunk(copy, reading, frame->addr)
+               : copy_at(copy, reading, frame->place, copy->layout->frame_bytes);
+}
+
+/* A popped frame has no executable, but still its last instruction. */
+static bool is_of(const struct stack *stack, const struct code_table *codes,
+                  const unsigned char *bytes, code_id code)
+{
+    static const uint64_t TAG_MASK = 7;
+    const struct layout *const layout = stack->copy.layout;
+    const remote_addr executable = field_u64(bytes, layout->frame_executable) & ~TAG_MASK;
+    const remote_addr instr = field_u64(bytes, layout->frame_instr);
+    return (executable == 0 || code_is_at(codes, code, executable)) &&
+           code_holds(code_at(codes, code), instr);
+}
+
+/* Does B show the frame with the same code and caller as A?  A frame that B does not reach is as certain
+ * as it was in the previous reading. */
+static bool is_sure(const struct stack *stack, const struct code_table *codes, size_t index)
+{
+    const struct copy *const copy = &stack->copy;
+    const uint32_t previous = copy->layout->frame_previous;
+    const struct walk_frame *const frame = &stack->frames[index];
+    const unsigned char *const a = bytes_of(stack, COPY_A, frame);
+    const unsigned char *const b = bytes_of(stack, COPY_B, frame);
+    if (frame->has_returned)
+        return false;
+    if (!b)
+        return index < stack->walk.reused;
+    return a && field_u64(a, previous) == field_u64(b, previous) &&
+           is_of(stack, codes, b, frame->code);
+}
+
+/* The number of outermost frames that are certain.  Checks the frames that B reaches. */
+static size_t sure_frames(const struct stack *stack, const struct code_table *codes)
+{
+    size_t sure = stack->count;
+    for (size_t i = stack->count; i-- > 0;) {
+        if (!is_sure(stack, codes, i))
+            sure = i;
+        else if (!bytes_of(stack, COPY_B, &stack->frames[i]) && i < stack->walk.reused)
+            break;
+    }
+    return sure;
+}
+
+/* Is the waiting frame at another instruction in B?  Generators' frames are read in any order, so one may
+ * have gone on after its callee was read. */
+static bool may_have_moved(const struct stack *stack, size_t index)
+{
+    const struct copy *const copy = &stack->copy;
+    const struct walk_frame *const frame = &stack->frames[index];
+    const unsigned char *const b = bytes_of(stack, COPY_B, frame);
+    return b && field_u64(b, copy->layout->frame_instr) != frame->instr;
+}
+
+/* The number of frames up to the first that may have moved between its reading and that of a generator
+ * next to it. */
+static size_t placed_frames(const struct stack *stack)
+{
+    for (size_t i = 0; i + 1 < stack->count; i++)
+        if ((stack->frames[i].is_off_chunk || stack->frames[i + 1].is_off_chunk) &&
+            may_have_moved(stack, i))
+            return i + 1;
+    return stack->count;
+}
+
+/* Keeps the frames that are certain: all of a thread that cannot move.  The next walk may reuse the
+ * others too, but none that has returned. */
+static void judge(struct stack *stack, struct code_table *codes)
+{
+    const size_t found = stack->count;
+    size_t here = 0;
+    while (here < found && !stack->frames[here].has_returned)
+        here++;
+    stack->walk.count = here;
+    if (!stack->copy.is_still) {
+        const size_t sure = sure_frames(stack, codes), placed = placed_frames(stack);
+        stack->count = sure < placed ? sure : placed;
+    }
+    stack->certainty =
+        stack->walk.is_broken || stack->count < found ? STACK_TRUNCATED : STACK_EXACT;
+}
+
+static bool generation_stands(const struct stack *stack)
+{
+    return stack->copy.generation_addr && stack->copy.generation == stack->generation;
+}
+
+/* Code objects that were read before the frames may have been replaced since, and so may those of frames
+ * that have not moved, unless the generation shows that none was freed. */
+static bool codes_are_fresh(struct stack *stack, struct code_table *codes)
+{
+    const size_t from = generation_stands(stack) ? stack->checked : 0;
+    if (from == 0 && !stack->copy.shares_epoch)
+        code_begin_epoch(codes);
+    stack->generation = stack->copy.generation;
+    const bool fresh = stack_check_codes(stack, codes, from);
+    stack->checked = fresh ? stack->count : 0;
+    return fresh;
+}
+
+/* The next walk reuses nothing. */
+static void cut_at_stale(struct stack *stack, const struct code_table *codes)
+{
+    stack_cut_at_stale(stack, codes);
+    stack->walk.count = 0;
+    copy_forget(&stack->copy);
+}
+
+/* Every byte is the same, and so are the code objects: the stack is unchanged.  A quick check does not
+ * check code objects, because its thread has not moved for long. */
+static bool is_unchanged(struct stack *stack, struct code_table *codes, remote_addr running)
+{
+    const struct walk *const walk = &stack->walk;
+    return stack->certainty == STACK_EXACT && stack->count == walk->count &&
+           stack->running == running && copy_changed_from(&stack->copy) == COPY_NOWHERE &&
+           copy_off_chunk_is_same(&stack->copy) &&
+           ((!stack->copy.has_again && !stack->copy.is_still) || generation_stands(stack) ||
+            codes_are_fresh(stack, codes));
+}
+
+static enum err_code walk_to(struct stack *stack, struct code_table *codes, remote_addr running)
+{
+    struct walk *const walk = &stack->walk;
+    const enum err_code rc = walk_reading(walk, &stack->copy, running, codes);
+    if (rc) {
+        walk->count = 0;
+        copy_forget(&stack->copy);
+        return rc;
+    }
+    stack->frames = walk->frames;
+    stack->count = walk->count;
+    stack->running = running;
+    copy_accept(&stack->copy);
+    /* What is known of the outermost frames is valid as far as their code is the same. */
+    if (stack->checked > walk->reused)
+        stack->checked = walk->reused;
+    if (stack->checked > walk->same_codes)
+        stack->checked = walk->same_codes;
+    return ERR_OK;
+}
+
+static enum err_code find(struct stack *stack, struct code_table *codes, bool is_first,
+                          bool *again_out)
+{
+    remote_addr running;
+    *again_out = true;
+    stack->is_unchanged = false;
+    enum err_code rc = copy_follow(&stack->copy);
+    if (rc)
+        return rc;
+    /* The next reading will know the running frame. */
+    if (!copy_running(&stack->copy, &running))
+        return ERR_FAULT;
+    if (is_unchanged(stack, codes, running)) {
+        copy_accept(&stack->copy);
+        stack->is_unchanged = true;
+        *again_out = false;
+        return ERR_OK;
+    }
+    stack->tag = 0;
+    rc = walk_to(stack, codes, running);
+    if (!rc && stack->walk.is_broken && stack->copy.is_still &&
+        copy_running_before(&stack->copy, &running))
+        rc = walk_to(stack, codes, running);
+    if (rc)
+        return rc;
+    *again_out = stack->walk.is_broken || (stack->walk.loaded && !stack->copy.is_still);
+    judge(stack, codes);
+    if (!codes_are_fresh(stack, codes)) {
+        *again_out = true;
+        cut_at_stale(stack, codes);
+    }
+    /* Another reading may show what the first one did not. */
+    if (is_first && stack->certainty == STACK_TRUNCATED)
+        *again_out = true;
+    return ERR_OK;
+}
+
+static enum err_code conclude(struct stack *stack, enum err_code rc)
+{
+    copy_drop_idle(&stack->copy);
+    /* The thread runs code, but none of its frames was found. */
+    return !rc && stack->count == 0 && stack->walk.is_broken ? ERR_FAULT : rc;
+}
+
+static size_t plan_count(const struct stack *stack, bool is_quick)
+{
+    return copy_plan_count(&stack->copy, is_quick);
+}
+
+static size_t plan(struct stack *stack, bool is_quick, struct memory_span *spans)
+{
+    return copy_plan(&stack->copy, is_quick, spans);
+}
+
+static enum err_code settle(struct stack *stack, const struct memory_span *spans, size_t count,
+                            size_t arrived)
+{
+    return copy_settle(&stack->copy, spans, count, arrived);
+}
+
+static enum err_code read_again(struct stack *stack)
+{
+    return copy_read(&stack->copy);
+}
+
+const struct stack_reader chunk_stack_reader = {
+    .max_attempts = 6,
+    .plan_count = plan_count,
+    .plan = plan,
+    .settle = settle,
+    .read = read_again,
+    .find = find,
+    .conclude = conclude,
+};
