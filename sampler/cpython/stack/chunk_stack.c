@@ -142,11 +142,8 @@ static enum err_code walk_to(struct stack *stack, struct code_table *codes, remo
     stack->count = walk->count;
     stack->running = running;
     copy_accept(&stack->copy);
-    /* What is known of the outermost frames is valid as far as their code is the same. */
     if (stack->checked > walk->reused)
         stack->checked = walk->reused;
-    if (stack->checked > walk->same_codes)
-        stack->checked = walk->same_codes;
     return ERR_OK;
 }
 

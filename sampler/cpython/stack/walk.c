@@ -215,39 +215,29 @@ static enum step walk_out(struct walker *w, enum err_code *rc)
     return addr || (w->walk->inner_count && has_frames(w->copy)) ? STEP_LOST : STEP_DONE;
 }
 
-static enum err_code reserve_frames(struct walk *walk, size_t count)
+static bool is_same(const struct walk_frame *a, const struct walk_frame *b)
 {
-    return VEC_RESERVE(walk->frames, walk->room, count) ? ERR_OK : ERR_NOMEM;
+    return a->code == b->code && a->instr == b->instr && a->entered_from_c == b->entered_from_c;
 }
 
-/* Adds a frame on top, and compares it with the frame of the previous walk at the same depth. */
-static void put_frame(struct walk *walk, size_t before, struct walk_frame frame)
-{
-    const size_t at = walk->count;
-    struct walk_frame *const slot = &walk->frames[at];
-    if (frame.is_off_chunk)
-        frame.place = at ? slot[-1].place : 0;
-    if (at < before && walk->same_codes == at && slot->code == frame.code)
-        walk->same_codes++;
-    if (at < before && walk->same == at && slot->code == frame.code &&
-        slot->instr == frame.instr && slot->entered_from_c == frame.entered_from_c) {
-        walk->same++;
-        memcpy(frame.tags, slot->tags, sizeof frame.tags);
-    }
-    *slot = frame;
-    walk->count++;
-}
-
-/* The stack: the reused frames, and above them the frames that were found. */
+/* The stack: the reused frames, and above them the frames that were found.  Those that are the same as in
+ * the previous walk, with all outer ones, keep their tags. */
 static enum err_code put_together(struct walk *walk, size_t reusable)
 {
     const size_t before = walk->count;
-    const enum err_code rc = reserve_frames(walk, reusable + walk->inner_count);
-    if (rc)
-        return rc;
-    walk->count = walk->reused = walk->same = walk->same_codes = reusable;
-    for (size_t i = walk->inner_count; i-- > 0;)
-        put_frame(walk, before, walk->inner[i]);
+    if (!VEC_RESERVE(walk->frames, walk->room, reusable + walk->inner_count))
+        return ERR_NOMEM;
+    bool keeps_tags = true;
+    walk->count = walk->reused = reusable;
+    for (size_t i = walk->inner_count; i-- > 0; walk->count++) {
+        struct walk_frame *const slot = &walk->frames[walk->count], frame = walk->inner[i];
+        keeps_tags = keeps_tags && walk->count < before && is_same(slot, &frame);
+        if (keeps_tags)
+            memcpy(frame.tags, slot->tags, sizeof frame.tags);
+        if (frame.is_off_chunk)
+            frame.place = walk->count ? slot[-1].place : 0;
+        *slot = frame;
+    }
     return ERR_OK;
 }
 

@@ -43,11 +43,9 @@ struct walk {
     size_t count, room;
     struct walk_frame *inner; /* scratch: found in this walk, innermost first */
     size_t inner_count, inner_room;
-    size_t reused;     /* outermost frames reused from the previous walk: same bytes */
-    size_t same;       /* outermost frames that are the same as in the previous walk */
-    size_t same_codes; /* outermost frames with the same code as in the previous walk */
-    bool loaded;       /* new code objects were read: another reading is needed */
-    bool is_broken;    /* the walk did not reach the outermost frame: no frame is known */
+    size_t reused;  /* outermost frames reused from the previous walk: same bytes */
+    bool loaded;    /* new code objects were read: another reading is needed */
+    bool is_broken; /* the walk did not reach the outermost frame: no frame is known */
 };
 
 void walk_deinit(struct walk *walk);
