@@ -32,8 +32,6 @@ static bool is_sure(const struct stack *stack, const struct code_table *codes, s
     const struct walk_frame *const frame = &stack->frames[index];
     const unsigned char *const a = bytes_of(stack, COPY_A, frame);
     const unsigned char *const b = bytes_of(stack, COPY_B, frame);
-    if (frame->has_returned)
-        return false;
     if (!b)
         return index < stack->walk.reused;
     return a && field_u64(a, previous) == field_u64(b, previous) &&
@@ -74,21 +72,17 @@ static size_t placed_frames(const struct stack *stack)
     return stack->count;
 }
 
-/* Keeps the frames that are certain: all of a thread that cannot move.  The next walk may reuse the
- * others too, but none that has returned. */
+/* Keeps the frames that are certain: all of a thread that cannot move.  The next walk may reuse the others
+ * too. */
 static void judge(struct stack *stack, struct code_table *codes)
 {
-    const size_t found = stack->count;
-    size_t here = 0;
-    while (here < found && !stack->frames[here].has_returned)
-        here++;
-    stack->walk.count = here;
+    const struct walk *const walk = &stack->walk;
     if (!stack->copy.is_still) {
         const size_t sure = sure_frames(stack, codes), placed = placed_frames(stack);
         stack->count = sure < placed ? sure : placed;
     }
-    stack->certainty =
-        stack->walk.is_broken || stack->count < found ? STACK_TRUNCATED : STACK_EXACT;
+    const bool is_whole = !walk->is_broken && !walk->is_cut && stack->count == walk->count;
+    stack->certainty = is_whole ? STACK_EXACT : STACK_TRUNCATED;
 }
 
 static bool generation_stands(const struct stack *stack)

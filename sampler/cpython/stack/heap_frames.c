@@ -248,7 +248,6 @@ static enum err_code make_frame(struct heap_frames *heap, struct code_table *cod
     if (rc)
         return rc;
     out->instr = heap_frame_instr(layout_of(heap), code_at(codes, out->code), bytes);
-    out->has_returned = !heap->copy->is_still && !heap_frame_executes(layout_of(heap), bytes);
     return ERR_OK;
 }
 
@@ -351,7 +350,7 @@ static bool is_sure(const struct heap_frames *heap, const struct walk_frame *fra
     const uint32_t previous = layout_of(heap)->frame_previous;
     const uint32_t code = layout_of(heap)->frame_executable;
     const struct heap_frame *const item = find(heap, frame->addr);
-    if (frame->has_returned || !item)
+    if (!item || !heap_frame_executes(layout_of(heap), item->reading[HEAP_A]))
         return false;
     if (!item->has[HEAP_B])
         return is_equal(heap, item, HEAP_A, HEAP_LAST);

@@ -43,6 +43,13 @@ static size_t unchanged_frames(const struct walk *walk, const struct copy *copy)
     return count;
 }
 
+/* Leaves out the frames found so far: one of them has returned, so all inner ones have. */
+static void cut(struct walk *walk)
+{
+    walk->inner_count = 0;
+    walk->is_cut = true;
+}
+
 static enum err_code push_inner(struct walk *walk, const struct walk_frame *frame)
 {
     if (!VEC_RESERVE(walk->inner, walk->inner_room, walk->inner_count + 1))
@@ -59,12 +66,12 @@ static void see_if_waiting(struct walker *w, const struct walk_frame *caller,
     struct walk *const walk = w->walk;
     if (walk->inner_count == 0)
         return;
-    struct walk_frame *const callee = &walk->inner[walk->inner_count - 1];
+    const struct walk_frame *const callee = &walk->inner[walk->inner_count - 1];
     const bool is_waiting =
         w->copy->is_still ||
         walk_is_waiting(w, caller, bytes, callee->is_off_chunk && !callee->entered_from_c);
     if ((w->layout->clears_popped_frames || !callee->entered_from_c) && !is_waiting)
-        callee->has_returned = true;
+        cut(walk);
 }
 
 /* Does the previous walk have this frame?  Its frames above `place` are not outer frames of this one. */
@@ -103,7 +110,7 @@ static const unsigned char *bytes_of(struct walker *w, remote_addr addr, uint64_
 
 /* The caller of a frame; of a generator that has yielded meanwhile: the frame that resumed it. */
 static remote_addr caller_of(struct walker *w, const unsigned char *bytes,
-                             struct walk_frame *frame)
+                             const struct walk_frame *frame, enum found *found)
 {
     const remote_addr previous = field_u64(bytes, w->layout->frame_previous);
     if (!frame->is_off_chunk)
@@ -111,7 +118,8 @@ static remote_addr caller_of(struct walker *w, const unsigned char *bytes,
     copy_mark_used(w->copy, frame->addr, previous);
     if (previous || w->copy->is_still)
         return previous;
-    frame->has_returned = true;
+    if (*found == FOUND_FRAME)
+        *found = FOUND_RETURNED;
     return copy_off_chunk_caller(w->copy, frame->addr);
 }
 
@@ -121,23 +129,25 @@ enum step { STEP_ON, STEP_DONE, STEP_LOST };
 static enum step step_to_frame(struct walker *w, remote_addr addr, uint64_t place,
                                const unsigned char *bytes, remote_addr *next, enum err_code *rc)
 {
-    struct walk *const walk = w->walk;
     struct walk_frame frame;
-    const enum found found = walk_make_frame(w, addr, bytes, &frame);
+    enum found found = walk_make_frame(w, addr, bytes, &frame);
     frame.place = place;
     frame.is_off_chunk = place == COPY_NOWHERE;
     /* A caller is below its callee. */
-    if (found == FOUND_NOTHING || (found == FOUND_BEGINNING && walk->inner_count) ||
+    if (found == FOUND_NOTHING || (found == FOUND_BEGINNING && w->found) ||
         (!frame.is_off_chunk && place >= w->place))
         return STEP_LOST;
     if (!frame.is_off_chunk)
         w->place = place;
-    *next = caller_of(w, bytes, &frame);
-    if (found == FOUND_BEGINNING)
-        return walk_is_outermost(w, place) ? STEP_DONE : STEP_ON;
-    see_if_waiting(w, &frame, bytes);
-    frame.entered_from_c = walk_is_entered_from_c(w, place, bytes);
-    *rc = push_inner(walk, &frame);
+    *next = caller_of(w, bytes, &frame, &found);
+    w->found += found != FOUND_BEGINNING;
+    if (found == FOUND_RETURNED)
+        cut(w->walk);
+    if (found == FOUND_FRAME) {
+        see_if_waiting(w, &frame, bytes);
+        frame.entered_from_c = walk_is_entered_from_c(w, place, bytes);
+        *rc = push_inner(w->walk, &frame);
+    }
     /* The place alone identifies the outermost frame: no frame is before it. */
     return *rc || walk_is_outermost(w, place) ? STEP_DONE : STEP_ON;
 }
@@ -153,7 +163,7 @@ static enum step step_through_entry(struct walker *w, remote_addr addr,
     /* Only the base frame of a thread has no caller. */
     const bool is_base = w->layout->tstate_base_frame &&
                          addr == field_u64(w->copy->tstate, w->layout->tstate_base_frame);
-    return *next || walk->inner_count || is_base ? STEP_ON : STEP_LOST;
+    return *next || w->found || is_base ? STEP_ON : STEP_LOST;
 }
 
 static enum step step_to(struct walker *w, remote_addr addr, remote_addr *next,
@@ -199,11 +209,11 @@ static enum step walk_out(struct walker *w, enum err_code *rc)
     enum step step = STEP_ON;
     for (size_t i = 0; i < most && addr; i++) {
         remote_addr next = 0;
-        const size_t count = w->walk->inner_count;
+        const size_t found = w->found;
         step = step_to(w, addr, &next, rc);
         if (step != STEP_ON)
             break;
-        entries = w->walk->inner_count == count ? entries + 1 : 0;
+        entries = w->found == found ? entries + 1 : 0;
         if (entries > WALK_MAX_ENTRIES)
             return STEP_LOST;
         addr = next;
@@ -212,7 +222,7 @@ static enum step walk_out(struct walker *w, enum err_code *rc)
         return step;
     w->reusable = 0;
     /* If the chunks hold frames, the chain must end at the outermost of them. */
-    return addr || (w->walk->inner_count && has_frames(w->copy)) ? STEP_LOST : STEP_DONE;
+    return addr || (w->found && has_frames(w->copy)) ? STEP_LOST : STEP_DONE;
 }
 
 static bool is_same(const struct walk_frame *a, const struct walk_frame *b)
@@ -256,7 +266,7 @@ enum err_code walk_reading(struct walk *walk, struct copy *copy, remote_addr run
         .place = is_bounded ? copy_place(copy, copy_stack_top(copy)) : COPY_NOWHERE,
     };
     enum err_code rc = ERR_OK;
-    walk->loaded = false;
+    walk->loaded = walk->is_cut = false;
     walk->inner_count = 0;
     walk->is_broken = walk_out(&w, &rc) == STEP_LOST;
     if (walk->is_broken)

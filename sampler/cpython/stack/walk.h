@@ -4,11 +4,12 @@
  * The thread state names the running frame, where the stack ends, and each frame names its caller.
  * The frames were read an instant later.  In between, the innermost frames may have returned, and
  * others may have taken their places:
- *   3.14 and later: the executable of a popped frame is cleared, but its instruction stays, and
- *   identifies the code object;
+ *   3.14 and later: the executable of a popped frame is cleared, but its instruction stays: if that is
+ *   one of known code, this was a frame;
  *   3.11 to 3.13: a popped frame is not marked and stays as it was; but a caller that has not saved
  *   its value stack runs again, so its callee has returned.
  * A generator's link to its caller is cleared when it yields; the last link is stored.
+ * The walk goes on through frames that have returned, but leaves them out, and all inner ones.
  *
  * Frames whose bytes have not changed since the previous walk are reused.
  *
@@ -34,7 +35,6 @@ struct walk_frame {
     uint32_t tags[2];
     bool is_off_chunk;
     bool entered_from_c;
-    bool has_returned; /* by the time it was read */
 };
 
 /* Outermost first. */
@@ -44,6 +44,7 @@ struct walk {
     struct walk_frame *inner; /* scratch: found in this walk, innermost first */
     size_t inner_count, inner_room;
     size_t reused;  /* outermost frames reused from the previous walk: same bytes */
+    bool is_cut;    /* inner frames are missing: they had returned by the time they were read */
     bool loaded;    /* new code objects were read: another reading is needed */
     bool is_broken; /* the walk did not reach the outermost frame: no frame is known */
 };

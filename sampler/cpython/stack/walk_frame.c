@@ -42,16 +42,18 @@ static uint32_t instructions_copy_of(const struct walker *w, const unsigned char
 
 /* The code of a frame, or of a popped one: the interpreter clears and sets the instruction later than the
  * executable. */
-static code_id code_of(struct walker *w, const unsigned char *bytes, struct walk_frame *frame)
+static code_id code_of(struct walker *w, const unsigned char *bytes,
+                       const struct walk_frame *frame, bool *has_returned_out)
 {
     const remote_addr addr = field_u64(bytes, w->layout->frame_executable) & ~TAG_MASK;
     const code_id id =
         addr ? code_there(w, addr, instructions_copy_of(w, bytes), frame->instr) : CODE_NONE;
+    *has_returned_out = false;
     if (id != CODE_NONE && code_holds(code_at(w->codes, id), frame->instr))
         return id;
     if (w->copy->is_still)
         return CODE_NONE;
-    frame->has_returned = true;
+    *has_returned_out = true;
     return id != CODE_NONE || w->layout->clears_popped_frames
                ? code_holding(w->codes, frame->instr)
                : CODE_NONE;
@@ -62,18 +64,19 @@ enum found walk_make_frame(struct walker *w, remote_addr addr, const unsigned ch
 {
     *out =
         (struct walk_frame){ .addr = addr, .instr = field_u64(bytes, w->layout->frame_instr) };
-    out->code = code_of(w, bytes, out);
+    bool has_returned;
+    out->code = code_of(w, bytes, out, &has_returned);
     if (out->code == CODE_NONE)
         return FOUND_NOTHING;
     const struct code *const code = code_at(w->codes, out->code);
+    if (w->layout->code_firsttraceable &&
+        out->instr + 2 < code->instructions + (uint64_t)code->first_traceable * 2)
+        return FOUND_BEGINNING;
     /* In 3.11 to 3.13 a popped frame stays as it was at its end. */
     if (!w->copy->is_still && !w->layout->clears_popped_frames &&
         code_act_at(w->codes, out->code, out->instr) == CODE_RETURNS)
-        out->has_returned = true;
-    return !w->layout->code_firsttraceable ||
-                   out->instr + 2 >= code->instructions + (uint64_t)code->first_traceable * 2
-               ? FOUND_FRAME
-               : FOUND_BEGINNING;
+        has_returned = true;
+    return has_returned ? FOUND_RETURNED : FOUND_FRAME;
 }
 
 bool walk_is_waiting(const struct walker *w, const struct walk_frame *frame,
@@ -81,7 +84,7 @@ bool walk_is_waiting(const struct walker *w, const struct walk_frame *frame,
 {
     const struct code *const code = code_at(w->codes, frame->code);
     const uint64_t begin = code->instructions + (uint64_t)code->first_traceable * 2;
-    if (frame->has_returned || (frame->instr <= begin && !code->is_shim))
+    if (frame->instr <= begin && !code->is_shim)
         return false;
     const enum code_act act = code_act_at(w->codes, frame->code, frame->instr);
     if (act == CODE_RETURNS || act == CODE_YIELDS || (for_generator && act != CODE_RESUMES))

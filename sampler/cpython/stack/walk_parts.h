@@ -21,12 +21,13 @@ struct walker {
     remote_addr running;
     size_t reusable; /* leading frames of the walk before that may be taken over */
     uint64_t place;  /* of the outermost frame in a chunk seen so far */
+    size_t found;    /* frames, and those that have returned */
     size_t loaded, fetched;
 };
 
-enum found { FOUND_FRAME, FOUND_BEGINNING, FOUND_NOTHING };
+enum found { FOUND_FRAME, FOUND_RETURNED, FOUND_BEGINNING, FOUND_NOTHING };
 
-/* FOUND_BEGINNING: the frame is before its first traceable instruction; it is still being set up, or is
+/* FOUND_RETURNED: the frame has returned meanwhile.  FOUND_BEGINNING: the frame is before its first traceable instruction; it is still being set up, or is
  * the rest of a call that made a generator. */
 enum found walk_make_frame(struct walker *w, remote_addr addr, const unsigned char *bytes,
                            struct walk_frame *out);
