@@ -1,5 +1,7 @@
 /*
- * runtime_search - the state of one search, shared by the files of runtime.
+ * runtime_search - the state of one search, shared by the files of runtime: runtime.c searches a process,
+ * runtime_files.c its files, runtime_scan.c its memory, runtime_pointers.c for pointers that match, and
+ * runtime_place.c examines an address.
  */
 #ifndef SAMPLER_CPYTHON_RUNTIME_RUNTIME_SEARCH_H
 #define SAMPLER_CPYTHON_RUNTIME_RUNTIME_SEARCH_H
@@ -29,6 +31,11 @@ struct search {
     struct err *err;
 };
 
+static inline bool runtime_is_quick(enum runtime_effort effort)
+{
+    return effort == RUNTIME_QUICK || effort == RUNTIME_HIDDEN_ONLY;
+}
+
 /* Adds the interpreter at addr if its pointers are consistent.  `version`: PY_VERSION_HEX for
  * versions that do not describe themselves; 0: unknown.  true: the search is over. */
 bool runtime_try_place(struct search *search, remote_addr addr, uint32_t version,
@@ -39,6 +46,9 @@ void runtime_refuse(struct search *search, enum err_code code, const struct err 
 
 /* Check this before every step of a loop whose length the process chooses. */
 bool runtime_is_out_of_time(struct search *search);
+
+/* Searches each file at its first mapping; libraries have several mappings.  true: the search is over. */
+bool runtime_search_files(struct search *search);
 
 /* The last resort, for files that cannot be opened or have no symbols.  true: the search is over. */
 bool runtime_scan(struct search *search);

@@ -1,6 +1,7 @@
 /*
- * copy_parts - shared by the files of copy: copy.c plans and settles readings, copy_chunks.c follows
- * the list of chunks, copy_off_chunk.c handles off-chunk frames.
+ * copy_parts - shared by the files of copy: copy.c makes a reading and compares it with the last one,
+ * copy_plan.c chooses what is read, copy_settle.c handles what did not arrive, copy_running.c finds the
+ * running frame, copy_chunks.c follows the list of chunks, copy_off_chunk.c handles off-chunk frames.
  *
  * Depends on: copy.
  */
@@ -23,6 +24,7 @@ static inline bool copy_chunk_holds(const struct copy_chunk *chunk, remote_addr 
 
 /* NULL: the frame is not copied. */
 struct copy_off_chunk *copy_find_off_chunk(const struct copy *copy, remote_addr addr);
+void copy_drop_cframe(struct copy *copy, size_t at);
 /* Rebuilds the index after off-chunk frames have moved in the table.  It has room for what it held
  * before, so this cannot fail. */
 void copy_index_off_chunk(struct copy *copy);

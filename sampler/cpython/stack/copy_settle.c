@@ -1,0 +1,101 @@
+#include "sampler/cpython/objects/object.h"
+#include "sampler/cpython/stack/copy_parts.h"
+
+/* Handles a predicted span that could not be read: its memory is gone. */
+static enum err_code lose(struct copy *copy, remote_addr addr, bool is_again)
+{
+    if (addr == copy->tstate_addr)
+        return ERR_GONE;
+    if (is_again) {
+        copy->has_again = false;
+        return ERR_OK;
+    }
+    for (size_t i = 0; i < copy->cframe_count; i++)
+        if (copy->cframes[i].addr == addr) {
+            copy->cframes[i].is_lost = true;
+            return ERR_OK;
+        }
+    struct copy_off_chunk *const off_chunk = copy_find_off_chunk(copy, addr);
+    if (off_chunk)
+        off_chunk->is_lost = true;
+    for (size_t i = 0; i < copy->chunk_count && !off_chunk; i++)
+        if (copy->chunks[i].addr == addr)
+            copy->chunks[i].bytes = copy->chunks[i].again_from = 0;
+    return ERR_OK;
+}
+
+static void drop_lost(struct copy *copy)
+{
+    for (size_t i = copy->cframe_count; i-- > 0;)
+        if (copy->cframes[i].is_lost)
+            copy_drop_cframe(copy, i);
+    bool dropped = false;
+    for (size_t i = copy->off_chunk_count; i-- > 0;)
+        if (copy->off_chunk[i].is_lost) {
+            copy->off_chunk[i] = copy->off_chunk[--copy->off_chunk_count];
+            dropped = true;
+        }
+    if (dropped)
+        copy_index_off_chunk(copy);
+}
+
+/* The number of spans that arrived completely. */
+static size_t whole_spans(const struct memory_span *spans, size_t count, size_t arrived)
+{
+    size_t i = 0;
+    while (i < count && arrived >= spans[i].bytes)
+        arrived -= spans[i++].bytes;
+    return i;
+}
+
+static struct copy_chunk *chunk_at(const struct copy *copy, remote_addr addr)
+{
+    for (size_t i = 0; i < copy->chunk_count; i++)
+        if (copy->chunks[i].addr == addr)
+            return &copy->chunks[i];
+    return NULL;
+}
+
+/* The thread state names the newest chunk, so chunks above it are gone too.  Returns the index of the
+ * first span after them. */
+static size_t skip_gone_chunks(const struct copy *copy, const struct memory_span *spans,
+                               size_t at)
+{
+    const struct copy_chunk *const newest =
+        chunk_at(copy, field_u64(copy->tstate, copy->layout->tstate_datastack_chunk));
+    for (; newest && at < copy->first_spans; at++) {
+        struct copy_chunk *const chunk = chunk_at(copy, spans[at].addr);
+        if (!chunk || chunk <= newest)
+            break;
+        chunk->bytes = chunk->again_from = 0;
+    }
+    return at;
+}
+
+/* Another call reads the spans after one that could not be read. */
+enum err_code copy_settle(struct copy *copy, const struct memory_span *spans, size_t count,
+                          size_t arrived)
+{
+    size_t at = whole_spans(spans, count, arrived);
+    enum err_code rc = ERR_OK;
+    bool lost = false;
+    while (at < count && !rc) {
+        rc = lose(copy, spans[at].addr, at >= copy->first_spans);
+        lost = true;
+        at = skip_gone_chunks(copy, spans, at + 1);
+        if (at >= count || rc)
+            break;
+        const size_t left = count - at;
+        const size_t n = left < MEMORY_MAX_SPANS ? left : MEMORY_MAX_SPANS;
+        rc = memory_readv(copy->memory, spans + at, n, &arrived);
+        rc = rc == ERR_FAULT ? ERR_OK : rc;
+        at += whole_spans(spans + at, n, arrived);
+    }
+    if (!lost)
+        return rc;
+    drop_lost(copy);
+    /* The generation must be read after the frames, so it is read again. */
+    if (!rc && copy->generation_addr)
+        rc = memory_read_u64(copy->memory, copy->generation_addr, &copy->generation);
+    return rc;
+}
