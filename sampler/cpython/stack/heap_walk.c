@@ -169,7 +169,8 @@ static bool is_sure(const struct heap_frames *heap, const struct walk_frame *fra
         return heap_is_equal(heap, item, HEAP_A, HEAP_LAST);
     const unsigned char *const a = item->reading[HEAP_A], *const b = item->reading[HEAP_B];
     return field_u64(a, previous) == field_u64(b, previous) &&
-           field_u64(a, code) == field_u64(b, code) && heap_frame_executes(heap->copy->layout, b);
+           field_u64(a, code) == field_u64(b, code) &&
+           heap_frame_executes(heap->copy->layout, b);
 }
 
 size_t heap_frames_sure(const struct heap_frames *heap)
