@@ -3,11 +3,9 @@
 #include <string.h>
 
 #include "sampler/cpython/objects/code_place.h"
+#include "sampler/session/fold_spots.h"
 #include "sampler/session/origins.h"
 #include "sampler/session/task_fold.h"
-
-/* Tags of a frame: its node and its spot, plus 1. */
-enum { NODE, SPOT };
 
 static enum err_code named_mark(struct fold *fold, str_id name, frame_id *out, struct err *err)
 {
@@ -71,7 +69,7 @@ static void note_origin(struct fold *fold, function_id function)
 }
 
 /* Tags hold the id plus one, so that 0 means "not yet". */
-static enum err_code function_of(struct fold *fold, struct code *code, function_id *out)
+enum err_code fold_function(struct fold *fold, struct code *code, function_id *out)
 {
     if (!code->tag) {
         const enum err_code rc = profile_function(fold->profile, code->name, code->file,
@@ -92,7 +90,7 @@ static enum err_code frame_of(struct fold *fold, const struct walk_frame *frame,
     if (!place)
         return ERR_NOMEM;
     if (!place->tag) {
-        enum err_code rc = function_of(fold, code_at(fold->codes, frame->code), &function);
+        enum err_code rc = fold_function(fold, code_at(fold->codes, frame->code), &function);
         if (!rc)
             rc = profile_frame(fold->profile, function, place->location.line, out, NULL);
         if (rc)
@@ -127,13 +125,13 @@ enum err_code fold_add_frame(struct fold *fold, const struct walk_frame *frame,
 static enum err_code add_cached_frame(struct fold *fold, struct walk_frame *frame,
                                       bool is_outermost, node_id *node)
 {
-    if (frame->tags[NODE]) {
-        *node = frame->tags[NODE] - 1;
+    if (frame->tags[FOLD_NODE]) {
+        *node = frame->tags[FOLD_NODE] - 1;
         return ERR_OK;
     }
     const enum err_code rc = fold_add_frame(fold, frame, is_outermost, node);
     if (!rc)
-        frame->tags[NODE] = *node + 1;
+        frame->tags[FOLD_NODE] = *node + 1;
     return rc;
 }
 
@@ -190,83 +188,6 @@ static enum err_code add_frames(struct fold *fold, struct stack *stack, size_t g
     return rc;
 }
 
-static enum err_code opcode_name(struct fold *fold, unsigned opcode, str_id *out)
-{
-    const char *const name = fold->leaves->opcodes[opcode].name;
-    enum err_code rc = ERR_OK;
-    if (name && !fold->opcode_names[opcode])
-        rc = strtab_intern(profile_strings(fold->profile), name, strlen(name),
-                           &fold->opcode_names[opcode], NULL);
-    *out = fold->opcode_names[opcode];
-    return rc;
-}
-
-/* `caller` is the spot of the caller, plus 1. */
-static enum err_code find_spot(struct fold *fold, const struct walk_frame *frame, int opcode,
-                               uint32_t caller, spot_id *out)
-{
-    const struct code_place *const at = code_place(fold->codes, frame->code, frame->instr);
-    struct profile_spot spot;
-    if (!at)
-        return ERR_NOMEM;
-    spot = (struct profile_spot){ .line = at->location.line,
-                                  .end_line = at->location.end_line,
-                                  .column = at->location.column,
-                                  .end_column = at->location.end_column,
-                                  .caller = caller };
-    enum err_code rc = function_of(fold, code_at(fold->codes, frame->code), &spot.function);
-    if (!rc && opcode != LEAF_NO_OPCODE)
-        rc = opcode_name(fold, (unsigned)opcode, &spot.opcode);
-    if (!rc && opcode != LEAF_NO_OPCODE)
-        rc = opcode_name(fold, fold->leaves->opcodes[opcode].base, &spot.base);
-    return rc ? rc : profile_spot(fold->profile, &spot, out, NULL);
-}
-
-/* The spot that the innermost frame was called from, plus 1. */
-static enum err_code find_caller(struct fold *fold, const struct stack *stack, uint32_t *out)
-{
-    enum err_code rc = ERR_OK;
-    *out = 0;
-    for (size_t i = 0; i + 1 < stack->count && !rc; i++) {
-        struct walk_frame *const frame = &stack->frames[i];
-        spot_id spot;
-        int opcode;
-        if (code_at(fold->codes, frame->code)->is_shim)
-            continue;
-        if (!frame->tags[SPOT]) {
-            rc = leaf_waiting_opcode(fold->leaves, frame, &opcode);
-            if (!rc)
-                rc = find_spot(fold, frame, opcode, *out, &spot);
-            frame->tags[SPOT] = rc ? 0 : spot + 1;
-        }
-        *out = frame->tags[SPOT];
-    }
-    return rc;
-}
-
-/* Stores the spot of the innermost frame, and its node, in the tags of the leaf. */
-static enum err_code set_spot(struct fold *fold, struct thread *thread, node_id node)
-{
-    const struct stack *const stack = &thread->stack;
-    spot_id spot;
-    if (!fold->opcodes || stack->count == 0 || stack->certainty == STACK_TRUNCATED)
-        return ERR_OK;
-    const struct walk_frame *const frame = &stack->frames[stack->count - 1];
-    if (code_at(fold->codes, frame->code)->is_shim)
-        return ERR_OK;
-    uint32_t caller;
-    enum err_code rc = find_caller(fold, stack, &caller);
-    if (!rc)
-        rc = find_spot(fold, frame, thread->leaf.opcode, caller, &spot);
-    if (rc == ERR_LIMIT)
-        return ERR_OK;
-    if (!rc) {
-        thread->leaf.tags[0] = spot + 1;
-        thread->leaf.tags[1] = node;
-    }
-    return rc;
-}
-
 /* If the tables are full, the sample counts at the nearest caller that has a node. */
 static enum err_code node_of(struct fold *fold, struct thread *thread, size_t gc,
                              struct sample *sample)
@@ -275,7 +196,7 @@ static enum err_code node_of(struct fold *fold, struct thread *thread, size_t gc
     node_id node = 0;
     enum err_code rc = add_frames(fold, stack, gc, &node);
     if (!rc)
-        rc = set_spot(fold, thread, node);
+        rc = fold_set_spot(fold, thread, node);
     if (!rc)
         rc = add_end(fold, thread, &node);
     if (!rc && gc == stack->count)
