@@ -125,6 +125,9 @@ enum err_code targets_add(struct targets *targets, struct target *target, struct
     return rc;
 }
 
+/* How many targets a drain of the kernel engine asks whether they still run. */
+enum { CHECKS_PER_DRAIN = 16 };
+
 /* The last target takes the place of the one that leaves.  false: the session is over. */
 static bool leave(struct targets *targets, size_t index, const struct ending *ending,
                   struct ending *out)
@@ -165,6 +168,28 @@ static bool is_chosen(struct tick *tick)
     return random_fraction(&tick->random) * tick->weight < 1;
 }
 
+/* No reading fails once a target of the kernel engine has ended.  Of many, some are asked each time. */
+static bool check_some(struct targets *targets, struct ending *out)
+{
+    const size_t most = targets->count < CHECKS_PER_DRAIN ? targets->count : CHECKS_PER_DRAIN;
+    for (size_t i = 0; i < most; i++) {
+        struct ending ending;
+        if (targets->next_check >= targets->count)
+            targets->next_check = 0;
+        if (target_runs(targets->items[targets->next_check], &ending)) {
+            targets->next_check++;
+            continue;
+        }
+        /* What it did since the last drain. */
+        const enum err_code rc = kernel_feed_drain(targets->feed);
+        if (rc)
+            return target_survives(targets->items[0], rc, clock_now_ns(), out);
+        if (!leave(targets, targets->next_check, &ending, out))
+            return false;
+    }
+    return true;
+}
+
 /* The kernel engine has sampled already. */
 static bool drain(struct targets *targets, bool *sampled_out, struct ending *out)
 {
@@ -172,7 +197,8 @@ static bool drain(struct targets *targets, bool *sampled_out, struct ending *out
     *sampled_out = false;
     profile_quality(targets->profile)->ticks +=
         kernel_feed_ticks(targets->feed, clock_now_ns());
-    return rc == ERR_OK || target_survives(targets->items[0], rc, clock_now_ns(), out);
+    return rc == ERR_OK ? check_some(targets, out)
+                        : target_survives(targets->items[0], rc, clock_now_ns(), out);
 }
 
 bool targets_tick(struct targets *targets, bool *sampled_out, struct ending *out)

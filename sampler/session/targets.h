@@ -44,6 +44,7 @@ struct targets {
     struct bias bias;
     struct kernel *kernel;    /* of options->engines; NULL: the remote engine */
     struct kernel_feed *feed; /* likewise */
+    size_t next_check;        /* of items: asked next whether it still runs */
     struct tick tick;
     struct ending last; /* of the target that left last */
     uint64_t created_ns;
