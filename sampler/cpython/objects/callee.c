@@ -288,9 +288,7 @@ enum err_code callee_read(struct callee_table *table, remote_addr addr,
         if (rc)
             return rc;
     }
-    /* A callee without a name cannot give a wrong one. */
-    const bool is_trusted =
-        (callee->is_permanent || !callee->name) && callee->uses % CALLEE_TRUSTED_USES != 0;
+    const bool is_trusted = callee->is_permanent && callee->uses % CALLEE_TRUSTED_USES != 0;
     if (!is_trusted && !still_is(table, callee)) {
         rc = load(table, callee);
         callee->epoch = table->epoch;

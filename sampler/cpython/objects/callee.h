@@ -4,8 +4,8 @@
  * C functions have the names that Python code uses: sorted, time.sleep, list.append,
  * _json.Encoder.__call__.  Python frees objects and uses their addresses again, so an object is
  * compared with what was read of it.  Functions of a module and methods of a type live as long as
- * these do, so they are compared every CALLEE_TRUSTED_USES uses only, and so are objects without a
- * name.  Others, such as bound methods, are compared at each use.
+ * these do, so they are compared every CALLEE_TRUSTED_USES uses only.  Others, such as bound methods,
+ * are compared at each use; so are objects without a name, because the next one there may have one.
  *
  * All lengths are bounded, and names must be plain text.  An object whose name cannot be read may
  * still be known to be C.

@@ -160,6 +160,18 @@ static void an_address_used_again_has_its_new_name(void **state)
     expect(world, addr, "<native> list.index");
 }
 
+static void an_address_without_a_name_may_get_one(void **state)
+{
+    struct world *const world = *state;
+    struct fake_python *const python = &world->python;
+    const remote_addr encoder = callable_type(python, "_json.Encoder", true, true, false),
+                      plain = callable_type(python, "int", false, false, false);
+    const remote_addr addr = callable_object(python, plain);
+    expect_nameless(world, addr, VALUE_UNKNOWN);
+    fake_memory_put_u64(&python->memory, addr + python->runtime.layout.object_type, encoder);
+    expect(world, addr, "<native> _json.Encoder.__call__");
+}
+
 static void functions_of_modules_are_trusted_for_a_while(void **state)
 {
     struct world *const world = *state;
@@ -207,5 +219,6 @@ TEST_MAIN(TEST(functions_are_named_with_their_module),
           TEST(objects_that_c_code_made_callable_are_named),
           TEST(functions_of_python_are_not_c), TEST(names_that_are_no_plain_text_are_not_shown),
           TEST(an_address_used_again_has_its_new_name),
+          TEST(an_address_without_a_name_may_get_one),
           TEST(functions_of_modules_are_trusted_for_a_while),
           TEST(a_missing_object_is_an_error_each_time), TEST(a_full_table_is_cleared))
