@@ -7,6 +7,7 @@ Everything started here is ended here, by its process id, also when a test fails
     PYROMETER_SLOWNESS       by how much longer waits may take (1; more below a sanitizer)
     PYROMETER_SANITIZED      not empty: below a sanitizer, so fewer victims will do
     PYROMETER_ONLY_PYTHONS   versions to test, "3.11 3.15"; all that are found if not given
+    PYROMETER_ENGINE         what samples where a test chooses no engine itself: "remote" (if not given), "kernel"
 """
 
 import ctypes
@@ -28,9 +29,16 @@ import urllib.parse
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 VICTIMS = os.path.join(ROOT, "tests", "victims")
 PROGRAM = os.path.abspath(os.environ.get("PYROMETER", os.path.join(ROOT, "build", "debug", "pyrometer")))
+ENGINE = os.environ.get("PYROMETER_ENGINE") or "remote"
 FOLDER = os.environ.get("PYROMETER_TEST_DIR") or tempfile.mkdtemp(prefix="pyrometer-system-")
+# A test may run with the other engine at the same time.
+if ENGINE != "remote":
+    FOLDER = os.path.join(FOLDER, ENGINE)
 SLOWNESS = float(os.environ.get("PYROMETER_SLOWNESS", "1"))
 SANITIZED = bool(os.environ.get("PYROMETER_SANITIZED"))
+# The commands that take --engine, and the options for which only the remote engine will do.
+SAMPLING = ("attach", "record", "run", "serve", "top")
+REMOTE_ONLY = ("--async-aware", "--async-mode", "--blocking", "--max-stop", "--stop")
 SKIPPED = 77
 # The versions whose stacks can be read, and those that must be refused.
 SUPPORTED_MINORS = range(8, 16)
@@ -46,7 +54,7 @@ class Process:
     """A program with its two outputs gathered line by line. Use it with `with`: it is gone afterwards."""
 
     def __init__(self, command, **options):
-        self.command = [str(word) for word in command]
+        self.command = with_engine([str(word) for word in command])
         self.out, self.err = [], []
         self._changed = threading.Condition()
         self._open = 2
@@ -126,6 +134,36 @@ class Process:
     def output(self):
         return "%s: exit code %s\nstdout: %s\nstderr: %s" % (
             " ".join(self.command)[:300], self._popen.poll(), "\n".join(self.out)[-1000:], "\n".join(self.err)[-3000:])
+
+
+def with_engine(command, engine=ENGINE):
+    """The command so that it samples with that engine, unless it chooses one itself."""
+    at = command.index(PROGRAM) + 1 if PROGRAM in command else len(command)
+    if not set(command[at:at + 1]) & set(SAMPLING) or "--engine" in command:
+        return command
+    if engine == "kernel" and set(command) & set(REMOTE_ONLY):
+        engine = "remote"
+    elif engine == "kernel" and command[at] == "serve":
+        # It has a few for its sessions; the others do without.
+        engine = "auto"
+    return command[:at + 1] + ["--engine", engine] + command[at + 1:]
+
+
+def why_no_kernel_engine():
+    """Why the kernel engine does not run here; empty if it does."""
+    process, code = run_program("record", "--engine", "kernel", "-d", "0.1", "--collapsed=-", str(os.getpid()))
+    if code == 0:
+        return ""
+    assert "kernel engine" in process.err[-1], process.output()
+    return process.err[-1]
+
+
+def skip_without_kernel_engine():
+    """Ends with 77 where the kernel engine does not run, saying why."""
+    reason = why_no_kernel_engine()
+    if reason:
+        print("skipped: needs the kernel engine: " + reason)
+        sys.exit(SKIPPED)
 
 
 def tied(command):
@@ -390,6 +428,8 @@ def check_surroundings():
     if not os.access(PROGRAM, os.X_OK):
         print("%s is not there: build it first" % PROGRAM)
         sys.exit(1)
+    if ENGINE == "kernel":
+        skip_without_kernel_engine()
     with victim("chain.py", str(VICTIM_SECONDS)) as target:
         process, code = run_program("record", str(target.pid), "-d", "100ms", "--collapsed", "-o", "-")
     if code == 3:

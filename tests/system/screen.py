@@ -15,7 +15,7 @@ import termios
 import time
 import unicodedata
 
-from harness import WAIT_SECONDS
+from harness import WAIT_SECONDS, with_engine
 
 SEQUENCE = re.compile(r"\x1b\[(\??)([0-9;]*)([A-Za-z])")
 
@@ -109,7 +109,7 @@ class Terminal:
         self.resize(columns, rows, tell=False)
         self.before = termios.tcgetattr(slave)
         self._slave = slave
-        self.process = subprocess.Popen([str(word) for word in command], stdin=slave, stdout=slave, stderr=slave,
+        self.process = subprocess.Popen(with_engine([str(word) for word in command]), stdin=slave, stdout=slave, stderr=slave,
                                         env=dict(os.environ, **dict({"TERM": "xterm"}, **environment)), start_new_session=True,
                                         preexec_fn=take_terminal)
 

@@ -1,4 +1,4 @@
-"""Spins in before for a second, then replaces itself by chain.py: same process id, another program.
+"""Spins in before for two seconds, then replaces itself by chain.py: same process id, another program.
 
 Usage: execs.py [SECONDS]
 
@@ -12,7 +12,7 @@ import os
 import sys
 import time
 
-END = time.monotonic() + 1
+END = time.monotonic() + 2
 
 
 def before():

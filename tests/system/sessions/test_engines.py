@@ -22,12 +22,6 @@ def without_capabilities_works():
     return os.geteuid() == 0 and subprocess.run(WITHOUT + ["true"], check=False, stderr=subprocess.DEVNULL).returncode == 0
 
 
-def kernel_engine_refusal():
-    """Why there is no kernel engine here; empty if there is one."""
-    process, code = run_program("record", str(os.getpid()), "--engine", "kernel", "-d", "100ms", "--collapsed=-")
-    return "" if code == 0 else process.err[-1]
-
-
 def spinning(test, name):
     """A program that is always in the function `name`."""
     with tempfile.NamedTemporaryFile("w", suffix=".py", delete=False) as file:
@@ -42,7 +36,7 @@ def engine_of(session):
 
 class WithKernel(Test):
     def setUp(self):
-        reason = kernel_engine_refusal()
+        reason = harness.why_no_kernel_engine()
         if reason:
             self.skipTest(reason)
 
@@ -74,7 +68,8 @@ class WithKernel(Test):
                 self.assertEqual([process["pid"] for process in ended["targets"]], [target.pid])
                 self.assertLess(ended["quality"]["samples"], 0.5 * rate * 1.5 + 5)
                 self.assertGreater(ended["quality"]["samples"], 0)
-                self.assertEqual(ended["quality"]["missed_ticks"], 0)
+                # A busy machine may let it wait before its first record.
+                self.assertLess(ended["quality"]["missed_ticks"], 0.25 * rate)
 
     def test_the_continuous_session_has_one(self):
         with victim("chain.py", "60"), Host("--continuous", "--engine", "auto") as server:

@@ -5,10 +5,12 @@ import signal
 import time
 
 from folded import parse_folded, read_folded
-from harness import (SLOWNESS, VICTIMS, WAIT_SECONDS, Live, Test, exists, file_in, main, newest_python, program, run_program,
+from harness import (ENGINE, VICTIMS, WAIT_SECONDS, Live, Test, exists, file_in, main, newest_python, program, run_program,
                      victim, wait_gone)
 
 LONG = "60"
+# The rate that the engine takes.
+FASTEST = "100khz" if ENGINE == "remote" else "20khz"
 
 
 def record(pid, path, *options):
@@ -42,8 +44,9 @@ class TargetEnds(Test):
 
     def test_it_is_killed_and_record_writes_what_it_has(self):
         path = file_in("killed.folded")
-        with victim("alternate.py", LONG) as target, program(*record(target.pid, path, "-r", "10khz")) as process:
-            time.sleep(SLOWNESS)
+        with victim("alternate.py", LONG) as target, \
+                program(*record(target.pid, path, "-r", "10khz", "--realtime-stats")) as process:
+            process.wait_line("samples, exact", process.err)
             target.signal(signal.SIGKILL)
             self.assertEqual(process.wait(), 0, process.output())
             self.assertIn("pyrometer: the target exited", process.err)
@@ -51,7 +54,7 @@ class TargetEnds(Test):
 
     def test_it_is_killed_again_and_again_in_the_middle_of_a_read(self):
         for attempt in range(5):
-            with victim("threads.py", "8", LONG) as target, Live("attach", "-r", "100khz", "-a", str(target.pid)) as live:
+            with victim("threads.py", "8", LONG) as target, Live("attach", "-r", FASTEST, "-a", str(target.pid)) as live:
                 live.wait_samples(1)
                 time.sleep(attempt * 0.013)
                 target.signal(signal.SIGKILL)
@@ -102,8 +105,8 @@ class TargetEnds(Test):
 class UserEnds(Test):
     def check_signal(self, number):
         path = file_in("signal-%d.folded" % number)
-        with victim("alternate.py", LONG) as target, program(*record(target.pid, path)) as process:
-            time.sleep(SLOWNESS)
+        with victim("alternate.py", LONG) as target, program(*record(target.pid, path, "--realtime-stats")) as process:
+            process.wait_line("samples, exact", process.err)
             process.signal(number)
             self.assertEqual(process.wait(), 0, process.output())
             self.assertGreater(samples(path), 0)

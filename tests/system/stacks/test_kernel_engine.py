@@ -9,8 +9,8 @@ import pathlib
 import time
 
 from folded import read_folded
-from harness import Test, file_in, main, newest_python, pythons, run_program, victim
-from kernel import script, skip_without_engine
+from harness import Test, file_in, main, newest_python, pythons, run_program, skip_without_kernel_engine, victim
+from kernel import script
 
 SECONDS = 1
 RATE_HZ = 500
@@ -154,5 +154,5 @@ class KernelEngine(Test):
 
 
 if __name__ == "__main__":
-    skip_without_engine()
+    skip_without_kernel_engine()
     main()

@@ -12,8 +12,8 @@ import time
 
 import harness
 from folded import read_folded
-from harness import Process, Test, file_in, main, newest_python, victim
-from kernel import script, skip_without_engine
+from harness import Process, Test, file_in, main, newest_python, skip_without_kernel_engine, victim
+from kernel import script
 
 RATE_HZ = 500
 NOBODY = 65534
@@ -182,5 +182,5 @@ class KernelLimits(Test):
 
 
 if __name__ == "__main__":
-    skip_without_engine()
+    skip_without_kernel_engine()
     main()

@@ -1,13 +1,20 @@
 """Every victim on every interpreter of this machine: the stacks seen must be those that its docstring says.
 
+Both engines sample each victim at the same time. What the kernel engine has seen is judged when this test runs with
+PYROMETER_ENGINE=kernel; if nothing is left for it to judge, the kernel engine alone samples the victims.
+
+Usage: tests/system stacks [VICTIM...]
+
 Prints the matrix: a cell has the samples, the impossible ones and those cut short. A stack is impossible if it fits none
 of the victim's answers, or if its outermost frame is not the one it must be. Interpreters of other versions must be
 refused by name. What is a matter of shares and of luck (a rare stack never seen, too many impossible ones among few) is measured
 a second time, for longer, before it is a failure; a wrong name, depth or exit code is one at once.
-Exit code: 0 all cells are right, 1 some are not, 77 there is no interpreter to sample.
+Exit code: 0 all cells are right, 1 some are not, 77 there is no interpreter to sample, or no kernel engine.
 """
 
 import concurrent.futures
+import contextlib
+import json
 import os
 import re
 import sys
@@ -30,6 +37,8 @@ MAX_IMPOSSIBLE = {8: 0.01, 9: 0.01, 10: 0.01, 11: 0.005, 12: 0.005, 13: 0.005, 1
 # a place is seen there many times.
 MAX_TRUNCATED = 0.25
 MAX_FAILED_PERCENT = 2
+# Of the kernel engine, whose stacks cannot move: impossible ones and those cut short.
+MAX_WRONG_BY_KERNEL = 0
 # Until 3.10 a code object knows its plain name only.
 QUALIFIED_MINOR = 11
 # Until 3.12 threads share the state they have in another interpreter.
@@ -39,6 +48,10 @@ ARGUMENTS = {"recursion.py": ["50"], "threads.py": ["4"]}
 VICTIMS = ["alternate.py", "asyncio_server.py", "callbacks.py", "chain.py", "classes.py", "codechurn.py", "coroutines.py", "exceptions.py",
            "generators.py", "greenlets.py", "hostile.py", "recursion.py", "subinterp.py", "threads.py"]
 FEW = ["alternate.py", "codechurn.py", "generators.py", "hostile.py", "threads.py"]
+# Code that is freed while records of it wait to be read has another's name.
+NOT_BY_KERNEL = {"codechurn.py"}
+# What the kernel engine has seen, until it is judged.
+KERNEL_FILE = os.path.join(harness.FOLDER, "" if harness.ENGINE == "kernel" else "kernel", "stacks.json")
 # Innermost functions of answers that are too short, or too seldom called, to be expected in so few samples.
 SELDOM = {("callbacks.py", "compare"), ("exceptions.py", "deeper"), ("codechurn.py", "<module>"), ("asyncio_server.py", "client"),
           ("asyncio_server.py", "main")}
@@ -150,7 +163,7 @@ DOUBTFUL = {"alternate.py": alternate_problems, "hostile.py": hostile_problems, 
             "threads.py": threads_problems}
 
 
-def is_expected(name, answer, python):
+def is_expected(name, answer, python, engine):
     """True if so many samples must have one that is this answer to its innermost function."""
     parts = [part[0] for part in answer.parts if part is not check.ANY]
     if name == "classes.py" and parts[1:-1] in (["main"], ["main", "main.<locals>.<listcomp>"],
@@ -159,10 +172,13 @@ def is_expected(name, answer, python):
         return (len(parts) == 4) == (python.minor < 12)
     if (name, parts[-1]) == ("subinterp.py", "host"):
         return python.minor < OWN_STATE_MINOR
+    if (name, parts[-1]) == ("subinterp.py", "inner"):
+        # The kernel engine copies the state that a thread has of its own.
+        return engine == "remote" or python.minor >= OWN_STATE_MINOR
     return (name, parts[-1]) not in SELDOM
 
 
-def judge(name, python, pid, stacks, failed_percent):
+def judge(name, python, engine, pid, stacks, failed_percent):
     legal = Legal(name, python.minor >= QUALIFIED_MINOR)
     total = sum(stack.count for stack in stacks)
     impossible = [stack for stack in stacks if not legal.allows(stack) or not outermost_is_right(stack, name, pid)]
@@ -171,14 +187,14 @@ def judge(name, python, pid, stacks, failed_percent):
     doubts = []
     if total < MIN_SAMPLES:
         doubts.append("only %d samples" % total)
-    if wrong > MAX_IMPOSSIBLE[python.minor] * total:
+    if wrong > (MAX_IMPOSSIBLE[python.minor] * total if engine == "remote" else MAX_WRONG_BY_KERNEL):
         doubts.extend("impossible, %d times: %s" % (stack.count, str(stack)[:400]) for stack in impossible[:5])
-    if truncated > MAX_TRUNCATED * total:
+    if truncated > (MAX_TRUNCATED * total if engine == "remote" else MAX_WRONG_BY_KERNEL):
         doubts.append("%d of %d samples are truncated" % (truncated, total))
     if failed_percent > MAX_FAILED_PERCENT:
         doubts.append("%g %% of the samples failed" % failed_percent)
     for answer in legal.answers:
-        if is_expected(name, answer, python) and not any(legal.is_whole(answer, stack) for stack in stacks):
+        if is_expected(name, answer, python, engine) and not any(legal.is_whole(answer, stack) for stack in stacks):
             doubts.append("never seen: " + answer.text)
     doubts.extend(DOUBTFUL.get(name, lambda *_: [])(stacks, python))
     return Cell("%d/%d/%d" % (total, wrong, truncated), CERTAIN.get(name, lambda *_: [])(stacks, python), doubts)
@@ -200,26 +216,39 @@ def wait_ready(name, python, target):
     return True
 
 
-def record(name, python, target, path, seconds):
-    recording, code = run_program("record", str(target.pid), "-o", path, "--collapsed", "-r", str(RATE_HZ), "-d", str(seconds),
-                                  "-a", seconds=seconds + harness.WAIT_SECONDS)
-    if code != 0:
-        return Cell("exit %d" % code, [recording.output()])
-    if not target.is_running():
-        return Cell("died", [target.output()])
-    failed = recording.wait_line(r"failed ([0-9.]+) %", recording.err)
-    return judge(name, python, target.pid, read_folded(path), float(failed.group(1)))
+def record(name, python, target, engines, seconds):
+    """What each engine sees of the victim at the same time."""
+    paths = {engine: harness.file_in("stacks-%s-%s-%s.folded" % (name[:-3], python.version, engine)) for engine in engines}
+    with contextlib.ExitStack() as stack:
+        recordings = {engine: stack.enter_context(harness.program(
+            "record", str(target.pid), "-o", path, "--collapsed", "-r", str(RATE_HZ), "-d", str(seconds), "-a", "--engine", engine))
+            for engine, path in paths.items()}
+        codes = {engine: recording.wait(seconds + harness.WAIT_SECONDS) for engine, recording in recordings.items()}
+    cells = {}
+    for engine, recording in recordings.items():
+        if codes[engine] != 0:
+            cells[engine] = Cell("exit %d" % codes[engine], [recording.output()])
+        elif not target.is_running():
+            cells[engine] = Cell("died", [target.output()])
+        else:
+            failed = recording.wait_line(r"failed ([0-9.]+) %", recording.err)
+            cells[engine] = judge(name, python, engine, target.pid, read_folded(paths[engine]), float(failed.group(1)))
+    return cells
 
 
-def sample(name, python):
-    """Samples one victim on one interpreter that is supported."""
-    path = harness.file_in("stacks-%s-%s.folded" % (name[:-3], python.version))
+def sample(name, python, engines):
+    """Samples one victim on one interpreter that is supported: the cell of each engine."""
     arguments = ARGUMENTS.get(name, []) + [str(harness.VICTIM_SECONDS)]
     with victim(name, *arguments, python=python.path, ready=False, env=dict(os.environ, PYTHONPATH=python.packages)) as target:
         if not wait_ready(name, python, target):
-            return Cell("not here")
-        cell = record(name, python, target, path, SECONDS)
-        return cell if cell.certain or not cell.doubts else record(name, python, target, path, 6 * SECONDS)
+            return {engine: Cell("not here") for engine in engines}
+        cells = {engine: Cell("not here") for engine in engines}
+        engines = [engine for engine in engines if engine == "remote" or name not in NOT_BY_KERNEL]
+        cells.update(record(name, python, target, engines, SECONDS))
+        doubtful = [engine for engine, cell in cells.items() if cell.doubts and not cell.certain]
+        if doubtful:
+            cells.update(record(name, python, target, doubtful, 6 * SECONDS))
+        return cells
 
 
 def refuse(python):
@@ -243,14 +272,20 @@ def safely(task, *arguments):
         return Cell("error", ["%s: %s" % (type(error).__name__, error)])
 
 
-def print_matrix(columns, cells, names):
+def sample_safely(name, python, engines):
+    cells = safely(sample, name, python, engines)
+    return cells if isinstance(cells, dict) else {engine: cells for engine in engines}
+
+
+def matrix(columns, cells, names):
     width = max(len(column.version) for column in columns)
     width = max([width] + [len(cell.text) + 5 for cell in cells.values()])
-    print("%-18s" % "" + "".join("%-*s" % (width + 1, python.version) for python in columns))
+    lines = ["%-18s" % "" + "".join("%-*s" % (width + 1, python.version) for python in columns)]
     for name in names:
         row = [cells[name, python] for python in columns]
-        print("%-18s" % name + "".join("%-*s" % (width + 1, (cell.text if not cell.problems else "FAIL " + cell.text))
-                                       for cell in row))
+        lines.append("%-18s" % name + "".join("%-*s" % (width + 1, (cell.text if not cell.problems else "FAIL " + cell.text))
+                                              for cell in row))
+    return "\n".join(lines)
 
 
 def report_interpreters(found):
@@ -267,8 +302,59 @@ def newest_of_each_minor(found):
     return list({python.kind: python for python in found}.values())
 
 
+def measure(supported, others, names, engines):
+    """The matrix of each engine, as text, and what is wrong in it."""
+    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+        running = {(name, python): pool.submit(sample_safely, name, python, engines) for python in supported for name in names}
+        refusals = {python: pool.submit(safely, refuse, python) for python in others}
+        cells = {key: future.result() for key, future in running.items()}
+    results = {}
+    for engine in engines:
+        failures = ["%s on %s: %s" % (name, python.version, problem)
+                    for (name, python), cell in cells.items() for problem in cell[engine].problems]
+        results[engine] = {"matrix": matrix(supported, {key: cell[engine] for key, cell in cells.items()}, names),
+                           "failures": failures}
+    for python, future in refusals.items():
+        cell = future.result()
+        print("%-18s%s" % (python.version, "FAIL" if cell.problems else "refused, as it must be"))
+        results[engines[0]]["failures"].extend("%s: %s" % (python.version, problem) for problem in cell.problems)
+    return results
+
+
+def stamp():
+    """What the program is."""
+    status = os.stat(harness.PROGRAM)
+    return [status.st_mtime_ns, status.st_size]
+
+
+def leave(result):
+    os.makedirs(os.path.dirname(KERNEL_FILE), exist_ok=True)
+    with open(KERNEL_FILE, "w", encoding="utf-8") as file:
+        json.dump(dict(result, stamp=stamp()), file)
+
+
+def left_here():
+    """What another test has left of the kernel engine's, once; None if that is nothing, or of another program."""
+    if not os.path.exists(KERNEL_FILE):
+        return None
+    with open(KERNEL_FILE, encoding="utf-8") as file:
+        result = json.load(file)
+    os.unlink(KERNEL_FILE)
+    return result if result["stamp"] == stamp() else None
+
+
+def show(engine, result):
+    may_be = ", ".join("3.%d %g %%" % (minor, 100 * most) for minor, most in MAX_IMPOSSIBLE.items())
+    print("\n%s engine: samples/impossible/truncated at %d Hz for %g s; of the samples may be impossible: %s"
+          % (engine, RATE_HZ, SECONDS, may_be if engine == "remote" else MAX_WRONG_BY_KERNEL))
+    print(result["matrix"])
+    for failure in result["failures"]:
+        print("FAIL " + failure)
+    return 1 if result["failures"] else 0
+
+
 def main():
-    began = time.monotonic()
+    names = sys.argv[1:] or (FEW if harness.SANITIZED else VICTIMS)
     found = pythons()
     report_interpreters(found)
     supported = [python for python in found if python.is_supported]
@@ -277,26 +363,16 @@ def main():
         print("skipped: no interpreter of a supported version is on this machine")
         return harness.SKIPPED
     harness.check_surroundings()
-    names = sys.argv[1:] or (FEW if harness.SANITIZED else VICTIMS)
+    if harness.ENGINE == "kernel":
+        result = left_here() if names == VICTIMS else None
+        return show("kernel", result or measure(supported, [], names, ["kernel"])["kernel"])
     if harness.SANITIZED:
         supported = newest_of_each_minor(supported)
-    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
-        running = {(name, python): pool.submit(safely, sample, name, python) for python in supported for name in names}
-        refusals = {python: pool.submit(safely, refuse, python) for python in others}
-        cells = {key: future.result() for key, future in running.items()}
-    print("\nsamples/impossible/truncated at %d Hz for %g s; of the samples may be impossible: %s"
-          % (RATE_HZ, SECONDS, ", ".join("3.%d %g %%" % (minor, 100 * most) for minor, most in MAX_IMPOSSIBLE.items())))
-    print_matrix(supported, cells, names)
-    failures = [("%s on %s" % (name, python.version), problem)
-                for (name, python), cell in cells.items() for problem in cell.problems]
-    for python, future in refusals.items():
-        cell = future.result()
-        print("%-18s%s" % (python.version, "FAIL" if cell.problems else "refused, as it must be"))
-        failures.extend((python.version, problem) for problem in cell.problems)
-    print("%.0f s" % (time.monotonic() - began))
-    for where, problem in failures:
-        print("FAIL %s: %s" % (where, problem))
-    return 1 if failures else 0
+    has_kernel = not harness.SANITIZED and names == VICTIMS and not harness.why_no_kernel_engine()
+    results = measure(supported, others, names, ["remote", "kernel"] if has_kernel else ["remote"])
+    if has_kernel:
+        leave(results["kernel"])
+    return show("remote", results["remote"])
 
 
 if __name__ == "__main__":

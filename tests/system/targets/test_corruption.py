@@ -1,24 +1,25 @@
 """Programs whose memory is overwritten while they are sampled: the profiler neither ends, hangs nor grows.
 
-The environment: PYROMETER_CORRUPTION_SECONDS how long each interpreter is broken (8), PYROMETER_CORRUPTION_SEED (1).
+The environment: PYROMETER_CORRUPTION_SECONDS how long each interpreter is broken (4; 8 below a sanitizer),
+PYROMETER_CORRUPTION_SEED (1).
 """
 
 import os
 import re
 import time
 
-from harness import SANITIZED, SLOWNESS, Test, file_in, main, program, pythons, victim
+from harness import ENGINE, SANITIZED, SLOWNESS, Test, file_in, main, program, pythons, victim
 from usage import MIB, memory_of
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-SECONDS = float(os.environ.get("PYROMETER_CORRUPTION_SECONDS", "8"))
+SECONDS = float(os.environ.get("PYROMETER_CORRUPTION_SECONDS", "8" if SANITIZED and ENGINE == "remote" else "4"))
 SEED = os.environ.get("PYROMETER_CORRUPTION_SEED", "1")
 # The layouts differ most between these.
 MINORS = (8, 11, 13, 15)
 MEMORY = (1500 if SANITIZED else 300) * MIB
 # How long a dump may take that would otherwise take milliseconds.
 DUMP_SECONDS = 15 * SLOWNESS
-OPTIONS = ["--async-aware", "--opcodes", "--native"]
+OPTIONS = ["--opcodes", "--native"] + (["--async-aware"] if ENGINE == "remote" else [])
 
 
 class Corruption(Test):

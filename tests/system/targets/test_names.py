@@ -1,11 +1,17 @@
 """Threads carry the names that their programs gave them, and the ids that the kernel knows, on every interpreter."""
 
+import concurrent.futures
 import os
+import signal
 import sys
 
 import harness
 from folded import parse_folded
 from harness import Live, Test, main, pythons, victim
+
+
+# Interpreters at the same time.
+AT_ONCE = 4
 
 
 def threads_of(live):
@@ -25,73 +31,89 @@ def wait_threads(live, wanted):
 
 
 RENAMED = """
-import threading, time
+import signal, threading, time
 def work():
     while True:
         time.sleep(0.01)
+def rename(*_):
+    thread.name = "second name"
 thread = threading.Thread(target=work, name="first name", daemon=True)
 thread.start()
+signal.signal(signal.SIGUSR1, rename)
 print("READY", flush=True)
-time.sleep(3)
-thread.name = "second name"
-time.sleep(60)
+while True:
+    time.sleep(60)
 """
 
 
 class Names(Test):
-    def each(self):
+    def each(self, check):
+        """Calls check(python) for every interpreter, for some at the same time: most of it is waiting."""
         supported = [python for python in pythons() if python.is_supported]
         if not supported:
             print("skipped: no interpreter of a supported version is on this machine")
             sys.exit(harness.SKIPPED)
-        return supported[-1:] if harness.SANITIZED else supported
+        with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+            checks = {python.version: pool.submit(check, python)
+                      for python in (supported[-1:] if harness.SANITIZED else supported)}
+        for version, done in checks.items():
+            with self.subTest(version):
+                done.result()
 
     def test_names_and_tids(self):
-        for python in self.each():
-            with self.subTest(python.version), victim("threads.py", "4", "60", python=python.path) as target:
-                with Live("attach", "-a", "-r", "100", str(target.pid)) as live:
-                    threads = wait_threads(live, lambda threads: len(threads) == 5 and all(name for name, _ in threads.values()))
-                    tids = {int(tid) for tid in os.listdir("/proc/%d/task" % target.pid)}
-                    self.assertEqual(set(threads), tids)
-                    names = sorted(name for name, _ in threads.values())
-                    self.assertEqual(names, ["MainThread", "worker-0", "worker-1", "worker-2", "worker-3"])
-                    self.assertEqual(threads[target.pid], ("MainThread", True))
-                    self.assertEqual([tid for tid, (_, is_main) in threads.items() if is_main], [target.pid])
+        self.each(self.check_names)
+
+    def check_names(self, python):
+        with victim("threads.py", "4", "60", python=python.path) as target:
+            with Live("attach", "-a", "-r", "100", str(target.pid)) as live:
+                threads = wait_threads(live, lambda threads: len(threads) == 5 and all(name for name, _ in threads.values()))
+                tids = {int(tid) for tid in os.listdir("/proc/%d/task" % target.pid)}
+                self.assertEqual(set(threads), tids)
+                names = sorted(name for name, _ in threads.values())
+                self.assertEqual(names, ["MainThread", "worker-0", "worker-1", "worker-2", "worker-3"])
+                self.assertEqual(threads[target.pid], ("MainThread", True))
+                self.assertEqual([tid for tid, (_, is_main) in threads.items() if is_main], [target.pid])
 
     def test_spinning_and_sleeping_threads_are_distinguished(self):
         """The even workers spin, the odd ones sleep: the stack of a thread belongs to its name."""
-        for python in self.each():
-            with self.subTest(python.version), victim("threads.py", "4", "60", python=python.path) as target:
-                with Live("attach", "-a", "-d", "1", "-r", "200", str(target.pid)) as live:
-                    live.wait_ended()
-                    threads = threads_of(live)
-                    folded = parse_folded(live.ask("/api/v1/sessions/1/export?format=collapsed").body.decode("utf-8"))
-                    for stack in folded:
-                        name = threads[stack.tid][0]
-                        if "spin" in stack.names:
-                            self.assertIn(name, ("worker-0", "worker-2"))
-                        if "rest" in stack.names:
-                            self.assertIn(name, ("worker-1", "worker-3"))
+        self.each(self.check_stacks)
+
+    def check_stacks(self, python):
+        with victim("threads.py", "4", "60", python=python.path) as target:
+            with Live("attach", "-a", "-d", "1", "-r", "200", str(target.pid)) as live:
+                live.wait_ended()
+                threads = threads_of(live)
+                folded = parse_folded(live.ask("/api/v1/sessions/1/export?format=collapsed").body.decode("utf-8"))
+                for stack in folded:
+                    name = threads[stack.tid][0]
+                    if "spin" in stack.names:
+                        self.assertIn(name, ("worker-0", "worker-2"))
+                    if "rest" in stack.names:
+                        self.assertIn(name, ("worker-1", "worker-3"))
 
     def test_a_hostile_name_of_a_thread(self):
-        for python in self.each():
-            with self.subTest(python.version), victim("hostile.py", "60", python=python.path) as target:
-                with Live("attach", "-a", "-r", "100", str(target.pid)) as live:
-                    wanted = "</script><img src=x onerror=alert(1)>"
-                    threads = wait_threads(live, lambda threads: any(name == wanted for name, _ in threads.values()))
-                    self.assertIn(wanted, [name for name, _ in threads.values()])
+        self.each(self.check_hostile)
+
+    def check_hostile(self, python):
+        with victim("hostile.py", "60", python=python.path) as target:
+            with Live("attach", "-a", "-r", "100", str(target.pid)) as live:
+                wanted = "</script><img src=x onerror=alert(1)>"
+                threads = wait_threads(live, lambda threads: any(name == wanted for name, _ in threads.values()))
+                self.assertIn(wanted, [name for name, _ in threads.values()])
 
     def test_a_thread_that_is_renamed(self):
-        path = harness.file_in("renamed.py")
-        with open(path, "w", encoding="utf-8") as file:
+        self.path = harness.file_in("renamed.py")
+        with open(self.path, "w", encoding="utf-8") as file:
             file.write(RENAMED)
-        for python in self.each():
-            with self.subTest(python.version), victim(path, python=python.path) as target:
-                with Live("attach", "-a", "-r", "100", str(target.pid)) as live:
-                    threads = wait_threads(live, lambda threads: any(name == "first name" for name, _ in threads.values()))
-                    self.assertIn("first name", [name for name, _ in threads.values()])
-                    threads = wait_threads(live, lambda threads: any(name == "second name" for name, _ in threads.values()))
-                    self.assertIn("second name", [name for name, _ in threads.values()])
+        self.each(self.check_renamed)
+
+    def check_renamed(self, python):
+        with victim(self.path, python=python.path) as target:
+            with Live("attach", "-a", "-r", "100", str(target.pid)) as live:
+                for wanted in ("first name", "second name"):
+                    threads = wait_threads(live, lambda threads: any(name == wanted for name, _ in threads.values()))
+                    self.assertIn(wanted, [name for name, _ in threads.values()])
+                    os.kill(target.pid, signal.SIGUSR1)
 
 
 if __name__ == "__main__":

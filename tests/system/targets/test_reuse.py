@@ -14,6 +14,8 @@ from host import Host
 LAST_PID = "/proc/sys/kernel/ns_last_pid"
 OLD, NEW = "of_the_first", "of_the_second"
 TURNS = 20
+# By then it is sampled, nearly always.
+BEGUN_SECONDS = 0.5 * min(SLOWNESS, 2)
 # Without random addresses both have everything at the same ones: what is known of the first fits the second.
 SAME_PLACES = ["setarch", "-R"] if shutil.which("setarch") else []
 
@@ -110,7 +112,7 @@ class Reuse(Test):
         for turn in range(TURNS):
             first, path = self.first(), file_in("reused.folded")
             with program("record", str(first.pid), "-r", "10khz", "-d", "3", "--collapsed", "-o", path) as recording:
-                time.sleep(0.5 * SLOWNESS + turn * 0.003)
+                time.sleep(BEGUN_SECONDS + turn * 0.003)
                 newcomer = self.replace(first)
                 newcomer.wait_ready()
                 code = recording.wait()
@@ -177,7 +179,7 @@ class Reuse(Test):
         for turn in range(5):
             first, path = self.first(), file_in("stopped.folded")
             with program("record", str(first.pid), "--blocking", "-r", "2khz", "-d", "3", "--collapsed", "-o", path) as recording:
-                time.sleep(0.5 * SLOWNESS + turn * 0.003)
+                time.sleep(BEGUN_SECONDS + turn * 0.003)
                 newcomer = self.replace(first).wait_ready()
                 self.check(recording, recording.wait(), path)
                 with open("/proc/%d/status" % first.pid, encoding="ascii", errors="replace") as status:
