@@ -48,13 +48,11 @@ ARGUMENTS = {"recursion.py": ["50"], "threads.py": ["4"]}
 VICTIMS = ["alternate.py", "asyncio_server.py", "callbacks.py", "chain.py", "classes.py", "codechurn.py", "coroutines.py", "exceptions.py",
            "generators.py", "greenlets.py", "hostile.py", "recursion.py", "subinterp.py", "threads.py"]
 FEW = ["alternate.py", "codechurn.py", "generators.py", "hostile.py", "threads.py"]
-# Code that is freed while records of it wait to be read has another's name.
-NOT_BY_KERNEL = {"codechurn.py"}
 # What the kernel engine has seen, until it is judged.
 KERNEL_FILE = os.path.join(harness.FOLDER, "" if harness.ENGINE == "kernel" else "kernel", "stacks.json")
 # Innermost functions of answers that are too short, or too seldom called, to be expected in so few samples.
-SELDOM = {("callbacks.py", "compare"), ("exceptions.py", "deeper"), ("codechurn.py", "<module>"), ("asyncio_server.py", "client"),
-          ("asyncio_server.py", "main")}
+SELDOM = {("callbacks.py", "compare"), ("exceptions.py", "deeper"), ("codechurn.py", "<module>"), ("codechurn.py", "main"),
+          ("codechurn.py", "down"), ("asyncio_server.py", "client"), ("asyncio_server.py", "main")}
 
 
 class Cell:
@@ -242,9 +240,7 @@ def sample(name, python, engines):
     with victim(name, *arguments, python=python.path, ready=False, env=dict(os.environ, PYTHONPATH=python.packages)) as target:
         if not wait_ready(name, python, target):
             return {engine: Cell("not here") for engine in engines}
-        cells = {engine: Cell("not here") for engine in engines}
-        engines = [engine for engine in engines if engine == "remote" or name not in NOT_BY_KERNEL]
-        cells.update(record(name, python, target, engines, SECONDS))
+        cells = record(name, python, target, engines, SECONDS)
         doubtful = [engine for engine, cell in cells.items() if cell.doubts and not cell.certain]
         if doubtful:
             cells.update(record(name, python, target, doubtful, 6 * SECONDS))
