@@ -173,7 +173,8 @@ class TimeEnds(Test):
             process, code = run_program(*record(target.pid, path, "-d", "500ms", "-r", "100"))
             self.assertEqual(code, 0)
             self.assertIn("pyrometer: duration reached", process.err)
-            self.assertLessEqual(samples(path), 51)
+            # Instants of the kernel engine come by chance.
+            self.assertLessEqual(samples(path), 51 if ENGINE == "remote" else 75)
             with Live("attach", "-d", "1", str(target.pid)) as live:
                 session = live.wait_ended()
                 self.assertEqual((session["state"], session["reason"]), ("ended", "duration reached"))
