@@ -3,9 +3,6 @@
 import ast
 import os
 
-# Frames that belong to the interpreter, not to the program.
-SHIM_NAMES = ("<shim>", "<interpreter trampoline>", "__init__")
-
 
 class Oracle:
     """The legal calls of some source texts. Callees are found by the last part of their name, which must be unique."""
@@ -53,7 +50,6 @@ class Oracle:
         An orphan is an impossible stack that lacks what it stands on: it does not begin at the program's module, or a
         generator in it is not above the one that drives it.
         """
-        frames = [frame for frame in frames if frame[0] not in SHIM_NAMES]
         if not frames or frames[0][1] != "<module>":
             return "orphan"
         counts = {}

@@ -39,22 +39,37 @@ def total_variation(a, b):
     return sum(abs(a.get(key, 0) / a_total - b.get(key, 0) / b_total) for key in set(a) | set(b)) / 2
 
 
-def expected_floor(reference, count, draws=20, seed=1):
-    """The total variation that chance alone makes between the reference, as large as it is, and count samples of the same.
+def farthest(a, b):
+    """(key, its share in a less its share in b) of the key whose shares differ most; both have samples."""
+    a_total, b_total = sum(a.values()), sum(b.values())
+    differences = {key: a.get(key, 0) / a_total - b.get(key, 0) / b_total for key in set(a) | set(b)}
+    return max(sorted(differences.items()), key=lambda item: abs(item[1]))
 
-    Splitting the reference in half is the case of equal sizes; here both sizes are those of what is compared: each draw
-    makes two profiles of those sizes from the reference.
-    """
+
+def expected_distance(weights, a_size, b_size, draws=20, seed=1):
+    """The total variation that chance alone makes: the mean over pairs of samples of these sizes, both drawn from `weights`."""
     rng = random.Random(seed)
-    keys, weights = list(reference), list(reference.values())
-    size = sum(weights)
-    if not size or not count:
+    keys, numbers = list(weights), list(weights.values())
+    if not sum(numbers) or not a_size or not b_size:
         return math.nan
     found = []
     for _ in range(draws):
-        a, b = draw(rng, keys, weights, size), draw(rng, keys, weights, count)
+        a, b = draw(rng, keys, numbers, a_size), draw(rng, keys, numbers, b_size)
         found.append(total_variation(a, b))
     return statistics.fmean(found)
+
+
+def expected_floor(reference, count):
+    """What chance makes between the reference, as large as it is, and count samples of the same."""
+    return expected_distance(reference, sum(reference.values()), count)
+
+
+def chance(a, b):
+    """What chance makes between two counters of these sizes if both are samples of one distribution, that of the two together."""
+    pooled = dict(a)
+    for key, count in b.items():
+        pooled[key] = pooled.get(key, 0) + count
+    return expected_distance(pooled, sum(a.values()), sum(b.values()))
 
 
 def draw(rng, keys, weights, count):
