@@ -10,9 +10,13 @@ import platform
 import stats
 import table
 from processes import BUILD, CPUS
-from profilers import build, find_peers
+from profilers import Pyrometer, Stopped, find_peers
+from programs import build
 from pythons import choose, find_pythons
 from sections import SECTIONS
+
+
+ENGINES = ("remote", "kernel")
 
 
 class Bench:
@@ -24,7 +28,9 @@ class Bench:
         self.pythons = choose(everything, options.python)
         if not self.pythons:
             raise SystemExit("bench: no such interpreter of a supported version is here (scripts/get-pythons brings some)")
-        self.ours, self.reference = build(options.program, options.reference)
+        self.program, reference = build(options.program, options.reference)
+        self.reference = Stopped(reference)
+        self.engines = [Pyrometer(self.program, engine) for engine in ENGINES if not options.engine or engine in options.engine]
         self.peers, self.notes = find_peers(everything)
         wanted = [name.lower() for name in options.peer]
         if wanted:
@@ -33,7 +39,7 @@ class Bench:
                         "goals": [], "sections": {}}
 
     def versions(self):
-        tools = [self.ours] + self.peers
+        tools = self.engines + self.peers
         return {"profilers": {tool.name: tool.version for tool in tools},
                 "pythons": [python.version for python in self.pythons]}
 
@@ -47,17 +53,17 @@ class Bench:
             raise SystemExit("bench: no workload %s; there are %s" % (", ".join(sorted(unknown)), ", ".join(names)))
         return [name for name in names if not self.options.workload or name in self.options.workload]
 
-    def targets_for(self, tools):
-        """(interpreter, tools that sample it): ours beside every peer, on the newest version that the peer can read."""
+    def targets_for(self, peers):
+        """(interpreter, tools that sample it): our engines beside every peer, on the newest version that the peer can read."""
         groups = {}
-        for tool in tools[1:]:
-            fitting = [python for python in self.pythons if tool.oldest_minor <= python.minor <= tool.newest_minor]
+        for peer in peers:
+            fitting = [python for python in self.pythons if peer.oldest_minor <= python.minor <= peer.newest_minor]
             if fitting:
-                groups.setdefault(fitting[-1].minor, (fitting[-1], [tools[0]]))[1].append(tool)
+                groups.setdefault(fitting[-1].minor, (fitting[-1], list(self.engines)))[1].append(peer)
             else:
-                self.note("%s reads none of the targets" % tool)
+                self.note("%s reads none of the targets" % peer)
         if not groups:
-            return [(self.pythons[-1], tools[:1])]
+            return [(self.pythons[-1], list(self.engines))]
         return [groups[minor] for minor in sorted(groups, reverse=True)]
 
     def peers_but(self, *kinds):
@@ -79,17 +85,30 @@ class Bench:
         self.save()
 
     def compare(self, section, what, unit, ours, peers, goal=None, value=None):
-        """A row of the final table. ours: a value a round; peers: {name: values a round}.
+        """A row of the final table. ours: a value a round, or why there is none; peers: {name: values a round}.
 
         The goal is held against `value`, or against the median of ours if that is not given.
         """
-        known = [number for number in ours if number is not None]
+        known = [] if isinstance(ours, str) else [number for number in ours if number is not None]
         if value is None and known:
             value = stats.median(known)
         self.results["goals"].append({"section": section, "what": what, "unit": unit, "ours": ours, "peers": peers,
                                       "goal": goal.text if goal else None, "value": value,
                                       "verdict": goal.verdict(value) if goal else None})
         self.save()
+
+    def compare_engines(self, section, what, unit, found, goals=None, value_of=None):
+        """A row of the final table for each engine. found: {name of a tool: values a round}; goals: {engine: goal}.
+
+        value_of(values of the engine) is what the goal is held against, if that is not their median.
+        """
+        engines = [engine.name for engine in self.engines]
+        peers = {name: values for name, values in found.items() if name not in engines}
+        for engine in self.engines:
+            ours = found.get(engine.name, [])
+            value = value_of(ours) if value_of and ours else None
+            self.compare(section, "%s, %s" % (what, engine.name), unit, engine.missing and "not here" or ours, peers,
+                         (goals or {}).get(engine.name), value)
 
     def save(self):
         with open(self.options.output, "w", encoding="utf-8") as file:
@@ -98,7 +117,7 @@ class Bench:
     def print_goals(self):
         rows = []
         for goal in self.results["goals"]:
-            ours = table.summary(goal["ours"], goal["unit"])
+            ours = goal["ours"] if isinstance(goal["ours"], str) else table.summary(goal["ours"], goal["unit"])
             peers = list(goal["peers"].items()) or [("", None)]
             for at, (name, values) in enumerate(peers):
                 peer = "" if values is None else values if isinstance(values, str) else table.summary(values, goal["unit"])
@@ -112,6 +131,8 @@ class Bench:
 
 
 def ratio(ours, theirs):
+    if isinstance(ours, str):
+        return ""
     ours = [value for value in ours if value is not None]
     if not ours or not theirs or isinstance(theirs, str):
         return ""
@@ -137,10 +158,11 @@ def parse(arguments):
     parser.add_argument("--quick", action="store_true", help="short recordings and one round, to see that it works")
     parser.add_argument("--python", action="append", default=[], metavar="VERSION",
                         help="only targets of this version, 3.13 or 3.13.5 (may be repeated)")
-    parser.add_argument("--workload", action="append", default=[], help="truth: only this workload (may be repeated)")
+    parser.add_argument("--workload", action="append", default=[], help="truth, alike: only this workload (may be repeated)")
     parser.add_argument("--peer", action="append", default=[], metavar="NAME",
                         help="only this peer (may be repeated); none: no peer")
-    parser.add_argument("--rate", type=int, help="truth: samples a second (default 10000)")
+    parser.add_argument("--engine", action="append", default=[], choices=ENGINES, help="only this engine of ours")
+    parser.add_argument("--rate", type=int, help="truth: samples a second (default 10000; repeated benchmarks 1000)")
     parser.add_argument("--seconds", type=int, help="seconds of one recording")
     parser.add_argument("--program", help="measure this program and build none")
     parser.add_argument("--reference", help="use this reference sampler and build none")
@@ -156,7 +178,10 @@ def main(arguments):
     bench = Bench(parse(arguments))
     facts = bench.results["machine"]
     print("%s, %d processors, Linux %s, load %.1f" % (facts["cpu"], facts["cpus"], facts["kernel"], facts["load"][0]))
-    print("measured: " + ", ".join(str(tool) for tool in [bench.ours] + bench.peers))
+    print("measured: " + ", ".join(str(tool) for tool in bench.engines + bench.peers))
+    for engine in bench.engines:
+        if engine.missing:
+            print("%s: not here: %s" % (engine, engine.missing))
     for name in SECTIONS:
         if not bench.options.only or name in bench.options.only:
             section = importlib.import_module("sections." + name)

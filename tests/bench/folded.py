@@ -50,10 +50,6 @@ class Profile:
         """Counts of the innermost function."""
         return project(self.stacks, lambda stack: stack[-1][1])
 
-    def by_leaf_name(self):
-        """The same by the last part of its name: before 3.11, and for some profilers, there is no more than that."""
-        return project(self.stacks, lambda stack: stack[-1][1].rpartition(".")[2])
-
     def by_leaf_line(self):
         return project(self.stacks, lambda stack: "%s:%d" % stack[-1][1:])
 

@@ -133,7 +133,7 @@ class Target:
         path = os.path.join(WORKLOADS, workload)
         # -I would keep the workloads from importing each other.
         command = [python.path, "-S", "-u", path, "%g" % seconds] + [str(word) for word in arguments]
-        environment = {"PATH": os.environ["PATH"], "PYTHONDONTWRITEBYTECODE": "1"}
+        environment = {"PATH": os.environ["PATH"], "PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": "0"}
         self._popen = start(command, cpus or TARGET_CPUS, stdout=subprocess.PIPE, env=environment)
         self.pid = self._popen.pid
         line = self._popen.stdout.readline()
@@ -162,6 +162,12 @@ class Target:
         """How long its main thread stood ready without a processor, so far."""
         with open("/proc/%d/schedstat" % self.pid, encoding="utf-8") as schedstat:
             return int(schedstat.read().split()[1]) / 1e9
+
+
+    def blocked(self):
+        """How often its main thread has left the processor although it was not made to: when it waits, and when it is stopped."""
+        with open("/proc/%d/task/%d/status" % (self.pid, self.pid), encoding="utf-8", errors="replace") as status:
+            return int(re.search(r"^voluntary_ctxt_switches:\s+(\d+)", status.read(), re.M).group(1))
 
 
 class Lines:

@@ -1,5 +1,7 @@
 """The profilers that are compared, each behind the same few words."""
 
+import functools
+import json
 import os
 import re
 import shlex
@@ -7,11 +9,12 @@ import subprocess
 import tempfile
 
 import folded
-from processes import BUILD, FOLDER, ROOT, run
+from processes import BUILD, FOLDER, run
 
 
 # What py-spy takes to start and to write; it does not say for how long it sampled.
 PYSPY_START_S = 0.2
+QUALITY = ".quality.json"
 
 
 class Refusal(Exception):
@@ -26,6 +29,7 @@ class Recording:
         self.rate = None  # ticks a second
         self.dropped = None  # share of ticks it says it lost
         self.all_threads = False
+        self.quality = {}  # ours: what it says about its data
         self.samples = profile.samples if profile else 0
 
 
@@ -38,6 +42,7 @@ class Profiler:
     top_rate = 1000000  # a rate it cannot reach, to see which it does
     most_rate = 1000000  # beyond it a recording only takes longer
     stops_target = False
+    missing = None  # why it cannot run on this machine
 
     def __init__(self, version):
         self.version = version
@@ -47,6 +52,8 @@ class Profiler:
 
     def record(self, pid, rate, seconds, all_threads=False, keep=True):
         """Samples for whole seconds. keep: parse what it wrote; else the profile is empty."""
+        if self.missing:
+            raise Refusal("%s: %s" % (self, self.missing))
         with tempfile.TemporaryDirectory(dir=BUILD) as folder:
             path = os.path.join(folder, "profile")
             command = self.command(pid, rate, seconds, all_threads, path)
@@ -55,6 +62,7 @@ class Profiler:
                 raise Refusal("%s: %s" % (self, last_line(outcome.text)))
             recording = Recording(self.read(path) if keep else folded.Profile(), outcome, seconds)
             recording.all_threads = all_threads
+            recording.quality = self.quality(path)
         self.tell(recording)
         return recording
 
@@ -68,21 +76,44 @@ class Profiler:
     def read(self, path):
         return folded.read_collapsed(path)
 
+    def quality(self, path):
+        """What the profiler wrote about its data beside the profile."""
+        return {}
+
     def tell(self, recording):
         """Fills in what the profiler says about its run."""
 
+    def cells(self, *cells):
+        """The cells of a table behind its name: these, or why there are none."""
+        return ["not here: " + self.missing] if self.missing else list(cells)
+
 
 class Pyrometer(Profiler):
-    name = "pyrometer"
+    """Ours with one of its engines. The remote one stops threads automatically (its default), never or always."""
 
-    def __init__(self, program):
-        self.program = program
+    def __init__(self, program, engine, stop=None):
+        self.program, self.engine, self.stop = program, engine, stop
+        self.name = engine + (" --stop " + stop if stop else "")
+        self.oldest_minor = 8
+        self.stops_target = stop == "always"
         version = subprocess.run([program, "--version"], stdout=subprocess.PIPE, check=True).stdout.decode().split()[-1]
         super().__init__(version)
+        if engine == "kernel":
+            # Beyond that it refuses.
+            self.top_rate = self.most_rate = 20000
+            self.missing = why_no_kernel_engine(program)
+
+    def __str__(self):
+        return "pyrometer " + self.name
 
     def command(self, pid, rate, seconds, all_threads, path):
-        return ([self.program, "record", pid, "-r", "%d" % rate, "-d", "%g" % seconds, "--collapsed", "-o", path] +
-                (["-a"] if all_threads else []))
+        return ([self.program, "record", pid, "--engine", self.engine, "-r", "%d" % rate, "-d", "%g" % seconds, "--collapsed",
+                 "-o", path] + (["--stop", self.stop] if self.stop else []) + (["-a"] if all_threads else []) +
+                (["--quality", path + QUALITY] if path != os.devnull else []))
+
+    def quality(self, path):
+        with open(path + QUALITY, encoding="utf-8") as file:
+            return json.load(file)
 
     def tell(self, recording):
         outcome = recording.outcome
@@ -90,6 +121,15 @@ class Pyrometer(Profiler):
         recording.rate = outcome.find(r"captured .*?, ([\d.]+) of")
         failed = outcome.find(r"failed ([\d.]+) %")
         recording.dropped = None if failed is None else failed / 100
+
+
+@functools.lru_cache(maxsize=None)
+def why_no_kernel_engine(program):
+    """Its own words; None where it runs."""
+    with tempfile.TemporaryDirectory(dir=BUILD) as folder:
+        outcome = run([program, "record", "--engine", "kernel", "-d", "0.1", "--collapsed", "-o", os.path.join(folder, "profile"),
+                       os.getpid()], 30)
+    return last_line(outcome.text) if outcome.code else None
 
 
 class Tachyon(Profiler):
@@ -154,6 +194,7 @@ class Pyspy(Profiler):
     top_rate = 10000
     most_rate = 1000
     stops_target = True
+    oldest_minor = 8
     options = []
 
     def __init__(self, program):
@@ -220,43 +261,20 @@ def find_peers(pythons):
         found += [Tachyon(newest[0]), StoppingTachyon(newest[0])]
     else:
         notes.append("Tachyon is missing: no Python 3.15 (scripts/get-pythons)")
-    listing = subprocess.run([os.path.join(FOLDER, "get-peers")], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                             check=False)
-    commands = dict(line.split("\t") for line in listing.stdout.decode().splitlines())
+    commands, said = fetched()
     if "austin" in commands:
         found.append(Austin(commands["austin"]))
     if "py-spy" in commands:
         found += [Pyspy(commands["py-spy"]), MovingPyspy(commands["py-spy"])]
     for name in ("austin", "py-spy"):
         if name not in commands:
-            notes.append("%s is missing: %s" % (name, last_line(listing.stderr.decode())))
+            notes.append("%s is missing: %s" % (name, last_line(said)))
     return found, notes
 
 
-def build(program=None, reference=None):
-    """Builds what is measured and the reference, as far as they are not given: (Pyrometer, Stopped)."""
-    os.makedirs(BUILD, exist_ok=True)
-    if not program:
-        shell("cmake", "--preset", "release")
-        shell("cmake", "--build", "--preset", "release", "--target", "pyrometer")
-        program = os.path.join(ROOT, "build", "release", "pyrometer")
-    if not reference:
-        folder = os.path.join(BUILD, "reference")
-        shell("cmake", "-S", FOLDER, "-B", folder)
-        shell("cmake", "--build", folder)
-        reference = os.path.join(folder, "stopped")
-    # Copies, so that a build in the meantime does not change what is measured.
-    return Pyrometer(copy_of(program)), Stopped(copy_of(reference))
-
-
-def copy_of(program):
-    path = os.path.join(BUILD, os.path.basename(program))
-    if os.path.abspath(program) != path:
-        shell("cp", "-f", "--remove-destination", program, path)
-    return path
-
-
-def shell(*words):
-    result = subprocess.run(words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
-    if result.returncode:
-        raise SystemExit("bench: %s failed:\n%s" % (" ".join(words), result.stdout.decode()[-3000:]))
+@functools.lru_cache(maxsize=None)
+def fetched():
+    """({name: command or folder} of what get-peers has, what it said)."""
+    listing = subprocess.run([os.path.join(FOLDER, "get-peers")], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                             check=False)
+    return dict(line.split("\t") for line in listing.stdout.decode().splitlines()), listing.stderr.decode()

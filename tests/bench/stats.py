@@ -46,30 +46,37 @@ def farthest(a, b):
     return max(sorted(differences.items()), key=lambda item: abs(item[1]))
 
 
-def expected_distance(weights, a_size, b_size, draws=20, seed=1):
-    """The total variation that chance alone makes: the mean over pairs of samples of these sizes, both drawn from `weights`."""
+def expected_distances(weights, a_size, b_size, draws=20, seed=1):
+    """(total variation, difference of the farthest key) that chance alone makes between samples of these sizes.
+
+    The means over pairs of samples that are both drawn from `weights`.
+    """
     rng = random.Random(seed)
     keys, numbers = list(weights), list(weights.values())
     if not sum(numbers) or not a_size or not b_size:
-        return math.nan
-    found = []
+        return math.nan, math.nan
+    distances, differences = [], []
     for _ in range(draws):
         a, b = draw(rng, keys, numbers, a_size), draw(rng, keys, numbers, b_size)
-        found.append(total_variation(a, b))
-    return statistics.fmean(found)
+        distances.append(total_variation(a, b))
+        differences.append(abs(farthest(a, b)[1]))
+    return statistics.fmean(distances), statistics.fmean(differences)
 
 
 def expected_floor(reference, count):
     """What chance makes between the reference, as large as it is, and count samples of the same."""
-    return expected_distance(reference, sum(reference.values()), count)
+    return expected_distances(reference, sum(reference.values()), count)[0]
 
 
-def chance(a, b):
-    """What chance makes between two counters of these sizes if both are samples of one distribution, that of the two together."""
+def chance(a, b, a_size=None, b_size=None):
+    """What chance makes, as expected_distances, between two counters if both are samples of one distribution, that of the two together.
+
+    The sizes are those of the counters, if they are not given: of samples that count several times they are less.
+    """
     pooled = dict(a)
     for key, count in b.items():
         pooled[key] = pooled.get(key, 0) + count
-    return expected_distance(pooled, sum(a.values()), sum(b.values()))
+    return expected_distances(pooled, round(a_size or sum(a.values())), round(b_size or sum(b.values())))
 
 
 def draw(rng, keys, weights, count):

@@ -295,13 +295,11 @@ static double random_fraction(struct reference *r)
  * sleeps wakes up late on a busy machine, and what this costs is not measured. */
 static void pause_for(struct reference *r, uint64_t *due_ns, double mean_s)
 {
+    const double pauses = -log(1 - random_fraction(r)) * (double)NS_PER_S;
     const uint64_t now_ns = clock_now_ns();
-    if (*due_ns < now_ns) {
-        *due_ns = now_ns;
-        mean_s = MIN_PAUSE_S;
-    }
-    const double pause_s = -log(1 - random_fraction(r)) * mean_s;
-    *due_ns += (uint64_t)(pause_s * (double)NS_PER_S);
+    *due_ns += (uint64_t)(pauses * mean_s);
+    if (*due_ns < now_ns)
+        *due_ns = now_ns + (uint64_t)(pauses * MIN_PAUSE_S);
     while (clock_now_ns() < *due_ns)
         ;
 }

@@ -32,6 +32,11 @@ def number(value, unit=""):
     return (text + " " + unit).strip()
 
 
+def points(value):
+    """A difference of shares, in hundredths."""
+    return "-" if value is None or math.isnan(value) else "%.2f" % (100 * value)
+
+
 def summary(values, unit=""):
     """Median and range of the rounds."""
     values = [value for value in values if value is not None and not math.isnan(value)]
@@ -60,10 +65,10 @@ class Goal:
 
 
 def columns(header, rows):
-    """The rows as text, each column as wide as it must be."""
-    rows = [[str(cell) for cell in row] for row in rows]
-    widths = [max(len(row[at]) for row in [header] + rows) for at in range(len(header))]
+    """The rows as text, each column as wide as it must be; the last cell of a row that is short runs over the columns behind it."""
+    rows = [[str(cell) for cell in row] for row in [header] + rows]
+    widths = [max([len(row[at]) for row in rows if len(row) > at + (len(row) < len(header))]) for at in range(len(header))]
     lines = []
-    for row in [header, ["-" * width for width in widths]] + rows:
+    for row in rows[:1] + [["-" * width for width in widths]] + rows[1:]:
         lines.append("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip())
     return "\n".join(lines)

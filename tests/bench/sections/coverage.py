@@ -17,7 +17,7 @@ def measure(bench):
     rows = []
     runs = bench.seconds(10) * 2 * bench.rounds
     python = bench.pythons[-1]
-    tools = [bench.ours] + [peer for peer in bench.peers if isinstance(peer, Tachyon) and
+    tools = bench.engines + [peer for peer in bench.peers if isinstance(peer, Tachyon) and
                             not isinstance(peer, StoppingTachyon) and python.minor >= peer.oldest_minor]
     inside = {tool.name: {name: 0 for name in NAMES} for tool in tools}
     done = {tool.name: 0 for tool in tools}
@@ -36,17 +36,16 @@ def measure(bench):
                 if truth and profile.samples:
                     count_inside(bench, tool, profile, truth, inside[tool.name])
                     done[tool.name] += 1
+    shares = {}
     for tool in tools:
-        if done[tool.name]:
-            found = [inside[tool.name][name] / done[tool.name] for name in NAMES]
-            rows.append([str(tool), done[tool.name]] + [number(share, "%") for share in found + [sum(found) / len(found)]])
+        found = [inside[tool.name][name] / done[tool.name] for name in NAMES] if done[tool.name] else []
+        shares[tool.name] = [sum(found) / len(found)] if found else []
+        rows.append([str(tool)] + tool.cells(done[tool.name], *[number(share, "%") for share in found + shares[tool.name]]))
     print("Python " + python.version)
     print(columns(["profiler", "runs", "1 %", "5 %", "30 %", "70 %", "all"], rows), flush=True)
-    ours = [sum(inside[bench.ours.name].values()) / len(NAMES) / max(1, done[bench.ours.name])]
-    peers = {tool.name: [sum(inside[tool.name].values()) / len(NAMES) / done[tool.name]] for tool in tools[1:]
-             if done[tool.name]}
-    bench.compare("coverage", "inside the interval, %d runs, Python 3.%d" % (runs, python.minor), "%", ours, peers,
-                  Goal(">= 93 %", at_least=0.93))
+    goal = Goal(">= 93 %", at_least=0.93)
+    bench.compare_engines("coverage", "inside the interval, %d runs, Python 3.%d" % (runs, python.minor), "%", shares,
+                          {engine.name: goal for engine in bench.engines})
 
 
 class Spent:

@@ -14,14 +14,15 @@ TITLE = "CPU: share of one processor that the profiler takes"
 class Case:
     def __init__(self, name, workload, arguments, rate, all_threads, at_most):
         self.name, self.workload, self.arguments = name, workload, arguments
-        self.rate, self.all_threads, self.at_most = rate, all_threads, at_most
+        self.rate, self.all_threads = rate, all_threads
+        self.at_most = dict(zip(("remote", "kernel"), at_most))
 
 
 CASES = [
-    Case("1 kHz, one thread, depth 50", "deep.py", [50], 1000, False, 0.01),
-    Case("10 kHz, one thread, depth 50", "deep.py", [50], 10000, False, 0.06),
-    Case("1 kHz, 41 threads", "threads.py", [41], 1000, True, 0.04),
-    Case("1 kHz, 100 threads", "threads.py", [100], 1000, True, 0.08),
+    Case("1 kHz, one thread, depth 50", "deep.py", [50], 1000, False, (0.02, 0.005)),
+    Case("10 kHz, one thread, depth 50", "deep.py", [50], 10000, False, (0.06, 0.02)),
+    Case("1 kHz, 41 threads", "threads.py", [41], 1000, True, (0.05, 0.005)),
+    Case("1 kHz, 100 threads", "threads.py", [100], 1000, True, (0.09, 0.01)),
 ]
 
 
@@ -33,7 +34,8 @@ def measure(bench):
 def measure_case(bench, case):
     rows, shares = [], {}
     short, long = bench.seconds(2), bench.seconds(2) + bench.seconds(5)
-    for python, tools in bench.targets_for([bench.ours] + bench.peers_but(StoppingTachyon)):
+    # What BPF programs take is the target's time: see the sections slowdown and bpf.
+    for python, tools in bench.targets_for(bench.peers_but(StoppingTachyon)):
         cpu = {tool.name: [] for tool in tools}
         rate = {tool.name: [] for tool in tools}
         full = {tool.name: [] for tool in tools}
@@ -52,15 +54,14 @@ def measure_case(bench, case):
                     bench.raw("cpu", {"tool": str(tool), "python": python.version, "case": case.name, "share": share,
                                       "rate": recording.rate, "dropped": recording.dropped})
         for tool in tools:
-            rows.append([python.version, str(tool), summary(cpu[tool.name], "%"), summary(rate[tool.name], "Hz"),
-                         summary(full[tool.name], "%")])
+            rows.append([python.version, str(tool)] +
+                        tool.cells(summary(cpu[tool.name], "%"), summary(rate[tool.name], "Hz"), summary(full[tool.name], "%")))
         shares.setdefault(python.minor, {}).update(full)
     print("\n" + case.name)
     print(columns(["target", "profiler", "CPU", "rate", "CPU at the full rate"], rows), flush=True)
     for minor, found in shares.items():
-        ours = found.pop(bench.ours.name, [])
-        goal = Goal("<= %g %%" % (100 * case.at_most), at_most=case.at_most)
-        bench.compare("cpu", "%s, Python 3.%d" % (case.name, minor), "%", ours, found, goal if ours else None)
+        goals = {engine: Goal("<= %g %%" % (100 * at_most), at_most=at_most) for engine, at_most in case.at_most.items()}
+        bench.compare_engines("cpu", "%s, Python 3.%d" % (case.name, minor), "%", found, goals)
 
 
 def cpu_share(tool, target, case, short, long):

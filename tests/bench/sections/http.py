@@ -105,7 +105,7 @@ class Server:
     """The program, serving one target."""
 
     def __init__(self, bench, pid, *words):
-        self.process = subprocess.Popen([bench.ours.program, "attach", str(pid), "--listen", "127.0.0.1:0", *words],
+        self.process = subprocess.Popen([bench.program, "attach", str(pid), "--listen", "127.0.0.1:0", *words],
                                         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         line = self.process.stdout.readline().decode()
         found = re.search(r":(\d+)/\?token=(\w+)", line)

@@ -23,7 +23,7 @@ def measure(bench):
 def measure_case(bench, what, workload, arguments, rate, seconds, most):
     rows = []
     seconds = bench.seconds(seconds)
-    for python, tools in bench.targets_for([bench.ours] + bench.peers_but(StoppingTachyon)):
+    for python, tools in bench.targets_for(bench.peers_but(StoppingTachyon)):
         found = {tool.name: [] for tool in tools}
         with Target(python, workload, bench.rounds * len(tools) * (seconds * 2 + 20) + 60, arguments) as target:
             for _ in range(bench.rounds):
@@ -37,9 +37,9 @@ def measure_case(bench, what, workload, arguments, rate, seconds, most):
                     bench.raw("memory", {"tool": str(tool), "python": python.version, "what": what,
                                          "samples": recording.samples, "peak_bytes": recording.outcome.peak_bytes})
         for tool in tools:
-            rows.append([python.version, str(tool), summary(found[tool.name], "B")])
-        ours = found.pop(bench.ours.name)
-        bench.compare("memory", "%s, Python 3.%d" % (what, python.minor), "B", ours, found,
-                      Goal("<= %d MiB" % (most // MEGABYTE), at_most=most))
+            rows.append([python.version, str(tool)] + tool.cells(summary(found[tool.name], "B")))
+        goal = Goal("<= %d MiB" % (most // MEGABYTE), at_most=most)
+        bench.compare_engines("memory", "%s, Python 3.%d" % (what, python.minor), "B", found,
+                              {engine.name: goal for engine in bench.engines})
     print("\n" + what)
     print(columns(["target", "profiler", "peak"], rows), flush=True)

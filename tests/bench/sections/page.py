@@ -29,16 +29,16 @@ def measure(bench):
         for places in PLACES:
             path = os.path.join(folder, "%d.pyro" % places)
             subprocess.run([maker, path, str(SAMPLES), str(places)], stdout=subprocess.DEVNULL, check=True)
-            taken = measure(bench, path)
+            taken = measure_page(bench, path)
             bench.raw("page", {"places": places, "ms": taken})
             first, event = GOALS[places]
             rows.append(["%d" % places] + ["%d" % taken[name] for name in ACTIONS] + ["%s, %d" % (first or "-", event)])
     print(columns(["places"] + ACTIONS + ["goal: first, others"], rows), flush=True)
 
 
-def measure(bench, path):
+def measure_page(bench, path):
     # A browser of its own is started below, so replay gets one that does nothing.
-    server = subprocess.Popen([bench.ours.program, "replay", path, "--browser", "--no-token", "--listen", "127.0.0.1:0"],
+    server = subprocess.Popen([bench.program, "replay", path, "--browser", "--no-token", "--listen", "127.0.0.1:0"],
                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env={**os.environ, "BROWSER": "/bin/true"})
     try:
         url = re.search(r"http://\S+", server.stdout.readline().decode()).group(0)

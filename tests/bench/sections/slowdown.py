@@ -31,6 +31,8 @@ def measure(bench):
 def windows(tool, target, lines, rate, count, seconds):
     """count + 1 windows without the profiler and, in between, count with it: ([lines], [lines])."""
     without, within = [], []
+    if tool.missing:
+        return without, within
     for at in range(count + 1):
         lines.drain()
         without.append(lines.during(seconds))
@@ -69,13 +71,13 @@ def pairs(bench, tool):
     """The more the smaller the effect that must be distinguished from none."""
     if bench.options.quick:
         return 3
-    return bench.rounds * (4 if tool is bench.ours else 2)
+    return bench.rounds * (4 if tool in bench.engines else 2)
 
 
 def measure_speed(bench, rate, depth, at_most):
     rows = []
     seconds = 1.0 if bench.options.quick else 1.5
-    for python, tools in bench.targets_for([bench.ours] + bench.peers_but(StoppingTachyon)):
+    for python, tools in bench.targets_for(bench.peers_but(StoppingTachyon)):
         found = {}
         lifetime = sum(pairs(bench, tool) + 1 for tool in tools) * (2 * seconds + 12) + 60
         with Target(python, "deep.py", lifetime, [depth, SLICE_S]) as target:
@@ -86,11 +88,11 @@ def measure_speed(bench, rate, depth, at_most):
                                        "slowdowns": found[tool.name]})
         for tool in tools:
             mean, half = stats.mean_interval(found[tool.name]) if found[tool.name] else (float("nan"), 0)
-            rows.append([python.version, str(tool), number(mean, "%"), "+- " + number(half, "%"), len(found[tool.name])])
-        ours = found.pop(bench.ours.name)
-        value = stats.mean_interval(ours)[0] if ours else None
-        bench.compare("slowdown", "%d kHz, depth %d, Python 3.%d" % (rate // 1000, depth, python.minor), "%", ours, found,
-                      Goal("<= %g %%" % (100 * at_most), at_most=at_most), value)
+            rows.append([python.version, str(tool)] +
+                        tool.cells(number(mean, "%"), "+- " + number(half, "%"), len(found[tool.name])))
+        goal = Goal("<= %g %%" % (100 * at_most), at_most=at_most)
+        bench.compare_engines("slowdown", "%d kHz, depth %d, Python 3.%d" % (rate // 1000, depth, python.minor), "%", found,
+                              {engine.name: goal for engine in bench.engines}, lambda ours: stats.mean_interval(ours)[0])
     print("\n%d kHz, depth %d" % (rate // 1000, depth))
     print(columns(["target", "profiler", "slowdown", "95 %", "pairs"], rows), flush=True)
 
@@ -103,7 +105,7 @@ def p99(lines):
 def measure_lateness(bench, rate, depth):
     rows = []
     count, seconds = max(2, 2 * bench.rounds), 1.0
-    for python, tools in bench.targets_for([bench.ours] + bench.peers_but(StoppingTachyon)):
+    for python, tools in bench.targets_for(bench.peers_but(StoppingTachyon)):
         found, alone = {}, {}
         lifetime = len(tools) * (count + 1) * (2 * seconds + 12) + 60
         with Target(python, "ticker.py", lifetime, [depth, SLICE_S]) as target:
@@ -116,10 +118,10 @@ def measure_lateness(bench, rate, depth):
                                        found[tool.name], "ticker_p99_alone_s": alone[tool.name]})
         for tool in tools:
             rows.append([python.version, str(tool)] +
-                        [number(stats.median(values), "s") if values else "-" for values in
-                         (alone[tool.name], found[tool.name])])
-        ours = found.pop(bench.ours.name)
-        bench.compare("slowdown", "p99 lateness of a 1 ms ticker, %d kHz, Python 3.%d" % (rate // 1000, python.minor), "s",
-                      ours, dict(found, **{"no profiler": alone[bench.ours.name]}))
+                        tool.cells(*[number(stats.median(values), "s") if values else "-" for values in
+                                     (alone[tool.name], found[tool.name])]))
+        found["no profiler"] = [late for values in alone.values() for late in values]
+        bench.compare_engines("slowdown", "p99 lateness of a 1 ms ticker, %d kHz, Python 3.%d" % (rate // 1000, python.minor), "s",
+                              found)
     print("\n1 ms ticker, p99 lateness, %d kHz" % (rate // 1000))
     print(columns(["target", "profiler", "alone", "profiled"], rows), flush=True)

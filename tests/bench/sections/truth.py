@@ -1,17 +1,18 @@
 """Are the stacks ones the program had, and as often as it had them?
 
 On one running target, round by round: the stopped reference, then every profiler. Impossible stacks are known from the source
-of the workload; how often each stack is right is known from the reference.
+of the workload; how often each stack is right is known from the reference. Repeated benchmarks, whose source nobody wrote for
+this, are the other half: see loops.
 """
 
 import os
-import time
 
 import folded
 import oracle
 import stats
 from processes import WORKLOADS, Target
 from profilers import Refusal
+from sections import loops
 from table import Goal, columns, number
 from workloads.chain_source import chain_source, file_name
 
@@ -38,11 +39,8 @@ WORKLOADS_BY_NAME = {workload.name: workload for workload in [
     alternating(250),
     alternating(30, 40, "large_frames"),
     Workload("calls", "calls.py", most={"fib": 8, "climb": 31}),
-    Workload("generators", "generators.py"),
+    Workload("pipeline", "generators.py"),
 ]}
-
-# While the target waits for a processor all samples of it are one; with more of that a recording is made again.
-MOST_WAITED, TRIES = 0.03, 3
 
 GOALS = {
     "dropped": Goal("<= 0.1 %", at_most=0.001),
@@ -69,18 +67,22 @@ class Cell:
 
 
 def measure(bench):
+    names = bench.workloads(list(WORKLOADS_BY_NAME) + loops.NAMES)
     for python in bench.pythons:
-        for name in bench.workloads(WORKLOADS_BY_NAME):
-            measure_cell(bench, python, WORKLOADS_BY_NAME[name])
+        for name in names:
+            if name in loops.NAMES:
+                loops.measure_cell(bench, python, name)
+            elif python.minor >= bench.reference.oldest_minor:
+                measure_cell(bench, python, WORKLOADS_BY_NAME[name])
 
 
 def measure_cell(bench, python, workload):
-    tools = [bench.reference, bench.ours] + bench.peers
+    tools = [bench.reference] + bench.engines + bench.peers
     cells = {tool.name: Cell() for tool in tools}
     references = []
     seconds = bench.seconds(3)
     # More than all recordings take, so that it ends by itself if we cannot end it.
-    with Target(python, workload.script, bench.rounds * len(tools) * TRIES * (2 * seconds + 10) + 60, workload.arguments) as target:
+    with Target(python, workload.script, bench.rounds * len(tools) * loops.TRIES * (2 * seconds + 10) + 60, workload.arguments) as target:
         for _ in range(bench.rounds):
             for tool in tools:
                 cell = cells[tool.name]
@@ -89,7 +91,7 @@ def measure_cell(bench, python, workload):
                 try:
                     # Stopping takes time: the reference needs longer for as many samples.
                     length = 2 * seconds if tool is bench.reference else seconds
-                    recording = undisturbed(tool, target, min(bench.rate or 10000, tool.most_rate), length)
+                    recording = loops.undisturbed(tool, target, min(bench.rate or 10000, tool.most_rate), length)
                 except Refusal as refusal:
                     cell.refusal = str(refusal)
                     continue
@@ -97,21 +99,6 @@ def measure_cell(bench, python, workload):
                 if tool is bench.reference:
                     references.append(recording.profile)
     report(bench, python, workload, tools, cells, references)
-
-
-def undisturbed(tool, target, rate, seconds):
-    """A recording during which other work did not take the processor from the target; the best of some tries."""
-    best = None
-    for _ in range(TRIES):
-        before, began = target.waited_s(), time.monotonic()
-        recording = tool.record(target.pid, rate, seconds)
-        recording.waited = (target.waited_s() - before) / (time.monotonic() - began)
-        if best is None or recording.waited < best.waited:
-            best = recording
-        # One that was stopped waits each time it goes on.
-        if best.waited <= MOST_WAITED or tool.stops_target:
-            break
-    return best
 
 
 def report(bench, python, workload, tools, cells, references):
@@ -130,13 +117,16 @@ def report(bench, python, workload, tools, cells, references):
         bench.raw("truth", values)
     print("\n%s, %s" % (python, workload.name))
     print(columns(HEADER, [row_of(values) for values in found.values()]))
-    print_difference(truth, cells[bench.ours.name].profile)
-    print_examples(found[bench.ours.name])
+    for engine in bench.engines:
+        if not cells[engine.name].refusal:
+            print_difference(engine.name, truth, cells[engine.name].profile)
+            print_examples(found[engine.name])
     print(flush=True)
     for key, goal in GOALS.items():
-        peers = {peer.name: [found[peer.name].get(key)] for peer in bench.peers if found[peer.name].get(key) is not None}
-        bench.compare("truth", "%s %s: %s" % (python.version, workload.name, key), "%",
-                      [found[bench.ours.name].get(key)], peers, goal)
+        shares = {name: [values[key]] for name, values in found.items()
+                  if values.get(key) is not None and name != bench.reference.name}
+        bench.compare_engines("truth", "%s %s: %s" % (python.version, workload.name, key), "%", shares,
+                              {engine.name: goal for engine in bench.engines})
 
 
 def judged(cell, judge):
@@ -212,7 +202,7 @@ def short(stack):
     return " ".join("%s:%d" % frame[1:] for frame in stack[-4:])
 
 
-def print_difference(truth, ours):
+def print_difference(name, truth, ours):
     """Where our profile differs most, by innermost line."""
     true, seen = truth.by_leaf_line(), ours.by_leaf_line()
     true_total, seen_total = max(1, sum(true.values())), max(1, sum(seen.values()))
@@ -220,7 +210,7 @@ def print_difference(truth, ours):
                           for key in set(true) | set(seen)), key=lambda item: -abs(item[0]))
     words = ["%s %s for %s" % (key, number(seen.get(key, 0) / seen_total, "%"), number(true.get(key, 0) / true_total, "%"))
              for _, key in differences[:5]]
-    print("farthest innermost lines (seen for true): " + "; ".join(words))
+    print("%s: farthest innermost lines (seen for true): %s" % (name, "; ".join(words)))
 
 
 def print_examples(values):

@@ -1,0 +1,89 @@
+"""How long does the kernel engine's BPF program run for a sample? That time is the target's, not the profiler's.
+
+The kernel counts it while kernel.bpf_stats_enabled is on: for this section alone, because counting costs time too. Two readings
+of the counters are subtracted, taken while the profiler samples.
+"""
+
+import contextlib
+import glob
+import re
+import time
+
+from processes import Target, finish, launch
+from table import Goal, columns, summary
+
+TITLE = "BPF: run time of the program that copies stacks, for each sample"
+
+SWITCH = "/proc/sys/kernel/bpf_stats_enabled"
+PERF_EVENT = 7  # BPF_PROG_TYPE_PERF_EVENT: the other programs follow threads, and run when these switch
+RATES = (1000, 10000)
+# Depth of the target's stack: most, in seconds.
+MOST = {5: 2e-6, 50: 3e-6, 500: 10e-6}
+SETTLE_S = 0.7
+
+
+def measure(bench):
+    kernels = [engine for engine in bench.engines if engine.engine == "kernel"]
+    if not kernels or kernels[0].missing:
+        print(columns(["profiler"], [[str(kernel), "not here: " + kernel.missing] for kernel in kernels]))
+        return
+    rows = []
+    with counted():
+        for depth, most in MOST.items():
+            for rate in RATES:
+                rows.append(measure_case(bench, kernels[0], depth, rate, most))
+    print(columns(["target", "depth", "rate", "run time", "runs a second", "share of the target's time"], rows), flush=True)
+
+
+@contextlib.contextmanager
+def counted():
+    """The kernel counts what BPF programs do, as long as this lasts."""
+    with open(SWITCH, encoding="ascii") as file:
+        before = file.read()
+    try:
+        with open(SWITCH, "w", encoding="ascii") as file:
+            file.write("1")
+        yield
+    finally:
+        with open(SWITCH, "w", encoding="ascii") as file:
+            file.write(before)
+
+
+def measure_case(bench, kernel, depth, rate, most):
+    python = bench.pythons[-1]
+    seconds = bench.seconds(3)
+    each, runs = [], []
+    with Target(python, "deep.py", bench.rounds * (seconds + 20) + 60, [depth]) as target:
+        for _ in range(bench.rounds):
+            process = launch(kernel.sampling_command(target.pid, rate, int(seconds + 4)))
+            try:
+                time.sleep(SETTLE_S)
+                began, before = time.monotonic(), counters(process.pid)
+                time.sleep(seconds)
+                after, wall = counters(process.pid), time.monotonic() - began
+            finally:
+                finish(process)
+            count = after[1] - before[1]
+            if not count:
+                bench.note("BPF at depth %d: the program did not run" % depth)
+                continue
+            each.append((after[0] - before[0]) / count / 1e9)
+            runs.append(count / wall)
+            bench.raw("bpf", {"python": python.version, "depth": depth, "rate": rate, "seconds_each": each[-1],
+                              "runs_per_s": runs[-1]})
+    bench.compare("bpf", "depth %d, %d kHz, Python 3.%d" % (depth, rate // 1000, python.minor), "s", each, {},
+                  Goal("<= %g us" % (1e6 * most), at_most=most))
+    shares = [run_s * count for run_s, count in zip(each, runs)]
+    return [python.version, depth, "%d kHz" % (rate // 1000), summary(each, "s"), summary(runs, "Hz"), summary(shares, "%")]
+
+
+def counters(pid):
+    """(nanoseconds, runs) of the perf event program that a process has loaded."""
+    nanoseconds = runs = 0
+    for path in glob.glob("/proc/%d/fdinfo/*" % pid):
+        with contextlib.suppress(OSError), open(path, encoding="ascii", errors="replace") as file:
+            facts = dict(re.findall(r"^(\w+):\s*(\d+)", file.read(), re.M))
+            if int(facts.get("prog_type", -1)) == PERF_EVENT:
+                nanoseconds += int(facts.get("run_time_ns", 0))
+                runs += int(facts.get("run_cnt", 0))
+    return nanoseconds, runs
