@@ -20,7 +20,7 @@ def number(value, unit=""):
     if unit == "B":
         return "%.1f MB" % (value / 1e6)
     if unit == "s":
-        return "%.0f us" % (value * 1e6) if value < 1e-3 else "%.2f ms" % (value * 1e3)
+        return "%s us" % number(value * 1e6) if value < 1e-3 else "%.2f ms" % (value * 1e3)
     if abs(value) >= 1e6:
         text = "%.2fM" % (value / 1e6)
     elif abs(value) >= 1e4:
