@@ -53,17 +53,17 @@ class Bench:
             raise SystemExit("bench: no workload %s; there are %s" % (", ".join(sorted(unknown)), ", ".join(names)))
         return [name for name in names if not self.options.workload or name in self.options.workload]
 
-    def targets_for(self, peers):
+    def targets_for(self, peers, engines=None):
         """(interpreter, tools that sample it): our engines beside every peer, on the newest version that the peer can read."""
-        groups = {}
+        groups, engines = {}, engines or self.engines
         for peer in peers:
             fitting = [python for python in self.pythons if peer.oldest_minor <= python.minor <= peer.newest_minor]
             if fitting:
-                groups.setdefault(fitting[-1].minor, (fitting[-1], list(self.engines)))[1].append(peer)
+                groups.setdefault(fitting[-1].minor, (fitting[-1], list(engines)))[1].append(peer)
             else:
                 self.note("%s reads none of the targets" % peer)
         if not groups:
-            return [(self.pythons[-1], list(self.engines))]
+            return [(self.pythons[-1], list(engines))]
         return [groups[minor] for minor in sorted(groups, reverse=True)]
 
     def peers_but(self, *kinds):
@@ -97,14 +97,15 @@ class Bench:
                                       "verdict": goal.verdict(value) if goal else None})
         self.save()
 
-    def compare_engines(self, section, what, unit, found, goals=None, value_of=None):
-        """A row of the final table for each engine. found: {name of a tool: values a round}; goals: {engine: goal}.
+    def compare_engines(self, section, what, unit, found, goals=None, value_of=None, engines=None):
+        """A row of the final table for each engine. found: {name of a tool: values a round}; goals: {name of an engine: goal}.
 
         value_of(values of the engine) is what the goal is held against, if that is not their median.
         """
-        engines = [engine.name for engine in self.engines]
-        peers = {name: values for name, values in found.items() if name not in engines}
-        for engine in self.engines:
+        engines = engines or self.engines
+        names = [engine.name for engine in engines]
+        peers = {name: values for name, values in found.items() if name not in names}
+        for engine in engines:
             ours = found.get(engine.name, [])
             value = value_of(ours) if value_of and ours else None
             self.compare(section, "%s, %s" % (what, engine.name), unit, engine.missing and "not here" or ours, peers,
