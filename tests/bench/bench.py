@@ -48,10 +48,11 @@ class Bench:
         return self.options.seconds or (max(1, usual // 2) if self.options.quick else usual)
 
     def workloads(self, names):
-        unknown = set(self.options.workload) - set(names)
-        if unknown:
-            raise SystemExit("bench: no workload %s; there are %s" % (", ".join(sorted(unknown)), ", ".join(names)))
-        return [name for name in names if not self.options.workload or name in self.options.workload]
+        wanted = self.options.workload
+        found = [name for name in names if not wanted or name in wanted]
+        if not found:
+            self.note("no workload %s here; there are %s" % (", ".join(wanted), ", ".join(names)))
+        return found
 
     def targets_for(self, peers, engines=None):
         """(interpreter, tools that sample it): our engines beside every peer, on the newest version that the peer can read."""

@@ -14,7 +14,8 @@ from processes import BUILD, FOLDER, run
 
 # What py-spy takes to start and to write; it does not say for how long it sampled.
 PYSPY_START_S = 0.2
-QUALITY = ".quality.json"
+QUALITY, CAPTURE = ".quality.json", ".pyro"
+RUNS = os.path.join(BUILD, "reference", "runs")
 
 
 class Refusal(Exception):
@@ -96,6 +97,8 @@ class Pyrometer(Profiler):
         self.name = engine + (" --stop " + stop if stop else "")
         self.oldest_minor = 8
         self.stops_target = stop == "always"
+        # Only that says how many samples a reading of a stopped thread stands for.
+        self.writes_capture = stop in ("auto", "always")
         version = subprocess.run([program, "--version"], stdout=subprocess.PIPE, check=True).stdout.decode().split()[-1]
         super().__init__(version)
         if engine == "kernel":
@@ -109,11 +112,15 @@ class Pyrometer(Profiler):
     def command(self, pid, rate, seconds, all_threads, path):
         return ([self.program, "record", pid, "--engine", self.engine, "-r", "%d" % rate, "-d", "%g" % seconds, "--collapsed",
                  "-o", path] + (["--stop", self.stop] if self.stop else []) + (["-a"] if all_threads else []) +
-                (["--quality", path + QUALITY] if path != os.devnull else []))
+                (["--quality", path + QUALITY] if path != os.devnull else []) +
+                (["--binary=" + path + CAPTURE] if self.writes_capture and path != os.devnull else []))
 
     def quality(self, path):
         with open(path + QUALITY, encoding="utf-8") as file:
-            return json.load(file)
+            quality = json.load(file)
+        if self.writes_capture and os.path.exists(RUNS):
+            quality["run_length"] = run([RUNS, path + CAPTURE], 30).find(r"samples, ([\d.]+) in a run")
+        return quality
 
     def tell(self, recording):
         outcome = recording.outcome
@@ -129,7 +136,7 @@ def why_no_kernel_engine(program):
     with tempfile.TemporaryDirectory(dir=BUILD) as folder:
         outcome = run([program, "record", "--engine", "kernel", "-d", "0.1", "--collapsed", "-o", os.path.join(folder, "profile"),
                        os.getpid()], 30)
-    return last_line(outcome.text) if outcome.code else None
+    return last_line(outcome.text).replace("pyrometer: ", "", 1) if outcome.code else None
 
 
 class Tachyon(Profiler):

@@ -10,7 +10,7 @@ import homogeneity
 import stats
 from processes import Target
 from profilers import Refusal
-from sections.loops import NAMES, RATE, TRIES, program_of, reference_of, undisturbed, ways_of
+from sections.loops import NAMES, RATE, TRIES, independent, program_of, reference_of, undisturbed, ways_of
 from table import Goal, columns, number
 
 TITLE = "Alike: six captures of one unchanged process, chi-square over innermost functions"
@@ -37,14 +37,16 @@ def measure_cell(bench, python, name):
     seconds = bench.seconds(5)
     with Target(python, "loop.py", CAPTURES * len(tools) * TRIES * (seconds + 10) + 60, [program]) as target:
         for _ in range(CAPTURES):
+            single = None
             for tool in tools:
                 try:
                     recording = undisturbed(tool, target, bench.rate or RATE, seconds)
                 except Refusal as refusal:
                     refusals[tool.name].append(str(refusal))
                     continue
-                counts, share = recording.profile.by_leaf(), recording.readings / max(1, recording.profile.samples)
-                captures[tool.name].append({key: count * share for key, count in counts.items()})
+                if tool is reference:
+                    single = recording.quality.get("run_length")
+                captures[tool.name].append(weighed(recording, single))
                 waited[tool.name].append(recording.waited)
     report(bench, python, name, reference, tools, captures, waited, refusals)
 
@@ -67,6 +69,13 @@ def report(bench, python, name, reference, tools, captures, waited, refusals):
                           None if tool.stop == "never" else Goal("p >= %g" % RARE, at_least=RARE))
     print("\n%s, %s repeated" % (python, name))
     print(columns(HEADER, rows), flush=True)
+
+
+def weighed(recording, single):
+    """Counts of innermost functions as if each reading was one sample; single: see independent()."""
+    samples = max(1, recording.profile.samples)
+    readings = independent(recording.readings, samples, recording.quality.get("run_length"), single)
+    return {key: count * readings / samples for key, count in recording.profile.by_leaf().items()}
 
 
 def spread(captures):

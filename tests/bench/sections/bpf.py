@@ -27,7 +27,7 @@ SETTLE_S = 0.7
 def measure(bench):
     kernels = [engine for engine in bench.engines if engine.engine == "kernel"]
     if not kernels or kernels[0].missing:
-        print(columns(["profiler"], [[str(kernel), "not here: " + kernel.missing] for kernel in kernels]))
+        print("\n".join("%s  not here: %s" % (kernel, kernel.missing) for kernel in kernels))
         return
     rows = []
     with counted():

@@ -53,6 +53,15 @@ def readings_of(recording, stops):
     return recording.profile.samples - max(0, stopped - stops)
 
 
+def independent(readings, samples, run_length, single):
+    """Of how many readings of equal weight are these samples worth, as far as chance goes?
+
+    run_length is the mean length of the run at one place that a sample is in, single the same where each reading is one sample.
+    A reading that stands for many samples is worth as little as one that stands for few.
+    """
+    return min(readings, samples * single / run_length) if run_length and single else readings
+
+
 def program_of(name):
     """The file of the benchmark; None if get-peers could not bring it."""
     folder = fetched()[0].get("pyperformance")
@@ -84,7 +93,7 @@ class Cell:
     def __init__(self):
         self.profile = folded.Profile()
         self.readings = 0
-        self.waited, self.failed, self.stopped, self.bias = [], [], [], []
+        self.waited, self.failed, self.stopped, self.bias, self.run_lengths = [], [], [], [], []
         self.refusal = None
 
     def add(self, recording):
@@ -95,6 +104,8 @@ class Cell:
         failed = sum(quality["failed"].values()) if quality else 0
         share = failed / max(1, failed + quality["samples"]) if quality else recording.dropped
         self.failed.append(share or 0)
+        if quality.get("run_length"):
+            self.run_lengths.append(quality["run_length"])
         if quality:
             self.stopped.append(quality["stopped_s"] / quality["duration_s"])
         if quality.get("control") and isinstance(quality.get("bias"), dict):
@@ -135,6 +146,9 @@ def report(bench, python, name, reference, ways, peers, cells, halves):
     found = {}
     for tool in [reference] + ways + peers:
         cell = cells[tool.name]
+        if cell.run_lengths and cells[reference.name].run_lengths:
+            single = stats.median(cells[reference.name].run_lengths)
+            cell.readings = independent(cell.readings, cell.profile.samples, stats.median(cell.run_lengths), single)
         values = {"tool": str(tool), "python": python.version, "workload": name, "refusal": tool.missing or cell.refusal}
         if cell.profile.samples and truth:
             values.update(judged(cell))
