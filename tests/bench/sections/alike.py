@@ -35,7 +35,7 @@ def measure_cell(bench, python, name):
     tools = [reference] + ways_of(bench)
     captures, waited, refusals = ({tool.name: [] for tool in tools} for _ in range(3))
     seconds = bench.seconds(5)
-    with Target(python, "loop.py", CAPTURES * len(tools) * TRIES * (seconds + 10) + 60, [program]) as target:
+    with Target(python, "loop.py", CAPTURES * len(tools) * TRIES * (seconds + 10) + 60, program) as target:
         for _ in range(CAPTURES):
             single = None
             for tool in tools:

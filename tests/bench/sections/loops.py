@@ -13,7 +13,15 @@ from processes import Target
 from profilers import Pyrometer, Refusal, fetched
 from table import Goal, columns, number, points
 
-NAMES = ["raytrace", "richards", "deltablue", "go", "generators"]
+# (most numbers of a range or 0, arguments of the program): where a call takes a second, phases do not even out in a recording.
+ARGUMENTS = {
+    "raytrace": (0, "--width", "25", "--height", "25"),
+    "richards": (0,),
+    "deltablue": (0,),
+    "go": (0,),
+    "generators": (10000,),
+}
+NAMES = list(ARGUMENTS)
 RATE = 1000
 # The reference needs no more than it can do without slowing the target down much.
 REFERENCE_RATE = 2000
@@ -63,9 +71,9 @@ def independent(readings, samples, run_length, single):
 
 
 def program_of(name):
-    """The file of the benchmark; None if get-peers could not bring it."""
+    """Arguments of loop.py: the file of the benchmark, and what it gets. None if get-peers could not bring it."""
     folder = fetched()[0].get("pyperformance")
-    return folder and os.path.join(folder, "bm_" + name, "run_benchmark.py")
+    return folder and (os.path.join(folder, "bm_" + name, "run_benchmark.py"),) + ARGUMENTS[name]
 
 
 def reference_of(bench):
@@ -122,7 +130,7 @@ def measure_cell(bench, python, name):
     halves = [folded.Profile(), folded.Profile()]
     seconds = bench.seconds(5)
     order = [reference] + ways + peers + [reference]
-    with Target(python, "loop.py", bench.rounds * len(order) * TRIES * (seconds + 10) + 60, [program]) as target:
+    with Target(python, "loop.py", bench.rounds * len(order) * TRIES * (seconds + 10) + 60, program) as target:
         for _ in range(bench.rounds):
             for at, tool in enumerate(order):
                 record(bench, tool, target, seconds, cells[tool.name], halves[at > 0] if tool is reference else None)

@@ -1,9 +1,11 @@
 """A benchmark of pyperformance, repeated for ever.
 
-Usage: loop.py SECONDS FILE
+Usage: loop.py SECONDS FILE MOST [ARGUMENT...]
 
-FILE is the benchmark's own program; `pyperf`, which it imports to be measured, is made up here: it calls the benchmark again
-and again with the arguments that it asks for. READY is printed after the first call, so what runs only once is over.
+FILE is the benchmark's own program, and ARGUMENTs are its own. `pyperf`, which it imports to be measured, is made up here: it calls
+the benchmark again and again with the arguments that it asks for. READY is printed after the first call, so what runs only once
+is over. With MOST other than 0 the benchmark's ranges have no more numbers than that: a benchmark whose call takes long has long
+phases, and recordings of a few seconds would have more of one than of another.
 """
 
 import argparse
@@ -13,7 +15,7 @@ import sys
 import time
 import types
 
-SECONDS, FILE = float(sys.argv[1]), sys.argv[2]
+SECONDS, FILE, MOST = float(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 
 
 def forever(function, *arguments):
@@ -22,6 +24,10 @@ def forever(function, *arguments):
     end = time.monotonic() + SECONDS
     while time.monotonic() < end:
         function(*arguments)
+
+
+def short_range(*arguments):
+    return range(*arguments)[:MOST]
 
 
 class Runner:
@@ -42,6 +48,6 @@ class Runner:
 pyperf = types.ModuleType("pyperf")
 pyperf.Runner, pyperf.perf_counter = Runner, time.perf_counter
 sys.modules["pyperf"] = pyperf
-sys.argv = [FILE]
+sys.argv = [FILE] + sys.argv[4:]
 random.seed(1)
-runpy.run_path(FILE, run_name="__main__")
+runpy.run_path(FILE, {"range": short_range} if MOST else None, "__main__")
