@@ -151,6 +151,13 @@ def machine():
             "load": os.getloadavg(), "time": datetime.datetime.now().isoformat(timespec="seconds")}
 
 
+def host_time():
+    """(jiffies that the host of this virtual machine took from its processors, all jiffies), since it started."""
+    with open("/proc/stat", encoding="ascii") as file:
+        jiffies = [int(word) for word in file.readline().split()[1:9]]
+    return jiffies[7], sum(jiffies)
+
+
 def parse(arguments):
     parser = argparse.ArgumentParser(prog="scripts/bench", description="Measures pyrometer and its peers side by side.",
                                      epilog="The sections and how to run one cell: tests/bench/README.md.")
@@ -178,6 +185,7 @@ def parse(arguments):
 
 def main(arguments):
     bench = Bench(parse(arguments))
+    began = host_time()
     facts = bench.results["machine"]
     print("%s, %d processors, Linux %s, load %.1f" % (facts["cpu"], facts["cpus"], facts["kernel"], facts["load"][0]))
     print("measured: " + ", ".join(str(tool) for tool in bench.engines + bench.peers))
@@ -189,6 +197,10 @@ def main(arguments):
             section = importlib.import_module("sections." + name)
             print("\n== %s" % section.TITLE, flush=True)
             section.measure(bench)
+    taken, everything = (after - before for before, after in zip(began, host_time()))
+    bench.results["machine"]["taken_by_host"] = taken / max(1, everything)
     print("\n== All together")
     bench.print_goals()
+    bench.save()
+    print("the host took %s of the processors' time" % table.number(taken / max(1, everything), "%"))
     print("all numbers: " + os.path.relpath(bench.options.output))

@@ -126,6 +126,9 @@ class Pyrometer(Profiler):
         outcome = recording.outcome
         recording.samples = outcome.find(r"captured (\d+) samples")
         recording.rate = outcome.find(r"captured .*?, ([\d.]+) of")
+        if self.engine == "kernel" and not recording.all_threads:
+            # Instants at which the kernel does not call the program are not missing from the rate that it says.
+            recording.rate = recording.samples / recording.quality["duration_s"]
         failed = outcome.find(r"failed ([\d.]+) %")
         recording.dropped = None if failed is None else failed / 100
 
