@@ -325,7 +325,7 @@ void run_summary_say_end(const struct session_info *info, const struct states *s
     say_engine(info);
     if (quality->ticks > 0)
         say_certainty(quality);
-    if (quality->samples > 0)
+    if (quality->samples > 0 && info->options->engine != SAMPLER_ENGINE_KERNEL)
         say_bias(info);
     say_states(info, &states->all);
     say_tasks(info, states);

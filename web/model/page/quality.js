@@ -62,8 +62,10 @@ export function qualityValues(quality, settings = null) {
   const { samples } = q;
   const failed = failedSamples(q.failed ?? null);
   const failures = shareValue("failed", failed, isKnown(samples) ? samples + failed : NaN, 0.01);
+  // The kernel engine copies a stack in one instant, and stops nothing.
+  const fromOutside = settings?.engine === "kernel" ? [] : [biasValue(q, settings), stoppedValue(q)];
   return [
-    samplesValue(q), rateValue(q), biasValue(q, settings), stoppedValue(q),
+    samplesValue(q), rateValue(q), ...fromOutside,
     shareValue("exact", q.exact, samples, 1), shareValue("retried", q.retried, samples, 0.2), shareValue("truncated", q.truncated, samples, 0.01),
     { ...failures, meaning: failures.meaning + failureText(q.failed ?? null) },
     missedValue(q),
