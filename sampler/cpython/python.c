@@ -219,31 +219,42 @@ static enum err_code see_heads(struct python *python, const struct memory_span *
     return rc;
 }
 
+static size_t beyond(size_t arrived, size_t bytes)
+{
+    return arrived > bytes ? arrived - bytes : 0;
+}
+
 /* One call reads as many threads as it holds, and then the heads of the lists.  So the generation of
- * code objects, which is among the heads, is read after all frames.  *done_out counts the sampled
- * threads; new threads are sampled from the next tick on. */
+ * code objects, which is among the heads, is read after all frames.  Without a generation the call
+ * ends with code objects that the stacks are likely to have.  *done_out counts the sampled threads;
+ * new threads are sampled from the next tick on. */
 static enum err_code scan_batch(struct python *python, struct batch batch, size_t *done_out,
                                 python_sample_fn on_sample, void *context)
 {
+    enum { MOST_REST = COPY_MAX_PREDICTIONS + 2 * CODE_MAX_PREDICTIONS };
     size_t spans = 0, arrived = 0;
     const size_t heads = thread_list_plan_count(&python->threads);
-    const size_t threads = plan_threads(python, batch, heads + COPY_MAX_PREDICTIONS, &spans);
-    const size_t bytes = bytes_of(python->spans, spans);
-    thread_list_plan(&python->threads, python->spans + spans);
-    const size_t all_bytes = bytes + bytes_of(python->spans + spans, heads);
+    const size_t threads = plan_threads(python, batch, heads + MOST_REST, &spans);
+    struct memory_span *const at_heads = python->spans + spans, *const rest = at_heads + heads;
     struct copy *const only = threads == 1 ? &batch.threads[0]->stack.copy : NULL;
-    const size_t predictions =
-        only ? copy_plan_predictions(only, python->spans + spans + heads) : 0;
-    struct memory *const memory = &python->process->memory.memory;
-    enum err_code rc =
-        memory_readv(memory, python->spans, spans + heads + predictions, &arrived);
+    const bool is_counted = python->runtime.layout.interp_code_generation;
+    thread_list_plan(&python->threads, at_heads);
+    const size_t predictions = only ? copy_plan_predictions(only, rest) : 0;
+    const size_t checks = is_counted ? 0 : code_plan_checks(&python->codes, rest + predictions);
+    const size_t bytes = bytes_of(python->spans, spans);
+    const size_t head_bytes = bytes_of(at_heads, heads);
+    enum err_code rc = memory_readv(&python->process->memory.memory, python->spans,
+                                    spans + heads + predictions + checks, &arrived);
     if (rc && rc != ERR_FAULT)
         return rc;
-    rc = see_heads(python, python->spans + spans, arrived > bytes ? arrived - bytes : 0);
+    rc = see_heads(python, at_heads, beyond(arrived, bytes));
     if (rc)
         return rc;
     if (only)
-        copy_settle_predictions(only, arrived > all_bytes ? arrived - all_bytes : 0);
+        copy_settle_predictions(only, beyond(arrived, bytes + head_bytes));
+    if (!is_counted)
+        code_settle_checks(&python->codes,
+                           beyond(arrived, bytes + head_bytes + bytes_of(rest, predictions)));
     *done_out = threads;
     if (threads)
         return finish_threads(python, (struct batch){ batch.threads, threads }, python->spans,

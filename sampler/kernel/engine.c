@@ -92,8 +92,9 @@ static enum err_code refuse(struct err *err, int sys, const char *what)
 {
     const char *const why = *warning ? warning : strerror(sys);
     if (sys == EMFILE || sys == ENFILE)
-        return err_set(err, ERR_UNSUPPORTED,
-                       "too many open files for the kernel engine: raise the limit (ulimit -n)");
+        return err_set(
+            err, ERR_UNSUPPORTED,
+            "too many open files for the kernel engine: raise the limit (ulimit -n)");
     if (sys == EPERM || sys == EACCES)
         return err_set(err, ERR_PERM,
                        "the kernel refuses %s: the kernel engine needs CAP_BPF and CAP_PERFMON",

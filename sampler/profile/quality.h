@@ -71,12 +71,13 @@ static inline struct quality quality_without_functions(const struct quality *qua
     return without;
 }
 
-/* Counts the time since the last tick; now_ns is of any clock, not 0. */
+/* Counts the time since the last tick; now_ns is of any clock, not 0.  A tick that reads nothing may have
+ * been counted before its time, shortly before one that comes early. */
 static inline void quality_note_tick(struct quality *quality, uint64_t now_ns)
 {
-    const uint64_t interval_ns = now_ns - quality->tick_ns;
     const bool is_first = !quality->tick_ns;
-    quality->tick_ns = now_ns;
+    const uint64_t interval_ns = now_ns > quality->tick_ns ? now_ns - quality->tick_ns : 0;
+    quality->tick_ns += is_first ? now_ns : interval_ns;
     if (is_first)
         return;
     if (!quality->interval_count++ || interval_ns < quality->interval_least_ns)

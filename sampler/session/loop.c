@@ -26,6 +26,9 @@ static const uint64_t EMPTY_NS = 5 * NS_PER_MS;
 /* The kernel engine samples by itself; how often its records are taken. */
 static const double DRAIN_HZ = 100;
 
+/* Ticks that read nothing are counted this long before their time: the profiler sleeps through them. */
+static const uint64_t MAX_AHEAD_NS = 10 * NS_PER_MS;
+
 /* If the profiler is late for longer, no sample stands for that time. */
 static const uint64_t GAP_NS = NS_PER_S;
 
@@ -186,6 +189,13 @@ static bool go_on(struct loop *loop, bool is_well, const struct ending *ending)
                                 : is_well;
 }
 
+static void count_tick(struct loop *loop, uint64_t now_ns)
+{
+    struct quality *const quality = profile_quality(loop->sampler->targets.profile);
+    quality->ticks++;
+    quality_note_tick(quality, now_ns);
+}
+
 /* Samples all targets.  false: the session is over. */
 static bool do_tick(struct loop *loop)
 {
@@ -193,10 +203,8 @@ static bool do_tick(struct loop *loop)
     struct ending ending;
     bool has_sampled;
     const bool is_well = targets_tick(targets, &has_sampled, &ending);
-    if (has_sampled) {
-        profile_quality(targets->profile)->ticks++;
-        quality_note_tick(profile_quality(targets->profile), targets->tick.now_ns);
-    }
+    if (has_sampled)
+        count_tick(loop, targets->tick.now_ns);
     return go_on(loop, is_well, &ending);
 }
 
@@ -290,6 +298,19 @@ static void prepare_following(struct loop *loop)
         waker_prepare(&loop->waker, schedule_following(&loop->schedule));
 }
 
+/* Counts a tick that reads nothing, without waiting for it.  false: it has to be waited for. */
+static bool skip(struct loop *loop, uint64_t now_ns, uint64_t instant_ns)
+{
+    struct targets *const targets = &loop->sampler->targets;
+    const uint64_t publish_ns = loop->sealed_ns + WINDOW_NS;
+    if (instant_ns >= targets_idle_until(targets) || instant_ns >= publish_ns ||
+        instant_ns >= over_ns(loop->sampler) || instant_ns >= now_ns + MAX_AHEAD_NS)
+        return false;
+    targets_skip(targets, instant_ns);
+    count_tick(loop, instant_ns);
+    return true;
+}
+
 static void note_missed(struct loop *loop, uint64_t missed)
 {
     profile_quality(loop->sampler->targets.profile)->missed_ticks += missed;
@@ -300,7 +321,7 @@ static void note_missed(struct loop *loop, uint64_t missed)
 static void run(struct loop *loop)
 {
     struct sampler *const sampler = loop->sampler;
-    bool was_paused = false;
+    bool was_paused = false, has_skipped = false;
     for (;;) {
         uint64_t missed;
         loop_take_new(sampler);
@@ -308,13 +329,18 @@ static void run(struct loop *loop)
         /* Without targets nothing is sampled until the child tracker finds one. */
         const bool paused = is_paused(sampler) || sampler->targets.count == 0;
         uint64_t instant_ns = schedule_next(&loop->schedule, now_ns, &missed);
-        if (!paused)
-            prepare_following(loop);
         if (sampler->targets.count == 0 && instant_ns < now_ns + EMPTY_NS)
             instant_ns = now_ns + EMPTY_NS;
         if (!paused && !was_paused && !sampler->targets.feed)
             note_missed(loop, missed);
         was_paused = paused;
+        if (!paused && skip(loop, now_ns, instant_ns)) {
+            has_skipped = true;
+            continue;
+        }
+        if (!paused && !has_skipped)
+            prepare_following(loop);
+        has_skipped = false;
         if (paused && sampler->targets.feed)
             kernel_feed_skip(sampler->targets.feed);
         if (paused)

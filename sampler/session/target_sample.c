@@ -192,14 +192,15 @@ static enum err_code sample_moving(struct target_tick *now)
 
 enum err_code target_sample(struct target *target, struct tick *tick)
 {
-    struct target_tick now = { target, tick, stops_next(&target->stops, clock_now_ns()) };
+    tick->now_ns = clock_now_ns();
+    struct target_tick now = { target, tick, stops_next(&target->stops, tick->now_ns) };
     if (tick->stopper && tick->stopper->count)
         resume_threads(target, tick->stopper, &(struct sampled){ .count = 0 });
     if (now.turn.step == STOPS_SKIP)
         return ERR_OK;
     enum err_code rc = python_choose(target->python, target->options->all_threads);
     if (!rc && now.turn.step != STOPS_PROBE)
-        rc = read_tasks(target, now.turn.ticks, clock_now_ns());
+        rc = read_tasks(target, now.turn.ticks, tick->now_ns);
     if (!rc)
         rc = now.turn.step == STOPS_STILL ? sample_still(&now) : sample_moving(&now);
     if (target->fold.tasks && now.turn.step != STOPS_PROBE)

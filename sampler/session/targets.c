@@ -221,6 +221,25 @@ bool targets_tick(struct targets *targets, bool *sampled_out, struct ending *out
     return true;
 }
 
+uint64_t targets_idle_until(const struct targets *targets)
+{
+    uint64_t until_ns = UINT64_MAX;
+    if (targets->feed || targets->tick.weight > 1 || targets->stopper.count)
+        return 0;
+    for (size_t i = 0; i < targets->count; i++) {
+        const uint64_t idle_ns = stops_idle_until(&targets->items[i]->stops);
+        if (idle_ns < until_ns)
+            until_ns = idle_ns;
+    }
+    return targets->count ? until_ns : 0;
+}
+
+void targets_skip(struct targets *targets, uint64_t now_ns)
+{
+    for (size_t i = 0; i < targets->count; i++)
+        stops_skip(&targets->items[i]->stops, now_ns);
+}
+
 bool targets_check(struct targets *targets, struct ending *out)
 {
     for (size_t i = targets->count; i-- > 0;) {

@@ -74,6 +74,9 @@ bool targets_have_sub_interpreters(const struct targets *targets);
 /* Samples the targets.  *sampled_out: at least one was sampled.  false: the session cannot go
  * on, *out says why.  The caller checks whether targets are left. */
 bool targets_tick(struct targets *targets, bool *sampled_out, struct ending *out);
+/* Until this instant ticks read nothing, so targets_skip can count them; 0: the next one may read. */
+uint64_t targets_idle_until(const struct targets *targets);
+void targets_skip(struct targets *targets, uint64_t now_ns);
 /* Removes targets that have ended.  false: as above. */
 bool targets_check(struct targets *targets, struct ending *out);
 /* Closes all targets and returns the memory that sampling needed; the profile stays. */

@@ -34,7 +34,7 @@
 #include "sampler/profile/sink.h"
 #include "sampler/sampler.h"
 
-enum { THREAD_CPUS_MAX_WAITING = 64 };
+enum { THREAD_CPUS_MAX_WAITING = 256 };
 
 #define THREAD_CPUS_IDLE_NS 2000000000ull
 /* The kernel is not asked again about a thread that was on a CPU this recently and has moved

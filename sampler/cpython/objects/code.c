@@ -33,6 +33,7 @@ static void free_codes(struct code_table *table)
     table->sorted_count = 0;
     table->bytes = 0;
     table->forgotten = 0;
+    table->prediction_count = table->planned_count = 0;
     table->lacks_room = false;
 }
 
@@ -254,36 +255,72 @@ static bool is_still_described(struct code_table *table, code_id id)
     return code->checked_epoch != 0;
 }
 
-struct check {
-    code_id id;
-    unsigned char now[CODE_FINGERPRINT_BYTES];
-};
-
 enum { CHECK_BATCH = 128 };
 
-/* Compares the fingerprints of the code objects in one call. */
-static bool check_batch(struct code_table *table, struct check *checks, size_t count)
+static size_t compared_bytes(const struct layout *layout)
+{
+    return code_fingerprint_bytes(layout) +
+           (code_has_name_fingerprint(layout) ? NAME_FINGERPRINT_BYTES : 0);
+}
+
+static size_t plan_check(const struct code_table *table, struct code_check *check,
+                         struct memory_span *spans)
 {
     const struct layout *const layout = table->layout;
+    const struct code *const code = code_at(table, check->id);
     const size_t bytes = code_fingerprint_bytes(layout);
-    const size_t name_bytes = code_has_name_fingerprint(layout) ? NAME_FINGERPRINT_BYTES : 0;
+    spans[0] = (struct memory_span){ code->addr + layout->code_firstlineno, check->now, bytes };
+    if (!code_has_name_fingerprint(layout))
+        return 1;
+    spans[1] = (struct memory_span){ code->qualname + layout->unicode_length,
+                                     check->now + bytes, NAME_FINGERPRINT_BYTES };
+    return 2;
+}
+
+size_t code_plan_checks(struct code_table *table, struct memory_span *spans)
+{
+    size_t count = 0, planned = 0;
+    for (size_t i = 0; i < table->prediction_count; i++) {
+        struct code *const code = code_at(table, table->predictions[i].id);
+        code->is_predicted =
+            code->checked_epoch && table->epoch - code->asked_epoch <= CODE_PREDICTED_EPOCHS;
+        if (!code->is_predicted)
+            continue;
+        struct code_check *const check = &table->predictions[planned++];
+        check->id = table->predictions[i].id;
+        count += plan_check(table, check, spans + count);
+    }
+    table->prediction_count = table->planned_count = planned;
+    return count;
+}
+
+/* What has changed is left to code_check. */
+void code_settle_checks(struct code_table *table, size_t arrived)
+{
+    const size_t bytes = compared_bytes(table->layout);
+    code_begin_epoch(table);
+    for (size_t i = 0; i < table->planned_count && arrived >= (i + 1) * bytes; i++) {
+        struct code *const code = code_at(table, table->predictions[i].id);
+        if (memcmp(code->fingerprint, table->predictions[i].now, bytes) == 0)
+            code->checked_epoch = table->epoch;
+    }
+}
+
+/* Compares the fingerprints of the code objects in one call. */
+static bool check_batch(struct code_table *table, struct code_check *checks, size_t count)
+{
+    const size_t bytes = compared_bytes(table->layout);
     struct memory_span spans[CHECK_BATCH * 2] = { { 0 } };
     size_t span_count = 0, arrived;
     bool fresh = true;
-    for (size_t i = 0; i < count; i++) {
-        const struct code *const code = code_at(table, checks[i].id);
-        spans[span_count++] =
-            (struct memory_span){ code->addr + layout->code_firstlineno, checks[i].now, bytes };
-        if (name_bytes)
-            spans[span_count++] = (struct memory_span){ code->qualname + layout->unicode_length,
-                                                        checks[i].now + bytes, name_bytes };
-    }
+    for (size_t i = 0; i < count; i++)
+        span_count += plan_check(table, &checks[i], spans + span_count);
     if (memory_readv(table->memory, spans, span_count, &arrived))
         fresh = false;
     for (size_t i = 0; i < count; i++) {
         struct code *const code = code_at(table, checks[i].id);
-        const bool complete = arrived >= (i + 1) * (bytes + name_bytes);
-        if (complete && memcmp(code->fingerprint, checks[i].now, bytes + name_bytes) == 0) {
+        const bool complete = arrived >= (i + 1) * bytes;
+        if (complete && memcmp(code->fingerprint, checks[i].now, bytes) == 0) {
             code->checked_epoch = table->epoch;
             continue;
         }
@@ -293,9 +330,19 @@ static bool check_batch(struct code_table *table, struct check *checks, size_t c
     return fresh;
 }
 
+static void note_asked(struct code_table *table, code_id id)
+{
+    struct code *const code = code_at(table, id);
+    code->asked_epoch = table->epoch;
+    if (code->is_predicted || table->prediction_count == CODE_MAX_PREDICTIONS)
+        return;
+    code->is_predicted = true;
+    table->predictions[table->prediction_count++].id = id;
+}
+
 bool code_check(struct code_table *table, const code_id *ids, size_t count)
 {
-    struct check checks[CHECK_BATCH];
+    struct code_check checks[CHECK_BATCH];
     size_t waiting = 0;
     bool fresh = true;
     for (size_t i = 0; i < count; i++) {
@@ -304,6 +351,7 @@ bool code_check(struct code_table *table, const code_id *ids, size_t count)
             fresh &= is_still_described(table, ids[i]);
             continue;
         }
+        note_asked(table, ids[i]);
         if (code->checked_epoch == table->epoch) {
             table->counters.hits++;
             continue;

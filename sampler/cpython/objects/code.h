@@ -54,6 +54,8 @@ enum {
     CODE_MAX_BYTES = 128 << 20,
     CODE_MAX_UNITS = 1 << 28,
     CODE_FINGERPRINT_BYTES = 128,
+    CODE_MAX_PREDICTIONS = 32,
+    CODE_PREDICTED_EPOCHS = 4, /* in which code_check was not asked about a code object */
     CODE_UNIT_BYTES = 2,
 };
 
@@ -73,12 +75,20 @@ struct code {
     int32_t first_line;
     uint32_t tag;           /* for the caller; 0 at first */
     uint64_t checked_epoch; /* 0: forgotten, because another object is there by now */
-    unsigned char *table;   /* location table */
+    uint64_t asked_epoch;   /* when code_check was last asked about it */
+    bool is_predicted;
+    unsigned char *table; /* location table */
     uint32_t table_bytes;
     uint32_t place_count, last_place;
     size_t place_room;
     struct code_place *places; /* sorted by unit; see code_place.h */
     unsigned char fingerprint[CODE_FINGERPRINT_BYTES];
+};
+
+/* A code object, and what is in the place of its fingerprint now. */
+struct code_check {
+    code_id id;
+    unsigned char now[CODE_FINGERPRINT_BYTES];
 };
 
 struct code_counters {
@@ -100,7 +110,9 @@ struct code_table {
     bool is_described;  /* code_learn says when another object takes a place: none is checked */
     size_t bytes;       /* of location tables and places */
     uint32_t forgotten; /* code objects forgotten since the table was empty */
-    bool lacks_room;    /* something did not fit */
+    struct code_check predictions[CODE_MAX_PREDICTIONS]; /* asked about lately */
+    size_t prediction_count, planned_count;              /* planned: those of the last plan */
+    bool lacks_room;                                     /* something did not fit */
     struct object_bytes scratch;
     struct code_counters counters;
 };
@@ -154,6 +166,12 @@ bool code_check(struct code_table *table, const code_id *ids, size_t count);
 
 /* Begins an epoch: everything must be checked again. */
 void code_begin_epoch(struct code_table *table);
+
+/* Predicted checks, for a caller that reads stacks and their code objects in one call.  Fills at most
+ * 2 * CODE_MAX_PREDICTIONS spans: code objects that code_check was asked about lately.  When these have
+ * been read, code_settle_checks begins an epoch and notes which of them are unchanged. */
+size_t code_plan_checks(struct code_table *table, struct memory_span *spans);
+void code_settle_checks(struct code_table *table, size_t arrived);
 
 static inline struct code *code_at(const struct code_table *table, code_id id)
 {

@@ -95,8 +95,8 @@ static bool generation_stands(const struct stack *stack)
 static bool codes_are_fresh(struct stack *stack, struct code_table *codes)
 {
     const size_t from = generation_stands(stack) ? stack->checked : 0;
-    if (from == 0 && !stack->copy.shares_epoch)
-        code_begin_epoch(codes);
+    if (from == 0)
+        stack_begin_epoch(stack, codes);
     stack->generation = stack->copy.generation;
     const bool fresh = stack_check_codes(stack, codes, from);
     stack->checked = fresh ? stack->count : 0;

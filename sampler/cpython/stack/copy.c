@@ -147,14 +147,23 @@ static uint64_t place_of(size_t chunk, size_t offset)
     return (uint64_t)chunk << 32 | offset;
 }
 
+/* The bytes of A that LAST must have too.  A quick check copied the newest chunk only up to its top. */
+static size_t compared_bytes(const struct copy *copy, const struct copy_chunk *chunk)
+{
+    const bool was_quick = chunk == &copy->chunks[copy->chunk_count - 1] &&
+                           chunk->last_bytes < chunk->bytes &&
+                           chunk->last_bytes >= copy_used_bytes(copy, chunk);
+    return was_quick ? chunk->last_bytes : chunk->bytes;
+}
+
 uint64_t copy_changed_from(const struct copy *copy)
 {
     for (size_t i = 0; i < copy->chunk_count; i++) {
         const struct copy_chunk *const chunk = &copy->chunks[i];
-        const size_t bytes =
-            chunk->bytes < chunk->last_bytes ? chunk->bytes : chunk->last_bytes;
-        const size_t same = chunk_difference(chunk, bytes);
-        if (same < chunk->bytes)
+        const size_t end = compared_bytes(copy, chunk);
+        const size_t same =
+            chunk_difference(chunk, end < chunk->last_bytes ? end : chunk->last_bytes);
+        if (same < end)
             return place_of(i, same);
     }
     return COPY_NOWHERE;

@@ -110,8 +110,7 @@ static size_t again_from(const struct copy *copy, const struct copy_chunk *newes
     return from < newest->bytes ? from / sizeof(uint64_t) * sizeof(uint64_t) : newest->bytes;
 }
 
-/* The bytes up to the last top; if the top is elsewhere, all bytes to copy. */
-static size_t used_bytes(const struct copy *copy, const struct copy_chunk *newest)
+size_t copy_used_bytes(const struct copy *copy, const struct copy_chunk *newest)
 {
     const remote_addr top = copy_stack_top(copy);
     return copy_chunk_holds(newest, top) && top - newest->addr < newest->next_bytes
@@ -128,7 +127,7 @@ static void set_extents(struct copy *copy, bool is_quick)
     if (copy->chunk_count) {
         struct copy_chunk *const newest = &copy->chunks[copy->chunk_count - 1];
         if (is_quick)
-            newest->again_from = newest->bytes = used_bytes(copy, newest);
+            newest->again_from = newest->bytes = copy_used_bytes(copy, newest);
         else
             newest->again_from = again_from(copy, newest);
     }

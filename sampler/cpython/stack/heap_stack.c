@@ -12,8 +12,7 @@ static void judge(struct stack *stack)
 
 static bool codes_are_fresh(const struct stack *stack, struct code_table *codes)
 {
-    if (!stack->copy.shares_epoch)
-        code_begin_epoch(codes);
+    stack_begin_epoch(stack, codes);
     return stack_check_codes(stack, codes, 0);
 }
 

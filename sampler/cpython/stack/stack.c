@@ -22,6 +22,15 @@ void stack_deinit(struct stack *stack)
     heap_frames_deinit(&stack->heap);
 }
 
+/* Frames that were read after the epoch began may be of code objects that came after its checks. */
+void stack_begin_epoch(const struct stack *stack, struct code_table *codes)
+{
+    const struct copy *const copy = &stack->copy;
+    const bool is_begun = !copy->generation_addr && copy->memory->reads == stack->planned_reads;
+    if (!copy->shares_epoch && !is_begun)
+        code_begin_epoch(codes);
+}
+
 bool stack_check_codes(const struct stack *stack, struct code_table *codes, size_t from)
 {
     code_id ids[CHECK_BATCH];
@@ -93,5 +102,6 @@ size_t stack_plan(struct stack *stack, struct memory_span *spans)
 enum err_code stack_finish(struct stack *stack, struct code_table *codes,
                            const struct memory_span *spans, size_t count, size_t arrived)
 {
+    stack->planned_reads = stack->copy.memory->reads;
     return read_until_found(stack, codes, stack->reader->settle(stack, spans, count, arrived));
 }

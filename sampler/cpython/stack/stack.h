@@ -44,12 +44,13 @@ struct stack {
     struct walk_frame *frames; /* outermost first; the walk's */
     size_t count;              /* 0: the thread runs no Python code */
     enum stack_certainty certainty;
-    remote_addr running; /* the running frame */
-    bool is_unchanged;   /* the same as in the previous reading */
-    uint32_t still;      /* readings in a row that found it unchanged */
-    uint32_t tag;        /* for the caller; 0 when anything changed */
-    uint64_t generation; /* of the code objects when they were last checked */
-    size_t checked;      /* outermost frames whose code has been checked */
+    remote_addr running;    /* the running frame */
+    bool is_unchanged;      /* the same as in the previous reading */
+    uint32_t still;         /* readings in a row that found it unchanged */
+    uint32_t tag;           /* for the caller; 0 when anything changed */
+    uint64_t generation;    /* of the code objects when they were last checked */
+    size_t checked;         /* outermost frames whose code has been checked */
+    uint64_t planned_reads; /* of the memory, when a planned reading had arrived */
 };
 
 void stack_init(struct stack *stack, struct memory *memory, const struct layout *layout,
@@ -60,8 +61,9 @@ void stack_deinit(struct stack *stack);
 MUST_CHECK enum err_code stack_read(struct stack *stack, struct code_table *codes);
 
 /* The same for a caller that reads many threads in one call.  stack_plan fills at most stack_plan_count
- * spans and returns their number.  The caller reads them.  stack_finish takes the number of bytes that
- * arrived, and reads again if it must. */
+ * spans and returns their number.  The caller reads them, and then begins an epoch of the code table: a
+ * code object that one of the stacks has checked since is not checked again for the others.
+ * stack_finish takes the number of bytes that arrived, and reads again if it must. */
 size_t stack_plan_count(const struct stack *stack);
 size_t stack_plan(struct stack *stack, struct memory_span *spans);
 MUST_CHECK enum err_code stack_finish(struct stack *stack, struct code_table *codes,

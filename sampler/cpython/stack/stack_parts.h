@@ -31,6 +31,8 @@ struct stack_reader {
 
 extern const struct stack_reader chunk_stack_reader, heap_stack_reader;
 
+/* Begins an epoch, unless the caller of stack_finish did and nothing has been read since. */
+void stack_begin_epoch(const struct stack *stack, struct code_table *codes);
 /* Are the code objects of the frames from `from` on unchanged?  The caller begins the epoch. */
 bool stack_check_codes(const struct stack *stack, struct code_table *codes, size_t from);
 /* Cuts the stack below the first frame whose code object is another by now. */

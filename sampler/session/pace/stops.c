@@ -55,14 +55,35 @@ static bool may_stop(struct stops *stops, uint64_t now_ns)
     return stops->credit_ns >= 0;
 }
 
+static bool must_not_wait(const struct stops *stops)
+{
+    return stops->credit_ns < -stops->share * MAX_WAIT_NS;
+}
+
 static enum stops_step choose(struct stops *stops, uint64_t now_ns)
 {
     const bool may = may_stop(stops, now_ns), is_chosen = is_extra(stops, now_ns);
-    if (stops->credit_ns < -stops->share * MAX_WAIT_NS)
+    if (must_not_wait(stops))
         return STOPS_MOVING;
     if (stops->is_still && !may)
         return is_chosen ? STOPS_PROBE : STOPS_SKIP;
     return stops->is_still || (may && is_chosen) ? STOPS_STILL : STOPS_MOVING;
+}
+
+uint64_t stops_idle_until(const struct stops *stops)
+{
+    if (stops->policy != SAMPLER_STOP_AUTO || !stops->is_still || stops->credit_ns >= 0 ||
+        must_not_wait(stops))
+        return 0;
+    const uint64_t paid_ns = stops->credited_ns + (uint64_t)(-stops->credit_ns / stops->share);
+    const uint64_t due_ns = paid_ns < stops->extra_ns ? paid_ns : stops->extra_ns;
+    return due_ns < stops->window_ends_ns ? due_ns : stops->window_ends_ns;
+}
+
+void stops_skip(struct stops *stops, uint64_t now_ns)
+{
+    if (!stops->pending++)
+        stops->pending_since_ns = now_ns;
 }
 
 struct stops_turn stops_next(struct stops *stops, uint64_t now_ns)
@@ -73,8 +94,7 @@ struct stops_turn stops_next(struct stops *stops, uint64_t now_ns)
                                     1, now_ns };
     if (now_ns >= stops->window_ends_ns)
         begin_window(stops, now_ns);
-    if (!stops->pending++)
-        stops->pending_since_ns = now_ns;
+    stops_skip(stops, now_ns);
     const struct stops_turn turn = { choose(stops, now_ns), stops->pending,
                                      stops->pending_since_ns };
     if (turn.step == STOPS_MOVING || turn.step == STOPS_STILL)

@@ -55,8 +55,12 @@ struct stops {
 
 void stops_init(struct stops *stops, enum sampler_stop policy, double share);
 
-/* Call once at each tick. */
+/* Call once at each tick, or call stops_skip. */
 struct stops_turn stops_next(struct stops *stops, uint64_t now_ns);
+/* stops_next returns STOPS_SKIP until this instant; 0: it may not. */
+uint64_t stops_idle_until(const struct stops *stops);
+/* What stops_next does for a tick before that instant. */
+void stops_skip(struct stops *stops, uint64_t now_ns);
 /* A thread that moves was read. */
 void stops_note_reading(struct stops *stops, bool is_uncertain);
 /* Threads stood still for this long. */
