@@ -89,7 +89,7 @@ struct kernel_process {
     unsigned int runtime_window_bytes;
     unsigned int frames; /* enum kernel_frames */
     unsigned int tstate_bytes, tstate_frame, tstate_cframe, tstate_chunk, tstate_top;
-    unsigned int cframe_bytes, cframe_frame;
+    unsigned int cframe_bytes, cframe_frame, cframe_previous;
     unsigned int frame_bytes, frame_previous;
     unsigned int only_tid; /* the only thread to sample; 0: all */
     struct kernel_code_layout code;

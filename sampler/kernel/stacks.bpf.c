@@ -403,6 +403,7 @@ static int put_frames(struct area *a, __u64 tstate_at)
 {
     const struct kernel_process *const process = &a->process;
     struct walk walk = { a };
+    __u64 before = 0;
     a->chunk = a->chunk_bytes = a->chunk_below = 0;
     a->frame = word_at(a, tstate_at + process->tstate_frame);
     if (process->frames == KERNEL_CFRAMES) {
@@ -410,6 +411,7 @@ static int put_frames(struct area *a, __u64 tstate_at)
         if (!put(a, cframe, process->cframe_bytes, 0))
             return 0;
         a->frame = word_at(a, a->last + process->cframe_frame);
+        before = word_at(a, a->last + process->cframe_previous);
     }
     if (process->frames != KERNEL_HEAP_FRAMES) {
         const __u64 newest = word_at(a, tstate_at + process->tstate_chunk);
@@ -417,6 +419,9 @@ static int put_frames(struct area *a, __u64 tstate_at)
         if (newest && !put_chunk(a, newest, top - newest))
             return 0;
     }
+    /* A loop that has just been entered has no frame yet: the loop around it has. */
+    if (before && !is_in_chunk(a) && put(a, before, process->cframe_bytes, 0) && !a->frame)
+        a->frame = word_at(a, a->last + process->cframe_frame);
     bpf_loop(KERNEL_MAX_FRAMES, step, &walk, 0);
     if (a->frame && !(a->record.flags & KERNEL_FAULTED))
         a->record.flags |= KERNEL_NO_ROOM;

@@ -112,7 +112,8 @@ static enum err_code leave(const struct kernel_feed *feed, struct fed_thread *fe
     fed->left_ns = 0;
     if (!VEC_RESERVE(fed->copy, fed->copy_room, record->bytes))
         return ERR_NOMEM;
-    memcpy(fed->copy, spans, record->bytes);
+    if (record->bytes)
+        memcpy(fed->copy, spans, record->bytes);
     fed->copy_bytes = record->bytes;
     fed->flags = record->flags;
     fed->left_ns = record->time_ns;

@@ -207,6 +207,7 @@ void target_describe(const struct target *target, struct kernel_process *out)
         .tstate_top = layout->tstate_datastack_top,
         .cframe_bytes = layout->cframe_bytes,
         .cframe_frame = layout->cframe_current_frame,
+        .cframe_previous = layout->cframe_previous,
         .frame_bytes = layout->frame_bytes,
         .frame_previous = layout->frame_previous,
         .only_tid = target->options->all_threads ? 0 : (uint32_t)target->process.pid,

@@ -141,6 +141,20 @@ static enum err_code walk_to(struct stack *stack, struct code_table *codes, remo
     return ERR_OK;
 }
 
+/* 3.11 and 3.12: an evaluation loop that has just been entered has no frame yet.  A thread that runs no Python
+ * code is in no such loop. */
+static enum err_code find_running(struct stack *stack, remote_addr *out)
+{
+    remote_addr before;
+    /* The next reading will know the running frame. */
+    if (!copy_running(&stack->copy, out))
+        return ERR_FAULT;
+    if (*out || !copy_running_before(&stack->copy, &before) || !before)
+        return ERR_OK;
+    *out = before;
+    return stack->copy.is_still ? ERR_OK : ERR_FAULT;
+}
+
 static enum err_code find(struct stack *stack, struct code_table *codes, bool is_first,
                           bool *again_out)
 {
@@ -148,11 +162,10 @@ static enum err_code find(struct stack *stack, struct code_table *codes, bool is
     *again_out = true;
     stack->is_unchanged = false;
     enum err_code rc = copy_follow(&stack->copy);
+    if (!rc)
+        rc = find_running(stack, &running);
     if (rc)
         return rc;
-    /* The next reading will know the running frame. */
-    if (!copy_running(&stack->copy, &running))
-        return ERR_FAULT;
     if (is_unchanged(stack, codes, running)) {
         copy_accept(&stack->copy);
         stack->is_unchanged = true;
@@ -162,7 +175,7 @@ static enum err_code find(struct stack *stack, struct code_table *codes, bool is
     stack->tag = 0;
     rc = walk_to(stack, codes, running);
     if (!rc && stack->walk.is_broken && stack->copy.is_still &&
-        copy_running_before(&stack->copy, &running))
+        copy_running_before(&stack->copy, &running) && running)
         rc = walk_to(stack, codes, running);
     if (rc)
         return rc;

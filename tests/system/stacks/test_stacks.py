@@ -69,6 +69,8 @@ class Cell:
 def outermost_is_right(stack, name, pid):
     """The main thread starts in the victim's module, or where its greenlet does. A sub-interpreter may name the thread that
     made it as its own."""
+    if not stack.frames:
+        return True
     file, function, _ = stack.frames[0]
     if name == "greenlets.py":
         return (file, function) in ((name, "<module>"), (name, "left"), (name, "right"))
