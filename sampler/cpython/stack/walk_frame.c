@@ -40,6 +40,14 @@ static uint32_t instructions_copy_of(const struct walker *w, const unsigned char
     return w->layout->frame_tlbc_index ? field_u32(bytes, w->layout->frame_tlbc_index) : 0;
 }
 
+/* The code object that a frame which cannot move stands in.  The known one is not: another has its place now. */
+static code_id code_now(struct walker *w, remote_addr addr, uint32_t instructions_copy,
+                        remote_addr instr)
+{
+    const code_id id = w->codes->is_described ? CODE_NONE : load(w, addr, instructions_copy);
+    return id != CODE_NONE && code_holds(code_at(w->codes, id), instr) ? id : CODE_NONE;
+}
+
 /* The code of a frame, or of a popped one: the interpreter clears and sets the instruction later than the
  * executable. */
 static code_id code_of(struct walker *w, const unsigned char *bytes,
@@ -52,7 +60,8 @@ static code_id code_of(struct walker *w, const unsigned char *bytes,
     if (id != CODE_NONE && code_holds(code_at(w->codes, id), frame->instr))
         return id;
     if (w->copy->is_still)
-        return CODE_NONE;
+        return addr ? code_now(w, addr, instructions_copy_of(w, bytes), frame->instr)
+                    : CODE_NONE;
     *has_returned_out = true;
     return id != CODE_NONE || w->layout->clears_popped_frames
                ? code_holding(w->codes, frame->instr)
