@@ -66,6 +66,7 @@ test("search says how much matches and marks it", async () => {
   await page.search("spin");
   // Two of five threads spin. In the first moments, those that wait are not known yet.
   await page.until("(share => share > 25 && share < 55)(parseFloat(" + hook("matched") + ".textContent))");
+  const share = parseFloat(await page.text("matched"));
   assert.equal(await page.evaluate(FRAMES + ".filter((g) => /\\bmatch\\b/.test(g.dataset.style)).every((g) => g.getAttribute('name').startsWith('spin'))"), true);
   assert.ok(await page.evaluate(FRAMES + ".some((g) => /\\bmatch\\b/.test(g.dataset.style))"));
   await page.updates(3, async () => {
