@@ -73,7 +73,7 @@ def outermost_is_right(stack, name, pid):
     """The main thread starts in the victim's module, or where its greenlet does. A sub-interpreter may name the thread that
     made it as its own."""
     if not stack.frames:
-        return True
+        return False
     file, function, _ = stack.frames[0]
     if name == "greenlets.py":
         return (file, function) in ((name, "<module>"), (name, "left"), (name, "right"))
@@ -184,7 +184,9 @@ def is_expected(name, answer, python, engine):
 def judge(name, python, engine, pid, stacks, failed_percent):
     legal = Legal(name, python.minor >= QUALIFIED_MINOR)
     total = sum(stack.count for stack in stacks)
-    impossible = [stack for stack in stacks if not legal.allows(stack) or not outermost_is_right(stack, name, pid)]
+    # A stack of which nothing is certain shows no frame: it is truncated, not impossible.
+    shown = [stack for stack in stacks if stack.frames or not stack.is_truncated]
+    impossible = [stack for stack in shown if not legal.allows(stack) or not outermost_is_right(stack, name, pid)]
     wrong = sum(stack.count for stack in impossible)
     truncated = sum(stack.count for stack in stacks if stack.is_truncated)
     doubts = []
