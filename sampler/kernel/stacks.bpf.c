@@ -18,24 +18,7 @@
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
-#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
-struct upid {
-    int nr;
-};
-struct pid {
-    unsigned int level;
-    struct upid numbers[1];
-};
-struct task_struct {
-    int pid, tgid;
-    struct pid *thread_pid;
-    struct task_struct *group_leader;
-    unsigned int __state;
-};
-struct pt_regs {
-    unsigned long orig_ax;
-};
-#pragma clang attribute pop
+#include "sampler/kernel/task.bpf.h"
 
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
@@ -60,19 +43,6 @@ struct {
     __type(key, __u32);
     __type(value, __u64);
 } reported SEC(".maps");
-
-/* What is known of a code object: its fingerprint, and the generation in which it was read. */
-struct known_code {
-    __u64 fingerprint, generation;
-};
-
-/* By address and serial number of the process. */
-struct {
-    __uint(type, BPF_MAP_TYPE_LRU_HASH);
-    __uint(max_entries, KERNEL_MAX_CODES);
-    __type(key, __u64);
-    __type(value, struct known_code);
-} codes SEC(".maps");
 
 struct {
     __uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -140,8 +110,7 @@ struct {
     __type(value, struct area);
 } areas SEC(".maps");
 
-volatile const __u32 pid_level; /* of the profiler's pid namespace */
-volatile __u64 min_away_ns;     /* shorter absences are reported by chance */
+volatile __u64 min_away_ns; /* shorter absences are reported by chance */
 volatile __u64 period_ns;
 volatile __u32 is_on; /* a session uses the engine */
 
@@ -150,29 +119,6 @@ static void add(__u32 counter, __u64 count)
     __u64 *const value = bpf_map_lookup_elem(&counters, &counter);
     if (value)
         *value += count;
-}
-
-/* The number of a task in the profiler's pid namespace; 0: it has none there. */
-static __u32 number_of(struct task_struct *task)
-{
-    if (pid_level == 0)
-        return BPF_CORE_READ(task, pid);
-    struct pid *const pid = BPF_CORE_READ(task, thread_pid);
-    int number = 0;
-    if (!pid || BPF_CORE_READ(pid, level) < pid_level)
-        return 0;
-    bpf_probe_read_kernel(&number, sizeof number,
-                          (void *)pid + bpf_core_field_offset(struct pid, numbers) +
-                              (__u64)pid_level * bpf_core_type_size(struct upid));
-    return number;
-}
-
-static __u32 process_of(struct task_struct *task)
-{
-    if (pid_level == 0)
-        return BPF_CORE_READ(task, tgid);
-    struct task_struct *const leader = BPF_CORE_READ(task, group_leader);
-    return leader ? number_of(leader) : 0;
 }
 
 /* Appends a span of the current thread's memory; false: there is no room, or no memory. */
@@ -238,127 +184,7 @@ static int is_in_chunk(const struct area *a)
     return a->frame >= a->chunk && a->frame - a->chunk < a->chunk_bytes;
 }
 
-/* Appends a span to the description. */
-static __noinline int add_part(struct area *a, __u64 addr, __u64 bytes)
-{
-    if (!a)
-        return 0;
-    const __u64 at = a->code.bytes & (KERNEL_CODE_BYTES - 1);
-    struct kernel_span *const span = (struct kernel_span *)(a->code_bytes + at);
-    if (bytes > MAX_TABLE_BYTES || at + bytes + 2 * sizeof *span > KERNEL_CODE_BYTES ||
-        bpf_probe_read_user(a->code_bytes + at + sizeof *span,
-                            bytes & (2 * MAX_TABLE_BYTES - 1), (void *)addr))
-        return 0;
-    span->addr = addr;
-    span->bytes = bytes;
-    span->is_padded = 0;
-    a->code.bytes = at + sizeof *span + ((bytes + WORD - 1) & ~(WORD - 1));
-    return 1;
-}
-
-/* Text objects are seldom longer; the memory behind a short one may not be there. */
-static void add_text(struct area *a, __u64 addr)
-{
-    if (!add_part(a, addr, TEXT_BYTES))
-        add_part(a, addr, SHORT_TEXT_BYTES);
-}
-
-/* A pointer in the code object that the description begins with. */
-static __always_inline __u64 pointer_at(const struct area *a, __u64 field)
-{
-    const __u64 at = (sizeof(struct kernel_span) + field) & (KERNEL_CODE_BYTES - 1);
-    return *(const __u64 *)(a->code_bytes + at);
-}
-
-/* Describes the code object; false: it is not there. */
-static __noinline int describe(struct area *a, __u64 addr)
-{
-    __u64 bytes = 0;
-    if (!a)
-        return 0;
-    const struct kernel_code_layout *const layout = &a->process.code;
-    a->code.kind = KERNEL_CODE;
-    a->code.flags = 0;
-    a->code.pid = a->record.pid;
-    a->code.tid = a->record.tid;
-    a->code.time_ns = a->record.time_ns;
-    a->code.left_ns = 0;
-    a->code.system_call = -1;
-    a->code.bytes = 0;
-    if (!add_part(a, addr, layout->bytes))
-        return 0;
-    add_text(a, pointer_at(a, layout->name));
-    add_text(a, pointer_at(a, layout->file));
-    if (layout->instructions)
-        add_part(a, pointer_at(a, layout->instructions), layout->data);
-    const __u64 table = pointer_at(a, layout->line_table);
-    if (bpf_probe_read_user(&bytes, sizeof bytes, (void *)(table + layout->length)) == 0)
-        add_part(a, table, layout->data + bytes);
-    bytes = sizeof a->code + (a->code.bytes & (2 * KERNEL_CODE_BYTES - 1));
-    return bpf_ringbuf_output(&ring, &a->code, bytes, BPF_RB_NO_WAKEUP) == 0;
-}
-
-/* A number for the bytes that tell a code object from another at its address; 0: they are not there. */
-static __noinline __u64 fingerprint_of(struct area *a, __u64 addr)
-{
-    if (!a)
-        return 0;
-    const struct kernel_code_layout *const layout = &a->process.code;
-    __u64 value = 0;
-    __builtin_memset(a->fingerprint, 0, sizeof a->fingerprint);
-    const __u64 bytes = layout->fingerprint_bytes;
-    if (bytes > FINGERPRINT_WORDS * WORD ||
-        bpf_probe_read_user(a->fingerprint, bytes & (2 * FINGERPRINT_WORDS * WORD - 1),
-                            (void *)(addr + layout->fingerprint)))
-        return 0;
-    if (layout->name_hash) {
-        const __u64 at =
-            (layout->name - layout->fingerprint) & (FINGERPRINT_WORDS * WORD - WORD);
-        const __u64 name = *(__u64 *)((unsigned char *)a->fingerprint + at);
-        if (bpf_probe_read_user(a->fingerprint + FINGERPRINT_WORDS, NAME_WORDS * WORD,
-                                (void *)(name + layout->name_hash)))
-            return 0;
-    }
-    for (int i = 0; i < FINGERPRINT_WORDS + NAME_WORDS; i++)
-        value = (value ^ a->fingerprint[i]) * 0x9e3779b97f4a7c15 + (value >> 29);
-    return value | 1;
-}
-
-/* Describes the code object of a frame, unless the profiler knows it. */
-static __noinline int meet(struct area *a, __u64 addr, __u32 depth)
-{
-    if (!a || !addr)
-        return 0;
-    const __u64 key = addr ^ (__u64)a->process.serial << SERIAL_SHIFT;
-    const __u64 generation = a->generation;
-    struct recent_code *const recent = &a->recent[addr / 16 & (RECENT - 1)];
-    const int is_checked = depth >= a->innermost;
-    if (is_checked && recent->key == key && recent->generation == generation)
-        return 0;
-    struct known_code *const known = bpf_map_lookup_elem(&codes, &key);
-    if (!known || !is_checked || known->generation != generation) {
-        const struct known_code now = { fingerprint_of(a, addr), generation };
-        if (!now.fingerprint)
-            return 0;
-        if (known && known->fingerprint == now.fingerprint) {
-            known->generation = generation;
-        } else {
-            struct kernel_process *const process =
-                bpf_map_lookup_elem(&processes, &a->record.pid);
-            if (known && process)
-                process->changed_ns = a->record.time_ns;
-            /* What was not described is met again. */
-            if (!describe(a, addr)) {
-                bpf_map_delete_elem(&codes, &key);
-                return 0;
-            }
-            bpf_map_update_elem(&codes, &key, &now, BPF_ANY);
-        }
-    }
-    recent->key = key;
-    recent->generation = generation;
-    return 1;
-}
+#include "sampler/kernel/code.bpf.h"
 
 struct walk {
     struct area *area;

@@ -111,50 +111,54 @@ enum {
 enum { LAYOUT_NO_LAST = UINT8_MAX };
 
 /* X(capability, first minor, last minor) */
-#define LAYOUT_CAPABILITIES(X)                                                                 \
-    /* Frames are objects in the heap, not parts of data-stack chunks. */                      \
-    X(has_heap_frames, 8, 10)                                                                  \
-    /* They have a state, 0 while they run, not a flag, and count code units, not bytes. */    \
-    X(has_heap_frame_state, 10, 10)                                                            \
-    /* Tables of lines have ranges; columns; before, differences. */                           \
-    X(has_line_ranges, 10, 10)                                                                 \
-    X(has_columns, 11, LAYOUT_NO_LAST)                                                         \
-    /* A frame stores the depth of its value stack, not a pointer to the top. */               \
-    X(has_stack_depth, 10, 13)                                                                 \
-    /* The keys of a dictionary have plain sizes and no kind; later, logarithms and a kind. */ \
-    X(has_plain_keys, 8, 10)                                                                   \
-    /* The interpreter places the dictionary and the values of an instance. */                 \
-    X(has_managed_dicts, 11, LAYOUT_NO_LAST)                                                   \
-    /* Values are behind a pointer; behind a tagged one, to them or a dictionary; inside. */   \
-    X(has_values_pointer, 11, 11)                                                              \
-    X(has_tagged_values, 12, 12)                                                               \
-    X(has_inline_values, 13, LAYOUT_NO_LAST)                                                   \
-    /* Below each frame that C has called there is one without code, on the C stack. */        \
-    X(has_entry_frames, 12, LAYOUT_NO_LAST)                                                    \
-    /* The bytes that identify a code object have a version number. */                         \
-    X(has_code_version, 12, LAYOUT_NO_LAST)                                                    \
-    /* asyncio has a separate set of eager tasks; lists of all tasks. */                       \
-    X(has_eager_tasks, 12, LAYOUT_NO_LAST)                                                     \
-    X(has_task_lists, 14, LAYOUT_NO_LAST)                                                      \
-    /* A thread has a separate state in each interpreter that it enters. */                    \
-    X(has_state_per_interpreter, 13, LAYOUT_NO_LAST)                                           \
-    /* A frame that has called Python code is at the call, not at its last cache unit. */      \
-    X(stays_at_call, 13, LAYOUT_NO_LAST)                                                       \
-    /* On the value stack: callable, object or NULL; before: NULL or method, callable. */      \
-    X(has_callable_first, 13, LAYOUT_NO_LAST)                                                  \
-    /* CALL_FUNCTION_EX always has a place for keywords. */                                    \
-    X(always_has_keywords, 14, LAYOUT_NO_LAST)                                                 \
-    /* The top of the value stack is written before each call that leaves the loop. */         \
-    X(keeps_stack_top, 14, LAYOUT_NO_LAST)                                                     \
-    /* The executable of a popped frame is cleared; before, the frame stays as it was. */      \
-    X(clears_popped_frames, 14, LAYOUT_NO_LAST)                                                \
-    /* In free-threaded builds a byte, not two bits, is before the form of a str. */           \
-    X(has_str_byte, 14, LAYOUT_NO_LAST)                                                        \
-    /* A suspended coroutine that awaits nothing has another state than one that awaits. */    \
-    X(has_await_state, 13, LAYOUT_NO_LAST)                                                     \
-    /* The states of coroutines begin at zero, not below. */                                   \
-    X(has_states_from_zero, 15, LAYOUT_NO_LAST)                                                \
-    /* Another value is above the awaited object. */                                           \
+#define LAYOUT_CAPABILITIES(X)                                                                   \
+    /* Frames are objects in the heap, not parts of data-stack chunks. */                        \
+    X(has_heap_frames, 8, 10)                                                                    \
+    /* They have a state, 0 while they run, not a flag, and count code units, not bytes. */      \
+    X(has_heap_frame_state, 10, 10)                                                              \
+    /* A table of lines has a range for each entry; without either of these two, differences. */ \
+    X(has_line_ranges, 10, 10)                                                                   \
+    /* A table of lines has columns too. */                                                      \
+    X(has_columns, 11, LAYOUT_NO_LAST)                                                           \
+    /* A frame stores the depth of its value stack, not a pointer to the top. */                 \
+    X(has_stack_depth, 10, 13)                                                                   \
+    /* The keys of a dictionary have a size and no kind; later, its logarithm and a kind. */     \
+    X(has_plain_keys, 8, 10)                                                                     \
+    /* The interpreter places the dictionary and the values of an instance. */                   \
+    X(has_managed_dicts, 11, LAYOUT_NO_LAST)                                                     \
+    /* A pointer leads to the values of an instance. */                                          \
+    X(has_values_pointer, 11, 11)                                                                \
+    /* A pointer with a tag leads to the values or to the dictionary. */                         \
+    X(has_tagged_values, 12, 12)                                                                 \
+    /* The values are in the instance itself. */                                                 \
+    X(has_inline_values, 13, LAYOUT_NO_LAST)                                                     \
+    /* Below each frame that C has called there is one without code, on the C stack. */          \
+    X(has_entry_frames, 12, LAYOUT_NO_LAST)                                                      \
+    /* The bytes that identify a code object have a version number. */                           \
+    X(has_code_version, 12, LAYOUT_NO_LAST)                                                      \
+    /* asyncio has a separate set of eager tasks. */                                             \
+    X(has_eager_tasks, 12, LAYOUT_NO_LAST)                                                       \
+    /* Threads and interpreters have lists of their asyncio tasks. */                            \
+    X(has_task_lists, 14, LAYOUT_NO_LAST)                                                        \
+    /* A thread has a separate state in each interpreter that it enters. */                      \
+    X(has_state_per_interpreter, 13, LAYOUT_NO_LAST)                                             \
+    /* A frame that has called Python code is at the call, not at its last cache unit. */        \
+    X(stays_at_call, 13, LAYOUT_NO_LAST)                                                         \
+    /* A call pushes the callable first, then the object or NULL; before, the other way. */      \
+    X(has_callable_first, 13, LAYOUT_NO_LAST)                                                    \
+    /* CALL_FUNCTION_EX always has a place for keywords. */                                      \
+    X(always_has_keywords, 14, LAYOUT_NO_LAST)                                                   \
+    /* The top of the value stack is written before each call that leaves the loop. */           \
+    X(keeps_stack_top, 14, LAYOUT_NO_LAST)                                                       \
+    /* The executable of a popped frame is cleared; before, the frame stays as it was. */        \
+    X(clears_popped_frames, 14, LAYOUT_NO_LAST)                                                  \
+    /* In free-threaded builds a byte, not two bits, is before the form of a str. */             \
+    X(has_str_byte, 14, LAYOUT_NO_LAST)                                                          \
+    /* A suspended coroutine that awaits nothing has another state than one that awaits. */      \
+    X(has_await_state, 13, LAYOUT_NO_LAST)                                                       \
+    /* The states of coroutines begin at zero, not below. */                                     \
+    X(has_states_from_zero, 15, LAYOUT_NO_LAST)                                                  \
+    /* Another value is above the awaited object. */                                             \
     X(has_await_index, 15, LAYOUT_NO_LAST)
 
 struct layout {
