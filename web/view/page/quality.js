@@ -30,7 +30,10 @@ export function createQuality(root, dispatch) {
     update(state) {
       whole.hidden = (state.session?.selection ?? null) === null || state.session.selection.whole;
       const engine = engineValue(state.session?.settings ?? null);
-      for (const shown of [...qualityValues(state.session?.quality ?? null, state.session?.settings ?? null), ...(engine === null ? [] : [engine])]) {
+      const values = [...qualityValues(state.session?.quality ?? null, state.session?.settings ?? null), ...(engine === null ? [] : [engine])];
+      // Before the session is known, nobody knows its engine, and so which values it has.
+      for (const [key, cell] of cells) cell.element.hidden = !values.some((shown) => shown.key === key);
+      for (const shown of values) {
         const cell = cellFor(shown.key);
         setText(cell.value, shown.value);
         setText(cell.label, shown.label);
