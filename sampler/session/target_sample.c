@@ -16,6 +16,7 @@ struct target_tick {
     struct target *target;
     struct tick *tick;
     struct stops_turn turn;
+    bool is_probe; /* what is read counts for nothing but the decision to stop threads */
 };
 
 /* A whole number that is `weight` on average. */
@@ -70,9 +71,9 @@ static enum err_code count_thread(void *context, struct thread *thread, enum err
     struct quality *const quality = profile_quality(fold->profile);
     if (!target_is_same(target))
         return ERR_GONE;
-    if (now->turn.step != STOPS_STILL)
+    if (now->is_probe || now->turn.step != STOPS_STILL)
         note_reading(target, thread, failure);
-    if (now->turn.step == STOPS_PROBE)
+    if (now->is_probe)
         return ERR_OK;
     /* The sample stands for ticks and for threads that were not sampled. */
     const double weight = python_weight(target->python) * tick->weight;
@@ -158,6 +159,18 @@ static enum err_code read_tasks(struct target *target, uint32_t ticks, uint64_t 
     return task_fold_count(&target->tasks);
 }
 
+/* Reads the threads while they move.  Stops are shorter after it: all that they need has just been used. */
+static enum err_code probe(struct target_tick *now, const struct sampled *sampled)
+{
+    if (!now->target->stops.is_still)
+        return ERR_OK;
+    now->is_probe = true;
+    const enum err_code rc = python_sample(now->target->python, sampled->threads,
+                                           sampled->stopped, count_thread, now);
+    now->is_probe = false;
+    return rc;
+}
+
 /* Reads the threads that are to be stopped while they are, and then the others. */
 static enum err_code sample_still(struct target_tick *now)
 {
@@ -165,7 +178,9 @@ static enum err_code sample_still(struct target_tick *now)
     struct stopper *const stopper = now->tick->stopper;
     struct sampled sampled = { .count = 0 };
     choose_stopped(target, &sampled);
-    enum err_code rc = sampled.stopped ? stop_threads(stopper, &sampled) : ERR_OK;
+    enum err_code rc = probe(now, &sampled);
+    if (!rc && sampled.stopped)
+        rc = stop_threads(stopper, &sampled);
     if (rc == ERR_PERM && target->options->stop == SAMPLER_STOP_AUTO) {
         stops_refuse(&target->stops);
         profile_quality(target->fold.profile)->stops_refused++;
@@ -193,17 +208,19 @@ static enum err_code sample_moving(struct target_tick *now)
 enum err_code target_sample(struct target *target, struct tick *tick)
 {
     tick->now_ns = clock_now_ns();
-    struct target_tick now = { target, tick, stops_next(&target->stops, tick->now_ns) };
+    struct target_tick now = { .target = target,
+                               .tick = tick,
+                               .turn = stops_next(&target->stops, tick->now_ns) };
     if (tick->stopper && tick->stopper->count)
         resume_threads(target, tick->stopper, &(struct sampled){ .count = 0 });
     if (now.turn.step == STOPS_SKIP)
         return ERR_OK;
     enum err_code rc = python_choose(target->python, target->options->all_threads);
-    if (!rc && now.turn.step != STOPS_PROBE)
+    if (!rc)
         rc = read_tasks(target, now.turn.ticks, tick->now_ns);
     if (!rc)
         rc = now.turn.step == STOPS_STILL ? sample_still(&now) : sample_moving(&now);
-    if (target->fold.tasks && now.turn.step != STOPS_PROBE)
+    if (target->fold.tasks)
         task_fold_settle(&target->tasks, tick->now_ns);
     if (!rc)
         target->failing_since_ns = 0;

@@ -9,11 +9,15 @@ static const double BEGIN_SHARE = 0.02, END_SHARE = 0.01;
 static const double LEAST_READINGS = 8;
 /* What a window's readings count for in the window after it. */
 static const double AGEING = 0.8;
-/* The mean time between probes, or readings of the control. */
-static const uint64_t EXTRA_NS = 50 * NS_PER_MS;
+/* The mean time between readings of the control. */
+static const uint64_t CONTROL_NS = 50 * NS_PER_MS;
 /* If stops took so much that threads would have to wait longer than this, they are read while they
- * move: a sample must not stand for much time. */
-static const double MAX_WAIT_NS = 50e6;
+ * move: there must not be a long time without samples. */
+static const double MAX_WAIT_NS = 500e6;
+/* A reading that stands for more time counts for too much; the readings after it stand for the rest. */
+static const uint64_t MAX_STOOD_NS = 50 * NS_PER_MS;
+/* But where all stops are that far apart, each stands for this part of what is pending at least. */
+static const uint32_t LEAST_PART = 4;
 /* What was not used is kept for so long. */
 static const double SAVED_NS = 100e6;
 
@@ -36,11 +40,11 @@ static void begin_window(struct stops *stops, uint64_t now_ns)
     stops->uncertain *= AGEING;
 }
 
-static bool is_extra(struct stops *stops, uint64_t now_ns)
+static bool is_control_due(struct stops *stops, uint64_t now_ns)
 {
-    if (now_ns < stops->extra_ns)
+    if (now_ns < stops->control_ns)
         return false;
-    stops->extra_ns = now_ns + random_below(&stops->random, 2 * EXTRA_NS);
+    stops->control_ns = now_ns + random_below(&stops->random, 2 * CONTROL_NS);
     return true;
 }
 
@@ -62,12 +66,12 @@ static bool must_not_wait(const struct stops *stops)
 
 static enum stops_step choose(struct stops *stops, uint64_t now_ns)
 {
-    const bool may = may_stop(stops, now_ns), is_chosen = is_extra(stops, now_ns);
+    const bool may = may_stop(stops, now_ns);
     if (must_not_wait(stops))
         return STOPS_MOVING;
-    if (stops->is_still && !may)
-        return is_chosen ? STOPS_PROBE : STOPS_SKIP;
-    return stops->is_still || (may && is_chosen) ? STOPS_STILL : STOPS_MOVING;
+    if (stops->is_still)
+        return may ? STOPS_STILL : STOPS_SKIP;
+    return may && is_control_due(stops, now_ns) ? STOPS_STILL : STOPS_MOVING;
 }
 
 uint64_t stops_idle_until(const struct stops *stops)
@@ -76,14 +80,29 @@ uint64_t stops_idle_until(const struct stops *stops)
         must_not_wait(stops))
         return 0;
     const uint64_t paid_ns = stops->credited_ns + (uint64_t)(-stops->credit_ns / stops->share);
-    const uint64_t due_ns = paid_ns < stops->extra_ns ? paid_ns : stops->extra_ns;
-    return due_ns < stops->window_ends_ns ? due_ns : stops->window_ends_ns;
+    return paid_ns < stops->window_ends_ns ? paid_ns : stops->window_ends_ns;
 }
 
 void stops_skip(struct stops *stops, uint64_t now_ns)
 {
     if (!stops->pending++)
         stops->pending_since_ns = now_ns;
+}
+
+/* Takes the oldest of the pending ticks for a reading to stand for. */
+static uint32_t take_pending(struct stops *stops, uint64_t now_ns)
+{
+    const uint32_t pending = stops->pending;
+    const uint64_t waited_ns = now_ns - stops->pending_since_ns;
+    uint32_t taken = pending;
+    if (waited_ns > MAX_STOOD_NS)
+        taken = (uint32_t)(pending * MAX_STOOD_NS / waited_ns) + 1;
+    if (taken < pending / LEAST_PART)
+        taken = pending / LEAST_PART;
+    taken = taken < pending ? taken : pending;
+    stops->pending_since_ns += waited_ns * taken / pending;
+    stops->pending -= taken;
+    return taken;
 }
 
 struct stops_turn stops_next(struct stops *stops, uint64_t now_ns)
@@ -95,10 +114,10 @@ struct stops_turn stops_next(struct stops *stops, uint64_t now_ns)
     if (now_ns >= stops->window_ends_ns)
         begin_window(stops, now_ns);
     stops_skip(stops, now_ns);
-    const struct stops_turn turn = { choose(stops, now_ns), stops->pending,
-                                     stops->pending_since_ns };
-    if (turn.step == STOPS_MOVING || turn.step == STOPS_STILL)
-        stops->pending = 0;
+    struct stops_turn turn = { .step = choose(stops, now_ns),
+                               .since_ns = stops->pending_since_ns };
+    if (turn.step != STOPS_SKIP)
+        turn.ticks = take_pending(stops, now_ns);
     return turn;
 }
 

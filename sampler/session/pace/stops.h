@@ -5,10 +5,11 @@
  * A thread that moves while it is read is seen too often where it stays long.  What share of such
  * readings is uncertain shows by how much this can matter.  Where it matters, running threads are
  * stopped to be read, at as many ticks as a limit allows: a share of the time that a thread may stand
- * still for.  Each reading then counts for the ticks before it.  The decision is made for a window of
- * time, from the windows before it, so it does not depend on the readings that it is about.
+ * still for.  Each reading then counts for the ticks before it; after a stop that took long, several
+ * readings share them.  The decision is made for a window of time, from the windows before it, so it does
+ * not depend on the readings that it is about.
  *
- * While threads are stopped, a few further readings of moving threads, which are not samples, show
+ * While threads are stopped, each is read once before, while it still moves: that is no sample, but shows
  * whether stops are still needed.  While they are not, a few stopped readings are the control that the
  * others are compared with.
  *
@@ -27,15 +28,14 @@
 
 enum stops_step {
     STOPS_SKIP,   /* a later reading stands for this tick */
-    STOPS_PROBE,  /* the same, but read moving threads to see how many readings are uncertain */
     STOPS_MOVING, /* read moving threads */
     STOPS_STILL,  /* stop running threads and read them */
 };
 
-/* What to do at a tick, and how many ticks, with this one, the reading stands for. */
+/* What to do at a tick, and how many ticks up to this one the reading stands for. */
 struct stops_turn {
     enum stops_step step;
-    uint32_t ticks;
+    uint32_t ticks;    /* 0: none */
     uint64_t since_ns; /* the first of them */
 };
 
@@ -49,7 +49,7 @@ struct stops {
     double readings, uncertain; /* of moving threads; the older ones weigh less */
     double credit_ns; /* that threads may still stand still for; below 0: they have to wait */
     uint64_t credited_ns;
-    uint64_t extra_ns; /* when the next probe, or reading of the control, is due */
+    uint64_t control_ns; /* when the next reading of the control is due */
     struct random random;
 };
 

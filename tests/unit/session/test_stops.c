@@ -25,9 +25,9 @@ static struct stops_turn tick(struct world *world)
     world->ticks++;
     const struct stops_turn turn = stops_next(&world->stops, world->now_ns);
     world->steps[turn.step]++;
-    if (turn.step == STOPS_MOVING || turn.step == STOPS_STILL)
-        world->stood_for += turn.ticks;
-    if (turn.step == STOPS_MOVING || turn.step == STOPS_PROBE) {
+    world->stood_for += turn.ticks;
+    /* Moving threads are read before they are stopped, too, where stops are the rule. */
+    if (turn.step == STOPS_MOVING || (turn.step == STOPS_STILL && world->stops.is_still)) {
         world->owed += world->uncertain;
         const bool is_uncertain = world->owed >= 1;
         world->owed -= is_uncertain;
@@ -151,44 +151,85 @@ static void what_was_not_used_is_not_saved_up(void **state)
     assert_true((double)world.stopped_ns <= SHARE * 1.2e9);
 }
 
-/* Each reading says how many ticks it stands for, whichever way threads are read. */
+/* Each reading says how many ticks it stands for, and none is lost, whichever way threads are read. */
 static void every_tick_is_stood_for_once(void **state)
 {
     struct world world;
     (void)state;
     begin(&world, SAMPLER_STOP_AUTO);
     for (unsigned i = 0; i < 40; i++) {
-        uint64_t pending = world.ticks - world.stood_for;
         world.uncertain = i % 4 < 2 ? 0 : 0.5;
         world.stop_ns = i % 3 ? 90000 : 30000000;
         for (unsigned n = 0; n < 1000; n++) {
-            const uint64_t now_ns = world.now_ns + TICK_NS;
             const struct stops_turn turn = tick(&world);
-            assert_int_equal(turn.ticks, ++pending);
-            assert_int_equal(turn.since_ns, now_ns - (pending - 1) * TICK_NS);
-            if (turn.step == STOPS_MOVING || turn.step == STOPS_STILL)
-                pending = 0;
+            assert_true((turn.step == STOPS_SKIP) == (turn.ticks == 0));
+            assert_int_equal(world.ticks, world.stood_for + world.stops.pending);
         }
-        assert_int_equal(world.ticks, world.stood_for + pending);
     }
     for (enum stops_step step = STOPS_SKIP; step <= STOPS_STILL; step++)
         assert_true(world.steps[step] > 0);
 }
 
+/* The readings after a long stop share the ticks before them, the oldest ones first. */
+static void readings_share_what_a_long_stop_left(void **state)
+{
+    enum { MOST_TICKS = 80, STOP_NS = 3000000 };
+    struct world world;
+    uint64_t since_ns = 0;
+    (void)state;
+    begin(&world, SAMPLER_STOP_AUTO);
+    world.uncertain = 0.5;
+    run(&world, 2);
+    for (unsigned n = 0; n < 20000; n++) {
+        world.stop_ns = n % 2000 ? 100000 : STOP_NS;
+        const struct stops_turn turn = tick(&world);
+        assert_in_range(turn.ticks, 0, MOST_TICKS);
+        if (turn.step == STOPS_SKIP)
+            continue;
+        assert_true(turn.since_ns > since_ns && turn.since_ns <= world.now_ns);
+        since_ns = turn.since_ns;
+    }
+    assert_int_equal(world.steps[STOPS_MOVING], 0);
+    run(&world, 1);
+    assert_in_range(world.stops.pending, 0, 12);
+}
+
+/* Where every stop takes long, readings stand for equal times all the same. */
+static void slow_stops_are_paid_for_evenly(void **state)
+{
+    enum { STOP_NS = 3000000, INTERVAL = 300, SLACK = 10 };
+    struct world world;
+    (void)state;
+    begin(&world, SAMPLER_STOP_AUTO);
+    world.uncertain = 0.5;
+    world.stop_ns = STOP_NS;
+    run(&world, 60);
+    for (unsigned n = 0; n < 10000; n++) {
+        const struct stops_turn turn = tick(&world);
+        assert_int_not_equal(turn.step, STOPS_MOVING);
+        if (turn.step == STOPS_STILL)
+            assert_in_range(turn.ticks, INTERVAL - SLACK, INTERVAL + SLACK);
+    }
+}
+
 /* A stop that took very long must not leave the profile without samples until it is paid for. */
 static void a_long_stop_leaves_no_long_gap(void **state)
 {
-    enum { MOST_TICKS = 251 };
+    enum { MOST_SKIPPED = 510 };
     struct world world;
+    unsigned skipped = 0;
     (void)state;
     begin(&world, SAMPLER_STOP_AUTO);
     world.uncertain = 0.5;
     run(&world, 2);
     stops_note_stop(&world.stops, NS_PER_S);
-    for (unsigned n = 0; n < 100000; n++)
-        assert_in_range(tick(&world).ticks, 1, MOST_TICKS);
+    for (unsigned n = 0; n < 100000; n++) {
+        skipped = tick(&world).step == STOPS_SKIP ? skipped + 1 : 0;
+        assert_in_range(skipped, 0, MOST_SKIPPED);
+    }
     assert_true(world.stops.is_still);
-    assert_true(world.stops.credit_ns > -SHARE * 50e6);
+    assert_true(world.steps[STOPS_MOVING] > 0);
+    assert_true(world.stops.credit_ns > -SHARE * 500e6);
 }
 
 static void a_refusal_ends_all_stops(void **state)
@@ -212,5 +253,7 @@ TEST_MAIN(cmocka_unit_test(never_and_always_are_kept),
           cmocka_unit_test(stops_never_take_more_than_their_share),
           cmocka_unit_test(what_was_not_used_is_not_saved_up),
           cmocka_unit_test(every_tick_is_stood_for_once),
+          cmocka_unit_test(readings_share_what_a_long_stop_left),
+          cmocka_unit_test(slow_stops_are_paid_for_evenly),
           cmocka_unit_test(a_long_stop_leaves_no_long_gap),
           cmocka_unit_test(a_refusal_ends_all_stops))
