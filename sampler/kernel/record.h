@@ -100,10 +100,11 @@ struct kernel_process {
 
 struct kernel_thread {
     unsigned long long tstate;
-    unsigned long long
-        came_ns;               /* when it got its processor or, if that is unknown, was added */
-    unsigned long long window; /* of its interpreter */
-    unsigned long long left_ns; /* 0: it runs, or has not been seen to leave */
+    /* When it got its processor, or was counted since; if that is unknown, when it was added. */
+    unsigned long long came_ns;
+    unsigned long long uncounted_ns; /* it had run before and was not counted for */
+    unsigned long long window;       /* of its interpreter */
+    unsigned long long left_ns;      /* 0: it runs, or has not been seen to leave */
     unsigned long long
         generation; /* where its interpreter counts freed code objects; 0: nowhere */
     unsigned int window_bytes, pid;

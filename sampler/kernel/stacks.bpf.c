@@ -49,14 +49,6 @@ struct {
     __uint(max_entries, KERNEL_RING_BYTES);
 } ring SEC(".maps");
 
-/* When the clock of this processor last ticked. */
-struct {
-    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-    __uint(max_entries, 1);
-    __type(key, __u32);
-    __type(value, __u64);
-} ticked SEC(".maps");
-
 struct {
     __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
     __uint(max_entries, KERNEL_COUNTERS);
@@ -307,24 +299,21 @@ static struct area *own_area(void)
     return bpf_map_lookup_elem(&areas, &index);
 }
 
-/* A clock event stands for the time since the one before it, if the thread has run all that time: the period
- * varies, and an event comes late where the processor was kept busy or, of a virtual machine, was away.  0: for
- * less than an instant, by chance. */
-static __u32 instants_until(__u64 now_ns, const struct kernel_thread *thread)
+/* A clock event stands for the time that the thread has run since the one before it: so all of it is counted,
+ * though the period varies, and events come late where the processor was kept busy or, of a virtual machine,
+ * was away.  What is less than an instant is left to the next event. */
+static __u32 instants_until(__u64 now_ns, struct kernel_thread *thread)
 {
-    const __u32 index = 0;
-    __u64 *const ticked_ns = bpf_map_lookup_elem(&ticked, &index);
     const __u64 period = period_ns;
-    if (!ticked_ns || !period)
+    if (!period)
         return 1;
-    const int has_stayed = *ticked_ns >= thread->came_ns;
-    const __u64 ran_ns = now_ns - (has_stayed ? *ticked_ns : thread->came_ns);
-    const __u64 part = has_stayed ? (__u64)bpf_get_prandom_u32() * period >> 32 : period / 2;
-    __u64 instants = (ran_ns + part) / period;
-    *ticked_ns = now_ns;
-    if (!instants && !has_stayed)
-        instants = 1;
-    return instants > KERNEL_MAX_INSTANTS ? KERNEL_MAX_INSTANTS : instants;
+    const __u64 ran_ns = thread->uncounted_ns + now_ns - thread->came_ns;
+    __u64 instants = ran_ns / period;
+    if (instants > KERNEL_MAX_INSTANTS)
+        instants = KERNEL_MAX_INSTANTS;
+    thread->came_ns = now_ns;
+    thread->uncounted_ns = ran_ns - instants * period;
+    return instants;
 }
 
 static void begin(struct area *a, __u32 kind, __u32 pid, __u32 tid)
@@ -410,6 +399,7 @@ static void leave(struct task_struct *task, int is_preempted)
     begin(a, KERNEL_LEFT, thread->pid, tid);
     a->process = *process;
     thread->left_ns = a->record.time_ns;
+    thread->uncounted_ns += thread->left_ns - thread->came_ns;
     if (is_preempted || state == 0)
         a->record.flags |= KERNEL_RUNNABLE;
     struct pt_regs *const regs = (void *)bpf_task_pt_regs(bpf_get_current_task_btf());
@@ -423,13 +413,15 @@ static void come_back(struct task_struct *task)
 {
     __u32 tid;
     struct kernel_thread *const thread = known_thread(task, &tid);
-    if (!thread || !thread->left_ns)
+    if (!thread)
         return;
     struct kernel_record record = { .kind = KERNEL_RETURNED, .pid = thread->pid, .tid = tid };
     record.time_ns = bpf_ktime_get_ns();
     record.left_ns = thread->left_ns;
     thread->left_ns = 0;
     thread->came_ns = record.time_ns;
+    if (!record.left_ns)
+        return;
     /* A short absence counts as often as an instant falls into it. */
     const __u64 away_ns = record.time_ns - record.left_ns;
     const __u64 period = period_ns;
