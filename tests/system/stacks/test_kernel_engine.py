@@ -54,6 +54,18 @@ while True:
 """
 
 
+# Runs for less time than instants are apart, again and again.
+SHORT_RUNS = """
+import time
+def spin(until):
+    while time.thread_time() < until:
+        pass
+print("READY", flush=True)
+while True:
+    spin(time.thread_time() + 0.0003)
+    time.sleep(0.0007)
+"""
+
 # Three processes that want one processor.
 RIVALS = """
 import os
@@ -67,6 +79,12 @@ if os.getpid() == parent:
 while parent in (os.getpid(), os.getppid()):
     pass
 """
+
+
+def accounts(pids):
+    """Nanoseconds that each ran, and was ready to run."""
+    paths = [pathlib.Path("/proc", str(pid), "schedstat") for pid in pids]
+    return [[int(word) for word in path.read_text("ascii").split()[:2]] for path in paths]
 
 
 class KernelEngine(Test):
@@ -123,11 +141,21 @@ class KernelEngine(Test):
             counts[name] = sum(stack.count for stack in read_folded(folded)) if code == 0 else 0
         return counts
 
+    def test_short_runs(self):
+        """The kernel's own account says which part of its time a thread ran."""
+        capture, quality = file_in("kernel-short.pyro"), file_in("kernel-short.json")
+        with victim(script("short-runs", SHORT_RUNS), python=newest_python()) as target:
+            began, (before,) = time.monotonic(), accounts([target.pid])
+            process, code = run_program("record", str(target.pid), "--engine", "kernel", "-r", "10k", "-d", "3", "-o", capture,
+                                        "--quality", quality)
+            (after,), seconds = accounts([target.pid]), time.monotonic() - began
+            self.assertEqual(code, 0, process.output())
+        counts = self.states(capture, target.pid)
+        ran, said = (after[0] - before[0]) / (seconds * 1e9), counts["on_cpu"] / counts["all"]
+        self.assertLess(abs(said - ran), 0.07 * ran + 0.01, (ran, said, counts))
+
     def test_rivals(self):
-        """The kernel's own account says which part of its time a thread ran and which it was ready to run."""
-        def accounts(pids):
-            paths = [pathlib.Path("/proc", str(pid), "schedstat") for pid in pids]
-            return [[int(word) for word in path.read_text("ascii").split()[:2]] for path in paths]
+        """The same of threads that are ready to run."""
         with victim(script("rivals", RIVALS), python=newest_python()) as target:
             pids = [target.pid] + [int(pid) for pid in target.out[0].split()]
             capture, quality = file_in("kernel-rivals.pyro"), file_in("kernel-rivals.json")
