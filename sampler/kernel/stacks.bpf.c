@@ -207,8 +207,14 @@ static long step(__u32 i, void *context)
         }
         at = a->last;
     }
+    const __u64 caller = word_at(a, at + a->process.frame_previous);
+    /* No frame, but an object: what lies there is its type, and the type of types is itself. */
+    if (caller == a->frame) {
+        a->record.flags |= KERNEL_FAULTED;
+        return 1;
+    }
     meet(a, word_at(a, at + a->process.code.of_frame) & ~(__u64)TAG_MASK, i);
-    a->frame = word_at(a, at + a->process.frame_previous);
+    a->frame = caller;
     return 0;
 }
 
@@ -221,7 +227,7 @@ static int put_frames(struct area *a, __u64 tstate_at)
 {
     const struct kernel_process *const process = &a->process;
     struct walk walk = { a };
-    __u64 before = 0;
+    __u64 before = 0, around = 0;
     a->chunk = a->chunk_bytes = a->chunk_below = 0;
     a->frame = word_at(a, tstate_at + process->tstate_frame);
     if (process->frames == KERNEL_CFRAMES) {
@@ -237,10 +243,18 @@ static int put_frames(struct area *a, __u64 tstate_at)
         if (newest && !put_chunk(a, newest, top - newest))
             return 0;
     }
-    /* A loop that has just been entered has no frame yet: the loop around it has. */
-    if (before && !is_in_chunk(a) && put(a, before, process->cframe_bytes, 0) && !a->frame)
-        a->frame = word_at(a, a->last + process->cframe_frame);
+    /* A loop that has just been entered names no frame yet, or what its place on the C stack held before: the
+     * loop around it does. */
+    if (before && !is_in_chunk(a) && put(a, before, process->cframe_bytes, 0))
+        around = word_at(a, a->last + process->cframe_frame);
+    if (!a->frame)
+        a->frame = around;
     bpf_loop(KERNEL_MAX_FRAMES, step, &walk, 0);
+    if (around && (a->record.flags & KERNEL_FAULTED)) {
+        a->record.flags &= ~(__u32)KERNEL_FAULTED;
+        a->frame = around;
+        bpf_loop(KERNEL_MAX_FRAMES, step, &walk, 0);
+    }
     if (a->frame && !(a->record.flags & KERNEL_FAULTED))
         a->record.flags |= KERNEL_NO_ROOM;
     /* Chunks that hold no frame of the walk still belong to the list. */
