@@ -1,12 +1,9 @@
-#include "sampler/cpython/python.h"
-
 #include <stdlib.h>
 
 #include "sampler/base/clock.h"
-#include "sampler/base/random.h"
 #include "sampler/cpython/objects/object.h"
+#include "sampler/cpython/python_parts.h"
 #include "sampler/cpython/runtime/runtime.h"
-#include "sampler/cpython/threads/sub_interpreter_stacks.h"
 #include "sampler/cpython/threads/thread_names.h"
 #include "sampler/process/namespace.h"
 
@@ -16,25 +13,6 @@ static const uint64_t NAMES_AGAIN_NS = NS_PER_S, A_NAME_AGAIN_NS = 20 * NS_PER_M
 /* The interval of full checks of the thread list.  Between them, the heads of the lists show new
  * threads, and the readings of the threads show ended ones. */
 static const uint64_t LIST_AGAIN_NS = 100 * NS_PER_MS;
-
-struct python {
-    struct process *process;
-    struct runtime runtime;
-    struct strtab *strings;
-    struct code_table codes;
-    struct leaves leaves;
-    struct thread_list threads;
-    struct tasks tasks;
-    uint32_t tid_offset; /* until 3.10: in a pthread_t; 0: not found yet */
-    uint64_t names_read_ns, all_named_ns, list_checked_ns;
-    bool list_is_old;
-    struct thread *const *chosen; /* to be sampled in this tick */
-    size_t chosen_count;
-    struct thread *some[PYTHON_MAX_THREADS_PER_TICK];
-    struct random random;
-    struct memory_span spans[MEMORY_MAX_SPANS];
-    char version[LAYOUT_VERSION_TEXT];
-};
 
 enum err_code python_attach(struct process *process, enum runtime_effort effort,
                             struct strtab *strings, struct python **out, struct err *err)
@@ -145,137 +123,6 @@ static enum err_code refresh_threads(struct python *python, bool only_main, uint
     return rc;
 }
 
-static enum err_code report(struct thread *thread, enum err_code rc, python_sample_fn on_sample,
-                            void *context)
-{
-    if (rc == ERR_NOMEM || (rc == ERR_GONE && thread->is_main))
-        return rc;
-    return sub_stacks_runs_elsewhere(thread) ? ERR_OK : on_sample(context, thread, rc);
-}
-
-/* Threads to read, in as few calls as possible. */
-struct batch {
-    struct thread *const *threads;
-    size_t count;
-};
-
-/* Adds the plans of the threads to the call, as many as leave room for `rest` spans.  Returns 0 if the
- * first stack is too deep for one call; the caller reads that one by itself. */
-static size_t plan_threads(struct python *python, struct batch batch, size_t rest,
-                           size_t *span_count)
-{
-    size_t threads = 0;
-    for (size_t i = 0; i < batch.count; i++) {
-        struct stack *const stack = &batch.threads[i]->stack;
-        if (*span_count + stack_plan_count(stack) + rest > MEMORY_MAX_SPANS)
-            break;
-        *span_count += stack_plan(stack, python->spans + *span_count);
-        threads++;
-    }
-    return threads;
-}
-
-static size_t bytes_of(const struct memory_span *spans, size_t count)
-{
-    size_t bytes = 0;
-    for (size_t i = 0; i < count; i++)
-        bytes += spans[i].bytes;
-    return bytes;
-}
-
-/* A wrong prediction ends the call early; the threads after it are read one by one. */
-static enum err_code finish_threads(struct python *python, struct batch batch,
-                                    const struct memory_span *spans, size_t arrived,
-                                    python_sample_fn on_sample, void *context)
-{
-    enum err_code rc = ERR_OK;
-    for (size_t i = 0; i < batch.count && !rc; i++) {
-        struct thread *const thread = batch.threads[i];
-        const size_t count = thread->stack.copy.plan_spans;
-        const size_t bytes = bytes_of(spans, count);
-        thread_list_set_generation(&python->threads, thread);
-        const enum err_code outcome =
-            arrived || !count
-                ? stack_finish(&thread->stack, &python->codes, spans, count, arrived)
-                : stack_read(&thread->stack, &python->codes);
-        arrived = arrived > bytes ? arrived - bytes : 0;
-        spans += count;
-        python->list_is_old = python->list_is_old || outcome == ERR_GONE;
-        rc = report(thread, outcome, on_sample, context);
-    }
-    return rc;
-}
-
-/* The heads of the lists come after the threads' spans; a call that ended early did not read them. */
-static enum err_code see_heads(struct python *python, const struct memory_span *spans,
-                               size_t arrived)
-{
-    const size_t count = thread_list_plan_count(&python->threads);
-    enum err_code rc = ERR_OK;
-    if (arrived < bytes_of(spans, count))
-        rc = memory_readv(&python->process->memory.memory, spans, count, &arrived);
-    if (!rc && !thread_list_heads_same(&python->threads))
-        python->list_is_old = true;
-    return rc;
-}
-
-static size_t beyond(size_t arrived, size_t bytes)
-{
-    return arrived > bytes ? arrived - bytes : 0;
-}
-
-/* One call reads as many threads as it holds, and then the heads of the lists.  So the generation of
- * code objects, which is among the heads, is read after all frames.  Without a generation the call
- * ends with code objects that the stacks are likely to have.  *done_out counts the sampled threads;
- * new threads are sampled from the next tick on. */
-static enum err_code scan_batch(struct python *python, struct batch batch, size_t *done_out,
-                                python_sample_fn on_sample, void *context)
-{
-    enum { MOST_REST = COPY_MAX_PREDICTIONS + 2 * CODE_MAX_PREDICTIONS };
-    size_t spans = 0, arrived = 0;
-    const size_t heads = thread_list_plan_count(&python->threads);
-    const size_t threads = plan_threads(python, batch, heads + MOST_REST, &spans);
-    struct memory_span *const at_heads = python->spans + spans, *const rest = at_heads + heads;
-    struct copy *const only = threads == 1 ? &batch.threads[0]->stack.copy : NULL;
-    const bool is_counted = python->runtime.layout.interp_code_generation;
-    thread_list_plan(&python->threads, at_heads);
-    const size_t predictions = only ? copy_plan_predictions(only, rest) : 0;
-    const size_t checks = is_counted ? 0 : code_plan_checks(&python->codes, rest + predictions);
-    const size_t bytes = bytes_of(python->spans, spans);
-    const size_t head_bytes = bytes_of(at_heads, heads);
-    enum err_code rc = memory_readv(&python->process->memory.memory, python->spans,
-                                    spans + heads + predictions + checks, &arrived);
-    if (rc && rc != ERR_FAULT)
-        return rc;
-    rc = see_heads(python, at_heads, beyond(arrived, bytes));
-    if (rc)
-        return rc;
-    if (only)
-        copy_settle_predictions(only, beyond(arrived, bytes + head_bytes));
-    if (!is_counted)
-        code_settle_checks(&python->codes,
-                           beyond(arrived, bytes + head_bytes + bytes_of(rest, predictions)));
-    *done_out = threads;
-    if (threads)
-        return finish_threads(python, (struct batch){ batch.threads, threads }, python->spans,
-                              arrived, on_sample, context);
-    struct thread *const deep = batch.threads[0];
-    *done_out = 1;
-    return report(deep, stack_read(&deep->stack, &python->codes), on_sample, context);
-}
-
-enum err_code python_sample(struct python *python, struct thread *const *threads, size_t count,
-                            python_sample_fn on_sample, void *context)
-{
-    enum err_code rc = ERR_OK;
-    size_t done = 0;
-    for (size_t i = 0; i < count && !rc; i += done)
-        rc = scan_batch(python, (struct batch){ threads + i, count - i }, &done, on_sample,
-                        context);
-    python->list_is_old = python->list_is_old || rc;
-    return rc;
-}
-
 /* Chooses consecutive threads from a random start, wrapping around: all threads are equally likely. */
 static void choose_some(struct python *python)
 {
@@ -337,14 +184,6 @@ struct thread *const *python_chosen(const struct python *python, size_t *count_o
     return python->chosen;
 }
 
-enum err_code python_tick(struct python *python, bool all_threads, python_sample_fn on_sample,
-                          void *context)
-{
-    const enum err_code rc = python_choose(python, all_threads);
-    return rc ? rc
-              : python_sample(python, python->chosen, python->chosen_count, on_sample, context);
-}
-
 enum err_code python_list_threads(struct python *python, bool *changed_out)
 {
     const uint64_t listing = python->threads.listing;
@@ -370,38 +209,6 @@ bool python_check_code(struct python *python, remote_addr addr)
     const code_id id = code_find(&python->codes, addr, 0);
     code_begin_epoch(&python->codes);
     return id != CODE_NONE && code_check(&python->codes, &id, 1);
-}
-
-enum err_code python_take_copy(struct python *python, struct thread *thread,
-                               struct memory *memory, bool is_whole, python_sample_fn on_sample,
-                               void *context)
-{
-    struct copy *const copy = &thread->stack.copy;
-    struct memory *const process = copy->memory;
-    thread_list_take_windows(&python->threads, thread, memory);
-    thread_list_set_generation(&python->threads, thread);
-    copy->memory = memory;
-    copy->is_still = copy->shares_epoch = true;
-    python->codes.is_described = is_whole;
-    enum err_code rc = stack_read(&thread->stack, &python->codes);
-    rc = report(thread, rc, on_sample, context);
-    python->codes.is_described = false;
-    copy->memory = process;
-    copy->is_still = copy->shares_epoch = false;
-    return rc;
-}
-
-enum err_code python_read_waiting(struct python *python, struct thread *thread,
-                                  python_sample_fn on_sample, void *context)
-{
-    thread_list_take_windows(&python->threads, thread, &python->process->memory.memory);
-    thread_list_set_generation(&python->threads, thread);
-    struct stack *const stack = &thread->stack;
-    enum err_code rc = stack_read(stack, &python->codes);
-    /* The first reading predicts nothing, so it cannot be certain. */
-    if (!rc && stack->certainty != STACK_EXACT)
-        rc = stack_read(stack, &python->codes);
-    return report(thread, rc, on_sample, context);
 }
 
 struct thread_windows python_windows(const struct python *python, const struct thread *thread)

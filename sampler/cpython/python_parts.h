@@ -1,0 +1,33 @@
+/*
+ * python_parts - shared by the files of python: python.c has the interpreter and its threads, python_sample.c
+ * reads their stacks.
+ *
+ * Depends on: python.
+ */
+#ifndef SAMPLER_CPYTHON_PYTHON_PARTS_H
+#define SAMPLER_CPYTHON_PYTHON_PARTS_H
+
+#include "sampler/base/random.h"
+#include "sampler/cpython/python.h"
+#include "sampler/process/memory.h"
+
+struct python {
+    struct process *process;
+    struct runtime runtime;
+    struct strtab *strings;
+    struct code_table codes;
+    struct leaves leaves;
+    struct thread_list threads;
+    struct tasks tasks;
+    uint32_t tid_offset; /* until 3.10: in a pthread_t; 0: not found yet */
+    uint64_t names_read_ns, all_named_ns, list_checked_ns;
+    bool list_is_old;
+    struct thread *const *chosen; /* to be sampled in this tick */
+    size_t chosen_count;
+    struct thread *some[PYTHON_MAX_THREADS_PER_TICK];
+    struct random random;
+    struct memory_span spans[MEMORY_MAX_SPANS];
+    char version[LAYOUT_VERSION_TEXT];
+};
+
+#endif /* SAMPLER_CPYTHON_PYTHON_PARTS_H */

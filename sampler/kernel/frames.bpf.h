@@ -1,0 +1,119 @@
+/*
+ * frames - copies the frames of the current thread: the chunks of its data stack that are in use, and frames
+ * that lie elsewhere.  A part of stacks.bpf.c.
+ */
+static int put_chunk(struct area *a, __u64 addr, __u64 bytes)
+{
+    if (!put(a, addr, bytes, 1))
+        return 0;
+    a->chunk = addr;
+    a->chunk_bytes = bytes;
+    a->chunk_at = a->last;
+    a->chunk_below = bytes >= WORD ? word_at(a, a->last) : 0;
+    return 1;
+}
+
+/* The chunk below: its header says how much of it is used. */
+static __noinline int put_chunk_below(struct area *a)
+{
+    __u64 header[3] = { 0 };
+    if (!a || !a->chunk_below)
+        return 0;
+    const __u64 addr = a->chunk_below;
+    if (bpf_probe_read_user(header, sizeof header, (void *)addr)) {
+        a->record.flags |= KERNEL_FAULTED;
+        return 0;
+    }
+    __u64 bytes = sizeof header + header[2] * WORD;
+    return put_chunk(a, addr, bytes > header[1] ? header[1] : bytes);
+}
+
+static int is_in_chunk(const struct area *a)
+{
+    return a->frame >= a->chunk && a->frame - a->chunk < a->chunk_bytes;
+}
+
+struct walk {
+    struct area *area;
+};
+
+/* One step outwards.  Frames in chunks have been copied with them; others are copied one by one. */
+static long step(__u32 i, void *context)
+{
+    struct area *const a = ((struct walk *)context)->area;
+    __u64 at;
+    if (!a->frame)
+        return 1;
+    if (is_in_chunk(a)) {
+        at = a->chunk_at + (a->frame - a->chunk);
+    } else if (a->process.frames != KERNEL_HEAP_FRAMES && a->chunk_below &&
+               a->frame > a->chunk_below && a->frame - a->chunk_below < KERNEL_MAX_SPAN) {
+        /* Perhaps in the chunk below; otherwise the next step finds it in neither. */
+        if (put_chunk_below(a))
+            return 0;
+        return 1;
+    } else {
+        /* The value stack of a generator that runs lies behind its frame. */
+        const __u64 flags = a->record.flags;
+        if (i || !put(a, a->frame, a->process.frame_bytes + GENERATOR_STACK, 0)) {
+            a->record.flags = flags;
+            if (!put(a, a->frame, a->process.frame_bytes, 0))
+                return 1;
+        }
+        at = a->last;
+    }
+    const __u64 caller = word_at(a, at + a->process.frame_previous);
+    /* No frame, but an object: what lies there is its type, and the type of types is itself. */
+    if (caller == a->frame) {
+        a->record.flags |= KERNEL_FAULTED;
+        return 1;
+    }
+    meet(a, word_at(a, at + a->process.code.of_frame) & ~(__u64)TAG_MASK, i);
+    a->frame = caller;
+    return 0;
+}
+
+static long put_rest(__u32 i, void *context)
+{
+    return !put_chunk_below(((struct walk *)context)->area);
+}
+
+static int put_frames(struct area *a, __u64 tstate_at)
+{
+    const struct kernel_process *const process = &a->process;
+    struct walk walk = { a };
+    __u64 before = 0, around = 0;
+    a->chunk = a->chunk_bytes = a->chunk_below = 0;
+    a->frame = word_at(a, tstate_at + process->tstate_frame);
+    if (process->frames == KERNEL_CFRAMES) {
+        const __u64 cframe = word_at(a, tstate_at + process->tstate_cframe);
+        if (!put(a, cframe, process->cframe_bytes, 0))
+            return 0;
+        a->frame = word_at(a, a->last + process->cframe_frame);
+        before = word_at(a, a->last + process->cframe_previous);
+    }
+    if (process->frames != KERNEL_HEAP_FRAMES) {
+        const __u64 newest = word_at(a, tstate_at + process->tstate_chunk);
+        const __u64 top = word_at(a, tstate_at + process->tstate_top);
+        if (newest && !put_chunk(a, newest, top - newest))
+            return 0;
+    }
+    /* A loop that has just been entered names no frame yet, or what its place on the C stack held before: the
+     * loop around it does. */
+    if (before && !is_in_chunk(a) && put(a, before, process->cframe_bytes, 0))
+        around = word_at(a, a->last + process->cframe_frame);
+    if (!a->frame)
+        a->frame = around;
+    bpf_loop(KERNEL_MAX_FRAMES, step, &walk, 0);
+    if (around && (a->record.flags & KERNEL_FAULTED)) {
+        a->record.flags &= ~(__u32)KERNEL_FAULTED;
+        a->frame = around;
+        bpf_loop(KERNEL_MAX_FRAMES, step, &walk, 0);
+    }
+    if (a->frame && !(a->record.flags & KERNEL_FAULTED))
+        a->record.flags |= KERNEL_NO_ROOM;
+    /* Chunks that hold no frame of the walk still belong to the list. */
+    if (process->frames != KERNEL_HEAP_FRAMES)
+        bpf_loop(KERNEL_MAX_CHUNKS, put_rest, &walk, 0);
+    return 1;
+}
