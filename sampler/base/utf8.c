@@ -40,6 +40,15 @@ bool utf8_is_valid(const char *text, size_t length)
     return true;
 }
 
+size_t utf8_cut(const char *text, size_t length, size_t most)
+{
+    if (length <= most)
+        return length;
+    while (most > 0 && is_tail(text + most))
+        most--;
+    return most;
+}
+
 size_t utf8_encode(uint32_t code, char out[4])
 {
     if (code > 0x10ffff || (code >= 0xd800 && code < 0xe000))

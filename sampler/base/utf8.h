@@ -1,5 +1,5 @@
 /*
- * utf8 - decides whether bytes are UTF-8, and encodes characters.
+ * utf8 - decides whether bytes are UTF-8, cuts text, and encodes characters.
  *
  * Depends on: libc.
  */
@@ -15,6 +15,9 @@
 size_t utf8_char_length(const char *text, size_t length);
 
 bool utf8_is_valid(const char *text, size_t length);
+
+/* The length of the text, or less, so that it is at most `most` and no character is cut. */
+size_t utf8_cut(const char *text, size_t length, size_t most);
 
 /* Writes `code` as 1 to 4 bytes; surrogates and values above U+10FFFF become U+FFFD.
  * Returns the bytes written. */

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sampler/base/utf8.h"
 #include "sampler/profile/profile.h"
 #include "server/wire/json.h"
 #include "server/wire/quality.h"
@@ -122,10 +123,10 @@ void bias_format_functions(const struct session_info *info, char out[BIAS_TEXT_B
     if (kind_of(info) != MEASURED)
         return;
     for (size_t i = 0; biased_at(info, i, &name); i++)
-        length += (size_t)snprintf(
-            out + length, BIAS_TEXT_BYTES - length, "%s%.*s %+.1f", i ? ", " : "",
-            (int)(name.length < MAX_NAME ? name.length : MAX_NAME), name.text,
-            (double)info->snapshot->quality.biased[i].ppm / POINTS);
+        length +=
+            (size_t)snprintf(out + length, BIAS_TEXT_BYTES - length, "%s%.*s %+.1f",
+                             i ? ", " : "", (int)utf8_cut(name.text, name.length, MAX_NAME),
+                             name.text, (double)info->snapshot->quality.biased[i].ppm / POINTS);
     if (length)
         snprintf(out + length, BIAS_TEXT_BYTES - length, " points");
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "sampler/base/clock.h"
+#include "sampler/base/utf8.h"
 #include "sampler/profile/profile.h"
 #include "sampler/profile/views/states.h"
 #include "sampler/sampler.h"
@@ -122,10 +123,7 @@ static void cut_to_terminal(char line[LINE_BYTES])
     if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col <= 1 ||
         size.ws_col - 1u >= strlen(line))
         return;
-    size_t end = size.ws_col - 1u;
-    while (end > 0 && ((unsigned char)line[end] & 0xc0) == 0x80)
-        end--;
-    line[end] = '\0';
+    line[utf8_cut(line, strlen(line), size.ws_col - 1u)] = '\0';
 }
 
 void run_summary_say_line(struct run_summary *summary, const struct session_info *info,
