@@ -324,8 +324,9 @@ enum err_code kernel_feed_flush(struct kernel_feed *feed, struct quality *qualit
 uint64_t kernel_feed_ticks(struct kernel_feed *feed, uint64_t now_ns)
 {
     const uint64_t period_ns = kernel_period_ns(feed->kernel);
-    const uint64_t ticks =
-        now_ns > feed->ticked_ns ? (now_ns - feed->ticked_ns) / period_ns : 0;
+    const uint64_t ticks = !feed->is_paused && now_ns > feed->ticked_ns
+                               ? (now_ns - feed->ticked_ns) / period_ns
+                               : 0;
     feed->ticked_ns += ticks * period_ns;
     return ticks;
 }

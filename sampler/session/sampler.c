@@ -259,8 +259,6 @@ enum err_code sampler_check_engine(const struct sampler_options *options, struct
     if (options->stop == SAMPLER_STOP_ALWAYS)
         return err_set(err, ERR_INVALID,
                        "the kernel engine does not stop threads (--stop always)");
-    if (options->async != SAMPLER_ASYNC_OFF)
-        return err_set(err, ERR_INVALID, "the kernel engine does not read asyncio tasks");
     if (options->rate_hz > KERNEL_MAX_RATE_HZ)
         return err_set(err, ERR_INVALID, "the kernel engine samples at most %g times a second",
                        KERNEL_MAX_RATE_HZ);

@@ -110,6 +110,11 @@ bool target_thread_is_ready(const struct target *target, const struct thread *th
 /* Threads that one tick samples. */
 size_t target_threads(const struct target *target);
 
+/* Reads the asyncio tasks if that is wanted and due; `ticks` have passed since the last call.  ERR_OK also if
+ * they cannot be read: threads are sampled nevertheless. */
+MUST_CHECK enum err_code target_read_tasks(struct target *target, uint32_t ticks,
+                                           uint64_t now_ns);
+
 /* ERR_OK also if threads failed: they are counted. */
 MUST_CHECK enum err_code target_sample(struct target *target, struct tick *tick);
 

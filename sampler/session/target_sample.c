@@ -148,8 +148,7 @@ static void resume_threads(struct target *target, struct stopper *stopper,
     quality->stopped_ns = stopper->stopped_ns;
 }
 
-/* If tasks are unreadable, threads are sampled nevertheless. */
-static enum err_code read_tasks(struct target *target, uint32_t ticks, uint64_t now_ns)
+enum err_code target_read_tasks(struct target *target, uint32_t ticks, uint64_t now_ns)
 {
     if (!target->fold.tasks || !task_fold_is_due(&target->tasks, ticks, now_ns))
         return ERR_OK;
@@ -217,7 +216,7 @@ enum err_code target_sample(struct target *target, struct tick *tick)
         return ERR_OK;
     enum err_code rc = python_choose(target->python, target->options->all_threads);
     if (!rc)
-        rc = read_tasks(target, now.turn.ticks, tick->now_ns);
+        rc = target_read_tasks(target, now.turn.ticks, tick->now_ns);
     if (!rc)
         rc = now.turn.step == STOPS_STILL ? sample_still(&now) : sample_moving(&now);
     if (target->fold.tasks)

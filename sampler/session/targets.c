@@ -190,13 +190,25 @@ static bool check_some(struct targets *targets, struct ending *out)
     return true;
 }
 
+/* The ticks since the last call.  Tasks are read first, so that the stacks of running tasks find them. */
+static enum err_code pass_ticks(struct targets *targets)
+{
+    const uint64_t now_ns = clock_now_ns();
+    const uint64_t ticks = kernel_feed_ticks(targets->feed, now_ns);
+    enum err_code rc = ERR_OK;
+    profile_quality(targets->profile)->ticks += ticks;
+    for (size_t i = 0; i < targets->count && !rc && ticks; i++)
+        rc = target_read_tasks(targets->items[i], (uint32_t)ticks, now_ns);
+    return rc;
+}
+
 /* The kernel engine has sampled already. */
 static bool drain(struct targets *targets, bool *sampled_out, struct ending *out)
 {
-    const enum err_code rc = kernel_feed_drain(targets->feed);
+    enum err_code rc = pass_ticks(targets);
+    if (!rc)
+        rc = kernel_feed_drain(targets->feed);
     *sampled_out = false;
-    profile_quality(targets->profile)->ticks +=
-        kernel_feed_ticks(targets->feed, clock_now_ns());
     return rc == ERR_OK ? check_some(targets, out)
                         : target_survives(targets->items[0], rc, clock_now_ns(), out);
 }
@@ -266,8 +278,9 @@ enum err_code targets_show_tasks(struct targets *targets)
 enum err_code targets_flush(struct targets *targets, uint64_t now_ns)
 {
     struct quality *const quality = profile_quality(targets->profile);
-    enum err_code rc =
-        targets->feed ? kernel_feed_flush(targets->feed, quality, now_ns) : ERR_OK;
+    enum err_code rc = targets->feed ? pass_ticks(targets) : ERR_OK;
+    if (!rc && targets->feed)
+        rc = kernel_feed_flush(targets->feed, quality, now_ns);
     bias_measure(&targets->bias, quality);
     for (size_t i = 0; i < targets->count && !rc; i++)
         rc = target_flush(targets->items[i], now_ns);

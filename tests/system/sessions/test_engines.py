@@ -78,7 +78,7 @@ class WithKernel(Test):
 
     def test_what_it_cannot_do_is_read_from_outside(self):
         with victim("chain.py", "60") as target, Host("--max-rate", "50k", "--engine", "auto") as server:
-            for options, reason in (({"stop": "always"}, "does not stop threads"), ({"async": "all"}, "asyncio tasks"),
+            for options, reason in (({"stop": "always"}, "does not stop threads"),
                                     ({"rate_hz": 30000}, "at most 20000 times a second")):
                 engine, said = engine_of(server.running(server.start(pids=[target.pid], **options)))
                 self.assertEqual(engine, "remote")
@@ -93,7 +93,8 @@ class WithKernel(Test):
 
     def test_a_command_says_which_engine_read_the_stacks(self):
         with victim("chain.py", "60") as target:
-            for options, line in (([], "copied by the kernel engine"), (["--async-aware"], "read from outside: the kernel engine")):
+            for options, line in (([], "copied by the kernel engine"), (["--async-aware"], "copied by the kernel engine"),
+                                  (["--stop", "always"], "read from outside: the kernel engine")):
                 process, code = run_program("record", str(target.pid), "-d", "200ms", "--engine", "auto", "--collapsed=-", *options)
                 self.assertEqual(code, 0, process.output())
                 self.assertEqual(len([said for said in process.err if "pyrometer: stacks " in said and line in said]), 1, process.output())

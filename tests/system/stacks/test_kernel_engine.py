@@ -174,7 +174,7 @@ class KernelEngine(Test):
 
     def test_refusals(self):
         with victim("threads.py", "1", "60") as target:
-            for options, text in ((["--blocking"], "does not stop threads"), (["--async-aware"], "asyncio tasks"),
+            for options, text in ((["--blocking"], "does not stop threads"),
                                   (["-r", "30k"], "at most 20000 times a second")):
                 process, code = run_program("record", str(target.pid), "--engine", "kernel", "--collapsed=-", *options)
                 self.assertEqual(code, 2, process.output())
