@@ -18,6 +18,10 @@ static const uint64_t LIST_AGAIN_NS = NS_PER_S;
 /* A thread that is ready to run gets a processor in this time. */
 static const uint64_t MAX_STARVED_NS = 2 * NS_PER_S;
 
+/* Until a session is this old, threads that the engine has not seen yet are counted at each drain. */
+static const uint64_t FIRST_NS = 500 * NS_PER_MS;
+enum { MAX_FIRST_SLEEPERS = 256 };
+
 struct kernel_feed {
     struct kernel *kernel;
     struct copy_memory copy;
@@ -227,6 +231,41 @@ static enum err_code take_record(void *context, const struct kernel_record *reco
     }
 }
 
+/* A thread that the engine has not seen yet: it has slept since before it was added, or, on a busy host, has
+ * had no processor yet. */
+static enum err_code count_sleeper(struct kernel_feed *feed, struct fed_thread *fed,
+                                   uint64_t now_ns)
+{
+    const uint64_t since_ns = fed->counted_ns;
+    if (now_ns <= since_ns)
+        return ERR_OK;
+    const bool is_ready = now_ns - fed->listed_ns < MAX_STARVED_NS &&
+                          target_thread_is_ready(fed->target, fed->thread);
+    const struct target_instants instants = {
+        .since_ns = since_ns,
+        .until_ns = now_ns,
+        .times = instants_in(feed, now_ns - since_ns),
+        .runs = is_ready ? VALUE_YES : VALUE_NO,
+        .runnable = is_ready ? VALUE_YES : VALUE_NO,
+    };
+    fed->counted_ns = now_ns;
+    const enum err_code rc =
+        instants.times ? target_read_waiting(fed->target, fed->thread, &instants) : ERR_OK;
+    return rc == ERR_NOMEM || rc == ERR_LIMIT ? rc : ERR_OK;
+}
+
+/* A session's first sleepers: if one wakes up before the next flush, what it did until then is known. */
+static enum err_code count_first_sleepers(struct kernel_feed *feed, uint64_t now_ns)
+{
+    enum err_code rc = ERR_OK;
+    if (now_ns - feed->begun_ns > FIRST_NS || feed->threads.count > MAX_FIRST_SLEEPERS)
+        return ERR_OK;
+    for (size_t i = 0; i < feed->threads.count && !rc; i++)
+        if (!feed->threads.items[i].has_moved)
+            rc = count_sleeper(feed, &feed->threads.items[i], now_ns);
+    return rc;
+}
+
 enum err_code kernel_feed_drain(struct kernel_feed *feed)
 {
     const uint64_t now_ns = clock_now_ns();
@@ -234,6 +273,8 @@ enum err_code kernel_feed_drain(struct kernel_feed *feed)
     for (size_t i = 0; i < feed->threads.target_count; i++)
         kernel_threads_clear_full(&feed->threads, &feed->threads.targets[i]);
     enum err_code rc = kernel_drain(feed->kernel, take_record, feed);
+    if (!rc)
+        rc = count_first_sleepers(feed, now_ns);
     for (size_t i = 0; i < feed->threads.target_count && !rc; i++) {
         struct fed_target *const fed = &feed->threads.targets[i];
         if (fed->is_old || now_ns - fed->listed_ns > LIST_AGAIN_NS)
@@ -258,29 +299,6 @@ void kernel_feed_begin(struct kernel_feed *feed)
     kernel_feed_skip(feed);
     feed->is_paused = false;
     feed->begun_ns = clock_now_ns();
-}
-
-/* A thread that the engine has not seen yet: it has slept since before it was added, or, on a busy host, has
- * had no processor yet. */
-static enum err_code count_sleeper(struct kernel_feed *feed, struct fed_thread *fed,
-                                   uint64_t now_ns)
-{
-    const uint64_t since_ns = fed->counted_ns;
-    if (now_ns <= since_ns)
-        return ERR_OK;
-    const bool is_ready = now_ns - fed->listed_ns < MAX_STARVED_NS &&
-                          target_thread_is_ready(fed->target, fed->thread);
-    const struct target_instants instants = {
-        .since_ns = since_ns,
-        .until_ns = now_ns,
-        .times = instants_in(feed, now_ns - since_ns),
-        .runs = is_ready ? VALUE_YES : VALUE_NO,
-        .runnable = is_ready ? VALUE_YES : VALUE_NO,
-    };
-    fed->counted_ns = now_ns;
-    const enum err_code rc =
-        instants.times ? target_read_waiting(fed->target, fed->thread, &instants) : ERR_OK;
-    return rc == ERR_NOMEM || rc == ERR_LIMIT ? rc : ERR_OK;
 }
 
 static void count_losses(struct kernel_feed *feed, struct quality *quality)
