@@ -19,6 +19,11 @@ struct target_tick {
     bool is_probe; /* what is read counts for nothing but the decision to stop threads */
 };
 
+static bool is_moving_turn(const struct target_tick *now)
+{
+    return now->is_probe || now->turn.step == STOPS_MOVING;
+}
+
 /* A whole number that is `weight` on average. */
 static uint32_t whole(struct tick *tick, double weight)
 {
@@ -39,7 +44,7 @@ static void note_reading(struct target *target, const struct thread *thread,
 static enum err_code compare(const struct target_tick *now, const struct thread *thread)
 {
     const struct stack *const stack = &thread->stack;
-    const bool is_stopping = now->turn.step == STOPS_STILL;
+    const bool is_stopping = !is_moving_turn(now);
     if (stack->is_unchanged || !stack->count)
         return ERR_OK;
     const struct code *const code =
@@ -51,15 +56,37 @@ static enum err_code compare(const struct target_tick *now, const struct thread 
     return ERR_OK;
 }
 
-/* Of a tick that stops threads, the others did not run when they were asked. */
+/* Threads that are not stopped at such a tick did not run when they were asked. */
 static enum thread_motion motion_of(const struct target_tick *now, const struct thread *thread)
 {
     const bool is_exact = thread->stack.certainty == STACK_EXACT;
-    if (now->turn.step == STOPS_STILL)
+    if (!is_moving_turn(now))
         return thread->stack.copy.is_still ? THREAD_STOPPED
                : is_exact                  ? THREAD_STILL
                                            : THREAD_MOVING;
     return thread->stack.is_unchanged ? THREAD_STILL : THREAD_MOVING;
+}
+
+/* After a long stop many ticks are owed.  A reading that stands for all of them would count for too much, so
+ * it takes a part, and the next ones take the rest. */
+static uint32_t take_owed(struct thread *thread, uint64_t now_ns)
+{
+    enum { SMALL = 8, PART = 4 };
+    const uint32_t owed = thread->owed;
+    const uint32_t taken = owed <= SMALL ? owed : owed / PART;
+    if (!taken)
+        return 0;
+    thread->owed -= taken;
+    thread->since_ns = thread->owed_since_ns;
+    thread->owed_since_ns += (now_ns - thread->owed_since_ns) * taken / owed;
+    return taken;
+}
+
+static void owe(struct thread *thread, const struct stops_turn *turn)
+{
+    if (!thread->owed)
+        thread->owed_since_ns = turn->since_ns;
+    thread->owed += turn->ticks;
 }
 
 static enum err_code count_thread(void *context, struct thread *thread, enum err_code failure)
@@ -71,17 +98,21 @@ static enum err_code count_thread(void *context, struct thread *thread, enum err
     struct quality *const quality = profile_quality(fold->profile);
     if (!target_is_same(target))
         return ERR_GONE;
-    if (now->is_probe || now->turn.step != STOPS_STILL)
+    if (is_moving_turn(now))
         note_reading(target, thread, failure);
+    else if (!failure && !thread->is_stopped && !thread->stack.is_unchanged)
+        stops_note_wait(&target->stops, tick->now_ns);
     if (now->is_probe)
         return ERR_OK;
     /* The sample stands for ticks and for threads that were not sampled. */
     const double weight = python_weight(target->python) * tick->weight;
     thread->sampled_ns = tick->now_ns;
-    thread->times = whole(tick, weight * now->turn.ticks);
     thread->since_ns = now->turn.since_ns;
-    if (!failure && thread->times > now->turn.ticks)
-        quality->extrapolated += thread->times - now->turn.ticks;
+    const uint32_t ticks =
+        now->turn.ticks + (thread->is_stopped ? take_owed(thread, tick->now_ns) : 0);
+    thread->times = whole(tick, weight * ticks);
+    if (!failure && thread->times > ticks)
+        quality->extrapolated += thread->times - ticks;
     thread->motion = motion_of(now, thread);
     const enum err_code rc = fold_thread(
         fold, thread, python_thread_state(target->python, thread), failure, tick->now_ns);
@@ -194,6 +225,19 @@ static enum err_code sample_still(struct target_tick *now)
                               sampled.count - sampled.stopped, count_thread, now);
 }
 
+/* Reads the threads that do not run, without a stop. */
+static enum err_code sample_waiting(struct target_tick *now)
+{
+    struct target *const target = now->target;
+    struct sampled sampled = { .count = 0 };
+    choose_stopped(target, &sampled);
+    for (size_t i = 0; i < sampled.stopped; i++)
+        owe(sampled.threads[i], &now->turn);
+    now->tick->now_ns = clock_now_ns();
+    return python_sample(target->python, sampled.threads + sampled.stopped,
+                         sampled.count - sampled.stopped, count_thread, now);
+}
+
 static enum err_code sample_moving(struct target_tick *now)
 {
     size_t count;
@@ -218,7 +262,9 @@ enum err_code target_sample(struct target *target, struct tick *tick)
     if (!rc)
         rc = target_read_tasks(target, now.turn.ticks, tick->now_ns);
     if (!rc)
-        rc = now.turn.step == STOPS_STILL ? sample_still(&now) : sample_moving(&now);
+        rc = now.turn.step == STOPS_STILL ? sample_still(&now)
+             : now.turn.step == STOPS_ASK ? sample_waiting(&now)
+                                          : sample_moving(&now);
     if (target->fold.tasks)
         task_fold_settle(&target->tasks, tick->now_ns);
     if (!rc)

@@ -14,10 +14,10 @@ static const uint64_t CONTROL_NS = 50 * NS_PER_MS;
 /* If stops took so much that threads would have to wait longer than this, they are read while they
  * move: there must not be a long time without samples. */
 static const double MAX_WAIT_NS = 500e6;
-/* A reading that stands for more time counts for too much; the readings after it stand for the rest. */
-static const uint64_t MAX_STOOD_NS = 50 * NS_PER_MS;
-/* But where all stops are that far apart, each stands for this part of what is pending at least. */
-static const uint32_t LEAST_PART = 4;
+/* No reading stands for a thread for more time than this, unless it is known that the thread ran. */
+static const double MAX_SKIP_NS = 50e6;
+/* For how long a thread that was found waiting is expected to wait again. */
+static const uint64_t WAITS_NS = NS_PER_S;
 /* What was not used is kept for so long. */
 static const double SAVED_NS = 100e6;
 
@@ -64,20 +64,28 @@ static bool must_not_wait(const struct stops *stops)
     return stops->credit_ns < -stops->share * MAX_WAIT_NS;
 }
 
+/* A reading that stands for several ticks says of all of them what the thread did at the last one. */
+static bool may_skip(const struct stops *stops, uint64_t now_ns)
+{
+    return now_ns >= stops->waits_until_ns && stops->credit_ns >= -stops->share * MAX_SKIP_NS;
+}
+
 static enum stops_step choose(struct stops *stops, uint64_t now_ns)
 {
     const bool may = may_stop(stops, now_ns);
     if (must_not_wait(stops))
         return STOPS_MOVING;
+    if (stops->is_still && may)
+        return STOPS_STILL;
     if (stops->is_still)
-        return may ? STOPS_STILL : STOPS_SKIP;
+        return may_skip(stops, now_ns) ? STOPS_SKIP : STOPS_ASK;
     return may && is_control_due(stops, now_ns) ? STOPS_STILL : STOPS_MOVING;
 }
 
 uint64_t stops_idle_until(const struct stops *stops)
 {
     if (stops->policy != SAMPLER_STOP_AUTO || !stops->is_still || stops->credit_ns >= 0 ||
-        must_not_wait(stops))
+        !may_skip(stops, stops->credited_ns))
         return 0;
     const uint64_t paid_ns = stops->credited_ns + (uint64_t)(-stops->credit_ns / stops->share);
     return paid_ns < stops->window_ends_ns ? paid_ns : stops->window_ends_ns;
@@ -87,22 +95,6 @@ void stops_skip(struct stops *stops, uint64_t now_ns)
 {
     if (!stops->pending++)
         stops->pending_since_ns = now_ns;
-}
-
-/* Takes the oldest of the pending ticks for a reading to stand for. */
-static uint32_t take_pending(struct stops *stops, uint64_t now_ns)
-{
-    const uint32_t pending = stops->pending;
-    const uint64_t waited_ns = now_ns - stops->pending_since_ns;
-    uint32_t taken = pending;
-    if (waited_ns > MAX_STOOD_NS)
-        taken = (uint32_t)(pending * MAX_STOOD_NS / waited_ns) + 1;
-    if (taken < pending / LEAST_PART)
-        taken = pending / LEAST_PART;
-    taken = taken < pending ? taken : pending;
-    stops->pending_since_ns += waited_ns * taken / pending;
-    stops->pending -= taken;
-    return taken;
 }
 
 struct stops_turn stops_next(struct stops *stops, uint64_t now_ns)
@@ -116,8 +108,10 @@ struct stops_turn stops_next(struct stops *stops, uint64_t now_ns)
     stops_skip(stops, now_ns);
     struct stops_turn turn = { .step = choose(stops, now_ns),
                                .since_ns = stops->pending_since_ns };
-    if (turn.step != STOPS_SKIP)
-        turn.ticks = take_pending(stops, now_ns);
+    if (turn.step != STOPS_SKIP) {
+        turn.ticks = stops->pending;
+        stops->pending = 0;
+    }
     return turn;
 }
 
@@ -125,6 +119,11 @@ void stops_note_reading(struct stops *stops, bool is_uncertain)
 {
     stops->readings++;
     stops->uncertain += is_uncertain;
+}
+
+void stops_note_wait(struct stops *stops, uint64_t now_ns)
+{
+    stops->waits_until_ns = now_ns + WAITS_NS;
 }
 
 void stops_note_stop(struct stops *stops, uint64_t stopped_ns)

@@ -5,9 +5,11 @@
  * A thread that moves while it is read is seen too often where it stays long.  What share of such
  * readings is uncertain shows by how much this can matter.  Where it matters, running threads are
  * stopped to be read, at as many ticks as a limit allows: a share of the time that a thread may stand
- * still for.  Each reading then counts for the ticks before it; after a stop that took long, several
- * readings share them.  The decision is made for a window of time, from the windows before it, so it does
- * not depend on the readings that it is about.
+ * still for.  Each reading then counts for the ticks before it.  The decision is made for a window of
+ * time, from the windows before it, so it does not depend on the readings that it is about.
+ *
+ * A thread that waits needs no stop.  So where threads wait now and then, or a stop took long, the ticks
+ * between stops are not skipped: threads that wait are read, and only those that run are owed the tick.
  *
  * While threads are stopped, each is read once before, while it still moves: that is no sample, but shows
  * whether stops are still needed.  While they are not, a few stopped readings are the control that the
@@ -27,7 +29,8 @@
 #include "sampler/sampler.h"
 
 enum stops_step {
-    STOPS_SKIP,   /* a later reading stands for this tick */
+    STOPS_SKIP, /* a later reading stands for this tick */
+    STOPS_ASK, /* read threads that do not run; a later reading of the others stands for this tick */
     STOPS_MOVING, /* read moving threads */
     STOPS_STILL,  /* stop running threads and read them */
 };
@@ -35,7 +38,7 @@ enum stops_step {
 /* What to do at a tick, and how many ticks up to this one the reading stands for. */
 struct stops_turn {
     enum stops_step step;
-    uint32_t ticks;    /* 0: none */
+    uint32_t ticks;    /* 0: skip */
     uint64_t since_ns; /* the first of them */
 };
 
@@ -49,7 +52,8 @@ struct stops {
     double readings, uncertain; /* of moving threads; the older ones weigh less */
     double credit_ns; /* that threads may still stand still for; below 0: they have to wait */
     uint64_t credited_ns;
-    uint64_t control_ns; /* when the next reading of the control is due */
+    uint64_t waits_until_ns; /* until then threads are expected to wait now and then */
+    uint64_t control_ns;     /* when the next reading of the control is due */
     struct random random;
 };
 
@@ -63,6 +67,8 @@ uint64_t stops_idle_until(const struct stops *stops);
 void stops_skip(struct stops *stops, uint64_t now_ns);
 /* A thread that moves was read. */
 void stops_note_reading(struct stops *stops, bool is_uncertain);
+/* A thread did not run when it was to be stopped. */
+void stops_note_wait(struct stops *stops, uint64_t now_ns);
 /* Threads stood still for this long. */
 void stops_note_stop(struct stops *stops, uint64_t stopped_ns);
 /* The kernel does not let us stop the target: from now on threads are read while they move. */

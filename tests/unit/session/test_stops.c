@@ -170,62 +170,64 @@ static void every_tick_is_stood_for_once(void **state)
         assert_true(world.steps[step] > 0);
 }
 
-/* The readings after a long stop share the ticks before them, the oldest ones first. */
-static void readings_share_what_a_long_stop_left(void **state)
+/* After a long stop nothing is skipped: running threads are owed each tick, the others are read. */
+static void no_tick_is_skipped_after_a_long_stop(void **state)
 {
-    enum { MOST_TICKS = 80, STOP_NS = 3000000 };
+    enum { MOST_SKIPPED = 50, STOP_NS = 3000000, INTERVAL = 300, SLACK = 10 };
     struct world world;
-    uint64_t since_ns = 0;
     (void)state;
     begin(&world, SAMPLER_STOP_AUTO);
     world.uncertain = 0.5;
     run(&world, 2);
-    for (unsigned n = 0; n < 20000; n++) {
-        world.stop_ns = n % 2000 ? 100000 : STOP_NS;
-        const struct stops_turn turn = tick(&world);
-        assert_in_range(turn.ticks, 0, MOST_TICKS);
-        if (turn.step == STOPS_SKIP)
-            continue;
-        assert_true(turn.since_ns > since_ns && turn.since_ns <= world.now_ns);
-        since_ns = turn.since_ns;
-    }
+    assert_int_equal(world.steps[STOPS_ASK], 0);
+    world.stop_ns = STOP_NS;
+    while (tick(&world).step != STOPS_STILL)
+        continue;
+    const uint64_t asked = world.steps[STOPS_ASK];
+    struct stops_turn turn;
+    while ((turn = tick(&world)).step != STOPS_STILL)
+        assert_in_range(turn.ticks, 0, 1);
+    assert_in_range(world.steps[STOPS_ASK] - asked, INTERVAL - MOST_SKIPPED - SLACK, INTERVAL);
+    assert_in_range(turn.ticks, 1, MOST_SKIPPED + 2);
     assert_int_equal(world.steps[STOPS_MOVING], 0);
-    run(&world, 1);
-    assert_in_range(world.stops.pending, 0, 12);
 }
 
-/* Where every stop takes long, readings stand for equal times all the same. */
-static void slow_stops_are_paid_for_evenly(void **state)
+/* Where threads wait now and then, none is skipped either, for a second after the last one was seen to. */
+static void no_tick_is_skipped_where_threads_wait(void **state)
 {
-    enum { STOP_NS = 3000000, INTERVAL = 300, SLACK = 10 };
     struct world world;
     (void)state;
     begin(&world, SAMPLER_STOP_AUTO);
     world.uncertain = 0.5;
-    world.stop_ns = STOP_NS;
-    run(&world, 60);
-    for (unsigned n = 0; n < 10000; n++) {
-        const struct stops_turn turn = tick(&world);
-        assert_int_not_equal(turn.step, STOPS_MOVING);
-        if (turn.step == STOPS_STILL)
-            assert_in_range(turn.ticks, INTERVAL - SLACK, INTERVAL + SLACK);
+    run(&world, 2);
+    assert_true(world.steps[STOPS_SKIP] > 0);
+    stops_note_wait(&world.stops, world.now_ns);
+    tick(&world);
+    const uint64_t skipped = world.steps[STOPS_SKIP];
+    for (unsigned n = 0; n < 997; n++) {
+        assert_int_equal(stops_idle_until(&world.stops), 0);
+        tick(&world);
     }
+    assert_int_equal(world.steps[STOPS_SKIP], skipped);
+    run(&world, 1);
+    assert_true(world.steps[STOPS_SKIP] > skipped);
 }
 
 /* A stop that took very long must not leave the profile without samples until it is paid for. */
 static void a_long_stop_leaves_no_long_gap(void **state)
 {
-    enum { MOST_SKIPPED = 510 };
+    enum { MOST_UNREAD = 510 };
     struct world world;
-    unsigned skipped = 0;
+    unsigned unread = 0;
     (void)state;
     begin(&world, SAMPLER_STOP_AUTO);
     world.uncertain = 0.5;
     run(&world, 2);
     stops_note_stop(&world.stops, NS_PER_S);
     for (unsigned n = 0; n < 100000; n++) {
-        skipped = tick(&world).step == STOPS_SKIP ? skipped + 1 : 0;
-        assert_in_range(skipped, 0, MOST_SKIPPED);
+        const enum stops_step step = tick(&world).step;
+        unread = step == STOPS_SKIP || step == STOPS_ASK ? unread + 1 : 0;
+        assert_in_range(unread, 0, MOST_UNREAD);
     }
     assert_true(world.stops.is_still);
     assert_true(world.steps[STOPS_MOVING] > 0);
@@ -253,7 +255,7 @@ TEST_MAIN(cmocka_unit_test(never_and_always_are_kept),
           cmocka_unit_test(stops_never_take_more_than_their_share),
           cmocka_unit_test(what_was_not_used_is_not_saved_up),
           cmocka_unit_test(every_tick_is_stood_for_once),
-          cmocka_unit_test(readings_share_what_a_long_stop_left),
-          cmocka_unit_test(slow_stops_are_paid_for_evenly),
+          cmocka_unit_test(no_tick_is_skipped_after_a_long_stop),
+          cmocka_unit_test(no_tick_is_skipped_where_threads_wait),
           cmocka_unit_test(a_long_stop_leaves_no_long_gap),
           cmocka_unit_test(a_refusal_ends_all_stops))
