@@ -183,22 +183,30 @@ static enum err_code read_segments(const struct image *image, struct blocks *blo
                        header.e_phnum * sizeof *segments);
 }
 
+/* Does the segment, moved by that much, put the image where it is mapped? */
+static bool explains(const Elf64_Phdr *segment, uint64_t bias, const struct image *image)
+{
+    const uint64_t first = segment->p_offset - segment->p_offset % PAGE_BYTES;
+    return segment->p_type == PT_LOAD && image->offset >= first &&
+           (image->offset <= segment->p_offset ||
+            image->offset - segment->p_offset < segment->p_filesz) &&
+           bias + segment->p_vaddr - segment->p_offset + image->offset == image->start;
+}
+
 /* The bias puts the file's first page where it is mapped.  It must also explain where the code is. */
 static bool find_bias(const struct image *image, const Elf64_Phdr *segments, size_t count,
                       uint64_t *bias_out)
 {
-    bool is_known = false, is_explained = false;
-    for (size_t i = 0; i < count && !is_known; i++)
-        if (segments[i].p_type == PT_LOAD && segments[i].p_offset < PAGE_BYTES) {
-            *bias_out = image->low - (segments[i].p_vaddr - segments[i].p_offset);
-            is_known = true;
-        }
-    for (size_t i = 0; i < count && is_known && !is_explained; i++)
-        is_explained =
-            segments[i].p_type == PT_LOAD &&
-            *bias_out + (segments[i].p_vaddr - segments[i].p_offset) + image->offset ==
-                image->start;
-    return is_explained;
+    size_t i = 0;
+    while (i < count && (segments[i].p_type != PT_LOAD || segments[i].p_offset >= PAGE_BYTES))
+        i++;
+    if (i == count)
+        return false;
+    *bias_out = image->low - (segments[i].p_vaddr - segments[i].p_offset);
+    for (i = 0; i < count; i++)
+        if (explains(&segments[i], *bias_out, image))
+            return true;
+    return false;
 }
 
 static enum err_code examine(struct image *image, struct blocks *blocks)

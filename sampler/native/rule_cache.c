@@ -62,8 +62,10 @@ static void grow(struct rule_cache *cache)
         return;
     for (size_t i = 0; i < cache->set_count; i++)
         for (size_t way = RULE_CACHE_WAYS; way-- > 0;)
-            if (cache->sets[i].places[way].image)
+            if (cache->sets[i].places[way].image) {
                 insert(&larger, &cache->sets[i].places[way]);
+                larger.added++;
+            }
     free(cache->sets);
     *cache = larger;
 }

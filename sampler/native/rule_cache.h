@@ -30,7 +30,7 @@ struct rule_place {
 struct rule_cache {
     struct rule_set *sets;
     size_t set_count;
-    size_t added; /* since the cache grew */
+    size_t added; /* places, and those that they replaced since the cache grew */
 };
 
 MUST_CHECK enum err_code rule_cache_init(struct rule_cache *cache, struct err *err);
