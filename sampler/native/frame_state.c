@@ -69,7 +69,7 @@ enum native_end frame_state_cfa(const struct frame_state *state, const struct ru
 bool frame_state_may_end_at(const struct frame_state *state, remote_addr cfa)
 {
     /* A signal handler may have a stack of its own, somewhere else. */
-    const bool is_on_stack = state->stack->base && state->sp < state->stack->base;
+    const bool is_on_stack = state->stack->base && state->sp <= state->stack->base;
     return cfa % WORD_BYTES == 0 && cfa > state->sp && cfa - state->sp >= WORD_BYTES &&
            (!is_on_stack || cfa <= state->stack->base);
 }

@@ -62,6 +62,15 @@ size_t unwinder_bytes(const struct unwinder *unwinder)
            rules_bytes(&unwinder->rules) + rule_cache_bytes(&unwinder->cache);
 }
 
+enum err_code unwinder_take_maps(struct unwinder *unwinder, const struct maps *maps)
+{
+    bool has_changed = false;
+    const enum err_code rc = images_update(&unwinder->images, maps, &has_changed);
+    if (has_changed)
+        blocks_clear(&unwinder->blocks);
+    return rc;
+}
+
 static void refresh(struct unwinder *unwinder, uint64_t now_ns, bool is_wanted)
 {
     bool has_changed;

@@ -115,10 +115,12 @@ struct unwinder {
     uint64_t ends[NATIVE_ENDS_COUNT];
 };
 
-/* pid 0: the caller sets the images with images_update.  ERR_UNSUPPORTED: not on this machine. */
+/* pid 0: the mappings come from unwinder_take_maps.  ERR_UNSUPPORTED: not on this machine. */
 MUST_CHECK enum err_code unwinder_init(struct unwinder *unwinder, struct memory *memory,
                                        int pid, struct err *err);
 void unwinder_deinit(struct unwinder *unwinder);
+/* The mappings of the process, read elsewhere. */
+MUST_CHECK enum err_code unwinder_take_maps(struct unwinder *unwinder, const struct maps *maps);
 
 /* entries: addresses of entry frames on this stack, ascending.  Sets count, gaps and end of *walk. */
 void unwinder_walk(struct unwinder *unwinder, const struct native_registers *registers,
