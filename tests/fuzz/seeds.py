@@ -181,10 +181,82 @@ def stacks():
             yield "%s_3_%d" % (name, 11 + version), bytes([version] + steps)
 
 
+class Image:
+    """A loaded ELF file without its code: headers, .eh_frame_hdr at 0x2000, .eh_frame at 0x2200."""
+
+    def __init__(self):
+        self.frames, self.functions = b"", []
+
+    def entry(self, common, body):
+        at = 0x2200 + len(self.frames)
+        self.frames += struct.pack("<II", len(body) + 4, at + 4 - common if common else 0) + body
+        return at
+
+    def common(self, letters):
+        body = b"\1" + letters + b"\0\1\x78\x10" + (b"\1\x1b" if letters else b"") + b"\x0c\7\x08\x90\1"
+        return self.entry(0, body)
+
+    def function(self, common, start, *instructions):
+        at = 0x2200 + len(self.frames)
+        self.entry(common, struct.pack("<iI", start - (at + 8), 0x40) + b"\0" + bytes(instructions))
+        self.functions.append((start, at))
+
+    def image(self):
+        head = b"\x7fELF\2\1\1".ljust(16, b"\0") + struct.pack("<HHIQQQIHHHHHH", 3, 62, 1, 0, 64, 0, 0, 64, 56, 4, 64, 0, 0)
+        for kind, offset, size in ((1, 0, 0x1000), (1, 0x1000, 0x1000), (1, 0x2000, 0x6000), (0x6474e550, 0x2000, 0x200)):
+            head += struct.pack("<IIQQQQQQ", kind, 5, offset, offset, offset, size, size, 4096)
+        table = struct.pack("<4BiI", 1, 0x1b, 3, 0x3b, 0x2200 - 0x2004, len(self.functions))
+        table += b"".join(struct.pack("<ii", start - 0x2000, at - 0x2000) for start, at in self.functions)
+        return head.ljust(0x200, b"\0") + table.ljust(0x200, b"\0") + self.frames
+
+
+def unwinds():
+    image = Image()
+    usual, signals, old = image.common(b"zR"), image.common(b"zRS"), image.common(b"")
+    stub = (0x0f, 11, 0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22)
+    programs = ((usual, (0,)), (usual, (0x41, 0x0e, 16, 0x86, 2, 0x0a, 0x41, 0x0c, 7, 8, 0x0b)), (usual, (0x0c, 6, 16, 0x86, 2)),
+                (usual, (0x0f, 3, 0x76, 0x78, 6, 0x10, 6, 2, 0x76, 0, 0x10, 3, 2, 0x76, 0x70)), (usual, (0x0c, 10, 0)),
+                (usual, stub), (signals, (0x0f, 4, 0x77, 0xa0, 1, 6)), (usual, (7, 16)), (usual, (0x3f,)),
+                (usual, (0x0e, 64, 0x86, 2, 0x83, 3, 0x8c, 4, 0x8d, 5, 0x8e, 6, 0x8f, 7)),
+                (usual, (9, 12, 1, 0x14, 13, 2, 0x16, 14, 2, 0x77, 0, 0x11, 6, 0x7c, 0x2e, 5, 8, 6, 0x12, 7, 0x7f, 0x13, 0x7e)))
+    for i, (common, program) in enumerate(programs):
+        image.function(common, 0x1000 + 0x40 * i, *program)
+    image.function(old, 0x1400, 0)
+    memory, code, stack = image.image(), 0x11000, 0x700000
+    first, sp = code + 0x1c0 + 0x20, 0x80
+
+    def case(ip, words, bp=0, entries=(0, 0), bytes_=512):
+        row = [0] * 256
+        for at, value in words.items():
+            row[sp // 8 + at] = value
+        head = struct.pack("<3H6H2HH", ip - 0x10000, sp, sp + 40, 0, bp, 0, 0, 0, 0, *entries, bytes_)
+        return head + struct.pack("<256Q", *row)[:bytes_] + memory
+
+    yield "plain", case(code, {0: code + 0x60, 1: stack + sp + 40, 2: code + 0xa0, 6: first})
+    yield "pushed", case(code + 0x41, {0: 1, 1: first})
+    yield "realigned", case(code + 0xc0, {5: stack + sp + 80, 6: stack + sp + 96, 9: first}, bp=sp + 48)
+    yield "r10", case(code + 0x100, {4: first})
+    yield "stub", case(code + 0x14b, {1: first})
+    yield "signal", case(code, {0: code + 0x181, 22: code, 21: stack + sp + 320, 40: first})
+    yield "corrupt", case(code + 0x200, {0: first})
+    yield "computed", case(code + 0x280, {0: first})
+    yield "generated", case(code, {0: 0x300010, 2: code + 0xa0, 6: first}, bp=sp + 40)
+    yield "frame_pointer", case(code + 0x300, {1: stack + sp + 48, 2: code + 0xa0, 7: first}, bp=sp + 8)
+    yield "gap", case(code + 0x300, {12: stack + sp + 136, 13: code + 0xa0, 18: first}, entries=(sp + 64, 999))
+    yield "cut", case(code, {0: code + 0x20, 1: code + 0x20}, bytes_=sp + 16)
+    yield "deep", case(code, {i: code + 0x20 for i in range(200)}, bytes_=2048)
+    plain = case(code, {0: first})
+    headers = len(plain) - len(memory)
+    for name, at, value in (("count", 0x208, b"\xff" * 4), ("encoding", 0x203, b"\3"), ("length", 0x400, b"\xff" * 4),
+                            ("segments", 56, b"\xff\xff"), ("place", 64 + 3 * 56 + 16, b"\xff" * 8),
+                            ("entry", 0x210, b"\xff\xff\xff\x7f")):
+        yield "damaged_" + name, plain[:headers + at] + value + plain[headers + at + len(value):]
+
+
 def main():
     folder = sys.argv[1] if len(sys.argv) > 1 else os.path.join(HERE, "corpus")
     for target, seeds in (("capture", captures), ("elf", elves), ("location", locations), ("maps", maps), ("layout", layouts),
-                          ("object", objects), ("stack", stacks)):
+                          ("object", objects), ("stack", stacks), ("unwind", unwinds)):
         os.makedirs(os.path.join(folder, target), exist_ok=True)
         for name, data in seeds():
             with open(os.path.join(folder, target, name), "wb") as out:
