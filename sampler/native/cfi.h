@@ -19,7 +19,7 @@
 #include "sampler/native/blocks.h"
 #include "sampler/native/rule.h"
 
-enum { CFI_MAX_ENTRY_BYTES = 1 << 20 };
+enum { CFI_MAX_ENTRY_BYTES = 1 << 18 };
 
 struct cfi_tables {
     remote_addr low, high; /* the mappings of the image */

@@ -218,14 +218,18 @@ static enum err_code examine(struct image *image, struct blocks *blocks)
         return rc;
     if (!find_bias(image, segments, count, &image->load_bias))
         return ERR_CORRUPT;
+    size_t at = 0;
+    while (at < count && segments[at].p_type != PT_GNU_EH_FRAME)
+        at++;
+    if (at < count) {
+        const enum err_code tables =
+            cfi_open(blocks, image->low, image->high, image->load_bias + segments[at].p_vaddr,
+                     segments[at].p_memsz, &image->tables);
+        if (tables == ERR_LIMIT)
+            return tables;
+        image->has_tables = tables == ERR_OK;
+    }
     image->state = IMAGE_ELF;
-    for (size_t i = 0; i < count; i++)
-        if (segments[i].p_type == PT_GNU_EH_FRAME) {
-            image->has_tables = cfi_open(blocks, image->low, image->high,
-                                         image->load_bias + segments[i].p_vaddr,
-                                         segments[i].p_memsz, &image->tables) == ERR_OK;
-            break;
-        }
     return ERR_OK;
 }
 

@@ -162,7 +162,7 @@ static struct rule rule_at(struct unwinder *unwinder, struct image *image, remot
     const struct rule rule = read_rule(unwinder, image, pc, function_out);
     if (*function_out && pc - *function_out < UINT32_MAX)
         place.into_function = (uint32_t)(pc - *function_out);
-    if (fits && image->state != IMAGE_NEW)
+    if (fits && image->state != IMAGE_NEW && unwinder->blocks.budget)
         remember(unwinder, &place, &rule);
     return rule;
 }
@@ -266,6 +266,8 @@ static enum native_end step(struct walker *walker)
     if (image->state == IMAGE_ANONYMOUS)
         return leave_generated(walker, frame);
     const struct rule rule = rule_at(walker->unwinder, image, pc, &frame->function);
+    if (!walker->unwinder->blocks.budget)
+        return NATIVE_COSTLY;
     if (rule.kind == RULE_END)
         return NATIVE_COMPLETE;
     if (rule.kind == RULE_SIGNAL)
@@ -350,11 +352,13 @@ void unwinder_walk(struct unwinder *unwinder, const struct native_registers *reg
                              .walk = walk };
     frame_state_init(&walker.state, registers, stack);
     walk->count = walk->gaps = 0;
+    unwinder->blocks.budget = UNWIND_BUDGET;
     refresh(unwinder, now_ns, unwinder->is_suspect);
     do {
         while ((walk->end = step(&walker)) == NATIVE_GOES_ON)
             continue;
-    } while (walk->end != NATIVE_COMPLETE && walk->end != NATIVE_DEEP && restart(&walker));
+    } while (walk->end != NATIVE_COMPLETE && walk->end != NATIVE_DEEP &&
+             walk->end != NATIVE_COSTLY && restart(&walker));
     unwinder->is_suspect = walk->end == NATIVE_NO_IMAGE || walk->end == NATIVE_CONTRADICTION;
     unwinder->ends[walk->end]++;
     if (walk->end == NATIVE_COMPLETE && walk->gaps == 0)

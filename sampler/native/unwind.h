@@ -12,7 +12,8 @@
  * Ownership: unwinder_init allocates, unwinder_deinit frees; the memory stays the caller's and must
  * outlive the unwinder.  The stack's bytes and the array of frames are the caller's.
  * Threads: one at a time.
- * Limits: UNWIND_MAX_SPANS spans, UNWIND_MAX_SIGNALS signal handlers in a stack; the array of frames.
+ * Limits: UNWIND_MAX_SPANS spans, UNWIND_MAX_SIGNALS signal handlers in a stack; the array of frames;
+ * UNWIND_BUDGET for reading tables.
  * Units: nanoseconds of CLOCK_MONOTONIC.
  * Depends on: err, memory, machine, images, blocks, rule, rule_cache.
  */
@@ -31,7 +32,12 @@
 #include "sampler/native/rule_cache.h"
 #include "sampler/process/memory.h"
 
-enum { UNWIND_MAX_SPANS = 8, UNWIND_MAX_SIGNALS = 8, UNWIND_RED_ZONE_BYTES = 128 };
+enum {
+    UNWIND_MAX_SPANS = 8,
+    UNWIND_MAX_SIGNALS = 8,
+    UNWIND_RED_ZONE_BYTES = 128,
+    UNWIND_BUDGET = 1 << 18, /* of blocks, for a stack: at most about 5 ms */
+};
 
 struct native_span {
     remote_addr addr;
@@ -66,14 +72,15 @@ struct native_frame {
     remote_addr sp, cfa;  /* the frame's bytes: sp <= byte < cfa; cfa 0: unknown */
 };
 
-#define NATIVE_ENDS(X)               \
-    X(GOES_ON, "goes on")            \
-    X(COMPLETE, "complete")          \
-    X(CUT, "the copy ends")          \
-    X(FAULT, "not in the copy")      \
-    X(NO_RULE, "no unwinding table") \
-    X(NO_IMAGE, "not in an image")   \
-    X(DEEP, "too deep")              \
+#define NATIVE_ENDS(X)                \
+    X(GOES_ON, "goes on")             \
+    X(COMPLETE, "complete")           \
+    X(CUT, "the copy ends")           \
+    X(FAULT, "not in the copy")       \
+    X(NO_RULE, "no unwinding table")  \
+    X(NO_IMAGE, "not in an image")    \
+    X(DEEP, "too deep")               \
+    X(COSTLY, "tables take too long") \
     X(CONTRADICTION, "contradiction")
 
 /* Why a walk ended; GOES_ON is for the walk itself. */

@@ -409,6 +409,26 @@ static void unknown_code_ends_the_stack(void **state)
     assert_int_equal(walk(world), NATIVE_CONTRADICTION);
 }
 
+static void tables_that_take_too_long_are_given_up(void **state)
+{
+    static uint8_t program[900]; /* instructions that do nothing */
+    static const uint8_t start[] = { MADE_START };
+    struct world *const world = *state;
+    const uint32_t common = made_image_common(&world->image, "zR", start, sizeof start);
+    const uint32_t entry = made_image_function(&world->image, common, UNKNOWN - BASE, 0x200,
+                                               program, sizeof program);
+    /* It goes on to the end of the image: 20 KB, for each address again. */
+    made_image_put_u32(&world->image, entry, MADE_END - entry - 4);
+    for (int i = 0; i < MAX_FRAMES - 2; i++)
+        *word(world, i) = UNKNOWN + 1 + (uint64_t)i;
+    assert_int_equal(walk(world), NATIVE_COSTLY);
+    assert_in_range(world->walk.count, 2, MAX_FRAMES - 2);
+    const size_t count = world->walk.count;
+    /* The rules that were found meanwhile are known. */
+    assert_int_equal(walk(world), NATIVE_COSTLY);
+    assert_in_range(world->walk.count, count + 1, MAX_FRAMES);
+}
+
 static void zeros_mark_the_first_frame(void **state)
 {
     struct world *const world = *state;
@@ -543,7 +563,8 @@ TEST_MAIN(TEST(frames_lead_to_the_first_function), TEST(rules_are_remembered),
           TEST(a_hole_in_the_copy_is_a_fault),
           TEST(a_frame_that_does_not_lie_above_is_a_contradiction),
           TEST(a_deep_stack_ends_where_the_room_ends), TEST(unknown_code_ends_the_stack),
-          TEST(zeros_mark_the_first_frame), TEST(trampolines_of_python_are_left),
+          TEST(tables_that_take_too_long_are_given_up), TEST(zeros_mark_the_first_frame),
+          TEST(trampolines_of_python_are_left),
           TEST(frame_pointers_serve_where_there_are_no_tables),
           TEST(the_walk_goes_on_behind_a_gap),
           TEST(nothing_is_learnt_from_one_stack_that_differs))
