@@ -80,6 +80,13 @@ bool machine_ends_with_call(const unsigned char code[MACHINE_CALL_BYTES])
     return false;
 }
 
+remote_addr machine_called(const unsigned char code[MACHINE_CALL_BYTES], remote_addr addr)
+{
+    int32_t distance;
+    memcpy(&distance, code + MACHINE_CALL_BYTES - sizeof distance, sizeof distance);
+    return code[MACHINE_CALL_BYTES - 5] == 0xe8 ? addr + (uint64_t)(int64_t)distance : 0;
+}
+
 bool machine_is_signal_return(const unsigned char code[MACHINE_SIGNAL_RETURN_BYTES])
 {
     /* mov $15,%rax; syscall */
@@ -145,6 +152,13 @@ bool machine_ends_with_call(const unsigned char code[MACHINE_CALL_BYTES])
 {
     (void)code;
     return false;
+}
+
+remote_addr machine_called(const unsigned char code[MACHINE_CALL_BYTES], remote_addr addr)
+{
+    (void)code;
+    (void)addr;
+    return 0;
 }
 
 bool machine_is_signal_return(const unsigned char code[MACHINE_SIGNAL_RETURN_BYTES])

@@ -56,6 +56,10 @@ enum machine_register machine_register_of(uint64_t number);
 /* Do these bytes, which end at a return address, end with a call instruction? */
 bool machine_ends_with_call(const unsigned char code[MACHINE_CALL_BYTES]);
 
+/* The function that such a call calls, by the code alone; 0: only a register or memory knows.  `addr`:
+ * the return address. */
+remote_addr machine_called(const unsigned char code[MACHINE_CALL_BYTES], remote_addr addr);
+
 /* Are these bytes the function that a signal handler returns to? */
 bool machine_is_signal_return(const unsigned char code[MACHINE_SIGNAL_RETURN_BYTES]);
 

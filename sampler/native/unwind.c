@@ -7,6 +7,7 @@
 enum {
     ANCHOR_MIN_CONFIRMATIONS = 2,
     ANCHOR_MAX_CONFIRMATIONS = 8,
+    STUB_BYTES = 64,       /* of code */
     TRAMPOLINE_BYTES = 16, /* of stack: the return address, and a word that aligns the stack */
 };
 
@@ -16,6 +17,7 @@ struct walker {
     const remote_addr *entries;
     size_t entry_count, next_entry;
     uint64_t now_ns;
+    struct image *image; /* of the frame before; NULL: unknown */
     bool has_refreshed;
     unsigned signals;
     struct native_walk *walk;
@@ -84,17 +86,21 @@ static void refresh(struct unwinder *unwinder, uint64_t now_ns, bool is_wanted)
 static struct image *image_at(struct walker *walker, remote_addr addr)
 {
     struct images *const images = &walker->unwinder->images;
-    struct image *image = images_find(images, addr);
-    if (!image && !walker->has_refreshed) {
+    if (walker->image && addr >= walker->image->start && addr < walker->image->end)
+        return walker->image;
+    walker->image = images_find(images, addr);
+    if (!walker->image && !walker->has_refreshed) {
         walker->has_refreshed = true;
         refresh(walker->unwinder, walker->now_ns, true);
-        image = images_find(images, addr);
+        walker->image = images_find(images, addr);
     }
-    return image;
+    return walker->image;
 }
 
-/* Is it an address in a loaded file, right behind a call? */
-static bool is_return_address(const struct walker *walker, remote_addr addr)
+/* Is it an address in a loaded file, right behind a call?  *called_out: the called function, if the call
+ * names it; otherwise 0. */
+static bool is_return_address(const struct walker *walker, remote_addr addr,
+                              remote_addr *called_out)
 {
     unsigned char code[MACHINE_CALL_BYTES];
     struct unwinder *const unwinder = walker->unwinder;
@@ -102,9 +108,12 @@ static bool is_return_address(const struct walker *walker, remote_addr addr)
     if (!image || addr - image->start < sizeof code)
         return false;
     images_examine(image, &unwinder->blocks);
-    return image->state == IMAGE_ELF &&
-           !blocks_read(&unwinder->blocks, addr - sizeof code, code, sizeof code) &&
-           machine_ends_with_call(code);
+    if (image->state != IMAGE_ELF ||
+        blocks_read(&unwinder->blocks, addr - sizeof code, code, sizeof code) ||
+        !machine_ends_with_call(code))
+        return false;
+    *called_out = machine_called(code, addr);
+    return true;
 }
 
 /* Reads the rule of an address from the tables of its image. */
@@ -210,12 +219,22 @@ static enum native_end leave_signal(struct walker *walker, struct native_frame *
     return NATIVE_GOES_ON;
 }
 
+/* A short function without a table, which has pushed nothing: the word at sp is behind a call of it. */
+static bool is_stub(const struct walker *walker)
+{
+    const struct frame_state *const state = &walker->state;
+    remote_addr word, called;
+    return state->is_exact && !frame_state_read(state, state->sp, &word) &&
+           is_return_address(walker, word, &called) && called && called <= state->ip &&
+           state->ip - called < STUB_BYTES;
+}
+
 /* Code without tables that follows the convention: bp leads to the caller's bp, below the return address. */
 static enum native_end leave_by_frame_pointer(struct walker *walker, struct native_frame *frame)
 {
     const struct frame_state *const state = &walker->state;
     const uint64_t bp = state->saved[MACHINE_BP];
-    uint64_t next_bp, return_address;
+    uint64_t next_bp, return_address, called;
     struct rule rule = { .kind = RULE_REGISTER, .base = MACHINE_BP };
     for (unsigned i = 0; i < MACHINE_SAVED; i++)
         rule.saved[i] = RULE_LOST;
@@ -223,7 +242,7 @@ static enum native_end leave_by_frame_pointer(struct walker *walker, struct nati
     if (!(state->known >> MACHINE_BP & 1) || bp < state->sp || bp % 8 != 0 ||
         bp > UINT64_MAX - 16 || frame_state_read(state, bp, &next_bp) ||
         frame_state_read(state, bp + 8, &return_address) || next_bp <= bp ||
-        !is_return_address(walker, return_address))
+        !is_return_address(walker, return_address, &called))
         return NATIVE_NO_RULE;
     return leave(walker, frame, &rule, bp + 16, NATIVE_LEFT_BY_FRAME_POINTER);
 }
@@ -234,11 +253,11 @@ static enum native_end leave_generated(struct walker *walker, struct native_fram
 {
     const struct frame_state *const state = &walker->state;
     struct rule rule = rule_initial;
-    uint64_t word;
+    uint64_t word, called;
     for (remote_addr bytes = TRAMPOLINE_BYTES; bytes; bytes -= 8) {
         if (bytes > UINT64_MAX - state->sp || (!state->is_exact && bytes < TRAMPOLINE_BYTES) ||
             frame_state_read(state, state->sp + bytes - 8, &word) ||
-            !is_return_address(walker, word))
+            !is_return_address(walker, word, &called))
             continue;
         if (bytes == TRAMPOLINE_BYTES && state->saved[MACHINE_BP] == state->sp)
             rule.saved[MACHINE_BP] = -16;
@@ -272,6 +291,8 @@ static enum native_end step(struct walker *walker)
         return NATIVE_COMPLETE;
     if (rule.kind == RULE_SIGNAL)
         return leave_signal(walker, frame);
+    if (rule.kind == RULE_NONE && is_stub(walker))
+        return leave(walker, frame, &rule_initial, state->sp + 8, NATIVE_LEFT_BY_CALL);
     if (rule.kind == RULE_NONE)
         return leave_by_frame_pointer(walker, frame);
     const enum native_end end = frame_state_cfa(state, &rule, &cfa);
@@ -284,7 +305,7 @@ static bool restart(struct walker *walker)
     const struct native_anchor *const anchor = &walker->unwinder->anchor;
     struct frame_state *const state = &walker->state;
     struct native_walk *const walk = walker->walk;
-    uint64_t return_address;
+    uint64_t return_address, called;
     if (anchor->confirmations < ANCHOR_MIN_CONFIRMATIONS || walk->room - walk->count < 2)
         return false;
     for (; walker->next_entry < walker->entry_count; walker->next_entry++) {
@@ -292,7 +313,7 @@ static bool restart(struct walker *walker)
         const remote_addr cfa = entry + anchor->distance;
         if (entry < state->sp || !frame_state_may_end_at(state, cfa) ||
             frame_state_read(state, cfa - 8, &return_address) ||
-            !is_return_address(walker, return_address))
+            !is_return_address(walker, return_address, &called))
             continue;
         struct native_frame *const gap = push(walk);
         gap->kind = NATIVE_GAP;

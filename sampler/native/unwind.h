@@ -3,7 +3,7 @@
  *
  * Nothing is stopped, and no file is opened.  Rules come from the unwinding tables in the process's
  * memory (cfi) and are remembered.  Code without tables is left by what surrounds it, if that checks:
- * trampolines that Python generates for `-X perf`, and frame pointers.
+ * the call that names it, trampolines that Python generates for `-X perf`, and frame pointers.
  *
  * A gap is where no frame could be left.  Behind it the walk goes on at the next entry frame: a
  * local variable of the interpreter's evaluation function, whose distance to the end of that function's
@@ -60,6 +60,7 @@ struct native_frame {
     } kind;
     enum native_left_by {
         NATIVE_LEFT_BY_TABLE,
+        NATIVE_LEFT_BY_CALL, /* the word at sp is behind a call of this code */
         NATIVE_LEFT_BY_TRAMPOLINE,
         NATIVE_LEFT_BY_FRAME_POINTER, /* callers that set up no frame may be missing */
         NATIVE_NOT_LEFT,              /* the walk ended here */

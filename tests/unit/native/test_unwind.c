@@ -462,6 +462,33 @@ static void trampolines_of_python_are_left(void **state)
     assert_int_equal(world->walk.count, 2);
 }
 
+static void put_call(struct world *world, remote_addr return_address, remote_addr called)
+{
+    fake_memory_put_u32(&world->fake, return_address - 4, (uint32_t)(called - return_address));
+}
+
+static void a_short_function_without_a_table_is_left_by_the_call_of_it(void **state)
+{
+    struct world *const world = *state;
+    const remote_addr sp = world->registers.sp;
+    world->registers.ip = UNKNOWN + 0x3f;
+    world->registers.saved[MACHINE_BP] = sp + 6 * 8;
+    *word(world, 0) = POINTS + CALL;
+    *word(world, 7) = FIRST + CALL;
+    put_call(world, POINTS + CALL, UNKNOWN);
+    assert_int_equal(walk(world), NATIVE_COMPLETE);
+    assert_int_equal(world->walk.count, 3);
+    assert_int_equal(world->frames[0].left_by, NATIVE_LEFT_BY_CALL);
+    assert_int_equal(world->frames[0].cfa, sp + 8);
+    world->registers.ip++;
+    assert_int_equal(walk(world), NATIVE_NO_RULE);
+    world->registers.ip = UNKNOWN;
+    assert_int_equal(walk(world), NATIVE_COMPLETE);
+    put_call(world, POINTS + CALL, UNKNOWN + 1);
+    blocks_clear(&world->unwinder.blocks);
+    assert_int_equal(walk(world), NATIVE_NO_RULE);
+}
+
 static void frame_pointers_serve_where_there_are_no_tables(void **state)
 {
     struct world *const world = *state;
@@ -565,6 +592,7 @@ TEST_MAIN(TEST(frames_lead_to_the_first_function), TEST(rules_are_remembered),
           TEST(a_deep_stack_ends_where_the_room_ends), TEST(unknown_code_ends_the_stack),
           TEST(tables_that_take_too_long_are_given_up), TEST(zeros_mark_the_first_frame),
           TEST(trampolines_of_python_are_left),
+          TEST(a_short_function_without_a_table_is_left_by_the_call_of_it),
           TEST(frame_pointers_serve_where_there_are_no_tables),
           TEST(the_walk_goes_on_behind_a_gap),
           TEST(nothing_is_learnt_from_one_stack_that_differs))
