@@ -19,7 +19,7 @@
 #include "sampler/base/idmap.h"
 #include "sampler/native/machine.h"
 
-enum { RULES_MAX = 1 << 13 };
+enum { RULES_MAX = 1 << 11 };
 
 enum rule_kind {
     RULE_NONE,        /* nothing describes the code, or not in a form that is known here */

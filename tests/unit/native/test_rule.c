@@ -38,7 +38,7 @@ static void a_full_set_of_rules_can_be_cleared(void **state)
     rule.offset = RULES_MAX;
     assert_int_equal(rules_intern(&rules, &rule, &id), ERR_OK);
     assert_int_equal(id, 0);
-    assert_true(rules_bytes(&rules) < 1 << 19);
+    assert_true(rules_bytes(&rules) < 1 << 17);
     rules_deinit(&rules);
 }
 
