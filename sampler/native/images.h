@@ -33,7 +33,7 @@
 #define IMAGES_MIN_INTERVAL_NS UINT64_C(50000000)
 #define IMAGES_MAX_AGE_NS      UINT64_C(2000000000)
 
-enum { IMAGES_MAX = 1 << 14, IMAGES_COST_SHARE = 100 };
+enum { IMAGES_MAX = 1 << 12, IMAGES_COST_SHARE = 100 };
 
 struct image {
     uint32_t id; /* > 0 */
