@@ -181,13 +181,23 @@ static int find_through_links(int root_fd, const char *path)
     return -1;
 }
 
-enum file_below file_below_open(int root_fd, const char *path, int *fd_out)
+static enum file_below open_found(int found_fd, int *fd_out)
 {
     struct statx st;
     struct statfs fs;
-    SCOPED_FD int path_fd = find_through_links(root_fd, path);
+    SCOPED_FD int path_fd = found_fd;
     if (path_fd < 0 || !read_type(path_fd, &st) || !S_ISREG(st.stx_mode) ||
         fstatfs(path_fd, &fs) || !file_below_is_stored(&fs))
         return FILE_BELOW_REFUSED;
     return file_below_open_again(path_fd, fd_out);
+}
+
+enum file_below file_below_open(int root_fd, const char *path, int *fd_out)
+{
+    return open_found(find_through_links(root_fd, path), fd_out);
+}
+
+enum file_below file_below_open_plain(int root_fd, const char *path, int *fd_out)
+{
+    return open_found(file_below_find(root_fd, path), fd_out);
 }

@@ -28,6 +28,8 @@ enum file_below {
 
 /* OPENED: the caller closes *fd_out; otherwise *fd_out is unchanged. */
 enum file_below file_below_open(int root_fd, const char *path, int *fd_out);
+/* The same, but refuses a path with symbolic links or "..". */
+enum file_below file_below_open_plain(int root_fd, const char *path, int *fd_out);
 
 /* The parts of it, for callers that check more. */
 
