@@ -32,7 +32,9 @@ static void take_piece(const char *piece, size_t bytes, void *to)
     struct output *const output = to;
     output->pieces++;
     if (bytes <= DEMANGLE_MAX_OUTPUT - output->length && output->pieces < MAX_PIECES) {
-        memcpy(output->text + output->length, piece, bytes);
+        /* An empty piece may have no address. */
+        if (bytes)
+            memcpy(output->text + output->length, piece, bytes);
         output->length += bytes;
         return;
     }

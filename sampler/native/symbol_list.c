@@ -97,14 +97,14 @@ static int compare_names(const void *a, const void *b)
 struct window {
     struct elf *elf;
     uint64_t strings_at, string_bytes; /* in the file */
-    char *bytes;
-    uint64_t at; /* offset of the first byte in the table */
+    char *bytes;                       /* WINDOW_BYTES, and room for a NUL */
+    uint64_t at;                       /* offset of the first byte in the table */
     size_t count;
 };
 
 /* The name at an offset, at most NAME_STORE_MAX_NAME bytes of it; NULL: it cannot be read.  Offsets
  * ascend from call to call. */
-static const char *name_at(struct window *window, uint32_t offset, size_t *length_out)
+static char *name_at(struct window *window, uint32_t offset, size_t *length_out)
 {
     if (offset >= window->string_bytes)
         return NULL;
@@ -137,19 +137,28 @@ static bool is_label(const char *name, uint8_t rank)
     return !(rank & RANK_FUNCTION) && (*name == '$' || strncmp(name, ".L", 2) == 0);
 }
 
+/* name: with a NUL at its end.  ERR_NOT_FOUND: it names no function. */
 static enum err_code store_name(struct symbol_list *list, struct listed_symbol *symbol,
                                 const char *name, size_t length)
 {
-    char text[NAME_STORE_MAX_NAME + 1];
-    memcpy(text, name, length);
-    text[length] = '\0';
-    if (is_label(text, symbol->rank))
+    if (is_label(name, symbol->rank))
         return ERR_NOT_FOUND;
     symbol->rank = (uint8_t)(symbol->rank +
-                             RANK_UNDERSCORES * (MAX_UNDERSCORES - count_underscores(text)));
-    const enum err_code rc = name_store_add(&list->names, text, length, &symbol->name);
+                             RANK_UNDERSCORES * (MAX_UNDERSCORES - count_underscores(name)));
+    const enum err_code rc = name_store_add(&list->names, name, length, &symbol->name);
     if (!rc && list->take)
-        list->take(list->to, text, length);
+        list->take(list->to, name, length);
+    return rc;
+}
+
+/* A name that is cut, or ends with the table, has no NUL in the file. */
+static enum err_code end_and_store_name(struct symbol_list *list, struct listed_symbol *symbol,
+                                        char *name, size_t length)
+{
+    const char next = name[length];
+    name[length] = '\0';
+    const enum err_code rc = store_name(list, symbol, name, length);
+    name[length] = next;
     return rc;
 }
 
@@ -162,8 +171,8 @@ static enum err_code name_all(struct symbol_list *list, size_t first, struct win
     for (size_t i = first; i < list->count && rc != ERR_LIMIT; i++) {
         struct listed_symbol symbol = list->items[i];
         size_t length = 0;
-        const char *const name = name_at(window, symbol.name, &length);
-        rc = name && length ? store_name(list, &symbol, name, length) : ERR_NOT_FOUND;
+        char *const name = name_at(window, symbol.name, &length);
+        rc = name && length ? end_and_store_name(list, &symbol, name, length) : ERR_NOT_FOUND;
         if (rc == ERR_NOMEM)
             return rc;
         if (rc == ERR_OK)
@@ -188,7 +197,7 @@ enum err_code symbol_list_add_table(struct symbol_list *list, struct elf *elf,
     if (gathering.rc || list->count == first)
         return gathering.rc;
     const uint64_t left = file_bytes - strings->sh_offset;
-    SCOPED_FREE char *bytes = malloc(WINDOW_BYTES);
+    SCOPED_FREE char *bytes = malloc(WINDOW_BYTES + 1);
     struct window window = { .elf = elf,
                              .strings_at = strings->sh_offset,
                              .string_bytes = strings->sh_size < left ? strings->sh_size : left,

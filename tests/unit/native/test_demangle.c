@@ -31,6 +31,7 @@ static void names_are_those_of_their_authors(void **state)
         { "_ZN4core3ptr13drop_in_place17h0000000000000001E", "core::ptr::drop_in_place",
           DEMANGLED_RUST },
         { "_RNvNtCs1234_7mycrate3foo3bar", "mycrate::foo::bar", DEMANGLED_RUST },
+        { "_RNvC01a", "::a", DEMANGLED_RUST },
         { "_RINvNtC3std3mem8align_ofjdE", "std::mem::align_of::<usize, f64>", DEMANGLED_RUST },
         { "_RNvNtCs1234_7mycrate3foou8gdel_5qa",
           "mycrate::foo::g\xc3\xb6"
