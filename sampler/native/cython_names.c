@@ -4,7 +4,8 @@
 #include "sampler/base/hash.h"
 #include "sampler/native/python_name_parts.h"
 
-enum { MAX_DIGITS = 4, FIRST_FACTS = 256 };
+/* Facts whose places follow one another: more of them are a table that was made to be slow. */
+enum { MAX_DIGITS = 4, FIRST_FACTS = 256, MAX_PROBES = 128 };
 
 /* What names of the file say, by the hash of a text. */
 struct cython_fact {
@@ -122,11 +123,12 @@ static uint64_t hash_of(const char *begin, const char *end, char kind)
     return hash_bytes(&kind, 1, hash) | 1;
 }
 
-/* The place of a key, or a free one.  NULL: there are none. */
+/* The place of a key, or a free one.  NULL: there is none near where it should be. */
 static struct cython_fact *find_fact(struct cython_fact *facts, size_t room, uint64_t key)
 {
-    for (size_t i = 0; i < room; i++) {
-        struct cython_fact *const fact = &facts[((key >> 1) + i) & (room - 1)];
+    const size_t first = hash_mix(key, 0);
+    for (size_t i = 0; i < MAX_PROBES && i < room; i++) {
+        struct cython_fact *const fact = &facts[(first + i) & (room - 1)];
         if (fact->key == key || fact->key == 0)
             return fact;
     }
@@ -138,11 +140,18 @@ static bool grow(struct python_names *names)
     const size_t room = names->fact_room ? 2 * names->fact_room : FIRST_FACTS;
     struct cython_fact *const facts =
         room <= 2 * PYTHON_NAMES_MAX_SCOPES ? calloc(room, sizeof *facts) : NULL;
-    if (!facts)
+    bool is_whole = facts != NULL;
+    for (size_t i = 0; i < names->fact_room && is_whole; i++) {
+        const struct cython_fact fact = names->facts[i];
+        struct cython_fact *const place = fact.key ? find_fact(facts, room, fact.key) : facts;
+        is_whole = place != NULL;
+        if (place && fact.key)
+            *place = fact;
+    }
+    if (!is_whole) {
+        free(facts);
         return false;
-    for (size_t i = 0; i < names->fact_room; i++)
-        if (names->facts[i].key)
-            *find_fact(facts, room, names->facts[i].key) = names->facts[i];
+    }
     free(names->facts);
     names->facts = facts;
     names->fact_room = room;
@@ -152,11 +161,13 @@ static bool grow(struct python_names *names)
 /* rest 0: it is certain; otherwise it is if another rest is noted too. */
 static void note_fact(struct python_names *names, uint64_t key, uint64_t rest)
 {
-    if (2 * names->fact_count >= names->fact_room && !grow(names)) {
+    const bool has_room = 2 * names->fact_count < names->fact_room || grow(names);
+    struct cython_fact *const fact =
+        has_room ? find_fact(names->facts, names->fact_room, key) : NULL;
+    if (!fact) {
         names->is_unclear = true;
         return;
     }
-    struct cython_fact *const fact = find_fact(names->facts, names->fact_room, key);
     if (!fact->key) {
         *fact = (struct cython_fact){ .key = key, .rest = rest };
         names->fact_count++;
@@ -164,9 +175,15 @@ static void note_fact(struct python_names *names, uint64_t key, uint64_t rest)
     fact->is_certain = fact->is_certain || rest == 0 || rest != fact->rest;
 }
 
+size_t cython_bytes(const struct python_names *names)
+{
+    return names->fact_room * sizeof *names->facts;
+}
+
 static bool is_certain(const struct python_names *names, uint64_t key)
 {
-    const struct cython_fact *const fact = find_fact(names->facts, names->fact_room, key);
+    const struct cython_fact *const fact =
+        names->facts ? find_fact(names->facts, names->fact_room, key) : NULL;
     return fact && fact->key == key && fact->is_certain;
 }
 

@@ -22,6 +22,14 @@ void mypyc_deinit(struct python_names *names)
     free(names->modules);
 }
 
+size_t mypyc_bytes(const struct python_names *names)
+{
+    size_t bytes = names->module_room * sizeof *names->modules;
+    for (size_t i = 0; i < names->module_count; i++)
+        bytes += strlen(names->modules[i].name) + 1;
+    return bytes;
+}
+
 void mypyc_note(struct python_names *names, struct name_part symbol)
 {
     const bool is_export = name_part_skip(&symbol, "CPyInit_");

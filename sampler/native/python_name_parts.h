@@ -29,9 +29,11 @@ void mypyc_close(struct python_names *names);
 bool mypyc_decode(const struct python_names *names, struct name_part symbol,
                   struct python_name *out);
 void mypyc_deinit(struct python_names *names);
+size_t mypyc_bytes(const struct python_names *names);
 /* The last part of the name of the file's only module; NULL: it has several, or none. */
 const char *python_names_only_module(const struct python_names *names);
 
+size_t cython_bytes(const struct python_names *names);
 void cython_note(struct python_names *names, struct name_part symbol);
 bool cython_decode(const struct python_names *names, struct name_part symbol,
                    struct python_name *out);

@@ -103,6 +103,11 @@ bool python_names_decode(const struct python_names *names, const char *symbol,
            (mypyc_decode(names, part, out) || cython_decode(names, part, out));
 }
 
+size_t python_names_bytes(const struct python_names *names)
+{
+    return mypyc_bytes(names) + cython_bytes(names);
+}
+
 bool python_names_source(const char *library, const char *module, size_t module_bytes,
                          unsigned which, char *out, size_t room)
 {

@@ -68,6 +68,9 @@ void python_names_close(struct python_names *names, bool is_complete);
 bool python_names_decode(const struct python_names *names, const char *symbol,
                          struct python_name *out);
 
+/* Bytes of memory. */
+size_t python_names_bytes(const struct python_names *names);
+
 /* Where a module that mypyc compiled has its source, beside the library: which 0 is a module, 1 a
  * package.  false: there is no further place, or no room for it. */
 bool python_names_source(const char *library, const char *module, size_t module_bytes,

@@ -1,14 +1,10 @@
 /* Input: names of symbols, one a line; also read as the lines of a perf map. */
 #include <string.h>
 
-#include "sampler/base/clock.h"
 #include "sampler/native/demangle.h"
 #include "sampler/native/perf_map.h"
 #include "sampler/native/python_names.h"
 #include "tests/fuzz/fuzz.h"
-
-/* Names that take longer are a finding. */
-static const uint64_t MOST_NS = NS_PER_S;
 
 static void read_map(const char *text, size_t bytes)
 {
@@ -31,9 +27,7 @@ static void decode(const struct python_names *names, const char *symbol)
 {
     char text[DEMANGLE_MAX_NAME + 1], path[64];
     struct python_name name;
-    const uint64_t began_ns = clock_thread_ns();
     (void)demangle(symbol, text);
-    fuzz_check(clock_thread_ns() - began_ns < MOST_NS);
     fuzz_check(strlen(text) <= DEMANGLE_MAX_NAME);
     if (!python_names_decode(names, symbol, &name))
         return;
