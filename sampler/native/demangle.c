@@ -123,9 +123,7 @@ static void copy_cut(const char *text, size_t length, char out[DEMANGLE_MAX_NAME
         memcpy(out, text, length + 1);
         return;
     }
-    size_t end = DEMANGLE_MAX_NAME - (sizeof ellipsis - 1);
-    while (end > 0 && ((unsigned char)text[end] & 0xc0) == 0x80)
-        end--;
+    const size_t end = utf8_cut(text, length, DEMANGLE_MAX_NAME - (sizeof ellipsis - 1));
     memcpy(out, text, end);
     memcpy(out + end, ellipsis, sizeof ellipsis);
 }

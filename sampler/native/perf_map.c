@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "sampler/base/scoped.h"
+#include "sampler/base/utf8.h"
 #include "sampler/base/vec.h"
 #include "sampler/process/file_below.h"
 

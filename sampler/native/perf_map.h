@@ -10,12 +10,15 @@
  * pread.  It grows while the process runs:
  * perf_map_update reads what is new, at most once in PERF_MAP_INTERVAL_NS.
  *
+ * CPython appends to a file that an earlier process with its id left, so the last line of an address counts,
+ * and a line may name code that is gone.
+ *
  * Ownership: the caller's storage; perf_map_deinit accepts a zeroed one.  Names stay where they are until
  * the next update.
  * Threads: one.
  * Limits: PERF_MAP_MAX_BYTES of the file, PERF_MAP_MAX_ENTRIES lines, PERF_MAP_MAX_NAME bytes of a name;
  * PERF_MAP_STEP_BYTES are read in one update.
- * Depends on: err, clock, vec, file_below.
+ * Depends on: clock, utf8, vec, file_below.
  */
 #ifndef SAMPLER_NATIVE_PERF_MAP_H
 #define SAMPLER_NATIVE_PERF_MAP_H
@@ -26,7 +29,6 @@
 #include <sys/types.h>
 
 #include "sampler/base/clock.h"
-#include "sampler/base/err.h"
 
 enum {
     PERF_MAP_MAX_BYTES = 64 << 20,
