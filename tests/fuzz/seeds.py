@@ -99,7 +99,8 @@ def elf(sections, segments=(), names=b"", shnum=None, shstrndx=None, shoff=None)
     table = b"\0" + b"".join(name + b"\0" for name, *_ in sections) + b".shstrtab\0" + names
     body, headers, at = b"", [bytes(64)], 64 + 56 * len(segments)
     for name, kind, vaddr, data, link, entry, size in list(sections) + [(b".shstrtab", 3, 0, table, 0, 0, None)]:
-        headers.append(struct.pack("<IIQQQQIIQQ", table.index(b"\0" + name + b"\0") + 1, kind, 0, vaddr, at + len(body),
+        flags = 6 if name.startswith((b".text", b".plt")) else 0
+        headers.append(struct.pack("<IIQQQQIIQQ", table.index(b"\0" + name + b"\0") + 1, kind, flags, vaddr, at + len(body),
                                    len(data) if size is None else size, link, 0, 8, entry))
         body += data + bytes(-len(data) % 8)
     ident = b"\x7fELF\2\1\1".ljust(16, b"\0")
@@ -136,8 +137,35 @@ def elves():
     yield "sections_in_the_first", elf(both, shnum=0)
     yield "names_elsewhere", elf(both, shstrndx=0xffff)
     yield "sections_nowhere", elf(both, segments, shoff=(1 << 64) - 64)
+    names = b"\0_init\0_ZN1a1fEv\0malloc\0$x\0"
+    functions = bytes(24) + b"".join(struct.pack("<IBBHQQ", names.index(name), kind, 0, section, vaddr, size)
+                                     for name, kind, section, vaddr, size in (
+        (b"_init", 18, 3, 0x1000, 0), (b"_ZN1a1fEv", 2, 3, 0x1010, 8), (b"malloc", 18, 0, 0, 0), (b"$x", 0, 3, 0x1008, 0)))
+    code = [(b".text", progbits, 0x1000, b"", 0, 0, 0x100)]
+    slots = struct.pack("<QQq", 0x3020, 3 << 32 | 7, 0)
+    stubs = bytes(16) + b"\xff\x25" + struct.pack("<I", 0x3020 - 0x2016) + bytes(10)
+    note = struct.pack("<III4s20s", 4, 20, 3, b"GNU\0", b"0123456789abcdefghij")
+    for table, name in ((symtab, b".symtab"), (dynsym, b".dynsym")):
+        yield "functions%d" % table, elf(
+            [(name, table, 0, functions, 2, 24, None), (b".strtab", strtab, 0, names, 0, 0, None)] + code +
+            [(b".rela.plt", 4, 0, slots, 1, 24, None), (b".plt", progbits, 0x2000, stubs, 0, 0, None),
+             (b".note", 7, 0, note, 0, 0, None), (b".gnu_debuglink", progbits, 0, b"a.debug\0\1\2\3\4", 0, 0, None)])
     yield "header", plain[:64]
     yield "narrow", plain[:4] + b"\1" + plain[5:]
+
+
+def native_names():
+    yield "mypyc", (b"CPyInit_mypy___build\nCPyInit_mypyc___build\nCPyInit_mypy___checker\nPyInit_x__mypyc\n"
+                    b"CPyDef_mypy___build___State_____init__\nCPyPy_checker___visit___3_it.cold\nCPyDef_checker_____top_level__\n")
+    yield "cython", (b"PyInit_mtrand\n__pyx_pw_5numpy_6random_6mtrand_11RandomState_7bytes\n__pyx_tp_new_5numpy_6mtrand_Type\n"
+                     b"__pyx_pf_5numpy_6mtrand_4find_one\n__pyx_pw_5numpy_6mtrand_5find_one\n__pyx_f_15View_dot_MemoryView_5array_f\n"
+                     b"__pyx_fuse_0_1__pyx_pw_6mtrand_3__pyx_fuse_0_seed\n_ZL31__pyx_getprop_6mtrand_1A_stateP7_object\n")
+    yield "cpp", (b"_ZNSt6vectorIiSaIiEE9push_backEOi\n_Z5twiceIiET_S0_\n_ZN1alsERKS_\n_ZZ1fvENKUlvE_clEv\n_Z3foov.part.0\n"
+                  b"_Z1fIJicEEvDpT_\n_ZN1aIXadL_Z1bvEEE1cEv\n_Z1f1aIiiES_IS0_S0_ES_IS1_S1_E\n")
+    yield "rust", (b"_ZN4core3ptr13drop_in_place17h0123456789abcdefE\n_RNvNtCs1234_7mycrate3foou8gdel_5qa\n_RINvNtC3std3mem8align_ofjdE\n"
+                   b"_RNvMs_C1aNtB4_1b1c\n_RYNtC1a1bNtB2_1cE\n_RINvC1a1bThhETB7_B7_ETBb_Bb_EE\n_RNCNvC1a1b0B3_\n")
+    yield "perf_map", (b"7f0000001000 10 py::f:/srv/app.py\n7f0000001010 2a jit code\n1000 8 old\n1000 10 new\nx 1 y\n1000 0 z\n"
+                       b"ffffffffffffffff 10 f\n0x2000 0x10 LazyCompile:~g")
 
 
 def tables():
@@ -255,8 +283,9 @@ def unwinds():
 
 def main():
     folder = sys.argv[1] if len(sys.argv) > 1 else os.path.join(HERE, "corpus")
-    for target, seeds in (("capture", captures), ("elf", elves), ("location", locations), ("maps", maps), ("layout", layouts),
-                          ("object", objects), ("stack", stacks), ("unwind", unwinds)):
+    for target, seeds in (("capture", captures), ("elf", elves), ("location", locations), ("maps", maps),
+                          ("native_names", native_names), ("layout", layouts), ("object", objects), ("stack", stacks),
+                          ("unwind", unwinds)):
         os.makedirs(os.path.join(folder, target), exist_ok=True)
         for name, data in seeds():
             with open(os.path.join(folder, target, name), "wb") as out:
