@@ -19,9 +19,10 @@ static void add_span(struct native_stack *stack, const struct memory_span *span,
 
 /* The first reading ended early, after `arrived` bytes of the innermost part.  Copies what else is there. */
 static enum err_code read_rest(struct memory *memory, struct memory_span inner, size_t arrived,
-                               unsigned char *outer_bytes, struct native_stack *stack)
+                               unsigned char *outer_bytes, struct native_copy *out)
 {
-    enum err_code rc = ERR_OK;
+    const remote_addr base = out->stack.base, lowest = base - NATIVE_COPY_PART_BYTES;
+    enum err_code rc = ERR_FAULT;
     /* Memory below the stack pointer may not be there: then nothing is in it. */
     if (!arrived) {
         inner.addr += UNWIND_RED_ZONE_BYTES;
@@ -29,17 +30,16 @@ static enum err_code read_rest(struct memory *memory, struct memory_span inner, 
         inner.bytes -= UNWIND_RED_ZONE_BYTES;
         rc = memory_readv(memory, &inner, 1, &arrived);
     }
-    add_span(stack, &inner, arrived);
-    if (!rc || rc == ERR_FAULT) {
-        const remote_addr reached = inner.addr + arrived, base = stack->base;
-        if (!base || reached >= base)
-            return ERR_OK;
-        const remote_addr lowest = base - NATIVE_COPY_PART_BYTES;
-        const remote_addr from = reached > lowest ? reached : lowest;
-        const struct memory_span outer = { from, outer_bytes + (from - lowest), base - from };
-        rc = memory_readv(memory, &outer, 1, &arrived);
-        add_span(stack, &outer, arrived);
-    }
+    add_span(&out->stack, &inner, arrived);
+    out->is_faulted = rc != ERR_OK;
+    const remote_addr reached = inner.addr + arrived;
+    if ((rc && rc != ERR_FAULT) || !base || reached >= base)
+        return rc == ERR_FAULT ? ERR_OK : rc;
+    const remote_addr from = reached > lowest ? reached : lowest;
+    const struct memory_span outer = { from, outer_bytes + (from - lowest), base - from };
+    rc = memory_readv(memory, &outer, 1, &arrived);
+    add_span(&out->stack, &outer, arrived);
+    out->is_faulted = out->is_faulted || rc;
     return rc == ERR_FAULT ? ERR_OK : rc;
 }
 
@@ -73,8 +73,7 @@ enum err_code native_copy_read(struct memory *memory, int32_t tid, remote_addr s
             add_span(stack, &spans[i], spans[i].bytes);
         return ERR_OK;
     }
-    out->is_faulted = true;
     if (arrived > spans[0].bytes)
         arrived = spans[0].bytes;
-    return read_rest(memory, spans[0], arrived, bytes + NATIVE_COPY_PART_BYTES, stack);
+    return read_rest(memory, spans[0], arrived, bytes + NATIVE_COPY_PART_BYTES, out);
 }
