@@ -100,8 +100,9 @@ struct sampler_options {
     uint64_t duration_ns; /* 0: until the last target ends */
     bool all_threads;     /* false: only the main thread of the main interpreter */
     enum sampler_mode mode;
-    bool native;          /* mark where C code runs or calls back */
-    bool no_gc;           /* leave out the mark of the garbage collector */
+    bool native;        /* mark where C code runs or calls back */
+    bool native_stacks; /* copy registers and C stacks; the remote engine: of stopped threads */
+    bool no_gc;         /* leave out the mark of the garbage collector */
     bool hides_arguments; /* keep only the first word of each command line */
     bool opcodes;         /* record the instruction beside the line */
     enum sampler_async async;

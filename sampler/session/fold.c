@@ -277,16 +277,26 @@ static state_bits state_of(struct thread_state info, enum three_valued in_native
     return (state_bits)bits;
 }
 
-/* An unchanged stack keeps its leaf and its node, unless the collector runs now. */
+/* An unchanged stack keeps its leaf. */
+static bool is_known(const struct stack *stack)
+{
+    return stack->is_unchanged && stack->tag;
+}
+
+enum err_code fold_read_leaf(struct fold *fold, struct thread *thread)
+{
+    thread->has_leaf = true;
+    return is_known(&thread->stack) ? ERR_OK
+                                    : leaf_read(fold->leaves, &thread->stack, &thread->leaf);
+}
+
+/* An unchanged stack keeps its node too, unless the collector runs now. */
 static enum err_code place(struct fold *fold, struct thread *thread, size_t gc,
                            struct sample *sample)
 {
     const struct stack *const stack = &thread->stack;
-    const bool is_known = stack->is_unchanged && stack->tag;
-    enum err_code rc = ERR_OK;
-    if (!is_known)
-        rc = leaf_read(fold->leaves, stack, &thread->leaf);
-    if (!rc && is_known && gc == NOWHERE)
+    enum err_code rc = thread->has_leaf ? ERR_OK : fold_read_leaf(fold, thread);
+    if (!rc && is_known(stack) && gc == NOWHERE)
         sample->node = stack->tag - 1;
     else if (!rc)
         rc = node_of(fold, thread, gc, sample);
@@ -324,5 +334,6 @@ enum err_code fold_thread(struct fold *fold, struct thread *thread, struct threa
         rc = place(fold, thread, fold->no_gc ? NOWHERE : gc, &sample);
         sample.state = state_of(info, thread->leaf.in_native);
     }
+    thread->has_leaf = false;
     return rc ? rc : thread_cpus_add(fold->cpus, &sample);
 }

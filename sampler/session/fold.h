@@ -56,6 +56,9 @@ MUST_CHECK enum err_code fold_mark(struct fold *fold, const char *name, frame_id
 MUST_CHECK enum err_code fold_add_frame(struct fold *fold, const struct walk_frame *frame,
                                         bool is_outermost, node_id *node);
 
+/* Reads what fold_thread needs of the thread's memory.  Optional: for a thread that is counted only after it
+ * has been resumed. */
+MUST_CHECK enum err_code fold_read_leaf(struct fold *fold, struct thread *thread);
 /* Counts one sample of the thread, or its failure. */
 MUST_CHECK enum err_code fold_thread(struct fold *fold, struct thread *thread,
                                      struct thread_state info, enum err_code failure,

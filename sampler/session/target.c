@@ -6,6 +6,8 @@
 #include "sampler/cpython/python.h"
 #include "sampler/kernel/copy_memory.h"
 #include "sampler/kernel/record.h"
+#include "sampler/native/machine.h"
+#include "sampler/process/procfs.h"
 #include "sampler/profile/profile.h"
 #include "sampler/session/origins.h"
 #include "sampler/session/thread_cpu.h"
@@ -65,7 +67,10 @@ enum err_code target_join(struct target *target, struct profile *profile,
 {
     struct process *const process = &target->process;
     const char *const name = process->argc ? process->argv[0] : "";
+    struct procfs_identity identity;
     target->options = options;
+    if (options->native_stacks && !procfs_identify(process->pid, &identity, NULL))
+        target->stack_start = identity.stack_start;
     stops_init(&target->stops, options->stop, options->max_stop_percent / 100);
     const enum err_code rc = fold_init(&target->fold, profile, python_leaves(target->python),
                                        cpus, options, process->pid, name, err);
@@ -152,11 +157,15 @@ static enum err_code count_copied(void *context, struct thread *thread, enum err
 }
 
 enum err_code target_take(struct target *target, struct thread *thread,
-                          struct copy_memory *copy, const struct target_instants *instants)
+                          struct copy_memory *copy, const struct native_copy *native,
+                          const struct target_instants *instants)
 {
     struct copied_sample copied = { target, instants, copy };
-    return python_take_copy(target->python, thread, &copy->memory, !copy->process, count_copied,
-                            &copied);
+    thread->native = native;
+    const enum err_code rc = python_take_copy(target->python, thread, &copy->memory,
+                                              !copy->process, count_copied, &copied);
+    thread->native = NULL;
+    return rc;
 }
 
 enum err_code target_read_waiting(struct target *target, struct thread *thread,
@@ -211,6 +220,7 @@ void target_describe(const struct target *target, struct kernel_process *out)
         .frame_bytes = layout->frame_bytes,
         .frame_previous = layout->frame_previous,
         .only_tid = target->options->all_threads ? 0 : (uint32_t)target->process.pid,
+        .wants_native = target->options->native_stacks && machine_is_supported(),
         .code = describe_code(layout),
     };
     const struct thread_windows windows = python_windows(target->python, NULL);
