@@ -21,7 +21,7 @@ struct reshape {
     unsigned char *kinds;   /* by function: the filters that match it */
     unsigned char *is_used; /* by node: it, or a node beneath it, has samples */
     unsigned char *known;   /* by node: the FRAME_ bits of its stack */
-    uint32_t *functions, *frames, *nodes, *threads;
+    uint32_t *libraries, *functions, *frames, *nodes, *threads;
     uint32_t *callers; /* the spots of `into`, plus 1; 0: none */
 };
 
@@ -40,13 +40,15 @@ static enum err_code reshape_init(struct reshape *reshape, const struct frame_fi
     reshape->kinds = calloc((size_t)sizes->functions + 1, 1);
     reshape->is_used = calloc((size_t)sizes->nodes + 1, 1);
     reshape->known = calloc((size_t)sizes->nodes + 1, 1);
+    reshape->libraries = make_map(sizes->libraries);
     reshape->functions = make_map(sizes->functions);
     reshape->frames = make_map(sizes->frames);
     reshape->nodes = make_map(sizes->nodes);
     reshape->threads = make_map(sizes->threads);
     reshape->callers = calloc((size_t)sizes->spots + 1, sizeof *reshape->callers);
-    if (reshape->kinds && reshape->is_used && reshape->known && reshape->functions &&
-        reshape->frames && reshape->nodes && reshape->threads && reshape->callers)
+    if (reshape->kinds && reshape->is_used && reshape->known && reshape->libraries &&
+        reshape->functions && reshape->frames && reshape->nodes && reshape->threads &&
+        reshape->callers)
         return frame_matcher_init(&reshape->matcher, filters, err);
     return err_nomem(err);
 }
@@ -57,6 +59,7 @@ static void reshape_deinit(struct reshape *reshape)
     free(reshape->kinds);
     free(reshape->is_used);
     free(reshape->known);
+    free(reshape->libraries);
     free(reshape->functions);
     free(reshape->frames);
     free(reshape->nodes);
@@ -109,18 +112,48 @@ static void copy_origin(struct reshape *reshape, function_id function, profile_o
         before == PROFILE_ORIGIN_NONE || before == origin ? origin : PROFILE_ORIGIN_SEVERAL);
 }
 
+static enum err_code copy_library(struct reshape *reshape, library_id id, library_id *out,
+                                  struct err *err)
+{
+    struct profile_library row = profile_library_at(reshape->from, id);
+    const str_id path = row.path;
+    enum err_code rc = ERR_OK;
+    if (id == 0)
+        reshape->libraries[id] = 0;
+    if (reshape->libraries[id] == NONE) {
+        rc = copy_name(reshape, RESHAPE_LIBRARY, path, path, &row.path, err);
+        if (!rc)
+            rc = copy_name(reshape, RESHAPE_BUILD_ID, row.build_id, path, &row.build_id, err);
+        if (!rc)
+            rc = profile_library(reshape->into, &row, &reshape->libraries[id], err);
+    }
+    *out = reshape->libraries[id];
+    return rc;
+}
+
+static enum err_code copy_names(struct reshape *reshape, struct profile_function *row,
+                                struct err *err)
+{
+    const bool is_native = row->library != 0;
+    const str_id by =
+        is_native ? profile_library_at(reshape->from, row->library).path : row->file;
+    enum err_code rc = copy_name(reshape, is_native ? RESHAPE_NATIVE_NAME : RESHAPE_NAME,
+                                 row->name, by, &row->name, err);
+    if (!rc)
+        rc = copy_name(reshape, is_native ? RESHAPE_NATIVE_FILE : RESHAPE_FILE, row->file, by,
+                       &row->file, err);
+    return rc ? rc : copy_library(reshape, row->library, &row->library, err);
+}
+
 static enum err_code copy_function(struct reshape *reshape, function_id id, function_id *out,
                                    struct err *err)
 {
     struct profile_function row = profile_function_at(reshape->from, id);
     enum err_code rc = ERR_OK;
     if (reshape->functions[id] == NONE) {
-        rc = copy_name(reshape, RESHAPE_NAME, row.name, row.file, &row.name, err);
+        rc = copy_names(reshape, &row, err);
         if (!rc)
-            rc = copy_name(reshape, RESHAPE_FILE, row.file, row.file, &row.file, err);
-        if (!rc)
-            rc = profile_function(reshape->into, row.name, row.file, row.first_line,
-                                  &reshape->functions[id], err);
+            rc = profile_function_row(reshape->into, &row, &reshape->functions[id], err);
         if (!rc)
             copy_origin(reshape, reshape->functions[id], row.origin);
     }

@@ -34,11 +34,15 @@ enum reshape_text {
     RESHAPE_NAME, /* of a function */
     RESHAPE_FILE, /* of a function */
     RESHAPE_THREAD,
-    RESHAPE_PROCESS
+    RESHAPE_PROCESS,
+    RESHAPE_NATIVE_NAME, /* of a function of a library */
+    RESHAPE_NATIVE_FILE, /* of a function of a library: a source file, or the path of the library */
+    RESHAPE_LIBRARY,     /* the path */
+    RESHAPE_BUILD_ID     /* of a library */
 };
 
-/* Replaces texts.  The result is good until the next call; `file` is that of the function, else
- * empty. */
+/* Replaces texts.  The result is good until the next call; `file` is that of the function, or the path
+ * of the library, else empty. */
 struct reshape_names {
     struct strtab_string (*text)(void *context, enum reshape_text what,
                                  struct strtab_string text, struct strtab_string file);
