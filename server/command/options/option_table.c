@@ -153,7 +153,7 @@ static const struct option table[] = {
     FILTER("show", SHOW, "keep only matching frames"),
     FILTER("show-from", SHOW_FROM, "start stacks at a matching frame"),
     { VIEW_NATIVE("native-frames", struct options, view.filters),
-      SHOWN(FILTERING, "WHICH", "native frames: hidden, leaf, library, all, everything") },
+      SHOWN(FILTERING, "WHICH", "hidden, leaf (default), library, all, everything") },
 
     LONG("listen", "ADDRESS", OTHER, listen, SERVING,
          "HOST:PORT or unix:PATH (default 127.0.0.1:7997)", READ(read_listen),
