@@ -8,10 +8,9 @@
 #include "sampler/profile/views/cell_filter.h"
 #include "sampler/profile/views/frame_filters.h"
 #include "sampler/profile/views/native_frames.h"
+#include "sampler/profile/views/reshape_rows.h"
 #include "sampler/profile/views/view.h"
 #include "sampler/profile/window.h"
-
-static const uint32_t NONE = UINT32_MAX;
 
 /* Where samples of a node, or Python frames that it called, stand in `into`. */
 struct place {
@@ -24,29 +23,18 @@ struct place {
 /* Bits by node: which of its places are needed. */
 enum { NEEDS_HERE = 1 << 0, NEEDS_BELOW = 1 << 1 };
 
-/* The rows of `into` for those of `from`; NONE: not added yet. */
 struct reshape {
     struct profile *into;
     const struct profile_snapshot *from;
-    const struct reshape_names *names;
+    struct reshape_rows rows;
     struct frame_matcher matcher;
     enum native_frames native;
     unsigned char *kinds;       /* by function: the filters that match it */
     unsigned char *frame_kinds; /* by function: enum frame_kind */
     unsigned char *needs;       /* by node: NEEDS_ bits; 0: no samples in it and beneath it */
-    struct place *here, *below; /* by node */
-    uint32_t *libraries, *functions, *frames, *threads;
-    str_id *library_paths; /* of `into` */
-    uint32_t *callers;     /* the spots of `into`, plus 1; 0: none */
+    struct place *here, *below; /* by node; the same without native frames */
+    uint32_t *callers;          /* the spots of `into`, plus 1; 0: none */
 };
-
-static uint32_t *make_map(uint32_t rows)
-{
-    uint32_t *const map = malloc(((size_t)rows + 1) * sizeof *map);
-    if (map)
-        memset(map, 0xff, ((size_t)rows + 1) * sizeof *map);
-    return map;
-}
 
 static enum err_code reshape_init(struct reshape *reshape, const struct frame_filters *filters,
                                   struct err *err)
@@ -57,18 +45,15 @@ static enum err_code reshape_init(struct reshape *reshape, const struct frame_fi
     reshape->frame_kinds = calloc((size_t)sizes->functions + 1, 1);
     reshape->needs = calloc((size_t)sizes->nodes + 1, 1);
     reshape->here = calloc((size_t)sizes->nodes + 1, sizeof *reshape->here);
-    reshape->below = calloc((size_t)sizes->nodes + 1, sizeof *reshape->below);
-    reshape->libraries = make_map(sizes->libraries);
-    reshape->library_paths = make_map(sizes->libraries);
-    reshape->functions = make_map(sizes->functions);
-    reshape->frames = make_map(sizes->frames);
-    reshape->threads = make_map(sizes->threads);
+    reshape->below = sizes->libraries > 1
+                         ? calloc((size_t)sizes->nodes + 1, sizeof *reshape->below)
+                         : reshape->here;
     reshape->callers = calloc((size_t)sizes->spots + 1, sizeof *reshape->callers);
-    if (reshape->kinds && reshape->frame_kinds && reshape->needs && reshape->here &&
-        reshape->below && reshape->libraries && reshape->library_paths && reshape->functions &&
-        reshape->frames && reshape->threads && reshape->callers)
-        return frame_matcher_init(&reshape->matcher, filters, err);
-    return err_nomem(err);
+    if (!reshape->kinds || !reshape->frame_kinds || !reshape->needs || !reshape->here ||
+        !reshape->below || !reshape->callers)
+        return err_nomem(err);
+    const enum err_code rc = reshape_rows_init(&reshape->rows, err);
+    return rc ? rc : frame_matcher_init(&reshape->matcher, filters, err);
 }
 
 static void reshape_deinit(struct reshape *reshape)
@@ -77,13 +62,10 @@ static void reshape_deinit(struct reshape *reshape)
     free(reshape->kinds);
     free(reshape->frame_kinds);
     free(reshape->needs);
+    if (reshape->below != reshape->here)
+        free(reshape->below);
     free(reshape->here);
-    free(reshape->below);
-    free(reshape->libraries);
-    free(reshape->library_paths);
-    free(reshape->functions);
-    free(reshape->frames);
-    free(reshape->threads);
+    reshape_rows_deinit(&reshape->rows);
     free(reshape->callers);
 }
 
@@ -110,121 +92,6 @@ static enum err_code match_functions(struct reshape *reshape, struct err *err)
     return rc;
 }
 
-static enum err_code copy_string(const struct reshape *reshape, str_id id, str_id *out,
-                                 struct err *err)
-{
-    const struct strtab_string string = profile_string(reshape->from, id);
-    return strtab_intern(profile_strings(reshape->into), string.text, string.length, out, err);
-}
-
-/* The same with names replaced; file: that of a function. */
-static enum err_code copy_name(const struct reshape *reshape, enum reshape_text what, str_id id,
-                               str_id file, str_id *out, struct err *err)
-{
-    const struct reshape_names *const names = reshape->names;
-    if (!names)
-        return copy_string(reshape, id, out, err);
-    const struct strtab_string string =
-        names->text(names->context, what, profile_string(reshape->from, id),
-                    profile_string(reshape->from, file));
-    return strtab_intern(profile_strings(reshape->into), string.text, string.length, out, err);
-}
-
-/* A function of several sessions has no origin. */
-static void copy_origin(struct reshape *reshape, function_id function, profile_origin origin)
-{
-    const profile_origin before = profile_origin_of(reshape->into, function);
-    profile_set_origin(
-        reshape->into, function,
-        before == PROFILE_ORIGIN_NONE || before == origin ? origin : PROFILE_ORIGIN_SEVERAL);
-}
-
-static enum err_code copy_library(struct reshape *reshape, library_id id, library_id *out,
-                                  struct err *err)
-{
-    struct profile_library row = profile_library_at(reshape->from, id);
-    const str_id path = row.path;
-    enum err_code rc = ERR_OK;
-    if (id == 0)
-        reshape->libraries[id] = 0;
-    if (reshape->libraries[id] == NONE) {
-        rc = copy_name(reshape, RESHAPE_LIBRARY, path, path, &row.path, err);
-        if (!rc)
-            rc = copy_name(reshape, RESHAPE_BUILD_ID, row.build_id, path, &row.build_id, err);
-        reshape->library_paths[id] = row.path;
-        if (!rc)
-            rc = profile_library(reshape->into, &row, &reshape->libraries[id], err);
-    }
-    *out = reshape->libraries[id];
-    return rc;
-}
-
-static enum err_code copy_names(struct reshape *reshape, struct profile_function *row,
-                                struct err *err)
-{
-    const bool is_native = row->library != 0;
-    const str_id by =
-        is_native ? profile_library_at(reshape->from, row->library).path : row->file;
-    enum err_code rc = copy_name(reshape, is_native ? RESHAPE_NATIVE_NAME : RESHAPE_NAME,
-                                 row->name, by, &row->name, err);
-    if (!rc)
-        rc = copy_name(reshape, is_native ? RESHAPE_NATIVE_FILE : RESHAPE_FILE, row->file, by,
-                       &row->file, err);
-    return rc ? rc : copy_library(reshape, row->library, &row->library, err);
-}
-
-static enum err_code copy_function(struct reshape *reshape, function_id id, function_id *out,
-                                   struct err *err)
-{
-    struct profile_function row = profile_function_at(reshape->from, id);
-    enum err_code rc = ERR_OK;
-    if (reshape->functions[id] == NONE) {
-        rc = copy_names(reshape, &row, err);
-        if (!rc)
-            rc = profile_function_row(reshape->into, &row, &reshape->functions[id], err);
-        if (!rc)
-            copy_origin(reshape, reshape->functions[id], row.origin);
-    }
-    *out = reshape->functions[id];
-    return rc;
-}
-
-static enum err_code copy_frame(struct reshape *reshape, frame_id id, frame_id *out,
-                                struct err *err)
-{
-    const struct profile_frame row = profile_frame_at(reshape->from, id);
-    function_id function;
-    enum err_code rc = ERR_OK;
-    if (reshape->frames[id] == NONE) {
-        rc = copy_function(reshape, row.function, &function, err);
-        if (!rc)
-            rc = profile_frame(reshape->into, function, row.line, &reshape->frames[id], err);
-    }
-    *out = reshape->frames[id];
-    return rc;
-}
-
-/* The frame that stands for a library. */
-static enum err_code library_frame(struct reshape *reshape, library_id library,
-                                   struct place *place, frame_id *out, struct err *err)
-{
-    struct profile_function row = { 0 };
-    enum err_code rc = copy_library(reshape, library, &row.library, err);
-    if (rc)
-        return rc;
-    row.file = reshape->library_paths[library];
-    const struct strtab_string path = strtab_get(profile_strings(reshape->into), row.file);
-    const char *const slash = strrchr(path.text, '/');
-    const char *const name = slash ? slash + 1 : path.text;
-    function_id function;
-    place->library = row.library;
-    rc = strtab_intern(profile_strings(reshape->into), name,
-                       path.length - (size_t)(name - path.text), &row.name, err);
-    if (!rc)
-        rc = profile_function_row(reshape->into, &row, &function, err);
-    return rc ? rc : profile_frame(reshape->into, function, 0, out, err);
-}
-
 /* Moves a place by a frame that is left. */
 static enum err_code add_frame(struct reshape *reshape, frame_id id, struct place *place,
                                struct err *err)
@@ -235,8 +102,9 @@ static enum err_code add_frame(struct reshape *reshape, frame_id id, struct plac
     const bool folds = library && reshape->native == NATIVE_FRAMES_LIBRARY;
     frame_id frame;
     place->library = 0;
-    enum err_code rc = folds ? library_frame(reshape, library, place, &frame, err)
-                             : copy_frame(reshape, id, &frame, err);
+    enum err_code rc = folds ? reshape_rows_library_frame(&reshape->rows, library,
+                                                          &place->library, &frame, err)
+                             : reshape_rows_frame(&reshape->rows, id, &frame, err);
     if (rc || (before && before == place->library))
         return rc;
     return profile_node(reshape->into, place->node, frame, &place->node, err);
@@ -311,30 +179,6 @@ static enum err_code copy_nodes(struct reshape *reshape, const struct view *view
     return rc;
 }
 
-static enum err_code copy_process(struct reshape *reshape, process_id id, process_id *out,
-                                  struct err *err)
-{
-    struct profile_process row = profile_process_at(reshape->from, id);
-    const enum err_code rc = copy_name(reshape, RESHAPE_PROCESS, row.name, 0, &row.name, err);
-    return rc ? rc : profile_process(reshape->into, row.pid, row.name, out, err);
-}
-
-static enum err_code copy_thread(struct reshape *reshape, thread_id id, thread_id *out,
-                                 struct err *err)
-{
-    struct profile_thread row = profile_thread_at(reshape->from, id);
-    enum err_code rc = ERR_OK;
-    if (reshape->threads[id] == NONE) {
-        rc = copy_process(reshape, row.process, &row.process, err);
-        if (!rc)
-            rc = copy_name(reshape, RESHAPE_THREAD, row.name, 0, &row.name, err);
-        if (!rc)
-            rc = profile_thread(reshape->into, &row, &reshape->threads[id], err);
-    }
-    *out = reshape->threads[id];
-    return rc;
-}
-
 /* A count may be larger than one call takes. */
 static enum err_code add_samples(struct profile *into, thread_id thread, node_id node,
                                  const struct view_cell *cell, struct err *err)
@@ -361,7 +205,7 @@ static enum err_code copy_cell(struct reshape *reshape, const struct view_cell *
         counts->filtered += cell->count;
         return ERR_OK;
     }
-    enum err_code rc = copy_thread(reshape, cell->thread, &thread, err);
+    enum err_code rc = reshape_rows_thread(&reshape->rows, cell->thread, &thread, err);
     if (!rc)
         rc = add_samples(reshape->into, thread, place->node, cell, err);
     if (!rc)
@@ -374,11 +218,11 @@ static enum err_code copy_spot(struct reshape *reshape, spot_id id, uint32_t cal
 {
     struct profile_spot row = profile_spot_at(reshape->from, id);
     row.caller = caller;
-    enum err_code rc = copy_function(reshape, row.function, &row.function, err);
+    enum err_code rc = reshape_rows_function(&reshape->rows, row.function, &row.function, err);
     if (!rc)
-        rc = copy_string(reshape, row.opcode, &row.opcode, err);
+        rc = reshape_rows_string(&reshape->rows, row.opcode, &row.opcode, err);
     if (!rc)
-        rc = copy_string(reshape, row.base, &row.base, err);
+        rc = reshape_rows_string(&reshape->rows, row.base, &row.base, err);
     return rc ? rc : profile_spot(reshape->into, &row, out, err);
 }
 
@@ -464,7 +308,9 @@ static enum err_code reshape_with(struct reshape *reshape, const struct view_que
                                   struct err *err)
 {
     struct reshape_counts ignored = { 0 };
-    reshape->names = settings ? settings->names : NULL;
+    reshape->rows = (struct reshape_rows){ .into = reshape->into,
+                                           .from = reshape->from,
+                                           .names = settings ? settings->names : NULL };
     enum err_code rc = reshape_init(reshape, settings ? settings->filters : NULL, err);
     if (!rc)
         rc = copy_tables(reshape, query, err);
