@@ -180,6 +180,9 @@ static void write_settings(struct json *json, const struct session_info *info)
         json_number(json, options->max_cpu_percent);
     else
         json_null(json);
+    put_text(json, "native_frames",
+             native_frames_texts[info->filters && info->filters->native ? info->filters->native
+                                                                        : NATIVE_FRAMES_LEAF]);
     json_key(json, "filters");
     write_filters(json, info->filters);
     json_end(json);

@@ -147,11 +147,13 @@ static const struct option table[] = {
       SHOWN(COMMAND_REPLAY, "WORDS", "only samples in these states: on_cpu,!has_gil") },
     FILTER("focus", FOCUS, "keep samples with a matching frame",
            .heading =
-               "Filters; PATTERN: TEXT, /REGEX/, function:, file: or module:TEXT, libraries"),
+               "Filters; PATTERN: function: file: module: library: TEXT, /REGEX/, libraries"),
     FILTER("ignore", IGNORE, "drop samples with a matching frame"),
     FILTER("hide", HIDE, "remove matching frames"),
     FILTER("show", SHOW, "keep only matching frames"),
     FILTER("show-from", SHOW_FROM, "start stacks at a matching frame"),
+    { VIEW_NATIVE("native-frames", struct options, view.filters),
+      SHOWN(FILTERING, "WHICH", "hidden, leaf (default), library, all, everything") },
 
     LONG("listen", "ADDRESS", OTHER, listen, SERVING,
          "HOST:PORT or unix:PATH (default 127.0.0.1:7997)", READ(read_listen),
