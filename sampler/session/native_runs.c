@@ -85,34 +85,56 @@ static bool read_cframe(const struct stack *stack, const struct native_stack *c_
            read_word(c_stack, addr + layout->cframe_previous, &out->previous);
 }
 
-/* Gives each run its cframe.  The innermost cframe may have no run yet.  Runs whose cframes are not in the copy
- * lie further out than all that is. */
-static enum err_code find_by_cframes(struct native_run_list *list, const struct stack *stack,
-                                     const struct native_stack *c_stack)
+/* The cframes in the copy, innermost first. */
+static enum err_code read_cframes(struct native_run_list *list, const struct stack *stack,
+                                  const struct native_stack *c_stack)
 {
-    const uint32_t field = stack->copy.layout->tstate_cframe;
-    remote_addr addr = field_u64(stack->copy.tstate, field), before = 0;
-    struct cframe cframe;
-    enum err_code rc = divide(list, stack);
-    size_t run = list->count, end = stack->count;
-    for (size_t i = 0; i < list->count; i++)
-        list->items[i].entry = UINT64_MAX - i;
-    for (size_t i = 0; i < NATIVE_RUNS_MAX_CFRAMES && !rc && addr > before; i++) {
+    remote_addr addr = field_u64(stack->copy.tstate, stack->copy.layout->tstate_cframe);
+    enum err_code rc = ERR_OK;
+    struct cframe cframe = { 0 };
+    for (size_t i = 0; i < NATIVE_RUNS_MAX_CFRAMES && addr > cframe.addr && !rc; i++) {
         if (!read_cframe(stack, c_stack, addr, &cframe))
             break;
-        if (end && stack->frames[end - 1].addr == cframe.frame) {
-            list->items[--run].entry = addr;
-            end -= list->items[run].count;
-        } else if (i && list->count) {
-            /* The frames and the cframes do not belong together. */
-            list->items[0].entry = 0;
-            break;
-        }
         rc = add_entry(list, addr);
-        before = addr;
         addr = cframe.previous;
     }
     return rc;
+}
+
+/* Does the cframe name the frame before `end` as the innermost one of its run? */
+static bool names_frame(const struct stack *stack, const struct native_stack *c_stack,
+                        remote_addr addr, size_t end)
+{
+    struct cframe cframe;
+    return end && read_cframe(stack, c_stack, addr, &cframe) &&
+           cframe.frame == stack->frames[end - 1].addr;
+}
+
+/* Gives each run its cframe.  The innermost cframe may have no run yet, or name a frame that has not begun;
+ * the others tell.  Runs whose cframes are not in the copy lie further out than all that is. */
+static enum err_code find_by_cframes(struct native_run_list *list, const struct stack *stack,
+                                     const struct native_stack *c_stack)
+{
+    enum err_code rc = divide(list, stack);
+    if (!rc)
+        rc = read_cframes(list, stack, c_stack);
+    size_t run = list->count, end = stack->count, at = 0;
+    for (size_t i = 0; i < list->count; i++)
+        list->items[i].entry = UINT64_MAX - i;
+    if (rc || !list->count || !list->entry_count)
+        return rc;
+    if (list->entry_count > 1 && names_frame(stack, c_stack, list->entries[1], end))
+        at = 1;
+    for (size_t first = at; run && at < list->entry_count; at++) {
+        /* The frames and the cframes do not belong together. */
+        if ((at > first || first) && !names_frame(stack, c_stack, list->entries[at], end)) {
+            list->items[0].entry = 0;
+            return ERR_OK;
+        }
+        list->items[--run].entry = list->entries[at];
+        end -= list->items[run].count;
+    }
+    return ERR_OK;
 }
 
 enum err_code native_runs_find(struct native_run_list *list, const struct stack *stack,

@@ -9,6 +9,7 @@
 #include "sampler/native/machine.h"
 #include "sampler/process/procfs.h"
 #include "sampler/profile/profile.h"
+#include "sampler/session/fold_native.h"
 #include "sampler/session/origins.h"
 #include "sampler/session/thread_cpu.h"
 
@@ -56,9 +57,21 @@ void target_close(struct target *target)
     if (!target)
         return;
     task_fold_deinit(&target->tasks);
+    fold_native_destroy(target->fold.native_stacks);
     python_detach(target->python);
     process_close(&target->process);
     free(target);
+}
+
+/* A machine without native stacks has samples without them. */
+static enum err_code join_native(struct target *target, struct err *err)
+{
+    if (!target->options->native_stacks)
+        return ERR_OK;
+    const enum err_code rc =
+        fold_native_create(&target->process, &target->fold, python_anchor(target->python),
+                           &target->fold.native_stacks, err);
+    return rc == ERR_UNSUPPORTED ? ERR_OK : rc;
 }
 
 enum err_code target_join(struct target *target, struct profile *profile,
@@ -78,8 +91,9 @@ enum err_code target_join(struct target *target, struct profile *profile,
         return rc;
     target->fold.origins = origins;
     target->fold.origin = origins_add(origins, process, python_anchor(target->python));
-    if (options->async == SAMPLER_ASYNC_OFF)
-        return rc;
+    const enum err_code joined = join_native(target, err);
+    if (joined || options->async == SAMPLER_ASYNC_OFF)
+        return joined;
     target->fold.tasks = &target->tasks;
     const enum err_code made =
         task_fold_init(&target->tasks, &target->fold, python_tasks(target->python),

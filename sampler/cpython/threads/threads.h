@@ -69,8 +69,9 @@ struct thread {
     uint64_t listed;      /* number of the last walk that found it */
     struct thread *inner; /* the same thread in a newer interpreter; NULL: none */
     struct stack stack;
-    struct leaf leaf; /* for the caller of leaf_read */
-    bool has_leaf;    /* the same: it is that of this sample */
+    struct leaf leaf;                     /* for the caller of leaf_read */
+    bool has_leaf;                        /* the same: it is that of this sample */
+    uint64_t native_key, *native_counter; /* the same: of the stack's native tag */
 };
 
 /* The window is the part of an interpreter's state that is read at every tick. */

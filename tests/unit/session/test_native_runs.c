@@ -126,6 +126,20 @@ static void a_cframe_belongs_to_the_run_whose_innermost_frame_it_names(void **st
     native_runs_deinit(&world.list);
 }
 
+static void the_innermost_cframe_may_name_a_frame_that_has_not_begun(void **state)
+{
+    struct world world;
+    (void)state;
+    cframes_init(&world, 3);
+    const remote_addr outer = put_cframe(&world, 20, 0x1000, FRAME * 2);
+    const remote_addr inner = put_cframe(&world, 10, outer, 0xbeef);
+    set_cframe(&world, inner);
+    find(&world);
+    expect_run(&world, 0, outer, 2);
+    expect_run(&world, 1, inner, 1);
+    native_runs_deinit(&world.list);
+}
+
 static void a_run_whose_cframe_is_not_in_the_copy_lies_further_out(void **state)
 {
     struct world world;
@@ -174,6 +188,7 @@ static void cframes_that_lead_in_a_circle_end(void **state)
 TEST_MAIN(cmocka_unit_test(until_3_10_each_frame_is_a_run),
           cmocka_unit_test(an_entry_frame_begins_a_run),
           cmocka_unit_test(a_cframe_belongs_to_the_run_whose_innermost_frame_it_names),
+          cmocka_unit_test(the_innermost_cframe_may_name_a_frame_that_has_not_begun),
           cmocka_unit_test(a_run_whose_cframe_is_not_in_the_copy_lies_further_out),
           cmocka_unit_test(cframes_that_name_other_frames_give_no_order),
           cmocka_unit_test(cframes_that_lead_in_a_circle_end))
