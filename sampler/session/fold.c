@@ -46,7 +46,7 @@ enum err_code fold_init(struct fold *fold, struct profile *profile, struct leave
                            .pid = pid,
                            .codes = leaves->codes,
                            .leaves = leaves,
-                           .native = options->native,
+                           .native = options->native != SAMPLER_NATIVE_OFF,
                            .no_gc = options->no_gc,
                            .opcodes = options->opcodes };
     leaves->wants_opcodes = options->opcodes;

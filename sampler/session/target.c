@@ -66,7 +66,7 @@ void target_close(struct target *target)
 /* A machine without native stacks has samples without them. */
 static enum err_code join_native(struct target *target, struct err *err)
 {
-    if (!target->options->native_stacks)
+    if (target->options->native != SAMPLER_NATIVE_FULL)
         return ERR_OK;
     const enum err_code rc =
         fold_native_create(&target->process, &target->fold, python_anchor(target->python),
@@ -82,7 +82,8 @@ enum err_code target_join(struct target *target, struct profile *profile,
     const char *const name = process->argc ? process->argv[0] : "";
     struct procfs_identity identity;
     target->options = options;
-    if (options->native_stacks && !procfs_identify(process->pid, &identity, NULL))
+    if (options->native == SAMPLER_NATIVE_FULL &&
+        !procfs_identify(process->pid, &identity, NULL))
         target->stack_start = identity.stack_start;
     stops_init(&target->stops, options->stop, options->max_stop_percent / 100);
     const enum err_code rc = fold_init(&target->fold, profile, python_leaves(target->python),
@@ -234,7 +235,8 @@ void target_describe(const struct target *target, struct kernel_process *out)
         .frame_bytes = layout->frame_bytes,
         .frame_previous = layout->frame_previous,
         .only_tid = target->options->all_threads ? 0 : (uint32_t)target->process.pid,
-        .wants_native = target->options->native_stacks && machine_is_supported(),
+        .wants_native =
+            target->options->native == SAMPLER_NATIVE_FULL && machine_is_supported(),
         .code = describe_code(layout),
     };
     const struct thread_windows windows = python_windows(target->python, NULL);

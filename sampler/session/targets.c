@@ -27,7 +27,7 @@ enum err_code targets_init(struct targets *targets, const struct sampler_options
     random_init_any(&targets->tick.random);
     targets->tick.stopper = &targets->stopper;
     targets->tick.bias = &targets->bias;
-    targets->tick.native = options->native_stacks ? &targets->native : NULL;
+    targets->tick.native = options->native == SAMPLER_NATIVE_FULL ? &targets->native : NULL;
     return ERR_OK;
 }
 

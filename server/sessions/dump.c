@@ -115,7 +115,7 @@ enum err_code dump_take(struct dump *dump, pid_t pid, enum sampler_async async,
                                              .rate_hz = RATE_HZ,
                                              .duration_ns = MOST_NS,
                                              .all_threads = true,
-                                             .native = true,
+                                             .native = SAMPLER_NATIVE_LEAF,
                                              .async = async,
                                              .tasks_each = true,
                                              .sink = &sink };

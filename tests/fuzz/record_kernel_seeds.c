@@ -131,7 +131,8 @@ static enum err_code record_all(struct recording *recording, struct kernel *kern
 int main(int argc, char **argv)
 {
     static struct recording recording;
-    const struct sampler_options options = { .native_stacks = argc == 4 };
+    const struct sampler_options options = { .native = argc == 4 ? SAMPLER_NATIVE_FULL
+                                                                 : SAMPLER_NATIVE_OFF };
     struct kernel *kernel = NULL;
     struct strtab strings = { 0 };
     struct err err = { 0 };

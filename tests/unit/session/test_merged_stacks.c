@@ -34,7 +34,8 @@ static void begin(struct world *world, char *const argv[])
         printf("skipped: ptrace is not permitted\n");
         exit(SKIPPED);
     }
-    world->options = (struct sampler_options){ .native_stacks = true, .all_threads = true };
+    world->options =
+        (struct sampler_options){ .native = SAMPLER_NATIVE_FULL, .all_threads = true };
     world->profile = made_profile();
     thread_cpus_init(&world->cpus, world->profile);
     origins_init(&world->origins);

@@ -230,7 +230,8 @@ static void the_remote_engine_copies_stopped_threads(void **state)
 {
     (void)state;
     start_victim();
-    sample((struct sampler_options){ .engine = SAMPLER_ENGINE_REMOTE, .native_stacks = true });
+    sample((struct sampler_options){ .engine = SAMPLER_ENGINE_REMOTE,
+                                     .native = SAMPLER_NATIVE_FULL });
     for (size_t i = 0; i < SLEEPERS; i++)
         check_state(i);
     check_shape(MAIN, 1, false, false);
@@ -259,7 +260,7 @@ static void the_kernel_engine_copies_all_threads(void **state)
     (void)state;
     start_victim();
     sample((struct sampler_options){
-        .engine = SAMPLER_ENGINE_KERNEL, .engines = engines, .native_stacks = true });
+        .engine = SAMPLER_ENGINE_KERNEL, .engines = engines, .native = SAMPLER_NATIVE_FULL });
     for (size_t i = 0; i < SLEEPERS; i++)
         check_state(i);
     check_shape(MAIN, 1, false, false);

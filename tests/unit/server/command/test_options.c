@@ -71,7 +71,8 @@ static void what_is_recorded_is_chosen_for_every_command(void **state)
                  commands[i], i == 2 ? " app.py" : "");
         assert_int_equal(parse_text(line, &options, NULL), ERR_OK);
         assert_int_equal(options.sampling.mode, SAMPLER_MODE_GIL);
-        assert_true(options.sampling.native && options.sampling.no_gc);
+        assert_int_equal(options.sampling.native, SAMPLER_NATIVE_LEAF);
+        assert_true(options.sampling.no_gc);
         assert_true(options.sampling.opcodes && options.sampling.stop == SAMPLER_STOP_ALWAYS);
         assert_true(options.sampling.max_cpu_percent == 2.5);
         assert_true(options.wants_stats);
@@ -273,6 +274,18 @@ static void an_empty_filter_names_its_kind_and_filters_nothing(void **state)
     assert_int_equal(options.view.filters.count, 1);
 }
 
+static void native_code_is_recorded_as_wanted(void **state)
+{
+    struct options options;
+    (void)state;
+    assert_int_equal(parse_text("record 1 --collapsed --native=full", &options, NULL), ERR_OK);
+    assert_int_equal(options.sampling.native, SAMPLER_NATIVE_FULL);
+    assert_int_equal(parse_text("run --native=off app.py", &options, NULL), ERR_OK);
+    assert_int_equal(options.sampling.native, SAMPLER_NATIVE_OFF);
+    assert_int_equal(parse_text("run --native app.py", &options, NULL), ERR_OK);
+    assert_int_equal(options.sampling.native, SAMPLER_NATIVE_LEAF);
+}
+
 static void native_frames_are_chosen_by_name(void **state)
 {
     static const struct frame_filters recorded = { .count = 1,
@@ -422,6 +435,7 @@ int main(void)
         cmocka_unit_test(format_follows_the_option_or_the_file_name),
         cmocka_unit_test(filters_go_in_the_order_they_are_given),
         cmocka_unit_test(an_empty_filter_names_its_kind_and_filters_nothing),
+        cmocka_unit_test(native_code_is_recorded_as_wanted),
         cmocka_unit_test(native_frames_are_chosen_by_name),
         cmocka_unit_test(options_replace_the_same_kind_of_a_capture),
         cmocka_unit_test(two_captures_are_compared),

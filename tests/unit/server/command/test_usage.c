@@ -161,7 +161,7 @@ static void messages_name_what_is_wrong(void **state)
         { "attach 1 --max-cpu 5s",
           "invalid --max-cpu '5s': want a percentage up to 100, such as 5" },
         { "attach 1 --quality=", "--quality needs a value (FILE)" },
-        { "attach 1 --native=yes", "--native takes no value" },
+        { "attach 1 --native=yes", "invalid --native 'yes': want off, leaf or full" },
         { "diff", "diff needs two captures: BASELINE and CAPTURE" },
         { "diff a.pyro", "diff needs two captures: BASELINE and CAPTURE" },
         { "diff a b c", "diff takes at most 2 captures" },
