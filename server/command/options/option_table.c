@@ -96,6 +96,8 @@ static const struct option table[] = {
     LONG("native", "=WHAT", CHOICE, sampling.native, SAMPLING,
          "native code: leaf (default), full or off", TEXTS(sampler_native_texts, 0),
          .bare = "leaf"),
+    SWITCH("native", shows_native, COMMAND_DUMP,
+           "show native frames; stops the process briefly"),
     SWITCH("no-gc", sampling.no_gc, SAMPLING, "do not mark garbage collection"),
     SWITCH("opcodes", sampling.opcodes, SAMPLING, "record bytecode instructions besides lines"),
     SWITCH("async-aware", is_async_aware, SAMPLING | COMMAND_DUMP,

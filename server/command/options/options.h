@@ -67,6 +67,7 @@ struct options {
     unsigned completion;             /* of completion_texts */
     struct sampler_options sampling; /* pid included */
     bool is_async_aware, names_async_mode;
+    bool shows_native; /* in a dump */
     bool is_blocking;
     bool has_listen;
     struct listen_address listen;
