@@ -147,6 +147,16 @@ static enum err_code add_python(struct adder *a, size_t index)
     return rc;
 }
 
+/* Does the frame only call the one after it, which has the same name? */
+static bool is_wrapper(const struct adder *a, size_t at)
+{
+    const struct native_merge *const merge = &a->native->merge;
+    const struct native_name *const name = &a->native->named[merge->frames[at].index];
+    return name->is_wrapper && at + 1 < merge->count &&
+           merge->frames[at + 1].kind == MERGED_NATIVE &&
+           a->native->named[merge->frames[at + 1].index].frame == name->frame;
+}
+
 static enum err_code add_merged(struct adder *a, size_t at)
 {
     const struct merged_frame *const frame = &a->native->merge.frames[at];
@@ -159,7 +169,7 @@ static enum err_code add_merged(struct adder *a, size_t at)
     if (at == a->callee)
         return add_callee(a);
     const struct native_name *const name = &a->native->named[frame->index];
-    return name->is_trampoline ? ERR_OK : add(a, name->frame);
+    return name->is_trampoline || is_wrapper(a, at) ? ERR_OK : add(a, name->frame);
 }
 
 /* Below the node of a task, what is outside of the task's first frame is left out. */

@@ -216,6 +216,7 @@ static enum err_code name_by_library(struct native_names *names, struct image *i
         native_library_clean(name.text);
     }
     out->is_evaluation = name.is_evaluation;
+    out->is_wrapper = name.is_wrapper;
     out->is_interpreter = library->is_interpreter;
     const bool has_source = find_source(names, library, &name, source);
     native_library_clean(source);

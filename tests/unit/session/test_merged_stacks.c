@@ -7,6 +7,7 @@
 #include "sampler/base/clock.h"
 #include "sampler/cpython/python.h"
 #include "sampler/native/native_copy.h"
+#include "sampler/session/fold_native.h"
 #include "sampler/session/origins.h"
 #include "sampler/session/target.h"
 #include "sampler/session/thread_cpu.h"
@@ -14,7 +15,7 @@
 #include "tests/support/test.h"
 #include "tests/unit/native/stopped_thread.h"
 
-enum { SKIPPED = 77, TEXT_BYTES = 1 << 14 };
+enum { SKIPPED = 77, TEXT_BYTES = 1 << 14, MAX_BYTES = 4 << 20 };
 
 struct world {
     struct stopped_thread victim;
@@ -145,6 +146,7 @@ static void check(char *python, const char *version, unsigned stops)
                   (unsigned long long)quality->native_complete,
                   (unsigned long long)quality->samples,
                   (unsigned long long)quality->native_mismatched);
+    assert_true(fold_native_bytes(world->target->fold.native_stacks) < MAX_BYTES);
     assert_true(quality->samples > stops / 2);
     assert_true(quality->native_complete * 20 >= quality->samples * 19);
     assert_int_equal(quality->native_none, 0);
