@@ -132,6 +132,16 @@ def check_full(python):
     return problems
 
 
+def check_dump(python):
+    problems = []
+    with victim("callbacks.py", str(harness.VICTIM_SECONDS), python=python.path) as target:
+        for options in ((), ("--native",)):
+            dump, code = run_program("dump", str(target.pid), *options)
+            if code != 0 or ("Py_RunMain" in dump.output()) != bool(options):
+                problems.append("dump with %s: %s" % (options, dump.output()))
+    return problems
+
+
 def check_pure(python):
     stacks = record("alternate.py", python)
     named = collections.Counter()
@@ -142,7 +152,7 @@ def check_pure(python):
 
 
 def check(python):
-    return check_shares(python) + check_callbacks(python) + check_full(python) + check_pure(python)
+    return check_shares(python) + check_callbacks(python) + check_full(python) + check_dump(python) + check_pure(python)
 
 
 if __name__ == "__main__":
