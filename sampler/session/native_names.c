@@ -15,9 +15,10 @@
 #include "sampler/native/python_names.h"
 #include "sampler/process/file_below.h"
 #include "sampler/process/namespace.h"
+#include "sampler/profile/views/native_frames.h"
 #include "sampler/session/native_library.h"
 
-static const char UNKNOWN[] = "[unknown]", GENERATED[] = "<generated code>", GAP[] = "<gap>";
+static const char UNKNOWN[] = "[unknown]", GENERATED[] = "<generated code>";
 
 /* The function at an address. */
 struct named_function {
@@ -275,7 +276,7 @@ static void forget_functions(struct native_names *names)
 
 enum err_code native_names_gap(struct native_names *names, frame_id *out)
 {
-    return make_unknown(names, GAP, out);
+    return make_unknown(names, NATIVE_GAP_NAME, out);
 }
 
 enum err_code native_names_find(struct native_names *names, const struct native_frame *frame,

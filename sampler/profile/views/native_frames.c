@@ -1,6 +1,7 @@
 #include "sampler/profile/views/native_frames.h"
 
 #include <stdbool.h>
+#include <string.h>
 
 #include "sampler/base/enum_text.h"
 
@@ -12,6 +13,8 @@ enum frame_kind frame_kind_of(const struct profile_snapshot *snapshot, function_
     const struct strtab_string file = profile_string(snapshot, row.file);
     if (!row.library)
         return file.length == 1 && *file.text == '~' ? FRAME_MARK : FRAME_PYTHON;
+    if (strcmp(profile_string(snapshot, row.name).text, NATIVE_GAP_NAME) == 0)
+        return FRAME_GAP;
     return profile_library_at(snapshot, row.library).flags & PROFILE_LIBRARY_INTERPRETER
                ? FRAME_INTERPRETER
                : FRAME_NATIVE;
@@ -28,7 +31,7 @@ unsigned native_frames_step(enum native_frames setting, unsigned parent, enum fr
     case NATIVE_FRAMES_HIDDEN: here = below = false; break;
     case NATIVE_FRAMES_DEFAULT:
     case NATIVE_FRAMES_LEAF:
-        here = is_bare || (!is_chosen && !is_interpreter);
+        here = is_bare || (!is_chosen && kind == FRAME_NATIVE);
         below = false;
         break;
     case NATIVE_FRAMES_LIBRARY:

@@ -3,7 +3,7 @@
  *
  *     hidden      none: their samples are those of the Python frame that called them
  *     leaf        of the native frames below the innermost Python frame the outermost one that is not
- *                 of the interpreter; those between Python frames are left out
+ *                 of the interpreter, and no gap; those between Python frames are left out
  *     library     as all, but neighbours of one library are one frame, which has its name
  *     all         all but those of the interpreter itself
  *     everything  all
@@ -42,7 +42,10 @@ enum native_frames {
 /* By value (base/enum_text.h). */
 extern const char *const native_frames_texts[];
 
-enum frame_kind { FRAME_PYTHON, FRAME_MARK, FRAME_NATIVE, FRAME_INTERPRETER };
+/* The native function that stands where native frames are missing. */
+#define NATIVE_GAP_NAME "<gap>"
+
+enum frame_kind { FRAME_PYTHON, FRAME_MARK, FRAME_NATIVE, FRAME_GAP, FRAME_INTERPRETER };
 
 enum frame_kind frame_kind_of(const struct profile_snapshot *snapshot, function_id function);
 

@@ -1,7 +1,7 @@
 // Which native frames of a stack are shown; sampler/profile/views/native_frames.h says what each setting means.
 // tests/native-frames.json holds cases for both.
 
-import { isSynthetic, libraryOf } from "../profile/frames.js";
+import { functionText, isSynthetic, libraryOf } from "../profile/frames.js";
 
 export const NATIVE_SETTINGS = ["hidden", "leaf", "library", "all", "everything"];
 
@@ -15,25 +15,28 @@ export const NATIVE_ROOT = BARE;
 export const isKeptHere = (bits) => (bits & HERE) !== 0;
 export const isKeptBelow = (bits) => (bits & BELOW) !== 0;
 
-// "python", "mark", "native" or "interpreter"
+const GAP = "<gap>"; // stands where native frames are missing
+
+// "python", "mark", "native", "gap" or "interpreter"
 export function frameKind(profile, functionId) {
   const library = libraryOf(profile, functionId);
-  if (library !== null) return library.interpreter ? "interpreter" : "native";
+  if (library !== null) return functionText(profile, functionId) === GAP ? "gap" : library.interpreter ? "interpreter" : "native";
   return isSynthetic(profile, functionId) ? "mark" : "python";
 }
 
-function keptPlaces(setting, parent, isInterpreter) {
+function keptPlaces(setting, parent, kind) {
+  const isInterpreter = kind === "interpreter";
   const isBare = (parent & BARE) !== 0;
   if (setting === "everything") return HERE | BELOW;
   if (setting === "hidden") return 0;
-  if (setting === "leaf") return isBare || ((parent & CHOSEN) === 0 && !isInterpreter) ? HERE : 0;
+  if (setting === "leaf") return isBare || ((parent & CHOSEN) === 0 && kind === "native") ? HERE : 0;
   return (isBare || !isInterpreter ? HERE : 0) | (isInterpreter ? 0 : BELOW);
 }
 
 // The bits of a node from those of its parent.
 export function stepNative(setting, parent, kind) {
   if (kind === "python" || kind === "mark") return HERE | BELOW;
-  const kept = keptPlaces(setting, parent, kind === "interpreter");
+  const kept = keptPlaces(setting, parent, kind);
   const chosen = kept & HERE && (parent & BARE) === 0 ? CHOSEN : 0;
   return (parent & (BARE | CHOSEN)) | kept | chosen;
 }
