@@ -154,9 +154,17 @@ static bool is_trampoline(const struct merger *m, size_t frame)
            is_evaluation(m, frame - 1);
 }
 
+/* What lies where no code is does not call: the stack ends before it, as that of a coroutine that has a part
+ * of its own C stack. */
+static bool is_gap(const struct merger *m, size_t frame)
+{
+    const struct native_frame *const native = &m->walk->frames[frame];
+    return native->kind == NATIVE_GAP || (frame > 0 && !native->image);
+}
+
 static enum err_code emit_native(struct merger *m, size_t frame)
 {
-    if (m->walk->frames[frame].kind == NATIVE_GAP)
+    if (is_gap(m, frame))
         return emit(m, MERGED_GAP, 0);
     return is_trampoline(m, frame) ? ERR_OK : emit(m, MERGED_NATIVE, frame);
 }

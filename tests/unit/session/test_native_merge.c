@@ -10,7 +10,7 @@ enum { MAX = 32, TEXT_BYTES = 256, EVALUATION = 0x5000 };
  * from 0x1000 * (i + 1) on.
  *     e  the evaluation function      n  another function
  *     -  a gap                        t  a trampoline
- *     u  not left: its end is not known */
+ *     u  not left: its end is not known     x  where no code is */
 struct stack {
     struct native_frame frames[MAX];
     bool evaluations[MAX];
@@ -29,6 +29,7 @@ static void make(struct stack *stack, const char *text, enum native_end end)
     for (size_t i = 0; text[i]; i++) {
         struct native_frame *const frame = &stack->frames[stack->walk.count++];
         *frame = (struct native_frame){ .kind = text[i] == '-' ? NATIVE_GAP : NATIVE_CODE,
+                                        .image = text[i] != 'x',
                                         .function = text[i] == 'e' ? EVALUATION : 0x6000,
                                         .sp = 0x1000 * (i + 1),
                                         .cfa = text[i] == 'u' ? 0 : 0x1000 * (i + 2) };
@@ -157,6 +158,13 @@ static void runs_outside_the_known_frames_stand_between_gaps(void **state)
     EXPECT_ENTRIES("nen", NATIVE_CUT, "-ne0n", { .entry = at(1), .count = 1 });
 }
 
+static void an_address_without_code_is_a_gap(void **state)
+{
+    (void)state;
+    EXPECT_ENTRIES("nenx", NATIVE_NO_IMAGE, "-ne0n", { .entry = at(1), .count = 1 });
+    expect("xnn", NATIVE_COMPLETE, NULL, 0, true, "nnx");
+}
+
 static void runs_in_a_gap_stand_between_gaps(void **state)
 {
     (void)state;
@@ -199,6 +207,7 @@ TEST_MAIN(cmocka_unit_test(a_run_stands_below_the_frame_that_holds_its_entry),
           cmocka_unit_test(an_entry_in_no_frame_is_a_mismatch),
           cmocka_unit_test(entries_in_the_wrong_order_are_a_mismatch),
           cmocka_unit_test(runs_outside_the_known_frames_stand_between_gaps),
+          cmocka_unit_test(an_address_without_code_is_a_gap),
           cmocka_unit_test(runs_in_a_gap_stand_between_gaps),
           cmocka_unit_test(trampolines_are_left_out),
           cmocka_unit_test(runs_without_entries_are_paired_from_the_outermost_on),
