@@ -231,7 +231,7 @@ class HardEnds(Test):
         return capture
 
     def test_the_account_of_a_failed_disk_is_whole(self):
-        for most in (800, 1500, 2500):
+        for most in (800, 1300, 1900):
             capture, quality = file_in("account.pyro"), file_in("account.json")
 
             def limit(most=most):
