@@ -327,8 +327,8 @@ static void say_native(const struct session_info *info)
         quality_percent(quality->native_mismatched, samples),
         quality_percent(quality->native_none, samples));
     if (quality->native_none == samples)
-        say("native stacks need the kernel engine (CAP_BPF and CAP_PERFMON), or an x86-64 "
-            "processor and the right to stop threads (ptrace, not --stop never)");
+        say("native stacks need an x86-64 processor, and the kernel engine (CAP_BPF and "
+            "CAP_PERFMON) or the right to stop threads (ptrace, not --stop never)");
 }
 
 void run_summary_say_end(const struct session_info *info, const struct states *states)
