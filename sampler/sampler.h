@@ -61,6 +61,18 @@ enum sampler_async {
 #undef X
 };
 
+/* What stacks show of native code. */
+#define SAMPLER_NATIVE(X)                                                           \
+    X(OFF, "off")   /* the C function that Python calls, where its name is known */ \
+    X(LEAF, "leaf") /* and where other C code runs or calls back */                 \
+    X(FULL, "full") /* all native frames; the remote engine: of threads that it has stopped */
+
+enum sampler_native {
+#define X(name, text) SAMPLER_NATIVE_##name,
+    SAMPLER_NATIVE(X)
+#undef X
+};
+
 /* What reads the stacks. */
 #define SAMPLER_ENGINES(X)                                                      \
     X(AUTO, "auto")     /* the kernel engine where it can run, or the remote */ \
@@ -100,7 +112,7 @@ struct sampler_options {
     uint64_t duration_ns; /* 0: until the last target ends */
     bool all_threads;     /* false: only the main thread of the main interpreter */
     enum sampler_mode mode;
-    bool native;          /* mark where C code runs or calls back */
+    enum sampler_native native;
     bool no_gc;           /* leave out the mark of the garbage collector */
     bool hides_arguments; /* keep only the first word of each command line */
     bool opcodes;         /* record the instruction beside the line */
@@ -259,6 +271,7 @@ void sampler_tasks_deinit(struct sampler_tasks *tasks);
 
 /* By value (base/enum_text.h). */
 extern const char *const sampler_engine_texts[];
+extern const char *const sampler_native_texts[];
 extern const char *const sampler_stop_texts[];
 extern const char *const sampler_mode_texts[];
 extern const char *const sampler_async_texts[];

@@ -183,7 +183,7 @@ function startPage() {
     askFor(compute(state));
     const picture = compute(state);
     watchFor(source, state, picture);
-    const downloads = source.downloads({ ...asked, filters: filterParameters(state.address.filters) });
+    const downloads = source.downloads({ ...asked, filters: [...filterParameters(state.address.filters), ...(picture.native === null ? [] : [["native", picture.native]])] });
     const shown = { ...state, picture, hasTimes: source.hasTimes(), downloads, notApplied: source.live ? [] : state.address.filters };
     for (const view of views) view.update(shown);
   }

@@ -257,5 +257,10 @@ enum err_code zstd_reader_add(struct zstd_reader *reader, bool is_first, const v
 
 uint32_t compress_crc32(const void *data, size_t bytes)
 {
-    return (uint32_t)crc32_z(0, data, bytes);
+    return compress_crc32_add(0, data, bytes);
+}
+
+uint32_t compress_crc32_add(uint32_t crc, const void *data, size_t bytes)
+{
+    return (uint32_t)crc32_z(crc, data, bytes);
 }

@@ -1,5 +1,6 @@
 /*
- * thread - starts threads that block all signals; the main thread receives them.
+ * thread - starts threads that block all signals; the main thread receives them.  Their stacks have the
+ * same size whatever limit the user has set.
  *
  * Depends on: POSIX.
  */
@@ -7,6 +8,8 @@
 #define SAMPLER_BASE_THREAD_H
 
 #include <pthread.h>
+
+enum { THREAD_STACK_BYTES = 8 << 20 };
 
 /* Returns 0 or an errno.  out: NULL for a detached thread. */
 int thread_start(pthread_t *out, void *(*run)(void *context), void *context);

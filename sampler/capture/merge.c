@@ -14,7 +14,7 @@ struct input {
     struct reader *reader;
     struct profile_snapshot snapshot;
     uint64_t offset_ns; /* of its start in the merged session */
-    uint32_t *strings, *functions, *frames, *nodes, *threads, *processes, *spots;
+    uint32_t *strings, *libraries, *functions, *frames, *nodes, *threads, *processes, *spots;
     struct reader_window window; /* the next */
     bool has_window;
     struct merge_range range;
@@ -45,14 +45,15 @@ static enum err_code make_maps(struct input *input, struct err *err)
 {
     const struct profile_sizes *const sizes = &input->snapshot.sizes;
     input->strings = ids(sizes->strings);
+    input->libraries = ids(sizes->libraries);
     input->functions = ids(sizes->functions);
     input->frames = ids(sizes->frames);
     input->nodes = ids(sizes->nodes);
     input->threads = ids(sizes->threads);
     input->processes = ids(sizes->processes);
     input->spots = ids(sizes->spots);
-    if (input->strings && input->functions && input->frames && input->nodes && input->threads &&
-        input->processes && input->spots)
+    if (input->strings && input->libraries && input->functions && input->frames &&
+        input->nodes && input->threads && input->processes && input->spots)
         return ERR_OK;
     return err_nomem(err);
 }
@@ -68,15 +69,31 @@ static enum err_code map_strings(struct profile *profile, struct input *input, s
     return rc;
 }
 
-static enum err_code map_places(struct profile *profile, struct input *input, struct err *err)
+static enum err_code map_functions(struct profile *profile, struct input *input,
+                                   struct err *err)
 {
     const struct profile_sizes *const sizes = &input->snapshot.sizes;
     enum err_code rc = ERR_OK;
-    for (function_id id = 0; id < sizes->functions && !rc; id++) {
-        const struct profile_function row = profile_function_at(&input->snapshot, id);
-        rc = profile_function(profile, input->strings[row.name], input->strings[row.file],
-                              row.first_line, &input->functions[id], err);
+    for (library_id id = 0; id < sizes->libraries && !rc; id++) {
+        struct profile_library row = profile_library_at(&input->snapshot, id);
+        row.path = input->strings[row.path];
+        row.build_id = input->strings[row.build_id];
+        rc = profile_library(profile, &row, &input->libraries[id], err);
     }
+    for (function_id id = 0; id < sizes->functions && !rc; id++) {
+        struct profile_function row = profile_function_at(&input->snapshot, id);
+        row.name = input->strings[row.name];
+        row.file = input->strings[row.file];
+        row.library = input->libraries[row.library];
+        rc = profile_function_row(profile, &row, &input->functions[id], err);
+    }
+    return rc;
+}
+
+static enum err_code map_places(struct profile *profile, struct input *input, struct err *err)
+{
+    const struct profile_sizes *const sizes = &input->snapshot.sizes;
+    enum err_code rc = map_functions(profile, input, err);
     for (frame_id id = 0; id < sizes->frames && !rc; id++) {
         const struct profile_frame row = profile_frame_at(&input->snapshot, id);
         rc = profile_frame(profile, input->functions[row.function], row.line,
@@ -333,6 +350,7 @@ static void close_input(struct input *input)
 {
     profile_snapshot_release(&input->snapshot);
     free(input->strings);
+    free(input->libraries);
     free(input->functions);
     free(input->frames);
     free(input->nodes);

@@ -36,7 +36,7 @@ struct capture_texts {
     X(memory_bytes)                                                                   \
     X(max_cpu_ppm) /* millionths of a core; 0: no budget */                           \
     X(all_threads)                                                                    \
-    X(native)                                                                         \
+    X(native) /* 0: off, 1: leaf, 2: full */                                          \
     X(no_gc)                                                                          \
     X(opcodes)                                                                        \
     X(blocking) /* of captures without `stop`: always */                              \

@@ -22,7 +22,9 @@ struct part {
 
 struct profile_sizes rows_at_start(void)
 {
-    return (struct profile_sizes){ .strings = 1, .functions = 1, .frames = 1, .nodes = 1 };
+    return (struct profile_sizes){
+        .strings = 1, .libraries = 1, .functions = 1, .frames = 1, .nodes = 1
+    };
 }
 
 static enum err_code misplaced(struct err *err, const char *what, uint32_t id)
@@ -101,28 +103,77 @@ static int32_t int_of(int64_t value)
     return value >= INT32_MIN && value <= INT32_MAX ? (int32_t)value : 0;
 }
 
+static void encode_libraries(snapshot_ref snapshot, struct slice slice, struct bytes *out)
+{
+    ENCODE_COLUMN(profile_library_at, path);
+    ENCODE_COLUMN(profile_library_at, build_id);
+    ENCODE_COLUMN(profile_library_at, flags);
+}
+
+/* Flags of a later version are left out. */
+static enum err_code decode_libraries(struct profile *profile, struct slice slice,
+                                      bool is_known, struct cursor *cursor, struct err *err)
+{
+    int64_t path[ROWS_MAX_SLICE], build_id[ROWS_MAX_SLICE], flags[ROWS_MAX_SLICE];
+    enum err_code rc = ERR_OK;
+    take_column(cursor, slice.count, path);
+    take_column(cursor, slice.count, build_id);
+    take_column(cursor, slice.count, flags);
+    for (uint32_t i = 0; i < slice.count && !rc && !cursor->is_bad && !is_known; i++) {
+        const struct profile_library row = { .path = id_of(path[i]),
+                                             .build_id = id_of(build_id[i]),
+                                             .flags =
+                                                 (uint32_t)flags[i] & PROFILE_LIBRARY_FLAGS };
+        library_id id = 0;
+        rc = profile_library(profile, &row, &id, err);
+        rc = placed(rc, id, slice.first + i, "library", err);
+    }
+    return rc;
+}
+
 static void encode_functions(snapshot_ref snapshot, struct slice slice, struct bytes *out)
 {
     ENCODE_COLUMN(profile_function_at, name);
     ENCODE_COLUMN(profile_function_at, file);
     ENCODE_COLUMN(profile_function_at, first_line);
+    ENCODE_COLUMN(profile_function_at, library);
+}
+
+enum { NAME, FILE_NAME, FIRST_LINE, LIBRARY, FUNCTION_COLUMNS };
+
+/* Columns that the file lacks are 0. */
+static enum err_code take_functions(struct profile *profile, struct slice slice, bool is_known,
+                                    size_t columns, struct cursor *cursor, struct err *err)
+{
+    int64_t column[FUNCTION_COLUMNS][ROWS_MAX_SLICE];
+    enum err_code rc = ERR_OK;
+    memset(column, 0, sizeof column);
+    for (size_t i = 0; i < columns; i++)
+        take_column(cursor, slice.count, column[i]);
+    for (uint32_t i = 0; i < slice.count && !rc && !cursor->is_bad && !is_known; i++) {
+        const struct profile_function row = { .name = id_of(column[NAME][i]),
+                                              .file = id_of(column[FILE_NAME][i]),
+                                              .first_line = int_of(column[FIRST_LINE][i]),
+                                              .library = id_of(column[LIBRARY][i]) };
+        function_id id = 0;
+        rc = profile_function_row(profile, &row, &id, err);
+        rc = placed(rc, id, slice.first + i, "function", err);
+    }
+    return rc;
 }
 
 static enum err_code decode_functions(struct profile *profile, struct slice slice,
                                       bool is_known, struct cursor *cursor, struct err *err)
 {
-    int64_t name[ROWS_MAX_SLICE], file[ROWS_MAX_SLICE], line[ROWS_MAX_SLICE];
-    enum err_code rc = ERR_OK;
-    take_column(cursor, slice.count, name);
-    take_column(cursor, slice.count, file);
-    take_column(cursor, slice.count, line);
-    for (uint32_t i = 0; i < slice.count && !rc && !cursor->is_bad && !is_known; i++) {
-        function_id id = 0;
-        rc = profile_function(profile, id_of(name[i]), id_of(file[i]), int_of(line[i]), &id,
-                              err);
-        rc = placed(rc, id, slice.first + i, "function", err);
-    }
-    return rc;
+    return take_functions(profile, slice, is_known, FUNCTION_COLUMNS, cursor, err);
+}
+
+/* Rows before version 4. */
+static enum err_code decode_python_functions(struct profile *profile, struct slice slice,
+                                             bool is_known, struct cursor *cursor,
+                                             struct err *err)
+{
+    return take_functions(profile, slice, is_known, LIBRARY, cursor, err);
 }
 
 static void encode_frames(snapshot_ref snapshot, struct slice slice, struct bytes *out)
@@ -275,20 +326,25 @@ static enum err_code decode_lone_spots(struct profile *profile, struct slice sli
     return take_spots(profile, slice, is_known, CALLER, cursor, err);
 }
 
-/* The index is the number of a table in the file.  Rows refer to tables before their own.  A table
- * without `encode` is only read. */
+/* The index is the number of a table in the file.  A table without `encode` is only read. */
 static const struct part parts[] = {
     { offsetof(struct profile_sizes, strings), 1, encode_strings, decode_strings },
-    { offsetof(struct profile_sizes, functions), 3, encode_functions, decode_functions },
+    { offsetof(struct profile_sizes, functions), LIBRARY, NULL, decode_python_functions },
     { offsetof(struct profile_sizes, frames), 2, encode_frames, decode_frames },
     { offsetof(struct profile_sizes, nodes), 2, encode_nodes, decode_nodes },
     { offsetof(struct profile_sizes, processes), 2, encode_processes, decode_processes },
     { offsetof(struct profile_sizes, threads), 5, encode_threads, decode_threads },
     { offsetof(struct profile_sizes, spots), CALLER, NULL, decode_lone_spots },
     { offsetof(struct profile_sizes, spots), SPOT_COLUMNS, encode_spots, decode_spots },
+    { offsetof(struct profile_sizes, libraries), 3, encode_libraries, decode_libraries },
+    { offsetof(struct profile_sizes, functions), FUNCTION_COLUMNS, encode_functions,
+      decode_functions },
 };
 
 enum { PARTS = sizeof parts / sizeof *parts };
+
+/* The order in which tables are written: rows refer to tables before their own. */
+static const unsigned char order[] = { 0, 8, 9, 2, 3, 4, 5, 7 };
 
 static uint32_t *size_at(struct profile_sizes *sizes, const struct part *part)
 {
@@ -325,19 +381,20 @@ bool rows_encode(const struct profile_snapshot *snapshot, struct profile_sizes *
                  struct bytes *out)
 {
     const size_t before = out->count;
-    for (size_t i = 0; i < PARTS; i++)
-        while (parts[i].encode &&
-               size_of(done, &parts[i]) < size_of(&snapshot->sizes, &parts[i])) {
+    for (size_t i = 0; i < sizeof order; i++) {
+        const struct part *const part = &parts[order[i]];
+        uint32_t *const at = size_at(done, part);
+        while (*at < size_of(&snapshot->sizes, part)) {
             if (out->count - before > ROWS_BLOCK_BYTES || out->is_short)
                 return true;
-            uint32_t *const at = size_at(done, &parts[i]);
-            const struct slice slice = next_slice(snapshot, &parts[i], *at);
-            bytes_u8(out, (unsigned)i);
+            const struct slice slice = next_slice(snapshot, part, *at);
+            bytes_u8(out, order[i]);
             bytes_number(out, slice.first);
             bytes_number(out, slice.count);
-            parts[i].encode(snapshot, slice, out);
+            part->encode(snapshot, slice, out);
             *at += slice.count;
         }
+    }
     return out->count > before;
 }
 

@@ -3,6 +3,10 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "sampler/native/native_copy.h"
+
+_Static_assert((int)KERNEL_MAX_STACK_SPANS <= (int)UNWIND_MAX_SPANS, "");
+
 static bool is_number(unsigned id)
 {
     return id && id <= INT32_MAX;
@@ -16,8 +20,11 @@ bool kernel_decode(const void *data, size_t bytes, struct kernel_record *record,
         return false;
     memcpy(&head, data, sizeof head);
     const size_t rest = bytes - sizeof head;
-    if (!is_number(head.pid) || !is_number(head.tid) || head.bytes != rest ||
-        rest > KERNEL_AREA_BYTES)
+    if (!is_number(head.pid) || !is_number(head.tid) || head.bytes > KERNEL_AREA_BYTES ||
+        head.native_bytes > KERNEL_NATIVE_BYTES || head.bytes + head.native_bytes != rest)
+        return false;
+    const bool has_stack = head.kind == KERNEL_TICK || head.kind == KERNEL_LEFT;
+    if (head.native_bytes && !has_stack)
         return false;
     switch (head.kind) {
     case KERNEL_TICK:
@@ -41,5 +48,64 @@ bool kernel_decode(const void *data, size_t bytes, struct kernel_record *record,
     }
     *record = head;
     *spans = (const unsigned char *)data + sizeof head;
+    return true;
+}
+
+/* Takes the next span of the `*bytes` bytes at *at.  false: it is not whole. */
+static bool take_span(const unsigned char **at, size_t *bytes, struct native_span *out)
+{
+    struct kernel_span head;
+    if (*bytes < sizeof head)
+        return false;
+    memcpy(&head, *at, sizeof head);
+    const size_t padded = ((size_t)head.bytes + 7) / 8 * 8, rest = *bytes - sizeof head;
+    if (!head.bytes || head.bytes > KERNEL_MAX_STACK || padded > rest)
+        return false;
+    *out = (struct native_span){ head.addr, *at + sizeof head, head.bytes };
+    *at += sizeof head + padded;
+    *bytes = rest - padded;
+    return true;
+}
+
+/* `from`: where the span before it ends. */
+static bool is_in_place(const struct native_span *span, remote_addr from, remote_addr base)
+{
+    const remote_addr limit = base ? base : UINT64_MAX;
+    return span->addr >= from && span->addr <= limit && span->count <= limit - span->addr;
+}
+
+bool kernel_decode_native(const struct kernel_record *record, const void *spans,
+                          struct native_copy *out)
+{
+    const unsigned char *at = (const unsigned char *)spans + record->bytes;
+    size_t bytes = record->native_bytes;
+    struct kernel_native head;
+    remote_addr from = 0;
+    if (bytes < sizeof head)
+        return false;
+    memcpy(&head, at, sizeof head);
+    at += sizeof head;
+    bytes -= sizeof head;
+    *out = (struct native_copy){
+        .registers = { .ip = head.ip,
+                       .sp = head.sp,
+                       .r10 = head.r10,
+                       .saved = { [MACHINE_BX] = head.bx,
+                                  [MACHINE_BP] = head.bp,
+                                  [MACHINE_R12] = head.r12,
+                                  [MACHINE_R13] = head.r13,
+                                  [MACHINE_R14] = head.r14,
+                                  [MACHINE_R15] = head.r15 } },
+        .stack.base = head.base,
+        .is_cut = record->flags & KERNEL_STACK_CUT,
+        .is_faulted = record->flags & KERNEL_STACK_FAULTED,
+    };
+    while (bytes) {
+        struct native_span *const span = &out->stack.spans[out->stack.span_count];
+        if (out->stack.span_count++ == KERNEL_MAX_STACK_SPANS ||
+            !take_span(&at, &bytes, span) || !is_in_place(span, from, head.base))
+            return false;
+        from = span->addr + span->count;
+    }
     return true;
 }

@@ -6,6 +6,12 @@
  * carry a stack or a code object, spans of the process's memory: each a struct kernel_span and its bytes,
  * padded to 8.  All spans of a record are of one instant.
  *
+ * Of a process whose native stacks are wanted, the records of a stack go on after these spans with a native
+ * part: a struct kernel_native, and spans of the thread's C stack.  They begin KERNEL_RED_ZONE_BYTES below the
+ * stack pointer and end at the base of the stack; of a stack of more than KERNEL_MAX_STACK bytes, they are
+ * KERNEL_STACK_PART bytes at each end.  Where memory was never touched, its neighbours up to there are copied.
+ * Only x86-64 has this part.
+ *
  * Python frees code objects and uses their addresses again, so a code object is described when it is first
  * met in a stack, and again when its fingerprint has changed: the description is a record of its own, before
  * that of the stack.  From 3.14 on a fingerprint is read again when the interpreter has freed code objects.
@@ -30,6 +36,11 @@ enum {
     KERNEL_MAX_OFF_CHUNK = 1024,
     KERNEL_MAX_FIELDS_AT = 1 << 11, /* of offsets in a thread state */
     KERNEL_MAX_INSTANTS = 1 << 16,
+    KERNEL_RED_ZONE_BYTES = 128, /* a function may use them without moving its stack pointer */
+    KERNEL_MAX_STACK = KERNEL_MAX_SPAN,
+    KERNEL_STACK_PART = KERNEL_MAX_STACK / 2,
+    KERNEL_MAX_STACK_SPANS = 2,
+    KERNEL_NATIVE_BYTES = KERNEL_MAX_STACK + 256, /* the native part of a record */
     KERNEL_MAX_CODES = 1 << 14,  /* whose fingerprints are kept; of all processes */
     KERNEL_CODE_BYTES = 1 << 13, /* spans of a description; longer parts are left out */
 };
@@ -48,6 +59,8 @@ enum kernel_record_flags {
     KERNEL_NO_ROOM = 2, /* it is too large; its outermost part is missing */
     KERNEL_RUNNABLE =
         4, /* of KERNEL_LEFT: the thread goes on as soon as there is a processor */
+    KERNEL_STACK_CUT = 8,      /* the C stack is too large; its middle is missing */
+    KERNEL_STACK_FAULTED = 16, /* some memory of the C stack was not there */
 };
 
 struct kernel_record {
@@ -58,13 +71,19 @@ struct kernel_record {
     int system_call;            /* of KERNEL_LEFT: its number; -1: none */
     unsigned int bytes;         /* of all spans */
     unsigned int instants;      /* of KERNEL_TICK: how many it stands for */
-    unsigned int unused;
+    unsigned int native_bytes;  /* of the native part, which follows the spans; 0: none */
 };
 
 struct kernel_span {
     unsigned long long addr;
     unsigned int bytes;
     unsigned int is_padded; /* the memory goes on after it, but nothing of it is in use */
+};
+
+/* The registers of a thread in its own code, and where its C stack ends: 0: unknown. */
+struct kernel_native {
+    unsigned long long ip, sp, bx, bp, r10, r12, r13, r14, r15;
+    unsigned long long base;
 };
 
 /* Where frames lie, by version. */
@@ -92,6 +111,7 @@ struct kernel_process {
     unsigned int cframe_bytes, cframe_frame, cframe_previous;
     unsigned int frame_bytes, frame_previous;
     unsigned int only_tid; /* the only thread to sample; 0: all */
+    unsigned int wants_native;
     struct kernel_code_layout code;
     unsigned int serial; /* set by kernel_add_process */
     unsigned long long

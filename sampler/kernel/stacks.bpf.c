@@ -68,6 +68,10 @@ enum {
     INNERMOST = 4,     /* frames whose code is checked at each tick */
     RECENT = 1 << 9,   /* a power of 2 */
     SECOND_SHIFT = 30, /* about a second of nanoseconds */
+    PAGE_BYTES = 4096,
+    STACK_PAGES = KERNEL_MAX_STACK / PAGE_BYTES + 1,
+    USER_CODE_64 = 0x33, /* the code segment of a thread that runs 64-bit code */
+    SEGMENT_MASK = 0xffff,
     TEXT_BYTES = 256,
     SHORT_TEXT_BYTES = 64,
     MAX_TABLE_BYTES = 4096
@@ -76,7 +80,7 @@ enum {
 /* One processor's record, while it is made. */
 struct area {
     struct kernel_record record;
-    unsigned char bytes[KERNEL_AREA_BYTES + SPAN_ROOM];
+    unsigned char bytes[KERNEL_AREA_BYTES + KERNEL_NATIVE_BYTES + SPAN_ROOM];
     /* The chunk that the walk is in: its address, its bytes and where in `bytes` they are. */
     __u64 chunk, chunk_bytes, chunk_at, chunk_below;
     __u64 frame; /* the next one to walk to */
@@ -147,6 +151,7 @@ static __always_inline __u64 word_at(const struct area *a, __u64 at)
 
 #include "sampler/kernel/code.bpf.h"
 #include "sampler/kernel/frames.bpf.h"
+#include "sampler/kernel/native.bpf.h"
 
 /* Of old versions, whose interpreters count nothing, see record.h. */
 static void set_generation(struct area *a, const struct kernel_thread *thread)
@@ -179,14 +184,16 @@ static __noinline int take(struct area *a, struct kernel_thread *thread)
     if (a->process.runtime_window_bytes)
         put(a, a->process.runtime_window, a->process.runtime_window_bytes, 0);
     put_frames(a, tstate_at);
+    if (a->process.wants_native)
+        put_native(a);
     return 1;
 }
 
 /* `instants`: those that the record stands for. */
 static void emit(struct area *a, __u64 instants)
 {
-    __u64 bytes = sizeof a->record + a->record.bytes;
-    if (bytes > sizeof a->record + KERNEL_AREA_BYTES)
+    __u64 bytes = sizeof a->record + a->record.bytes + a->record.native_bytes;
+    if (bytes > sizeof a->record + KERNEL_AREA_BYTES + KERNEL_NATIVE_BYTES)
         return;
     if (bpf_ringbuf_output(&ring, a, bytes, BPF_RB_NO_WAKEUP))
         add(KERNEL_COUNT_LOST, instants);
@@ -225,6 +232,7 @@ static void begin(struct area *a, __u32 kind, __u32 pid, __u32 tid)
     a->record.left_ns = 0;
     a->record.system_call = -1;
     a->record.bytes = 0;
+    a->record.native_bytes = 0;
     a->record.instants = 0;
 }
 

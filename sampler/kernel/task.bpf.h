@@ -10,14 +10,22 @@ struct pid {
     unsigned int level;
     struct upid numbers[1];
 };
+struct mm_struct {
+    unsigned long start_stack;
+};
+struct thread_struct {
+    unsigned long fsbase;
+};
 struct task_struct {
     int pid, tgid;
     struct pid *thread_pid;
     struct task_struct *group_leader;
     unsigned int __state;
+    struct mm_struct *mm;
+    struct thread_struct thread;
 };
 struct pt_regs {
-    unsigned long orig_ax;
+    unsigned long ip, sp, bx, bp, r10, r12, r13, r14, r15, orig_ax, cs;
 };
 #pragma clang attribute pop
 

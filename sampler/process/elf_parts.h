@@ -1,6 +1,6 @@
 /*
  * elf_parts - shared by the files of elf: elf.c reads headers, sections and segments, elf_symbols.c finds
- * symbols.
+ * symbols, elf_tables.c goes through tables.
  *
  * Depends on: elf, clock.
  */
@@ -45,6 +45,9 @@ bool elf_read(const struct elf *elf, uint64_t offset, void *buffer, size_t bytes
 /* A table of the file.  NULL: the file does not hold all of it, or it is larger than max. */
 void *elf_read_table(const struct elf *elf, uint64_t offset, uint64_t count, uint64_t max,
                      size_t item_bytes);
+/* The offset of the next byte that is on the disk.  A hostile file may have huge holes, and holes
+ * hold no names. */
+uint64_t elf_skip_hole(const struct elf *elf, uint64_t offset, uint64_t end);
 /* NULL: no section has that name. */
 const Elf64_Shdr *elf_section(const struct elf *elf, const char *name);
 /* `where`: the file, without what is read from it. */

@@ -1,35 +1,16 @@
 #define _GNU_SOURCE
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "sampler/base/scoped.h"
 #include "sampler/process/elf_parts.h"
+#include "sampler/process/elf_tables.h"
 #include "sampler/process/unxz.h"
 
 /* Read between two checks of the deadline. */
-enum { BLOCK_SYMBOLS = 8192, BLOCK_BYTES = BLOCK_SYMBOLS * sizeof(Elf64_Sym) };
+enum { BLOCK_BYTES = 192 << 10 };
 /* A string table holds a name once, or a few times as the end of longer names. */
 enum { PLACES_MAX = 64 };
-
-/* The offset of the next byte that is on the disk.  A hostile file may have huge holes, and holes
- * hold no names. */
-static uint64_t skip_hole(const struct elf *elf, uint64_t offset, uint64_t end)
-{
-    if (elf->fd < 0 || offset >= end)
-        return offset;
-    const off_t data = lseek(elf->fd, (off_t)offset, SEEK_DATA);
-    if (data < 0)
-        return errno == ENXIO ? end : offset;
-    return (uint64_t)data < end ? (uint64_t)data : end;
-}
-
-static bool has_time(struct elf *elf)
-{
-    elf->is_unfinished = elf->is_unfinished || deadline_is_over(&elf->deadline);
-    return !elf->is_unfinished;
-}
 
 /* The offsets at which a name begins in a string table. */
 struct places {
@@ -69,8 +50,8 @@ static void find_places(struct elf *elf, const Elf64_Shdr *strings, const char *
     const struct range range = elf_range(elf, strings->sh_offset, strings->sh_size, UINT32_MAX);
     SCOPED_FREE char *block = malloc(BLOCK_BYTES);
     out->count = 0;
-    uint64_t at = skip_hole(elf, range.begin, range.end);
-    while (block && range.end - at >= name_bytes && has_time(elf)) {
+    uint64_t at = elf_skip_hole(elf, range.begin, range.end);
+    while (block && range.end - at >= name_bytes && elf_has_time(elf)) {
         const uint64_t left = range.end - at;
         const size_t bytes = left < BLOCK_BYTES ? (size_t)left : BLOCK_BYTES;
         if (!elf_read(elf, at, block, bytes))
@@ -79,45 +60,37 @@ static void find_places(struct elf *elf, const Elf64_Shdr *strings, const char *
         if (bytes == left || out->count == PLACES_MAX)
             return;
         /* A name may cross the end of a block. */
-        at = skip_hole(elf, at + bytes - (name_bytes - 1), range.end);
+        at = elf_skip_hole(elf, at + bytes - (name_bytes - 1), range.end);
     }
 }
 
-static bool find_in_block(const Elf64_Sym *symbols, size_t count, const struct places *places,
-                          struct elf_place *out)
+struct search {
+    struct places places;
+    struct elf_place *out;
+    bool found;
+};
+
+static bool find_in_block(void *to, const Elf64_Sym *symbols, size_t count)
 {
-    for (size_t i = 0; i < count; i++)
-        if (symbols[i].st_shndx != SHN_UNDEF && is_place(places, symbols[i].st_name)) {
-            *out = (struct elf_place){ symbols[i].st_value, symbols[i].st_size };
-            return true;
+    struct search *const search = to;
+    for (size_t i = 0; i < count && !search->found; i++)
+        if (symbols[i].st_shndx != SHN_UNDEF && is_place(&search->places, symbols[i].st_name)) {
+            *search->out = (struct elf_place){ symbols[i].st_value, symbols[i].st_size };
+            search->found = true;
         }
-    return false;
+    return !search->found;
 }
 
 static bool find_in_table(struct elf *elf, const Elf64_Shdr *table, const char *name,
                           struct elf_place *out)
 {
-    struct places places;
-    const size_t size = sizeof(Elf64_Sym);
-    if (table->sh_link >= elf->section_count || table->sh_entsize != size)
+    struct search search = { .out = out };
+    if (table->sh_link >= elf->section_count || table->sh_entsize != sizeof(Elf64_Sym))
         return false;
-    find_places(elf, &elf->sections[table->sh_link], name, &places);
-    const struct range range =
-        elf_range(elf, table->sh_offset, table->sh_size, ELF_MAX_SYMBOLS * (uint64_t)size);
-    SCOPED_FREE Elf64_Sym *block = places.count ? malloc(BLOCK_BYTES) : NULL;
-    uint64_t at = range.begin;
-    while (block && range.end - at >= size && has_time(elf)) {
-        const uint64_t data = skip_hole(elf, at, range.end);
-        at += (data - at) / size * size;
-        const uint64_t left = (range.end - at) / size;
-        const size_t count = left < BLOCK_SYMBOLS ? (size_t)left : BLOCK_SYMBOLS;
-        if (!count || !elf_read(elf, at, block, count * size))
-            return false;
-        if (find_in_block(block, count, &places, out))
-            return true;
-        at += count * size;
-    }
-    return false;
+    find_places(elf, &elf->sections[table->sh_link], name, &search.places);
+    if (search.places.count)
+        (void)elf_each_symbol(elf, table, find_in_block, &search);
+    return search.found;
 }
 
 static bool find_in_tables(struct elf *elf, const char *name, struct elf_place *out)
@@ -160,12 +133,18 @@ static void decompress(struct elf *elf)
         elf->inner = NULL;
 }
 
+struct elf *elf_compressed(struct elf *elf)
+{
+    if (!elf->has_decompressed && elf_has_time(elf))
+        decompress(elf);
+    (void)elf_has_time(elf);
+    return elf->inner;
+}
+
 static bool find_in_compressed(struct elf *elf, const char *name, struct elf_place *out)
 {
-    if (!elf->has_decompressed && has_time(elf))
-        decompress(elf);
-    (void)has_time(elf);
-    const bool found = elf->inner && find_in_tables(elf->inner, name, out);
+    struct elf *const inner = elf_compressed(elf);
+    const bool found = inner && find_in_tables(inner, name, out);
     elf->is_unfinished = elf->is_unfinished || (elf->inner && elf->inner->is_unfinished);
     return found;
 }

@@ -23,12 +23,14 @@ struct profile {
     struct publication published;
 };
 
-/* The root's function, frame and node are rows 0 of their tables.  The root node is not in the index,
+/* No library, and the root's function, frame and node, are rows 0 of their tables.  The root node is not in the index,
  * so that a node of the root's frame below the root is another one. */
 static enum err_code add_root(struct profile *profile, struct err *err)
 {
     uint32_t id;
-    enum err_code rc = profile_function(profile, 0, 0, 0, &id, err);
+    enum err_code rc = profile_library(profile, &(struct profile_library){ 0 }, &id, err);
+    if (!rc)
+        rc = profile_function(profile, 0, 0, 0, &id, err);
     if (!rc)
         rc = profile_frame(profile, id, 0, &id, err);
     if (!rc)
@@ -85,17 +87,41 @@ static enum err_code check_string(const struct profile *profile, str_id id, stru
     return check(id, profile->tables.strings.strings.count, "string", err);
 }
 
+enum err_code profile_library(struct profile *profile, const struct profile_library *library,
+                              library_id *id_out, struct err *err)
+{
+    const uint32_t hash =
+        hash_mix((uint64_t)library->path << 32 | library->build_id, library->flags);
+    enum err_code rc = check_string(profile, library->path, err);
+    if (!rc)
+        rc = check_string(profile, library->build_id, err);
+    if (!rc && (library->flags & ~(uint32_t)PROFILE_LIBRARY_FLAGS))
+        rc = err_set(err, ERR_INVALID, "a library has unknown flags");
+    return rc ? rc : table_intern(&profile->tables.libraries, hash, library, id_out, err);
+}
+
+enum err_code profile_function_row(struct profile *profile, const struct profile_function *row,
+                                   function_id *id_out, struct err *err)
+{
+    struct profile_function interned = *row;
+    const uint32_t hash = hash_mix((uint64_t)row->name << 32 | row->file,
+                                   (uint64_t)row->library << 32 | (uint32_t)row->first_line);
+    enum err_code rc = check_string(profile, row->name, err);
+    interned.origin = PROFILE_ORIGIN_NONE;
+    if (!rc)
+        rc = check_string(profile, row->file, err);
+    if (!rc)
+        rc = check(row->library, table_count(&profile->tables.libraries), "library", err);
+    return rc ? rc : table_intern(&profile->tables.functions, hash, &interned, id_out, err);
+}
+
 enum err_code profile_function(struct profile *profile, str_id name, str_id file,
                                int32_t first_line, function_id *id_out, struct err *err)
 {
     const struct profile_function row = { .name = name,
                                           .file = file,
                                           .first_line = first_line };
-    const uint32_t hash = hash_mix((uint64_t)name << 32 | file, (uint32_t)first_line);
-    enum err_code rc = check_string(profile, name, err);
-    if (!rc)
-        rc = check_string(profile, file, err);
-    return rc ? rc : table_intern(&profile->tables.functions, hash, &row, id_out, err);
+    return profile_function_row(profile, &row, id_out, err);
 }
 
 profile_origin profile_origin_of(const struct profile *profile, function_id function)
@@ -360,6 +386,12 @@ struct strtab_string profile_string(const struct profile_snapshot *snapshot, str
     return strtab_get(&snapshot->profile->tables.strings, id);
 }
 
+struct profile_library profile_library_at(const struct profile_snapshot *snapshot,
+                                          library_id id)
+{
+    return *(const struct profile_library *)table_at(&snapshot->profile->tables.libraries, id);
+}
+
 struct profile_function profile_function_at(const struct profile_snapshot *snapshot,
                                             function_id id)
 {
@@ -368,6 +400,7 @@ struct profile_function profile_function_at(const struct profile_snapshot *snaps
     return (struct profile_function){ .name = row->name,
                                       .file = row->file,
                                       .first_line = row->first_line,
+                                      .library = row->library,
                                       .origin = profile_origin_of(profile, id) };
 }
 

@@ -1,11 +1,13 @@
 /*
  * profile - the data of a session: interned tables, a call tree, and windows of cells.
  *
- * Strings, functions, frames, nodes, threads and processes are append-only tables whose rows
- * never change or move; parents come before children.  Samples are counted in cells
+ * Strings, libraries, functions, frames, nodes, threads and processes are append-only tables whose
+ * rows never change or move; parents come before children.  Samples are counted in cells
  * (thread, state bits, node) -> count of the open window.  profile_seal closes the open window
  * and publishes it together with the sizes of all tables: a generation.  So what was added between
  * two generations is the rows between the two sizes and the cells of the windows between them.
+ *
+ * A function is Python code, native code of a library, or a mark such as <GC> (file "~").
  *
  * Spots, if recorded, are exact places in functions: column and instruction.  A spot refers to the
  * spot of its caller, so only the innermost spot of a stack is counted: (node, spot) -> count, for
@@ -19,8 +21,8 @@
  * Ownership: the profile owns everything; a snapshot holds references to sealed windows.
  * Threads: one writer (the sampling thread) calls the functions of the first group without a
  * lock; any thread may take snapshots.  Only sealing and copying a snapshot hold the lock.
- * Limits: PROFILE_MAX_* rows, then ERR_LIMIT; the same for functions, frames, nodes and spots
- * once the tables have taken their part of the memory.  The caller then counts the sample at the
+ * Limits: PROFILE_MAX_* rows, then ERR_LIMIT; the same for libraries, functions, frames, nodes and
+ * spots once the tables have taken their part of the memory.  The caller then counts the sample at the
  * nearest parent that exists, and in quality.overflowed.  Counts of a cell stop at UINT32_MAX.
  * Errors: ERR_INVALID for an id that is not in its table; a call that fails changes nothing.
  * Units: times are nanoseconds since the profile was created.
@@ -38,6 +40,7 @@
 #include "sampler/profile/quality.h"
 #include "sampler/profile/state.h"
 
+typedef uint32_t library_id;  /* 0: none */
 typedef uint32_t function_id; /* 0: the root's, without a name */
 typedef uint32_t frame_id;    /* 0: the root's */
 typedef uint32_t node_id;     /* 0: the root, its own parent */
@@ -48,6 +51,7 @@ typedef uint32_t spot_id;
 #define PROFILE_NO_SPOT UINT32_MAX
 
 enum {
+    PROFILE_MAX_LIBRARIES = 1 << 16,
     PROFILE_MAX_FUNCTIONS = 1 << 22,
     PROFILE_MAX_FRAMES = 1 << 23,
     PROFILE_MAX_NODES = 1 << 24,
@@ -63,10 +67,23 @@ typedef uint64_t profile_origin;
 #define PROFILE_ORIGIN_NONE    ((profile_origin)0) /* not set */
 #define PROFILE_ORIGIN_SEVERAL UINT64_MAX          /* of several owners, or an unknown one */
 
+enum {
+    PROFILE_LIBRARY_INTERPRETER = 1 << 0, /* it holds the interpreter itself */
+    PROFILE_LIBRARY_FLAGS = PROFILE_LIBRARY_INTERPRETER,
+};
+
+/* A file of native code: a shared library, or the executable. */
+struct profile_library {
+    str_id path;     /* as the process sees it; "[vdso]" and the like for code without a file */
+    str_id build_id; /* hexadecimal digits; 0: unknown */
+    uint32_t flags;  /* PROFILE_LIBRARY_* */
+};
+
 struct profile_function {
-    str_id name; /* qualified name */
-    str_id file; /* "~": synthetic */
-    int32_t first_line;
+    str_id name; /* qualified; of native code demangled */
+    str_id file; /* "~": synthetic; native code whose source file is unknown: its library */
+    int32_t first_line;    /* 0: unknown */
+    library_id library;    /* 0: Python code, or synthetic */
     profile_origin origin; /* the newest one in every snapshot; equal rows may differ in it */
 };
 
@@ -109,7 +126,7 @@ struct profile_spot {
 
 /* Rows of each table that readers may read. */
 struct profile_sizes {
-    uint32_t strings, functions, frames, nodes, threads, processes, spots;
+    uint32_t strings, libraries, functions, frames, nodes, threads, processes, spots;
 };
 
 struct profile;
@@ -124,9 +141,17 @@ void profile_destroy(struct profile *profile);
 
 struct strtab *profile_strings(struct profile *profile);
 struct quality *profile_quality(struct profile *profile);
+MUST_CHECK enum err_code profile_library(struct profile *profile,
+                                         const struct profile_library *library,
+                                         library_id *id_out, struct err *err);
+/* A function without a library. */
 MUST_CHECK enum err_code profile_function(struct profile *profile, str_id name, str_id file,
                                           int32_t first_line, function_id *id_out,
                                           struct err *err);
+/* Ignores the origin of the row. */
+MUST_CHECK enum err_code profile_function_row(struct profile *profile,
+                                              const struct profile_function *row,
+                                              function_id *id_out, struct err *err);
 /* `function` must exist.  Readers see a change at once. */
 profile_origin profile_origin_of(const struct profile *profile, function_id function);
 void profile_set_origin(struct profile *profile, function_id function, profile_origin origin);
@@ -206,6 +231,8 @@ MUST_CHECK enum err_code profile_copy_series(struct profile *profile, uint64_t f
 
 /* Rows; ids must be below the snapshot's sizes. */
 struct strtab_string profile_string(const struct profile_snapshot *snapshot, str_id id);
+struct profile_library profile_library_at(const struct profile_snapshot *snapshot,
+                                          library_id id);
 struct profile_function profile_function_at(const struct profile_snapshot *snapshot,
                                             function_id id);
 struct profile_frame profile_frame_at(const struct profile_snapshot *snapshot, frame_id id);

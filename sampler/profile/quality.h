@@ -30,6 +30,10 @@
       "samples counted at a caller because the profile had no room for their innermost frame") \
     X(filtered, "threads that the recording mode left out")                                    \
     X(extrapolated, "samples that stand for threads not sampled, where there are too many")    \
+    X(native_complete, "samples with all native frames")                                       \
+    X(native_gaps, "samples that lack native frames, where they show <gap>")                   \
+    X(native_mismatched, "samples whose native and Python frames do not come out even")        \
+    X(native_none, "samples without native frames, because none could be copied")              \
     X(moving, "samples of threads that were read while they moved")                            \
     X(stopped, "samples of threads that were stopped to be read")                              \
     X(stops_refused, "targets that the kernel did not let us stop")                            \

@@ -1,10 +1,18 @@
 #include "sampler/profile/tables.h"
 
+static bool same_library(const void *row, const void *other)
+{
+    const struct profile_library *const a = row;
+    const struct profile_library *const b = other;
+    return a->path == b->path && a->build_id == b->build_id && a->flags == b->flags;
+}
+
 static bool same_function(const void *row, const void *other)
 {
     const struct profile_function *const a = row;
     const struct profile_function *const b = other;
-    return a->name == b->name && a->file == b->file && a->first_line == b->first_line;
+    return a->name == b->name && a->file == b->file && a->first_line == b->first_line &&
+           a->library == b->library;
 }
 
 static bool same_frame(const void *row, const void *other)
@@ -47,6 +55,8 @@ static bool same_spot(const void *row, const void *other)
 
 enum err_code tables_init(struct tables *tables, struct err *err)
 {
+    table_init(&tables->libraries, sizeof(struct profile_library), PROFILE_MAX_LIBRARIES,
+               same_library);
     table_init(&tables->functions, sizeof(struct profile_function), PROFILE_MAX_FUNCTIONS,
                same_function);
     table_init(&tables->frames, sizeof(struct profile_frame), PROFILE_MAX_FRAMES, same_frame);
@@ -67,6 +77,7 @@ void tables_deinit(struct tables *tables)
     table_deinit(&tables->nodes);
     table_deinit(&tables->frames);
     table_deinit(&tables->functions);
+    table_deinit(&tables->libraries);
     strtab_deinit(&tables->strings);
 }
 
@@ -74,6 +85,7 @@ void tables_close(struct tables *tables)
 {
     /* If there is no memory even for that text, new texts are still interned. */
     (void)!strtab_close(&tables->strings, "<name not kept>", NULL);
+    table_close(&tables->libraries);
     table_close(&tables->functions);
     table_close(&tables->frames);
     table_close(&tables->nodes);
@@ -84,6 +96,7 @@ struct profile_sizes tables_sizes(const struct tables *tables)
 {
     return (struct profile_sizes){
         .strings = tables->strings.strings.count,
+        .libraries = table_count(&tables->libraries),
         .functions = table_count(&tables->functions),
         .frames = table_count(&tables->frames),
         .nodes = table_count(&tables->nodes),
@@ -95,8 +108,8 @@ struct profile_sizes tables_sizes(const struct tables *tables)
 
 size_t tables_bytes(const struct tables *tables)
 {
-    return strtab_bytes(&tables->strings) + table_bytes(&tables->functions) +
-           table_bytes(&tables->frames) + table_bytes(&tables->nodes) +
-           table_bytes(&tables->threads) + table_bytes(&tables->processes) +
-           table_bytes(&tables->spots);
+    return strtab_bytes(&tables->strings) + table_bytes(&tables->libraries) +
+           table_bytes(&tables->functions) + table_bytes(&tables->frames) +
+           table_bytes(&tables->nodes) + table_bytes(&tables->threads) +
+           table_bytes(&tables->processes) + table_bytes(&tables->spots);
 }

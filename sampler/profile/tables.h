@@ -20,13 +20,13 @@
 
 struct tables {
     struct strtab strings;
-    struct table functions, frames, nodes, threads, processes, spots;
+    struct table libraries, functions, frames, nodes, threads, processes, spots;
 };
 
 MUST_CHECK enum err_code tables_init(struct tables *tables, struct err *err);
 void tables_deinit(struct tables *tables);
 
-/* From now on new functions, frames, nodes and spots are ERR_LIMIT, and new texts become
+/* From now on new libraries, functions, frames, nodes and spots are ERR_LIMIT, and new texts become
  * "<name not kept>".  New threads and processes are still added. */
 void tables_close(struct tables *tables);
 

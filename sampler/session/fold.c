@@ -3,11 +3,12 @@
 #include <string.h>
 
 #include "sampler/cpython/objects/code_place.h"
+#include "sampler/session/fold_native.h"
 #include "sampler/session/fold_spots.h"
 #include "sampler/session/origins.h"
 #include "sampler/session/task_fold.h"
 
-static enum err_code named_mark(struct fold *fold, str_id name, frame_id *out, struct err *err)
+enum err_code fold_named_mark(struct fold *fold, str_id name, frame_id *out, struct err *err)
 {
     function_id function;
     const enum err_code rc =
@@ -20,7 +21,7 @@ enum err_code fold_mark(struct fold *fold, const char *name, frame_id *out, stru
     struct strtab *const strings = profile_strings(fold->profile);
     str_id name_id;
     const enum err_code rc = strtab_intern(strings, name, strlen(name), &name_id, err);
-    return rc ? rc : named_mark(fold, name_id, out, err);
+    return rc ? rc : fold_named_mark(fold, name_id, out, err);
 }
 
 static enum err_code make_marks(struct fold *fold, struct err *err)
@@ -45,7 +46,7 @@ enum err_code fold_init(struct fold *fold, struct profile *profile, struct leave
                            .pid = pid,
                            .codes = leaves->codes,
                            .leaves = leaves,
-                           .native = options->native,
+                           .native = options->native != SAMPLER_NATIVE_OFF,
                            .no_gc = options->no_gc,
                            .opcodes = options->opcodes };
     leaves->wants_opcodes = options->opcodes;
@@ -58,8 +59,7 @@ enum err_code fold_init(struct fold *fold, struct profile *profile, struct leave
     return rc ? rc : make_marks(fold, err);
 }
 
-/* Processes share functions, so each process notes its origin. */
-static void note_origin(struct fold *fold, function_id function)
+void fold_note_origin(struct fold *fold, function_id function)
 {
     if (!fold->origins)
         return;
@@ -76,7 +76,7 @@ enum err_code fold_function(struct fold *fold, struct code *code, function_id *o
                                                   code->first_line, out, NULL);
         if (rc)
             return rc;
-        note_origin(fold, *out);
+        fold_note_origin(fold, *out);
         code->tag = *out + 1;
     }
     *out = code->tag - 1;
@@ -165,7 +165,7 @@ static enum err_code add_end(struct fold *fold, const struct thread *thread, nod
         return fold->native && thread->leaf.in_native == VALUE_YES
                    ? add_mark(fold, fold->callback, node)
                    : ERR_OK;
-    const enum err_code rc = named_mark(fold, thread->leaf.callee, &callee, NULL);
+    const enum err_code rc = fold_named_mark(fold, thread->leaf.callee, &callee, NULL);
     return rc ? rc : add_mark(fold, callee, node);
 }
 
@@ -205,6 +205,7 @@ static enum err_code node_of(struct fold *fold, struct thread *thread, size_t gc
     sample->is_overflowed = rc == ERR_LIMIT;
     if (!rc || sample->is_overflowed)
         stack->tag = gc == NOWHERE && !rc && !fold->tasks ? node + 1 : 0;
+    stack->native_tag = 0;
     return sample->is_overflowed ? ERR_OK : rc;
 }
 
@@ -277,16 +278,42 @@ static state_bits state_of(struct thread_state info, enum three_valued in_native
     return (state_bits)bits;
 }
 
-/* An unchanged stack keeps its leaf and its node, unless the collector runs now. */
+/* As node_of, with the native frames that came with the sample. */
+static enum err_code native_node_of(struct fold *fold, struct thread *thread, size_t gc,
+                                    struct sample *sample)
+{
+    const enum err_code rc = fold_native_node(fold->native_stacks, fold, thread, gc,
+                                              sample->now_ns, &sample->node, &sample->native);
+    sample->is_overflowed = rc == ERR_LIMIT;
+    return sample->is_overflowed ? ERR_OK : rc;
+}
+
+/* An unchanged stack keeps its leaf. */
+static bool is_known(const struct stack *stack)
+{
+    return stack->is_unchanged && (stack->tag || stack->native_tag);
+}
+
+enum err_code fold_read_leaf(struct fold *fold, struct thread *thread)
+{
+    thread->has_leaf = true;
+    return is_known(&thread->stack) ? ERR_OK
+                                    : leaf_read(fold->leaves, &thread->stack, &thread->leaf);
+}
+
+/* An unchanged stack keeps its node too, unless the collector runs now. */
 static enum err_code place(struct fold *fold, struct thread *thread, size_t gc,
                            struct sample *sample)
 {
     const struct stack *const stack = &thread->stack;
-    const bool is_known = stack->is_unchanged && stack->tag;
-    enum err_code rc = ERR_OK;
-    if (!is_known)
-        rc = leaf_read(fold->leaves, stack, &thread->leaf);
-    if (!rc && is_known && gc == NOWHERE)
+    const bool is_native =
+        fold->native_stacks && thread->native && stack->certainty != STACK_TRUNCATED;
+    enum err_code rc = thread->has_leaf ? ERR_OK : fold_read_leaf(fold, thread);
+    if (fold->native_stacks)
+        sample->native = &profile_quality(fold->profile)->native_none;
+    if (!rc && is_native)
+        rc = native_node_of(fold, thread, gc, sample);
+    else if (!rc && is_known(stack) && stack->tag && gc == NOWHERE)
         sample->node = stack->tag - 1;
     else if (!rc)
         rc = node_of(fold, thread, gc, sample);
@@ -324,5 +351,6 @@ enum err_code fold_thread(struct fold *fold, struct thread *thread, struct threa
         rc = place(fold, thread, fold->no_gc ? NOWHERE : gc, &sample);
         sample.state = state_of(info, thread->leaf.in_native);
     }
+    thread->has_leaf = false;
     return rc ? rc : thread_cpus_add(fold->cpus, &sample);
 }

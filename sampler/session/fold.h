@@ -23,6 +23,7 @@
 #include "sampler/sampler.h"
 #include "sampler/session/thread_cpu.h"
 
+struct fold_native;
 struct origins;
 struct task_fold;
 
@@ -40,6 +41,7 @@ struct fold {
     struct origins *origins;                /* of the session; NULL: functions have none */
     profile_origin origin;                  /* of the process */
     struct task_fold *tasks;                /* NULL: stacks are not of tasks */
+    struct fold_native *native_stacks;      /* NULL: no native stacks */
 };
 
 /* `pid` and `name` are those of the process; several folds may share `cpus`.  Borrows
@@ -49,13 +51,20 @@ MUST_CHECK enum err_code fold_init(struct fold *fold, struct profile *profile,
                                    const struct sampler_options *options, int pid,
                                    const char *name, struct err *err);
 
+/* Processes share functions, so each process notes its origin. */
+void fold_note_origin(struct fold *fold, function_id function);
 /* The frame of a mark. */
+MUST_CHECK enum err_code fold_named_mark(struct fold *fold, str_id name, frame_id *out,
+                                         struct err *err);
 MUST_CHECK enum err_code fold_mark(struct fold *fold, const char *name, frame_id *out,
                                    struct err *err);
 /* *node: in: the node of the caller; out: the node of the frame. */
 MUST_CHECK enum err_code fold_add_frame(struct fold *fold, const struct walk_frame *frame,
                                         bool is_outermost, node_id *node);
 
+/* Reads what fold_thread needs of the thread's memory.  Optional: for a thread that is counted only after it
+ * has been resumed. */
+MUST_CHECK enum err_code fold_read_leaf(struct fold *fold, struct thread *thread);
 /* Counts one sample of the thread, or its failure. */
 MUST_CHECK enum err_code fold_thread(struct fold *fold, struct thread *thread,
                                      struct thread_state info, enum err_code failure,

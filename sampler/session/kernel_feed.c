@@ -8,7 +8,9 @@
 #include "sampler/base/vec.h"
 #include "sampler/cpython/python.h"
 #include "sampler/kernel/copy_memory.h"
+#include "sampler/kernel/decode.h"
 #include "sampler/kernel/engine.h"
+#include "sampler/native/native_copy.h"
 #include "sampler/profile/quality.h"
 #include "sampler/session/kernel_threads.h"
 #include "sampler/session/target.h"
@@ -67,18 +69,22 @@ void kernel_feed_remove(struct kernel_feed *feed, struct target *target)
     kernel_threads_remove(&feed->threads, target);
 }
 
-/* Counts the copied stack `times` times, at instants from `since_ns` to `now_ns`. */
+/* Counts the record's stack at these instants. */
 static enum err_code count_copy(struct kernel_feed *feed, struct fed_thread *fed,
-                                const void *spans, size_t bytes, uint32_t flags,
+                                const struct kernel_record *record, const void *spans,
                                 struct target_instants instants)
 {
-    if (copy_memory_show(&feed->copy, spans, bytes)) {
+    const bool has_native = record->native_bytes > 0;
+    struct native_copy native;
+    if (copy_memory_show(&feed->copy, spans, record->bytes) ||
+        (has_native && !kernel_decode_native(record, spans, &native))) {
         feed->damaged += instants.times;
         return ERR_OK;
     }
-    if (flags & KERNEL_NO_ROOM)
+    if (record->flags & KERNEL_NO_ROOM)
         copy_memory_complete(&feed->copy, &fed->target->process.memory.memory);
-    const enum err_code rc = target_take(fed->target, fed->thread, &feed->copy, &instants);
+    const enum err_code rc = target_take(fed->target, fed->thread, &feed->copy,
+                                         has_native ? &native : NULL, &instants);
     return rc == ERR_NOMEM || rc == ERR_LIMIT ? rc : ERR_OK;
 }
 
@@ -102,24 +108,23 @@ static enum err_code count_absence(struct kernel_feed *feed, struct fed_thread *
         .since_ns = fed->counted_ns,
         .until_ns = until_ns,
         .times = times,
-        .runs = fed->flags & KERNEL_RUNNABLE ? VALUE_YES : VALUE_NO,
-        .runnable = fed->flags & KERNEL_RUNNABLE ? VALUE_YES : VALUE_NO,
+        .runs = fed->left.flags & KERNEL_RUNNABLE ? VALUE_YES : VALUE_NO,
+        .runnable = fed->left.flags & KERNEL_RUNNABLE ? VALUE_YES : VALUE_NO,
     };
     fed->counted_ns = until_ns;
-    return times ? count_copy(feed, fed, fed->copy, fed->copy_bytes, fed->flags, instants)
-                 : ERR_OK;
+    return times ? count_copy(feed, fed, &fed->left, fed->copy, instants) : ERR_OK;
 }
 
 static enum err_code leave(const struct kernel_feed *feed, struct fed_thread *fed,
                            const struct kernel_record *record, const void *spans)
 {
+    const size_t bytes = record->bytes + record->native_bytes;
     fed->left_ns = 0;
-    if (!VEC_RESERVE(fed->copy, fed->copy_room, record->bytes))
+    if (!VEC_RESERVE(fed->copy, fed->copy_room, bytes))
         return ERR_NOMEM;
-    if (record->bytes)
-        memcpy(fed->copy, spans, record->bytes);
-    fed->copy_bytes = record->bytes;
-    fed->flags = record->flags;
+    if (bytes)
+        memcpy(fed->copy, spans, bytes);
+    fed->left = *record;
     fed->left_ns = record->time_ns;
     fed->counted_ns = later(record->time_ns, feed->begun_ns);
     return ERR_OK;
@@ -219,7 +224,7 @@ static enum err_code take_record(void *context, const struct kernel_record *reco
     switch (record->kind) {
     case KERNEL_TICK:
         fed->left_ns = 0;
-        return count_copy(feed, fed, spans, record->bytes, record->flags,
+        return count_copy(feed, fed, record, spans,
                           (struct target_instants){ .since_ns = record->time_ns,
                                                     .until_ns = record->time_ns,
                                                     .times = instants_of(feed, record),

@@ -18,10 +18,10 @@
 
 #include "sampler/base/err.h"
 #include "sampler/base/idmap.h"
+#include "sampler/kernel/record.h"
 #include "sampler/process/memory.h"
 
 struct kernel;
-struct kernel_record;
 struct target;
 struct thread;
 
@@ -35,9 +35,9 @@ struct fed_thread {
     uint64_t left_ns;    /* when it left its processor; 0: it runs, or has not been seen */
     uint64_t listed_ns;  /* when it was listed first */
     uint64_t counted_ns; /* up to here, its absence has been counted; at first its listing */
-    uint32_t flags;      /* of the record of its leaving */
-    size_t copy_bytes, copy_room;
-    unsigned char *copy; /* its spans */
+    struct kernel_record left; /* the record of its leaving */
+    size_t copy_room;
+    unsigned char *copy; /* its spans and its native part */
 };
 
 struct fed_target {

@@ -6,7 +6,10 @@
 #include "sampler/cpython/python.h"
 #include "sampler/kernel/copy_memory.h"
 #include "sampler/kernel/record.h"
+#include "sampler/native/machine.h"
+#include "sampler/process/procfs.h"
 #include "sampler/profile/profile.h"
+#include "sampler/session/fold_native.h"
 #include "sampler/session/origins.h"
 #include "sampler/session/thread_cpu.h"
 
@@ -54,9 +57,21 @@ void target_close(struct target *target)
     if (!target)
         return;
     task_fold_deinit(&target->tasks);
+    fold_native_destroy(target->fold.native_stacks);
     python_detach(target->python);
     process_close(&target->process);
     free(target);
+}
+
+/* A machine without native stacks has samples without them. */
+static enum err_code join_native(struct target *target, struct err *err)
+{
+    if (target->options->native != SAMPLER_NATIVE_FULL)
+        return ERR_OK;
+    const enum err_code rc =
+        fold_native_create(&target->process, &target->fold, python_anchor(target->python),
+                           &target->fold.native_stacks, err);
+    return rc == ERR_UNSUPPORTED ? ERR_OK : rc;
 }
 
 enum err_code target_join(struct target *target, struct profile *profile,
@@ -65,7 +80,11 @@ enum err_code target_join(struct target *target, struct profile *profile,
 {
     struct process *const process = &target->process;
     const char *const name = process->argc ? process->argv[0] : "";
+    struct procfs_identity identity;
     target->options = options;
+    if (options->native == SAMPLER_NATIVE_FULL &&
+        !procfs_identify(process->pid, &identity, NULL))
+        target->stack_start = identity.stack_start;
     stops_init(&target->stops, options->stop, options->max_stop_percent / 100);
     const enum err_code rc = fold_init(&target->fold, profile, python_leaves(target->python),
                                        cpus, options, process->pid, name, err);
@@ -73,8 +92,9 @@ enum err_code target_join(struct target *target, struct profile *profile,
         return rc;
     target->fold.origins = origins;
     target->fold.origin = origins_add(origins, process, python_anchor(target->python));
-    if (options->async == SAMPLER_ASYNC_OFF)
-        return rc;
+    const enum err_code joined = join_native(target, err);
+    if (joined || options->async == SAMPLER_ASYNC_OFF)
+        return joined;
     target->fold.tasks = &target->tasks;
     const enum err_code made =
         task_fold_init(&target->tasks, &target->fold, python_tasks(target->python),
@@ -152,11 +172,15 @@ static enum err_code count_copied(void *context, struct thread *thread, enum err
 }
 
 enum err_code target_take(struct target *target, struct thread *thread,
-                          struct copy_memory *copy, const struct target_instants *instants)
+                          struct copy_memory *copy, const struct native_copy *native,
+                          const struct target_instants *instants)
 {
     struct copied_sample copied = { target, instants, copy };
-    return python_take_copy(target->python, thread, &copy->memory, !copy->process, count_copied,
-                            &copied);
+    thread->native = native;
+    const enum err_code rc = python_take_copy(target->python, thread, &copy->memory,
+                                              !copy->process, count_copied, &copied);
+    thread->native = NULL;
+    return rc;
 }
 
 enum err_code target_read_waiting(struct target *target, struct thread *thread,
@@ -211,6 +235,8 @@ void target_describe(const struct target *target, struct kernel_process *out)
         .frame_bytes = layout->frame_bytes,
         .frame_previous = layout->frame_previous,
         .only_tid = target->options->all_threads ? 0 : (uint32_t)target->process.pid,
+        .wants_native =
+            target->options->native == SAMPLER_NATIVE_FULL && machine_is_supported(),
         .code = describe_code(layout),
     };
     const struct thread_windows windows = python_windows(target->python, NULL);

@@ -34,6 +34,8 @@ struct origins;
 struct profile;
 struct python;
 struct copy_memory;
+struct native_copy;
+struct native_copies;
 struct kernel_process;
 struct kernel_thread;
 struct stopper;
@@ -49,8 +51,10 @@ struct target {
     const struct sampler_options *options; /* NULL: has not joined */
     int parent;                            /* pid; 0: unknown */
     size_t row;                            /* in the target table */
-    uint64_t failing_since_ns;             /* 0: the last tick succeeded */
-    uint64_t checked_misses; /* of the code table, when the process was last known to run */
+    remote_addr
+        stack_start; /* of its first thread; 0: unknown, or native stacks are not wanted */
+    uint64_t failing_since_ns; /* 0: the last tick succeeded */
+    uint64_t checked_misses;   /* of the code table, when the process was last known to run */
 };
 
 /* How a target ended. */
@@ -64,7 +68,8 @@ struct ending {
 struct tick {
     struct stopper *stopper;
     struct bias *bias;
-    double weight; /* targets that each sampled one stands for, 1 or more */
+    struct native_copies *native; /* NULL: native stacks are not wanted */
+    double weight;                /* targets that each sampled one stands for, 1 or more */
     struct random random;
     uint64_t now_ns; /* of the last target */
 };
@@ -98,9 +103,10 @@ struct target_instants {
 void target_describe(const struct target *target, struct kernel_process *out);
 void target_describe_thread(const struct target *target, const struct thread *thread,
                             struct kernel_thread *out);
-/* Counts a thread from a copy of its memory, or one that waits from its process. */
+/* Counts a thread from a copy of its memory, or one that waits from its process.  native: its native
+ * stack; NULL: none. */
 MUST_CHECK enum err_code target_take(struct target *target, struct thread *thread,
-                                     struct copy_memory *copy,
+                                     struct copy_memory *copy, const struct native_copy *native,
                                      const struct target_instants *instants);
 MUST_CHECK enum err_code target_read_waiting(struct target *target, struct thread *thread,
                                              const struct target_instants *instants);

@@ -3,6 +3,7 @@
 #include "sampler/process/stopper.h"
 #include "sampler/profile/profile.h"
 #include "sampler/session/bias.h"
+#include "sampler/session/native_copies.h"
 #include "sampler/session/target.h"
 #include "sampler/session/thread_cpu.h"
 
@@ -11,12 +12,23 @@ static const uint32_t AT_REST_READINGS = 50;
 /* How long a thread may take to stop. */
 static const uint64_t STOP_DEADLINE_NS = 10 * NS_PER_MS;
 
-/* The context of count_thread. */
+/* Threads that were read while they stood still, to be counted once they go on. */
+struct kept_threads {
+    struct kept_thread {
+        struct thread *thread;
+        enum err_code failure;
+        struct thread_state state;
+    } items[PYTHON_MAX_THREADS_PER_TICK];
+    size_t count;
+};
+
+/* The context of count_thread and keep_thread. */
 struct target_tick {
     struct target *target;
     struct tick *tick;
     struct stops_turn turn;
     bool is_probe; /* what is read counts for nothing but the decision to stop threads */
+    struct kept_threads *kept; /* of a tick that stops threads */
 };
 
 static bool is_moving_turn(const struct target_tick *now)
@@ -89,21 +101,13 @@ static void owe(struct thread *thread, const struct stops_turn *turn)
     thread->owed += turn->ticks;
 }
 
-static enum err_code count_thread(void *context, struct thread *thread, enum err_code failure)
+/* thread->motion is set. */
+static enum err_code count(const struct target_tick *now, struct thread *thread,
+                           struct thread_state state, enum err_code failure)
 {
-    const struct target_tick *const now = context;
     struct target *const target = now->target;
-    struct fold *const fold = &target->fold;
     struct tick *const tick = now->tick;
-    struct quality *const quality = profile_quality(fold->profile);
-    if (!target_is_same(target))
-        return ERR_GONE;
-    if (is_moving_turn(now))
-        note_reading(target, thread, failure);
-    else if (!failure && !thread->is_stopped && !thread->stack.is_unchanged)
-        stops_note_wait(&target->stops, tick->now_ns);
-    if (now->is_probe)
-        return ERR_OK;
+    struct quality *const quality = profile_quality(target->fold.profile);
     /* The sample stands for ticks and for threads that were not sampled. */
     const double weight = python_weight(target->python) * tick->weight;
     thread->sampled_ns = tick->now_ns;
@@ -113,10 +117,47 @@ static enum err_code count_thread(void *context, struct thread *thread, enum err
     thread->times = whole(tick, weight * ticks);
     if (!failure && thread->times > ticks)
         quality->extrapolated += thread->times - ticks;
-    thread->motion = motion_of(now, thread);
-    const enum err_code rc = fold_thread(
-        fold, thread, python_thread_state(target->python, thread), failure, tick->now_ns);
+    const enum err_code rc = fold_thread(&target->fold, thread, state, failure, tick->now_ns);
     return rc || failure ? rc : compare(now, thread);
+}
+
+static enum err_code count_thread(void *context, struct thread *thread, enum err_code failure)
+{
+    const struct target_tick *const now = context;
+    struct target *const target = now->target;
+    if (!target_is_same(target))
+        return ERR_GONE;
+    if (is_moving_turn(now))
+        note_reading(target, thread, failure);
+    else if (!failure && !thread->is_stopped && !thread->stack.is_unchanged)
+        stops_note_wait(&target->stops, now->tick->now_ns);
+    if (now->is_probe)
+        return ERR_OK;
+    thread->motion = motion_of(now, thread);
+    return count(now, thread, python_thread_state(target->python, thread), failure);
+}
+
+/* The thread stands still: reads what has to be read now, and leaves the rest to count_kept. */
+static enum err_code keep_thread(void *context, struct thread *thread, enum err_code failure)
+{
+    const struct target_tick *const now = context;
+    struct target *const target = now->target;
+    if (!target_is_same(target))
+        return ERR_GONE;
+    thread->motion = motion_of(now, thread);
+    now->kept->items[now->kept->count++] =
+        (struct kept_thread){ thread, failure, python_thread_state(target->python, thread) };
+    return failure ? ERR_OK : fold_read_leaf(&target->fold, thread);
+}
+
+static enum err_code count_kept(const struct target_tick *now)
+{
+    enum err_code rc = ERR_OK;
+    for (size_t i = 0; i < now->kept->count && !rc; i++) {
+        const struct kept_thread *const kept = &now->kept->items[i];
+        rc = count(now, kept->thread, kept->state, kept->failure);
+    }
+    return rc;
 }
 
 /* The threads of a tick; the stopped ones come first. */
@@ -151,18 +192,25 @@ static void choose_stopped(const struct target *target, struct sampled *out)
     }
 }
 
-static enum err_code stop_threads(struct stopper *stopper, const struct sampled *sampled)
+static enum err_code stop_threads(const struct target_tick *now, const struct sampled *sampled)
 {
+    struct target *const target = now->target;
+    struct stopper *const stopper = now->tick->stopper;
+    struct native_copies *const native = now->tick->native;
     int32_t tids[PYTHON_MAX_THREADS_PER_TICK];
     for (size_t i = 0; i < sampled->stopped; i++)
         tids[i] = sampled->threads[i]->host_tid;
-    const enum err_code rc =
-        stopper_stop(stopper, tids, sampled->stopped, clock_now_ns() + STOP_DEADLINE_NS);
+    enum err_code rc = native ? native_copies_begin(native, sampled->stopped) : ERR_OK;
+    if (!rc)
+        rc = stopper_stop(stopper, tids, sampled->stopped, clock_now_ns() + STOP_DEADLINE_NS);
     for (size_t i = 0; i < sampled->stopped && !rc; i++) {
         struct thread *const thread = sampled->threads[i];
         thread->stack.copy.is_still = stopper_holds(stopper, thread->host_tid);
         if (thread->runs == VALUE_YES && stopper_has_interrupted_wait(thread->host_tid))
             thread->runs = VALUE_NO;
+        if (native && thread->stack.copy.is_still)
+            thread->native = native_copies_read(native, &target->process.memory.memory,
+                                                thread->host_tid, target->stack_start);
     }
     return rc;
 }
@@ -207,10 +255,13 @@ static enum err_code sample_still(struct target_tick *now)
     struct target *const target = now->target;
     struct stopper *const stopper = now->tick->stopper;
     struct sampled sampled = { .count = 0 };
+    struct kept_threads kept;
+    kept.count = 0;
+    now->kept = &kept;
     choose_stopped(target, &sampled);
     enum err_code rc = probe(now, &sampled);
     if (!rc && sampled.stopped)
-        rc = stop_threads(stopper, &sampled);
+        rc = stop_threads(now, &sampled);
     if (rc == ERR_PERM && target->options->stop == SAMPLER_STOP_AUTO) {
         stops_refuse(&target->stops);
         profile_quality(target->fold.profile)->stops_refused++;
@@ -218,8 +269,13 @@ static enum err_code sample_still(struct target_tick *now)
     }
     now->tick->now_ns = clock_now_ns();
     if (!rc || rc == ERR_GONE)
-        rc = python_sample(target->python, sampled.threads, sampled.stopped, count_thread, now);
+        rc = python_sample(target->python, sampled.threads, sampled.stopped, keep_thread, now);
     resume_threads(target, stopper, &sampled);
+    const enum err_code counted = count_kept(now);
+    for (size_t i = 0; i < sampled.stopped; i++)
+        sampled.threads[i]->native = NULL;
+    if (!rc)
+        rc = counted;
     return rc ? rc
               : python_sample(target->python, sampled.threads + sampled.stopped,
                               sampled.count - sampled.stopped, count_thread, now);

@@ -27,6 +27,7 @@ enum err_code targets_init(struct targets *targets, const struct sampler_options
     random_init_any(&targets->tick.random);
     targets->tick.stopper = &targets->stopper;
     targets->tick.bias = &targets->bias;
+    targets->tick.native = options->native == SAMPLER_NATIVE_FULL ? &targets->native : NULL;
     return ERR_OK;
 }
 
@@ -61,6 +62,7 @@ static void close_targets(struct targets *targets)
     while (targets->count > 0)
         target_close(targets->items[--targets->count]);
     thread_cpus_deinit(&targets->cpus);
+    native_copies_deinit(&targets->native);
 }
 
 void targets_dismiss(struct targets *targets)

@@ -21,6 +21,7 @@
 #include "sampler/process/stopper.h"
 #include "sampler/sampler.h"
 #include "sampler/session/bias.h"
+#include "sampler/session/native_copies.h"
 #include "sampler/session/origins.h"
 #include "sampler/session/target.h"
 #include "sampler/session/target_table.h"
@@ -42,9 +43,10 @@ struct targets {
     size_t count;
     struct stopper stopper;
     struct bias bias;
-    struct kernel *kernel;    /* of options->engines; NULL: the remote engine */
-    struct kernel_feed *feed; /* likewise */
-    size_t next_check;        /* of items: asked next whether it still runs */
+    struct native_copies native; /* of the threads that are stopped */
+    struct kernel *kernel;       /* of options->engines; NULL: the remote engine */
+    struct kernel_feed *feed;    /* likewise */
+    size_t next_check;           /* of items: asked next whether it still runs */
     struct tick tick;
     struct ending last; /* of the target that left last */
     uint64_t created_ns;

@@ -125,6 +125,8 @@ static enum err_code count(struct thread_cpus *cpus, thread_id thread,
         *thread_cpu->certainty += samples;
         if (thread_cpu->motion)
             *thread_cpu->motion += samples;
+        if (thread_cpu->native)
+            *thread_cpu->native += samples;
     }
     return rc;
 }
@@ -252,6 +254,7 @@ enum err_code thread_cpus_add(struct thread_cpus *cpus, const struct sample *sam
     const bool same = sample->is_still && thread_cpu->node == sample->node &&
                       thread_cpu->spot == sample->spot && thread_cpu->state == sample->state &&
                       thread_cpu->certainty == sample->certainty &&
+                      thread_cpu->native == sample->native &&
                       thread_cpu->is_overflowed == sample->is_overflowed;
     if (!same || sample->is_stopped || thread_cpu->waiting >= THREAD_CPUS_MAX_WAITING)
         rc = settle(cpus, sample->thread, sample->now_ns);
@@ -261,6 +264,7 @@ enum err_code thread_cpus_add(struct thread_cpus *cpus, const struct sample *sam
     thread_cpu->state = sample->state;
     thread_cpu->certainty = sample->certainty;
     thread_cpu->motion = sample->motion;
+    thread_cpu->native = sample->native;
     thread_cpu->is_overflowed = sample->is_overflowed;
     thread_cpu->used_ns = sample->now_ns;
     if (!thread_cpu->waiting)

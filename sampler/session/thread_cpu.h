@@ -57,7 +57,7 @@ struct thread_cpu {
     state_bits state;    /* of the waiting samples, without the CPU */
     node_id spot_node;
     spot_id spot;
-    uint64_t *certainty, *motion;
+    uint64_t *certainty, *motion, *native;
     bool is_overflowed; /* of the waiting samples */
     double owed;        /* samples on a CPU that are not counted as such yet */
 };
@@ -82,6 +82,7 @@ struct sample {
     state_bits state;    /* without the CPU */
     uint64_t *certainty; /* the counter of the profile's quality for stacks like this one */
     uint64_t *motion;    /* the counter for readings like this one; NULL: none */
+    uint64_t *native;    /* the counter for native stacks like this one; NULL: none */
     bool is_overflowed;  /* the node is a caller: the tables had no room for the node itself */
     bool is_still;       /* its stack is that of the last sample */
     bool is_stopped;     /* `runs` is known already; if we stopped it, nothing else shows it */

@@ -142,7 +142,7 @@ enum err_code api_dump_process(const struct handler_context *handler, struct res
     if (rc == ERR_OK)
         rc =
             dump_take(&dump, pid, query.wants_tasks ? SAMPLER_ASYNC_RUNNING : SAMPLER_ASYNC_OFF,
-                      handler->request->is_ending, err);
+                      SAMPLER_NATIVE_LEAF, handler->request->is_ending, err);
     if (rc == ERR_NOT_PYTHON || rc == ERR_GONE) {
         response_problem(response, 404, "%s", err->message);
         return ERR_OK;

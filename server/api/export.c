@@ -79,7 +79,7 @@ static enum err_code answer(const struct session_request *asked,
                             const struct report_source *baseline, struct response *response,
                             struct err *err)
 {
-    if (asked->query.filters.count > 0)
+    if (reshape_is_needed(&asked->snapshot, &asked->query.filters))
         return write_reshaped(asked, format, baseline, response, err);
     return write(asked, &asked->snapshot, &asked->query.view, format, baseline, response, err);
 }
@@ -111,19 +111,26 @@ static enum err_code compare_with(const struct session_request *asked, struct se
     const struct view_query everything = { 0 };
     struct profile_snapshot snapshot;
     struct reshaped reshaped = { 0 };
-    const bool has_filters = asked->query.filters.count > 0;
     enum err_code rc = profile_snapshot(session_profile(base), &snapshot, err);
     if (rc != ERR_OK)
         return rc;
-    if (has_filters)
+    const bool is_reshaped = reshape_is_needed(&snapshot, &asked->query.filters);
+    if (is_reshaped)
         rc = reshaped_init(&reshaped, &snapshot, &everything, &asked->query.filters,
                            RESHAPED_WINDOWS, err);
     if (rc == ERR_OK)
-        rc = write_against(asked, base, has_filters ? &reshaped.snapshot : &snapshot, format,
+        rc = write_against(asked, base, is_reshaped ? &reshaped.snapshot : &snapshot, format,
                            response, err);
     reshaped_deinit(&reshaped);
     profile_snapshot_release(&snapshot);
     return rc;
+}
+
+/* Whoever opens a page chooses. */
+static void choose_native(const struct report_format *format, struct frame_filters *filters)
+{
+    if (filters->native == NATIVE_FRAMES_DEFAULT && report_is_page(format))
+        filters->native = NATIVE_FRAMES_EVERYTHING;
 }
 
 static enum err_code unknown_format(struct err *err)
@@ -171,6 +178,8 @@ enum err_code api_get_export(const struct handler_context *handler, struct respo
         return rc;
     const struct report_format *const format =
         report_find(asked.query.format ? asked.query.format : "");
+    if (format)
+        choose_native(format, &asked.query.filters);
     if (format && format->needs_baseline)
         rc = compare(handler, &asked, format, response, err);
     else
@@ -186,6 +195,7 @@ enum err_code api_get_report(const struct handler_context *handler, struct respo
     enum err_code rc = session_request_begin(&asked, handler, QUERY_EXPORT, err);
     if (rc != ERR_OK)
         return rc;
+    choose_native(report_find("flamegraph"), &asked.query.filters);
     rc = answer(&asked, report_find("flamegraph"), NULL, response, err);
     session_request_end(&asked);
     return rc;

@@ -31,6 +31,7 @@ static const struct parameter parameters[] = {
     FILTER("hide", HIDE),
     FILTER("show", SHOW),
     FILTER("show_from", SHOW_FROM),
+    { VIEW_NATIVE("native", struct query, filters), .bit = QUERY_NATIVE },
     PARAMETER("since", ID, view.since, QUERY_SINCE),
     PARAMETER("thread", IDS, threads, QUERY_THREAD),
     PARAMETER("process", IDS, processes, QUERY_PROCESS),

@@ -123,7 +123,7 @@ static const struct setting post_members[] = {
     MEMBER("duration_s", options.duration_ns, SETTING_DURATION),
     MEMBER("threads", threads, SETTING_CHOICE, TEXTS(threads_texts)),
     MEMBER("mode", options.mode, SETTING_CHOICE, TEXTS(sampler_mode_texts)),
-    MEMBER("native", options.native, SETTING_FLAG),
+    MEMBER("native", options.native, SETTING_CHOICE, TEXTS(sampler_native_texts)),
     MEMBER("gc", marks_gc, SETTING_FLAG),
     MEMBER("opcodes", options.opcodes, SETTING_FLAG),
     MEMBER("async", options.async, SETTING_CHOICE, TEXTS(sampler_async_texts)),

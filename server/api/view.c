@@ -109,11 +109,11 @@ enum err_code api_get_view(const struct handler_context *handler, struct respons
         session_request_begin(&asked, handler, QUERY_SINCE | QUERY_VIEW | QUERY_FILTERS, err);
     if (rc != ERR_OK)
         return rc;
-    const bool has_filters = asked.query.filters.count > 0;
+    const bool is_reshaped = reshape_is_needed(&asked.snapshot, &asked.query.filters);
     asked.query.view.since =
-        has_filters ? 0 : profile_snapshot_since(&asked.snapshot, asked.query.view.since);
+        is_reshaped ? 0 : profile_snapshot_since(&asked.snapshot, asked.query.view.since);
     if (!session_request_is_fresh(&asked, handler, response))
-        rc = has_filters ? answer_reshaped(&asked, response, err)
+        rc = is_reshaped ? answer_reshaped(&asked, response, err)
                          : answer(&asked, response, err);
     session_request_end(&asked);
     return rc;

@@ -119,6 +119,9 @@ static enum err_code compare(struct comparing *comparing, struct err *err)
         rc = capture_input_open(&comparing->now, options->files[1], memory_bytes, hides, err);
     if (rc == ERR_OK)
         rc = choose_filters(comparing, err);
+    if (comparing->filters.native == NATIVE_FRAMES_DEFAULT && form_of(options) == FORM_HTML)
+        comparing->filters.native =
+            NATIVE_FRAMES_EVERYTHING; /* whoever opens the page chooses */
     if (rc == ERR_OK)
         rc = capture_input_reshape(&comparing->baseline, &comparing->filters, err);
     if (rc == ERR_OK)

@@ -90,9 +90,9 @@ int command_dump(const struct options *options)
         struct dump dump;
         const pid_t pid = options->sampling.pids[i];
         /* Tasks that wait are listed, not sampled. */
-        rc = dump_take(&dump, pid,
-                       options->sampling.async ? SAMPLER_ASYNC_RUNNING : SAMPLER_ASYNC_OFF,
-                       NULL, &err);
+        rc = dump_take(
+            &dump, pid, options->sampling.async ? SAMPLER_ASYNC_RUNNING : SAMPLER_ASYNC_OFF,
+            options->shows_native ? SAMPLER_NATIVE_FULL : SAMPLER_NATIVE_LEAF, NULL, &err);
         if (rc != ERR_OK)
             break;
         printf("process %d, Python %s\n", (int)pid, sampler_target(dump.sampler)->python);

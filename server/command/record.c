@@ -96,7 +96,7 @@ static bool wants_source(const struct options *options)
 {
     bool wants = false;
     for (size_t i = 0; i < options->format_count; i++)
-        wants |= report_has_source(options->formats[i].format);
+        wants |= report_is_page(options->formats[i].format);
     return wants && !options->report.no_source;
 }
 

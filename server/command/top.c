@@ -16,6 +16,7 @@
 #include "server/top/model.h"
 #include "server/top/screen.h"
 #include "server/top/terminal.h"
+#include "server/wire/reshaped.h"
 #include "server/wire/session.h"
 #include "server/wire/usage.h"
 
@@ -30,6 +31,7 @@ struct top {
     int events; /* epoll of keys and signals of the terminal */
     struct display display;
     struct profile_snapshot snapshot; /* the one on the screen */
+    struct reshaped reshaped;         /* it without native frames that are not shown */
     bool has_snapshot;
     struct model model;
     struct display_room room;
@@ -90,22 +92,27 @@ static void measure_pace(struct pace *pace, const struct quality *quality, uint6
 
 static enum err_code renew(struct top *top, struct err *err)
 {
+    const struct frame_filters *const filters = &top->driver.options->view.filters;
+    const struct view_query everything = { 0 };
     struct profile_snapshot snapshot;
     const uint64_t now_ns = clock_now_ns();
     top->due_ns = now_ns + display_period_ms(&top->display) * NS_PER_MS;
     if (top->has_snapshot && top->display.is_paused)
         return ERR_OK;
-    const enum err_code rc =
-        profile_snapshot(session_profile(top->driver.session), &snapshot, err);
+    enum err_code rc = profile_snapshot(session_profile(top->driver.session), &snapshot, err);
     if (rc != ERR_OK)
         return rc;
     model_deinit(&top->model);
+    reshaped_deinit(&top->reshaped);
     if (top->has_snapshot)
         profile_snapshot_release(&top->snapshot);
     top->snapshot = snapshot;
     top->has_snapshot = true;
     measure_pace(&top->pace, &snapshot.quality, now_ns);
-    return ERR_OK;
+    if (reshape_is_needed(&snapshot, filters))
+        rc = reshaped_init(&top->reshaped, &snapshot, &everything, filters, RESHAPED_WINDOWS,
+                           err);
+    return rc;
 }
 
 /* Records the list as it was drawn, in which keys move the cursor. */
@@ -141,7 +148,9 @@ static enum err_code draw(struct top *top, struct err *err)
                              .message = message,
                              .has_colours = top->terminal.has_colours };
     model_deinit(&top->model);
-    const enum err_code rc = model_init(&top->model, &top->snapshot, &top->display, err);
+    const enum err_code rc = model_init(
+        &top->model, top->reshaped.profile ? &top->reshaped.snapshot : &top->snapshot,
+        &top->display, err);
     if (rc != ERR_OK)
         return rc;
     session_describe(top->driver.session, &top->snapshot, &info);

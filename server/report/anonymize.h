@@ -6,6 +6,8 @@
  *     names of code     of Python's library and of installed packages (below site-packages or
  *                       dist-packages) as they are; of everything else func-HASH in mod-HASH.py
  *     paths             without what precedes lib/python3.x, site-packages or dist-packages
+ *     native code       of Python itself, of installed packages and of common libraries of the system as it
+ *                       is; of everything else func-HASH in lib-HASH.so, without build id and source file
  *     C functions       of Python itself as they are; of everything else <native> c-HASH
  *     threads           MainThread, Thread-1, ThreadPoolExecutor-0_0 and the like as they are; others thread-HASH
  *     command, host     left out, and so are the name and note of the session

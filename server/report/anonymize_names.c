@@ -184,6 +184,93 @@ static struct strtab_string file_name(struct anonymize_names *names, struct strt
     return pseudonym(names, "mod-", path, string_of("", 0), ".py");
 }
 
+/* "python3.12", "libpython3.12t.so.1.0" */
+static bool is_python(struct strtab_string name)
+{
+    static const char *const words[] = { "libpython", "python", NULL };
+    size_t at = 0;
+    for (size_t i = 0; words[i] && !at; i++)
+        at = begins(name, words[i]) ? strlen(words[i]) : 0;
+    for (size_t i = at; i < name.length; i++)
+        if (!strchr("0123456789.tdso", name.text[i]) || name.text[i] == '\0')
+            return false;
+    return at > 0;
+}
+
+/* "/usr/lib/x86_64-linux-gnu/libc.so.6": below a folder of the system, and of a project that everybody
+ * has. */
+static bool is_of_system(struct strtab_string path, struct strtab_string name)
+{
+    static const char *const folders[] = { "/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/",
+                                           NULL };
+    static const char *const projects[] = {
+        "ld-linux",    "libblas",   "libbz2",  "libc",       "libcrypto",   "libcurl",
+        "libdl",       "libexpat",  "libffi",  "libgcc_s",   "libgfortran", "libgomp",
+        "liblapack",   "liblzma",   "libm",    "libmvec",    "libopenblas", "libpthread",
+        "libquadmath", "libresolv", "librt",   "libsqlite3", "libssl",      "libstdc++",
+        "libutil",     "libuuid",   "libxml2", "libz",       "libzstd",     NULL
+    };
+    bool is_there = false;
+    for (size_t i = 0; folders[i]; i++)
+        is_there |= begins(path, folders[i]);
+    for (size_t i = 0; projects[i] && is_there && !climbs(path); i++) {
+        const size_t length = strlen(projects[i]);
+        if (begins(name, projects[i]) && name.length > length &&
+            strchr(".-", name.text[length]) && name.text[length] != '\0')
+            return true;
+    }
+    return false;
+}
+
+/* "lib/python3.13/lib-dynload/_json.cpython-313-x86_64-linux-gnu.so" */
+static bool is_standard_module(struct strtab_string path, struct strtab_string name,
+                               struct strtab_string *rest_out)
+{
+    const char *const dot = memchr(name.text, '.', name.length);
+    return dot && find_folder(path, "lib-dynload/", rest_out) &&
+           known_names_has(name.text, (size_t)(dot - name.text));
+}
+
+/* What stays of the path of a file of native code; false: it is somebody's own. */
+static bool find_public_library(struct strtab_string path, struct strtab_string *rest_out)
+{
+    const char *const slash = memrchr(path.text, '/', path.length);
+    const size_t at = slash ? (size_t)(slash + 1 - path.text) : 0;
+    const struct strtab_string name = string_of(path.text + at, path.length - at);
+    *rest_out = path;
+    if (equals(path, "[vdso]") || is_of_system(path, name) ||
+        find_folder(path, "site-packages/", rest_out) ||
+        find_folder(path, "dist-packages/", rest_out) ||
+        is_standard_module(path, name, rest_out))
+        return true;
+    *rest_out = name;
+    return is_python(name);
+}
+
+static struct strtab_string library_path(struct anonymize_names *names,
+                                         struct strtab_string path)
+{
+    struct strtab_string rest;
+    if (path.length == 0 || find_public_library(path, &rest))
+        return path.length ? rest : path;
+    return pseudonym(names, "lib-", path, string_of("", 0), ".so");
+}
+
+static struct strtab_string native_name(struct anonymize_names *names,
+                                        struct strtab_string text, struct strtab_string library)
+{
+    struct strtab_string rest;
+    return find_public_library(library, &rest) ? text
+                                               : pseudonym(names, "func-", library, text, "");
+}
+
+/* Where a library was built says who built it: its own path stands for its source files. */
+static struct strtab_string build_id(struct strtab_string text, struct strtab_string library)
+{
+    struct strtab_string rest;
+    return find_public_library(library, &rest) ? text : string_of("", 0);
+}
+
 /* What is behind the word is numbers alone, as Python names threads. */
 static bool is_numbered(struct strtab_string text, const char *word)
 {
@@ -219,6 +306,10 @@ struct strtab_string anonymize_names_text(void *context, enum reshape_text what,
     case RESHAPE_NAME: return function_name(context, text, file);
     case RESHAPE_FILE: return file_name(context, text);
     case RESHAPE_THREAD: return thread_name(context, text);
+    case RESHAPE_NATIVE_NAME: return native_name(context, text, file);
+    case RESHAPE_NATIVE_FILE:
+    case RESHAPE_LIBRARY: return library_path(context, file);
+    case RESHAPE_BUILD_ID: return build_id(text, file);
     case RESHAPE_PROCESS: break;
     }
     return string_of("", 0);

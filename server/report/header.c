@@ -281,6 +281,19 @@ static void find_range(struct report_header *header, const struct report_source 
     header->ended_at_ns = source->session->status.started_at_ns + header->to_ns;
 }
 
+/* What was asked for has libraries, where what is left may not. */
+static enum native_frames native_of(const struct report_source *source,
+                                    const struct frame_filters *filters)
+{
+    const struct profile_snapshot *const asked =
+        source->selection ? source->selection->snapshot : source->snapshot;
+    if (asked->sizes.libraries <= 1)
+        return NATIVE_FRAMES_DEFAULT;
+    if (!filters)
+        return NATIVE_FRAMES_EVERYTHING;
+    return filters->native ? filters->native : NATIVE_FRAMES_LEAF;
+}
+
 static void find_rest(struct report_header *header, const struct report_source *source)
 {
     const struct view_query *const own = source->query;
@@ -290,10 +303,12 @@ static void find_rest(struct report_header *header, const struct report_source *
     header->require = (state_bits)(own->require | said->require);
     header->exclude = (state_bits)(own->exclude | said->exclude);
     header->filters = filters && filters->count ? filters : NULL;
+    header->native = native_of(source, filters);
     header->is_anonymized = source->settings.anonymizes;
     header->is_whole = header->has_all_processes && header->thread_count == 0 &&
                        !own->threads && !said->threads && !header->require &&
-                       !header->exclude && !header->filters && header->from_ns == 0 &&
+                       !header->exclude && !header->filters &&
+                       header->native != NATIVE_FRAMES_HIDDEN && header->from_ns == 0 &&
                        header->to_ns == header->session_ns;
 }
 
@@ -418,6 +433,8 @@ void report_header_put_text(const struct report_header *header, struct buffer *o
         buffer_printf(out, "; %s ", frame_filter_name(header->filters->items[i].kind));
         put_pattern(header, i, out);
     }
+    if (header->native)
+        buffer_printf(out, "; native frames: %s", native_frames_texts[header->native]);
 }
 
 static void put_ns(struct json *json, const char *key, uint64_t ns)
@@ -498,6 +515,10 @@ void report_header_write(const struct report_header *header, struct json *json)
     state_words_put(&text, header->require, header->exclude);
     put_buffer(json, "state", &text);
     write_filters(header, json);
+    if (header->native) {
+        json_key(json, "native");
+        json_text(json, native_frames_texts[header->native]);
+    }
     json_end(json);
     buffer_deinit(&text);
 }

@@ -21,6 +21,7 @@
 
 #include "sampler/base/err.h"
 #include "sampler/profile/profile.h"
+#include "sampler/profile/views/native_frames.h"
 #include "sampler/sampler.h"
 
 struct buffer;
@@ -48,6 +49,7 @@ struct report_header {
     } * threads; /* that were asked for, by tid; none: all of them */
     state_bits require, exclude;
     const struct frame_filters *filters; /* NULL: none */
+    enum native_frames native; /* that are shown; NATIVE_FRAMES_DEFAULT: there are none */
     bool has_all_processes, is_whole;
     bool is_anonymized; /* names of threads and patterns are left out */
 };

@@ -10,12 +10,17 @@ struct named_frame names_function(const struct profile_snapshot *snapshot, funct
 {
     const struct profile_function function = profile_function_at(snapshot, id);
     const struct strtab_string file = profile_string(snapshot, function.file);
+    const struct profile_library library = profile_library_at(snapshot, function.library);
+    const bool is_synthetic = file.length == 1 && file.text[0] == '~';
     return (struct named_frame){
         .name = profile_string(snapshot, function.name),
         .file = file,
         .function = id,
         .first_line = function.first_line,
-        .is_synthetic = file.length == 1 && file.text[0] == '~',
+        .library = profile_string(snapshot, library.path),
+        .is_synthetic = is_synthetic,
+        .is_native = function.library != 0,
+        .has_source = !is_synthetic && (!function.library || function.file != library.path),
     };
 }
 

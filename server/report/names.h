@@ -17,8 +17,11 @@ struct buffer;
 struct named_frame {
     struct strtab_string name, file;
     function_id function;
-    int32_t first_line, line; /* 0: unknown */
-    bool is_synthetic;        /* not Python code but a mark: <native>, <GC>, ... */
+    struct strtab_string library; /* of native code: its path */
+    int32_t first_line, line;     /* 0: unknown */
+    bool is_synthetic;            /* not Python code but a mark: <native>, <GC>, ... */
+    bool is_native;               /* native code of a library */
+    bool has_source;              /* the file is one of source text */
 };
 
 struct named_frame names_frame(const struct profile_snapshot *snapshot, frame_id frame);

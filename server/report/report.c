@@ -50,7 +50,7 @@ const struct report_format *report_at(size_t index)
     return index < sizeof formats / sizeof *formats ? &formats[index] : NULL;
 }
 
-bool report_has_source(const struct report_format *format)
+bool report_is_page(const struct report_format *format)
 {
     return format->write == report_write_html || format->write == report_write_heatmap ||
            format->write == report_write_diff_flamegraph;

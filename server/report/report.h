@@ -97,8 +97,8 @@ MUST_CHECK enum err_code report_write(const struct report_format *format,
 
 /* NULL: no such format. */
 const struct report_format *report_find(const char *name);
-/* Whether the format has texts of source files. */
-bool report_has_source(const struct report_format *format);
+/* Whether the format is the page, which has texts of source files, and its own choice of native frames. */
+bool report_is_page(const struct report_format *format);
 /* NULL: fewer than index + 1. */
 const struct report_format *report_at(size_t index);
 /* The format of a file name, by its extension; NULL: none. */

@@ -107,7 +107,8 @@ static bool has_moving(const struct dump *dump)
 }
 
 enum err_code dump_take(struct dump *dump, pid_t pid, enum sampler_async async,
-                        const atomic_bool *is_ending, struct err *err)
+                        enum sampler_native native, const atomic_bool *is_ending,
+                        struct err *err)
 {
     const struct sink sink = { .context = dump, .count = take_run, .seal = take_seal };
     const struct sampler_options options = { .pids = { pid },
@@ -115,7 +116,10 @@ enum err_code dump_take(struct dump *dump, pid_t pid, enum sampler_async async,
                                              .rate_hz = RATE_HZ,
                                              .duration_ns = MOST_NS,
                                              .all_threads = true,
-                                             .native = true,
+                                             .native = native,
+                                             .stop = native == SAMPLER_NATIVE_FULL
+                                                         ? SAMPLER_STOP_ALWAYS
+                                                         : SAMPLER_STOP_AUTO,
                                              .async = async,
                                              .tasks_each = true,
                                              .sink = &sink };

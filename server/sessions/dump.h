@@ -41,9 +41,10 @@ struct dump {
     struct sampler_tasks tasks; /* asyncio tasks, if requested */
 };
 
-/* Errors as of sampler_start.  is_ending: if it becomes true, dump_take returns early; may be NULL. */
+/* Errors as of sampler_start.  native FULL: stops the threads at each tick.  is_ending: if it becomes true, dump_take returns early; may be NULL. */
 MUST_CHECK enum err_code dump_take(struct dump *dump, pid_t pid, enum sampler_async async,
-                                   const atomic_bool *is_ending, struct err *err);
+                                   enum sampler_native native, const atomic_bool *is_ending,
+                                   struct err *err);
 void dump_deinit(struct dump *dump);
 
 #endif /* SERVER_SESSIONS_DUMP_H */

@@ -37,7 +37,9 @@ static void describe(struct open_capture *opened)
                                   .duration_ns = info->duration_ns,
                                   .all_threads = info->all_threads != 0,
                                   .mode = value_of(sampler_mode_texts, info->mode),
-                                  .native = info->native != 0,
+                                  .native = info->native <= SAMPLER_NATIVE_FULL
+                                                ? (enum sampler_native)info->native
+                                                : SAMPLER_NATIVE_OFF,
                                   .no_gc = info->no_gc != 0,
                                   .opcodes = info->opcodes != 0,
                                   .async = value_of(sampler_async_texts, info->async),

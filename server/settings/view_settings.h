@@ -20,6 +20,10 @@
     SETTING(name, OTHER, type, filters), .setting.read = view_read_filter,     \
                                          .setting.which = FRAME_FILTER_##kind, \
                                          .setting.is_repeatable = true
+/* Which native frames are shown. */
+#define VIEW_NATIVE(name, type, filters)                                                \
+    SETTING(name, CHOICE, type, filters.native), .setting.least = NATIVE_FRAMES_HIDDEN, \
+                                                 .setting.texts = native_frames_texts
 
 MUST_CHECK enum err_code view_read_state(const struct setting *setting, void *query,
                                          const char *text, struct err *why);

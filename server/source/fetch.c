@@ -35,6 +35,14 @@ static bool has_origin(const struct file_origins *origins, profile_origin origin
     return false;
 }
 
+/* Native code whose source file is unknown has the path of its library. */
+static bool has_source(const struct profile_snapshot *snapshot,
+                       const struct profile_function *function)
+{
+    return !function->library ||
+           profile_library_at(snapshot, function->library).path != function->file;
+}
+
 enum err_code fetch_find_origins(const struct profile_snapshot *snapshot,
                                  const function_id *functions, size_t count,
                                  struct file_origins *out, struct err *err)
@@ -44,6 +52,9 @@ enum err_code fetch_find_origins(const struct profile_snapshot *snapshot,
     for (size_t i = 0; i < count; i++) {
         const struct profile_function row = profile_function_at(snapshot, functions[i]);
         const unsigned owner = sampler_origin_owner(row.origin);
+        if (!has_source(snapshot, &row))
+            return err_set(err, ERR_NOT_FOUND,
+                           "no source file is known for this native function");
         if (i == 0)
             out->key = (struct cache_key){ owner, profile_string(snapshot, row.file) };
         is_unknown |= row.origin == PROFILE_ORIGIN_NONE;

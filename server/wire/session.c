@@ -166,7 +166,7 @@ static void write_settings(struct json *json, const struct session_info *info)
     put_text(json, "threads", options->all_threads ? "all" : "main");
     put_bool(json, "subprocesses", options->subprocesses);
     put_text(json, "mode", sampler_mode_texts[options->mode]);
-    put_bool(json, "native", options->native);
+    put_text(json, "native", sampler_native_texts[options->native]);
     put_bool(json, "gc", !options->no_gc);
     put_bool(json, "opcodes", options->opcodes);
     session_write_engine(json, info);
@@ -180,6 +180,9 @@ static void write_settings(struct json *json, const struct session_info *info)
         json_number(json, options->max_cpu_percent);
     else
         json_null(json);
+    put_text(json, "native_frames",
+             native_frames_texts[info->filters && info->filters->native ? info->filters->native
+                                                                        : NATIVE_FRAMES_LEAF]);
     json_key(json, "filters");
     write_filters(json, info->filters);
     json_end(json);

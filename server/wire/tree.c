@@ -27,6 +27,26 @@ static int64_t function_line(snapshot_ref snapshot, uint32_t id)
     return profile_function_at(snapshot, id).first_line;
 }
 
+static int64_t function_library(snapshot_ref snapshot, uint32_t id)
+{
+    return profile_function_at(snapshot, id).library;
+}
+
+static int64_t library_path(snapshot_ref snapshot, uint32_t id)
+{
+    return profile_library_at(snapshot, id).path;
+}
+
+static int64_t library_build_id(snapshot_ref snapshot, uint32_t id)
+{
+    return profile_library_at(snapshot, id).build_id;
+}
+
+static int64_t library_is_interpreter(snapshot_ref snapshot, uint32_t id)
+{
+    return (profile_library_at(snapshot, id).flags & PROFILE_LIBRARY_INTERPRETER) != 0;
+}
+
 static int64_t node_parent(snapshot_ref snapshot, uint32_t id)
 {
     return profile_node_at(snapshot, id).parent;
@@ -73,9 +93,14 @@ static int64_t process_name(snapshot_ref snapshot, uint32_t id)
 }
 
 /* Each ends at the column without a name. */
+static const struct column library_columns[] = { { "path", library_path },
+                                                 { "build_id", library_build_id },
+                                                 { "interpreter", library_is_interpreter },
+                                                 { NULL, NULL } };
 static const struct column function_columns[] = { { "name", function_name },
                                                   { "file", function_file },
                                                   { "line", function_line },
+                                                  { "library", function_library },
                                                   { NULL, NULL } };
 static const struct column node_columns[] = { { "parent", node_parent },
                                               { "function", node_function },
@@ -140,6 +165,7 @@ void tree_write(struct json *json, const struct profile_snapshot *snapshot, cons
     json_key(json, "since");
     json_uint(json, since);
     write_strings(json, snapshot, from.strings, to.strings);
+    write_table(json, snapshot, "libraries", library_columns, from.libraries, to.libraries);
     write_table(json, snapshot, "functions", function_columns, from.functions, to.functions);
     write_table(json, snapshot, "nodes", node_columns, from.nodes, to.nodes);
     write_table(json, snapshot, "threads", thread_columns, from.threads, to.threads);

@@ -34,7 +34,7 @@ VICTIMS = os.path.join(ROOT, "tests", "victims")
 SLOTS = (
     (["threads.py", "6"], {"rate_hz": 500}),
     (["asyncio_server.py"], {"rate_hz": 200, "async": "all"}),
-    (["recursion.py", "200"], {"rate_hz": 200, "opcodes": True, "native": True}),
+    (["recursion.py", "200"], {"rate_hz": 200, "opcodes": True, "native": "leaf"}),
     (["chain.py"], {"rate_hz": 100, "subprocesses": True}),
 )
 FORMATS = ("collapsed", "flamegraph", "heatmap", "pstats", "pstats-text", "jsonl", "gecko", "chrome-trace", "speedscope", "pprof")

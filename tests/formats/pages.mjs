@@ -50,7 +50,7 @@ async function testHeatmap(browser, file) {
   assert.deepEqual(await page.evaluate(rowsOf("Project")), [["/srv/app.py", "40.0 %", "82.0 %"], ["/srv/lib/tree.py", "24.0 %", "24.0 %"], ["/srv/view.py", "18.0 %", "18.0 %"], ["/srv/semi;colon:.py", "10.0 %", "10.0 %"], ["/srv/</script><b>.py", "0 %", "10.0 %"]]);
   assert.deepEqual(await page.evaluate(rowsOf("Standard library")), [["/usr/lib/python3.11/threading.py", "0 %", "10.0 %"], ["<frozen importlib._bootstrap>", "0 %", "3.0 %"]]);
   assert.deepEqual(await page.evaluate(rowsOf("Packages")), [["/usr/lib/python3/dist-packages/six.py", "3.0 %", "3.0 %"]]);
-  assert.deepEqual(await page.evaluate(rowsOf("Not Python")), [["<native> re.match", "10.0 %", "10.0 %"], ["<GC>", "6.0 %", "6.0 %"]]);
+  assert.deepEqual(await page.evaluate(rowsOf("No source file")), [["<native> re.match", "10.0 %", "10.0 %"], ["<GC>", "6.0 %", "6.0 %"]]);
   const top = await page.evaluate(rowsOf("Hottest lines"));
   assert.deepEqual([top[0], top.length], [["/srv/app.py", "30.0 %", "30.0 %"], 8]);
 

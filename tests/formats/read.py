@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Reads what write_formats wrote, with the programs each format is for.
 
-Usage: read.py WRITE_FORMATS sums|pstats|pprof|speedscope|firefox|trace|pages|diff|big|openapi
+Usage: read.py WRITE_FORMATS sums|pstats|pprof|speedscope|firefox|trace|pages|diff|big|openapi|native|native_consumers
 
 Exit code: 0 passed, 1 failed, 77 skipped: the last line says what is missing.
 """
@@ -358,6 +358,17 @@ def run_page(node, *words):
         raise AssertionError("pages.mjs %s failed" % words[0])
 
 
+def load(ask, path):
+    """The Firefox Profiler gives its own daemon half a second to start, which a loaded machine may need more of."""
+    for attempt in range(10):
+        try:
+            return ask("load", path)
+        except AssertionError as problem:
+            if "did not become ready" not in str(problem) or attempt == 9:
+                raise
+            ask("stop", "--all")
+
+
 def test_firefox(files):
     """The Firefox Profiler's own command line loads it and finds threads, functions and markers; the trace too."""
     node = program("node", "nodejs")
@@ -368,17 +379,7 @@ def test_firefox(files):
         return run(node, cli, *words, env=environment)
 
     try:
-        # It gives its own daemon half a second to start, which a loaded machine may need more of.
-        def load(path):
-            for attempt in range(10):
-                try:
-                    return ask("load", path)
-                except AssertionError as problem:
-                    if "did not become ready" not in str(problem) or attempt == 9:
-                        raise
-                    ask("stop", "--all")
-
-        load(files.path("gecko.json"))
+        load(ask, files.path("gecko.json"))
         info = ask("profile", "info")
         for wanted in ("3 threads across 2 processes", "MainThread", "pid 4711", "pid 4720", "/srv/app.py"):
             if wanted not in info:
@@ -394,7 +395,7 @@ def test_firefox(files):
             if not re.search(r"%s +\d+ marker" % re.escape(wanted), markers):
                 raise AssertionError("no marker %r in %s" % (wanted, markers))
         ask("stop", "--all")
-        load(files.path("trace.json"))
+        load(ask, files.path("trace.json"))
         info = ask("profile", "info")
         for wanted in ("3 threads across 2 processes", "MainThread (4711)", "pid 4720"):
             if wanted not in info:
@@ -563,6 +564,86 @@ def threads_of_speedscope_counts(files):
 
 def threads_of_pprof_counts(files):
     return threads_of_pprof(files, None)
+
+
+NUMPY, BLAS = "_multiarray_umath.so", "libopenblas64_p-r0.3.23.so"
+
+
+def replay(files, native, *formats):
+    """The capture with native stacks as reports."""
+    outputs = ["--%s=%s" % (name, files.path(extension)) for name, extension in formats]
+    run(os.environ["PYROMETER"], "replay", "--native-frames", native, *outputs, os.path.join(files.folder, "native.pyro"))
+
+
+def test_native(files):
+    """Native frames, their libraries and build ids: in the formats that we read ourselves."""
+    formats = (("collapsed", "folded"), ("jsonl", "jsonl"), ("gecko", "gecko.json"), ("speedscope", "speedscope.json"),
+               ("chrome-trace", "trace.json"), ("pprof", "pb.gz"), ("pstats", "pstats"))
+    replay(files, "all", *formats)
+    folded = dict(line.rsplit(" ", 1) for line in files.text("folded").splitlines())
+    check(folded["tid:4711 MainThread;made.py:main:1;made.py:Model.fit:1;%s:DOUBLE_matmul:0;%s:cblas_dgemm:0;%s:dgemm_kernel:0" % (NUMPY, BLAS, BLAS)], "400", "a stack")
+    check(folded["tid:4711 MainThread;made.py:main:1;made.py:Model.load:1;scan.c:scan:217"], "100", "a stack with source")
+    readers = (threads_of_collapsed, threads_of_jsonl, threads_of_gecko, threads_of_speedscope, threads_of_pprof)
+    for reader in readers:
+        check(sum(reader(files).values()), 1560, "samples of " + reader.__name__)
+
+    records = files.lines()
+    strings = {row["str_id"]: row["value"] for record in records if record["type"] == "string_table" for row in record["strings"]}
+    libraries = {row["library_id"]: row for record in records if record["type"] == "library_table" for row in record["libraries"]}
+    of = {strings[row["func_str_id"]]: libraries[row["library_id"]] for record in records if record["type"] == "frame_table"
+          for row in record["frames"] if "library_id" in row}
+    check(os.path.basename(strings[of["dgemm_kernel"]["path_str_id"]]), BLAS, "library in jsonl")
+    check(strings[of["dgemm_kernel"]["build_id_str_id"]], "a1b2c3", "build id in jsonl")
+
+    gecko = files.json("gecko.json")
+    shared, libs = gecko["shared"], gecko["libs"]
+    at = shared["funcTable"]["name"].index(shared["stringArray"].index("dgemm_kernel"))
+    resource = shared["funcTable"]["resource"][at]
+    check(libs[shared["resourceTable"]["lib"][resource]]["name"], BLAS, "library in gecko")
+    check(shared["resourceTable"]["type"][resource], 1, "type of the resource")
+    native = shared["frameTable"]["func"].index(at)
+    check(gecko["meta"]["categories"][shared["frameTable"]["category"][native]]["name"], "Native", "category")
+
+    events = [event for event in files.json("trace.json")["traceEvents"] if event.get("name") == "dgemm_kernel"]
+    check({event["cat"] for event in events}, {"native"}, "category in the trace")
+    check({os.path.basename(event["args"]["library"]) for event in events if event["ph"] == "B"}, {BLAS}, "library in the trace")
+
+    profile = message(gzip.decompress(open(files.path("pb.gz"), "rb").read()))
+    texts = [text.decode() for text in profile[6]]
+    mappings = {row[1][0]: row for row in map(message, profile[3])}
+    names = {row[1][0]: texts[row[2][0]] for row in map(message, profile[5])}
+    mapping = {names[message(row[4][0])[1][0]]: mappings[row[2][0]] for row in map(message, profile[4])}
+    check(os.path.basename(texts[mapping["dgemm_kernel"][5][0]]), BLAS, "mapping in pprof")
+    check(texts[mapping["dgemm_kernel"][6][0]], "a1b2c3", "build id in pprof")
+    check(mapping["dgemm_kernel"][7], [1], "has_functions in pprof")
+    check(mapping["main"][1], [1], "mapping of Python code")
+
+
+def test_native_consumers(files):
+    """go tool pprof and the Firefox Profiler show native frames and libraries."""
+    go, node = program("go", "golang-go"), program("node", "nodejs")
+    cli = consumer("@firefox-devtools/profiler-cli/dist/profiler-cli.js", "@firefox-devtools/profiler-cli")
+    replay(files, "all", ("pprof", "pb.gz"), ("gecko", "gecko.json"))
+    raw = run(go, "tool", "pprof", "-raw", files.path("pb.gz"))
+    for wanted in (r"dgemm_kernel /srv/.*%s:0:0" % re.escape(BLAS), r"\d+: 0x0/0x0/0x0 /srv/\S*%s a1b2c3 \[FN\]" % re.escape(BLAS), r"scan scan\.c:217"):
+        if not re.search(wanted, raw):
+            raise AssertionError("no %r in %s" % (wanted, raw))
+    top = run(go, "tool", "pprof", "-sample_index=samples", "-top", files.path("pb.gz"))
+    if not re.search(r" 760 .*  dgemm_kernel", top):
+        raise AssertionError(top)
+    environment = dict(os.environ, HOME=files.folder, XDG_RUNTIME_DIR=files.folder)
+
+    def ask(*words):
+        return run(node, cli, *words, env=environment)
+
+    try:
+        load(ask, files.path("gecko.json"))
+        ask("thread", "select", re.search(r"(t-\d+): MainThread", ask("profile", "info")).group(1))
+        functions = ask("thread", "functions", "--include-idle", "--limit", "0")
+        if not re.search(r"dgemm_kernel - self: 400 ", functions) or BLAS not in functions:
+            raise AssertionError(functions)
+    finally:
+        ask("stop", "--all")
 
 
 TESTS = {name[5:]: value for name, value in globals().items() if name.startswith("test_")}

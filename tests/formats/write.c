@@ -1,7 +1,8 @@
 /* Writes every format of a made session into a folder, for the programs that read them.
  *
  *     write_formats FOLDER                    the small session, and what changed in the other one;
- *                                             both as captures too, before.pyro and now.pyro
+ *                                             both as captures too, before.pyro and now.pyro,
+ *                                             and native.pyro with functions of libraries
  *     write_formats FOLDER NODES SAMPLES      a big one; prints seconds, bytes and peak memory
  *
  * Exit code: 0 all were written, 1 one failed, 2 wrong usage. */
@@ -204,13 +205,16 @@ int main(int argc, char **argv)
                                        strtoull(argv[3], NULL, 10))
                   : sample_session_small();
     struct sample_session *const changed = sample_session_changed();
+    struct sample_session *const native = sample_session_native();
     printf("%-22s %42ld MiB\n", "made", peak_mib());
     failed |= write_all(argv[1], &session->source);
     failed |=
         write_diffs(argv[1], &session->source, argc == 4 ? &session->source : &changed->source);
     if (argc == 2)
         failed |= write_capture(argv[1], "before.pyro", session) |
-                  write_capture(argv[1], "now.pyro", changed);
+                  write_capture(argv[1], "now.pyro", changed) |
+                  write_capture(argv[1], "native.pyro", native);
+    sample_session_destroy(native);
     sample_session_destroy(changed);
     sample_session_destroy(session);
     return failed;

@@ -1,9 +1,11 @@
 /* Input: an ELF file. */
 #define _GNU_SOURCE
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "sampler/base/clock.h"
+#include "sampler/native/symbols.h"
 #include "sampler/process/elf.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -37,6 +39,23 @@ static void search_everywhere(struct elf *elf)
         (void)elf_load_bias(elf, 0x10000, offsets[i], &bias);
 }
 
+/* Functions and their names. */
+static void load_symbols(struct elf *elf)
+{
+    const struct symbols_options options = { .deadline = deadline_after(MOST_NS) };
+    struct symbols *symbols;
+    struct symbol symbol;
+    char name[SYMBOL_NAME_BYTES];
+    if (symbols_load(elf, &options, &symbols, NULL))
+        return;
+    for (uint32_t id = 0; id < symbols_count(symbols); id++) {
+        const struct symbol at = symbols_at(symbols, id);
+        fuzz_check(at.bytes == 0 || symbols_find(symbols, at.vaddr, &symbol));
+        fuzz_check(symbols_name(symbols, id, name) == strlen(name));
+    }
+    symbols_destroy(symbols);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct elf *elf;
@@ -45,6 +64,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     if (!elf_open(fd, deadline_after(MOST_NS), &elf, NULL)) {
         search_everywhere(elf);
+        load_symbols(elf);
         elf_close(elf);
     }
     close(fd);

@@ -8,6 +8,7 @@
 #include "sampler/cpython/stack/stack.h"
 #include "sampler/kernel/copy_memory.h"
 #include "sampler/kernel/decode.h"
+#include "sampler/native/native_copy.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/kernel_seed.h"
 #include "tests/unit/cpython/made/offsets.h"
@@ -96,12 +97,33 @@ static void learn_code(struct world *world)
     world->codes.is_described = true;
 }
 
+/* Its spans lie in the record, and in order in the process. */
+static void check_native(const struct kernel_record *record, const void *spans,
+                         const uint8_t *end)
+{
+    struct native_copy copy;
+    remote_addr reached = 0;
+    if (!kernel_decode_native(record, spans, &copy))
+        return;
+    fuzz_check(copy.stack.span_count <= KERNEL_MAX_STACK_SPANS);
+    for (size_t i = 0; i < copy.stack.span_count; i++) {
+        const struct native_span *const span = &copy.stack.spans[i];
+        fuzz_check(span->bytes > (const uint8_t *)spans && span->count &&
+                   span->count <= (size_t)(end - span->bytes));
+        fuzz_check(span->addr >= reached && span->addr + span->count >= span->addr);
+        reached = span->addr + span->count;
+        fuzz_check(!copy.stack.base || reached <= copy.stack.base);
+    }
+}
+
 static void read_stack(struct world *world, const uint8_t *data, size_t bytes)
 {
     struct kernel_record record;
     const void *spans;
-    if (!kernel_decode(data, bytes, &record, &spans) ||
-        copy_memory_show(&world->copy, spans, record.bytes))
+    if (!kernel_decode(data, bytes, &record, &spans))
+        return;
+    check_native(&record, spans, data + bytes);
+    if (copy_memory_show(&world->copy, spans, record.bytes))
         return;
     const uint64_t before = world->copy.memory.reads;
     if (record.kind == KERNEL_CODE) {

@@ -2,8 +2,9 @@
  * Records a file for corpus/kernel_record: a few records of the main thread of a Python process, and the
  * memory of the process that its stacks name.
  *
- *   record_kernel_seeds PID FILE      as root
+ *   record_kernel_seeds PID FILE [native]      as root
  *
+ * `native`: the records have native stacks too.
  * The process should run one of the victims, so that its memory holds nothing else.
  */
 #define _GNU_SOURCE
@@ -86,15 +87,15 @@ static enum err_code take_record(void *context, const struct kernel_record *reco
                               &recording->copy.memory, true, tell, NULL);
     }
     put_number(file, KERNEL_SEED_RECORD, 1);
-    put_number(file, sizeof *record + record->bytes, 4);
+    put_number(file, sizeof *record + record->bytes + record->native_bytes, 4);
     fwrite(record, sizeof *record, 1, file);
-    fwrite(spans, record->bytes, 1, file);
+    fwrite(spans, record->bytes + record->native_bytes, 1, file);
     return rc;
 }
 
-static enum err_code record_all(struct recording *recording, struct kernel *kernel)
+static enum err_code record_all(struct recording *recording, struct kernel *kernel,
+                                const struct sampler_options *options)
 {
-    static const struct sampler_options options = { 0 };
     struct target *const target = recording->target;
     struct kernel_process process;
     struct kernel_thread thread;
@@ -114,7 +115,7 @@ static enum err_code record_all(struct recording *recording, struct kernel *kern
     recording->watched.process = &target->process.memory.memory;
     python_codes(target->python)->memory = &recording->watched.memory;
     copy_memory_init(&recording->copy);
-    target->options = &options;
+    target->options = options;
     target_describe(target, &process);
     target_describe_thread(target, recording->thread, &thread);
     rc = kernel_add_process(kernel, target->process.pid, &process);
@@ -130,10 +131,12 @@ static enum err_code record_all(struct recording *recording, struct kernel *kern
 int main(int argc, char **argv)
 {
     static struct recording recording;
+    const struct sampler_options options = { .native = argc == 4 ? SAMPLER_NATIVE_FULL
+                                                                 : SAMPLER_NATIVE_OFF };
     struct kernel *kernel = NULL;
     struct strtab strings = { 0 };
     struct err err = { 0 };
-    if (argc != 3)
+    if (argc != 3 && argc != 4)
         return 2;
     recording.watched.file = fopen(argv[2], "wb");
     enum err_code rc = recording.watched.file ? strtab_init(&strings, &err) : ERR_FAULT;
@@ -145,7 +148,7 @@ int main(int argc, char **argv)
     if (!rc)
         rc = kernel_start(kernel, RATE_HZ, &err);
     if (!rc)
-        rc = record_all(&recording, kernel);
+        rc = record_all(&recording, kernel, &options);
     if (rc)
         fprintf(stderr, "record_kernel_seeds: %d: %s\n", rc, err.message);
     kernel_close(kernel);

@@ -99,7 +99,8 @@ def elf(sections, segments=(), names=b"", shnum=None, shstrndx=None, shoff=None)
     table = b"\0" + b"".join(name + b"\0" for name, *_ in sections) + b".shstrtab\0" + names
     body, headers, at = b"", [bytes(64)], 64 + 56 * len(segments)
     for name, kind, vaddr, data, link, entry, size in list(sections) + [(b".shstrtab", 3, 0, table, 0, 0, None)]:
-        headers.append(struct.pack("<IIQQQQIIQQ", table.index(b"\0" + name + b"\0") + 1, kind, 0, vaddr, at + len(body),
+        flags = 6 if name.startswith((b".text", b".plt")) else 0
+        headers.append(struct.pack("<IIQQQQIIQQ", table.index(b"\0" + name + b"\0") + 1, kind, flags, vaddr, at + len(body),
                                    len(data) if size is None else size, link, 0, 8, entry))
         body += data + bytes(-len(data) % 8)
     ident = b"\x7fELF\2\1\1".ljust(16, b"\0")
@@ -136,8 +137,35 @@ def elves():
     yield "sections_in_the_first", elf(both, shnum=0)
     yield "names_elsewhere", elf(both, shstrndx=0xffff)
     yield "sections_nowhere", elf(both, segments, shoff=(1 << 64) - 64)
+    names = b"\0_init\0_ZN1a1fEv\0malloc\0$x\0"
+    functions = bytes(24) + b"".join(struct.pack("<IBBHQQ", names.index(name), kind, 0, section, vaddr, size)
+                                     for name, kind, section, vaddr, size in (
+        (b"_init", 18, 3, 0x1000, 0), (b"_ZN1a1fEv", 2, 3, 0x1010, 8), (b"malloc", 18, 0, 0, 0), (b"$x", 0, 3, 0x1008, 0)))
+    code = [(b".text", progbits, 0x1000, b"", 0, 0, 0x100)]
+    slots = struct.pack("<QQq", 0x3020, 3 << 32 | 7, 0)
+    stubs = bytes(16) + b"\xff\x25" + struct.pack("<I", 0x3020 - 0x2016) + bytes(10)
+    note = struct.pack("<III4s20s", 4, 20, 3, b"GNU\0", b"0123456789abcdefghij")
+    for table, name in ((symtab, b".symtab"), (dynsym, b".dynsym")):
+        yield "functions%d" % table, elf(
+            [(name, table, 0, functions, 2, 24, None), (b".strtab", strtab, 0, names, 0, 0, None)] + code +
+            [(b".rela.plt", 4, 0, slots, 1, 24, None), (b".plt", progbits, 0x2000, stubs, 0, 0, None),
+             (b".note", 7, 0, note, 0, 0, None), (b".gnu_debuglink", progbits, 0, b"a.debug\0\1\2\3\4", 0, 0, None)])
     yield "header", plain[:64]
     yield "narrow", plain[:4] + b"\1" + plain[5:]
+
+
+def native_names():
+    yield "mypyc", (b"CPyInit_mypy___build\nCPyInit_mypyc___build\nCPyInit_mypy___checker\nPyInit_x__mypyc\n"
+                    b"CPyDef_mypy___build___State_____init__\nCPyPy_checker___visit___3_it.cold\nCPyDef_checker_____top_level__\n")
+    yield "cython", (b"PyInit_mtrand\n__pyx_pw_5numpy_6random_6mtrand_11RandomState_7bytes\n__pyx_tp_new_5numpy_6mtrand_Type\n"
+                     b"__pyx_pf_5numpy_6mtrand_4find_one\n__pyx_pw_5numpy_6mtrand_5find_one\n__pyx_f_15View_dot_MemoryView_5array_f\n"
+                     b"__pyx_fuse_0_1__pyx_pw_6mtrand_3__pyx_fuse_0_seed\n_ZL31__pyx_getprop_6mtrand_1A_stateP7_object\n")
+    yield "cpp", (b"_ZNSt6vectorIiSaIiEE9push_backEOi\n_Z5twiceIiET_S0_\n_ZN1alsERKS_\n_ZZ1fvENKUlvE_clEv\n_Z3foov.part.0\n"
+                  b"_Z1fIJicEEvDpT_\n_ZN1aIXadL_Z1bvEEE1cEv\n_Z1f1aIiiES_IS0_S0_ES_IS1_S1_E\n")
+    yield "rust", (b"_ZN4core3ptr13drop_in_place17h0123456789abcdefE\n_RNvNtCs1234_7mycrate3foou8gdel_5qa\n_RINvNtC3std3mem8align_ofjdE\n"
+                   b"_RNvMs_C1aNtB4_1b1c\n_RYNtC1a1bNtB2_1cE\n_RINvC1a1bThhETB7_B7_ETBb_Bb_EE\n_RNCNvC1a1b0B3_\n")
+    yield "perf_map", (b"7f0000001000 10 py::f:/srv/app.py\n7f0000001010 2a jit code\n1000 8 old\n1000 10 new\nx 1 y\n1000 0 z\n"
+                       b"ffffffffffffffff 10 f\n0x2000 0x10 LazyCompile:~g")
 
 
 def tables():
@@ -181,10 +209,83 @@ def stacks():
             yield "%s_3_%d" % (name, 11 + version), bytes([version] + steps)
 
 
+class Image:
+    """A loaded ELF file without its code: headers, .eh_frame_hdr at 0x2000, .eh_frame at 0x2200."""
+
+    def __init__(self):
+        self.frames, self.functions = b"", []
+
+    def entry(self, common, body):
+        at = 0x2200 + len(self.frames)
+        self.frames += struct.pack("<II", len(body) + 4, at + 4 - common if common else 0) + body
+        return at
+
+    def common(self, letters):
+        body = b"\1" + letters + b"\0\1\x78\x10" + (b"\1\x1b" if letters else b"") + b"\x0c\7\x08\x90\1"
+        return self.entry(0, body)
+
+    def function(self, common, start, *instructions):
+        at = 0x2200 + len(self.frames)
+        self.entry(common, struct.pack("<iI", start - (at + 8), 0x40) + b"\0" + bytes(instructions))
+        self.functions.append((start, at))
+
+    def image(self):
+        head = b"\x7fELF\2\1\1".ljust(16, b"\0") + struct.pack("<HHIQQQIHHHHHH", 3, 62, 1, 0, 64, 0, 0, 64, 56, 4, 64, 0, 0)
+        for kind, offset, size in ((1, 0, 0x1000), (1, 0x1000, 0x1000), (1, 0x2000, 0x6000), (0x6474e550, 0x2000, 0x200)):
+            head += struct.pack("<IIQQQQQQ", kind, 5, offset, offset, offset, size, size, 4096)
+        table = struct.pack("<4BiI", 1, 0x1b, 3, 0x3b, 0x2200 - 0x2004, len(self.functions))
+        table += b"".join(struct.pack("<ii", start - 0x2000, at - 0x2000) for start, at in self.functions)
+        return head.ljust(0x200, b"\0") + table.ljust(0x200, b"\0") + self.frames
+
+
+def unwinds():
+    image = Image()
+    usual, signals, old = image.common(b"zR"), image.common(b"zRS"), image.common(b"")
+    stub = (0x0f, 11, 0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22)
+    programs = ((usual, (0,)), (usual, (0x41, 0x0e, 16, 0x86, 2, 0x0a, 0x41, 0x0c, 7, 8, 0x0b)), (usual, (0x0c, 6, 16, 0x86, 2)),
+                (usual, (0x0f, 3, 0x76, 0x78, 6, 0x10, 6, 2, 0x76, 0, 0x10, 3, 2, 0x76, 0x70)), (usual, (0x0c, 10, 0)),
+                (usual, stub), (signals, (0x0f, 4, 0x77, 0xa0, 1, 6)), (usual, (7, 16)), (usual, (0x3f,)),
+                (usual, (0x0e, 64, 0x86, 2, 0x83, 3, 0x8c, 4, 0x8d, 5, 0x8e, 6, 0x8f, 7)),
+                (usual, (9, 12, 1, 0x14, 13, 2, 0x16, 14, 2, 0x77, 0, 0x11, 6, 0x7c, 0x2e, 5, 8, 6, 0x12, 7, 0x7f, 0x13, 0x7e)))
+    for i, (common, program) in enumerate(programs):
+        image.function(common, 0x1000 + 0x40 * i, *program)
+    image.function(old, 0x1400, 0)
+    memory, code, stack = image.image(), 0x11000, 0x700000
+    first, sp = code + 0x1c0 + 0x20, 0x80
+
+    def case(ip, words, bp=0, entries=(0, 0), bytes_=512):
+        row = [0] * 256
+        for at, value in words.items():
+            row[sp // 8 + at] = value
+        head = struct.pack("<3H6H2HH", ip - 0x10000, sp, sp + 40, 0, bp, 0, 0, 0, 0, *entries, bytes_)
+        return head + struct.pack("<256Q", *row)[:bytes_] + memory
+
+    yield "plain", case(code, {0: code + 0x60, 1: stack + sp + 40, 2: code + 0xa0, 6: first})
+    yield "pushed", case(code + 0x41, {0: 1, 1: first})
+    yield "realigned", case(code + 0xc0, {5: stack + sp + 80, 6: stack + sp + 96, 9: first}, bp=sp + 48)
+    yield "r10", case(code + 0x100, {4: first})
+    yield "stub", case(code + 0x14b, {1: first})
+    yield "signal", case(code, {0: code + 0x181, 22: code, 21: stack + sp + 320, 40: first})
+    yield "corrupt", case(code + 0x200, {0: first})
+    yield "computed", case(code + 0x280, {0: first})
+    yield "generated", case(code, {0: 0x300010, 2: code + 0xa0, 6: first}, bp=sp + 40)
+    yield "frame_pointer", case(code + 0x300, {1: stack + sp + 48, 2: code + 0xa0, 7: first}, bp=sp + 8)
+    yield "gap", case(code + 0x300, {12: stack + sp + 136, 13: code + 0xa0, 18: first}, entries=(sp + 64, 999))
+    yield "cut", case(code, {0: code + 0x20, 1: code + 0x20}, bytes_=sp + 16)
+    yield "deep", case(code, {i: code + 0x20 for i in range(200)}, bytes_=2048)
+    plain = case(code, {0: first})
+    headers = len(plain) - len(memory)
+    for name, at, value in (("count", 0x208, b"\xff" * 4), ("encoding", 0x203, b"\3"), ("length", 0x400, b"\xff" * 4),
+                            ("segments", 56, b"\xff\xff"), ("place", 64 + 3 * 56 + 16, b"\xff" * 8),
+                            ("entry", 0x210, b"\xff\xff\xff\x7f")):
+        yield "damaged_" + name, plain[:headers + at] + value + plain[headers + at + len(value):]
+
+
 def main():
     folder = sys.argv[1] if len(sys.argv) > 1 else os.path.join(HERE, "corpus")
-    for target, seeds in (("capture", captures), ("elf", elves), ("location", locations), ("maps", maps), ("layout", layouts),
-                          ("object", objects), ("stack", stacks)):
+    for target, seeds in (("capture", captures), ("elf", elves), ("location", locations), ("maps", maps),
+                          ("native_names", native_names), ("layout", layouts), ("object", objects), ("stack", stacks),
+                          ("unwind", unwinds)):
         os.makedirs(os.path.join(folder, target), exist_ok=True)
         for name, data in seeds():
             with open(os.path.join(folder, target, name), "wb") as out:

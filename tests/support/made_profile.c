@@ -1,5 +1,6 @@
 #include "tests/support/made_profile.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "tests/support/test.h"
@@ -35,6 +36,33 @@ function_id made_function(struct profile *profile, const char *name, const char 
     return function;
 }
 
+library_id made_library(struct profile *profile, const char *path)
+{
+    const bool is_interpreter = strcmp(path, "/usr/bin/python3") == 0;
+    const struct profile_library row = {
+        .path = made_string(profile, path),
+        .build_id = made_string(profile, is_interpreter ? "00ff" : "a1b2c3"),
+        .flags = is_interpreter ? PROFILE_LIBRARY_INTERPRETER : 0,
+    };
+    library_id id = 0;
+    struct err err = { 0 };
+    assert_ok(profile_library(profile, &row, &id, &err), &err);
+    return id;
+}
+
+function_id made_native_function(struct profile *profile, const char *name, const char *library,
+                                 const char *file, int32_t first_line)
+{
+    const struct profile_function row = { .file = made_string(profile, file ? file : library),
+                                          .name = made_string(profile, name),
+                                          .first_line = first_line,
+                                          .library = made_library(profile, library) };
+    function_id id = 0;
+    struct err err = { 0 };
+    assert_ok(profile_function_row(profile, &row, &id, &err), &err);
+    return id;
+}
+
 static frame_id frame_of(struct profile *profile, str_id name, int32_t line)
 {
     const str_id file = made_string(profile, "made.py");
@@ -51,13 +79,30 @@ frame_id made_frame(struct profile *profile, const char *name, int32_t line)
     return frame_of(profile, made_string(profile, name), line);
 }
 
+static frame_id stack_frame(struct profile *profile, const char *text, size_t length)
+{
+    const char *const at = memchr(text, '@', length);
+    char name[256], library[256];
+    frame_id frame = 0;
+    struct err err = { 0 };
+    if (!at && *text != '<')
+        return frame_of(profile, intern(profile, text, length), 1);
+    snprintf(name, sizeof name, "%.*s", (int)(at ? (size_t)(at - text) : length), text);
+    snprintf(library, sizeof library, "%.*s", at ? (int)(text + length - at - 1) : 0,
+             at ? at + 1 : "");
+    const function_id function = at ? made_native_function(profile, name, library, NULL, 0)
+                                    : made_function(profile, name, "~", 0);
+    assert_ok(profile_frame(profile, function, 0, &frame, &err), &err);
+    return frame;
+}
+
 node_id made_node(struct profile *profile, const char *stack)
 {
     struct err err = { 0 };
     node_id node = 0;
     while (*stack) {
         const size_t length = strcspn(stack, ";");
-        const frame_id frame = frame_of(profile, intern(profile, stack, length), 1);
+        const frame_id frame = stack_frame(profile, stack, length);
         assert_ok(profile_node(profile, node, frame, &node, &err), &err);
         stack += length + (stack[length] == ';');
     }

@@ -2,7 +2,8 @@
  * made_profile - makes profiles, each sample in one line.
  *
  * A stack is text, outermost first: "main;work;leaf".  Every name is a function of the file
- * "made.py" that starts in line 1 and runs line 1.  A failing call fails the test.
+ * "made.py" that starts in line 1 and runs line 1, but "<GC>" is a mark, and "gzread@/lib/libz.so" is
+ * native code of a library.  A failing call fails the test.
  *
  * Depends on: test, profile, view.
  */
@@ -19,6 +20,11 @@ str_id made_string(struct profile *profile, const char *text);
 /* A file's name is interned before the function's, so that ids are the same with every compiler. */
 function_id made_function(struct profile *profile, const char *name, const char *file,
                           int32_t first_line);
+/* path: "libz.so" or "/lib/libz.so"; "/usr/bin/python3" is that of the interpreter. */
+library_id made_library(struct profile *profile, const char *path);
+/* file: NULL for the library itself */
+function_id made_native_function(struct profile *profile, const char *name, const char *library,
+                                 const char *file, int32_t first_line);
 frame_id made_frame(struct profile *profile, const char *name, int32_t line);
 node_id made_node(struct profile *profile, const char *stack);
 /* A thread named "" of the process; both are created when they are first named. */

@@ -172,6 +172,61 @@ static void fill_changed(struct profile *profile)
     made_seal(profile, 15);
 }
 
+#define PYTHON "@/usr/bin/python3"
+#define LIBC   "@/usr/lib/libc.so.6"
+#define NUMPY  "@/srv/site-packages/numpy/core/_multiarray_umath.so"
+#define BLAS   "@/srv/site-packages/numpy.libs/libopenblas64_p-r0.3.23.so"
+#define START  "_start" PYTHON ";_PyEval_EvalFrameDefault" PYTHON ";main;"
+#define MATMUL START "Model.fit;PyObject_Vectorcall" PYTHON ";"
+#define THREAD "clone3" LIBC ";start_thread" LIBC ";blas_thread_server" BLAS
+
+/* In a second. */
+static const struct native_row {
+    const char *stack;
+    uint32_t count;
+    state_bits state;
+    bool is_worker;
+} native_rows[] = {
+    { MATMUL "DOUBLE_matmul" NUMPY ";cblas_dgemm" BLAS ";dgemm_kernel" BLAS, 100, FREE, false },
+    { MATMUL "DOUBLE_matmul" NUMPY ";memcpy" LIBC, 30, FREE, false },
+    { START "list_sort" PYTHON ";key;unicode_upper" PYTHON, 40, HELD, false },
+    { START "map_next(Iter*)" NUMPY ";_PyEval_EvalFrameDefault" PYTHON
+            ";callback;epoll_wait" LIBC,
+      20, 0, false },
+    { START "std::vector<int>::push_back(int const&)@/srv/</script>.so;<GC>", 10, HELD, false },
+    { "_start" PYTHON ";Py_FinalizeEx" PYTHON, 15, HELD, false },
+    { THREAD ";dgemm_kernel" BLAS, 90, STATE_ON_CPU, true },
+    { THREAD ";pthread_cond_wait" LIBC, 60, 0, true },
+};
+
+/* Debug information says where it is. */
+static node_id source_node(struct profile *profile)
+{
+    const function_id function =
+        made_native_function(profile, "scan", NUMPY + 1, "scan.c", 210);
+    struct err err = { 0 };
+    frame_id frame = 0;
+    node_id node = made_node(profile, START "Model.load");
+    assert_ok(profile_frame(profile, function, 217, &frame, &err), &err);
+    assert_ok(profile_node(profile, node, frame, &node, &err), &err);
+    return node;
+}
+
+static void fill_native(struct profile *profile)
+{
+    const thread_id main = add_thread(profile, 4711, 4711, "MainThread");
+    const thread_id worker = add_thread(profile, 4711, 4712, "");
+    for (uint64_t second = 1; second <= 4; second++) {
+        for (size_t i = 0; i < sizeof native_rows / sizeof *native_rows; i++) {
+            const struct native_row *const row = &native_rows[i];
+            count(profile, row->is_worker ? worker : main, row->state,
+                  made_node(profile, row->stack), row->count);
+        }
+        count(profile, main, HELD, source_node(profile), 25);
+        made_seal(profile, second);
+    }
+}
+
 static void fill_nothing(struct profile *profile)
 {
     (void)profile;
@@ -232,6 +287,11 @@ struct sample_session *sample_session_small(void)
 struct sample_session *sample_session_changed(void)
 {
     return make(fill_changed);
+}
+
+struct sample_session *sample_session_native(void)
+{
+    return make(fill_native);
 }
 
 struct sample_session *sample_session_empty(void)

@@ -38,6 +38,8 @@ struct sample_session *sample_session_small(void);
 /* The same program after a change: `parse` takes more, `render` less, `cache` is new, `log` is
  * gone; lines have moved. */
 struct sample_session *sample_session_changed(void);
+/* Native stacks: NumPy, a thread without Python, callbacks. */
+struct sample_session *sample_session_native(void);
 struct sample_session *sample_session_empty(void);
 struct sample_session *sample_session_big(uint32_t nodes, uint64_t samples);
 void sample_session_destroy(struct sample_session *session);

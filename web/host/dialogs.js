@@ -84,9 +84,10 @@ export function openProfileDialog(root, { pids, title }, start) {
   const tasks = choiceRow(HOST_TEXT.profile.asyncio, null, "async", form.async, optionsOf(HOST_TEXT.profile.tasks));
   const engine = choiceRow(HOST_TEXT.profile.engine, null, "engine", form.engine, optionsOf(HOST_TEXT.profile.engines));
   const stop = choiceRow(HOST_TEXT.profile.stop, null, "stop", form.stop, optionsOf(HOST_TEXT.profile.stops));
+  const native = choiceRow(HOST_TEXT.profile.native, null, "native", form.native, optionsOf(HOST_TEXT.profile.natives));
   const checks = optionsOf(HOST_TEXT.profile.checks).map(({ value: key, label, hint }) => ({ key, ...checkbox(key, label, hint, form[key]) }));
   const read = () => ({
-    ...form, rate: rate.value, duration: duration.value, threads: threads.read(), mode: mode.read(), async: tasks.read(), engine: engine.read(), stop: stop.read(), name: name.value.trim(), note: note.value,
+    ...form, rate: rate.value, duration: duration.value, threads: threads.read(), mode: mode.read(), async: tasks.read(), engine: engine.read(), stop: stop.read(), native: native.read(), name: name.value.trim(), note: note.value,
     ...Object.fromEntries(checks.map(({ key, box }) => [key, box.checked])),
   });
   async function submit() {
@@ -99,7 +100,7 @@ export function openProfileDialog(root, { pids, title }, start) {
   const rates = el("datalist", { id: "rates" }, ...["100", "1000", "5000", "10000"].map((value) => el("option", { value })));
   const rows = [
     el("div", { class: "form-pair" }, fieldRow(HOST_TEXT.profile.rate, HOST_TEXT.profile.rateHint, rate), fieldRow(HOST_TEXT.profile.duration, HOST_TEXT.profile.durationHint, duration)), rates,
-    threads.element, mode.element, tasks.element, engine.element, stop.element, el("div", { class: "form-checks" }, ...checks.map(({ element }) => element)), fieldRow(HOST_TEXT.profile.name, null, name), fieldRow(HOST_TEXT.profile.note, null, note),
+    threads.element, mode.element, tasks.element, engine.element, stop.element, native.element, el("div", { class: "form-checks" }, ...checks.map(({ element }) => element)), fieldRow(HOST_TEXT.profile.name, null, name), fieldRow(HOST_TEXT.profile.note, null, note),
   ];
   const dialog = openDialog(root, { title, testid: "profile-dialog" }, createForm(HOST_TEXT.profile.start, rows, submit, () => dialog.close()));
   rate.focus();

@@ -30,7 +30,7 @@ export function createDeliveries(feed) {
 
   async function read() {
     const asked = feed.followed;
-    const view = await feed.get("/view" + queryText({ since: asked.since }, asked), "view");
+    const view = await feed.get("/view" + queryText({ since: asked.since, native: "everything" }, asked), "view");
     if (view === null) return true;
     if (feed.epoch === null) feed.epoch = view.epoch;
     const trees = view.epoch === feed.epoch ? await readTrees(view.generation) : null;

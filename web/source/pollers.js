@@ -51,7 +51,7 @@ const POLLERS = {
   // The baseline of a comparison; read once unless it has no end.
   baseline({ followed: { baseline, threads, states }, get, handlers, readTrees }) {
     if (baseline === null) return null;
-    const query = queryText({}, { threads, states, from: baseline.from, to: baseline.to });
+    const query = queryText({ native: "everything" }, { threads, states, from: baseline.from, to: baseline.to });
     return {
       question: query,
       once: baseline.to !== null,

@@ -213,9 +213,14 @@ export const HOST_TEXT = {
       never: ["Never", "the target is never slowed; shares of short calls may be too low"],
       always: ["At every tick", "stops all threads: exact, slower"],
     },
+    native: "Native code",
+    natives: {
+      off: ["Off", "only C functions that Python calls, where their names are known"],
+      leaf: ["Calls", "marks where C code runs or calls Python"],
+      full: ["Full stacks", "all frames of C, C++, Rust and Cython; from outside only while a thread is stopped"],
+    },
     checks: {
       subprocesses: ["Include child processes", "those running now and those started later"],
-      native: ["Native frames", "name C functions called from Python"],
       gc: ["Garbage collection", "show it as <GC> frames"],
       opcodes: ["Bytecode", "record the instruction of each frame"],
     },

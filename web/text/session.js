@@ -128,6 +128,18 @@ export const TEXT = {
     lineHint: "One frame per source line",
   },
 
+  native: {
+    label: "Native frames",
+    short: "Native",
+    hidden: ["Hidden", "Python frames only; native code counts for the Python frame that called it"],
+    leaf: ["Leaf", "Below the innermost Python frame, the native function that it called"],
+    library: ["Library", "One frame for each native library"],
+    all: ["All", "All native frames but those of the interpreter"],
+    everything: ["Everything", "All native frames, with those of the interpreter"],
+    in: "Native code of",
+    noSource: ". No source file is known.",
+  },
+
   colour: {
     label: "Colour",
     heat: "Heat",
@@ -135,7 +147,7 @@ export const TEXT = {
     module: "Module",
     moduleHint: "One hue per package, and per file of your own code",
     heatMeaning: "Self samples",
-    moduleMeaning: "One hue per package or file; grey-blue: standard library",
+    moduleMeaning: "One hue per package or file; grey-blue: standard library; teal: native code",
     below: (percent) => "below " + percent + " %",
     from: (percent) => percent + " % or more",
     neutral: (percent) => "idle, or C code below " + percent + " %",
@@ -288,6 +300,7 @@ export const TEXT = {
     total: "Total",
     totalHint: "Samples in the function and in everything it called; recursion counts once",
     function: "Function",
+    library: "Library",
     units: { share: "share", samples: "samples", time: "≈ time", interval: "95 % interval" },
     find: "Find in the flame graph",
     sandwich: "Callers and callees",
@@ -311,7 +324,7 @@ export const TEXT = {
   source: {
     files: "Files by self samples",
     kinds: { own: "Project", library: "Standard library", package: "Packages" },
-    others: "Not Python",
+    others: "No source file",
     outline: functions,
     sums: (selfShare, totalShare, self, total, all) => selfShare + " self (" + self + "), " + totalShare + " total (" + total + ") of " + samples(all) + ".",
     hotOnly: "Only lines with samples",
@@ -548,7 +561,7 @@ export const TEXT = {
       ["1 … 9", "flame graph, sandwich, functions, source, heat map, threads, GIL, compare, tasks"],
       ["k or Ctrl+K", "command palette: every command, and functions by name"],
       ["/", "search: text, or /a regular expression/"],
-      ["f", "filter frames: focus, ignore, hide, show or show-from, then a pattern; function:, file: or module: may precede it"],
+      ["f", "filter frames: focus, ignore, hide, show or show-from, then a pattern; function:, file:, module: or library: may precede it"],
       ["l", "show or hide library frames"],
       ["r", "timeline: arrow keys move the range, Shift and an arrow key move its end, + and - zoom"],
       ["n  N", "source: next and previous line with samples"],

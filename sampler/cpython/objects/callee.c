@@ -14,6 +14,8 @@ enum {
     FUNCTION_MODULE = 32,
     DESCRIPTOR_TYPE = 16,
     DESCRIPTOR_NAME = 24,
+    DESCRIPTOR_DEFINITION = 40,
+    DEFINITION_CODE = 8,
     TYPE_CALL = 128,
     TYPE_FLAGS = 168,
     TYPE_BYTES = 176,
@@ -107,6 +109,19 @@ static enum err_code set_name(struct callee_table *table, struct callee *callee,
     return strtab_intern(table->strings, text, (size_t)length, &callee->name, NULL);
 }
 
+/* The name and the C function that a definition of a method holds. */
+static enum err_code read_definition(struct callee_table *table, remote_addr addr,
+                                     struct callee *callee, remote_addr *name_out)
+{
+    unsigned char bytes[DEFINITION_CODE + sizeof(uint64_t)];
+    const enum err_code rc = memory_read(table->memory, addr, bytes, sizeof bytes);
+    if (rc)
+        return rc;
+    *name_out = field_u64(bytes, 0);
+    callee->code = field_u64(bytes, DEFINITION_CODE);
+    return ERR_OK;
+}
+
 /* A function of a module, or a method bound to an object or (class method) to a type. */
 static enum err_code name_function(struct callee_table *table, struct callee *callee,
                                    const unsigned char *copy)
@@ -118,7 +133,7 @@ static enum err_code name_function(struct callee_table *table, struct callee *ca
     uint64_t text;
     callee->is_c = VALUE_YES;
     enum err_code rc =
-        memory_read_u64(table->memory, field_u64(copy, FUNCTION_DEFINITION), &text);
+        read_definition(table, field_u64(copy, FUNCTION_DEFINITION), callee, &text);
     if (!rc)
         rc = object_read_text(table->memory, text, name, sizeof name);
     if (rc)
@@ -136,12 +151,16 @@ static enum err_code name_function(struct callee_table *table, struct callee *ca
     return rc ? rc : set_name(table, callee, owner, name);
 }
 
+/* has_definition: the method is defined by a table of methods, not by a slot of its type. */
 static enum err_code name_method(struct callee_table *table, struct callee *callee,
-                                 const unsigned char *copy)
+                                 const unsigned char *copy, bool has_definition)
 {
     char name[CALLEE_MAX_NAME_BYTES];
     struct type type;
+    remote_addr text;
     callee->is_c = VALUE_YES;
+    if (has_definition)
+        (void)!read_definition(table, field_u64(copy, DESCRIPTOR_DEFINITION), callee, &text);
     enum err_code rc = read_type(table, field_u64(copy, DESCRIPTOR_TYPE), &type);
     if (!rc)
         rc = read_str(table, field_u64(copy, DESCRIPTOR_NAME), name);
@@ -162,7 +181,7 @@ static enum err_code name_class(struct callee_table *table, struct callee *calle
     return set_name(table, callee, type.name, "");
 }
 
-enum form { FORM_OTHER, FORM_FUNCTION, FORM_METHOD, FORM_PYTHON, FORM_CLASS };
+enum form { FORM_OTHER, FORM_FUNCTION, FORM_METHOD, FORM_SLOT, FORM_PYTHON, FORM_CLASS };
 
 static enum form form_of(const struct type *type)
 {
@@ -174,7 +193,7 @@ static enum form form_of(const struct type *type)
         { "builtin_method", FORM_FUNCTION },
         { "method_descriptor", FORM_METHOD },
         { "classmethod_descriptor", FORM_METHOD },
-        { "wrapper_descriptor", FORM_METHOD },
+        { "wrapper_descriptor", FORM_SLOT },
         { "function", FORM_PYTHON },
         { "method", FORM_PYTHON },
     };
@@ -198,7 +217,7 @@ static enum err_code name_by_content(struct callee_table *table, struct callee *
     if (form == FORM_CLASS)
         return name_class(table, callee);
     return form == FORM_FUNCTION ? name_function(table, callee, copy)
-                                 : name_method(table, callee, copy);
+                                 : name_method(table, callee, copy, form == FORM_METHOD);
 }
 
 static enum err_code name_callee(struct callee_table *table, struct callee *callee,

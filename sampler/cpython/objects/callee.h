@@ -45,8 +45,9 @@ struct callee {
     bool is_permanent;         /* its address is very likely never reused */
     uint8_t fingerprint_bytes; /* after the reference count */
     uint32_t uses;
-    uint64_t epoch; /* of the table, when it was read first */
-    str_id name;    /* CALLEE_PREFIX and the name; 0: none */
+    uint64_t epoch;   /* of the table, when it was read first */
+    str_id name;      /* CALLEE_PREFIX and the name; 0: none */
+    remote_addr code; /* the C function; 0: unknown */
     unsigned char fingerprint[CALLEE_MAX_FINGERPRINT_BYTES];
 };
 

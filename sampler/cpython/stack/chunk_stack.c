@@ -172,7 +172,7 @@ static enum err_code find(struct stack *stack, struct code_table *codes, bool is
         *again_out = false;
         return ERR_OK;
     }
-    stack->tag = 0;
+    stack->tag = stack->native_tag = 0;
     rc = walk_to(stack, codes, running);
     if (!rc && stack->walk.is_broken && stack->copy.is_still &&
         copy_running_before(&stack->copy, &running) && running)

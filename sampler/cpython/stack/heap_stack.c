@@ -35,7 +35,7 @@ static enum err_code find(struct stack *stack, struct code_table *codes, bool is
         heap_frames_accept(&stack->heap);
         return ERR_OK;
     }
-    stack->tag = 0;
+    stack->tag = stack->native_tag = 0;
     const enum err_code rc = heap_frames_walk(&stack->heap, codes);
     if (rc)
         return rc;

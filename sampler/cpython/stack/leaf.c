@@ -353,8 +353,10 @@ static enum err_code read_call(struct leaves *leaves, const struct stack *stack,
         pair_set_add(&leaves->pairs, place, callee->name);
         is_known = true;
     }
-    if (is_known)
+    if (is_known) {
         out->callee = callee->name;
+        out->code = callee->code;
+    }
     return ERR_OK;
 }
 

@@ -43,6 +43,7 @@ enum {
 struct leaf {
     enum three_valued in_native; /* is a C function called? */
     str_id callee;               /* see callee.h; 0: no name */
+    remote_addr code;            /* of the callee; 0: unknown */
     int opcode;                  /* the form of the instruction; LEAF_NO_OPCODE: unknown */
     uint32_t tags[2];            /* for the caller; leaf_read sets them to 0 */
 };

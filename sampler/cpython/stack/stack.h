@@ -48,6 +48,7 @@ struct stack {
     bool is_unchanged;      /* the same as in the previous reading */
     uint32_t still;         /* readings in a row that found it unchanged */
     uint32_t tag;           /* for the caller; 0 when anything changed */
+    uint32_t native_tag;    /* the same */
     uint64_t generation;    /* of the code objects when they were last checked */
     size_t checked;         /* outermost frames whose code has been checked */
     uint64_t planned_reads; /* of the memory, when a planned reading had arrived */

@@ -123,6 +123,13 @@ static remote_addr caller_of(struct walker *w, const unsigned char *bytes,
     return copy_off_chunk_caller(w->copy, frame->addr);
 }
 
+/* The entry frame that is part of the thread state, not of the C stack. */
+static bool is_base_frame(const struct walker *w, remote_addr addr)
+{
+    return w->layout->tstate_base_frame &&
+           addr == field_u64(w->copy->tstate, w->layout->tstate_base_frame);
+}
+
 /* The result of one step of the walk. */
 enum step { STEP_ON, STEP_DONE, STEP_LOST };
 
@@ -146,10 +153,25 @@ static enum step step_to_frame(struct walker *w, remote_addr addr, uint64_t plac
     if (found == FOUND_FRAME) {
         see_if_waiting(w, &frame, bytes);
         frame.entered_from_c = walk_is_entered_from_c(w, place, bytes);
+        if (w->layout->has_entry_frames && walk_is_outermost(w, place) &&
+            !is_base_frame(w, *next))
+            frame.entry = *next;
         *rc = push_inner(w->walk, &frame);
     }
     /* The place alone identifies the outermost frame: no frame is before it. */
     return *rc || walk_is_outermost(w, place) ? STEP_DONE : STEP_ON;
+}
+
+static void note_entry(struct walk *walk, remote_addr addr)
+{
+    struct walk_frame *const callee =
+        walk->inner_count ? &walk->inner[walk->inner_count - 1] : NULL;
+    if (callee && callee->entry)
+        callee->empty_entries++;
+    else if (callee)
+        callee->entry = addr;
+    else if (!walk->empty_entry)
+        walk->empty_entry = addr;
 }
 
 static enum step step_through_entry(struct walker *w, remote_addr addr,
@@ -158,11 +180,12 @@ static enum step step_through_entry(struct walker *w, remote_addr addr,
     struct walk *const walk = w->walk;
     copy_mark_used(w->copy, addr, 0);
     *next = field_u64(bytes, w->layout->frame_previous);
+    /* Only the base frame of a thread has no caller. */
+    const bool is_base = is_base_frame(w, addr);
     if (walk->inner_count)
         walk->inner[walk->inner_count - 1].entered_from_c = *next != 0;
-    /* Only the base frame of a thread has no caller. */
-    const bool is_base = w->layout->tstate_base_frame &&
-                         addr == field_u64(w->copy->tstate, w->layout->tstate_base_frame);
+    if (!is_base)
+        note_entry(walk, addr);
     return *next || w->found || is_base ? STEP_ON : STEP_LOST;
 }
 
@@ -268,6 +291,7 @@ enum err_code walk_reading(struct walk *walk, struct copy *copy, remote_addr run
     enum err_code rc = ERR_OK;
     walk->loaded = walk->is_cut = false;
     walk->inner_count = 0;
+    walk->empty_entry = 0;
     walk->is_broken = walk_out(&w, &rc) == STEP_LOST;
     if (walk->is_broken)
         w.reusable = walk->inner_count = 0;

@@ -28,6 +28,7 @@
 struct walk_frame {
     remote_addr addr;
     remote_addr instr; /* being executed */
+    remote_addr entry; /* the entry frame on the C stack that it was called through; 0: none */
     uint64_t
         place; /* in the chunks; of an off-chunk frame: that of the next outer frame in a chunk */
     code_id code;
@@ -35,6 +36,7 @@ struct walk_frame {
     uint32_t tags[2];
     bool is_off_chunk;
     bool entered_from_c;
+    uint8_t empty_entries; /* entry frames that called no frame, right outside of `entry` */
 };
 
 /* Outermost first. */
@@ -43,7 +45,9 @@ struct walk {
     size_t count, room;
     struct walk_frame *inner; /* scratch: found in this walk, innermost first */
     size_t inner_count, inner_room;
-    size_t reused;  /* outermost frames reused from the previous walk: same bytes */
+    remote_addr
+        empty_entry; /* the innermost entry frame, if it has called no frame; 0: it has */
+    size_t reused;   /* outermost frames reused from the previous walk: same bytes */
     bool is_cut;    /* inner frames are missing: they had returned by the time they were read */
     bool loaded;    /* new code objects were read: another reading is needed */
     bool is_broken; /* the walk did not reach the outermost frame: no frame is known */

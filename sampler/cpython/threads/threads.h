@@ -25,6 +25,8 @@
 #include "sampler/cpython/stack/stack.h"
 #include "sampler/process/memory.h"
 
+struct native_copy;
+
 enum {
     THREADS_MAX = 1 << 16,
     THREADS_MAX_INTERPRETERS = 256,
@@ -55,20 +57,23 @@ struct thread {
     uint64_t sampled_ns; /* set by the caller of python_tick; 0: never */
     bool
         is_stopped; /* the same: `runs` is known, because it was stopped or the kernel said so */
-    enum three_valued runs;     /* the same: was it running or ready to run? */
-    enum three_valued runnable; /* the same: if so, was it without a processor? */
-    uint32_t times;             /* the same: samples that this one counts as */
-    uint64_t since_ns;          /* the same: of the first of them, if there are several */
-    uint32_t owed;              /* the same: ticks at which it ran and was not read */
-    uint64_t owed_since_ns;     /* the same: the first of them */
-    enum thread_motion motion;  /* the same */
-    uint32_t names_read;        /* times its name has been read */
+    enum three_valued runs;           /* the same: was it running or ready to run? */
+    enum three_valued runnable;       /* the same: if so, was it without a processor? */
+    uint32_t times;                   /* the same: samples that this one counts as */
+    uint64_t since_ns;                /* the same: of the first of them, if there are several */
+    uint32_t owed;                    /* the same: ticks at which it ran and was not read */
+    uint64_t owed_since_ns;           /* the same: the first of them */
+    enum thread_motion motion;        /* the same */
+    const struct native_copy *native; /* the same: its native stack, in on_sample; NULL: none */
+    uint32_t names_read;              /* times its name has been read */
     str_id name;
     uint32_t tag;         /* for the caller; 0 when the thread or its name is new */
     uint64_t listed;      /* number of the last walk that found it */
     struct thread *inner; /* the same thread in a newer interpreter; NULL: none */
     struct stack stack;
-    struct leaf leaf; /* for the caller of leaf_read */
+    struct leaf leaf;                     /* for the caller of leaf_read */
+    bool has_leaf;                        /* the same: it is that of this sample */
+    uint64_t native_key, *native_counter; /* the same: of the stack's native tag */
 };
 
 /* The window is the part of an interpreter's state that is read at every tick. */

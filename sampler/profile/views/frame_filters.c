@@ -51,6 +51,7 @@ bool frame_filters_agree(const struct frame_filters *a, const struct frame_filte
 
 uint64_t frame_filters_hash(const struct frame_filters *filters, uint64_t hash)
 {
+    hash = hash_bytes(&filters->native, sizeof filters->native, hash);
     hash = hash_bytes(&filters->count, sizeof filters->count, hash);
     for (size_t i = 0; i < filters->count; i++) {
         const struct frame_filter *const filter = &filters->items[i];
@@ -80,16 +81,15 @@ void frame_matcher_deinit(struct frame_matcher *matcher)
     matcher->count = 0;
 }
 
-enum err_code frame_matcher_kinds(const struct frame_matcher *matcher, const char *name,
-                                  const char *file, int32_t line, unsigned *out,
+enum err_code frame_matcher_kinds(const struct frame_matcher *matcher,
+                                  const struct pattern_subject *subject, unsigned *out,
                                   struct err *err)
 {
     unsigned kinds = 0;
     for (size_t i = 0; i < matcher->count; i++) {
         const struct frame_filter *const filter = &matcher->filters->items[i];
         bool matches;
-        const enum err_code rc =
-            pattern_matches(&matcher->patterns[i], name, file, line, &matches, err);
+        const enum err_code rc = pattern_matches(&matcher->patterns[i], subject, &matches, err);
         if (rc)
             return err_wrap(err, rc, "the filter %s %.100s", frame_filter_name(filter->kind),
                             filter->pattern);
@@ -111,13 +111,19 @@ unsigned frame_matcher_start(const struct frame_matcher *matcher)
            (is_of(matcher->used, FRAME_FILTER_SHOW_FROM) ? 0U : FRAME_STARTED);
 }
 
-unsigned frame_matcher_step(const struct frame_matcher *matcher, unsigned known, unsigned kinds)
+unsigned frame_matcher_leave(unsigned known, unsigned kinds)
 {
     known &= ~(unsigned)FRAME_KEPT;
     if (is_of(kinds, FRAME_FILTER_FOCUS))
         known |= FRAME_FOCUSED;
     if (is_of(kinds, FRAME_FILTER_IGNORE))
         known |= FRAME_IGNORED;
+    return known;
+}
+
+unsigned frame_matcher_step(const struct frame_matcher *matcher, unsigned known, unsigned kinds)
+{
+    known = frame_matcher_leave(known, kinds);
     if (is_of(kinds, FRAME_FILTER_HIDE) ||
         (is_of(matcher->used, FRAME_FILTER_SHOW) && !is_of(kinds, FRAME_FILTER_SHOW)))
         return known;

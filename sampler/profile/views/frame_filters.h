@@ -8,14 +8,15 @@
  *     show_from  start stacks at the outermost matching frame; drop samples without one
  *
  * Several of one kind match what any of them matches.  The order in which they are given has no
- * effect: focus and ignore see whole stacks, then hide and show remove frames, then show_from
- * sees the rest.  A sample without a frame left is dropped.
+ * effect: focus and ignore see whole stacks, then native frames that the view does not show are left
+ * out (native_frames.h), then hide and show remove frames, then show_from sees the rest.  A sample
+ * without a frame left is dropped.
  *
  * Ownership: struct frame_filters is plain data and borrows the patterns.  frame_matcher_init
  * allocates; frame_matcher_deinit accepts a zeroed one, or one whose init failed.
  * Threads: none.
  * Limits: FRAME_FILTERS_MAX filters in all.
- * Depends on: pattern.
+ * Depends on: pattern, native_frames.
  */
 #ifndef SAMPLER_PROFILE_VIEWS_FRAME_FILTERS_H
 #define SAMPLER_PROFILE_VIEWS_FRAME_FILTERS_H
@@ -25,6 +26,7 @@
 #include <stdint.h>
 
 #include "sampler/base/err.h"
+#include "sampler/profile/views/native_frames.h"
 #include "sampler/profile/views/pattern.h"
 
 enum { FRAME_FILTERS_MAX = 16 };
@@ -45,8 +47,9 @@ enum frame_filter_kind {
 
 const char *frame_filter_name(enum frame_filter_kind kind);
 
-/* Zeroed: no filter. */
+/* Zeroed: no filter, and the native frames that a view shows by default. */
 struct frame_filters {
+    enum native_frames native;
     size_t count;
     struct frame_filter {
         enum frame_filter_kind kind;
@@ -58,7 +61,7 @@ struct frame_filters {
 MUST_CHECK enum err_code frame_filters_add(struct frame_filters *filters,
                                            enum frame_filter_kind kind, const char *pattern,
                                            struct err *err);
-/* Do both have the same filters, in any order? */
+/* Do both have the same filters, in any order?  Native frames are no matter of filters. */
 bool frame_filters_agree(const struct frame_filters *a, const struct frame_filters *b);
 uint64_t frame_filters_hash(const struct frame_filters *filters, uint64_t hash);
 
@@ -78,7 +81,7 @@ void frame_matcher_deinit(struct frame_matcher *matcher);
 
 /* The kinds of the filters that match a function, a bit each.  ERR_INVALID: a filter takes too long. */
 MUST_CHECK enum err_code frame_matcher_kinds(const struct frame_matcher *matcher,
-                                             const char *name, const char *file, int32_t line,
+                                             const struct pattern_subject *subject,
                                              unsigned *out, struct err *err);
 
 /* Bits: what the filters have found in a stack, from its outermost frame to a certain one. */
@@ -95,6 +98,8 @@ unsigned frame_matcher_start(const struct frame_matcher *matcher);
 /* Adds one more frame; `kinds`: those that match its function. */
 unsigned frame_matcher_step(const struct frame_matcher *matcher, unsigned known,
                             unsigned kinds);
+/* The same for a frame that the view leaves out: only focus and ignore see it. */
+unsigned frame_matcher_leave(unsigned known, unsigned kinds);
 /* Do the samples of a stack count?  Without filters they do even if it has no frame. */
 bool frame_matcher_counts(const struct frame_matcher *matcher, unsigned known);
 

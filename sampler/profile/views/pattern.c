@@ -13,9 +13,12 @@ static const char blanks[] = " \t\n\v\f\r";
 static int take_what(const char **text)
 {
     static const char *const words[] = {
-        [PATTERN_FUNCTION] = "function:", [PATTERN_FILE] = "file:", [PATTERN_MODULE] = "module:"
+        [PATTERN_FUNCTION] = "function:",
+        [PATTERN_FILE] = "file:",
+        [PATTERN_MODULE] = "module:",
+        [PATTERN_LIBRARY] = "library:",
     };
-    for (int what = PATTERN_FUNCTION; what <= PATTERN_MODULE; what++) {
+    for (int what = PATTERN_FUNCTION; what <= PATTERN_LIBRARY; what++) {
         const size_t length = strlen(words[what]);
         if (strncasecmp(*text, words[what], length) != 0)
             continue;
@@ -49,10 +52,10 @@ enum err_code pattern_init(struct pattern *pattern, const char *text, struct err
     if (length == 0)
         return err_set(err, ERR_INVALID,
                        "want text, /an expression/, function:NAME, file:PATH, "
-                       "module:NAME or libraries");
+                       "module:NAME, library:NAME or libraries");
     if (pattern->what == PATTERN_ANY && ((length == 9 && !strncasecmp(text, "libraries", 9)) ||
                                          (length == 7 && !strncasecmp(text, "library", 7)))) {
-        pattern->what = PATTERN_LIBRARY;
+        pattern->what = PATTERN_LIBRARIES;
         return ERR_OK;
     }
     const char *const end = end_of_expression(text, length);
@@ -112,17 +115,33 @@ static bool is_mark(const char *name, const char *file)
     return strcmp(file, "~") == 0 && *name == '<';
 }
 
-static bool is_library(const char *name, const char *file)
+static bool is_in_system(const char *library)
 {
-    return !is_mark(name, file) && (package_in(file) || is_standard_library(file));
+    library += starts_with(library, "/usr/local/") ? strlen("/usr/local")
+               : starts_with(library, "/usr/")     ? strlen("/usr")
+                                                   : 0;
+    return starts_with(library, "/lib/") || starts_with(library, "/lib64/");
+}
+
+static bool is_library(const struct pattern_subject *subject)
+{
+    const char *const file = subject->library ? subject->library : subject->file;
+    return !is_mark(subject->name, file) && (package_in(file) || is_standard_library(file) ||
+                                             (subject->library && is_in_system(file)));
+}
+
+/* The name of a file, without folders. */
+static const char *base_name(const char *path)
+{
+    const char *const slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
 }
 
 static enum err_code matches_module(struct expression *expression, const char *name,
                                     const char *file, bool *out, struct err *err)
 {
     const char *const package = package_in(file);
-    const char *const slash = strrchr(file, '/');
-    const char *const begin = package ? package : slash ? slash + 1 : file;
+    const char *const begin = package ? package : base_name(file);
     size_t length = strcspn(begin, "/");
     if (is_mark(name, file))
         return expression_matches(expression, "", 0, out, err);
@@ -133,18 +152,28 @@ static enum err_code matches_module(struct expression *expression, const char *n
     return expression_matches(expression, begin, length, out, err);
 }
 
-enum err_code pattern_matches(const struct pattern *pattern, const char *name, const char *file,
-                              int32_t line, bool *out, struct err *err)
+enum err_code pattern_matches(const struct pattern *pattern,
+                              const struct pattern_subject *subject, bool *out, struct err *err)
 {
     struct expression *const expression = pattern->expression;
+    const char *const name = subject->name, *const file = subject->file;
+    const char *const library = subject->library ? base_name(subject->library) : "";
     char all[PATTERN_MAX_MATCHED];
+    *out = false;
     switch (pattern->what) {
     case PATTERN_FUNCTION: return expression_matches(expression, name, strlen(name), out, err);
     case PATTERN_FILE: return expression_matches(expression, file, strlen(file), out, err);
-    case PATTERN_MODULE: return matches_module(expression, name, file, out, err);
-    case PATTERN_LIBRARY: *out = is_library(name, file); return ERR_OK;
+    case PATTERN_MODULE:
+        return matches_module(expression, name, subject->library ? subject->library : file, out,
+                              err);
+    case PATTERN_LIBRARY:
+        return subject->library
+                   ? expression_matches(expression, library, strlen(library), out, err)
+                   : ERR_OK;
+    case PATTERN_LIBRARIES: *out = is_library(subject); return ERR_OK;
     case PATTERN_ANY: break;
     }
-    snprintf(all, sizeof all, "%s %s:%" PRId32, name, file, line);
+    snprintf(all, sizeof all, "%s %s:%" PRId32 "%s%s", name, file, subject->line,
+             subject->library ? " " : "", library);
     return expression_matches(expression, all, strlen(all), out, err);
 }

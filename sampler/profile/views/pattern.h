@@ -8,10 +8,12 @@
  *     file:       the path
  *     module:     the installed package, "Python" for its library, else the file's name without
  *                 folders and .py
+ *     library:    of native code the name of its file, without folders; Python code has none
  *
- * Without WHAT it is "NAME FILE:LINE", with the function's first line.  The word "libraries" matches
- * the standard library and installed packages.  The page has the same rules
- * (web/model/filters/filter.js); tests/filters.json holds cases for both.
+ * Without WHAT it is "NAME FILE:LINE", with the function's first line; of native code, "NAME FILE:LINE
+ * LIBRARY".  The word "libraries" matches the standard library, installed packages, and native code
+ * below lib or lib64 of /, /usr or /usr/local.  The page has the same rules
+ * (web/model/filters/filter.js); tests/filters.json and tests/native-frames.json hold cases for both.
  *
  * Ownership: pattern_deinit frees; it accepts a zeroed one.
  * Threads: one at a time uses a pattern.
@@ -31,8 +33,22 @@ enum { PATTERN_MAX_MATCHED = 10000 };
 struct expression;
 
 struct pattern {
-    enum { PATTERN_ANY, PATTERN_FUNCTION, PATTERN_FILE, PATTERN_MODULE, PATTERN_LIBRARY } what;
-    struct expression *expression; /* NULL: a library */
+    enum {
+        PATTERN_ANY,
+        PATTERN_FUNCTION,
+        PATTERN_FILE,
+        PATTERN_MODULE,
+        PATTERN_LIBRARY,
+        PATTERN_LIBRARIES
+    } what;
+    struct expression *expression; /* NULL: libraries */
+};
+
+/* A function. */
+struct pattern_subject {
+    const char *name, *file;
+    const char *library; /* the path; NULL: not native code */
+    int32_t line;
 };
 
 /* ERR_INVALID: `err` says what is wrong. */
@@ -41,8 +57,8 @@ MUST_CHECK enum err_code pattern_init(struct pattern *pattern, const char *text,
 void pattern_deinit(struct pattern *pattern);
 
 /* ERR_INVALID: it takes too long to find out. */
-MUST_CHECK enum err_code pattern_matches(const struct pattern *pattern, const char *name,
-                                         const char *file, int32_t line, bool *out,
+MUST_CHECK enum err_code pattern_matches(const struct pattern *pattern,
+                                         const struct pattern_subject *subject, bool *out,
                                          struct err *err);
 
 #endif /* SAMPLER_PROFILE_VIEWS_PATTERN_H */

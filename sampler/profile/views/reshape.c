@@ -7,60 +7,65 @@
 #include "sampler/profile/profile.h"
 #include "sampler/profile/views/cell_filter.h"
 #include "sampler/profile/views/frame_filters.h"
+#include "sampler/profile/views/native_frames.h"
+#include "sampler/profile/views/reshape_rows.h"
 #include "sampler/profile/views/view.h"
 #include "sampler/profile/window.h"
 
-static const uint32_t NONE = UINT32_MAX;
+/* Where samples of a node, or Python frames that it called, stand in `into`. */
+struct place {
+    node_id node;         /* of the nearest frame that is left */
+    library_id library;   /* of `into`, if that frame stands for a library; 0: it does not */
+    unsigned char known;  /* the FRAME_ bits of the stack */
+    unsigned char native; /* the NATIVE_ bits of the node */
+};
 
-/* The rows of `into` for those of `from`; NONE: not added yet. */
+/* Bits by node: which of its places are needed. */
+enum { NEEDS_HERE = 1 << 0, NEEDS_BELOW = 1 << 1 };
+
 struct reshape {
     struct profile *into;
     const struct profile_snapshot *from;
-    const struct reshape_names *names;
+    struct reshape_rows rows;
     struct frame_matcher matcher;
-    unsigned char *kinds;   /* by function: the filters that match it */
-    unsigned char *is_used; /* by node: it, or a node beneath it, has samples */
-    unsigned char *known;   /* by node: the FRAME_ bits of its stack */
-    uint32_t *functions, *frames, *nodes, *threads;
-    uint32_t *callers; /* the spots of `into`, plus 1; 0: none */
+    enum native_frames native;
+    unsigned char *kinds;       /* by function: the filters that match it */
+    unsigned char *frame_kinds; /* by function: enum frame_kind */
+    unsigned char *needs;       /* by node: NEEDS_ bits; 0: no samples in it and beneath it */
+    struct place *here, *below; /* by node; the same without native frames */
+    uint32_t *callers;          /* the spots of `into`, plus 1; 0: none */
 };
-
-static uint32_t *make_map(uint32_t rows)
-{
-    uint32_t *const map = malloc(((size_t)rows + 1) * sizeof *map);
-    if (map)
-        memset(map, 0xff, ((size_t)rows + 1) * sizeof *map);
-    return map;
-}
 
 static enum err_code reshape_init(struct reshape *reshape, const struct frame_filters *filters,
                                   struct err *err)
 {
     const struct profile_sizes *const sizes = &reshape->from->sizes;
+    reshape->native = filters ? filters->native : NATIVE_FRAMES_EVERYTHING;
     reshape->kinds = calloc((size_t)sizes->functions + 1, 1);
-    reshape->is_used = calloc((size_t)sizes->nodes + 1, 1);
-    reshape->known = calloc((size_t)sizes->nodes + 1, 1);
-    reshape->functions = make_map(sizes->functions);
-    reshape->frames = make_map(sizes->frames);
-    reshape->nodes = make_map(sizes->nodes);
-    reshape->threads = make_map(sizes->threads);
+    reshape->frame_kinds = calloc((size_t)sizes->functions + 1, 1);
+    reshape->needs = calloc((size_t)sizes->nodes + 1, 1);
+    reshape->here = calloc((size_t)sizes->nodes + 1, sizeof *reshape->here);
+    reshape->below = sizes->libraries > 1
+                         ? calloc((size_t)sizes->nodes + 1, sizeof *reshape->below)
+                         : reshape->here;
     reshape->callers = calloc((size_t)sizes->spots + 1, sizeof *reshape->callers);
-    if (reshape->kinds && reshape->is_used && reshape->known && reshape->functions &&
-        reshape->frames && reshape->nodes && reshape->threads && reshape->callers)
-        return frame_matcher_init(&reshape->matcher, filters, err);
-    return err_nomem(err);
+    if (!reshape->kinds || !reshape->frame_kinds || !reshape->needs || !reshape->here ||
+        !reshape->below || !reshape->callers)
+        return err_nomem(err);
+    const enum err_code rc = reshape_rows_init(&reshape->rows, err);
+    return rc ? rc : frame_matcher_init(&reshape->matcher, filters, err);
 }
 
 static void reshape_deinit(struct reshape *reshape)
 {
     frame_matcher_deinit(&reshape->matcher);
     free(reshape->kinds);
-    free(reshape->is_used);
-    free(reshape->known);
-    free(reshape->functions);
-    free(reshape->frames);
-    free(reshape->nodes);
-    free(reshape->threads);
+    free(reshape->frame_kinds);
+    free(reshape->needs);
+    if (reshape->below != reshape->here)
+        free(reshape->below);
+    free(reshape->here);
+    reshape_rows_deinit(&reshape->rows);
     free(reshape->callers);
 }
 
@@ -70,94 +75,89 @@ static enum err_code match_functions(struct reshape *reshape, struct err *err)
     enum err_code rc = ERR_OK;
     for (function_id id = 1; id < reshape->from->sizes.functions && !rc; id++) {
         const struct profile_function function = profile_function_at(reshape->from, id);
-        const char *const name = profile_string(reshape->from, function.name).text;
-        const char *const file = profile_string(reshape->from, function.file).text;
+        const struct profile_library library =
+            profile_library_at(reshape->from, function.library);
+        const struct pattern_subject subject = {
+            .name = profile_string(reshape->from, function.name).text,
+            .file = profile_string(reshape->from, function.file).text,
+            .library =
+                function.library ? profile_string(reshape->from, library.path).text : NULL,
+            .line = function.first_line,
+        };
         unsigned kinds = 0;
-        rc = frame_matcher_kinds(&reshape->matcher, name, file, function.first_line, &kinds,
-                                 err);
+        rc = frame_matcher_kinds(&reshape->matcher, &subject, &kinds, err);
         reshape->kinds[id] = (unsigned char)kinds;
+        reshape->frame_kinds[id] = (unsigned char)frame_kind_of(reshape->from, id);
     }
     return rc;
 }
 
-static enum err_code copy_string(const struct reshape *reshape, str_id id, str_id *out,
-                                 struct err *err)
+/* Moves a place by a frame that is left. */
+static enum err_code add_frame(struct reshape *reshape, frame_id id, struct place *place,
+                               struct err *err)
 {
-    const struct strtab_string string = profile_string(reshape->from, id);
-    return strtab_intern(profile_strings(reshape->into), string.text, string.length, out, err);
+    const function_id function = profile_frame_at(reshape->from, id).function;
+    const library_id library = profile_function_at(reshape->from, function).library;
+    const library_id before = place->library;
+    const bool folds = library && reshape->native == NATIVE_FRAMES_LIBRARY;
+    frame_id frame;
+    place->library = 0;
+    enum err_code rc = folds ? reshape_rows_library_frame(&reshape->rows, library,
+                                                          &place->library, &frame, err)
+                             : reshape_rows_frame(&reshape->rows, id, &frame, err);
+    if (rc || (before && before == place->library))
+        return rc;
+    return profile_node(reshape->into, place->node, frame, &place->node, err);
 }
 
-/* The same with names replaced; file: that of a function. */
-static enum err_code copy_name(const struct reshape *reshape, enum reshape_text what, str_id id,
-                               str_id file, str_id *out, struct err *err)
-{
-    const struct reshape_names *const names = reshape->names;
-    if (!names)
-        return copy_string(reshape, id, out, err);
-    const struct strtab_string string =
-        names->text(names->context, what, profile_string(reshape->from, id),
-                    profile_string(reshape->from, file));
-    return strtab_intern(profile_strings(reshape->into), string.text, string.length, out, err);
-}
-
-/* A function of several sessions has no origin. */
-static void copy_origin(struct reshape *reshape, function_id function, profile_origin origin)
-{
-    const profile_origin before = profile_origin_of(reshape->into, function);
-    profile_set_origin(
-        reshape->into, function,
-        before == PROFILE_ORIGIN_NONE || before == origin ? origin : PROFILE_ORIGIN_SEVERAL);
-}
-
-static enum err_code copy_function(struct reshape *reshape, function_id id, function_id *out,
-                                   struct err *err)
-{
-    struct profile_function row = profile_function_at(reshape->from, id);
-    enum err_code rc = ERR_OK;
-    if (reshape->functions[id] == NONE) {
-        rc = copy_name(reshape, RESHAPE_NAME, row.name, row.file, &row.name, err);
-        if (!rc)
-            rc = copy_name(reshape, RESHAPE_FILE, row.file, row.file, &row.file, err);
-        if (!rc)
-            rc = profile_function(reshape->into, row.name, row.file, row.first_line,
-                                  &reshape->functions[id], err);
-        if (!rc)
-            copy_origin(reshape, reshape->functions[id], row.origin);
-    }
-    *out = reshape->functions[id];
-    return rc;
-}
-
-static enum err_code copy_frame(struct reshape *reshape, frame_id id, frame_id *out,
+/* The place of a node below that of its parent. */
+static enum err_code find_place(struct reshape *reshape, const struct profile_node *row,
+                                const struct place *parent, bool is_shown, struct place *out,
                                 struct err *err)
 {
-    const struct profile_frame row = profile_frame_at(reshape->from, id);
-    function_id function;
-    enum err_code rc = ERR_OK;
-    if (reshape->frames[id] == NONE) {
-        rc = copy_function(reshape, row.function, &function, err);
-        if (!rc)
-            rc = profile_frame(reshape->into, function, row.line, &reshape->frames[id], err);
-    }
-    *out = reshape->frames[id];
-    return rc;
+    const function_id function = profile_frame_at(reshape->from, row->frame).function;
+    const unsigned kinds = reshape->kinds[function];
+    *out = *parent;
+    out->known =
+        (unsigned char)(is_shown ? frame_matcher_step(&reshape->matcher, parent->known, kinds)
+                                 : frame_matcher_leave(parent->known, kinds));
+    return out->known & FRAME_KEPT ? add_frame(reshape, row->frame, out, err) : ERR_OK;
 }
 
-/* The caller is copied already.  nodes[]: the nearest frame that the filters leave. */
+/* The caller is copied already. */
 static enum err_code copy_node(struct reshape *reshape, node_id node, struct err *err)
 {
     const struct profile_node row = profile_node_at(reshape->from, node);
     const function_id function = profile_frame_at(reshape->from, row.frame).function;
-    frame_id frame;
-    reshape->known[node] = (unsigned char)frame_matcher_step(
-        &reshape->matcher, reshape->known[row.parent], reshape->kinds[function]);
-    reshape->nodes[node] = reshape->nodes[row.parent];
-    if (!(reshape->known[node] & FRAME_KEPT))
-        return ERR_OK;
-    const enum err_code rc = copy_frame(reshape, row.frame, &frame, err);
-    return rc ? rc
-              : profile_node(reshape->into, reshape->nodes[row.parent], frame,
-                             &reshape->nodes[node], err);
+    const enum frame_kind kind = reshape->frame_kinds[function];
+    const unsigned native =
+        native_frames_step(reshape->native, reshape->here[row.parent].native, kind);
+    struct place *const here = &reshape->here[node], *const below = &reshape->below[node];
+    const struct place *const parent = &reshape->here[row.parent];
+    const struct place *const caller = &reshape->below[row.parent];
+    enum err_code rc = ERR_OK;
+    if (kind == FRAME_PYTHON || kind == FRAME_MARK) {
+        rc = find_place(reshape, &row, kind == FRAME_MARK ? parent : caller, true, here, err);
+        *below = *here;
+    } else {
+        if (reshape->needs[node] & NEEDS_HERE)
+            rc = find_place(reshape, &row, parent, native & NATIVE_KEPT_HERE, here, err);
+        if (!rc && (reshape->needs[node] & NEEDS_BELOW))
+            rc = find_place(reshape, &row, caller, native & NATIVE_KEPT_BELOW, below, err);
+    }
+    here->native = below->native = (unsigned char)native;
+    return rc;
+}
+
+/* A Python frame needs its native caller's place for Python frames, all others that for samples. */
+static void mark_parent(struct reshape *reshape, node_id node)
+{
+    const struct profile_node row = profile_node_at(reshape->from, node);
+    const function_id function = profile_frame_at(reshape->from, row.frame).function;
+    const enum frame_kind kind = reshape->frame_kinds[function];
+    reshape->needs[row.parent] |= kind == FRAME_PYTHON ? NEEDS_BELOW
+                                  : kind == FRAME_MARK ? NEEDS_HERE
+                                                       : reshape->needs[node];
 }
 
 static enum err_code copy_nodes(struct reshape *reshape, const struct view *view,
@@ -165,40 +165,17 @@ static enum err_code copy_nodes(struct reshape *reshape, const struct view *view
 {
     enum err_code rc = ERR_OK;
     for (size_t i = 0; i < view->count; i++)
-        reshape->is_used[view->node[i]] = 1;
+        reshape->needs[view->node[i]] = NEEDS_HERE;
     /* Parents come before children. */
     for (node_id id = reshape->from->sizes.nodes; id-- > 1;)
-        if (reshape->is_used[id])
-            reshape->is_used[profile_node_at(reshape->from, id).parent] = 1;
-    reshape->nodes[0] = 0;
-    reshape->known[0] = (unsigned char)frame_matcher_start(&reshape->matcher);
+        if (reshape->needs[id])
+            mark_parent(reshape, id);
+    reshape->here[0].known = (unsigned char)frame_matcher_start(&reshape->matcher);
+    reshape->here[0].native = NATIVE_ROOT;
+    reshape->below[0] = reshape->here[0];
     for (node_id id = 1; id < reshape->from->sizes.nodes && !rc; id++)
-        if (reshape->is_used[id])
+        if (reshape->needs[id])
             rc = copy_node(reshape, id, err);
-    return rc;
-}
-
-static enum err_code copy_process(struct reshape *reshape, process_id id, process_id *out,
-                                  struct err *err)
-{
-    struct profile_process row = profile_process_at(reshape->from, id);
-    const enum err_code rc = copy_name(reshape, RESHAPE_PROCESS, row.name, 0, &row.name, err);
-    return rc ? rc : profile_process(reshape->into, row.pid, row.name, out, err);
-}
-
-static enum err_code copy_thread(struct reshape *reshape, thread_id id, thread_id *out,
-                                 struct err *err)
-{
-    struct profile_thread row = profile_thread_at(reshape->from, id);
-    enum err_code rc = ERR_OK;
-    if (reshape->threads[id] == NONE) {
-        rc = copy_process(reshape, row.process, &row.process, err);
-        if (!rc)
-            rc = copy_name(reshape, RESHAPE_THREAD, row.name, 0, &row.name, err);
-        if (!rc)
-            rc = profile_thread(reshape->into, &row, &reshape->threads[id], err);
-    }
-    *out = reshape->threads[id];
     return rc;
 }
 
@@ -220,14 +197,17 @@ static enum err_code add_samples(struct profile *into, thread_id thread, node_id
 static enum err_code copy_cell(struct reshape *reshape, const struct view_cell *cell,
                                struct reshape_counts *counts, struct err *err)
 {
+    const struct place *const place = &reshape->here[cell->node];
     thread_id thread;
-    if (!frame_matcher_counts(&reshape->matcher, reshape->known[cell->node])) {
+    /* A stack of which no frame is left is dropped; one that had none stays. */
+    if (!frame_matcher_counts(&reshape->matcher, place->known) ||
+        (cell->node && !(place->known & FRAME_BENEATH))) {
         counts->filtered += cell->count;
         return ERR_OK;
     }
-    enum err_code rc = copy_thread(reshape, cell->thread, &thread, err);
+    enum err_code rc = reshape_rows_thread(&reshape->rows, cell->thread, &thread, err);
     if (!rc)
-        rc = add_samples(reshape->into, thread, reshape->nodes[cell->node], cell, err);
+        rc = add_samples(reshape->into, thread, place->node, cell, err);
     if (!rc)
         counts->samples += cell->count;
     return rc;
@@ -238,11 +218,11 @@ static enum err_code copy_spot(struct reshape *reshape, spot_id id, uint32_t cal
 {
     struct profile_spot row = profile_spot_at(reshape->from, id);
     row.caller = caller;
-    enum err_code rc = copy_function(reshape, row.function, &row.function, err);
+    enum err_code rc = reshape_rows_function(&reshape->rows, row.function, &row.function, err);
     if (!rc)
-        rc = copy_string(reshape, row.opcode, &row.opcode, err);
+        rc = reshape_rows_string(&reshape->rows, row.opcode, &row.opcode, err);
     if (!rc)
-        rc = copy_string(reshape, row.base, &row.base, err);
+        rc = reshape_rows_string(&reshape->rows, row.base, &row.base, err);
     return rc ? rc : profile_spot(reshape->into, &row, out, err);
 }
 
@@ -258,7 +238,7 @@ static uint32_t caller_of(const struct reshape *reshape, const struct view_spot 
 static enum err_code add_spot(struct reshape *reshape, const struct view_spot *spot,
                               struct err *err)
 {
-    const unsigned known = reshape->known[spot->node];
+    const unsigned known = reshape->here[spot->node].known;
     const uint32_t caller = caller_of(reshape, spot);
     const uint32_t count = spot->self < UINT32_MAX ? (uint32_t)spot->self : UINT32_MAX;
     spot_id id;
@@ -270,7 +250,7 @@ static enum err_code add_spot(struct reshape *reshape, const struct view_spot *s
         return rc;
     reshape->callers[spot->spot] = id + 1;
     return frame_matcher_counts(&reshape->matcher, known)
-               ? profile_add_spot(reshape->into, reshape->nodes[spot->node], id, count, err)
+               ? profile_add_spot(reshape->into, reshape->here[spot->node].node, id, count, err)
                : ERR_OK;
 }
 
@@ -328,7 +308,9 @@ static enum err_code reshape_with(struct reshape *reshape, const struct view_que
                                   struct err *err)
 {
     struct reshape_counts ignored = { 0 };
-    reshape->names = settings ? settings->names : NULL;
+    reshape->rows = (struct reshape_rows){ .into = reshape->into,
+                                           .from = reshape->from,
+                                           .names = settings ? settings->names : NULL };
     enum err_code rc = reshape_init(reshape, settings ? settings->filters : NULL, err);
     if (!rc)
         rc = copy_tables(reshape, query, err);
@@ -336,6 +318,12 @@ static enum err_code reshape_with(struct reshape *reshape, const struct view_que
         rc = copy(reshape, query, counts ? counts : &ignored, err);
     reshape_deinit(reshape);
     return rc;
+}
+
+bool reshape_is_needed(const struct profile_snapshot *from, const struct frame_filters *filters)
+{
+    return filters->count > 0 ||
+           (from->sizes.libraries > 1 && filters->native != NATIVE_FRAMES_EVERYTHING);
 }
 
 enum err_code reshape_add(struct profile *into, const struct profile_snapshot *from,

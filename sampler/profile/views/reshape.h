@@ -14,11 +14,12 @@
  * Threads: the writer of `into`, on its own snapshot of another profile.
  * Cost: proportional to the cells of the query and the tables of `from`.
  * Limits: those of a profile; at ERR_LIMIT a part of the samples has been added.
- * Depends on: profile, view, frame_filters.
+ * Depends on: profile, view, frame_filters, native_frames.
  */
 #ifndef SAMPLER_PROFILE_VIEWS_RESHAPE_H
 #define SAMPLER_PROFILE_VIEWS_RESHAPE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -34,11 +35,15 @@ enum reshape_text {
     RESHAPE_NAME, /* of a function */
     RESHAPE_FILE, /* of a function */
     RESHAPE_THREAD,
-    RESHAPE_PROCESS
+    RESHAPE_PROCESS,
+    RESHAPE_NATIVE_NAME, /* of a function of a library */
+    RESHAPE_NATIVE_FILE, /* of a function of a library: a source file, or the path of the library */
+    RESHAPE_LIBRARY,     /* the path */
+    RESHAPE_BUILD_ID     /* of a library */
 };
 
-/* Replaces texts.  The result is good until the next call; `file` is that of the function, else
- * empty. */
+/* Replaces texts.  The result is good until the next call; `file` is that of the function, or the path
+ * of the library, else empty. */
 struct reshape_names {
     struct strtab_string (*text)(void *context, enum reshape_text what,
                                  struct strtab_string text, struct strtab_string file);
@@ -55,6 +60,10 @@ struct reshape_counts {
     uint64_t samples;  /* added */
     uint64_t filtered; /* left out by the filters */
 };
+
+/* Do the filters change a view of the profile?  A profile without libraries has no native frames. */
+bool reshape_is_needed(const struct profile_snapshot *from,
+                       const struct frame_filters *filters);
 
 /* settings and counts may be NULL; adds to counts. */
 MUST_CHECK enum err_code reshape_add(struct profile *into, const struct profile_snapshot *from,

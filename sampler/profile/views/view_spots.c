@@ -36,13 +36,16 @@ bool view_spot_caller(const struct profile_snapshot *snapshot, node_id *node, sp
     if (!caller)
         return false;
     const function_id function = profile_spot_at(snapshot, caller - 1).function;
-    for (int i = 0; i <= MAX_MARKS && at != 0; i++) {
+    for (int marks = 0; marks <= MAX_MARKS && at != 0;) {
         at = profile_node_at(snapshot, at).parent;
-        if (at == 0 || function_at(snapshot, at) != function)
-            continue;
-        *node = at;
-        *spot = caller - 1;
-        return true;
+        const function_id found = function_at(snapshot, at);
+        if (at != 0 && found == function) {
+            *node = at;
+            *spot = caller - 1;
+            return true;
+        }
+        /* Native frames are as many as their run has. */
+        marks += profile_function_at(snapshot, found).library == 0;
     }
     return false;
 }

@@ -106,6 +106,7 @@ static enum err_code take_value(struct options *options, const struct option *op
         return needs_value(option, err);
     if (option->format)
         return add_format(options, option->format, value, err);
+    value = value ? value : option->bare;
     if (setting_read(setting, options, value, &why) == ERR_OK)
         return ERR_OK;
     return err_set(err, ERR_INVALID, "invalid --%s '%.64s': %s", setting->name, value,

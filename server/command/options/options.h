@@ -67,6 +67,7 @@ struct options {
     unsigned completion;             /* of completion_texts */
     struct sampler_options sampling; /* pid included */
     bool is_async_aware, names_async_mode;
+    bool shows_native; /* in a dump */
     bool is_blocking;
     bool has_listen;
     struct listen_address listen;
@@ -131,6 +132,7 @@ struct option {
     /* Name of the value in help; NULL: the option has no value; "=X": the value is optional, as in
      * --name=X. */
     const char *value;
+    const char *bare;  /* what it is without its optional value; NULL: stays as it was */
     unsigned commands; /* COMMAND_* bits; 0: all; COMMAND_NONE: without a command */
     const char *help;
     const char *heading;                /* in help, for this row and the following ones */

@@ -138,7 +138,7 @@ enum err_code capture_input_open(struct capture_input *capture, const char *path
 enum err_code capture_input_reshape(struct capture_input *capture,
                                     const struct frame_filters *filters, struct err *err)
 {
-    if (filters->count == 0)
+    if (!reshape_is_needed(&capture->snapshot, filters))
         return ERR_OK;
     const enum err_code rc =
         reshaped_init(&capture->reshaped, &capture->snapshot, &capture->everything, filters,

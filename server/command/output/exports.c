@@ -64,16 +64,19 @@ enum err_code exports_open(struct exports *exports, const struct options *option
                            struct err *err)
 {
     memset(exports, 0, sizeof *exports);
+    exports->filters = filters;
+    exports->page_filters = *filters;
+    if (filters->native == NATIVE_FRAMES_DEFAULT)
+        exports->page_filters.native = NATIVE_FRAMES_EVERYTHING;
     if (options->baseline) {
         enum err_code rc = capture_input_open(&exports->baseline, options->baseline,
                                               options->sampling.memory_bytes,
                                               options->sampling.hides_arguments, err);
         if (rc == ERR_OK)
-            rc = capture_input_reshape(&exports->baseline, filters, err);
+            rc = capture_input_reshape(&exports->baseline, &exports->page_filters, err);
         if (rc != ERR_OK)
             return rc;
     }
-    exports->filters = filters;
     exports->splits = options->splits;
     output_make_folder(options->output);
     for (size_t i = 0; i < options->format_count; i++) {
@@ -164,14 +167,16 @@ static enum err_code write_part(const struct exports *exports, const struct expo
 }
 
 static enum err_code write_parts(const struct exports *exports,
-                                 const struct report_source *source, struct err *err)
+                                 const struct report_source *source, bool are_pages,
+                                 struct err *err)
 {
     struct split split;
     enum err_code first = split_init(&split, source->snapshot, source->query, err);
     if (first != ERR_OK)
         return first;
     for (size_t i = 0; i < exports->count; i++)
-        for (size_t j = 0; j < split.count; j++) {
+        for (size_t j = 0;
+             j < split.count && report_is_page(exports->items[i].format) == are_pages; j++) {
             const enum err_code rc = write_part(exports, &exports->items[i], source, &split,
                                                 &split.parts[j], first == ERR_OK ? err : NULL);
             if (first == ERR_OK)
@@ -181,13 +186,16 @@ static enum err_code write_parts(const struct exports *exports,
     return first;
 }
 
-static enum err_code write_all(struct exports *exports, const struct report_source *source,
-                               struct err *err)
+/* Writes the pages, or all other reports. */
+static enum err_code write_some(struct exports *exports, const struct report_source *source,
+                                bool are_pages, struct err *err)
 {
     if (exports->splits)
-        return write_parts(exports, source, err);
+        return write_parts(exports, source, are_pages, err);
     enum err_code first = ERR_OK;
     for (size_t i = 0; i < exports->count; i++) {
+        if (report_is_page(exports->items[i].format) != are_pages)
+            continue;
         const enum err_code rc =
             write_one(exports, &exports->items[i], source, first == ERR_OK ? err : NULL);
         if (first == ERR_OK)
@@ -197,17 +205,18 @@ static enum err_code write_all(struct exports *exports, const struct report_sour
 }
 
 static enum err_code write_filtered(struct exports *exports, const struct report_source *source,
+                                    const struct frame_filters *filters, bool are_pages,
                                     struct err *err)
 {
     const struct report_selection selection = { .snapshot = source->snapshot,
                                                 .query = source->query,
-                                                .filters = exports->filters };
+                                                .filters = filters };
     const struct view_query everything = { 0 };
     struct session_info info = *source->session;
     struct report_source filtered = *source;
     struct reshaped reshaped;
-    enum err_code rc = reshaped_init(&reshaped, source->snapshot, source->query,
-                                     exports->filters, RESHAPED_WINDOWS, err);
+    enum err_code rc = reshaped_init(&reshaped, source->snapshot, source->query, filters,
+                                     RESHAPED_WINDOWS, err);
     if (rc != ERR_OK)
         return rc;
     const struct reshape_counts counts = reshaped.counts;
@@ -219,15 +228,34 @@ static enum err_code write_filtered(struct exports *exports, const struct report
     filtered.session = &info;
     filtered.selection = &selection;
     filtered.header = NULL;
-    rc = write_all(exports, &filtered, err);
+    rc = write_some(exports, &filtered, are_pages, err);
     reshaped_deinit(&reshaped);
     return rc;
+}
+
+static bool has_some(const struct exports *exports, bool are_pages)
+{
+    for (size_t i = 0; i < exports->count; i++)
+        if (report_is_page(exports->items[i].format) == are_pages)
+            return true;
+    return false;
 }
 
 enum err_code exports_write(struct exports *exports, const struct report_source *source,
                             struct err *err)
 {
-    if (exports->count > 0 && exports->filters->count > 0)
-        return write_filtered(exports, source, err);
-    return write_all(exports, source, err);
+    enum err_code first = ERR_OK;
+    for (int are_pages = 0; are_pages <= 1; are_pages++) {
+        const struct frame_filters *const filters =
+            are_pages ? &exports->page_filters : exports->filters;
+        struct err *const now = first == ERR_OK ? err : NULL;
+        if (!has_some(exports, are_pages))
+            continue;
+        const enum err_code rc = reshape_is_needed(source->snapshot, filters)
+                                     ? write_filtered(exports, source, filters, are_pages, now)
+                                     : write_some(exports, source, are_pages, now);
+        if (first == ERR_OK)
+            first = rc;
+    }
+    return first;
 }

@@ -15,17 +15,19 @@
 #include <stddef.h>
 
 #include "sampler/base/err.h"
+#include "sampler/profile/views/frame_filters.h"
 #include "server/command/options/options.h"
 #include "server/command/output/capture_input.h"
 #include "server/command/output/output.h"
 
-struct frame_filters;
 struct report_source;
 struct session_info;
 
 struct exports {
     size_t count;
     const struct frame_filters *filters;
+    struct frame_filters
+        page_filters; /* a page has all native frames unless some were chosen */
     bool
         splits; /* one file per process; the opened files only prove that the folder is writable */
     struct capture_input baseline;

@@ -314,6 +314,23 @@ static void say_engine(const struct session_info *info)
         say("stacks read from outside: %s", info->status.engine_reason);
 }
 
+/* Nothing if the user did not ask for native stacks. */
+static void say_native(const struct session_info *info)
+{
+    const struct quality *const quality = &info->snapshot->quality;
+    const uint64_t samples = quality->samples;
+    if (info->options->native != SAMPLER_NATIVE_FULL || !samples)
+        return;
+    say("native stacks: complete %.2f %%, with gaps %.2f %%, mismatched %.2f %%, none %.2f %%",
+        quality_percent(quality->native_complete, samples),
+        quality_percent(quality->native_gaps, samples),
+        quality_percent(quality->native_mismatched, samples),
+        quality_percent(quality->native_none, samples));
+    if (quality->native_none == samples)
+        say("native stacks need an x86-64 processor, and the kernel engine (CAP_BPF and "
+            "CAP_PERFMON) or the right to stop threads (ptrace, not --stop never)");
+}
+
 void run_summary_say_end(const struct session_info *info, const struct states *states)
 {
     const struct quality *const quality = &info->snapshot->quality;
@@ -325,6 +342,7 @@ void run_summary_say_end(const struct session_info *info, const struct states *s
         say_certainty(quality);
     if (quality->samples > 0 && info->options->engine != SAMPLER_ENGINE_KERNEL)
         say_bias(info);
+    say_native(info);
     say_states(info, &states->all);
     say_tasks(info, states);
     say_mode(info, &states->all);

@@ -89,7 +89,7 @@ static struct named_frame begin_event(struct trace *trace, const char *phase, no
         names_frame(trace->snapshot, profile_node_at(trace->snapshot, node).frame);
     json_object(&trace->json);
     put_string(trace, "name", frame.name);
-    put_text(trace, "cat", frame.is_synthetic ? "mark" : "python");
+    put_text(trace, "cat", frame.is_synthetic ? "mark" : frame.is_native ? "native" : "python");
     put_text(trace, "ph", phase);
     put_us(trace, "ts", trace->now_ns);
     put_place(trace);
@@ -113,6 +113,8 @@ static void open_frame(struct trace *trace, node_id node)
         put_string(trace, "file", frame.file);
         put_int(trace, "line", frame.line);
     }
+    if (frame.is_native)
+        put_string(trace, "library", frame.library);
     end_event(trace);
     trace->open[trace->depth++] = (struct open_frame){ node, 0 };
     trace->part_events++;

@@ -404,8 +404,8 @@ static enum err_code put_profile(struct gecko *gecko, struct err *err)
     enum err_code rc = ERR_OK;
     json_object(&gecko->json);
     put_meta(gecko);
-    begin_column(gecko, "libs");
-    json_end(&gecko->json);
+    json_key(&gecko->json, "libs");
+    gecko_put_libs(&gecko->json, gecko->snapshot);
     json_key(&gecko->json, "shared");
     rc = gecko_put_shared(&gecko->json, gecko->snapshot, err);
     begin_column(gecko, "threads");

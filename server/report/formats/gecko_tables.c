@@ -1,5 +1,6 @@
 #include "server/report/formats/gecko_tables.h"
 
+#include <ctype.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,8 @@
 #include "server/report/formats/gecko_rows.h"
 #include "server/report/names.h"
 #include "server/wire/json.h"
+
+enum { BREAKPAD_BYTES = 16 };
 
 struct tables {
     const struct profile_snapshot *snapshot;
@@ -100,6 +103,8 @@ static bool begins_with(struct strtab_string text, const char *with)
 static enum gecko_category category_of(struct tables *tables, uint32_t id)
 {
     const struct named_frame frame = names_frame(tables->snapshot, id);
+    if (frame.is_native)
+        return GECKO_CATEGORY_NATIVE;
     if (!frame.is_synthetic)
         return GECKO_CATEGORY_PYTHON;
     if (begins_with(frame.name, "<native>"))
@@ -140,6 +145,23 @@ static void put_func_source(struct tables *tables, uint32_t function)
         json_null(tables->json);
     else
         json_uint(tables->json, row - 1);
+}
+
+/* Libraries and resources are in one order. */
+static void put_func_resource(struct tables *tables, uint32_t function)
+{
+    json_int(tables->json,
+             (int64_t)profile_function_at(tables->snapshot, function).library - 1);
+}
+
+static void put_resource_lib(struct tables *tables, uint32_t library)
+{
+    json_uint(tables->json, library - 1);
+}
+
+static void put_resource_name(struct tables *tables, uint32_t library)
+{
+    json_uint(tables->json, profile_library_at(tables->snapshot, library).path);
 }
 
 static void put_source_name(struct tables *tables, uint32_t string)
@@ -206,7 +228,7 @@ static void put_func_table(struct tables *tables)
     put_column(tables, "name", 1, functions, put_func_name);
     put_column(tables, "isJS", 1, functions, put_false);
     put_column(tables, "relevantForJS", 1, functions, put_false);
-    put_column(tables, "resource", 1, functions, put_none);
+    put_column(tables, "resource", 1, functions, put_func_resource);
     put_column(tables, "source", 1, functions, put_func_source);
     put_column(tables, "lineNumber", 1, functions, put_func_line);
     put_column(tables, "columnNumber", 1, functions, put_null);
@@ -224,6 +246,20 @@ static void put_empty_table(struct tables *tables, const char *key, const char *
         json_end(tables->json);
     }
     put_key_uint(tables, "length", 0);
+    json_end(tables->json);
+}
+
+/* The type 1 is a library. */
+static void put_resources(struct tables *tables)
+{
+    const uint32_t libraries = tables->snapshot->sizes.libraries;
+    json_key(tables->json, "resourceTable");
+    json_object(tables->json);
+    put_column(tables, "lib", 1, libraries, put_resource_lib);
+    put_column(tables, "name", 1, libraries, put_resource_name);
+    put_column(tables, "host", 1, libraries, put_null);
+    put_column(tables, "type", 1, libraries, put_one);
+    put_key_uint(tables, "length", less_one(libraries));
     json_end(tables->json);
 }
 
@@ -255,18 +291,62 @@ static void put_strings(struct tables *tables)
 
 static void put_shared(struct tables *tables)
 {
-    static const char *const resources[] = { "lib", "name", "host", "type", NULL };
     static const char *const symbols[] = { "libIndex", "address", "name", "functionSize",
                                            NULL };
     json_object(tables->json);
     put_stack_table(tables);
     put_frame_table(tables);
     put_func_table(tables);
-    put_empty_table(tables, "resourceTable", resources);
+    put_resources(tables);
+    /* A symbol has an address, which functions of a profile do not have. */
     put_empty_table(tables, "nativeSymbols", symbols);
     put_sources(tables);
     put_strings(tables);
     json_end(tables->json);
+}
+
+static void put_string(struct json *json, const char *key, struct strtab_string text)
+{
+    json_key(json, key);
+    json_string(json, text.text, text.length);
+}
+
+/* The first 16 bytes of a build id as breakpad orders those of a GUID, and the age 0. */
+static void put_breakpad_id(struct json *json, struct strtab_string build_id)
+{
+    static const unsigned char order[BREAKPAD_BYTES] = { 3, 2, 1,  0,  5,  4,  7,  6,
+                                                         8, 9, 10, 11, 12, 13, 14, 15 };
+    char text[2 * BREAKPAD_BYTES + 2] = "";
+    if (build_id.length >= 2 * BREAKPAD_BYTES) {
+        for (size_t i = 0; i < BREAKPAD_BYTES; i++)
+            for (size_t j = 0; j < 2; j++)
+                text[2 * i + j] =
+                    (char)toupper((unsigned char)build_id.text[2 * (size_t)order[i] + j]);
+        text[2 * BREAKPAD_BYTES] = '0';
+    }
+    json_key(json, "breakpadId");
+    json_text(json, text);
+}
+
+void gecko_put_libs(struct json *json, const struct profile_snapshot *snapshot)
+{
+    json_array(json);
+    for (library_id id = 1; id < snapshot->sizes.libraries; id++) {
+        const struct profile_library library = profile_library_at(snapshot, id);
+        const struct strtab_string path = profile_string(snapshot, library.path);
+        const struct strtab_string build_id = profile_string(snapshot, library.build_id);
+        json_object(json);
+        json_key(json, "arch");
+        json_text(json, "");
+        put_string(json, "name", names_base(path));
+        put_string(json, "path", path);
+        put_string(json, "debugName", names_base(path));
+        put_string(json, "debugPath", path);
+        put_breakpad_id(json, build_id);
+        put_string(json, "codeId", build_id);
+        json_end(json);
+    }
+    json_end(json);
 }
 
 enum err_code gecko_put_shared(struct json *json, const struct profile_snapshot *snapshot,

@@ -33,6 +33,9 @@ enum gecko_category {
         GECKO_CATEGORY_COUNT
 };
 
+/* The value of the key "libs". */
+void gecko_put_libs(struct json *json, const struct profile_snapshot *snapshot);
+
 /* The value of the key "shared". */
 MUST_CHECK enum err_code gecko_put_shared(struct json *json,
                                           const struct profile_snapshot *snapshot,

@@ -127,6 +127,25 @@ static enum err_code put_strings(struct jsonl *jsonl, struct err *err)
     return rc == ERR_OK ? close_record(jsonl, err) : rc;
 }
 
+/* Profiles without native frames have no such table. */
+static enum err_code put_libraries(struct jsonl *jsonl, struct err *err)
+{
+    const struct profile_snapshot *const snapshot = jsonl->source->snapshot;
+    const struct kind kind = { "library_table", NULL, "libraries", 0 };
+    enum err_code rc = ERR_OK;
+    for (library_id id = 1; id < snapshot->sizes.libraries && rc == ERR_OK; id++) {
+        const struct profile_library library = profile_library_at(snapshot, id);
+        rc = begin_entry(jsonl, &kind, err);
+        put_uint(jsonl, "library_id", id);
+        put_uint(jsonl, "path_str_id", library.path);
+        put_uint(jsonl, "build_id_str_id", library.build_id);
+        json_key(&jsonl->json, "interpreter");
+        json_bool(&jsonl->json, library.flags & PROFILE_LIBRARY_INTERPRETER);
+        end_entry(jsonl);
+    }
+    return rc == ERR_OK ? close_record(jsonl, err) : rc;
+}
+
 static enum err_code put_frames(struct jsonl *jsonl, struct err *err)
 {
     const struct profile_snapshot *const snapshot = jsonl->source->snapshot;
@@ -141,6 +160,8 @@ static enum err_code put_frames(struct jsonl *jsonl, struct err *err)
         put_uint(jsonl, "func_str_id", function.name);
         put_int(jsonl, "line", frame.line);
         put_int(jsonl, "first_line", function.first_line);
+        if (function.library)
+            put_uint(jsonl, "library_id", function.library);
         end_entry(jsonl);
     }
     return rc == ERR_OK ? close_record(jsonl, err) : rc;
@@ -271,6 +292,8 @@ enum err_code report_write_jsonl(const struct report_source *source, struct buff
     enum err_code rc = put_meta(&jsonl, err);
     if (rc == ERR_OK)
         rc = put_strings(&jsonl, err);
+    if (rc == ERR_OK)
+        rc = put_libraries(&jsonl, err);
     if (rc == ERR_OK)
         rc = put_frames(&jsonl, err);
     if (rc == ERR_OK)

@@ -41,6 +41,7 @@ enum {
     LABEL_NUM = 3,
     MAPPING_ID = 1,
     MAPPING_FILENAME = 5,
+    MAPPING_BUILD_ID = 6,
     MAPPING_HAS_FUNCTIONS = 7,
     MAPPING_HAS_FILENAMES = 8,
     MAPPING_HAS_LINE_NUMBERS = 9,
@@ -118,6 +119,25 @@ static void put_value_type(struct pprof *pprof, unsigned field, enum own_string 
     put_message(pprof, field);
 }
 
+/* The first mapping is that of Python code, the others are those of libraries. */
+static uint64_t mapping_of(library_id library)
+{
+    return (uint64_t)library + 1;
+}
+
+static void put_libraries(struct pprof *pprof)
+{
+    const struct profile_snapshot *const snapshot = pprof->source->snapshot;
+    for (library_id id = 1; id < snapshot->sizes.libraries; id++) {
+        const struct profile_library library = profile_library_at(snapshot, id);
+        protobuf_uint(&pprof->part, MAPPING_ID, mapping_of(id));
+        protobuf_uint(&pprof->part, MAPPING_FILENAME, library.path);
+        protobuf_uint(&pprof->part, MAPPING_BUILD_ID, library.build_id);
+        protobuf_uint(&pprof->part, MAPPING_HAS_FUNCTIONS, 1);
+        put_message(pprof, PROFILE_MAPPING);
+    }
+}
+
 static void put_head(struct pprof *pprof)
 {
     const struct report_header *const header = pprof->source->header;
@@ -137,6 +157,7 @@ static void put_head(struct pprof *pprof)
     protobuf_uint(&pprof->part, MAPPING_HAS_FILENAMES, 1);
     protobuf_uint(&pprof->part, MAPPING_HAS_LINE_NUMBERS, 1);
     put_message(pprof, PROFILE_MAPPING);
+    put_libraries(pprof);
 }
 
 static void put_label(struct pprof *pprof, enum own_string key, unsigned field, uint64_t value)
@@ -227,7 +248,8 @@ static void put_tables(struct pprof *pprof)
     for (frame_id id = 1; id < snapshot->sizes.frames; id++) {
         const struct profile_frame frame = profile_frame_at(snapshot, id);
         protobuf_uint(&pprof->part, LOCATION_ID, id);
-        protobuf_uint(&pprof->part, LOCATION_MAPPING, 1);
+        protobuf_uint(&pprof->part, LOCATION_MAPPING,
+                      mapping_of(profile_function_at(snapshot, frame.function).library));
         protobuf_uint(&pprof->inner, LINE_FUNCTION, frame.function);
         protobuf_uint(&pprof->inner, LINE_LINE, line_of(frame.line));
         put_inner(pprof, LOCATION_LINE);

@@ -21,12 +21,13 @@ static double seconds(const struct stats *stats, uint64_t samples, const uint64_
     return ns ? (double)*ns / (double)NS_PER_S : (double)samples * stats->sample_s;
 }
 
-/* (file, line, name), as pstats names a function. */
+/* (file, line, name), as pstats names a function.  Functions of two libraries may be of one file. */
 static void put_key(const struct stats *stats, function_id id)
 {
     const struct named_frame function = names_function(stats->source->snapshot, id);
+    const struct strtab_string file = function.is_native ? function.library : function.file;
     marshal_tuple(stats->out, 3);
-    marshal_text(stats->out, function.file.text, function.file.length);
+    marshal_text(stats->out, file.text, file.length);
     marshal_int(stats->out, function.first_line);
     marshal_text(stats->out, function.name.text, function.name.length);
 }

@@ -4,6 +4,7 @@ Exit code: 0 all is right, 1 something is not, 77 there is no interpreter to sam
 """
 
 import collections
+import json
 import re
 import sys
 
@@ -29,6 +30,8 @@ CALLBACKS = {"sort": "by_key", "fold": "add", "quick": "compare"}
 # time it is read.
 MAX_UNMARKED = {11: 0.08}
 MAX_UNMARKED_ELSE = 0.03
+# The innermost call of the evaluation function may be at its beginning or its end.
+MAX_WITHOUT_NATIVE = 0.05
 # All that alternate.py calls, to know the time and to count.
 ALWAYS = {"time.monotonic", "range"}
 
@@ -106,6 +109,39 @@ def check_callbacks(python):
     return problems
 
 
+def check_full(python):
+    """With --native=full, the frames of C between Python frames have the library that they are in."""
+    quality = harness.file_in("native-quality-%s.json" % python.version)
+    options = ("--native=full", "--native-frames", "everything", "--quality", quality)
+    stacks = record("callbacks.py", python, *options, *(("--stop", "always") if harness.ENGINE == "remote" else ()))
+    with open(quality, encoding="utf-8") as file:
+        counted = json.load(file)
+    problems = []
+    native = collections.Counter()
+    for labels, count in stacks.items():
+        functions = [function_of(label) for label in labels]
+        for caller, callee in CALLBACKS.items():
+            if callee in functions:
+                before = functions[functions.index(callee) - 1]
+                native[before.startswith("_PyEval_") or before.startswith("<lib") or before.startswith("<python")] += count
+    if not native[True] or native[False] > MAX_WITHOUT_NATIVE * sum(native.values()):
+        problems.append("called by the evaluation function and not: %s" % dict(native))
+    whole = counted["native_complete"]
+    if whole < (1 - MAX_WITHOUT_NATIVE) * counted["samples"]:
+        problems.append("%d of %d native stacks are complete" % (whole, counted["samples"]))
+    return problems
+
+
+def check_dump(python):
+    problems = []
+    with victim("callbacks.py", str(harness.VICTIM_SECONDS), python=python.path) as target:
+        for options in ((), ("--native",)):
+            dump, code = run_program("dump", str(target.pid), *options)
+            if code != 0 or ("Py_RunMain" in dump.output()) != bool(options):
+                problems.append("dump with %s: %s" % (options, dump.output()))
+    return problems
+
+
 def check_pure(python):
     stacks = record("alternate.py", python)
     named = collections.Counter()
@@ -116,7 +152,7 @@ def check_pure(python):
 
 
 def check(python):
-    return check_shares(python) + check_callbacks(python) + check_pure(python)
+    return check_shares(python) + check_callbacks(python) + check_full(python) + check_dump(python) + check_pure(python)
 
 
 if __name__ == "__main__":

@@ -309,6 +309,39 @@ static void spots_come_along(void **state)
     end(merged, captures, 2);
 }
 
+static void libraries_come_along(void **state)
+{
+    struct made_capture captures[2];
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        made_capture_begin(&captures[i]);
+        struct profile *const profile = captures[i].profile;
+        if (i) /* so that ids differ */
+            (void)made_native_function(profile, "gzread", "/lib/libz.so", NULL, 0);
+        (void)made_native_function(profile, "PyList_Sort", "/usr/bin/python3", "list.c", 9);
+        made_run(&captures[i], made_thread(profile, 1, 1), 0, "main", 3, 0);
+        made_capture_seal(&captures[i], 1);
+        made_capture_end(&captures[i]);
+    }
+    struct reader *const merged = merge(captures, 2);
+    struct profile_snapshot snapshot = made_snapshot(reader_profile(merged));
+    function_id found = 0;
+    assert_int_equal(snapshot.sizes.libraries, 3);
+    for (function_id id = 1; id < snapshot.sizes.functions; id++) {
+        const struct profile_function row = profile_function_at(&snapshot, id);
+        if (strcmp(profile_string(&snapshot, row.name).text, "PyList_Sort") != 0)
+            continue;
+        assert_int_equal(found, 0);
+        found = id;
+        const struct profile_library library = profile_library_at(&snapshot, row.library);
+        assert_string_equal(profile_string(&snapshot, library.path).text, "/usr/bin/python3");
+        assert_int_equal(library.flags, PROFILE_LIBRARY_INTERPRETER);
+    }
+    assert_int_not_equal(found, 0);
+    profile_snapshot_release(&snapshot);
+    end(merged, captures, 2);
+}
+
 /* A file of version 1, with instructions, whose spots do not know their callers. */
 static void files_of_earlier_versions_are_read_and_merged(void **state)
 {
@@ -348,6 +381,14 @@ static void files_of_earlier_versions_are_read_and_merged(void **state)
     assert_int_equal(snapshot.quality.overflowed, 0);
     profile_snapshot_release(&snapshot);
     reader_close(third);
+
+    struct reader *const fourth = open_path(TEST_SOURCE_DIR "/golden/version4.pyro");
+    assert_ok(reader_load(fourth, 0, &err), &err);
+    assert_null(reader_missing(fourth));
+    snapshot = made_snapshot(reader_profile(fourth));
+    assert_int_equal(snapshot.sizes.libraries, 6);
+    profile_snapshot_release(&snapshot);
+    reader_close(fourth);
 
     make(&capture, "build7", 0, "main;a", 1);
     struct reader *readers[2] = { open_path(path), open_path(capture.path) };
@@ -496,7 +537,7 @@ TEST_MAIN(cmocka_unit_test(the_bias_of_the_whole_is_unmeasured),
           cmocka_unit_test(of_each_a_range_is_taken),
           cmocka_unit_test(processes_of_other_hosts_say_so), cmocka_unit_test(units_may_differ),
           cmocka_unit_test(filters_are_kept_if_all_have_the_same),
-          cmocka_unit_test(spots_come_along),
+          cmocka_unit_test(spots_come_along), cmocka_unit_test(libraries_come_along),
           cmocka_unit_test(files_of_earlier_versions_are_read_and_merged),
           cmocka_unit_test(counters_keep_their_numbers_when_they_are_renamed),
           cmocka_unit_test(a_capture_that_was_cut_gives_what_it_has),

@@ -272,6 +272,9 @@ static void rows_of_every_table_come_back(void **state)
     process_id process;
     thread_id thread;
     spot_id spot;
+    const function_id native =
+        made_native_function(profile, "read", "/usr/bin/python3", "fileio.c", INT32_MAX);
+    (void)made_native_function(profile, "read", "/lib/libz.so", NULL, 0);
     assert_ok(profile_function(profile, name, base, INT32_MIN, &function, &err), &err);
     assert_ok(profile_frame(profile, function, INT32_MAX, &frame, &err), &err);
     assert_ok(profile_node(profile, 0, frame, &node, &err), &err);
@@ -293,6 +296,15 @@ static void rows_of_every_table_come_back(void **state)
     struct profile_snapshot original = made_snapshot(profile);
     assert_memory_equal(&snapshot.sizes, &original.sizes, sizeof snapshot.sizes);
     assert_int_equal(profile_function_at(&snapshot, function).first_line, INT32_MIN);
+    assert_int_equal(profile_function_at(&snapshot, function).library, 0);
+    const struct profile_function known = profile_function_at(&snapshot, native);
+    const struct profile_library library = profile_library_at(&snapshot, known.library);
+    assert_int_equal(known.first_line, INT32_MAX);
+    assert_string_equal(profile_string(&snapshot, known.file).text, "fileio.c");
+    assert_string_equal(profile_string(&snapshot, library.path).text, "/usr/bin/python3");
+    assert_string_equal(profile_string(&snapshot, library.build_id).text, "00ff");
+    assert_int_equal(library.flags, PROFILE_LIBRARY_INTERPRETER);
+    assert_int_equal(snapshot.sizes.libraries, 3);
     assert_int_equal(profile_frame_at(&snapshot, frame).line, INT32_MAX);
     assert_int_equal(profile_node_at(&snapshot, node).frame, frame);
     assert_int_equal(profile_process_at(&snapshot, process).pid, INT32_MAX);

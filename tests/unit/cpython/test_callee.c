@@ -62,6 +62,22 @@ static remote_addr module_function(struct world *world, const char *module, cons
                              callable_str(&world->python, &world->types, module));
 }
 
+static void functions_and_methods_have_their_code(void **state)
+{
+    struct world *const world = *state;
+    const remote_addr list = callable_type(&world->python, "list", false, false, false),
+                      made = callable_type(&world->python, "datetime.date", false, true, true);
+    fake_memory_put_u64(&world->python.memory, made + world->python.runtime.layout.object_type,
+                        world->types.type);
+    assert_int_equal(read_callee(world, module_function(world, "time", "sleep"))->code,
+                     callable_code("sleep"));
+    assert_int_equal(
+        read_callee(world, callable_method(&world->python, &world->types, list, "append"))
+            ->code,
+        callable_code("append"));
+    assert_int_equal(read_callee(world, made)->code, 0);
+}
+
 static void functions_are_named_with_their_module(void **state)
 {
     struct world *const world = *state;
@@ -213,6 +229,7 @@ static void a_full_table_is_cleared(void **state)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 TEST_MAIN(TEST(functions_are_named_with_their_module),
+          TEST(functions_and_methods_have_their_code),
           TEST(bound_methods_are_named_with_the_type_of_their_object),
           TEST(class_methods_are_named_with_their_class),
           TEST(methods_are_named_with_their_type), TEST(classes_made_by_c_are_named),

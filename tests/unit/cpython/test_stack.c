@@ -107,6 +107,39 @@ static void check_from_c(struct stack_world *world)
     stack_world_expect(world, "main key other");
 }
 
+static void check_entries(struct stack_world *world)
+{
+    if (world->python.minor < 12)
+        return;
+    stack_world_call(world, "main", FAKE_CALL_FROM_C);
+    stack_world_call(world, "key", FAKE_CALL_FROM_C);
+    stack_world_call(world, "inner", FAKE_CALL);
+    stack_world_call(world, "again", FAKE_CALL_FROM_C);
+    for (int i = 0; i < 3; i++) {
+        stack_world_expect(world, "main key inner again");
+        const struct walk_frame *const frames = world->stack.frames;
+        const remote_addr main_entry = frames[0].entry, key = frames[1].entry;
+        assert_true(main_entry && key && frames[3].entry);
+        assert_true(main_entry != key && key != frames[3].entry);
+        assert_int_equal(frames[2].entry, 0);
+        assert_int_equal(frames[3].empty_entries, 0);
+        assert_int_equal(world->stack.walk.empty_entry, 0);
+    }
+    const remote_addr before = world->stack.frames[1].entry;
+    fake_pop(&world->thread);
+    fake_pop(&world->thread);
+    stack_world_call(world, "other", FAKE_CALL_FROM_C);
+    stack_world_expect(world, "main key other");
+    assert_int_equal(world->stack.frames[1].entry, before);
+    assert_true(world->stack.frames[2].entry != 0);
+}
+
+static void frames_know_the_entry_that_they_were_called_through(void **state)
+{
+    (void)state;
+    stack_world_each_version(check_entries);
+}
+
 static void calls_from_c_are_followed_through_entry_frames(void **state)
 {
     (void)state;
@@ -408,6 +441,7 @@ TEST_MAIN(cmocka_unit_test(a_thread_that_runs_no_python_code_has_an_empty_stack)
           cmocka_unit_test(a_chain_of_calls_is_read_outermost_first),
           cmocka_unit_test(a_stack_as_predicted_costs_one_call),
           cmocka_unit_test(calls_from_c_are_followed_through_entry_frames),
+          cmocka_unit_test(frames_know_the_entry_that_they_were_called_through),
           cmocka_unit_test(frames_of_generators_stand_where_they_were_resumed),
           cmocka_unit_test(a_frame_whose_caller_cannot_be_found_is_no_sample),
           cmocka_unit_test(coroutines_that_come_and_go_are_all_found),

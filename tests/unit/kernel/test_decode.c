@@ -2,6 +2,7 @@
 
 #include "sampler/kernel/copy_memory.h"
 #include "sampler/kernel/decode.h"
+#include "sampler/native/native_copy.h"
 #include "tests/support/test.h"
 
 /* A record as the ring buffer holds it. */
@@ -131,10 +132,219 @@ static void a_thread_returns_after_it_has_left(void **state)
     assert_false(decodes(sizeof full.record));
 }
 
+/* A record that ends with a native part. */
+struct native_record {
+    struct kernel_record record;
+    unsigned char spans[16];
+    struct kernel_native native;
+    unsigned char bytes[KERNEL_NATIVE_BYTES];
+    size_t used; /* of the bytes */
+};
+
+static struct native_record *begin_native(unsigned flags)
+{
+    static struct native_record made;
+    memset(&made, 0, sizeof made);
+    made.record = (struct kernel_record){ .kind = KERNEL_LEFT,
+                                          .flags = flags,
+                                          .pid = 1,
+                                          .tid = 2,
+                                          .bytes = sizeof made.spans,
+                                          .native_bytes = sizeof made.native };
+    made.native = (struct kernel_native){ .ip = 1,
+                                          .sp = 0x1080,
+                                          .bx = 3,
+                                          .bp = 4,
+                                          .r10 = 5,
+                                          .r12 = 6,
+                                          .r13 = 7,
+                                          .r14 = 8,
+                                          .r15 = 9,
+                                          .base = 0x40000 };
+    return &made;
+}
+
+/* Appends a span whose bytes are all `byte`. */
+static void add_native_span(struct native_record *made, uint64_t addr, unsigned bytes, int byte)
+{
+    const struct kernel_span head = { .addr = addr, .bytes = bytes };
+    const size_t all = sizeof head + ((size_t)bytes + 7) / 8 * 8;
+    assert_true(made->used + all <= sizeof made->bytes);
+    memcpy(made->bytes + made->used, &head, sizeof head);
+    memset(made->bytes + made->used + sizeof head, byte, bytes);
+    made->used += all;
+    made->record.native_bytes += (unsigned)all;
+}
+
+static unsigned char *guarded;
+static size_t guarded_bytes;
+
+/* A copy of the record as long as it says, behind which no byte can be read. */
+static bool decodes_native(const struct native_record *made, struct native_copy *out)
+{
+    struct kernel_record record;
+    const void *spans;
+    guarded_bytes = sizeof record + made->record.bytes + made->record.native_bytes;
+    guarded = guard_copy(made, guarded_bytes);
+    assert_true(kernel_decode(guarded, guarded_bytes, &record, &spans));
+    return kernel_decode_native(&record, spans, out);
+}
+
+static void free_guarded(void)
+{
+    guard_free(guarded, guarded_bytes);
+}
+
+static bool is_good(const struct native_record *made)
+{
+    struct native_copy copy;
+    const bool decodes = decodes_native(made, &copy);
+    free_guarded();
+    return decodes;
+}
+
+static void a_native_part_is_shown_where_it_lies(void **state)
+{
+    static const struct native_registers expected = {
+        .ip = 1, .sp = 0x1080, .r10 = 5, .saved = { 3, 4, 6, 7, 8, 9 }
+    };
+    struct native_record *const made = begin_native(KERNEL_STACK_CUT);
+    struct native_copy copy;
+    (void)state;
+    add_native_span(made, 0x1000, KERNEL_STACK_PART, 'i');
+    add_native_span(made, 0x40000 - 20, 20, 'o');
+    assert_true(decodes_native(made, &copy));
+    assert_memory_equal(&copy.registers, &expected, sizeof expected);
+    assert_int_equal(copy.stack.base, 0x40000);
+    assert_int_equal(copy.stack.span_count, 2);
+    assert_int_equal(copy.stack.spans[0].addr, 0x1000);
+    assert_int_equal(copy.stack.spans[0].count, KERNEL_STACK_PART);
+    assert_int_equal(copy.stack.spans[0].bytes[KERNEL_STACK_PART - 1], 'i');
+    assert_int_equal(copy.stack.spans[1].count, 20);
+    assert_int_equal(copy.stack.spans[1].bytes[19], 'o');
+    assert_ptr_equal(copy.stack.spans[1].bytes + 24, guarded + guarded_bytes);
+    assert_true(copy.is_cut);
+    assert_false(copy.is_faulted);
+    free_guarded();
+}
+
+static void a_native_part_may_lack_the_stack(void **state)
+{
+    struct native_record *const made = begin_native(KERNEL_STACK_FAULTED);
+    struct native_copy copy;
+    (void)state;
+    made->native.base = 0;
+    assert_true(decodes_native(made, &copy));
+    assert_int_equal(copy.stack.span_count, 0);
+    assert_int_equal(copy.stack.base, 0);
+    assert_false(copy.is_cut);
+    assert_true(copy.is_faulted);
+    free_guarded();
+}
+
+static void a_record_without_a_native_part_shows_none(void **state)
+{
+    struct native_copy copy;
+    struct kernel_record record;
+    const void *spans;
+    (void)state;
+    begin(KERNEL_TICK, 16);
+    assert_true(kernel_decode(&full, sizeof full.record + 16, &record, &spans));
+    assert_false(kernel_decode_native(&record, spans, &copy));
+}
+
+static void a_native_part_has_whole_spans(void **state)
+{
+    (void)state;
+    for (unsigned missing = 8; missing <= sizeof(struct kernel_native) + 16 + 24;
+         missing += 8) {
+        struct native_record *const made = begin_native(0);
+        add_native_span(made, 0x1000, 24, 'i');
+        made->record.native_bytes -= missing;
+        /* Without the span it is whole. */
+        assert_int_equal(is_good(made), missing == 16 + 24);
+    }
+    const unsigned wrong[] = { 0, 25, KERNEL_MAX_STACK + 1, UINT32_MAX };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        struct native_record *const made = begin_native(0);
+        add_native_span(made, 0x1000, 24, 'i');
+        memcpy(made->bytes + 8, &wrong[i], sizeof wrong[i]);
+        assert_false(is_good(made));
+    }
+}
+
+static void native_spans_lie_in_order_below_the_base(void **state)
+{
+    static const struct {
+        uint64_t first, second, base;
+        bool is_good;
+    } rows[] = {
+        { 0x1000, 0x1010, 0x1020, true },     { 0x1000, 0x100f, 0x2000, false },
+        { 0x1000, 0x0ff0, 0x2000, false },    { 0x1000, 0x1010, 0x101f, false },
+        { 0x1000, 0x1010, 0x1010, false },    { 0x1000, 0x1010, 0x100f, false },
+        { 0x1000, UINT64_MAX - 16, 0, true }, { 0x1000, UINT64_MAX - 15, 0, false },
+        { UINT64_MAX - 7, 8, 0, false },
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct native_record *const made = begin_native(0);
+        made->native.base = rows[i].base;
+        add_native_span(made, rows[i].first, 16, 'i');
+        add_native_span(made, rows[i].second, 16, 'o');
+        assert_int_equal(is_good(made), rows[i].is_good);
+    }
+    struct native_record *const made = begin_native(0);
+    for (unsigned i = 0; i <= KERNEL_MAX_STACK_SPANS; i++)
+        add_native_span(made, 0x1000 + 0x100 * i, 16, 'i');
+    assert_false(is_good(made));
+}
+
+static void only_stacks_have_a_native_part(void **state)
+{
+    (void)state;
+    for (unsigned kind = KERNEL_TICK; kind <= KERNEL_CODE; kind++) {
+        begin(kind, kind == KERNEL_CODE ? 16 : 0);
+        full.record.native_bytes = sizeof(struct kernel_native);
+        assert_int_equal(
+            decodes(sizeof full.record + full.record.bytes + full.record.native_bytes),
+            kind == KERNEL_TICK || kind == KERNEL_LEFT);
+    }
+}
+
+static void a_native_part_fits_its_room(void **state)
+{
+    static const struct {
+        unsigned spans, native;
+        size_t has;
+        bool is_good;
+    } rows[] = { { 16, 16, 32, true },
+                 { 16, 16, 24, false },
+                 { 16, 16, 40, false },
+                 { UINT32_MAX, 17, 16, false },
+                 { 16, UINT32_MAX, 15, false },
+                 { KERNEL_AREA_BYTES - KERNEL_NATIVE_BYTES, KERNEL_NATIVE_BYTES,
+                   KERNEL_AREA_BYTES, true },
+                 { KERNEL_AREA_BYTES - KERNEL_NATIVE_BYTES - 8, KERNEL_NATIVE_BYTES + 8,
+                   KERNEL_AREA_BYTES, false } };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        begin(KERNEL_TICK, rows[i].spans);
+        full.record.native_bytes = rows[i].native;
+        assert_int_equal(decodes(sizeof full.record + rows[i].has), rows[i].is_good);
+    }
+}
+
 TEST_MAIN(cmocka_unit_test(records_of_every_kind_are_accepted),
           cmocka_unit_test(only_kinds_with_a_stack_have_spans),
           cmocka_unit_test(a_code_object_fits_its_room),
           cmocka_unit_test(a_tick_stands_for_some_instants),
           cmocka_unit_test(a_record_says_how_long_it_is),
           cmocka_unit_test(processes_and_threads_have_positive_numbers),
-          cmocka_unit_test(a_thread_returns_after_it_has_left))
+          cmocka_unit_test(a_thread_returns_after_it_has_left),
+          cmocka_unit_test(a_native_part_is_shown_where_it_lies),
+          cmocka_unit_test(a_native_part_may_lack_the_stack),
+          cmocka_unit_test(a_record_without_a_native_part_shows_none),
+          cmocka_unit_test(a_native_part_has_whole_spans),
+          cmocka_unit_test(native_spans_lie_in_order_below_the_base),
+          cmocka_unit_test(only_stacks_have_a_native_part),
+          cmocka_unit_test(a_native_part_fits_its_room))

@@ -59,10 +59,13 @@ static void patterns_match_what_they_match_in_the_page(void **state)
         {
             const bool expected = names(cJSON_GetArrayItem(row, 1), function->string);
             bool matches;
-            assert_ok(pattern_matches(&pattern, text_at(function, 0), text_at(function, 1),
-                                      cJSON_GetArrayItem(function, 2)->valueint, &matches,
-                                      &err),
-                      &err);
+            const struct pattern_subject subject = {
+                .name = text_at(function, 0),
+                .file = text_at(function, 1),
+                .line = cJSON_GetArrayItem(function, 2)->valueint,
+                .library = cJSON_GetArraySize(function) > 3 ? text_at(function, 3) : NULL,
+            };
+            assert_ok(pattern_matches(&pattern, &subject, &matches, &err), &err);
             if (matches != expected)
                 fail_msg("'%s' and %s", text_at(row, 0), function->string);
         }
@@ -336,9 +339,15 @@ static void filters_that_take_long_are_named(void **state)
                                     i < 9 ? "function:/^a+b/" : "function:/(a+)+$/", &err),
                   &err);
     assert_ok(frame_matcher_init(&matcher, &filters, &err), &err);
-    assert_ok(frame_matcher_kinds(&matcher, "aaab", "~", 0, &kinds, &err), &err);
+    assert_ok(frame_matcher_kinds(&matcher,
+                                  &(struct pattern_subject){ .name = "aaab", .file = "~" },
+                                  &kinds, &err),
+              &err);
     assert_int_equal(kinds, 1U << FRAME_FILTER_HIDE);
-    assert_int_equal(frame_matcher_kinds(&matcher, name, "~", 0, &kinds, &err), ERR_INVALID);
+    assert_int_equal(frame_matcher_kinds(&matcher,
+                                         &(struct pattern_subject){ .name = name, .file = "~" },
+                                         &kinds, &err),
+                     ERR_INVALID);
     assert_non_null(strstr(err.message, "hide function:/(a+)+$/"));
     frame_matcher_deinit(&matcher);
 }
@@ -401,10 +410,11 @@ static void every_allocation_may_fail(void **state)
 static void filters_agree_in_any_order(void **state)
 {
     static const struct frame_filters
-        a = { 2, { { FRAME_FILTER_HIDE, "a" }, { FRAME_FILTER_SHOW, "b" } } },
-        b = { 2, { { FRAME_FILTER_SHOW, "b" }, { FRAME_FILTER_HIDE, "a" } } },
-        other_kind = { 2, { { FRAME_FILTER_HIDE, "b" }, { FRAME_FILTER_SHOW, "a" } } },
-        fewer = { 1, { { FRAME_FILTER_HIDE, "a" } } }, none;
+        a = { .count = 2, .items = { { FRAME_FILTER_HIDE, "a" }, { FRAME_FILTER_SHOW, "b" } } },
+        b = { .count = 2, .items = { { FRAME_FILTER_SHOW, "b" }, { FRAME_FILTER_HIDE, "a" } } },
+        other_kind = { .count = 2,
+                       .items = { { FRAME_FILTER_HIDE, "b" }, { FRAME_FILTER_SHOW, "a" } } },
+        fewer = { .count = 1, .items = { { FRAME_FILTER_HIDE, "a" } } }, none;
     (void)state;
     assert_true(frame_filters_agree(&a, &b));
     assert_true(frame_filters_agree(&none, &none));

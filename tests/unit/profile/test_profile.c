@@ -83,6 +83,61 @@ static void functions_differ_by_each_field(void **state)
     }
 }
 
+static void functions_of_two_libraries_are_two(void **state)
+{
+    const function_id python = made_function(*state, "sum", "sum.h", 7);
+    const function_id first = made_native_function(*state, "sum", "liba.so", "sum.h", 7);
+    const function_id second = made_native_function(*state, "sum", "libb.so", "sum.h", 7);
+    assert_int_equal(first, python + 1);
+    assert_int_equal(second, python + 2);
+    assert_int_equal(made_native_function(*state, "sum", "liba.so", "sum.h", 7), first);
+    made_seal(*state, 1);
+    struct profile_snapshot snapshot = made_snapshot(*state);
+    assert_int_equal(snapshot.sizes.libraries, 3);
+    assert_int_equal(profile_function_at(&snapshot, python).library, 0);
+    const library_id library = profile_function_at(&snapshot, second).library;
+    const struct profile_library row = profile_library_at(&snapshot, library);
+    assert_string_equal(profile_string(&snapshot, row.path).text, "libb.so");
+    assert_string_equal(profile_string(&snapshot, row.build_id).text, "a1b2c3");
+    profile_snapshot_release(&snapshot);
+}
+
+static void libraries_differ_by_each_field(void **state)
+{
+    const str_id a = made_string(*state, "a"), b = made_string(*state, "b");
+    const struct profile_library rows[] = {
+        { a, a, 0 }, { b, a, 0 }, { a, b, 0 }, { a, a, PROFILE_LIBRARY_INTERPRETER }
+    };
+    struct err err = { 0 };
+    for (uint32_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        library_id id, again;
+        assert_ok(profile_library(*state, &rows[i], &id, &err), &err);
+        assert_ok(profile_library(*state, &rows[i], &again, &err), &err);
+        assert_int_equal(id, i + 1); /* 0 is none */
+        assert_int_equal(again, id);
+    }
+}
+
+static void too_many_libraries_are_an_error_and_no_harm(void **state)
+{
+    struct profile_library row = { 0 };
+    struct err err = { 0 };
+    library_id id;
+    for (uint32_t i = 1; i < PROFILE_MAX_LIBRARIES; i++) {
+        char text[16];
+        snprintf(text, sizeof text, "%u", i);
+        row.path = made_string(*state, text);
+        assert_ok(profile_library(*state, &row, &id, &err), &err);
+    }
+    row.path = 0;
+    row.build_id = made_string(*state, "one more");
+    assert_int_equal(profile_library(*state, &row, &id, &err), ERR_LIMIT);
+    row.path = made_string(*state, "7");
+    row.build_id = 0;
+    assert_ok(profile_library(*state, &row, &id, &err), &err);
+    assert_int_equal(id, 7);
+}
+
 static void lines_of_a_function_are_frames_of_their_own(void **state)
 {
     const frame_id first = made_frame(*state, "f", 10);
@@ -169,6 +224,16 @@ static void ids_that_do_not_exist_are_refused(void **state)
     assert_int_equal(profile_function(*state, 1000, 0, 0, &id, &err), ERR_INVALID);
     assert_string_equal(err.message, "there is no string 1000");
     assert_int_equal(profile_function(*state, 0, 1000, 0, &id, NULL), ERR_INVALID);
+    assert_int_equal(
+        profile_function_row(*state, &(struct profile_function){ .library = 1 }, &id, &err),
+        ERR_INVALID);
+    assert_string_equal(err.message, "there is no library 1");
+    assert_int_equal(
+        profile_library(*state, &(struct profile_library){ .build_id = 1000 }, &id, NULL),
+        ERR_INVALID);
+    assert_int_equal(
+        profile_library(*state, &(struct profile_library){ .flags = 8 }, &id, NULL),
+        ERR_INVALID);
     assert_int_equal(profile_frame(*state, 1, 0, &id, &err), ERR_INVALID);
     assert_string_equal(err.message, "there is no function 1");
     assert_int_equal(profile_node(*state, 1, 0, &id, NULL), ERR_INVALID);
@@ -331,6 +396,9 @@ TEST_MAIN(WITH_PROFILE(the_root_is_row_0_of_everything),
           WITH_PROFILE(recursion_makes_a_node_a_level),
           WITH_PROFILE(a_nameless_function_is_not_taken_for_the_root),
           WITH_PROFILE(functions_differ_by_each_field),
+          WITH_PROFILE(functions_of_two_libraries_are_two),
+          WITH_PROFILE(libraries_differ_by_each_field),
+          WITH_PROFILE(too_many_libraries_are_an_error_and_no_harm),
           WITH_PROFILE(lines_of_a_function_are_frames_of_their_own),
           WITH_PROFILE(threads_differ_by_each_field),
           WITH_PROFILE(bytes_between_the_fields_of_a_thread_do_not_count),

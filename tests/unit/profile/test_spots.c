@@ -93,14 +93,15 @@ static void spots_are_summed_beside_their_nodes(void **state)
     view_spots_deinit(&spots);
 }
 
-/* f at two places, below a mark; main called it from one place. */
+/* f at two places, below a mark and many native frames; main called it from one place. */
+#define MARKED "main;a@l;b@l;c@l;d@l;e@l;f@l;g@l;h@l;i@l;j@l;<native>;f"
 static void callers_have_what_they_called(void **state)
 {
     struct session *const s = *state;
     struct err err = { 0 };
     spot_id outer, inner[2];
     const str_id op = made_string(s->profile, "CALL");
-    const node_id marked = made_node(s->profile, "main;<native>;f");
+    const node_id marked = made_node(s->profile, MARKED);
     const function_id main = made_function(s->profile, "main", "made.py", 1);
     const function_id f = made_function(s->profile, "f", "made.py", 1);
     struct profile_spot row = { .function = main, .line = 5, .opcode = op, .base = op };
@@ -112,7 +113,7 @@ static void callers_have_what_they_called(void **state)
     assert_ok(profile_spot(s->profile, &row, &inner[1], &err), &err);
     count(s, marked, inner[0], 3);
     count(s, marked, inner[1], 4);
-    made_add(s->profile, 0, 0, "main;<native>;f", 7);
+    made_add(s->profile, 0, 0, MARKED, 7);
     made_seal(s->profile, 3);
     struct profile_snapshot snapshot = made_snapshot(s->profile);
     struct view_spots spots;

@@ -57,7 +57,8 @@ static void captures_of_earlier_versions_have_no_filters(void **state)
 {
     static const char *const paths[] = { TEST_SOURCE_DIR "/golden/version1.pyro",
                                          TEST_SOURCE_DIR "/golden/version2.pyro",
-                                         TEST_SOURCE_DIR "/golden/version3.pyro" };
+                                         TEST_SOURCE_DIR "/golden/version3.pyro",
+                                         TEST_SOURCE_DIR "/golden/version4.pyro" };
     (void)state;
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
         struct open_capture *opened = NULL;

@@ -213,7 +213,7 @@ static void the_mark_of_the_collector_can_be_left_out(void **state)
 
 static void c_code_that_calls_back_is_marked_if_requested(void **state)
 {
-    const struct sampler_options native = { .native = true };
+    const struct sampler_options native = { .native = SAMPLER_NATIVE_LEAF };
     (void)state;
     for (unsigned minor = FAKE_OLDEST_MINOR; minor <= FAKE_NEWEST_MINOR; minor++)
         for (int asked = 0; asked < 2; asked++) {

@@ -5,6 +5,7 @@
 #include "sampler/cpython/python.h"
 #include "sampler/kernel/copy_memory.h"
 #include "sampler/kernel/engine.h"
+#include "sampler/native/native_copy.h"
 #include "sampler/profile/quality.h"
 #include "sampler/session/kernel_feed.h"
 #include "sampler/session/target.h"
@@ -21,10 +22,12 @@ static struct {
     struct target_instants instants;
     bool is_read; /* from the process */
     uint64_t word;
+    uint64_t native_word; /* the first of the C stack; 0: no native stack */
 } taken[MAX_TAKEN];
 static size_t taken_count, listings, checks;
 static bool is_ready;
 static uint64_t clears, learnt_addr, learnt_word;
+static const struct kernel_native the_native = { .ip = 7, .sp = 0x5000, .base = 0x6000 };
 static struct thread the_thread;
 static struct thread *const the_threads[] = { &the_thread };
 
@@ -37,7 +40,8 @@ struct world {
 };
 
 enum err_code target_take(struct target *target, struct thread *thread,
-                          struct copy_memory *copy, const struct target_instants *instants)
+                          struct copy_memory *copy, const struct native_copy *native,
+                          const struct target_instants *instants)
 {
     (void)target;
     assert_ptr_equal(thread, &the_thread);
@@ -46,6 +50,12 @@ enum err_code target_take(struct target *target, struct thread *thread,
     taken[taken_count].is_read = false;
     taken[taken_count].word = 0;
     (void)!memory_read_u64(&copy->memory, the_thread.head.addr, &taken[taken_count].word);
+    taken[taken_count].native_word = 0;
+    if (native) {
+        assert_int_equal(native->registers.ip, the_native.ip);
+        assert_int_equal(native->stack.span_count, 1);
+        memcpy(&taken[taken_count].native_word, native->stack.spans[0].bytes, sizeof(uint64_t));
+    }
     taken_count++;
     return ERR_OK;
 }
@@ -202,6 +212,65 @@ static void an_instant_of_a_running_thread_is_one_sample(void **state)
     assert_int_equal(taken[0].instants.runs, VALUE_YES);
     assert_int_equal(taken[0].instants.runnable, VALUE_NO);
     assert_int_equal(taken[0].word, 42);
+    destroy(world);
+}
+
+/* A record with a native part too, whose C stack is one word; damaged: it is not whole. */
+static void put_native(struct world *world, unsigned kind, uint64_t at_ns, uint64_t word,
+                       bool is_damaged)
+{
+    struct {
+        struct kernel_record record;
+        struct kernel_span head;
+        uint64_t state;
+        struct kernel_native native;
+        struct kernel_span stack_head;
+        uint64_t word;
+    } all = {
+        .record = { .kind = kind,
+                    .pid = PID,
+                    .tid = TID,
+                    .instants = 1,
+                    .time_ns = begin_ns + at_ns,
+                    .bytes = sizeof all.head + sizeof all.state,
+                    .native_bytes = sizeof all.native + sizeof all.stack_head + sizeof word },
+        .head = { .addr = the_thread.head.addr, .bytes = sizeof all.state },
+        .state = at_ns,
+        .native = the_native,
+        .stack_head = { .addr = the_native.sp, .bytes = is_damaged ? 9 : sizeof word },
+        .word = word,
+    };
+    fake_kernel_put_bytes(world->kernel, &all, sizeof all);
+}
+
+static void a_native_stack_comes_with_the_samples_of_its_record(void **state)
+{
+    struct world *const world = create();
+    (void)state;
+    put_native(world, KERNEL_TICK, 0, 42, false);
+    put(world, (struct kernel_record){ .kind = KERNEL_TICK, .time_ns = begin_ns }, 1);
+    put_native(world, KERNEL_LEFT, 7, 43, false);
+    fake_kernel_set_left_ns(world->kernel, begin_ns + 7);
+    flush(world, 7 + 20 * PERIOD_NS);
+    come_back(world, 7, 7 + 50 * PERIOD_NS);
+    drain(world);
+    assert_int_equal(taken_count, 4);
+    assert_int_equal(taken[0].native_word, 42);
+    assert_int_equal(taken[1].native_word, 0);
+    assert_int_equal(taken[2].native_word, 43);
+    assert_int_equal(taken[3].native_word, 43);
+    assert_int_equal(taken[3].word, 7);
+    destroy(world);
+}
+
+static void a_damaged_native_stack_fails_the_sample(void **state)
+{
+    struct world *const world = create();
+    (void)state;
+    put_native(world, KERNEL_TICK, 0, 42, true);
+    flush(world, PERIOD_NS);
+    assert_int_equal(taken_count, 0);
+    assert_int_equal(world->quality.failed_corrupt, 1);
     destroy(world);
 }
 
@@ -522,6 +591,8 @@ TEST_MAIN(cmocka_unit_test(a_late_instant_is_as_many_samples_as_it_stands_for),
           cmocka_unit_test(a_code_object_is_learnt_from_its_description),
           cmocka_unit_test(what_was_cleared_is_described_again),
           cmocka_unit_test(an_instant_of_a_running_thread_is_one_sample),
+          cmocka_unit_test(a_native_stack_comes_with_the_samples_of_its_record),
+          cmocka_unit_test(a_damaged_native_stack_fails_the_sample),
           cmocka_unit_test(an_absence_counts_once_for_every_period_of_it),
           cmocka_unit_test(a_thread_that_stays_away_is_counted_at_every_flush),
           cmocka_unit_test(an_absence_whose_beginning_was_lost_is_missed),

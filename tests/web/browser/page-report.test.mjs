@@ -81,3 +81,46 @@ test("a report opens from a file, without a server, and filters threads by itsel
   assertQuiet(page);
   await page.close();
 });
+
+// The report with a function of the program as native code of a library, whose source file is unknown.
+function withLibrary(report, name) {
+  const { strings, functions } = report.tree;
+  const path = strings.values.push("/usr/lib/libz.so.1") - 1;
+  const at = functions.name.findIndex((id) => strings.values[id] === name);
+  report.tree.libraries = { first: 0, path: [0, path], build_id: [0, 0], interpreter: [0, 0] };
+  functions.library = functions.name.map((_, id) => Number(id === at));
+  functions.file[at] = path;
+  return report;
+}
+
+test("native frames have their library, a colour, and a choice that is in the address", async () => {
+  const program = createProgram({ threads: 8, now: () => 0 });
+  program.advance(3);
+  const path = join(folder, "native.html");
+  writeFileSync(path, reportPage(bundled, withLibrary(program.report({}), "TaxTable.lookup")));
+  const page = await browser.open("file://" + path + "#v=1&view=table");
+  const pressed = "document.querySelector('[data-testid=native] [aria-pressed=true]')?.dataset.value";
+  const libraries = "[...document.querySelectorAll('td.row-library')].map((cell) => cell.textContent).filter(Boolean).join()";
+  await page.until(pressed + " === 'leaf' && " + libraries + " === 'libz.so.1'");
+  await page.evaluate("document.querySelector('[data-testid=native] [data-value=hidden]').click()");
+  await page.until(pressed + " === 'hidden' && " + libraries + " === ''");
+  assert.match(await page.evaluate("location.hash"), /native=hidden/);
+  await page.evaluate("document.querySelector('[data-testid=native] [data-value=library]').click()");
+  await page.evaluate("document.querySelector('[data-testid=view] [data-value=flame]').click()");
+  await page.until("[...document.querySelectorAll('[data-style~=u-native]')].some((frame) => frame.textContent.includes('libz.so.1'))");
+  assertQuiet(page);
+  await page.close();
+});
+
+test("a report without native code has no choice of native frames", async () => {
+  const program = createProgram({ threads: 2, now: () => 0 });
+  program.advance(3);
+  const path = join(folder, "python.html");
+  writeFileSync(path, reportPage(bundled, program.report({})));
+  const page = await browser.open("file://" + path + "#v=1&view=table");
+  await page.until("document.querySelectorAll('.row-name').length > 3");
+  assert.equal(await page.evaluate("document.querySelector('[data-testid=native]').getBoundingClientRect().width"), 0);
+  assert.equal(await page.evaluate("document.querySelector('[data-testid=library-head]').getBoundingClientRect().width"), 0);
+  assertQuiet(page);
+  await page.close();
+});

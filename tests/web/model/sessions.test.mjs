@@ -71,7 +71,7 @@ test("what cannot be attached is counted, and its reason said when it is all the
 
 test("a form becomes a request, or says which field is wrong", () => {
   const form = { ...defaultProfile(), rate: "2.5 kHz", duration: "5 min", name: "n" };
-  assert.deepEqual(profileRequest([4], form).body, { pids: [4], rate_hz: 2500, duration_s: 300, threads: "all", mode: "wall", async: "off", engine: "auto", native: false, gc: true, opcodes: false, subprocesses: false, stop: "auto", name: "n", note: "" });
+  assert.deepEqual(profileRequest([4], form).body, { pids: [4], rate_hz: 2500, duration_s: 300, threads: "all", mode: "wall", async: "off", engine: "auto", native: "off", gc: true, opcodes: false, subprocesses: false, stop: "auto", name: "n", note: "" });
   assert.equal(profileRequest([4], defaultProfile()).body.duration_s, null);
   for (const [changes, field] of [[{ rate: "0" }, "rate"], [{ rate: "20khz" }, "rate"], [{ rate: "fast" }, "rate"], [{ duration: "8d" }, "duration"], [{ duration: "soon" }, "duration"], [{ duration: "0" }, "duration"], [{ name: "ä".repeat(61) }, "name"], [{ note: "n".repeat(1001) }, "note"]]) {
     assert.equal(profileRequest([4], { ...form, ...changes }).field, field, JSON.stringify(changes));

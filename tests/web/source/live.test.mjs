@@ -87,7 +87,7 @@ test("later rounds ask only for what is new, and sums stay right", async () => {
   const scene = await started();
   scene.advance(1);
   await scene.round();
-  assert.ok(scene.asked.includes("/sessions/1/view?since=1"));
+  assert.ok(scene.asked.includes("/sessions/1/view?since=1&native=everything"));
   assert.ok(scene.asked.includes("/sessions/1/tree?since=1"));
   assert.equal(scene.recording.counts.total, viewTotal(scene, {}));
 });
@@ -116,7 +116,7 @@ test("another choice of threads is another question, from the start", async () =
   scene.source.ask({ threads: [1, 2], states: [], to: null });
   assert.equal(scene.due.ms, 0);
   await scene.round();
-  assert.ok(scene.asked.includes("/sessions/1/view?since=0&thread=1&thread=2"));
+  assert.ok(scene.asked.includes("/sessions/1/view?since=0&native=everything&thread=1&thread=2"));
   assert.equal(scene.recording.counts.total, viewTotal(scene, { threads: [1, 2] }));
 });
 
@@ -204,12 +204,12 @@ test("another choice of states is another question; the numbers of all states go
   const scene = await started();
   scene.source.ask({ threads: [], states: ["on_cpu", "has_gil"], to: null });
   await scene.round();
-  assert.ok(scene.asked.includes("/sessions/1/view?since=0&state=on_cpu%2Chas_gil"));
+  assert.ok(scene.asked.includes("/sessions/1/view?since=0&native=everything&state=on_cpu%2Chas_gil"));
   assert.equal(scene.recording.counts.total, viewTotal(scene, { states: ["on_cpu", "has_gil"] }));
   assert.ok(scene.recording.counts.total < viewTotal(scene, {}));
   scene.advance(1);
   await scene.round();
-  assert.ok(scene.asked.includes("/sessions/1/view?since=1&state=on_cpu%2Chas_gil"));
+  assert.ok(scene.asked.includes("/sessions/1/view?since=1&native=everything&state=on_cpu%2Chas_gil"));
   assert.equal(scene.recording.counts.total, viewTotal(scene, { states: ["on_cpu", "has_gil"] }));
   assert.equal(sumThreads(scene.threads, []).samples, viewTotal(scene, {}));
 });

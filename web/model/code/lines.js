@@ -1,25 +1,28 @@
 // Samples by file, line and function: self and total samples of each, callers and callees.
 // Made from a grouping by line.
 
-import { fileText, functionText, isSynthetic, originOf } from "../profile/frames.js";
+import { fileText, functionText, hasSource, originOf } from "../profile/frames.js";
 import { countByKey, groupCount } from "../trees/grouping.js";
 import { addPair, createPairs, findPair } from "../base/pairs.js";
 import { functionCount } from "../profile/profile.js";
 
-// For every function the id of its file, 0 for what is not Python code; and the files.
+// Files of libraries of the system are with those of Python's.
+const kindOf = ({ kind }) => (kind === "system" ? "library" : kind);
+
+// For every function the id of its file, 0 for marks and for native code whose source file is unknown; and the files.
 function filesOf(profile) {
   const known = new Map();
   const files = [null];
   const fileOf = Int32Array.from({ length: functionCount(profile) }, (_, id) => {
     const path = fileText(profile, id);
-    if (id === 0 || path === "" || isSynthetic(profile, id)) return 0;
-    if (!known.has(path)) known.set(path, files.push({ path, function: id, kind: originOf(profile, id).kind }) - 1);
+    if (id === 0 || path === "" || !hasSource(profile, id)) return 0;
+    if (!known.has(path)) known.set(path, files.push({ path, function: id, kind: kindOf(originOf(profile, id)) }) - 1);
     return known.get(path);
   });
   return { files, fileOf };
 }
 
-// For every frame the id of its file and of its line, 0 for what is not Python code; for every line its file, its number
+// For every frame the id of its file and of its line, 0 for what has no file; for every line its file, its number
 // and its frames: the first, and behind each frame the next, until 0.
 function placesOf(grouping, profile) {
   const { frames } = grouping;

@@ -6,14 +6,14 @@
 //   show PATTERN        keep only matching frames
 //   show-from PATTERN   start stacks at the outermost matching frame; drop stacks without one
 //
-// PATTERN is text, ignoring case, or /a regular expression/. WHAT says what to match: function:, file:, module: (a package, or
-// the name of a file without folders and ending); without it, wherever the search matches. "libraries" is the standard library
+// PATTERN is text, ignoring case, or /a regular expression/. WHAT says what to match: function:, file:, library: (the name of the file
+// of native code), module: (a package, or the name of a file without folders and ending); without it, wherever the search matches. "libraries" is the standard library
 // and installed packages. The server reads patterns in the same way (sampler/profile/views/pattern.h); tests/filters.json
 // holds cases for both. Several terms with one verb match what any of them matches. The order of terms has no effect: focus
-// and ignore see whole stacks, then hide and show remove frames, then show-from sees the rest. A sample without a frame left is dropped.
+// and ignore see whole stacks, then native frames that are not shown are left out, then hide and show remove frames, then show-from sees the rest. A sample without a frame left is dropped.
 
 import { TEXT } from "../../text/session.js";
-import { originOf, fileText, functionText } from "../profile/frames.js";
+import { originOf, fileText, functionText, libraryName } from "../profile/frames.js";
 import { functionCount } from "../profile/profile.js";
 import { parseSearch, searchedText } from "./search.js";
 import { baseName } from "../base/text.js";
@@ -30,21 +30,21 @@ const STARTED = 4;
 const KEPT = 8;
 
 const TERM_LENGTH_MAX = 500;
-const TERM = /^(focus|ignore|hide|show[-_]from|show)\s+(?:(function|file|module):)?(.*)$/is;
+const TERM = /^(focus|ignore|hide|show[-_]from|show)\s+(?:(function|file|module|library):)?(.*)$/is;
 // What the server's expressions support: no lookaround, no named groups, and these escapes, which stand for whole characters.
 const ESCAPES = /\\(?:[^a-zA-Z0-9]|[bBdDfnrsStvwW]|0(?!\d)|x[\da-fA-F]{2}|u(?![dD][89a-fA-F])[\da-fA-F]{4})/g;
 const LIBRARIES = /^librar(?:y|ies)$/i;
 
 function moduleText(profile, id) {
   const origin = originOf(profile, id);
-  return origin.kind === "own" ? baseName(origin.name).replace(/\.py$/, "") : origin.name;
+  return ["own", "system"].includes(origin.kind) ? baseName(origin.name).replace(/\.py$/, "") : origin.name;
 }
 
-const TEXTS = { function: functionText, file: fileText, module: moduleText, any: searchedText };
+const TEXTS = { function: functionText, file: fileText, module: moduleText, library: libraryName, any: searchedText };
 
 function isLibrary(profile, id) {
   const { kind } = originOf(profile, id);
-  return kind === "library" || kind === "package";
+  return kind === "library" || kind === "package" || kind === "system";
 }
 
 function isSimple(pattern) {
@@ -60,16 +60,17 @@ export function parseTerm(text) {
   const what = found[2]?.toLowerCase() ?? "any";
   const pattern = found[3].trim();
   if (pattern === "") return { error: TEXT.filters.noPattern(verb) };
-  if (what === "any" && LIBRARIES.test(pattern)) return { verb, what: "library", pattern: "", error: null, matches: isLibrary };
+  if (what === "any" && LIBRARIES.test(pattern)) return { verb, what: "libraries", pattern: "", error: null, matches: isLibrary };
   const search = parseSearch(pattern);
   if (search.error !== null) return { error: search.error };
   if (search.isExpression && !isSimple(pattern)) return { error: TEXT.filters.notSimple };
   const textOf = TEXTS[what];
-  return { verb, what, pattern, error: null, matches: (profile, id) => search.test(textOf(profile, id)) };
+  const applies = what === "library" ? (profile, id) => libraryName(profile, id) !== "" : () => true;
+  return { verb, what, pattern, error: null, matches: (profile, id) => applies(profile, id) && search.test(textOf(profile, id)) };
 }
 
 function patternText({ what, pattern }) {
-  if (what === "library") return "libraries";
+  if (what === "libraries") return "libraries";
   return (what === "any" ? "" : what + ":") + pattern;
 }
 
@@ -112,12 +113,19 @@ export function extendFilter(filter, profile) {
   }
 }
 
-// What is known of a stack with one more frame, of this function; `seen` is what was known without it.
-export function stepFilter(filter, seen, functionId) {
-  const verbs = filter.matched[functionId];
+// What is known of a stack with one more frame, of this function, that is not shown; `seen` is what was known without it.
+export function leaveFilter(filter, seen, functionId) {
+  const verbs = filter.matched[functionId] ?? 0;
   let now = seen & ~KEPT;
   if (verbs & FOCUS) now |= FOCUSED;
   if (verbs & IGNORE) now |= IGNORED;
+  return now;
+}
+
+// The same of a frame that is shown.
+export function stepFilter(filter, seen, functionId) {
+  const verbs = filter.matched[functionId] ?? 0;
+  let now = leaveFilter(filter, seen, functionId);
   if (verbs & HIDE || (filter.showsSome && !(verbs & SHOW))) return now;
   if (verbs & SHOW_FROM) now |= STARTED;
   return now & STARTED ? now | KEPT : now;

@@ -1,7 +1,7 @@
-// Search: text, ignoring case, or /a regular expression/, matched against "name file:line".
+// Search: text, ignoring case, or /a regular expression/, matched against "name file:line", of native code "name file:line library".
 
 import { TEXT } from "../../text/session.js";
-import { fileText, functionText } from "../profile/frames.js";
+import { fileText, functionText, libraryName } from "../profile/frames.js";
 import { functionCount } from "../profile/profile.js";
 
 const SEARCHED_LENGTH_MAX = 10000;
@@ -39,7 +39,8 @@ export function parseSearch(term) {
 }
 
 export function searchedText(profile, functionId) {
-  const text = functionText(profile, functionId) + " " + fileText(profile, functionId) + ":" + profile.functionLine.values[functionId];
+  const library = libraryName(profile, functionId);
+  const text = functionText(profile, functionId) + " " + fileText(profile, functionId) + ":" + profile.functionLine.values[functionId] + (library === "" ? "" : " " + library);
   return text.length > SEARCHED_LENGTH_MAX ? text.slice(0, SEARCHED_LENGTH_MAX) : text;
 }
 

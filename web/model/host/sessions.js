@@ -82,7 +82,7 @@ function bytesOf(text) {
 }
 
 export function defaultProfile() {
-  return { rate: "1000", duration: "", threads: "all", mode: "wall", async: "off", engine: "auto", native: false, gc: true, opcodes: false, subprocesses: false, stop: "auto", name: "", note: "" };
+  return { rate: "1000", duration: "", threads: "all", mode: "wall", async: "off", engine: "auto", native: "off", gc: true, opcodes: false, subprocesses: false, stop: "auto", name: "", note: "" };
 }
 
 // A form -> {body} for POST /sessions, or {problem, field}.

@@ -1,5 +1,5 @@
 // The state of the page as text for the fragment of its URL, and back. Defaults are left out. Version 1:
-//   v=1  session=ID  view=table  bottom-up  by=line  colour=module  search=TEXT  thread=TID~NAME (repeated)
+//   v=1  session=ID  view=table  bottom-up  by=line  native=all  colour=module  search=TEXT  thread=TID~NAME (repeated)
 //   state=WORD,WORD  range=FROM~TO  baseline=FROM~TO  filter=TERM (repeated)  about=KEY  file=PATH  line=N  hot  width=current  change=self  zoom=PATH  frame=PATH  tables=CHART,CHART
 // PATH is frame keys from the root, joined by ".", a key that repeats N times written KEY*N. FROM and TO are seconds since
 // the session began; without TO a range goes on. TERM is one of filter.js; "filter" alone says that none applies, not even those
@@ -7,6 +7,7 @@
 
 import { FILTERS_MAX, cleanTerm } from "../filters/filter.js";
 import { cleanWords } from "../profile/states.js";
+import { NATIVE_SETTINGS } from "../trees/native.js";
 
 export const ADDRESS_VERSION = 1;
 
@@ -29,7 +30,7 @@ export const DIFF_BY = ["total", "self"];
 export const TABLES = ["strip", "heatmap", "flame", "sandwich", "threads", "gil", "diff"];
 
 export function defaultAddress() {
-  return { session: null, view: "flame", bottomUp: false, by: "function", colour: "heat", search: "", threads: [], states: [], range: null, baseline: null, filters: [], noFilters: false, about: "", file: "", line: 0, hotOnly: false, diffWidth: "both", diffBy: "total", zoom: [], frame: [], tables: [] };
+  return { session: null, view: "flame", bottomUp: false, by: "function", native: null, colour: "heat", search: "", threads: [], states: [], range: null, baseline: null, filters: [], noFilters: false, about: "", file: "", line: 0, hotOnly: false, diffWidth: "both", diffBy: "total", zoom: [], frame: [], tables: [] };
 }
 
 export function formatPath(keys) {
@@ -84,6 +85,7 @@ export function formatAddress(address) {
   if (address.view !== "flame") out.set("view", address.view);
   if (address.bottomUp) out.set("bottom-up", "");
   if (address.by !== "function") out.set("by", address.by);
+  if (address.native !== null) out.set("native", address.native);
   if (address.colour !== "heat") out.set("colour", address.colour);
   if (address.search !== "") out.set("search", address.search);
   for (const thread of address.threads) out.append("thread", thread.tid + "~" + thread.name);
@@ -115,6 +117,7 @@ export function parseAddress(text, view = "flame") {
   address.view = oneOf(given.get("view"), VIEWS);
   address.bottomUp = given.has("bottom-up");
   address.by = oneOf(given.get("by"), ["function", "line"]);
+  address.native = NATIVE_SETTINGS.find((setting) => setting === given.get("native")) ?? null;
   address.colour = oneOf(given.get("colour"), ["heat", "module"]);
   address.search = (given.get("search") ?? "").slice(0, SEARCH_LENGTH_MAX);
   address.threads = given.getAll("thread").slice(0, THREADS_MAX).map(parseThread).filter((thread) => thread !== null);

@@ -13,6 +13,7 @@ import { groupTotals, matchedSamples } from "../trees/grouping.js";
 import { lineNeighbours, sourceLines, topLines } from "../code/lines.js";
 import { formatCount, formatShare, isKnown, ratio } from "../base/numbers.js";
 import { otherBaseline } from "./questions.js";
+import { nativeSetting } from "../trees/native.js";
 import { currentGrouping } from "../trees/recording.js";
 import { nodeCount } from "../profile/profile.js";
 import { createMatcher, extendMatcher } from "../filters/search.js";
@@ -266,7 +267,7 @@ function makeTable(recording, version, grouping, all, matcher, table, ranks) {
 
 // What a link calls the function of a frame, whatever line of it.
 function functionKey(recording, grouping, frame) {
-  const functions = currentGrouping(recording, "function", grouping.filters);
+  const functions = currentGrouping(recording, "function", grouping.filters, grouping.native);
   const same = frameOfFunction(functions.frames, grouping.frames.function[frame]);
   return same > 0 ? frameKey(functions.frames, recording.profile, same) : "";
 }
@@ -319,7 +320,8 @@ export function createPicture() {
   return function compute(state) {
     const { recording, recordingVersion: version, address } = state;
     const { profile } = recording;
-    const grouping = currentGrouping(recording, address.by, address.filters);
+    const native = nativeSetting(address, state.session, state.live);
+    const grouping = currentGrouping(recording, address.by, address.filters, native);
     const totals = totalsOf(recording, version, grouping);
     const tree = treeOf(recording, version, grouping, totals, address.bottomUp, address.by);
     const focus = focusOf(tree, grouping.frames, profile, address.zoom);
@@ -330,9 +332,9 @@ export function createPicture() {
     const isFlame = FLAME_VIEWS.includes(address.view);
     const drawing = isFlame ? markedOf(drawingOf(recording, version, grouping, totals, tree, focus.id, state.width), matcher) : null;
     const chosen = chosenOf(threads, address.threads);
-    const functions = currentGrouping(recording, "function", address.filters);
+    const functions = currentGrouping(recording, "function", address.filters, native);
     const byLine = () => {
-      const lines = currentGrouping(recording, "line", address.filters);
+      const lines = currentGrouping(recording, "line", address.filters, native);
       return sourceOf(recording, version, lines, lineTotalsOf(recording, version, lines));
     };
     const sandwich = () => sandwichOf(recording, version, functions, functionTotalsOf(recording, version, functions), address.about, state.width, namesOf(functions, address.about));
@@ -340,7 +342,7 @@ export function createPicture() {
     const diff = () => {
       const isOther = otherBaseline(state) !== null;
       if (!isOther && address.baseline === null) return null;
-      const names = isOther ? currentGrouping(recording, "name", address.filters) : functions;
+      const names = isOther ? currentGrouping(recording, "name", address.filters, native) : functions;
       const times = timesOf(state);
       const sums = isOther ? nameTotalsOf(recording, version, names) : functionTotalsOf(recording, version, names);
       const compared = comparedOf(recording, version, names, sums, times.baseline, times.current);
@@ -349,6 +351,8 @@ export function createPicture() {
     const shownDiff = address.view === "diff" ? diff() : null;
     return {
       sum: totals.sum,
+      // The native frames that are shown; null: there are none.
+      native: profile.libraries.length > 1 ? native : null,
       drawing,
       focus,
       focusTotal: tree.total(focus.id),

@@ -99,6 +99,7 @@ const GROUPS = {
     ["samples", formatCount], ["exact", formatCount, samplesOf], ["retried", formatCount, samplesOf], ["truncated", formatCount, samplesOf],
     ["filtered", formatCount, (q) => q.samples + q.filtered], ["extrapolated", formatCount, samplesOf], ["overflowed", formatCount, samplesOf],
   ],
+  native: [["native_complete", formatCount, samplesOf], ["native_gaps", formatCount, samplesOf], ["native_mismatched", formatCount, samplesOf], ["native_none", formatCount, samplesOf]],
   bias: [
     ["bias_share", sharePoints], ["bias_error", sharePoints], ["control", formatCount], ["moving", formatCount, samplesOf], ["stopped", formatCount, samplesOf], ["stops_refused", formatCount],
   ],
@@ -142,6 +143,8 @@ function stateRow(key, states) {
 export function measureGroups(quality) {
   if (quality === null || typeof quality !== "object") return [];
   const numbers = flatNumbers(quality);
+  // Without native stacks, none of these counts anything.
+  if (!GROUPS.native.some(([key]) => numbers[key] > 0)) for (const [key] of GROUPS.native) delete numbers[key];
   const groups = Object.entries(GROUPS).map(([name, rows]) => ({
     title: QUALITY_TEXT.groups[name], rows: rows.filter(([key]) => key in numbers).map((row) => numberRow(row, numbers, quality)),
   }));

@@ -5,15 +5,17 @@ import { baseName, hashText, visibleText } from "../base/text.js";
 
 const HUES = 7;
 const PACKAGE = /(?:^|\/)(?:site|dist)-packages\/([^/]+)/;
+const SYSTEM_LIBRARY = /^(?:\/usr(?:\/local)?)?\/lib(?:64)?\//;
 const STANDARD_LIBRARY = /(?:^|\/)lib(?:64)?\/python\d[^/]*\/|^<frozen /;
 
-export function createFrames(byLine) {
-  return { byLine, function: [0], line: [0], index: createPairs(), keys: [], labels: [] };
+// foldsLibraries: a native function stands for its library.
+export function createFrames(byLine, foldsLibraries = false) {
+  return { byLine, foldsLibraries, function: [0], line: [0], index: createPairs(), keys: [], labels: [] };
 }
 
-// The frame of (function, line): the line counts only when frames are lines.
-export function frameOf(frames, functionId, line) {
-  const shown = frames.byLine ? line : 0;
+// The frame of (function, line): the line counts only when frames are lines, and not of a library.
+export function frameOf(frames, functionId, line, isLibrary = false) {
+  const shown = frames.byLine && !isLibrary ? line : 0;
   const known = findPair(frames.index, functionId, shown);
   if (known !== 0 || (functionId === 0 && shown === 0)) return known;
   const frame = frames.function.push(functionId) - 1;
@@ -47,43 +49,65 @@ export function frameKey(frames, profile, frame) {
   return key;
 }
 
+// {path, buildId, interpreter} of native code, or null
+export function libraryOf(profile, functionId) {
+  return profile.libraries[profile.functionLibrary.values[functionId]] ?? null;
+}
+
+// The name of its file, "" of what is not native code.
+export function libraryName(profile, functionId) {
+  const library = libraryOf(profile, functionId);
+  return library === null ? "" : baseName(library.path);
+}
+
+// Native code whose source file is unknown has the path of its library.
+export function hasSource(profile, functionId) {
+  const library = libraryOf(profile, functionId);
+  return !isSynthetic(profile, functionId) && (library === null || library.path !== fileText(profile, functionId));
+}
+
 export function isSynthetic(profile, functionId) {
   return fileText(profile, functionId) === "~" && functionText(profile, functionId).startsWith("<");
 }
 
-// Where code comes from: {kind: "synthetic" | "library" | "package" | "own", name}
+// Where code comes from: {kind: "synthetic" | "library" | "package" | "system" | "own", name}; native code from where its library is
 export function originOf(profile, functionId) {
   if (isSynthetic(profile, functionId)) return { kind: "synthetic", name: "" };
-  const file = fileText(profile, functionId);
+  const file = libraryOf(profile, functionId)?.path ?? fileText(profile, functionId);
   const packaged = PACKAGE.exec(file);
   if (packaged) return { kind: "package", name: packaged[1].replace(/\.py$/, "") };
   if (STANDARD_LIBRARY.test(file)) return { kind: "library", name: "Python" };
+  if (libraryOf(profile, functionId) !== null && SYSTEM_LIBRARY.test(file)) return { kind: "system", name: file };
   return { kind: "own", name: file };
 }
 
 // What runs in C is as hot as anything; what merely stands for something else is not.
 const RUNS = /^<(?:native|GC)>/;
 
-function hueOf(origin) {
+function hueOf(origin, isNative) {
+  if (isNative) return "native";
   if (origin.kind === "synthetic") return "none";
   if (origin.kind === "library") return "library";
   return String(hashText(origin.name) % HUES);
 }
 
-// Everything the page says about a frame, made once: {raw, name, place, file, label, synthetic, runs, hue}.
+// Everything the page says about a frame, made once: {raw, name, place, file, label, synthetic, runs, hue, library, hasSource}.
 export function frameLabel(frames, profile, frame) {
   let label = frames.labels[frame];
   if (label === undefined) {
     const id = frames.function[frame];
     const origin = originOf(profile, id);
     const synthetic = origin.kind === "synthetic";
-    const line = frames.line[frame] || profile.functionLine.values[id];
-    const file = visibleText(fileText(profile, id), "");
-    const short = baseName(file);
+    const library = visibleText(libraryName(profile, id), "");
+    const folded = frames.foldsLibraries && library !== "";
+    const line = folded ? 0 : frames.line[frame] || profile.functionLine.values[id];
+    const file = visibleText(folded ? libraryOf(profile, id).path : fileText(profile, id), "");
+    const short = folded ? "" : library || baseName(file);
     const at = frames.byLine && line > 0 ? short + ":" + line : short;
-    const name = visibleText(functionText(profile, id));
+    const raw = folded ? libraryName(profile, id) : functionText(profile, id);
+    const name = visibleText(raw);
     label = {
-      raw: functionText(profile, id),
+      raw,
       name,
       file: synthetic ? "" : file,
       line,
@@ -91,7 +115,9 @@ export function frameLabel(frames, profile, frame) {
       label: synthetic || short === "" ? name : name + "  " + at,
       synthetic,
       runs: !synthetic || RUNS.test(name),
-      hue: hueOf(origin),
+      hue: hueOf(origin, library !== ""),
+      library,
+      hasSource: !folded && hasSource(profile, id),
     };
     frames.labels[frame] = label;
   }

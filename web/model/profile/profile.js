@@ -1,4 +1,4 @@
-// The append-only tables of one session: strings, functions, nodes (parents before children), threads, processes.
+// The append-only tables of one session: strings, libraries, functions, nodes (parents before children), threads, processes.
 // Rows are checked here once; all other modules trust them.
 
 import { columnPush, createColumn } from "../base/column.js";
@@ -12,6 +12,8 @@ export function createProfile() {
     functionName: createColumn(),
     functionFile: createColumn(),
     functionLine: createColumn(),
+    functionLibrary: createColumn(),
+    libraries: [null],
     nodeParent: createColumn(),
     nodeFunction: createColumn(),
     nodeLine: createColumn(),
@@ -48,6 +50,15 @@ function appendStrings(profile, table) {
   for (let i = rows.from; i < rows.to; i += 1) profile.strings.push(String(table.values[i]));
 }
 
+// Row 0 is none.
+function appendLibraries(profile, table) {
+  const rows = newRows(table, table.path.length, profile.libraries.length, "libraries");
+  const text = (id) => profile.strings[checkedId(id, profile.strings.length, "string")];
+  for (let i = Math.max(rows.from, 1 - table.first); i < rows.to; i += 1) {
+    profile.libraries.push({ path: text(table.path[i]), buildId: text(table.build_id[i]), interpreter: Boolean(table.interpreter[i]) });
+  }
+}
+
 function appendFunctions(profile, table) {
   const rows = newRows(table, table.name.length, functionCount(profile), "functions");
   const strings = profile.strings.length;
@@ -56,6 +67,7 @@ function appendFunctions(profile, table) {
     columnPush(profile.functionName, checkedId(table.name[i], strings, "string"));
     columnPush(profile.functionFile, table.file[i]);
     columnPush(profile.functionLine, checkedLine(table.line[i]));
+    columnPush(profile.functionLibrary, checkedId(table.library?.[i] ?? 0, profile.libraries.length, "library"));
   }
 }
 
@@ -96,11 +108,21 @@ export function applyTree(profile, tree) {
   if (profile.epoch !== null && profile.epoch !== tree.epoch) throw new RangeError("another epoch");
   profile.epoch = tree.epoch;
   appendStrings(profile, tree.strings);
+  if (tree.libraries !== undefined) appendLibraries(profile, tree.libraries);
   appendFunctions(profile, tree.functions);
   appendNodes(profile, tree.nodes);
   appendProcesses(profile, tree.processes);
   appendThreads(profile, tree.threads);
   profile.generation = tree.generation;
+}
+
+// What distinguishes functions of one name: the file, of native code the library; a number.
+function placeNumber(file, library) {
+  return library === 0 ? file : -library;
+}
+
+export function functionPlace(profile, id) {
+  return placeNumber(profile.functionFile.values[id], profile.functionLibrary.values[id]);
 }
 
 // Takes in strings, functions and nodes of another session (an answer of its /tree): functions of one name in one file are
@@ -109,22 +131,27 @@ export function mergeTree(profile, tree) {
   const other = createProfile();
   applyTree(other, tree);
   const stringOf = new Map(profile.strings.map((text, id) => [text, id]));
+  const libraryOf = new Map(profile.libraries.map((library, id) => [library?.path, id]));
   const known = createPairs();
   for (let id = 1; id < functionCount(profile); id += 1) {
-    const [name, file] = [profile.functionName.values[id], profile.functionFile.values[id]];
-    if (findPair(known, name, file) === 0) addPair(known, name, file, id);
+    const [name, place] = [profile.functionName.values[id], functionPlace(profile, id)];
+    if (findPair(known, name, place) === 0) addPair(known, name, place, id);
   }
   const merged = (text) => stringOf.get(text) ?? stringOf.set(text, profile.strings.push(text) - 1).get(text);
+  const libraries = other.libraries.map((library) => libraryOf.get(library?.path) ?? profile.libraries.push(library) - 1);
   const functions = [0];
   for (let id = 1; id < functionCount(other); id += 1) {
     const name = merged(other.strings[other.functionName.values[id]]);
     const file = merged(other.strings[other.functionFile.values[id]]);
-    if (findPair(known, name, file) === 0) {
-      addPair(known, name, file, columnPush(profile.functionName, name));
+    const library = libraries[other.functionLibrary.values[id]];
+    const place = placeNumber(file, library);
+    if (findPair(known, name, place) === 0) {
+      addPair(known, name, place, columnPush(profile.functionName, name));
       columnPush(profile.functionFile, file);
       columnPush(profile.functionLine, other.functionLine.values[id]);
+      columnPush(profile.functionLibrary, library);
     }
-    functions.push(findPair(known, name, file));
+    functions.push(findPair(known, name, place));
   }
   const first = nodeCount(profile) - 1;
   const nodeOf = (node) => (node === 0 ? 0 : first + node);

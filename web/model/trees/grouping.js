@@ -2,25 +2,32 @@
 // group. Groups are append-only, parents before children, so their ids are stable while the profile grows.
 
 import { columnPush, createColumn } from "../base/column.js";
-import { createFilter, extendFilter, isCounted, isKept, stepFilter } from "../filters/filter.js";
+import { createFilter, extendFilter, isCounted, isKept, leaveFilter, stepFilter } from "../filters/filter.js";
 import { createFrames, frameOf } from "../profile/frames.js";
+import { frameKind, isKeptBelow, isKeptHere, NATIVE_ROOT, stepNative } from "./native.js";
 import { addPair, createPairs, findPair, reservePairs } from "../base/pairs.js";
-import { nodeCount } from "../profile/profile.js";
+import { functionPlace, nodeCount } from "../profile/profile.js";
 
-// by: "function", "line", or "name": functions of one name in one file are one. filters: terms of filter.js
-export function createGrouping(by, filters = []) {
+// by: "function", "line", or "name": functions of one name in one file are one. filters: terms of filter.js; native: a setting of
+// native.js. A node has two groups: that of its own samples, and that of Python frames below it.
+export function createGrouping(by, filters = [], native = "leaf") {
   const grouping = {
     by,
     filters,
+    native,
     filter: createFilter(filters),
     seen: createColumn(),
-    frames: createFrames(by === "line"),
+    frames: createFrames(by === "line", native === "library"),
     groupOfNode: createColumn(),
+    groupBelow: createColumn(),
+    seenBelow: createColumn(),
+    nativeBits: createColumn(),
     parent: createColumn(),
     frame: createColumn(),
     depth: createColumn(),
     index: createPairs(),
     named: createPairs(),
+    firstOfLibrary: new Map(),
     children: null,
   };
   columnPush(grouping.parent, 0);
@@ -45,36 +52,66 @@ function groupUnder(grouping, parent, frame) {
 
 // The first function of the same name and file.
 function firstOfName({ named }, profile, id) {
-  const [name, file] = [profile.functionName.values[id], profile.functionFile.values[id]];
-  const known = findPair(named, name, file);
-  if (known === 0 && id !== 0) addPair(named, name, file, id);
+  const [name, place] = [profile.functionName.values[id], functionPlace(profile, id)];
+  const known = findPair(named, name, place);
+  if (known === 0 && id !== 0) addPair(named, name, place, id);
   return known || id;
+}
+
+// The group of a function below another; neighbours of one library are one.
+function groupOfFunction(grouping, profile, parent, functionId, line) {
+  const { frames } = grouping;
+  const library = profile.functionLibrary.values[functionId];
+  if (!frames.foldsLibraries || library === 0) {
+    const own = grouping.by === "name" ? firstOfName(grouping, profile, functionId) : functionId;
+    return groupUnder(grouping, parent, frameOf(frames, own, line));
+  }
+  const above = frames.function[grouping.frame.values[parent]];
+  if (parent !== 0 && profile.functionLibrary.values[above] === library) return parent;
+  if (!grouping.firstOfLibrary.has(library)) grouping.firstOfLibrary.set(library, functionId);
+  return groupUnder(grouping, parent, frameOf(frames, grouping.firstOfLibrary.get(library), 0, true));
+}
+
+// A node below a group where `before` was known of the stack: {group, seen}.
+function placeNode(grouping, profile, node, group, before, isShown) {
+  const functionId = profile.nodeFunction.values[node];
+  const seen = (isShown ? stepFilter : leaveFilter)(grouping.filter, before, functionId);
+  return { seen, group: isKept(seen) ? groupOfFunction(grouping, profile, group, functionId, profile.nodeLine.values[node]) : group };
+}
+
+function pushNode(grouping, bits, here, below) {
+  columnPush(grouping.nativeBits, bits);
+  columnPush(grouping.groupOfNode, here.group);
+  columnPush(grouping.seen, here.seen);
+  columnPush(grouping.groupBelow, below.group);
+  columnPush(grouping.seenBelow, below.seen);
+}
+
+function extendNode(grouping, profile, node) {
+  const parent = profile.nodeParent.values[node];
+  const kind = frameKind(profile, profile.nodeFunction.values[node]);
+  const bits = stepNative(grouping.native, grouping.nativeBits.values[parent], kind);
+  const ofSamples = (isShown) => placeNode(grouping, profile, node, grouping.groupOfNode.values[parent], grouping.seen.values[parent], isShown);
+  const ofCalls = (isShown) => placeNode(grouping, profile, node, grouping.groupBelow.values[parent], grouping.seenBelow.values[parent], isShown);
+  if (kind === "python" || kind === "mark") {
+    const both = kind === "mark" ? ofSamples(true) : ofCalls(true);
+    pushNode(grouping, bits, both, both);
+  } else {
+    pushNode(grouping, bits, ofSamples(isKeptHere(bits)), ofCalls(isKeptBelow(bits)));
+  }
 }
 
 // Takes in the nodes that `profile` gained since the last call.
 export function extendGrouping(grouping, profile) {
   const nodes = nodeCount(profile);
-  const { filter, seen } = grouping;
-  const filtering = filter.terms.length > 0;
-  if (filtering) extendFilter(filter, profile);
+  const { filter } = grouping;
+  if (filter.terms.length > 0) extendFilter(filter, profile);
   const before = groupCount(grouping);
   if (nodes > 2 * grouping.groupOfNode.length) reservePairs(grouping.index, nodes);
   for (let node = grouping.groupOfNode.length; node < nodes; node += 1) {
-    if (node === 0) {
-      columnPush(grouping.groupOfNode, 0);
-      columnPush(seen, filter.start);
-      continue;
-    }
-    const parent = grouping.groupOfNode.values[profile.nodeParent.values[node]];
-    const now = filtering ? stepFilter(filter, seen.values[profile.nodeParent.values[node]], profile.nodeFunction.values[node]) : 0;
-    columnPush(seen, now);
-    if (filtering && !isKept(now)) {
-      columnPush(grouping.groupOfNode, parent);
-      continue;
-    }
-    const own = profile.nodeFunction.values[node];
-    const frame = frameOf(grouping.frames, grouping.by === "name" ? firstOfName(grouping, profile, own) : own, profile.nodeLine.values[node]);
-    columnPush(grouping.groupOfNode, groupUnder(grouping, parent, frame));
+    const root = { group: 0, seen: filter.start };
+    if (node === 0) pushNode(grouping, NATIVE_ROOT, root, root);
+    else extendNode(grouping, profile, node);
   }
   if (groupCount(grouping) !== before) grouping.children = null;
 }
@@ -104,7 +141,9 @@ export function groupTotals(grouping, counts) {
   const { filter, seen } = grouping;
   const filtering = filter.terms.length > 0;
   for (let node = 0; node < nodes; node += 1) {
-    if (!filtering || isCounted(seen.values[node], groupOfNode[node])) self[groupOfNode[node]] += counts.self[node];
+    // A stack that had a frame and has none left does not count.
+    const counted = filtering ? isCounted(seen.values[node], groupOfNode[node]) : node === 0 || groupOfNode[node] !== 0;
+    if (counted) self[groupOfNode[node]] += counts.self[node];
   }
   const total = self.slice();
   const parent = grouping.parent.values;

@@ -42,8 +42,8 @@ export function takeDelivery(recording, delivery) {
   recording.version += 1;
 }
 
-function addGrouping(groupings, key, by, filters) {
-  const grouping = { ...createGrouping(by, filters), bottomUpNames: createMergedNames() };
+function addGrouping(groupings, key, by, filters, native) {
+  const grouping = { ...createGrouping(by, filters, native), bottomUpNames: createMergedNames() };
   if (groupings.size >= GROUPINGS_MAX) groupings.delete(groupings.keys().next().value);
   groupings.set(key, grouping);
   return grouping;
@@ -60,10 +60,11 @@ export function takeBaseline(recording, { trees, view, other = null }) {
   recording.version += 1;
 }
 
-// The grouping by "function", "line" or "name" (of grouping.js) after these filters, up to date with the profile; the last few are kept.
-export function currentGrouping(recording, by, filters = []) {
-  const key = [by, ...filters].join("\n");
-  const grouping = recording.groupings.get(key) ?? addGrouping(recording.groupings, key, by, filters);
+// The grouping by "function", "line" or "name" (of grouping.js) after these filters, with native frames as chosen (native.js), up to date
+// with the profile; the last few are kept.
+export function currentGrouping(recording, by, filters = [], native = "leaf") {
+  const key = [by, native, ...filters].join("\n");
+  const grouping = recording.groupings.get(key) ?? addGrouping(recording.groupings, key, by, filters, native);
   extendGrouping(grouping, recording.profile);
   return grouping;
 }

@@ -17,7 +17,7 @@ function createNeighbours(change) {
 
   function neighbour({ frame, samples }, { picture }) {
     const { label, key } = picture.source.describe(frame);
-    const go = label.synthetic ? { view: "sandwich", about: key } : { file: label.file, line: label.line };
+    const go = !label.hasSource ? { view: "sandwich", about: key } : { file: label.file, line: label.line };
     return el("li", {}, el("button", { type: "button", class: "link", on: { click: () => change(go) } }, isolated(label.synthetic ? label.name : label.label)), " ",
       el("span", { class: "soft", title: TEXT.samples(formatCount(samples)) }, formatShare(ratio(samples, picture.sum))));
   }

@@ -33,12 +33,13 @@ function createCell() {
 function createTableRow(find, about) {
   const name = isolated("");
   const place = isolated("", { class: "place" });
+  const library = isolated("");
   const button = el("button", { type: "button", class: "row-name", "data-hint": TEXT.table.find }, name);
   const sandwich = el("button", { type: "button", class: "quiet row-about", "data-hint": TEXT.table.sandwich, "aria-label": TEXT.table.sandwich }, "⇅");
   const self = createCell();
   const total = createCell();
-  const element = el("tr", {}, self.element, total.element, el("th", { scope: "row" }, el("div", { class: "row-head" }, button, sandwich, place)));
-  const row = { element, name, place, self, total, label: null };
+  const element = el("tr", {}, self.element, total.element, el("th", { scope: "row" }, el("div", { class: "row-head" }, button, sandwich, place)), el("td", { class: "row-library" }, library));
+  const row = { element, name, place, library, self, total, label: null };
   button.addEventListener("click", () => find(row.label));
   sandwich.addEventListener("click", () => about(row.shown));
   return row;
@@ -62,6 +63,7 @@ function createTableHeads(dispatch) {
     element: el("th", { scope: "col" }, el("button", { type: "button", "data-hint": column.meaning, "data-testid": "sort-" + column.key, on: { click: sortBy(column.key) } }, column.label), units()),
   }));
   heads.push({ key: "name", element: el("th", { scope: "col" }, el("button", { type: "button", "data-testid": "sort-name", on: { click: sortBy("name") } }, TEXT.table.function)) });
+  heads.push({ key: "library", element: el("th", { scope: "col", class: "row-library", "data-testid": "library-head" }, TEXT.table.library) });
   return heads;
 }
 
@@ -111,6 +113,7 @@ export function createTable(root, dispatch) {
     row.label = picture.table.labelOf(shown);
     setText(row.name, row.label.name);
     setText(row.place, row.label.place);
+    setText(row.library, row.label.library);
     setAttribute(row.place, "title", row.label.place);
     setAttribute(row.element, "aria-rowindex", index + 2);
     fillCell(row.self, shown.self, picture.sum, picture.secondsPerSample);
@@ -150,6 +153,7 @@ export function createTable(root, dispatch) {
       const { picture, table: order } = state;
       element.hidden = picture.table === null || picture.sum === 0;
       if (element.hidden) return;
+      table.classList.toggle("has-libraries", picture.native !== null);
       for (const head of heads) {
         setAttribute(head.element, "aria-sort", head.key !== order.sort ? null : order.descending ? "descending" : "ascending");
       }

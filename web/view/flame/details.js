@@ -131,6 +131,7 @@ export function createDetails(root, dispatch) {
     return [
       el("h2", { "data-testid": "details-name" }, isolated(frame.label.name)),
       el("p", { class: "place", "data-testid": "details-place" }, pathText(frame.label.place === "" ? (frame.label.synthetic ? TEXT.details.notPython : TEXT.details.noFile) : frame.label.place)),
+      frame.label.library === "" ? null : el("p", { class: "soft", "data-testid": "details-library" }, TEXT.native.in + " ", isolated(frame.label.library), frame.label.hasSource ? "." : TEXT.native.noSource),
       el("dl", { class: "measures" }, total, self),
       el("p", { class: "soft scope" }, scopeText(state)),
       within,
@@ -145,7 +146,7 @@ export function createDetails(root, dispatch) {
     update(state) {
       root.hidden = !FLAME_VIEWS.includes(state.address.view);
       const id = shownId(state);
-      const signature = [id, state.recordingVersion, state.address.by, state.address.bottomUp, state.picture.focus.id, state.picture.sum, state.address.states, state.address.range?.from, state.address.range?.to, state.session?.quality?.achieved_hz].join(" ");
+      const signature = [id, state.recordingVersion, state.address.by, state.picture.native, state.address.bottomUp, state.picture.focus.id, state.picture.sum, state.address.states, state.address.range?.from, state.address.range?.to, state.session?.quality?.achieved_hz].join(" ");
       if (signature === shown || root.hidden || (isInUse() && shownFrame === id)) return;
       shown = signature;
       shownFrame = id;

@@ -1,6 +1,7 @@
-// The toolbar: view, direction, grouping, threads, search.
+// The toolbar: view, direction, grouping, native frames, threads, search.
 
 import { FLAME_VIEWS, VIEWS } from "../../model/page/address.js";
+import { NATIVE_SETTINGS } from "../../model/trees/native.js";
 import { TEXT } from "../../text/session.js";
 import { el, segmented } from "../elements/dom.js";
 import { createSearch } from "../filters/search.js";
@@ -18,9 +19,11 @@ export function createToolbar(root, dispatch) {
     { value: "function", label: TEXT.grouping.function, hint: TEXT.grouping.functionHint },
     { value: "line", label: TEXT.grouping.line, hint: TEXT.grouping.lineHint },
   ], (value) => change({ by: value }));
+  const native = segmented(TEXT.native.label, "native", NATIVE_SETTINGS.map((value) => ({ value, label: TEXT.native[value][0], hint: TEXT.native[value][1] })), (value) => change({ native: value }));
+  const labelled = el("div", { class: "labelled" }, el("span", { class: "soft", "aria-hidden": "true" }, TEXT.native.short), native.element);
   const threads = createThreadFilter(dispatch);
   const search = createSearch(dispatch);
-  root.append(view.element, direction.element, grouping.element, threads.element, search.element);
+  root.append(view.element, direction.element, grouping.element, labelled, threads.element, search.element);
   threads.attach();
   return {
     focusSearch: search.focus,
@@ -31,6 +34,8 @@ export function createToolbar(root, dispatch) {
       grouping.set(state.address.by);
       direction.element.hidden = !FLAME_VIEWS.includes(state.address.view);
       grouping.element.hidden = ![...FLAME_VIEWS, "table"].includes(state.address.view);
+      labelled.hidden = state.picture.native === null || ["threads", "tasks"].includes(state.address.view);
+      if (!labelled.hidden) native.set(state.picture.native);
       threads.update(state);
       search.update(state);
     },

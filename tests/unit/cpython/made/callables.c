@@ -6,6 +6,8 @@ enum {
     FIRST = 16,  /* m_ml, d_type */
     SECOND = 24, /* m_self, d_name */
     THIRD = 32,  /* m_module */
+    FOURTH = 40, /* d_method */
+    DEFINITION_CODE = 8,
     TYPE_CALL = 128,
     TYPE_FLAGS = 168,
 };
@@ -43,16 +45,27 @@ remote_addr callable_object(struct fake_python *python, remote_addr type)
     return addr;
 }
 
-void callable_put_function(struct fake_python *python, remote_addr addr,
-                           const struct callable_types *types, const char *name,
-                           remote_addr self, remote_addr module)
+static remote_addr make_definition(struct fake_python *python, const char *name)
 {
     const remote_addr definition = fake_alloc(python, 32),
                       text = fake_alloc(python, strlen(name) + 1);
     fake_memory_put(&python->memory, text, name, strlen(name) + 1);
     put(python, definition, text);
+    put(python, definition + DEFINITION_CODE, callable_code(name));
+    return definition;
+}
+
+remote_addr callable_code(const char *name)
+{
+    return 0x400000 + (remote_addr)strlen(name) * 0x10;
+}
+
+void callable_put_function(struct fake_python *python, remote_addr addr,
+                           const struct callable_types *types, const char *name,
+                           remote_addr self, remote_addr module)
+{
     put(python, addr + python->runtime.layout.object_type, types->function);
-    put(python, addr + FIRST, definition);
+    put(python, addr + FIRST, make_definition(python, name));
     put(python, addr + SECOND, self);
     put(python, addr + THIRD, module);
 }
@@ -71,6 +84,7 @@ remote_addr callable_method(struct fake_python *python, const struct callable_ty
     const remote_addr addr = callable_object(python, types->method);
     put(python, addr + FIRST, of_type);
     put(python, addr + SECOND, callable_str(python, types, name));
+    put(python, addr + FOURTH, make_definition(python, name));
     return addr;
 }
 

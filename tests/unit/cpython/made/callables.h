@@ -31,6 +31,8 @@ void callable_put_function(struct fake_python *python, remote_addr addr,
 /* A method of a type. */
 remote_addr callable_method(struct fake_python *python, const struct callable_types *types,
                             remote_addr of_type, const char *name);
+/* The C function of a function or method of that name. */
+remote_addr callable_code(const char *name);
 /* A str with its type. */
 remote_addr callable_str(struct fake_python *python, const struct callable_types *types,
                          const char *text);

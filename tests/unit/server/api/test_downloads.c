@@ -7,7 +7,11 @@
 
 #include <cmocka.h>
 
+#include "sampler/sampler.h"
 #include "server/report/report.h"
+#include "tests/support/fake_sampler.h"
+#include "tests/support/made_profile.h"
+#include "tests/support/test.h"
 #include "tests/unit/server/client.h"
 #include "tests/unit/server/fixture.h"
 
@@ -77,6 +81,71 @@ static void a_session_is_compared_with_another(void **state)
     }
 }
 
+/* A native frame with native code below it, and Python code below that. */
+static void add_native(struct server *server)
+{
+    struct profile *const profile = sampler_profile(server->sampler);
+    struct err err = { 0 };
+    const thread_id thread = made_thread(profile, 7, 7);
+    const node_id inner = made_node(profile, "run;dot@/lib/numpy.so;gemm@/lib/blas.so");
+    const node_id called = made_node(profile, "run;dot@/lib/numpy.so;callback");
+    assert_ok(profile_add(profile, thread, 0, inner, 3, &err), &err);
+    assert_ok(profile_add(profile, thread, 0, called, 4, &err), &err);
+    fake_sampler_seal(server->sampler);
+}
+
+static void native_frames_are_as_asked(void **state)
+{
+    static const struct {
+        const char *query, *inner, *called;
+    } rows[] = {
+        { "", ";made.py:run:1;numpy.so:dot:0 3\n", ";made.py:run:1;made.py:callback:1 4\n" },
+        { "&native=leaf", ";numpy.so:dot:0 3\n", ";made.py:run:1;made.py:callback:1 4\n" },
+        { "&native=hidden", ";made.py:run:1 3\n", ";made.py:run:1;made.py:callback:1 4\n" },
+        { "&native=library", ";numpy.so:numpy.so:0;blas.so:blas.so:0 3\n",
+          ";made.py:run:1;numpy.so:numpy.so:0;made.py:callback:1 4\n" },
+        { "&native=all", ";numpy.so:dot:0;blas.so:gemm:0 3\n",
+          ";numpy.so:dot:0;made.py:callback:1 4\n" },
+        { "&native=all&hide=library:blas", ";numpy.so:dot:0 3\n",
+          ";numpy.so:dot:0;made.py:callback:1 4\n" },
+    };
+    add_native(*state);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char target[128];
+        struct reply reply;
+        snprintf(target, sizeof target, "/api/v1/sessions/1/export?format=collapsed%s",
+                 rows[i].query);
+        server_get(*state, target, BEARER, &reply);
+        assert_int_equal(reply.status, 200);
+        assert_non_null(strstr(reply.body, rows[i].inner));
+        assert_non_null(strstr(reply.body, rows[i].called));
+        reply_deinit(&reply);
+    }
+    assert_int_equal(server_status(*state, "GET",
+                                   "/api/v1/sessions/1/export?format=collapsed&native=on",
+                                   BEARER, ""),
+                     400);
+}
+
+/* The page follows the tables of the session itself. */
+static void a_view_of_everything_has_no_tree_of_its_own(void **state)
+{
+    struct reply reply;
+    add_native(*state);
+    server_get(*state, "/api/v1/sessions/1/view", BEARER, &reply);
+    assert_non_null(strstr(reply.body, "\"tree\":"));
+    assert_non_null(strstr(reply.body, "/lib/numpy.so"));
+    assert_null(strstr(reply.body, "/lib/blas.so"));
+    reply_deinit(&reply);
+    server_get(*state, "/api/v1/sessions/1/view?native=everything", BEARER, &reply);
+    assert_int_equal(reply.status, 200);
+    assert_null(strstr(reply.body, "\"tree\":"));
+    reply_deinit(&reply);
+    server_get(*state, "/api/v1/sessions/1/tree", BEARER, &reply);
+    assert_non_null(strstr(reply.body, "\"libraries\":{\"first\":0,\"path\":[0,"));
+    reply_deinit(&reply);
+}
+
 static void exports_are_downloads(void **state)
 {
     struct reply reply;
@@ -113,6 +182,8 @@ int main(void)
         WITH_SERVER(every_format_can_be_exported),
         WITH_SERVER(an_anonymized_export_hides_a_live_target),
         WITH_SERVER(a_session_is_compared_with_another),
+        WITH_SERVER(native_frames_are_as_asked),
+        WITH_SERVER(a_view_of_everything_has_no_tree_of_its_own),
         WITH_SERVER(exports_are_downloads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

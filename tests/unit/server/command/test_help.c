@@ -34,6 +34,17 @@ static bool names(const char *text, const char *option)
     return false;
 }
 
+/* An option may have a row for some commands, and another one for others. */
+static bool has_option(const struct command *command, const char *name)
+{
+    const struct option *option = NULL;
+    for (size_t i = 0; (option = option_at(i)); i++)
+        if (strcmp(option->setting.name, name) == 0 &&
+            (!option->commands || (option->commands & command->bit)))
+            return true;
+    return false;
+}
+
 static void help_shows_every_option_of_a_command_and_no_other(void **state)
 {
     const struct command *command = NULL;
@@ -44,8 +55,7 @@ static void help_shows_every_option_of_a_command_and_no_other(void **state)
         for (size_t j = 0; (option = option_at(j)); j++) {
             char name[64];
             snprintf(name, sizeof name, "--%s", option->setting.name);
-            const bool belongs = !option->commands || (option->commands & command->bit);
-            assert_int_equal(names(text, name), belongs);
+            assert_int_equal(names(text, name), has_option(command, option->setting.name));
         }
         free(text);
     }

@@ -71,7 +71,8 @@ static void what_is_recorded_is_chosen_for_every_command(void **state)
                  commands[i], i == 2 ? " app.py" : "");
         assert_int_equal(parse_text(line, &options, NULL), ERR_OK);
         assert_int_equal(options.sampling.mode, SAMPLER_MODE_GIL);
-        assert_true(options.sampling.native && options.sampling.no_gc);
+        assert_int_equal(options.sampling.native, SAMPLER_NATIVE_LEAF);
+        assert_true(options.sampling.no_gc);
         assert_true(options.sampling.opcodes && options.sampling.stop == SAMPLER_STOP_ALWAYS);
         assert_true(options.sampling.max_cpu_percent == 2.5);
         assert_true(options.wants_stats);
@@ -273,11 +274,46 @@ static void an_empty_filter_names_its_kind_and_filters_nothing(void **state)
     assert_int_equal(options.view.filters.count, 1);
 }
 
+static void native_code_is_recorded_as_wanted(void **state)
+{
+    struct options options;
+    (void)state;
+    assert_int_equal(parse_text("record 1 --collapsed --native=full", &options, NULL), ERR_OK);
+    assert_int_equal(options.sampling.native, SAMPLER_NATIVE_FULL);
+    assert_int_equal(parse_text("run --native=off app.py", &options, NULL), ERR_OK);
+    assert_int_equal(options.sampling.native, SAMPLER_NATIVE_OFF);
+    assert_int_equal(parse_text("run --native app.py", &options, NULL), ERR_OK);
+    assert_int_equal(options.sampling.native, SAMPLER_NATIVE_LEAF);
+}
+
+static void native_frames_are_chosen_by_name(void **state)
+{
+    static const struct frame_filters recorded = { .count = 1,
+                                                   .items = { { FRAME_FILTER_HIDE, "a" } } };
+    struct options options;
+    struct frame_filters out;
+    struct err err = { 0 };
+    (void)state;
+    assert_int_equal(parse_text("replay a.pyro --gecko", &options, NULL), ERR_OK);
+    assert_int_equal(options.view.filters.native, NATIVE_FRAMES_DEFAULT);
+    assert_int_equal(
+        parse_text("replay a.pyro --gecko --native-frames library", &options, NULL), ERR_OK);
+    assert_int_equal(options.view.filters.native, NATIVE_FRAMES_LIBRARY);
+    assert_int_equal(selection_filters(&options, &recorded, &out, &err), ERR_OK);
+    assert_int_equal(out.native, NATIVE_FRAMES_LIBRARY);
+    assert_int_equal(out.count, 1);
+    assert_int_equal(parse_text("replay a.pyro --gecko --native-frames full", &options, &err),
+                     ERR_INVALID);
+    assert_non_null(strstr(err.message, "want hidden, leaf, library, all or everything"));
+}
+
 static void options_replace_the_same_kind_of_a_capture(void **state)
 {
     static const struct frame_filters recorded = {
-        3,
-        { { FRAME_FILTER_HIDE, "a" }, { FRAME_FILTER_HIDE, "b" }, { FRAME_FILTER_SHOW, "c" } }
+        .count = 3,
+        .items = { { FRAME_FILTER_HIDE, "a" },
+                   { FRAME_FILTER_HIDE, "b" },
+                   { FRAME_FILTER_SHOW, "c" } },
     };
     static const struct {
         const char *line, *patterns;
@@ -299,7 +335,9 @@ static void options_replace_the_same_kind_of_a_capture(void **state)
             strcat(patterns, out.items[k].pattern);
         assert_string_equal(patterns, rows[i].patterns);
     }
-    struct frame_filters most = { FRAME_FILTERS_MAX, { { FRAME_FILTER_HIDE, "a" } } }, out;
+    struct frame_filters most = { .count = FRAME_FILTERS_MAX,
+                                  .items = { { FRAME_FILTER_HIDE, "a" } } },
+                         out;
     struct err err = { 0 };
     assert_int_equal(parse_text("replay a.pyro --gecko --ignore x", &options, NULL), ERR_OK);
     assert_int_equal(selection_filters(&options, &most, &out, &err), ERR_INVALID);
@@ -397,6 +435,8 @@ int main(void)
         cmocka_unit_test(format_follows_the_option_or_the_file_name),
         cmocka_unit_test(filters_go_in_the_order_they_are_given),
         cmocka_unit_test(an_empty_filter_names_its_kind_and_filters_nothing),
+        cmocka_unit_test(native_code_is_recorded_as_wanted),
+        cmocka_unit_test(native_frames_are_chosen_by_name),
         cmocka_unit_test(options_replace_the_same_kind_of_a_capture),
         cmocka_unit_test(two_captures_are_compared),
         cmocka_unit_test(several_formats_may_be_given_each_with_a_name),

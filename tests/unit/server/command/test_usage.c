@@ -42,7 +42,7 @@ static void messages_name_what_is_wrong(void **state)
         { "attach --all 1", "attach takes a PID or --all, not both" },
         { "replay a.pyro --hide function:",
           "invalid --hide 'function:': want text, /an expression/, function:NAME, "
-          "file:PATH, module:NAME or libraries" },
+          "file:PATH, module:NAME, library:NAME or libraries" },
         { "diff a.pyro b.pyro --show-from /a**/",
           "invalid --show-from '/a**/': the regular expression has nothing to repeat before *, "
           "+, ? or {" },
@@ -161,7 +161,7 @@ static void messages_name_what_is_wrong(void **state)
         { "attach 1 --max-cpu 5s",
           "invalid --max-cpu '5s': want a percentage up to 100, such as 5" },
         { "attach 1 --quality=", "--quality needs a value (FILE)" },
-        { "attach 1 --native=yes", "--native takes no value" },
+        { "attach 1 --native=yes", "invalid --native 'yes': want off, leaf or full" },
         { "diff", "diff needs two captures: BASELINE and CAPTURE" },
         { "diff a.pyro", "diff needs two captures: BASELINE and CAPTURE" },
         { "diff a b c", "diff takes at most 2 captures" },

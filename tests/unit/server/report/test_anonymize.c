@@ -27,6 +27,14 @@ struct frame {
     const char *file, *name;
 };
 
+static const struct {
+    const char *library, *file, *name;
+} natives[] = {
+    { "/srv/" OWN "/core.so", NULL, OWN "::encrypt(int)" },
+    { "/home/" OWN "/bin/python3.13", NULL, "PyObject_Vectorcall" },
+    { "/home/" OWN "/site-packages/numpy/core.so", "/build/" OWN "/core.c", "array_dot" },
+};
+
 static const struct frame frames[] = {
     { "/srv/" OWN "/app.py", "<module>" },
     { "/usr/lib/python3.13/json/decoder.py", "JSONDecoder.decode" },
@@ -96,6 +104,15 @@ static void fill(struct profile *profile)
                   &err);
         assert_ok(profile_spot(profile, &spot, &id, &err), &err);
         assert_ok(profile_add_spot(profile, node, id, 5, &err), &err);
+    }
+    for (size_t i = 0; i < sizeof natives / sizeof *natives; i++) {
+        const function_id function = made_native_function(
+            profile, natives[i].name, natives[i].library, natives[i].file, 0);
+        struct err err = { 0 };
+        frame_id frame = 0;
+        assert_ok(profile_frame(profile, function, 0, &frame, &err), &err);
+        assert_ok(profile_node(profile, node, frame, &node, &err), &err);
+        assert_ok(profile_add(profile, named, STATE_HAS_GIL, node, 5, &err), &err);
     }
     profile_tick(profile, 0, NS_PER_S, STATE_HAS_GIL, 50);
     profile_quality(profile)->samples = 50;
@@ -336,6 +353,29 @@ static void what_everybody_has_keeps_its_name(void **state)
         { RESHAPE_THREAD, "Thread-", "", NULL },
         { RESHAPE_THREAD, "Thread-1x", "", NULL },
         { RESHAPE_PROCESS, "mine.py", "", "" },
+        { RESHAPE_LIBRARY, "", "/usr/lib/x86_64-linux-gnu/libc.so.6",
+          "/usr/lib/x86_64-linux-gnu/libc.so.6" },
+        { RESHAPE_LIBRARY, "", "/lib64/ld-linux-x86-64.so.2", "/lib64/ld-linux-x86-64.so.2" },
+        { RESHAPE_LIBRARY, "", "/usr/lib/mine/libmine.so", NULL },
+        { RESHAPE_LIBRARY, "", "/usr/lib/libcrypt_mine.so", NULL },
+        { RESHAPE_LIBRARY, "", "/srv/libc.so.6", NULL },
+        { RESHAPE_LIBRARY, "", "/usr/lib/../../srv/mine/libc.so.6", NULL },
+        { RESHAPE_LIBRARY, "", "/home/mine/bin/python3.12", "python3.12" },
+        { RESHAPE_LIBRARY, "", "/home/mine/libpython3.12t.so.1.0", "libpython3.12t.so.1.0" },
+        { RESHAPE_LIBRARY, "", "/home/mine/python-mine", NULL },
+        { RESHAPE_LIBRARY, "", "/v/lib/python3.13/site-packages/a/b.so",
+          "site-packages/a/b.so" },
+        { RESHAPE_LIBRARY, "", "/opt/lib/python3.13/lib-dynload/_json.cpython-313.so",
+          "lib-dynload/_json.cpython-313.so" },
+        { RESHAPE_LIBRARY, "", "/opt/lib/python3.13/lib-dynload/_mine.cpython-313.so", NULL },
+        { RESHAPE_LIBRARY, "", "[vdso]", "[vdso]" },
+        { RESHAPE_NATIVE_NAME, "qsort", "/usr/lib/libc.so.6", "qsort" },
+        { RESHAPE_NATIVE_NAME, "mine::f()", "/srv/mine.so", NULL },
+        { RESHAPE_NATIVE_FILE, "/build/mine/qsort.c", "/usr/lib/libc.so.6",
+          "/usr/lib/libc.so.6" },
+        { RESHAPE_NATIVE_FILE, "/srv/mine.c", "/srv/mine.so", NULL },
+        { RESHAPE_BUILD_ID, "00ff", "/usr/lib/libc.so.6", "00ff" },
+        { RESHAPE_BUILD_ID, "00ff", "/srv/mine.so", "" },
     };
     struct anonymize_names names = { .rc = ERR_OK };
     (void)state;

@@ -1,0 +1,367 @@
+#include "sampler/native/cfi_program.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Names of the DWARF standard, chapter "Call Frame Information", and its section on expressions. */
+enum {
+    ADVANCE_LOC = 0x40, /* the lower 6 bits are an operand, as in the next two */
+    OFFSET = 0x80,
+    RESTORE = 0xc0,
+    NOP = 0x00,
+    SET_LOC = 0x01,
+    ADVANCE_LOC1 = 0x02,
+    ADVANCE_LOC2 = 0x03,
+    ADVANCE_LOC4 = 0x04,
+    OFFSET_EXTENDED = 0x05,
+    RESTORE_EXTENDED = 0x06,
+    UNDEFINED = 0x07,
+    SAME_VALUE = 0x08,
+    REGISTER = 0x09,
+    REMEMBER_STATE = 0x0a,
+    RESTORE_STATE = 0x0b,
+    DEF_CFA = 0x0c,
+    DEF_CFA_REGISTER = 0x0d,
+    DEF_CFA_OFFSET = 0x0e,
+    DEF_CFA_EXPRESSION = 0x0f,
+    EXPRESSION = 0x10,
+    OFFSET_EXTENDED_SF = 0x11,
+    DEF_CFA_SF = 0x12,
+    DEF_CFA_OFFSET_SF = 0x13,
+    VAL_OFFSET = 0x14,
+    VAL_OFFSET_SF = 0x15,
+    VAL_EXPRESSION = 0x16,
+    GNU_ARGS_SIZE = 0x2e,
+
+    OP_DEREF = 0x06,
+    OP_PLUS_UCONST = 0x23,
+    OP_BREG0 = 0x70,
+    OP_BREG31 = 0x8f,
+};
+
+struct run {
+    const struct cfi_program *program;
+    struct cursor *in;
+    remote_addr location, target;
+    struct cfi_row *row;
+    struct cfi_row remembered[CFI_MAX_REMEMBERED];
+    size_t remembered_count;
+    bool is_corrupt;
+};
+
+static void set_register(struct run *run, uint64_t number, int64_t offset, bool is_from_bp)
+{
+    const enum machine_register name = machine_register_of(number);
+    struct rule *const rule = &run->row->rule;
+    if (name < MACHINE_SAVED) {
+        const unsigned bit = 1u << name;
+        const bool fits = offset > RULE_LOST && offset <= INT16_MAX;
+        rule->saved[name] = (int16_t)(fits ? offset : RULE_LOST);
+        rule->from_bp = (uint8_t)(is_from_bp ? rule->from_bp | bit : rule->from_bp & ~bit);
+    } else if (name == MACHINE_RETURN_ADDRESS) {
+        run->row->return_address =
+            offset == -8 && !is_from_bp ? CFI_RETURN_BELOW_CFA : CFI_RETURN_UNKNOWN;
+    } else if (name == MACHINE_SP) {
+        run->row->return_address = CFI_RETURN_UNKNOWN;
+    }
+}
+
+/* The register's value cannot be found here. */
+static void lose_register(struct run *run, uint64_t number)
+{
+    set_register(run, number, RULE_LOST, false);
+}
+
+static void restore_register(struct run *run, uint64_t number)
+{
+    const enum machine_register name = machine_register_of(number);
+    const struct cfi_row *const initial = &run->program->initial;
+    struct rule *const rule = &run->row->rule;
+    if (name < MACHINE_SAVED) {
+        const unsigned bit = 1u << name;
+        rule->saved[name] = initial->rule.saved[name];
+        rule->from_bp = (uint8_t)((rule->from_bp & ~bit) | (initial->rule.from_bp & bit));
+    } else if (name == MACHINE_RETURN_ADDRESS) {
+        run->row->return_address = initial->return_address;
+    }
+}
+
+static void undefine_register(struct run *run, uint64_t number)
+{
+    if (machine_register_of(number) == MACHINE_RETURN_ADDRESS)
+        run->row->return_address = CFI_RETURN_NONE;
+    else
+        lose_register(run, number);
+}
+
+static void keep_register(struct run *run, uint64_t number)
+{
+    const enum machine_register name = machine_register_of(number);
+    if (name < MACHINE_SAVED)
+        run->row->rule.saved[name] = RULE_UNCHANGED;
+    else if (name == MACHINE_RETURN_ADDRESS)
+        run->row->return_address = CFI_RETURN_UNKNOWN;
+}
+
+/* offset * factor; what is too large cannot be an offset in a stack. */
+static int64_t scaled(struct run *run, int64_t offset)
+{
+    int64_t product;
+    if (__builtin_mul_overflow(offset, run->program->data_factor, &product)) {
+        run->is_corrupt = true;
+        return 0;
+    }
+    return product;
+}
+
+static void define_cfa(struct run *run, uint64_t number, int64_t offset)
+{
+    struct rule *const rule = &run->row->rule;
+    const enum machine_register name = machine_register_of(number);
+    const bool is_known = (name < MACHINE_SAVED || name == MACHINE_SP || name == MACHINE_R10) &&
+                          offset >= INT32_MIN && offset <= INT32_MAX;
+    rule->kind = is_known ? RULE_REGISTER : RULE_NONE;
+    rule->base = (uint8_t)name;
+    rule->offset = is_known ? (int32_t)offset : 0;
+    rule->add = 0;
+}
+
+/* The offset stays: only a CFA that is a register and an offset has one. */
+static void change_cfa_register(struct run *run, uint64_t number)
+{
+    const struct rule *const rule = &run->row->rule;
+    if (rule->kind == RULE_REGISTER)
+        define_cfa(run, number, rule->offset);
+    else
+        run->row->rule.kind = RULE_NONE;
+}
+
+static void change_cfa_offset(struct run *run, int64_t offset)
+{
+    struct rule *const rule = &run->row->rule;
+    if (rule->kind == RULE_REGISTER && offset >= INT32_MIN && offset <= INT32_MAX)
+        rule->offset = (int32_t)offset;
+    else
+        rule->kind = RULE_NONE;
+}
+
+/* A register and an offset; false: the expression begins with something else. */
+static bool take_base(struct cursor *in, enum machine_register *name_out, int64_t *offset_out)
+{
+    const uint64_t op = cursor_fixed(in, 1);
+    if (op < OP_BREG0 || op > OP_BREG31)
+        return false;
+    *name_out = machine_register_of(op - OP_BREG0);
+    *offset_out = cursor_sleb(in);
+    return !in->rc;
+}
+
+/* The part of the instructions that an expression takes; they go on behind it. */
+static struct cursor take_expression(struct run *run)
+{
+    const uint64_t bytes = cursor_uleb(run->in);
+    struct cursor expression = *run->in;
+    cursor_skip(run->in, bytes);
+    expression.end = run->in->at;
+    if (bytes > CFI_MAX_EXPRESSION_BYTES)
+        expression.end = expression.at;
+    return expression;
+}
+
+static bool take_dereference(struct cursor in, struct rule *rule)
+{
+    enum machine_register name;
+    int64_t offset, add = 0;
+    if (!take_base(&in, &name, &offset) || cursor_fixed(&in, 1) != OP_DEREF)
+        return false;
+    if (in.at < in.end) {
+        if (cursor_fixed(&in, 1) != OP_PLUS_UCONST)
+            return false;
+        add = (int64_t)cursor_uleb(&in);
+    }
+    if (in.rc || in.at != in.end || (name >= MACHINE_SAVED && name != MACHINE_SP) ||
+        offset < INT32_MIN || offset > INT32_MAX || add < 0 || add > INT32_MAX)
+        return false;
+    rule->kind = RULE_DEREFERENCE;
+    rule->base = (uint8_t)name;
+    rule->offset = (int32_t)offset;
+    rule->add = (int32_t)add;
+    return true;
+}
+
+static void define_cfa_expression(struct run *run)
+{
+    struct cursor in = take_expression(run);
+    struct rule *const rule = &run->row->rule;
+    unsigned char raw[CFI_MAX_EXPRESSION_BYTES];
+    const size_t bytes = (size_t)(in.end - in.at);
+    rule->kind = RULE_NONE;
+    rule->base = 0;
+    rule->offset = rule->add = 0;
+    if (take_dereference(in, rule))
+        return;
+    cursor_bytes(&in, raw, bytes);
+    if (!in.rc && machine_is_stub_expression(raw, bytes, &rule->add)) {
+        rule->kind = RULE_STUB;
+        rule->base = MACHINE_SP;
+        rule->offset = 8;
+    }
+}
+
+/* Functions that align their stack save registers at a distance from bp. */
+static void save_by_expression(struct run *run)
+{
+    const uint64_t number = cursor_uleb(run->in);
+    struct cursor in = take_expression(run);
+    enum machine_register name;
+    int64_t offset;
+    if (take_base(&in, &name, &offset) && name == MACHINE_BP && in.at == in.end)
+        set_register(run, number, offset, true);
+    else
+        lose_register(run, number);
+}
+
+/* false: the row of the target is complete. */
+static bool advance(struct run *run, uint64_t units)
+{
+    uint64_t bytes, to;
+    if (__builtin_mul_overflow(units, run->program->code_factor, &bytes) ||
+        __builtin_add_overflow(run->location, bytes, &to)) {
+        run->is_corrupt = true;
+        return false;
+    }
+    if (to > run->target)
+        return false;
+    run->location = to;
+    return true;
+}
+
+static bool set_location(struct run *run)
+{
+    const remote_addr to = cursor_encoded(run->in, run->program->encoding, 0);
+    if (to < run->location)
+        run->is_corrupt = true;
+    if (to < run->location || to > run->target)
+        return false;
+    run->location = to;
+    return true;
+}
+
+static void remember(struct run *run)
+{
+    if (run->remembered_count == CFI_MAX_REMEMBERED)
+        run->is_corrupt = true;
+    else
+        run->remembered[run->remembered_count++] = *run->row;
+}
+
+static void recall(struct run *run)
+{
+    if (run->remembered_count == 0)
+        run->is_corrupt = true;
+    else
+        *run->row = run->remembered[--run->remembered_count];
+}
+
+/* Instructions about the CFA.  false: it is not one of them. */
+static bool run_cfa(struct run *run, unsigned op)
+{
+    struct cursor *const in = run->in;
+    uint64_t number;
+    switch (op) {
+    case DEF_CFA:
+        number = cursor_uleb(in);
+        define_cfa(run, number, (int64_t)cursor_uleb(in));
+        return true;
+    case DEF_CFA_SF:
+        number = cursor_uleb(in);
+        define_cfa(run, number, scaled(run, cursor_sleb(in)));
+        return true;
+    case DEF_CFA_REGISTER: change_cfa_register(run, cursor_uleb(in)); return true;
+    case DEF_CFA_OFFSET: change_cfa_offset(run, (int64_t)cursor_uleb(in)); return true;
+    case DEF_CFA_OFFSET_SF: change_cfa_offset(run, scaled(run, cursor_sleb(in))); return true;
+    case DEF_CFA_EXPRESSION: define_cfa_expression(run); return true;
+    default: return false;
+    }
+}
+
+/* Instructions about a register.  false: it is not one of them. */
+static bool run_register(struct run *run, unsigned op)
+{
+    struct cursor *const in = run->in;
+    if (op == EXPRESSION) {
+        save_by_expression(run);
+        return true;
+    }
+    if (op < OFFSET_EXTENDED || op > VAL_EXPRESSION)
+        return false; /* the instructions in between are those of step and run_cfa */
+    const uint64_t number = cursor_uleb(in);
+    switch (op) {
+    case OFFSET_EXTENDED:
+        set_register(run, number, scaled(run, (int64_t)cursor_uleb(in)), false);
+        break;
+    case OFFSET_EXTENDED_SF:
+        set_register(run, number, scaled(run, cursor_sleb(in)), false);
+        break;
+    case RESTORE_EXTENDED: restore_register(run, number); break;
+    case UNDEFINED: undefine_register(run, number); break;
+    case SAME_VALUE: keep_register(run, number); break;
+    case VAL_EXPRESSION:
+        (void)take_expression(run);
+        lose_register(run, number);
+        break;
+    default: /* in another register, or a value that is computed */
+        (void)cursor_uleb(in);
+        lose_register(run, number);
+    }
+    return true;
+}
+
+/* false: the row of the target is complete, or the instructions make no sense. */
+static bool step(struct run *run)
+{
+    struct cursor *const in = run->in;
+    const unsigned op = (unsigned)cursor_fixed(in, 1), operand = op & 0x3f;
+    switch (op & 0xc0) {
+    case ADVANCE_LOC: return advance(run, operand);
+    case OFFSET:
+        set_register(run, operand, scaled(run, (int64_t)cursor_uleb(in)), false);
+        return true;
+    case RESTORE: restore_register(run, operand); return true;
+    default: break;
+    }
+    switch (op) {
+    case NOP: return true;
+    case SET_LOC: return set_location(run);
+    case ADVANCE_LOC1: return advance(run, cursor_fixed(in, 1));
+    case ADVANCE_LOC2: return advance(run, cursor_fixed(in, 2));
+    case ADVANCE_LOC4: return advance(run, cursor_fixed(in, 4));
+    case REMEMBER_STATE: remember(run); return true;
+    case RESTORE_STATE: recall(run); return true;
+    case GNU_ARGS_SIZE: (void)cursor_uleb(in); return true;
+    default: break;
+    }
+    if (!run_cfa(run, op) && !run_register(run, op))
+        run->is_corrupt = true;
+    return !run->is_corrupt;
+}
+
+enum err_code cfi_program_run(const struct cfi_program *program, struct cursor *instructions,
+                              remote_addr location, remote_addr target, struct cfi_row *row)
+{
+    struct run run;
+    run.program = program;
+    run.in = instructions;
+    run.location = location;
+    run.target = target;
+    run.row = row;
+    run.remembered_count = 0;
+    run.is_corrupt = false;
+    for (unsigned i = 0; instructions->at < instructions->end; i++) {
+        if (i == CFI_MAX_INSTRUCTIONS)
+            return ERR_CORRUPT;
+        if (!step(&run) || run.is_corrupt)
+            break;
+    }
+    return instructions->rc ? instructions->rc : run.is_corrupt ? ERR_CORRUPT : ERR_OK;
+}

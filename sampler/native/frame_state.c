@@ -1,0 +1,134 @@
+#include "sampler/native/frame_state.h"
+
+#include <string.h>
+
+enum { WORD_BYTES = 8, ALL_KNOWN = (1 << MACHINE_SAVED) - 1, STUB_BYTES = 16 };
+
+void frame_state_init(struct frame_state *state, const struct native_registers *registers,
+                      const struct native_stack *stack)
+{
+    *state = (struct frame_state){
+        .stack = stack,
+        .ip = registers->ip,
+        .sp = registers->sp,
+        .r10 = registers->r10,
+        .known = ALL_KNOWN,
+        .has_r10 = true,
+        .is_exact = true,
+    };
+    memcpy(state->saved, registers->saved, sizeof state->saved);
+}
+
+enum native_end frame_state_read(const struct frame_state *state, remote_addr addr,
+                                 uint64_t *out)
+{
+    const struct native_stack *const stack = state->stack;
+    for (size_t i = 0; i < stack->span_count; i++) {
+        const struct native_span *const span = &stack->spans[i];
+        if (addr < span->addr)
+            return NATIVE_FAULT;
+        if (span->count >= WORD_BYTES && addr - span->addr <= span->count - WORD_BYTES) {
+            memcpy(out, span->bytes + (addr - span->addr), WORD_BYTES);
+            return NATIVE_GOES_ON;
+        }
+    }
+    return NATIVE_CUT;
+}
+
+static bool value_of(const struct frame_state *state, unsigned name, uint64_t *out)
+{
+    if (name == MACHINE_SP)
+        *out = state->sp;
+    else if (name == MACHINE_R10)
+        *out = state->r10;
+    else
+        *out = state->saved[name];
+    return name == MACHINE_SP ||
+           (name == MACHINE_R10 ? state->has_r10 : state->known >> name & 1);
+}
+
+enum native_end frame_state_cfa(const struct frame_state *state, const struct rule *rule,
+                                remote_addr *cfa_out)
+{
+    uint64_t base;
+    if (!value_of(state, rule->base, &base))
+        return NATIVE_NO_RULE;
+    base += (uint64_t)(int64_t)rule->offset;
+    if (rule->kind == RULE_DEREFERENCE) {
+        const enum native_end end = frame_state_read(state, base, &base);
+        if (end)
+            return end;
+        base += (uint64_t)(int64_t)rule->add;
+    } else if (rule->kind == RULE_STUB && (state->ip % STUB_BYTES) >= (uint64_t)rule->add) {
+        base += WORD_BYTES;
+    }
+    *cfa_out = base;
+    return NATIVE_GOES_ON;
+}
+
+bool frame_state_may_end_at(const struct frame_state *state, remote_addr cfa)
+{
+    /* A signal handler may have a stack of its own, somewhere else. */
+    const bool is_on_stack = state->stack->base && state->sp <= state->stack->base;
+    return cfa % WORD_BYTES == 0 && cfa > state->sp && cfa - state->sp >= WORD_BYTES &&
+           (!is_on_stack || cfa <= state->stack->base);
+}
+
+/* A register that the frame has saved.  false: its value is lost. */
+static bool restore(const struct frame_state *state, remote_addr slot, uint64_t *value)
+{
+    uint64_t word;
+    const bool is_there = frame_state_read(state, slot, &word) == NATIVE_GOES_ON;
+    if (slot >= state->sp) {
+        if (is_there)
+            *value = word;
+        return is_there;
+    }
+    /* Only at an exact address: the function has popped the register already, or it saved it without
+     * moving sp.  In both cases the slot has the value while it is in the red zone.  Further
+     * below it was popped. */
+    if (is_there && state->sp - slot <= UNWIND_RED_ZONE_BYTES)
+        *value = word;
+    return state->is_exact;
+}
+
+void frame_state_leave(struct frame_state *state, const struct rule *rule, remote_addr cfa,
+                       remote_addr return_address)
+{
+    const uint64_t bp = state->saved[MACHINE_BP];
+    const bool is_bp_known = state->known >> MACHINE_BP & 1;
+    for (unsigned i = 0; i < MACHINE_SAVED; i++) {
+        const bool is_from_bp = rule->from_bp >> i & 1;
+        bool is_known = rule->saved[i] != RULE_LOST && (!is_from_bp || is_bp_known);
+        if (rule->saved[i] == RULE_UNCHANGED)
+            continue;
+        if (is_known)
+            is_known =
+                restore(state, (is_from_bp ? bp : cfa) + (uint64_t)(int64_t)rule->saved[i],
+                        &state->saved[i]);
+        state->known = (uint8_t)(is_known ? state->known | 1u << i : state->known & ~(1u << i));
+    }
+    state->ip = return_address;
+    state->sp = cfa;
+    state->is_exact = rule->is_interrupted;
+    state->has_r10 = false;
+}
+
+enum native_end frame_state_leave_signal(struct frame_state *state)
+{
+    const struct machine_signal_frame *const at = &machine_signal_frame;
+    struct frame_state before = *state;
+    enum native_end end = frame_state_read(state, state->sp + (uint64_t)at->ip, &before.ip);
+    if (!end)
+        end = frame_state_read(state, state->sp + (uint64_t)at->sp, &before.sp);
+    if (!end)
+        end = frame_state_read(state, state->sp + (uint64_t)at->r10, &before.r10);
+    for (unsigned i = 0; i < MACHINE_SAVED && !end; i++)
+        end = frame_state_read(state, state->sp + (uint64_t)at->saved[i], &before.saved[i]);
+    if (end)
+        return end;
+    before.known = ALL_KNOWN;
+    before.has_r10 = before.is_exact = true;
+    *state = before;
+    return NATIVE_GOES_ON;
+}

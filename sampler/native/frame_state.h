@@ -1,0 +1,49 @@
+/*
+ * frame_state - the registers of one frame, and the copied stack that its caller's registers are read
+ * from.
+ *
+ * Ownership: the caller's storage; the stack stays the caller's.
+ * Depends on: machine, rule, unwind.
+ */
+#ifndef SAMPLER_NATIVE_FRAME_STATE_H
+#define SAMPLER_NATIVE_FRAME_STATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sampler/native/machine.h"
+#include "sampler/native/rule.h"
+#include "sampler/native/unwind.h"
+
+struct frame_state {
+    const struct native_stack *stack;
+    remote_addr ip, sp;
+    uint64_t r10;
+    uint64_t saved[MACHINE_SAVED];
+    uint8_t known; /* bit N: saved[N] is known */
+    bool has_r10;
+    bool is_exact; /* ip is the next instruction, not a return address */
+};
+
+void frame_state_init(struct frame_state *state, const struct native_registers *registers,
+                      const struct native_stack *stack);
+
+/* A word of the stack.  GOES_ON: it was read. */
+enum native_end frame_state_read(const struct frame_state *state, remote_addr addr,
+                                 uint64_t *out);
+
+/* The CFA by a rule of kind REGISTER, DEREFERENCE or STUB. */
+enum native_end frame_state_cfa(const struct frame_state *state, const struct rule *rule,
+                                remote_addr *cfa_out);
+
+/* Can a frame of these registers end there? */
+bool frame_state_may_end_at(const struct frame_state *state, remote_addr cfa);
+
+/* Becomes the caller, whose frame begins at cfa, by a rule of one of these kinds. */
+void frame_state_leave(struct frame_state *state, const struct rule *rule, remote_addr cfa,
+                       remote_addr return_address);
+
+/* Becomes what the signal interrupted, by the registers that the kernel saved at sp. */
+enum native_end frame_state_leave_signal(struct frame_state *state);
+
+#endif /* SAMPLER_NATIVE_FRAME_STATE_H */

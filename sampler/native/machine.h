@@ -1,0 +1,76 @@
+/*
+ * machine - what native stacks need to know of the processor: its registers, its signal frames, its
+ * code.
+ *
+ * All that depends on the architecture is in this module.  It knows x86-64.  On another machine it
+ * compiles, machine_is_supported is false, and no register has a name.
+ *
+ * Threads: any.
+ * Depends on: err, memory (remote_addr).
+ */
+#ifndef SAMPLER_NATIVE_MACHINE_H
+#define SAMPLER_NATIVE_MACHINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sampler/base/err.h"
+#include "sampler/process/memory.h"
+
+enum machine_register {
+    MACHINE_BX, /* the registers that a function must preserve */
+    MACHINE_BP,
+    MACHINE_R12,
+    MACHINE_R13,
+    MACHINE_R14,
+    MACHINE_R15,
+    MACHINE_SAVED, /* their number */
+    MACHINE_SP = MACHINE_SAVED,
+    MACHINE_R10, /* holds the frame's address while a function aligns its stack */
+    MACHINE_RETURN_ADDRESS,
+    MACHINE_OTHER, /* of no interest */
+};
+
+struct native_registers {
+    remote_addr ip, sp;
+    uint64_t r10;
+    uint64_t saved[MACHINE_SAVED];
+};
+
+/* Where the kernel puts registers when it calls a signal handler: bytes above the stack pointer that the
+ * handler returns with. */
+struct machine_signal_frame {
+    int16_t ip, sp, r10, saved[MACHINE_SAVED];
+};
+
+enum { MACHINE_CALL_BYTES = 7, MACHINE_SIGNAL_RETURN_BYTES = 9 };
+
+extern const struct machine_signal_frame machine_signal_frame;
+
+bool machine_is_supported(void);
+
+/* `number`: as unwinding tables number registers. */
+enum machine_register machine_register_of(uint64_t number);
+
+/* Do these bytes, which end at a return address, end with a call instruction? */
+bool machine_ends_with_call(const unsigned char code[MACHINE_CALL_BYTES]);
+
+/* The function that such a call calls, by the code alone; 0: only a register or memory knows.  `addr`:
+ * the return address. */
+remote_addr machine_called(const unsigned char code[MACHINE_CALL_BYTES], remote_addr addr);
+
+/* Are these bytes the function that a signal handler returns to? */
+bool machine_is_signal_return(const unsigned char code[MACHINE_SIGNAL_RETURN_BYTES]);
+
+/* The expression for the frame of a stub of the procedure linkage table.  Such a stub is 16 bytes long;
+ * *pushed_from_out is the offset in it from which on it has pushed a word. */
+bool machine_is_stub_expression(const unsigned char *expression, size_t bytes,
+                                int32_t *pushed_from_out);
+
+/* The registers of a thread that this thread has stopped with ptrace, and its thread pointer.
+ * ERR_UNSUPPORTED: another machine, or a thread that runs 32-bit code. */
+MUST_CHECK enum err_code machine_read_registers(int32_t tid, struct native_registers *out,
+                                                remote_addr *thread_pointer_out);
+
+#endif /* SAMPLER_NATIVE_MACHINE_H */

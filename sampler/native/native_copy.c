@@ -1,0 +1,79 @@
+#include "sampler/native/native_copy.h"
+
+/* The C library puts a thread's descriptor above its stack.  The first thread's lies elsewhere. */
+static remote_addr base_of(remote_addr sp, remote_addr descriptor, remote_addr stack_start)
+{
+    if (sp < descriptor && descriptor < stack_start)
+        return descriptor;
+    return sp < stack_start ? stack_start : 0;
+}
+
+/* Of the span, so many bytes have arrived. */
+static void add_span(struct native_stack *stack, const struct memory_span *span, size_t arrived)
+{
+    const size_t bytes = arrived < span->bytes ? arrived : span->bytes;
+    if (bytes)
+        stack->spans[stack->span_count++] =
+            (struct native_span){ span->addr, span->buffer, bytes };
+}
+
+/* The first reading ended early, after `arrived` bytes of the innermost part.  Copies what else is there. */
+static enum err_code read_rest(struct memory *memory, struct memory_span inner, size_t arrived,
+                               unsigned char *outer_bytes, struct native_copy *out)
+{
+    const remote_addr base = out->stack.base, lowest = base - NATIVE_COPY_PART_BYTES;
+    enum err_code rc = ERR_FAULT;
+    /* Memory below the stack pointer may not be there: then nothing is in it. */
+    if (!arrived) {
+        inner.addr += UNWIND_RED_ZONE_BYTES;
+        inner.buffer = (unsigned char *)inner.buffer + UNWIND_RED_ZONE_BYTES;
+        inner.bytes -= UNWIND_RED_ZONE_BYTES;
+        rc = memory_readv(memory, &inner, 1, &arrived);
+    }
+    add_span(&out->stack, &inner, arrived);
+    out->is_faulted = rc != ERR_OK;
+    const remote_addr reached = inner.addr + arrived;
+    if ((rc && rc != ERR_FAULT) || !base || reached >= base)
+        return rc == ERR_FAULT ? ERR_OK : rc;
+    const remote_addr from = reached > lowest ? reached : lowest;
+    const struct memory_span outer = { from, outer_bytes + (from - lowest), base - from };
+    rc = memory_readv(memory, &outer, 1, &arrived);
+    add_span(&out->stack, &outer, arrived);
+    out->is_faulted = out->is_faulted || rc;
+    return rc == ERR_FAULT ? ERR_OK : rc;
+}
+
+enum err_code native_copy_read(struct memory *memory, int32_t tid, remote_addr stack_start,
+                               unsigned char bytes[NATIVE_COPY_BYTES], struct native_copy *out)
+{
+    struct native_stack *const stack = &out->stack;
+    remote_addr descriptor;
+    size_t arrived = 0;
+    *out = (struct native_copy){ .is_cut = false };
+    const enum err_code rc = machine_read_registers(tid, &out->registers, &descriptor);
+    const remote_addr sp = out->registers.sp;
+    if (rc)
+        return rc;
+    const remote_addr base = stack->base = base_of(sp, descriptor, stack_start);
+    if (sp < UNWIND_RED_ZONE_BYTES || sp > UINT64_MAX - NATIVE_COPY_BYTES)
+        return ERR_OK;
+    const remote_addr from = sp - UNWIND_RED_ZONE_BYTES;
+    out->is_cut = !base || base - from > NATIVE_COPY_BYTES;
+    const struct memory_span spans[] = {
+        { from, bytes, out->is_cut ? NATIVE_COPY_PART_BYTES : base - from },
+        { base - NATIVE_COPY_PART_BYTES, bytes + NATIVE_COPY_PART_BYTES,
+          NATIVE_COPY_PART_BYTES },
+    };
+    const size_t count = out->is_cut && base ? 2 : 1;
+    const enum err_code outcome = memory_readv(memory, spans, count, &arrived);
+    if (outcome && outcome != ERR_FAULT)
+        return outcome;
+    if (!outcome) {
+        for (size_t i = 0; i < count; i++)
+            add_span(stack, &spans[i], spans[i].bytes);
+        return ERR_OK;
+    }
+    if (arrived > spans[0].bytes)
+        arrived = spans[0].bytes;
+    return read_rest(memory, spans[0], arrived, bytes + NATIVE_COPY_PART_BYTES, out);
+}

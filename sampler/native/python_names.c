@@ -1,0 +1,126 @@
+#include "sampler/native/python_names.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/native/python_name_parts.h"
+
+bool name_part_skip(struct name_part *part, const char *prefix)
+{
+    const size_t length = strlen(prefix);
+    if (part->length < length || memcmp(part->text, prefix, length) != 0)
+        return false;
+    part->text += length;
+    part->length -= length;
+    return true;
+}
+
+static bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+bool name_part_is_identifier(struct name_part part)
+{
+    if (part.length == 0 || is_digit(*part.text))
+        return false;
+    for (size_t i = 0; i < part.length; i++)
+        if (!is_letter(part.text[i]) && !is_digit(part.text[i]))
+            return false;
+    return true;
+}
+
+bool python_name_append(struct python_name *name, struct name_part part)
+{
+    const size_t used = strlen(name->text), dot = used > 0;
+    if (part.length >= sizeof name->text - used - dot)
+        return false;
+    if (dot)
+        name->text[used] = '.';
+    memcpy(name->text + used + dot, part.text, part.length);
+    name->text[used + dot + part.length] = '\0';
+    return true;
+}
+
+/* A function of C in a file of C++ is "_Z", "L" if it is static, its length and its name. */
+static struct name_part unwrap(struct name_part symbol)
+{
+    struct name_part part = symbol;
+    size_t length = 0;
+    if (!name_part_skip(&part, "_Z"))
+        return symbol;
+    (void)name_part_skip(&part, "L");
+    while (part.length && is_digit(*part.text) && length < PYTHON_NAME_BYTES) {
+        length = length * 10 + (size_t)(*part.text - '0');
+        part.text++;
+        part.length--;
+    }
+    if (length == 0 || length > part.length)
+        return symbol;
+    return (struct name_part){ part.text, length };
+}
+
+/* Without what the compiler appends to parts and copies of a function: ".part.0", ".cold". */
+static struct name_part without_suffix(struct name_part symbol)
+{
+    const char *const dot = memchr(symbol.text, '.', symbol.length);
+    return (struct name_part){ symbol.text, dot ? (size_t)(dot - symbol.text) : symbol.length };
+}
+
+void python_names_deinit(struct python_names *names)
+{
+    mypyc_deinit(names);
+    free(names->facts);
+    *names = (struct python_names){ 0 };
+}
+
+void python_names_note(void *names, const char *symbol, size_t length)
+{
+    const struct name_part part = without_suffix(unwrap((struct name_part){ symbol, length }));
+    mypyc_note(names, part);
+    cython_note(names, part);
+}
+
+void python_names_close(struct python_names *names, bool is_complete)
+{
+    names->is_unclear = names->is_unclear || !is_complete;
+    mypyc_close(names);
+}
+
+bool python_names_decode(const struct python_names *names, const char *symbol,
+                         struct python_name *out)
+{
+    const struct name_part part =
+        without_suffix(unwrap((struct name_part){ symbol, strlen(symbol) }));
+    *out = (struct python_name){ 0 };
+    return !names->is_unclear &&
+           (mypyc_decode(names, part, out) || cython_decode(names, part, out));
+}
+
+size_t python_names_bytes(const struct python_names *names)
+{
+    return mypyc_bytes(names) + cython_bytes(names);
+}
+
+bool python_names_source(const char *library, const char *module, size_t module_bytes,
+                         unsigned which, char *out, size_t room)
+{
+    static const char *const ends[] = { ".py", "/__init__.py" };
+    const char *const slash = strrchr(library, '/');
+    if (!slash || which >= sizeof ends / sizeof *ends)
+        return false;
+    const int length = snprintf(out, room, "%.*s%.*s%s", (int)(slash + 1 - library), library,
+                                (int)module_bytes, module, ends[which]);
+    if (length < 0 || (size_t)length >= room)
+        return false;
+    for (char *at = out + (slash + 1 - library); at < out + length - strlen(ends[which]); at++)
+        if (*at == '.')
+            *at = '/';
+    return true;
+}

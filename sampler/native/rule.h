@@ -1,0 +1,65 @@
+/*
+ * rule - how to get from a frame of native code to its caller's, and a set of such rules.
+ *
+ * A frame's canonical address (CFA) is its caller's stack pointer.  The return address lies below it, and
+ * so do the saved registers.  Many addresses of code share a rule, so each rule is kept once.
+ *
+ * Ownership: the caller's storage; rules_deinit frees the set.
+ * Threads: one at a time.
+ * Limits: RULES_MAX rules in a set, then ERR_LIMIT.
+ * Depends on: err, idmap, machine.
+ */
+#ifndef SAMPLER_NATIVE_RULE_H
+#define SAMPLER_NATIVE_RULE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sampler/base/err.h"
+#include "sampler/base/idmap.h"
+#include "sampler/native/machine.h"
+
+enum { RULES_MAX = 1 << 11 };
+
+enum rule_kind {
+    RULE_NONE,        /* nothing describes the code, or not in a form that is known here */
+    RULE_REGISTER,    /* CFA = register + offset */
+    RULE_DEREFERENCE, /* CFA = the word at (register + offset), + add */
+    RULE_STUB,   /* CFA = sp + offset, and 8 more from byte `add` of each 16 of the code on */
+    RULE_SIGNAL, /* the kernel saved all registers to call a signal handler */
+    RULE_END,    /* no caller: the first function of a thread */
+};
+
+enum {
+    RULE_UNCHANGED = INT16_MIN, /* the register still has the caller's value */
+    RULE_LOST = INT16_MIN + 1,  /* the caller's value is unknown */
+};
+
+struct rule {
+    uint8_t kind;           /* enum rule_kind */
+    uint8_t base;           /* enum machine_register */
+    uint8_t from_bp;        /* bit N: saved[N] is relative to bp, not to the CFA */
+    uint8_t is_interrupted; /* the caller did not call: its ip is the next instruction */
+    int32_t offset, add;
+    int16_t
+        saved[MACHINE_SAVED]; /* where the caller's value is; or RULE_UNCHANGED, RULE_LOST */
+};
+
+/* Nothing has changed yet: kind RULE_NONE, and the caller's value in each register. */
+extern const struct rule rule_initial;
+
+struct rules {
+    struct rule *items;
+    size_t count, room;
+    struct idmap index;
+};
+
+void rules_init(struct rules *rules);
+void rules_deinit(struct rules *rules);
+/* Forgets all rules and keeps the room. */
+void rules_clear(struct rules *rules);
+MUST_CHECK enum err_code rules_intern(struct rules *rules, const struct rule *rule,
+                                      uint32_t *id_out);
+size_t rules_bytes(const struct rules *rules);
+
+#endif /* SAMPLER_NATIVE_RULE_H */

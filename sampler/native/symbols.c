@@ -1,0 +1,168 @@
+#include "sampler/native/symbols.h"
+
+#include <elf.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "sampler/base/vec.h"
+#include "sampler/native/plt.h"
+#include "sampler/process/elf.h"
+#include "sampler/process/elf_tables.h"
+
+/* A function inside another one is rare, and several of them rarer. */
+enum { MAX_NESTED = 16 };
+
+struct entry {
+    uint32_t start; /* above the base */
+    uint32_t bytes;
+    uint32_t name;
+};
+
+struct symbols {
+    uint64_t base;
+    struct entry *entries;
+    size_t count;
+    struct name_store names;
+    bool is_complete;
+};
+
+static enum err_code add_table_of_type(struct symbol_list *list, struct elf *elf, uint32_t type)
+{
+    const Elf64_Shdr *const table = elf_section_of_type(elf, type);
+    return table ? symbol_list_add_table(list, elf, table) : ERR_OK;
+}
+
+static enum err_code add_debug_file(struct symbol_list *list, struct elf *elf,
+                                    const struct symbols_options *options)
+{
+    struct elf *debug;
+    int fd;
+    if (!options->place ||
+        !debug_file_find(elf, options->place, options->deadline, &fd, &debug))
+        return ERR_OK;
+    const enum err_code rc = add_table_of_type(list, debug, SHT_SYMTAB);
+    elf_close(debug);
+    close(fd);
+    return rc;
+}
+
+static enum err_code add_exported(struct symbol_list *list, struct elf *elf)
+{
+    const enum err_code rc = add_table_of_type(list, elf, SHT_DYNSYM);
+    struct elf *const inner = rc ? NULL : elf_compressed(elf);
+    return inner ? add_table_of_type(list, inner, SHT_SYMTAB) : rc;
+}
+
+static enum err_code gather(struct symbol_list *list, struct elf *elf,
+                            const struct symbols_options *options)
+{
+    enum err_code rc = add_table_of_type(list, elf, SHT_SYMTAB);
+    if (!rc && list->count == 0)
+        rc = add_debug_file(list, elf, options);
+    if (!rc && list->count == 0)
+        rc = add_exported(list, elf);
+    if (!rc)
+        rc = plt_add_stubs(list, elf);
+    if (!rc)
+        rc = name_store_close(&list->names);
+    return rc == ERR_LIMIT ? ERR_OK : rc;
+}
+
+static enum err_code keep(struct symbols *symbols, const struct symbol_list *list)
+{
+    if (!list->count)
+        return ERR_OK;
+    symbols->entries = malloc(list->count * sizeof *symbols->entries);
+    if (!symbols->entries)
+        return ERR_NOMEM;
+    symbols->base = list->items[0].start;
+    for (size_t i = 0; i < list->count; i++) {
+        const struct listed_symbol *const item = &list->items[i];
+        const uint64_t bytes = item->end - item->start;
+        if (item->start - symbols->base > UINT32_MAX)
+            break;
+        symbols->entries[symbols->count++] = (struct entry){
+            .start = (uint32_t)(item->start - symbols->base),
+            .bytes = bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX,
+            .name = item->name,
+        };
+    }
+    symbols->is_complete = symbols->is_complete && symbols->count == list->count;
+    return ERR_OK;
+}
+
+enum err_code symbols_load(struct elf *elf, const struct symbols_options *options,
+                           struct symbols **out, struct err *err)
+{
+    struct symbol_list list = { .take = options->take, .to = options->to };
+    struct symbols *const symbols = calloc(1, sizeof *symbols);
+    enum err_code rc = symbols ? gather(&list, elf, options) : ERR_NOMEM;
+    if (!rc) {
+        symbol_list_finish(&list);
+        symbols->is_complete = !list.is_cut && !elf_is_unfinished(elf);
+        rc = keep(symbols, &list);
+    }
+    if (rc) {
+        symbol_list_deinit(&list);
+        symbols_destroy(symbols);
+        return err_nomem(err);
+    }
+    symbols->names = list.names;
+    list.names = (struct name_store){ 0 };
+    symbol_list_deinit(&list);
+    *out = symbols;
+    return ERR_OK;
+}
+
+void symbols_destroy(struct symbols *symbols)
+{
+    if (!symbols)
+        return;
+    name_store_deinit(&symbols->names);
+    free(symbols->entries);
+    free(symbols);
+}
+
+struct symbol symbols_at(const struct symbols *symbols, uint32_t id)
+{
+    const struct entry *const entry = &symbols->entries[id];
+    return (struct symbol){ symbols->base + entry->start, entry->bytes, id };
+}
+
+bool symbols_find(const struct symbols *symbols, uint64_t vaddr, struct symbol *out)
+{
+    size_t past;
+    if (vaddr < symbols->base || vaddr - symbols->base > UINT32_MAX)
+        return false;
+    const uint32_t place = (uint32_t)(vaddr - symbols->base);
+    LOWER_BOUND(past, symbols->count, symbols->entries[past].start <= place);
+    for (size_t i = 0; i < MAX_NESTED && i < past; i++) {
+        const struct entry *const entry = &symbols->entries[past - 1 - i];
+        if (place - entry->start < entry->bytes) {
+            *out = symbols_at(symbols, (uint32_t)(past - 1 - i));
+            return true;
+        }
+    }
+    return false;
+}
+
+size_t symbols_name(const struct symbols *symbols, uint32_t id, char out[SYMBOL_NAME_BYTES])
+{
+    return name_store_read(&symbols->names, symbols->entries[id].name, out);
+}
+
+size_t symbols_count(const struct symbols *symbols)
+{
+    return symbols->count;
+}
+
+bool symbols_are_complete(const struct symbols *symbols)
+{
+    return symbols->is_complete;
+}
+
+size_t symbols_bytes(const struct symbols *symbols)
+{
+    return sizeof *symbols + symbols->count * sizeof *symbols->entries +
+           name_store_bytes(&symbols->names);
+}

@@ -1,0 +1,387 @@
+#include "sampler/native/unwind.h"
+
+#include <string.h>
+
+#include "sampler/native/frame_state.h"
+
+enum {
+    ANCHOR_MIN_CONFIRMATIONS = 2,
+    ANCHOR_MAX_CONFIRMATIONS = 8,
+    STUB_BYTES = 64,       /* of code */
+    TRAMPOLINE_BYTES = 16, /* of stack: the return address, and a word that aligns the stack */
+};
+
+struct walker {
+    struct unwinder *unwinder;
+    struct frame_state state;
+    const remote_addr *entries;
+    size_t entry_count, next_entry;
+    uint64_t now_ns;
+    struct image *image; /* of the frame before; NULL: unknown */
+    bool has_refreshed;
+    unsigned signals;
+    struct native_walk *walk;
+};
+
+const char *native_end_text(enum native_end end)
+{
+    static const char *const texts[] = {
+#define X(name, text) text,
+        NATIVE_ENDS(X)
+#undef X
+    };
+    return end < NATIVE_ENDS_COUNT ? texts[end] : "?";
+}
+
+enum err_code unwinder_init(struct unwinder *unwinder, struct memory *memory, int pid,
+                            struct err *err)
+{
+    memset(unwinder, 0, sizeof *unwinder);
+    if (!machine_is_supported())
+        return err_set(err, ERR_UNSUPPORTED, "native stacks need an x86-64 processor");
+    images_init(&unwinder->images, pid);
+    rules_init(&unwinder->rules);
+    enum err_code rc = blocks_init(&unwinder->blocks, memory, err);
+    if (!rc)
+        rc = rule_cache_init(&unwinder->cache, err);
+    if (rc)
+        unwinder_deinit(unwinder);
+    return rc;
+}
+
+void unwinder_deinit(struct unwinder *unwinder)
+{
+    images_deinit(&unwinder->images);
+    blocks_deinit(&unwinder->blocks);
+    rules_deinit(&unwinder->rules);
+    rule_cache_deinit(&unwinder->cache);
+    memset(unwinder, 0, sizeof *unwinder);
+}
+
+size_t unwinder_bytes(const struct unwinder *unwinder)
+{
+    return sizeof *unwinder + images_bytes(&unwinder->images) + blocks_bytes() +
+           rules_bytes(&unwinder->rules) + rule_cache_bytes(&unwinder->cache);
+}
+
+enum err_code unwinder_take_maps(struct unwinder *unwinder, const struct maps *maps)
+{
+    bool has_changed = false;
+    const enum err_code rc = images_update(&unwinder->images, maps, &has_changed);
+    if (has_changed)
+        blocks_clear(&unwinder->blocks);
+    return rc;
+}
+
+static void refresh(struct unwinder *unwinder, uint64_t now_ns, bool is_wanted)
+{
+    bool has_changed;
+    /* A process whose list cannot be read keeps the images that it had. */
+    (void)!images_refresh(&unwinder->images, now_ns, is_wanted, &has_changed);
+    if (has_changed)
+        blocks_clear(&unwinder->blocks);
+}
+
+/* The image of an address.  One that is new makes the walker read the list of images, once. */
+static struct image *image_at(struct walker *walker, remote_addr addr)
+{
+    struct images *const images = &walker->unwinder->images;
+    if (walker->image && addr >= walker->image->start && addr < walker->image->end)
+        return walker->image;
+    walker->image = images_find(images, addr);
+    if (!walker->image && !walker->has_refreshed) {
+        walker->has_refreshed = true;
+        refresh(walker->unwinder, walker->now_ns, true);
+        walker->image = images_find(images, addr);
+    }
+    return walker->image;
+}
+
+/* Is it an address in a loaded file, right behind a call?  *called_out: the called function, if the call
+ * names it; otherwise 0. */
+static bool is_return_address(const struct walker *walker, remote_addr addr,
+                              remote_addr *called_out)
+{
+    unsigned char code[MACHINE_CALL_BYTES];
+    struct unwinder *const unwinder = walker->unwinder;
+    struct image *const image = images_find(&unwinder->images, addr - 1);
+    if (!image || addr - image->start < sizeof code)
+        return false;
+    images_examine(image, &unwinder->blocks);
+    if (image->state != IMAGE_ELF ||
+        blocks_read(&unwinder->blocks, addr - sizeof code, code, sizeof code) ||
+        !machine_ends_with_call(code))
+        return false;
+    *called_out = machine_called(code, addr);
+    return true;
+}
+
+/* Reads the rule of an address from the tables of its image. */
+static struct rule read_rule(struct unwinder *unwinder, struct image *image, remote_addr pc,
+                             remote_addr *function_out)
+{
+    unsigned char code[MACHINE_SIGNAL_RETURN_BYTES];
+    struct rule rule = rule_initial;
+    *function_out = 0;
+    if (image->has_tables) {
+        const enum err_code rc =
+            cfi_find(&unwinder->blocks, &image->tables, pc, &rule, function_out);
+        unwinder->corrupt += rc == ERR_CORRUPT;
+    }
+    /* Some C libraries describe no code that is written in assembly.  pc is in front of it: a signal
+     * handler returns to its first instruction. */
+    if (rule.kind == RULE_NONE && image->end - pc > sizeof code &&
+        !blocks_read(&unwinder->blocks, pc + 1, code, sizeof code) &&
+        machine_is_signal_return(code)) {
+        rule.kind = RULE_SIGNAL;
+        rule.is_interrupted = true;
+    }
+    return rule;
+}
+
+/* Remembers a rule; without room for it, forgets the others. */
+static void remember(struct unwinder *unwinder, struct rule_place *place,
+                     const struct rule *rule)
+{
+    enum err_code rc = rules_intern(&unwinder->rules, rule, &place->rule);
+    if (rc == ERR_LIMIT) {
+        rules_clear(&unwinder->rules);
+        rule_cache_clear(&unwinder->cache);
+        rc = rules_intern(&unwinder->rules, rule, &place->rule);
+    }
+    if (!rc)
+        rule_cache_add(&unwinder->cache, place);
+}
+
+static struct rule rule_at(struct unwinder *unwinder, struct image *image, remote_addr pc,
+                           remote_addr *function_out)
+{
+    struct rule_place place = { .image = image->id, .into_function = UINT32_MAX };
+    unwinder->lookups++;
+    place.offset = (uint32_t)(pc - image->start);
+    const bool fits = pc - image->start <= UINT32_MAX;
+    const struct rule_place *const known =
+        fits ? rule_cache_find(&unwinder->cache, place.image, place.offset) : NULL;
+    if (known) {
+        *function_out = known->into_function == UINT32_MAX ? 0 : pc - known->into_function;
+        return unwinder->rules.items[known->rule];
+    }
+    unwinder->misses++;
+    images_examine(image, &unwinder->blocks);
+    const struct rule rule = read_rule(unwinder, image, pc, function_out);
+    if (*function_out && pc - *function_out < UINT32_MAX)
+        place.into_function = (uint32_t)(pc - *function_out);
+    if (fits && image->state != IMAGE_NEW && unwinder->blocks.budget)
+        remember(unwinder, &place, &rule);
+    return rule;
+}
+
+static struct native_frame *push(struct native_walk *walk)
+{
+    struct native_frame *const frame = &walk->frames[walk->count++];
+    *frame = (struct native_frame){ .left_by = NATIVE_NOT_LEFT };
+    return frame;
+}
+
+/* The frame ends at cfa, above its return address. */
+static enum native_end leave(struct walker *walker, struct native_frame *frame,
+                             const struct rule *rule, remote_addr cfa, enum native_left_by by)
+{
+    struct frame_state *const state = &walker->state;
+    uint64_t return_address;
+    if (!frame_state_may_end_at(state, cfa))
+        return NATIVE_CONTRADICTION;
+    frame->cfa = cfa;
+    const enum native_end end = frame_state_read(state, cfa - 8, &return_address);
+    if (end)
+        return end;
+    frame_state_leave(state, rule, cfa, return_address);
+    frame->left_by = by;
+    if (return_address)
+        return NATIVE_GOES_ON;
+    /* A thread may mark its first frame by zeros where the caller's address and bp would be. */
+    return state->known >> MACHINE_BP & 1 && state->saved[MACHINE_BP] == 0
+               ? NATIVE_COMPLETE
+               : NATIVE_CONTRADICTION;
+}
+
+static enum native_end leave_signal(struct walker *walker, struct native_frame *frame)
+{
+    struct frame_state *const state = &walker->state;
+    if (walker->signals++ == UNWIND_MAX_SIGNALS)
+        return NATIVE_DEEP;
+    const enum native_end end = frame_state_leave_signal(state);
+    if (end)
+        return end;
+    /* A handler with a stack of its own: the frames do not follow each other. */
+    frame->cfa = state->sp > frame->sp ? state->sp : frame->sp;
+    frame->left_by = NATIVE_LEFT_BY_TABLE;
+    return NATIVE_GOES_ON;
+}
+
+/* A short function without a table, which has pushed nothing: the word at sp is behind a call of it. */
+static bool is_stub(const struct walker *walker)
+{
+    const struct frame_state *const state = &walker->state;
+    remote_addr word, called;
+    return state->is_exact && !frame_state_read(state, state->sp, &word) &&
+           is_return_address(walker, word, &called) && called && called <= state->ip &&
+           state->ip - called < STUB_BYTES;
+}
+
+/* Code without tables that follows the convention: bp leads to the caller's bp, below the return address. */
+static enum native_end leave_by_frame_pointer(struct walker *walker, struct native_frame *frame)
+{
+    const struct frame_state *const state = &walker->state;
+    const uint64_t bp = state->saved[MACHINE_BP];
+    uint64_t next_bp, return_address, called;
+    struct rule rule = { .kind = RULE_REGISTER, .base = MACHINE_BP };
+    for (unsigned i = 0; i < MACHINE_SAVED; i++)
+        rule.saved[i] = RULE_LOST;
+    rule.saved[MACHINE_BP] = -16;
+    if (!(state->known >> MACHINE_BP & 1) || bp < state->sp || bp % 8 != 0 ||
+        bp > UINT64_MAX - 16 || frame_state_read(state, bp, &next_bp) ||
+        frame_state_read(state, bp + 8, &return_address) || next_bp <= bp ||
+        !is_return_address(walker, return_address, &called))
+        return NATIVE_NO_RULE;
+    return leave(walker, frame, &rule, bp + 16, NATIVE_LEFT_BY_FRAME_POINTER);
+}
+
+/* Generated code.  The trampolines of `-X perf` leave one word between sp and the return address: an
+ * empty one, or the saved bp; their first instruction leaves none. */
+static enum native_end leave_generated(struct walker *walker, struct native_frame *frame)
+{
+    const struct frame_state *const state = &walker->state;
+    struct rule rule = rule_initial;
+    uint64_t word, called;
+    for (remote_addr bytes = TRAMPOLINE_BYTES; bytes; bytes -= 8) {
+        if (bytes > UINT64_MAX - state->sp || (!state->is_exact && bytes < TRAMPOLINE_BYTES) ||
+            frame_state_read(state, state->sp + bytes - 8, &word) ||
+            !is_return_address(walker, word, &called))
+            continue;
+        if (bytes == TRAMPOLINE_BYTES && state->saved[MACHINE_BP] == state->sp)
+            rule.saved[MACHINE_BP] = -16;
+        return leave(walker, frame, &rule, state->sp + bytes, NATIVE_LEFT_BY_TRAMPOLINE);
+    }
+    return leave_by_frame_pointer(walker, frame);
+}
+
+/* Adds the frame of the state, and makes the state its caller's. */
+static enum native_end step(struct walker *walker)
+{
+    struct frame_state *const state = &walker->state;
+    const remote_addr pc = state->ip - !state->is_exact;
+    remote_addr cfa;
+    if (walker->walk->count == walker->walk->room)
+        return NATIVE_DEEP;
+    struct native_frame *const frame = push(walker->walk);
+    frame->pc = state->ip;
+    frame->is_exact = state->is_exact;
+    frame->sp = state->sp;
+    struct image *const image = image_at(walker, pc);
+    if (!image)
+        return NATIVE_NO_IMAGE;
+    frame->image = image->id;
+    if (image->state == IMAGE_ANONYMOUS)
+        return leave_generated(walker, frame);
+    const struct rule rule = rule_at(walker->unwinder, image, pc, &frame->function);
+    if (!walker->unwinder->blocks.budget)
+        return NATIVE_COSTLY;
+    if (rule.kind == RULE_END)
+        return NATIVE_COMPLETE;
+    if (rule.kind == RULE_SIGNAL)
+        return leave_signal(walker, frame);
+    if (rule.kind == RULE_NONE && is_stub(walker))
+        return leave(walker, frame, &rule_initial, state->sp + 8, NATIVE_LEFT_BY_CALL);
+    if (rule.kind == RULE_NONE)
+        return leave_by_frame_pointer(walker, frame);
+    const enum native_end end = frame_state_cfa(state, &rule, &cfa);
+    return end ? end : leave(walker, frame, &rule, cfa, NATIVE_LEFT_BY_TABLE);
+}
+
+/* Goes on behind the frame of the evaluation function that holds the next entry frame. */
+static bool restart(struct walker *walker)
+{
+    const struct native_anchor *const anchor = &walker->unwinder->anchor;
+    struct frame_state *const state = &walker->state;
+    struct native_walk *const walk = walker->walk;
+    uint64_t return_address, called;
+    if (anchor->confirmations < ANCHOR_MIN_CONFIRMATIONS || walk->room - walk->count < 2)
+        return false;
+    for (; walker->next_entry < walker->entry_count; walker->next_entry++) {
+        const remote_addr entry = walker->entries[walker->next_entry];
+        const remote_addr cfa = entry + anchor->distance;
+        if (entry < state->sp || !frame_state_may_end_at(state, cfa) ||
+            frame_state_read(state, cfa - 8, &return_address) ||
+            !is_return_address(walker, return_address, &called))
+            continue;
+        struct native_frame *const gap = push(walk);
+        gap->kind = NATIVE_GAP;
+        gap->sp = state->sp;
+        gap->cfa = entry;
+        walk->gaps++;
+        struct native_frame *const frame = push(walk);
+        frame->kind = NATIVE_ENTRY;
+        frame->image = anchor->image;
+        frame->pc = frame->function = anchor->function;
+        frame->is_exact = true;
+        frame->sp = entry;
+        state->sp = entry;
+        state->known = 0;
+        state->is_exact = false;
+        walker->next_entry++;
+        return leave(walker, frame, &anchor->rule, cfa, NATIVE_LEFT_BY_TABLE) == NATIVE_GOES_ON;
+    }
+    return false;
+}
+
+/* Takes from a complete stack how far the innermost entry frame is from the end of its function's frame. */
+static void learn(struct walker *walker)
+{
+    struct native_anchor *const anchor = &walker->unwinder->anchor;
+    const struct native_walk *const walk = walker->walk;
+    const remote_addr entry = walker->entry_count ? walker->entries[0] : 0;
+    size_t i = 1;
+    while (i < walk->count && !(walk->frames[i].sp <= entry && entry < walk->frames[i].cfa))
+        i++;
+    if (!entry || i >= walk->count || walk->frames[i].left_by != NATIVE_LEFT_BY_TABLE ||
+        walk->frames[i].is_exact || !walk->frames[i].function)
+        return;
+    const struct native_frame *const frame = &walk->frames[i];
+    const uint64_t distance = frame->cfa - entry;
+    struct image *const image = images_find(&walker->unwinder->images, frame->pc - 1);
+    if (distance == anchor->distance && frame->image == anchor->image) {
+        anchor->confirmations += anchor->confirmations < ANCHOR_MAX_CONFIRMATIONS;
+    } else if (anchor->confirmations > 0) {
+        anchor->confirmations--;
+    } else if (image) {
+        *anchor = (struct native_anchor){ .distance = distance,
+                                          .image = frame->image,
+                                          .confirmations = 1 };
+        anchor->rule = rule_at(walker->unwinder, image, frame->pc - 1, &anchor->function);
+    }
+}
+
+void unwinder_walk(struct unwinder *unwinder, const struct native_registers *registers,
+                   const struct native_stack *stack, const remote_addr *entries,
+                   size_t entry_count, uint64_t now_ns, struct native_walk *walk)
+{
+    struct walker walker = { .unwinder = unwinder,
+                             .entries = entries,
+                             .entry_count = entry_count,
+                             .now_ns = now_ns,
+                             .walk = walk };
+    frame_state_init(&walker.state, registers, stack);
+    walk->count = walk->gaps = 0;
+    unwinder->blocks.budget = UNWIND_BUDGET;
+    refresh(unwinder, now_ns, unwinder->is_suspect);
+    do {
+        while ((walk->end = step(&walker)) == NATIVE_GOES_ON)
+            continue;
+    } while (walk->end != NATIVE_COMPLETE && walk->end != NATIVE_DEEP &&
+             walk->end != NATIVE_COSTLY && restart(&walker));
+    unwinder->is_suspect = walk->end == NATIVE_NO_IMAGE || walk->end == NATIVE_CONTRADICTION;
+    unwinder->ends[walk->end]++;
+    if (walk->end == NATIVE_COMPLETE && walk->gaps == 0)
+        learn(&walker);
+}

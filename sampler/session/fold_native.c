@@ -1,0 +1,242 @@
+#include "sampler/session/fold_native.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/base/hash.h"
+#include "sampler/native/native_copy.h"
+#include "sampler/native/unwind.h"
+#include "sampler/process/process.h"
+#include "sampler/session/fold_spots.h"
+#include "sampler/session/native_merge.h"
+#include "sampler/session/native_names.h"
+#include "sampler/session/native_runs.h"
+#include "sampler/session/task_fold.h"
+
+static const size_t NONE = SIZE_MAX;
+
+struct fold_native {
+    struct unwinder unwinder;
+    struct native_names names;
+    struct native_run_list runs;
+    struct native_merge merge;
+    frame_id gap, separate;
+    /* Of the stack that is folded. */
+    struct native_frame frames[FOLD_NATIVE_MAX_FRAMES];
+    struct native_name named[FOLD_NATIVE_MAX_FRAMES];
+    bool evaluations[FOLD_NATIVE_MAX_FRAMES];
+    struct native_walk walk;
+};
+
+enum err_code fold_native_create(struct process *process, struct fold *fold, remote_addr anchor,
+                                 struct fold_native **out, struct err *err)
+{
+    struct fold_native *const native = calloc(1, sizeof *native);
+    if (!native)
+        return err_nomem(err);
+    enum err_code rc =
+        unwinder_init(&native->unwinder, &process->memory.memory, process->pid, err);
+    if (rc) {
+        free(native);
+        return rc;
+    }
+    native_names_init(&native->names, fold, process, &native->unwinder, anchor);
+    rc = native_names_gap(&native->names, &native->gap);
+    if (!rc)
+        rc = fold_mark(fold, "<native stack>", &native->separate, err);
+    if (rc)
+        fold_native_destroy(native);
+    else
+        *out = native;
+    return rc;
+}
+
+void fold_native_destroy(struct fold_native *native)
+{
+    if (!native)
+        return;
+    native_names_deinit(&native->names);
+    unwinder_deinit(&native->unwinder);
+    native_runs_deinit(&native->runs);
+    native_merge_deinit(&native->merge);
+    free(native);
+}
+
+size_t fold_native_bytes(const struct fold_native *native)
+{
+    return native ? sizeof *native - sizeof native->unwinder +
+                        unwinder_bytes(&native->unwinder) + native_names_bytes(&native->names)
+                  : 0;
+}
+
+/* Finds and names the native frames. */
+static enum err_code find_frames(struct fold_native *native, const struct native_copy *copy,
+                                 uint64_t now_ns)
+{
+    struct native_walk *const walk = &native->walk;
+    enum err_code rc = ERR_OK;
+    *walk = (struct native_walk){ .frames = native->frames, .room = FOLD_NATIVE_MAX_FRAMES };
+    unwinder_walk(&native->unwinder, &copy->registers, &copy->stack, native->runs.entries,
+                  native->runs.entry_count, now_ns, walk);
+    for (size_t i = 0; i < walk->count && !rc; i++) {
+        native->named[i] = (struct native_name){ .frame = native->gap };
+        if (walk->frames[i].kind != NATIVE_GAP)
+            rc = native_names_find(&native->names, &walk->frames[i], now_ns, &native->named[i]);
+        native->evaluations[i] = native->named[i].is_evaluation;
+    }
+    return rc;
+}
+
+/* A walk through the merged frames. */
+struct adder {
+    struct fold_native *native;
+    struct fold *fold;
+    struct thread *thread;
+    size_t first, gc; /* Python frames: the first that is shown; those below the collector */
+    size_t callee;    /* the merged frame that the known callee is */
+    bool adds_callee; /* the callee stands right below the innermost Python frame */
+    node_id *node;
+};
+
+/* Which of the merged frames below the innermost Python frame implements the callee? */
+static void find_callee(struct adder *a)
+{
+    const struct native_merge *const merge = &a->native->merge;
+    const struct leaf *const leaf = &a->thread->leaf;
+    size_t from = merge->count;
+    a->callee = NONE;
+    while (from && merge->frames[from - 1].kind != MERGED_PYTHON)
+        from--;
+    if (!leaf->callee || !from)
+        return;
+    a->adds_callee = true;
+    for (size_t i = from; i < merge->count && a->callee == NONE; i++) {
+        if (merge->frames[i].kind != MERGED_NATIVE)
+            continue;
+        const size_t index = merge->frames[i].index;
+        if (leaf->code && a->native->frames[index].function == leaf->code)
+            a->callee = i;
+        a->adds_callee = a->adds_callee && a->native->named[index].is_interpreter;
+    }
+    a->adds_callee = a->adds_callee && a->callee == NONE;
+}
+
+static enum err_code add(struct adder *a, frame_id frame)
+{
+    return profile_node(a->fold->profile, *a->node, frame, a->node, NULL);
+}
+
+static enum err_code add_callee(struct adder *a)
+{
+    frame_id frame;
+    const enum err_code rc = fold_named_mark(a->fold, a->thread->leaf.callee, &frame, NULL);
+    return rc ? rc : add(a, frame);
+}
+
+/* Native frames show where C code calls Python, so no mark does. */
+static enum err_code add_python(struct adder *a, size_t index)
+{
+    const struct stack *const stack = &a->thread->stack;
+    enum err_code rc = fold_add_frame(a->fold, &stack->frames[index], true, a->node);
+    if (!rc && index + 1 == stack->count)
+        rc = fold_set_spot(a->fold, a->thread, *a->node);
+    if (!rc && index + 1 == a->gc)
+        rc = add(a, a->fold->gc);
+    if (!rc && index + 1 == stack->count && a->adds_callee)
+        rc = add_callee(a);
+    return rc;
+}
+
+/* Does the frame only call the one after it, which has the same name? */
+static bool is_wrapper(const struct adder *a, size_t at)
+{
+    const struct native_merge *const merge = &a->native->merge;
+    const struct native_name *const name = &a->native->named[merge->frames[at].index];
+    return name->is_wrapper && at + 1 < merge->count &&
+           merge->frames[at + 1].kind == MERGED_NATIVE &&
+           a->native->named[merge->frames[at + 1].index].frame == name->frame;
+}
+
+static enum err_code add_merged(struct adder *a, size_t at)
+{
+    const struct merged_frame *const frame = &a->native->merge.frames[at];
+    switch (frame->kind) {
+    case MERGED_PYTHON: return add_python(a, frame->index);
+    case MERGED_GAP: return add(a, a->native->gap);
+    case MERGED_SEPARATE: return add(a, a->native->separate);
+    case MERGED_NATIVE: break;
+    }
+    if (at == a->callee)
+        return add_callee(a);
+    const struct native_name *const name = &a->native->named[frame->index];
+    return name->is_trampoline || is_wrapper(a, at) ? ERR_OK : add(a, name->frame);
+}
+
+/* Below the node of a task, what is outside of the task's first frame is left out. */
+static size_t find_first(const struct adder *a)
+{
+    const struct native_merge *const merge = &a->native->merge;
+    size_t at = 0;
+    if (!*a->node)
+        return 0;
+    while (at < merge->count &&
+           (merge->frames[at].kind != MERGED_PYTHON || merge->frames[at].index < a->first))
+        at++;
+    return at;
+}
+
+static enum err_code add_frames(struct fold_native *native, struct fold *fold,
+                                struct thread *thread, size_t gc, node_id *node)
+{
+    struct adder a = {
+        .native = native, .fold = fold, .thread = thread, .gc = gc, .node = node
+    };
+    enum err_code rc =
+        fold->tasks ? task_fold_begin(fold->tasks, &thread->stack, &a.first, node) : ERR_OK;
+    find_callee(&a);
+    if (!rc && gc == 0)
+        rc = add(&a, fold->gc);
+    for (size_t i = find_first(&a); i < native->merge.count && !rc; i++)
+        rc = add_merged(&a, i);
+    return rc;
+}
+
+static uint64_t *counter_of(struct quality *quality, const struct native_merge *merge)
+{
+    return merge->is_mismatch ? &quality->native_mismatched
+           : merge->has_gaps  ? &quality->native_gaps
+                              : &quality->native_complete;
+}
+
+/* A thread whose Python frames and registers are the same as before is where it was. */
+enum err_code fold_native_node(struct fold_native *native, struct fold *fold,
+                               struct thread *thread, size_t gc, uint64_t now_ns, node_id *node,
+                               uint64_t **counter_out)
+{
+    struct stack *const stack = &thread->stack;
+    const struct native_copy *const copy = thread->native;
+    const uint64_t key = hash_bytes(&copy->registers, sizeof copy->registers, HASH_SEED);
+    const bool is_kept = gc > stack->count && !fold->tasks;
+    *node = 0;
+    if (is_kept && stack->native_tag && thread->native_key == key) {
+        *node = stack->native_tag - 1;
+        *counter_out = thread->native_counter;
+        return ERR_OK;
+    }
+    enum err_code rc = native_runs_find(&native->runs, stack, &copy->stack);
+    if (!rc)
+        rc = find_frames(native, copy, now_ns);
+    const struct native_runs runs = { native->runs.items, native->runs.count,
+                                      native->runs.has_entries };
+    if (!rc)
+        rc = native_merge(&native->merge, runs, &native->walk, native->evaluations);
+    if (rc)
+        return rc;
+    *counter_out = counter_of(profile_quality(fold->profile), &native->merge);
+    rc = add_frames(native, fold, thread, gc, node);
+    stack->native_tag = is_kept && !rc ? *node + 1 : 0;
+    stack->tag = 0;
+    thread->native_key = key;
+    thread->native_counter = *counter_out;
+    return rc;
+}

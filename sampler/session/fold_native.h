@@ -1,0 +1,43 @@
+/*
+ * fold_native - native frames in the stacks that fold turns into nodes.
+ *
+ * For a sample that comes with registers and a copy of the C stack: the native frames, among the Python
+ * frames as native_merge has them, below the root, or below the node of the thread's task.
+ *     <gap>           native frames are missing here
+ *     <native stack>  a mark: native and Python frames do not come out even, and what is below it are the
+ *                     native frames
+ * The C function that the innermost Python frame calls, if it has a name (leaf.h), is one frame with the
+ * native function that implements it.  If that is not among the frames, the name is shown only where all
+ * native frames below the innermost Python frame are the interpreter's.
+ *
+ * Ownership: fold_native_create allocates, fold_native_destroy frees; NULL is fine.
+ * Threads: the profile's writer.
+ * Limits: FOLD_NATIVE_MAX_FRAMES native frames; the outermost of a deeper stack are missing.
+ * Depends on: fold, native_merge, native_names, native_runs, unwind.
+ */
+#ifndef SAMPLER_SESSION_FOLD_NATIVE_H
+#define SAMPLER_SESSION_FOLD_NATIVE_H
+
+#include "sampler/base/err.h"
+#include "sampler/session/fold.h"
+
+enum { FOLD_NATIVE_MAX_FRAMES = 1024 };
+
+struct fold_native;
+struct process;
+
+/* anchor: python_anchor.  ERR_UNSUPPORTED: not on this machine. */
+MUST_CHECK enum err_code fold_native_create(struct process *process, struct fold *fold,
+                                            remote_addr anchor, struct fold_native **out,
+                                            struct err *err);
+void fold_native_destroy(struct fold_native *native);
+size_t fold_native_bytes(const struct fold_native *native);
+
+/* The node of a thread whose stack is whole and whose leaf has been read; sets the leaf's spot.
+ * gc: the number of frames below the mark of the garbage collector.  *counter_out: the counter of the
+ * profile's quality for such a stack.  ERR_LIMIT: the profile is full, and *node is of a caller. */
+MUST_CHECK enum err_code fold_native_node(struct fold_native *native, struct fold *fold,
+                                          struct thread *thread, size_t gc, uint64_t now_ns,
+                                          node_id *node, uint64_t **counter_out);
+
+#endif /* SAMPLER_SESSION_FOLD_NATIVE_H */

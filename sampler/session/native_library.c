@@ -1,0 +1,121 @@
+#include "sampler/session/native_library.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/base/scoped.h"
+#include "sampler/base/utf8.h"
+#include "sampler/native/function_names.h"
+#include "sampler/process/elf.h"
+#include "sampler/process/mapped_file.h"
+
+static const char DELETED[] = " (deleted)", EVALUATION[] = "_PyEval_EvalFrameDefault";
+
+void native_library_clean(char *text)
+{
+    for (size_t left = strlen(text), bytes; left; text += bytes, left -= bytes) {
+        bytes = utf8_char_length(text, left);
+        const bool is_shown = bytes > 1 || (bytes == 1 && *text >= ' ' && *text != 0x7f);
+        bytes = bytes ? bytes : 1;
+        if (!is_shown)
+            *text = '?';
+    }
+}
+
+enum err_code native_library_init(struct native_library *library, const struct image *image)
+{
+    const size_t length = strlen(image->path), suffix = sizeof DELETED - 1;
+    const bool is_deleted =
+        length > suffix && strcmp(image->path + length - suffix, DELETED) == 0;
+    *library = (struct native_library){ .inode = image->inode,
+                                        .device_major = image->device_major,
+                                        .device_minor = image->device_minor,
+                                        .path = strdup(image->path) };
+    if (library->path && is_deleted)
+        library->path[length - suffix] = 0;
+    return library->path ? ERR_OK : ERR_NOMEM;
+}
+
+void native_library_deinit(struct native_library *library)
+{
+    free(library->path);
+    function_names_destroy(library->names);
+}
+
+/* A file that is deleted while it is mapped stays the same file. */
+bool native_library_is_of(const struct native_library *library, const struct image *image)
+{
+    return library->inode == image->inode && library->device_major == image->device_major &&
+           library->device_minor == image->device_minor &&
+           strncmp(library->path, image->path, strlen(library->path)) == 0;
+}
+
+static void write_build_id(struct native_library *library, const struct elf *elf)
+{
+    unsigned char id[ELF_MAX_BUILD_ID_BYTES];
+    const size_t bytes = elf_build_id(elf, id);
+    for (size_t i = 0; i < bytes; i++)
+        snprintf(library->build_id + 2 * i, 3, "%02x", id[i]);
+}
+
+enum err_code native_library_open(struct native_library *library, int pid, int root_fd,
+                                  const struct image *image, struct deadline deadline)
+{
+    const struct mapping mapping = { .start = image->start,
+                                     .end = image->end,
+                                     .offset = image->offset,
+                                     .inode = image->inode,
+                                     .device_major = image->device_major,
+                                     .device_minor = image->device_minor,
+                                     .executable = true,
+                                     .path = image->path };
+    const struct debug_file_place place = { root_fd, library->path };
+    SCOPED_FD int fd = -1;
+    struct elf *elf;
+    if (!image->inode || mapped_file_open(pid, &mapping, &fd) != MAPPED_FILE_OPENED ||
+        elf_open(fd, deadline, &elf, NULL))
+        return ERR_OK;
+    write_build_id(library, elf);
+    const enum err_code rc =
+        function_names_load(elf, root_fd < 0 ? NULL : &place, deadline, &library->names, NULL);
+    elf_close(elf);
+    return rc == ERR_NOMEM ? rc : ERR_OK;
+}
+
+size_t native_library_bytes(const struct native_library *library)
+{
+    return library->names ? function_names_bytes(library->names) : 0;
+}
+
+/* Compilers make several functions of one: cold parts, and copies for certain arguments.  "@@" is before the
+ * version of a symbol. */
+static void cut_suffix(char *symbol)
+{
+    static const char *const suffixes[] = { ".cold",  ".part.",     ".constprop.",
+                                            ".isra.", ".lto_priv.", "@@" };
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+        char *const at = strstr(symbol + (*symbol != 0), suffixes[i]);
+        if (at)
+            *at = 0;
+    }
+}
+
+bool native_library_name(const struct native_library *library, uint64_t vaddr,
+                         struct native_function_name *out)
+{
+    struct function_name name;
+    struct symbol found;
+    *out = (struct native_function_name){ .module_bytes = 0 };
+    if (!library->names || !function_names_find(library->names, vaddr, &found))
+        return false;
+    function_names_read(library->names, found.id, &name);
+    if (name.language == FUNCTION_PLAIN)
+        cut_suffix(name.text);
+    out->is_evaluation = strcmp(name.text, EVALUATION) == 0;
+    out->is_wrapper = name.is_wrapper;
+    out->module_bytes = name.language == FUNCTION_MYPYC ? name.module_bytes : 0;
+    snprintf(out->text, sizeof out->text, "%s", name.text);
+    native_library_clean(out->text);
+    return *out->text != 0;
+}

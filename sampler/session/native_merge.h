@@ -1,0 +1,68 @@
+/*
+ * native_merge - one list of frames from the Python frames and the native frames of a thread.
+ *
+ * A run is the Python frames that one call of the interpreter's evaluation function executes.  It stands
+ * right below the native frame of that call:
+ *     3.11 and later  the frame that holds the run's entry, a local variable of the function
+ *     until 3.10      each Python frame is a run, and has no entry.  The runs and the calls are paired from
+ *                     the outermost on, if there is a call for each run; one more, the innermost, is
+ *                     in its prologue or epilogue
+ * If that does not come out even, it is a mismatch: the list has the Python frames, and then, separately,
+ * the native ones.
+ *
+ * Where native frames are missing there is a gap.  A run whose call is in a gap stands between two.
+ * Trampolines of `-X perf` are left out: each is the Python frame that it calls.
+ *
+ * Ownership: the caller's storage; native_merge_deinit accepts a zeroed one.
+ * Threads: none.
+ * Limits: those of the walks.
+ * Depends on: err, unwind.
+ */
+#ifndef SAMPLER_SESSION_NATIVE_MERGE_H
+#define SAMPLER_SESSION_NATIVE_MERGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "sampler/base/err.h"
+#include "sampler/native/unwind.h"
+
+struct native_run {
+    remote_addr entry; /* 0: none */
+    size_t count;      /* of frames; 0: it has none yet, or no more */
+    size_t empty;      /* runs without frames right outside of this one */
+};
+
+/* Outermost first. */
+struct native_runs {
+    const struct native_run *items;
+    size_t count;
+    bool has_entries;
+};
+
+struct merged_frame {
+    enum merged_kind {
+        MERGED_PYTHON,
+        MERGED_NATIVE,
+        MERGED_GAP,
+        MERGED_SEPARATE, /* a mismatch: what follows stands beside what is before it */
+    } kind;
+    size_t index; /* of the Python frames, outermost first; or of the walk's frames */
+};
+
+struct native_merge {
+    struct merged_frame *frames; /* outermost first */
+    size_t count, room;
+    bool is_mismatch;
+    bool has_gaps;
+    size_t *places; /* scratch: the native frame of each run */
+    size_t place_room;
+};
+
+/* evaluations: of each frame of the walk, is its code the evaluation function?  With entries, the function
+ * is known from them too.  ERR_NOMEM. */
+MUST_CHECK enum err_code native_merge(struct native_merge *merge, struct native_runs runs,
+                                      const struct native_walk *walk, const bool *evaluations);
+void native_merge_deinit(struct native_merge *merge);
+
+#endif /* SAMPLER_SESSION_NATIVE_MERGE_H */

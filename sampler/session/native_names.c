@@ -1,0 +1,306 @@
+#define _GNU_SOURCE
+#include "sampler/session/native_names.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sampler/base/clock.h"
+#include "sampler/base/hash.h"
+#include "sampler/base/vec.h"
+#include "sampler/native/python_names.h"
+#include "sampler/process/file_below.h"
+#include "sampler/process/namespace.h"
+#include "sampler/profile/views/native_frames.h"
+#include "sampler/session/native_library.h"
+
+static const char UNKNOWN[] = "[unknown]", GENERATED[] = "<generated code>";
+
+/* The function at an address. */
+struct named_function {
+    remote_addr addr;
+    uint32_t image;
+    struct native_name name;
+};
+
+/* Of a return address: in the call. */
+static remote_addr code_of(const struct native_frame *frame)
+{
+    return frame->pc - !frame->is_exact;
+}
+
+static int open_root(int pid)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/root", pid);
+    return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+void native_names_init(struct native_names *names, struct fold *fold,
+                       const struct process *process, struct unwinder *unwinder,
+                       remote_addr anchor)
+{
+    char path[64];
+    struct stat status;
+    *names = (struct native_names){ .fold = fold,
+                                    .process = process,
+                                    .unwinder = unwinder,
+                                    .anchor = anchor,
+                                    .root_fd = open_root(process->pid),
+                                    .inner_pid = namespace_inner_pid(process->pid),
+                                    .begun_ns = clock_now_ns() };
+    snprintf(path, sizeof path, "/proc/%d", process->pid);
+    names->owner = stat(path, &status) == 0 ? status.st_uid : (uid_t)-1;
+    pool_init(&names->functions, sizeof(struct named_function), NATIVE_NAMES_MAX);
+    idmap_init(&names->by_addr);
+}
+
+void native_names_deinit(struct native_names *names)
+{
+    if (!names->fold)
+        return;
+    for (size_t i = 0; i < names->library_count; i++)
+        native_library_deinit(&names->libraries[i]);
+    free(names->libraries);
+    pool_deinit(&names->functions);
+    idmap_deinit(&names->by_addr);
+    perf_map_deinit(&names->perf_map);
+    if (names->root_fd >= 0)
+        close(names->root_fd);
+    memset(names, 0, sizeof *names);
+}
+
+size_t native_names_bytes(const struct native_names *names)
+{
+    return names->symbol_bytes + names->library_room * sizeof *names->libraries +
+           pool_bytes(&names->functions) + idmap_bytes(&names->by_addr);
+}
+
+static enum err_code intern(struct native_names *names, const char *text, str_id *out)
+{
+    return strtab_intern(profile_strings(names->fold->profile), text, strlen(text), out, NULL);
+}
+
+/* Is there time to read symbols? */
+static bool may_read(const struct native_names *names, uint64_t now_ns)
+{
+    return names->symbol_bytes < NATIVE_NAMES_MAX_SYMBOL_BYTES &&
+           names->spent_ns <
+               NATIVE_NAMES_FIRST_NS + (now_ns - names->begun_ns) / NATIVE_NAMES_COST_SHARE;
+}
+
+/* The data of a file lies above its code, and below that of the next one. */
+static bool is_interpreter(const struct native_names *names, const struct image *image)
+{
+    const struct images *const images = &names->unwinder->images;
+    size_t at;
+    LOWER_BOUND(at, images->count, images->items[at].start <= names->anchor);
+    return image->inode && at && images->items[at - 1].id == image->id;
+}
+
+static enum err_code add_row(struct native_names *names, struct native_library *library)
+{
+    struct profile_library row = { .flags = library->is_interpreter
+                                                ? PROFILE_LIBRARY_INTERPRETER
+                                                : 0 };
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s", library->path);
+    native_library_clean(path);
+    enum err_code rc = intern(names, path, &row.path);
+    if (!rc && *library->build_id)
+        rc = intern(names, library->build_id, &row.build_id);
+    return rc ? rc : profile_library(names->fold->profile, &row, &library->id, NULL);
+}
+
+static enum err_code add_library(struct native_names *names, const struct image *image,
+                                 uint64_t now_ns, struct native_library **out)
+{
+    struct native_library library;
+    if (names->library_count == NATIVE_NAMES_MAX_LIBRARIES)
+        return ERR_LIMIT;
+    if (!VEC_RESERVE(names->libraries, names->library_room, names->library_count + 1))
+        return ERR_NOMEM;
+    enum err_code rc = native_library_init(&library, image);
+    if (rc)
+        return rc;
+    library.is_interpreter = is_interpreter(names, image);
+    if (may_read(names, now_ns)) {
+        const uint64_t from_ns = clock_now_ns();
+        rc = native_library_open(&library, names->process->pid, names->root_fd, image,
+                                 deadline_after(NATIVE_NAMES_DEADLINE_NS));
+        names->spent_ns += clock_now_ns() - from_ns;
+        names->symbol_bytes += native_library_bytes(&library);
+    }
+    if (!rc)
+        rc = add_row(names, &library);
+    if (rc) {
+        native_library_deinit(&library);
+        return rc;
+    }
+    *out = &names->libraries[names->library_count++];
+    **out = library;
+    return ERR_OK;
+}
+
+static enum err_code library_of(struct native_names *names, const struct image *image,
+                                uint64_t now_ns, struct native_library **out)
+{
+    for (size_t i = 0; i < names->library_count; i++)
+        if (native_library_is_of(&names->libraries[i], image)) {
+            *out = &names->libraries[i];
+            return ERR_OK;
+        }
+    return add_library(names, image, now_ns, out);
+}
+
+/* Where Python code that mypyc compiled has its source, if it is there. */
+static bool find_source(const struct native_names *names, const struct native_library *library,
+                        const struct native_function_name *name, char out[PATH_MAX])
+{
+    for (unsigned which = 0; name->module_bytes && names->root_fd >= 0; which++) {
+        if (!python_names_source(library->path, name->text, name->module_bytes, which, out,
+                                 PATH_MAX))
+            break;
+        const int fd = file_below_find(names->root_fd, out);
+        if (fd >= 0) {
+            close(fd);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* file NULL: the library's. */
+static enum err_code make_frame(struct native_names *names, const char *name, const char *file,
+                                library_id library, frame_id *out)
+{
+    struct profile_function row = { .library = library };
+    function_id function;
+    enum err_code rc = intern(names, name, &row.name);
+    if (!rc)
+        rc = intern(names, file, &row.file);
+    if (!rc)
+        rc = profile_function_row(names->fold->profile, &row, &function, NULL);
+    if (!rc)
+        fold_note_origin(names->fold, function);
+    return rc ? rc : profile_frame(names->fold->profile, function, 0, out, NULL);
+}
+
+static const char *base_name(const char *path)
+{
+    const char *const slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static enum err_code name_by_library(struct native_names *names, struct image *image,
+                                     const struct native_frame *frame, uint64_t now_ns,
+                                     struct native_name *out)
+{
+    struct native_function_name name;
+    struct native_library *library;
+    char path[PATH_MAX], source[PATH_MAX] = "";
+    const remote_addr pc = code_of(frame), start = frame->function ? frame->function : pc;
+    const uint64_t bias = image->state == IMAGE_ELF ? image->load_bias : image->low;
+    enum err_code rc = library_of(names, image, now_ns, &library);
+    if (rc)
+        return rc;
+    snprintf(path, sizeof path, "%s", library->path);
+    native_library_clean(path);
+    if (image->state != IMAGE_ELF || !native_library_name(library, pc - bias, &name)) {
+        name = (struct native_function_name){ .module_bytes = 0 };
+        snprintf(name.text, sizeof name.text, "<%.255s+0x%llx>", base_name(path),
+                 (unsigned long long)(start - bias));
+        native_library_clean(name.text);
+    }
+    out->is_evaluation = name.is_evaluation;
+    out->is_wrapper = name.is_wrapper;
+    out->is_interpreter = library->is_interpreter;
+    const bool has_source = find_source(names, library, &name, source);
+    native_library_clean(source);
+    return make_frame(names, name.text, has_source ? source : path, library->id, &out->frame);
+}
+
+/* A library for code without a file. */
+static enum err_code make_unknown(struct native_names *names, const char *name, frame_id *out)
+{
+    struct profile_library row = { 0 };
+    library_id library;
+    enum err_code rc = intern(names, UNKNOWN, &row.path);
+    if (!rc)
+        rc = profile_library(names->fold->profile, &row, &library, NULL);
+    return rc ? rc : make_frame(names, name, UNKNOWN, library, out);
+}
+
+/* The trampolines of `-X perf` have no name of their own. */
+static enum err_code name_generated(struct native_names *names,
+                                    const struct native_frame *frame, uint64_t now_ns,
+                                    struct native_name *out)
+{
+    struct perf_map_name found;
+    char name[PERF_MAP_MAX_NAME + 1];
+    const remote_addr pc = code_of(frame);
+    bool is_found = perf_map_find(&names->perf_map, pc, &found);
+    if (!is_found && names->root_fd >= 0 &&
+        perf_map_update(&names->perf_map, names->root_fd, names->inner_pid, names->owner,
+                        now_ns))
+        is_found = perf_map_find(&names->perf_map, pc, &found);
+    out->is_trampoline = is_found && found.file;
+    snprintf(name, sizeof name, "%.*s", is_found ? (int)found.name_bytes : 0,
+             is_found ? found.name : "");
+    native_library_clean(name);
+    return make_unknown(names, *name ? name : GENERATED, &out->frame);
+}
+
+static enum err_code name_frame(struct native_names *names, const struct native_frame *frame,
+                                uint64_t now_ns, struct native_name *out)
+{
+    struct image *const image = images_find(&names->unwinder->images, code_of(frame));
+    *out = (struct native_name){ .frame = 0 };
+    if (!image || image->id != frame->image)
+        return make_unknown(names, UNKNOWN, &out->frame);
+    images_examine(image, &names->unwinder->blocks);
+    return image->state == IMAGE_ANONYMOUS ? name_generated(names, frame, now_ns, out)
+                                           : name_by_library(names, image, frame, now_ns, out);
+}
+
+static void forget_functions(struct native_names *names)
+{
+    pool_deinit(&names->functions);
+    pool_init(&names->functions, sizeof(struct named_function), NATIVE_NAMES_MAX);
+    idmap_clear(&names->by_addr);
+}
+
+enum err_code native_names_gap(struct native_names *names, frame_id *out)
+{
+    return make_unknown(names, NATIVE_GAP_NAME, out);
+}
+
+enum err_code native_names_find(struct native_names *names, const struct native_frame *frame,
+                                uint64_t now_ns, struct native_name *out)
+{
+    struct named_function function = { .addr = code_of(frame), .image = frame->image };
+    const uint32_t hash = hash_mix(function.addr, function.image);
+    struct idmap_slot *at;
+    uint32_t id;
+    IDMAP_FIND(at, &names->by_addr, hash,
+               ((struct named_function *)pool_at(&names->functions, at->id))->addr ==
+                       function.addr &&
+                   ((struct named_function *)pool_at(&names->functions, at->id))->image ==
+                       function.image);
+    if (at) {
+        *out = ((struct named_function *)pool_at(&names->functions, at->id))->name;
+        return ERR_OK;
+    }
+    enum err_code rc = name_frame(names, frame, now_ns, &function.name);
+    if (rc)
+        return rc;
+    *out = function.name;
+    if (names->functions.count == NATIVE_NAMES_MAX)
+        forget_functions(names);
+    rc = pool_push(&names->functions, &function, &id, NULL);
+    return rc ? rc : idmap_add(&names->by_addr, hash, id, NULL);
+}

@@ -1,0 +1,214 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "sampler/session/native_merge.h"
+#include "tests/support/test.h"
+
+enum { MAX = 32, TEXT_BYTES = 256, EVALUATION = 0x5000 };
+
+/* A stack: native frames from the innermost to the outermost, one character each.  Frame i takes the bytes
+ * from 0x1000 * (i + 1) on.
+ *     e  the evaluation function      n  another function
+ *     -  a gap                        t  a trampoline
+ *     u  not left: its end is not known     x  where no code is */
+struct stack {
+    struct native_frame frames[MAX];
+    bool evaluations[MAX];
+    struct native_walk walk;
+};
+
+static remote_addr at(size_t frame)
+{
+    return 0x1000 * (frame + 1) + 0x100;
+}
+
+static void make(struct stack *stack, const char *text, enum native_end end)
+{
+    memset(stack, 0, sizeof *stack);
+    stack->walk = (struct native_walk){ .frames = stack->frames, .room = MAX, .end = end };
+    for (size_t i = 0; text[i]; i++) {
+        struct native_frame *const frame = &stack->frames[stack->walk.count++];
+        *frame = (struct native_frame){ .kind = text[i] == '-' ? NATIVE_GAP : NATIVE_CODE,
+                                        .image = text[i] != 'x',
+                                        .function = text[i] == 'e' ? EVALUATION : 0x6000,
+                                        .sp = 0x1000 * (i + 1),
+                                        .cfa = text[i] == 'u' ? 0 : 0x1000 * (i + 2) };
+        if (text[i] == 't')
+            frame->left_by = NATIVE_LEFT_BY_TRAMPOLINE;
+        stack->walk.gaps += text[i] == '-';
+        stack->evaluations[i] = text[i] == 'e';
+    }
+}
+
+/* The merged frames: native ones as in the stack, Python ones as their number, '|' before what stands
+ * separately. */
+static void expect(const char *natives, enum native_end end, const struct native_run *runs,
+                   size_t count, bool has_entries, const char *expected)
+{
+    struct native_merge merge = { 0 };
+    struct stack stack;
+    char text[TEXT_BYTES] = "";
+    make(&stack, natives, end);
+    const struct native_runs all = { runs, count, has_entries };
+    assert_int_equal(native_merge(&merge, all, &stack.walk, stack.evaluations), ERR_OK);
+    for (size_t i = 0; i < merge.count; i++) {
+        const struct merged_frame *const frame = &merge.frames[i];
+        const char kinds[] = { [MERGED_PYTHON] = (char)('0' + frame->index),
+                               [MERGED_NATIVE] =
+                                   frame->kind == MERGED_NATIVE ? natives[frame->index] : 'n',
+                               [MERGED_GAP] = '-',
+                               [MERGED_SEPARATE] = '|' };
+        text[i] = kinds[frame->kind];
+    }
+    assert_string_equal(text, expected);
+    assert_int_equal(merge.is_mismatch, strchr(expected, '|') != NULL);
+    assert_int_equal(merge.has_gaps, strchr(expected, '-') != NULL);
+    native_merge_deinit(&merge);
+}
+
+#define EXPECT_ENTRIES(natives, end, expected, ...)                             \
+    do {                                                                        \
+        const struct native_run runs[] = { __VA_ARGS__ };                       \
+        expect(natives, end, runs, sizeof runs / sizeof *runs, true, expected); \
+    } while (0)
+
+#define EXPECT_COUNT(natives, end, expected, frames)                                         \
+    do {                                                                                     \
+        const struct native_run runs[] = { { .count = 1 }, { .count = 1 }, { .count = 1 } }; \
+        expect(natives, end, runs, frames, false, expected);                                 \
+    } while (0)
+
+static void a_run_stands_below_the_frame_that_holds_its_entry(void **state)
+{
+    (void)state;
+    EXPECT_ENTRIES("nenen", NATIVE_COMPLETE, "ne01ne2n", { .entry = at(3), .count = 2 },
+                   { .entry = at(1), .count = 1 });
+    EXPECT_ENTRIES("een", NATIVE_COMPLETE, "ne0e1", { .entry = at(1), .count = 1 },
+                   { .entry = at(0), .count = 1 });
+}
+
+static void a_run_needs_no_name_of_its_function(void **state)
+{
+    (void)state;
+    EXPECT_ENTRIES("nnn", NATIVE_COMPLETE, "nn0n", { .entry = at(1), .count = 1 });
+}
+
+static void a_thread_without_python_has_its_native_frames(void **state)
+{
+    (void)state;
+    expect("nnn", NATIVE_COMPLETE, NULL, 0, true, "nnn");
+    expect("nn", NATIVE_CUT, NULL, 0, true, "-nn");
+    expect("nne", NATIVE_COMPLETE, NULL, 0, false, "enn");
+}
+
+static void the_innermost_call_may_have_no_frame_yet(void **state)
+{
+    (void)state;
+    EXPECT_ENTRIES("enen", NATIVE_COMPLETE, "ne0ne", { .entry = at(2), .count = 1 });
+    EXPECT_ENTRIES("enen", NATIVE_COMPLETE, "ne0ne", { .entry = at(2), .count = 1 },
+                   { .entry = at(0), .count = 0 });
+    EXPECT_ENTRIES("eenen", NATIVE_COMPLETE, "0|nenee", { .entry = at(3), .count = 1 });
+}
+
+static void a_call_between_runs_is_a_mismatch_unless_it_is_known_to_be_empty(void **state)
+{
+    (void)state;
+    EXPECT_ENTRIES("neeen", NATIVE_COMPLETE, "01|neeen", { .entry = at(3), .count = 1 },
+                   { .entry = at(1), .count = 1 });
+    EXPECT_ENTRIES("neeen", NATIVE_COMPLETE, "ne0ee1n", { .entry = at(3), .count = 1 },
+                   { .entry = at(1), .count = 1, .empty = 1 });
+}
+
+static void a_call_outside_the_outermost_run_is_no_mismatch(void **state)
+{
+    (void)state;
+    EXPECT_ENTRIES("nenen", NATIVE_COMPLETE, "nene0n", { .entry = at(1), .count = 1 });
+}
+
+static void two_entries_in_one_frame_are_a_mismatch(void **state)
+{
+    (void)state;
+    EXPECT_ENTRIES("nen", NATIVE_COMPLETE, "01|nen", { .entry = at(1) + 8, .count = 1 },
+                   { .entry = at(1), .count = 1 });
+}
+
+static void an_entry_in_no_frame_is_a_mismatch(void **state)
+{
+    (void)state;
+    EXPECT_ENTRIES("nen", NATIVE_COMPLETE, "0|nen", { .entry = at(7), .count = 1 });
+    EXPECT_ENTRIES("nen", NATIVE_COMPLETE, "0|nen", { .entry = 8, .count = 1 });
+    EXPECT_ENTRIES("nen", NATIVE_CUT, "0|-nen", { .entry = 8, .count = 1 });
+}
+
+static void entries_in_the_wrong_order_are_a_mismatch(void **state)
+{
+    (void)state;
+    EXPECT_ENTRIES("nenen", NATIVE_COMPLETE, "01|nenen", { .entry = at(1), .count = 1 },
+                   { .entry = at(3), .count = 1 });
+    EXPECT_ENTRIES("n-n", NATIVE_COMPLETE, "01|n-n", { .entry = at(1), .count = 1 },
+                   { .entry = at(1), .count = 1 });
+}
+
+static void runs_outside_the_known_frames_stand_between_gaps(void **state)
+{
+    (void)state;
+    EXPECT_ENTRIES("nen", NATIVE_CUT, "-01-2-ne3n", { .entry = at(9), .count = 2 },
+                   { .entry = at(5), .count = 1 }, { .entry = at(1), .count = 1 });
+    EXPECT_ENTRIES("u", NATIVE_NO_RULE, "-0-u", { .entry = at(4), .count = 1 });
+    EXPECT_ENTRIES("nen", NATIVE_CUT, "-ne0n", { .entry = at(1), .count = 1 });
+}
+
+static void an_address_without_code_is_a_gap(void **state)
+{
+    (void)state;
+    EXPECT_ENTRIES("nenx", NATIVE_NO_IMAGE, "-ne0n", { .entry = at(1), .count = 1 });
+    expect("xnn", NATIVE_COMPLETE, NULL, 0, true, "nnx");
+}
+
+static void runs_in_a_gap_stand_between_gaps(void **state)
+{
+    (void)state;
+    EXPECT_ENTRIES("n-en", NATIVE_COMPLETE, "ne0-1-2-n", { .entry = at(2), .count = 1 },
+                   { .entry = at(1) + 8, .count = 1 }, { .entry = at(1), .count = 1 });
+    EXPECT_ENTRIES("n-en", NATIVE_COMPLETE, "ne0-n", { .entry = at(2), .count = 1 });
+}
+
+static void trampolines_are_left_out(void **state)
+{
+    (void)state;
+    EXPECT_ENTRIES("netetn", NATIVE_COMPLETE, "ne0e1n", { .entry = at(3), .count = 1 },
+                   { .entry = at(1), .count = 1 });
+    EXPECT_ENTRIES("tnen", NATIVE_COMPLETE, "ne0nt", { .entry = at(2), .count = 1 });
+}
+
+static void runs_without_entries_are_paired_from_the_outermost_on(void **state)
+{
+    (void)state;
+    EXPECT_COUNT("neneen", NATIVE_COMPLETE, "ne0e1ne2n", 3);
+    EXPECT_COUNT("neneen", NATIVE_COMPLETE, "ne0e1nen", 2);
+    EXPECT_COUNT("neneen", NATIVE_COMPLETE, "0|neenen", 1);
+    EXPECT_COUNT("nen", NATIVE_COMPLETE, "01|nen", 2);
+}
+
+static void runs_without_entries_need_a_whole_stack(void **state)
+{
+    (void)state;
+    EXPECT_COUNT("nen", NATIVE_CUT, "0|-nen", 1);
+    EXPECT_COUNT("ne-n", NATIVE_COMPLETE, "0|n-en", 1);
+}
+
+TEST_MAIN(cmocka_unit_test(a_run_stands_below_the_frame_that_holds_its_entry),
+          cmocka_unit_test(a_run_needs_no_name_of_its_function),
+          cmocka_unit_test(a_thread_without_python_has_its_native_frames),
+          cmocka_unit_test(the_innermost_call_may_have_no_frame_yet),
+          cmocka_unit_test(a_call_between_runs_is_a_mismatch_unless_it_is_known_to_be_empty),
+          cmocka_unit_test(a_call_outside_the_outermost_run_is_no_mismatch),
+          cmocka_unit_test(two_entries_in_one_frame_are_a_mismatch),
+          cmocka_unit_test(an_entry_in_no_frame_is_a_mismatch),
+          cmocka_unit_test(entries_in_the_wrong_order_are_a_mismatch),
+          cmocka_unit_test(runs_outside_the_known_frames_stand_between_gaps),
+          cmocka_unit_test(an_address_without_code_is_a_gap),
+          cmocka_unit_test(runs_in_a_gap_stand_between_gaps),
+          cmocka_unit_test(trampolines_are_left_out),
+          cmocka_unit_test(runs_without_entries_are_paired_from_the_outermost_on),
+          cmocka_unit_test(runs_without_entries_need_a_whole_stack))
