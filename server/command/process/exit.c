@@ -63,14 +63,23 @@ static bool has_no_reader(int sys)
     return sys == EPIPE || (poll(&out, 1, 0) == 1 && (out.revents & POLLERR));
 }
 
+/* Why an earlier write failed: another one tells.  The output is not whole, so a line more does no harm. */
+static int ask_why(void)
+{
+    errno = 0;
+    return write(STDOUT_FILENO, "\n", 1) < 0 ? errno : 0;
+}
+
 enum err_code exit_flush(struct err *err)
 {
     errno = 0;
     if (fflush(stdout) == 0 && !ferror(stdout))
         return ERR_OK;
-    const int sys = errno;
+    int sys = errno;
     if (has_no_reader(sys))
         return ERR_OK;
+    if (sys == 0)
+        sys = ask_why();
     if (sys == 0)
         return err_set(err, ERR_SYS, "cannot write to standard output");
     err_sys(err, sys, "cannot write to standard output");

@@ -79,7 +79,7 @@ class Mapped(Test):
         with Host() as host:
             row = host.row(target.pid, lambda row: row["python"])
             self.assertTrue(row["can_attach"])
-            one = host.start(pids=[target.pid], native=True)
+            one = host.start(pids=[target.pid], native="leaf")
             host.running(one)
             self.assertEqual(host.ask("/api/v1/processes/%d/dump" % target.pid).status, 200)
             self.untouched()
