@@ -27,14 +27,8 @@ struct target_tick {
     struct target *target;
     struct tick *tick;
     struct stops_turn turn;
-    bool is_probe; /* what is read counts for nothing but the decision to stop threads */
     struct kept_threads *kept; /* of a tick that stops threads */
 };
-
-static bool is_moving_turn(const struct target_tick *now)
-{
-    return now->is_probe || now->turn.step == STOPS_MOVING;
-}
 
 /* A whole number that is `weight` on average. */
 static uint32_t whole(struct tick *tick, double weight)
@@ -56,7 +50,7 @@ static void note_reading(struct target *target, const struct thread *thread,
 static enum err_code compare(const struct target_tick *now, const struct thread *thread)
 {
     const struct stack *const stack = &thread->stack;
-    const bool is_stopping = !is_moving_turn(now);
+    const bool is_stopping = now->turn.step == STOPS_STILL;
     if (stack->is_unchanged || !stack->count)
         return ERR_OK;
     const struct code *const code =
@@ -68,37 +62,15 @@ static enum err_code compare(const struct target_tick *now, const struct thread 
     return ERR_OK;
 }
 
-/* Threads that are not stopped at such a tick did not run when they were asked. */
+/* Of a tick that stops threads, the others did not run when they were asked. */
 static enum thread_motion motion_of(const struct target_tick *now, const struct thread *thread)
 {
     const bool is_exact = thread->stack.certainty == STACK_EXACT;
-    if (!is_moving_turn(now))
+    if (now->turn.step == STOPS_STILL)
         return thread->stack.copy.is_still ? THREAD_STOPPED
                : is_exact                  ? THREAD_STILL
                                            : THREAD_MOVING;
     return thread->stack.is_unchanged ? THREAD_STILL : THREAD_MOVING;
-}
-
-/* After a long stop many ticks are owed.  A reading that stands for all of them would count for too much, so
- * it takes a part, and the next ones take the rest. */
-static uint32_t take_owed(struct thread *thread, uint64_t now_ns)
-{
-    enum { SMALL = 8, PART = 4 };
-    const uint32_t owed = thread->owed;
-    const uint32_t taken = owed <= SMALL ? owed : owed / PART;
-    if (!taken)
-        return 0;
-    thread->owed -= taken;
-    thread->since_ns = thread->owed_since_ns;
-    thread->owed_since_ns += (now_ns - thread->owed_since_ns) * taken / owed;
-    return taken;
-}
-
-static void owe(struct thread *thread, const struct stops_turn *turn)
-{
-    if (!thread->owed)
-        thread->owed_since_ns = turn->since_ns;
-    thread->owed += turn->ticks;
 }
 
 /* thread->motion is set. */
@@ -112,11 +84,9 @@ static enum err_code count(const struct target_tick *now, struct thread *thread,
     const double weight = python_weight(target->python) * tick->weight;
     thread->sampled_ns = tick->now_ns;
     thread->since_ns = now->turn.since_ns;
-    const uint32_t ticks =
-        now->turn.ticks + (thread->is_stopped ? take_owed(thread, tick->now_ns) : 0);
-    thread->times = whole(tick, weight * ticks);
-    if (!failure && thread->times > ticks)
-        quality->extrapolated += thread->times - ticks;
+    thread->times = whole(tick, weight * now->turn.ticks);
+    if (!failure && thread->times > now->turn.ticks)
+        quality->extrapolated += thread->times - now->turn.ticks;
     const enum err_code rc = fold_thread(&target->fold, thread, state, failure, tick->now_ns);
     return rc || failure ? rc : compare(now, thread);
 }
@@ -127,11 +97,9 @@ static enum err_code count_thread(void *context, struct thread *thread, enum err
     struct target *const target = now->target;
     if (!target_is_same(target))
         return ERR_GONE;
-    if (is_moving_turn(now))
+    if (now->turn.step != STOPS_STILL)
         note_reading(target, thread, failure);
-    else if (!failure && !thread->is_stopped && !thread->stack.is_unchanged)
-        stops_note_wait(&target->stops, now->tick->now_ns);
-    if (now->is_probe)
+    if (now->turn.step == STOPS_PROBE)
         return ERR_OK;
     thread->motion = motion_of(now, thread);
     return count(now, thread, python_thread_state(target->python, thread), failure);
@@ -237,18 +205,6 @@ enum err_code target_read_tasks(struct target *target, uint32_t ticks, uint64_t 
     return task_fold_count(&target->tasks);
 }
 
-/* Reads the threads while they move.  Stops are shorter after it: all that they need has just been used. */
-static enum err_code probe(struct target_tick *now, const struct sampled *sampled)
-{
-    if (!now->target->stops.is_still)
-        return ERR_OK;
-    now->is_probe = true;
-    const enum err_code rc = python_sample(now->target->python, sampled->threads,
-                                           sampled->stopped, count_thread, now);
-    now->is_probe = false;
-    return rc;
-}
-
 /* Reads the threads that are to be stopped while they are, and then the others. */
 static enum err_code sample_still(struct target_tick *now)
 {
@@ -259,9 +215,7 @@ static enum err_code sample_still(struct target_tick *now)
     kept.count = 0;
     now->kept = &kept;
     choose_stopped(target, &sampled);
-    enum err_code rc = probe(now, &sampled);
-    if (!rc && sampled.stopped)
-        rc = stop_threads(now, &sampled);
+    enum err_code rc = sampled.stopped ? stop_threads(now, &sampled) : ERR_OK;
     if (rc == ERR_PERM && target->options->stop == SAMPLER_STOP_AUTO) {
         stops_refuse(&target->stops);
         profile_quality(target->fold.profile)->stops_refused++;
@@ -279,19 +233,6 @@ static enum err_code sample_still(struct target_tick *now)
     return rc ? rc
               : python_sample(target->python, sampled.threads + sampled.stopped,
                               sampled.count - sampled.stopped, count_thread, now);
-}
-
-/* Reads the threads that do not run, without a stop. */
-static enum err_code sample_waiting(struct target_tick *now)
-{
-    struct target *const target = now->target;
-    struct sampled sampled = { .count = 0 };
-    choose_stopped(target, &sampled);
-    for (size_t i = 0; i < sampled.stopped; i++)
-        owe(sampled.threads[i], &now->turn);
-    now->tick->now_ns = clock_now_ns();
-    return python_sample(target->python, sampled.threads + sampled.stopped,
-                         sampled.count - sampled.stopped, count_thread, now);
 }
 
 static enum err_code sample_moving(struct target_tick *now)
@@ -315,13 +256,11 @@ enum err_code target_sample(struct target *target, struct tick *tick)
     if (now.turn.step == STOPS_SKIP)
         return ERR_OK;
     enum err_code rc = python_choose(target->python, target->options->all_threads);
-    if (!rc)
+    if (!rc && now.turn.step != STOPS_PROBE)
         rc = target_read_tasks(target, now.turn.ticks, tick->now_ns);
     if (!rc)
-        rc = now.turn.step == STOPS_STILL ? sample_still(&now)
-             : now.turn.step == STOPS_ASK ? sample_waiting(&now)
-                                          : sample_moving(&now);
-    if (target->fold.tasks)
+        rc = now.turn.step == STOPS_STILL ? sample_still(&now) : sample_moving(&now);
+    if (target->fold.tasks && now.turn.step != STOPS_PROBE)
         task_fold_settle(&target->tasks, tick->now_ns);
     if (!rc)
         target->failing_since_ns = 0;

@@ -61,8 +61,6 @@ struct thread {
     enum three_valued runnable;       /* the same: if so, was it without a processor? */
     uint32_t times;                   /* the same: samples that this one counts as */
     uint64_t since_ns;                /* the same: of the first of them, if there are several */
-    uint32_t owed;                    /* the same: ticks at which it ran and was not read */
-    uint64_t owed_since_ns;           /* the same: the first of them */
     enum thread_motion motion;        /* the same */
     const struct native_copy *native; /* the same: its native stack, in on_sample; NULL: none */
     uint32_t names_read;              /* times its name has been read */

@@ -9,15 +9,11 @@ static const double BEGIN_SHARE = 0.02, END_SHARE = 0.01;
 static const double LEAST_READINGS = 8;
 /* What a window's readings count for in the window after it. */
 static const double AGEING = 0.8;
-/* The mean time between readings of the control. */
-static const uint64_t CONTROL_NS = 50 * NS_PER_MS;
+/* The mean time between probes, or readings of the control. */
+static const uint64_t EXTRA_NS = 50 * NS_PER_MS;
 /* If stops took so much that threads would have to wait longer than this, they are read while they
- * move: there must not be a long time without samples. */
-static const double MAX_WAIT_NS = 500e6;
-/* No reading stands for a thread for more time than this, unless it is known that the thread ran. */
-static const double MAX_SKIP_NS = 50e6;
-/* For how long a thread that was found waiting is expected to wait again. */
-static const uint64_t WAITS_NS = NS_PER_S;
+ * move: a sample must not stand for much time. */
+static const double MAX_WAIT_NS = 50e6;
 /* What was not used is kept for so long. */
 static const double SAVED_NS = 100e6;
 
@@ -40,11 +36,11 @@ static void begin_window(struct stops *stops, uint64_t now_ns)
     stops->uncertain *= AGEING;
 }
 
-static bool is_control_due(struct stops *stops, uint64_t now_ns)
+static bool is_extra(struct stops *stops, uint64_t now_ns)
 {
-    if (now_ns < stops->control_ns)
+    if (now_ns < stops->extra_ns)
         return false;
-    stops->control_ns = now_ns + random_below(&stops->random, 2 * CONTROL_NS);
+    stops->extra_ns = now_ns + random_below(&stops->random, 2 * EXTRA_NS);
     return true;
 }
 
@@ -64,31 +60,24 @@ static bool must_not_wait(const struct stops *stops)
     return stops->credit_ns < -stops->share * MAX_WAIT_NS;
 }
 
-/* A reading that stands for several ticks says of all of them what the thread did at the last one. */
-static bool may_skip(const struct stops *stops, uint64_t now_ns)
-{
-    return now_ns >= stops->waits_until_ns && stops->credit_ns >= -stops->share * MAX_SKIP_NS;
-}
-
 static enum stops_step choose(struct stops *stops, uint64_t now_ns)
 {
-    const bool may = may_stop(stops, now_ns);
+    const bool may = may_stop(stops, now_ns), is_chosen = is_extra(stops, now_ns);
     if (must_not_wait(stops))
         return STOPS_MOVING;
-    if (stops->is_still && may)
-        return STOPS_STILL;
-    if (stops->is_still)
-        return may_skip(stops, now_ns) ? STOPS_SKIP : STOPS_ASK;
-    return may && is_control_due(stops, now_ns) ? STOPS_STILL : STOPS_MOVING;
+    if (stops->is_still && !may)
+        return is_chosen ? STOPS_PROBE : STOPS_SKIP;
+    return stops->is_still || (may && is_chosen) ? STOPS_STILL : STOPS_MOVING;
 }
 
 uint64_t stops_idle_until(const struct stops *stops)
 {
     if (stops->policy != SAMPLER_STOP_AUTO || !stops->is_still || stops->credit_ns >= 0 ||
-        !may_skip(stops, stops->credited_ns))
+        must_not_wait(stops))
         return 0;
     const uint64_t paid_ns = stops->credited_ns + (uint64_t)(-stops->credit_ns / stops->share);
-    return paid_ns < stops->window_ends_ns ? paid_ns : stops->window_ends_ns;
+    const uint64_t due_ns = paid_ns < stops->extra_ns ? paid_ns : stops->extra_ns;
+    return due_ns < stops->window_ends_ns ? due_ns : stops->window_ends_ns;
 }
 
 void stops_skip(struct stops *stops, uint64_t now_ns)
@@ -106,12 +95,10 @@ struct stops_turn stops_next(struct stops *stops, uint64_t now_ns)
     if (now_ns >= stops->window_ends_ns)
         begin_window(stops, now_ns);
     stops_skip(stops, now_ns);
-    struct stops_turn turn = { .step = choose(stops, now_ns),
-                               .since_ns = stops->pending_since_ns };
-    if (turn.step != STOPS_SKIP) {
-        turn.ticks = stops->pending;
+    const struct stops_turn turn = { choose(stops, now_ns), stops->pending,
+                                     stops->pending_since_ns };
+    if (turn.step == STOPS_MOVING || turn.step == STOPS_STILL)
         stops->pending = 0;
-    }
     return turn;
 }
 
@@ -119,11 +106,6 @@ void stops_note_reading(struct stops *stops, bool is_uncertain)
 {
     stops->readings++;
     stops->uncertain += is_uncertain;
-}
-
-void stops_note_wait(struct stops *stops, uint64_t now_ns)
-{
-    stops->waits_until_ns = now_ns + WAITS_NS;
 }
 
 void stops_note_stop(struct stops *stops, uint64_t stopped_ns)

@@ -8,10 +8,7 @@
  * still for.  Each reading then counts for the ticks before it.  The decision is made for a window of
  * time, from the windows before it, so it does not depend on the readings that it is about.
  *
- * A thread that waits needs no stop.  So where threads wait now and then, or a stop took long, the ticks
- * between stops are not skipped: threads that wait are read, and only those that run are owed the tick.
- *
- * While threads are stopped, each is read once before, while it still moves: that is no sample, but shows
+ * While threads are stopped, a few further readings of moving threads, which are not samples, show
  * whether stops are still needed.  While they are not, a few stopped readings are the control that the
  * others are compared with.
  *
@@ -29,16 +26,16 @@
 #include "sampler/sampler.h"
 
 enum stops_step {
-    STOPS_SKIP, /* a later reading stands for this tick */
-    STOPS_ASK, /* read threads that do not run; a later reading of the others stands for this tick */
+    STOPS_SKIP,   /* a later reading stands for this tick */
+    STOPS_PROBE,  /* the same, but read moving threads to see how many readings are uncertain */
     STOPS_MOVING, /* read moving threads */
     STOPS_STILL,  /* stop running threads and read them */
 };
 
-/* What to do at a tick, and how many ticks up to this one the reading stands for. */
+/* What to do at a tick, and how many ticks, with this one, the reading stands for. */
 struct stops_turn {
     enum stops_step step;
-    uint32_t ticks;    /* 0: skip */
+    uint32_t ticks;
     uint64_t since_ns; /* the first of them */
 };
 
@@ -52,8 +49,7 @@ struct stops {
     double readings, uncertain; /* of moving threads; the older ones weigh less */
     double credit_ns; /* that threads may still stand still for; below 0: they have to wait */
     uint64_t credited_ns;
-    uint64_t waits_until_ns; /* until then threads are expected to wait now and then */
-    uint64_t control_ns;     /* when the next reading of the control is due */
+    uint64_t extra_ns; /* when the next probe, or reading of the control, is due */
     struct random random;
 };
 
@@ -67,8 +63,6 @@ uint64_t stops_idle_until(const struct stops *stops);
 void stops_skip(struct stops *stops, uint64_t now_ns);
 /* A thread that moves was read. */
 void stops_note_reading(struct stops *stops, bool is_uncertain);
-/* A thread did not run when it was to be stopped. */
-void stops_note_wait(struct stops *stops, uint64_t now_ns);
 /* Threads stood still for this long. */
 void stops_note_stop(struct stops *stops, uint64_t stopped_ns);
 /* The kernel does not let us stop the target: from now on threads are read while they move. */
