@@ -203,7 +203,7 @@ static const struct native_row {
 static node_id source_node(struct profile *profile)
 {
     const function_id function =
-        made_native_function(profile, "scan", NUMPY + 1, "scan.c", 210);
+        made_native_function(profile, "scan", &NUMPY[1], "scan.c", 210);
     struct err err = { 0 };
     frame_id frame = 0;
     node_id node = made_node(profile, START "Model.load");

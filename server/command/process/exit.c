@@ -63,7 +63,7 @@ static bool has_no_reader(int sys)
     return sys == EPIPE || (poll(&out, 1, 0) == 1 && (out.revents & POLLERR));
 }
 
-/* Why an earlier write failed: another one tells.  The output is not whole, so a line more does no harm. */
+/* Why an earlier write failed: another one shows it.  The output is not whole, so a line more does no harm. */
 static int ask_why(void)
 {
     errno = 0;
