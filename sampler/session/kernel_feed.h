@@ -43,7 +43,7 @@ void kernel_feed_skip(struct kernel_feed *feed);
 MUST_CHECK enum err_code kernel_feed_flush(struct kernel_feed *feed, struct quality *quality,
                                            uint64_t now_ns);
 
-/* The instants that have passed since the last call. */
+/* The instants that have passed since the last call; none in a pause. */
 uint64_t kernel_feed_ticks(struct kernel_feed *feed, uint64_t now_ns);
 void kernel_feed_set_rate(struct kernel_feed *feed, double rate_hz);
 
