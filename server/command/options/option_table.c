@@ -94,7 +94,7 @@ static const struct option table[] = {
     LONG("mode", "MODE", CHOICE, sampling.mode, SAMPLING,
          "what to record: wall (all), cpu, gil or exception", TEXTS(sampler_mode_texts, 0)),
     LONG("native", "=WHAT", CHOICE, sampling.native, SAMPLING,
-         "record native code: leaf (without WHAT), full, off", TEXTS(sampler_native_texts, 0),
+         "native code: leaf (without WHAT), full or off", TEXTS(sampler_native_texts, 0),
          .bare = "leaf"),
     SWITCH("native", shows_native, COMMAND_DUMP,
            "show native frames; stops the process briefly"),
