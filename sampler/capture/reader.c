@@ -304,6 +304,8 @@ static enum err_code load_run(struct profile *profile, const struct run *run, st
     if (!rc && run->spot != PROFILE_NO_SPOT)
         rc = profile_add_spot(profile, run->spot_node, run->spot, run->count, err);
     if (!rc)
+        profile_order(profile, run);
+    if (!rc)
         profile_tick(profile, run->first_ns, run->first_ns + run->step_ns * (run->count - 1),
                      run->state, run->count);
     return rc;

@@ -38,6 +38,7 @@ enum err_code history_append(struct history *history, struct window *window, str
         return err_nomem(err);
     history->windows[history->count++] = window;
     history->bytes += window_bytes(window);
+    history->run_bytes += window_run_bytes(window);
     return ERR_OK;
 }
 
@@ -130,15 +131,30 @@ void history_halve_ages(struct history *history)
     memset(history->done_ns, 0, sizeof history->done_ns);
 }
 
+bool history_find_runs(struct history *history, size_t *at)
+{
+    for (*at = first_from(history, history->runs_from_ns); *at < history->count; ++*at) {
+        history->runs_from_ns = history->windows[*at]->start_ns;
+        if (history->windows[*at]->runs)
+            return true;
+    }
+    return false;
+}
+
 void history_replace(struct history *history, const struct history_run *run,
                      struct window *merged, struct window **old)
 {
     struct window **const at = history->windows + run->first;
     memcpy(old, at, run->count * sizeof(struct window *));
-    for (size_t i = 0; i < run->count; i++)
+    for (size_t i = 0; i < run->count; i++) {
         history->bytes -= window_bytes(old[i]);
+        history->run_bytes -= window_run_bytes(old[i]);
+    }
     *at = merged;
     history->bytes += window_bytes(merged);
+    history->run_bytes += window_run_bytes(merged);
+    if (merged->runs && merged->start_ns < history->runs_from_ns)
+        history->runs_from_ns = merged->start_ns;
     memmove(at + 1, at + run->count,
             (history->count - run->first - run->count) * sizeof(struct window *));
     history->count -= run->count - 1;

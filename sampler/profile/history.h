@@ -41,6 +41,8 @@ struct history {
     struct window **windows; /* oldest first: generations and times ascend */
     size_t count, room;
     size_t bytes;
+    size_t run_bytes;                 /* of these, those of runs */
+    uint64_t runs_from_ns;            /* windows that start before have none */
     unsigned ages;                    /* the ages, in parts of HISTORY_FULL_AGES */
     uint64_t done_ns[HISTORY_WIDTHS]; /* steps of each width before this are merged already */
 };
@@ -65,6 +67,9 @@ bool history_find_run(struct history *history, uint64_t now_ns, struct history_r
 
 /* Merges windows at half the age from now on. */
 void history_halve_ages(struct history *history);
+
+/* The oldest window with runs; false: there is none. */
+bool history_find_runs(struct history *history, size_t *at);
 
 /* Replaces a run by one window.  Takes over its reference, and gives the references of the run to
  * the caller in `old`, which has room for them. */

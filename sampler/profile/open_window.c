@@ -3,7 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/base/clock.h"
+#include "sampler/base/vec.h"
 #include "sampler/profile/cell_key.h"
+#include "sampler/profile/run.h"
 #include "sampler/profile/window.h"
 
 void open_window_init(struct open_window *open)
@@ -17,6 +20,8 @@ void open_window_deinit(struct open_window *open)
 {
     tally_deinit(&open->cells);
     tally_deinit(&open->spots);
+    free(open->runs);
+    free(open->last_runs);
 }
 
 enum err_code open_window_add(struct open_window *open, thread_id thread, state_bits state,
@@ -29,6 +34,60 @@ enum err_code open_window_add_spot(struct open_window *open, node_id node, spot_
                                    uint32_t count, struct err *err)
 {
     return tally_add(&open->spots, spot_key(node, spot), count, 0, err);
+}
+
+/* The time of a run's next sample, if it goes on. */
+static uint64_t next_ns(const struct window_run *run, uint64_t step_ns)
+{
+    return run->first_ns + (run->count > 1 ? run->count * (run->step_us * NS_PER_US) : step_ns);
+}
+
+/* Adds a run to the last one of its thread if it continues it: no sample moves by half a step then. */
+static bool continues(const struct open_window *open, struct window_run *last,
+                      const struct window_run *next)
+{
+    const uint64_t step_ns = last->count > 1   ? last->step_us * NS_PER_US
+                             : next->count > 1 ? next->step_us * NS_PER_US
+                                               : open->period_ns;
+    const uint64_t expected_ns = next_ns(last, step_ns);
+    const uint64_t off_ns = next->first_ns > expected_ns ? next->first_ns - expected_ns
+                                                         : expected_ns - next->first_ns;
+    const uint64_t other_ns = next->count > 1 ? next->step_us * NS_PER_US : step_ns;
+    if (last->key != next->key || off_ns > step_ns / 2 ||
+        next->count > UINT32_MAX - last->count || other_ns > step_ns + step_ns / 8 ||
+        other_ns < step_ns - step_ns / 8)
+        return false;
+    if (last->count == 1)
+        last->step_us = (uint32_t)(step_ns / NS_PER_US);
+    last->count += next->count;
+    return true;
+}
+
+static bool reserve_runs(struct open_window *open, thread_id thread)
+{
+    const size_t before = open->last_room;
+    if (!VEC_RESERVE(open->last_runs, open->last_room, (size_t)thread + 1))
+        return false;
+    memset(open->last_runs + before, 0, (open->last_room - before) * sizeof *open->last_runs);
+    return VEC_RESERVE(open->runs, open->run_room, open->run_count + 1);
+}
+
+void open_window_order(struct open_window *open, const struct run *run)
+{
+    const uint64_t step_us = run->step_ns / NS_PER_US;
+    const struct window_run next = { .key = cell_key(run->thread, run->state, run->node),
+                                     .first_ns = run->first_ns,
+                                     .count = run->count,
+                                     .step_us = step_us < UINT32_MAX ? (uint32_t)step_us
+                                                                     : UINT32_MAX };
+    if (!run->count || !reserve_runs(open, run->thread))
+        return;
+    uint32_t *const last = &open->last_runs[run->thread];
+    open->run_samples += run->count;
+    if (*last && continues(open, &open->runs[*last - 1], &next))
+        return;
+    open->runs[open->run_count++] = next;
+    *last = (uint32_t)open->run_count;
 }
 
 static struct cell cell_of(const struct tally_cell *from)
@@ -93,6 +152,19 @@ static enum err_code take_times(const struct tally *from, struct window *window,
     return ERR_OK;
 }
 
+/* Without memory for them, the window does without. */
+static void take_runs(const struct open_window *open, struct window *window)
+{
+    const size_t bytes = open->run_count * sizeof *window->runs;
+    if (!open->run_count || open->run_samples != window->samples)
+        return;
+    window->runs = malloc(bytes);
+    if (!window->runs)
+        return;
+    memcpy(window->runs, open->runs, bytes);
+    window->run_count = open->run_count;
+}
+
 enum err_code open_window_close(const struct open_window *open, uint64_t end_ns,
                                 struct window **out, struct err *err)
 {
@@ -109,6 +181,7 @@ enum err_code open_window_close(const struct open_window *open, uint64_t end_ns,
         window_unref(window);
         return rc;
     }
+    take_runs(open, window);
     window->period_ns = open->is_timed ? 0 : open->period_ns;
     window->start_ns = open->start_ns;
     window->end_ns = end_ns;
@@ -120,6 +193,10 @@ void open_window_clear(struct open_window *open, uint64_t start_ns)
 {
     tally_clear(&open->cells);
     tally_clear(&open->spots);
+    for (size_t i = 0; i < open->run_count; i++)
+        open->last_runs[cell_key_thread(open->runs[i].key)] = 0;
+    open->run_count = 0;
+    open->run_samples = 0;
     open->start_ns = start_ns;
     open->is_timed = false;
 }

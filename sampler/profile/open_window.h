@@ -23,8 +23,13 @@ struct open_window {
     struct tally cells;
     struct tally spots; /* by spot_key */
     uint64_t start_ns;
-    uint64_t period_ns; /* what a sample stands for */
-    bool is_timed;      /* samples stand for different times */
+    uint64_t period_ns;      /* what a sample stands for */
+    bool is_timed;           /* samples stand for different times */
+    struct window_run *runs; /* those of a thread in the order of time */
+    size_t run_count, run_room;
+    uint64_t run_samples; /* in them */
+    uint32_t *last_runs;  /* by thread: its last run, plus 1; 0: none */
+    size_t last_room;
 };
 
 void open_window_init(struct open_window *open);
@@ -36,6 +41,9 @@ MUST_CHECK enum err_code open_window_add(struct open_window *open, thread_id thr
                                          uint64_t ns, struct err *err);
 MUST_CHECK enum err_code open_window_add_spot(struct open_window *open, node_id node,
                                               spot_id spot, uint32_t count, struct err *err);
+
+/* Says when samples were taken.  Without memory for it, the window will not know it. */
+void open_window_order(struct open_window *open, const struct run *run);
 
 /* Makes a window of the samples until end_ns.  The caller sets its sizes and its generation. */
 MUST_CHECK enum err_code open_window_close(const struct open_window *open, uint64_t end_ns,

@@ -10,6 +10,9 @@
 #include "sampler/profile/tables.h"
 #include "sampler/profile/window.h"
 
+/* The part of the memory that runs may take. */
+enum { RUNS_PART = 4 };
+
 struct profile {
     /* Used by the writer only, except rows below published.sizes. */
     struct tables tables;
@@ -202,6 +205,11 @@ enum err_code profile_add_timed(struct profile *profile, thread_id thread, state
     return add(profile, thread, state, node, count, ns, err);
 }
 
+void profile_order(struct profile *profile, const struct run *run)
+{
+    open_window_order(&profile->open, run);
+}
+
 enum err_code profile_spot(struct profile *profile, const struct profile_spot *spot,
                            spot_id *id_out, struct err *err)
 {
@@ -281,18 +289,33 @@ static void close_tables(struct profile *profile)
     profile->is_closed = true;
 }
 
-static bool is_over_memory(const struct profile *profile)
+/* Bytes above the memory of the profile. */
+static size_t excess_of(const struct profile *profile)
 {
-    return profile->memory_bytes &&
-           publication_bytes(&profile->published) + tables_bytes(&profile->tables) >
-               profile->memory_bytes;
+    const size_t bytes =
+        publication_bytes(&profile->published) + tables_bytes(&profile->tables);
+    return profile->memory_bytes && bytes > profile->memory_bytes
+               ? bytes - profile->memory_bytes
+               : 0;
+}
+
+static size_t run_bytes_too_many(const struct profile *profile)
+{
+    const size_t room = profile->memory_bytes / RUNS_PART;
+    const size_t bytes = profile->published.history.run_bytes;
+    const size_t excess = excess_of(profile);
+    const size_t above = profile->memory_bytes && bytes > room ? bytes - room : 0;
+    return above > excess ? above : excess;
 }
 
 static void keep_within_memory(struct profile *profile, uint64_t now_ns)
 {
     close_tables(profile);
-    if (publication_merge_old(&profile->published, now_ns) && is_over_memory(profile) &&
-        profile->published.history.ages > 0)
+    const bool is_merged = publication_merge_old(&profile->published, now_ns);
+    const size_t runs = run_bytes_too_many(profile);
+    if (runs && publication_drop_runs(&profile->published, runs))
+        return;
+    if (is_merged && excess_of(profile) && profile->published.history.ages > 0)
         history_halve_ages(&profile->published.history);
 }
 

@@ -130,6 +130,7 @@ struct profile_sizes {
 };
 
 struct profile;
+struct run;
 struct series;
 struct window;
 
@@ -173,6 +174,9 @@ MUST_CHECK enum err_code profile_add(struct profile *profile, thread_id thread,
 MUST_CHECK enum err_code profile_add_timed(struct profile *profile, thread_id thread,
                                            state_bits state, node_id node, uint32_t count,
                                            uint64_t ns, struct err *err);
+/* Says when samples were taken that one of the two has added.  The runs of a thread come in the order of
+ * time.  A window that knows it of all its samples keeps it until memory is short: see window.h. */
+void profile_order(struct profile *profile, const struct run *run);
 MUST_CHECK enum err_code profile_spot(struct profile *profile, const struct profile_spot *spot,
                                       spot_id *id_out, struct err *err);
 /* Counts samples of a spot; profile_add counts them as samples of the node. */
@@ -185,7 +189,8 @@ void profile_tick(struct profile *profile, uint64_t from_ns, uint64_t to_ns, sta
 void profile_extend(struct profile *profile, uint64_t end_ns);
 /* Bytes held by the tables, now. */
 size_t profile_table_bytes(const struct profile *profile);
-/* The memory that tables and windows may take together; 0 (the default): no bound. */
+/* The memory that tables and windows may take together; 0 (the default): no bound.  When samples were
+ * taken is forgotten first, from the oldest window on, and once that takes a quarter of the memory. */
 void profile_set_memory(struct profile *profile, size_t bytes);
 /* The time that each sample of the open window and of later ones stands for; the value at the seal
  * counts.  If samples are added with profile_add_timed, change it only right after a seal.  0 (the

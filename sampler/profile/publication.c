@@ -101,6 +101,36 @@ bool publication_merge_old(struct publication *publication, uint64_t now_ns)
     return false;
 }
 
+static bool drop_runs_of(struct publication *publication, size_t at)
+{
+    struct history *const history = &publication->history;
+    const struct history_run one = { at, 1, 0 };
+    struct window *without, *old;
+    if (window_without_runs(history->windows[at], &without, NULL))
+        return false;
+    pthread_mutex_lock(&publication->lock);
+    history_replace(history, &one, without, &old);
+    pthread_mutex_unlock(&publication->lock);
+    window_unref(old);
+    return true;
+}
+
+bool publication_drop_runs(struct publication *publication, size_t bytes)
+{
+    struct history *const history = &publication->history;
+    const size_t goal = history->run_bytes > bytes ? history->run_bytes - bytes : 0;
+    size_t cells = 0, at;
+    bool has_dropped = false;
+    while (history->run_bytes > goal && cells < MERGED_CELLS &&
+           history_find_runs(history, &at)) {
+        cells += history->windows[at]->cell_count + 1;
+        if (!drop_runs_of(publication, at))
+            break;
+        has_dropped = true;
+    }
+    return has_dropped;
+}
+
 size_t publication_bytes(const struct publication *publication)
 {
     return publication->history.bytes + series_bytes(&publication->series);

@@ -48,6 +48,9 @@ void publication_extend(struct publication *publication, uint64_t end_ns);
 
 /* Merges windows that are old enough, a part of them at a time.  true: no more are left. */
 bool publication_merge_old(struct publication *publication, uint64_t now_ns);
+/* Forgets when the oldest samples were taken, until that has freed so many bytes or has done a part of
+ * the work.  false: there was nothing to forget. */
+bool publication_drop_runs(struct publication *publication, size_t bytes);
 /* Bytes held by windows and series.  The caller holds the lock, or is the writer. */
 size_t publication_bytes(const struct publication *publication);
 

@@ -7,27 +7,16 @@
  *
  * Threads: the profile's writer.
  * Units: nanoseconds since the profile was created.
- * Depends on: profile (ids), state.
+ * Depends on: run.
  */
 #ifndef SAMPLER_PROFILE_SINK_H
 #define SAMPLER_PROFILE_SINK_H
 
 #include <stdint.h>
 
-#include "sampler/profile/profile.h"
-#include "sampler/profile/state.h"
+#include "sampler/profile/run.h"
 
-/* Samples of a thread at the same place: at first_ns, first_ns + step_ns, ... */
-struct run {
-    thread_id thread;
-    node_id node;
-    node_id spot_node;
-    spot_id spot; /* PROFILE_NO_SPOT: none */
-    uint32_t count;
-    state_bits state;
-    uint64_t first_ns;
-    uint64_t step_ns;
-};
+struct quality;
 
 struct sink {
     void *context;

@@ -49,6 +49,7 @@ void window_unref(struct window *window)
         return;
     free(window->spots);
     free(window->cell_ns);
+    free(window->runs);
     free(window);
 }
 
@@ -125,5 +126,34 @@ void window_sort(struct window *window)
 size_t window_bytes(const struct window *window)
 {
     const size_t times = window->cell_ns ? window->cell_count * sizeof *window->cell_ns : 0;
-    return bytes_of(window->cell_count) + times + window->spot_count * sizeof(struct spot_cell);
+    return bytes_of(window->cell_count) + times +
+           window->spot_count * sizeof(struct spot_cell) + window_run_bytes(window);
+}
+
+static void *copy_of(const void *items, size_t bytes)
+{
+    void *const copy = malloc(bytes);
+    return copy ? memcpy(copy, items, bytes) : NULL;
+}
+
+enum err_code window_without_runs(const struct window *window, struct window **out,
+                                  struct err *err)
+{
+    const size_t bytes = bytes_of(window->cell_count);
+    struct window *const copy = copy_of(window, bytes);
+    if (!copy)
+        return err_nomem(err);
+    atomic_init(&copy->references, 1);
+    copy->runs = NULL;
+    copy->run_count = 0;
+    if (window->spots)
+        copy->spots = copy_of(window->spots, window->spot_count * sizeof *copy->spots);
+    if (window->cell_ns)
+        copy->cell_ns = copy_of(window->cell_ns, window->cell_count * sizeof *copy->cell_ns);
+    if ((window->spots && !copy->spots) || (window->cell_ns && !copy->cell_ns)) {
+        window_unref(copy);
+        return err_nomem(err);
+    }
+    *out = copy;
+    return ERR_OK;
 }

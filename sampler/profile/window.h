@@ -4,6 +4,10 @@
  * A sealed window is immutable and shared by reference count.  Its cells are sorted by thread,
  * then state, then node, each combination once; those of spots by node, then spot.
  *
+ * Cells have no order in time.  Runs have it: they are the same samples once more, each thread's in the
+ * order of time.  A window is without them if it is unknown when some of its samples were taken, or once
+ * memory is short.
+ *
  * Every sample of a window stands for period_ns, unless windows of different periods were merged
  * into it: then each cell has its own time.
  *
@@ -16,6 +20,7 @@
 #define SAMPLER_PROFILE_WINDOW_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -35,6 +40,14 @@ struct spot_cell {
     uint32_t count;
 };
 
+/* Samples of one cell, step_us apart. */
+struct window_run {
+    uint64_t key; /* cell_key */
+    uint64_t first_ns;
+    uint32_t count;
+    uint32_t step_us;
+};
+
 struct window {
     atomic_uint references;
     uint32_t generation;       /* that its sealing made; merged: of the last part */
@@ -48,6 +61,8 @@ struct window {
     struct profile_sizes sizes; /* of the tables when it, or its last part, was sealed */
     size_t spot_count;
     struct spot_cell *spots; /* NULL: none */
+    size_t run_count;
+    struct window_run *runs; /* NULL: when the samples were taken is not known */
     size_t cell_count;
     struct cell cells[];
 };
@@ -61,6 +76,9 @@ struct window *window_ref(struct window *window);
 void window_unref(struct window *window);
 /* Sorts the cells. */
 void window_sort(struct window *window);
+/* A copy without runs, for when memory is short. */
+MUST_CHECK enum err_code window_without_runs(const struct window *window, struct window **out,
+                                             struct err *err);
 /* Merges `count` > 0 consecutive windows, of at most UINT32_MAX samples together, into a new one. */
 MUST_CHECK enum err_code window_merge(struct window *const *windows, size_t count,
                                       struct window **out, struct err *err);
@@ -69,6 +87,15 @@ static inline uint64_t window_cell_ns(const struct window *window, size_t cell)
 {
     return window->cell_ns ? window->cell_ns[cell]
                            : window->cells[cell].count * window->period_ns;
+}
+/* Is it known when all of its samples were taken? */
+static inline bool window_is_ordered(const struct window *window)
+{
+    return window->runs || window->samples == 0;
+}
+static inline size_t window_run_bytes(const struct window *window)
+{
+    return window->run_count * sizeof *window->runs;
 }
 size_t window_bytes(const struct window *window);
 

@@ -1,5 +1,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "sampler/profile/cell_key.h"
 #include "sampler/profile/window.h"
@@ -69,6 +70,23 @@ static size_t merge_spots(const struct window *a, const struct window *b, struct
     return count;
 }
 
+/* The parts are consecutive, so the runs of a thread stay in order.  Without memory for them, the window
+ * does without. */
+static void join_runs(const struct window *a, const struct window *b, struct window *to)
+{
+    const size_t count = a->run_count + b->run_count;
+    if (!count || !window_is_ordered(a) || !window_is_ordered(b))
+        return;
+    to->runs = malloc(count * sizeof *to->runs);
+    if (!to->runs)
+        return;
+    if (a->run_count)
+        memcpy(to->runs, a->runs, window_run_bytes(a));
+    if (b->run_count)
+        memcpy(to->runs + a->run_count, b->runs, window_run_bytes(b));
+    to->run_count = count;
+}
+
 static void describe(struct window *to, const struct window *a, const struct window *b)
 {
     to->generation = b->generation;
@@ -127,6 +145,7 @@ static enum err_code merge_two(const struct window *a, const struct window *b,
     const size_t cells = merge_cells(a, b, to);
     const size_t spots = merge_spots(a, b, to->spots);
     describe(to, a, b);
+    join_runs(a, b, to);
     *out = shrink(to, cells, spots);
     return ERR_OK;
 }

@@ -78,10 +78,9 @@ struct part {
     uint32_t first, count, waited;
 };
 
-/* Spreads the samples evenly between the first and the last. */
-static void pass_to_sink(const struct thread_cpus *cpus, thread_id thread,
-                         const struct thread_cpu *thread_cpu, state_bits state,
-                         struct part part)
+/* Says when the samples were taken: evenly spread between the first and the last. */
+static void pass_on(const struct thread_cpus *cpus, thread_id thread,
+                    const struct thread_cpu *thread_cpu, state_bits state, struct part part)
 {
     const uint64_t span_ns = thread_cpu->used_ns - thread_cpu->since_ns;
     const uint64_t step_ns = part.waited > 1 ? span_ns / (part.waited - 1) : 0;
@@ -94,7 +93,9 @@ static void pass_to_sink(const struct thread_cpus *cpus, thread_id thread,
                              .first_ns =
                                  thread_cpu->since_ns - cpus->created_ns + part.first * step_ns,
                              .step_ns = step_ns };
-    cpus->sink->count(cpus->sink->context, &run);
+    profile_order(cpus->profile, &run);
+    if (cpus->sink)
+        cpus->sink->count(cpus->sink->context, &run);
 }
 
 static enum err_code count(struct thread_cpus *cpus, thread_id thread,
@@ -115,9 +116,8 @@ static enum err_code count(struct thread_cpus *cpus, thread_id thread,
     if (!rc && thread_cpu->spot != PROFILE_NO_SPOT)
         rc = profile_add_spot(cpus->profile, thread_cpu->spot_node, thread_cpu->spot, samples,
                               NULL);
-    if (!rc && cpus->sink)
-        pass_to_sink(cpus, thread, thread_cpu, state, part);
     if (!rc) {
+        pass_on(cpus, thread, thread_cpu, state, part);
         profile_tick(cpus->profile, thread_cpu->since_ns - cpus->created_ns,
                      thread_cpu->used_ns - cpus->created_ns, state, samples);
         quality->overflowed += thread_cpu->is_overflowed ? samples : 0;

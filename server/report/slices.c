@@ -8,6 +8,8 @@
 #include "server/report/preorder.h"
 #include "server/report/report.h"
 
+enum { MIN_PART_RUNS = 64 };
+
 static bool is_requested(const struct view_query *query, const struct window *window)
 {
     return window->generation > query->since && window->start_ns >= query->from_ns &&
@@ -83,8 +85,17 @@ static enum err_code find_threads(struct slices *slices, struct err *err)
     return slices->threads && slices->samples && slices->ns ? ERR_OK : err_nomem(err);
 }
 
+/* Each part has the same share of the runs. */
+static void share_runs(struct slices *slices, size_t max_runs)
+{
+    const size_t parts = slices->count * slices->thread_count + 1;
+    slices->part_runs = max_runs / parts;
+    if (max_runs && slices->part_runs < MIN_PART_RUNS)
+        slices->part_runs = MIN_PART_RUNS;
+}
+
 enum err_code slices_init(struct slices *slices, const struct report_source *source,
-                          struct err *err)
+                          size_t max_runs, struct err *err)
 {
     memset(slices, 0, sizeof *slices);
     slices->source = source;
@@ -94,6 +105,7 @@ enum err_code slices_init(struct slices *slices, const struct report_source *sou
         clip(slices);
     if (rc == ERR_OK)
         rc = find_threads(slices, err);
+    share_runs(slices, max_runs);
     if (rc != ERR_OK)
         slices_deinit(slices);
     return rc;
@@ -106,33 +118,6 @@ void slices_deinit(struct slices *slices)
     free(slices->samples);
     free(slices->ns);
     memset(slices, 0, sizeof *slices);
-}
-
-enum err_code slices_part(const struct slices *slices, size_t index, thread_id thread,
-                          struct slice_part *out, struct err *err)
-{
-    const struct slice *const slice = &slices->items[index];
-    struct view_query query = *slices->source->query;
-    uint64_t wanted_ns = 0;
-    query.from_ns = slice->from_ns;
-    query.to_ns = slice->to_ns;
-    query.threads = &thread;
-    query.thread_count = 1;
-    const enum err_code rc =
-        view_cells_init(&out->cells, slices->source->snapshot, &query, err);
-    if (rc != ERR_OK)
-        return rc;
-    for (size_t i = 0; i < out->cells.count; i++)
-        wanted_ns += report_cell_ns(&out->cells.cells[i], slices->period_ns);
-    const uint64_t room_ns = slice->end_ns - slice->start_ns;
-    out->start_ns = slice->start_ns;
-    out->scale = wanted_ns > room_ns ? (double)room_ns / (double)wanted_ns : 1;
-    return ERR_OK;
-}
-
-uint64_t slice_part_at_ns(const struct slice_part *part, uint64_t ns)
-{
-    return part->start_ns + (uint64_t)((double)ns * part->scale);
 }
 
 static int compare(const struct view_cell *a, const struct view_cell *b,
@@ -154,12 +139,13 @@ static int by_state(const void *left, const void *right, void *order)
                                 : compare(a, b, order);
 }
 
-void slice_part_by_tree(struct slice_part *part, const struct preorder *order)
+static void sort(struct view_cells *cells, enum slices_order by, const struct preorder *order)
 {
-    struct view_cells *const cells = &part->cells;
     size_t kept = 0;
-    qsort_r(cells->cells, cells->count, sizeof *cells->cells, by_tree,
-            (void *)(uintptr_t)order);
+    qsort_r(cells->cells, cells->count, sizeof *cells->cells,
+            by == SLICES_BY_TREE ? by_tree : by_state, (void *)(uintptr_t)order);
+    if (by == SLICES_BY_STATE)
+        return;
     for (size_t i = 0; i < cells->count; i++) {
         if (kept > 0 && cells->cells[kept - 1].node == cells->cells[i].node) {
             cells->cells[kept - 1].count += cells->cells[i].count;
@@ -171,8 +157,107 @@ void slice_part_by_tree(struct slice_part *part, const struct preorder *order)
     cells->count = kept;
 }
 
-void slice_part_by_state(struct slice_part *part, const struct preorder *order)
+/* Places cells one after the other; if they stand for more time than the slice has, each gets less. */
+static void lay_out(const struct slices *slices, const struct slice *slice,
+                    struct slice_part *part)
 {
-    qsort_r(part->cells.cells, part->cells.count, sizeof *part->cells.cells, by_state,
-            (void *)(uintptr_t)order);
+    const uint64_t room_ns = slice->end_ns - slice->start_ns;
+    uint64_t wanted_ns = 0, before_ns = 0;
+    for (size_t i = 0; i < part->cells.count; i++)
+        wanted_ns += report_cell_ns(&part->cells.cells[i], slices->period_ns);
+    const double scale = wanted_ns > room_ns ? (double)room_ns / (double)wanted_ns : 1;
+    for (size_t i = 0; i < part->cells.count; i++) {
+        part->times[i].start_ns = slice->start_ns + (uint64_t)((double)before_ns * scale);
+        before_ns += report_cell_ns(&part->cells.cells[i], slices->period_ns);
+        part->times[i].end_ns = slice->start_ns + (uint64_t)((double)before_ns * scale);
+    }
+}
+
+static enum err_code take_cells(struct slices *slices, const struct slice *slice,
+                                const struct view_query *query, enum slices_order by,
+                                const struct preorder *order, struct slice_part *out,
+                                struct err *err)
+{
+    const enum err_code rc = view_cells_init(&out->cells, slices->source->snapshot, query, err);
+    if (rc != ERR_OK)
+        return rc;
+    for (size_t i = 0; i < out->cells.count && slices->part_runs; i++)
+        slices->unordered_samples += out->cells.cells[i].count;
+    sort(&out->cells, by, order);
+    out->times = calloc(out->cells.count + 1, sizeof *out->times);
+    if (!out->times)
+        return err_nomem(err);
+    lay_out(slices, slice, out);
+    return ERR_OK;
+}
+
+static uint64_t clipped(uint64_t at_ns, const struct slice *slice)
+{
+    return at_ns < slice->start_ns ? slice->start_ns
+           : at_ns > slice->end_ns ? slice->end_ns
+                                   : at_ns;
+}
+
+/* A sample stands for the time before it.  A run begins where the one before it ends if that is near, and is
+ * as long as its samples stand for. */
+static void place_runs(const struct slices *slices, const struct slice *slice,
+                       const struct view_runs *runs, struct slice_part *part)
+{
+    uint64_t at_ns = slice->start_ns;
+    for (size_t i = 0; i < runs->count; i++) {
+        const struct view_run *const run = &runs->runs[i];
+        const uint64_t ns = report_cell_ns(&run->cell, slices->period_ns);
+        const uint64_t each_ns = ns / run->cell.count;
+        if (run->first_ns > at_ns + each_ns + each_ns / 2)
+            at_ns = run->first_ns - each_ns;
+        part->cells.cells[i] = run->cell;
+        part->times[i].start_ns = clipped(at_ns, slice);
+        at_ns += ns;
+        part->times[i].end_ns = clipped(at_ns, slice);
+    }
+    part->cells.count = runs->count;
+}
+
+static enum err_code take_runs(const struct slices *slices, const struct slice *slice,
+                               const struct view_runs *runs, struct slice_part *out,
+                               struct err *err)
+{
+    out->cells.cells = malloc((runs->count + 1) * sizeof *out->cells.cells);
+    out->times = calloc(runs->count + 1, sizeof *out->times);
+    if (!out->cells.cells || !out->times)
+        return err_nomem(err);
+    place_runs(slices, slice, runs, out);
+    return ERR_OK;
+}
+
+enum err_code slices_part(struct slices *slices, size_t index, thread_id thread,
+                          enum slices_order by, const struct preorder *order,
+                          struct slice_part *out, struct err *err)
+{
+    const struct slice *const slice = &slices->items[index];
+    struct view_query query = *slices->source->query;
+    struct view_runs runs = { 0 };
+    enum err_code rc = ERR_NOT_FOUND;
+    query.from_ns = slice->from_ns;
+    query.to_ns = slice->to_ns;
+    query.threads = &thread;
+    query.thread_count = 1;
+    *out = (struct slice_part){ 0 };
+    if (slices->part_runs)
+        rc = view_runs_init(&runs, slices->source->snapshot, &query, err);
+    if (rc == ERR_OK && runs.count <= slices->part_runs)
+        rc = take_runs(slices, slice, &runs, out, err);
+    else if (rc == ERR_OK || rc == ERR_NOT_FOUND)
+        rc = take_cells(slices, slice, &query, by, order, out, err);
+    view_runs_deinit(&runs);
+    if (rc != ERR_OK)
+        slice_part_deinit(out);
+    return rc;
+}
+
+void slice_part_deinit(struct slice_part *part)
+{
+    view_cells_deinit(&part->cells);
+    free(part->times);
+    part->times = NULL;
 }

@@ -1,9 +1,10 @@
 /*
  * slices - the cells of a query in the order of time, for formats with a time axis.
  *
- * Windows are joined into at most SLICES_MAX slices.  The order of samples within a
- * slice is unknown: the cells of a thread are placed one after the other from the start of the slice,
- * each as long as its samples stand for.  The writer chooses their order.
+ * Windows are joined into at most SLICES_MAX slices.  Where it is known when samples were taken (window.h),
+ * and a thread's part of a slice has not too many runs, the cells of a part are these runs.  Elsewhere the
+ * order of samples within a slice is unknown: the cells of a thread are placed one after the other from
+ * the start of the slice, in the order that the writer chooses, each as long as its samples stand for.
  *
  * Ownership: the struct owns its arrays and borrows the rest; slices_deinit accepts a zeroed
  * one.
@@ -38,31 +39,34 @@ struct slices {
     uint64_t *samples;  /* of each */
     uint64_t *ns;       /* that they stand for */
     size_t thread_count;
+    size_t part_runs;           /* at most in a part */
+    uint64_t unordered_samples; /* of the parts so far, those in no known order */
 };
 
+/* max_runs: about so many in all parts together; 0: no part is in the order of time. */
 MUST_CHECK enum err_code slices_init(struct slices *slices, const struct report_source *source,
-                                     struct err *err);
+                                     size_t max_runs, struct err *err);
 void slices_deinit(struct slices *slices);
 
-/* One thread in one slice: its cells, which the caller may sort and must view_cells_deinit, and the
- * factor that makes their time fit into the slice. */
-struct slice_part {
-    struct view_cells cells;
-    uint64_t start_ns;
-    double scale; /* at most 1 */
+/* Where there is no order in time. */
+enum slices_order {
+    SLICES_BY_TREE,  /* in the order of the tree, all states of a node together */
+    SLICES_BY_STATE, /* by state, then in the order of the tree */
 };
 
-MUST_CHECK enum err_code slices_part(const struct slices *slices, size_t slice,
-                                     thread_id thread, struct slice_part *out, struct err *err);
-
-/* The time at which the first cells end, if they stand for `ns` together. */
-uint64_t slice_part_at_ns(const struct slice_part *part, uint64_t ns);
+/* One thread in one slice. */
+struct slice_part {
+    struct view_cells cells;
+    struct slice_time {
+        uint64_t start_ns, end_ns;
+    } * times; /* of each cell, ascending */
+};
 
 struct preorder;
 
-/* Sorts the cells in the order of the tree, and merges those of a node whatever the thread's state. */
-void slice_part_by_tree(struct slice_part *part, const struct preorder *order);
-/* Sorts the cells by state, then in the order of the tree. */
-void slice_part_by_state(struct slice_part *part, const struct preorder *order);
+MUST_CHECK enum err_code slices_part(struct slices *slices, size_t slice, thread_id thread,
+                                     enum slices_order by, const struct preorder *order,
+                                     struct slice_part *out, struct err *err);
+void slice_part_deinit(struct slice_part *part);
 
 #endif /* SERVER_REPORT_SLICES_H */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "sampler/profile/profile.h"
+#include "sampler/profile/run.h"
 #include "sampler/profile/views/cell_filter.h"
 #include "sampler/profile/views/frame_filters.h"
 #include "sampler/profile/views/native_frames.h"
@@ -194,14 +195,20 @@ static enum err_code add_samples(struct profile *into, thread_id thread, node_id
     return rc;
 }
 
+/* A stack of which no frame is left is dropped; one that had none stays. */
+static bool is_kept(const struct reshape *reshape, node_id node)
+{
+    const struct place *const place = &reshape->here[node];
+    return frame_matcher_counts(&reshape->matcher, place->known) &&
+           (!node || place->known & FRAME_BENEATH);
+}
+
 static enum err_code copy_cell(struct reshape *reshape, const struct view_cell *cell,
                                struct reshape_counts *counts, struct err *err)
 {
     const struct place *const place = &reshape->here[cell->node];
     thread_id thread;
-    /* A stack of which no frame is left is dropped; one that had none stays. */
-    if (!frame_matcher_counts(&reshape->matcher, place->known) ||
-        (cell->node && !(place->known & FRAME_BENEATH))) {
+    if (!is_kept(reshape, cell->node)) {
         counts->filtered += cell->count;
         return ERR_OK;
     }
@@ -335,6 +342,32 @@ enum err_code reshape_add(struct profile *into, const struct profile_snapshot *f
     return reshape_with(&reshape, query, settings, counts, copy_cells, err);
 }
 
+/* Says when the samples of a window were taken, if that is known. */
+static enum err_code copy_order(struct reshape *reshape, const struct view_query *query,
+                                struct err *err)
+{
+    struct view_runs runs;
+    enum err_code rc = view_runs_init(&runs, reshape->from, query, err);
+    for (size_t i = 0; i < runs.count && !rc; i++) {
+        const struct view_run *const run = &runs.runs[i];
+        thread_id thread;
+        if (!is_kept(reshape, run->cell.node))
+            continue;
+        rc = reshape_rows_thread(&reshape->rows, run->cell.thread, &thread, err);
+        if (!rc)
+            profile_order(reshape->into,
+                          &(struct run){ .thread = thread,
+                                         .node = reshape->here[run->cell.node].node,
+                                         .spot = PROFILE_NO_SPOT,
+                                         .count = (uint32_t)run->cell.count,
+                                         .state = run->cell.state,
+                                         .first_ns = run->first_ns,
+                                         .step_ns = run->step_ns });
+    }
+    view_runs_deinit(&runs);
+    return rc == ERR_NOT_FOUND ? ERR_OK : rc;
+}
+
 /* The first seal ends the time before the window. */
 static enum err_code copy_window(struct reshape *reshape, const struct window *window,
                                  const struct view_query *query, struct reshape_counts *counts,
@@ -349,6 +382,8 @@ static enum err_code copy_window(struct reshape *reshape, const struct window *w
         return rc;
     profile_set_period(reshape->into, window->period_ns);
     rc = copy_cells(reshape, &one, counts, err);
+    if (!rc)
+        rc = copy_order(reshape, &one, err);
     return rc ? rc : profile_seal(reshape->into, window->end_ns, err);
 }
 

@@ -79,6 +79,21 @@ MUST_CHECK enum err_code view_cells_init(struct view_cells *cells,
                                          const struct view_query *query, struct err *err);
 void view_cells_deinit(struct view_cells *cells);
 
+/* The same samples in the order of time: by thread, then time. */
+struct view_runs {
+    size_t count;
+    struct view_run {
+        struct view_cell cell;
+        uint64_t first_ns, step_ns; /* of its samples */
+    } * runs;
+};
+
+/* ERR_NOT_FOUND: of some window of the query it is not known. */
+MUST_CHECK enum err_code view_runs_init(struct view_runs *runs,
+                                        const struct profile_snapshot *snapshot,
+                                        const struct view_query *query, struct err *err);
+void view_runs_deinit(struct view_runs *runs);
+
 /* The spots of the query's time and generations, summed, by node, then spot.  ERR_INVALID: the
  * query chooses threads, processes or states, which spots do not have. */
 struct view_spots {

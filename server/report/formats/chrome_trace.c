@@ -15,7 +15,7 @@
 
 /* Viewers hold a trace in memory: once a thread has had its part of so many events in a slice,
  * only the outermost frames of its other stacks are drawn, and they are counted. */
-enum { MAX_EVENTS = 1 << 20, MIN_PART_EVENTS = 64, CUT_DEPTH = 3 };
+enum { MAX_EVENTS = 1 << 20, MIN_PART_EVENTS = 64, CUT_DEPTH = 3, MAX_RUNS = MAX_EVENTS / 8 };
 
 /* The stack that is open. */
 struct trace {
@@ -158,15 +158,14 @@ static void step(struct trace *trace, const struct view_cell *cell, uint64_t end
 
 static void step_over(struct trace *trace, const struct slice_part *part)
 {
-    uint64_t before_ns = 0;
     trace->part_events = 0;
-    if (part->start_ns > trace->now_ns + 2 * trace->slices.period_ns)
-        close_below(trace, 0); /* nothing was seen in between */
-    if (part->start_ns > trace->now_ns || trace->depth == 0)
-        trace->now_ns = part->start_ns;
     for (size_t i = 0; i < part->cells.count; i++) {
-        before_ns += report_cell_ns(&part->cells.cells[i], trace->slices.period_ns);
-        step(trace, &part->cells.cells[i], slice_part_at_ns(part, before_ns));
+        const struct slice_time *const time = &part->times[i];
+        if (time->start_ns > trace->now_ns + 2 * trace->slices.period_ns)
+            close_below(trace, 0); /* nothing was seen in between */
+        if (time->start_ns > trace->now_ns || trace->depth == 0)
+            trace->now_ns = time->start_ns;
+        step(trace, &part->cells.cells[i], time->end_ns);
     }
 }
 
@@ -202,13 +201,11 @@ static enum err_code put_thread(struct trace *trace, thread_id id, struct err *e
         put_selection(trace);
     for (size_t i = 0; i < trace->slices.count && rc == ERR_OK; i++) {
         struct slice_part part;
-        rc = slices_part(&trace->slices, i, id, &part, err);
+        rc = slices_part(&trace->slices, i, id, SLICES_BY_TREE, &trace->order, &part, err);
         if (rc != ERR_OK)
             break;
-        slice_part_by_tree(&part, &trace->order);
-        if (part.cells.count > 0)
-            step_over(trace, &part);
-        view_cells_deinit(&part.cells);
+        step_over(trace, &part);
+        slice_part_deinit(&part);
     }
     close_below(trace, 0);
     return rc;
@@ -229,13 +226,14 @@ static enum err_code put_trace(struct trace *trace, struct err *err)
         rc = put_thread(trace, trace->slices.threads[i], err);
     json_end(&trace->json);
     put_int(trace, "samplesCut", (int64_t)trace->cut_samples);
+    put_int(trace, "samplesNotInOrder", (int64_t)trace->slices.unordered_samples);
     json_end(&trace->json);
     return rc == ERR_OK ? json_finish(&trace->json, err) : rc;
 }
 
 static enum err_code start(struct trace *trace, struct err *err)
 {
-    enum err_code rc = slices_init(&trace->slices, trace->source, err);
+    enum err_code rc = slices_init(&trace->slices, trace->source, MAX_RUNS, err);
     if (rc == ERR_OK)
         rc = preorder_init(&trace->order, trace->snapshot, err);
     if (rc != ERR_OK)

@@ -25,6 +25,9 @@ static const struct category_row {
 #undef X
 };
 
+/* The viewer holds all of them in memory. */
+enum { MAX_RUNS = 1 << 19 };
+
 struct gecko {
     const struct report_source *source;
     const struct profile_snapshot *snapshot;
@@ -420,8 +423,10 @@ enum err_code report_write_gecko(const struct report_source *source, struct buff
                                  struct err *err)
 {
     struct gecko gecko = { .source = source, .snapshot = source->snapshot };
+    /* Instructions are known by slice: their markers need rows that are few. */
+    const size_t max_runs = source->snapshot->sizes.spots > 0 ? 0 : MAX_RUNS;
     json_init(&gecko.json, out);
-    enum err_code rc = slices_init(&gecko.slices, source, err);
+    enum err_code rc = slices_init(&gecko.slices, source, max_runs, err);
     if (rc == ERR_OK)
         rc = preorder_init(&gecko.order, source->snapshot, err);
     if (rc == ERR_OK)

@@ -33,7 +33,7 @@ const char *gecko_marker_category(enum gecko_marker_name name)
 /* What is being made of one thread. */
 struct making {
     struct gecko_rows *rows;
-    const struct slices *slices;
+    struct slices *slices;
     const struct preorder *order;
     thread_id thread;
 };
@@ -64,20 +64,17 @@ static enum err_code add_part(struct making *making, const struct slice_part *pa
                               struct err *err)
 {
     enum err_code rc = ERR_OK;
-    uint64_t before_ns = 0;
     for (size_t i = 0; i < part->cells.count && rc == ERR_OK; i++) {
         const struct view_cell *const cell = &part->cells.cells[i];
-        const uint64_t ns = report_cell_ns(cell, making->slices->period_ns);
         const struct gecko_row row = {
             .node = cell->node,
             .state = cell->state,
             .samples = cell->count,
-            .ns = ns,
-            .start_ns = slice_part_at_ns(part, before_ns),
-            .end_ns = slice_part_at_ns(part, before_ns + ns),
+            .ns = report_cell_ns(cell, making->slices->period_ns),
+            .start_ns = part->times[i].start_ns,
+            .end_ns = part->times[i].end_ns,
         };
         rc = add_row(making->rows, &row, err);
-        before_ns += ns;
     }
     return rc;
 }
@@ -156,12 +153,12 @@ static enum err_code add_slice(struct making *making, size_t slice, struct err *
 {
     struct slice_part part;
     const size_t first_row = making->rows->count;
-    enum err_code rc = slices_part(making->slices, slice, making->thread, &part, err);
+    enum err_code rc = slices_part(making->slices, slice, making->thread, SLICES_BY_STATE,
+                                   making->order, &part, err);
     if (rc != ERR_OK)
         return rc;
-    slice_part_by_state(&part, making->order);
     rc = add_part(making, &part, err);
-    view_cells_deinit(&part.cells);
+    slice_part_deinit(&part);
     return rc == ERR_OK ? add_slice_opcodes(making, slice, first_row, err) : rc;
 }
 
@@ -242,7 +239,7 @@ static enum err_code add_tracks(struct making *making, struct err *err)
     return rc;
 }
 
-enum err_code gecko_rows_init(struct gecko_rows *rows, const struct slices *slices,
+enum err_code gecko_rows_init(struct gecko_rows *rows, struct slices *slices,
                               const struct preorder *order, thread_id thread, struct err *err)
 {
     struct making making = { rows, slices, order, thread };

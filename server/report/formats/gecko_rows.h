@@ -69,7 +69,7 @@ struct gecko_rows {
 };
 
 /* Instructions are among the markers unless the query leaves them out. */
-MUST_CHECK enum err_code gecko_rows_init(struct gecko_rows *rows, const struct slices *slices,
+MUST_CHECK enum err_code gecko_rows_init(struct gecko_rows *rows, struct slices *slices,
                                          const struct preorder *order, thread_id thread,
                                          struct err *err);
 void gecko_rows_deinit(struct gecko_rows *rows);

@@ -10,6 +10,9 @@
 #include "server/wire/json.h"
 #include "server/wire/session.h"
 
+/* Viewers hold all stacks in memory. */
+enum { MAX_RUNS = 1 << 19 };
+
 /* One pass writes the stacks of a thread, the next their weights. */
 enum pass { STACKS, WEIGHTS };
 
@@ -106,12 +109,11 @@ static enum err_code put_pass(struct speedscope *scope, thread_id thread, const 
     json_array(&scope->json);
     for (size_t i = 0; i < scope->slices.count && rc == ERR_OK; i++) {
         struct slice_part part;
-        rc = slices_part(&scope->slices, i, thread, &part, err);
+        rc = slices_part(&scope->slices, i, thread, SLICES_BY_TREE, &scope->order, &part, err);
         if (rc != ERR_OK)
             break;
-        slice_part_by_tree(&part, &scope->order);
         rc = put_part(scope, &part.cells, pass, err);
-        view_cells_deinit(&part.cells);
+        slice_part_deinit(&part);
     }
     json_end(&scope->json);
     return rc;
@@ -188,7 +190,7 @@ enum err_code report_write_speedscope(const struct report_source *source, struct
 {
     struct speedscope scope = { .source = source };
     json_init(&scope.json, out);
-    enum err_code rc = slices_init(&scope.slices, source, err);
+    enum err_code rc = slices_init(&scope.slices, source, MAX_RUNS, err);
     if (rc == ERR_OK)
         rc = preorder_init(&scope.order, source->snapshot, err);
     if (rc == ERR_OK)

@@ -1,0 +1,27 @@
+/*
+ * run - samples of a thread in the order of time.
+ *
+ * Units: nanoseconds since the profile was created.
+ * Depends on: profile (ids), state.
+ */
+#ifndef SAMPLER_PROFILE_RUN_H
+#define SAMPLER_PROFILE_RUN_H
+
+#include <stdint.h>
+
+#include "sampler/profile/profile.h"
+#include "sampler/profile/state.h"
+
+/* Samples of a thread at the same place: at first_ns, first_ns + step_ns, ... */
+struct run {
+    thread_id thread;
+    node_id node;
+    node_id spot_node;
+    spot_id spot; /* PROFILE_NO_SPOT: none */
+    uint32_t count;
+    state_bits state;
+    uint64_t first_ns;
+    uint64_t step_ns;
+};
+
+#endif /* SAMPLER_PROFILE_RUN_H */
