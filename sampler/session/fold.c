@@ -249,8 +249,9 @@ static uint64_t *motion_counter(struct quality *quality, enum thread_motion moti
     return NULL;
 }
 
-static void count_failure(struct quality *quality, enum err_code failure, uint32_t times)
+void fold_count_failure(struct fold *fold, enum err_code failure, uint32_t times)
 {
+    struct quality *const quality = profile_quality(fold->profile);
     if (failure == ERR_GONE)
         quality->failed_gone += times;
     else if (failure == ERR_FAULT)
@@ -329,7 +330,7 @@ enum err_code fold_thread(struct fold *fold, struct thread *thread, struct threa
     struct quality *const quality = profile_quality(fold->profile);
     struct stack *const stack = &thread->stack;
     if (failure) {
-        count_failure(quality, failure, thread->times);
+        fold_count_failure(fold, failure, thread->times);
         return ERR_OK;
     }
     const size_t gc = gc_place(stack, &info);

@@ -65,6 +65,8 @@ MUST_CHECK enum err_code fold_add_frame(struct fold *fold, const struct walk_fra
 /* Reads what fold_thread needs of the thread's memory.  Optional: for a thread that is counted only after it
  * has been resumed. */
 MUST_CHECK enum err_code fold_read_leaf(struct fold *fold, struct thread *thread);
+/* Counts a thread that could not be read. */
+void fold_count_failure(struct fold *fold, enum err_code failure, uint32_t times);
 /* Counts one sample of the thread, or its failure. */
 MUST_CHECK enum err_code fold_thread(struct fold *fold, struct thread *thread,
                                      struct thread_state info, enum err_code failure,

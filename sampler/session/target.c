@@ -119,9 +119,38 @@ static void count_reads(struct target *target)
     target->checked_misses = 0;
 }
 
+enum err_code target_repeat(struct target *target, uint64_t now_ns)
+{
+    struct reading *const last = &target->last;
+    const struct stops_skipped skipped = target->stops.skipped;
+    if (!skipped.ticks || !last->now_ns)
+        return ERR_OK;
+    /* A tick may have been skipped before its time. */
+    const uint64_t last_ns = skipped.last_ns < now_ns ? skipped.last_ns : now_ns - 1;
+    const struct repetition repetition = {
+        .pid = target->process.pid,
+        .sampled_ns = last->now_ns,
+        .first_ns = skipped.first_ns < last_ns ? skipped.first_ns : last_ns,
+        .last_ns = last_ns,
+        .ticks = skipped.ticks,
+        .weight = last->weight,
+    };
+    stops_stood(&target->stops);
+    last->now_ns = last_ns;
+    for (enum err_code failure = ERR_OK + 1; failure <= ERR_NOT_PYTHON; failure++)
+        fold_count_failure(&target->fold, failure,
+                           (uint32_t)(last->failures[failure] * skipped.ticks * last->weight));
+    if (target->fold.tasks)
+        target->tasks.owed += skipped.ticks;
+    return thread_cpus_repeat(target->fold.cpus, &repetition);
+}
+
 enum err_code target_flush(struct target *target, uint64_t now_ns)
 {
+    const enum err_code rc = target_repeat(target, now_ns);
     count_reads(target);
+    if (rc)
+        return rc;
     return target->fold.tasks ? task_fold_flush(&target->tasks, now_ns) : ERR_OK;
 }
 

@@ -42,6 +42,13 @@ struct stopper;
 struct strtab;
 struct thread;
 
+/* What a tick that was read says of the ticks after it, until the next one is read. */
+struct reading {
+    uint64_t now_ns;                       /* 0: never */
+    double weight;                         /* threads that each sampled one stood for */
+    uint32_t failures[ERR_NOT_PYTHON + 1]; /* threads that could not be read, by error */
+};
+
 struct target {
     struct process process;
     struct python *python;
@@ -53,6 +60,7 @@ struct target {
     size_t row;                            /* in the target table */
     remote_addr
         stack_start; /* of its first thread; 0: unknown, or native stacks are not wanted */
+    struct reading last;       /* the last tick that was read and did not fail */
     uint64_t failing_since_ns; /* 0: the last tick succeeded */
     uint64_t checked_misses;   /* of the code table, when the process was last known to run */
 };
@@ -87,7 +95,9 @@ void target_close(struct target *target);
 MUST_CHECK enum err_code target_join(struct target *target, struct profile *profile,
                                      struct thread_cpus *cpus, struct origins *origins,
                                      const struct sampler_options *options, struct err *err);
-/* Counts waiting tasks and the calls that read memory; call before the profile is sealed. */
+/* Counts what the last reading found once more, for the ticks that were skipped since. */
+MUST_CHECK enum err_code target_repeat(struct target *target, uint64_t now_ns);
+/* Repeats, counts waiting tasks and the calls that read memory; call before the profile is sealed. */
 MUST_CHECK enum err_code target_flush(struct target *target, uint64_t now_ns);
 MUST_CHECK enum err_code target_leave(struct target *target, uint64_t now_ns);
 

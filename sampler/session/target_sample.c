@@ -27,7 +27,9 @@ struct target_tick {
     struct target *target;
     struct tick *tick;
     struct stops_turn turn;
+    struct reading reading;
     struct kept_threads *kept; /* of a tick that stops threads */
+    bool is_probe;             /* what is read only shows whether stops are needed */
 };
 
 /* A whole number that is `weight` on average. */
@@ -74,17 +76,16 @@ static enum thread_motion motion_of(const struct target_tick *now, const struct 
 }
 
 /* thread->motion is set. */
-static enum err_code count(const struct target_tick *now, struct thread *thread,
+static enum err_code count(struct target_tick *now, struct thread *thread,
                            struct thread_state state, enum err_code failure)
 {
     struct target *const target = now->target;
     struct tick *const tick = now->tick;
     struct quality *const quality = profile_quality(target->fold.profile);
-    /* The sample stands for ticks and for threads that were not sampled. */
-    const double weight = python_weight(target->python) * tick->weight;
     thread->sampled_ns = tick->now_ns;
     thread->since_ns = now->turn.since_ns;
-    thread->times = whole(tick, weight * now->turn.ticks);
+    thread->times = whole(tick, now->reading.weight * now->turn.ticks);
+    now->reading.failures[failure] += failure != ERR_OK;
     if (!failure && thread->times > now->turn.ticks)
         quality->extrapolated += thread->times - now->turn.ticks;
     const enum err_code rc = fold_thread(&target->fold, thread, state, failure, tick->now_ns);
@@ -93,13 +94,13 @@ static enum err_code count(const struct target_tick *now, struct thread *thread,
 
 static enum err_code count_thread(void *context, struct thread *thread, enum err_code failure)
 {
-    const struct target_tick *const now = context;
+    struct target_tick *const now = context;
     struct target *const target = now->target;
     if (!target_is_same(target))
         return ERR_GONE;
-    if (now->turn.step != STOPS_STILL)
+    if (now->is_probe || now->turn.step == STOPS_MOVING)
         note_reading(target, thread, failure);
-    if (now->turn.step == STOPS_PROBE)
+    if (now->is_probe)
         return ERR_OK;
     thread->motion = motion_of(now, thread);
     return count(now, thread, python_thread_state(target->python, thread), failure);
@@ -118,7 +119,7 @@ static enum err_code keep_thread(void *context, struct thread *thread, enum err_
     return failure ? ERR_OK : fold_read_leaf(&target->fold, thread);
 }
 
-static enum err_code count_kept(const struct target_tick *now)
+static enum err_code count_kept(struct target_tick *now)
 {
     enum err_code rc = ERR_OK;
     for (size_t i = 0; i < now->kept->count && !rc; i++) {
@@ -205,6 +206,18 @@ enum err_code target_read_tasks(struct target *target, uint32_t ticks, uint64_t 
     return task_fold_count(&target->tasks);
 }
 
+/* Reads the threads while they move.  Stops are shorter after it: what they need has just been used. */
+static enum err_code probe(struct target_tick *now, const struct sampled *sampled)
+{
+    if (!now->target->stops.is_still || now->target->options->stop != SAMPLER_STOP_AUTO)
+        return ERR_OK;
+    now->is_probe = true;
+    const enum err_code rc = python_sample(now->target->python, sampled->threads,
+                                           sampled->stopped, count_thread, now);
+    now->is_probe = false;
+    return rc;
+}
+
 /* Reads the threads that are to be stopped while they are, and then the others. */
 static enum err_code sample_still(struct target_tick *now)
 {
@@ -215,7 +228,9 @@ static enum err_code sample_still(struct target_tick *now)
     kept.count = 0;
     now->kept = &kept;
     choose_stopped(target, &sampled);
-    enum err_code rc = sampled.stopped ? stop_threads(now, &sampled) : ERR_OK;
+    enum err_code rc = probe(now, &sampled);
+    if (!rc && sampled.stopped)
+        rc = stop_threads(now, &sampled);
     if (rc == ERR_PERM && target->options->stop == SAMPLER_STOP_AUTO) {
         stops_refuse(&target->stops);
         profile_quality(target->fold.profile)->stops_refused++;
@@ -245,6 +260,22 @@ static enum err_code sample_moving(struct target_tick *now)
     return python_sample(now->target->python, chosen, count, count_thread, now);
 }
 
+static enum err_code sample(struct target_tick *now)
+{
+    struct target *const target = now->target;
+    enum err_code rc = python_choose(target->python, target->options->all_threads);
+    if (rc)
+        return rc;
+    /* A sample stands for threads that were not sampled, too. */
+    now->reading.weight = python_weight(target->python) * now->tick->weight;
+    rc = target_read_tasks(target, now->turn.ticks, now->tick->now_ns);
+    if (!rc)
+        rc = now->turn.step == STOPS_STILL ? sample_still(now) : sample_moving(now);
+    if (target->fold.tasks)
+        task_fold_settle(&target->tasks, now->tick->now_ns);
+    return rc;
+}
+
 enum err_code target_sample(struct target *target, struct tick *tick)
 {
     tick->now_ns = clock_now_ns();
@@ -255,14 +286,12 @@ enum err_code target_sample(struct target *target, struct tick *tick)
         resume_threads(target, tick->stopper, &(struct sampled){ .count = 0 });
     if (now.turn.step == STOPS_SKIP)
         return ERR_OK;
-    enum err_code rc = python_choose(target->python, target->options->all_threads);
-    if (!rc && now.turn.step != STOPS_PROBE)
-        rc = target_read_tasks(target, now.turn.ticks, tick->now_ns);
-    if (!rc)
-        rc = now.turn.step == STOPS_STILL ? sample_still(&now) : sample_moving(&now);
-    if (target->fold.tasks && now.turn.step != STOPS_PROBE)
-        task_fold_settle(&target->tasks, tick->now_ns);
-    if (!rc)
-        target->failing_since_ns = 0;
-    return rc;
+    const enum err_code rc = sample(&now);
+    if (rc)
+        return rc;
+    stops_stood(&target->stops);
+    now.reading.now_ns = tick->now_ns;
+    target->last = now.reading;
+    target->failing_since_ns = 0;
+    return ERR_OK;
 }

@@ -212,6 +212,7 @@ static enum err_code count_stopped(struct thread_cpus *cpus, thread_id thread,
                            : sample->runnable == VALUE_NO  ? STATE_ON_CPU
                                                            : ON_CPU_OR_RUNNABLE;
     cpus->items[thread].is_metered = false;
+    cpus->items[thread].cpu = cpu;
     return count(cpus, thread, &cpus->items[thread], cpu,
                  (struct part){ 0, sample->times, sample->times });
 }
@@ -227,6 +228,7 @@ static enum err_code count_moving(struct thread_cpus *cpus, thread_id thread, ui
     if (is_fresh || is_runnable(thread_cpu, &runnable))
         cpu = runnable ? ON_CPU_OR_RUNNABLE : 0;
     thread_cpu->is_metered = false;
+    thread_cpu->cpu = cpu;
     return count(cpus, thread, thread_cpu, cpu, (struct part){ 0, times, times });
 }
 
@@ -269,6 +271,7 @@ enum err_code thread_cpus_add(struct thread_cpus *cpus, const struct sample *sam
     thread_cpu->used_ns = sample->now_ns;
     if (!thread_cpu->waiting)
         thread_cpu->since_ns = sample->times > 1 ? sample->since_ns : sample->now_ns;
+    thread_cpu->has_waited = same && !sample->is_stopped;
     if (rc)
         return rc;
     if (sample->is_stopped)
@@ -290,6 +293,29 @@ enum err_code thread_cpus_add_waiting(struct thread_cpus *cpus, const struct sam
                                            .since_ns = since_ns,
                                            .used_ns = sample->now_ns };
     return count(cpus, sample->thread, &thread_cpu, 0, (struct part){ 0, samples, samples });
+}
+
+enum err_code thread_cpus_repeat(struct thread_cpus *cpus, const struct repetition *repetition)
+{
+    struct quality *const quality = profile_quality(cpus->profile);
+    const uint32_t times = (uint32_t)(repetition->ticks * repetition->weight + 0.5);
+    enum err_code rc = ERR_OK;
+    for (size_t i = 0; i < cpus->count && !rc; i++) {
+        struct thread_cpu *const thread_cpu = &cpus->items[i];
+        if (!thread_cpu->is_open || thread_cpu->pid != repetition->pid ||
+            thread_cpu->used_ns != repetition->sampled_ns)
+            continue;
+        if (!thread_cpu->waiting)
+            thread_cpu->since_ns = repetition->first_ns;
+        thread_cpu->used_ns = repetition->last_ns;
+        quality->extrapolated += times - repetition->ticks;
+        if (thread_cpu->has_waited)
+            thread_cpu->waiting += times;
+        else
+            rc = count(cpus, (thread_id)i, thread_cpu, thread_cpu->cpu,
+                       (struct part){ 0, times, times });
+    }
+    return rc;
 }
 
 enum err_code thread_cpus_flush(struct thread_cpus *cpus, uint64_t now_ns)

@@ -55,6 +55,8 @@ struct thread_cpu {
     uint32_t waiting;    /* samples */
     node_id node;        /* of the waiting samples */
     state_bits state;    /* of the waiting samples, without the CPU */
+    state_bits cpu;      /* the CPU of the last sample, if it did not wait */
+    bool has_waited;     /* the last sample was, or is, a waiting one */
     node_id spot_node;
     spot_id spot;
     uint64_t *certainty, *motion, *native;
@@ -111,6 +113,18 @@ MUST_CHECK enum err_code thread_cpus_add(struct thread_cpus *cpus, const struct 
 MUST_CHECK enum err_code thread_cpus_add_waiting(struct thread_cpus *cpus,
                                                  const struct sample *sample, uint32_t samples,
                                                  uint64_t since_ns);
+
+/* Counts the last samples of a process again, those of sampled_ns: they stand for ticks that were skipped
+ * after it, too. */
+struct repetition {
+    int pid;
+    uint64_t sampled_ns;
+    uint64_t first_ns, last_ns; /* of the ticks; later than sampled_ns */
+    uint32_t ticks;             /* 1 or more */
+    double weight;              /* threads that each sampled one stands for */
+};
+MUST_CHECK enum err_code thread_cpus_repeat(struct thread_cpus *cpus,
+                                            const struct repetition *repetition);
 
 /* Counts all waiting samples; call before a window is sealed. */
 MUST_CHECK enum err_code thread_cpus_flush(struct thread_cpus *cpus, uint64_t now_ns);

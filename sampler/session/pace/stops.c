@@ -9,21 +9,38 @@ static const double BEGIN_SHARE = 0.02, END_SHARE = 0.01;
 static const double LEAST_READINGS = 8;
 /* What a window's readings count for in the window after it. */
 static const double AGEING = 0.8;
-/* The mean time between probes, or readings of the control. */
-static const uint64_t EXTRA_NS = 50 * NS_PER_MS;
-/* If stops took so much that threads would have to wait longer than this, they are read while they
- * move: a sample must not stand for much time. */
-static const double MAX_WAIT_NS = 50e6;
-/* What was not used is kept for so long. */
-static const double SAVED_NS = 100e6;
+/* The mean time between readings of the control. */
+static const uint64_t CONTROL_NS = 50 * NS_PER_MS;
+/* What a stop takes, before one has been seen. */
+static const double FIRST_STOP_NS = 50e3;
+/* Gaps are longer or shorter, so that what was used too much, or not used, is balanced in this time. */
+static const double BALANCE_NS = 1e9;
+/* A debt makes gaps at most so many times longer. */
+static const double LONGEST_FACTOR = 2;
+static const double MAX_GAP_NS = 250e6;
+/* What stops may use beyond their share at one time, and what is kept of what they did not use. */
+static const double MAX_DEBT_NS = 500e6, SAVED_NS = 500e6;
+/* With more debt than this threads are read while they move: there must not be a long time without
+ * samples. */
+static const double MAX_WAIT_NS = 1000e6;
 
 void stops_init(struct stops *stops, enum sampler_stop policy, double share)
 {
     *stops = (struct stops){ .policy = policy,
                              .share = share > 0 ? share : SAMPLER_MAX_STOP_PERCENT / 100,
                              /* Until readings show that it is not needed. */
-                             .is_still = policy == SAMPLER_STOP_AUTO };
+                             .is_still = policy == SAMPLER_STOP_AUTO,
+                             .stops = 1,
+                             .stopped_ns = FIRST_STOP_NS };
     random_init_any(&stops->random);
+}
+
+static void set_gap(struct stops *stops)
+{
+    const double least = stops->share / LONGEST_FACTOR;
+    const double share = stops->share + stops->credit_ns / BALANCE_NS;
+    const double gap_ns = stops->stopped_ns / stops->stops / (share > least ? share : least);
+    stops->gap_ns = (uint64_t)(gap_ns < MAX_GAP_NS ? gap_ns : MAX_GAP_NS);
 }
 
 static void begin_window(struct stops *stops, uint64_t now_ns)
@@ -34,25 +51,19 @@ static void begin_window(struct stops *stops, uint64_t now_ns)
         stops->is_still = stops->uncertain > limit * stops->readings;
     stops->readings *= AGEING;
     stops->uncertain *= AGEING;
+    stops->stops *= AGEING;
+    stops->stopped_ns *= AGEING;
+    set_gap(stops);
 }
 
-static bool is_extra(struct stops *stops, uint64_t now_ns)
-{
-    if (now_ns < stops->extra_ns)
-        return false;
-    stops->extra_ns = now_ns + random_below(&stops->random, 2 * EXTRA_NS);
-    return true;
-}
-
-static bool may_stop(struct stops *stops, uint64_t now_ns)
+static void earn(struct stops *stops, uint64_t now_ns)
 {
     const double most_ns = stops->share * SAVED_NS;
-    if (stops->credited_ns)
+    if (stops->credited_ns && now_ns > stops->credited_ns)
         stops->credit_ns += stops->share * (double)(now_ns - stops->credited_ns);
     stops->credited_ns = now_ns;
     if (stops->credit_ns > most_ns)
         stops->credit_ns = most_ns;
-    return stops->credit_ns >= 0;
 }
 
 static bool must_not_wait(const struct stops *stops)
@@ -60,30 +71,62 @@ static bool must_not_wait(const struct stops *stops)
     return stops->credit_ns < -stops->share * MAX_WAIT_NS;
 }
 
+/* When stops may go on, after they have used too much. */
+static uint64_t paid_ns(const struct stops *stops)
+{
+    const double owed_ns = -stops->share * MAX_DEBT_NS - stops->credit_ns;
+    return owed_ns > 0 ? stops->credited_ns + (uint64_t)(owed_ns / stops->share) : 0;
+}
+
+static bool is_due(struct stops *stops, uint64_t now_ns)
+{
+    if (now_ns < stops->due_ns || paid_ns(stops))
+        return false;
+    /* The first one, and one after a pause, begins a gap of its own. */
+    if (stops->gap_ends_ns + stops->gap_ns < now_ns)
+        stops->gap_ends_ns = now_ns;
+    stops->due_ns = stops->gap_ends_ns + random_below(&stops->random, stops->gap_ns);
+    stops->gap_ends_ns += stops->gap_ns;
+    return true;
+}
+
+static bool is_control_due(struct stops *stops, uint64_t now_ns)
+{
+    if (now_ns < stops->control_ns || stops->credit_ns < 0)
+        return false;
+    stops->control_ns = now_ns + random_below(&stops->random, 2 * CONTROL_NS);
+    return true;
+}
+
 static enum stops_step choose(struct stops *stops, uint64_t now_ns)
 {
-    const bool may = may_stop(stops, now_ns), is_chosen = is_extra(stops, now_ns);
+    earn(stops, now_ns);
     if (must_not_wait(stops))
         return STOPS_MOVING;
-    if (stops->is_still && !may)
-        return is_chosen ? STOPS_PROBE : STOPS_SKIP;
-    return stops->is_still || (may && is_chosen) ? STOPS_STILL : STOPS_MOVING;
+    if (stops->is_still)
+        return is_due(stops, now_ns) ? STOPS_STILL : STOPS_SKIP;
+    return is_control_due(stops, now_ns) ? STOPS_STILL : STOPS_MOVING;
 }
 
 uint64_t stops_idle_until(const struct stops *stops)
 {
-    if (stops->policy != SAMPLER_STOP_AUTO || !stops->is_still || stops->credit_ns >= 0 ||
-        must_not_wait(stops))
+    if (stops->policy != SAMPLER_STOP_AUTO || !stops->is_still || must_not_wait(stops))
         return 0;
-    const uint64_t paid_ns = stops->credited_ns + (uint64_t)(-stops->credit_ns / stops->share);
-    const uint64_t due_ns = paid_ns < stops->extra_ns ? paid_ns : stops->extra_ns;
-    return due_ns < stops->window_ends_ns ? due_ns : stops->window_ends_ns;
+    const uint64_t paid = paid_ns(stops);
+    const uint64_t until_ns = paid > stops->due_ns ? paid : stops->due_ns;
+    return until_ns < stops->window_ends_ns ? until_ns : stops->window_ends_ns;
 }
 
 void stops_skip(struct stops *stops, uint64_t now_ns)
 {
-    if (!stops->pending++)
-        stops->pending_since_ns = now_ns;
+    if (!stops->skipped.ticks++)
+        stops->skipped.first_ns = now_ns;
+    stops->skipped.last_ns = now_ns;
+}
+
+void stops_stood(struct stops *stops)
+{
+    stops->skipped.ticks = 0;
 }
 
 struct stops_turn stops_next(struct stops *stops, uint64_t now_ns)
@@ -94,11 +137,11 @@ struct stops_turn stops_next(struct stops *stops, uint64_t now_ns)
                                     1, now_ns };
     if (now_ns >= stops->window_ends_ns)
         begin_window(stops, now_ns);
-    stops_skip(stops, now_ns);
-    const struct stops_turn turn = { choose(stops, now_ns), stops->pending,
-                                     stops->pending_since_ns };
-    if (turn.step == STOPS_MOVING || turn.step == STOPS_STILL)
-        stops->pending = 0;
+    const struct stops_skipped *const skipped = &stops->skipped;
+    const struct stops_turn turn = { choose(stops, now_ns), skipped->ticks + 1,
+                                     skipped->ticks ? skipped->first_ns : now_ns };
+    if (turn.step == STOPS_SKIP)
+        stops_skip(stops, now_ns);
     return turn;
 }
 
@@ -111,6 +154,8 @@ void stops_note_reading(struct stops *stops, bool is_uncertain)
 void stops_note_stop(struct stops *stops, uint64_t stopped_ns)
 {
     stops->credit_ns -= (double)stopped_ns;
+    stops->stopped_ns += (double)stopped_ns;
+    stops->stops++;
 }
 
 void stops_refuse(struct stops *stops)

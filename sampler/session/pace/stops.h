@@ -4,13 +4,19 @@
  *
  * A thread that moves while it is read is seen too often where it stays long.  What share of such
  * readings is uncertain shows by how much this can matter.  Where it matters, running threads are
- * stopped to be read, at as many ticks as a limit allows: a share of the time that a thread may stand
- * still for.  Each reading then counts for the ticks before it.  The decision is made for a window of
- * time, from the windows before it, so it does not depend on the readings that it is about.
+ * stopped to be read, for a limited share of the time.  The decision is made for a window of time, from the
+ * windows before it, so it does not depend on the readings that it is about.
  *
- * While threads are stopped, a few further readings of moving threads, which are not samples, show
- * whether stops are still needed.  While they are not, a few stopped readings are the control that the
- * others are compared with.
+ * In a window with stops time is divided into gaps of the same length, and one tick of each gap, chosen at
+ * random, is a reading of all threads.  The other ticks are skipped: they read nothing, and the next reading
+ * stands for them too.  The length of a gap is what a stop takes on average, divided by the share that stops
+ * may take.  It does not depend on what the threads do, so waiting threads are seen as often as running ones.
+ * A stop that takes very long does not leave a hole: the gaps of the next windows are a little longer.
+ * When a window of the profile ends, or the target, the last reading stands for the ticks skipped since.
+ *
+ * Each thread is read once before it is stopped, while it still moves: that is no sample, but shows whether
+ * stops are still needed.  In a window without stops a few stopped readings are the control that the others
+ * are compared with.
  *
  * Ownership: the caller's storage.
  * Units: shares of 1; nanoseconds.
@@ -26,13 +32,18 @@
 #include "sampler/sampler.h"
 
 enum stops_step {
-    STOPS_SKIP,   /* a later reading stands for this tick */
-    STOPS_PROBE,  /* the same, but read moving threads to see how many readings are uncertain */
+    STOPS_SKIP,   /* read nothing */
     STOPS_MOVING, /* read moving threads */
     STOPS_STILL,  /* stop running threads and read them */
 };
 
-/* What to do at a tick, and how many ticks, with this one, the reading stands for. */
+/* Skipped ticks that no reading stands for yet. */
+struct stops_skipped {
+    uint32_t ticks;
+    uint64_t first_ns, last_ns;
+};
+
+/* What to do at a tick, and how many ticks, with this one, a reading stands for. */
 struct stops_turn {
     enum stops_step step;
     uint32_t ticks;
@@ -41,15 +52,17 @@ struct stops_turn {
 
 struct stops {
     enum sampler_stop policy;
-    double share;     /* that a thread may stand still for */
-    bool is_still;    /* in this window */
-    uint32_t pending; /* ticks that no reading stands for yet */
-    uint64_t pending_since_ns;
+    double share;  /* that a thread may stand still for */
+    bool is_still; /* in this window */
+    struct stops_skipped skipped;
     uint64_t window_ends_ns;
     double readings, uncertain; /* of moving threads; the older ones weigh less */
-    double credit_ns; /* that threads may still stand still for; below 0: they have to wait */
+    double stops, stopped_ns;   /* how often, and for how long in all; likewise */
+    double credit_ns;           /* that threads may still stand still for; below 0: too much */
     uint64_t credited_ns;
-    uint64_t extra_ns; /* when the next probe, or reading of the control, is due */
+    uint64_t gap_ns, gap_ends_ns; /* in this window */
+    uint64_t due_ns;              /* the reading in this gap */
+    uint64_t control_ns;          /* when the next reading of the control is due */
     struct random random;
 };
 
@@ -61,6 +74,8 @@ struct stops_turn stops_next(struct stops *stops, uint64_t now_ns);
 uint64_t stops_idle_until(const struct stops *stops);
 /* What stops_next does for a tick before that instant. */
 void stops_skip(struct stops *stops, uint64_t now_ns);
+/* A reading stands for all ticks up to now.  Without this call, what stops_next returned was not read. */
+void stops_stood(struct stops *stops);
 /* A thread that moves was read. */
 void stops_note_reading(struct stops *stops, bool is_uncertain);
 /* Threads stood still for this long. */

@@ -5,18 +5,33 @@
 static const uint64_t START_NS = NS_PER_S, TICK_NS = NS_PER_MS;
 static const double SHARE = 0.01;
 
-/* A target at 1 kHz, whose stops take stop_ns and whose moving readings are uncertain as often as said. */
+/* A target at 1 kHz, whose stops take stop_ns and whose moving readings are uncertain as often as said.  Of each
+ * period it waits for a part; a thread that waits is not stopped. */
 struct world {
     struct stops stops;
-    uint64_t now_ns, stop_ns;
+    uint64_t now_ns, stop_ns, period_ns, wait_ns;
     double uncertain, owed;
-    uint64_t ticks, stood_for, steps[STOPS_STILL + 1], stopped_ns;
+    uint64_t ticks, stood_for, waited, steps[STOPS_STILL + 1], stopped_ns;
 };
 
 static void begin(struct world *world, enum sampler_stop policy)
 {
     *world = (struct world){ .now_ns = START_NS, .stop_ns = 100000 };
     stops_init(&world->stops, policy, SHARE);
+    random_init(&world->stops.random, 1);
+}
+
+static bool waits(const struct world *world)
+{
+    return world->period_ns && world->now_ns % world->period_ns < world->wait_ns;
+}
+
+static void read_moving(struct world *world)
+{
+    world->owed += world->uncertain;
+    const bool is_uncertain = world->owed >= 1;
+    world->owed -= is_uncertain;
+    stops_note_reading(&world->stops, is_uncertain);
 }
 
 static struct stops_turn tick(struct world *world)
@@ -25,18 +40,17 @@ static struct stops_turn tick(struct world *world)
     world->ticks++;
     const struct stops_turn turn = stops_next(&world->stops, world->now_ns);
     world->steps[turn.step]++;
-    if (turn.step == STOPS_MOVING || turn.step == STOPS_STILL)
-        world->stood_for += turn.ticks;
-    if (turn.step == STOPS_MOVING || turn.step == STOPS_PROBE) {
-        world->owed += world->uncertain;
-        const bool is_uncertain = world->owed >= 1;
-        world->owed -= is_uncertain;
-        stops_note_reading(&world->stops, is_uncertain);
-    }
-    if (turn.step == STOPS_STILL) {
+    if (turn.step == STOPS_SKIP)
+        return turn;
+    world->stood_for += turn.ticks;
+    world->waited += waits(world) ? turn.ticks : 0;
+    if (!waits(world) && (turn.step == STOPS_MOVING || world->stops.is_still))
+        read_moving(world);
+    if (!waits(world) && turn.step == STOPS_STILL) {
         world->stopped_ns += world->stop_ns;
         stops_note_stop(&world->stops, world->stop_ns);
     }
+    stops_stood(&world->stops);
     return turn;
 }
 
@@ -117,7 +131,8 @@ static void a_window_is_decided_before_it_begins(void **state)
     assert_true(world.stops.is_still);
 }
 
-/* Whatever a stop takes: at no time more than the limit, but for the stop that exceeded it. */
+/* Whatever a stop takes: at no time more than the limit, but for half a second of debt and the stop that exceeded
+ * that. */
 static void stops_never_take_more_than_their_share(void **state)
 {
     static const uint64_t stops_ns[] = { 1000, 50000, 100000, 999999, 20000000, 700000000 };
@@ -131,11 +146,25 @@ static void stops_never_take_more_than_their_share(void **state)
             world.uncertain = uncertain[j];
             for (unsigned n = 0; n < 60000; n++) {
                 tick(&world);
-                const double limit_ns = SHARE * (double)(world.now_ns - START_NS);
+                const double limit_ns = SHARE * (double)(world.now_ns - START_NS + NS_PER_S / 2);
                 assert_true((double)world.stopped_ns <= limit_ns + (double)world.stop_ns);
             }
             assert_true(world.steps[STOPS_STILL] > 0);
         }
+}
+
+static void stops_take_all_of_their_share(void **state)
+{
+    struct world world;
+    (void)state;
+    begin(&world, SAMPLER_STOP_AUTO);
+    world.uncertain = 0.5;
+    for (unsigned n = 0; n < 60000; n++) {
+        world.stop_ns = n % 100 ? 40000 : 3000000;
+        tick(&world);
+    }
+    assert_true((double)world.stopped_ns > 0.95 * SHARE * (double)(world.now_ns - START_NS));
+    assert_int_equal(world.steps[STOPS_MOVING], 0);
 }
 
 /* Time in which nothing was stopped does not allow many stops at once. */
@@ -144,11 +173,12 @@ static void what_was_not_used_is_not_saved_up(void **state)
     struct world world;
     (void)state;
     begin(&world, SAMPLER_STOP_AUTO);
-    tick(&world);
+    world.uncertain = 0.5;
+    run(&world, 2);
     world.now_ns += 3600 * NS_PER_S;
     world.stopped_ns = 0;
     run(&world, 1);
-    assert_true((double)world.stopped_ns <= SHARE * 1.2e9);
+    assert_true((double)world.stopped_ns <= 2 * SHARE * 1e9);
 }
 
 /* Each reading says how many ticks it stands for, whichever way threads are read. */
@@ -166,19 +196,76 @@ static void every_tick_is_stood_for_once(void **state)
             const struct stops_turn turn = tick(&world);
             assert_int_equal(turn.ticks, ++pending);
             assert_int_equal(turn.since_ns, now_ns - (pending - 1) * TICK_NS);
-            if (turn.step == STOPS_MOVING || turn.step == STOPS_STILL)
+            if (turn.step != STOPS_SKIP)
                 pending = 0;
+            assert_int_equal(world.stops.skipped.ticks, pending);
         }
-        assert_int_equal(world.ticks, world.stood_for + pending);
     }
     for (enum stops_step step = STOPS_SKIP; step <= STOPS_STILL; step++)
         assert_true(world.steps[step] > 0);
 }
 
-/* A stop that took very long must not leave the profile without samples until it is paid for. */
-static void a_long_stop_leaves_no_long_gap(void **state)
+/* A reading that failed stands for nothing: the next one stands for what was skipped before both. */
+static void a_reading_that_failed_takes_no_skipped_ticks(void **state)
 {
-    enum { MOST_TICKS = 251 };
+    struct world world;
+    (void)state;
+    begin(&world, SAMPLER_STOP_AUTO);
+    world.uncertain = 0.5;
+    run(&world, 2);
+    while (world.stops.skipped.ticks < 2)
+        tick(&world);
+    while (world.now_ns += TICK_NS,
+           stops_next(&world.stops, world.now_ns).step == STOPS_SKIP)
+        continue;
+    const uint32_t skipped = world.stops.skipped.ticks;
+    assert_true(skipped >= 2);
+    const struct stops_turn turn = tick(&world);
+    assert_int_equal(turn.ticks, skipped + 1);
+}
+
+/* Ticks are read at instants that do not depend on what the thread does, though only a thread that runs is
+ * stopped: it is seen to wait as much as it does. */
+static void waiting_counts_for_what_it_is(void **state)
+{
+    static const uint64_t periods_ns[] = { 3, 5, 10, 40, 1000, 5000 };
+    (void)state;
+    for (size_t i = 0; i < sizeof periods_ns / sizeof *periods_ns; i++) {
+        struct world world;
+        begin(&world, SAMPLER_STOP_AUTO);
+        world.uncertain = 0.5;
+        world.stop_ns = 45000;
+        world.period_ns = periods_ns[i] * NS_PER_MS + 7919;
+        world.wait_ns = world.period_ns / 5;
+        run(&world, 400);
+        const double share = (double)world.waited / (double)world.ticks;
+        assert_true(share > 0.195 && share < 0.205);
+    }
+}
+
+/* Once in a while the host takes the processor away from a stopped thread. */
+static void a_long_stop_leaves_no_hole(void **state)
+{
+    enum { STOP_NS = 40000, LONG_NS = 4000000, MOST_TICKS = 24 };
+    struct world world;
+    (void)state;
+    begin(&world, SAMPLER_STOP_AUTO);
+    world.uncertain = 0.5;
+    world.stop_ns = STOP_NS;
+    run(&world, 2);
+    for (unsigned i = 0; i < 20; i++) {
+        stops_note_stop(&world.stops, LONG_NS);
+        world.stopped_ns += LONG_NS;
+        for (unsigned n = 0; n < 1000; n++)
+            assert_in_range(tick(&world).ticks, 1, MOST_TICKS);
+    }
+    assert_int_equal(world.steps[STOPS_MOVING], 0);
+}
+
+/* Stops that took very long must not leave the profile without samples until they are paid for. */
+static void a_very_long_stop_ends_stops_for_a_while(void **state)
+{
+    enum { MOST_TICKS = 760 };
     struct world world;
     (void)state;
     begin(&world, SAMPLER_STOP_AUTO);
@@ -187,8 +274,8 @@ static void a_long_stop_leaves_no_long_gap(void **state)
     stops_note_stop(&world.stops, NS_PER_S);
     for (unsigned n = 0; n < 100000; n++)
         assert_in_range(tick(&world).ticks, 1, MOST_TICKS);
-    assert_true(world.stops.is_still);
-    assert_true(world.stops.credit_ns > -SHARE * 50e6);
+    assert_true(world.steps[STOPS_MOVING] > 90000);
+    assert_true(world.stops.is_still && world.stops.credit_ns > -SHARE * 1e9);
 }
 
 static void a_refusal_ends_all_stops(void **state)
@@ -210,7 +297,11 @@ TEST_MAIN(cmocka_unit_test(never_and_always_are_kept),
           cmocka_unit_test(a_share_between_the_two_keeps_what_is_done),
           cmocka_unit_test(a_window_is_decided_before_it_begins),
           cmocka_unit_test(stops_never_take_more_than_their_share),
+          cmocka_unit_test(stops_take_all_of_their_share),
           cmocka_unit_test(what_was_not_used_is_not_saved_up),
           cmocka_unit_test(every_tick_is_stood_for_once),
-          cmocka_unit_test(a_long_stop_leaves_no_long_gap),
+          cmocka_unit_test(a_reading_that_failed_takes_no_skipped_ticks),
+          cmocka_unit_test(waiting_counts_for_what_it_is),
+          cmocka_unit_test(a_long_stop_leaves_no_hole),
+          cmocka_unit_test(a_very_long_stop_ends_stops_for_a_while),
           cmocka_unit_test(a_refusal_ends_all_stops))
