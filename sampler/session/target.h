@@ -59,8 +59,8 @@ struct target {
     int parent;                            /* pid; 0: unknown */
     size_t row;                            /* in the target table */
     remote_addr
-        stack_start; /* of its first thread; 0: unknown, or native stacks are not wanted */
-    struct reading last;       /* the last tick that was read and did not fail */
+        stack_start;     /* of its first thread; 0: unknown, or native stacks are not wanted */
+    struct reading last; /* the last tick that was read and did not fail */
     uint64_t failing_since_ns; /* 0: the last tick succeeded */
     uint64_t checked_misses;   /* of the code table, when the process was last known to run */
 };

@@ -11,8 +11,11 @@
  * random, is a reading of all threads.  The other ticks are skipped: they read nothing, and the next reading
  * stands for them too.  The length of a gap is what a stop takes on average, divided by the share that stops
  * may take.  It does not depend on what the threads do, so waiting threads are seen as often as running ones.
- * A stop that takes very long does not leave a hole: the gaps of the next windows are a little longer.
  * When a window of the profile ends, or the target, the last reading stands for the ticks skipped since.
+ *
+ * A stop that takes long leaves no hole: the gaps of the next windows are a little longer.  Only when stops
+ * have used the share of half a second in advance, ticks are skipped until less is owed; after one that took so
+ * long that this would be a long time, threads are read while they move.
  *
  * Each thread is read once before it is stopped, while it still moves: that is no sample, but shows whether
  * stops are still needed.  In a window without stops a few stopped readings are the control that the others

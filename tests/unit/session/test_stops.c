@@ -146,7 +146,8 @@ static void stops_never_take_more_than_their_share(void **state)
             world.uncertain = uncertain[j];
             for (unsigned n = 0; n < 60000; n++) {
                 tick(&world);
-                const double limit_ns = SHARE * (double)(world.now_ns - START_NS + NS_PER_S / 2);
+                const double limit_ns =
+                    SHARE * (double)(world.now_ns - START_NS + NS_PER_S / 2);
                 assert_true((double)world.stopped_ns <= limit_ns + (double)world.stop_ns);
             }
             assert_true(world.steps[STOPS_STILL] > 0);
@@ -215,8 +216,7 @@ static void a_reading_that_failed_takes_no_skipped_ticks(void **state)
     run(&world, 2);
     while (world.stops.skipped.ticks < 2)
         tick(&world);
-    while (world.now_ns += TICK_NS,
-           stops_next(&world.stops, world.now_ns).step == STOPS_SKIP)
+    while (world.now_ns += TICK_NS, stops_next(&world.stops, world.now_ns).step == STOPS_SKIP)
         continue;
     const uint32_t skipped = world.stops.skipped.ticks;
     assert_true(skipped >= 2);

@@ -193,7 +193,7 @@ static void a_thread_that_had_ended_is_not_repeated(void **state)
     end(&world);
 }
 
-static void a_failure_is_repeated_and_tasks_are_told(void **state)
+static void failures_and_tasks_are_repeated_too(void **state)
 {
     struct world world;
     (void)state;
@@ -231,5 +231,5 @@ TEST_MAIN(cmocka_unit_test(every_window_has_a_sample_for_each_of_its_ticks),
           cmocka_unit_test(what_is_repeated_was_running_if_the_thread_was),
           cmocka_unit_test(ticks_before_the_first_reading_wait_for_it),
           cmocka_unit_test(a_thread_that_had_ended_is_not_repeated),
-          cmocka_unit_test(a_failure_is_repeated_and_tasks_are_told),
+          cmocka_unit_test(failures_and_tasks_are_repeated_too),
           cmocka_unit_test(what_a_reading_stands_for_is_repeated))
