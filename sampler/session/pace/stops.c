@@ -5,8 +5,8 @@
 static const uint64_t WINDOW_NS = 250 * NS_PER_MS;
 /* Stops begin above the first share of uncertain readings, and end below the second. */
 static const double BEGIN_SHARE = 0.02, END_SHARE = 0.01;
-/* Fewer readings show nothing. */
-static const double LEAST_READINGS = 8;
+/* Fewer readings show nothing; stops are remembered until there are newer ones. */
+static const double LEAST_READINGS = 8, LEAST_STOPS = 8;
 /* What a window's readings count for in the window after it. */
 static const double AGEING = 0.8;
 /* The mean time between readings of the control. */
@@ -17,6 +17,7 @@ static const double FIRST_STOP_NS = 50e3;
 static const double BALANCE_NS = 1e9;
 /* A debt makes gaps at most so many times longer. */
 static const double LONGEST_FACTOR = 2;
+/* However long a stop takes; the debt that this makes ends stops. */
 static const double MAX_GAP_NS = 250e6;
 /* What stops may use beyond their share at one time, and what is kept of what they did not use. */
 static const double MAX_DEBT_NS = 500e6, SAVED_NS = 500e6;
@@ -51,8 +52,10 @@ static void begin_window(struct stops *stops, uint64_t now_ns)
         stops->is_still = stops->uncertain > limit * stops->readings;
     stops->readings *= AGEING;
     stops->uncertain *= AGEING;
-    stops->stops *= AGEING;
-    stops->stopped_ns *= AGEING;
+    if (stops->stops >= LEAST_STOPS) {
+        stops->stops *= AGEING;
+        stops->stopped_ns *= AGEING;
+    }
     set_gap(stops);
 }
 

@@ -243,6 +243,24 @@ static void waiting_counts_for_what_it_is(void **state)
     }
 }
 
+/* What stops take is known after an hour without one, too. */
+static void a_long_rest_changes_no_gap(void **state)
+{
+    struct world world;
+    (void)state;
+    begin(&world, SAMPLER_STOP_AUTO);
+    world.uncertain = 0.5;
+    world.stop_ns = 200000;
+    run(&world, 10);
+    world.period_ns = world.wait_ns = 1;
+    run(&world, 3600);
+    assert_in_range(world.stops.gap_ns, 10 * NS_PER_MS, 25 * NS_PER_MS);
+    world.period_ns = 0;
+    world.steps[STOPS_STILL] = 0;
+    run(&world, 10);
+    assert_in_range(world.steps[STOPS_STILL], 450, 600);
+}
+
 /* Once in a while the host takes the processor away from a stopped thread. */
 static void a_long_stop_leaves_no_hole(void **state)
 {
@@ -302,6 +320,7 @@ TEST_MAIN(cmocka_unit_test(never_and_always_are_kept),
           cmocka_unit_test(every_tick_is_stood_for_once),
           cmocka_unit_test(a_reading_that_failed_takes_no_skipped_ticks),
           cmocka_unit_test(waiting_counts_for_what_it_is),
+          cmocka_unit_test(a_long_rest_changes_no_gap),
           cmocka_unit_test(a_long_stop_leaves_no_hole),
           cmocka_unit_test(a_very_long_stop_ends_stops_for_a_while),
           cmocka_unit_test(a_refusal_ends_all_stops))
