@@ -17,46 +17,46 @@ static const double FIRST_STOP_NS = 50e3;
 static const double BALANCE_NS = 1e9;
 /* A debt makes gaps at most so many times longer. */
 static const double LONGEST_FACTOR = 2;
-/* However long a stop takes; the debt that this makes ends stops. */
-static const double MAX_GAP_NS = 250e6;
+/* A sample must not stand for much time: where stops must be so far apart, threads are read while they move. */
+static const double MAX_GAP_NS = 20e6;
 /* What stops may use beyond their share at one time, and what is kept of what they did not use. */
-static const double MAX_DEBT_NS = 500e6, SAVED_NS = 500e6;
-/* With more debt than this threads are read while they move: there must not be a long time without
- * samples. */
-static const double MAX_WAIT_NS = 1000e6;
+static const double MAX_DEBT_NS = 1500e6, SAVED_NS = 500e6;
 
 void stops_init(struct stops *stops, enum sampler_stop policy, double share)
 {
     *stops = (struct stops){ .policy = policy,
                              .share = share > 0 ? share : SAMPLER_MAX_STOP_PERCENT / 100,
                              /* Until readings show that it is not needed. */
-                             .is_still = policy == SAMPLER_STOP_AUTO,
+                             .is_uncertain = true,
                              .stops = 1,
                              .stopped_ns = FIRST_STOP_NS };
     random_init_any(&stops->random);
 }
 
-static void set_gap(struct stops *stops)
+static bool may_stop(const struct stops *stops)
 {
-    const double least = stops->share / LONGEST_FACTOR;
-    const double share = stops->share + stops->credit_ns / BALANCE_NS;
-    const double gap_ns = stops->stopped_ns / stops->stops / (share > least ? share : least);
-    stops->gap_ns = (uint64_t)(gap_ns < MAX_GAP_NS ? gap_ns : MAX_GAP_NS);
+    return stops->credit_ns >= -stops->share * MAX_DEBT_NS;
 }
 
 static void begin_window(struct stops *stops, uint64_t now_ns)
 {
-    const double limit = stops->is_still ? END_SHARE : BEGIN_SHARE;
+    const double limit = stops->is_uncertain ? END_SHARE : BEGIN_SHARE;
+    const double stop_ns = stops->stopped_ns / stops->stops,
+                 least = stops->share / LONGEST_FACTOR;
+    const double share = stops->share + stops->credit_ns / BALANCE_NS;
     stops->window_ends_ns = now_ns + WINDOW_NS;
     if (stops->readings >= LEAST_READINGS)
-        stops->is_still = stops->uncertain > limit * stops->readings;
+        stops->is_uncertain = stops->uncertain > limit * stops->readings;
+    stops->is_still =
+        stops->is_uncertain && may_stop(stops) && stop_ns <= stops->share * MAX_GAP_NS;
+    if (stops->is_still)
+        stops->gap_ns = (uint64_t)(stop_ns / (share > least ? share : least));
     stops->readings *= AGEING;
     stops->uncertain *= AGEING;
     if (stops->stops >= LEAST_STOPS) {
         stops->stops *= AGEING;
         stops->stopped_ns *= AGEING;
     }
-    set_gap(stops);
 }
 
 static void earn(struct stops *stops, uint64_t now_ns)
@@ -69,21 +69,9 @@ static void earn(struct stops *stops, uint64_t now_ns)
         stops->credit_ns = most_ns;
 }
 
-static bool must_not_wait(const struct stops *stops)
-{
-    return stops->credit_ns < -stops->share * MAX_WAIT_NS;
-}
-
-/* When stops may go on, after they have used too much. */
-static uint64_t paid_ns(const struct stops *stops)
-{
-    const double owed_ns = -stops->share * MAX_DEBT_NS - stops->credit_ns;
-    return owed_ns > 0 ? stops->credited_ns + (uint64_t)(owed_ns / stops->share) : 0;
-}
-
 static bool is_due(struct stops *stops, uint64_t now_ns)
 {
-    if (now_ns < stops->due_ns || paid_ns(stops))
+    if (now_ns < stops->due_ns)
         return false;
     /* The first one, and one after a pause, begins a gap of its own. */
     if (stops->gap_ends_ns + stops->gap_ns < now_ns)
@@ -104,20 +92,16 @@ static bool is_control_due(struct stops *stops, uint64_t now_ns)
 static enum stops_step choose(struct stops *stops, uint64_t now_ns)
 {
     earn(stops, now_ns);
-    if (must_not_wait(stops))
-        return STOPS_MOVING;
-    if (stops->is_still)
+    if (stops->is_still && may_stop(stops))
         return is_due(stops, now_ns) ? STOPS_STILL : STOPS_SKIP;
     return is_control_due(stops, now_ns) ? STOPS_STILL : STOPS_MOVING;
 }
 
 uint64_t stops_idle_until(const struct stops *stops)
 {
-    if (stops->policy != SAMPLER_STOP_AUTO || !stops->is_still || must_not_wait(stops))
+    if (stops->policy != SAMPLER_STOP_AUTO || !stops->is_still || !may_stop(stops))
         return 0;
-    const uint64_t paid = paid_ns(stops);
-    const uint64_t until_ns = paid > stops->due_ns ? paid : stops->due_ns;
-    return until_ns < stops->window_ends_ns ? until_ns : stops->window_ends_ns;
+    return stops->due_ns < stops->window_ends_ns ? stops->due_ns : stops->window_ends_ns;
 }
 
 void stops_skip(struct stops *stops, uint64_t now_ns)

@@ -13,9 +13,9 @@
  * may take.  It does not depend on what the threads do, so waiting threads are seen as often as running ones.
  * When a window of the profile ends, or the target, the last reading stands for the ticks skipped since.
  *
- * A stop that takes long leaves no hole: the gaps of the next windows are a little longer.  Only when stops
- * have used the share of half a second in advance, ticks are skipped until less is owed; after one that took so
- * long that this would be a long time, threads are read while they move.
+ * A stop that takes long leaves no hole: the gaps of the next windows are a little longer.  Where stops take
+ * so long that a sample would stand for much time, or after one that has used more than the share of some
+ * seconds, threads are read while they move.
  *
  * Each thread is read once before it is stopped, while it still moves: that is no sample, but shows whether
  * stops are still needed.  In a window without stops a few stopped readings are the control that the others
@@ -55,8 +55,9 @@ struct stops_turn {
 
 struct stops {
     enum sampler_stop policy;
-    double share;  /* that a thread may stand still for */
-    bool is_still; /* in this window */
+    double share;      /* that a thread may stand still for */
+    bool is_uncertain; /* too often, when threads are read while they move */
+    bool is_still;     /* so threads are stopped in this window */
     struct stops_skipped skipped;
     uint64_t window_ends_ns;
     double readings, uncertain; /* of moving threads; the older ones weigh less */
