@@ -92,6 +92,7 @@ static bool is_control_due(struct stops *stops, uint64_t now_ns)
 static enum stops_step choose(struct stops *stops, uint64_t now_ns)
 {
     earn(stops, now_ns);
+    /* Within a window, too, a stop may use more than all others may. */
     if (stops->is_still && may_stop(stops))
         return is_due(stops, now_ns) ? STOPS_STILL : STOPS_SKIP;
     return is_control_due(stops, now_ns) ? STOPS_STILL : STOPS_MOVING;

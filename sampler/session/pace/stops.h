@@ -14,8 +14,8 @@
  * When a window of the profile ends, or the target, the last reading stands for the ticks skipped since.
  *
  * A stop that takes long leaves no hole: the gaps of the next windows are a little longer.  Where stops take
- * so long that a sample would stand for much time, or after one that has used more than the share of some
- * seconds, threads are read while they move.
+ * so long that a sample would stand for much time, or have used what they may use in a second and a half in
+ * advance, threads are read while they move.
  *
  * Each thread is read once before it is stopped, while it still moves: that is no sample, but shows whether
  * stops are still needed.  In a window without stops a few stopped readings are the control that the others
