@@ -1,0 +1,96 @@
+#include "sampler/native/source_lines.h"
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <libelf.h>
+#include <stdio.h>
+
+bool source_lines_are_supported(void)
+{
+    return true;
+}
+
+/* Compilers need not write an index of addresses, nor list every unit there. */
+static bool find_unit(Dwarf *dwarf, uint64_t vaddr, Dwarf_Die *out)
+{
+    Dwarf_Off at = 0, next;
+    size_t header_bytes;
+    if (dwarf_addrdie(dwarf, vaddr, out))
+        return true;
+    for (int i = 0; i < SOURCE_LINES_MAX_UNITS; i++, at = next) {
+        if (dwarf_nextcu(dwarf, at, &next, &header_bytes, NULL, NULL, NULL) != 0 || next <= at)
+            return false;
+        if (dwarf_offdie(dwarf, at + header_bytes, out) && dwarf_haspc(out, vaddr) > 0)
+            return true;
+    }
+    return false;
+}
+
+/* Where the name and the number go. */
+struct place {
+    char *file;
+    size_t room;
+    int32_t line;
+};
+
+static bool set(struct place *out, Dwarf_Die *unit, const char *file, int line)
+{
+    Dwarf_Attribute attribute;
+    const char *folder = NULL;
+    if (!file || line <= 0)
+        return false;
+    if (*file != '/')
+        folder = dwarf_formstring(dwarf_attr(unit, DW_AT_comp_dir, &attribute));
+    const int length =
+        snprintf(out->file, out->room, "%s%s%s", folder ? folder : "", folder ? "/" : "", file);
+    out->line = line;
+    return length > 0 && (size_t)length < out->room;
+}
+
+/* A search for the function that has an address, perhaps in one of its parts. */
+struct search {
+    Dwarf_Die *unit;
+    uint64_t vaddr;
+    struct place *out;
+    bool is_found;
+};
+
+static int take_function(Dwarf_Die *function, void *context)
+{
+    struct search *const search = context;
+    int line = 0;
+    if (dwarf_haspc(function, search->vaddr) <= 0)
+        return DWARF_CB_OK;
+    search->is_found = dwarf_decl_line(function, &line) == 0 &&
+                       set(search->out, search->unit, dwarf_decl_file(function), line);
+    return DWARF_CB_ABORT;
+}
+
+/* Assembly has lines, but no functions. */
+static bool find_row(Dwarf_Die *unit, uint64_t vaddr, struct place *out)
+{
+    Dwarf_Line *const row = dwarf_getsrc_die(unit, vaddr);
+    int line = 0;
+    return row && dwarf_lineno(row, &line) == 0 &&
+           set(out, unit, dwarf_linesrc(row, NULL, NULL), line);
+}
+
+enum err_code source_lines_find(void *image, size_t bytes, uint64_t vaddr, char *file,
+                                size_t room, int32_t *line_out)
+{
+    struct place place = { file, room, 0 };
+    Dwarf_Die unit;
+    struct search search = { .unit = &unit, .vaddr = vaddr, .out = &place };
+    (void)elf_version(EV_CURRENT);
+    Elf *const elf = elf_memory(image, bytes);
+    Dwarf *const dwarf = elf ? dwarf_begin_elf(elf, DWARF_C_READ, NULL) : NULL;
+    if (dwarf && find_unit(dwarf, vaddr, &unit)) {
+        (void)dwarf_getfuncs(&unit, take_function, &search, 0);
+        search.is_found = search.is_found || find_row(&unit, vaddr, &place);
+    }
+    const enum err_code rc = !dwarf ? ERR_INVALID : search.is_found ? ERR_OK : ERR_NOT_FOUND;
+    (void)dwarf_end(dwarf);
+    (void)elf_end(elf);
+    *line_out = place.line;
+    return rc;
+}

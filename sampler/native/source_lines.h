@@ -1,0 +1,34 @@
+/*
+ * source_lines - the source file and line of a function, from the debug information (DWARF) of an ELF
+ * file; the only module that sees libdw.
+ *
+ * The file is hostile, and libdw reads it without limits of its own.  So call source_lines_find only in a
+ * process that has nothing to lose, with limits of time and memory; a damaged file may end that process.
+ * Without libdw in the build there are no lines (no_source_lines.c).
+ *
+ * Ownership: the image stays the caller's.
+ * Threads: none.
+ * Limits: SOURCE_LINES_MAX_UNITS compilation units are searched, where the file has no index of them.
+ * Depends on: err.
+ */
+#ifndef SAMPLER_NATIVE_SOURCE_LINES_H
+#define SAMPLER_NATIVE_SOURCE_LINES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sampler/base/err.h"
+
+enum { SOURCE_LINES_MAX_UNITS = 1 << 20 };
+
+bool source_lines_are_supported(void);
+
+/* Where the function at an address begins.  image: the whole file; libdw may write to it.  vaddr: as
+ * linked.  file: its name as the compiler saw it; a name that has no room is not found.
+ * ERR_INVALID: the image has no usable debug information; ERR_NOT_FOUND: it does not describe the function;
+ * ERR_UNSUPPORTED: built without libdw. */
+MUST_CHECK enum err_code source_lines_find(void *image, size_t bytes, uint64_t vaddr,
+                                           char *file, size_t room, int32_t *line_out);
+
+#endif /* SAMPLER_NATIVE_SOURCE_LINES_H */
