@@ -111,6 +111,7 @@ enum err_code profile_function_row(struct profile *profile, const struct profile
                                    (uint64_t)row->library << 32 | (uint32_t)row->first_line);
     enum err_code rc = check_string(profile, row->name, err);
     interned.origin = PROFILE_ORIGIN_NONE;
+    interned.entry = 0;
     if (!rc)
         rc = check_string(profile, row->file, err);
     if (!rc)
@@ -137,6 +138,13 @@ void profile_set_origin(struct profile *profile, function_id function, profile_o
 {
     struct profile_function *const row = pool_at(&profile->tables.functions.rows, function);
     __atomic_store_n(&row->origin, origin, __ATOMIC_RELEASE);
+}
+
+void profile_set_entry(struct profile *profile, function_id function, uint64_t entry)
+{
+    struct profile_function *const row = pool_at(&profile->tables.functions.rows, function);
+    if (!row->entry)
+        __atomic_store_n(&row->entry, entry, __ATOMIC_RELAXED);
 }
 
 enum err_code profile_frame(struct profile *profile, function_id function, int32_t line,
@@ -424,7 +432,8 @@ struct profile_function profile_function_at(const struct profile_snapshot *snaps
                                       .file = row->file,
                                       .first_line = row->first_line,
                                       .library = row->library,
-                                      .origin = profile_origin_of(profile, id) };
+                                      .origin = profile_origin_of(profile, id),
+                                      .entry = __atomic_load_n(&row->entry, __ATOMIC_RELAXED) };
 }
 
 struct profile_frame profile_frame_at(const struct profile_snapshot *snapshot, frame_id id)

@@ -85,6 +85,8 @@ struct profile_function {
     int32_t first_line;    /* 0: unknown */
     library_id library;    /* 0: Python code, or synthetic */
     profile_origin origin; /* the newest one in every snapshot; equal rows may differ in it */
+    uint64_t
+        entry; /* native code: where it begins in its library, as linked; likewise; 0: unknown */
 };
 
 struct profile_frame {
@@ -149,13 +151,15 @@ MUST_CHECK enum err_code profile_library(struct profile *profile,
 MUST_CHECK enum err_code profile_function(struct profile *profile, str_id name, str_id file,
                                           int32_t first_line, function_id *id_out,
                                           struct err *err);
-/* Ignores the origin of the row. */
+/* Ignores the origin and the entry of the row. */
 MUST_CHECK enum err_code profile_function_row(struct profile *profile,
                                               const struct profile_function *row,
                                               function_id *id_out, struct err *err);
 /* `function` must exist.  Readers see a change at once. */
 profile_origin profile_origin_of(const struct profile *profile, function_id function);
 void profile_set_origin(struct profile *profile, function_id function, profile_origin origin);
+/* The first one that is set stays. */
+void profile_set_entry(struct profile *profile, function_id function, uint64_t entry);
 MUST_CHECK enum err_code profile_frame(struct profile *profile, function_id function,
                                        int32_t line, frame_id *id_out, struct err *err);
 MUST_CHECK enum err_code profile_node(struct profile *profile, node_id parent, frame_id frame,

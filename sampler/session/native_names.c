@@ -174,11 +174,10 @@ static bool find_source(const struct native_names *names, const struct native_li
     return false;
 }
 
-/* file NULL: the library's. */
+/* Only the library and the entry of `row` count; name and file are interned. */
 static enum err_code make_frame(struct native_names *names, const char *name, const char *file,
-                                library_id library, frame_id *out)
+                                struct profile_function row, frame_id *out)
 {
-    struct profile_function row = { .library = library };
     function_id function;
     enum err_code rc = intern(names, name, &row.name);
     if (!rc)
@@ -187,6 +186,8 @@ static enum err_code make_frame(struct native_names *names, const char *name, co
         rc = profile_function_row(names->fold->profile, &row, &function, NULL);
     if (!rc)
         fold_note_origin(names->fold, function);
+    if (!rc)
+        profile_set_entry(names->fold->profile, function, row.entry);
     return rc ? rc : profile_frame(names->fold->profile, function, 0, out, NULL);
 }
 
@@ -221,18 +222,22 @@ static enum err_code name_by_library(struct native_names *names, struct image *i
     out->is_interpreter = library->is_interpreter;
     const bool has_source = find_source(names, library, &name, source);
     native_library_clean(source);
-    return make_frame(names, name.text, has_source ? source : path, library->id, &out->frame);
+    const struct profile_function row = { .library = library->id,
+                                          .entry =
+                                              image->state == IMAGE_ELF ? start - bias : 0 };
+    return make_frame(names, name.text, has_source ? source : path, row, &out->frame);
 }
 
 /* A library for code without a file. */
 static enum err_code make_unknown(struct native_names *names, const char *name, frame_id *out)
 {
     struct profile_library row = { 0 };
-    library_id library;
+    library_id library = 0;
     enum err_code rc = intern(names, UNKNOWN, &row.path);
     if (!rc)
         rc = profile_library(names->fold->profile, &row, &library, NULL);
-    return rc ? rc : make_frame(names, name, UNKNOWN, library, out);
+    const struct profile_function function = { .library = library };
+    return rc ? rc : make_frame(names, name, UNKNOWN, function, out);
 }
 
 /* The trampolines of `-X perf` have no name of their own. */
