@@ -1,6 +1,8 @@
 /* Of a source file: its text, and the bytecode instructions of its lines. */
 #include "server/source/source.h"
 
+#include <string.h>
+
 #include "sampler/base/buffer.h"
 #include "sampler/profile/profile.h"
 #include "sampler/profile/views/view.h"
@@ -11,18 +13,33 @@
 #include "server/report/instructions.h"
 #include "server/report/report.h"
 #include "server/sessions/sessions.h"
+#include "server/source/def_line.h"
 
-static void write_source(struct json *json, struct strtab_string path,
+static void write_source(struct json *json, struct strtab_string path, int32_t line,
                          const struct buffer *text, bool has_changed)
 {
     json_object(json);
     json_key(json, "path");
     json_string(json, path.text, path.length);
+    json_key(json, "line");
+    json_uint(json, line > 0 ? (uint64_t)line : 0);
     json_key(json, "changed");
     json_bool(json, has_changed);
     json_key(json, "text");
     json_string(json, text->length > 0 ? text->data : "", text->length);
     json_end(json);
+}
+
+/* The line where the function begins; 0: unknown. */
+static int32_t line_of(const struct profile_snapshot *snapshot,
+                       const struct profile_function *function,
+                       const struct source_place *place, const struct buffer *text)
+{
+    if (place->line > 0 || function->first_line > 0 || !function->library)
+        return place->line > 0 ? place->line : function->first_line;
+    return text->length ? def_line_find(profile_string(snapshot, function->file), text->data,
+                                        text->length, profile_string(snapshot, function->name))
+                        : 0;
 }
 
 /* Only files that a function of the session names. */
@@ -33,22 +50,26 @@ static enum err_code answer_source(const struct session_request *asked,
     const function_id function = asked->query.function;
     if (function >= snapshot->sizes.functions)
         return err_set(err, ERR_NOT_FOUND, "no function %u", function);
-    const struct strtab_string path =
-        profile_string(snapshot, profile_function_at(snapshot, function).file);
+    const struct profile_function row = profile_function_at(snapshot, function);
+    struct strtab_string path = profile_string(snapshot, row.file);
+    struct source_place place;
     struct session_info info;
     struct buffer text = { 0 };
     uint64_t changed_ns = 0;
     struct document document;
     session_describe(asked->session, snapshot, &info);
     const enum err_code rc = source_read(session_files(asked->session), snapshot, &function, 1,
-                                         &text, &changed_ns, err);
+                                         &text, &changed_ns, &place, err);
     if (rc != ERR_OK) {
         buffer_deinit(&text);
         return rc;
     }
+    if (*place.path)
+        path = (struct strtab_string){ place.path, (uint32_t)strlen(place.path) };
     const uint64_t began_ns = info.status.started_at_ns;
     document_begin(&document);
-    write_source(&document.json, path, &text, began_ns > 0 && changed_ns > began_ns);
+    write_source(&document.json, path, line_of(snapshot, &row, &place, &text), &text,
+                 began_ns > 0 && changed_ns > began_ns);
     buffer_deinit(&text);
     return document_send(&document, response, err);
 }

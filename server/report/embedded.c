@@ -153,7 +153,7 @@ static void try_file(struct texts *texts, const struct hotfile *file)
         return;
     if (source_read(texts->source->files, texts->source->snapshot,
                     &texts->hot.functions[file->first_function], file->function_count,
-                    &texts->text, &changed_ns, &why) != ERR_OK) {
+                    &texts->text, &changed_ns, NULL, &why) != ERR_OK) {
         write_why(texts, path, why.message);
         return;
     }

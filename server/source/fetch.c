@@ -5,6 +5,7 @@
 
 #include "sampler/base/buffer.h"
 #include "sampler/base/clock.h"
+#include "sampler/debug_lines.h"
 #include "sampler/sampler.h"
 #include "server/source/helper.h"
 #include "server/source/request.h"
@@ -43,8 +44,24 @@ static bool has_source(const struct profile_snapshot *snapshot,
            profile_library_at(snapshot, function->library).path != function->file;
 }
 
+/* What to ask about it: where its library's debug information places it. */
+static enum err_code locate(const struct profile_snapshot *snapshot,
+                            const struct profile_function *function, struct file_origins *out,
+                            struct err *err)
+{
+    if (!debug_lines_are_supported())
+        return err_set(err, ERR_UNSUPPORTED,
+                       "this program was built without libdw, which reads debug information");
+    if (!function->entry)
+        return err_set(err, ERR_NOT_FOUND, "no source file is known for this native function");
+    out->entry = function->entry;
+    out->build_id =
+        profile_string(snapshot, profile_library_at(snapshot, function->library).build_id);
+    return ERR_OK;
+}
+
 enum err_code fetch_find_origins(const struct profile_snapshot *snapshot,
-                                 const function_id *functions, size_t count,
+                                 const function_id *functions, size_t count, bool may_locate,
                                  struct file_origins *out, struct err *err)
 {
     bool is_several = false, is_unknown = count == 0;
@@ -52,9 +69,13 @@ enum err_code fetch_find_origins(const struct profile_snapshot *snapshot,
     for (size_t i = 0; i < count; i++) {
         const struct profile_function row = profile_function_at(snapshot, functions[i]);
         const unsigned owner = sampler_origin_owner(row.origin);
-        if (!has_source(snapshot, &row))
+        const bool is_known = has_source(snapshot, &row);
+        if (!is_known && (!may_locate || count > 1))
             return err_set(err, ERR_NOT_FOUND,
                            "no source file is known for this native function");
+        const enum err_code rc = is_known ? ERR_OK : locate(snapshot, &row, out, err);
+        if (rc != ERR_OK)
+            return rc;
         if (i == 0)
             out->key = (struct cache_key){ owner, profile_string(snapshot, row.file) };
         is_unknown |= row.origin == PROFILE_ORIGIN_NONE;
@@ -90,15 +111,16 @@ static void note_stuck(struct fetcher *fetcher, unsigned owner)
 
 static enum err_code fetch_as(struct fetcher *fetcher, profile_origin origin,
                               const struct file_origins *origins, int cancel_fd,
-                              struct buffer *out, uint64_t *changed_ns_out, struct err *err)
+                              struct buffer *out, uint64_t *changed_ns_out,
+                              struct source_place *place_out, struct err *err)
 {
+    const struct source_wish wish = { origins->key.path, origins->entry, origins->build_id };
     struct sampler_origin process;
     enum err_code rc = sampler_origin(fetcher->sampler, origin, &process, err);
     if (rc != ERR_OK)
         return rc;
     const uint64_t began_ns = clock_now_ns();
-    rc = source_helper_read(&process, origins->key.path.text, origins->key.path.length,
-                            cancel_fd, out, changed_ns_out, err);
+    rc = source_helper_read(&process, &wish, cancel_fd, out, changed_ns_out, place_out, err);
     sampler_origin_close(&process);
     if (rc != ERR_OK && clock_now_ns() - began_ns >= SLOW_NS)
         note_stuck(fetcher, origins->key.owner);
@@ -107,13 +129,14 @@ static enum err_code fetch_as(struct fetcher *fetcher, profile_origin origin,
 
 enum err_code fetch_file(struct fetcher *fetcher, const struct file_origins *origins,
                          int cancel_fd, struct buffer *out, uint64_t *changed_ns_out,
-                         struct err *err)
+                         struct source_place *place_out, struct err *err)
 {
     enum err_code rc = ERR_GONE;
     if (is_stuck(fetcher, origins->key.owner))
         return err_set(err, ERR_LIMIT,
                        "source files of this owner take too long to read: try again later");
     for (size_t i = 0; i < origins->count && rc == ERR_GONE; i++)
-        rc = fetch_as(fetcher, origins->items[i], origins, cancel_fd, out, changed_ns_out, err);
+        rc = fetch_as(fetcher, origins->items[i], origins, cancel_fd, out, changed_ns_out,
+                      place_out, err);
     return rc;
 }

@@ -11,6 +11,7 @@
 #define SERVER_SOURCE_FETCH_H
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,6 +21,7 @@
 
 struct buffer;
 struct sampler;
+struct source_place;
 
 /* FETCH_MAX_ORIGINS: processes with whose rights one file is tried. */
 enum { FETCH_MAX_ORIGINS = 8, FETCH_STUCK_OWNERS = 16 };
@@ -34,6 +36,8 @@ struct fetcher {
 /* The processes with whose rights a file can be read. */
 struct file_origins {
     struct cache_key key;
+    uint64_t entry; /* of a native function whose library the key names; 0: a source file */
+    struct strtab_string build_id; /* of that library */
     profile_origin items[FETCH_MAX_ORIGINS];
     size_t count;
 };
@@ -41,14 +45,17 @@ struct file_origins {
 void fetcher_init(struct fetcher *fetcher, struct sampler *sampler);
 void fetcher_deinit(struct fetcher *fetcher);
 
-/* ERR_PERM: they have several owners; ERR_NOT_FOUND: no process is known. */
+/* may_locate: native code whose file is unknown is wanted too, if it is the only function.
+ * ERR_PERM: they have several owners; ERR_NOT_FOUND: no process is known. */
 MUST_CHECK enum err_code fetch_find_origins(const struct profile_snapshot *snapshot,
                                             const function_id *functions, size_t count,
-                                            struct file_origins *out, struct err *err);
+                                            bool may_locate, struct file_origins *out,
+                                            struct err *err);
 /* Reads the file with the rights of a running process.  cancel_fd: readable ends it; -1: none.
+ * place_out: may be NULL for a source file.
  * ERR_GONE: no such process runs; ERR_LIMIT: too slow. */
 MUST_CHECK enum err_code fetch_file(struct fetcher *fetcher, const struct file_origins *origins,
                                     int cancel_fd, struct buffer *out, uint64_t *changed_ns_out,
-                                    struct err *err);
+                                    struct source_place *place_out, struct err *err);
 
 #endif /* SERVER_SOURCE_FETCH_H */

@@ -77,12 +77,13 @@ static enum err_code has_ended(struct err *err)
                    "source text is unavailable: the process that reads it has ended");
 }
 
-static enum err_code send_request(const struct sampler_origin *of, const char *path,
-                                  size_t length, int answer_fd, struct err *err)
+static enum err_code send_request(const struct sampler_origin *of,
+                                  const struct source_wish *wish, int answer_fd,
+                                  struct err *err)
 {
-    struct source_request request = { .pid = of->pid,
-                                      .mapped_addr = of->mapped_addr,
-                                      .owner = of->owner };
+    struct source_request request = {
+        .pid = of->pid, .mapped_addr = of->mapped_addr, .owner = of->owner, .entry = wish->entry
+    };
     const int fds[SOURCE_FD_COUNT] = { [SOURCE_FD_ANSWER] = answer_fd,
                                        [SOURCE_FD_PROCESS] = of->pidfd,
                                        [SOURCE_FD_SPACE] = of->space_fd };
@@ -96,7 +97,8 @@ static enum err_code send_request(const struct sampler_origin *of, const char *p
                               .msg_control = control.bytes,
                               .msg_controllen = sizeof control.bytes };
     struct cmsghdr *const head = CMSG_FIRSTHDR(&message);
-    memcpy(request.path, path, length);
+    memcpy(request.path, wish->path.text, wish->path.length);
+    memcpy(request.build_id, wish->build_id.text, wish->build_id.length);
     head->cmsg_level = SOL_SOCKET;
     head->cmsg_type = SCM_RIGHTS;
     head->cmsg_len = CMSG_LEN(sizeof fds);
@@ -137,31 +139,65 @@ static enum err_code receive(int fd, void *out, size_t bytes, int cancel_fd, uin
     return ERR_OK;
 }
 
-static enum err_code check_answer(const struct source_answer *answer, struct err *err)
+/* What the answer says. */
+static enum err_code check_answer(const struct source_answer *answer,
+                                  const struct source_wish *wish,
+                                  const struct source_place *place, struct err *err)
 {
     static const struct {
         enum err_code code;
         const char *text;
     } outcomes[] = {
 #define X(name, code, text) { ERR_##code, text },
-        SOURCE_OUTCOMES(X)
+        SOURCE_OUTCOMES(X) SOURCE_LIBRARY_OUTCOMES(X)
 #undef X
     };
-    if (answer->outcome >= SOURCE_OUTCOME_COUNT || answer->length > SOURCE_MAX_BYTES)
-        return err_set(err, ERR_CORRUPT,
-                       "the process that reads source files sent an invalid answer");
     const enum err_code code = outcomes[answer->outcome].code;
-    return code == ERR_OK ? ERR_OK : err_set(err, code, "%s", outcomes[answer->outcome].text);
+    const char *const slash = memrchr(wish->path.text, '/', wish->path.length);
+    if (code == ERR_OK)
+        return ERR_OK;
+    if (answer->outcome > SOURCE_FAILED)
+        return err_set(err, code, "%s %s", slash ? slash + 1 : wish->path.text,
+                       outcomes[answer->outcome].text);
+    if (wish->entry && *place->path)
+        return err_set(err, code, "%s:%d: %s", place->path, (int)place->line,
+                       outcomes[answer->outcome].text);
+    return err_set(err, code, "%s", outcomes[answer->outcome].text);
 }
 
-static enum err_code receive_text(int fd, int cancel_fd, struct buffer *out,
-                                  uint64_t *changed_ns_out, struct err *err)
+static bool is_valid(const struct source_answer *answer)
+{
+    return answer->outcome < SOURCE_OUTCOME_COUNT && answer->length <= SOURCE_MAX_BYTES &&
+           answer->path_length < PATH_MAX;
+}
+
+static enum err_code receive_place(int fd, const struct source_answer *answer, int cancel_fd,
+                                   uint64_t end_ns, struct source_place *out, struct err *err)
+{
+    const enum err_code rc =
+        receive(fd, out->path, answer->path_length, cancel_fd, end_ns, err);
+    out->path[rc == ERR_OK ? answer->path_length : 0] = '\0';
+    out->line = answer->line;
+    return rc;
+}
+
+static enum err_code receive_text(int fd, const struct source_wish *wish, int cancel_fd,
+                                  struct buffer *out, uint64_t *changed_ns_out,
+                                  struct source_place *place_out, struct err *err)
 {
     const uint64_t end_ns = clock_now_ns() + SOURCE_DEADLINE_MS * NS_PER_MS;
+    struct source_place place = { .line = 0 };
     struct source_answer answer;
     enum err_code rc = receive(fd, &answer, sizeof answer, cancel_fd, end_ns, err);
+    if (rc == ERR_OK && !is_valid(&answer))
+        rc = err_set(err, ERR_CORRUPT,
+                     "the process that reads source files sent an invalid answer");
     if (rc == ERR_OK)
-        rc = check_answer(&answer, err);
+        rc = receive_place(fd, &answer, cancel_fd, end_ns, &place, err);
+    if (place_out)
+        *place_out = place;
+    if (rc == ERR_OK)
+        rc = check_answer(&answer, wish, &place, err);
     if (rc != ERR_OK)
         return rc;
     buffer_clear(out);
@@ -176,22 +212,29 @@ static enum err_code receive_text(int fd, int cancel_fd, struct buffer *out,
     return ERR_OK;
 }
 
-enum err_code source_helper_read(const struct sampler_origin *of, const char *path,
-                                 size_t length, int cancel_fd, struct buffer *out,
-                                 uint64_t *changed_ns_out, struct err *err)
+static bool is_path(struct strtab_string path)
+{
+    return path.length > 0 && path.length < PATH_MAX && path.text[0] == '/' &&
+           !memchr(path.text, '\0', path.length);
+}
+
+enum err_code source_helper_read(const struct sampler_origin *of,
+                                 const struct source_wish *wish, int cancel_fd,
+                                 struct buffer *out, uint64_t *changed_ns_out,
+                                 struct source_place *place_out, struct err *err)
 {
     int ends[2];
     if (!helper.runs)
         return has_ended(err);
-    if (length == 0 || length >= PATH_MAX || path[0] != '/' || memchr(path, '\0', length))
+    if (!is_path(wish->path) || wish->build_id.length >= DEBUG_LINES_BUILD_ID_BYTES)
         return err_set(err, ERR_INVALID, "the path of the source file is not an absolute path");
     if (pipe2(ends, O_CLOEXEC) != 0)
         return err_sys(err, errno, "cannot make a pipe");
     SCOPED_FD int answer_out = ends[0];
     SCOPED_FD int answer_in = ends[1];
-    const enum err_code rc = send_request(of, path, length, answer_in, err);
+    const enum err_code rc = send_request(of, wish, answer_in, err);
     if (rc != ERR_OK)
         return rc;
     close(scoped_take_fd(&answer_in));
-    return receive_text(answer_out, cancel_fd, out, changed_ns_out, err);
+    return receive_text(answer_out, wish, cancel_fd, out, changed_ns_out, place_out, err);
 }

@@ -8,7 +8,7 @@
  *
  * Threads: start and stop from one; reading from any.
  * Limits: SOURCE_DEADLINE_MS for a file (request.h), then ERR_LIMIT.
- * Depends on: broker, buffer, request, sampler.h.
+ * Depends on: broker, buffer, strtab (its strings), request, sampler.h.
  */
 #ifndef SERVER_SOURCE_HELPER_H
 #define SERVER_SOURCE_HELPER_H
@@ -18,9 +18,19 @@
 #include <sys/types.h>
 
 #include "sampler/base/err.h"
+#include "sampler/base/strtab.h"
 
 struct buffer;
 struct sampler_origin;
+struct source_place;
+
+/* What to read: a source file, or that of a function of a library. */
+struct source_wish {
+    struct strtab_string path;
+    uint64_t
+        entry; /* of a function of the library at the path, as linked; 0: it is a source file */
+    struct strtab_string build_id; /* of that library, in hexadecimal digits; empty: unknown */
+};
 
 MUST_CHECK enum err_code source_helper_start(struct err *err);
 /* Pending reads fail at once.  Does nothing if none was started. */
@@ -29,9 +39,12 @@ void source_helper_stop(void);
 pid_t source_helper_pid(void);
 
 /* The text of the file, as the process sees it.  Replaces the content of `out`.  Reading is cancelled
- * once cancel_fd is readable; -1: never.  ERR_GONE: the process has ended, or runs another program. */
-MUST_CHECK enum err_code source_helper_read(const struct sampler_origin *of, const char *path,
-                                            size_t length, int cancel_fd, struct buffer *out,
-                                            uint64_t *changed_ns_out, struct err *err);
+ * once cancel_fd is readable; -1: never.  place_out: where debug information places the function, also if that
+ * file cannot be read; may be NULL for a source file.
+ * ERR_GONE: the process has ended, or runs another program. */
+MUST_CHECK enum err_code source_helper_read(const struct sampler_origin *of,
+                                            const struct source_wish *wish, int cancel_fd,
+                                            struct buffer *out, uint64_t *changed_ns_out,
+                                            struct source_place *place_out, struct err *err);
 
 #endif /* SERVER_SOURCE_HELPER_H */

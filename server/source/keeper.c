@@ -154,7 +154,7 @@ static bool fetch(struct round *round, const struct file_origins *origins, uint3
     struct keeper *const keeper = round->keeper;
     uint64_t changed_ns = 0;
     const enum err_code rc =
-        fetch_file(keeper->fetcher, origins, keeper->stop_fd, text, &changed_ns, NULL);
+        fetch_file(keeper->fetcher, origins, keeper->stop_fd, text, &changed_ns, NULL, NULL);
     if (rc == ERR_OK)
         cache_put(keeper->cache, &origins->key, rank, text, changed_ns);
     else if (rc != ERR_LIMIT && rc != ERR_GONE)
@@ -172,7 +172,7 @@ static enum left fetch_files(struct round *round)
         const struct file *const file = &round->files[i];
         struct file_origins origins;
         if (fetch_find_origins(&round->snapshot, &round->functions[file->first], file->count,
-                               &origins, NULL) != ERR_OK ||
+                               false, &origins, NULL) != ERR_OK ||
             cache_rank(round->keeper->cache, &origins.key, i))
             continue;
         if (fetches++ == FETCHES_AT_ONCE || is_stopping(round->keeper)) {

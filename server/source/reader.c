@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -17,6 +18,7 @@
 #include <unistd.h>
 
 #include "sampler/base/clock.h"
+#include "server/source/native_place.h"
 #include "server/source/rights.h"
 #include "server/source/source.h"
 
@@ -187,8 +189,23 @@ static enum source_outcome read_text(int fd, struct source_answer *answer, char 
     return SOURCE_DONE;
 }
 
+/* The source file of a function of a library, as the library's debug information has it. */
+static enum source_outcome open_native(const struct source_request *request, int root,
+                                       struct debug_line *place, int *out)
+{
+    int library = -1;
+    enum source_outcome outcome = open_file(root, request->path, &library);
+    if (outcome != SOURCE_DONE)
+        return outcome == SOURCE_MISSING || outcome == SOURCE_NOT_REGULAR ? SOURCE_OTHER_LIBRARY
+                                                                          : outcome;
+    outcome = native_place_find(request, root, library, place);
+    close(library);
+    return outcome == SOURCE_DONE ? open_file(root, place->file, out) : outcome;
+}
+
 static enum source_outcome read_source(const struct source_request *request, const int *fds,
-                                       struct source_answer *answer, char **text_out)
+                                       struct source_answer *answer, struct debug_line *place,
+                                       char **text_out)
 {
     struct owner owner;
     int root = -1, file = -1;
@@ -199,7 +216,8 @@ static enum source_outcome read_source(const struct source_request *request, con
     close(fds[SOURCE_FD_SPACE]);
     if (!rights_become(&owner))
         return SOURCE_NOT_OURS;
-    outcome = open_file(root, request->path, &file);
+    outcome = request->entry ? open_native(request, root, place, &file)
+                             : open_file(root, request->path, &file);
     return outcome == SOURCE_DONE ? read_text(file, answer, text_out) : outcome;
 }
 
@@ -219,11 +237,15 @@ static void put(int fd, const void *data, size_t bytes)
 
 noreturn void reader_run(const struct source_request *request, const int *fds)
 {
+    static struct debug_line place;
     struct source_answer answer = { 0 };
     char *text = NULL;
     limit();
-    answer.outcome = read_source(request, fds, &answer, &text);
+    answer.outcome = read_source(request, fds, &answer, &place, &text);
+    answer.line = place.line;
+    answer.path_length = (uint32_t)strlen(place.file);
     put(fds[SOURCE_FD_ANSWER], &answer, sizeof answer);
+    put(fds[SOURCE_FD_ANSWER], place.file, answer.path_length);
     if (answer.outcome == SOURCE_DONE)
         put(fds[SOURCE_FD_ANSWER], text, answer.length);
     _exit(0);

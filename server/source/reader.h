@@ -10,9 +10,11 @@
  *     4  open the path beneath that root, also through links, without side effects of opening; read
  *        only regular files of ordinary file systems, up to SOURCE_MAX_BYTES
  *
+ * If the path is that of a library, its debug information names the path of the source file (native_place.h).
+ *
  * Private to the folder.
  *
- * Depends on: owner, request, rights.
+ * Depends on: native_place, owner, request, rights.
  */
 #ifndef SERVER_SOURCE_READER_H
 #define SERVER_SOURCE_READER_H

@@ -2,12 +2,14 @@
  * request - requests to the helper that reads source files, and its answers.
  *
  * A request is one message of the socket, with three descriptors: the pipe for the answer, a pidfd
- * of the process and its memory.  The answer in the pipe is a source_answer and the text.  If
- * the pipe ends without an answer, the reader was killed, which the owner of the process may do.
+ * of the process and its memory.  It names a source file, or a function of a library whose source file
+ * the library's debug information names.  The answer in the pipe is a source_answer, the name of that
+ * source file, and the text.  If the pipe ends without an answer, the reader was killed, which the owner of
+ * the process may do.
  *
  * Private to the folder.
  *
- * Depends on: owner.
+ * Depends on: owner, debug_lines.
  */
 #ifndef SERVER_SOURCE_REQUEST_H
 #define SERVER_SOURCE_REQUEST_H
@@ -15,6 +17,7 @@
 #include <limits.h>
 #include <stdint.h>
 
+#include "sampler/debug_lines.h"
 #include "sampler/owner.h"
 
 /* Name, code, sentence. */
@@ -31,10 +34,17 @@
     X(BUSY, LIMIT, "another program holds the source file: try again")                   \
     X(CROWDED, LIMIT, "too many source files are being read: try again")                 \
     X(FAILED, SYS, "the source file cannot be read")
+/* The same of the library of a native function, whose name stands before the sentence. */
+#define SOURCE_LIBRARY_OUTCOMES(X)                                                       \
+    X(NO_DEBUG, NOT_FOUND, "has no debug information")                                   \
+    X(NO_LINE, NOT_FOUND, "has no debug information about this function")                \
+    X(LARGE_DEBUG, LIMIT, "has more than 256 MiB of debug information")                  \
+    X(BAD_DEBUG, INVALID, "has debug information that cannot be read within the limits") \
+    X(OTHER_LIBRARY, GONE, "is no longer the file that the process has mapped")
 
 enum source_outcome {
 #define X(name, code, text) SOURCE_##name,
-    SOURCE_OUTCOMES(X)
+    SOURCE_OUTCOMES(X) SOURCE_LIBRARY_OUTCOMES(X)
 #undef X
         SOURCE_OUTCOME_COUNT
 };
@@ -52,13 +62,18 @@ struct source_request {
     int32_t pid;
     uint64_t mapped_addr; /* an address that is mapped in the process */
     struct owner owner;   /* when it was first sampled */
-    char path[PATH_MAX];  /* ends with a NUL */
+    char path[PATH_MAX];  /* of the source file, or of the library; ends with a NUL */
+    uint64_t entry; /* of a function of the library, as linked; 0: path is a source file */
+    char
+        build_id[DEBUG_LINES_BUILD_ID_BYTES]; /* of the library; "": unknown; ends with a NUL */
 };
 
 struct source_answer {
     uint32_t outcome;
-    uint32_t length; /* of the text that follows */
+    uint32_t length; /* of the text */
     uint64_t changed_ns;
+    uint32_t path_length; /* of the name of the source file that debug information names */
+    int32_t line;         /* the same for the line; 0: not asked for, or unknown */
 };
 
 #endif /* SERVER_SOURCE_REQUEST_H */

@@ -43,15 +43,17 @@ void source_destroy(struct source *source)
 /* What was fetched before is for when nobody is left to ask. */
 static enum err_code read_one(void *context, const struct profile_snapshot *snapshot,
                               const function_id *functions, size_t count, struct buffer *out,
-                              uint64_t *changed_ns_out, struct err *err)
+                              uint64_t *changed_ns_out, struct source_place *place_out,
+                              struct err *err)
 {
     struct source *const source = context;
     struct file_origins origins;
-    enum err_code rc = fetch_find_origins(snapshot, functions, count, &origins, err);
+    enum err_code rc =
+        fetch_find_origins(snapshot, functions, count, place_out != NULL, &origins, err);
     if (rc != ERR_OK)
         return rc;
-    rc = fetch_file(&source->fetcher, &origins, -1, out, changed_ns_out, err);
-    if (rc != ERR_GONE)
+    rc = fetch_file(&source->fetcher, &origins, -1, out, changed_ns_out, place_out, err);
+    if (rc != ERR_GONE || origins.entry)
         return rc;
     if (cache_get(&source->cache, &origins.key, out, changed_ns_out))
         return ERR_OK;
@@ -68,9 +70,12 @@ struct source_reader source_reader_of(struct source *source)
 enum err_code source_read(const struct source_reader *reader,
                           const struct profile_snapshot *snapshot, const function_id *functions,
                           size_t count, struct buffer *out, uint64_t *changed_ns_out,
-                          struct err *err)
+                          struct source_place *place_out, struct err *err)
 {
+    if (place_out)
+        *place_out = (struct source_place){ .line = 0 };
     if (!reader)
         return err_set(err, ERR_NOT_FOUND, "this session has no source text");
-    return reader->read(reader->context, snapshot, functions, count, out, changed_ns_out, err);
+    return reader->read(reader->context, snapshot, functions, count, out, changed_ns_out,
+                        place_out, err);
 }

@@ -6,6 +6,9 @@
  * Texts are fetched while their process runs, so that they are available when it has ended: the hottest
  * files first, shortly after the first samples, and then as new files appear.
  *
+ * The source of native code whose file is unknown is where the debug information of its library says, if there
+ * is any.  It is searched only when somebody asks for it, and only while the process runs.
+ *
  * Ownership: source_create makes, source_destroy frees; it borrows the sampler.
  * Threads: any may read; a thread of the session fetches.
  * Limits: SOURCE_MAX_BYTES for a file; CACHE_MAX_FILES files and CACHE_MAX_BYTES for a session.
@@ -14,6 +17,7 @@
 #ifndef SERVER_SOURCE_SOURCE_H
 #define SERVER_SOURCE_SOURCE_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -27,11 +31,18 @@ struct source;
 
 enum { SOURCE_MAX_BYTES = 4 << 20 };
 
+/* Where debug information places a function. */
+struct source_place {
+    char path[PATH_MAX]; /* "": the file that the function names */
+    int32_t line;        /* 0: unknown */
+};
+
 /* Where views and reports get texts from. */
 struct source_reader {
     enum err_code (*read)(void *context, const struct profile_snapshot *snapshot,
                           const function_id *functions, size_t count, struct buffer *out,
-                          uint64_t *changed_ns_out, struct err *err);
+                          uint64_t *changed_ns_out, struct source_place *place_out,
+                          struct err *err);
     void *context;
 };
 
@@ -43,13 +54,14 @@ void source_destroy(struct source *source);
 struct source_reader source_reader_of(struct source *source);
 
 /* Reads the file that contains all these functions.  Replaces the content of `out`.  changed_ns_out: when
- * the file was last written, since 1970.  reader: NULL: there are no texts.
+ * the file was last written, since 1970.  place_out: NULL: native code whose file is unknown has no
+ * text; otherwise it may have, if it is the only function.  reader: NULL: there are no texts.
  * ERR_NOT_FOUND: no such file; ERR_PERM; ERR_GONE: all its processes have ended; ERR_LIMIT: too large or
  * too slow; ERR_INVALID: not an absolute path, or not a regular file. */
 MUST_CHECK enum err_code source_read(const struct source_reader *reader,
                                      const struct profile_snapshot *snapshot,
                                      const function_id *functions, size_t count,
                                      struct buffer *out, uint64_t *changed_ns_out,
-                                     struct err *err);
+                                     struct source_place *place_out, struct err *err);
 
 #endif /* SERVER_SOURCE_SOURCE_H */

@@ -8,13 +8,15 @@
 
 static enum err_code read_file(void *context, const struct profile_snapshot *snapshot,
                                const function_id *functions, size_t count, struct buffer *out,
-                               uint64_t *changed_ns_out, struct err *err)
+                               uint64_t *changed_ns_out, struct source_place *place_out,
+                               struct err *err)
 {
     const struct profile_function row = profile_function_at(snapshot, functions[0]);
     char path[1024], part[4096];
     struct stat status;
     size_t got = 0;
     (void)count;
+    (void)place_out;
     snprintf(path, sizeof path, "%s%s", (const char *)context,
              profile_string(snapshot, row.file).text);
     FILE *const file = fopen(path, "r");

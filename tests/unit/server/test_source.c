@@ -1,4 +1,5 @@
 /* Reads files as a process that is a child of the test, through the helper. */
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -12,10 +13,12 @@
 #include <unistd.h>
 
 #include "sampler/base/buffer.h"
+#include "sampler/debug_lines.h"
 #include "sampler/sampler.h"
 #include "server/source/helper.h"
 #include "server/source/request.h"
 #include "server/source/source.h"
+#include "tests/support/described.h"
 #include "tests/support/test.h"
 
 enum { OTHER = 65534 };
@@ -125,8 +128,8 @@ static void add_link(const struct world *world, const char *to, const char *name
 static enum err_code read_path(struct world *world, const char *path, struct err *err)
 {
     uint64_t changed_ns = 0;
-    return source_helper_read(&world->target, path, strlen(path), -1, &world->text, &changed_ns,
-                              err);
+    const struct source_wish wish = { .path = { path, (uint32_t)strlen(path) } };
+    return source_helper_read(&world->target, &wish, -1, &world->text, &changed_ns, NULL, err);
 }
 
 /* As the target calls it. */
@@ -179,9 +182,10 @@ static void what_is_no_regular_file_is_refused(void **state)
     assert_int_equal(read_path(world, "app.py", NULL), ERR_INVALID);
     assert_int_equal(read_path(world, "<string>", NULL), ERR_INVALID);
     assert_int_equal(read_path(world, "", NULL), ERR_INVALID);
-    assert_int_equal(source_helper_read(&world->target, "/app.py\0x", 9, -1, &world->text,
-                                        &changed_ns, NULL),
-                     ERR_INVALID);
+    const struct source_wish wish = { .path = { "/app.py\0x", 9 } };
+    assert_int_equal(
+        source_helper_read(&world->target, &wish, -1, &world->text, &changed_ns, NULL, NULL),
+        ERR_INVALID);
 }
 
 static void the_kernels_files_are_refused(void **state)
@@ -269,6 +273,121 @@ static void nothing_is_read_for_a_process_that_has_gone(void **state)
     assert_int_equal(read_it(world, "/app.py"), ERR_GONE);
 }
 
+static void copy(const struct world *world, const char *from, const char *name, size_t limit)
+{
+    char path[512], part[4096];
+    size_t left = limit, got;
+    snprintf(path, sizeof path, "%s/%s", world->folder, name);
+    FILE *const in = fopen(from, "r");
+    FILE *const out = fopen(path, "w");
+    assert_true(in && out);
+    while (left && (got = fread(part, 1, left < sizeof part ? left : sizeof part, in)) > 0) {
+        assert_int_equal(fwrite(part, 1, got, out), got);
+        left -= got;
+    }
+    fclose(in);
+    fclose(out);
+}
+
+/* Where the function of the library is, as linked; and the line that the library itself knows. */
+static uint64_t entry_of_described(int *line_out)
+{
+    Dl_info info;
+    void *const library = dlopen(DESCRIBED, RTLD_NOW);
+    assert_non_null(library);
+    void *const function = dlsym(library, "described_function");
+    assert_true(function && dladdr(function, &info));
+    *line_out = *(const int *)dlsym(library, "described_line");
+    return (uint64_t)((char *)function - (char *)info.dli_fbase);
+}
+
+static enum err_code read_native(struct world *world, const char *name, const char *build_id,
+                                 uint64_t entry, struct source_place *place, struct err *err)
+{
+    char path[512];
+    uint64_t changed_ns = 0;
+    snprintf(path, sizeof path, "%s%s", world->has_root ? "" : world->folder, name);
+    const struct source_wish wish = { .path = { path, (uint32_t)strlen(path) },
+                                      .entry = entry,
+                                      .build_id = { build_id, (uint32_t)strlen(build_id) } };
+    return source_helper_read(&world->target, &wish, -1, &world->text, &changed_ns, place, err);
+}
+
+/* The root of the test itself has no file of the name that the debug information has. */
+static void native_code_is_read_where_debug_information_places_it(void **state)
+{
+    struct world *const world = *state;
+    struct source_place place;
+    struct err err = { 0 };
+    char path[512];
+    int line = 0;
+    const uint64_t entry = entry_of_described(&line);
+    if (!debug_lines_are_supported())
+        skip();
+    copy(world, DESCRIBED, "described.so", SIZE_MAX);
+    assert_int_equal(read_native(world, "/described.so", "", entry, &place, &err),
+                     ERR_NOT_FOUND);
+    assert_string_equal(place.path, "/src/described.c");
+    assert_int_equal(place.line, line);
+    assert_non_null(strstr(err.message, "/src/described.c:"));
+    if (!world->has_root)
+        return;
+    snprintf(path, sizeof path, "%s/src", world->folder);
+    assert_int_equal(mkdir(path, 0755), 0);
+    copy(world, DESCRIBED_SOURCE, "src/described.c", SIZE_MAX);
+    assert_ok(read_native(world, "/described.so", "", entry, &place, &err), &err);
+    assert_int_equal(place.line, line);
+    assert_non_null(strstr(buffer_string(&world->text), "described_function"));
+}
+
+static void native_code_that_is_not_described_has_a_reason(void **state)
+{
+    struct world *const world = *state;
+    struct source_place place;
+    struct err err = { 0 };
+    int line;
+    const uint64_t entry = entry_of_described(&line);
+    if (!debug_lines_are_supported())
+        skip();
+    copy(world, DESCRIBED, "described.so", SIZE_MAX);
+    copy(world, DESCRIBED ".bare", "bare.so", SIZE_MAX);
+    assert_int_equal(read_native(world, "/bare.so", "", entry, &place, &err), ERR_NOT_FOUND);
+    assert_string_equal(err.message, "bare.so has no debug information");
+    assert_string_equal(place.path, "");
+    assert_int_equal(read_native(world, "/described.so", "", 1, &place, &err), ERR_NOT_FOUND);
+    assert_non_null(strstr(err.message, "about this function"));
+    assert_int_equal(read_native(world, "/described.so", "0123", entry, &place, &err),
+                     ERR_GONE);
+    assert_int_equal(read_native(world, "/app.py", "", entry, &place, &err), ERR_GONE);
+    assert_int_equal(read_native(world, "/no.so", "", entry, &place, &err), ERR_GONE);
+    assert_int_equal(read_native(world, "/deep", "", entry, &place, &err), ERR_GONE);
+}
+
+/* Whatever it does to the process that reads it, nothing else needs that process. */
+static void damaged_debug_information_ends_nothing_else(void **state)
+{
+    struct world *const world = *state;
+    struct source_place place;
+    struct stat status;
+    char path[512];
+    int line;
+    const uint64_t entry = entry_of_described(&line);
+    copy(world, DESCRIBED, "described.so", SIZE_MAX);
+    snprintf(path, sizeof path, "%s/described.so", world->folder);
+    assert_int_equal(stat(path, &status), 0);
+    const int fd = open(path, O_WRONLY);
+    assert_true(fd >= 0);
+    /* The second half of the file, without the headers of the sections, is its debug information. */
+    for (off_t at = status.st_size / 2; at < status.st_size * 3 / 4; at += 64) {
+        assert_int_equal(pwrite(fd, "\xff\xff\xff\x7f\x80\x01", 6, at), 6);
+        if (at % 512 == 0)
+            assert_int_not_equal(read_native(world, "/described.so", "", entry, &place, NULL),
+                                 ERR_OK);
+    }
+    close(fd);
+    assert_int_equal(read_it(world, "/app.py"), ERR_OK);
+}
+
 /* Comes last: it cannot be started again. */
 static void without_the_helper_the_error_says_so(void **state)
 {
@@ -289,4 +408,7 @@ TEST_MAIN(WITH_WORLD(files_of_the_targets_root_are_read),
           WITH_WORLD(the_owners_rights_count),
           WITH_WORLD(another_owner_than_at_first_is_refused),
           WITH_WORLD(nothing_is_read_for_a_process_that_has_gone),
+          WITH_WORLD(native_code_is_read_where_debug_information_places_it),
+          WITH_WORLD(native_code_that_is_not_described_has_a_reason),
+          WITH_WORLD(damaged_debug_information_ends_nothing_else),
           WITH_WORLD(without_the_helper_the_error_says_so))

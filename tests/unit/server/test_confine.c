@@ -1,0 +1,76 @@
+/* What a confined process can still do is tried in children. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "server/source/confine.h"
+#include "tests/support/test.h"
+
+/* Runs it in a confined child, whose input is this file; what it sends. */
+static ssize_t run(void (*work)(void), char *out, size_t room)
+{
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    const pid_t pid = fork();
+    if (pid == 0) {
+        const int input = open(TEST_SOURCE_DIR "/unit/server/test_confine.c", O_RDONLY);
+        if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || !confine(input, ends[1]))
+            _exit(2);
+        work();
+        _exit(0);
+    }
+    close(ends[1]);
+    const ssize_t got = read(ends[0], out, room);
+    close(ends[0]);
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    return got;
+}
+
+static void send_some(void)
+{
+    char *const bytes = malloc(1 << 20);
+    if (!bytes || pread(CONFINE_INPUT, bytes, 7, 0) != 7)
+        _exit(3);
+    (void)!write(CONFINE_OUTPUT, bytes, 7);
+}
+
+static void it_reads_allocates_and_answers(void **state)
+{
+    char answer[16] = "";
+    (void)state;
+    assert_int_equal(run(send_some, answer, sizeof answer), 7);
+    assert_memory_equal(answer, "/* What", 7);
+}
+
+static void try_everything(void)
+{
+    int ends[2];
+    char refused[6] = { 0 };
+    refused[0] = open("/dev/null", O_RDONLY) < 0 && errno == EPERM;
+    refused[1] = socket(AF_UNIX, SOCK_STREAM, 0) < 0 && errno == EPERM;
+    refused[2] = fork() < 0 && errno == EPERM;
+    refused[3] = pipe(ends) < 0 && errno == EPERM;
+    refused[4] = kill(getppid(), 0) < 0 && errno == EPERM;
+    refused[5] = write(CONFINE_FIRST_FREE, "x", 1) < 0 && errno == EBADF;
+    (void)!write(CONFINE_OUTPUT, refused, sizeof refused);
+}
+
+static void it_opens_and_starts_nothing(void **state)
+{
+    static const char all[6] = { 1, 1, 1, 1, 1, 1 };
+    char answer[16] = "";
+    (void)state;
+    assert_int_equal(run(try_everything, answer, sizeof answer), sizeof all);
+    assert_memory_equal(answer, all, sizeof all);
+}
+
+TEST_MAIN(cmocka_unit_test(it_reads_allocates_and_answers),
+          cmocka_unit_test(it_opens_and_starts_nothing))

@@ -1,0 +1,125 @@
+#include <string.h>
+
+#include "server/source/def_line.h"
+#include "tests/support/test.h"
+
+static struct strtab_string string(const char *text)
+{
+    return (struct strtab_string){ text, (uint32_t)strlen(text) };
+}
+
+static int32_t find_in(const char *path, const char *text, const char *name)
+{
+    return def_line_find(string(path), text, strlen(text), string(name));
+}
+
+static int32_t find(const char *text, const char *name)
+{
+    return find_in("/srv/pkg/mod.py", text, name);
+}
+
+static const char python[] = "import os\n"
+                             "def walk(x):\n"
+                             "    def inner():\n"
+                             "        pass\n"
+                             "class Tree:\n"
+                             "    size = 3\n"
+                             "    async def walk(self):\n"
+                             "        return 'def no(self):'\n"
+                             "    class Leaf:\n"
+                             "        def walk(self): pass\n"
+                             "    def last(self): pass\n"
+                             "def last(): pass\n";
+
+static void a_definition_is_found_by_its_whole_name(void **state)
+{
+    (void)state;
+    assert_int_equal(find(python, "pkg.mod.walk"), 2);
+    assert_int_equal(find(python, "mod.walk"), 2);
+    assert_int_equal(find(python, "pkg.mod.walk.inner"), 3);
+    assert_int_equal(find(python, "pkg.mod.Tree"), 5);
+    assert_int_equal(find(python, "pkg.mod.Tree.walk"), 7);
+    assert_int_equal(find(python, "pkg.mod.Tree.Leaf.walk"), 10);
+    assert_int_equal(find(python, "pkg.mod.Tree.last"), 11);
+    assert_int_equal(find(python, "pkg.mod.last"), 12);
+}
+
+static void what_is_not_defined_has_no_line(void **state)
+{
+    (void)state;
+    assert_int_equal(find(python, "pkg.mod.Tree.no"), 0);
+    assert_int_equal(find(python, "pkg.mod.Other.walk"), 0);
+    assert_int_equal(find(python, "pkg.other.walk"), 0);
+    assert_int_equal(find(python, "walk"), 0);
+    assert_int_equal(find(python, ""), 0);
+    assert_int_equal(find("", "pkg.mod.walk"), 0);
+}
+
+static void the_last_of_several_definitions_counts(void **state)
+{
+    static const char text[] = "@overload\ndef f(x: int): ...\n@overload\ndef f(x: str): ...\n"
+                               "def f(x): pass\n";
+    (void)state;
+    assert_int_equal(find(text, "mod.f"), 5);
+}
+
+static void text_in_strings_and_comments_defines_nothing(void **state)
+{
+    static const char text[] = "\"\"\"A module.\n"
+                               "def f(): it's here\n"
+                               "\"\"\"\n"
+                               "# '''\n"
+                               "x = '\"\"\"' + \"it's\" + '\\''\n"
+                               "def f(): pass\n"
+                               "r'''\n"
+                               "def f():\n"
+                               "''' ; y = 1\n";
+    (void)state;
+    assert_int_equal(find(text, "mod.f"), 6);
+}
+
+static void a_package_is_named_by_its_folder(void **state)
+{
+    (void)state;
+    assert_int_equal(find_in("/srv/pkg/__init__.py", "def f(): pass\n", "pkg.f"), 1);
+    assert_int_equal(find_in("/srv/pkg/__init__.py", "def f(): pass\n", "srv.f"), 0);
+    assert_int_equal(find_in("__init__.py", "def f(): pass\n", "__init__.f"), 1);
+}
+
+static void cython_declares_functions_in_its_own_ways(void **state)
+{
+    static const char text[] = "cdef double factor = f(2)\n"
+                               "cdef class Shape:\n"
+                               "\tcpdef double area(self, int w) nogil:\n"
+                               "\t\treturn w\n"
+                               "\tcdef inline int *rows(self):\n"
+                               "\t\tpass\n"
+                               "cpdef f(x):\n"
+                               "    pass\n";
+    (void)state;
+    assert_int_equal(find(text, "mod.Shape.area"), 3);
+    assert_int_equal(find(text, "mod.Shape.rows"), 5);
+    assert_int_equal(find(text, "mod.f"), 7);
+}
+
+static void deeper_definitions_than_the_limit_are_not_found(void **state)
+{
+    char text[4096] = "", name[512] = "mod";
+    (void)state;
+    for (size_t i = 0; i <= DEF_LINE_MAX_DEPTH + 1; i++) {
+        memset(text + strlen(text), ' ', i);
+        strcat(text, "def f():\n");
+        strcat(name, ".f");
+        assert_int_equal(find(text, name), i <= DEF_LINE_MAX_DEPTH ? i + 1 : 0);
+    }
+    strcat(text, "def g(): pass\n");
+    assert_int_equal(find(text, "mod.g"), DEF_LINE_MAX_DEPTH + 3);
+}
+
+TEST_MAIN(cmocka_unit_test(a_definition_is_found_by_its_whole_name),
+          cmocka_unit_test(what_is_not_defined_has_no_line),
+          cmocka_unit_test(the_last_of_several_definitions_counts),
+          cmocka_unit_test(text_in_strings_and_comments_defines_nothing),
+          cmocka_unit_test(a_package_is_named_by_its_folder),
+          cmocka_unit_test(cython_declares_functions_in_its_own_ways),
+          cmocka_unit_test(deeper_definitions_than_the_limit_are_not_found))
