@@ -1,3 +1,4 @@
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -375,4 +376,15 @@ bool cython_decode(const struct python_names *names, struct name_part symbol,
     out->is_wrapper = decoding.form == FORM_WRAPPER;
     out->module_bytes = out->module_bytes == UINT32_MAX ? 0 : out->module_bytes;
     return true;
+}
+
+bool cython_source(const char *library, unsigned which, char *out, size_t room)
+{
+    static const char *const ends[] = { ".pyx", ".py" };
+    const char *const slash = strrchr(library, '/');
+    if (!slash || which >= sizeof ends / sizeof *ends)
+        return false;
+    const size_t bytes = (size_t)(slash + 1 - library) + strcspn(slash + 1, ".");
+    const int length = snprintf(out, room, "%.*s%s", (int)bytes, library, ends[which]);
+    return length > 0 && (size_t)length < room;
 }

@@ -1,3 +1,4 @@
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -199,4 +200,21 @@ bool mypyc_decode(const struct python_names *names, struct name_part symbol,
     out->compiler = COMPILER_MYPYC;
     out->module_bytes = (uint32_t)strlen(out->text);
     return append_parts(out, symbol);
+}
+
+bool mypyc_source(const char *library, const char *module, size_t module_bytes, unsigned which,
+                  char *out, size_t room)
+{
+    static const char *const ends[] = { ".py", "/__init__.py" };
+    const char *const slash = strrchr(library, '/');
+    if (!slash || which >= sizeof ends / sizeof *ends)
+        return false;
+    const int length = snprintf(out, room, "%.*s%.*s%s", (int)(slash + 1 - library), library,
+                                (int)module_bytes, module, ends[which]);
+    if (length < 0 || (size_t)length >= room)
+        return false;
+    for (char *at = out + (slash + 1 - library); at < out + length - strlen(ends[which]); at++)
+        if (*at == '.')
+            *at = '/';
+    return true;
 }

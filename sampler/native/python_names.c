@@ -1,6 +1,5 @@
 #include "sampler/native/python_names.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -106,21 +105,4 @@ bool python_names_decode(const struct python_names *names, const char *symbol,
 size_t python_names_bytes(const struct python_names *names)
 {
     return mypyc_bytes(names) + cython_bytes(names);
-}
-
-bool python_names_source(const char *library, const char *module, size_t module_bytes,
-                         unsigned which, char *out, size_t room)
-{
-    static const char *const ends[] = { ".py", "/__init__.py" };
-    const char *const slash = strrchr(library, '/');
-    if (!slash || which >= sizeof ends / sizeof *ends)
-        return false;
-    const int length = snprintf(out, room, "%.*s%.*s%s", (int)(slash + 1 - library), library,
-                                (int)module_bytes, module, ends[which]);
-    if (length < 0 || (size_t)length >= room)
-        return false;
-    for (char *at = out + (slash + 1 - library); at < out + length - strlen(ends[which]); at++)
-        if (*at == '.')
-            *at = '/';
-    return true;
 }

@@ -114,6 +114,7 @@ bool native_library_name(const struct native_library *library, uint64_t vaddr,
         cut_suffix(name.text);
     out->is_evaluation = strcmp(name.text, EVALUATION) == 0;
     out->is_wrapper = name.is_wrapper;
+    out->is_cython = name.language == FUNCTION_CYTHON;
     out->module_bytes = name.language == FUNCTION_MYPYC ? name.module_bytes : 0;
     snprintf(out->text, sizeof out->text, "%s", name.text);
     native_library_clean(out->text);

@@ -38,7 +38,7 @@ struct native_library {
 
 struct native_function_name {
     char text[NATIVE_LIBRARY_NAME_BYTES];
-    bool is_evaluation, is_wrapper;
+    bool is_evaluation, is_wrapper, is_cython;
     uint32_t
         module_bytes; /* of a function that mypyc compiled: its module; 0: another function */
 };

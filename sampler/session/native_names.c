@@ -157,14 +157,22 @@ static enum err_code library_of(struct native_names *names, const struct image *
     return add_library(names, image, now_ns, out);
 }
 
-/* Where Python code that mypyc compiled has its source, if it is there. */
+static bool source_at(const struct native_library *library,
+                      const struct native_function_name *name, unsigned which,
+                      char out[PATH_MAX])
+{
+    return name->is_cython
+               ? cython_source(library->path, which, out, PATH_MAX)
+               : name->module_bytes && mypyc_source(library->path, name->text,
+                                                    name->module_bytes, which, out, PATH_MAX);
+}
+
+/* Where Python code that mypyc or Cython compiled has its source, if it is there. */
 static bool find_source(const struct native_names *names, const struct native_library *library,
                         const struct native_function_name *name, char out[PATH_MAX])
 {
-    for (unsigned which = 0; name->module_bytes && names->root_fd >= 0; which++) {
-        if (!python_names_source(library->path, name->text, name->module_bytes, which, out,
-                                 PATH_MAX))
-            break;
+    for (unsigned which = 0; names->root_fd >= 0 && source_at(library, name, which, out);
+         which++) {
         const int fd = file_below_find(names->root_fd, out);
         if (fd >= 0) {
             close(fd);

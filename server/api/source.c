@@ -1,9 +1,11 @@
 /* Of a source file: its text, and the bytecode instructions of its lines. */
 #include "server/source/source.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "sampler/base/buffer.h"
+#include "sampler/base/scoped.h"
 #include "sampler/profile/profile.h"
 #include "sampler/profile/views/view.h"
 #include "server/api/api.h"
@@ -15,31 +17,74 @@
 #include "server/sessions/sessions.h"
 #include "server/source/def_line.h"
 
-static void write_source(struct json *json, struct strtab_string path, int32_t line,
+/* The object stays open. */
+static void write_source(struct json *json, struct strtab_string path,
                          const struct buffer *text, bool has_changed)
 {
     json_object(json);
     json_key(json, "path");
     json_string(json, path.text, path.length);
-    json_key(json, "line");
-    json_uint(json, line > 0 ? (uint64_t)line : 0);
     json_key(json, "changed");
     json_bool(json, has_changed);
     json_key(json, "text");
     json_string(json, text->length > 0 ? text->data : "", text->length);
+}
+
+/* Of one file; the lines of further functions stay unknown. */
+enum { MAX_STARTS = 1 << 14 };
+
+/* Functions of native code whose source is the file, and whose lines the profile does not know. */
+static size_t find_compiled(const struct profile_snapshot *snapshot, str_id file,
+                            struct def_line *out)
+{
+    size_t count = 0;
+    for (function_id id = 0; id < snapshot->sizes.functions && count < MAX_STARTS; id++) {
+        const struct profile_function row = profile_function_at(snapshot, id);
+        if (row.file == file && row.library && row.first_line == 0)
+            out[count++] =
+                (struct def_line){ .name = profile_string(snapshot, row.name), .id = id };
+    }
+    return count;
+}
+
+static void write_starts(struct json *json, const struct def_line *items, size_t count)
+{
+    json_key(json, "starts");
+    json_object(json);
+    json_key(json, "function");
+    json_array(json);
+    for (size_t i = 0; i < count; i++)
+        if (items[i].line > 0)
+            json_uint(json, items[i].id);
+    json_end(json);
+    json_key(json, "line");
+    json_array(json);
+    for (size_t i = 0; i < count; i++)
+        if (items[i].line > 0)
+            json_uint(json, (uint64_t)items[i].line);
+    json_end(json);
     json_end(json);
 }
 
-/* The line where the function begins; 0: unknown. */
-static int32_t line_of(const struct profile_snapshot *snapshot,
-                       const struct profile_function *function,
-                       const struct source_place *place, const struct buffer *text)
+/* Where functions begin that the profile has no line of. */
+static enum err_code add_starts(struct json *json, const struct profile_snapshot *snapshot,
+                                function_id function, const struct source_place *place,
+                                const struct buffer *text, struct err *err)
 {
-    if (place->line > 0 || function->first_line > 0 || !function->library)
-        return place->line > 0 ? place->line : function->first_line;
-    return text->length ? def_line_find(profile_string(snapshot, function->file), text->data,
-                                        text->length, profile_string(snapshot, function->name))
-                        : 0;
+    const str_id file = profile_function_at(snapshot, function).file;
+    struct def_line located = { .id = function, .line = place->line };
+    if (*place->path) {
+        write_starts(json, &located, 1);
+        return ERR_OK;
+    }
+    SCOPED_FREE struct def_line *items = calloc(MAX_STARTS, sizeof *items);
+    if (!items)
+        return err_nomem(err);
+    const size_t count = find_compiled(snapshot, file, items);
+    if (text->length)
+        def_line_find(profile_string(snapshot, file), text->data, text->length, items, count);
+    write_starts(json, items, count);
+    return ERR_OK;
 }
 
 /* Only files that a function of the session names. */
@@ -50,16 +95,16 @@ static enum err_code answer_source(const struct session_request *asked,
     const function_id function = asked->query.function;
     if (function >= snapshot->sizes.functions)
         return err_set(err, ERR_NOT_FOUND, "no function %u", function);
-    const struct profile_function row = profile_function_at(snapshot, function);
-    struct strtab_string path = profile_string(snapshot, row.file);
+    struct strtab_string path =
+        profile_string(snapshot, profile_function_at(snapshot, function).file);
     struct source_place place;
     struct session_info info;
     struct buffer text = { 0 };
     uint64_t changed_ns = 0;
     struct document document;
     session_describe(asked->session, snapshot, &info);
-    const enum err_code rc = source_read(session_files(asked->session), snapshot, &function, 1,
-                                         &text, &changed_ns, &place, err);
+    enum err_code rc = source_read(session_files(asked->session), snapshot, &function, 1, &text,
+                                   &changed_ns, &place, err);
     if (rc != ERR_OK) {
         buffer_deinit(&text);
         return rc;
@@ -68,10 +113,11 @@ static enum err_code answer_source(const struct session_request *asked,
         path = (struct strtab_string){ place.path, (uint32_t)strlen(place.path) };
     const uint64_t began_ns = info.status.started_at_ns;
     document_begin(&document);
-    write_source(&document.json, path, line_of(snapshot, &row, &place, &text), &text,
-                 began_ns > 0 && changed_ns > began_ns);
+    write_source(&document.json, path, &text, began_ns > 0 && changed_ns > began_ns);
+    rc = add_starts(&document.json, snapshot, function, &place, &text, err);
+    json_end(&document.json);
     buffer_deinit(&text);
-    return document_send(&document, response, err);
+    return document_send_or_drop(&document, rc, response, err);
 }
 
 enum err_code api_get_source(const struct handler_context *handler, struct response *response,

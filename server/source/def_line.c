@@ -1,7 +1,10 @@
 #include "server/source/def_line.h"
 
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "sampler/base/vec.h"
 
 struct word {
     const char *text;
@@ -17,6 +20,9 @@ struct scanner {
     struct definition around[DEF_LINE_MAX_DEPTH]; /* the line, outermost first */
     size_t depth, too_deep;
     char quote; /* of the string of several lines that the line begins in; 0: none */
+    struct word module;
+    struct def_line *items; /* by the last part of the name */
+    size_t count, checks;
 };
 
 static bool is(struct word word, const char *text)
@@ -134,14 +140,45 @@ static struct word module_of(struct strtab_string path)
     }
 }
 
-/* Is this the definition of the function, and are the others around it its classes? */
-static bool leads_to(const struct scanner *scanner, struct word defined, struct word module,
-                     struct word name)
+/* Does the name lead to this definition, through the classes around it? */
+static bool leads_to(const struct scanner *scanner, struct word defined, struct word name)
 {
-    bool is_so = scanner->too_deep == 0 && same(take_last(&name), defined);
+    bool is_so = same(take_last(&name), defined);
     for (size_t i = scanner->depth; is_so && i > 0; i--)
         is_so = same(take_last(&name), scanner->around[i - 1].name);
-    return is_so && same(take_last(&name), module);
+    return is_so && same(take_last(&name), scanner->module);
+}
+
+static int compare(struct word a, struct word b)
+{
+    const size_t bytes = a.length < b.length ? a.length : b.length;
+    const int order = bytes ? memcmp(a.text, b.text, bytes) : 0;
+    return order ? order : (a.length > b.length) - (a.length < b.length);
+}
+
+static struct word last_part(const struct def_line *item)
+{
+    struct word name = { item->name.text, item->name.length };
+    return take_last(&name);
+}
+
+static int by_last_part(const void *a, const void *b)
+{
+    return compare(last_part(a), last_part(b));
+}
+
+static void note(struct scanner *scanner, struct word defined, int32_t line)
+{
+    size_t at;
+    LOWER_BOUND(at, scanner->count, compare(last_part(&scanner->items[at]), defined) < 0);
+    for (; at < scanner->count && scanner->checks < DEF_LINE_MAX_CHECKS; at++) {
+        struct def_line *const item = &scanner->items[at];
+        if (!same(last_part(item), defined))
+            break;
+        scanner->checks++;
+        if (leads_to(scanner, defined, (struct word){ item->name.text, item->name.length }))
+            item->line = line;
+    }
 }
 
 /* The definitions that are not less far left than the line have ended. */
@@ -161,12 +198,9 @@ static void enter(struct scanner *scanner, size_t indent, struct word name)
         scanner->around[scanner->depth++] = (struct definition){ indent, name };
 }
 
-/* Does the line define the function? */
-static bool take_line(struct scanner *scanner, const char *at, const char *end,
-                      struct word module, struct word name)
+static void take_line(struct scanner *scanner, const char *at, const char *end, int32_t line)
 {
     const char *const start = at;
-    bool is_it = false;
     const bool is_code = scanner->quote == 0;
     while (at < end && (*at == ' ' || *at == '\t' || *at == '\r'))
         at++;
@@ -174,26 +208,27 @@ static bool take_line(struct scanner *scanner, const char *at, const char *end,
         const size_t indent = (size_t)(at - start);
         const struct word defined = defined_name(at, end);
         leave(scanner, indent);
-        is_it = defined.length && leads_to(scanner, defined, module, name);
+        if (defined.length && !scanner->too_deep)
+            note(scanner, defined, line);
         if (defined.length)
             enter(scanner, indent, defined);
     }
     skip_strings(scanner, start, end);
-    return is_it;
 }
 
-int32_t def_line_find(struct strtab_string path, const char *text, size_t length,
-                      struct strtab_string name)
+void def_line_find(struct strtab_string path, const char *text, size_t length,
+                   struct def_line *items, size_t count)
 {
-    const struct word module = module_of(path), wanted = { name.text, name.length };
-    struct scanner scanner = { .depth = 0 };
-    int32_t found = 0, line = 1;
+    struct scanner scanner = { .module = module_of(path), .items = items, .count = count };
+    int32_t line = 1;
+    for (size_t i = 0; i < count; i++)
+        items[i].line = 0;
+    if (count)
+        qsort(items, count, sizeof *items, by_last_part);
     for (size_t at = 0; at < length && line < INT32_MAX; line++) {
         const char *const newline = memchr(text + at, '\n', length - at);
         const size_t end = newline ? (size_t)(newline - text) : length;
-        if (take_line(&scanner, text + at, text + end, module, wanted))
-            found = line;
+        take_line(&scanner, text + at, text + end, line);
         at = end + 1;
     }
-    return found;
 }

@@ -16,10 +16,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     if (rest)
         memcpy(text + 1, newline + 1, rest);
-    const int32_t line =
-        def_line_find((struct strtab_string){ path, sizeof path - 1 }, text + 1, rest,
-                      (struct strtab_string){ (const char *)data, (uint32_t)name_bytes });
+    struct def_line item = {
+        .name = { (const char *)data, (uint32_t)name_bytes },
+    };
+    def_line_find((struct strtab_string){ path, sizeof path - 1 }, text + 1, rest, &item, 1);
     free(text);
-    fuzz_check(line >= 0 && (size_t)line <= rest);
+    fuzz_check(item.line >= 0 && (size_t)item.line <= rest);
     return 0;
 }

@@ -33,7 +33,7 @@ static void decode(const struct python_names *names, const char *symbol)
         return;
     fuzz_check(name.compiler != COMPILER_NONE && *name.text);
     fuzz_check(name.module_bytes < strlen(name.text));
-    (void)python_names_source("/lib/x.so", name.text, name.module_bytes, 0, path, sizeof path);
+    (void)mypyc_source("/lib/x.so", name.text, name.module_bytes, 0, path, sizeof path);
 }
 
 /* Cuts the text into lines; takes the next one.  NULL: there is none. */

@@ -266,14 +266,23 @@ static void source_is_beside_the_library(void **state)
     char path[64];
     (void)state;
     static const char library[] = "/usr/lib.so/6ec__mypyc.so";
-    assert_true(python_names_source(library, "mypy.build.State", 10, 0, path, sizeof path));
+    assert_true(mypyc_source(library, "mypy.build.State", 10, 0, path, sizeof path));
     assert_string_equal(path, "/usr/lib.so/mypy/build.py");
-    assert_true(python_names_source(library, "mypy", 4, 1, path, sizeof path));
+    assert_true(mypyc_source(library, "mypy", 4, 1, path, sizeof path));
     assert_string_equal(path, "/usr/lib.so/mypy/__init__.py");
-    assert_false(python_names_source(library, "mypy", 4, 2, path, sizeof path));
-    assert_false(python_names_source(library, "mypy", 4, 0, path, 19));
-    assert_true(python_names_source(library, "mypy", 4, 0, path, 20));
-    assert_false(python_names_source("anonymous", "mypy", 4, 0, path, sizeof path));
+    assert_false(mypyc_source(library, "mypy", 4, 2, path, sizeof path));
+    assert_false(mypyc_source(library, "mypy", 4, 0, path, 19));
+    assert_true(mypyc_source(library, "mypy", 4, 0, path, 20));
+    assert_false(mypyc_source("anonymous", "mypy", 4, 0, path, sizeof path));
+    static const char cython[] = "/usr/lib.so/_pcg64.cpython-311.so";
+    assert_true(cython_source(cython, 0, path, sizeof path));
+    assert_string_equal(path, "/usr/lib.so/_pcg64.pyx");
+    assert_true(cython_source(cython, 1, path, sizeof path));
+    assert_string_equal(path, "/usr/lib.so/_pcg64.py");
+    assert_false(cython_source(cython, 2, path, sizeof path));
+    assert_false(cython_source(cython, 0, path, 22));
+    assert_true(cython_source(cython, 0, path, 23));
+    assert_false(cython_source("anonymous", 0, path, sizeof path));
 }
 
 TEST_MAIN(cmocka_unit_test(mypyc_names_are_split_after_the_end_of_a_module),

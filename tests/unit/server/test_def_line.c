@@ -10,7 +10,14 @@ static struct strtab_string string(const char *text)
 
 static int32_t find_in(const char *path, const char *text, const char *name)
 {
-    return def_line_find(string(path), text, strlen(text), string(name));
+    struct def_line items[] = { { .name = string("mod.walk.none"), .id = 1 },
+                                { .name = string(name), .id = 7 },
+                                { .name = string("zz"), .id = 2 } };
+    def_line_find(string(path), text, strlen(text), items, 3);
+    for (size_t i = 0; i < 3; i++)
+        if (items[i].id == 7)
+            return items[i].line;
+    return -1;
 }
 
 static int32_t find(const char *text, const char *name)
@@ -116,10 +123,21 @@ static void deeper_definitions_than_the_limit_are_not_found(void **state)
     assert_int_equal(find(text, "mod.g"), DEF_LINE_MAX_DEPTH + 3);
 }
 
+static void equal_names_have_the_same_line(void **state)
+{
+    struct def_line items[] = { { .name = string("mod.walk") },
+                                { .name = string("mod.walk") } };
+    (void)state;
+    def_line_find(string("/mod.py"), python, sizeof python - 1, items, 2);
+    assert_int_equal(items[0].line, 2);
+    assert_int_equal(items[1].line, 2);
+}
+
 TEST_MAIN(cmocka_unit_test(a_definition_is_found_by_its_whole_name),
           cmocka_unit_test(what_is_not_defined_has_no_line),
           cmocka_unit_test(the_last_of_several_definitions_counts),
           cmocka_unit_test(text_in_strings_and_comments_defines_nothing),
           cmocka_unit_test(a_package_is_named_by_its_folder),
           cmocka_unit_test(cython_declares_functions_in_its_own_ways),
+          cmocka_unit_test(equal_names_have_the_same_line),
           cmocka_unit_test(deeper_definitions_than_the_limit_are_not_found))
