@@ -9,12 +9,14 @@
 #include <unistd.h>
 
 #include "sampler/base/scoped.h"
-#include "sampler/base/utf8.h"
 #include "sampler/base/vec.h"
+#include "sampler/native/jit_dump.h"
 #include "sampler/process/file_below.h"
 
-/* A code block of 1 GiB is a mistake, or an attempt to name all code. */
-enum { MAX_CODE_BYTES = 1 << 30, MAX_DIGITS = 16 };
+enum { MAX_DIGITS = 16 };
+
+/* A wall clock that was set, and the granularity of times. */
+static const uint64_t START_SLACK_NS = 2 * NS_PER_S;
 
 void perf_map_deinit(struct perf_map *map)
 {
@@ -41,27 +43,34 @@ static const char *take_number(const char *at, const char *end, uint64_t *out)
     return digits && at < end ? at + 1 : NULL;
 }
 
-static void add_line(struct perf_map *map, const char *line, const char *end)
+void perf_map_add(struct perf_map *map, uint64_t start, uint64_t bytes, const char *name,
+                  size_t name_bytes)
 {
-    struct perf_map_entry entry = { .order = map->lines };
-    const char *at = take_number(line, end, &entry.start);
-    at = at ? take_number(at, end, &entry.bytes) : NULL;
-    if (!at || at == end || entry.bytes == 0 || entry.bytes > MAX_CODE_BYTES ||
-        entry.start > UINT64_MAX - entry.bytes || memchr(at, '\0', (size_t)(end - at)))
+    const struct perf_map_entry entry = { start, bytes, (uint32_t)map->text_bytes, map->names };
+    const size_t length = name_bytes < PERF_MAP_MAX_NAME ? name_bytes : PERF_MAP_MAX_NAME;
+    if (bytes == 0 || bytes > PERF_MAP_MAX_CODE_BYTES || start > UINT64_MAX - bytes ||
+        name_bytes == 0 || memchr(name, '\0', name_bytes))
         return;
-    const size_t length = end - at < PERF_MAP_MAX_NAME ? (size_t)(end - at) : PERF_MAP_MAX_NAME;
     if (map->count == PERF_MAP_MAX_ENTRIES ||
         !VEC_RESERVE(map->entries, map->room, map->count + 1) ||
         !VEC_RESERVE(map->text, map->text_room, map->text_bytes + length + 1)) {
         map->is_full = true;
         return;
     }
-    entry.name = (uint32_t)map->text_bytes;
-    memcpy(map->text + map->text_bytes, at, length);
+    memcpy(map->text + map->text_bytes, name, length);
     map->text[map->text_bytes + length] = '\0';
     map->text_bytes += length + 1;
     map->entries[map->count++] = entry;
-    map->lines++;
+    map->names++;
+}
+
+static void add_line(struct perf_map *map, const char *line, const char *end)
+{
+    uint64_t start, bytes = 0;
+    const char *at = take_number(line, end, &start);
+    at = at ? take_number(at, end, &bytes) : NULL;
+    if (at)
+        perf_map_add(map, start, bytes, at, (size_t)(end - at));
 }
 
 static int compare(const void *a, const void *b)
@@ -72,15 +81,25 @@ static int compare(const void *a, const void *b)
     return (left->order < right->order) - (left->order > right->order);
 }
 
-/* Sorts, and keeps the newest entry at each address. */
-static void sort(struct perf_map *map)
+/* `next` does not begin before `entry`. */
+static bool overlap(const struct perf_map_entry *entry, const struct perf_map_entry *next)
+{
+    return next->start - entry->start < entry->bytes;
+}
+
+void perf_map_sort(struct perf_map *map)
 {
     size_t kept = 0;
     if (map->count)
         qsort(map->entries, map->count, sizeof *map->entries, compare);
-    for (size_t i = 0; i < map->count; i++)
-        if (kept == 0 || map->entries[kept - 1].start != map->entries[i].start)
-            map->entries[kept++] = map->entries[i];
+    for (size_t i = 0; i < map->count; i++) {
+        const struct perf_map_entry next = map->entries[i];
+        while (kept && overlap(&map->entries[kept - 1], &next) &&
+               map->entries[kept - 1].order < next.order)
+            kept--;
+        if (kept == 0 || !overlap(&map->entries[kept - 1], &next))
+            map->entries[kept++] = next;
+    }
     map->count = kept;
 }
 
@@ -94,54 +113,78 @@ size_t perf_map_add_lines(struct perf_map *map, const char *lines, size_t bytes)
             break;
         add_line(map, at, newline);
     }
-    sort(map);
+    perf_map_sort(map);
     return (size_t)(at - lines);
 }
 
+typedef size_t take_bytes(struct perf_map *map, const char *bytes, size_t count);
+
 /* Reads up to PERF_MAP_STEP_BYTES from where the last update ended. */
-static bool read_more(struct perf_map *map, int fd, uint64_t size)
+static bool read_more(struct perf_map *map, struct perf_map_file *file, int fd, uint64_t size,
+                      take_bytes *take)
 {
-    const uint64_t left = size - map->read_bytes;
+    const uint64_t left = size - file->read_bytes;
     const size_t wanted = left < PERF_MAP_STEP_BYTES ? (size_t)left : PERF_MAP_STEP_BYTES;
-    SCOPED_FREE char *lines = malloc(wanted);
+    SCOPED_FREE char *bytes = malloc(wanted);
     size_t count = 0;
-    while (lines && count < wanted) {
+    while (bytes && count < wanted) {
         const ssize_t n =
-            pread(fd, lines + count, wanted - count, (off_t)(map->read_bytes + count));
+            pread(fd, bytes + count, wanted - count, (off_t)(file->read_bytes + count));
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
             break;
         count += (size_t)n;
     }
-    const size_t used = lines ? perf_map_add_lines(map, lines, count) : 0;
-    /* A line as long as a step never ends. */
-    map->read_bytes += used == 0 && count == PERF_MAP_STEP_BYTES ? count : used;
+    const size_t used = bytes ? take(map, bytes, count) : 0;
+    /* What is as long as a step never ends. */
+    file->read_bytes += used == 0 && count == PERF_MAP_STEP_BYTES ? count : used;
     return used > 0;
 }
 
-bool perf_map_update(struct perf_map *map, int root_fd, int inner_pid, uid_t owner,
-                     uint64_t now_ns)
+/* Has this process written to it, as far as that can be known? */
+static bool is_of(const struct perf_map_process *process, const struct stat *st)
 {
-    char path[48];
+    const uint64_t changed_ns =
+        (uint64_t)st->st_mtim.tv_sec * NS_PER_S + (uint64_t)st->st_mtim.tv_nsec;
+    return st->st_uid == process->user && st->st_size >= 0 &&
+           changed_ns + START_SLACK_NS >= process->started_ns;
+}
+
+static bool update_file(struct perf_map *map, struct perf_map_file *file,
+                        const struct perf_map_process *process, const char *path,
+                        take_bytes *take)
+{
     struct stat st;
     SCOPED_FD int fd = -1;
-    if (now_ns < map->next_ns)
-        return false;
-    map->next_ns = now_ns + PERF_MAP_INTERVAL_NS;
-    snprintf(path, sizeof path, "/tmp/perf-%d.map", inner_pid);
-    if (file_below_open_plain(root_fd, path, &fd) != FILE_BELOW_OPENED || fstat(fd, &st) ||
-        st.st_uid != owner || st.st_size < 0)
+    if (file_below_open_plain(process->root_fd, path, &fd) != FILE_BELOW_OPENED ||
+        fstat(fd, &st) || !is_of(process, &st))
         return false;
     const uint64_t size =
         st.st_size < PERF_MAP_MAX_BYTES ? (uint64_t)st.st_size : PERF_MAP_MAX_BYTES;
-    if (st.st_dev != map->device || st.st_ino != map->inode || size < map->read_bytes) {
+    const bool is_same = st.st_dev == file->device && st.st_ino == file->inode;
+    if (file->inode && (!is_same || size < file->read_bytes)) {
+        const uint64_t next_ns = map->next_ns;
         perf_map_deinit(map);
-        map->next_ns = now_ns + PERF_MAP_INTERVAL_NS;
-        map->device = st.st_dev;
-        map->inode = st.st_ino;
+        map->next_ns = next_ns;
     }
-    return size > map->read_bytes && !map->is_full && read_more(map, fd, size);
+    file->device = st.st_dev;
+    file->inode = st.st_ino;
+    return size > file->read_bytes && !map->is_full && read_more(map, file, fd, size, take);
+}
+
+bool perf_map_update(struct perf_map *map, const struct perf_map_process *process,
+                     uint64_t now_ns)
+{
+    char lines[48], dump[48];
+    if (now_ns < map->next_ns)
+        return false;
+    map->next_ns = now_ns + PERF_MAP_INTERVAL_NS;
+    snprintf(lines, sizeof lines, "/tmp/perf-%d.map", process->inner_pid);
+    snprintf(dump, sizeof dump, "/tmp/jit-%d.dump", process->inner_pid);
+    const bool has_lines = update_file(map, &map->lines, process, lines, perf_map_add_lines);
+    const bool has_dump = update_file(map, &map->dump, process, dump, jit_dump_take);
+    return has_lines || has_dump;
 }
 
 /* "py::NAME:FILE": a name of Python has no colon. */

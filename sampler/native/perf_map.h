@@ -1,24 +1,26 @@
 /*
- * perf_map - the names of code that a process makes while it runs, as it writes them to
- * /tmp/perf-PID.map for perf.
+ * perf_map - the names of code that a process makes while it runs, as it writes them for perf: lines of
+ * /tmp/perf-PID.map, or records of /tmp/jit-PID.dump (jit_dump.h).
  *
  * Each line is "START SIZE NAME", the numbers in hexadecimal.  JIT compilers write such files, and
- * CPython does with `-X perf`: its lines "py::NAME:FILE" are the trampolines of Python functions.
+ * CPython does with `-X perf` and `-X perf_jit`: its names "py::NAME:FILE" are the trampolines of Python
+ * functions.
  *
- * The process writes the file, so it is hostile.  It is opened beneath the root directory of the
- * process, without symbolic links, only if it is a regular file of the user of the process, and is read with
- * pread.  It grows while the process runs:
+ * The process writes the files, so they are hostile.  They are opened beneath the root directory of the
+ * process, without symbolic links, only if they are regular files of the user of the process, and are read
+ * with pread.  They grow while the process runs:
  * perf_map_update reads what is new, at most once in PERF_MAP_INTERVAL_NS.
  *
- * CPython appends to a file that an earlier process with its id left, so the last line of an address counts,
- * and a line may name code that is gone.
+ * A file that was written for the last time before the process began is that of an earlier process with the
+ * same id, and is not read.  CPython appends to such a file, and programs that execute themselves again do
+ * too.  So of names of overlapping code the last one counts, and a name may be that of code that is gone.
  *
  * Ownership: the caller's storage; perf_map_deinit accepts a zeroed one.  Names stay where they are until
  * the next update.
  * Threads: one.
- * Limits: PERF_MAP_MAX_BYTES of the file, PERF_MAP_MAX_ENTRIES lines, PERF_MAP_MAX_NAME bytes of a name;
- * PERF_MAP_STEP_BYTES are read in one update.
- * Depends on: clock, utf8, vec, file_below.
+ * Limits: PERF_MAP_MAX_BYTES of each file, PERF_MAP_MAX_ENTRIES names, PERF_MAP_MAX_NAME bytes of a name;
+ * PERF_MAP_STEP_BYTES of each are read in one update.
+ * Depends on: clock, vec, file_below, jit_dump.
  */
 #ifndef SAMPLER_NATIVE_PERF_MAP_H
 #define SAMPLER_NATIVE_PERF_MAP_H
@@ -35,23 +37,37 @@ enum {
     PERF_MAP_MAX_ENTRIES = 1 << 17,
     PERF_MAP_MAX_NAME = 511,
     PERF_MAP_STEP_BYTES = 8 << 20,
+    PERF_MAP_MAX_CODE_BYTES = 1 << 30, /* more is a mistake, or an attempt to name all code */
 };
 #define PERF_MAP_INTERVAL_NS NS_PER_S
 
 struct perf_map_entry {
     uint64_t start, bytes;
     uint32_t name;  /* offset in the text */
-    uint32_t order; /* of two entries at one address, the later one is valid */
+    uint32_t order; /* of overlapping entries, the last one is valid */
+};
+
+/* A file, and how far it has been read. */
+struct perf_map_file {
+    uint64_t device, inode, read_bytes;
+};
+
+/* Whose names are read. */
+struct perf_map_process {
+    int root_fd;
+    int inner_pid; /* in its own pid namespace */
+    uid_t user;
+    uint64_t started_ns; /* since 1970; 0: unknown */
 };
 
 struct perf_map {
-    struct perf_map_entry *entries; /* by address, none of them twice */
+    struct perf_map_entry *entries; /* by address; they do not overlap */
     size_t count, room;
     char *text; /* names, each with a NUL */
     size_t text_bytes, text_room;
-    uint64_t device, inode, read_bytes; /* of the file that was read */
+    struct perf_map_file lines, dump;
     uint64_t next_ns;
-    uint32_t lines;
+    uint32_t names; /* so many were taken */
     bool is_full;
 };
 
@@ -63,10 +79,15 @@ struct perf_map_name {
 };
 
 void perf_map_deinit(struct perf_map *map);
-/* Reads what is new.  inner_pid: the process's id in its own pid namespace; owner: its user.
+/* Reads what is new.
  * false: nothing was read, because it is too early, nothing is new, or there is no such file. */
-bool perf_map_update(struct perf_map *map, int root_fd, int inner_pid, uid_t owner,
+bool perf_map_update(struct perf_map *map, const struct perf_map_process *process,
                      uint64_t now_ns);
+/* Takes a name of code, which takes effect with perf_map_sort.  Code of no bytes, or of more than
+ * PERF_MAP_MAX_CODE_BYTES, and names with a NUL are ignored. */
+void perf_map_add(struct perf_map *map, uint64_t start, uint64_t bytes, const char *name,
+                  size_t name_bytes);
+void perf_map_sort(struct perf_map *map);
 /* Reads lines; the last one may be incomplete.  Returns the bytes of the complete ones. */
 size_t perf_map_add_lines(struct perf_map *map, const char *lines, size_t bytes);
 bool perf_map_find(const struct perf_map *map, uint64_t address, struct perf_map_name *out);

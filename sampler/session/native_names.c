@@ -40,21 +40,33 @@ static int open_root(int pid)
     return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
+/* When it began, since 1970. */
+static uint64_t started_ns(const struct process *process)
+{
+    const uint64_t boot_ns = clock_wall_ns() - clock_boot_ns();
+    return boot_ns + process->start_time * (NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
 void native_names_init(struct native_names *names, struct fold *fold,
                        const struct process *process, struct unwinder *unwinder,
                        remote_addr anchor)
 {
     char path[64];
     struct stat status;
+    const int root_fd = open_root(process->pid);
     *names = (struct native_names){ .fold = fold,
                                     .process = process,
                                     .unwinder = unwinder,
                                     .anchor = anchor,
-                                    .root_fd = open_root(process->pid),
-                                    .inner_pid = namespace_inner_pid(process->pid),
+                                    .root_fd = root_fd,
                                     .begun_ns = clock_now_ns() };
     snprintf(path, sizeof path, "/proc/%d", process->pid);
-    names->owner = stat(path, &status) == 0 ? status.st_uid : (uid_t)-1;
+    names->writer = (struct perf_map_process){
+        .root_fd = root_fd,
+        .inner_pid = namespace_inner_pid(process->pid),
+        .user = stat(path, &status) == 0 ? status.st_uid : (uid_t)-1,
+        .started_ns = started_ns(process),
+    };
     pool_init(&names->functions, sizeof(struct named_function), NATIVE_NAMES_MAX);
     idmap_init(&names->by_addr);
 }
@@ -258,8 +270,7 @@ static enum err_code name_generated(struct native_names *names,
     const remote_addr pc = code_of(frame);
     bool is_found = perf_map_find(&names->perf_map, pc, &found);
     if (!is_found && names->root_fd >= 0 &&
-        perf_map_update(&names->perf_map, names->root_fd, names->inner_pid, names->owner,
-                        now_ns))
+        perf_map_update(&names->perf_map, &names->writer, now_ns))
         is_found = perf_map_find(&names->perf_map, pc, &found);
     out->is_trampoline = is_found && found.file;
     snprintf(name, sizeof name, "%.*s", is_found ? (int)found.name_bytes : 0,

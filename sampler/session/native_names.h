@@ -50,10 +50,9 @@ struct native_names {
     struct fold *fold;
     const struct process *process;
     struct unwinder *unwinder;
-    remote_addr anchor; /* in the data of the interpreter */
-    int root_fd;        /* -1: not open */
-    uid_t owner;
-    int inner_pid;
+    remote_addr anchor;             /* in the data of the interpreter */
+    int root_fd;                    /* -1: not open */
+    struct perf_map_process writer; /* of the names of generated code */
     struct perf_map perf_map;
     struct native_library *libraries;
     size_t library_count, library_room;
