@@ -221,6 +221,10 @@ static void write_quality(struct json *json, const struct session_info *info)
     json_key(json, "failed");
     write_failed(json, quality);
     put_number(json, "duration_s", (double)info->snapshot->end_ns / (double)NS_PER_S);
+    put_uint(json, "native_complete", quality->native_complete);
+    put_uint(json, "native_gaps", quality->native_gaps);
+    put_uint(json, "native_mismatched", quality->native_mismatched);
+    put_uint(json, "native_none", quality->native_none);
     put_uint(json, "moving", quality->moving);
     put_uint(json, "stopped", quality->stopped);
     put_uint(json, "stops_refused", quality->stops_refused);
