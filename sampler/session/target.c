@@ -6,7 +6,6 @@
 #include "sampler/cpython/python.h"
 #include "sampler/kernel/copy_memory.h"
 #include "sampler/kernel/record.h"
-#include "sampler/native/machine.h"
 #include "sampler/process/procfs.h"
 #include "sampler/profile/profile.h"
 #include "sampler/session/fold_native.h"
@@ -63,15 +62,12 @@ void target_close(struct target *target)
     free(target);
 }
 
-/* A machine without native stacks has samples without them. */
 static enum err_code join_native(struct target *target, struct err *err)
 {
     if (target->options->native != SAMPLER_NATIVE_FULL)
         return ERR_OK;
-    const enum err_code rc =
-        fold_native_create(&target->process, &target->fold, python_anchor(target->python),
-                           &target->fold.native_stacks, err);
-    return rc == ERR_UNSUPPORTED ? ERR_OK : rc;
+    return fold_native_create(&target->process, &target->fold, python_anchor(target->python),
+                              &target->fold.native_stacks, err);
 }
 
 enum err_code target_join(struct target *target, struct profile *profile,
@@ -264,8 +260,7 @@ void target_describe(const struct target *target, struct kernel_process *out)
         .frame_bytes = layout->frame_bytes,
         .frame_previous = layout->frame_previous,
         .only_tid = target->options->all_threads ? 0 : (uint32_t)target->process.pid,
-        .wants_native =
-            target->options->native == SAMPLER_NATIVE_FULL && machine_is_supported(),
+        .wants_native = target->options->native == SAMPLER_NATIVE_FULL,
         .code = describe_code(layout),
     };
     const struct thread_windows windows = python_windows(target->python, NULL);
