@@ -138,6 +138,7 @@ export const TEXT = {
     everything: ["Everything", "All native frames, with those of the interpreter"],
     in: "Native code of",
     noSource: ". No source file is known.",
+    source: "Source",
   },
 
   colour: {
@@ -335,6 +336,8 @@ export const TEXT = {
     lineSamples: (self, total) => self + " self samples, " + total + " in total",
     reading: "Reading the source…",
     missing: (problem) => "Source not available: " + problem + " Lines are shown with their functions.",
+    missingNative: (problem) => "No source: " + problem,
+    native: "The line is where the function begins. ",
     changed: "The file changed after recording began: lines may have moved. ",
     self: "Self includes C code called from the line. ",
     clickForBytecode: "Click a line for its bytecode. ",

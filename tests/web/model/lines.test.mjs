@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { frameLabel } from "../../../web/model/profile/frames.js";
 import { groupTotals } from "../../../web/model/trees/grouping.js";
-import { hottestLines, lineNeighbours, shownLines, sourceLines, topLines } from "../../../web/model/code/lines.js";
+import { chosenFile, hottestLines, lineNeighbours, nativePath, placedFile, shownLines, sourceLines, topLines } from "../../../web/model/code/lines.js";
 import { currentGrouping } from "../../../web/model/trees/recording.js";
 import { recordingOf } from "../support/sample.mjs";
 
@@ -78,4 +78,32 @@ test("a stack of thousands of frames, and names that are no places", () => {
   const deep = "m:1;" + Array.from({ length: 5000 }, () => "f:5").join(";") + " 3";
   assert.deepEqual(linesOf([deep]).files.map(plain), [["/app/f.py", 3, 3, [5, 3, 3]], ["/app/m.py", 0, 3, [1, 0, 3]]]);
   assert.deepEqual(linesOf(["__proto__:3 2"]).files.map(plain), [["/app/__proto__.py", 2, 2, [3, 2, 2]]]);
+});
+
+test("functions without a line get the one that the source's answer has, and their samples with it", () => {
+  const one = { id: 7, line: 0, name: "one", self: 3, total: 5, frames: [1] };
+  const two = { id: 8, line: 0, name: "two", self: 2, total: 2, frames: [2] };
+  const three = { id: 9, line: 4, name: "three", self: 1, total: 1, frames: [3] };
+  const file = { path: "/a.py", lines: [{ line: 0, self: 5, inC: 0, total: 5, frames: [1, 2] }, { line: 4, self: 1, inC: 0, total: 1, frames: [3] }], functions: [one, two, three] };
+  assert.equal(placedFile(file, undefined), file);
+  assert.equal(placedFile(file, { function: [5], line: [1] }), file);
+  const some = placedFile(file, { function: [7], line: [4] });
+  assert.deepEqual(some.lines.map(({ line, self, total, frames }) => [line, self, total, frames]), [[0, 2, 5, [1, 2]], [4, 4, 6, [3, 1]]]);
+  assert.deepEqual(some.functions.map(({ name, line }) => [name, line]), [["two", 0], ["three", 4], ["one", 4]]);
+  const all = placedFile(file, { function: [8, 7], line: [20, 10] });
+  assert.deepEqual(all.lines.map(({ line, self, total }) => [line, self, total]), [[4, 1, 1], [10, 3, 5], [20, 2, 2]]);
+  assert.deepEqual(all.functions.map(({ name, line }) => [name, line]), [["three", 4], ["one", 10], ["two", 20]]);
+});
+
+test("a native function is a file of its own, which has to be asked for", () => {
+  const recording = recordingOf(["m:1;kernel 4", "m:1;<GC> 1"]);
+  const id = recording.profile.functionName.values.findIndex((name) => recording.profile.strings[name] === "kernel");
+  recording.profile.libraries.push({ path: "/app/kernel.py", buildId: "", interpreter: false });
+  recording.profile.functionLibrary.values[id] = recording.profile.libraries.length - 1;
+  const grouping = currentGrouping(recording, "line");
+  const source = sourceLines(grouping, recording.profile, groupTotals(grouping, recording.counts));
+  const found = chosenFile(source, nativePath("/app/kernel.py", "kernel"));
+  assert.deepEqual([found.function, found.self, found.lines.length, placedFile(found, { function: [id], line: [12] }).lines[0].line], [id, 4, 1, 12]);
+  assert.equal(chosenFile(source, "/none").path, "/app/m.py");
+  assert.equal(source.others.find((other) => other.name === "<GC>").file, null);
 });

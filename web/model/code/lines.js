@@ -1,7 +1,7 @@
 // Samples by file, line and function: self and total samples of each, callers and callees.
 // Made from a grouping by line.
 
-import { fileText, functionText, hasSource, originOf } from "../profile/frames.js";
+import { fileText, functionText, hasSource, libraryOf, originOf } from "../profile/frames.js";
 import { countByKey, groupCount } from "../trees/grouping.js";
 import { addPair, createPairs, findPair } from "../base/pairs.js";
 import { functionCount } from "../profile/profile.js";
@@ -56,8 +56,9 @@ function framesOfLine(places, id) {
   return frames;
 }
 
-// -> {files: [{path, function, kind (of frames.js), self, total, lines: [{line, self, inC, total, frames}], functions: [{line, name, self,
-// total, frames}]}], others: [{name, frame, self, total}]}: files and others hottest first; lines and functions ascend.
+// -> {files: [{path, function, kind (of frames.js), self, total, lines: [{line, self, inC, total, frames}], functions: [{id, line, name, self,
+// total, frames}]}], others: [{name, frame, self, total, file}]}: files and others hottest first; lines and functions ascend. The file of
+// another is what nativeFile() makes of it, null if it is a mark.
 // C code called from a line counts as self samples of the line, `inC` of them: there is no other line for it. It is among the
 // others too, as is what has no file.
 export function sourceLines(grouping, profile, totals) {
@@ -104,10 +105,44 @@ function addFunctions(grouping, profile, places, totals, folded, made) {
     if (!(counted.total[id] > 0)) continue;
     const name = functionText(profile, id);
     const file = places.fileOf[all[0]];
-    if (file === 0) others.push({ name, frame: all[0], self: self[id], total: counted.total[id] });
-    else made[file].functions.push({ line: profile.functionLine.values[id], name, self: counted.self[id], total: counted.total[id], frames: all });
+    if (file === 0) others.push(otherOf(profile, { id, name, frames: all, self: self[id], total: counted.total[id] }));
+    else made[file].functions.push({ id, line: profile.functionLine.values[id], name, self: counted.self[id], total: counted.total[id], frames: all });
   }
   return others;
+}
+
+// What stands for the path of the source of a native function that only its library may know.
+export function nativePath(libraryPath, name) {
+  return libraryPath + ": " + name;
+}
+
+// Such a function as a file of its own. Its line is below all that can be chosen.
+function nativeFile(library, counts) {
+  const { id, name, self, total, frames } = counts;
+  return { path: nativePath(library.path, name), function: id, kind: "native", self, total, lines: [{ line: -1, self, inC: 0, total, frames }], functions: [{ id, line: 0, name, self, total, frames }] };
+}
+
+function otherOf(profile, counts) {
+  const library = libraryOf(profile, counts.id);
+  return { name: counts.name, frame: counts.frames[0], self: counts.self, total: counts.total, file: library === null ? null : nativeFile(library, counts) };
+}
+
+// The file with its functions at the lines where they begin, as the answer of a source says of those that had none: {function: [ids],
+// line: [numbers]}.
+export function placedFile(file, starts) {
+  const lineOf = new Map(starts?.function.map((id, i) => [id, starts.line[i]]));
+  const moved = file.functions.filter((one) => one.line === 0 && lineOf.has(one.id)).map((one) => ({ ...one, line: lineOf.get(one.id) }));
+  if (moved.length === 0) return file;
+  const rest = file.functions.filter((one) => one.line !== 0 || !lineOf.has(one.id));
+  const left = rest.some((other) => other.line === 0);
+  const lines = new Map(file.lines.filter((one) => one.line > 0 || left).map((one) => [one.line, one]));
+  if (left) lines.set(0, { ...lines.get(0), self: lines.get(0).self - moved.reduce((sum, one) => sum + one.self, 0) });
+  for (const { line, self, total, frames } of moved) {
+    const at = lines.get(line) ?? { line, self: 0, inC: 0, total: 0, frames: [] };
+    lines.set(line, { ...at, self: at.self + self, total: at.total + total, frames: [...at.frames, ...frames] });
+  }
+  const ascending = (a, b) => a.line - b.line;
+  return { ...file, lines: Array.from(lines.values()).sort(ascending), functions: [...rest, ...moved].sort(ascending) };
 }
 
 // Self samples of groups; those of frames that are not Python code go to the nearest caller that is.
@@ -153,9 +188,9 @@ export function lineNeighbours(grouping, totals, frames) {
   return { callers: sortedEdges(edges.callers), callees: sortedEdges(edges.callees) };
 }
 
-// The file that is shown: the one of this path, else the hottest.
-export function chosenFile(files, path) {
-  return files.find((file) => file.path === path) ?? files[0];
+// The file that is shown: the one of this path, which may be that of a native function, else the hottest.
+export function chosenFile({ files, others }, path) {
+  return files.find((file) => file.path === path) ?? others.find(({ file }) => file !== null && file.path === path)?.file ?? files[0];
 }
 
 // The lines with the most samples, as they stand in the file.

@@ -26,5 +26,5 @@ export function searchedFor({ address: { view, search } }, picture) {
 
 // Whose instructions are shown: those of the file of the chosen line. Null: none.
 export function openedFile({ address: { view, line, file } }, picture) {
-  return view === "source" && line > 0 ? chosenFile(picture.source.files, file) ?? null : null;
+  return view === "source" && line > 0 ? chosenFile(picture.source, file) ?? null : null;
 }

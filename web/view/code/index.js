@@ -50,7 +50,10 @@ export function createSourceIndex(change) {
     buttons = new Map(files.map((file) => [file.path, fileRow(file)]));
     for (const [kind, part] of parts) part.fill(files.filter((file) => file.kind === kind).map((file) => buttons.get(file.path)).concat(kind === KINDS[KINDS.length - 1] ? more(source.files, files) : []));
     top.fill(source.top.map((line) => row({ ...line, text: nameOf(line.path) + ":" + line.line, title: visibleText(line.path), go: { file: line.path, line: line.line } }, source.top[0].self, sum)));
-    others.fill([...rest.map((other) => row({ ...other, text: visibleText(other.name), title: visibleText(other.name), go: { view: "sandwich", about: source.describe(other.frame).key } }, most, sum)), ...more(source.others, rest)]);
+    // The source of native code is searched when somebody asks for it.
+    const goTo = (other) => (state.live && other.file !== null ? { file: other.file.path, line: 0 } : { view: "sandwich", about: source.describe(other.frame).key });
+    const otherRow = (other) => row({ ...other, text: visibleText(other.name), title: visibleText(other.file?.path ?? other.name), go: goTo(other) }, most, sum);
+    others.fill([...rest.map(otherRow), ...more(source.others, rest)]);
   }
 
   return {

@@ -1,6 +1,6 @@
 // The index of files, and of one file its functions and lines with the callers and callees of the selected one.
 
-import { chosenFile } from "../../model/code/lines.js";
+import { chosenFile, placedFile } from "../../model/code/lines.js";
 import { formatCount, formatShare, ratio } from "../../model/base/numbers.js";
 import { visibleText } from "../../model/base/text.js";
 import { TEXT } from "../../text/session.js";
@@ -71,15 +71,17 @@ function createOutline(change) {
   };
 }
 
-function plainNote(text, session) {
+function plainNote(text, file, session) {
+  const isNative = file.kind === "native";
   if (text === undefined || text.loading) return TEXT.source.reading;
-  if (text.error !== undefined) return TEXT.source.missing(visibleText(text.error));
+  if (text.error !== undefined) return (isNative ? TEXT.source.missingNative : TEXT.source.missing)(visibleText(text.error));
+  if (isNative) return TEXT.source.native;
   return (text.changed ? TEXT.source.changed : "") + TEXT.source.self + (session?.settings?.opcodes === true ? TEXT.source.clickForBytecode : "") + TEXT.source.nextKey;
 }
 
 function noteText(text, file, { session, live }) {
   const { hot } = linesMax(live);
-  return plainNote(text, session) + (file.lines.length > hot ? TEXT.source.hottest(formatCount(hot), formatCount(file.lines.length)) : "");
+  return plainNote(text, file, session) + (file.lines.length > hot ? TEXT.source.hottest(formatCount(hot), formatCount(file.lines.length)) : "");
 }
 
 export function createSource(root, dispatch) {
@@ -104,7 +106,8 @@ export function createSource(root, dispatch) {
   // A second key may come before the first one is drawn.
   let stepped = null;
 
-  const current = () => chosenFile(state.picture.source.files, state.address.file);
+  const chosen = () => chosenFile(state.picture.source, state.address.file);
+  const current = () => placedFile(chosen(), state.sources.get(chosen().path)?.starts);
 
   function toggleLine(number) {
     instructions.toggle(current().path, number, number === state.address.line);
@@ -152,8 +155,9 @@ export function createSource(root, dispatch) {
     outline.update(state, file);
     const text = state.sources.get(file.path);
     if (text === undefined) dispatch({ type: "wantSource", path: file.path, function: file.function });
-    setAttribute(title, "title", file.path);
-    if (title.textContent !== visibleText(file.path)) title.replaceChildren(pathText(visibleText(file.path)));
+    const path = visibleText(file.kind === "native" && text?.path !== undefined ? text.path : file.path);
+    setAttribute(title, "title", path);
+    if (title.textContent !== path) title.replaceChildren(pathText(path));
     setText(sums, TEXT.source.sums(formatShare(ratio(file.self, state.picture.sum)), formatShare(ratio(file.total, state.picture.sum)), formatCount(file.self), formatCount(file.total), formatCount(state.picture.sum)));
     setText(note, noteText(text, file, state));
     hotOnly.checked = state.address.hotOnly;
@@ -170,8 +174,8 @@ export function createSource(root, dispatch) {
       stepped = null;
       element.hidden = state.address.view !== "source" || state.picture.sum === 0;
       if (element.hidden) return;
-      main.hidden = state.picture.source.files.length === 0;
-      index.update(state, current());
+      main.hidden = chosen() === undefined;
+      index.update(state, chosen());
       if (!main.hidden) updateFile(current());
     },
   };

@@ -3,6 +3,7 @@
 import { FLAME_VIEWS } from "../../model/page/address.js";
 import { stateLabel } from "../../model/filters/chips.js";
 import { formatCount, formatDuration, formatShare, isKnown, ratio, wilsonInterval } from "../../model/base/numbers.js";
+import { nativePath } from "../../model/code/lines.js";
 import { stackText } from "../../model/profile/folded.js";
 import { exactPattern, FILTER_VERBS } from "../../model/filters/filter.js";
 import { exactSearch } from "../../model/filters/search.js";
@@ -114,6 +115,15 @@ export function createDetails(root, dispatch) {
     ];
   }
 
+  // Of native code its library, and the way to its source, which is searched when somebody asks for it.
+  function nativeLine(label, live) {
+    if (label.library === "") return null;
+    const open = () => dispatch({ type: "address", changes: { view: "source", file: nativePath(label.file, label.raw), line: 0 }, how: "push" });
+    const canOpen = live && !label.hasSource && label.name !== label.library;
+    return el("p", { class: "soft", "data-testid": "details-library" }, TEXT.native.in + " ", isolated(label.library), label.hasSource || canOpen ? ". " : TEXT.native.noSource,
+      canOpen ? el("button", { type: "button", class: "link", "data-testid": "open-native-source", on: { click: open } }, TEXT.native.source) : null);
+  }
+
   function content(state, id) {
     const { picture, session } = state;
     const frame = picture.describe(id);
@@ -131,7 +141,7 @@ export function createDetails(root, dispatch) {
     return [
       el("h2", { "data-testid": "details-name" }, isolated(frame.label.name)),
       el("p", { class: "place", "data-testid": "details-place" }, pathText(frame.label.place === "" ? (frame.label.synthetic ? TEXT.details.notPython : TEXT.details.noFile) : frame.label.place)),
-      frame.label.library === "" ? null : el("p", { class: "soft", "data-testid": "details-library" }, TEXT.native.in + " ", isolated(frame.label.library), frame.label.hasSource ? "." : TEXT.native.noSource),
+      nativeLine(frame.label, state.live),
       el("dl", { class: "measures" }, total, self),
       el("p", { class: "soft scope" }, scopeText(state)),
       within,
