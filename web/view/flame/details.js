@@ -65,6 +65,15 @@ function callersList(path, keys, state, dispatch) {
   return el("section", {}, el("h3", {}, title), el("ol", { class: "callers", "data-testid": "callers" }, ...shown));
 }
 
+// Of native code its library, and the way to its source, which is searched when somebody asks for it.
+function nativeLine(label, live, dispatch) {
+  if (label.library === "") return null;
+  const open = () => dispatch({ type: "address", changes: { view: "source", file: nativePath(label.file, label.raw), line: 0 }, how: "push" });
+  const canOpen = live && !label.hasSource && label.name !== label.library;
+  return el("p", { class: "soft", "data-testid": "details-library" }, TEXT.native.in + " ", isolated(label.library), label.hasSource || canOpen ? ". " : TEXT.native.noSource,
+    canOpen ? el("button", { type: "button", class: "link", "data-testid": "open-native-source", on: { click: open } }, TEXT.native.source) : null);
+}
+
 export function createDetails(root, dispatch) {
   root.dataset.testid = "details";
   let shown = null;
@@ -115,15 +124,6 @@ export function createDetails(root, dispatch) {
     ];
   }
 
-  // Of native code its library, and the way to its source, which is searched when somebody asks for it.
-  function nativeLine(label, live) {
-    if (label.library === "") return null;
-    const open = () => dispatch({ type: "address", changes: { view: "source", file: nativePath(label.file, label.raw), line: 0 }, how: "push" });
-    const canOpen = live && !label.hasSource && label.name !== label.library;
-    return el("p", { class: "soft", "data-testid": "details-library" }, TEXT.native.in + " ", isolated(label.library), label.hasSource || canOpen ? ". " : TEXT.native.noSource,
-      canOpen ? el("button", { type: "button", class: "link", "data-testid": "open-native-source", on: { click: open } }, TEXT.native.source) : null);
-  }
-
   function content(state, id) {
     const { picture, session } = state;
     const frame = picture.describe(id);
@@ -141,7 +141,7 @@ export function createDetails(root, dispatch) {
     return [
       el("h2", { "data-testid": "details-name" }, isolated(frame.label.name)),
       el("p", { class: "place", "data-testid": "details-place" }, pathText(frame.label.place === "" ? (frame.label.synthetic ? TEXT.details.notPython : TEXT.details.noFile) : frame.label.place)),
-      nativeLine(frame.label, state.live),
+      nativeLine(frame.label, state.live, dispatch),
       el("dl", { class: "measures" }, total, self),
       el("p", { class: "soft scope" }, scopeText(state)),
       within,
