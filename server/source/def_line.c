@@ -19,7 +19,8 @@ struct definition {
 struct scanner {
     struct definition around[DEF_LINE_MAX_DEPTH]; /* the line, outermost first */
     size_t depth, too_deep;
-    char quote; /* of the string of several lines that the line begins in; 0: none */
+    char quote;      /* of the string of several lines that the line begins in; 0: none */
+    size_t brackets; /* that are open where the line begins */
     struct word module;
     struct def_line *items; /* by the last part of the name */
     size_t count, checks;
@@ -90,7 +91,7 @@ static const char *skip_string(const char *at, const char *end, char quote, bool
     return NULL;
 }
 
-/* Notes whether the line ends inside a string of several lines. */
+/* Notes whether the line ends inside a string of several lines, or inside brackets. */
 static void skip_strings(struct scanner *scanner, const char *at, const char *end)
 {
     if (scanner->quote) {
@@ -103,6 +104,10 @@ static void skip_strings(struct scanner *scanner, const char *at, const char *en
         const char c = *at;
         const bool is_long = (c == '"' || c == '\'') && is_triple(at, end);
         if (c != '"' && c != '\'') {
+            if (c == '(' || c == '[' || c == '{')
+                scanner->brackets++;
+            else if ((c == ')' || c == ']' || c == '}') && scanner->brackets)
+                scanner->brackets--;
             at++;
             continue;
         }
@@ -201,7 +206,7 @@ static void enter(struct scanner *scanner, size_t indent, struct word name)
 static void take_line(struct scanner *scanner, const char *at, const char *end, int32_t line)
 {
     const char *const start = at;
-    const bool is_code = scanner->quote == 0;
+    const bool is_code = scanner->quote == 0 && scanner->brackets == 0;
     while (at < end && (*at == ' ' || *at == '\t' || *at == '\r'))
         at++;
     if (is_code && at < end && *at != '#') {

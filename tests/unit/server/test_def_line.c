@@ -85,6 +85,16 @@ static void text_in_strings_and_comments_defines_nothing(void **state)
     assert_int_equal(find(text, "mod.f"), 6);
 }
 
+static void lines_inside_brackets_neither_begin_nor_end_a_definition(void **state)
+{
+    static const char text[] = "class Tree(\n    Base,\n):\n    size = [\n1, {'}': 2}]\n"
+                               "    def f(\n        self,\n    ) -> None:\n        pass\n"
+                               "    def g(self): pass\n";
+    (void)state;
+    assert_int_equal(find(text, "mod.Tree.f"), 6);
+    assert_int_equal(find(text, "mod.Tree.g"), 10);
+}
+
 static void a_package_is_named_by_its_folder(void **state)
 {
     (void)state;
@@ -137,6 +147,7 @@ TEST_MAIN(cmocka_unit_test(a_definition_is_found_by_its_whole_name),
           cmocka_unit_test(what_is_not_defined_has_no_line),
           cmocka_unit_test(the_last_of_several_definitions_counts),
           cmocka_unit_test(text_in_strings_and_comments_defines_nothing),
+          cmocka_unit_test(lines_inside_brackets_neither_begin_nor_end_a_definition),
           cmocka_unit_test(a_package_is_named_by_its_folder),
           cmocka_unit_test(cython_declares_functions_in_its_own_ways),
           cmocka_unit_test(equal_names_have_the_same_line),
