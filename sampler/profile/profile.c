@@ -5,26 +5,11 @@
 
 #include "sampler/base/hash.h"
 #include "sampler/base/vec.h"
-#include "sampler/profile/open_window.h"
-#include "sampler/profile/publication.h"
-#include "sampler/profile/tables.h"
+#include "sampler/profile/profile_parts.h"
 #include "sampler/profile/window.h"
 
 /* The part of the memory that runs may take. */
 enum { RUNS_PART = 4 };
-
-struct profile {
-    /* Used by the writer only, except rows below published.sizes. */
-    struct tables tables;
-    struct open_window open;
-    struct series_pending pending;
-    size_t memory_bytes; /* 0: no bound */
-    bool is_closed;      /* the tables take no new rows for places */
-    struct quality quality;
-    struct profile_sizes sealed; /* sizes at the last generation, or at creation */
-
-    struct publication published;
-};
 
 /* No library, and the root's function, frame and node, are rows 0 of their tables.  The root node is not in the index,
  * so that a node of the root's frame below the root is another one. */
@@ -365,106 +350,4 @@ enum err_code profile_copy_series(struct profile *profile, uint64_t first, uint6
                                   struct series *out, struct err *err)
 {
     return publication_copy_series(&profile->published, first, end, out, err);
-}
-
-enum err_code profile_snapshot(struct profile *profile, struct profile_snapshot *out,
-                               struct err *err)
-{
-    const enum err_code rc = publication_copy(&profile->published, out, err);
-    if (rc)
-        return rc;
-    out->profile = profile;
-    out->memory_bytes = profile->memory_bytes;
-    return ERR_OK;
-}
-
-void profile_snapshot_release(struct profile_snapshot *snapshot)
-{
-    for (size_t i = 0; i < snapshot->window_count; i++)
-        window_unref(snapshot->windows[i]);
-    free(snapshot->windows);
-    memset(snapshot, 0, sizeof *snapshot);
-}
-
-/* The number of windows that were complete at a generation. */
-static size_t windows_until(const struct profile_snapshot *snapshot, uint32_t generation)
-{
-    size_t at;
-    LOWER_BOUND(at, snapshot->window_count, snapshot->windows[at]->generation <= generation);
-    return at;
-}
-
-struct profile_sizes profile_snapshot_sizes_at(const struct profile_snapshot *snapshot,
-                                               uint32_t generation)
-{
-    const size_t count = windows_until(snapshot, generation);
-    return count ? snapshot->windows[count - 1]->sizes : (struct profile_sizes){ 0 };
-}
-
-uint32_t profile_snapshot_since(const struct profile_snapshot *snapshot, uint32_t generation)
-{
-    const size_t next = windows_until(snapshot, generation);
-    if (generation > snapshot->generation)
-        return 0;
-    if (next < snapshot->window_count &&
-        snapshot->windows[next]->first_generation <= generation)
-        return 0;
-    return generation;
-}
-
-struct strtab_string profile_string(const struct profile_snapshot *snapshot, str_id id)
-{
-    return strtab_get(&snapshot->profile->tables.strings, id);
-}
-
-struct profile_library profile_library_at(const struct profile_snapshot *snapshot,
-                                          library_id id)
-{
-    return *(const struct profile_library *)table_at(&snapshot->profile->tables.libraries, id);
-}
-
-struct profile_function profile_function_at(const struct profile_snapshot *snapshot,
-                                            function_id id)
-{
-    const struct profile *const profile = snapshot->profile;
-    const struct profile_function *const row = table_at(&profile->tables.functions, id);
-    return (struct profile_function){ .name = row->name,
-                                      .file = row->file,
-                                      .first_line = row->first_line,
-                                      .library = row->library,
-                                      .origin = profile_origin_of(profile, id),
-                                      .entry = __atomic_load_n(&row->entry, __ATOMIC_RELAXED) };
-}
-
-struct profile_frame profile_frame_at(const struct profile_snapshot *snapshot, frame_id id)
-{
-    return *(const struct profile_frame *)table_at(&snapshot->profile->tables.frames, id);
-}
-
-struct profile_node profile_node_at(const struct profile_snapshot *snapshot, node_id id)
-{
-    return *(const struct profile_node *)table_at(&snapshot->profile->tables.nodes, id);
-}
-
-struct profile_thread profile_thread_at(const struct profile_snapshot *snapshot, thread_id id)
-{
-    return *(const struct profile_thread *)table_at(&snapshot->profile->tables.threads, id);
-}
-
-bool profile_is_waiting_tasks(const struct profile_snapshot *snapshot, thread_id id)
-{
-    const struct profile_thread thread = profile_thread_at(snapshot, id);
-    return thread.tid == 0 && thread.ident == 0 && !thread.is_main &&
-           strcmp(profile_string(snapshot, thread.name).text, PROFILE_WAITING_TASKS) == 0;
-}
-
-struct profile_process profile_process_at(const struct profile_snapshot *snapshot,
-                                          process_id id)
-{
-    return *(const struct profile_process *)table_at(&snapshot->profile->tables.processes, id);
-}
-
-struct profile_spot profile_spot_at(const struct profile_snapshot *snapshot, spot_id id)
-{
-    return *(const struct profile_spot *)table_at(&snapshot->profile->tables.spots, id);
 }

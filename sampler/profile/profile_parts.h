@@ -1,0 +1,30 @@
+/*
+ * profile_parts - shared by the files of profile: profile.c is the writer's part, snapshot.c that of readers.
+ *
+ * Private to the folder.
+ *
+ * Threads: as profile.h says.
+ * Depends on: open_window, publication, tables.
+ */
+#ifndef SAMPLER_PROFILE_PROFILE_PARTS_H
+#define SAMPLER_PROFILE_PROFILE_PARTS_H
+
+#include "sampler/profile/open_window.h"
+#include "sampler/profile/profile.h"
+#include "sampler/profile/publication.h"
+#include "sampler/profile/tables.h"
+
+struct profile {
+    /* Used by the writer only, except rows below published.sizes. */
+    struct tables tables;
+    struct open_window open;
+    struct series_pending pending;
+    size_t memory_bytes; /* 0: no bound */
+    bool is_closed;      /* the tables take no new rows for places */
+    struct quality quality;
+    struct profile_sizes sealed; /* sizes at the last generation, or at creation */
+
+    struct publication published;
+};
+
+#endif /* SAMPLER_PROFILE_PROFILE_PARTS_H */
