@@ -13,7 +13,7 @@ static const uint64_t OPEN_NS = 300 * NS_PER_MS;
 
 /* What the child sends. */
 struct found {
-    int32_t code; /* enum err_code */
+    uint32_t code; /* enum err_code */
     struct debug_line place;
 };
 
@@ -44,7 +44,7 @@ static bool receive(int fd, struct found *out)
     return true;
 }
 
-static enum source_outcome outcome_of(int32_t code)
+static enum source_outcome outcome_of(uint32_t code)
 {
     return code == ERR_OK          ? SOURCE_DONE
            : code == ERR_NOT_FOUND ? SOURCE_NO_LINE
