@@ -98,7 +98,8 @@ static enum err_code send_request(const struct sampler_origin *of,
                               .msg_controllen = sizeof control.bytes };
     struct cmsghdr *const head = CMSG_FIRSTHDR(&message);
     memcpy(request.path, wish->path.text, wish->path.length);
-    memcpy(request.build_id, wish->build_id.text, wish->build_id.length);
+    if (wish->build_id.length)
+        memcpy(request.build_id, wish->build_id.text, wish->build_id.length);
     head->cmsg_level = SOL_SOCKET;
     head->cmsg_type = SCM_RIGHTS;
     head->cmsg_len = CMSG_LEN(sizeof fds);
