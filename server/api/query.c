@@ -117,8 +117,7 @@ uint64_t query_hash(const struct query *query)
     hash = hash_bytes(view->processes, view->process_count * sizeof *view->processes, hash);
     hash = hash_bytes(&query->slots, sizeof query->slots, hash);
     hash = hash_bytes(&query->function, sizeof query->function, hash);
-    hash = hash_bytes(&view->require, sizeof view->require, hash);
-    hash = hash_bytes(&view->exclude, sizeof view->exclude, hash);
+    hash = hash_bytes(&view->states, sizeof view->states, hash);
     hash = hash_bytes(&query->anonymizes, sizeof query->anonymizes, hash);
     hash = frame_filters_hash(&query->filters, hash);
     return query->format ? hash_bytes(query->format, strlen(query->format), hash) : hash;
