@@ -26,6 +26,7 @@ import { createTasks } from "./view/threads/tasks.js";
 import { createHeader } from "./view/page/header.js";
 import { createHeatmap } from "./view/time/heatmap.js";
 import { createHelp } from "./view/page/help.js";
+import { createOwnLinesView } from "./view/code/own.js";
 import { createHint } from "./view/elements/hint.js";
 import { listenForKeys } from "./view/page/keys.js";
 import { createLanes, laneThreads } from "./view/threads/lanes.js";
@@ -43,6 +44,7 @@ import { createToolbar } from "./view/page/toolbar.js";
 import { TEXT } from "./text/session.js";
 
 const HOLD_KEY = "pyrometer.hold";
+const OWN_KEY = "pyrometer.own";
 
 // The handlers of the source: actions; `recorded` takes what changes the recording in place.
 function sourceHandlers(dispatch, recorded) {
@@ -82,7 +84,7 @@ function createViews(dispatch) {
   const toolbar = createToolbar(place("toolbar"), dispatch);
   const strip = createStrip(place("strip"), dispatch);
   const applied = createApplied(place("applied"), dispatch);
-  const staged = [createHeatmap, createCrumbs, createFlame, createSandwich, createDiff, createSource, createLanes, createGil, createTasks, createTable].map((create) => [create, create(stage, dispatch)]);
+  const staged = [createOwnLinesView, createHeatmap, createCrumbs, createFlame, createSandwich, createDiff, createSource, createLanes, createGil, createTasks, createTable].map((create) => [create, create(stage, dispatch)]);
   const lines = new Map(staged).get(createSource);
   const palette = createPalette(place("overlay"), dispatch);
   const foot = el("div", { class: "foot" });
@@ -129,6 +131,7 @@ function createEffects(page) {
     ["stepBack", push],
     ["wantSource", readSource],
     ["zoomTimeline", (state, action) => page.source.zoomTimeline(action.range)],
+    ["own", (state) => remember(OWN_KEY, state.ownPatterns)],
     ["toggleHold", (state) => remember(HOLD_KEY, state.holdsOnHover ? "yes" : "no")],
     ["pointAtStage", (state, action) => holdWhilePointed(state, action.on)],
     ["nextTheme", (state) => applyTheme(state.theme)],
@@ -145,7 +148,7 @@ function startPage() {
   // A report says at which view it opens.
   const addressHere = () => parseAddress(location.hash, data.dataset.view);
   const compute = createPicture();
-  let state = { ...createState(embedded === ""), theme: storedTheme(), holdsOnHover: remembered(HOLD_KEY) === "yes", address: addressHere() };
+  let state = { ...createState(embedded === ""), theme: storedTheme(), holdsOnHover: remembered(HOLD_KEY) === "yes", ownPatterns: remembered(OWN_KEY) ?? "", address: addressHere() };
   let views = [];
   let queued = false;
   let asked = questionOf(state, []);
@@ -183,7 +186,7 @@ function startPage() {
     askFor(compute(state));
     const picture = compute(state);
     watchFor(source, state, picture);
-    const downloads = source.downloads({ ...asked, filters: [...filterParameters(state.address.filters), ...(picture.native === null ? [] : [["native", picture.native]])] });
+    const downloads = source.downloads({ ...asked, states: state.address.states ?? [], filters: [...filterParameters(state.address.filters), ...(picture.native === null ? [] : [["native", picture.native]])] });
     const shown = { ...state, picture, hasTimes: source.hasTimes(), downloads, notApplied: source.live ? [] : state.address.filters };
     for (const view of views) view.update(shown);
   }

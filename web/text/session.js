@@ -168,6 +168,9 @@ export const TEXT = {
 
   states: {
     label: "Thread states",
+    active: ["Active", "On a CPU, runnable, holding or waiting for the GIL, or unknown: all that is not known to wait"],
+    hidden: (share) => share + " waiting, hidden",
+    show: "show",
     all: ["All", "Every sample, in any state"],
     on_cpu: ["On CPU", "The thread was on a CPU; the remote engine counts runnable threads too"],
     runnable: ["Runnable", "The thread was ready to run but had no CPU; only the kernel engine shows this"],
@@ -176,7 +179,7 @@ export const TEXT = {
     waits: ["Waiting", "Blocked: I/O, locks or sleep"],
     in_gc: ["In GC", "The garbage collector was running"],
     has_exception: ["Handling an exception", "The thread was handling an exception"],
-    facts: { on_cpu: "on CPU", has_gil: "holding the GIL", waits_gil: "waiting for the GIL", in_gc: "in GC", in_native: "in C code", has_exception: "handling an exception", runnable: "runnable" },
+    facts: { active: "active", on_cpu: "on CPU", has_gil: "holding the GIL", waits_gil: "waiting for the GIL", in_gc: "in GC", in_native: "in C code", has_exception: "handling an exception", runnable: "runnable" },
     signs: { "": "", "!": "not ", "~": "not known to be " },
     isUnknown: ": unknown",
     isKnown: ": known",
@@ -291,6 +294,16 @@ export const TEXT = {
     hottestLines: "Hottest lines",
     bySelf: "by self time",
     howTo: "Hover over a frame for details; click it to zoom in.",
+  },
+
+  own: {
+    title: "Your hottest lines",
+    note: (share, count) => "with what they call in libraries; " + share + " of " + count + " are in your code",
+    none: "No line of your code is in these samples.",
+    setting: "What counts as your code",
+    patterns: "Paths of your code",
+    placeholder: "src/, /apps\\/(web|jobs)/",
+    about: "Parts of paths, or /regular expressions/, separated by commas. Empty: everything but the standard library, installed packages and generated code.",
   },
 
   table: {

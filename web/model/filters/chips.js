@@ -5,6 +5,7 @@ import { formatCount, formatShare, ratio } from "../base/numbers.js";
 import { STATE_DOINGS, STATE_FACTS } from "../profile/states.js";
 
 const FILTERS = [
+  { key: "active", words: ["active"] },
   { key: "all", words: [] },
   { key: "on_cpu", words: ["on_cpu"], fact: "on_cpu" },
   { key: "has_gil", words: ["has_gil"], fact: "has_gil" },
@@ -33,7 +34,16 @@ export function stateLabel(words) {
   return filterOf(words)?.label ?? words.map(wordLabel).join(", ");
 }
 
+const waitingOf = (sums) => sums.doing[STATE_DOINGS.indexOf("waits")];
+
+// What the words hide although nobody asked for that, as a share: "" when nothing is hidden.
+export function hiddenShare(sums, words) {
+  const isActive = filterOf(words)?.key === "active";
+  return isActive && waitingOf(sums) > 0 ? formatShare(ratio(waitingOf(sums), sums.samples)) : "";
+}
+
 function countOf(filter, sums) {
+  if (filter.key === "active") return { yes: sums.samples - waitingOf(sums), unknown: 0 };
   if (filter.key === "all") return { yes: sums.samples, unknown: 0 };
   if (filter.doing) return { yes: sums.doing[STATE_DOINGS.indexOf(filter.doing)], unknown: sums.doing[STATE_DOINGS.indexOf("unknown")] };
   const fact = STATE_FACTS.indexOf(filter.fact);

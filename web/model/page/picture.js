@@ -12,6 +12,7 @@ import { taskRows, tasksReason } from "../threads/tasks.js";
 import { groupTotals, matchedSamples } from "../trees/grouping.js";
 import { lineNeighbours, sourceLines, topLines } from "../code/lines.js";
 import { formatCount, formatShare, isKnown, ratio } from "../base/numbers.js";
+import { createOwnLines, extendOwnLines, hottestOwnLines } from "../code/own.js";
 import { otherBaseline } from "./questions.js";
 import { nativeSetting } from "../trees/native.js";
 import { currentGrouping } from "../trees/recording.js";
@@ -27,6 +28,7 @@ import { bottomUpTree, createMergedNames, resolveKeys, sandwichTrees, topDownTre
 export const HEAT_STEPS = [0.002, 0.01, 0.025, 0.05, 0.1, 0.2, 0.4];
 
 const HOTTEST_COUNT = 12;
+const OWN_COUNT = 5;
 
 export function heatLevel(share) {
   let level = 0;
@@ -278,6 +280,12 @@ function makeHottest(recording, grouping, { self }) {
   return topFrames(self, HOTTEST_COUNT).map((frame) => ({ label: labelOf(frame), self: self[frame], key: functionKey(recording, grouping, frame) }));
 }
 
+// The lines of your code with the most samples, whatever these lines called: what hottestOwnLines() gives.
+function makeOwn(recording, version, grouping, lines) {
+  extendOwnLines(lines, recording.profile);
+  return hottestOwnLines(lines, recording.profile, grouping, recording.counts, OWN_COUNT);
+}
+
 // What a frame of the tree is, for the details: null when there is no such frame.
 function describeFrame(recording, grouping, tree, id) {
   const label = frameLabel(grouping.frames, recording.profile, tree.frame(id));
@@ -313,6 +321,8 @@ export function createPicture() {
   const rowsOf = memoise(tableRows);
   const tableOf = memoise(makeTable);
   const hottestOf = memoise(makeHottest);
+  const ownLinesOf = memoise((profile, patterns) => createOwnLines(patterns));
+  const ownOf = memoise(makeOwn);
   const threadsOf = memoise((profile, count) => listThreads(profile));
   const chosenOf = memoise(resolveThreads);
   const sumsOf = memoise((threadStates, chosen, threads) => sumThreads(threadStates, threadIds(threadsWithStates(chosen.chosen, threads))));
@@ -363,6 +373,7 @@ export function createPicture() {
       table: address.view === "table" ? tableOf(recording, version, grouping, rowsOf(countsOf(version, grouping, totals)), matcher, state.table, ranksOf(grouping.frames, profile, grouping.frames.function.length)) : null,
       sandwich: address.view === "sandwich" ? markedSandwichOf(sandwich(), matcher) : null,
       source: address.view === "source" ? byLine() : null,
+      own: address.view === "flame" ? ownOf(recording, version, grouping, ownLinesOf(profile, state.ownPatterns)) : null,
       diff: shownDiff,
       gil: address.view === "gil" ? gilOf(recording, version, functions, state.gil, threads, sums, isWithoutGil(state.session, sums), state.width) : null,
       tasks: address.view === "tasks" ? tasksOf(recording, version, state.tasks, tasksReason(state.tasks, state.session, state.live)) : null,

@@ -1,7 +1,8 @@
 // The state filter: one choice, with the share of samples in each state.
 
-import { stateChips } from "../../model/filters/chips.js";
+import { hiddenShare, stateChips } from "../../model/filters/chips.js";
 import { isWithoutGil } from "../../model/threads/activity.js";
+import { shownStates } from "../../model/profile/states.js";
 import { formatCount } from "../../model/base/numbers.js";
 import { TEXT } from "../../text/session.js";
 import { el, setAttribute, setText } from "../elements/dom.js";
@@ -28,6 +29,8 @@ export function createStateChips(root, dispatch) {
   const chips = [];
   let inView = null;
   const note = el("span", { class: "states-note", "data-testid": "recorded-mode" });
+  const hidden = el("span", {});
+  const reveal = el("button", { type: "button", class: "chip hidden-chip", "data-testid": "waiting-hidden", on: { click: () => choose([]) } }, hidden, el("span", { class: "link-word" }, TEXT.states.show));
   const list = el("div", { class: "chips", role: "group", "aria-label": TEXT.states.label });
   root.append(list, note);
   const choose = (words) => dispatch({ type: "address", changes: { states: words }, how: "push" });
@@ -50,11 +53,16 @@ export function createStateChips(root, dispatch) {
 
   return {
     update(state) {
-      const shown = stateChips(state.picture.sums, state.address.states, isWithoutGil(state.session, state.picture.sums));
+      const words = shownStates(state);
+      const shown = stateChips(state.picture.sums, words, isWithoutGil(state.session, state.picture.sums));
       while (chips.length < shown.length) {
         chips.push(createChip(choose));
         list.append(chips[chips.length - 1].element);
+        chips[0].element.after(reveal);
       }
+      const share = hiddenShare(state.picture.sums, words);
+      reveal.hidden = share === "";
+      setText(hidden, TEXT.states.hidden(share));
       chips.forEach((chip, i) => {
         chip.element.hidden = i >= shown.length;
         if (i < shown.length) show(chip, shown[i]);

@@ -3,6 +3,7 @@
 import { FLAME_VIEWS } from "../../model/page/address.js";
 import { stateLabel } from "../../model/filters/chips.js";
 import { formatCount, formatDuration, formatShare, isKnown, ratio, wilsonInterval } from "../../model/base/numbers.js";
+import { shownStates } from "../../model/profile/states.js";
 import { stackText } from "../../model/profile/folded.js";
 import { exactPattern, FILTER_VERBS } from "../../model/filters/filter.js";
 import { exactSearch } from "../../model/filters/search.js";
@@ -45,7 +46,8 @@ function shownId(state) {
 function scopeText(state) {
   const { chosen } = state.picture.chosen;
   const who = chosen.length === 0 ? TEXT.details.allThreads : chosen.length === 1 ? TEXT.details.oneThread : TEXT.details.someThreads(chosen.length);
-  const doing = state.address.states.length === 0 ? "" : stateLabel(state.address.states).replace(/^[A-Z](?![A-Z])/, (first) => first.toLowerCase());
+  const states = shownStates(state);
+  const doing = states.length === 0 ? "" : stateLabel(states).replace(/^[A-Z](?![A-Z])/, (first) => first.toLowerCase());
   const when = state.address.range === null ? "" : rangeText(state.address.range);
   return TEXT.details.scope(formatCount(state.picture.sum), who, doing, when);
 }
@@ -146,7 +148,7 @@ export function createDetails(root, dispatch) {
     update(state) {
       root.hidden = !FLAME_VIEWS.includes(state.address.view);
       const id = shownId(state);
-      const signature = [id, state.recordingVersion, state.address.by, state.picture.native, state.address.bottomUp, state.picture.focus.id, state.picture.sum, state.address.states, state.address.range?.from, state.address.range?.to, state.session?.quality?.achieved_hz].join(" ");
+      const signature = [id, state.recordingVersion, state.address.by, state.picture.native, state.address.bottomUp, state.picture.focus.id, state.picture.sum, shownStates(state), state.address.filters.join("\n"), state.address.range?.from, state.address.range?.to, state.session?.quality?.achieved_hz].join(" ");
       if (signature === shown || root.hidden || (isInUse() && shownFrame === id)) return;
       shown = signature;
       shownFrame = id;
