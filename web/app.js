@@ -16,7 +16,6 @@ import { createAsTables } from "./view/page/as-table.js";
 import { createApplied } from "./view/filters/applied.js";
 import { createBanner } from "./view/page/banner.js";
 import { applyTheme, copyText, createAddressBar, remember, remembered, storedTheme } from "./view/page/browser.js";
-import { createCrumbs } from "./view/flame/crumbs.js";
 import { createDetails } from "./view/flame/details.js";
 import { createDiff } from "./view/flame/diff.js";
 import { el } from "./view/elements/dom.js";
@@ -27,6 +26,7 @@ import { createHeader } from "./view/page/header.js";
 import { createHeatmap } from "./view/time/heatmap.js";
 import { createHelp } from "./view/page/help.js";
 import { createOwnLinesView } from "./view/code/own.js";
+import { createContextMenu } from "./view/page/context-menu.js";
 import { createHint } from "./view/elements/hint.js";
 import { listenForKeys } from "./view/page/keys.js";
 import { createLanes, laneThreads } from "./view/threads/lanes.js";
@@ -35,6 +35,7 @@ import { createNote } from "./view/page/note.js";
 import { createPalette } from "./view/page/palette.js";
 import { createMeasures, createQuality } from "./view/page/quality.js";
 import { createSandwich } from "./view/flame/sandwich.js";
+import { createShape } from "./view/page/shape.js";
 import { createSource } from "./view/code/source.js";
 import { createStateChips } from "./view/filters/states.js";
 import { createStrip } from "./view/time/strip.js";
@@ -84,8 +85,9 @@ function createViews(dispatch) {
   const toolbar = createToolbar(place("toolbar"), dispatch);
   const strip = createStrip(place("strip"), dispatch);
   const applied = createApplied(place("applied"), dispatch);
-  const staged = [createOwnLinesView, createHeatmap, createCrumbs, createFlame, createSandwich, createDiff, createSource, createLanes, createGil, createTasks, createTable].map((create) => [create, create(stage, dispatch)]);
+  const staged = [createOwnLinesView, createHeatmap, createShape, createFlame, createSandwich, createDiff, createSource, createLanes, createGil, createTasks, createTable].map((create) => [create, create(stage, dispatch)]);
   const lines = new Map(staged).get(createSource);
+  const quality = createQuality(place("quality"), dispatch);
   const palette = createPalette(place("overlay"), dispatch);
   const foot = el("div", { class: "foot" });
   stage.append(foot);
@@ -95,9 +97,9 @@ function createViews(dispatch) {
   stage.addEventListener("pointerleave", () => dispatch({ type: "pointAtStage", on: false }));
   listenForKeys(dispatch, { search: toolbar.focusSearch, filter: applied.focus, strip: strip.focus, stepLine: lines.step, palette: palette.open });
   return [
-    createTitle(), createBanner(place("banner"), dispatch), createHeader(place("header"), dispatch), createQuality(place("quality"), dispatch),
+    createTitle(), createBanner(place("banner"), dispatch), createHeader(place("header"), dispatch), quality,
     strip, toolbar, createStateChips(place("states"), dispatch), applied, ...staged.map(([, view]) => view), palette, legend, tables, createDetails(place("details"), dispatch),
-    createHelp(place("overlay"), dispatch), createMeasures(place("overlay"), dispatch), createNote(place("overlay"), dispatch), createHint(place("overlay")),
+    createHelp(place("overlay"), dispatch), createMeasures(place("overlay"), dispatch, quality.line), createNote(place("overlay"), dispatch), createHint(place("overlay")), createContextMenu(place("overlay"), dispatch),
   ];
 }
 

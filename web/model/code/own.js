@@ -10,6 +10,8 @@ import { parseSearch } from "../filters/search.js";
 import { visibleText } from "../base/text.js";
 
 const OWN_LENGTH_MAX = 500;
+// Of the samples of your code: below that a line is no answer.
+const LEAST_SHARE = 0.001;
 // Code made of text has no file; that of a notebook or of a terminal is somebody's.
 const GENERATED = /^<(?!ipython-input|stdin)/;
 
@@ -58,7 +60,7 @@ export function extendOwnLines(lines, profile) {
   }
 }
 
-// -> {rows: [{path, line, function, name, samples}], samples (of your code)}: those with the most samples of the current query, after
+// -> {rows: [{path, line, function, raw (name), name, samples}], samples (of your code)}: those with the most samples of the current query, after
 // the filters of the grouping.
 export function hottestOwnLines(lines, profile, grouping, counts, most) {
   const sums = new Float64Array(lines.line.length);
@@ -78,6 +80,6 @@ export function hottestOwnLines(lines, profile, grouping, counts, most) {
     else hot[most - 1] = at;
     for (let i = hot.length - 1; i > 0 && sums[hot[i]] > sums[hot[i - 1]]; i -= 1) [hot[i], hot[i - 1]] = [hot[i - 1], hot[i]];
   }
-  const row = (at) => ({ path: fileText(profile, lines.function[at]), line: lines.line[at], function: lines.function[at], name: visibleText(functionText(profile, lines.function[at])), samples: sums[at] });
-  return { rows: hot.map(row), samples };
+  const row = (at) => ({ path: fileText(profile, lines.function[at]), line: lines.line[at], function: lines.function[at], raw: functionText(profile, lines.function[at]), name: visibleText(functionText(profile, lines.function[at])), samples: sums[at] });
+  return { rows: hot.filter((at) => sums[at] >= LEAST_SHARE * samples).map(row), samples };
 }

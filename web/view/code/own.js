@@ -6,6 +6,7 @@ import { distinctNames, visibleText } from "../../model/base/text.js";
 import { TEXT } from "../../text/session.js";
 import { el, icon, isInUse, isolated, setAttribute, setText } from "../elements/dom.js";
 import { ICONS } from "../elements/icons.js";
+import { offerMenu } from "../elements/menu.js";
 import { createPopover } from "../elements/popover.js";
 
 // What counts as your code, in a popover: {button, attach(), update(state)}.
@@ -35,7 +36,13 @@ export function createOwnLinesView(root, dispatch) {
   const element = el("section", { class: "own", "data-testid": "own", "aria-label": TEXT.own.title }, el("div", { class: "own-head" }, el("h2", {}, TEXT.own.title), note, setting.button), list);
   root.append(element);
   setting.attach();
+  offerMenu(list, dispatch, (event) => {
+    const row = event.target.closest("[data-line]");
+    const found = row === null ? undefined : latest.find(({ path, line }) => path === row.dataset.path && line === Number(row.dataset.line));
+    return found === undefined ? null : { label: { ...found, hasSource: true }, key: "", stack: "" };
+  });
   let shown = "";
+  let latest = [];
   // The lines of a file's text, split once.
   const texts = new Map();
 
@@ -61,6 +68,7 @@ export function createOwnLinesView(root, dispatch) {
       element.hidden = own === null || sum === 0;
       if (element.hidden) return;
       setting.update(state);
+      latest = own.rows;
       for (const row of own.rows) if (!sources.has(row.path)) dispatch({ type: "wantSource", path: row.path, function: row.function });
       const codes = own.rows.map((row) => codeOf(row, sources.get(row.path)));
       const signature = own.rows.map((row, i) => [row.path, row.line, row.samples, codes[i]].join(":")).join("\n") + sum;

@@ -10,8 +10,10 @@ import { el, setAttribute, setText } from "../elements/dom.js";
 function createChip(choose) {
   const label = el("span", {});
   const share = el("span", { class: "chip-share" });
-  const element = el("button", { type: "button", class: "chip", "data-testid": "state" }, label, share);
-  const chip = { element, label, share, shown: null };
+  // The chips are the legend of the timeline.
+  const colour = el("i", { class: "doing", "aria-hidden": "true" });
+  const element = el("button", { type: "button", class: "chip", "data-testid": "state" }, colour, label, share);
+  const chip = { element, label, share, colour, shown: null };
   element.addEventListener("click", () => {
     if (!chip.shown.disabled) choose(chip.shown.words);
   });
@@ -30,7 +32,7 @@ export function createStateChips(root, dispatch) {
   let inView = null;
   const note = el("span", { class: "states-note", "data-testid": "recorded-mode" });
   const hidden = el("span", {});
-  const reveal = el("button", { type: "button", class: "chip hidden-chip", "data-testid": "waiting-hidden", on: { click: () => choose([]) } }, hidden, el("span", { class: "link-word" }, TEXT.states.show));
+  const reveal = el("button", { type: "button", class: "chip hidden-chip", "data-testid": "waiting-hidden", on: { click: () => choose([]) } }, el("i", { class: "doing", "data-doing": "waits", "aria-hidden": "true" }), hidden, el("span", { class: "link-word" }, TEXT.states.show));
   const list = el("div", { class: "chips", role: "group", "aria-label": TEXT.states.label });
   root.append(list, note);
   const choose = (words) => dispatch({ type: "address", changes: { states: words }, how: "push" });
@@ -38,6 +40,8 @@ export function createStateChips(root, dispatch) {
   function show(chip, shown) {
     chip.shown = shown;
     setText(chip.label, shown.label);
+    setAttribute(chip.colour, "data-doing", shown.doing);
+    chip.colour.hidden = shown.doing === "";
     setText(chip.share, shown.share);
     setAttribute(chip.element, "data-value", shown.key);
     setAttribute(chip.element, "data-hint", shown.hint);
@@ -64,7 +68,7 @@ export function createStateChips(root, dispatch) {
       reveal.hidden = share === "";
       setText(hidden, TEXT.states.hidden(share));
       chips.forEach((chip, i) => {
-        chip.element.hidden = i >= shown.length;
+        chip.element.hidden = i >= shown.length || shown[i].isIdle;
         if (i < shown.length) show(chip, shown[i]);
       });
       const pressed = shown.findIndex((chip) => chip.pressed);
