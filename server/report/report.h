@@ -88,7 +88,8 @@ struct report_format {
                            struct err *err);
     const char *on_screen; /* the format to write where no file was asked for; NULL: this one */
     bool needs_baseline;
-    bool opens_active; /* on a command line: without waiting samples, unless states are chosen */
+    bool
+        opens_active; /* on a command line: without waiting samples, unless states are chosen */
 };
 
 /* Writes a report in that format, anonymized if the settings say so.  Use this instead of the writers.
