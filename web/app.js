@@ -16,7 +16,6 @@ import { createAsTables } from "./view/page/as-table.js";
 import { createApplied } from "./view/filters/applied.js";
 import { createBanner } from "./view/page/banner.js";
 import { applyTheme, copyText, createAddressBar, remember, remembered, storedTheme } from "./view/page/browser.js";
-import { createCrumbs } from "./view/flame/crumbs.js";
 import { createDetails } from "./view/flame/details.js";
 import { createDiff } from "./view/flame/diff.js";
 import { el } from "./view/elements/dom.js";
@@ -26,6 +25,8 @@ import { createTasks } from "./view/threads/tasks.js";
 import { createHeader } from "./view/page/header.js";
 import { createHeatmap } from "./view/time/heatmap.js";
 import { createHelp } from "./view/page/help.js";
+import { createOwnLinesView } from "./view/code/own.js";
+import { createContextMenu } from "./view/page/context-menu.js";
 import { createHint } from "./view/elements/hint.js";
 import { listenForKeys } from "./view/page/keys.js";
 import { createLanes, laneThreads } from "./view/threads/lanes.js";
@@ -34,6 +35,7 @@ import { createNote } from "./view/page/note.js";
 import { createPalette } from "./view/page/palette.js";
 import { createMeasures, createQuality } from "./view/page/quality.js";
 import { createSandwich } from "./view/flame/sandwich.js";
+import { createShape } from "./view/page/shape.js";
 import { createSource } from "./view/code/source.js";
 import { createStateChips } from "./view/filters/states.js";
 import { createStrip } from "./view/time/strip.js";
@@ -43,6 +45,7 @@ import { createToolbar } from "./view/page/toolbar.js";
 import { TEXT } from "./text/session.js";
 
 const HOLD_KEY = "pyrometer.hold";
+const OWN_KEY = "pyrometer.own";
 
 // The handlers of the source: actions; `recorded` takes what changes the recording in place.
 function sourceHandlers(dispatch, recorded) {
@@ -82,8 +85,9 @@ function createViews(dispatch) {
   const toolbar = createToolbar(place("toolbar"), dispatch);
   const strip = createStrip(place("strip"), dispatch);
   const applied = createApplied(place("applied"), dispatch);
-  const staged = [createHeatmap, createCrumbs, createFlame, createSandwich, createDiff, createSource, createLanes, createGil, createTasks, createTable].map((create) => [create, create(stage, dispatch)]);
+  const staged = [createOwnLinesView, createHeatmap, createShape, createFlame, createSandwich, createDiff, createSource, createLanes, createGil, createTasks, createTable].map((create) => [create, create(stage, dispatch)]);
   const lines = new Map(staged).get(createSource);
+  const quality = createQuality(place("quality"), dispatch);
   const palette = createPalette(place("overlay"), dispatch);
   const foot = el("div", { class: "foot" });
   stage.append(foot);
@@ -93,9 +97,9 @@ function createViews(dispatch) {
   stage.addEventListener("pointerleave", () => dispatch({ type: "pointAtStage", on: false }));
   listenForKeys(dispatch, { search: toolbar.focusSearch, filter: applied.focus, strip: strip.focus, stepLine: lines.step, palette: palette.open });
   return [
-    createTitle(), createBanner(place("banner"), dispatch), createHeader(place("header"), dispatch), createQuality(place("quality"), dispatch),
+    createTitle(), createBanner(place("banner"), dispatch), createHeader(place("header"), dispatch), quality,
     strip, toolbar, createStateChips(place("states"), dispatch), applied, ...staged.map(([, view]) => view), palette, legend, tables, createDetails(place("details"), dispatch),
-    createHelp(place("overlay"), dispatch), createMeasures(place("overlay"), dispatch), createNote(place("overlay"), dispatch), createHint(place("overlay")),
+    createHelp(place("overlay"), dispatch), createMeasures(place("overlay"), dispatch, quality.line), createNote(place("overlay"), dispatch), createHint(place("overlay")), createContextMenu(place("overlay"), dispatch),
   ];
 }
 
@@ -129,6 +133,7 @@ function createEffects(page) {
     ["stepBack", push],
     ["wantSource", readSource],
     ["zoomTimeline", (state, action) => page.source.zoomTimeline(action.range)],
+    ["own", (state) => remember(OWN_KEY, state.ownPatterns)],
     ["toggleHold", (state) => remember(HOLD_KEY, state.holdsOnHover ? "yes" : "no")],
     ["pointAtStage", (state, action) => holdWhilePointed(state, action.on)],
     ["nextTheme", (state) => applyTheme(state.theme)],
@@ -145,7 +150,7 @@ function startPage() {
   // A report says at which view it opens.
   const addressHere = () => parseAddress(location.hash, data.dataset.view);
   const compute = createPicture();
-  let state = { ...createState(embedded === ""), theme: storedTheme(), holdsOnHover: remembered(HOLD_KEY) === "yes", address: addressHere() };
+  let state = { ...createState(embedded === ""), theme: storedTheme(), holdsOnHover: remembered(HOLD_KEY) === "yes", ownPatterns: remembered(OWN_KEY) ?? "", address: addressHere() };
   let views = [];
   let queued = false;
   let asked = questionOf(state, []);
@@ -183,7 +188,7 @@ function startPage() {
     askFor(compute(state));
     const picture = compute(state);
     watchFor(source, state, picture);
-    const downloads = source.downloads({ ...asked, filters: [...filterParameters(state.address.filters), ...(picture.native === null ? [] : [["native", picture.native]])] });
+    const downloads = source.downloads({ ...asked, states: state.address.states ?? [], filters: [...filterParameters(state.address.filters), ...(picture.native === null ? [] : [["native", picture.native]])] });
     const shown = { ...state, picture, hasTimes: source.hasTimes(), downloads, notApplied: source.live ? [] : state.address.filters };
     for (const view of views) view.update(shown);
   }

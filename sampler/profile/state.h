@@ -13,6 +13,7 @@
 #ifndef SAMPLER_PROFILE_STATE_H
 #define SAMPLER_PROFILE_STATE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define STATE_FLAGS(X)                   \
@@ -33,6 +34,29 @@ enum state_bits {
 typedef uint16_t state_bits;
 
 #define STATE_ALL_UNKNOWN ((state_bits)0x7f00)
+
+/* A sample with one of these was active, or may have been; any other was waiting. */
+#define STATE_ACTIVE                                                                \
+    ((state_bits)(STATE_ON_CPU | STATE_HAS_GIL | STATE_WAITS_GIL | STATE_RUNNABLE | \
+                  STATE_UNKNOWN_ON_CPU))
+
+/* What a view asks of states.  Zeroed: nothing. */
+struct state_condition {
+    state_bits require; /* all of these bits */
+    state_bits exclude; /* none of these */
+    state_bits any;     /* at least one of these, unless it is 0 */
+};
+
+static inline bool state_passes(const struct state_condition *condition, state_bits state)
+{
+    return (state & condition->require) == condition->require &&
+           !(state & condition->exclude) && (!condition->any || (state & condition->any));
+}
+
+static inline bool state_condition_is_set(const struct state_condition *condition)
+{
+    return condition->require || condition->exclude || condition->any;
+}
 
 enum state_flag {
 #define X(name, bit, text) STATE_FLAG_##name,

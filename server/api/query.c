@@ -47,6 +47,7 @@ static const struct parameter parameters[] = {
     PARAMETER("title", TEXT, title, QUERY_TITLE),
     PARAMETER("format", TEXT, format, QUERY_FORMAT),
     PARAMETER("baseline", TEXT, baseline, QUERY_BASELINE),
+    PARAMETER("own", TEXTS, own, QUERY_OWN),
     PARAMETER("pid", NUMBER, pid, QUERY_PID, RANGE(1, INT32_MAX)),
     PARAMETER("seconds", NUMBER, seconds, QUERY_SECONDS, RANGE(1, QUERY_MAX_SECONDS)),
     PARAMETER("rate_hz", NUMBER, pull_hz, QUERY_RATE, RANGE(1, QUERY_MAX_PULL_HZ)),
@@ -117,8 +118,10 @@ uint64_t query_hash(const struct query *query)
     hash = hash_bytes(view->processes, view->process_count * sizeof *view->processes, hash);
     hash = hash_bytes(&query->slots, sizeof query->slots, hash);
     hash = hash_bytes(&query->function, sizeof query->function, hash);
-    hash = hash_bytes(&view->require, sizeof view->require, hash);
-    hash = hash_bytes(&view->exclude, sizeof view->exclude, hash);
+    hash = hash_bytes(&view->states, sizeof view->states, hash);
+    hash = hash_bytes(&query->limit, sizeof query->limit, hash);
+    for (size_t i = 0; i < query->own.count; i++)
+        hash = hash_bytes(query->own.items[i], strlen(query->own.items[i]) + 1, hash);
     hash = hash_bytes(&query->anonymizes, sizeof query->anonymizes, hash);
     hash = frame_filters_hash(&query->filters, hash);
     return query->format ? hash_bytes(query->format, strlen(query->format), hash) : hash;

@@ -48,6 +48,7 @@ enum query_parameter {
     QUERY_RATE = 1 << 24,
     QUERY_SHOW_FROM = 1 << 25,
     QUERY_NATIVE = 1 << 26,
+    QUERY_OWN = 1 << 27,
     QUERY_PAGE = QUERY_OFFSET | QUERY_LIMIT,
     QUERY_CAPTURES =
         QUERY_PAGE | QUERY_SEARCH | QUERY_HOST | QUERY_LABEL | QUERY_FROM | QUERY_TO,
@@ -70,6 +71,7 @@ struct query {
     bool anonymizes, wants_tasks;
     struct frame_filters filters;
     struct setting_ids threads, processes;
+    struct setting_texts own; /* patterns of paths */
 };
 
 /* accepted: query_parameter bits. */

@@ -300,14 +300,17 @@ static void find_rest(struct report_header *header, const struct report_source *
     const struct view_query *const said = source->selection ? source->selection->query : own;
     const struct frame_filters *const filters =
         source->selection ? source->selection->filters : NULL;
-    header->require = (state_bits)(own->require | said->require);
-    header->exclude = (state_bits)(own->exclude | said->exclude);
+    header->states = (struct state_condition){
+        .require = (state_bits)(own->states.require | said->states.require),
+        .exclude = (state_bits)(own->states.exclude | said->states.exclude),
+        .any = own->states.any ? own->states.any : said->states.any,
+    };
     header->filters = filters && filters->count ? filters : NULL;
     header->native = native_of(source, filters);
     header->is_anonymized = source->settings.anonymizes;
     header->is_whole = header->has_all_processes && header->thread_count == 0 &&
-                       !own->threads && !said->threads && !header->require &&
-                       !header->exclude && !header->filters &&
+                       !own->threads && !said->threads &&
+                       !state_condition_is_set(&header->states) && !header->filters &&
                        header->native != NATIVE_FRAMES_HIDDEN && header->from_ns == 0 &&
                        header->to_ns == header->session_ns;
 }
@@ -428,7 +431,7 @@ void report_header_put_text(const struct report_header *header, struct buffer *o
     put_range(header, out);
     put_processes(header, out);
     put_threads(header, out);
-    state_words_put_phrases(out, "; ", header->require, header->exclude);
+    state_words_put_phrases(out, "; ", &header->states);
     for (size_t i = 0; i < filter_count(header); i++) {
         buffer_printf(out, "; %s ", frame_filter_name(header->filters->items[i].kind));
         put_pattern(header, i, out);
@@ -512,7 +515,7 @@ void report_header_write(const struct report_header *header, struct json *json)
     put_ns(json, "seconds", header->ns);
     write_processes(header, json);
     write_threads(header, json);
-    state_words_put(&text, header->require, header->exclude);
+    state_words_put(&text, &header->states);
     put_buffer(json, "state", &text);
     write_filters(header, json);
     if (header->native) {

@@ -47,7 +47,7 @@ struct report_header {
         int32_t tid;
         struct strtab_string name;
     } * threads; /* that were asked for, by tid; none: all of them */
-    state_bits require, exclude;
+    struct state_condition states;
     const struct frame_filters *filters; /* NULL: none */
     enum native_frames native; /* that are shown; NATIVE_FRAMES_DEFAULT: there are none */
     bool has_all_processes, is_whole;

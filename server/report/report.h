@@ -49,6 +49,7 @@ struct report_settings {
     enum report_sort sort;
     uint32_t limit;  /* rows of the table; 0: REPORT_DEFAULT_LIMIT */
     bool no_summary; /* leave out the interesting functions */
+    bool shows_idle; /* the table has waiting threads too */
     bool by_line;    /* a row for each line, not for each function */
     bool no_source;  /* leave out the text of source files */
     bool by_time;    /* compare with the baseline by time, not by share of samples */
@@ -87,6 +88,8 @@ struct report_format {
                            struct err *err);
     const char *on_screen; /* the format to write where no file was asked for; NULL: this one */
     bool needs_baseline;
+    bool
+        opens_active; /* on a command line: without waiting samples, unless states are chosen */
 };
 
 /* Writes a report in that format, anonymized if the settings say so.  Use this instead of the writers.

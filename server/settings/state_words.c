@@ -23,9 +23,8 @@ static enum err_code unknown_word(const struct word *word, bool is_alone, struct
         snprintf(name, sizeof name, "\"%.*s\" is not a state; ",
                  word->length < 64 ? (int)word->length : 64, word->text);
     return err_set(err, ERR_INVALID,
-                   "%swant on_cpu, has_gil, waits_gil, in_gc, in_native, has_exception or "
-                   "runnable, "
-                   "alone or after \"!\", \"~\" or \"unknown_\"",
+                   "%swant active, or on_cpu, has_gil, waits_gil, in_gc, in_native, "
+                   "has_exception or runnable, alone or after \"!\", \"~\" or \"unknown_\"",
                    name);
 }
 
@@ -44,10 +43,29 @@ static bool skip(struct word *word, const char *text)
     return true;
 }
 
-static enum err_code read_word(const struct word *word, bool is_alone, state_bits *require,
-                               state_bits *exclude, struct err *err)
+static const char active[] = "active";
+
+static bool is_impossible(const struct state_condition *condition)
 {
+    return (condition->require & condition->exclude) ||
+           (condition->any && !(condition->any & ~condition->exclude));
+}
+
+static enum err_code contradiction(const struct word *word, struct err *err)
+{
+    return err_set(err, ERR_INVALID, "\"%.*s\" contradicts another state", (int)word->length,
+                   word->text);
+}
+
+static enum err_code read_word(const struct word *word, bool is_alone,
+                               struct state_condition *out, struct err *err)
+{
+    state_bits *const require = &out->require, *const exclude = &out->exclude;
     struct word rest = *word;
+    if (is_text(word, active)) {
+        out->any = STATE_ACTIVE;
+        return is_impossible(out) ? contradiction(word, err) : ERR_OK;
+    }
     const bool is_not_known = skip(&rest, "~");
     const bool is_not = !is_not_known && skip(&rest, "!");
     const bool is_unknown = skip(&rest, prefix);
@@ -62,23 +80,21 @@ static enum err_code read_word(const struct word *word, bool is_alone, state_bit
             *exclude = (state_bits)(*exclude | unknown | (is_unknown ? 0 : yes));
         else
             *require = (state_bits)(*require | (is_unknown ? unknown : yes));
-        if ((*require & *exclude) || ((*require & yes) && (*require & unknown)))
-            return err_set(err, ERR_INVALID, "\"%.*s\" contradicts another state",
-                           (int)word->length, word->text);
-        return ERR_OK;
+        if ((*require & yes) && (*require & unknown))
+            return contradiction(word, err);
+        return is_impossible(out) ? contradiction(word, err) : ERR_OK;
     }
     return unknown_word(word, is_alone, err);
 }
 
-enum err_code state_words_read(const char *text, state_bits *require_out,
-                               state_bits *exclude_out, struct err *err)
+enum err_code state_words_read(const char *text, struct state_condition *out, struct err *err)
 {
     enum err_code rc = ERR_OK;
     const char *at = text;
-    *require_out = *exclude_out = 0;
+    *out = (struct state_condition){ 0 };
     do {
         const struct word word = { at, strcspn(at, ",") };
-        rc = read_word(&word, word.length == strlen(text), require_out, exclude_out, err);
+        rc = read_word(&word, word.length == strlen(text), out, err);
         at += word.length;
     } while (rc == ERR_OK && *at++ == ',');
     return rc;
@@ -110,8 +126,9 @@ static const char *const phrases[] = {
 };
 
 /* ASKED_COUNT: nothing. */
-static enum asked asked_of(enum state_flag flag, state_bits require, state_bits exclude)
+static enum asked asked_of(enum state_flag flag, const struct state_condition *condition)
 {
+    const state_bits require = condition->require, exclude = condition->exclude;
     const state_bits yes = state_flag_yes(flag), unknown = state_flag_unknown(flag);
     if (require & yes)
         return YES;
@@ -124,11 +141,13 @@ static enum asked asked_of(enum state_flag flag, state_bits require, state_bits 
     return exclude & unknown ? KNOWN : ASKED_COUNT;
 }
 
-void state_words_put(struct buffer *out, state_bits require, state_bits exclude)
+void state_words_put(struct buffer *out, const struct state_condition *condition)
 {
-    const char *comma = "";
+    const char *comma = condition->any ? "," : "";
+    if (condition->any)
+        buffer_text(out, active);
     for (enum state_flag flag = 0; flag < STATE_FLAG_COUNT; flag++) {
-        const enum asked asked = asked_of(flag, require, exclude);
+        const enum asked asked = asked_of(flag, condition);
         if (asked == ASKED_COUNT)
             continue;
         buffer_printf(out, "%s%s%s%s", comma, askings[asked].mark,
@@ -137,11 +156,13 @@ void state_words_put(struct buffer *out, state_bits require, state_bits exclude)
     }
 }
 
-void state_words_put_phrases(struct buffer *out, const char *before, state_bits require,
-                             state_bits exclude)
+void state_words_put_phrases(struct buffer *out, const char *before,
+                             const struct state_condition *condition)
 {
+    if (condition->any)
+        buffer_printf(out, "%s%s", before, active);
     for (enum state_flag flag = 0; flag < STATE_FLAG_COUNT; flag++) {
-        const enum asked asked = asked_of(flag, require, exclude);
+        const enum asked asked = asked_of(flag, condition);
         if (asked != ASKED_COUNT)
             buffer_printf(out, "%s%s%s", before, askings[asked].phrase, phrases[flag]);
     }

@@ -7,7 +7,8 @@
  *     unknown_on_cpu   unknown
  *     !unknown_on_cpu  known
  *
- * and the same for every fact of profile/state.h, separated by commas; all words must hold.
+ * and the same for every fact of profile/state.h, separated by commas; all words must hold.  The word
+ * "active" stands for STATE_ACTIVE.
  *
  * Depends on: err, buffer, profile/states.
  */
@@ -18,15 +19,15 @@
 #include "sampler/profile/state.h"
 
 /* ERR_INVALID: `err` has what is wrong, to follow the name and the text as setting_read's does. */
-MUST_CHECK enum err_code state_words_read(const char *text, state_bits *require_out,
-                                          state_bits *exclude_out, struct err *err);
+MUST_CHECK enum err_code state_words_read(const char *text, struct state_condition *out,
+                                          struct err *err);
 
 struct buffer;
 
-/* The words that state_words_read turns into these masks; nothing if all states match. */
-void state_words_put(struct buffer *out, state_bits require, state_bits exclude);
+/* The words that state_words_read turns into this condition; nothing if all states match. */
+void state_words_put(struct buffer *out, const struct state_condition *condition);
 /* The same in English, `before` before each: "on CPU", "not holding the GIL". */
-void state_words_put_phrases(struct buffer *out, const char *before, state_bits require,
-                             state_bits exclude);
+void state_words_put_phrases(struct buffer *out, const char *before,
+                             const struct state_condition *condition);
 
 #endif /* SERVER_SETTINGS_STATE_WORDS_H */

@@ -9,7 +9,7 @@ enum err_code view_read_state(const struct setting *setting, void *query, const 
 {
     struct view_query *const view = query;
     (void)setting;
-    return state_words_read(text, &view->require, &view->exclude, why);
+    return state_words_read(text, &view->states, why);
 }
 
 enum err_code view_read_filter(const struct setting *setting, void *filters, const char *text,

@@ -27,6 +27,7 @@ enum display_sort { DISPLAY_BY_SELF, DISPLAY_BY_TOTAL, DISPLAY_BY_NAME, DISPLAY_
 
 /* Which samples are shown, by what their thread was doing. */
 #define DISPLAY_MODES(X)      \
+    X(ACTIVE, "active")       \
     X(WALL, "wall")           \
     X(CPU, "on CPU")          \
     X(GIL, "holding the GIL") \

@@ -7,16 +7,15 @@
 #include "sampler/profile/views/view.h"
 #include "server/report/names.h"
 
-static state_bits bits_of(enum display_mode mode)
+static struct state_condition states_of(enum display_mode mode)
 {
-    switch (mode) {
-    case DISPLAY_CPU: return state_flag_yes(STATE_FLAG_ON_CPU);
-    case DISPLAY_GIL: return state_flag_yes(STATE_FLAG_HAS_GIL);
-    case DISPLAY_EXCEPTION: return state_flag_yes(STATE_FLAG_HAS_EXCEPTION);
-    case DISPLAY_WALL:
-    case DISPLAY_MODE_COUNT: break;
-    }
-    return 0;
+    static const struct state_condition conditions[DISPLAY_MODE_COUNT] = {
+        [DISPLAY_ACTIVE] = { .any = STATE_ACTIVE },
+        [DISPLAY_CPU] = { .require = STATE_ON_CPU },
+        [DISPLAY_GIL] = { .require = STATE_HAS_GIL },
+        [DISPLAY_EXCEPTION] = { .require = STATE_HAS_EXCEPTION },
+    };
+    return conditions[mode];
 }
 
 struct named_frame model_name(const struct model *model, uint32_t row)
@@ -124,7 +123,7 @@ static enum err_code sum_threads(struct model *model, const struct view_query *q
                                  const struct display *display, struct err *err)
 {
     struct view_query every_mode = *query;
-    every_mode.require = 0;
+    every_mode.states = (struct state_condition){ 0 };
     const enum err_code rc = states_init(&model->states, model->snapshot, &every_mode, err);
     if (rc != ERR_OK)
         return rc;
@@ -149,7 +148,7 @@ enum err_code model_init(struct model *model, const struct profile_snapshot *sna
                                                      ? NULL
                                                      : &display->thread,
                                       .thread_count = 1,
-                                      .require = bits_of(display->mode) };
+                                      .states = states_of(display->mode) };
     *model = (struct model){ .snapshot = snapshot,
                              .by_line = display->by_line,
                              .from_ns = query.from_ns,

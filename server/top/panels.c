@@ -305,7 +305,7 @@ size_t panel_help(const struct panel *panel)
         "t          list the threads; Enter shows one, a shows all",
         "Left Right show the previous or the next thread",
         "w          time range: the last 10 s, the last minute, all",
-        "m          mode: wall, on CPU, holding the GIL, handling an exception",
+        "m          mode: active, wall, on CPU, holding the GIL, handling an exception",
         "l          switch between functions and lines",
         "Enter      show callers and callees of the selected function; Esc goes back",
         "/ c        filter by name or file; c clears the filter",

@@ -120,6 +120,14 @@ static void put_state(struct writer *writer, const char *word, const struct stat
                      sums->unknown[flag] > 0 ? "+?" : "");
 }
 
+/* Of the thread that holds the GIL it is always known that it does not wait for it. */
+static bool is_unknown(const struct state_sums *sums, enum state_doing doing)
+{
+    return doing == STATE_DOING_WAITS_GIL && sums->doing[doing] == 0 &&
+           sums->unknown[STATE_FLAG_WAITS_GIL] > 0 &&
+           sums->samples - sums->unknown[STATE_FLAG_WAITS_GIL] <= sums->yes[STATE_FLAG_HAS_GIL];
+}
+
 static void draw_states(struct buffer *out, const struct screen *screen)
 {
     static const char *const words[STATE_DOING_COUNT] = { "GIL",      "waits", "CPU",
@@ -135,8 +143,11 @@ static void draw_states(struct buffer *out, const struct screen *screen)
         if ((i == STATE_DOING_UNKNOWN || i == STATE_DOING_RUNNABLE) && sums->doing[i] == 0)
             continue;
         writer_colour(&writer, colours[i]);
-        writer_print(&writer, " %s %.1f %%", words[i],
-                     quality_percent(sums->doing[i], sums->samples));
+        if (is_unknown(sums, (enum state_doing)i))
+            writer_print(&writer, " %s ?", words[i]);
+        else
+            writer_print(&writer, " %s %.1f %%", words[i],
+                         quality_percent(sums->doing[i], sums->samples));
         writer_colour(&writer, WRITER_PLAIN);
     }
     put_state(&writer, "GC", sums, STATE_FLAG_IN_GC);

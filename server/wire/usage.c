@@ -26,11 +26,14 @@ static uint64_t resident_bytes(void)
 void usage_read(struct usage *out)
 {
     struct rusage usage = { 0 };
+    const uint64_t resident = resident_bytes();
     getrusage(RUSAGE_SELF, &usage);
+    /* The kernel updates its peak now and then. */
+    const uint64_t peak = (uint64_t)usage.ru_maxrss * 1024;
     *out = (struct usage){
         .cpu_user_s = seconds(usage.ru_utime),
         .cpu_sys_s = seconds(usage.ru_stime),
-        .rss_bytes = resident_bytes(),
-        .rss_peak_bytes = (uint64_t)usage.ru_maxrss * 1024,
+        .rss_bytes = resident,
+        .rss_peak_bytes = peak > resident ? peak : resident,
     };
 }

@@ -164,7 +164,7 @@ static void report(struct session *session, uint64_t seconds)
     const double snapshot_ms = (double)(clock_now_ns() - before_ns) / 1e6;
     const double all_ms = best_view_ms(&snapshot, &(struct view_query){ 0 }, &all);
     const double some_ms = best_view_ms(&snapshot,
-                                        &(struct view_query){ .require = STATE_ON_CPU,
+                                        &(struct view_query){ .states.require = STATE_ON_CPU,
                                                               .threads = session->threads,
                                                               .thread_count = 2 },
                                         &some);

@@ -60,10 +60,10 @@ export function createReportSource(base64, handlers) {
     }
   }
 
-  function foldedText() {
+  function foldedText({ threads, states }) {
     const profile = createProfile();
     applyTree(profile, report.tree);
-    return foldedStacks(profile, report.cells, asked.threads, asked.states);
+    return foldedStacks(profile, report.cells, threads, states);
   }
 
   // Answers what is watched once, and again when the question changes.
@@ -120,9 +120,9 @@ export function createReportSource(base64, handlers) {
       return found;
     },
     zoomTimeline() {},
-    downloads() {
+    downloads(query) {
       if (report === null) return [];
-      return [{ key: "collapsed", label: TEXT.download.formats.collapsed[0], hint: TEXT.download.formats.collapsed[1], name: "profile.collapsed.txt", make: foldedText }];
+      return [{ key: "collapsed", label: TEXT.download.formats.collapsed[0], hint: TEXT.download.formats.collapsed[1], name: "profile.collapsed.txt", make: () => foldedText(query) }];
     },
   };
 }

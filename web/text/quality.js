@@ -2,8 +2,7 @@
 
 export const QUALITY_TEXT = {
   label: "Data quality",
-  open: "Details",
-  openHint: "Every number and its meaning  ( q )",
+  openHint: "Data quality: every number and its meaning  ( q )",
   loading: "Loading…",
   wholeSession: "Whole session:",
   about: "A sample is one thread's stack at one tick: exact, retried or truncated. A thread that could not be read gives no sample. If a state is unknown for some samples, its share is a range.",

@@ -135,6 +135,12 @@ static bool is_main(const struct interpreter *interp, remote_addr named,
     return interp->id == 0 && (named ? head->addr == named : head->next == 0);
 }
 
+/* A thread that its parent is about to start has a state, but neither an id nor a stack. */
+static bool is_started(const struct layout *layout, const struct thread_head *head)
+{
+    return head->tid != 0 || !layout->tstate_native_thread_id;
+}
+
 static enum err_code walk_threads(struct thread_list *list, const struct interpreter *interp)
 {
     const struct layout *const layout = &list->runtime->layout;
@@ -153,6 +159,9 @@ static enum err_code walk_threads(struct thread_list *list, const struct interpr
         const struct thread_head head = parse_head(layout, addr, copy);
         if (head.interp != interp->addr || ++seen > THREADS_MAX)
             return ERR_CORRUPT;
+        addr = head.next;
+        if (!is_started(layout, &head))
+            continue;
         struct thread *thread = find(list, &head, &near);
         if (!thread)
             rc = add(list, &head, &thread);
@@ -162,7 +171,6 @@ static enum err_code walk_threads(struct thread_list *list, const struct interpr
         thread->interp_id = interp->id;
         thread->is_main = is_main(interp, named, &head);
         thread->listed = list->listing;
-        addr = head.next;
     }
     return rc;
 }

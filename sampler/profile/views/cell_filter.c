@@ -90,8 +90,7 @@ enum err_code cell_filter_init(struct cell_filter *filter,
         .first = windows_before(snapshot, query->since, query->from_ns),
         .end =
             query->to_ns ? windows_before(snapshot, 0, query->to_ns) : snapshot->window_count,
-        .require = query->require,
-        .exclude = query->exclude,
+        .states = query->states,
     };
     find_period(filter);
     return mark_threads(filter, query, err);

@@ -22,7 +22,7 @@ struct cell_filter {
     const struct profile_snapshot *snapshot;
     size_t first, end;     /* the windows of the query */
     unsigned char *wanted; /* a byte for each thread; NULL: all threads */
-    state_bits require, exclude;
+    struct state_condition states;
     uint64_t period_ns; /* of all samples, if it is the same */
     bool has_periods;   /* the windows have different ones */
 };
@@ -42,8 +42,7 @@ static inline bool cell_filter_has_window(const struct view_query *query,
 
 static inline bool cell_filter_passes(const struct cell_filter *filter, const struct cell *cell)
 {
-    return (cell->state & filter->require) == filter->require &&
-           !(cell->state & filter->exclude) &&
+    return state_passes(&filter->states, cell->state) &&
            (!filter->wanted || filter->wanted[cell->thread]);
 }
 

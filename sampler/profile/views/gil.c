@@ -262,7 +262,7 @@ enum err_code gil_init(struct gil *gil, const struct profile_snapshot *snapshot,
     struct work work = { .filter = &filter };
     struct gil made = { 0 };
     whole.since = 0;
-    whole.require = whole.exclude = 0;
+    whole.states = (struct state_condition){ 0 };
     enum err_code rc = cell_filter_init(&filter, snapshot, &whole, err);
     if (!rc)
         rc = fill(&made, &work, err);

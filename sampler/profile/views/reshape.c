@@ -266,7 +266,7 @@ static enum err_code copy_spots(struct reshape *reshape, const struct view_query
                                 struct err *err)
 {
     struct view_spots spots;
-    if (query->threads || query->processes || query->require || query->exclude)
+    if (query->threads || query->processes || state_condition_is_set(&query->states))
         return ERR_OK;
     enum err_code rc = view_spots_init(&spots, reshape->from, query, err);
     if (rc)

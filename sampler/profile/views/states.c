@@ -40,8 +40,7 @@ static void add_window(const struct window *window, const struct view_query *que
 {
     for (size_t i = 0; i < window->cell_count; i++) {
         const struct cell *const cell = &window->cells[i];
-        if ((cell->state & query->require) == query->require &&
-            (cell->state & query->exclude) == 0)
+        if (state_passes(&query->states, cell->state))
             add(&by_thread[cell->thread], cell->state, cell->count);
     }
 }

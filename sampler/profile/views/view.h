@@ -32,8 +32,7 @@ struct view_query {
     size_t thread_count;
     const process_id *processes; /* NULL: all */
     size_t process_count;
-    state_bits require; /* cells with all of these bits */
-    state_bits exclude; /* and none of these */
+    struct state_condition states;
 };
 
 struct view {

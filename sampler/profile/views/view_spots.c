@@ -111,7 +111,7 @@ enum err_code view_spots_init(struct view_spots *spots, const struct profile_sna
 {
     struct cell_filter filter;
     struct tally tally;
-    if (query->threads || query->processes || query->require || query->exclude)
+    if (query->threads || query->processes || state_condition_is_set(&query->states))
         return err_set(err, ERR_INVALID,
                        "instructions cannot be chosen by thread, process or state");
     tally_init(&tally, VIEW_MAX_CELLS);

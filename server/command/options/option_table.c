@@ -133,6 +133,8 @@ static const struct option table[] = {
     OPTION('l', "limit", "ROWS", NUMBER, report.limit, WRITING | COMMAND_DIFF,
            "maximum rows of the table (default 15)", RANGE(1, 999999999)),
     SWITCH("no-summary", report.no_summary, WRITING, "leave out the summary below the table"),
+    SWITCH("idle", report.shows_idle, WRITING | COMMAND_TOP,
+           "show waiting threads too, in top and the table"),
     SWITCH("by-line", report.by_line, WRITING, "group by line instead of by function"),
     SWITCH("no-source", report.no_source, WRITING | SERVING, "leave out source code"),
     SWITCH("anonymize", report.anonymizes, WRITING | COMMAND_DIFF,

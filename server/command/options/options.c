@@ -256,7 +256,7 @@ static bool chooses_a_part(const struct options *options)
     const struct options_view *const view = &options->view;
     const struct view_query *const query = &view->query;
     return options->format_count || options->output || options->splits || query->from_ns ||
-           query->to_ns || query->require || query->exclude || view->threads.count ||
+           query->to_ns || state_condition_is_set(&query->states) || view->threads.count ||
            view->processes.count || options->report.anonymizes;
 }
 

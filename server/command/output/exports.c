@@ -120,16 +120,32 @@ static bool drain(void *to, const char *data, size_t bytes)
     return output_write(writing->output, data, bytes);
 }
 
+/* Restricts a table for readers to active samples, unless states were chosen.  `query`: storage. */
+static void open_active(struct report_source *source, struct view_query *query)
+{
+    const struct view_query *const said =
+        source->selection ? source->selection->query : source->query;
+    if (source->settings.shows_idle || state_condition_is_set(&said->states))
+        return;
+    *query = *source->query;
+    query->states.any = STATE_ACTIVE;
+    source->query = query;
+    source->header = NULL;
+}
+
 static enum err_code write_one(const struct exports *exports, struct export *item,
                                const struct report_source *source, struct err *err)
 {
     struct report_source used = *source;
+    struct view_query active;
     struct buffer file;
     struct writing writing = { .output = &item->output };
     progress_begin(&writing.progress, "writing", item->format->name);
     buffer_init_draining(&file, drain, &writing);
     used.baseline = exports->baseline.opened ? &exports->baseline.source : NULL;
     used.settings.colours = output_wants_colours(&item->output);
+    if (item->format->opens_active)
+        open_active(&used, &active);
     enum err_code rc = report_write(item->format, &used, &file, err);
     buffer_flush(&file);
     buffer_deinit(&file);

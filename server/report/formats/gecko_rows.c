@@ -126,7 +126,7 @@ static bool has_spots(const struct making *making)
 {
     const struct view_query *const query = making->slices->source->query;
     return making->slices->source->snapshot->sizes.spots > 0 && !query->threads &&
-           !query->processes && !query->require && !query->exclude;
+           !query->processes && !state_condition_is_set(&query->states);
 }
 
 static enum err_code add_slice_opcodes(struct making *making, size_t slice, size_t first_row,

@@ -270,7 +270,7 @@ static enum err_code put_spots(struct jsonl *jsonl, uint64_t samples, struct err
     const struct view_query *const query = jsonl->source->query;
     const struct kind kind = { "agg", "spot", "entries", samples };
     struct view_spots spots;
-    if (query->threads || query->processes || query->require || query->exclude)
+    if (query->threads || query->processes || state_condition_is_set(&query->states))
         return ERR_OK;
     enum err_code rc = view_spots_init(&spots, jsonl->source->snapshot, query, err);
     if (rc != ERR_OK)

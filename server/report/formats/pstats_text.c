@@ -255,6 +255,8 @@ static void put_head(const struct table *table)
         report_header_put_text(table->source->header, out);
         buffer_char(out, '\n');
     }
+    if (table->source->header->states.any)
+        buffer_text(out, "Waiting threads are left out; --idle shows them.\n");
     buffer_char(out, '\n');
 }
 

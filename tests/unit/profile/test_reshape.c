@@ -274,7 +274,7 @@ static void spots_go_with_their_functions(void **state)
     assert_ok(profile_add_spot(from, node, id, 9, &err), &err);
     made_add(from, 0, 0, "later", 5);
     made_seal(from, 2);
-    (void)add(into, from, &(struct view_query){ .require = STATE_ON_CPU }, NULL);
+    (void)add(into, from, &(struct view_query){ .states.require = STATE_ON_CPU }, NULL);
     (void)add(into, from, &everything, NULL);
     made_seal(into, 1);
     struct profile_snapshot snapshot = made_snapshot(into);

@@ -151,8 +151,8 @@ static void spots_know_no_threads_and_no_states(void **state)
     const struct view_query queries[] = {
         { .threads = &thread, .thread_count = 1 },
         { .processes = &process, .process_count = 1 },
-        { .require = STATE_ON_CPU },
-        { .exclude = STATE_ON_CPU },
+        { .states.require = STATE_ON_CPU },
+        { .states.exclude = STATE_ON_CPU },
     };
     struct view_spots spots;
     for (size_t i = 0; i < sizeof queries / sizeof *queries; i++)

@@ -148,9 +148,11 @@ static void queries_choose_times_and_states_as_views_do(void **state)
         { { .since = 2 }, 0 },
         { { .to_ns = NS_PER_S }, 100 },
         { { .from_ns = NS_PER_S }, 20 + SAMPLES_1 },
-        { { .require = STATE_HAS_GIL }, 80 },
-        { { .require = STATE_HAS_GIL, .exclude = STATE_ON_CPU | STATE_UNKNOWN_ON_CPU }, 0 },
-        { { .exclude = STATE_UNKNOWN_ON_CPU }, 100 },
+        { { .states.require = STATE_HAS_GIL }, 80 },
+        { { .states.require = STATE_HAS_GIL,
+            .states.exclude = STATE_ON_CPU | STATE_UNKNOWN_ON_CPU },
+          0 },
+        { { .states.exclude = STATE_UNKNOWN_ON_CPU }, 100 },
     };
     struct profile *const profile = made();
     struct profile_snapshot snapshot = made_snapshot(profile);

@@ -92,7 +92,7 @@ static void the_query_says_what_is_counted(void **state)
     record(*state, 10);
     const struct view_query query = { .from_ns = 2 * NS_PER_S,
                                       .to_ns = 6 * NS_PER_S,
-                                      .require = STATE_ON_CPU };
+                                      .states.require = STATE_ON_CPU };
     const struct view_query none = { .threads = &other, .thread_count = 1 };
     struct profile_snapshot snapshot = made_snapshot(*state);
     struct timeline_slots timeline = slots_of(&snapshot, &query, 4);

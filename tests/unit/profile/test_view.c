@@ -191,29 +191,37 @@ static void threads_and_processes_must_both_fit(void **state)
 static void required_bits_must_all_be_there(void **state)
 {
     const struct session *const s = *state;
-    expect_total(s, (struct view_query){ .require = STATE_ON_CPU }, 1 + 4 + 16);
-    expect_total(s, (struct view_query){ .require = STATE_HAS_GIL }, 1 + 4 + 32);
-    expect_total(s, (struct view_query){ .require = STATE_ON_CPU | STATE_HAS_GIL }, 1 + 4);
-    expect_total(s, (struct view_query){ .require = STATE_IN_GC }, 0);
+    expect_total(s, (struct view_query){ .states.require = STATE_ON_CPU }, 1 + 4 + 16);
+    expect_total(s, (struct view_query){ .states.require = STATE_HAS_GIL }, 1 + 4 + 32);
+    expect_total(s, (struct view_query){ .states.require = STATE_ON_CPU | STATE_HAS_GIL },
+                 1 + 4);
+    expect_total(s, (struct view_query){ .states.require = STATE_IN_GC }, 0);
 }
 
 static void excluded_bits_must_all_be_missing(void **state)
 {
     const struct session *const s = *state;
-    expect_total(s, (struct view_query){ .exclude = STATE_ON_CPU }, 2 + 8 + 32 + 64);
-    expect_total(s, (struct view_query){ .exclude = STATE_ON_CPU | STATE_HAS_GIL }, 2 + 8 + 64);
-    expect_total(s, (struct view_query){ .require = STATE_ON_CPU, .exclude = STATE_HAS_GIL },
-                 16);
-    expect_total(s, (struct view_query){ .require = STATE_ON_CPU, .exclude = STATE_ON_CPU }, 0);
+    expect_total(s, (struct view_query){ .states.exclude = STATE_ON_CPU }, 2 + 8 + 32 + 64);
+    expect_total(s, (struct view_query){ .states.exclude = STATE_ON_CPU | STATE_HAS_GIL },
+                 2 + 8 + 64);
+    expect_total(
+        s,
+        (struct view_query){ .states.require = STATE_ON_CPU, .states.exclude = STATE_HAS_GIL },
+        16);
+    expect_total(
+        s,
+        (struct view_query){ .states.require = STATE_ON_CPU, .states.exclude = STATE_ON_CPU },
+        0);
 }
 
 /* Unknown is neither on nor off: it is in both queries for "not known to be". */
 static void unknown_is_a_value_of_its_own(void **state)
 {
     const struct session *const s = *state;
-    expect_total(s, (struct view_query){ .require = STATE_UNKNOWN_ON_CPU }, 8);
-    expect_total(s, (struct view_query){ .exclude = STATE_UNKNOWN_ON_CPU }, 127 - 8);
-    expect_total(s, (struct view_query){ .exclude = STATE_ON_CPU | STATE_UNKNOWN_ON_CPU },
+    expect_total(s, (struct view_query){ .states.require = STATE_UNKNOWN_ON_CPU }, 8);
+    expect_total(s, (struct view_query){ .states.exclude = STATE_UNKNOWN_ON_CPU }, 127 - 8);
+    expect_total(s,
+                 (struct view_query){ .states.exclude = STATE_ON_CPU | STATE_UNKNOWN_ON_CPU },
                  2 + 32 + 64);
 }
 

@@ -173,7 +173,18 @@ static void shares_never_add_up_to_more_than_all(void **state)
         assert_int_equal(world->model.doing.samples, SAMPLE_TOTAL);
         type(world, "m");
     }
-    assert_int_equal(world->display.mode, DISPLAY_WALL);
+    assert_int_equal(world->display.mode, DISPLAY_ACTIVE);
+}
+
+static void waiting_threads_are_hidden_at_first(void **state)
+{
+    struct world *const world = *state;
+    draw(world, 100, 30);
+    const uint64_t waiting = world->model.doing.doing[STATE_DOING_WAITS];
+    assert_true(waiting > 0);
+    assert_int_equal(world->model.flat.samples, SAMPLE_TOTAL - waiting);
+    type(world, "m");
+    assert_int_equal(world->model.flat.samples, SAMPLE_TOTAL);
 }
 
 static void a_filter_is_typed_applied_and_cleared(void **state)
@@ -237,6 +248,7 @@ static void a_list_that_does_not_fit_is_scrolled(void **state)
 static void threads_are_turned_through_and_chosen(void **state)
 {
     struct world *const world = *state;
+    world->display.mode = DISPLAY_WALL;
     draw(world, 100, 30);
     const size_t threads = world->model.states.count;
     assert_true(threads > 1);
@@ -404,6 +416,7 @@ static void text_is_cut_at_characters(void **state)
 
 TEST_MAIN(drawn(a_screen_fits_every_size), drawn(the_hottest_is_first_and_keys_sort),
           drawn(shares_never_add_up_to_more_than_all),
+          drawn(waiting_threads_are_hidden_at_first),
           drawn(a_filter_is_typed_applied_and_cleared), drawn(the_chosen_row_stays_chosen),
           drawn(a_list_that_does_not_fit_is_scrolled),
           drawn(threads_are_turned_through_and_chosen),

@@ -66,6 +66,21 @@ test("states are chosen live, in the address, with what each would leave", async
   await page.close();
 });
 
+test("the page opens without what waits, says how much that is, and shows it", async () => {
+  const { page, program } = await live({ asOpened: true });
+  await drawn(page);
+  await page.until(shownNumber + " === " + program.view({ states: ["active"] }).total);
+  const waiting = 1 - program.view({ states: ["active"] }).total / program.view({}).total;
+  assert.ok(waiting > 0.01, String(waiting));
+  await page.until("parseFloat(" + byId("waiting-hidden") + ".textContent) === " + (waiting * 100).toFixed(1));
+  assert.doesNotMatch(await page.evaluate(byId("download-report") + ".getAttribute('href')"), /state=/);
+  await click(page, "waiting-hidden");
+  await page.until(shownNumber + " === " + program.view({}).total + " && " + byId("waiting-hidden") + ".hidden");
+  assert.equal(await page.evaluate("location.hash"), "#v=1&state=all");
+  assertQuiet(page);
+  await page.close();
+});
+
 test("a filter that leaves nothing says what there is, and leads back", async () => {
   const { page, program } = await live({ fragment: "#v=1&state=in_gc&thread=4711~MainThread" });
   await page.until(byId("empty") + "?.textContent.includes('“In GC”')");
@@ -81,7 +96,7 @@ test("a state that nobody knows can not be chosen and says why; a mode says what
   await page.until(chip("has_exception") + ".getAttribute('aria-disabled') === 'true'");
   assert.ok((await page.evaluate(chip("has_exception") + ".dataset.hint")).endsWith(TEXT.states.unavailable));
   await page.evaluate(chip("has_exception") + ".click()");
-  assert.equal(await page.evaluate("location.hash.includes('state')"), false);
+  assert.match(await page.evaluate("location.hash"), /state=all$/);
   assert.match(await textOf(page, "recorded-mode"), /--mode cpu: [\d,]+ other samples/);
   await page.close();
 });

@@ -13,7 +13,7 @@ test("a report has lines without their text, and says so", async () => {
   program.advance(3);
   const path = join(folder, "lines.html");
   writeFileSync(path, reportPage(bundled, program.report({})));
-  const page = await browser.open("file://" + path + "#v=1&view=source");
+  const page = await browser.open("file://" + path + "#v=1&state=all&view=source");
   await page.until(byId("source-note") + "?.textContent.startsWith('Source not available')");
   assert.ok(await page.evaluate("document.querySelectorAll('.line').length > 0"));
   assertQuiet(page);
@@ -26,7 +26,7 @@ test("a report has the text of its hottest files, cut to what matters, and the c
   const text = Array.from({ length: 500 }, (_, i) => "</script>line " + (i + 1)).join("\n");
   const path = join(folder, "text.html");
   writeFileSync(path, reportPage(bundled, { ...program.report({}), sources: [{ path: "/srv/shop/pricing.py", changed: false, whole: false, text }] }));
-  const page = await browser.open("file://" + path + "#v=1&view=source&file=/srv/shop/pricing.py");
+  const page = await browser.open("file://" + path + "#v=1&state=all&view=source&file=/srv/shop/pricing.py");
   await page.until("document.querySelectorAll('.line').length > 5 && document.querySelectorAll('.line-gap').length > 0");
   assert.match(await page.evaluate("document.querySelector('.line[aria-current], .line[data-style~=h2], .line').querySelector('.line-code').textContent"), /^<\/script>line \d+$/);
   await page.evaluate("document.querySelector('[data-value=heatmap]').click()");
@@ -44,7 +44,7 @@ test("the report of a part says what was selected and how long that lasted, host
     ["whole", { ...selection, whole: true, duration_s: 3 }, /^(?!.*selected)/], ["old", undefined, /^(?!.*selected)/]]) {
     const path = join(folder, "selection-" + name + ".html");
     writeFileSync(path, reportPage(bundled, { ...program.report({}), selection: part }));
-    const page = await browser.open("file://" + path);
+    const page = await browser.open("file://" + path + "#v=1&state=all");
     await drawn(page);
     assert.match(await textOf(page, "facts"), facts, name);
     assert.equal(await textOf(page, "elapsed"), name === "part" ? "0:01" : "0:03", name);
@@ -59,7 +59,7 @@ test("a report opens from a file, without a server, and filters threads by itsel
   program.advance(5);
   const path = join(folder, "report.html");
   writeFileSync(path, reportPage(bundled, program.report({})));
-  const page = await browser.open("file://" + path);
+  const page = await browser.open("file://" + path + "#v=1&state=all");
   await drawn(page);
   assert.equal(await samplesShown(page), program.view({}).total);
   assert.match(await textOf(page, "status"), /^Report of /);
@@ -98,7 +98,7 @@ test("native frames have their library, a colour, and a choice that is in the ad
   program.advance(3);
   const path = join(folder, "native.html");
   writeFileSync(path, reportPage(bundled, withLibrary(program.report({}), "TaxTable.lookup")));
-  const page = await browser.open("file://" + path + "#v=1&view=table");
+  const page = await browser.open("file://" + path + "#v=1&state=all&view=table");
   const pressed = "document.querySelector('[data-testid=native] [aria-pressed=true]')?.dataset.value";
   const libraries = "[...document.querySelectorAll('td.row-library')].map((cell) => cell.textContent).filter(Boolean).join()";
   await page.until(pressed + " === 'leaf' && " + libraries + " === 'libz.so.1'");
@@ -117,7 +117,7 @@ test("a report without native code has no choice of native frames", async () => 
   program.advance(3);
   const path = join(folder, "python.html");
   writeFileSync(path, reportPage(bundled, program.report({})));
-  const page = await browser.open("file://" + path + "#v=1&view=table");
+  const page = await browser.open("file://" + path + "#v=1&state=all&view=table");
   await page.until("document.querySelectorAll('.row-name').length > 3");
   assert.equal(await page.evaluate("document.querySelector('[data-testid=native]').getBoundingClientRect().width"), 0);
   assert.equal(await page.evaluate("document.querySelector('[data-testid=library-head]').getBoundingClientRect().width"), 0);

@@ -80,7 +80,7 @@ test("two halves are compared in a report too", async () => {
   for (let second = 1; second <= 8; second += 1) program.advance(second);
   const path = join(folder, "compared.html");
   writeFileSync(path, reportPage(bundled, program.report({})));
-  const page = await browser.open("file://" + path + "#v=1&view=diff");
+  const page = await browser.open("file://" + path + "#v=1&state=all&view=diff");
   await page.until(byId("diff-halves") + "?.getBoundingClientRect().width > 0");
   await click(page, "diff-halves");
   await page.until("document.querySelectorAll('[data-testid=diff-table] tbody tr').length > 10");
@@ -107,7 +107,7 @@ test("who held the GIL while whom waited, live and in a report", async () => {
   await page.close();
   const path = join(folder, "gil.html");
   writeFileSync(path, reportPage(bundled, program.report({})));
-  const report = await browser.open("file://" + path + "#v=1&view=gil");
+  const report = await browser.open("file://" + path + "#v=1&state=all&view=gil");
   await report.until(byId("gil-matrix") + "?.querySelectorAll('tbody tr').length === " + kept);
   assertQuiet(report);
   await report.close();
@@ -144,7 +144,7 @@ test("every thread has a lane, live and in a report", async () => {
   const path = join(folder, "lanes.html");
   writeFileSync(path, reportPage(bundled, program.report({})));
   await page.close();
-  const report = await browser.open("file://" + path + "#v=1&view=threads");
+  const report = await browser.open("file://" + path + "#v=1&state=all&view=threads");
   await report.until(lanes + ".length === 8 && " + lanes + ".every((lane) => lane.querySelectorAll('path[d]:not([d=\"\"])').length > 0)");
   await report.evaluate("document.querySelector('[data-tid=\"4712\"] .row-name').click()");
   await report.until(shownNumber + " === " + program.view({ threads: [1] }).total);

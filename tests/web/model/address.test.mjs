@@ -41,7 +41,11 @@ test("states are words, in one order, without those that are none or contradict"
   const states = (text) => parseAddress("#v=1&state=" + text).states;
   assert.deepEqual(states("on_cpu,!has_gil,on_cpu"), ["!has_gil", "on_cpu"]);
   assert.deepEqual(states("on_cpu,!on_cpu,__proto__,,!!in_gc,unknown_in_gc"), ["on_cpu", "unknown_in_gc"]);
-  assert.deepEqual(states(""), []);
+  for (const text of ["", "nothing"]) assert.equal(states(text), null, text);
+  assert.deepEqual(states("all"), []);
+  assert.deepEqual(states("in_gc,active"), ["active", "in_gc"]);
+  assert.deepEqual(states("on_cpu,~has_gil,active,~on_cpu"), ["active", "on_cpu", "~has_gil"]);
+  assert.match(formatAddress({ ...defaultAddress(), states: [] }), /&state=all$/);
 });
 
 test("a range that is none is all of the session; filters that are none are left out", () => {

@@ -36,13 +36,16 @@ export async function serve(program) {
   return { server, url: "http://127.0.0.1:" + server.address().port + "/" };
 }
 
-// A page on a program that moves on request.
-export async function live({ seconds = 3, fragment = "", ...options } = {}) {
+// A fragment that shows all states, unless it says which.
+export const inAllStates = (fragment) => (fragment.includes("state=") ? fragment : (fragment === "" ? "#v=1" : fragment) + "&state=all");
+
+// A page on a program that moves on request. Without `asOpened` it shows all states.
+export async function live({ seconds = 3, fragment = "", asOpened = false, ...options } = {}) {
   let clock = seconds;
   const program = createProgram({ threads: 8, now: () => 0, ...options });
   program.advance(clock);
   const { server, url } = await serve(program);
-  const page = await browser.open(url + fragment);
+  const page = await browser.open(url + (asOpened ? fragment : inAllStates(fragment)));
   return { page, program, server, url, advance: (by) => program.advance((clock += by)) };
 }
 

@@ -5,6 +5,7 @@ import { formatCount, formatShare, ratio } from "../base/numbers.js";
 import { STATE_DOINGS, STATE_FACTS } from "../profile/states.js";
 
 const FILTERS = [
+  { key: "active", words: ["active"] },
   { key: "all", words: [] },
   { key: "on_cpu", words: ["on_cpu"], fact: "on_cpu" },
   { key: "has_gil", words: ["has_gil"], fact: "has_gil" },
@@ -33,7 +34,16 @@ export function stateLabel(words) {
   return filterOf(words)?.label ?? words.map(wordLabel).join(", ");
 }
 
+const waitingOf = (sums) => sums.doing[STATE_DOINGS.indexOf("waits")];
+
+// What the words hide although nobody asked for that, as a share: "" when nothing is hidden.
+export function hiddenShare(sums, words) {
+  const isActive = filterOf(words)?.key === "active";
+  return isActive && waitingOf(sums) > 0 ? formatShare(ratio(waitingOf(sums), sums.samples)) : "";
+}
+
 function countOf(filter, sums) {
+  if (filter.key === "active") return { yes: sums.samples - waitingOf(sums), unknown: 0 };
   if (filter.key === "all") return { yes: sums.samples, unknown: 0 };
   if (filter.doing) return { yes: sums.doing[STATE_DOINGS.indexOf(filter.doing)], unknown: sums.doing[STATE_DOINGS.indexOf("unknown")] };
   const fact = STATE_FACTS.indexOf(filter.fact);
@@ -49,6 +59,12 @@ function isUnknown(filter, sums, { yes, unknown }) {
   return filter.key === "waits_gil" ? known <= sums.yes[STATE_FACTS.indexOf("has_gil")] : known === 0;
 }
 
+// Whether nothing is known of waits for the GIL.
+export function isWaitUnknown(sums) {
+  const filter = FILTERS.find(({ key }) => key === "waits_gil");
+  return isUnknown(filter, sums, countOf(filter, sums));
+}
+
 function hintOf(filter, sums, count, disabled, withoutGil) {
   if (sums.samples === 0) return filter.meaning + ".";
   if (withoutGil) return filter.meaning + TEXT.states.freeThreaded;
@@ -57,7 +73,18 @@ function hintOf(filter, sums, count, disabled, withoutGil) {
   return filter.meaning + counted + (count.unknown > 0 ? TEXT.states.countedUnknown(formatCount(count.unknown)) : "");
 }
 
-// -> [{key, label, words, share, hint, pressed, disabled}]; sums: of the threads shown
+// The colour of the timeline that a filter is about.
+const COLOURS = { on_cpu: "on_cpu", has_gil: "holds_gil", waits_gil: "waits_gil", runnable: "runnable", waits: "waits" };
+// Of these there is a chip only where they are a part of the samples that matters.
+const RARE = ["in_gc", "has_exception"];
+const RARE_SHARE = 0.01;
+
+// What waits has a chip of its own while it is hidden.
+function isSpared({ key }, sums, words, { yes }) {
+  return (RARE.includes(key) && yes < RARE_SHARE * sums.samples) || (key === "waits" && hiddenShare(sums, words) !== "");
+}
+
+// -> [{key, label, words, share, hint, pressed, disabled, doing (whose colour it has, or ""), isIdle (not worth a chip)}]; sums: of the threads shown
 export function stateChips(sums, words, isFreeThreaded = false) {
   const chosen = filterOf(words);
   const chips = FILTERS.map((filter) => {
@@ -65,9 +92,9 @@ export function stateChips(sums, words, isFreeThreaded = false) {
     const withoutGil = isFreeThreaded && ["has_gil", "waits_gil"].includes(filter.key);
     const disabled = withoutGil || isUnknown(filter, sums, count);
     const share = filter.key === "all" || sums.samples === 0 ? "" : withoutGil ? TEXT.doing.noGil : disabled ? TEXT.states.unknown : formatShare(ratio(count.yes, sums.samples));
-    return { key: filter.key, label: filter.label, words: filter.words, share, hint: hintOf(filter, sums, count, disabled, withoutGil), pressed: filter === chosen, disabled };
+    return { key: filter.key, label: filter.label, words: filter.words, share, hint: hintOf(filter, sums, count, disabled, withoutGil), pressed: filter === chosen, disabled, doing: COLOURS[filter.key] ?? "", isIdle: filter !== chosen && isSpared(filter, sums, words, count) };
   });
-  if (chosen === null) chips.push({ key: "link", label: stateLabel(words), words, share: "", hint: TEXT.states.fromLink, pressed: true, disabled: false });
+  if (chosen === null) chips.push({ key: "link", label: stateLabel(words), words, share: "", hint: TEXT.states.fromLink, pressed: true, disabled: false, doing: "", isIdle: false });
   return chips;
 }
 

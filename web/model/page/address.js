@@ -1,6 +1,6 @@
 // The state of the page as text for the fragment of its URL, and back. Defaults are left out. Version 1:
 //   v=1  session=ID  view=table  bottom-up  by=line  native=all  colour=module  search=TEXT  thread=TID~NAME (repeated)
-//   state=WORD,WORD  range=FROM~TO  baseline=FROM~TO  filter=TERM (repeated)  about=KEY  file=PATH  line=N  hot  width=current  change=self  zoom=PATH  frame=PATH  tables=CHART,CHART
+//   state=WORD,WORD or state=all  range=FROM~TO  baseline=FROM~TO  filter=TERM (repeated)  about=KEY  file=PATH  line=N  hot  width=current  change=self  zoom=PATH  frame=PATH  tables=CHART,CHART
 // PATH is frame keys from the root, joined by ".", a key that repeats N times written KEY*N. FROM and TO are seconds since
 // the session began; without TO a range goes on. TERM is one of filter.js; "filter" alone says that none applies, not even those
 // that the session was recorded with.
@@ -15,6 +15,7 @@ const PATH_LENGTH_MAX = 20000;
 const SEARCH_LENGTH_MAX = 2000;
 const THREADS_MAX = 256;
 const STATES_LENGTH_MAX = 200;
+const ALL_STATES = "all";
 const FILE_LENGTH_MAX = 4096;
 
 export const VIEWS = ["flame", "sandwich", "table", "source", "heatmap", "threads", "gil", "diff", "tasks"];
@@ -30,7 +31,7 @@ export const DIFF_BY = ["total", "self"];
 export const TABLES = ["strip", "heatmap", "flame", "sandwich", "threads", "gil", "diff"];
 
 export function defaultAddress() {
-  return { session: null, view: "flame", bottomUp: false, by: "function", native: null, colour: "heat", search: "", threads: [], states: [], range: null, baseline: null, filters: [], noFilters: false, about: "", file: "", line: 0, hotOnly: false, diffWidth: "both", diffBy: "total", zoom: [], frame: [], tables: [] };
+  return { session: null, view: "flame", bottomUp: false, by: "function", native: null, colour: "heat", search: "", threads: [], states: null, range: null, baseline: null, filters: [], noFilters: false, about: "", file: "", line: 0, hotOnly: false, diffWidth: "both", diffBy: "total", zoom: [], frame: [], tables: [] };
 }
 
 export function formatPath(keys) {
@@ -54,6 +55,13 @@ export function parsePath(text) {
     for (let i = 0; i < times; i += 1) keys.push(found[1]);
   }
   return keys;
+}
+
+// "all" is no words; nothing, or nothing that is a word, is null: what waits is hidden.
+function parseStates(text) {
+  if (text === ALL_STATES) return [];
+  const words = cleanWords((text ?? "").slice(0, STATES_LENGTH_MAX).split(","));
+  return words.length > 0 ? words : null;
 }
 
 function parseThread(text) {
@@ -89,7 +97,7 @@ export function formatAddress(address) {
   if (address.colour !== "heat") out.set("colour", address.colour);
   if (address.search !== "") out.set("search", address.search);
   for (const thread of address.threads) out.append("thread", thread.tid + "~" + thread.name);
-  if (address.states.length > 0) out.set("state", address.states.join());
+  if (address.states !== null) out.set("state", address.states.join() || ALL_STATES);
   if (address.range !== null) out.set("range", formatRange(address.range));
   if (address.baseline !== null) out.set("baseline", formatRange(address.baseline));
   for (const term of address.filters) out.append("filter", term);
@@ -121,7 +129,7 @@ export function parseAddress(text, view = "flame") {
   address.colour = oneOf(given.get("colour"), ["heat", "module"]);
   address.search = (given.get("search") ?? "").slice(0, SEARCH_LENGTH_MAX);
   address.threads = given.getAll("thread").slice(0, THREADS_MAX).map(parseThread).filter((thread) => thread !== null);
-  address.states = cleanWords((given.get("state") ?? "").slice(0, STATES_LENGTH_MAX).split(","));
+  address.states = parseStates(given.get("state"));
   address.range = parseRange(given.get("range") ?? "");
   address.baseline = parseRange(given.get("baseline") ?? "");
   address.filters = given.getAll("filter").slice(0, FILTERS_MAX).map(cleanTerm).filter((term) => term !== null);

@@ -24,7 +24,7 @@ export function pageCommands(state) {
     { label: TEXT.commands.quality, hint: "q", action: { type: "qualityDialog", open: true } },
     { label: TEXT.commands.theme, hint: "t", action: { type: "nextTheme" } },
     { label: TEXT.commands.help, hint: "?", action: { type: "help", open: true } },
-    { label: TEXT.commands.reset, hint: "", action: change({ range: null, threads: [], states: [], filters: [], search: "", zoom: [], frame: [] }) },
+    { label: TEXT.commands.reset, hint: "", action: change({ range: null, threads: [], states: null, filters: [], search: "", zoom: [], frame: [] }) },
   );
   if (state.picture.selected !== null) commands.push(...filterCommands(state.picture.describe(state.picture.selected).label));
   if (state.live) commands.push({ label: state.paused ? TEXT.commands.resume : TEXT.commands.pause, hint: "p", action: { type: "togglePause" } });

@@ -3,6 +3,7 @@
 import { TEXT } from "../../text/session.js";
 import { filteredText } from "../filters/chips.js";
 import { formatCount } from "../base/numbers.js";
+import { shownStates } from "../profile/states.js";
 import { statusOf } from "./state.js";
 import { rangeText } from "../time/timeline.js";
 
@@ -17,7 +18,7 @@ const QUALITY_DETAILS = { label: TEXT.empty.quality, action: { type: "qualityDia
 const OF_THREADS = ["threads", "gil"];
 
 // There is something, and the filters leave none of it; null when it is not their doing.
-function filteredReason(address, sums, samples, counted) {
+function filteredReason({ address, states }, sums, samples, counted) {
   const byThread = address.threads.length > 0;
   if (counted > 0 && address.filters.length > 0) {
     return { text: TEXT.empty.filtered(formatCount(counted)), actions: [REMOVE_FILTERS] };
@@ -25,9 +26,9 @@ function filteredReason(address, sums, samples, counted) {
   if (address.range !== null && sums.samples === 0 && samples > 0) {
     return { text: TEXT.empty.noneIn(rangeText(address.range)), actions: byThread ? [SHOW_ALL_TIMES, SHOW_ALL_THREADS] : [SHOW_ALL_TIMES] };
   }
-  if (address.states.length > 0 && sums.samples > 0) {
+  if (states.length > 0 && sums.samples > 0) {
     const ways = byThread ? [SHOW_ALL_STATES, SHOW_ALL_THREADS] : [SHOW_ALL_STATES];
-    return { text: filteredText(address.states, sums, byThread ? TEXT.empty.ofThreads : ""), actions: ways };
+    return { text: filteredText(states, sums, byThread ? TEXT.empty.ofThreads : ""), actions: ways };
   }
   if (byThread && samples > 0) {
     return { text: TEXT.empty.filteredThreads(formatCount(samples)), actions: [SHOW_ALL_THREADS] };
@@ -59,5 +60,5 @@ function nothingReason(state) {
 export function emptyReason(state, sum, sums, isCompared) {
   const { address } = state;
   if (sum > 0 || isCompared || address.view === "tasks" || (OF_THREADS.includes(address.view) && sums.samples > 0)) return null;
-  return filteredReason(address, sums, state.session?.quality?.samples ?? 0, state.recording.counts.total) ?? nothingReason(state);
+  return filteredReason({ address, states: shownStates(state) }, sums, state.session?.quality?.samples ?? 0, state.recording.counts.total) ?? nothingReason(state);
 }

@@ -12,6 +12,7 @@ import { taskRows, tasksReason } from "../threads/tasks.js";
 import { groupTotals, matchedSamples } from "../trees/grouping.js";
 import { lineNeighbours, sourceLines, topLines } from "../code/lines.js";
 import { formatCount, formatShare, isKnown, ratio } from "../base/numbers.js";
+import { createOwnLines, extendOwnLines, hottestOwnLines } from "../code/own.js";
 import { otherBaseline } from "./questions.js";
 import { nativeSetting } from "../trees/native.js";
 import { currentGrouping } from "../trees/recording.js";
@@ -27,6 +28,7 @@ import { bottomUpTree, createMergedNames, resolveKeys, sandwichTrees, topDownTre
 export const HEAT_STEPS = [0.002, 0.01, 0.025, 0.05, 0.1, 0.2, 0.4];
 
 const HOTTEST_COUNT = 12;
+const OWN_COUNT = 5;
 
 export function heatLevel(share) {
   let level = 0;
@@ -278,6 +280,22 @@ function makeHottest(recording, grouping, { self }) {
   return topFrames(self, HOTTEST_COUNT).map((frame) => ({ label: labelOf(frame), self: self[frame], key: functionKey(recording, grouping, frame) }));
 }
 
+// The lines of your code with the most samples, whatever these lines called: what hottestOwnLines() gives.
+function createOwn() {
+  const linesOf = memoise((profile, patterns) => createOwnLines(patterns));
+  return memoise((recording, version, grouping, patterns) => {
+    const lines = linesOf(recording.profile, patterns);
+    extendOwnLines(lines, recording.profile);
+    return hottestOwnLines(lines, recording.profile, grouping, recording.counts, OWN_COUNT);
+  });
+}
+
+// What a function is, wherever it is called: null when it has no samples.
+function describeFunction(recording, functions, { self, total }, key) {
+  const frame = key === "" ? 0 : frameOfKey(functions.frames, recording.profile, key);
+  return frame === 0 || !(total[frame] > 0) ? null : { label: frameLabel(functions.frames, recording.profile, frame), key, self: self[frame], total: total[frame] };
+}
+
 // What a frame of the tree is, for the details: null when there is no such frame.
 function describeFrame(recording, grouping, tree, id) {
   const label = frameLabel(grouping.frames, recording.profile, tree.frame(id));
@@ -289,9 +307,8 @@ export function createPicture() {
   const totalsOf = memoise((recording, version, grouping) => groupTotals(grouping, recording.counts));
   const treeOf = memoise((recording, version, grouping, totals, bottomUp, by) =>
     bottomUp ? bottomUpTree(grouping.bottomUpNames, grouping, totals) : topDownTree(grouping, totals));
-  const resolved = (tree, frames, profile, keys) => resolveKeys(tree, frames, profile, keys);
-  const focusOf = memoise(resolved);
-  const selectedOf = memoise(resolved);
+  const focusOf = memoise(resolveKeys);
+  const selectedOf = memoise(resolveKeys);
   const matcherOf = memoise((profile, term) => createMatcher(term));
   const matchesOf = memoise(makeMatches);
   const drawingOf = memoise(makeDrawing);
@@ -310,9 +327,11 @@ export function createPicture() {
   const sourceOf = memoise(makeSource);
   const functionTotalsOf = memoise((recording, version, grouping) => groupTotals(grouping, recording.counts));
   const countsOf = memoise((version, grouping, totals) => frameCounts(grouping, totals));
+  const functionCountsOf = memoise((version, grouping, totals) => frameCounts(grouping, totals));
   const rowsOf = memoise(tableRows);
   const tableOf = memoise(makeTable);
   const hottestOf = memoise(makeHottest);
+  const own = createOwn();
   const threadsOf = memoise((profile, count) => listThreads(profile));
   const chosenOf = memoise(resolveThreads);
   const sumsOf = memoise((threadStates, chosen, threads) => sumThreads(threadStates, threadIds(threadsWithStates(chosen.chosen, threads))));
@@ -363,6 +382,7 @@ export function createPicture() {
       table: address.view === "table" ? tableOf(recording, version, grouping, rowsOf(countsOf(version, grouping, totals)), matcher, state.table, ranksOf(grouping.frames, profile, grouping.frames.function.length)) : null,
       sandwich: address.view === "sandwich" ? markedSandwichOf(sandwich(), matcher) : null,
       source: address.view === "source" ? byLine() : null,
+      own: address.view === "flame" ? own(recording, version, grouping, state.ownPatterns) : null,
       diff: shownDiff,
       gil: address.view === "gil" ? gilOf(recording, version, functions, state.gil, threads, sums, isWithoutGil(state.session, sums), state.width) : null,
       tasks: address.view === "tasks" ? tasksOf(recording, version, state.tasks, tasksReason(state.tasks, state.session, state.live)) : null,
@@ -370,6 +390,8 @@ export function createPicture() {
       // Every function with samples, most total samples first: [{label, key}]
       functions: () => rowsOf(countsOf(version, grouping, totals)).slice().sort((a, b) => b.total - a.total).map((row) => ({ label: frameLabel(grouping.frames, profile, row.frame), key: functionKey(recording, grouping, row.frame) })),
       hottest: () => hottestOf(recording, grouping, countsOf(version, grouping, totals)),
+      // The function that the address is about.
+      about: () => describeFunction(recording, functions, functionCountsOf(version, functions, functionTotalsOf(recording, version, functions)), address.about),
       threads,
       chosen,
       sums,

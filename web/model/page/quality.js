@@ -6,6 +6,9 @@ import { biasedFunctions, biasValue, pointsText, stoppedValue } from "./bias.js"
 import { formatCount, formatDuration, formatRate, formatShare, formatShortCount, isKnown, ratio } from "../base/numbers.js";
 import { visibleText } from "../base/text.js";
 
+// A share of missed ticks above which the rest is no fair choice of instants.
+const MANY_MISSED = 0.05;
+
 function failedSamples(failed) {
   if (failed === null || typeof failed !== "object") return NaN;
   return Object.values(failed).reduce((sum, count) => sum + count, 0);
@@ -45,7 +48,7 @@ function missedValue({ ticks, missed_ticks: missed }) {
   const [label, meaning] = QUALITY_TEXT.missed;
   const due = isKnown(ticks) && isKnown(missed) ? ticks + missed : NaN;
   const share = ratio(missed, due);
-  return { key: "missed", label, value: formatShortCount(missed), level: share > 0.01 ? "warn" : "plain", meaning: meaning + (isKnown(due) ? QUALITY_TEXT.missedShare(formatShare(share)) : ".") };
+  return { key: "missed", label, value: formatShortCount(missed), level: share > MANY_MISSED ? "warn" : "plain", meaning: meaning + (isKnown(due) ? QUALITY_TEXT.missedShare(formatShare(share)) : ".") };
 }
 
 // -> the same, or null before the session has started; `settings` as in a SESSION, or null
@@ -70,6 +73,13 @@ export function qualityValues(quality, settings = null) {
     { ...failures, meaning: failures.meaning + failureText(q.failed ?? null) },
     missedValue(q),
   ];
+}
+
+// What the badge says of the values: {exact, warning: the first that is one, or ""}
+export function qualityBadge(values) {
+  const text = ({ value, label }) => value + " " + label;
+  const warned = values.find(({ level }) => level === "warn");
+  return { exact: text(values.find(({ key }) => key === "exact")), warning: warned === undefined ? "" : text(warned) };
 }
 
 const bytesText = (bytes) => {

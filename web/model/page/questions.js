@@ -1,10 +1,12 @@
 // The questions to the source that follow from the state: only the source knows threads, states and times apart.
 
 import { chosenFile } from "../code/lines.js";
+import { shownStates } from "../profile/states.js";
 
 // threads: ids; none is all. `until` is the moment at which the page was paused.
 export function questionOf({ address, paused, session }, threads) {
-  const { states, range, baseline, view } = address;
+  const { range, baseline, view } = address;
+  const states = shownStates({ address, session });
   const until = paused ? session?.elapsed_s ?? null : null;
   return { threads, states, from: range?.from ?? null, to: range?.to ?? null, until, baseline: view === "diff" ? baseline : null };
 }

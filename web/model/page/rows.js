@@ -90,11 +90,12 @@ function spanText({ start, end }) {
   return timeLabel(start, step) + " – " + timeLabel(end, step);
 }
 
-// The timeline.
-export function stripRows(timeline, span) {
+// The timeline. `isWaitUnknown`: nobody knows who waited for the GIL.
+export function stripRows(timeline, span, isWaitUnknown = false) {
+  const shareOf = (slot, key) => (key === "waits_gil" && isWaitUnknown ? NaN : ratio(slot.doing[STATE_DOINGS.indexOf(key)], slot.samples));
   const slots = joinedSlots(timeline.slots.filter((slot) => slot.end > span.from && slot.start < span.to), SPANS_MAX);
   const rows = slots.map((slot) => ({
-    level: 0, name: spanText(slot), cells: [formatCount(slot.samples), ...DOING_LABELS.map(({ key }) => formatShare(ratio(slot.doing[STATE_DOINGS.indexOf(key)], slot.samples))), formatShare(ratio(slot.inGc, slot.samples))],
+    level: 0, name: spanText(slot), cells: [formatCount(slot.samples), ...DOING_LABELS.map(({ key }) => formatShare(shareOf(slot, key))), formatShare(ratio(slot.inGc, slot.samples))],
   }));
   return { columns: [TEXT.asTable.time, numbered(TEXT.asTable.shares[1]), ...DOING_LABELS.map(({ label }) => numbered(label[0].toUpperCase() + label.slice(1))), numbered(TEXT.asTable.inGc)], rows, caption: TEXT.asTable.stripCaption };
 }

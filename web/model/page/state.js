@@ -27,6 +27,7 @@ export function createState(live) {
     tasks: emptyTasks(),
     matches: emptyMatches(),
     holdsOnHover: false,
+    ownPatterns: "",
     filterError: "",
     sources: new Map(),
     instructions: new Map(),
@@ -40,6 +41,7 @@ export function createState(live) {
     helpOpen: false,
     qualityOpen: false,
     note: "",
+    menu: null,
   };
 }
 
@@ -93,9 +95,10 @@ function withLibraries(state) {
 
 // Esc: out of the zoom first, then of the selection, then of the search.
 function withStepBack(state) {
-  const { zoom, frame, search } = state.address;
+  const { zoom, frame, about, search, view } = state.address;
   if (zoom.length > 0) return withAddress(state, { zoom: [] });
   if (frame.length > 0) return withAddress(state, { frame: [] });
+  if (about !== "" && view === "flame") return withAddress(state, { about: "" });
   return search === "" ? state : withAddress(state, { search: "" });
 }
 
@@ -112,6 +115,7 @@ const REDUCERS = new Map([
   ["gil", (state, action) => ({ ...state, gil: action.gil })],
   ["tasks", (state, action) => ({ ...state, tasks: action.tasks })],
   ["zoomTimeline", (state, action) => ({ ...state, timelineZoom: action.range })],
+  ["own", (state, action) => ({ ...state, ownPatterns: action.patterns })],
   ["toggleHold", (state) => ({ ...state, holdsOnHover: !state.holdsOnHover })],
   ["turn", (state) => withAddress(state, { bottomUp: !state.address.bottomUp })],
   ["stepBack", withStepBack],
@@ -127,6 +131,7 @@ const REDUCERS = new Map([
   ["sort", (state, action) => ({ ...state, table: withSort(state.table, action.sort) })],
   ["qualityDialog", (state, action) => ({ ...state, qualityOpen: action.open })],
   ["help", (state, action) => ({ ...state, helpOpen: action.open })],
+  ["menu", (state, action) => ({ ...state, menu: action.menu })],
   ["note", (state, action) => ({ ...state, note: action.text })],
 ]);
 

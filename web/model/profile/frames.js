@@ -1,6 +1,7 @@
 // Frames as people see them: a function, or one line of a function. Frame 0 is the root.
 
 import { addPair, createPairs, findPair } from "../base/pairs.js";
+import { TEXT } from "../../text/session.js";
 import { baseName, hashText, visibleText } from "../base/text.js";
 
 const HUES = 7;
@@ -83,6 +84,8 @@ export function originOf(profile, functionId) {
 
 // What runs in C is as hot as anything; what merely stands for something else is not.
 const RUNS = /^<(?:native|GC)>/;
+// C code that a Python frame calls, where its name is known.
+const NATIVE_MARK = /^<native> (?=.)/;
 
 function hueOf(origin, isNative) {
   if (isNative) return "native";
@@ -91,7 +94,7 @@ function hueOf(origin, isNative) {
   return String(hashText(origin.name) % HUES);
 }
 
-// Everything the page says about a frame, made once: {raw, name, place, file, label, synthetic, runs, hue, library, hasSource}.
+// Everything the page says about a frame, made once: {raw, name, short (where it is), place, path, file, label, synthetic, runs, hue, library, hasSource}.
 export function frameLabel(frames, profile, frame) {
   let label = frames.labels[frame];
   if (label === undefined) {
@@ -102,20 +105,24 @@ export function frameLabel(frames, profile, frame) {
     const folded = frames.foldsLibraries && library !== "";
     const line = folded ? 0 : frames.line[frame] || profile.functionLine.values[id];
     const file = visibleText(folded ? libraryOf(profile, id).path : fileText(profile, id), "");
-    const short = folded ? "" : library || baseName(file);
-    const at = frames.byLine && line > 0 ? short + ":" + line : short;
     const raw = folded ? libraryName(profile, id) : functionText(profile, id);
-    const name = visibleText(raw);
+    const isNative = synthetic && NATIVE_MARK.test(raw);
+    const base = folded ? "" : library || baseName(file);
+    const at = frames.byLine && line > 0 ? base + ":" + line : base;
+    const short = isNative ? TEXT.native.badge : synthetic || base === "" ? "" : at;
+    const name = visibleText(isNative ? raw.replace(NATIVE_MARK, "") : raw);
     label = {
       raw,
       name,
+      short,
+      path: fileText(profile, id),
       file: synthetic ? "" : file,
       line,
       place: synthetic || file === "" ? "" : file + (line > 0 ? ":" + line : ""),
-      label: synthetic || short === "" ? name : name + "  " + at,
+      label: short === "" ? name : name + "  " + short,
       synthetic,
-      runs: !synthetic || RUNS.test(name),
-      hue: hueOf(origin, library !== ""),
+      runs: !synthetic || RUNS.test(raw),
+      hue: hueOf(origin, library !== "" || isNative),
       library,
       hasSource: !folded && hasSource(profile, id),
     };

@@ -1,15 +1,24 @@
 // States of threads, as the server and a report encode them: one bit per fact, and one that says the fact is unknown.
 // Filters are words: "on_cpu" known to be true, "!on_cpu" known to be false, "~on_cpu" not known to be true,
-// "unknown_on_cpu", "!unknown_on_cpu"; all of them must hold (server/README.md).
+// "unknown_on_cpu", "!unknown_on_cpu"; all of them must hold (server/README.md). "active" is whatever is not known to wait.
 
 // Fact number N is bit N, and bit N + 8 when it is unknown.
 export const STATE_FACTS = ["on_cpu", "has_gil", "waits_gil", "in_gc", "in_native", "has_exception", "runnable"];
 export const STATE_DOINGS = ["holds_gil", "waits_gil", "on_cpu", "runnable", "waits", "unknown"];
 
 const UNKNOWN_SHIFT = 8;
+const ACTIVE = "active";
+// On a CPU, holding or waiting for the GIL, runnable, or not known to be on a CPU.
+const ACTIVE_BITS = 1 | 2 | 4 | 64 | (1 << UNKNOWN_SHIFT);
+
+// The words in force: those of the address, else what waits is hidden. A report may have been made of some states only.
+export function shownStates({ address, session }) {
+  return address.states ?? ((session?.selection?.state ?? "") === "" ? [ACTIVE] : []);
+}
 const WORD = /^([!~]?)(unknown_)?([a-z_]+)$/;
 
 function bitsOf(word) {
+  if (word === ACTIVE) return { require: 0, exclude: 0, any: ACTIVE_BITS };
   const found = WORD.exec(word);
   const fact = found ? STATE_FACTS.indexOf(found[3]) : -1;
   if (fact < 0) return null;
@@ -23,31 +32,34 @@ function bitsOf(word) {
 // Words that are none, and those that contradict the ones before them, are left out; the rest is sorted.
 export function cleanWords(words) {
   const kept = new Set();
-  let require = 0;
-  let exclude = 0;
+  let [require, exclude, any] = [0, 0, 0];
   for (const word of words) {
     const bits = bitsOf(word);
     if (bits === null || (require | bits.require) & (exclude | bits.exclude)) continue;
+    const someOf = any | (bits.any ?? 0);
+    if (someOf !== 0 && (someOf & ~(exclude | bits.exclude)) === 0) continue;
     require |= bits.require;
     exclude |= bits.exclude;
+    any = someOf;
     kept.add(word);
   }
   return Array.from(kept).sort();
 }
 
-// -> {require, exclude}, as a view's query has it
+// -> {require, exclude, any}: all bits of the first, none of the second, one of the third unless it is 0
 export function stateQuery(words) {
-  const query = { require: 0, exclude: 0 };
+  const query = { require: 0, exclude: 0, any: 0 };
   for (const word of words) {
     const bits = bitsOf(word);
     query.require |= bits?.require ?? 0;
     query.exclude |= bits?.exclude ?? 0;
+    query.any |= bits?.any ?? 0;
   }
   return query;
 }
 
 export function stateMatches(state, query) {
-  return (state & query.require) === query.require && (state & query.exclude) === 0;
+  return (state & query.require) === query.require && (state & query.exclude) === 0 && (query.any === 0 || (state & query.any) !== 0);
 }
 
 // Which of STATE_DOINGS a thread in that state is counted as.

@@ -55,7 +55,7 @@ export function threadPlace(thread, threads) {
 }
 
 export function threadLabel(thread) {
-  return thread.name === "" ? TEXT.threads.thread(thread.tid) : visibleText(thread.name);
+  return thread.name === "" ? (thread.tid === 0 ? TEXT.threads.unknown : TEXT.threads.thread(thread.tid)) : visibleText(thread.name);
 }
 
 // What an address says of a thread.

@@ -4,6 +4,7 @@ import { hotPieces, lineInstructions, placeInLine } from "../../model/code/instr
 import { formatCount, formatShare, ratio } from "../../model/base/numbers.js";
 import { heatLevel } from "../../model/page/picture.js";
 import { shortenText, visibleText } from "../../model/base/text.js";
+import { shownStates } from "../../model/profile/states.js";
 import { TEXT } from "../../text/session.js";
 import { el, setAttribute } from "../elements/dom.js";
 import { lineText } from "./lines.js";
@@ -38,8 +39,9 @@ function noInstructions(answer, found, session) {
   return session?.settings?.opcodes === true ? TEXT.source.bytecodeNowhere : TEXT.source.bytecodeOff;
 }
 
-function instructionsNote(answer, found, { address, live }) {
-  const { threads, states, filters, range } = address;
+function instructionsNote(answer, found, { address, session, live }) {
+  const { threads, filters, range } = address;
+  const states = shownStates({ address, session });
   const parts = [TEXT.source.instructions(formatCount(found.length))];
   if (found.length > INSTRUCTIONS_MAX) parts.push(TEXT.source.mostSamples(INSTRUCTIONS_MAX));
   if (answer.omitted > 0) parts.push(TEXT.source.fewestLeftOut);
@@ -87,7 +89,8 @@ export function createInstructionRows(lines) {
       closed = isChosen && closed !== here ? here : "";
     },
     show(file, state) {
-      const { line, threads, states, filters, range } = state.address;
+      const { line, threads, filters, range } = state.address;
+      const states = shownStates(state);
       const answer = state.instructions.get(file.path);
       const isOpen = lines.rows.has(line) && closed !== file.path + ":" + line && file.lines.some((one) => one.line === line);
       const wanted = isOpen ? [file.path, line, threads, states, filters, range].join("\n") : "";

@@ -3,6 +3,7 @@
 import { chosenFile, placedFile } from "../../model/code/lines.js";
 import { formatCount, formatShare, ratio } from "../../model/base/numbers.js";
 import { visibleText } from "../../model/base/text.js";
+import { offerMenu } from "../elements/menu.js";
 import { TEXT } from "../../text/session.js";
 import { el, isolated, pathText, setAttribute, setText } from "../elements/dom.js";
 import { createSourceIndex } from "./index.js";
@@ -84,6 +85,15 @@ function noteText(text, file, { session, live }) {
   return plainNote(text, file, session) + (file.lines.length > hot ? TEXT.source.hottest(formatCount(hot), formatCount(file.lines.length)) : "");
 }
 
+// What the menu of a line is about: the pointed one, else the chosen one.
+function lineSubject({ address, picture }, file, event) {
+  const number = Number(event.target.closest("[data-line]")?.dataset.line ?? address.line);
+  const line = file.lines.find((one) => one.line === number);
+  if (line === undefined) return null;
+  const { label, key } = picture.source.describe(line.frames[0]);
+  return { label: { ...label, line: number }, key, stack: "" };
+}
+
 export function createSource(root, dispatch) {
   const title = el("h2", { "data-testid": "source-path" });
   const note = el("p", { class: "soft", "data-testid": "source-note" });
@@ -113,6 +123,8 @@ export function createSource(root, dispatch) {
     instructions.toggle(current().path, number, number === state.address.line);
     change({ file: current().path, line: number }, "replace");
   }
+
+  offerMenu(lines.list, dispatch, (event) => lineSubject(state, current(), event));
 
   lines.list.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || event.target !== lines.list || state.address.line === 0) return;

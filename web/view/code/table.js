@@ -2,8 +2,8 @@
 // around them, exist; the others are empty space.
 
 import { formatCount, formatDuration, formatShare, isKnown, ratio, wilsonInterval } from "../../model/base/numbers.js";
-import { exactSearch } from "../../model/filters/search.js";
 import { heldRows } from "../../model/code/table.js";
+import { offerMenu } from "../elements/menu.js";
 import { TEXT } from "../../text/session.js";
 import { el, isInUse, isolated, setAttribute, setText } from "../elements/dom.js";
 
@@ -40,7 +40,7 @@ function createTableRow(find, about) {
   const total = createCell();
   const element = el("tr", {}, self.element, total.element, el("th", { scope: "row" }, el("div", { class: "row-head" }, button, sandwich, place)), el("td", { class: "row-library" }, library));
   const row = { element, name, place, library, self, total, label: null };
-  button.addEventListener("click", () => find(row.label));
+  button.addEventListener("click", () => find(row.shown));
   sandwich.addEventListener("click", () => about(row.shown));
   return row;
 }
@@ -74,6 +74,10 @@ export function createTable(root, dispatch) {
   const table = el("table", { class: "functions", "data-testid": "table" }, caption, el("thead", {}, el("tr", {}, ...heads.map((head) => head.element))), body);
   const element = el("div", { class: "table", tabindex: "0", role: "region", "aria-label": TEXT.table.label }, table);
   root.append(element);
+  offerMenu(body, dispatch, (event) => {
+    const row = rows.find((one) => one.element.contains(event.target));
+    return row === undefined ? null : { label: row.label, key: state.picture.table.keyOf(row.shown), stack: "" };
+  });
   const rows = [];
   let state = null;
   let first = 0;
@@ -88,8 +92,8 @@ export function createTable(root, dispatch) {
     arrangedFor = question;
   }
 
-  function find(label) {
-    dispatch({ type: "address", changes: { view: "flame", search: exactSearch(label.raw), zoom: [] }, how: "push" });
+  function find(row) {
+    dispatch({ type: "address", changes: { view: "flame", about: state.picture.table.keyOf(row), zoom: [], frame: [] }, how: "push" });
   }
 
   function about(row) {

@@ -33,7 +33,9 @@ export function createHint(root) {
     bubble.hidden = true;
   }
 
+  // Under a finger it would cover what stands beside it.
   function onEnter(event) {
+    if (event.pointerType === "touch") return;
     const target = event.target instanceof Element ? event.target.closest("[data-hint]") : null;
     if (target === owner) return;
     hide();

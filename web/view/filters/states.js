@@ -1,7 +1,8 @@
 // The state filter: one choice, with the share of samples in each state.
 
-import { stateChips } from "../../model/filters/chips.js";
+import { hiddenShare, stateChips } from "../../model/filters/chips.js";
 import { isWithoutGil } from "../../model/threads/activity.js";
+import { shownStates } from "../../model/profile/states.js";
 import { formatCount } from "../../model/base/numbers.js";
 import { TEXT } from "../../text/session.js";
 import { el, setAttribute, setText } from "../elements/dom.js";
@@ -9,8 +10,10 @@ import { el, setAttribute, setText } from "../elements/dom.js";
 function createChip(choose) {
   const label = el("span", {});
   const share = el("span", { class: "chip-share" });
-  const element = el("button", { type: "button", class: "chip", "data-testid": "state" }, label, share);
-  const chip = { element, label, share, shown: null };
+  // The chips are the legend of the timeline.
+  const colour = el("i", { class: "doing", "aria-hidden": "true" });
+  const element = el("button", { type: "button", class: "chip", "data-testid": "state" }, colour, label, share);
+  const chip = { element, label, share, colour, shown: null };
   element.addEventListener("click", () => {
     if (!chip.shown.disabled) choose(chip.shown.words);
   });
@@ -28,6 +31,8 @@ export function createStateChips(root, dispatch) {
   const chips = [];
   let inView = null;
   const note = el("span", { class: "states-note", "data-testid": "recorded-mode" });
+  const hidden = el("span", {});
+  const reveal = el("button", { type: "button", class: "chip hidden-chip", "data-testid": "waiting-hidden", on: { click: () => choose([]) } }, el("i", { class: "doing", "data-doing": "waits", "aria-hidden": "true" }), hidden, el("span", { class: "link-word" }, TEXT.states.show));
   const list = el("div", { class: "chips", role: "group", "aria-label": TEXT.states.label });
   root.append(list, note);
   const choose = (words) => dispatch({ type: "address", changes: { states: words }, how: "push" });
@@ -35,6 +40,8 @@ export function createStateChips(root, dispatch) {
   function show(chip, shown) {
     chip.shown = shown;
     setText(chip.label, shown.label);
+    setAttribute(chip.colour, "data-doing", shown.doing);
+    chip.colour.hidden = shown.doing === "";
     setText(chip.share, shown.share);
     setAttribute(chip.element, "data-value", shown.key);
     setAttribute(chip.element, "data-hint", shown.hint);
@@ -50,13 +57,18 @@ export function createStateChips(root, dispatch) {
 
   return {
     update(state) {
-      const shown = stateChips(state.picture.sums, state.address.states, isWithoutGil(state.session, state.picture.sums));
+      const words = shownStates(state);
+      const shown = stateChips(state.picture.sums, words, isWithoutGil(state.session, state.picture.sums));
       while (chips.length < shown.length) {
         chips.push(createChip(choose));
         list.append(chips[chips.length - 1].element);
+        chips[0].element.after(reveal);
       }
+      const share = hiddenShare(state.picture.sums, words);
+      reveal.hidden = share === "";
+      setText(hidden, TEXT.states.hidden(share));
       chips.forEach((chip, i) => {
-        chip.element.hidden = i >= shown.length;
+        chip.element.hidden = i >= shown.length || shown[i].isIdle;
         if (i < shown.length) show(chip, shown[i]);
       });
       const pressed = shown.findIndex((chip) => chip.pressed);

@@ -4,12 +4,13 @@ import { FLAME_VIEWS } from "../../model/page/address.js";
 import { stateLabel } from "../../model/filters/chips.js";
 import { formatCount, formatDuration, formatShare, isKnown, ratio, wilsonInterval } from "../../model/base/numbers.js";
 import { nativePath } from "../../model/code/lines.js";
+import { shownStates } from "../../model/profile/states.js";
 import { stackText } from "../../model/profile/folded.js";
 import { exactPattern, FILTER_VERBS } from "../../model/filters/filter.js";
-import { exactSearch } from "../../model/filters/search.js";
 import { rangeText } from "../../model/time/timeline.js";
 import { TEXT } from "../../text/session.js";
 import { el, icon, isolated, pathText } from "../elements/dom.js";
+import { offerMenu } from "../elements/menu.js";
 import { ICONS } from "../elements/icons.js";
 
 const CALLERS_MAX = 200;
@@ -19,19 +20,13 @@ function intervalText(samples, sum) {
   return isKnown(low) ? formatShare(low).replace(/ %$/, "") + " – " + formatShare(high) : "";
 }
 
-// At R ticks a second a sample stands for 1/R seconds of its thread.
-function estimatedTime(samples, session) {
-  const rate = session?.quality?.achieved_hz;
-  return rate > 0 ? formatDuration(samples / rate) : formatDuration(NaN);
-}
-
-function measure(name, meaning, samples, sum, session, testid) {
+function measure(name, meaning, samples, { sum, secondsPerSample }, testid) {
   return el("div", { class: "measure" },
     el("dt", { "data-hint": meaning, tabindex: "0" }, name),
     el("dd", {},
       el("strong", { "data-testid": testid + "-share" }, formatShare(ratio(samples, sum))),
       el("span", { "data-testid": testid + "-samples" }, TEXT.samples(formatCount(samples))),
-      el("span", { class: "soft", "data-hint": TEXT.details.timeHint }, "≈ " + estimatedTime(samples, session)),
+      el("span", { class: "soft", "data-hint": TEXT.details.timeHint }, "≈ " + formatDuration(samples * secondsPerSample)),
       el("span", { class: "soft", "data-hint": TEXT.details.intervalHint }, intervalText(samples, sum))));
 }
 
@@ -46,7 +41,8 @@ function shownId(state) {
 function scopeText(state) {
   const { chosen } = state.picture.chosen;
   const who = chosen.length === 0 ? TEXT.details.allThreads : chosen.length === 1 ? TEXT.details.oneThread : TEXT.details.someThreads(chosen.length);
-  const doing = state.address.states.length === 0 ? "" : stateLabel(state.address.states).replace(/^[A-Z](?![A-Z])/, (first) => first.toLowerCase());
+  const states = shownStates(state);
+  const doing = states.length === 0 ? "" : stateLabel(states).replace(/^[A-Z](?![A-Z])/, (first) => first.toLowerCase());
   const when = state.address.range === null ? "" : rangeText(state.address.range);
   return TEXT.details.scope(formatCount(state.picture.sum), who, doing, when);
 }
@@ -74,10 +70,45 @@ function nativeLine(label, live, dispatch) {
     canOpen ? el("button", { type: "button", class: "link", "data-testid": "open-native-source", on: { click: open } }, TEXT.native.source) : null);
 }
 
+// A stack as text, from the frames of a path.
+export function pathStack(path, bottomUp) {
+  const labels = path.map((frame) => frame.label);
+  return stackText(bottomUp ? labels : labels.reverse());
+}
+
+// The filters of frames that this one suggests.
+function filterButtons(label, dispatch) {
+  const pattern = "function:" + exactPattern(label.raw);
+  const button = (verb) => el("button", { type: "button", class: "link", "data-hint": TEXT.filters.meanings[verb], on: { click: () => dispatch({ type: "filter", text: verb + " " + pattern }) } }, verb);
+  return el("p", { class: "filter-ways" }, el("span", { class: "soft" }, TEXT.details.filter), ...FILTER_VERBS.map(button));
+}
+
+function wide(testid, mark, text, click) {
+  return el("button", { type: "button", class: "quiet wide", "data-testid": testid, on: { click } }, mark, el("span", {}, text));
+}
+
+// What is said of a frame and of a function alike; `total` and `self` are measures.
+function aboutCode(frame, total, self, state, dispatch, others) {
+  const { label, key } = frame;
+  const go = (changes) => () => dispatch({ type: "address", changes, how: "push" });
+  return [
+    el("h2", { "data-testid": "details-name" }, isolated(label.name)),
+    el("p", { class: "place", "data-testid": "details-place" }, pathText(label.place === "" ? (label.synthetic ? TEXT.details.notPython : TEXT.details.noFile) : label.place)),
+    nativeLine(label, state.live, dispatch),
+    el("dl", { class: "measures" }, total, self),
+    el("p", { class: "soft scope" }, scopeText(state)),
+    label.hasSource ? wide("open-source", el("span", {}, "≡"), TEXT.details.source, go({ view: "source", file: label.path, line: label.line })) : null,
+    key === "" ? null : wide("open-sandwich", el("span", {}, "⇅"), TEXT.details.sandwich, go({ view: "sandwich", about: key })),
+    ...others,
+    filterButtons(label, dispatch),
+  ];
+}
+
 export function createDetails(root, dispatch) {
   root.dataset.testid = "details";
   let shown = null;
   let shownFrame = null;
+  let latest = null;
 
   // Someone reads or copies here, or is about to press: numbers may wait, the text must not change beneath them.
   function isInUse() {
@@ -86,27 +117,19 @@ export function createDetails(root, dispatch) {
     return selecting || root.contains(document.activeElement) || root.matches(":active");
   }
 
-  function copyStack(path, bottomUp) {
-    const labels = path.map((frame) => frame.label);
-    dispatch({ type: "copy", text: stackText(bottomUp ? labels : labels.reverse()), note: TEXT.details.copied });
-  }
+  offerMenu(root, dispatch, (event) => {
+    const row = event.target.closest(".hottest");
+    const found = row === null ? undefined : latest.picture.hottest().find(({ key }) => key === row.dataset.key);
+    return found === undefined ? null : { label: found.label, key: found.key, stack: "" };
+  });
 
-  function find(label) {
-    dispatch({ type: "address", changes: { search: exactSearch(label.raw) }, how: "push" });
-  }
+  const about = (key) => dispatch({ type: "address", changes: { about: key, frame: [] }, how: "push" });
 
-  // The filters of frames that this one suggests.
-  function filterButtons(label) {
-    const pattern = "function:" + exactPattern(label.raw);
-    const button = (verb) => el("button", { type: "button", class: "link", "data-hint": TEXT.filters.meanings[verb], on: { click: () => dispatch({ type: "filter", text: verb + " " + pattern }) } }, verb);
-    return el("p", { class: "filter-ways" }, el("span", { class: "soft" }, TEXT.details.filter), ...FILTER_VERBS.map(button));
-  }
-
-  function hottestRow(row, sum, most, byLine) {
+  function hottestRow(row, sum, most) {
     const fill = el("i", {});
     fill.style.width = (100 * row.self) / most + "%";
-    const name = el("span", { class: "hottest-name" }, isolated(byLine ? row.label.label : row.label.name));
-    return el("li", {}, el("button", { type: "button", class: "hottest", title: row.label.place, on: { click: () => find(row.label) } },
+    const name = el("span", { class: "hottest-name" }, isolated(row.label.name), row.label.short === "" ? null : isolated(row.label.short, { class: "soft" }));
+    return el("li", {}, el("button", { type: "button", class: "hottest", title: row.label.place, "data-key": row.key, on: { click: () => about(row.key) } },
       name, el("span", { class: "share" }, formatShare(ratio(row.self, sum))), el("span", { class: "bar", "aria-hidden": "true" }, fill)));
   }
 
@@ -115,7 +138,7 @@ export function createDetails(root, dispatch) {
     const hottest = state.picture.hottest();
     if (hottest.length === 0) return [];
     const byLine = state.address.by === "line";
-    const rows = hottest.map((row) => hottestRow(row, state.picture.sum, hottest[0].self, byLine));
+    const rows = hottest.map((row) => hottestRow(row, state.picture.sum, hottest[0].self));
     return [
       el("h2", { class: "plain" }, byLine ? TEXT.details.hottestLines : TEXT.details.hottestFunctions),
       el("p", { class: "soft" }, TEXT.details.bySelf),
@@ -124,44 +147,42 @@ export function createDetails(root, dispatch) {
     ];
   }
 
-  function content(state, id) {
-    const { picture, session } = state;
+  function ofFunction(state, found) {
+    const { picture } = state;
+    const total = measure(TEXT.details.total, TEXT.table.totalHint, found.total, picture, "total");
+    const self = measure(TEXT.details.self, TEXT.table.selfHint, found.self, picture, "self");
+    const back = el("button", { type: "button", class: "link", "data-testid": "details-back", on: { click: () => about("") } }, TEXT.details.back);
+    return [back, ...aboutCode(found, total, self, state, dispatch, [])];
+  }
+
+  function ofFrame(state, id) {
+    const { picture } = state;
     const frame = picture.describe(id);
     const path = picture.pathTo(id);
-    const self = state.address.bottomUp
-      ? null
-      : measure(TEXT.details.self, TEXT.details.selfHint, frame.self, picture.sum, session, "self");
-    const total = state.address.bottomUp
-      ? measure(TEXT.details.via, TEXT.details.viaHint, frame.total, picture.sum, session, "total")
-      : measure(TEXT.details.total, TEXT.details.totalHint, frame.total, picture.sum, session, "total");
+    const { bottomUp } = state.address;
+    const self = bottomUp ? null : measure(TEXT.details.self, TEXT.details.selfHint, frame.self, picture, "self");
+    const total = bottomUp ? measure(TEXT.details.via, TEXT.details.viaHint, frame.total, picture, "total") : measure(TEXT.details.total, TEXT.details.totalHint, frame.total, picture, "total");
     const within = picture.focus.id !== 0 && String(picture.focus.id) !== id
       ? el("p", { class: "soft" }, TEXT.details.ofZoomed(formatShare(ratio(frame.total, picture.focusTotal))))
       : null;
-    const copy = el("button", { type: "button", class: "quiet wide", "data-testid": "copy-stack", on: { click: () => copyStack(path, state.address.bottomUp) } }, icon(ICONS.copy), el("span", {}, TEXT.details.copy));
-    return [
-      el("h2", { "data-testid": "details-name" }, isolated(frame.label.name)),
-      el("p", { class: "place", "data-testid": "details-place" }, pathText(frame.label.place === "" ? (frame.label.synthetic ? TEXT.details.notPython : TEXT.details.noFile) : frame.label.place)),
-      nativeLine(frame.label, state.live, dispatch),
-      el("dl", { class: "measures" }, total, self),
-      el("p", { class: "soft scope" }, scopeText(state)),
-      within,
-      copy,
-      frame.key === "" ? null : el("button", { type: "button", class: "quiet wide", "data-testid": "open-sandwich", on: { click: () => dispatch({ type: "address", changes: { view: "sandwich", about: frame.key }, how: "push" }) } }, el("span", {}, "⇅"), el("span", {}, TEXT.details.sandwich)),
-      filterButtons(frame.label),
-      callersList(path, picture.keysTo(id), state, dispatch),
-    ].filter((part) => part !== null);
+    const copy = wide("copy-stack", icon(ICONS.copy), TEXT.details.copy, () => dispatch({ type: "copy", text: pathStack(path, bottomUp), note: TEXT.details.copied }));
+    return [...aboutCode(frame, total, self, state, dispatch, [copy]), within, callersList(path, picture.keysTo(id), state, dispatch)];
   }
 
   return {
     update(state) {
+      latest = state;
       root.hidden = !FLAME_VIEWS.includes(state.address.view);
       const id = shownId(state);
-      const signature = [id, state.recordingVersion, state.address.by, state.picture.native, state.address.bottomUp, state.picture.focus.id, state.picture.sum, state.address.states, state.address.range?.from, state.address.range?.to, state.session?.quality?.achieved_hz].join(" ");
-      if (signature === shown || root.hidden || (isInUse() && shownFrame === id)) return;
+      const found = id === null ? state.picture.about() : null;
+      const subject = id ?? found?.key ?? null;
+      const signature = [subject, state.recordingVersion, state.address.by, state.picture.native, state.address.bottomUp, state.picture.focus.id, state.picture.sum, shownStates(state), state.address.filters.join("\n"), state.address.range?.from, state.address.range?.to, state.picture.secondsPerSample].join(" ");
+      if (signature === shown || root.hidden || (isInUse() && shownFrame === subject)) return;
       shown = signature;
-      shownFrame = id;
+      shownFrame = subject;
       const top = root.scrollTop;
-      root.replaceChildren(...(id === null ? overview(state) : content(state, id)));
+      const parts = id !== null ? ofFrame(state, id) : found !== null ? ofFunction(state, found) : overview(state);
+      root.replaceChildren(...parts.filter((part) => part !== null));
       root.scrollTop = top;
     },
   };

@@ -5,6 +5,8 @@ import { FLAME_VIEWS } from "../../model/page/address.js";
 import { formatCount, formatShare, ratio } from "../../model/base/numbers.js";
 import { TEXT } from "../../text/session.js";
 import { frameBeside } from "./chart-keys.js";
+import { offerMenu } from "../elements/menu.js";
+import { pathStack } from "./details.js";
 import { createChart, watchWidth } from "./chart.js";
 import { el, placeNear, setAttribute } from "../elements/dom.js";
 
@@ -164,6 +166,13 @@ export function createFlame(root, dispatch) {
     else if (event.key.startsWith("Arrow")) goTo(frameBeside(state.picture.drawing.byId, current.id, event.key));
     else return;
     event.preventDefault();
+  });
+  offerMenu(element, dispatch, (event) => {
+    const id = event.pointerType === "" ? null : drawn.idAt(event.clientX, event.clientY);
+    const frame = (id === null ? null : entryOf(id)?.frame) ?? currentFrame();
+    if (frame === null || frame.remainder || frame.id === "0") return null;
+    const { label, key } = state.picture.describe(frame.id);
+    return { label, key, stack: pathStack(state.picture.pathTo(frame.id), state.address.bottomUp) };
   });
   watchWidth(holder, holder, dispatch, (width) => state !== null && width !== state.width && FLAME_VIEWS.includes(state.address.view));
 

@@ -1,6 +1,7 @@
 // Every chart as a table, on demand: a button for each, and the open tables beneath the charts.
 
 import { FLAME_VIEWS } from "../../model/page/address.js";
+import { isWaitUnknown } from "../../model/filters/chips.js";
 import { foundMatches } from "../../model/time/matches.js";
 import { formatDuration } from "../../model/base/numbers.js";
 import { diffRows, flameRows, gilRows, heatRows, laneRows, sandwichRows, stripRows } from "../../model/page/rows.js";
@@ -31,7 +32,7 @@ function heatOf({ heat, matches, address }) {
 
 // Which charts there are: their data (null when there is nothing), and what choosing a row does, if anything.
 const CHARTS = [
-  { key: "strip", of: (state) => (state.hasTimes ? state.timeline : null), read: (state) => stripRows(state.timeline, spanOf(state)) },
+  { key: "strip", of: (state) => (state.hasTimes ? state.timeline : null), read: (state) => stripRows(state.timeline, spanOf(state), isWaitUnknown(state.picture.sums)) },
   { key: "heatmap", of: (state) => (state.address.view === "heatmap" && state.heat.columns.size > 0 ? heatOf(state) : null), read: (state) => heatRows(state.heat, heatOf(state).matches) },
   {
     key: "flame", of: (state) => (FLAME_VIEWS.includes(state.address.view) ? state.picture.drawing?.root : null), read: (state) => flameRows(state.picture.drawing, state.picture.sum),

@@ -54,7 +54,7 @@ export function createDownloads() {
     update(state) {
       items = state.downloads;
       const byThread = state.picture.chosen.chosen.length > 0;
-      const byState = state.address.states.length > 0;
+      const byState = (state.address.states ?? []).length > 0;
       const chosen = byThread || byState ? TEXT.download.includes([byThread ? TEXT.download.threads : "", byState ? TEXT.download.state : ""].filter(Boolean)) : "";
       const unfiltered = state.notApplied.length > 0 ? TEXT.download.notApplied(state.notApplied.map((term) => visibleText(term)).join("; ")) : "";
       const note = [chosen, unfiltered].filter(Boolean).join(" ");

@@ -47,11 +47,8 @@ export function createHeader(root, dispatch) {
   const help = el("button", { type: "button", class: "quiet", "aria-label": TEXT.header.help, "data-hint": TEXT.header.helpHint, "data-testid": "help", on: { click: () => dispatch({ type: "help", open: true }) } }, "?");
   const downloads = createDownloads(dispatch);
   const actions = el("div", { class: "actions" }, pause, ...downloads.elements, theme, help);
-  root.append(
-    el("div", { class: "identity" }, createMark(), el("h1", {}, command), facts),
-    el("div", { class: "progress" }, status, clock),
-    actions,
-  );
+  root.prepend(el("div", { class: "identity" }, createMark(), el("h1", {}, command), facts));
+  root.append(el("div", { class: "progress" }, status, clock), actions);
   downloads.attach();
   let shownTheme = null;
   let shownPause = null;

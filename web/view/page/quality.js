@@ -1,6 +1,6 @@
-// The quality line, always visible, with a hint for every value; and its details, in a dialog: every number and its meaning.
+// The quality of the data: a badge, always visible, which opens the details: every number and its meaning.
 
-import { engineValue, measureGroups, qualityValues } from "../../model/page/quality.js";
+import { engineValue, measureGroups, qualityBadge, qualityValues } from "../../model/page/quality.js";
 import { QUALITY_TEXT } from "../../text/quality.js";
 import { TEXT } from "../../text/session.js";
 import { el, icon, setAttribute, setText } from "../elements/dom.js";
@@ -8,25 +8,29 @@ import { ICONS } from "../elements/icons.js";
 
 export function createQuality(root, dispatch) {
   const cells = new Map();
-  const more = el("button", { type: "button", class: "link", "data-hint": QUALITY_TEXT.openHint, "data-testid": "quality-open", on: { click: () => dispatch({ type: "qualityDialog", open: true }) } }, QUALITY_TEXT.open);
+  const exact = el("span", {});
+  const warning = el("strong", { "data-testid": "quality-warning" });
+  const badge = el("button", { type: "button", class: "quality-badge", "data-hint": QUALITY_TEXT.openHint, "data-testid": "quality-open", on: { click: () => dispatch({ type: "qualityDialog", open: true }) } }, exact, warning);
   // The numbers are the session's, even if a report has only a part of it.
   const whole = el("span", { "data-testid": "quality-whole", hidden: "" }, QUALITY_TEXT.wholeSession);
-  root.append(whole, more);
+  const line = el("p", { class: "quality" }, whole);
+  root.append(badge);
 
   function cellFor(key) {
     let cell = cells.get(key);
     if (cell === undefined) {
       const value = el("strong", { "data-testid": "quality-" + key });
       const label = el("span", {});
-      const element = el("span", { class: "quality-value", tabindex: "0", "data-hint": "" }, value, " ", label);
+      const element = el("span", { class: "quality-value", "data-hint": "" }, value, " ", label);
       cell = { value, label, element };
       cells.set(key, cell);
-      more.before(element);
+      line.append(element);
     }
     return cell;
   }
 
   return {
+    line,
     update(state) {
       whole.hidden = (state.session?.selection ?? null) === null || state.session.selection.whole;
       const engine = engineValue(state.session?.settings ?? null);
@@ -40,6 +44,10 @@ export function createQuality(root, dispatch) {
         setAttribute(cell.element, "data-hint", shown.meaning);
         setAttribute(cell.element, "data-level", shown.level);
       }
+      const said = qualityBadge(values);
+      setText(exact, said.exact);
+      setText(warning, said.warning);
+      warning.hidden = said.warning === "";
     },
   };
 }
@@ -52,13 +60,14 @@ function createMeasureRow(row) {
   return { element, value, share };
 }
 
-export function createMeasures(root, dispatch) {
+// `line`: the element with the values of the quality line.
+export function createMeasures(root, dispatch, line) {
   const close = el("button", { type: "button", class: "quiet", "aria-label": TEXT.help.close, on: { click: () => dialog.close() } }, icon(ICONS.close));
   const groups = el("div", { class: "measure-groups" });
   const waiting = el("p", { class: "soft" }, QUALITY_TEXT.loading);
   const about = el("p", { class: "soft" }, QUALITY_TEXT.about);
   const dialog = el("dialog", { class: "help measures-dialog", "data-testid": "quality-dialog", "aria-labelledby": "measures-title" },
-    el("div", { class: "help-head" }, el("h2", { id: "measures-title" }, QUALITY_TEXT.label), close), waiting, groups, about);
+    el("div", { class: "help-head" }, el("h2", { id: "measures-title" }, QUALITY_TEXT.label), close), line, waiting, groups, about);
   let shownKeys = "";
   let rows = new Map();
   dialog.addEventListener("close", () => dispatch({ type: "qualityDialog", open: false }));

@@ -60,10 +60,17 @@ function paintRange(context, { heat, width }, { from, to }, colour, dashed) {
   context.strokeStyle = colour;
   context.lineWidth = 1.5;
   context.setLineDash(dashed ? [4, 3] : []);
-  for (let second = Math.floor(range.from); second < Math.min(range.to, heat.to); second += 1) {
+  const covered = [];
+  for (let second = Math.max(heat.from, Math.floor(range.from)); second < Math.min(range.to, heat.to); second += 1) {
     const { first, end } = binsCovered(heat, second, range);
-    if (first < end && second >= heat.from) context.strokeRect((second - heat.from) * width + 0.75, first * BIN_PX + 0.75, Math.max(1, width - 1.5), (end - first) * BIN_PX - 1.5);
+    if (first < end) covered.push({ x: (second - heat.from) * width, top: first * BIN_PX, bottom: end * BIN_PX });
   }
+  // One line around all of it: a box for each second would hide narrow ones.
+  const path = covered.flatMap(({ x, top }) => [[x, top], [x + width, top]]).concat(covered.toReversed().flatMap(({ x, bottom }) => [[x + width, bottom], [x, bottom]]));
+  context.beginPath();
+  for (const [x, y] of path) context.lineTo(x, y);
+  context.closePath();
+  context.stroke();
 }
 
 // shown: {heat, measured (key of a measure), width (px of a column), matches or null, range and baseline: {from, to} or null,

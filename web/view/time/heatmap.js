@@ -2,6 +2,7 @@
 // Shift-drag to set the baseline.
 
 import { doingText } from "../../model/threads/activity.js";
+import { isWaitUnknown } from "../../model/filters/chips.js";
 import { HEAT_MEASURES, heatMost } from "../../model/time/heatmap.js";
 import { foundMatches, matchAt, windowLengths } from "../../model/time/matches.js";
 import { formatCount, formatShare, ratio } from "../../model/base/numbers.js";
@@ -11,6 +12,7 @@ import { TEXT } from "../../text/session.js";
 import { el, segmented, setAttribute, setText } from "../elements/dom.js";
 import { HEAT_LEVELS, paintHeat } from "./heat-paint.js";
 
+const GIL_WAITS = "waits_gil";
 const COLUMN_MOST_PX = 40;
 const HEAT_CLICK_PX = 3;
 const HEAT_MARK_PX = 84;
@@ -110,9 +112,11 @@ function listenToCells(canvas, { stateOf, cellAt, changed, read, leave, change }
 
 export function createHeatmap(root, dispatch) {
   const measure = segmented(TEXT.heat.measure, "heat-measure", HEAT_MEASURES.map(({ key, label, meaning }) => ({ value: key, label, hint: TEXT.heat.measureHint(meaning) })), (key) => {
+    if (key === GIL_WAITS && isWaitUnknown(state.picture.sums)) return;
     measured = key;
     draw();
   });
+  const waits = measure.element.querySelector("[data-value=" + GIL_WAITS + "]");
   const readout = el("span", { class: "strip-read", "data-testid": "heat-read" });
   const head = createHeatHead(measure.element, readout);
   const canvas = el("canvas", { class: "heat-canvas", tabindex: "0", role: "img", "data-testid": "heatmap" });
@@ -177,6 +181,9 @@ export function createHeatmap(root, dispatch) {
       holder.hidden = empty;
       nothing.hidden = !empty || state.picture.empty !== null;
       setText(nothing, state.live ? TEXT.heat.none : TEXT.heat.noneInReport);
+      const isUnknown = isWaitUnknown(state.picture.sums);
+      setAttribute(waits, "aria-disabled", isUnknown ? "true" : null);
+      setAttribute(waits, "data-hint", TEXT.heat.measureHint(TEXT.heat.measures[GIL_WAITS][1]) + (isUnknown ? TEXT.states.unavailable : ""));
       head.setFound(foundText(state));
       const { range, baseline, search } = state.address;
       const signature = [state.theme, plot.clientWidth, JSON.stringify(range), JSON.stringify(baseline), search].join(" ");

@@ -1,6 +1,6 @@
 // The timeline: what the threads were doing, stacked, with the range that everything else shows.
 
-import { DOING_LABELS, doingText } from "../../model/threads/activity.js";
+import { doingText } from "../../model/threads/activity.js";
 import { statusOf } from "../../model/page/state.js";
 import { createSums, STATE_DOINGS } from "../../model/profile/states.js";
 import { axisMarks, rangeText, slotAt, snapRange, STACKED, stackedLayers, timeLabel, timelineSpan } from "../../model/time/timeline.js";
@@ -33,10 +33,6 @@ export function createPlot() {
       layers.forEach((boxes, i) => paths[i].setAttribute("d", boxes.filter(({ y0, y1 }) => y1 > y0).map(box).join("")));
     },
   };
-}
-
-function createStripLegend() {
-  return el("span", { class: "doing-legend" }, ...DOING_LABELS.map(({ key, label }) => el("span", {}, el("i", { class: "doing", "data-doing": key }), label)));
 }
 
 // The buttons beside the strip: {element, update(state)}.
@@ -149,7 +145,7 @@ export function createStrip(root, dispatch) {
   const area = createStripArea();
   const tools = createStripTools(dispatch, zoom);
   const readout = el("span", { class: "strip-read", "data-testid": "strip-read" });
-  root.append(el("div", { class: "strip-head" }, createStripLegend(), readout, tools.element), area.element, area.axis);
+  root.append(area.element, readout, area.axis, tools.element);
   let state = null;
   let drag = null;
 

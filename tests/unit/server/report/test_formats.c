@@ -169,7 +169,7 @@ static void every_format_takes_the_query(void **state)
 {
     static const thread_id main_thread[] = { 0 };
     static const struct view_query query = {
-        .threads = main_thread, .thread_count = 1, .from_ns = 1, .require = STATE_HAS_GIL
+        .threads = main_thread, .thread_count = 1, .from_ns = 1, .states.require = STATE_HAS_GIL
     };
     struct sample_session *const session = sample_session_small();
     const struct report_format *format = NULL;

@@ -1,0 +1,239 @@
+#include "sampler/profile/views/own_lines.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/profile/views/expression.h"
+#include "sampler/profile/views/pattern.h"
+#include "sampler/profile/views/view.h"
+
+struct own_code {
+    size_t count; /* 0: the rule */
+    struct pattern patterns[OWN_LINES_MAX_PATTERNS];
+    struct pattern libraries;
+};
+
+static void own_code_deinit(struct own_code *code)
+{
+    for (size_t i = 0; i < code->count; i++)
+        pattern_deinit(&code->patterns[i]);
+    pattern_deinit(&code->libraries);
+}
+
+static enum err_code own_code_init(struct own_code *code, const char *const *patterns,
+                                   size_t count, struct err *err)
+{
+    char text[EXPRESSION_MAX_TEXT + 8];
+    memset(code, 0, sizeof *code);
+    if (count > OWN_LINES_MAX_PATTERNS)
+        return err_set(err, ERR_INVALID, "want at most %d patterns", OWN_LINES_MAX_PATTERNS);
+    enum err_code rc = pattern_init(&code->libraries, "libraries", err);
+    for (size_t i = 0; i < count && !rc; i++) {
+        const int length = snprintf(text, sizeof text, "file:%s", patterns[i]);
+        if (length < 0 || (size_t)length >= sizeof text)
+            rc = err_set(err, ERR_INVALID, "want a pattern of at most %d bytes",
+                         EXPRESSION_MAX_TEXT);
+        else
+            rc = pattern_init(&code->patterns[i], text, err);
+        code->count += !rc;
+    }
+    if (rc)
+        own_code_deinit(code);
+    return rc;
+}
+
+/* Code made of text has no file; that of a notebook or a terminal is somebody's. */
+static bool is_generated(const char *file)
+{
+    return *file == '\0' || (*file == '<' && strncmp(file, "<ipython-input", 14) != 0 &&
+                             strncmp(file, "<stdin", 6) != 0);
+}
+
+static enum err_code is_own(const struct own_code *code,
+                            const struct profile_snapshot *snapshot, function_id id, bool *out,
+                            struct err *err)
+{
+    const struct profile_function function = profile_function_at(snapshot, id);
+    const struct pattern_subject subject = {
+        .name = profile_string(snapshot, function.name).text,
+        .file = profile_string(snapshot, function.file).text,
+        .line = function.first_line,
+    };
+    *out = false;
+    if (function.library || strcmp(subject.file, "~") == 0)
+        return ERR_OK;
+    if (code->count == 0) {
+        bool is_library = false;
+        const enum err_code rc = pattern_matches(&code->libraries, &subject, &is_library, err);
+        *out = !is_library && !is_generated(subject.file);
+        return rc;
+    }
+    for (size_t i = 0; i < code->count && !*out; i++) {
+        const enum err_code rc = pattern_matches(&code->patterns[i], &subject, out, err);
+        if (rc)
+            return rc;
+    }
+    return ERR_OK;
+}
+
+/* The samples of the view by frame; those without your code at frame 0. */
+struct counting {
+    const struct profile_snapshot *snapshot;
+    unsigned char *own; /* by function */
+    frame_id *frame_of; /* by node: the innermost frame of your code, 0: none */
+    uint64_t *samples;  /* by frame */
+};
+
+static enum err_code mark_functions(struct counting *counting, const struct own_code *code,
+                                    struct err *err)
+{
+    for (function_id id = 1; id < counting->snapshot->sizes.functions; id++) {
+        bool own = false;
+        const enum err_code rc = is_own(code, counting->snapshot, id, &own, err);
+        if (rc)
+            return rc;
+        counting->own[id] = own;
+    }
+    return ERR_OK;
+}
+
+/* Parents come before children. */
+static void count(struct counting *counting, const struct view *view)
+{
+    const struct profile_snapshot *const snapshot = counting->snapshot;
+    for (node_id id = 1; id < snapshot->sizes.nodes; id++) {
+        const struct profile_node node = profile_node_at(snapshot, id);
+        const function_id function = profile_frame_at(snapshot, node.frame).function;
+        counting->frame_of[id] =
+            counting->own[function] ? node.frame : counting->frame_of[node.parent];
+    }
+    for (size_t i = 0; i < view->count; i++)
+        counting->samples[counting->frame_of[view->node[i]]] += view->self[i];
+}
+
+struct place {
+    str_id file;
+    struct own_line line;
+};
+
+static int by_place(const void *left, const void *right)
+{
+    const struct place *const a = left, *const b = right;
+    if (a->file != b->file)
+        return a->file < b->file ? -1 : 1;
+    if (a->line.line != b->line.line)
+        return a->line.line < b->line.line ? -1 : 1;
+    return (a->line.function > b->line.function) - (a->line.function < b->line.function);
+}
+
+static int by_samples(const void *left, const void *right)
+{
+    const struct place *const a = left, *const b = right;
+    if (a->line.samples != b->line.samples)
+        return a->line.samples > b->line.samples ? -1 : 1;
+    return by_place(left, right);
+}
+
+/* The frames with samples; returns how many. */
+static size_t list_places(const struct counting *counting, struct place *places)
+{
+    size_t count = 0;
+    for (frame_id id = 1; id < counting->snapshot->sizes.frames; id++) {
+        const struct profile_frame frame = profile_frame_at(counting->snapshot, id);
+        if (counting->samples[id] > 0)
+            places[count++] = (struct place){
+                .file = profile_function_at(counting->snapshot, frame.function).file,
+                .line = { frame.function, frame.line, counting->samples[id] },
+            };
+    }
+    return count;
+}
+
+/* Functions may share a line: a comprehension and what it is in. */
+static size_t merge(struct place *places, size_t count)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct place *const last = kept ? &places[kept - 1] : NULL;
+        if (last && last->file == places[i].file && last->line.line == places[i].line.line)
+            last->line.samples += places[i].line.samples;
+        else
+            places[kept++] = places[i];
+    }
+    return kept;
+}
+
+static enum err_code list_lines(struct own_lines *own, const struct counting *counting,
+                                size_t most, struct err *err)
+{
+    const size_t room = (size_t)counting->snapshot->sizes.frames + 1;
+    struct place *const places = malloc(room * sizeof *places);
+    own->lines = malloc((most + 1) * sizeof *own->lines);
+    if (!places || !own->lines) {
+        free(places);
+        return err_nomem(err);
+    }
+    size_t count = list_places(counting, places);
+    qsort(places, count, sizeof *places, by_place);
+    count = merge(places, count);
+    qsort(places, count, sizeof *places, by_samples);
+    for (size_t i = 0; i < count; i++) {
+        own->own_samples += places[i].line.samples;
+        if (own->count < most)
+            own->lines[own->count++] = places[i].line;
+    }
+    free(places);
+    return ERR_OK;
+}
+
+static enum err_code fill(struct own_lines *own, struct counting *counting,
+                          const struct own_code *code, const struct view_query *query,
+                          size_t most, struct err *err)
+{
+    struct view view = { 0 };
+    enum err_code rc = mark_functions(counting, code, err);
+    if (!rc)
+        rc = view_init(&view, counting->snapshot, query, err);
+    if (rc)
+        return rc;
+    count(counting, &view);
+    own->samples = view.total;
+    view_deinit(&view);
+    return list_lines(own, counting, most, err);
+}
+
+enum err_code own_lines_init(struct own_lines *own, const struct profile_snapshot *snapshot,
+                             const struct view_query *query, const char *const *patterns,
+                             size_t pattern_count, size_t most, struct err *err)
+{
+    struct own_code code;
+    const size_t limit = most < OWN_LINES_MAX ? most : OWN_LINES_MAX;
+    *own = (struct own_lines){ 0 };
+    enum err_code rc = own_code_init(&code, patterns, pattern_count, err);
+    if (rc)
+        return rc;
+    struct counting counting = {
+        .snapshot = snapshot,
+        .own = calloc((size_t)snapshot->sizes.functions + 1, sizeof *counting.own),
+        .frame_of = calloc((size_t)snapshot->sizes.nodes + 1, sizeof *counting.frame_of),
+        .samples = calloc((size_t)snapshot->sizes.frames + 1, sizeof *counting.samples),
+    };
+    rc = counting.own && counting.frame_of && counting.samples
+             ? fill(own, &counting, &code, query, limit, err)
+             : err_nomem(err);
+    free(counting.own);
+    free(counting.frame_of);
+    free(counting.samples);
+    own_code_deinit(&code);
+    if (rc)
+        own_lines_deinit(own);
+    return rc;
+}
+
+void own_lines_deinit(struct own_lines *own)
+{
+    free(own->lines);
+    *own = (struct own_lines){ 0 };
+}

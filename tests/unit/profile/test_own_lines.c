@@ -1,0 +1,150 @@
+/* The hottest lines of your own code. */
+#include <string.h>
+
+#include "sampler/profile/views/own_lines.h"
+#include "sampler/profile/views/view.h"
+#include "tests/support/failing_alloc.h"
+#include "tests/support/made_profile.h"
+#include "tests/support/test.h"
+
+static const char package[] = "/srv/lib/python3.13/site-packages/numpy/core.py";
+
+static node_id under(struct profile *profile, node_id parent, const char *name,
+                     const char *file, int32_t line)
+{
+    struct err err = { 0 };
+    function_id function = made_function(profile, name, file, 1);
+    frame_id frame;
+    node_id node;
+    assert_ok(profile_frame(profile, function, line, &frame, &err), &err);
+    assert_ok(profile_node(profile, parent, frame, &node, &err), &err);
+    return node;
+}
+
+static void add(struct profile *profile, node_id node, state_bits state, uint32_t count)
+{
+    struct err err = { 0 };
+    assert_ok(profile_add(profile, made_thread(profile, 1, 1), state, node, count, &err), &err);
+}
+
+static int begin(void **state)
+{
+    struct profile *const profile = made_profile();
+    const node_id main = under(profile, 0, "main", "/srv/app.py", 3);
+    const node_id load = under(profile, main, "load", "/srv/app.py", 10);
+    const node_id decode = under(profile, load, "decode", "/usr/lib/python3.13/json.py", 40);
+    const node_id listing = under(profile, load, "load.<listcomp>", "/srv/app.py", 10);
+    const node_id dot = under(profile, main, "dot", package, 8);
+    const node_id callback = under(profile, dot, "callback", "/srv/app.py", 20);
+    const node_id made = under(profile, 0, "run", "<string>", 1);
+    add(profile, decode, STATE_ON_CPU, 30);
+    add(profile, under(profile, decode, "<native>", "~", 0), STATE_ON_CPU, 20);
+    add(profile, listing, STATE_ON_CPU, 5);
+    add(profile, callback, STATE_ON_CPU, 25);
+    add(profile, dot, 0, 15);
+    add(profile, made, STATE_ON_CPU, 10);
+    made_seal(profile, 1);
+    *state = profile;
+    return 0;
+}
+
+static int end(void **state)
+{
+    profile_destroy(*state);
+    return 0;
+}
+
+static struct own_lines lines_of(struct profile_snapshot *snapshot,
+                                 const struct view_query *query, const char *pattern,
+                                 size_t most)
+{
+    struct own_lines own;
+    struct err err = { 0 };
+    assert_ok(own_lines_init(&own, snapshot, query, &pattern, pattern ? 1 : 0, most, &err),
+              &err);
+    return own;
+}
+
+static void expect_line(const struct own_lines *own, size_t at, int32_t line, uint64_t samples)
+{
+    assert_true(at < own->count);
+    assert_int_equal(own->lines[at].line, line);
+    assert_int_equal(own->lines[at].samples, samples);
+}
+
+static void a_sample_counts_at_the_innermost_own_line(void **state)
+{
+    struct profile_snapshot snapshot = made_snapshot(*state);
+    struct own_lines own = lines_of(&snapshot, &(struct view_query){ 0 }, NULL, 10);
+    assert_int_equal(own.samples, 105);
+    assert_int_equal(own.own_samples, 95);
+    assert_int_equal(own.count, 3);
+    expect_line(&own, 0, 10, 55);
+    expect_line(&own, 1, 20, 25);
+    expect_line(&own, 2, 3, 15);
+    own_lines_deinit(&own);
+    own = lines_of(&snapshot, &(struct view_query){ .states.any = STATE_ACTIVE }, NULL, 1);
+    assert_int_equal(own.count, 1);
+    expect_line(&own, 0, 10, 55);
+    assert_int_equal(own.own_samples, 80);
+    own_lines_deinit(&own);
+    profile_snapshot_release(&snapshot);
+}
+
+static void patterns_say_what_is_own(void **state)
+{
+    struct profile_snapshot snapshot = made_snapshot(*state);
+    struct own_lines own = lines_of(&snapshot, &(struct view_query){ 0 }, "/NUMPY/i", 10);
+    assert_int_equal(own.count, 1);
+    expect_line(&own, 0, 8, 40);
+    own_lines_deinit(&own);
+    profile_snapshot_release(&snapshot);
+}
+
+static void a_wrong_pattern_says_so(void **state)
+{
+    struct profile_snapshot snapshot = made_snapshot(*state);
+    static const char *const wrong[] = { "/a**/", "" };
+    const struct view_query everything = { 0 };
+    const char *many[OWN_LINES_MAX_PATTERNS + 1];
+    struct own_lines own;
+    struct err err = { 0 };
+    for (size_t i = 0; i < 2; i++)
+        assert_int_equal(own_lines_init(&own, &snapshot, &everything, &wrong[i], 1, 10, &err),
+                         ERR_INVALID);
+    for (size_t i = 0; i <= OWN_LINES_MAX_PATTERNS; i++)
+        many[i] = "a";
+    assert_int_equal(own_lines_init(&own, &snapshot, &everything, many,
+                                    OWN_LINES_MAX_PATTERNS + 1, 10, &err),
+                     ERR_INVALID);
+    assert_int_equal(own.count, 0);
+    profile_snapshot_release(&snapshot);
+}
+
+static void no_memory_is_an_error(void **state)
+{
+    struct profile_snapshot snapshot = made_snapshot(*state);
+    const struct view_query everything = { 0 };
+    struct own_lines own;
+    struct err err = { 0 };
+    enum err_code rc = ERR_NOMEM;
+    for (unsigned i = 0; rc == ERR_NOMEM; i++) {
+        failing_alloc_at(i);
+        rc = own_lines_init(&own, &snapshot, &everything, NULL, 0, 10, &err);
+        failing_alloc_never();
+    }
+    assert_ok(rc, &err);
+    own_lines_deinit(&own);
+    profile_snapshot_release(&snapshot);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_sample_counts_at_the_innermost_own_line, begin, end),
+        cmocka_unit_test_setup_teardown(patterns_say_what_is_own, begin, end),
+        cmocka_unit_test_setup_teardown(a_wrong_pattern_says_so, begin, end),
+        cmocka_unit_test_setup_teardown(no_memory_is_an_error, begin, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,47 @@
+// The first screen: the hottest lines of your own code, above the flame graph, without a click.
+
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { createProgram } from "../support/made-up-program.mjs";
+import { reportPage } from "../support/mock-server.mjs";
+import { assertQuiet, browser, bundled, byId, click, drawn, folder, live } from "../support/open-page.mjs";
+
+const ownLines = "Array.from(document.querySelectorAll('[data-testid=own-line]'), (row) => ({ path: row.dataset.path, line: Number(row.dataset.line), share: parseFloat(row.querySelector('.share').textContent), code: row.querySelector('code').textContent }))";
+
+async function assertAnswered(page) {
+  await page.until(ownLines + ".length === 5");
+  const rows = await page.evaluate(ownLines);
+  assert.ok(rows.every(({ path }) => path.startsWith("/srv/shop/")), JSON.stringify(rows));
+  assert.deepEqual(rows.map(({ share }) => share), rows.map(({ share }) => share).sort((a, b) => b - a));
+  assert.ok(rows.reduce((sum, { share }) => sum + share, 0) <= 100.5);
+  assert.equal(await page.evaluate(byId("own") + ".getBoundingClientRect().bottom < innerHeight / 2"), true);
+  return rows;
+}
+
+test("the first screen has the hottest lines of your own code; each opens Source", async () => {
+  const { page } = await live({ asOpened: true });
+  await drawn(page);
+  const [{ path, line }] = await assertAnswered(page);
+  await page.until(ownLines + ".every(({ code }) => code !== '')");
+  await click(page, "own-line");
+  await page.until("location.hash.includes('view=source')");
+  assert.equal(await page.evaluate("decodeURIComponent(location.hash)"), "#v=1&view=source&file=" + path + "&line=" + line);
+  await page.until("document.querySelector('.line[aria-current]')?.dataset.line === '" + line + "'");
+  await page.evaluate("history.back()");
+  await page.until("!" + byId("own") + ".hidden");
+  assertQuiet(page);
+  await page.close();
+});
+
+test("a report has them too", async () => {
+  const program = createProgram({ threads: 8, now: () => 0 });
+  program.advance(3);
+  const path = join(folder, "answer.html");
+  writeFileSync(path, reportPage(bundled, program.report({})));
+  const page = await browser.open("file://" + path);
+  await assertAnswered(page);
+  assertQuiet(page);
+  await page.close();
+});

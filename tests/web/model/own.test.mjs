@@ -1,0 +1,82 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createOwnLines, extendOwnLines, hottestOwnLines, ownProblem } from "../../../web/model/code/own.js";
+import { createCounts } from "../../../web/model/trees/recording.js";
+import { createGrouping, extendGrouping } from "../../../web/model/trees/grouping.js";
+import { applyTree, createProfile } from "../../../web/model/profile/profile.js";
+
+const LIBRARY = "/usr/lib/python3.13/json/decoder.py";
+const PACKAGE = "/srv/venv/lib/python3.13/site-packages/numpy/core.py";
+
+// stacks: [[[function, file, line of the call], …], samples], outermost first
+function recordingOf(stacks) {
+  const strings = ["", "~"];
+  const functions = { first: 0, name: [0], file: [0], line: [0] };
+  const nodes = { first: 0, parent: [0], function: [0], line: [0] };
+  const stringId = (text) => (strings.includes(text) ? strings.indexOf(text) : strings.push(text) - 1);
+  const known = new Map();
+  const self = [0];
+  for (const [stack, samples] of stacks) {
+    let at = 0;
+    for (const [name, file, line] of stack) {
+      const [key, under] = [name + "\n" + file, at + "\n" + name + "\n" + file + "\n" + line];
+      if (!known.has(key)) known.set(key, functions.name.push(stringId(name)) - 1), functions.file.push(stringId(file)), functions.line.push(1);
+      if (!known.has(under)) known.set(under, nodes.parent.push(at) - 1), nodes.function.push(known.get(key)), nodes.line.push(line), self.push(0);
+      at = known.get(under);
+    }
+    self[at] += samples;
+  }
+  const profile = createProfile();
+  const none = { first: 0, process: [], tid: [], name: [], main: [], pid: [] };
+  applyTree(profile, { epoch: "e", generation: 1, strings: { first: 0, values: strings }, functions, nodes, processes: none, threads: none });
+  const counts = { ...createCounts(), self: Float64Array.from(self), total: self.reduce((sum, count) => sum + count, 0) };
+  return { profile, counts };
+}
+
+function hottest(stacks, patterns = "", filters = [], most = 5) {
+  const { profile, counts } = recordingOf(stacks);
+  const [lines, grouping] = [createOwnLines(patterns), createGrouping("function", filters)];
+  extendOwnLines(lines, profile);
+  extendGrouping(grouping, profile);
+  const { rows, samples } = hottestOwnLines(lines, profile, grouping, counts, most);
+  return { rows: rows.map(({ path, line, name, samples: count }) => [path + ":" + line, name, count]), samples };
+}
+
+const STACKS = [
+  [[["main", "/srv/app.py", 3], ["load", "/srv/app.py", 10], ["decode", LIBRARY, 40]], 30],
+  [[["main", "/srv/app.py", 3], ["load", "/srv/app.py", 10], ["decode", LIBRARY, 41], ["<native>", "~", 0]], 20],
+  [[["main", "/srv/app.py", 3], ["load", "/srv/app.py", 11]], 15],
+  [[["main", "/srv/app.py", 4], ["dot", PACKAGE, 8], ["callback", "/srv/app.py", 20]], 25],
+  [[["run", "<frozen runpy>", 88], ["main", "<string>", 1]], 10],
+];
+
+test("a sample counts at the innermost line of your code, whatever that has called", () => {
+  assert.deepEqual(hottest(STACKS), { samples: 90, rows: [["/srv/app.py:10", "load", 50], ["/srv/app.py:20", "callback", 25], ["/srv/app.py:11", "load", 15]] });
+});
+
+test("patterns say what else is your code", () => {
+  assert.deepEqual(hottest(STACKS, "site-packages/numpy, /json\\/dec/").rows.map(([place]) => place), [LIBRARY + ":40", PACKAGE + ":8", LIBRARY + ":41"]);
+  assert.deepEqual(hottest(STACKS, " , ").samples, 90);
+  assert.equal(ownProblem("src/, /a(/") === null, false);
+  assert.equal(ownProblem("src/, /a/"), null);
+});
+
+test("only so many lines are shown, the hottest, and only samples that filters leave", () => {
+  assert.deepEqual(hottest(STACKS, "", [], 2).rows.map(([place]) => place), ["/srv/app.py:10", "/srv/app.py:20"]);
+  assert.deepEqual(hottest(STACKS, "", ["ignore function:decode"]), { samples: 40, rows: [["/srv/app.py:20", "callback", 25], ["/srv/app.py:11", "load", 15]] });
+  assert.deepEqual(hottest(STACKS, "", ["hide libraries"]).rows[0], ["/srv/app.py:10", "load", 50]);
+});
+
+test("lines go on as the profile grows", () => {
+  const { profile, counts } = recordingOf(STACKS);
+  const lines = createOwnLines("");
+  extendOwnLines(lines, profile);
+  const grouping = createGrouping("function");
+  const add = { first: profile.nodeParent.length, parent: [2], function: [profile.nodeFunction.values[2]], line: [99] };
+  const nothing = { first: profile.threads.length, process: [], tid: [], name: [], main: [], pid: [] };
+  applyTree(profile, { epoch: "e", generation: 2, strings: { first: profile.strings.length, values: [] }, functions: { first: profile.functionName.length, name: [], file: [], line: [] }, nodes: add, processes: nothing, threads: nothing });
+  extendOwnLines(lines, profile);
+  extendGrouping(grouping, profile);
+  const grown = { ...counts, self: Float64Array.of(...counts.self, 500) };
+  assert.deepEqual(hottestOwnLines(lines, profile, grouping, grown, 1).rows.map((row) => [row.line, row.samples]), [[99, 500]]);
+});

@@ -1,0 +1,85 @@
+// Your hottest lines: every sample counts at the innermost frame of your code, at the line that runs there, whatever that line has
+// called. Your code is what neither the standard library nor an installed package nor generated code is, or what the patterns say.
+
+import { columnPush, createColumn } from "../base/column.js";
+import { addPair, createPairs, findPair } from "../base/pairs.js";
+import { fileText, functionText, originOf } from "../profile/frames.js";
+import { functionCount, nodeCount } from "../profile/profile.js";
+import { isCounted } from "../filters/filter.js";
+import { parseSearch } from "../filters/search.js";
+import { visibleText } from "../base/text.js";
+
+const OWN_LENGTH_MAX = 500;
+// Of the samples of your code: below that a line is no answer.
+const LEAST_SHARE = 0.001;
+// Code made of text has no file; that of a notebook or of a terminal is somebody's.
+const GENERATED = /^<(?!ipython-input|stdin)/;
+
+// "src/, /apps\/[ab]/" -> what its paths match: one of the parts. Nothing: null.
+function pathMatcher(text) {
+  const parts = text.slice(0, OWN_LENGTH_MAX).split(",").map((part) => parseSearch(part.trim())).filter((part) => part.active);
+  return parts.length === 0 ? null : (path) => parts.some((part) => part.test(path));
+}
+
+// What is wrong with the patterns, or null.
+export function ownProblem(text) {
+  return text.split(",").map((part) => parseSearch(part.trim()).error).find((error) => error !== null) ?? null;
+}
+
+function isOwn(profile, id, matches) {
+  if (id === 0 || profile.functionLibrary.values[id] !== 0) return false;
+  const origin = originOf(profile, id);
+  const path = fileText(profile, id);
+  if (matches !== null) return origin.kind !== "synthetic" && matches(path);
+  return origin.kind === "own" && path !== "" && !GENERATED.test(path);
+}
+
+// The lines of your code that the nodes of a profile are called from; grows with the profile. `patterns`: a text, "" for the rule.
+export function createOwnLines(patterns) {
+  return { matches: pathMatcher(patterns), own: [], lineOf: createColumn(), index: createPairs(), file: [0], line: [0], function: [0] };
+}
+
+function lineAt(lines, profile, node) {
+  const id = profile.nodeFunction.values[node];
+  const [file, line] = [profile.functionFile.values[id], profile.nodeLine.values[node] || profile.functionLine.values[id]];
+  const known = findPair(lines.index, file, line);
+  if (known !== 0) return known;
+  const added = lines.file.push(file) - 1;
+  lines.line.push(line);
+  lines.function.push(id);
+  addPair(lines.index, file, line, added);
+  return added;
+}
+
+export function extendOwnLines(lines, profile) {
+  for (let id = lines.own.length; id < functionCount(profile); id += 1) lines.own.push(isOwn(profile, id, lines.matches));
+  const nodes = nodeCount(profile);
+  for (let node = lines.lineOf.length; node < nodes; node += 1) {
+    const isHere = lines.own[profile.nodeFunction.values[node]];
+    columnPush(lines.lineOf, isHere ? lineAt(lines, profile, node) : lines.lineOf.values[profile.nodeParent.values[node]] ?? 0);
+  }
+}
+
+// -> {rows: [{path, line, function, raw (name), name, samples}], samples (of your code)}: those with the most samples of the current query, after
+// the filters of the grouping.
+export function hottestOwnLines(lines, profile, grouping, counts, most) {
+  const sums = new Float64Array(lines.line.length);
+  const { filter, seen, groupOfNode } = grouping;
+  const isFiltering = filter.terms.length > 0;
+  const nodes = Math.min(lines.lineOf.length, counts.self.length, groupOfNode.length);
+  for (let node = 1; node < nodes; node += 1) {
+    const isShown = isFiltering ? isCounted(seen.values[node], groupOfNode.values[node]) : groupOfNode.values[node] !== 0;
+    if (isShown) sums[lines.lineOf.values[node]] += counts.self[node];
+  }
+  const hot = [];
+  let samples = 0;
+  for (let at = 1; at < sums.length; at += 1) {
+    samples += sums[at];
+    if (sums[at] === 0 || (hot.length === most && sums[at] <= sums[hot[most - 1]])) continue;
+    if (hot.length < most) hot.push(at);
+    else hot[most - 1] = at;
+    for (let i = hot.length - 1; i > 0 && sums[hot[i]] > sums[hot[i - 1]]; i -= 1) [hot[i], hot[i - 1]] = [hot[i - 1], hot[i]];
+  }
+  const row = (at) => ({ path: fileText(profile, lines.function[at]), line: lines.line[at], function: lines.function[at], raw: functionText(profile, lines.function[at]), name: visibleText(functionText(profile, lines.function[at])), samples: sums[at] });
+  return { rows: hot.filter((at) => sums[at] >= LEAST_SHARE * samples).map(row), samples };
+}

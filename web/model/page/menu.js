@@ -1,0 +1,22 @@
+// What can be done with a frame, a row or a line: the entries of its menu.
+
+import { exactPattern } from "../filters/filter.js";
+import { TEXT } from "../../text/session.js";
+
+const MENU_FILTERS = ["focus", "ignore", "hide"];
+
+// -> [{key, label, hint, action}] of {label (of frames.js), key ("" where there is none), stack (text or "")}
+export function menuItems({ label, key, stack }) {
+  const change = (changes) => ({ type: "address", changes, how: "push" });
+  const copy = (text) => ({ type: "copy", text, note: TEXT.menu.copied });
+  const filter = (verb) => ({ key: verb, label: TEXT.menu.filter(verb), hint: TEXT.filters.meanings[verb], action: { type: "filter", text: verb + " function:" + exactPattern(label.raw) } });
+  const place = label.path + ":" + label.line;
+  return [
+    label.hasSource && { key: "source", label: TEXT.menu.source, action: change({ view: "source", file: label.path, line: label.line }) },
+    key !== "" && { key: "sandwich", label: TEXT.details.sandwich, action: change({ view: "sandwich", about: key }) },
+    { key: "copy-name", label: TEXT.menu.copyName, action: copy(label.raw) },
+    label.hasSource && { key: "copy-place", label: TEXT.menu.copyPlace, action: copy(place) },
+    stack !== "" && { key: "copy-stack", label: TEXT.details.copy, action: copy(stack) },
+    ...MENU_FILTERS.map(filter),
+  ].filter(Boolean);
+}
