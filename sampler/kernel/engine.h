@@ -19,6 +19,7 @@
 #ifndef SAMPLER_KERNEL_ENGINE_H
 #define SAMPLER_KERNEL_ENGINE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -67,6 +68,9 @@ typedef enum err_code (*kernel_record_fn)(void *context, const struct kernel_rec
  * next call. */
 MUST_CHECK enum err_code kernel_drain(struct kernel *kernel, kernel_record_fn on_record,
                                       void *context);
+/* Sleeps until the instant, to about a millisecond.  true: the program has called before it, because the ring
+ * buffer is half full or a thread is unknown; it calls once for each kernel_drain. */
+bool kernel_wait(struct kernel *kernel, uint64_t until_ns);
 /* Since kernel_start. */
 void kernel_count(const struct kernel *kernel, struct kernel_counts *out);
 

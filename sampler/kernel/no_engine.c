@@ -93,6 +93,13 @@ enum err_code kernel_drain(struct kernel *kernel, kernel_record_fn on_record, vo
     return ERR_OK;
 }
 
+bool kernel_wait(struct kernel *kernel, uint64_t until_ns)
+{
+    (void)kernel;
+    (void)until_ns;
+    return false;
+}
+
 void kernel_count(const struct kernel *kernel, struct kernel_counts *out)
 {
     (void)kernel;

@@ -108,7 +108,8 @@ struct {
 
 volatile __u64 min_away_ns; /* shorter absences are reported by chance */
 volatile __u64 period_ns;
-volatile __u32 is_on; /* a session uses the engine */
+volatile __u32 is_on;    /* a session uses the engine */
+volatile __u32 is_woken; /* the profiler, since it last took records */
 
 static void add(__u32 counter, __u64 count)
 {
@@ -189,13 +190,23 @@ static __noinline int take(struct area *a, struct kernel_thread *thread)
     return 1;
 }
 
+/* The profiler takes records now and then.  It is woken up where that would be too late. */
+static __u64 wakeup(int is_urgent)
+{
+    if (is_woken ||
+        (!is_urgent && bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) < KERNEL_RING_BYTES / 2))
+        return BPF_RB_NO_WAKEUP;
+    is_woken = 1;
+    return BPF_RB_FORCE_WAKEUP;
+}
+
 /* `instants`: those that the record stands for. */
 static void emit(struct area *a, __u64 instants)
 {
     __u64 bytes = sizeof a->record + a->record.bytes + a->record.native_bytes;
     if (bytes > sizeof a->record + KERNEL_AREA_BYTES + KERNEL_NATIVE_BYTES)
         return;
-    if (bpf_ringbuf_output(&ring, a, bytes, BPF_RB_NO_WAKEUP))
+    if (bpf_ringbuf_output(&ring, a, bytes, wakeup(0)))
         add(KERNEL_COUNT_LOST, instants);
 }
 
@@ -245,7 +256,7 @@ static void report_unknown(__u32 pid, __u32 tid)
     if (last_ns && record.time_ns - *last_ns < 1000000)
         return;
     bpf_map_update_elem(&reported, &tid, &record.time_ns, BPF_ANY);
-    bpf_ringbuf_output(&ring, &record, sizeof record, BPF_RB_NO_WAKEUP);
+    bpf_ringbuf_output(&ring, &record, sizeof record, wakeup(1));
 }
 
 SEC("perf_event")

@@ -23,13 +23,17 @@ static const uint64_t MAX_STARVED_NS = 2 * NS_PER_S;
 /* Until a session is this old, threads that the engine has not seen yet are counted at each drain. */
 static const uint64_t FIRST_NS = 500 * NS_PER_MS;
 enum { MAX_FIRST_SLEEPERS = 256 };
+/* Waking up costs more than taking a few records, and the program calls where this would be too late. */
+static const double DRAIN_HZ = 20, FIRST_DRAIN_HZ = 100;
+/* The program may call as often as the target wants it to. */
+static const uint64_t MIN_DRAIN_NS = 10 * NS_PER_MS;
 
 struct kernel_feed {
     struct kernel *kernel;
     struct copy_memory copy;
     struct kernel_threads threads;
     struct random random;
-    uint64_t ticked_ns, begun_ns;
+    uint64_t ticked_ns, begun_ns, drained_ns;
     bool is_paused;
     struct kernel_counts counts;
     uint64_t damaged; /* samples whose copy makes no sense */
@@ -275,6 +279,7 @@ enum err_code kernel_feed_drain(struct kernel_feed *feed)
 {
     const uint64_t now_ns = clock_now_ns();
     feed->is_paused = false;
+    feed->drained_ns = now_ns;
     for (size_t i = 0; i < feed->threads.target_count; i++)
         kernel_threads_clear_full(&feed->threads, &feed->threads.targets[i]);
     enum err_code rc = kernel_drain(feed->kernel, take_record, feed);
@@ -288,13 +293,24 @@ enum err_code kernel_feed_drain(struct kernel_feed *feed)
     return rc;
 }
 
+double kernel_feed_drain_hz(const struct kernel_feed *feed, uint64_t now_ns)
+{
+    return now_ns < feed->begun_ns + FIRST_NS ? FIRST_DRAIN_HZ : DRAIN_HZ;
+}
+
+uint64_t kernel_feed_wait(struct kernel_feed *feed, uint64_t until_ns)
+{
+    const uint64_t soon_ns = feed->drained_ns + MIN_DRAIN_NS;
+    return kernel_wait(feed->kernel, until_ns) && soon_ns < until_ns ? soon_ns : until_ns;
+}
+
 void kernel_feed_skip(struct kernel_feed *feed)
 {
     const uint64_t now_ns = clock_now_ns();
     (void)!kernel_drain(feed->kernel, skip_record, feed);
     kernel_count(feed->kernel, &feed->counts);
     feed->is_paused = true;
-    feed->ticked_ns = now_ns;
+    feed->ticked_ns = feed->drained_ns = now_ns;
     for (size_t i = 0; i < feed->threads.count; i++)
         feed->threads.items[i].counted_ns = now_ns;
 }

@@ -572,6 +572,33 @@ static void a_code_object_is_learnt_from_its_description(void **state)
     destroy(world);
 }
 
+static void a_call_brings_the_next_drain_forward(void **state)
+{
+    struct world *const world = create();
+    const uint64_t until_ns = clock_now_ns() + 1000 * NS_PER_S;
+    (void)state;
+    const uint64_t before_ns = clock_now_ns();
+    drain(world);
+    const uint64_t after_ns = clock_now_ns();
+    assert_true(kernel_feed_wait(world->feed, until_ns) == until_ns);
+    fake_kernel_call(world->kernel);
+    const uint64_t soon_ns = kernel_feed_wait(world->feed, until_ns);
+    assert_true(soon_ns >= before_ns && soon_ns <= after_ns + 20 * NS_PER_MS);
+    fake_kernel_call(world->kernel);
+    assert_true(kernel_feed_wait(world->feed, before_ns + 1) == before_ns + 1);
+    assert_true(kernel_feed_wait(world->feed, until_ns) == until_ns);
+    destroy(world);
+}
+
+static void drains_are_rarer_once_a_session_is_not_young(void **state)
+{
+    struct world *const world = create();
+    (void)state;
+    const double first_hz = kernel_feed_drain_hz(world->feed, begin_ns);
+    assert_true(kernel_feed_drain_hz(world->feed, begin_ns + NS_PER_S) < first_hz);
+    destroy(world);
+}
+
 static void what_was_cleared_is_described_again(void **state)
 {
     struct world *const world = create();
@@ -590,6 +617,8 @@ TEST_MAIN(cmocka_unit_test(a_late_instant_is_as_many_samples_as_it_stands_for),
           cmocka_unit_test(a_thread_that_has_not_run_yet_may_be_ready),
           cmocka_unit_test(a_code_object_is_learnt_from_its_description),
           cmocka_unit_test(what_was_cleared_is_described_again),
+          cmocka_unit_test(a_call_brings_the_next_drain_forward),
+          cmocka_unit_test(drains_are_rarer_once_a_session_is_not_young),
           cmocka_unit_test(an_instant_of_a_running_thread_is_one_sample),
           cmocka_unit_test(a_native_stack_comes_with_the_samples_of_its_record),
           cmocka_unit_test(a_damaged_native_stack_fails_the_sample),
