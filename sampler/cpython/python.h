@@ -65,6 +65,11 @@ bool python_check_code(struct python *python, remote_addr addr);
 MUST_CHECK enum err_code python_take_copy(struct python *python, struct thread *thread,
                                           struct memory *copy, bool is_whole,
                                           python_sample_fn on_sample, void *context);
+/* Samples a thread again whose stack is as python_take_copy has found it, and has been counted.  The copy has
+ * only the windows. */
+MUST_CHECK enum err_code python_repeat(struct python *python, struct thread *thread,
+                                       struct memory *copy, python_sample_fn on_sample,
+                                       void *context);
 /* Reads the stack of a thread that waits. */
 MUST_CHECK enum err_code python_read_waiting(struct python *python, struct thread *thread,
                                              python_sample_fn on_sample, void *context);

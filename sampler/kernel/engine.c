@@ -257,6 +257,11 @@ uint64_t kernel_left_ns(const struct kernel *kernel, int tid)
                : 0;
 }
 
+void kernel_forget(struct kernel *kernel)
+{
+    kernel->program->bss->forgets++;
+}
+
 static void change_period(struct kernel *kernel, uint64_t period_ns)
 {
     for (size_t i = 0; i < kernel->cpus; i++)

@@ -55,6 +55,9 @@ void kernel_remove_thread(struct kernel *kernel, int tid);
 /* When the thread left its processor, if it has not come back; 0: it has, or has not left yet. */
 uint64_t kernel_left_ns(const struct kernel *kernel, int tid);
 
+/* The next record of every thread has its whole stack, whatever was sent before. */
+void kernel_forget(struct kernel *kernel);
+
 void kernel_set_rate(struct kernel *kernel, double rate_hz);
 /* The mean period of the instants. */
 uint64_t kernel_period_ns(const struct kernel *kernel);

@@ -62,6 +62,8 @@ static long step(__u32 i, void *context)
         }
         at = a->last;
     }
+    if (!a->innermost_at)
+        a->innermost_at = at;
     const __u64 caller = word_at(a, at + a->process.frame_previous);
     /* No frame, but an object: what lies there is its type, and the type of types is itself. */
     if (caller == a->frame) {

@@ -206,16 +206,25 @@ enum err_code target_take(struct target *target, struct thread *thread,
 {
     struct copied_sample copied = { target, instants, copy };
     thread->native = native;
+    thread->is_placed = false;
     const enum err_code rc = python_take_copy(target->python, thread, &copy->memory,
                                               !copy->process, count_copied, &copied);
     thread->native = NULL;
     return rc;
 }
 
+enum err_code target_take_same(struct target *target, struct thread *thread,
+                               struct copy_memory *copy, const struct target_instants *instants)
+{
+    struct copied_sample copied = { target, instants, copy };
+    return python_repeat(target->python, thread, &copy->memory, count_copied, &copied);
+}
+
 enum err_code target_read_waiting(struct target *target, struct thread *thread,
                                   const struct target_instants *instants)
 {
     struct copied_sample copied = { target, instants, NULL };
+    thread->is_placed = false;
     return python_read_waiting(target->python, thread, count_copied, &copied);
 }
 

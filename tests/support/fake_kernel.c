@@ -12,7 +12,7 @@ enum { MAX_RECORDS = 256, MAX_THREADS = 64 };
 
 struct kernel {
     uint64_t period_ns, left_ns;
-    size_t count, threads, descriptions, calls;
+    size_t count, threads, descriptions, calls, forgets;
     int tids[MAX_THREADS];
     struct kernel_counts counts;
     struct fake_record {
@@ -139,6 +139,16 @@ uint64_t kernel_left_ns(const struct kernel *kernel, int tid)
 {
     (void)tid;
     return kernel->left_ns;
+}
+
+void kernel_forget(struct kernel *kernel)
+{
+    kernel->forgets++;
+}
+
+size_t fake_kernel_forgets(const struct kernel *kernel)
+{
+    return kernel->forgets;
 }
 
 void kernel_set_rate(struct kernel *kernel, double rate_hz)

@@ -69,8 +69,9 @@ struct thread {
     uint64_t listed;      /* number of the last walk that found it */
     struct thread *inner; /* the same thread in a newer interpreter; NULL: none */
     struct stack stack;
-    struct leaf leaf;                     /* for the caller of leaf_read */
-    bool has_leaf;                        /* the same: it is that of this sample */
+    struct leaf leaf; /* for the caller of leaf_read */
+    bool has_leaf;    /* the same: it is that of this sample */
+    bool is_placed;   /* the same: leaf and stack are those of the last sample, and whole */
     uint64_t native_key, *native_counter; /* the same: of the stack's native tag */
 };
 
