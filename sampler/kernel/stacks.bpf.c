@@ -157,6 +157,18 @@ static __always_inline __u64 word_at(const struct area *a, __u64 at)
     return *(const __u64 *)(a->bytes + (at & (KERNEL_AREA_BYTES - 1)));
 }
 
+/* Up to where all memory is there, at most to `to`. */
+static __noinline __u64 reach_up(__u64 from, __u64 to)
+{
+    unsigned char byte;
+    for (int i = 0; i < STACK_PAGES && from < to; i++) {
+        if (bpf_probe_read_user(&byte, sizeof byte, (void *)from))
+            return from;
+        from = (from | (PAGE_BYTES - 1)) + 1;
+    }
+    return from < to ? from : to;
+}
+
 #include "sampler/kernel/code.bpf.h"
 #include "sampler/kernel/frames.bpf.h"
 #include "sampler/kernel/native.bpf.h"
