@@ -77,6 +77,7 @@ MUST_CHECK enum err_code python_read_waiting(struct python *python, struct threa
 /* What must be in a copy of a thread's memory besides its stack.  thread NULL: no interpreter. */
 struct thread_windows {
     remote_addr runtime, interpreter;
+    remote_addr main_interpreter; /* 0: it is that */
     uint32_t runtime_bytes, interpreter_bytes, tstate_bytes;
 };
 struct thread_windows python_windows(const struct python *python, const struct thread *thread);

@@ -133,10 +133,14 @@ struct kernel_thread {
     unsigned long long came_ns;
     unsigned long long uncounted_ns; /* it had run before and was not counted for */
     unsigned long long window;       /* of its interpreter */
-    unsigned long long left_ns;      /* 0: it runs, or has not been seen to leave */
+    unsigned long long
+        main_window; /* of the main one, if that is another: they may share its GIL */
+    unsigned long long left_ns; /* 0: it runs, or has not been seen to leave */
     unsigned long long
         generation; /* where its interpreter counts freed code objects; 0: nowhere */
     unsigned int window_bytes, pid;
+    unsigned int
+        is_inner; /* the state is one of a sub-interpreter, which the thread may leave */
     /* The last record with all its spans: its time, and checksums of its innermost frame and of all; 0: not
      * known. */
     unsigned long long sent_ns, frame_sum, sum;

@@ -190,29 +190,6 @@ static void set_generation(struct area *a, const struct kernel_thread *thread)
                         : now_ns >> SECOND_SHIFT;
 }
 
-static __noinline int take(struct area *a, struct kernel_thread *thread)
-{
-    if (!a || !thread)
-        return 0;
-    a->record.bytes = 0;
-    set_generation(a, thread);
-    if (thread->window_bytes)
-        put(a, thread->window, thread->window_bytes, 0);
-    if (a->process.runtime_window_bytes)
-        put(a, a->process.runtime_window, a->process.runtime_window_bytes, 0);
-    a->window_bytes = a->record.bytes;
-    a->innermost_at = 0;
-    if (!put(a, thread->tstate, a->process.tstate_bytes, 0))
-        return 0;
-    const __u64 tstate_at = a->last;
-    put_frames(a, tstate_at);
-    if (!a->innermost_at)
-        a->innermost_at = tstate_at;
-    if (a->process.wants_native)
-        put_native(a);
-    return 1;
-}
-
 /* The profiler takes records now and then.  It is woken up where that would be too late. */
 static __u64 wakeup(int is_urgent)
 {
@@ -221,6 +198,50 @@ static __u64 wakeup(int is_urgent)
         return BPF_RB_NO_WAKEUP;
     is_woken = 1;
     return BPF_RB_FORCE_WAKEUP;
+}
+
+/* Reports a thread that is not in the map, or has another state, at most every millisecond. */
+static void report_unknown(__u32 pid, __u32 tid)
+{
+    struct kernel_record record = { .kind = KERNEL_UNKNOWN, .pid = pid, .tid = tid };
+    record.time_ns = bpf_ktime_get_ns();
+    const __u64 *const last_ns = bpf_map_lookup_elem(&reported, &tid);
+    if (last_ns && record.time_ns - *last_ns < 1000000)
+        return;
+    bpf_map_update_elem(&reported, &tid, &record.time_ns, BPF_ANY);
+    bpf_ringbuf_output(&ring, &record, sizeof record, wakeup(1));
+}
+
+static __noinline int take(struct area *a, struct kernel_thread *thread)
+{
+    if (!a || !thread)
+        return 0;
+    a->record.bytes = 0;
+    set_generation(a, thread);
+    if (thread->window_bytes)
+        put(a, thread->window, thread->window_bytes, 0);
+    if (thread->window_bytes && thread->main_window)
+        put(a, thread->main_window, thread->window_bytes, 0);
+    if (a->process.runtime_window_bytes)
+        put(a, a->process.runtime_window, a->process.runtime_window_bytes, 0);
+    a->window_bytes = a->record.bytes;
+    a->innermost_at = 0;
+    if (!put(a, thread->tstate, a->process.tstate_bytes, 0))
+        return 0;
+    const __u64 tstate_at = a->last;
+    put_frames(a, tstate_at);
+    /* The thread runs in an interpreter around this one: it has to be listed again. */
+    if (thread->is_inner && !a->innermost_at) {
+        a->record.bytes = 0;
+        a->record.flags |= KERNEL_FAULTED;
+        report_unknown(a->record.pid, a->record.tid);
+        return 0;
+    }
+    if (!a->innermost_at)
+        a->innermost_at = tstate_at;
+    if (a->process.wants_native)
+        put_native(a);
+    return 1;
 }
 
 /* `instants`: those that the record stands for.  false: they are lost. */
@@ -273,18 +294,6 @@ static void begin(struct area *a, __u32 kind, __u32 pid, __u32 tid)
     a->record.native_bytes = 0;
     a->record.instants = 0;
     a->record.same_ns = 0;
-}
-
-/* Reports a thread that is not in the map, at most every millisecond. */
-static void report_unknown(__u32 pid, __u32 tid)
-{
-    struct kernel_record record = { .kind = KERNEL_UNKNOWN, .pid = pid, .tid = tid };
-    record.time_ns = bpf_ktime_get_ns();
-    const __u64 *const last_ns = bpf_map_lookup_elem(&reported, &tid);
-    if (last_ns && record.time_ns - *last_ns < 1000000)
-        return;
-    bpf_map_update_elem(&reported, &tid, &record.time_ns, BPF_ANY);
-    bpf_ringbuf_output(&ring, &record, sizeof record, wakeup(1));
 }
 
 SEC("perf_event")

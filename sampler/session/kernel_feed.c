@@ -290,7 +290,9 @@ enum err_code kernel_feed_drain(struct kernel_feed *feed)
         rc = count_first_sleepers(feed, now_ns);
     for (size_t i = 0; i < feed->threads.target_count && !rc; i++) {
         struct fed_target *const fed = &feed->threads.targets[i];
-        if (fed->is_old || now_ns - fed->listed_ns > LIST_AGAIN_NS)
+        /* A thread enters another interpreter without a sign. */
+        if (fed->is_old || now_ns - fed->listed_ns > LIST_AGAIN_NS ||
+            python_interpreters(fed->target->python) > 1)
             rc = kernel_threads_list(&feed->threads, fed);
     }
     return rc;

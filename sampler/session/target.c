@@ -290,6 +290,8 @@ void target_describe_thread(const struct target *target, const struct thread *th
     *out = (struct kernel_thread){ .tstate = thread->head.addr,
                                    .window = windows.interpreter,
                                    .window_bytes = windows.interpreter_bytes,
+                                   .main_window = windows.main_interpreter,
+                                   .is_inner = thread->interp_id != 0,
                                    .generation = thread->stack.copy.generation_addr,
                                    .pid = (uint32_t)target->process.pid };
 }

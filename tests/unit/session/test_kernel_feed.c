@@ -28,6 +28,7 @@ static struct {
 static size_t taken_count, listings, checks;
 static bool is_ready;
 static bool is_failing; /* what is taken cannot be read */
+static uint32_t interpreters = 1;
 static uint64_t clears, learnt_addr, learnt_word;
 static const struct kernel_native the_native = { .ip = 7, .sp = 0x5000, .base = 0x6000 };
 static struct thread the_thread;
@@ -120,6 +121,12 @@ struct thread *const *python_threads(const struct python *python, size_t *count_
     (void)python;
     *count_out = 1;
     return the_threads;
+}
+
+uint32_t python_interpreters(const struct python *python)
+{
+    (void)python;
+    return interpreters;
 }
 
 uint64_t python_begin_copies(struct python *python)
@@ -457,6 +464,20 @@ static void an_unknown_thread_calls_for_a_listing(void **state)
     assert_int_equal(listings, 1);
     drain(world);
     assert_int_equal(listings, 1);
+    destroy(world);
+}
+
+static void threads_of_several_interpreters_are_listed_at_each_drain(void **state)
+{
+    struct world *const world = create();
+    (void)state;
+    drain(world);
+    assert_int_equal(listings, 0);
+    interpreters = 2;
+    drain(world);
+    drain(world);
+    assert_int_equal(listings, 2);
+    interpreters = 1;
     destroy(world);
 }
 
@@ -846,6 +867,7 @@ TEST_MAIN(cmocka_unit_test(a_late_instant_is_as_many_samples_as_it_stands_for),
           cmocka_unit_test(times_that_go_backwards_count_nothing),
           cmocka_unit_test(records_of_others_count_nothing),
           cmocka_unit_test(an_unknown_thread_calls_for_a_listing),
+          cmocka_unit_test(threads_of_several_interpreters_are_listed_at_each_drain),
           cmocka_unit_test(damaged_records_are_counted_and_harmless),
           cmocka_unit_test(a_copy_that_makes_no_sense_fails_as_often_as_it_would_count),
           cmocka_unit_test(what_happened_in_a_pause_is_not_counted),
