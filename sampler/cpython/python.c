@@ -214,6 +214,8 @@ bool python_check_code(struct python *python, remote_addr addr)
 struct thread_windows python_windows(const struct python *python, const struct thread *thread)
 {
     const struct thread_list *const list = &python->threads;
+    const struct interpreter *const main =
+        thread && thread->interp_id ? thread_list_main_interpreter(list) : NULL;
     struct copy copy;
     copy_init(&copy, NULL, &python->runtime.layout, 0, 0);
     return (struct thread_windows){
@@ -221,6 +223,7 @@ struct thread_windows python_windows(const struct python *python, const struct t
         .runtime_bytes = list->runtime_bytes,
         .interpreter = thread ? thread->head.interp + list->window_start : 0,
         .interpreter_bytes = thread ? list->window_bytes : 0,
+        .main_interpreter = main ? main->addr + list->window_start : 0,
         .tstate_bytes = (uint32_t)copy.tstate_bytes,
     };
 }

@@ -65,6 +65,11 @@ bool python_check_code(struct python *python, remote_addr addr);
 MUST_CHECK enum err_code python_take_copy(struct python *python, struct thread *thread,
                                           struct memory *copy, bool is_whole,
                                           python_sample_fn on_sample, void *context);
+/* Samples a thread again whose stack is as python_take_copy has found it, and has been counted.  The copy has
+ * only the windows. */
+MUST_CHECK enum err_code python_repeat(struct python *python, struct thread *thread,
+                                       struct memory *copy, python_sample_fn on_sample,
+                                       void *context);
 /* Reads the stack of a thread that waits. */
 MUST_CHECK enum err_code python_read_waiting(struct python *python, struct thread *thread,
                                              python_sample_fn on_sample, void *context);
@@ -72,6 +77,7 @@ MUST_CHECK enum err_code python_read_waiting(struct python *python, struct threa
 /* What must be in a copy of a thread's memory besides its stack.  thread NULL: no interpreter. */
 struct thread_windows {
     remote_addr runtime, interpreter;
+    remote_addr main_interpreter; /* 0: it is that */
     uint32_t runtime_bytes, interpreter_bytes, tstate_bytes;
 };
 struct thread_windows python_windows(const struct python *python, const struct thread *thread);

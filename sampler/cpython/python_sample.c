@@ -159,6 +159,17 @@ enum err_code python_take_copy(struct python *python, struct thread *thread,
     return rc;
 }
 
+enum err_code python_repeat(struct python *python, struct thread *thread, struct memory *copy,
+                            python_sample_fn on_sample, void *context)
+{
+    thread_list_take_windows(&python->threads, thread, copy);
+    thread_list_set_generation(&python->threads, thread);
+    thread->stack.is_unchanged = thread->has_leaf = true;
+    const enum err_code rc = report(thread, ERR_OK, on_sample, context);
+    thread->has_leaf = false;
+    return rc;
+}
+
 enum err_code python_read_waiting(struct python *python, struct thread *thread,
                                   python_sample_fn on_sample, void *context)
 {

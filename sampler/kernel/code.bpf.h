@@ -59,7 +59,7 @@ static __noinline int describe(struct area *a, __u64 addr)
     a->code.pid = a->record.pid;
     a->code.tid = a->record.tid;
     a->code.time_ns = a->record.time_ns;
-    a->code.left_ns = 0;
+    a->code.left_ns = a->code.same_ns = 0;
     a->code.system_call = -1;
     a->code.bytes = 0;
     if (!add_part(a, addr, layout->bytes))
@@ -124,6 +124,8 @@ static __noinline int meet(struct area *a, __u64 addr, __u32 depth)
                 bpf_map_lookup_elem(&processes, &a->record.pid);
             if (known && process)
                 process->changed_ns = a->record.time_ns;
+            if (process)
+                __sync_fetch_and_add(&process->descriptions, 1);
             /* What was not described is met again. */
             if (!describe(a, addr)) {
                 bpf_map_delete_elem(&codes, &key);

@@ -26,6 +26,8 @@ bool kernel_decode(const void *data, size_t bytes, struct kernel_record *record,
     const bool has_stack = head.kind == KERNEL_TICK || head.kind == KERNEL_LEFT;
     if (head.native_bytes && !has_stack)
         return false;
+    if (head.same_ns && (!has_stack || head.native_bytes || head.same_ns > head.time_ns))
+        return false;
     switch (head.kind) {
     case KERNEL_TICK:
         if (!head.instants || head.instants > KERNEL_MAX_INSTANTS)

@@ -3,11 +3,13 @@
 
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <limits.h>
 #include <linux/perf_event.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -31,6 +33,7 @@ struct kernel {
     struct ring_buffer *ring;
     int events[MAX_CPUS]; /* -1: none */
     size_t cpus;
+    int epoll; /* says when the program calls; -1: none */
     uint64_t period_ns;
     uint64_t changed_ns,
         change_ns;    /* when the period changed last, and when it is due to change */
@@ -153,6 +156,17 @@ static enum err_code attach(struct kernel *kernel, struct err *err)
                     : err_set(err, ERR_UNSUPPORTED, "no processor has a clock for perf events");
 }
 
+/* Edge-triggered: that there are records is no reason to wake up. */
+static enum err_code watch_ring(struct kernel *kernel, struct err *err)
+{
+    struct epoll_event event = { .events = EPOLLIN | EPOLLET };
+    kernel->epoll = epoll_create1(EPOLL_CLOEXEC);
+    return kernel->epoll < 0 || epoll_ctl(kernel->epoll, EPOLL_CTL_ADD,
+                                          bpf_map__fd(kernel->program->maps.ring), &event)
+               ? refuse(err, errno, "the ring buffer")
+               : ERR_OK;
+}
+
 enum err_code kernel_open(const struct kernel *lender, struct kernel **out, struct err *err)
 {
     struct kernel *const kernel = calloc(1, sizeof *kernel);
@@ -163,7 +177,10 @@ enum err_code kernel_open(const struct kernel *lender, struct kernel **out, stru
     random_init_any(&kernel->random);
     for (size_t i = 0; i < kernel->cpus; i++)
         kernel->events[i] = -1;
+    kernel->epoll = -1;
     enum err_code rc = load(kernel, lender, err);
+    if (!rc)
+        rc = watch_ring(kernel, err);
     if (!rc)
         rc = attach(kernel, err);
     if (rc)
@@ -180,6 +197,8 @@ void kernel_close(struct kernel *kernel)
     for (size_t i = 0; i < kernel->cpus; i++)
         if (kernel->events[i] >= 0)
             close(kernel->events[i]);
+    if (kernel->epoll >= 0)
+        close(kernel->epoll);
     ring_buffer__free(kernel->ring);
     stacks__destroy(kernel->program);
     free(kernel);
@@ -238,6 +257,11 @@ uint64_t kernel_left_ns(const struct kernel *kernel, int tid)
                : 0;
 }
 
+void kernel_forget(struct kernel *kernel)
+{
+    kernel->program->bss->forgets++;
+}
+
 static void change_period(struct kernel *kernel, uint64_t period_ns)
 {
     for (size_t i = 0; i < kernel->cpus; i++)
@@ -286,7 +310,18 @@ enum err_code kernel_drain(struct kernel *kernel, kernel_record_fn on_record, vo
     kernel->drain_until_ns = clock_now_ns() + MAX_DRAIN_NS;
     vary_period(kernel);
     (void)ring_buffer__consume(kernel->ring);
+    /* Not sooner: a call for records that have been taken by now wakes nobody up, but would be the last one. */
+    kernel->program->bss->is_woken = 0;
     return kernel->outcome;
+}
+
+bool kernel_wait(struct kernel *kernel, uint64_t until_ns)
+{
+    struct epoll_event event;
+    const uint64_t now_ns = clock_now_ns();
+    const uint64_t left_ms =
+        until_ns > now_ns ? (until_ns - now_ns + NS_PER_MS - 1) / NS_PER_MS : 0;
+    return epoll_wait(kernel->epoll, &event, 1, left_ms < INT_MAX ? (int)left_ms : INT_MAX) > 0;
 }
 
 static uint64_t sum(const struct kernel *kernel, uint32_t counter)

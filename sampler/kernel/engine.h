@@ -4,7 +4,9 @@
  * The program runs at instants of each processor's clock and whenever a thread leaves or gets a
  * processor.  It knows the processes and threads that it is given, and copies a thread's stack in one
  * instant, in which nothing of it can move.  The instants are not periodic: kernel_drain changes their
- * period a little from time to time.
+ * period a little from time to time.  They are of the processor's clock, not of its cycles: cycles are counted by
+ * an interrupt that cannot be masked, which may interrupt the program in the middle of a switch, and stand for more
+ * time where the processor is slow.
  *
  * An open engine is idle: its events are disabled, its ring buffer is not mapped, and a switch of threads
  * costs it a few instructions.  kernel_start makes it sample for one session, kernel_stop makes it idle
@@ -19,6 +21,7 @@
 #ifndef SAMPLER_KERNEL_ENGINE_H
 #define SAMPLER_KERNEL_ENGINE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -54,6 +57,9 @@ void kernel_remove_thread(struct kernel *kernel, int tid);
 /* When the thread left its processor, if it has not come back; 0: it has, or has not left yet. */
 uint64_t kernel_left_ns(const struct kernel *kernel, int tid);
 
+/* The next record of every thread has its whole stack, whatever was sent before. */
+void kernel_forget(struct kernel *kernel);
+
 void kernel_set_rate(struct kernel *kernel, double rate_hz);
 /* The mean period of the instants. */
 uint64_t kernel_period_ns(const struct kernel *kernel);
@@ -67,6 +73,9 @@ typedef enum err_code (*kernel_record_fn)(void *context, const struct kernel_rec
  * next call. */
 MUST_CHECK enum err_code kernel_drain(struct kernel *kernel, kernel_record_fn on_record,
                                       void *context);
+/* Sleeps until the instant, to about a millisecond.  true: the program has called before it, because the ring
+ * buffer is half full or a thread is unknown; it calls once for each kernel_drain. */
+bool kernel_wait(struct kernel *kernel, uint64_t until_ns);
 /* Since kernel_start. */
 void kernel_count(const struct kernel *kernel, struct kernel_counts *out);
 

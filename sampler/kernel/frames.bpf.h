@@ -2,9 +2,28 @@
  * frames - copies the frames of the current thread: the chunks of its data stack that are in use, and frames
  * that lie elsewhere.  A part of stacks.bpf.c.
  */
+/* Of the newest chunk, the end may be of a frame that is being made, in memory that was never touched: no frame of
+ * the walk is in it yet.  Returns how many bytes were copied. */
+static __noinline __u64 put_touched(struct area *a, __u64 addr, __u64 bytes)
+{
+    if (!a)
+        return 0;
+    const __u32 flags = a->record.flags;
+    if (put(a, addr, bytes, 1))
+        return bytes;
+    if (bytes > KERNEL_MAX_SPAN || (a->record.flags & KERNEL_NO_ROOM))
+        return 0;
+    const __u64 reached = reach_up(addr, addr + bytes);
+    if (reached == addr || !put(a, addr, reached - addr, 1))
+        return 0;
+    a->record.flags = flags;
+    return reached - addr;
+}
+
 static int put_chunk(struct area *a, __u64 addr, __u64 bytes)
 {
-    if (!put(a, addr, bytes, 1))
+    bytes = put_touched(a, addr, bytes);
+    if (!bytes)
         return 0;
     a->chunk = addr;
     a->chunk_bytes = bytes;
@@ -62,6 +81,8 @@ static long step(__u32 i, void *context)
         }
         at = a->last;
     }
+    if (!a->innermost_at)
+        a->innermost_at = at;
     const __u64 caller = word_at(a, at + a->process.frame_previous);
     /* No frame, but an object: what lies there is its type, and the type of types is itself. */
     if (caller == a->frame) {

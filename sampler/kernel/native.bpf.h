@@ -50,18 +50,6 @@ static __noinline int put_stack(struct area *a, __u64 from, __u64 to)
     return 1;
 }
 
-/* Up to where all memory is there, at most to `to`. */
-static __noinline __u64 reach_up(__u64 from, __u64 to)
-{
-    unsigned char byte;
-    for (int i = 0; i < STACK_PAGES && from < to; i++) {
-        if (bpf_probe_read_user(&byte, sizeof byte, (void *)from))
-            return from;
-        from = (from | (PAGE_BYTES - 1)) + 1;
-    }
-    return from < to ? from : to;
-}
-
 /* From where on all memory up to `to` is there, at least from `from`. */
 static __noinline __u64 reach_down(__u64 from, __u64 to)
 {

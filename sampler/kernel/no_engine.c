@@ -67,6 +67,11 @@ uint64_t kernel_left_ns(const struct kernel *kernel, int tid)
     return 0;
 }
 
+void kernel_forget(struct kernel *kernel)
+{
+    (void)kernel;
+}
+
 void kernel_set_rate(struct kernel *kernel, double rate_hz)
 {
     (void)kernel;
@@ -91,6 +96,13 @@ enum err_code kernel_drain(struct kernel *kernel, kernel_record_fn on_record, vo
     (void)on_record;
     (void)context;
     return ERR_OK;
+}
+
+bool kernel_wait(struct kernel *kernel, uint64_t until_ns)
+{
+    (void)kernel;
+    (void)until_ns;
+    return false;
 }
 
 void kernel_count(const struct kernel *kernel, struct kernel_counts *out)

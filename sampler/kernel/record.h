@@ -6,6 +6,13 @@
  * carry a stack or a code object, spans of the process's memory: each a struct kernel_span and its bytes,
  * padded to 8.  All spans of a record are of one instant.
  *
+ * The spans of a stack begin with the windows: the parts of the interpreter and of the runtime that say who
+ * holds the GIL and who collects.  If all others are equal to those of the last record of the thread that had
+ * them, a record has only the windows, and same_ns is the time of that record.  The program compares checksums
+ * of 64 bits.  They are no secret: a target may make two stacks with one checksum, and so make its own profile
+ * wrong, as any memory that it writes can; never that of another.  A stack that is not whole is not repeated, nor
+ * is one with a native part, whose deadlines and buffers change with each call.
+ *
  * Of a process whose native stacks are wanted, the records of a stack go on after these spans with a native
  * part: a struct kernel_native, and spans of the thread's C stack.  They begin KERNEL_RED_ZONE_BYTES below the
  * stack pointer and end at the base of the stack; of a stack of more than KERNEL_MAX_STACK bytes, they are
@@ -72,6 +79,7 @@ struct kernel_record {
     unsigned int bytes;         /* of all spans */
     unsigned int instants;      /* of KERNEL_TICK: how many it stands for */
     unsigned int native_bytes;  /* of the native part, which follows the spans; 0: none */
+    unsigned long long same_ns; /* 0: the stack is whole */
 };
 
 struct kernel_span {
@@ -116,6 +124,7 @@ struct kernel_process {
     unsigned int serial; /* set by kernel_add_process */
     unsigned long long
         changed_ns; /* when the program last saw that a code object was another */
+    unsigned long long descriptions; /* of code objects, by the program */
 };
 
 struct kernel_thread {
@@ -124,10 +133,17 @@ struct kernel_thread {
     unsigned long long came_ns;
     unsigned long long uncounted_ns; /* it had run before and was not counted for */
     unsigned long long window;       /* of its interpreter */
-    unsigned long long left_ns;      /* 0: it runs, or has not been seen to leave */
+    unsigned long long
+        main_window; /* of the main one, if that is another: they may share its GIL */
+    unsigned long long left_ns; /* 0: it runs, or has not been seen to leave */
     unsigned long long
         generation; /* where its interpreter counts freed code objects; 0: nowhere */
     unsigned int window_bytes, pid;
+    unsigned int
+        is_inner; /* the state is one of a sub-interpreter, which the thread may leave */
+    /* The last record with all its spans: its time, and checksums of its innermost frame and of all; 0: not
+     * known. */
+    unsigned long long sent_ns, frame_sum, sum;
 };
 
 enum kernel_counter {

@@ -64,6 +64,7 @@ enum {
     TAG_MASK = 7,      /* of pointers to objects */
     SERIAL_SHIFT = 48,
     FINGERPRINT_WORDS = 16,
+    FRAME_WORDS = 16, /* of the innermost frame, at most */
     NAME_WORDS = 2,
     INNERMOST = 4,     /* frames whose code is checked at each tick */
     RECENT = 1 << 9,   /* a power of 2 */
@@ -83,8 +84,11 @@ struct area {
     unsigned char bytes[KERNEL_AREA_BYTES + KERNEL_NATIVE_BYTES + SPAN_ROOM];
     /* The chunk that the walk is in: its address, its bytes and where in `bytes` they are. */
     __u64 chunk, chunk_bytes, chunk_at, chunk_below;
-    __u64 frame; /* the next one to walk to */
-    __u64 last;  /* where in `bytes` the span that was put last begins */
+    __u64 frame;        /* the next one to walk to */
+    __u64 last;         /* where in `bytes` the span that was put last begins */
+    __u64 window_bytes; /* of the first spans, which are not of the stack */
+    __u64 innermost_at; /* where in `bytes` the innermost frame is */
+    __u64 sum_at, sums[2];
     struct kernel_process process;
     __u64 generation; /* of code objects: what was read in the same one is still right */
     __u64 innermost;  /* frames whose code is checked whatever the generation is */
@@ -108,7 +112,9 @@ struct {
 
 volatile __u64 min_away_ns; /* shorter absences are reported by chance */
 volatile __u64 period_ns;
-volatile __u32 is_on; /* a session uses the engine */
+volatile __u64 forgets;  /* how often the profiler has forgotten stacks */
+volatile __u32 is_on;    /* a session uses the engine */
+volatile __u32 is_woken; /* the profiler, since it last took records */
 
 static void add(__u32 counter, __u64 count)
 {
@@ -133,6 +139,8 @@ static __noinline int put(struct area *a, __u64 addr, __u64 bytes, int is_padded
     span->addr = addr;
     span->bytes = bytes;
     span->is_padded = is_padded;
+    /* What pads it. */
+    *(__u64 *)(a->bytes + at + sizeof *span + (bytes & (KERNEL_MAX_SPAN - WORD))) = 0;
     if (bpf_probe_read_user(a->bytes + at + sizeof *span, bytes & (2 * KERNEL_MAX_SPAN - 1),
                             (void *)addr)) {
         a->record.flags |= KERNEL_FAULTED;
@@ -147,6 +155,18 @@ static __noinline int put(struct area *a, __u64 addr, __u64 bytes, int is_padded
 static __always_inline __u64 word_at(const struct area *a, __u64 at)
 {
     return *(const __u64 *)(a->bytes + (at & (KERNEL_AREA_BYTES - 1)));
+}
+
+/* Up to where all memory is there, at most to `to`. */
+static __noinline __u64 reach_up(__u64 from, __u64 to)
+{
+    unsigned char byte;
+    for (int i = 0; i < STACK_PAGES && from < to; i++) {
+        if (bpf_probe_read_user(&byte, sizeof byte, (void *)from))
+            return from;
+        from = (from | (PAGE_BYTES - 1)) + 1;
+    }
+    return from < to ? from : to;
 }
 
 #include "sampler/kernel/code.bpf.h"
@@ -170,34 +190,73 @@ static void set_generation(struct area *a, const struct kernel_thread *thread)
                         : now_ns >> SECOND_SHIFT;
 }
 
+/* The profiler takes records now and then.  It is woken up where that would be too late. */
+static __u64 wakeup(int is_urgent)
+{
+    if (is_woken ||
+        (!is_urgent && bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) < KERNEL_RING_BYTES / 2))
+        return BPF_RB_NO_WAKEUP;
+    is_woken = 1;
+    return BPF_RB_FORCE_WAKEUP;
+}
+
+/* Reports a thread that is not in the map, or has another state, at most every millisecond. */
+static void report_unknown(__u32 pid, __u32 tid)
+{
+    struct kernel_record record = { .kind = KERNEL_UNKNOWN, .pid = pid, .tid = tid };
+    record.time_ns = bpf_ktime_get_ns();
+    const __u64 *const last_ns = bpf_map_lookup_elem(&reported, &tid);
+    if (last_ns && record.time_ns - *last_ns < 1000000)
+        return;
+    bpf_map_update_elem(&reported, &tid, &record.time_ns, BPF_ANY);
+    bpf_ringbuf_output(&ring, &record, sizeof record, wakeup(1));
+}
+
 static __noinline int take(struct area *a, struct kernel_thread *thread)
 {
     if (!a || !thread)
         return 0;
     a->record.bytes = 0;
     set_generation(a, thread);
+    if (thread->window_bytes)
+        put(a, thread->window, thread->window_bytes, 0);
+    if (thread->window_bytes && thread->main_window)
+        put(a, thread->main_window, thread->window_bytes, 0);
+    if (a->process.runtime_window_bytes)
+        put(a, a->process.runtime_window, a->process.runtime_window_bytes, 0);
+    a->window_bytes = a->record.bytes;
+    a->innermost_at = 0;
     if (!put(a, thread->tstate, a->process.tstate_bytes, 0))
         return 0;
     const __u64 tstate_at = a->last;
-    if (thread->window_bytes)
-        put(a, thread->window, thread->window_bytes, 0);
-    if (a->process.runtime_window_bytes)
-        put(a, a->process.runtime_window, a->process.runtime_window_bytes, 0);
     put_frames(a, tstate_at);
+    /* The thread runs in an interpreter around this one: it has to be listed again. */
+    if (thread->is_inner && !a->innermost_at) {
+        a->record.bytes = 0;
+        a->record.flags |= KERNEL_FAULTED;
+        report_unknown(a->record.pid, a->record.tid);
+        return 0;
+    }
+    if (!a->innermost_at)
+        a->innermost_at = tstate_at;
     if (a->process.wants_native)
         put_native(a);
     return 1;
 }
 
-/* `instants`: those that the record stands for. */
-static void emit(struct area *a, __u64 instants)
+/* `instants`: those that the record stands for.  false: they are lost. */
+static int emit(struct area *a, __u64 instants)
 {
     __u64 bytes = sizeof a->record + a->record.bytes + a->record.native_bytes;
     if (bytes > sizeof a->record + KERNEL_AREA_BYTES + KERNEL_NATIVE_BYTES)
-        return;
-    if (bpf_ringbuf_output(&ring, a, bytes, BPF_RB_NO_WAKEUP))
-        add(KERNEL_COUNT_LOST, instants);
+        return 0;
+    if (bpf_ringbuf_output(&ring, a, bytes, wakeup(0)) == 0)
+        return 1;
+    add(KERNEL_COUNT_LOST, instants);
+    return 0;
 }
+
+#include "sampler/kernel/same.bpf.h"
 
 static struct area *own_area(void)
 {
@@ -234,18 +293,7 @@ static void begin(struct area *a, __u32 kind, __u32 pid, __u32 tid)
     a->record.bytes = 0;
     a->record.native_bytes = 0;
     a->record.instants = 0;
-}
-
-/* Reports a thread that is not in the map, at most every millisecond. */
-static void report_unknown(__u32 pid, __u32 tid)
-{
-    struct kernel_record record = { .kind = KERNEL_UNKNOWN, .pid = pid, .tid = tid };
-    record.time_ns = bpf_ktime_get_ns();
-    const __u64 *const last_ns = bpf_map_lookup_elem(&reported, &tid);
-    if (last_ns && record.time_ns - *last_ns < 1000000)
-        return;
-    bpf_map_update_elem(&reported, &tid, &record.time_ns, BPF_ANY);
-    bpf_ringbuf_output(&ring, &record, sizeof record, BPF_RB_NO_WAKEUP);
+    a->record.same_ns = 0;
 }
 
 SEC("perf_event")
@@ -274,7 +322,7 @@ int on_tick(void *context)
     if (!a->record.instants)
         return 0;
     if (take(a, thread))
-        emit(a, a->record.instants);
+        send_stack(a, thread, process, a->record.instants);
     else
         add(KERNEL_COUNT_FAULTED, a->record.instants);
     return 0;
@@ -313,7 +361,7 @@ static void leave(struct task_struct *task, int is_preempted)
     a->record.system_call = (int)BPF_CORE_READ(regs, orig_ax);
     /* Without a stack too: the record of its return stands for the instants between, and they fail. */
     take(a, thread);
-    emit(a, 0);
+    send_stack(a, thread, process, 0);
 }
 
 static void come_back(struct task_struct *task)

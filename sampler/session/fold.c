@@ -318,6 +318,7 @@ static enum err_code place(struct fold *fold, struct thread *thread, size_t gc,
         sample->node = stack->tag - 1;
     else if (!rc)
         rc = node_of(fold, thread, gc, sample);
+    thread->is_placed = !rc && stack->certainty != STACK_TRUNCATED;
     /* A tag is one more than the spot, and 0 for none. */
     sample->spot = thread->leaf.tags[0] - 1u;
     sample->spot_node = thread->leaf.tags[1];

@@ -1,17 +1,14 @@
 #include "sampler/session/kernel_feed.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "sampler/base/clock.h"
 #include "sampler/base/random.h"
-#include "sampler/base/vec.h"
 #include "sampler/cpython/python.h"
 #include "sampler/kernel/copy_memory.h"
-#include "sampler/kernel/decode.h"
 #include "sampler/kernel/engine.h"
-#include "sampler/native/native_copy.h"
 #include "sampler/profile/quality.h"
+#include "sampler/session/kernel_stack.h"
 #include "sampler/session/kernel_threads.h"
 #include "sampler/session/target.h"
 
@@ -23,17 +20,20 @@ static const uint64_t MAX_STARVED_NS = 2 * NS_PER_S;
 /* Until a session is this old, threads that the engine has not seen yet are counted at each drain. */
 static const uint64_t FIRST_NS = 500 * NS_PER_MS;
 enum { MAX_FIRST_SLEEPERS = 256 };
+/* Waking up costs more than taking a few records, and the program calls where this would be too late. */
+static const double DRAIN_HZ = 20, FIRST_DRAIN_HZ = 100;
+/* The program may call as often as the target wants it to. */
+static const uint64_t MIN_DRAIN_NS = 10 * NS_PER_MS;
 
 struct kernel_feed {
     struct kernel *kernel;
-    struct copy_memory copy;
+    struct kernel_stacks stacks;
     struct kernel_threads threads;
     struct random random;
-    uint64_t ticked_ns, begun_ns;
+    uint64_t ticked_ns, begun_ns, drained_ns;
     bool is_paused;
     struct kernel_counts counts;
-    uint64_t damaged; /* samples whose copy makes no sense */
-    uint64_t missed;  /* instants at which a thread was away; its leaving is not recorded */
+    uint64_t missed; /* instants at which a thread was away; its leaving is not recorded */
 };
 
 enum err_code kernel_feed_create(struct kernel *kernel, struct kernel_feed **out,
@@ -44,7 +44,7 @@ enum err_code kernel_feed_create(struct kernel *kernel, struct kernel_feed **out
         return err_nomem(err);
     feed->kernel = kernel;
     feed->begun_ns = feed->ticked_ns = clock_now_ns();
-    copy_memory_init(&feed->copy);
+    copy_memory_init(&feed->stacks.copy);
     kernel_threads_init(&feed->threads, kernel);
     random_init_any(&feed->random);
     *out = feed;
@@ -69,23 +69,11 @@ void kernel_feed_remove(struct kernel_feed *feed, struct target *target)
     kernel_threads_remove(&feed->threads, target);
 }
 
-/* Counts the record's stack at these instants. */
-static enum err_code count_copy(struct kernel_feed *feed, struct fed_thread *fed,
-                                const struct kernel_record *record, const void *spans,
-                                struct target_instants instants)
+/* The record repeats a stack that we do not have: it was lost, or we have forgotten it. */
+static void ask_again(struct kernel_feed *feed, uint32_t times)
 {
-    const bool has_native = record->native_bytes > 0;
-    struct native_copy native;
-    if (copy_memory_show(&feed->copy, spans, record->bytes) ||
-        (has_native && !kernel_decode_native(record, spans, &native))) {
-        feed->damaged += instants.times;
-        return ERR_OK;
-    }
-    if (record->flags & KERNEL_NO_ROOM)
-        copy_memory_complete(&feed->copy, &fed->target->process.memory.memory);
-    const enum err_code rc = target_take(fed->target, fed->thread, &feed->copy,
-                                         has_native ? &native : NULL, &instants);
-    return rc == ERR_NOMEM || rc == ERR_LIMIT ? rc : ERR_OK;
+    feed->missed += times;
+    kernel_forget(feed->kernel);
 }
 
 static uint64_t later(uint64_t one_ns, uint64_t other_ns)
@@ -108,23 +96,25 @@ static enum err_code count_absence(struct kernel_feed *feed, struct fed_thread *
         .since_ns = fed->counted_ns,
         .until_ns = until_ns,
         .times = times,
-        .runs = fed->left.flags & KERNEL_RUNNABLE ? VALUE_YES : VALUE_NO,
-        .runnable = fed->left.flags & KERNEL_RUNNABLE ? VALUE_YES : VALUE_NO,
+        .runs = fed->was_runnable ? VALUE_YES : VALUE_NO,
+        .runnable = fed->was_runnable ? VALUE_YES : VALUE_NO,
     };
     fed->counted_ns = until_ns;
-    return times ? count_copy(feed, fed, &fed->left, fed->copy, instants) : ERR_OK;
+    return times ? kernel_stack_count(&feed->stacks, &fed->stack, fed->target, fed->thread,
+                                      &instants)
+                 : ERR_OK;
 }
 
-static enum err_code leave(const struct kernel_feed *feed, struct fed_thread *fed,
+static enum err_code leave(struct kernel_feed *feed, struct fed_thread *fed,
                            const struct kernel_record *record, const void *spans)
 {
-    const size_t bytes = record->bytes + record->native_bytes;
     fed->left_ns = 0;
-    if (!VEC_RESERVE(fed->copy, fed->copy_room, bytes))
-        return ERR_NOMEM;
-    if (bytes)
-        memcpy(fed->copy, spans, bytes);
-    fed->left = *record;
+    const enum err_code rc = kernel_stack_keep(&fed->stack, fed->thread, record, spans);
+    if (rc == ERR_GONE)
+        ask_again(feed, 0);
+    if (rc)
+        return rc == ERR_GONE ? ERR_OK : rc;
+    fed->was_runnable = record->flags & KERNEL_RUNNABLE;
     fed->left_ns = record->time_ns;
     fed->counted_ns = later(record->time_ns, feed->begun_ns);
     return ERR_OK;
@@ -160,12 +150,12 @@ static enum err_code learn_code(struct kernel_feed *feed, const struct kernel_re
     struct python *const python = fed ? fed->target->python : NULL;
     if (!fed)
         return ERR_OK;
-    if (copy_memory_show(&feed->copy, spans, record->bytes) || !feed->copy.count)
-        return feed->damaged++, ERR_OK;
-    const remote_addr addr = feed->copy.spans[0].addr;
-    copy_memory_complete(&feed->copy, &fed->target->process.memory.memory);
-    const enum err_code rc = python_learn_code(python, &feed->copy.memory, addr);
-    if (!rc && feed->copy.process_reads)
+    if (copy_memory_show(&feed->stacks.copy, spans, record->bytes) || !feed->stacks.copy.count)
+        return feed->stacks.damaged++, ERR_OK;
+    const remote_addr addr = feed->stacks.copy.spans[0].addr;
+    copy_memory_complete(&feed->stacks.copy, &fed->target->process.memory.memory);
+    const enum err_code rc = python_learn_code(python, &feed->stacks.copy.memory, addr);
+    if (!rc && feed->stacks.copy.process_reads)
         (void)python_check_code(python, addr);
     return rc == ERR_NOMEM ? rc : ERR_OK;
 }
@@ -181,7 +171,15 @@ static enum err_code skip_record(void *context, const struct kernel_record *reco
         return ERR_OK;
     fed->has_moved = true;
     fed->left_ns = 0;
-    return record->kind == KERNEL_LEFT ? leave(feed, fed, record, spans) : ERR_OK;
+    if (record->kind == KERNEL_LEFT)
+        return leave(feed, fed, record, spans);
+    /* Later records may repeat its stack. */
+    const enum err_code rc = record->kind == KERNEL_TICK
+                                 ? kernel_stack_keep(&fed->stack, fed->thread, record, spans)
+                                 : ERR_OK;
+    if (rc == ERR_GONE)
+        ask_again(feed, 0);
+    return rc == ERR_GONE ? ERR_OK : rc;
 }
 
 /* Of those that a tick stands for, only those since the session began. */
@@ -190,6 +188,22 @@ static uint32_t instants_of(const struct kernel_feed *feed, const struct kernel_
     const uint64_t most =
         (record->time_ns - feed->begun_ns) / kernel_period_ns(feed->kernel) + 1;
     return record->instants < most ? record->instants : (uint32_t)most;
+}
+
+static enum err_code count_tick(struct kernel_feed *feed, struct fed_thread *fed,
+                                const struct kernel_record *record, const void *spans)
+{
+    const struct target_instants instants = { .since_ns = record->time_ns,
+                                              .until_ns = record->time_ns,
+                                              .times = instants_of(feed, record),
+                                              .runs = VALUE_YES,
+                                              .runnable = VALUE_NO };
+    fed->left_ns = 0;
+    const enum err_code rc = kernel_stack_count_record(&feed->stacks, &fed->stack, fed->target,
+                                                       fed->thread, record, spans, &instants);
+    if (rc == ERR_GONE)
+        ask_again(feed, instants.times);
+    return rc == ERR_GONE ? ERR_OK : rc;
 }
 
 static enum err_code take_record(void *context, const struct kernel_record *record,
@@ -222,14 +236,7 @@ static enum err_code take_record(void *context, const struct kernel_record *reco
     }
     fed->has_moved = true;
     switch (record->kind) {
-    case KERNEL_TICK:
-        fed->left_ns = 0;
-        return count_copy(feed, fed, record, spans,
-                          (struct target_instants){ .since_ns = record->time_ns,
-                                                    .until_ns = record->time_ns,
-                                                    .times = instants_of(feed, record),
-                                                    .runs = VALUE_YES,
-                                                    .runnable = VALUE_NO });
+    case KERNEL_TICK: return count_tick(feed, fed, record, spans);
     case KERNEL_LEFT: return leave(feed, fed, record, spans);
     case KERNEL_RETURNED: return come_back(feed, fed, record);
     default: return ERR_OK;
@@ -275,6 +282,7 @@ enum err_code kernel_feed_drain(struct kernel_feed *feed)
 {
     const uint64_t now_ns = clock_now_ns();
     feed->is_paused = false;
+    feed->drained_ns = now_ns;
     for (size_t i = 0; i < feed->threads.target_count; i++)
         kernel_threads_clear_full(&feed->threads, &feed->threads.targets[i]);
     enum err_code rc = kernel_drain(feed->kernel, take_record, feed);
@@ -282,10 +290,23 @@ enum err_code kernel_feed_drain(struct kernel_feed *feed)
         rc = count_first_sleepers(feed, now_ns);
     for (size_t i = 0; i < feed->threads.target_count && !rc; i++) {
         struct fed_target *const fed = &feed->threads.targets[i];
-        if (fed->is_old || now_ns - fed->listed_ns > LIST_AGAIN_NS)
+        /* A thread enters another interpreter without a sign. */
+        if (fed->is_old || now_ns - fed->listed_ns > LIST_AGAIN_NS ||
+            python_interpreters(fed->target->python) > 1)
             rc = kernel_threads_list(&feed->threads, fed);
     }
     return rc;
+}
+
+double kernel_feed_drain_hz(const struct kernel_feed *feed, uint64_t now_ns)
+{
+    return now_ns < feed->begun_ns + FIRST_NS ? FIRST_DRAIN_HZ : DRAIN_HZ;
+}
+
+uint64_t kernel_feed_wait(struct kernel_feed *feed, uint64_t until_ns)
+{
+    const uint64_t soon_ns = feed->drained_ns + MIN_DRAIN_NS;
+    return kernel_wait(feed->kernel, until_ns) && soon_ns < until_ns ? soon_ns : until_ns;
 }
 
 void kernel_feed_skip(struct kernel_feed *feed)
@@ -294,7 +315,7 @@ void kernel_feed_skip(struct kernel_feed *feed)
     (void)!kernel_drain(feed->kernel, skip_record, feed);
     kernel_count(feed->kernel, &feed->counts);
     feed->is_paused = true;
-    feed->ticked_ns = now_ns;
+    feed->ticked_ns = feed->drained_ns = now_ns;
     for (size_t i = 0; i < feed->threads.count; i++)
         feed->threads.items[i].counted_ns = now_ns;
 }
@@ -312,8 +333,8 @@ static void count_losses(struct kernel_feed *feed, struct quality *quality)
     kernel_count(feed->kernel, &counts);
     quality->missed_ticks += feed->missed + counts.lost - feed->counts.lost;
     quality->failed_fault += counts.faulted - feed->counts.faulted;
-    quality->failed_corrupt += feed->damaged + counts.damaged - feed->counts.damaged;
-    feed->damaged = feed->missed = 0;
+    quality->failed_corrupt += feed->stacks.damaged + counts.damaged - feed->counts.damaged;
+    feed->stacks.damaged = feed->missed = 0;
     feed->counts = counts;
 }
 

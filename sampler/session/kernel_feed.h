@@ -33,6 +33,11 @@ void kernel_feed_remove(struct kernel_feed *feed, struct target *target);
 
 /* Counts what the engine has recorded.  ERR_NOMEM, ERR_LIMIT: the profile takes no more. */
 MUST_CHECK enum err_code kernel_feed_drain(struct kernel_feed *feed);
+/* How often to call kernel_feed_drain.  While a session is young, what threads that have not moved yet do
+ * becomes known only by it. */
+double kernel_feed_drain_hz(const struct kernel_feed *feed, uint64_t now_ns);
+/* Sleeps until the instant, or until records have to be taken sooner.  Returns when to take them. */
+uint64_t kernel_feed_wait(struct kernel_feed *feed, uint64_t until_ns);
 /* Forgets what the engine has recorded while targets were searched for. */
 void kernel_feed_begin(struct kernel_feed *feed);
 /* Forgets what the engine has recorded since the last call: the session is paused until

@@ -28,7 +28,7 @@ static void drop_thread(struct kernel_threads *threads, size_t index)
 {
     struct fed_thread *const thread = &threads->items[index];
     kernel_remove_thread(threads->kernel, thread->tid);
-    free(thread->copy);
+    kernel_stack_deinit(&thread->stack);
     *thread = threads->items[--threads->count];
 }
 
@@ -84,7 +84,7 @@ static enum err_code put_thread(struct kernel_threads *threads, struct target *t
         return ERR_OK;
     struct kernel_thread description;
     known->tstate = thread->head.addr;
-    known->left_ns = 0;
+    known->left_ns = known->stack.known_ns = 0;
     target_describe_thread(target, thread, &description);
     return kernel_add_thread(threads->kernel, known->tid, &description);
 }

@@ -7,7 +7,7 @@
  * targets.
  * Threads: none.
  * Units: nanoseconds of CLOCK_MONOTONIC.
- * Depends on: kernel, target.
+ * Depends on: kernel, kernel_stack, target.
  */
 #ifndef SAMPLER_SESSION_KERNEL_THREADS_H
 #define SAMPLER_SESSION_KERNEL_THREADS_H
@@ -18,10 +18,11 @@
 
 #include "sampler/base/err.h"
 #include "sampler/base/idmap.h"
-#include "sampler/kernel/record.h"
 #include "sampler/process/memory.h"
+#include "sampler/session/kernel_stack.h"
 
 struct kernel;
+struct kernel_record;
 struct target;
 struct thread;
 
@@ -35,9 +36,8 @@ struct fed_thread {
     uint64_t left_ns;    /* when it left its processor; 0: it runs, or has not been seen */
     uint64_t listed_ns;  /* when it was listed first */
     uint64_t counted_ns; /* up to here, its absence has been counted; at first its listing */
-    struct kernel_record left; /* the record of its leaving */
-    size_t copy_room;
-    unsigned char *copy; /* its spans and its native part */
+    bool was_runnable;   /* when it left */
+    struct kernel_stack stack;
 };
 
 struct fed_target {

@@ -23,8 +23,9 @@ static const uint64_t SHORT_SLEEP_NS = 20 * NS_PER_MS;
 /* How often to check for new targets when there is none. */
 static const uint64_t EMPTY_NS = 5 * NS_PER_MS;
 
-/* The kernel engine samples by itself; how often its records are taken. */
-static const double DRAIN_HZ = 100;
+/* The kernel engine samples by itself.  How often its records are taken if other work comes at the same time:
+ * new children, and tasks. */
+static const double BUSY_DRAIN_HZ = 100;
 
 /* Ticks that read nothing are counted this long before their time: the profiler sleeps through them. */
 static const uint64_t MAX_AHEAD_NS = 10 * NS_PER_MS;
@@ -38,6 +39,7 @@ struct loop {
     struct schedule schedule;
     struct waker waker;
     struct budget budget;
+    double tick_hz; /* of the schedule */
     uint64_t sealed_ns;
     uint64_t period_ns; /* what a sample of the open window stands for, if none is missed */
     uint64_t owed;      /* missed ticks whose time no sample stands for yet */
@@ -114,11 +116,17 @@ static void sleep_or_change(struct sampler *sampler, uint64_t deadline_ns)
     pthread_mutex_unlock(&sampler->mutex);
 }
 
-/* Sleeps until the deadline.  false: sampler_stop was called. */
-static bool sleep_until(struct loop *loop, uint64_t now_ns, uint64_t deadline_ns)
+/* Sleeps until the deadline, or until the kernel engine calls: then *instant_ns becomes nearer.  false:
+ * sampler_stop was called. */
+static bool sleep_until(struct loop *loop, uint64_t now_ns, uint64_t deadline_ns,
+                        uint64_t *instant_ns)
 {
     struct sampler *const sampler = loop->sampler;
-    if (deadline_ns > now_ns + SHORT_SLEEP_NS)
+    struct kernel_feed *const feed = sampler->targets.feed;
+    if (feed && deadline_ns > now_ns + NEAR_NS) {
+        const uint64_t sooner_ns = kernel_feed_wait(feed, deadline_ns);
+        *instant_ns = sooner_ns < deadline_ns ? sooner_ns : *instant_ns;
+    } else if (deadline_ns > now_ns + SHORT_SLEEP_NS)
         sleep_or_change(sampler, deadline_ns);
     else if (deadline_ns > now_ns + NEAR_NS)
         waker_sleep(&loop->waker, deadline_ns);
@@ -222,13 +230,26 @@ static bool take_changes(struct loop *loop)
     return has_changed;
 }
 
-static double tick_hz(const struct loop *loop)
+static double tick_hz(const struct loop *loop, uint64_t now_ns)
 {
-    return loop->sampler->targets.feed ? DRAIN_HZ : loop->budget.rate_hz;
+    const struct sampler *const sampler = loop->sampler;
+    if (!sampler->targets.feed)
+        return loop->budget.rate_hz;
+    return sampler->tracker || sampler->options.async != SAMPLER_ASYNC_OFF
+               ? BUSY_DRAIN_HZ
+               : kernel_feed_drain_hz(sampler->targets.feed, now_ns);
+}
+
+static void set_tick_rate(struct loop *loop, uint64_t now_ns)
+{
+    const double hz = tick_hz(loop, now_ns);
+    if (hz < loop->tick_hz || hz > loop->tick_hz)
+        schedule_set_rate(&loop->schedule, now_ns, hz);
+    loop->tick_hz = hz;
 }
 
 /* Sets the rate to the requested one, or to what the budget allows. */
-static void keep_budget(struct loop *loop, uint64_t now_ns)
+static void keep_budget(struct loop *loop)
 {
     struct sampler *const sampler = loop->sampler;
     const uint64_t ticks = profile_quality(sampler->targets.profile)->ticks;
@@ -237,7 +258,6 @@ static void keep_budget(struct loop *loop, uint64_t now_ns)
     const bool has_changed = take_changes(loop);
     if (!budget_measure(&loop->budget, cpu_ns, ticks) && !has_changed)
         return;
-    schedule_set_rate(&loop->schedule, now_ns, tick_hz(loop));
     if (sampler->targets.feed)
         kernel_feed_set_rate(sampler->targets.feed, loop->budget.rate_hz);
     pthread_mutex_lock(&sampler->mutex);
@@ -251,7 +271,8 @@ static bool publish(struct loop *loop, uint64_t now_ns)
     struct ending ending;
     if (now_ns - loop->sealed_ns < WINDOW_NS)
         return true;
-    keep_budget(loop, now_ns);
+    keep_budget(loop);
+    set_tick_rate(loop, now_ns);
     if (seal(loop, now_ns, false))
         return end(loop, SAMPLER_FAILED, "out of memory");
     count_left_out(loop->sampler);
@@ -278,7 +299,7 @@ static bool wait_for(struct loop *loop, uint64_t instant_ns)
         uint64_t until_ns = publish_ns < instant_ns ? publish_ns : instant_ns;
         if (end_ns < until_ns)
             until_ns = end_ns;
-        if (!sleep_until(loop, now_ns, until_ns))
+        if (!sleep_until(loop, now_ns, until_ns, &instant_ns))
             return end(loop, SAMPLER_ENDED, "stopped");
         now_ns = clock_now_ns();
         if (!publish(loop, now_ns))
@@ -338,7 +359,7 @@ static void run(struct loop *loop)
             has_skipped = true;
             continue;
         }
-        if (!paused && !has_skipped)
+        if (!paused && !has_skipped && !sampler->targets.feed)
             prepare_following(loop);
         has_skipped = false;
         if (paused && sampler->targets.feed)
@@ -362,7 +383,8 @@ void *loop_main(void *context)
     random_init_any(&random);
     budget_init(&loop.budget, sampler->options.max_cpu_percent / 100, sampler->options.rate_hz,
                 clock_thread_ns());
-    schedule_init(&loop.schedule, now_ns, tick_hz(&loop), random_u64(&random));
+    loop.tick_hz = tick_hz(&loop, now_ns);
+    schedule_init(&loop.schedule, now_ns, loop.tick_hz, random_u64(&random));
     loop.period_ns = (uint64_t)((double)NS_PER_S / loop.budget.rate_hz);
     run(&loop);
     waker_deinit(&loop.waker);

@@ -202,16 +202,25 @@ enum err_code target_take(struct target *target, struct thread *thread,
 {
     struct copied_sample copied = { target, instants, copy };
     thread->native = native;
+    thread->is_placed = false;
     const enum err_code rc = python_take_copy(target->python, thread, &copy->memory,
                                               !copy->process, count_copied, &copied);
     thread->native = NULL;
     return rc;
 }
 
+enum err_code target_take_same(struct target *target, struct thread *thread,
+                               struct copy_memory *copy, const struct target_instants *instants)
+{
+    struct copied_sample copied = { target, instants, copy };
+    return python_repeat(target->python, thread, &copy->memory, count_copied, &copied);
+}
+
 enum err_code target_read_waiting(struct target *target, struct thread *thread,
                                   const struct target_instants *instants)
 {
     struct copied_sample copied = { target, instants, NULL };
+    thread->is_placed = false;
     return python_read_waiting(target->python, thread, count_copied, &copied);
 }
 
@@ -276,6 +285,8 @@ void target_describe_thread(const struct target *target, const struct thread *th
     *out = (struct kernel_thread){ .tstate = thread->head.addr,
                                    .window = windows.interpreter,
                                    .window_bytes = windows.interpreter_bytes,
+                                   .main_window = windows.main_interpreter,
+                                   .is_inner = thread->interp_id != 0,
                                    .generation = thread->stack.copy.generation_addr,
                                    .pid = (uint32_t)target->process.pid };
 }

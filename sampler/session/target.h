@@ -118,6 +118,11 @@ void target_describe_thread(const struct target *target, const struct thread *th
 MUST_CHECK enum err_code target_take(struct target *target, struct thread *thread,
                                      struct copy_memory *copy, const struct native_copy *native,
                                      const struct target_instants *instants);
+/* Counts the thread's last sample of such a copy again, in the state that the windows in `copy` show.  Only
+ * while thread->is_placed. */
+MUST_CHECK enum err_code target_take_same(struct target *target, struct thread *thread,
+                                          struct copy_memory *copy,
+                                          const struct target_instants *instants);
 MUST_CHECK enum err_code target_read_waiting(struct target *target, struct thread *thread,
                                              const struct target_instants *instants);
 /* Does the thread run, or wait for nothing but a processor?  Asks the kernel. */

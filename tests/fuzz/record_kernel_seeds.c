@@ -71,6 +71,7 @@ static enum err_code take_record(void *context, const struct kernel_record *reco
     FILE *const file = recording->watched.file;
     enum err_code rc = ERR_OK;
     if (recording->records == MAX_RECORDS || record->bytes > MAX_RECORD_BYTES ||
+        record->same_ns ||
         (record->kind != KERNEL_TICK && record->kind != KERNEL_LEFT &&
          record->kind != KERNEL_CODE) ||
         (int32_t)record->tid != recording->thread->host_tid ||

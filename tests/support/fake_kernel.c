@@ -12,7 +12,7 @@ enum { MAX_RECORDS = 256, MAX_THREADS = 64 };
 
 struct kernel {
     uint64_t period_ns, left_ns;
-    size_t count, threads, descriptions;
+    size_t count, threads, descriptions, calls, forgets;
     int tids[MAX_THREADS];
     struct kernel_counts counts;
     struct fake_record {
@@ -98,6 +98,11 @@ void fake_kernel_set_left_ns(struct kernel *kernel, uint64_t left_ns)
     kernel->left_ns = left_ns;
 }
 
+void fake_kernel_call(struct kernel *kernel)
+{
+    kernel->calls++;
+}
+
 enum err_code kernel_add_process(struct kernel *kernel, int pid,
                                  const struct kernel_process *process)
 {
@@ -136,6 +141,16 @@ uint64_t kernel_left_ns(const struct kernel *kernel, int tid)
     return kernel->left_ns;
 }
 
+void kernel_forget(struct kernel *kernel)
+{
+    kernel->forgets++;
+}
+
+size_t fake_kernel_forgets(const struct kernel *kernel)
+{
+    return kernel->forgets;
+}
+
 void kernel_set_rate(struct kernel *kernel, double rate_hz)
 {
     kernel->period_ns = (uint64_t)((double)NS_PER_S / rate_hz);
@@ -165,6 +180,12 @@ enum err_code kernel_drain(struct kernel *kernel, kernel_record_fn on_record, vo
     }
     forget_records(kernel);
     return rc;
+}
+
+bool kernel_wait(struct kernel *kernel, uint64_t until_ns)
+{
+    (void)until_ns;
+    return kernel->calls && kernel->calls--;
 }
 
 void kernel_count(const struct kernel *kernel, struct kernel_counts *out)

@@ -28,6 +28,10 @@ void fake_kernel_set_counts(struct kernel *kernel, const struct kernel_counts *c
 size_t fake_kernel_threads(const struct kernel *kernel);
 /* How often a process was described to the engine. */
 size_t fake_kernel_descriptions(const struct kernel *kernel);
+/* How often kernel_forget was called. */
+size_t fake_kernel_forgets(const struct kernel *kernel);
+/* The next kernel_wait returns true. */
+void fake_kernel_call(struct kernel *kernel);
 /* What kernel_left_ns says of every thread. */
 void fake_kernel_set_left_ns(struct kernel *kernel, uint64_t left_ns);
 

@@ -74,7 +74,7 @@ void thread_list_take_windows(struct thread_list *list, const struct thread *thr
         (void)!memory_read(copy, list->runtime->addr + list->runtime_start,
                            list->runtime_window, list->runtime_bytes);
     for (size_t i = 0; i < list->interpreter_count; i++)
-        if (list->interpreters[i].addr == thread->head.interp)
+        if (list->interpreters[i].addr == thread->head.interp || list->interpreters[i].id == 0)
             (void)!memory_read(copy, list->interpreters[i].addr + list->window_start,
                                list->interpreters[i].window, list->window_bytes);
 }
@@ -84,6 +84,14 @@ const struct interpreter *thread_list_interpreter(const struct thread_list *list
 {
     for (size_t i = 0; i < list->interpreter_count; i++)
         if (list->interpreters[i].addr == thread->head.interp)
+            return &list->interpreters[i];
+    return NULL;
+}
+
+const struct interpreter *thread_list_main_interpreter(const struct thread_list *list)
+{
+    for (size_t i = 0; i < list->interpreter_count; i++)
+        if (list->interpreters[i].id == 0)
             return &list->interpreters[i];
     return NULL;
 }

@@ -107,6 +107,7 @@ void thread_list_clear_stacks(struct thread_list *list)
     for (size_t i = 0; i < list->count; i++) {
         stack_deinit(&list->items[i]->stack);
         init_stack(list, list->items[i]);
+        list->items[i]->is_placed = false;
     }
 }
 

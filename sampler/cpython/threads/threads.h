@@ -69,8 +69,9 @@ struct thread {
     uint64_t listed;      /* number of the last walk that found it */
     struct thread *inner; /* the same thread in a newer interpreter; NULL: none */
     struct stack stack;
-    struct leaf leaf;                     /* for the caller of leaf_read */
-    bool has_leaf;                        /* the same: it is that of this sample */
+    struct leaf leaf; /* for the caller of leaf_read */
+    bool has_leaf;    /* the same: it is that of this sample */
+    bool is_placed;   /* the same: leaf and stack are those of the last sample, and whole */
     uint64_t native_key, *native_counter; /* the same: of the stack's native tag */
 };
 
@@ -122,6 +123,8 @@ void thread_list_take_windows(struct thread_list *list, const struct thread *thr
 bool thread_list_heads_same(const struct thread_list *list);
 void thread_list_set_generation(const struct thread_list *list, struct thread *thread);
 /* The thread's interpreter; NULL: unknown. */
+/* NULL: it has not been listed. */
+const struct interpreter *thread_list_main_interpreter(const struct thread_list *list);
 const struct interpreter *thread_list_interpreter(const struct thread_list *list,
                                                   const struct thread *thread);
 /* A field of an interpreter's window. */

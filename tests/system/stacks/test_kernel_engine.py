@@ -14,6 +14,8 @@ from kernel import script
 
 SECONDS = 1
 RATE_HZ = 500
+# From this version on a thread has a state of its own in each interpreter.
+OWN_STATE_MINOR = 13
 
 # Threads that run, that wait shortly, and that have waited since before the recording; deep and shallow ones.
 THREADS = """
@@ -81,6 +83,29 @@ while parent in (os.getpid(), os.getppid()):
 """
 
 
+# The thread enters another interpreter and leaves it, again and again.
+VISITS = """
+import _interpreters, time
+INNER = '''
+import time
+def inner():
+    end = time.monotonic() + 0.4
+    while time.monotonic() < end:
+        pass
+inner()
+'''
+def outer():
+    end = time.monotonic() + 0.4
+    while time.monotonic() < end:
+        pass
+interpreter = _interpreters.create()
+print("READY", flush=True)
+while True:
+    _interpreters.run_string(interpreter, INNER)
+    outer()
+"""
+
+
 def accounts(pids):
     """Nanoseconds that each ran, and was ready to run."""
     paths = [pathlib.Path("/proc", str(pid), "schedstat") for pid in pids]
@@ -130,6 +155,22 @@ class KernelEngine(Test):
                 samples = sum(stack.count for stack in stacks if "child" in stack.names)
                 self.assertGreater(samples, 0.3 * SECONDS * RATE_HZ, quality)
                 self.assertEqual(quality["truncated"], 0, quality)
+
+    def test_sub_interpreters(self):
+        """As the remote engine sees them; each has its own GIL, which the thread that is in it holds."""
+        path = script("visits", VISITS)
+        for python in pythons():
+            if not python.is_supported or python.minor < OWN_STATE_MINOR:
+                continue
+            with self.subTest(python.version), victim(path, python=python.path) as target:
+                for engine in ("remote", "kernel"):
+                    stacks, quality = self.record(target, "kernel-visits-" + python.version, "-a", "--mode", "gil",
+                                                  "--engine", engine, "-d", "3")
+                    inner, outer = (sum(stack.count for stack in stacks if name in stack.names) for name in ("inner", "outer"))
+                    self.assertEqual([str(stack) for stack in stacks if {"inner", "outer"} <= set(stack.names)], [])
+                    for count in (inner, outer):
+                        self.assertGreater(count, 0.35 * quality["ticks"], (engine, inner, outer, quality))
+                        self.assertLess(count, 0.65 * quality["ticks"], (engine, inner, outer, quality))
 
     def states(self, capture, pid):
         """Samples of a process by state."""

@@ -334,8 +334,29 @@ static void a_native_part_fits_its_room(void **state)
     }
 }
 
+static void only_stacks_without_a_native_part_are_repeated(void **state)
+{
+    (void)state;
+    for (unsigned kind = KERNEL_TICK; kind <= KERNEL_UNKNOWN; kind++) {
+        begin(kind, 0);
+        full.record.same_ns = 5;
+        assert_int_equal(decodes(sizeof full.record),
+                         kind == KERNEL_TICK || kind == KERNEL_LEFT);
+    }
+    begin(KERNEL_CODE, 16);
+    full.record.same_ns = 5;
+    assert_false(decodes(sizeof full.record + 16));
+    begin(KERNEL_TICK, 0);
+    full.record.same_ns = full.record.time_ns + 1;
+    assert_false(decodes(sizeof full.record));
+    full.record.same_ns = 5;
+    full.record.native_bytes = 16;
+    assert_false(decodes(sizeof full.record + 16));
+}
+
 TEST_MAIN(cmocka_unit_test(records_of_every_kind_are_accepted),
           cmocka_unit_test(only_kinds_with_a_stack_have_spans),
+          cmocka_unit_test(only_stacks_without_a_native_part_are_repeated),
           cmocka_unit_test(a_code_object_fits_its_room),
           cmocka_unit_test(a_tick_stands_for_some_instants),
           cmocka_unit_test(a_record_says_how_long_it_is),

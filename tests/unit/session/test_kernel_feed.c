@@ -20,15 +20,19 @@ static uint64_t begin_ns; /* of the session */
 /* What the feed asked the target to count.  The functions below replace those of target.c and python.c. */
 static struct {
     struct target_instants instants;
-    bool is_read; /* from the process */
+    bool is_read;     /* from the process */
+    bool is_repeated; /* from the thread, with the windows of a copy */
     uint64_t word;
     uint64_t native_word; /* the first of the C stack; 0: no native stack */
 } taken[MAX_TAKEN];
 static size_t taken_count, listings, checks;
 static bool is_ready;
+static bool is_failing; /* what is taken cannot be read */
+static uint32_t interpreters = 1;
 static uint64_t clears, learnt_addr, learnt_word;
 static const struct kernel_native the_native = { .ip = 7, .sp = 0x5000, .base = 0x6000 };
 static struct thread the_thread;
+static const remote_addr the_window = 0x2000;
 static struct thread *const the_threads[] = { &the_thread };
 
 struct world {
@@ -56,7 +60,21 @@ enum err_code target_take(struct target *target, struct thread *thread,
         assert_int_equal(native->stack.span_count, 1);
         memcpy(&taken[taken_count].native_word, native->stack.spans[0].bytes, sizeof(uint64_t));
     }
-    taken_count++;
+    taken[taken_count++].is_repeated = false;
+    thread->is_placed = !is_failing;
+    return ERR_OK;
+}
+
+enum err_code target_take_same(struct target *target, struct thread *thread,
+                               struct copy_memory *copy, const struct target_instants *instants)
+{
+    (void)target;
+    assert_true(thread->is_placed);
+    assert_true(taken_count < MAX_TAKEN);
+    taken[taken_count].instants = *instants;
+    taken[taken_count].is_repeated = true;
+    taken[taken_count].word = 0;
+    (void)!memory_read_u64(&copy->memory, the_window, &taken[taken_count++].word);
     return ERR_OK;
 }
 
@@ -105,6 +123,12 @@ struct thread *const *python_threads(const struct python *python, size_t *count_
     return the_threads;
 }
 
+uint32_t python_interpreters(const struct python *python)
+{
+    (void)python;
+    return interpreters;
+}
+
 uint64_t python_begin_copies(struct python *python)
 {
     (void)python;
@@ -140,6 +164,41 @@ static void put(struct world *world, struct kernel_record record, uint64_t word)
     fake_kernel_put(world->kernel, &record, &span, has_stack ? sizeof span : 0);
 }
 
+/* A record that repeats the stack of the record of that time; its one span is a window, of one word. */
+static void put_same(struct world *world, unsigned kind, uint64_t at_ns, uint64_t same_ns,
+                     uint64_t word)
+{
+    struct kernel_record record = { .kind = kind,
+                                    .pid = PID,
+                                    .tid = TID,
+                                    .instants = 1,
+                                    .time_ns = begin_ns + at_ns,
+                                    .same_ns = begin_ns + same_ns };
+    const struct {
+        struct kernel_span head;
+        uint64_t word;
+    } span = { { .addr = the_window, .bytes = sizeof word }, word };
+    fake_kernel_put(world->kernel, &record, &span, sizeof span);
+}
+
+/* The same with its whole stack: a window and the thread's state, of one word each. */
+static void put_whole(struct world *world, unsigned kind, uint64_t at_ns, uint64_t word)
+{
+    struct kernel_record record = {
+        .kind = kind, .pid = PID, .tid = TID, .instants = 1, .time_ns = begin_ns + at_ns
+    };
+    const struct {
+        struct kernel_span window;
+        uint64_t zero;
+        struct kernel_span head;
+        uint64_t word;
+    } spans = { { .addr = the_window, .bytes = sizeof word },
+                0,
+                { .addr = the_thread.head.addr, .bytes = sizeof word },
+                word };
+    fake_kernel_put(world->kernel, &record, &spans, sizeof spans);
+}
+
 static void drain(struct world *world)
 {
     assert_int_equal(kernel_feed_drain(world->feed), ERR_OK);
@@ -172,6 +231,7 @@ static struct world *create(void)
     flush(&world, 0);
     world.quality = (struct quality){ 0 };
     taken_count = listings = 0;
+    is_failing = false;
     return &world;
 }
 
@@ -407,6 +467,20 @@ static void an_unknown_thread_calls_for_a_listing(void **state)
     destroy(world);
 }
 
+static void threads_of_several_interpreters_are_listed_at_each_drain(void **state)
+{
+    struct world *const world = create();
+    (void)state;
+    drain(world);
+    assert_int_equal(listings, 0);
+    interpreters = 2;
+    drain(world);
+    drain(world);
+    assert_int_equal(listings, 2);
+    interpreters = 1;
+    destroy(world);
+}
+
 /* Every prefix of a record, and a record with each of its bytes changed: nothing but the copy's words may
  * become a sample. */
 static void damaged_records_are_counted_and_harmless(void **state)
@@ -572,6 +646,189 @@ static void a_code_object_is_learnt_from_its_description(void **state)
     destroy(world);
 }
 
+static void a_stack_that_was_counted_is_repeated_from_the_thread(void **state)
+{
+    struct world *const world = create();
+    (void)state;
+    put_whole(world, KERNEL_TICK, 5, 42);
+    put_same(world, KERNEL_TICK, 10, 5, 1);
+    put_same(world, KERNEL_LEFT, 20, 5, 2);
+    come_back(world, 20, 20 + 50 * PERIOD_NS);
+    put_same(world, KERNEL_TICK, 60 * PERIOD_NS, 5, 3);
+    drain(world);
+    assert_int_equal(taken_count, 4);
+    assert_false(taken[0].is_repeated);
+    for (size_t i = 1; i < taken_count; i++) {
+        assert_true(taken[i].is_repeated);
+        assert_int_equal(taken[i].word, i);
+    }
+    assert_in_range(taken[2].instants.times, 50, 51);
+    assert_int_equal(taken[2].instants.since_ns, begin_ns + 20);
+    assert_int_equal(taken[2].instants.runs, VALUE_NO);
+    assert_int_equal(taken[3].instants.runs, VALUE_YES);
+    assert_int_equal(fake_kernel_forgets(world->kernel), 0);
+    destroy(world);
+}
+
+/* Nobody has counted the record that it repeats, because the absence was short. */
+static void a_stack_that_was_kept_is_counted_when_it_is_repeated(void **state)
+{
+    struct world *const world = create();
+    (void)state;
+    put_whole(world, KERNEL_LEFT, 5, 42);
+    put_same(world, KERNEL_LEFT, 10, 5, 1);
+    put_same(world, KERNEL_TICK, 20, 5, 2);
+    put_same(world, KERNEL_TICK, 30, 5, 3);
+    drain(world);
+    assert_int_equal(taken_count, 2);
+    assert_false(taken[0].is_repeated);
+    assert_int_equal(taken[0].word, 42);
+    assert_true(taken[1].is_repeated);
+    assert_int_equal(taken[1].word, 3);
+    destroy(world);
+}
+
+static void a_stack_that_was_lost_is_missed_where_it_is_repeated(void **state)
+{
+    struct world *const world = create();
+    (void)state;
+    put_whole(world, KERNEL_TICK, 5, 42);
+    put_same(world, KERNEL_TICK, 20, 10, 1); /* of a record that did not arrive */
+    put_same(world, KERNEL_TICK, 30, 5, 1);  /* the older one is no longer right either */
+    put_same(world, KERNEL_LEFT, 40, 5, 1);
+    come_back(world, 40, 40 + 50 * PERIOD_NS);
+    put_whole(world, KERNEL_TICK, 60 * PERIOD_NS, 43);
+    put_same(world, KERNEL_TICK, 61 * PERIOD_NS, 60 * PERIOD_NS, 1);
+    flush(world, 62 * PERIOD_NS);
+    assert_int_equal(taken_count, 3);
+    assert_int_equal(taken[1].word, 43);
+    assert_true(taken[2].is_repeated);
+    assert_in_range(world->quality.missed_ticks, 2 + 50, 2 + 51);
+    assert_int_equal(fake_kernel_forgets(world->kernel), 3);
+    destroy(world);
+}
+
+static void repeated_stacks_of_unknown_threads_count_nothing(void **state)
+{
+    struct world *const world = create();
+    struct err err = { 0 };
+    (void)state;
+    put_whole(world, KERNEL_TICK, 5, 42);
+    drain(world);
+    kernel_feed_remove(world->feed, &world->target);
+    put_same(world, KERNEL_TICK, 10, 5, 1);
+    drain(world);
+    /* The engine begins again with a thread that comes again; older records may still arrive. */
+    assert_ok(kernel_feed_add(world->feed, &world->target, &err), &err);
+    put_same(world, KERNEL_TICK, 20, 5, 1);
+    flush(world, PERIOD_NS);
+    assert_int_equal(taken_count, 1);
+    assert_int_equal(world->quality.missed_ticks, 1);
+    destroy(world);
+}
+
+/* What could not be read may be readable later: a code object may be known by then. */
+static void a_stack_that_failed_is_read_again_when_it_is_repeated(void **state)
+{
+    struct world *const world = create();
+    (void)state;
+    is_failing = true;
+    put_whole(world, KERNEL_TICK, 5, 42);
+    put_same(world, KERNEL_TICK, 10, 5, 1);
+    drain(world);
+    is_failing = false;
+    put_same(world, KERNEL_TICK, 20, 5, 1);
+    put_same(world, KERNEL_TICK, 30, 5, 1);
+    drain(world);
+    assert_int_equal(taken_count, 4);
+    for (size_t i = 0; i < 3; i++) {
+        assert_false(taken[i].is_repeated);
+        assert_int_equal(taken[i].word, 42);
+    }
+    assert_true(taken[3].is_repeated);
+    destroy(world);
+}
+
+static void a_stack_that_was_cleared_is_missed_where_it_is_repeated(void **state)
+{
+    struct world *const world = create();
+    (void)state;
+    put_whole(world, KERNEL_TICK, 5, 42);
+    put_whole(world, KERNEL_TICK, 6, 42);
+    drain(world);
+    the_thread.is_placed = false;
+    put_same(world, KERNEL_TICK, 10, 6, 1);
+    flush(world, PERIOD_NS);
+    assert_int_equal(taken_count, 2);
+    assert_int_equal(world->quality.missed_ticks, 1);
+    assert_int_equal(fake_kernel_forgets(world->kernel), 1);
+    destroy(world);
+}
+
+static void a_stack_of_a_pause_is_known_after_it(void **state)
+{
+    struct world *const world = create();
+    (void)state;
+    put_whole(world, KERNEL_TICK, 5, 42);
+    put_same(world, KERNEL_TICK, 10, 5, 1);
+    kernel_feed_skip(world->feed);
+    put_same(world, KERNEL_TICK, NS_PER_S, 5, 1);
+    drain(world);
+    assert_int_equal(taken_count, 1);
+    assert_int_equal(taken[0].word, 42);
+    assert_int_equal(fake_kernel_forgets(world->kernel), 0);
+    destroy(world);
+}
+
+/* Windows that are larger than the stack that they belong to. */
+static void a_repeated_stack_that_makes_no_sense_is_missed(void **state)
+{
+    struct world *const world = create();
+    (void)state;
+    put(world,
+        (struct kernel_record){ .kind = KERNEL_LEFT, .time_ns = begin_ns + 5, .same_ns = 0 },
+        42);
+    unsigned char zeros[256] = { 0 };
+    struct kernel_record record = { .kind = KERNEL_LEFT,
+                                    .pid = PID,
+                                    .tid = TID,
+                                    .time_ns = begin_ns + 10,
+                                    .same_ns = begin_ns + 5 };
+    fake_kernel_put(world->kernel, &record, zeros, sizeof zeros);
+    come_back(world, 10, 10 + 50 * PERIOD_NS);
+    flush(world, 60 * PERIOD_NS);
+    assert_int_equal(taken_count, 0);
+    assert_in_range(world->quality.missed_ticks, 50, 51);
+    destroy(world);
+}
+
+static void a_call_brings_the_next_drain_forward(void **state)
+{
+    struct world *const world = create();
+    const uint64_t until_ns = clock_now_ns() + 1000 * NS_PER_S;
+    (void)state;
+    const uint64_t before_ns = clock_now_ns();
+    drain(world);
+    const uint64_t after_ns = clock_now_ns();
+    assert_true(kernel_feed_wait(world->feed, until_ns) == until_ns);
+    fake_kernel_call(world->kernel);
+    const uint64_t soon_ns = kernel_feed_wait(world->feed, until_ns);
+    assert_true(soon_ns >= before_ns && soon_ns <= after_ns + 20 * NS_PER_MS);
+    fake_kernel_call(world->kernel);
+    assert_true(kernel_feed_wait(world->feed, before_ns + 1) == before_ns + 1);
+    assert_true(kernel_feed_wait(world->feed, until_ns) == until_ns);
+    destroy(world);
+}
+
+static void drains_are_rarer_once_a_session_is_not_young(void **state)
+{
+    struct world *const world = create();
+    (void)state;
+    const double first_hz = kernel_feed_drain_hz(world->feed, begin_ns);
+    assert_true(kernel_feed_drain_hz(world->feed, begin_ns + NS_PER_S) < first_hz);
+    destroy(world);
+}
+
 static void what_was_cleared_is_described_again(void **state)
 {
     struct world *const world = create();
@@ -590,6 +847,16 @@ TEST_MAIN(cmocka_unit_test(a_late_instant_is_as_many_samples_as_it_stands_for),
           cmocka_unit_test(a_thread_that_has_not_run_yet_may_be_ready),
           cmocka_unit_test(a_code_object_is_learnt_from_its_description),
           cmocka_unit_test(what_was_cleared_is_described_again),
+          cmocka_unit_test(a_stack_that_was_counted_is_repeated_from_the_thread),
+          cmocka_unit_test(a_stack_that_was_kept_is_counted_when_it_is_repeated),
+          cmocka_unit_test(a_stack_that_was_lost_is_missed_where_it_is_repeated),
+          cmocka_unit_test(repeated_stacks_of_unknown_threads_count_nothing),
+          cmocka_unit_test(a_stack_that_failed_is_read_again_when_it_is_repeated),
+          cmocka_unit_test(a_stack_that_was_cleared_is_missed_where_it_is_repeated),
+          cmocka_unit_test(a_stack_of_a_pause_is_known_after_it),
+          cmocka_unit_test(a_repeated_stack_that_makes_no_sense_is_missed),
+          cmocka_unit_test(a_call_brings_the_next_drain_forward),
+          cmocka_unit_test(drains_are_rarer_once_a_session_is_not_young),
           cmocka_unit_test(an_instant_of_a_running_thread_is_one_sample),
           cmocka_unit_test(a_native_stack_comes_with_the_samples_of_its_record),
           cmocka_unit_test(a_damaged_native_stack_fails_the_sample),
@@ -600,6 +867,7 @@ TEST_MAIN(cmocka_unit_test(a_late_instant_is_as_many_samples_as_it_stands_for),
           cmocka_unit_test(times_that_go_backwards_count_nothing),
           cmocka_unit_test(records_of_others_count_nothing),
           cmocka_unit_test(an_unknown_thread_calls_for_a_listing),
+          cmocka_unit_test(threads_of_several_interpreters_are_listed_at_each_drain),
           cmocka_unit_test(damaged_records_are_counted_and_harmless),
           cmocka_unit_test(a_copy_that_makes_no_sense_fails_as_often_as_it_would_count),
           cmocka_unit_test(what_happened_in_a_pause_is_not_counted),

@@ -1,0 +1,89 @@
+/*
+ * same - sends a stack, or that it is the one that was sent last.  A part of stacks.bpf.c.
+ *
+ * A checksum of a whole stack costs as much as a copy of it, and a thread that runs never has the same one.  So it
+ * is made only where the innermost frame, which holds the instruction, is as before.
+ */
+enum {
+    BLOCK_BYTES = 128,
+    BLOCK_WORDS = BLOCK_BYTES / WORD,
+    MAX_BLOCKS = KERNEL_AREA_BYTES / BLOCK_BYTES
+};
+
+static const __u64 MULTIPLIER = 0x9e3779b97f4a7c15;
+
+static __always_inline __u64 mix(__u64 sum, __u64 word)
+{
+    const __u64 product = (sum ^ word) * MULTIPLIER;
+    return product >> 29 | product << 35;
+}
+
+static long sum_block(__u32 i, void *context)
+{
+    struct area *const a = ((struct walk *)context)->area;
+    const __u64 at = a->sum_at;
+    if (at >= a->record.bytes)
+        return 1;
+    const __u64 *const words = (const __u64 *)(a->bytes + (at & (KERNEL_AREA_BYTES - 1)));
+    __u64 even = a->sums[0], odd = a->sums[1];
+    for (int word = 0; word < BLOCK_WORDS; word += 2) {
+        even = mix(even, words[word]);
+        odd = mix(odd, words[word + 1]);
+    }
+    a->sums[0] = even;
+    a->sums[1] = odd;
+    a->sum_at = at + BLOCK_BYTES;
+    return 0;
+}
+
+/* Of all spans but the windows, and of all that the profiler knows of the process: never 0. */
+static __noinline __u64 sum_of_stack(struct area *a, const struct kernel_process *process)
+{
+    struct walk walk = { a };
+    if (!a || !process || a->record.bytes > KERNEL_AREA_BYTES)
+        return 0;
+    /* The last block may end behind the last span. */
+    __builtin_memset(a->bytes + (a->record.bytes & (2 * KERNEL_AREA_BYTES - 1)), 0,
+                     BLOCK_BYTES);
+    a->sum_at = a->window_bytes;
+    a->sums[0] = mix(process->descriptions, process->serial);
+    a->sums[1] = mix(forgets, a->record.bytes - a->window_bytes);
+    bpf_loop(MAX_BLOCKS, sum_block, &walk, 0);
+    return mix(a->sums[0], a->sums[1]) | 1;
+}
+
+/* 0: the stack is not repeated. */
+static __noinline __u64 sum_of_frame(struct area *a)
+{
+    if (!a || a->process.wants_native || (a->record.flags & ~(__u32)KERNEL_RUNNABLE))
+        return 0;
+    __u64 sum = 1;
+    for (__u64 i = 0; i < FRAME_WORDS && i < a->process.frame_bytes / WORD; i++)
+        sum = mix(sum, word_at(a, a->innermost_at + i * WORD));
+    return sum | 1;
+}
+
+/* `instants`: those that the record stands for. */
+static __noinline int send_stack(struct area *a, struct kernel_thread *thread,
+                                 const struct kernel_process *process, __u64 instants)
+{
+    if (!a || !thread || !process)
+        return 0;
+    const __u64 frame_sum = sum_of_frame(a);
+    const __u64 sum =
+        frame_sum && frame_sum == thread->frame_sum ? sum_of_stack(a, process) : 0;
+    if (sum && sum == thread->sum) {
+        a->record.same_ns = thread->sent_ns;
+        a->record.bytes = a->window_bytes;
+    }
+    if (!emit(a, instants)) {
+        thread->frame_sum = thread->sum = 0;
+        return 0;
+    }
+    if (!a->record.same_ns) {
+        thread->frame_sum = frame_sum;
+        thread->sum = sum;
+        thread->sent_ns = a->record.time_ns;
+    }
+    return 1;
+}

@@ -1,0 +1,129 @@
+#include "sampler/session/kernel_stack.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/base/vec.h"
+#include "sampler/cpython/threads/threads.h"
+#include "sampler/kernel/decode.h"
+#include "sampler/native/native_copy.h"
+#include "sampler/session/target.h"
+
+void kernel_stack_deinit(struct kernel_stack *stack)
+{
+    free(stack->copy);
+    *stack = (struct kernel_stack){ 0 };
+}
+
+static enum err_code copy_spans(struct kernel_stack *stack, const void *spans, size_t bytes)
+{
+    if (!VEC_RESERVE(stack->copy, stack->room, bytes))
+        return ERR_NOMEM;
+    if (bytes)
+        memcpy(stack->copy, spans, bytes);
+    return ERR_OK;
+}
+
+static enum err_code keep_whole(struct kernel_stack *stack, const struct kernel_record *record,
+                                const void *spans)
+{
+    stack->known_ns = 0;
+    stack->is_counted = false;
+    stack->kept = *record;
+    const enum err_code rc =
+        copy_spans(stack, spans, (size_t)record->bytes + record->native_bytes);
+    if (!rc)
+        stack->known_ns = record->time_ns;
+    return rc;
+}
+
+/* The windows are the first spans of a record, so they take the place of the older ones. */
+static enum err_code keep_windows(struct kernel_stack *stack, const struct thread *thread,
+                                  const struct kernel_record *record, const void *spans)
+{
+    const bool is_here =
+        stack->is_counted ? thread->is_placed : record->bytes <= stack->kept.bytes;
+    if (record->same_ns != stack->known_ns || !is_here) {
+        stack->known_ns = 0;
+        return ERR_GONE;
+    }
+    const enum err_code rc = copy_spans(stack, spans, record->bytes);
+    if (rc)
+        return rc;
+    if (stack->is_counted)
+        stack->kept = *record;
+    return ERR_OK;
+}
+
+enum err_code kernel_stack_keep(struct kernel_stack *stack, const struct thread *thread,
+                                const struct kernel_record *record, const void *spans)
+{
+    return record->same_ns ? keep_windows(stack, thread, record, spans)
+                           : keep_whole(stack, record, spans);
+}
+
+/* Counts a copy of a whole stack. */
+static enum err_code count_whole(struct kernel_stacks *stacks, struct target *target,
+                                 struct thread *thread, const struct kernel_record *record,
+                                 const void *spans, const struct target_instants *instants)
+{
+    const bool has_native = record->native_bytes > 0;
+    struct native_copy native;
+    thread->is_placed = false;
+    if (copy_memory_show(&stacks->copy, spans, record->bytes) ||
+        (has_native && !kernel_decode_native(record, spans, &native))) {
+        stacks->damaged += instants->times;
+        return ERR_OK;
+    }
+    if (record->flags & KERNEL_NO_ROOM)
+        copy_memory_complete(&stacks->copy, &target->process.memory.memory);
+    const enum err_code rc =
+        target_take(target, thread, &stacks->copy, has_native ? &native : NULL, instants);
+    return rc == ERR_NOMEM || rc == ERR_LIMIT ? rc : ERR_OK;
+}
+
+/* Where the thread has all that another sample of the stack needs.  It has no native stack. */
+static bool holds(const struct thread *thread, const struct kernel_record *record)
+{
+    return thread->is_placed && !record->native_bytes;
+}
+
+enum err_code kernel_stack_count(struct kernel_stacks *stacks, struct kernel_stack *stack,
+                                 struct target *target, struct thread *thread,
+                                 const struct target_instants *instants)
+{
+    const struct kernel_record *const kept = &stack->kept;
+    if (!stack->is_counted) {
+        const enum err_code rc =
+            count_whole(stacks, target, thread, kept, stack->copy, instants);
+        stack->is_counted = holds(thread, kept);
+        return rc;
+    }
+    if (!thread->is_placed || copy_memory_show(&stacks->copy, stack->copy, kept->bytes)) {
+        stacks->damaged += instants->times;
+        return ERR_OK;
+    }
+    const enum err_code rc = target_take_same(target, thread, &stacks->copy, instants);
+    return rc == ERR_NOMEM || rc == ERR_LIMIT ? rc : ERR_OK;
+}
+
+enum err_code kernel_stack_count_record(struct kernel_stacks *stacks,
+                                        struct kernel_stack *stack, struct target *target,
+                                        struct thread *thread,
+                                        const struct kernel_record *record, const void *spans,
+                                        const struct target_instants *instants)
+{
+    if (record->same_ns) {
+        const enum err_code rc = keep_windows(stack, thread, record, spans);
+        return rc ? rc : kernel_stack_count(stacks, stack, target, thread, instants);
+    }
+    const enum err_code rc = count_whole(stacks, target, thread, record, spans, instants);
+    if (rc)
+        return rc;
+    /* It may be counted again: then what was not found may be known, or what was not wanted be wanted. */
+    if (!holds(thread, record))
+        return keep_whole(stack, record, spans);
+    stack->known_ns = record->time_ns;
+    stack->is_counted = true;
+    return ERR_OK;
+}
