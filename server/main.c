@@ -2,6 +2,7 @@
 
 #include "server/command/options/completion.h"
 #include "server/command/options/help.h"
+#include "server/command/options/man_page.h"
 #include "server/command/options/options.h"
 #include "server/command/process/exit.h"
 #include "server/command/process/limits.h"
@@ -16,7 +17,7 @@ int main(int argc, char **argv)
     if (rc != ERR_OK)
         return exit_with(rc, &err);
     if (options.wants_help) {
-        help_print(stdout, options.command);
+        (options.help_form == HELP_MAN ? man_page_print : help_print)(stdout, options.command);
         return exit_with(ERR_OK, NULL);
     }
     if (options.wants_version) {

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "sampler/base/scoped.h"
+#include "sampler/process/file_status.h"
 
 /* Not in every <linux/magic.h>. */
 enum { FUSE_MAGIC = 0x65735546, CONFIGFS = 0x62656570, MQUEUE = 0x19800202 };
@@ -70,12 +71,6 @@ static int step_down(int at, const char *name, size_t length)
     memcpy(component, name, length);
     component[length] = '\0';
     return openat(at, component, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-}
-
-/* AT_STATX_DONT_SYNC: a network file system answers from its cache. */
-static bool read_type(int fd, struct statx *out)
-{
-    return statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, out) == 0;
 }
 
 static int open_root(int root_fd)
@@ -147,7 +142,7 @@ static bool advance(int root_fd, int *at, char done[PATH_MAX], char path[PATH_MA
     if (is_up)
         cut_last(done);
     SCOPED_FD int next = is_up ? file_below_find(root_fd, done) : step_down(*at, name, length);
-    if (next < 0 || !read_type(next, &st))
+    if (next < 0 || !file_status(next, &st))
         return false;
     const bool is_link = S_ISLNK(st.stx_mode);
     *turns += is_link || is_up;
@@ -186,7 +181,7 @@ static enum file_below open_found(int found_fd, int *fd_out)
     struct statx st;
     struct statfs fs;
     SCOPED_FD int path_fd = found_fd;
-    if (path_fd < 0 || !read_type(path_fd, &st) || !S_ISREG(st.stx_mode) ||
+    if (path_fd < 0 || !file_status(path_fd, &st) || !S_ISREG(st.stx_mode) ||
         fstatfs(path_fd, &fs) || !file_below_is_stored(&fs))
         return FILE_BELOW_REFUSED;
     return file_below_open_again(path_fd, fd_out);

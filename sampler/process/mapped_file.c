@@ -13,19 +13,14 @@
 
 #include "sampler/base/scoped.h"
 #include "sampler/process/file_below.h"
-
-/* AT_STATX_DONT_SYNC: a network file system answers from its cache. */
-static bool read_statx(int fd, struct statx *out)
-{
-    return statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE | STATX_INO, out) == 0;
-}
+#include "sampler/process/file_status.h"
 
 /* mapping NULL: any file. */
 static bool may_be_opened(int fd, const struct mapping *mapping)
 {
     struct statx st;
     struct statfs fs;
-    if (!read_statx(fd, &st) || !S_ISREG(st.stx_mode) ||
+    if (!file_status(fd, &st) || !S_ISREG(st.stx_mode) ||
         (mapping && st.stx_ino != mapping->inode) || fstatfs(fd, &fs) ||
         !file_below_is_stored(&fs))
         return false;
@@ -93,5 +88,5 @@ uint64_t mapped_file_program_inode(int pid)
     struct statx st;
     snprintf(link, sizeof link, "/proc/%d/exe", pid);
     SCOPED_FD int path_fd = open(link, O_PATH | O_CLOEXEC);
-    return path_fd >= 0 && read_statx(path_fd, &st) ? st.stx_ino : 0;
+    return path_fd >= 0 && file_status(path_fd, &st) ? st.stx_ino : 0;
 }

@@ -68,7 +68,10 @@ static void close_targets(struct targets *targets)
 void targets_dismiss(struct targets *targets)
 {
     close_targets(targets);
+#ifdef __GLIBC__
+    /* Other C libraries give memory back by themselves. */
     malloc_trim(0);
+#endif
 }
 
 void targets_deinit(struct targets *targets)

@@ -13,6 +13,7 @@
 
 #include <microhttpd.h>
 
+#include "sampler/base/thread.h"
 #include "server/http/delivery.h"
 #include "server/http/janitor.h"
 #include "server/http/peer.h"
@@ -301,18 +302,6 @@ static bool take_place(struct http *http)
     return has_room;
 }
 
-static bool start_thread(struct exchange *exchange)
-{
-    pthread_attr_t attributes;
-    pthread_t thread;
-    if (pthread_attr_init(&attributes) != 0)
-        return false;
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    const int failed = pthread_create(&thread, &attributes, answer_slowly, exchange);
-    pthread_attr_destroy(&attributes);
-    return !failed;
-}
-
 /* The connection sleeps until its thread has the answer. */
 static enum MHD_Result hand_over(struct exchange *exchange)
 {
@@ -324,7 +313,7 @@ static enum MHD_Result hand_over(struct exchange *exchange)
         return finish(exchange);
     }
     MHD_suspend_connection(exchange->connection);
-    if (start_thread(exchange))
+    if (thread_start(NULL, answer_slowly, exchange) == 0)
         return MHD_YES;
     answer_slowly(exchange);
     return MHD_YES;
@@ -421,6 +410,7 @@ static struct MHD_Daemon *start_daemon(struct http *http)
     struct MHD_OptionItem options[] = {
         { MHD_OPTION_LISTEN_SOCKET, own->listen_fd, NULL },
         { MHD_OPTION_THREAD_POOL_SIZE, HTTP_THREADS, NULL },
+        { MHD_OPTION_THREAD_STACK_SIZE, THREAD_STACK_BYTES, NULL },
         /* The library would stop accepting: connections.h says who goes instead. */
         { MHD_OPTION_CONNECTION_LIMIT, HTTP_THREADS * (CONNECTIONS_ROOM + 1), NULL },
         { MHD_OPTION_CONNECTION_TIMEOUT, HTTP_IDLE_TIMEOUT_S, NULL },

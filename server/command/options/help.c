@@ -7,6 +7,14 @@
 
 enum { OPTION_COLUMN = 28 };
 
+const char *const help_form_texts[] = { "text", "man", NULL };
+
+const char help_summary[] = "Profile running Python programs without modifying them.\n";
+
+const char help_exit_status[] =
+    "0 done, 1 failed, 2 wrong usage, 3 not permitted, 4 no such process\n"
+    "or not a Python process.\n";
+
 static void print_option(FILE *out, const struct option *option)
 {
     char left[64], letter[] = "   ";
@@ -50,19 +58,15 @@ static void print_command(FILE *out, const struct command *command)
 static void print_program(FILE *out)
 {
     const struct command *command = NULL;
-    fputs("Usage: pyrometer COMMAND [OPTIONS] ...\n\n"
-          "Profile running Python programs without modifying them.\n\n"
-          "Commands:\n",
-          out);
+    const struct option *option = NULL;
+    fprintf(out, "Usage: pyrometer COMMAND [OPTIONS] ...\n\n%s\nCommands:\n", help_summary);
     for (size_t i = 0; (command = command_at(i)); i++)
         fprintf(out, "  %-8s %s\n", command->name, command->summary);
-    fputs("\nOptions:\n"
-          "  -h, --help              show this help, or the help of a COMMAND\n"
-          "  -V, --version           show the version\n"
-          "      --completion SHELL  print a completion script for bash, zsh or fish\n\n"
-          "Exit status: 0 done, 1 failed, 2 wrong usage, 3 not permitted, 4 no such process\n"
-          "or not a Python process.\n",
-          out);
+    fputs("\nOptions:\n", out);
+    for (size_t i = 0; (option = option_at(i)); i++)
+        if (option->commands == 0 || (option->commands & COMMAND_NONE))
+            print_option(out, option);
+    fprintf(out, "\nExit status: %s", help_exit_status);
 }
 
 void help_print(FILE *out, const struct command *command)

@@ -10,6 +10,12 @@
 
 struct command;
 
+/* The forms of help (enum_text.h): HELP_MAN is the manual page that man_page.h prints. */
+enum { HELP_TEXT, HELP_MAN };
+extern const char *const help_form_texts[];
+/* Of the whole program: what it does, and its exit status; lines that end with a newline. */
+extern const char help_summary[], help_exit_status[];
+
 /* command NULL: the whole program. */
 void help_print(FILE *out, const struct command *command);
 

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "server/command/options/completion.h"
+#include "server/command/options/help.h"
 #include "server/command/options/options.h"
 #include "server/report/report.h"
 #include "server/sessions/sessions.h"
@@ -205,7 +206,9 @@ static const struct option table[] = {
     LONG("completion", "SHELL", CHOICE, completion, COMMAND_NONE,
          "print a completion script for bash, zsh or fish", TEXTS(completion_texts, 0),
          GIVEN(wants_completion), .heading = "Other"),
-    OPTION('h', "help", NULL, FLAG, wants_help, 0, "show this help"),
+    OPTION('h', "help", "=FORM", CHOICE, help_form, 0,
+           "show this help: text (without FORM) or man (roff)",
+           TEXTS(help_form_texts, HELP_TEXT), GIVEN(wants_help), .bare = "text"),
     OPTION('V', "version", NULL, FLAG, wants_version, 0, "show the version"),
 };
 

@@ -142,9 +142,10 @@ static enum err_code parse_letters(struct options *options, char ***at, struct e
         const struct option *const option = find_letter(*text, options->command);
         if (!option)
             return err_set(err, ERR_INVALID, "unknown option '-%c' (see --help)", *text);
-        if (option->value && text[1])
+        const bool wants_word = option->value && *option->value != '=';
+        if (wants_word && text[1])
             return take_value(options, option, text + 1, err);
-        rc = take_value(options, option, option->value && **at ? *(*at)++ : NULL, err);
+        rc = take_value(options, option, wants_word && **at ? *(*at)++ : NULL, err);
     }
     return rc;
 }

@@ -62,6 +62,7 @@ struct command {
 struct options {
     const struct command *command; /* NULL: only --help, --version or --completion was given */
     bool wants_help;
+    unsigned help_form; /* of help_form_texts */
     bool wants_version;
     bool wants_completion;
     unsigned completion;             /* of completion_texts */

@@ -18,6 +18,9 @@
 #include <termios.h>
 #include <unistd.h>
 
+/* In musl a macro, which would replace the name of the system call. */
+#undef prlimit64
+
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define IS_SANITIZED 1
 #elif defined(__has_feature)

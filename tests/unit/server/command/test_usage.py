@@ -1,12 +1,16 @@
-"""How commands are called: help, wrong usage, completion."""
+"""How commands are called: help, manual pages, wrong usage, completion."""
 
 import os
+import re
+import shutil
 import socket
 import subprocess
 import tempfile
 import unittest
 
 from commands import DENIED, GONE, LIVE, PROGRAM, SHELL, main, run
+
+COMMANDS = re.findall(r"^  ([a-z]+) ", run("--help").stdout, re.M)
 
 
 class Usage(unittest.TestCase):
@@ -50,6 +54,42 @@ class Usage(unittest.TestCase):
                         "cannot listen on 127.0.0.1 port %d: Address already in use" % port)
         result = run("attach", LIVE, "--listen", "nowhere.invalid:80")
         self.assertEqual((result.returncode, result.stderr.count("\n")), (1, 1))
+
+
+class ManualPages(unittest.TestCase):
+    """Those that --help=man prints."""
+
+    def pages(self):
+        for command in ("", *COMMANDS):
+            result = run(*command.split(), "--help=man")
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+            yield command, result.stdout
+
+    def test_page_has_every_option_of_the_help_and_every_command(self):
+        for command, page in self.pages():
+            for option in re.findall(r"--[a-z-]+", run(*command.split(), "--help").stdout):
+                self.assertIn(option.replace("-", "\\-"), page)
+            self.assertIn('.TH PYROMETER%s 1 ' % (command and "\\-" + command.upper()), page)
+        for command in COMMANDS:
+            self.assertIn("\n.BR pyrometer\\-%s (1)\n" % command, run("--help=man").stdout)
+
+    def test_text_is_the_other_form(self):
+        self.assertEqual(run("run", "--help=text").stdout, run("run", "-h").stdout)
+        result = run("--help=html")
+        self.assertEqual((result.returncode, result.stderr), (2, "pyrometer: invalid --help 'html': want text or man\n"))
+
+    @unittest.skipUnless(shutil.which("mandoc"), "no mandoc")
+    def test_mandoc_finds_no_fault(self):
+        self.expect_no_fault(["mandoc", "-Tlint", "-Wstyle"])
+
+    @unittest.skipUnless(shutil.which("groff"), "no groff")
+    def test_groff_finds_no_fault(self):
+        self.expect_no_fault(["groff", "-man", "-Tutf8", "-ww", "-z"])
+
+    def expect_no_fault(self, command):
+        for _, page in self.pages():
+            result = subprocess.run(command, input=page, capture_output=True, text=True, check=False)
+            self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "", ""))
 
 
 class Completion(unittest.TestCase):

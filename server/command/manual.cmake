@@ -1,0 +1,16 @@
+# Writes manual pages and completions into their places below ${folder} (such as /usr/share), by running ${program}.
+function(print file)
+  execute_process(COMMAND ${program} ${ARGN} OUTPUT_VARIABLE text COMMAND_ERROR_IS_FATAL ANY)
+  message(STATUS "Installing: ${folder}/${file}")
+  file(WRITE ${folder}/${file} "${text}")
+endfunction()
+
+execute_process(COMMAND ${program} --help OUTPUT_VARIABLE help COMMAND_ERROR_IS_FATAL ANY)
+string(REGEX MATCHALL "\n  [a-z]+ " commands "${help}")
+print(man/man1/pyrometer.1 --help=man)
+foreach(line ${commands})
+  string(STRIP "${line}" command)
+  print(man/man1/pyrometer-${command}.1 ${command} --help=man)
+endforeach()
+print(bash-completion/completions/pyrometer --completion bash)
+print(fish/vendor_completions.d/pyrometer.fish --completion fish)
