@@ -61,7 +61,7 @@ static void print_program(FILE *out)
           "  -V, --version           show the version\n"
           "      --completion SHELL  print a completion script for bash, zsh or fish\n\n"
           "Exit status: 0 done, 1 failed, 2 wrong usage, 3 not permitted, 4 no such process\n"
-          "or not a Python process.\n",
+          "or not a Python process, 5 a condition of --fail-if holds.\n",
           out);
 }
 
