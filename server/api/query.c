@@ -37,6 +37,7 @@ static const struct parameter parameters[] = {
     PARAMETER("process", IDS, processes, QUERY_PROCESS),
     PARAMETER("anonymize", FLAG, anonymizes, QUERY_ANONYMIZE),
     PARAMETER("tasks", FLAG, wants_tasks, QUERY_TASKS),
+    PARAMETER("blocks", FLAG, wants_blocks, QUERY_BLOCKS),
     PARAMETER("slots", NUMBER, slots, QUERY_SLOTS, RANGE(1, TIMELINE_MAX_SLOTS)),
     PARAMETER("function", ID, function, QUERY_FUNCTION),
     PARAMETER("offset", ID, offset, QUERY_OFFSET),
@@ -120,6 +121,7 @@ uint64_t query_hash(const struct query *query)
     hash = hash_bytes(&view->require, sizeof view->require, hash);
     hash = hash_bytes(&view->exclude, sizeof view->exclude, hash);
     hash = hash_bytes(&query->anonymizes, sizeof query->anonymizes, hash);
+    hash = hash_bytes(&query->wants_blocks, sizeof query->wants_blocks, hash);
     hash = frame_filters_hash(&query->filters, hash);
     return query->format ? hash_bytes(query->format, strlen(query->format), hash) : hash;
 }

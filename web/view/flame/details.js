@@ -2,7 +2,7 @@
 
 import { FLAME_VIEWS } from "../../model/page/address.js";
 import { stateLabel } from "../../model/filters/chips.js";
-import { formatCount, formatDuration, formatShare, isKnown, ratio, wilsonInterval } from "../../model/base/numbers.js";
+import { formatCount, formatDuration, formatShare, isKnown, ratio } from "../../model/base/numbers.js";
 import { stackText } from "../../model/profile/folded.js";
 import { exactPattern, FILTER_VERBS } from "../../model/filters/filter.js";
 import { exactSearch } from "../../model/filters/search.js";
@@ -13,8 +13,7 @@ import { ICONS } from "../elements/icons.js";
 
 const CALLERS_MAX = 200;
 
-function intervalText(samples, sum) {
-  const { low, high } = wilsonInterval(samples, sum);
+function shownInterval({ low, high }) {
   return isKnown(low) ? formatShare(low).replace(/ %$/, "") + " – " + formatShare(high) : "";
 }
 
@@ -24,14 +23,14 @@ function estimatedTime(samples, session) {
   return rate > 0 ? formatDuration(samples / rate) : formatDuration(NaN);
 }
 
-function measure(name, meaning, samples, sum, session, testid) {
+function measure(name, meaning, samples, sum, interval, session, testid) {
   return el("div", { class: "measure" },
     el("dt", { "data-hint": meaning, tabindex: "0" }, name),
     el("dd", {},
       el("strong", { "data-testid": testid + "-share" }, formatShare(ratio(samples, sum))),
       el("span", { "data-testid": testid + "-samples" }, TEXT.samples(formatCount(samples))),
       el("span", { class: "soft", "data-hint": TEXT.details.timeHint }, "≈ " + estimatedTime(samples, session)),
-      el("span", { class: "soft", "data-hint": TEXT.details.intervalHint }, intervalText(samples, sum))));
+      el("span", { class: "soft", "data-hint": TEXT.details.intervalHint }, shownInterval(interval))));
 }
 
 function shownId(state) {
@@ -118,12 +117,14 @@ export function createDetails(root, dispatch) {
     const { picture, session } = state;
     const frame = picture.describe(id);
     const path = picture.pathTo(id);
+    // Bottom-up, a frame is of several stacks.
+    const intervalOf = (number) => (state.address.bottomUp ? { low: NaN, high: NaN } : picture.intervalOf(Number(id), number));
     const self = state.address.bottomUp
       ? null
-      : measure(TEXT.details.self, TEXT.details.selfHint, frame.self, picture.sum, session, "self");
+      : measure(TEXT.details.self, TEXT.details.selfHint, frame.self, picture.sum, intervalOf("groupSelf"), session, "self");
     const total = state.address.bottomUp
-      ? measure(TEXT.details.via, TEXT.details.viaHint, frame.total, picture.sum, session, "total")
-      : measure(TEXT.details.total, TEXT.details.totalHint, frame.total, picture.sum, session, "total");
+      ? measure(TEXT.details.via, TEXT.details.viaHint, frame.total, picture.sum, intervalOf("groupTotal"), session, "total")
+      : measure(TEXT.details.total, TEXT.details.totalHint, frame.total, picture.sum, intervalOf("groupTotal"), session, "total");
     const within = picture.focus.id !== 0 && String(picture.focus.id) !== id
       ? el("p", { class: "soft" }, TEXT.details.ofZoomed(formatShare(ratio(frame.total, picture.focusTotal))))
       : null;
