@@ -179,7 +179,10 @@ static uint32_t running_part(struct thread_cpu *thread_cpu, double share, uint32
 /* Of so many samples those that were without a processor. */
 static uint32_t queued_part(struct thread_cpu *thread_cpu, uint32_t samples)
 {
-    const uint64_t step_ns = thread_cpu->step_ns ? thread_cpu->step_ns : 1;
+    /* On average: with missed ticks, a sample stands for more than a period. */
+    const uint64_t span_ns = thread_cpu->used_ns - thread_cpu->first_ns;
+    const uint64_t mean_ns = thread_cpu->taken ? span_ns / thread_cpu->taken : 0;
+    const uint64_t step_ns = mean_ns ? mean_ns : 1;
     const uint64_t due = thread_cpu->queued_ns / step_ns;
     const uint32_t queued = due < samples ? (uint32_t)due : samples;
     thread_cpu->queued_ns -= queued * step_ns;
@@ -339,8 +342,10 @@ enum err_code thread_cpus_add(struct thread_cpus *cpus, const struct sample *sam
                       thread_cpu->is_overflowed == sample->is_overflowed;
     if (!same || sample->is_stopped || thread_cpu->waiting >= THREAD_CPUS_MAX_WAITING)
         rc = settle(cpus, sample->thread, sample->now_ns);
-    if (thread_cpu->used_ns > 0 && sample->now_ns > thread_cpu->used_ns)
-        thread_cpu->step_ns = (sample->now_ns - thread_cpu->used_ns) / sample->times;
+    if (thread_cpu->first_ns == 0)
+        thread_cpu->first_ns = sample->now_ns;
+    else
+        thread_cpu->taken += sample->times;
     thread_cpu->node = sample->node;
     thread_cpu->spot_node = sample->spot_node;
     thread_cpu->spot = sample->spot;
@@ -389,6 +394,7 @@ enum err_code thread_cpus_repeat(struct thread_cpus *cpus, const struct repetiti
         if (!thread_cpu->waiting)
             thread_cpu->since_ns = repetition->first_ns;
         thread_cpu->used_ns = repetition->last_ns;
+        thread_cpu->taken += times;
         quality->extrapolated += times - repetition->ticks;
         if (thread_cpu->has_waited)
             thread_cpu->waiting += times;

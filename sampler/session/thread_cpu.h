@@ -67,7 +67,8 @@ struct thread_cpu {
     bool is_overflowed; /* of the waiting samples */
     double owed;        /* samples on a CPU that are not counted as such yet */
     bool has_queue;     /* the kernel says how long the thread was without a processor */
-    uint64_t step_ns;   /* from the last sample but one to the last */
+    uint64_t first_ns;  /* the first sample since the account was opened */
+    uint64_t taken;     /* samples after it */
     uint64_t asked_ns;  /* when queued_ns was last read */
     uint64_t queued_ns; /* without a processor, not counted as runnable yet */
 };

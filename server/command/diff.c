@@ -180,7 +180,8 @@ static enum err_code read_conditions(struct comparing *comparing, struct err *er
 {
     enum err_code rc = ERR_OK;
     for (size_t i = 0; i < comparing->options->fail_ifs.count && rc == ERR_OK; i++)
-        rc = condition_init(&comparing->conditions[i], comparing->options->fail_ifs.items[i], err);
+        rc = condition_init(&comparing->conditions[i], comparing->options->fail_ifs.items[i],
+                            err);
     return rc;
 }
 

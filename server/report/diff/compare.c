@@ -81,7 +81,7 @@ struct compare_interval compare_share_interval(const struct compare_side *side,
                                                const struct compare_row *row, bool is_rate)
 {
     if (!has_blocks(side))
-        return (struct compare_interval){ NAN, NAN };
+        return (struct compare_interval){ (double)NAN, (double)NAN };
     const struct estimate of = estimate_of(side, row, share_of(side, row), is_rate);
     const double t = student_quantile(TAILS_95, of.degrees);
     const double spread = spread_of(of.share, is_rate);
@@ -176,7 +176,7 @@ bool compare_is_large(const struct compare_pair *pair)
 struct compare_interval compare_change_interval(const struct compare_pair *pair)
 {
     if (!has_blocks(pair->baseline_side) || !has_blocks(pair->now_side))
-        return (struct compare_interval){ NAN, NAN };
+        return (struct compare_interval){ (double)NAN, (double)NAN };
     const struct difference of = difference_of(pair);
     const double half = of.error * student_quantile(TAILS_95, of.degrees);
     return (struct compare_interval){ of.change - half, of.change + half };
