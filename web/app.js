@@ -6,7 +6,7 @@ import { parseAddress } from "./model/page/address.js";
 import { filterParameters } from "./model/filters/filter.js";
 import { createPicture } from "./model/page/picture.js";
 import { isSameQuestion, openedFile, questionOf, searchedFor } from "./model/page/questions.js";
-import { takeBaseline, takeDelivery } from "./model/trees/recording.js";
+import { takeBaseline, takeBlocks, takeDelivery } from "./model/trees/recording.js";
 import { createState, reduce } from "./model/page/state.js";
 import { threadIds } from "./model/threads/threads.js";
 import { askAccess } from "./source/host.js";
@@ -63,6 +63,7 @@ function sourceHandlers(dispatch, recorded) {
     onQuality: (quality) => dispatch({ type: "quality", quality }),
     onDelivery: (delivery) => recorded(takeDelivery, delivery),
     onBaseline: (baseline) => recorded(takeBaseline, baseline),
+    onBlocks: (blocks) => recorded(takeBlocks, blocks),
   };
 }
 
@@ -75,6 +76,7 @@ function watchFor(source, state, picture) {
   source.watch("instructions", openedFile(state, picture));
   source.watch("matches", searchedFor(state, picture));
   source.watch("heat", view === "heatmap");
+  source.watch("blocks", view === "diff" || view === "table" || state.address.frame.length > 0);
   source.watch("quality", state.qualityOpen);
 }
 

@@ -15,14 +15,15 @@ static int open_task_file(int pid, int tid, const char *name)
     return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-static bool read_run_ns(const struct cpu_meter *meter, uint64_t *out)
+static bool read_account(const struct cpu_meter *meter, uint64_t *run_ns, uint64_t *queued_ns)
 {
-    char text[96];
+    char text[96], *end;
     const ssize_t n = pread(meter->run_fd, text, sizeof text - 1, 0);
     if (n <= 0)
         return false;
     text[n] = '\0';
-    *out = strtoull(text, NULL, 10);
+    *run_ns = strtoull(text, &end, 10);
+    *queued_ns = strtoull(end, NULL, 10);
     return true;
 }
 
@@ -32,7 +33,7 @@ bool cpu_meter_open(struct cpu_meter *meter, int pid, int tid)
     if (tid <= 0)
         return false;
     meter->run_fd = open_task_file(pid, tid, "schedstat");
-    if (meter->run_fd >= 0 && read_run_ns(meter, &meter->run_ns))
+    if (meter->run_fd >= 0 && read_account(meter, &meter->run_ns, &meter->queued_ns))
         return true;
     cpu_meter_close(meter);
     return false;
@@ -49,11 +50,15 @@ void cpu_meter_close(struct cpu_meter *meter)
     meter->run_fd = meter->call_fd = meter->state_fd = -1;
 }
 
-bool cpu_meter_read(struct cpu_meter *meter, uint64_t *ran_ns_out)
+bool cpu_meter_read(struct cpu_meter *meter, uint64_t *ran_ns_out, uint64_t *queued_ns_out)
 {
-    uint64_t run_ns;
-    if (meter->run_fd < 0 || !read_run_ns(meter, &run_ns))
+    uint64_t run_ns, queued_ns;
+    if (meter->run_fd < 0 || !read_account(meter, &run_ns, &queued_ns))
         return false;
+    *queued_ns_out = queued_ns > meter->queued_ns ? queued_ns - meter->queued_ns : 0;
+    meter->queued_ns = queued_ns;
+    if (!ran_ns_out)
+        return true;
     *ran_ns_out = run_ns > meter->run_ns ? run_ns - meter->run_ns : 0;
     meter->run_ns = run_ns;
     return true;

@@ -3,7 +3,8 @@
  *
  * /proc/PID/task/TID/schedstat gives the nanoseconds that the thread has spent on a CPU.  While the
  * thread runs, the kernel updates them at its timer interrupts only, up to 10 ms apart, so
- * differences over shorter times mean nothing.  /proc/PID/task/TID/syscall says whether the thread
+ * differences over shorter times mean nothing.  It also gives the nanoseconds that the thread was ready to
+ * run without a processor; these are updated when it gets one.  /proc/PID/task/TID/syscall says whether the thread
  * runs now; where it cannot be read, the third field of stat does.  The descriptors stay open: a
  * read of schedstat or syscall takes about a microsecond, one of stat three.
  *
@@ -17,18 +18,20 @@
 #include <stdint.h>
 
 struct cpu_meter {
-    int run_fd;      /* schedstat; -1: not open */
-    int call_fd;     /* syscall; -1: cannot be opened; less: not opened yet */
-    int state_fd;    /* stat; -1: not open */
-    uint64_t run_ns; /* at the last reading */
+    int run_fd;         /* schedstat; -1: not open */
+    int call_fd;        /* syscall; -1: cannot be opened; less: not opened yet */
+    int state_fd;       /* stat; -1: not open */
+    uint64_t run_ns;    /* at the last reading */
+    uint64_t queued_ns; /* the same */
 };
 
 /* false: the thread does not exist, or the kernel lacks CONFIG_SCHED_INFO. */
 bool cpu_meter_open(struct cpu_meter *meter, int pid, int tid);
 void cpu_meter_close(struct cpu_meter *meter);
 
-/* Nanoseconds on a CPU since the previous reading (the first time: since opening). */
-bool cpu_meter_read(struct cpu_meter *meter, uint64_t *ran_ns_out);
+/* Nanoseconds on a CPU since the previous reading (the first time: since opening), and those without a
+ * processor since the previous reading of these.  ran_ns_out: NULL leaves its reading as it was. */
+bool cpu_meter_read(struct cpu_meter *meter, uint64_t *ran_ns_out, uint64_t *queued_ns_out);
 
 /* Is the thread running or ready to run now?  false: unknown. */
 bool cpu_meter_is_runnable(struct cpu_meter *meter, int pid, int tid, bool *runnable_out);

@@ -9,7 +9,10 @@
 /* The kernel updates the account in steps of some milliseconds. */
 static const uint64_t ACCOUNT_NS = 12 * NS_PER_MS;
 
-/* The kernel's files do not tell a thread on a CPU from one that waits for one. */
+/* More time without a processor than this is not caught up with. */
+static const uint64_t MAX_QUEUED_NS = NS_PER_S;
+
+/* Where the kernel does not say how long a thread was without a processor. */
 enum {
     ON_CPU_OR_RUNNABLE = STATE_ON_CPU | STATE_UNKNOWN_RUNNABLE,
     NOTHING_KNOWN = STATE_UNKNOWN_ON_CPU | STATE_UNKNOWN_RUNNABLE,
@@ -52,7 +55,7 @@ static void open_cpu(struct thread_cpu *thread_cpu, const struct sample *sample)
     thread_cpu->pid = sample->pid;
     thread_cpu->tid = sample->tid;
     thread_cpu->has_meter = cpu_meter_open(&thread_cpu->meter, sample->pid, sample->tid);
-    thread_cpu->metered_ns = sample->now_ns;
+    thread_cpu->metered_ns = thread_cpu->asked_ns = sample->now_ns;
 }
 
 static bool keeps(enum sampler_mode mode, state_bits state)
@@ -131,12 +134,29 @@ static enum err_code count(struct thread_cpus *cpus, thread_id thread,
     return rc;
 }
 
+static void add_queued(struct thread_cpu *thread_cpu, uint64_t queued_ns)
+{
+    const uint64_t room_ns = MAX_QUEUED_NS - thread_cpu->queued_ns;
+    thread_cpu->queued_ns += queued_ns < room_ns ? queued_ns : room_ns;
+    thread_cpu->has_queue = true;
+}
+
+/* Asks the kernel only for how long the thread was without a processor. */
+static void read_queue(struct thread_cpu *thread_cpu, uint64_t now_ns)
+{
+    uint64_t queued_ns;
+    thread_cpu->asked_ns = now_ns;
+    if (thread_cpu->has_meter && cpu_meter_read(&thread_cpu->meter, NULL, &queued_ns))
+        add_queued(thread_cpu, queued_ns);
+}
+
 /* Reads the account; false: it cannot be read. */
 static bool read_share(struct thread_cpu *thread_cpu, uint64_t now_ns, double *share_out)
 {
-    uint64_t ran_ns;
-    if (!thread_cpu->has_meter || !cpu_meter_read(&thread_cpu->meter, &ran_ns))
+    uint64_t ran_ns, queued_ns;
+    if (!thread_cpu->has_meter || !cpu_meter_read(&thread_cpu->meter, &ran_ns, &queued_ns))
         return false;
+    add_queued(thread_cpu, queued_ns);
     const uint64_t elapsed_ns =
         now_ns > thread_cpu->metered_ns ? now_ns - thread_cpu->metered_ns : 1;
     const double share = (double)ran_ns / (double)elapsed_ns;
@@ -156,12 +176,54 @@ static uint32_t running_part(struct thread_cpu *thread_cpu, double share, uint32
     return running;
 }
 
+/* Of so many samples those that were without a processor. */
+static uint32_t queued_part(struct thread_cpu *thread_cpu, uint32_t samples)
+{
+    /* On average: with missed ticks, a sample stands for more than a period. */
+    const uint64_t span_ns = thread_cpu->used_ns - thread_cpu->first_ns;
+    const uint64_t mean_ns = thread_cpu->taken ? span_ns / thread_cpu->taken : 0;
+    const uint64_t step_ns = mean_ns ? mean_ns : 1;
+    const uint64_t due = thread_cpu->queued_ns / step_ns;
+    const uint32_t queued = due < samples ? (uint32_t)due : samples;
+    thread_cpu->queued_ns -= queued * step_ns;
+    return queued;
+}
+
+/* Counts samples of a thread that was on a CPU or runnable. */
+static enum err_code count_ready(struct thread_cpus *cpus, thread_id thread,
+                                 struct thread_cpu *thread_cpu, struct part part)
+{
+    if (!thread_cpu->has_queue)
+        return count(cpus, thread, thread_cpu, ON_CPU_OR_RUNNABLE, part);
+    const uint32_t queued = queued_part(thread_cpu, part.count);
+    const struct part on = { part.first, part.count - queued, part.waited };
+    const struct part off = { part.first + on.count, queued, part.waited };
+    const enum err_code rc = count(cpus, thread, thread_cpu, STATE_ON_CPU, on);
+    return rc ? rc : count(cpus, thread, thread_cpu, STATE_RUNNABLE, off);
+}
+
+/* Counts the waiting samples, `running` of them as on a CPU and the others as the kernel says: runnable as
+ * far as the thread was without a processor. */
+static enum err_code count_divided(struct thread_cpus *cpus, thread_id thread,
+                                   struct thread_cpu *thread_cpu, uint32_t running,
+                                   uint32_t waiting)
+{
+    const uint32_t queued =
+        thread_cpu->has_queue ? queued_part(thread_cpu, waiting - running) : 0;
+    const struct part on = { 0, running, waiting }, ready = { running, queued, waiting };
+    const struct part off = { running + queued, waiting - running - queued, waiting };
+    const state_bits cpu = thread_cpu->has_queue ? STATE_ON_CPU : ON_CPU_OR_RUNNABLE;
+    enum err_code rc = count(cpus, thread, thread_cpu, cpu, on);
+    if (!rc)
+        rc = count(cpus, thread, thread_cpu, STATE_RUNNABLE, ready);
+    return rc ? rc : count(cpus, thread, thread_cpu, 0, off);
+}
+
 /* Counts the waiting samples. */
 static enum err_code settle(struct thread_cpus *cpus, thread_id thread, uint64_t now_ns)
 {
     struct thread_cpu *const thread_cpu = &cpus->items[thread];
     const uint32_t waiting = thread_cpu->waiting;
-    uint32_t running = thread_cpu->was_runnable ? waiting : 0;
     double share;
     thread_cpu->waiting = 0;
     if (!waiting)
@@ -169,12 +231,14 @@ static enum err_code settle(struct thread_cpus *cpus, thread_id thread, uint64_t
     if (!thread_cpu->is_metered)
         return count(cpus, thread, thread_cpu, NOTHING_KNOWN,
                      (struct part){ 0, waiting, waiting });
+    const struct part all = { 0, waiting, waiting };
     if (now_ns - thread_cpu->metered_ns >= ACCOUNT_NS && read_share(thread_cpu, now_ns, &share))
-        running = running_part(thread_cpu, share, waiting);
-    const struct part on = { 0, running, waiting };
-    const struct part off = { running, waiting - running, waiting };
-    const enum err_code rc = count(cpus, thread, thread_cpu, ON_CPU_OR_RUNNABLE, on);
-    return rc ? rc : count(cpus, thread, thread_cpu, 0, off);
+        return count_divided(cpus, thread, thread_cpu, running_part(thread_cpu, share, waiting),
+                             waiting);
+    if (!thread_cpu->was_runnable)
+        return count(cpus, thread, thread_cpu, 0, all);
+    read_queue(thread_cpu, now_ns);
+    return count_ready(cpus, thread, thread_cpu, all);
 }
 
 static bool is_runnable(struct thread_cpu *thread_cpu, bool *out)
@@ -202,34 +266,52 @@ enum three_valued thread_cpus_ask(struct thread_cpus *cpus, thread_id thread, in
     return !is_known ? VALUE_UNKNOWN : runs ? VALUE_YES : VALUE_NO;
 }
 
+/* Asks no more often than the kernel updates the account of one that runs. */
+static void read_queue_at_times(struct thread_cpu *thread_cpu, uint64_t now_ns)
+{
+    if (!thread_cpu->has_queue || now_ns - thread_cpu->asked_ns >= ACCOUNT_NS)
+        read_queue(thread_cpu, now_ns);
+}
+
+/* Counts samples by thread_cpu->cpu; what is on a CPU or runnable is divided. */
+static enum err_code count_as_known(struct thread_cpus *cpus, thread_id thread,
+                                    struct thread_cpu *thread_cpu, uint64_t now_ns,
+                                    struct part part)
+{
+    if (thread_cpu->cpu != ON_CPU_OR_RUNNABLE)
+        return count(cpus, thread, thread_cpu, thread_cpu->cpu, part);
+    read_queue_at_times(thread_cpu, now_ns);
+    return count_ready(cpus, thread, thread_cpu, part);
+}
+
 /* Counts one sample of a stopped thread.  A stopped thread does not run, so its account shows nothing. */
 static enum err_code count_stopped(struct thread_cpus *cpus, thread_id thread,
                                    const struct sample *sample)
 {
-    const state_bits cpu = sample->runs == VALUE_UNKNOWN   ? NOTHING_KNOWN
-                           : sample->runs == VALUE_NO      ? 0
-                           : sample->runnable == VALUE_YES ? STATE_RUNNABLE
-                           : sample->runnable == VALUE_NO  ? STATE_ON_CPU
-                                                           : ON_CPU_OR_RUNNABLE;
-    cpus->items[thread].is_metered = false;
-    cpus->items[thread].cpu = cpu;
-    return count(cpus, thread, &cpus->items[thread], cpu,
-                 (struct part){ 0, sample->times, sample->times });
+    struct thread_cpu *const thread_cpu = &cpus->items[thread];
+    const struct part all = { 0, sample->times, sample->times };
+    thread_cpu->is_metered = false;
+    thread_cpu->cpu = sample->runs == VALUE_UNKNOWN   ? NOTHING_KNOWN
+                      : sample->runs == VALUE_NO      ? 0
+                      : sample->runnable == VALUE_YES ? STATE_RUNNABLE
+                      : sample->runnable == VALUE_NO  ? STATE_ON_CPU
+                                                      : ON_CPU_OR_RUNNABLE;
+    return count_as_known(cpus, thread, thread_cpu, sample->now_ns, all);
 }
 
 /* Counts one sample of a thread that moves. */
 static enum err_code count_moving(struct thread_cpus *cpus, thread_id thread, uint32_t times)
 {
     struct thread_cpu *const thread_cpu = &cpus->items[thread];
+    const struct part all = { 0, times, times };
     bool runnable = true;
-    state_bits cpu = NOTHING_KNOWN;
     const bool is_fresh =
         thread_cpu->ran_ns && thread_cpu->used_ns - thread_cpu->ran_ns < THREAD_CPUS_FRESH_NS;
-    if (is_fresh || is_runnable(thread_cpu, &runnable))
-        cpu = runnable ? ON_CPU_OR_RUNNABLE : 0;
     thread_cpu->is_metered = false;
-    thread_cpu->cpu = cpu;
-    return count(cpus, thread, thread_cpu, cpu, (struct part){ 0, times, times });
+    thread_cpu->cpu = NOTHING_KNOWN;
+    if (is_fresh || is_runnable(thread_cpu, &runnable))
+        thread_cpu->cpu = runnable ? ON_CPU_OR_RUNNABLE : 0;
+    return count_as_known(cpus, thread, thread_cpu, thread_cpu->used_ns, all);
 }
 
 /* Lets a sample of a thread that does not move wait. */
@@ -260,6 +342,10 @@ enum err_code thread_cpus_add(struct thread_cpus *cpus, const struct sample *sam
                       thread_cpu->is_overflowed == sample->is_overflowed;
     if (!same || sample->is_stopped || thread_cpu->waiting >= THREAD_CPUS_MAX_WAITING)
         rc = settle(cpus, sample->thread, sample->now_ns);
+    if (thread_cpu->first_ns == 0)
+        thread_cpu->first_ns = sample->now_ns;
+    else
+        thread_cpu->taken += sample->times;
     thread_cpu->node = sample->node;
     thread_cpu->spot_node = sample->spot_node;
     thread_cpu->spot = sample->spot;
@@ -308,12 +394,13 @@ enum err_code thread_cpus_repeat(struct thread_cpus *cpus, const struct repetiti
         if (!thread_cpu->waiting)
             thread_cpu->since_ns = repetition->first_ns;
         thread_cpu->used_ns = repetition->last_ns;
+        thread_cpu->taken += times;
         quality->extrapolated += times - repetition->ticks;
         if (thread_cpu->has_waited)
             thread_cpu->waiting += times;
         else
-            rc = count(cpus, (thread_id)i, thread_cpu, thread_cpu->cpu,
-                       (struct part){ 0, times, times });
+            rc = count_as_known(cpus, (thread_id)i, thread_cpu, repetition->last_ns,
+                                (struct part){ 0, times, times });
     }
     return rc;
 }

@@ -9,6 +9,10 @@
  * the same stack, so nothing is lost.  The account is too coarse for a few milliseconds: samples
  * that waited for less time take the state from when they began to wait.
  *
+ * A thread that is ready to run may be without a processor.  How long it was, the kernel says once it has one
+ * again.  That time is divided by what a sample stands for, and so many samples of a thread that is ready
+ * count as runnable: those that do not move first, because without a processor nothing moves.
+ *
  * The recording mode is applied here, because only here the whole state of a sample is known: a
  * sample that the mode does not keep is counted as filtered.  A sample whose state is unknown is
  * kept.
@@ -62,6 +66,11 @@ struct thread_cpu {
     uint64_t *certainty, *motion, *native;
     bool is_overflowed; /* of the waiting samples */
     double owed;        /* samples on a CPU that are not counted as such yet */
+    bool has_queue;     /* the kernel says how long the thread was without a processor */
+    uint64_t first_ns;  /* the first sample since the account was opened */
+    uint64_t taken;     /* samples after it */
+    uint64_t asked_ns;  /* when queued_ns was last read */
+    uint64_t queued_ns; /* without a processor, not counted as runnable yet */
 };
 
 struct thread_cpus {

@@ -37,6 +37,7 @@ static const struct parameter parameters[] = {
     PARAMETER("process", IDS, processes, QUERY_PROCESS),
     PARAMETER("anonymize", FLAG, anonymizes, QUERY_ANONYMIZE),
     PARAMETER("tasks", FLAG, wants_tasks, QUERY_TASKS),
+    PARAMETER("blocks", FLAG, wants_blocks, QUERY_BLOCKS),
     PARAMETER("slots", NUMBER, slots, QUERY_SLOTS, RANGE(1, TIMELINE_MAX_SLOTS)),
     PARAMETER("function", ID, function, QUERY_FUNCTION),
     PARAMETER("offset", ID, offset, QUERY_OFFSET),
@@ -123,6 +124,7 @@ uint64_t query_hash(const struct query *query)
     for (size_t i = 0; i < query->own.count; i++)
         hash = hash_bytes(query->own.items[i], strlen(query->own.items[i]) + 1, hash);
     hash = hash_bytes(&query->anonymizes, sizeof query->anonymizes, hash);
+    hash = hash_bytes(&query->wants_blocks, sizeof query->wants_blocks, hash);
     hash = frame_filters_hash(&query->filters, hash);
     return query->format ? hash_bytes(query->format, strlen(query->format), hash) : hash;
 }

@@ -1,9 +1,12 @@
 /* The tables of a session, and its samples by node. */
 #include "sampler/profile/views/view.h"
 
+#include <stdlib.h>
+
 #include "server/api/api.h"
 #include "server/api/session_request.h"
 #include "server/http/document.h"
+#include "server/report/diff/blocks.h"
 #include "server/sessions/sessions.h"
 #include "server/wire/reshaped.h"
 #include "server/wire/tree.h"
@@ -29,9 +32,90 @@ static void write_times(struct json *json, const struct view *view)
     json_end(json);
 }
 
+static void write_column(struct json *json, const char *key, const struct view *views,
+                         size_t count, uint64_t (*of)(const struct view *view, size_t row))
+{
+    json_key(json, key);
+    json_array(json);
+    for (size_t i = 0; i < count; i++)
+        for (size_t row = 0; row < views[i].count; row++)
+            json_uint(json, of(&views[i], row));
+    json_end(json);
+}
+
+static uint64_t node_of(const struct view *view, size_t row)
+{
+    return view->node[row];
+}
+
+static uint64_t self_of(const struct view *view, size_t row)
+{
+    return view->self[row];
+}
+
+/* The rows of all blocks, one block after the other. */
+static void write_blocks(struct json *json, const struct blocks *blocks,
+                         const struct view *views)
+{
+    json_key(json, "blocks");
+    json_object(json);
+    json_key(json, "rows");
+    json_array(json);
+    for (size_t i = 0; i < blocks->count; i++)
+        json_uint(json, views[i].count);
+    json_end(json);
+    json_key(json, "seconds");
+    json_array(json);
+    for (size_t i = 0; i < blocks->count; i++)
+        json_decimal(json, blocks->items[i].to_ns - blocks->items[i].from_ns, NS_DECIMALS);
+    json_end(json);
+    write_column(json, "node", views, blocks->count, node_of);
+    write_column(json, "self", views, blocks->count, self_of);
+    json_end(json);
+}
+
+/* Views of slices of time. */
+struct sliced {
+    struct blocks blocks;
+    struct view views[BLOCKS_MAX];
+};
+
+static void sliced_deinit(struct sliced *sliced)
+{
+    for (size_t i = 0; sliced && i < BLOCKS_MAX; i++)
+        view_deinit(&sliced->views[i]);
+    free(sliced);
+}
+
+static enum err_code sliced_create(struct sliced **out, const struct session_request *asked,
+                                   struct err *err)
+{
+    const struct view_query *const all = &asked->query.view;
+    const uint64_t end_ns = asked->snapshot.end_ns;
+    struct sliced *const sliced = calloc(1, sizeof *sliced);
+    enum err_code rc = sliced ? ERR_OK : err_nomem(err);
+    if (rc != ERR_OK)
+        return rc;
+    blocks_cut(&sliced->blocks, &asked->snapshot, all->from_ns,
+               all->to_ns && all->to_ns < end_ns ? all->to_ns : end_ns);
+    for (size_t i = 0; i < sliced->blocks.count && rc == ERR_OK; i++) {
+        struct view_query query = *all;
+        query.since = 0;
+        query.from_ns = sliced->blocks.items[i].from_ns;
+        query.to_ns = sliced->blocks.items[i].to_ns;
+        rc = view_init(&sliced->views[i], &asked->snapshot, &query, err);
+    }
+    if (rc == ERR_OK)
+        *out = sliced;
+    else
+        sliced_deinit(sliced);
+    return rc;
+}
+
 /* tree: what the nodes are of; NULL: the session's own. */
 static void write_view(struct json *json, const struct session_request *asked,
-                       const struct view *view, const struct profile_snapshot *tree)
+                       const struct view *view, const struct sliced *sliced,
+                       const struct profile_snapshot *tree)
 {
     const char *const epoch = asked->session->epoch;
     json_object(json);
@@ -54,6 +138,8 @@ static void write_view(struct json *json, const struct session_request *asked,
         json_uint(json, view->self[i]);
     json_end(json);
     write_times(json, view);
+    if (sliced)
+        write_blocks(json, &sliced->blocks, sliced->views);
     if (tree) {
         json_key(json, "tree");
         tree_write(json, tree, epoch, 0);
@@ -62,12 +148,12 @@ static void write_view(struct json *json, const struct session_request *asked,
 }
 
 static enum err_code send(const struct session_request *asked, const struct view *view,
-                          const struct profile_snapshot *tree, struct response *response,
-                          struct err *err)
+                          const struct sliced *sliced, const struct profile_snapshot *tree,
+                          struct response *response, struct err *err)
 {
     struct document document;
     document_begin(&document);
-    write_view(&document.json, asked, view, tree);
+    write_view(&document.json, asked, view, sliced, tree);
     return document_send(&document, response, err);
 }
 
@@ -83,7 +169,7 @@ static enum err_code answer_reshaped(const struct session_request *asked,
     if (rc == ERR_OK)
         rc = view_init(&view, &reshaped.snapshot, &everything, err);
     if (rc == ERR_OK)
-        rc = send(asked, &view, &reshaped.snapshot, response, err);
+        rc = send(asked, &view, NULL, &reshaped.snapshot, response, err);
     view_deinit(&view);
     reshaped_deinit(&reshaped);
     return rc;
@@ -96,7 +182,12 @@ static enum err_code answer(const struct session_request *asked, struct response
     enum err_code rc = view_init(&view, &asked->snapshot, &asked->query.view, err);
     if (rc != ERR_OK)
         return rc;
-    rc = send(asked, &view, NULL, response, err);
+    struct sliced *sliced = NULL;
+    if (asked->query.wants_blocks)
+        rc = sliced_create(&sliced, asked, err);
+    if (rc == ERR_OK)
+        rc = send(asked, &view, sliced, NULL, response, err);
+    sliced_deinit(sliced);
     view_deinit(&view);
     return rc;
 }
@@ -105,11 +196,16 @@ enum err_code api_get_view(const struct handler_context *handler, struct respons
                            struct err *err)
 {
     struct session_request asked;
-    enum err_code rc =
-        session_request_begin(&asked, handler, QUERY_SINCE | QUERY_VIEW | QUERY_FILTERS, err);
+    enum err_code rc = session_request_begin(
+        &asked, handler, QUERY_SINCE | QUERY_VIEW | QUERY_FILTERS | QUERY_BLOCKS, err);
     if (rc != ERR_OK)
         return rc;
     const bool is_reshaped = reshape_is_needed(&asked.snapshot, &asked.query.filters);
+    if (is_reshaped && asked.query.wants_blocks) {
+        session_request_end(&asked);
+        return err_set(err, ERR_INVALID,
+                       "parameter \"blocks\" needs native=everything and no filters");
+    }
     asked.query.view.since =
         is_reshaped ? 0 : profile_snapshot_since(&asked.snapshot, asked.query.view.since);
     if (!session_request_is_fresh(&asked, handler, response))

@@ -1,5 +1,6 @@
 #include "server/report/diff/diff.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "sampler/base/buffer.h"
@@ -12,27 +13,45 @@
 #include "server/command/process/privilege.h"
 #include "server/report/anonymize.h"
 #include "server/report/diff/comparison.h"
+#include "server/report/diff/condition.h"
+#include "server/report/names.h"
 #include "server/sessions/open_capture.h"
+
+struct compared_capture {
+    struct capture_input input;
+    struct anonymized anonymized; /* zeroed: as it is */
+};
 
 struct comparing {
     const struct options *options;
     struct output output;
-    struct capture_input baseline, now;
-    struct anonymized baseline_anonymized, now_anonymized; /* zeroed: as they are */
-    const struct report_source *sources[2];                /* before, and now */
+    struct compared_capture *captures; /* as in options.files */
+    struct comparison_side baseline, now;
     struct comparison comparison;
-    struct frame_filters filters; /* of both */
+    struct frame_filters filters; /* of all */
+    struct condition conditions[SETTING_MAX_TEXTS];
+    bool holds; /* one of the conditions */
 };
 
-enum form { FORM_TEXT, FORM_JSON, FORM_HTML };
+enum form { FORM_TEXT, FORM_JSON, FORM_MARKDOWN, FORM_HTML };
 
 /* Without an option, the extension of the file selects the form. */
 static enum form form_of(const struct options *options)
 {
     const char *const dot = options->output ? strrchr(options->output, '.') : NULL;
-    if (options->diff_html || (!options->diff_json && dot && strcmp(dot, ".html") == 0))
+    const char *const extension = dot ? dot : "";
+    if (options->diff_html)
         return FORM_HTML;
-    return options->diff_json || (dot && strcmp(dot, ".json") == 0) ? FORM_JSON : FORM_TEXT;
+    if (options->diff_json)
+        return FORM_JSON;
+    if (options->diff_markdown)
+        return FORM_MARKDOWN;
+    if (strcmp(extension, ".html") == 0)
+        return FORM_HTML;
+    if (strcmp(extension, ".json") == 0)
+        return FORM_JSON;
+    return strcmp(extension, ".md") == 0 || options->fail_ifs.count > 0 ? FORM_MARKDOWN
+                                                                        : FORM_TEXT;
 }
 
 static bool drain(void *to, const char *data, size_t bytes)
@@ -44,35 +63,36 @@ static bool drain(void *to, const char *data, size_t bytes)
 static enum err_code write_page(const struct comparing *comparing, struct buffer *out,
                                 struct err *err)
 {
-    struct report_source source = *comparing->sources[1];
-    source.baseline = comparing->sources[0];
+    struct report_source source = *comparing->now.captures[0];
+    if (comparing->options->file_count > 2)
+        return err_set(err, ERR_INVALID, "the page compares two captures only");
+    source.baseline = comparing->baseline.captures[0];
     source.settings.by_time = comparing->options->diff_by_time;
     return report_write_diff_flamegraph(&source, out, err);
 }
 
-static enum err_code write_text(struct comparing *comparing, bool as_json, struct buffer *out,
-                                struct err *err)
+static enum err_code write_form(const struct comparing *comparing, enum form form,
+                                struct buffer *out, struct err *err)
 {
     struct diff diff = { .comparison = &comparing->comparison,
-                         .baseline = comparing->sources[0],
-                         .now = comparing->sources[1],
+                         .baseline = &comparing->baseline,
+                         .now = &comparing->now,
                          .settings = comparing->options->report };
     diff.settings.colours = output_wants_colours(&comparing->output);
-    const enum err_code rc = comparison_init(
-        &comparing->comparison, diff.baseline, diff.now,
-        comparing->options->diff_by_time ? COMPARISON_BY_TIME : COMPARISON_BY_SAMPLES, err);
-    if (rc != ERR_OK)
-        return rc;
-    return as_json ? diff_write_json(&diff, out, err) : diff_write_text(&diff, out, err);
+    switch (form) {
+    case FORM_HTML: return write_page(comparing, out, err);
+    case FORM_JSON: return diff_write_json(&diff, out, err);
+    case FORM_MARKDOWN: return diff_write_markdown(&diff, out, err);
+    case FORM_TEXT: break;
+    }
+    return diff_write_text(&diff, out, err);
 }
 
 static enum err_code write_diff(struct comparing *comparing, struct err *err)
 {
-    const enum form form = form_of(comparing->options);
     struct buffer out;
     buffer_init_draining(&out, drain, &comparing->output);
-    enum err_code rc = form == FORM_HTML ? write_page(comparing, &out, err)
-                                         : write_text(comparing, form == FORM_JSON, &out, err);
+    enum err_code rc = write_form(comparing, form_of(comparing->options), &out, err);
     buffer_flush(&out);
     buffer_deinit(&out);
     if (rc == ERR_OK || comparing->output.sys != 0)
@@ -80,59 +100,123 @@ static enum err_code write_diff(struct comparing *comparing, struct err *err)
     return rc;
 }
 
-static enum err_code anonymize(struct anonymized *anonymized,
-                               const struct report_source **source, struct err *err)
+static void say_condition(const struct comparing *comparing, const struct condition *condition,
+                          function_id id)
 {
-    const enum err_code rc = anonymized_init(anonymized, *source, err);
-    *source = &anonymized->source;
+    struct buffer name = { 0 };
+    names_put_plain(&name, names_function(comparing->comparison.snapshot, id).name);
+    say("%.64s: %.200s", condition->text, buffer_string(&name));
+    buffer_deinit(&name);
+}
+
+static enum err_code check_conditions(struct comparing *comparing, struct err *err)
+{
+    enum err_code rc = ERR_OK;
+    for (size_t i = 0; i < comparing->options->fail_ifs.count && rc == ERR_OK; i++) {
+        function_id id = 0;
+        rc = condition_check(&comparing->conditions[i], &comparing->comparison, &id, err);
+        if (rc != ERR_OK || id == 0)
+            continue;
+        comparing->holds = true;
+        say_condition(comparing, &comparing->conditions[i], id);
+    }
     return rc;
 }
 
 /* What is filtered differently cannot be compared. */
 static enum err_code choose_filters(struct comparing *comparing, struct err *err)
 {
-    struct frame_filters now;
-    enum err_code rc = selection_filters(
-        comparing->options, &comparing->baseline.opened->filters, &comparing->filters, err);
-    if (rc == ERR_OK)
-        rc = selection_filters(comparing->options, &comparing->now.opened->filters, &now, err);
-    if (rc != ERR_OK || frame_filters_agree(&comparing->filters, &now))
-        return rc;
-    say("the captures were recorded with different filters, which do not apply");
-    comparing->filters = comparing->options->view.filters;
+    for (size_t i = 0; i < comparing->options->file_count; i++) {
+        struct frame_filters filters;
+        const enum err_code rc = selection_filters(
+            comparing->options, &comparing->captures[i].input.opened->filters, &filters, err);
+        if (rc != ERR_OK)
+            return rc;
+        if (i == 0)
+            comparing->filters = filters;
+        if (frame_filters_agree(&comparing->filters, &filters))
+            continue;
+        say("the captures were recorded with different filters, which do not apply");
+        comparing->filters = comparing->options->view.filters;
+        return ERR_OK;
+    }
     return ERR_OK;
+}
+
+static enum err_code open_captures(struct comparing *comparing, struct err *err)
+{
+    const struct options *const options = comparing->options;
+    enum err_code rc = ERR_OK;
+    comparing->captures = calloc(options->file_count, sizeof *comparing->captures);
+    if (!comparing->captures)
+        return err_nomem(err);
+    for (size_t i = 0; i < options->file_count && rc == ERR_OK; i++)
+        rc = capture_input_open(&comparing->captures[i].input, options->files[i],
+                                options->sampling.memory_bytes,
+                                options->sampling.hides_arguments, err);
+    return rc == ERR_OK ? choose_filters(comparing, err) : rc;
+}
+
+/* Its part, its filters, its names, and its side. */
+static enum err_code shape(struct comparing *comparing, size_t i, struct err *err)
+{
+    const struct options *const options = comparing->options;
+    struct compared_capture *const capture = &comparing->captures[i];
+    const struct report_source *source = &capture->input.source;
+    enum err_code rc = capture_input_select(&capture->input, options, err);
+    if (rc == ERR_OK)
+        rc = capture_input_reshape(&capture->input, &comparing->filters, err);
+    if (rc == ERR_OK && options->report.anonymizes) {
+        rc = anonymized_init(&capture->anonymized, source, err);
+        source = &capture->anonymized.source;
+    }
+    struct comparison_side *const side =
+        i < options->baseline_count ? &comparing->baseline : &comparing->now;
+    side->captures[side->count++] = source;
+    return rc;
+}
+
+static enum err_code read_conditions(struct comparing *comparing, struct err *err)
+{
+    enum err_code rc = ERR_OK;
+    for (size_t i = 0; i < comparing->options->fail_ifs.count && rc == ERR_OK; i++)
+        rc = condition_init(&comparing->conditions[i], comparing->options->fail_ifs.items[i],
+                            err);
+    return rc;
 }
 
 static enum err_code compare(struct comparing *comparing, struct err *err)
 {
     const struct options *const options = comparing->options;
-    const size_t memory_bytes = options->sampling.memory_bytes;
-    const bool hides = options->sampling.hides_arguments;
-    enum err_code rc =
-        output_init(&comparing->output, options->output ? options->output : "-", err);
+    const bool is_page = form_of(options) == FORM_HTML;
+    enum err_code rc = read_conditions(comparing, err);
+    if (rc == ERR_OK)
+        rc = output_init(&comparing->output, options->output ? options->output : "-", err);
     if (rc == ERR_OK)
         rc = privilege_drop(options, err);
     if (rc == ERR_OK)
-        rc = capture_input_open(&comparing->baseline, options->files[0], memory_bytes, hides,
-                                err);
-    if (rc == ERR_OK)
-        rc = capture_input_open(&comparing->now, options->files[1], memory_bytes, hides, err);
-    if (rc == ERR_OK)
-        rc = choose_filters(comparing, err);
-    if (comparing->filters.native == NATIVE_FRAMES_DEFAULT && form_of(options) == FORM_HTML)
+        rc = open_captures(comparing, err);
+    if (comparing->filters.native == NATIVE_FRAMES_DEFAULT && is_page)
         comparing->filters.native =
             NATIVE_FRAMES_EVERYTHING; /* whoever opens the page chooses */
+    for (size_t i = 0; i < options->file_count && rc == ERR_OK; i++)
+        rc = shape(comparing, i, err);
+    if (rc == ERR_OK && (!is_page || options->fail_ifs.count > 0))
+        rc = comparison_init(&comparing->comparison, &comparing->baseline, &comparing->now,
+                             options->diff_by_time ? COMPARISON_BY_TIME : COMPARISON_BY_SAMPLES,
+                             err);
     if (rc == ERR_OK)
-        rc = capture_input_reshape(&comparing->baseline, &comparing->filters, err);
-    if (rc == ERR_OK)
-        rc = capture_input_reshape(&comparing->now, &comparing->filters, err);
-    comparing->sources[0] = &comparing->baseline.source;
-    comparing->sources[1] = &comparing->now.source;
-    if (rc == ERR_OK && options->report.anonymizes)
-        rc = anonymize(&comparing->baseline_anonymized, &comparing->sources[0], err);
-    if (rc == ERR_OK && options->report.anonymizes)
-        rc = anonymize(&comparing->now_anonymized, &comparing->sources[1], err);
-    return rc == ERR_OK ? write_diff(comparing, err) : rc;
+        rc = write_diff(comparing, err);
+    return rc == ERR_OK ? check_conditions(comparing, err) : rc;
+}
+
+static void close_captures(struct comparing *comparing)
+{
+    for (size_t i = 0; comparing->captures && i < comparing->options->file_count; i++) {
+        anonymized_deinit(&comparing->captures[i].anonymized);
+        capture_input_close(&comparing->captures[i].input);
+    }
+    free(comparing->captures);
 }
 
 int command_diff(const struct options *options)
@@ -141,10 +225,10 @@ int command_diff(const struct options *options)
     struct err err = { 0 };
     const enum err_code rc = compare(&comparing, &err);
     comparison_deinit(&comparing.comparison);
-    anonymized_deinit(&comparing.now_anonymized);
-    anonymized_deinit(&comparing.baseline_anonymized);
-    capture_input_close(&comparing.now);
-    capture_input_close(&comparing.baseline);
+    close_captures(&comparing);
+    for (size_t i = 0; i < options->fail_ifs.count; i++)
+        condition_deinit(&comparing.conditions[i]);
     output_deinit(&comparing.output);
-    return exit_with(rc, &err);
+    const int status = exit_with(rc, &err);
+    return status == EXIT_DONE && comparing.holds ? EXIT_CONDITION : status;
 }

@@ -136,7 +136,11 @@ static enum err_code reserve(struct flat *flat, struct descent *descent, struct 
 static enum err_code fill(struct flat *flat, struct descent *descent, const struct view *view,
                           struct err *err)
 {
-    enum err_code rc = preorder_init(&descent->order, descent->snapshot, err);
+    enum err_code rc = ERR_OK;
+    if (descent->map->order)
+        descent->order = *descent->map->order;
+    else
+        rc = preorder_init(&descent->order, descent->snapshot, err);
     if (rc == ERR_OK)
         rc = reserve(flat, descent, err);
     if (rc != ERR_OK)
@@ -154,7 +158,8 @@ static enum err_code fill(struct flat *flat, struct descent *descent, const stru
 
 static void descent_deinit(struct descent *descent)
 {
-    preorder_deinit(&descent->order);
+    if (!descent->map->order)
+        preorder_deinit(&descent->order);
     free(descent->row_above);
     free(descent->edge_above);
     free(descent->edge_of);
@@ -212,8 +217,11 @@ enum err_code flat_init_ns(struct flat *flat, const struct profile_snapshot *sna
         return err_nomem(err);
     for (frame_id id = 0; id < frames; id++)
         ids[id] = rows == FLAT_FRAMES ? id : profile_frame_at(snapshot, id).function;
-    const struct flat_map map = { rows == FLAT_FRAMES ? frames : snapshot->sizes.functions, ids,
-                                  true, unknown_ns };
+    const struct flat_map map = { .row_count =
+                                      rows == FLAT_FRAMES ? frames : snapshot->sizes.functions,
+                                  .row = ids,
+                                  .has_edges = true,
+                                  .unknown_ns = unknown_ns };
     const enum err_code rc = flat_init_mapped(flat, snapshot, query, &map, err);
     free(ids);
     return rc;

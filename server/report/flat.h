@@ -19,6 +19,7 @@
 #include "sampler/base/err.h"
 #include "sampler/profile/profile.h"
 
+struct preorder;
 struct view_query;
 
 enum flat_rows { FLAT_FUNCTIONS, FLAT_FRAMES };
@@ -27,7 +28,8 @@ enum flat_rows { FLAT_FUNCTIONS, FLAT_FRAMES };
 struct flat_map {
     uint32_t row_count;
     const uint32_t *row;
-    bool has_edges; /* also count callers and callees */
+    bool has_edges;               /* also count callers and callees */
+    const struct preorder *order; /* of the snapshot; NULL: it is made, and freed again */
     /* Not 0: counts are nanoseconds instead of samples; a sample without a known period counts as
      * this many. */
     uint64_t unknown_ns;

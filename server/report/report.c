@@ -41,6 +41,8 @@ static const struct report_format formats[] = {
       report_write_pprof, NULL, false, false },
     { "diff-flamegraph", MIME_HTML, "diff.html", "the page, opened at the comparison with FILE",
       report_write_diff_flamegraph, NULL, true, false },
+    { "diff-markdown", "text/markdown; charset=utf-8", "diff.md",
+      "table of significant changes from FILE", report_write_diff_markdown, NULL, true, false },
 };
 
 const char *const report_sort_texts[] = { REPORT_SORTS(ENUM_TEXT) NULL };

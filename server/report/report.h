@@ -180,6 +180,10 @@ enum err_code report_write_chrome_trace(const struct report_source *source, stru
 enum err_code report_write_diff_flamegraph(const struct report_source *source,
                                            struct buffer *out, struct err *err);
 
+/* A table of the functions that changed significantly.  ERR_INVALID: there is no baseline. */
+enum err_code report_write_diff_markdown(const struct report_source *source, struct buffer *out,
+                                         struct err *err);
+
 /* A sampled profile over time for each thread, with weights in nanoseconds. */
 enum err_code report_write_speedscope(const struct report_source *source, struct buffer *out,
                                       struct err *err);

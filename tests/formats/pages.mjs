@@ -121,7 +121,7 @@ async function testDiff(browser, file) {
   assert.match(await page.evaluate(styleOf("render")), /less-3/);
   assert.match(await page.evaluate(styleOf("cache.<locals>.get")), /more-3/);
   assert.match(await page.evaluate(styleOf("log")), /less-3/);
-  assert.match(await tipOf(page, "Tree.walk"), /Total: 24\.0 % \(240\) → 28\.0 % \(420\), \+4\.0 pp, more, q 0\.\d+Self: 0 % \(0\) → 0 % \(0\), 0 pp, too few samples$/);
+  assert.match(await tipOf(page, "Tree.walk"), /Total: 24\.0 % \(240\) → 28\.0 % \(420\), \+4\.0 pp ± 3\.8, more, q 0\.\d+Self: 0 % \(0\) → 0 % \(0\), 0 pp, too few samples$/);
   await expectHarmless(page);
   await shoot(page, "diff-light");
 
@@ -140,10 +140,10 @@ async function testDiff(browser, file) {
   await page.evaluate(choose("diff-by", "self"));
   await page.until("!/more|less/.test(" + styleOf("Thread.run") + ")");
   assert.match(await page.evaluate(styleOf("parse")), /more-3/);
-  const rows = await page.evaluate("Array.from(document.querySelectorAll('[data-testid=diff-table] tbody tr'), (row) => [row.dataset.verdict, row.querySelector('button').textContent, row.cells[0].textContent, row.cells[1].textContent, row.cells[2].textContent])");
-  assert.deepEqual(rows[0], ["more", "parse", "+29.9 pp", "30.0 %", "59.9 %"]);
-  assert.deepEqual(rows.find(([, name]) => name === "log"), ["gone", "log", "−6.0 pp", "6.0 %", "0 %"]);
-  assert.deepEqual(rows.find(([, name]) => name === "cache.<locals>.get"), ["new", "cache.<locals>.get", "+5.3 pp", "0 %", "5.3 %"]);
+  const rows = await page.evaluate("Array.from(document.querySelectorAll('[data-testid=diff-table] tbody tr'), (row) => [row.dataset.verdict, row.querySelector('button').textContent, row.cells[1].textContent, row.cells[2].textContent, row.cells[3].textContent])");
+  assert.deepEqual(rows[0], ["more", "parse", "+29.9 pp ± 4.3", "30.0 %", "59.9 %"]);
+  assert.deepEqual(rows.find(([, name]) => name === "log"), ["gone", "log", "−6.0 pp ± 1.3", "6.0 %", "0 %"]);
+  assert.deepEqual(rows.find(([, name]) => name === "cache.<locals>.get"), ["new", "cache.<locals>.get", "+5.3 pp ± 1.5", "0 %", "5.3 %"]);
 
   // Zoom and back, search, the same as a table.
   await page.evaluate(choose("diff-width", "both"));

@@ -179,15 +179,20 @@ static int write_diffs(const char *folder, const struct report_source *baseline,
     struct comparison comparison;
     struct err err = { 0 };
     const uint64_t began_ns = clock_now_ns();
-    if (comparison_init(&comparison, baseline, now, COMPARISON_BY_SAMPLES, &err) != ERR_OK) {
+    const struct comparison_side sides[] = { { { baseline }, 1 }, { { now }, 1 } };
+    if (comparison_init(&comparison, &sides[0], &sides[1], COMPARISON_BY_SAMPLES, &err) !=
+        ERR_OK) {
         fprintf(stderr, "%s\n", err.message);
         return 1;
     }
     printf("%-22s %7.2f s\n", "comparing", (double)(clock_now_ns() - began_ns) / NS_PER_S);
-    const struct diff diff = { .comparison = &comparison, .baseline = baseline, .now = now };
+    const struct diff diff = { .comparison = &comparison,
+                               .baseline = &sides[0],
+                               .now = &sides[1] };
     const int failed =
         write_diff(folder, &diff, "diff.txt", diff_write_text) |
         write_diff(folder, &diff, "diff.json", diff_write_json) |
+        write_diff(folder, &diff, "diff.md", diff_write_markdown) |
         write_format(folder, now, baseline, report_find("diff-flamegraph"), "diff.html");
     comparison_deinit(&comparison);
     return failed;
@@ -204,18 +209,20 @@ int main(int argc, char **argv)
         argc == 4 ? sample_session_big((uint32_t)strtoul(argv[2], NULL, 10),
                                        strtoull(argv[3], NULL, 10))
                   : sample_session_small();
+    struct sample_session *const steady = sample_session_steady();
     struct sample_session *const changed = sample_session_changed();
     struct sample_session *const native = sample_session_native();
     printf("%-22s %42ld MiB\n", "made", peak_mib());
     failed |= write_all(argv[1], &session->source);
-    failed |=
-        write_diffs(argv[1], &session->source, argc == 4 ? &session->source : &changed->source);
+    failed |= write_diffs(argv[1], argc == 4 ? &session->source : &steady->source,
+                          argc == 4 ? &session->source : &changed->source);
     if (argc == 2)
-        failed |= write_capture(argv[1], "before.pyro", session) |
+        failed |= write_capture(argv[1], "before.pyro", steady) |
                   write_capture(argv[1], "now.pyro", changed) |
                   write_capture(argv[1], "native.pyro", native);
     sample_session_destroy(native);
     sample_session_destroy(changed);
+    sample_session_destroy(steady);
     sample_session_destroy(session);
     return failed;
 }

@@ -3,10 +3,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "sampler/base/clock.h"
 #include "tests/support/made_profile.h"
 #include "tests/support/test.h"
 
-enum { STARTED_AT_S = 1769853600, MAX_DEPTH = 60, THREADS = 8, WINDOWS = 40 };
+enum {
+    STARTED_AT_S = 1769853600,
+    MAX_DEPTH = 60,
+    THREADS = 8,
+    WINDOWS = 40,
+    STEADY_WINDOWS = 10
+};
 
 struct made_frame {
     const char *file, *name;
@@ -150,6 +157,33 @@ static void fill_small(struct profile *profile)
     made_seal(profile, 6);
 }
 
+/* At an instant within a second. */
+static void seal_at(struct profile *profile, uint64_t now_ns)
+{
+    struct err err = { 0 };
+    assert_ok(profile_seal(profile, now_ns, &err), &err);
+}
+
+static void fill_steady(struct profile *profile)
+{
+    const thread_id main = add_thread(profile, 4711, 4711, "MainThread");
+    const thread_id worker = add_thread(profile, 4711, 4713, "worker");
+    const thread_id child = add_thread(profile, 4720, 4720, "");
+    for (uint64_t window = 1; window <= STEADY_WINDOWS; window++) {
+        count(profile, main, HELD, add_stack(profile, parse), 30);
+        count(profile, main, FREE, add_stack(profile, parse_native), 10);
+        count(profile, main, 0, add_stack(profile, recursion), 18);
+        count(profile, worker, 0, add_stack(profile, hostile), 10);
+        count(profile, child, HELD | STATE_IN_GC, add_stack(profile, collecting), 6);
+        count(profile, main, HELD, add_stack(profile, render), 12);
+        count(profile, main, HELD, add_stack(profile, logging), 6);
+        count(profile, main, HELD, add_stack(profile, module), 3);
+        count(profile, child, STATE_UNKNOWN_ON_CPU, 0, 5);
+        seal_at(profile, window * 6 * NS_PER_S / STEADY_WINDOWS);
+    }
+    profile_quality(profile)->ticks = 600;
+}
+
 static const struct made_frame parse_moved[] = { { "/srv/app.py", "main", 11, 15 },
                                                  { "/srv/app.py", "parse", 25, 27 },
                                                  { 0 } };
@@ -163,13 +197,16 @@ static const struct made_frame cached[] = { { "/srv/app.py", "main", 11, 18 },
 static void fill_changed(struct profile *profile)
 {
     const thread_id main = add_thread(profile, 4800, 4800, "MainThread");
-    count(profile, main, HELD, add_stack(profile, parse_moved), 900);
-    count(profile, main, HELD, add_stack(profile, render_moved), 100);
-    count(profile, main, HELD, add_stack(profile, cached), 80);
-    count(profile, main, HELD, add_stack(profile, recursion), 420);
-    count(profile, main, HELD, add_stack(profile, module), 2);
+    for (uint64_t window = 1; window <= STEADY_WINDOWS; window++) {
+        count(profile, main, HELD, add_stack(profile, parse_moved), 90);
+        count(profile, main, HELD, add_stack(profile, render_moved), 10);
+        count(profile, main, HELD, add_stack(profile, cached), 8);
+        count(profile, main, HELD, add_stack(profile, recursion), 42);
+        if (window == 1)
+            count(profile, main, HELD, add_stack(profile, module), 2);
+        seal_at(profile, window * 15 * NS_PER_S / STEADY_WINDOWS);
+    }
     profile_quality(profile)->ticks = 1502;
-    made_seal(profile, 15);
 }
 
 #define PYTHON "@/usr/bin/python3"
@@ -282,6 +319,11 @@ static struct sample_session *make(void (*fill)(struct profile *profile))
 struct sample_session *sample_session_small(void)
 {
     return make(fill_small);
+}
+
+struct sample_session *sample_session_steady(void)
+{
+    return make(fill_steady);
 }
 
 struct sample_session *sample_session_changed(void)

@@ -7,7 +7,7 @@ import { formatHostAddress, sortedBy } from "../model/host/address.js";
 import { processKey, programName } from "../model/host/processes.js";
 import { nextTheme } from "../model/page/state.js";
 import { visibleText } from "../model/base/text.js";
-import { captureFile, comparison, sessionReport } from "../source/host.js";
+import { captureFile, sessionReport } from "../source/host.js";
 import { HOST_TEXT } from "../text/host.js";
 import { el } from "../view/elements/dom.js";
 import { openConfirmDialog, openDialog, openProfileDialog, openRateDialog, openReasonDialog, openWordsDialog } from "./dialogs.js";
@@ -212,7 +212,8 @@ export function captureActions(page) {
       try {
         const [baseline, current] = await Promise.all([older, newer].map((capture) => openedSession(capture).then(readSession)));
         clearChosen();
-        el("a", { href: comparison(current, baseline), download: "" }).click();
+        gone();
+        location.hash = sessionLink(current) + "&view=diff&against=" + encodeURIComponent(baseline);
       } catch (problem) {
         gone();
         sayProblem(page, problem);

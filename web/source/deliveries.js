@@ -5,8 +5,8 @@ import { queryText } from "./requests.js";
 const TREES_MAX = 64;
 
 // A query being followed: how far it was read.
-function createFollowed({ threads, states, from, to, until, baseline }) {
-  return { threads, states, from: from ?? null, to: to ?? null, until: until ?? null, baseline: baseline ?? null, since: 0 };
+function createFollowed({ threads, states, from, to, until, baseline, against }) {
+  return { threads, states, from: from ?? null, to: to ?? null, until: until ?? null, baseline: baseline ?? null, against: against ?? null, since: 0 };
 }
 
 // feed: see pollers.js; its `followed` and `epoch` are kept here.

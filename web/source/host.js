@@ -49,10 +49,6 @@ export function uploadCapture(file, onProgress) {
   });
 }
 
-export function comparison(current, baseline) {
-  return API + "/sessions/" + encodeURIComponent(current) + "/export?format=diff-flamegraph&baseline=" + encodeURIComponent(baseline);
-}
-
 export function createHostSource(handlers) {
   const requests = createRequests();
   let watched = { captures: "", sparks: [], hasCaptures: true };

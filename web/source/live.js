@@ -1,12 +1,13 @@
 // The server's API as a source: polls, and reads only what changed. A source is
-//   start(), retry(), pause(on), ask({threads, states, from, to, until, baseline}),
-//     `from` and `to` the chosen range, `until` the moment of a pause, `baseline` the range to compare with; null is none
-//   watch(what, wanted): heat, gil, tasks, quality (true or false), lanes (lists of thread ids), matches (null or {term,
+//   start(), retry(), pause(on), ask({threads, states, from, to, until, baseline, against}),
+//     `from` and `to` the chosen range, `until` the moment of a pause, `baseline` the range to compare with, `against` another session; null is none
+//   watch(what, wanted): heat, gil, tasks, quality, blocks (true or false), lanes (lists of thread ids), matches (null or {term,
 //     matched: by function id}), instructions (null or {path, function})
 //   zoomTimeline(null | {from, to}), hasTimes(), sourceText(function id) -> promise of {text, changed}, rejected with a sentence,
 //   downloads({threads, states, from, to, filters: [[parameter, pattern]]})
 // and calls its handlers
-//   onSession(session), onConnection({state, detail, retryAt}), onDelivery(delivery) and onBaseline({trees, view}) -> whether it fitted,
+//   onSession(session), onConnection({state, detail, retryAt}), onDelivery(delivery), onBaseline({trees, view}) and
+//   onBlocks({trees, view}) -> whether it fitted,
 //   onThreadStates(Map of thread id -> sums of what it was doing), onTimeline(timeline), onLanes(Map of joined ids -> timeline),
 //   onHeat(heat), onGil(what /gil answers), onTasks(what /tasks answers), onMatches({term, and what /matches answers} or
 //   {term, error}), onInstructions(path, what /lines answers or {error}), onQuality(what /quality answers)
@@ -26,12 +27,21 @@ const FIRST_ROUNDS = 12;
 const HIDDEN_ROUND_MS = 10000;
 const ENDED_ROUND_MS = 5000;
 
+// The session, with the other one as its baseline while it is compared with that.
+function sessionWithOther({ session, other, followed }) {
+  if (other === null || followed.against !== other.session.id) return session;
+  const wholeOf = ({ elapsed_s: seconds }) => ({ whole: true, duration_s: seconds, to_s: seconds });
+  return { ...session, selection: wholeOf(session), baseline: { by: "samples", session: other.session, selection: wholeOf(other.session) } };
+}
+
 function createFeed(requests, handlers) {
   const path = (rest) => "/sessions/" + feed.session.id + rest;
   const feed = {
-    handlers, session: null, epoch: null, paused: false, range: null,
-    watched: { heat: false, gil: false, tasks: false, quality: false, matches: null, instructions: null, lanes: [] },
+    handlers, session: null, other: null, epoch: null, paused: false, range: null,
+    watched: { heat: false, gil: false, tasks: false, quality: false, blocks: false, matches: null, instructions: null, lanes: [] },
     get: (rest, tag) => requests.get(path(rest), tag),
+    getOther: (id, rest) => requests.get("/sessions/" + encodeURIComponent(id) + rest),
+    showSession: () => handlers.onSession(sessionWithOther(feed)),
     // What GET is not enough for: it changes nothing there.
     post: (rest, body) => send("POST", path(rest), body).then((response) => response.json()),
   };
@@ -76,7 +86,7 @@ export function createLiveSource(sessionId, handlers) {
     const answer = feed.session === null ? await findSession() : await feed.get("", "session");
     if (answer === null) return;
     feed.session = answer;
-    handlers.onSession(answer);
+    feed.showSession();
   }
 
   function forget() {

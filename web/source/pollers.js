@@ -5,8 +5,8 @@
 // asked `once`. An answer counts while the `subject` (the question, when there is none) is still wanted. `before` is what the
 // last answer to the same question was made into, null when there is none; undefined from take() means that it did not fit.
 //
-// The feed: {session, followed, epoch, paused, range (of the time strip), watched: {heat, gil, tasks, quality, matches,
-// instructions, lanes}, handlers, get(path[, tag]), post(path, body), readTrees(generation), hurry()}; paths are those below the session.
+// The feed: {session, followed, epoch, paused, range (of the time strip), watched: {heat, gil, tasks, quality, blocks,
+// matches, instructions, lanes}, handlers, get(path[, tag]), getOther(session, path), post(path, body), readTrees(generation), hurry(), showSession()}; paths are those below the session.
 
 import { emptyHeat, withHeat } from "../model/time/heatmap.js";
 import { emptyMatches, runsOf } from "../model/time/matches.js";
@@ -51,7 +51,7 @@ const POLLERS = {
   // The baseline of a comparison; read once unless it has no end.
   baseline({ followed: { baseline, threads, states }, get, handlers, readTrees }) {
     if (baseline === null) return null;
-    const query = queryText({ native: "everything" }, { threads, states, from: baseline.from, to: baseline.to });
+    const query = queryText({ native: "everything", blocks: 1 }, { threads, states, from: baseline.from, to: baseline.to });
     return {
       question: query,
       once: baseline.to !== null,
@@ -59,6 +59,43 @@ const POLLERS = {
       async take(view) {
         const trees = await readTrees(view.generation);
         return trees !== null && handlers.onBaseline({ trees, view }) ? view.generation : undefined;
+      },
+    };
+  },
+
+  // Another session to compare with, read once: all threads of it.
+  against(feed) {
+    const { followed: { against, states }, getOther, handlers } = feed;
+    if (against === null) return null;
+    const query = queryText({ native: "everything", blocks: 1 }, { states });
+    return {
+      question: against + query,
+      once: true,
+      async read() {
+        const session = await getOther(against, "");
+        const view = await getOther(against, "/view" + query);
+        const tree = feed.other?.session.id === against ? feed.other.tree : await getOther(against, "/tree");
+        return { session, tree, view };
+      },
+      take({ session, tree, view }) {
+        feed.other = { session, tree };
+        feed.showSession();
+        return handlers.onBaseline({ trees: [], other: tree, view }) ? view.generation : undefined;
+      },
+    };
+  },
+
+  // The slices of time of the current query, for intervals and comparisons.
+  blocks({ watched, followed: { threads, states, from, to }, get, handlers, readTrees }) {
+    if (!watched.blocks) return null;
+    const query = queryText({ native: "everything", blocks: 1 }, { threads, states, from, to });
+    return {
+      question: query,
+      once: to !== null,
+      read: () => get("/view" + query),
+      async take(view) {
+        const trees = await readTrees(view.generation);
+        return trees !== null && handlers.onBlocks({ trees, view }) ? view.generation : undefined;
       },
     };
   },

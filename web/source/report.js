@@ -1,13 +1,14 @@
 // The data of a report as a source: the same interface as live.js, answered from memory. A report may have a baseline of its own,
 // of another session: {by, session, selection, tree, cells}.
 
-import { slotsInRange, threadsOfCells, viewOfCells } from "../model/profile/cells.js";
+import { blocksOfCells, slotsInRange, threadsOfCells, viewOfCells } from "../model/profile/cells.js";
 import { foldedStacks } from "../model/profile/folded.js";
 import { gilOfCells } from "../model/threads/gil.js";
 import { emptyHeat, withHeat } from "../model/time/heatmap.js";
 import { emptyMatches, matchesOfCells } from "../model/time/matches.js";
 import { timelineOfCells } from "../model/time/timeline.js";
 import { applyTree, createProfile } from "../model/profile/profile.js";
+import { BLOCKS_MAX } from "../model/trees/blocks.js";
 import { TEXT } from "../text/session.js";
 import { inflateText } from "./inflate.js";
 
@@ -32,14 +33,20 @@ export function createReportSource(base64, handlers) {
   const watched = { gil: false, lanes: "", instructions: "", matches: "", heat: false };
   let asked = { threads: [], states: [], from: null, to: null };
 
+  // As /view answers, with blocks where there are times.
+  function viewWithBlocks(of, threads, range) {
+    const blocks = blocksOfCells(of, threads, asked.states, range, BLOCKS_MAX);
+    return { ...viewOfCells(of, threads, asked.states, range), ...(blocks === null ? {} : { blocks }) };
+  }
+
   function deliverBaseline() {
     const { baseline } = report;
-    if (report.slots !== undefined && asked.baseline) handlers.onBaseline({ trees: [], view: viewOfCells(report, asked.threads, asked.states, asked.baseline) });
-    else if (baseline !== undefined) handlers.onBaseline({ trees: [], other: baseline.tree, view: viewOfCells(baseline, sameThreads(report, asked.threads), asked.states) });
+    if (report.slots !== undefined && asked.baseline) handlers.onBaseline({ trees: [], view: viewWithBlocks(report, asked.threads, asked.baseline) });
+    else if (baseline !== undefined) handlers.onBaseline({ trees: [], other: baseline.tree, view: viewWithBlocks(baseline, sameThreads(report, asked.threads), null) });
   }
 
   function deliver(isFirst) {
-    handlers.onDelivery({ restart: isFirst, recount: true, trees: isFirst ? [report.tree] : [], view: viewOfCells(report, asked.threads, asked.states, asked) });
+    handlers.onDelivery({ restart: isFirst, recount: true, trees: isFirst ? [report.tree] : [], view: viewWithBlocks(report, asked.threads, asked) });
     handlers.onThreadStates(threadsOfCells(report, asked));
     deliverBaseline();
     if (watched.gil) watch.gil(true);

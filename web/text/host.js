@@ -55,7 +55,7 @@ export const HOST_TEXT = {
     profile: "Profile…",
     profileTogether: "Profile as one session…",
     compare: "Compare",
-    compareHint: "Flame graph of what changed since the older capture, one HTML file",
+    compareHint: "Show what changed since the older capture",
     delete: "Delete",
     clear: "Clear selection",
   },

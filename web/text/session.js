@@ -472,10 +472,13 @@ export const TEXT = {
     selected: (selection) => " (" + selection + ")",
     bySamples: "Compared by share of samples.",
     byTime: "Compared by time.",
-    method: (rate) => "Colours mark significant changes, at a false discovery rate of " + rate + ".",
-    heads: ["Self, change", "Baseline", "Current", "Total, change", "Result", "q", "Function"],
+    method: (rate, least, relative) => "Colours mark significant changes: larger than chance makes them between slices of time, at a false discovery rate of " + rate + ", and at least " + least + " and " + relative + " of the share.",
+    noBlocks: "Times are not known here, so nothing is significant.",
+    heads: ["Function", "Self, change", "Baseline", "Current", "Total, change", "Result", "q"],
+    more: (count) => "Show " + count + " functions",
+    fewer: "Show fewer functions",
     caption: (count, baseline, current) => functions(count) + "; " + samples(baseline) + " in the baseline, " + current + " in the current profile. Changes in percentage points (pp).",
-    flame: "Differential flame graph; click a frame to zoom in. The table below shows the same as text.",
+    flame: "Differential flame graph; click a frame to zoom in. The table above shows the same as text.",
   },
 
   tasks: {

@@ -45,11 +45,16 @@ static const struct command commands[] = {
       "2 minutes after the start of FILE.  The filters of the recordings are kept if\n"
       "all have the same.\n",
       command_merge },
-    { "diff", COMMAND_DIFF, "BASELINE CAPTURE", "compare two captures",
+    { "diff", COMMAND_DIFF, "BASELINE CAPTURE | BASELINE... -- CAPTURE...", "compare captures",
       "Compares shares of samples, or with --by-time seconds per second, and lists the\n"
       "significant changes: functions by self and by total, and paths that are new or\n"
-      "gone.  Without a format option, the extension of the file selects the format:\n"
-      ".json or .html.  The filters of the recordings apply if both have the same.\n",
+      "gone.  Several captures of a side are repeats: what differs between them is\n"
+      "chance.  Without a format option, the extension of the file selects the format:\n"
+      ".json, .md or .html.  The filters of the recordings apply if all have the same.\n\n"
+      "A CONDITION of --fail-if is self>PERCENT% or total>PERCENT%: some function has\n"
+      "significantly more, by over PERCENT points.  self(PATTERN)>PERCENT% is about\n"
+      "matching functions only.  The exit status is 5 if a condition holds, and the\n"
+      "format is Markdown unless another one is given.\n",
       command_diff },
     { "top", COMMAND_TOP, "PID... | --all", "watch running processes in this terminal",
       "Shows functions by their share of the samples, and what the threads are doing.\n"

@@ -13,7 +13,7 @@ const char help_summary[] = "Profile running Python programs without modifying t
 
 const char help_exit_status[] =
     "0 done, 1 failed, 2 wrong usage, 3 not permitted, 4 no such process\n"
-    "or not a Python process.\n";
+    "or not a Python process, 5 a condition of --fail-if holds.\n";
 
 static void print_option(FILE *out, const struct option *option)
 {

@@ -8,6 +8,7 @@
 #include "sampler/capture/format.h"
 #include "server/command/options/commands.h"
 #include "server/command/options/suggest.h"
+#include "server/report/diff/comparison.h"
 #include "server/report/report.h"
 #include "server/sessions/capture_store.h"
 #include "server/sessions/continuous.h"
@@ -186,10 +187,9 @@ static enum err_code take_file(struct options *options, const char *name, struct
         return err_set(err, ERR_INVALID,
                        "replay takes one FILE; '%.64s' is a second one (merge joins captures)",
                        name);
-    const size_t most = options->command->bit == COMMAND_DIFF ? 2 : OPTIONS_MAX_FILES;
-    if (options->file_count == most)
-        return err_set(err, ERR_INVALID, "%s takes at most %zu captures",
-                       options->command->name, most);
+    if (options->file_count == OPTIONS_MAX_FILES)
+        return err_set(err, ERR_INVALID, "%s takes at most %d captures", options->command->name,
+                       OPTIONS_MAX_FILES);
     options->files[options->file_count++] = name;
     return ERR_OK;
 }
@@ -215,6 +215,11 @@ static enum err_code take_word(struct options *options, char ***at, struct err *
 static enum err_code take_command(struct options *options, char ***at, struct err *err)
 {
     (*at)++;
+    if (options->command && options->command->bit == COMMAND_DIFF && options->file_count > 0 &&
+        options->baseline_count == 0) {
+        options->baseline_count = options->file_count;
+        return ERR_OK;
+    }
     if (!options->command || options->command->bit != COMMAND_RUN || options->runs_module ||
         options->python)
         return err_set(err, ERR_INVALID, "'--' is only allowed before the COMMAND of run");
@@ -325,6 +330,23 @@ static bool is_written_elsewhere(const struct options *options, const char *name
     return found;
 }
 
+/* Which captures of diff are the baseline. */
+static enum err_code complete_sides(struct options *options, struct err *err)
+{
+    if (options->file_count < 2 || options->file_count == options->baseline_count)
+        return err_set(err, ERR_INVALID, "diff needs two captures: BASELINE and CAPTURE");
+    if (options->file_count > 2 && options->baseline_count == 0)
+        return err_set(
+            err, ERR_INVALID,
+            "diff takes two captures, or several on each side: BASELINE... -- CAPTURE...");
+    options->baseline_count = options->baseline_count ? options->baseline_count : 1;
+    if (options->baseline_count > COMPARISON_MAX_CAPTURES ||
+        options->file_count - options->baseline_count > COMPARISON_MAX_CAPTURES)
+        return err_set(err, ERR_INVALID, "diff takes at most %d captures on a side",
+                       COMPARISON_MAX_CAPTURES);
+    return ERR_OK;
+}
+
 /* Checks that need all options. */
 static enum err_code complete(struct options *options, struct err *err)
 {
@@ -339,8 +361,8 @@ static enum err_code complete(struct options *options, struct err *err)
     if (options->command->bit == COMMAND_RUN && (!options->target || !*options->target))
         return err_set(err, ERR_INVALID,
                        "run needs a TARGET: a Python file, -m MODULE, or -- COMMAND");
-    if (options->command->bit == COMMAND_DIFF && options->file_count != 2)
-        return err_set(err, ERR_INVALID, "diff needs two captures: BASELINE and CAPTURE");
+    if (options->command->bit == COMMAND_DIFF)
+        return complete_sides(options, err);
     if (options->command->bit & SAMPLING && options->output && is_capture_name(options->output))
         options->wants_capture = true;
     if (options->command->bit & (COMMAND_REPLAY | COMMAND_MERGE) && options->file_count == 0)

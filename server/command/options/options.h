@@ -40,7 +40,8 @@ enum {
     LOADING = COMMAND_REPLAY | COMMAND_SERVE,
     SERVING = COMMAND_ATTACH | COMMAND_RUN | LOADING,
     WRITING = COMMAND_RECORD | COMMAND_REPLAY,
-    FILTERING = LOGGING | COMMAND_REPLAY | COMMAND_DIFF,
+    SELECTING = COMMAND_REPLAY | COMMAND_DIFF,
+    FILTERING = LOGGING | SELECTING,
     READING = LOADING | COMMAND_MERGE | COMMAND_DIFF,
 };
 
@@ -93,6 +94,7 @@ struct options {
     const char *capture_file;             /* as in --binary=FILE; NULL: not given */
     const char *files[OPTIONS_MAX_FILES]; /* captures to read */
     size_t file_count;
+    size_t baseline_count; /* of diff: files before '--'; 0: only the first */
     struct options_view {
         struct view_query query;        /* without threads and processes */
         struct setting_texts threads;   /* names or native ids */
@@ -117,10 +119,11 @@ struct options {
         uint64_t keep_bytes, max_upload;
     } serve;
     const char *baseline; /* a capture to compare with; NULL: none */
-    bool diff_by_time, diff_json,
-        diff_html;            /* neither form: the extension of the file selects it */
-    bool wants_stats;         /* a line every second */
-    const char *quality_file; /* NULL: none; "-": standard output */
+    bool diff_by_time, diff_json, diff_markdown,
+        diff_html;                 /* no form: the extension of the file selects it */
+    struct setting_texts fail_ifs; /* conditions of condition.h */
+    bool wants_stats;              /* a line every second */
+    const char *quality_file;      /* NULL: none; "-": standard output */
 };
 
 /* ERR_INVALID: err holds a message for the user. */

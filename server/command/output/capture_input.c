@@ -135,20 +135,33 @@ enum err_code capture_input_open(struct capture_input *capture, const char *path
     return rc;
 }
 
+enum err_code capture_input_select(struct capture_input *capture, const struct options *options,
+                                   struct err *err)
+{
+    const enum err_code rc =
+        selection_init(&capture->selected, options, &capture->snapshot, err);
+    if (rc != ERR_OK)
+        return rc;
+    capture->source.query = &capture->selected.query;
+    report_header_deinit(&capture->header);
+    return report_header_init(&capture->header, &capture->source, err);
+}
+
 enum err_code capture_input_reshape(struct capture_input *capture,
                                     const struct frame_filters *filters, struct err *err)
 {
     if (!reshape_is_needed(&capture->snapshot, filters))
         return ERR_OK;
     const enum err_code rc =
-        reshaped_init(&capture->reshaped, &capture->snapshot, &capture->everything, filters,
+        reshaped_init(&capture->reshaped, &capture->snapshot, capture->source.query, filters,
                       RESHAPED_WINDOWS, err);
     if (rc != ERR_OK)
         return rc;
     capture->info.snapshot = &capture->reshaped.snapshot;
     capture->selection = (struct report_selection){ .snapshot = &capture->snapshot,
-                                                    .query = &capture->everything,
+                                                    .query = capture->source.query,
                                                     .filters = filters };
+    capture->source.query = &capture->everything;
     capture->source.snapshot = &capture->reshaped.snapshot;
     capture->source.selection = &capture->selection;
     report_header_deinit(&capture->header);
@@ -159,6 +172,7 @@ void capture_input_close(struct capture_input *capture)
 {
     report_header_deinit(&capture->header);
     reshaped_deinit(&capture->reshaped);
+    selection_deinit(&capture->selected);
     if (capture->snapshot.profile)
         profile_snapshot_release(&capture->snapshot);
     open_capture_destroy(capture->opened);

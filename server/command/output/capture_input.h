@@ -12,6 +12,7 @@
 #include "sampler/base/err.h"
 #include "sampler/profile/profile.h"
 #include "sampler/profile/views/view.h"
+#include "server/command/options/selection.h"
 #include "server/report/header.h"
 #include "server/report/report.h"
 #include "server/wire/reshaped.h"
@@ -27,7 +28,8 @@ struct capture_input {
     struct profile_snapshot snapshot;
     struct session_info info;
     struct view_query everything;
-    struct reshaped reshaped; /* zeroed: stacks are unchanged */
+    struct selection selected; /* zeroed: everything */
+    struct reshaped reshaped;  /* zeroed: stacks are unchanged */
     struct report_selection selection;
     struct report_header header; /* of the whole capture, as the source */
     struct report_source source;
@@ -49,6 +51,10 @@ MUST_CHECK enum err_code capture_input_show(struct sessions *sessions,
 MUST_CHECK enum err_code capture_input_open(struct capture_input *capture, const char *path,
                                             size_t memory_bytes, bool hides_arguments,
                                             struct err *err);
+/* Chooses a part of the capture: --from, --to, --thread, --process and --state.  Call it before
+ * capture_input_reshape. */
+MUST_CHECK enum err_code capture_input_select(struct capture_input *capture,
+                                              const struct options *options, struct err *err);
 /* Applies the filters to the stacks of the source.  Without filters nothing changes. */
 MUST_CHECK enum err_code capture_input_reshape(struct capture_input *capture,
                                                const struct frame_filters *filters,

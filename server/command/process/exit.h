@@ -16,6 +16,7 @@ enum exit_status {
     EXIT_USAGE = 2,
     EXIT_NOT_PERMITTED = 3,
     EXIT_NO_TARGET = 4,
+    EXIT_CONDITION = 5, /* one of --fail-if holds */
 };
 
 enum exit_status exit_status_of(enum err_code code);

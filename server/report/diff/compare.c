@@ -3,44 +3,191 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Both tails of the normal distribution. */
-static double two_sided(double z)
+#include "server/report/diff/student.h"
+
+#define TAILS_95 0.05
+
+void compare_add_unit(struct compare_units *units, double all)
 {
-    return erfc(fabs(z) / sqrt(2.0));
+    units->count++;
+    units->all += all;
+    units->squares += all * all;
 }
 
-/* Of the hits of both, the part that each side should have if nothing differs is at least five. */
-bool compare_is_enough(const struct compare_counts *counts)
+void compare_add_hits(struct compare_hits *sums, double hits, double all)
 {
-    const double hits = (double)counts->baseline_hits + (double)counts->now_hits;
-    const double all = counts->baseline_all + counts->now_all;
-    if (!(counts->baseline_all > 0) || !(counts->now_all > 0) || hits < COMPARE_MIN_HITS)
-        return false;
-    return hits * fmin(counts->baseline_all, counts->now_all) / all >= COMPARE_MIN_HITS / 2.0;
+    sums->hits += hits;
+    sums->squares += hits * hits;
+    sums->products += hits * all;
 }
 
-double compare_shares(const struct compare_counts *counts)
+/* The sum over units of (hits - share * all)^2. */
+static double residuals(const struct compare_units *units, const struct compare_hits *sums,
+                        double share)
 {
-    if (!compare_is_enough(counts))
+    const double sum =
+        sums->squares - 2 * share * sums->products + share * share * units->squares;
+    return fmax(sum, 0);
+}
+
+void compare_add_run(struct compare_side *side, const struct compare_units *blocks)
+{
+    compare_add_unit(&side->runs, blocks->all);
+    side->blocks += blocks->count;
+}
+
+void compare_add_run_hits(struct compare_row *row, const struct compare_units *blocks,
+                          const struct compare_hits *hits)
+{
+    const double count = blocks->count;
+    compare_add_hits(&row->runs, hits->hits, blocks->all);
+    if (blocks->count > 1 && blocks->all > 0)
+        row->residuals +=
+            count / (count - 1) * residuals(blocks, hits, hits->hits / blocks->all);
+}
+
+static double share_of(const struct compare_side *side, const struct compare_row *row)
+{
+    return side->runs.all > 0 ? row->runs.hits / side->runs.all : 0;
+}
+
+/* Of a single sample, if samples are independent: binomial, or Poisson's. */
+static double spread_of(double share, bool is_rate)
+{
+    return is_rate ? share : fmax(share * (1 - share), 0);
+}
+
+static bool has_blocks(const struct compare_side *side)
+{
+    return side->runs.all > 0 && side->blocks >= side->runs.count + COMPARE_MIN_BLOCKS - 1;
+}
+
+struct estimate {
+    double share, variance, degrees;
+};
+
+/* expected: the share by which the variance of independent samples is judged. */
+static struct estimate estimate_of(const struct compare_side *side,
+                                   const struct compare_row *row, double expected, bool is_rate)
+{
+    const double all = side->runs.all;
+    const double independent = spread_of(expected, is_rate) / all;
+    return (struct estimate){ share_of(side, row),
+                              fmax(row->residuals / (all * all), independent),
+                              side->blocks - side->runs.count };
+}
+
+struct compare_interval compare_share_interval(const struct compare_side *side,
+                                               const struct compare_row *row, bool is_rate)
+{
+    if (!has_blocks(side))
+        return (struct compare_interval){ (double)NAN, (double)NAN };
+    const struct estimate of = estimate_of(side, row, share_of(side, row), is_rate);
+    const double t = student_quantile(TAILS_95, of.degrees);
+    const double spread = spread_of(of.share, is_rate);
+    const double size = of.variance > 0 && spread > 0 ? spread / of.variance : side->runs.all;
+    const double part = t * t / size;
+    const double middle = of.share + part / 2;
+    const double half = t * sqrt(spread / size + part / (4 * size));
+    const double scale = is_rate ? 1 : 1 + part;
+    return (struct compare_interval){ fmax(0, (middle - half) / scale),
+                                      (middle + half) / scale };
+}
+
+/* The variance of one run's share beside what its blocks explain: a component of variance. */
+struct component {
+    double variance; /* of one run */
+    double total;    /* with what the blocks explain */
+    double degrees;  /* INFINITY: it is assumed */
+};
+
+static double of_runs(const struct compare_side *side, const struct compare_row *row)
+{
+    const double size = side->runs.all / side->runs.count;
+    return residuals(&side->runs, &row->runs, share_of(side, row)) / (size * size);
+}
+
+static struct component component_of(const struct compare_pair *pair, double pooled,
+                                     const struct estimate *a, const struct estimate *b)
+{
+    const double a_runs = pair->baseline_side->runs.count, b_runs = pair->now_side->runs.count;
+    const double degrees = a_runs + b_runs - 2;
+    const double assumed = COMPARE_RUN_VARIATION * pooled;
+    if (degrees < 1)
+        return (struct component){ assumed * assumed, assumed * assumed, HUGE_VAL };
+    const double total =
+        (of_runs(pair->baseline_side, pair->baseline) + of_runs(pair->now_side, pair->now)) /
+        degrees;
+    const double within = (a->variance * a_runs + b->variance * b_runs) / 2;
+    return (struct component){ fmax(total - within, 0), total, degrees };
+}
+
+struct difference {
+    double change, error, degrees;
+};
+
+static struct difference difference_of(const struct compare_pair *pair)
+{
+    const struct compare_side *const before = pair->baseline_side, *const after =
+                                                                       pair->now_side;
+    const double pooled = (pair->baseline->runs.hits + pair->now->runs.hits) /
+                          (before->runs.all + after->runs.all);
+    const struct estimate a = estimate_of(before, pair->baseline, pooled, pair->is_rate);
+    const struct estimate b = estimate_of(after, pair->now, pooled, pair->is_rate);
+    const struct component runs = component_of(pair, pooled, &a, &b);
+    const double parts = 1.0 / before->runs.count + 1.0 / after->runs.count;
+    const double variance = a.variance + b.variance + runs.variance * parts;
+    const double of_component = runs.variance > 0 ? runs.total * parts : 0;
+    const double squares = a.variance * a.variance / a.degrees +
+                           b.variance * b.variance / b.degrees +
+                           of_component * of_component / runs.degrees;
+    return (struct difference){ b.share - a.share, sqrt(variance),
+                                squares > 0 ? variance * variance / squares : HUGE_VAL };
+}
+
+bool compare_is_enough(const struct compare_pair *pair)
+{
+    return has_blocks(pair->baseline_side) && has_blocks(pair->now_side) &&
+           pair->baseline->runs.hits + pair->now->runs.hits >= COMPARE_MIN_HITS;
+}
+
+/* Of a change both shares together are at least as large. */
+bool compare_is_candidate(const struct compare_pair *pair)
+{
+    return compare_is_enough(pair) && share_of(pair->baseline_side, pair->baseline) +
+                                              share_of(pair->now_side, pair->now) >=
+                                          COMPARE_LEAST_CHANGE;
+}
+
+double compare_change(const struct compare_pair *pair)
+{
+    return share_of(pair->now_side, pair->now) - share_of(pair->baseline_side, pair->baseline);
+}
+
+bool compare_is_large(const struct compare_pair *pair)
+{
+    const double before = share_of(pair->baseline_side, pair->baseline);
+    const double after = share_of(pair->now_side, pair->now);
+    const double change = fabs(compare_change(pair));
+    return change >= COMPARE_LEAST_CHANGE &&
+           change >= COMPARE_LEAST_RELATIVE * fmax(before, after);
+}
+
+struct compare_interval compare_change_interval(const struct compare_pair *pair)
+{
+    if (!has_blocks(pair->baseline_side) || !has_blocks(pair->now_side))
+        return (struct compare_interval){ (double)NAN, (double)NAN };
+    const struct difference of = difference_of(pair);
+    const double half = of.error * student_quantile(TAILS_95, of.degrees);
+    return (struct compare_interval){ of.change - half, of.change + half };
+}
+
+double compare_p(const struct compare_pair *pair)
+{
+    if (!compare_is_enough(pair))
         return 1;
-    const double a = (double)counts->baseline_hits / counts->baseline_all;
-    const double b = (double)counts->now_hits / counts->now_all;
-    const double pooled = ((double)counts->baseline_hits + (double)counts->now_hits) /
-                          (counts->baseline_all + counts->now_all);
-    const double variance =
-        pooled * (1 - pooled) * (1 / counts->baseline_all + 1 / counts->now_all);
-    return variance > 0 ? two_sided((b - a) / sqrt(variance)) : 1;
-}
-
-/* If nothing differs, the hits of both fall on the two sides as the time does. */
-double compare_rates(const struct compare_counts *counts)
-{
-    if (!compare_is_enough(counts))
-        return 1;
-    const double hits = (double)counts->baseline_hits + (double)counts->now_hits;
-    const double part = counts->now_all / (counts->baseline_all + counts->now_all);
-    const double variance = hits * part * (1 - part);
-    return two_sided(((double)counts->now_hits - hits * part) / sqrt(variance));
+    const struct difference of = difference_of(pair);
+    return of.error > 0 ? student_tails(of.change / of.error, of.degrees) : 1;
 }
 
 struct ranked {

@@ -1,12 +1,27 @@
 /*
- * compare - whether two counts differ significantly.
+ * compare - how certain a share of samples is, and whether two shares differ significantly.
  *
- * Samples are assumed to be independent, so a count among all of them is a proportion.  Two
- * proportions are compared by the two-sided z test with pooled variance.  Of many comparisons some
- * are significant by chance alone: q values bound the expected share of these among the significant
- * ones (Benjamini and Hochberg 1995).
+ * Samples of one moment are alike: a thread that waits, or has no processor, is sampled at one place
+ * again and again, and programs have phases.  So the sample is not the unit, but the block: a slice of
+ * time, of which a run has up to BLOCKS_MAX (blocks.h).  This is the method of batch means (Schmeiser
+ * 1982: 10 to 30 batches; Law, Simulation Modeling and Analysis, ch. 9).  A share is a ratio of two
+ * sums over blocks, hits / all, and its variance that of a ratio estimate (Cochran, Sampling
+ * Techniques, ch. 6), at least that of independent samples.
  *
- * Depends on: libm.
+ * Runs of one program differ as well: addresses, hash seeds, frequency and neighbours of a processor.
+ * Where a side has several captures, the variance between them is estimated as a component of its own
+ * (one-way random effects) and the degrees of freedom as Satterthwaite (1946) does.  From one capture
+ * on each side it cannot be estimated: it is then taken as COMPARE_RUN_VARIATION of each share.
+ *
+ * Two shares are compared by Welch's t test.  A change is significant only if it is also as large as
+ * compare_least_effect.  Rows that are too rare for such a change are left out before
+ * (compare_is_candidate), so they do not weaken the others.  Of many comparisons some are significant by
+ * chance alone: q values bound the expected share of these among the significant ones (Benjamini and
+ * Hochberg 1995).
+ *
+ * A share of blocks of time, hits / time, may exceed 1: a rate.
+ *
+ * Depends on: student.
  */
 #ifndef SERVER_REPORT_DIFF_COMPARE_H
 #define SERVER_REPORT_DIFF_COMPARE_H
@@ -17,25 +32,75 @@
 
 #include "sampler/base/err.h"
 
-/* With fewer hits on both sides together nothing can be said.  The usual rule for the z test is at
- * least five expected hits on each side. */
-enum { COMPARE_MIN_HITS = 10 };
+/* With fewer blocks on a side, or fewer hits on both together, nothing can be said. */
+enum { COMPARE_MIN_BLOCKS = 6, COMPARE_MIN_HITS = 10 };
 
 /* A difference with a q value up to this is significant. */
 #define COMPARE_MAX_Q 0.05
+/* The standard deviation between runs of one program, of a share. */
+#define COMPARE_RUN_VARIATION 0.005
+/* The least significant change: of everything, and of the share itself. */
+#define COMPARE_LEAST_CHANGE   0.005
+#define COMPARE_LEAST_RELATIVE 0.05
 
-/* Hits, and all samples or the time, of the baseline and of what is compared with it. */
-struct compare_counts {
-    uint64_t baseline_hits, now_hits;
-    double baseline_all, now_all;
+/* Sums over units, which are the blocks of a run, or the runs of a side: of `all` (samples, or time in
+ * samples)... */
+struct compare_units {
+    uint32_t count;
+    double all, squares;
 };
 
-/* The p value of the difference between the shares hits / all: the chance of one at least as large if
- * the shares are equal.  1 if nothing can be said: too few hits, or nothing on one side. */
-double compare_shares(const struct compare_counts *counts);
-/* The same for rates, which are hits in a time and may exceed 1. */
-double compare_rates(const struct compare_counts *counts);
-bool compare_is_enough(const struct compare_counts *counts);
+/* ... and of the hits among them, for each row. */
+struct compare_hits {
+    double hits, squares, products; /* hits * all */
+};
+
+/* One side, and one row of it.  Zeroed: without runs. */
+struct compare_side {
+    struct compare_units runs;
+    uint32_t blocks; /* of all runs */
+};
+
+struct compare_row {
+    struct compare_hits runs;
+    double residuals; /* of the blocks, each against the share of its run */
+};
+
+void compare_add_unit(struct compare_units *units, double all);
+void compare_add_hits(struct compare_hits *sums, double hits, double all);
+/* Adds a run, given as the sums over its blocks, to a side and to each row of it. */
+void compare_add_run(struct compare_side *side, const struct compare_units *blocks);
+void compare_add_run_hits(struct compare_row *row, const struct compare_units *blocks,
+                          const struct compare_hits *hits);
+
+/* Both sides of one row. */
+struct compare_pair {
+    const struct compare_side *baseline_side, *now_side;
+    const struct compare_row *baseline, *now;
+    bool is_rate;
+};
+
+struct compare_interval {
+    double low, high;
+};
+
+/* The 95 % interval of a share: Wilson's, with the effective sample size and Student's t (Korn and
+ * Graubard 1998).  NAN without blocks enough. */
+struct compare_interval compare_share_interval(const struct compare_side *side,
+                                               const struct compare_row *row, bool is_rate);
+double compare_change(const struct compare_pair *pair);
+/* That of the change. */
+struct compare_interval compare_change_interval(const struct compare_pair *pair);
+
+/* Are there blocks and hits enough to say anything? */
+bool compare_is_enough(const struct compare_pair *pair);
+/* Is the row frequent enough to change by the least effect? */
+bool compare_is_candidate(const struct compare_pair *pair);
+/* Is the change as large as the least effect? */
+bool compare_is_large(const struct compare_pair *pair);
+/* The p value of the change: the chance of one at least as large if the shares are equal.  1 if nothing can
+ * be said. */
+double compare_p(const struct compare_pair *pair);
 
 /* Replaces p values by q values.  A negative value stays and does not count as a comparison. */
 MUST_CHECK enum err_code compare_adjust(double *chances, size_t count, struct err *err);

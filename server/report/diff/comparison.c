@@ -4,14 +4,21 @@
 #include <string.h>
 
 #include "sampler/base/clock.h"
+#include "sampler/profile/views/native_frames.h"
 #include "sampler/profile/views/view.h"
 #include "server/report/diff/compare.h"
+#include "server/report/diff/joined.h"
 #include "server/report/flat.h"
-#include "server/report/header.h"
+#include "server/report/names.h"
+#include "server/report/preorder.h"
 #include "server/report/report.h"
 
-/* The two sides are two threads of the profile that holds both. */
-enum side { BASELINE, NOW, SIDES };
+struct comparing {
+    struct comparison *comparison;
+    struct preorder order;
+    uint32_t *function_of; /* by frame */
+    struct compare_side sides[JOINED_SIDES];
+};
 
 static const char *const verdict_texts[] = {
 #define X(name, text, meaning) text,
@@ -34,254 +41,289 @@ const char *comparison_verdict_meaning(enum comparison_verdict verdict)
     return meanings[verdict];
 }
 
-static enum err_code intern(struct profile *profile, struct strtab_string text, str_id *out,
-                            struct err *err)
+/* What is counted: by function or by node, self or total. */
+enum kind { FUNCTION_SELF, FUNCTION_TOTAL, NODE_SELF, NODE_TOTAL, KINDS };
+
+static size_t row_count(const struct comparison *comparison, enum kind kind)
 {
-    return strtab_intern(profile_strings(profile), text.text, text.length, out, err);
+    return kind <= FUNCTION_TOTAL ? comparison->snapshot->sizes.functions
+                                  : comparison->snapshot->sizes.nodes;
 }
 
-/* The node of the same path, without lines. */
-static enum err_code copy_node(struct profile *profile, const struct profile_snapshot *from,
-                               node_id id, node_id *map, struct err *err)
+static struct comparison_number *number_at(const struct comparison *comparison, enum kind kind,
+                                           size_t row)
 {
-    const struct profile_node node = profile_node_at(from, id);
-    const struct profile_function function =
-        profile_function_at(from, profile_frame_at(from, node.frame).function);
-    str_id name = 0, file = 0;
-    function_id copied = 0;
-    frame_id frame = 0;
-    enum err_code rc = intern(profile, profile_string(from, function.name), &name, err);
-    if (rc == ERR_OK)
-        rc = intern(profile, profile_string(from, function.file), &file, err);
-    if (rc == ERR_OK)
-        rc = profile_function(profile, name, file, 0, &copied, err);
-    if (rc == ERR_OK)
-        rc = profile_frame(profile, copied, 0, &frame, err);
-    return rc == ERR_OK ? profile_node(profile, map[node.parent], frame, &map[id], err) : rc;
+    struct comparison_row *const rows =
+        kind <= FUNCTION_TOTAL ? comparison->functions : comparison->nodes;
+    return kind == FUNCTION_SELF || kind == NODE_SELF ? &rows[row].self : &rows[row].total;
 }
 
-/* A cell holds 32 bits; more than that is shown as that. */
-static enum err_code add_cells(struct profile *profile, const struct view *view,
-                               const node_id *map, thread_id thread, struct err *err)
+static struct view_query query_of(size_t block)
 {
-    enum err_code rc = ERR_OK;
-    for (size_t i = 0; i < view->count && rc == ERR_OK; i++) {
-        const uint32_t count =
-            view->self[i] < UINT32_MAX ? (uint32_t)view->self[i] : UINT32_MAX;
-        rc = profile_add(profile, thread, 0, map[view->node[i]], count, err);
-    }
-    return rc;
+    return (struct view_query){ .from_ns = block, .to_ns = block + 1 };
 }
 
-static enum err_code copy_nodes(struct profile *profile, const struct profile_snapshot *from,
-                                const uint64_t *total, node_id *map, struct err *err)
+static enum err_code count_functions(const struct comparing *comparing, size_t block,
+                                     enum kind kind, uint64_t *counts, struct err *err)
 {
-    enum err_code rc = ERR_OK;
-    for (node_id id = 1; id < from->sizes.nodes && rc == ERR_OK; id++)
-        if (total[id] > 0)
-            rc = copy_node(profile, from, id, map, err);
-    return rc;
-}
-
-static enum err_code copy_side(struct comparison *comparison, const struct report_source *from,
-                               enum side side, struct err *err)
-{
-    const size_t nodes = (size_t)from->snapshot->sizes.nodes + 1;
-    struct profile_thread thread = { .tid = (int32_t)side + 1 };
-    thread_id id = 0;
-    struct view view;
-    enum err_code rc = view_init(&view, from->snapshot, from->query, err);
-    if (rc != ERR_OK)
-        return rc;
-    node_id *const map = calloc(nodes, sizeof *map);
-    uint64_t *const total = calloc(nodes, sizeof *total);
-    if (!map || !total)
-        rc = err_nomem(err);
-    if (rc == ERR_OK)
-        rc = profile_process(comparison->profile, 0, 0, &thread.process, err);
-    if (rc == ERR_OK)
-        rc = profile_thread(comparison->profile, &thread, &id, err);
-    if (rc == ERR_OK) {
-        view_totals(&view, from->snapshot, total);
-        rc = copy_nodes(comparison->profile, from->snapshot, total, map, err);
-    }
-    if (rc == ERR_OK)
-        rc = add_cells(comparison->profile, &view, map, id, err);
-    *(side == BASELINE ? &comparison->baseline_samples : &comparison->now_samples) = view.total;
-    view_deinit(&view);
-    free(map);
-    free(total);
-    return rc;
-}
-
-static struct view_query query_of(const thread_id *side)
-{
-    return (struct view_query){ .threads = side, .thread_count = 1 };
-}
-
-static enum err_code sum_functions(struct comparison *comparison, thread_id side,
-                                   struct err *err)
-{
-    const struct view_query query = query_of(&side);
+    const struct profile_snapshot *const snapshot = comparing->comparison->snapshot;
+    const struct view_query query = query_of(block);
+    const struct flat_map map = { .row_count = snapshot->sizes.functions,
+                                  .row = comparing->function_of,
+                                  .order = &comparing->order };
     struct flat flat;
-    const enum err_code rc =
-        flat_init(&flat, &comparison->snapshot, &query, FLAT_FUNCTIONS, err);
+    const enum err_code rc = flat_init_mapped(&flat, snapshot, &query, &map, err);
     if (rc != ERR_OK)
         return rc;
-    for (function_id id = 0; id < flat.row_count; id++) {
-        struct comparison_row *const row = &comparison->functions[id];
-        *(side == BASELINE ? &row->self.baseline : &row->self.now) = flat.self[id];
-        *(side == BASELINE ? &row->total.baseline : &row->total.now) = flat.total[id];
-    }
+    memcpy(counts, kind == FUNCTION_SELF ? flat.self : flat.total,
+           flat.row_count * sizeof *counts);
     flat_deinit(&flat);
     return ERR_OK;
 }
 
-static enum err_code sum_nodes(struct comparison *comparison, thread_id side, struct err *err)
+static enum err_code count_nodes(const struct comparing *comparing, size_t block,
+                                 enum kind kind, uint64_t *counts, struct err *err)
 {
-    const struct view_query query = query_of(&side);
-    const uint32_t nodes = comparison->snapshot.sizes.nodes;
+    const struct profile_snapshot *const snapshot = comparing->comparison->snapshot;
+    const struct view_query query = query_of(block);
     struct view view;
-    const enum err_code rc = view_init(&view, &comparison->snapshot, &query, err);
+    const enum err_code rc = view_init(&view, snapshot, &query, err);
     if (rc != ERR_OK)
         return rc;
-    uint64_t *const total = calloc((size_t)nodes + 1, sizeof *total);
-    if (total)
-        view_totals(&view, &comparison->snapshot, total);
-    for (node_id id = 0; total && id < nodes; id++)
-        *(side == BASELINE ? &comparison->nodes[id].total.baseline
-                           : &comparison->nodes[id].total.now) = total[id];
-    for (size_t i = 0; i < view.count; i++) {
-        struct comparison_number *const self = &comparison->nodes[view.node[i]].self;
-        *(side == BASELINE ? &self->baseline : &self->now) = view.self[i];
-    }
+    memset(counts, 0, snapshot->sizes.nodes * sizeof *counts);
+    if (kind == NODE_TOTAL)
+        view_totals(&view, snapshot, counts);
+    else
+        for (size_t i = 0; i < view.count; i++)
+            counts[view.node[i]] = view.self[i];
     view_deinit(&view);
-    free(total);
-    return total ? ERR_OK : err_nomem(err);
+    return ERR_OK;
 }
 
-static enum comparison_verdict verdict_of(const struct comparison *comparison,
-                                          const struct comparison_number *number, bool enough)
+/* Sums of one kind, by row. */
+struct sums {
+    enum kind kind;
+    size_t rows;
+    uint64_t *counts;          /* of a block */
+    struct compare_hits *hits; /* of the blocks of a capture */
+    struct compare_row *of[JOINED_SIDES];
+};
+
+static enum err_code sums_init(struct sums *sums, const struct comparison *comparison,
+                               enum kind kind, struct err *err)
 {
-    if (!enough)
+    const size_t rows = row_count(comparison, kind) + 1;
+    *sums = (struct sums){ .kind = kind, .rows = rows - 1 };
+    sums->counts = calloc(rows, sizeof *sums->counts);
+    sums->hits = calloc(rows, sizeof *sums->hits);
+    sums->of[JOINED_BASELINE] = calloc(rows, sizeof **sums->of);
+    sums->of[JOINED_NOW] = calloc(rows, sizeof **sums->of);
+    return sums->counts && sums->hits && sums->of[JOINED_BASELINE] && sums->of[JOINED_NOW]
+               ? ERR_OK
+               : err_nomem(err);
+}
+
+static void sums_deinit(struct sums *sums)
+{
+    free(sums->counts);
+    free(sums->hits);
+    free(sums->of[JOINED_BASELINE]);
+    free(sums->of[JOINED_NOW]);
+}
+
+static enum err_code add_block(const struct comparing *comparing, size_t block,
+                               struct sums *sums, struct err *err)
+{
+    const struct joined_block *const compared = &comparing->comparison->joined->blocks[block];
+    const enum err_code rc =
+        sums->kind <= FUNCTION_TOTAL
+            ? count_functions(comparing, block, sums->kind, sums->counts, err)
+            : count_nodes(comparing, block, sums->kind, sums->counts, err);
+    for (size_t row = 0; row < sums->rows && rc == ERR_OK; row++) {
+        struct comparison_number *const number =
+            number_at(comparing->comparison, sums->kind, row);
+        *(compared->side == JOINED_BASELINE ? &number->baseline : &number->now) +=
+            sums->counts[row];
+        compare_add_hits(&sums->hits[row], (double)sums->counts[row], compared->all);
+    }
+    return rc;
+}
+
+/* The blocks of a capture are one run. */
+static enum err_code add_blocks(struct comparing *comparing, struct sums *sums, struct err *err)
+{
+    struct compare_units units = { 0 };
+    enum err_code rc = ERR_OK;
+    memset(comparing->sides, 0, sizeof comparing->sides);
+    for (size_t i = 0; i < comparing->comparison->joined->block_count && rc == ERR_OK; i++) {
+        const struct joined_block *const block = &comparing->comparison->joined->blocks[i];
+        rc = add_block(comparing, i, sums, err);
+        if (block->all > 0)
+            compare_add_unit(&units, block->all);
+        if (rc != ERR_OK ||
+            (i + 1 < comparing->comparison->joined->block_count &&
+             block[1].capture == block->capture && block[1].side == block->side))
+            continue;
+        compare_add_run(&comparing->sides[block->side], &units);
+        for (size_t row = 0; row < sums->rows; row++)
+            compare_add_run_hits(&sums->of[block->side][row], &units, &sums->hits[row]);
+        memset(sums->hits, 0, sums->rows * sizeof *sums->hits);
+        units = (struct compare_units){ 0 };
+    }
+    return rc;
+}
+
+static struct compare_pair pair_of(const struct comparing *comparing, const struct sums *sums,
+                                   size_t row)
+{
+    return (struct compare_pair){ &comparing->sides[JOINED_BASELINE],
+                                  &comparing->sides[JOINED_NOW],
+                                  &sums->of[JOINED_BASELINE][row], &sums->of[JOINED_NOW][row],
+                                  comparing->comparison->basis == COMPARISON_BY_TIME };
+}
+
+/* A mark that says how a stack was read, not what the program did. */
+static bool is_of_reading(const struct profile_snapshot *snapshot, function_id id)
+{
+    static const char *const marks[] = { "<truncated>", NATIVE_GAP_NAME, "<native stack>",
+                                         "<name not kept>" };
+    const struct named_frame function = names_function(snapshot, id);
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+        if (function.name.length == strlen(marks[i]) &&
+            memcmp(function.name.text, marks[i], function.name.length) == 0)
+            return true;
+    return false;
+}
+
+static bool may_differ(const struct comparison *comparison, enum kind kind, size_t row)
+{
+    const struct profile_snapshot *const snapshot = comparison->snapshot;
+    if (kind <= FUNCTION_TOTAL)
+        return !is_of_reading(snapshot, (function_id)row);
+    const frame_id frame = profile_node_at(snapshot, (node_id)row).frame;
+    return !is_of_reading(snapshot, profile_frame_at(snapshot, frame).function);
+}
+
+static enum comparison_verdict verdict_of(const struct comparison_number *number,
+                                          const struct compare_pair *pair)
+{
+    if (!compare_is_enough(pair))
         return COMPARISON_FEW;
-    if (number->q > COMPARE_MAX_Q)
+    if (number->q > COMPARE_MAX_Q || !compare_is_large(pair))
         return COMPARISON_SAME;
     if (number->baseline == 0)
         return COMPARISON_NEW;
     if (number->now == 0)
         return COMPARISON_GONE;
-    return comparison_now_share(comparison, number->now) >
-                   comparison_baseline_share(comparison, number->baseline)
-               ? COMPARISON_MORE
-               : COMPARISON_LESS;
+    return compare_change(pair) > 0 ? COMPARISON_MORE : COMPARISON_LESS;
 }
 
-static struct comparison_number *number_at(struct comparison_row *rows, size_t row, bool self)
+static struct comparison_interval narrowed(struct compare_interval interval)
 {
-    return self ? &rows[row].self : &rows[row].total;
+    return (struct comparison_interval){ (float)interval.low, (float)interval.high };
 }
 
-/* One family: the numbers of one kind that have enough samples. */
-static enum err_code judge(struct comparison *comparison, struct comparison_row *rows,
-                           size_t count, bool self, struct err *err)
+static void set_intervals(struct comparison_number *number, const struct compare_pair *pair)
 {
-    double *const chances = malloc((count + 1) * sizeof *chances);
+    number->baseline_share =
+        narrowed(compare_share_interval(pair->baseline_side, pair->baseline, pair->is_rate));
+    number->now_share =
+        narrowed(compare_share_interval(pair->now_side, pair->now, pair->is_rate));
+    number->change = narrowed(compare_change_interval(pair));
+}
+
+/* One family: the numbers of one kind that may have changed. */
+static enum err_code judge(const struct comparing *comparing, const struct sums *sums,
+                           struct err *err)
+{
+    const struct comparison *const comparison = comparing->comparison;
+    double *const chances = malloc((sums->rows + 1) * sizeof *chances);
     if (!chances)
         return err_nomem(err);
-    for (size_t i = 0; i < count; i++) {
-        const struct comparison_number *const number = number_at(rows, i, self);
-        const struct compare_counts counts = { number->baseline, number->now,
-                                               comparison->baseline_all, comparison->now_all };
-        chances[i] = -1;
-        if (compare_is_enough(&counts))
-            chances[i] = comparison->basis == COMPARISON_BY_TIME ? compare_rates(&counts)
-                                                                 : compare_shares(&counts);
+    for (size_t row = 0; row < sums->rows; row++) {
+        const struct compare_pair pair = pair_of(comparing, sums, row);
+        chances[row] = compare_is_candidate(&pair) && may_differ(comparison, sums->kind, row)
+                           ? compare_p(&pair)
+                           : -1;
     }
-    const enum err_code rc = compare_adjust(chances, count, err);
-    for (size_t i = 0; i < count && rc == ERR_OK; i++) {
-        struct comparison_number *const number = number_at(rows, i, self);
-        const bool enough = chances[i] >= 0;
-        number->q = enough ? chances[i] : 1;
-        number->verdict = verdict_of(comparison, number, enough);
+    const enum err_code rc = compare_adjust(chances, sums->rows, err);
+    for (size_t row = 0; row < sums->rows && rc == ERR_OK; row++) {
+        struct comparison_number *const number = number_at(comparison, sums->kind, row);
+        const struct compare_pair pair = pair_of(comparing, sums, row);
+        number->q = chances[row] >= 0 ? chances[row] : 1;
+        number->verdict = verdict_of(number, &pair);
+        set_intervals(number, &pair);
     }
     free(chances);
     return rc;
 }
 
-static enum err_code judge_all(struct comparison *comparison, struct err *err)
+static enum err_code compare_kind(struct comparing *comparing, enum kind kind, struct err *err)
 {
-    const size_t functions = comparison->snapshot.sizes.functions;
-    const size_t nodes = comparison->snapshot.sizes.nodes;
-    enum err_code rc = judge(comparison, comparison->functions, functions, true, err);
+    struct sums sums;
+    enum err_code rc = sums_init(&sums, comparing->comparison, kind, err);
     if (rc == ERR_OK)
-        rc = judge(comparison, comparison->functions, functions, false, err);
+        rc = add_blocks(comparing, &sums, err);
     if (rc == ERR_OK)
-        rc = judge(comparison, comparison->nodes, nodes, true, err);
-    if (rc == ERR_OK)
-        rc = judge(comparison, comparison->nodes, nodes, false, err);
+        rc = judge(comparing, &sums, err);
+    sums_deinit(&sums);
     return rc;
 }
 
-static enum err_code add_up(struct comparison *comparison, struct err *err)
+/* Everything that does not change from kind to kind. */
+static enum err_code prepare(struct comparing *comparing, struct err *err)
 {
-    enum err_code rc = profile_seal(comparison->profile, 1, err);
-    if (rc == ERR_OK)
-        rc = profile_snapshot(comparison->profile, &comparison->snapshot, err);
+    struct comparison *const comparison = comparing->comparison;
+    const struct profile_sizes *const sizes = &comparison->snapshot->sizes;
+    const enum err_code rc = preorder_init(&comparing->order, comparison->snapshot, err);
     if (rc != ERR_OK)
         return rc;
-    comparison->functions =
-        calloc((size_t)comparison->snapshot.sizes.functions + 1, sizeof *comparison->functions);
-    comparison->nodes =
-        calloc((size_t)comparison->snapshot.sizes.nodes + 1, sizeof *comparison->nodes);
-    if (!comparison->functions || !comparison->nodes)
+    comparing->function_of = malloc(((size_t)sizes->frames + 1) * sizeof(uint32_t));
+    comparison->functions = calloc((size_t)sizes->functions + 1, sizeof *comparison->functions);
+    comparison->nodes = calloc((size_t)sizes->nodes + 1, sizeof *comparison->nodes);
+    if (!comparing->function_of || !comparison->functions || !comparison->nodes)
         return err_nomem(err);
-    for (thread_id side = BASELINE; side < SIDES && rc == ERR_OK; side++) {
-        rc = sum_functions(comparison, side, err);
-        if (rc == ERR_OK)
-            rc = sum_nodes(comparison, side, err);
-    }
+    for (frame_id id = 0; id < sizes->frames; id++)
+        comparing->function_of[id] = profile_frame_at(comparison->snapshot, id).function;
+    return ERR_OK;
+}
+
+static double sample_s(const struct comparison_side *side)
+{
+    return (double)report_period_ns(side->captures[0]) / (double)NS_PER_S;
+}
+
+static enum err_code compare_all(struct comparison *comparison, struct err *err)
+{
+    const struct joined *const joined = comparison->joined;
+    struct comparing comparing = { .comparison = comparison };
+    comparison->snapshot = &joined->snapshot;
+    comparison->baseline_samples = joined->samples[JOINED_BASELINE];
+    comparison->now_samples = joined->samples[JOINED_NOW];
+    comparison->baseline_all = joined->all[JOINED_BASELINE];
+    comparison->now_all = joined->all[JOINED_NOW];
+    enum err_code rc = prepare(&comparing, err);
+    for (enum kind kind = FUNCTION_SELF; kind < KINDS && rc == ERR_OK; kind++)
+        rc = compare_kind(&comparing, kind, err);
+    preorder_deinit(&comparing.order);
+    free(comparing.function_of);
     return rc;
-}
-
-static double seconds(const struct report_source *source)
-{
-    return (double)report_header_duration_ns(source->header) / (double)NS_PER_S;
-}
-
-/* By time a sample counts for the time it stands for, measured in ticks of its own profile: the two
- * may have different rates. */
-static void set_basis(struct comparison *comparison, const struct report_source *baseline,
-                      const struct report_source *now)
-{
-    comparison->baseline_sample_s = (double)report_period_ns(baseline) / (double)NS_PER_S;
-    comparison->now_sample_s = (double)report_period_ns(now) / (double)NS_PER_S;
-    comparison->baseline_all = (double)comparison->baseline_samples;
-    comparison->now_all = (double)comparison->now_samples;
-    if (comparison->basis == COMPARISON_BY_TIME) {
-        comparison->baseline_all = seconds(baseline) / comparison->baseline_sample_s;
-        comparison->now_all = seconds(now) / comparison->now_sample_s;
-    }
 }
 
 enum err_code comparison_init(struct comparison *comparison,
-                              const struct report_source *baseline,
-                              const struct report_source *now, enum comparison_basis basis,
+                              const struct comparison_side *baseline,
+                              const struct comparison_side *now, enum comparison_basis basis,
                               struct err *err)
 {
-    memset(comparison, 0, sizeof *comparison);
-    comparison->basis = basis;
-    enum err_code rc = profile_create(&comparison->profile, err);
+    *comparison = (struct comparison){ .basis = basis,
+                                       .baseline_sample_s = sample_s(baseline),
+                                       .now_sample_s = sample_s(now),
+                                       .joined = calloc(1, sizeof(struct joined)) };
+    if (!comparison->joined)
+        return err_nomem(err);
+    enum err_code rc = joined_init(comparison->joined, baseline, now, basis, err);
     if (rc == ERR_OK)
-        rc = copy_side(comparison, baseline, BASELINE, err);
-    if (rc == ERR_OK)
-        rc = copy_side(comparison, now, NOW, err);
-    if (rc == ERR_OK) {
-        set_basis(comparison, baseline, now);
-        rc = add_up(comparison, err);
-    }
-    if (rc == ERR_OK)
-        rc = judge_all(comparison, err);
+        rc = compare_all(comparison, err);
     if (rc != ERR_OK)
         comparison_deinit(comparison);
     return rc;
@@ -289,13 +331,12 @@ enum err_code comparison_init(struct comparison *comparison,
 
 void comparison_deinit(struct comparison *comparison)
 {
-    if (comparison->snapshot.profile)
-        profile_snapshot_release(&comparison->snapshot);
-    if (comparison->profile)
-        profile_destroy(comparison->profile);
+    if (comparison->joined)
+        joined_deinit(comparison->joined);
+    free(comparison->joined);
     free(comparison->functions);
     free(comparison->nodes);
-    memset(comparison, 0, sizeof *comparison);
+    *comparison = (struct comparison){ 0 };
 }
 
 double comparison_baseline_share(const struct comparison *comparison, uint64_t count)

@@ -3,12 +3,14 @@
  *
  * A path is functions from the outermost on, distinguished by name and file.  Lines are ignored:
  * they move when a program changes.  Counts are compared as shares of all samples, or by time,
- * and every change has its q value (compare.h).
+ * and every change has its interval and its q value (compare.h).  A side is one capture, or several
+ * of the same program.  Marks that say how a stack was read, such as <truncated>, never differ
+ * significantly, and neither do paths that end in them.
  *
  * Ownership: the struct owns all it holds and needs nothing of the sources afterwards;
  * comparison_deinit accepts a zeroed one.
- * Limits: those of a profile, for both together.
- * Depends on: profile, view, flat, compare, report.
+ * Limits: those of a profile, for both together; COMPARISON_MAX_CAPTURES on a side.
+ * Depends on: profile, view, flat, joined, compare.
  */
 #ifndef SERVER_REPORT_DIFF_COMPARISON_H
 #define SERVER_REPORT_DIFF_COMPARISON_H
@@ -20,6 +22,7 @@
 #include "sampler/base/err.h"
 #include "sampler/profile/profile.h"
 
+struct joined;
 struct report_source;
 
 enum comparison_basis { COMPARISON_BY_SAMPLES, COMPARISON_BY_TIME };
@@ -42,10 +45,24 @@ enum comparison_verdict {
 const char *comparison_verdict_text(enum comparison_verdict verdict);
 const char *comparison_verdict_meaning(enum comparison_verdict verdict);
 
+enum { COMPARISON_MAX_CAPTURES = 32 };
+
+/* The captures of one side, at least one. */
+struct comparison_side {
+    const struct report_source *captures[COMPARISON_MAX_CAPTURES];
+    size_t count;
+};
+
+/* A 95 % interval; NAN: nothing can be said. */
+struct comparison_interval {
+    float low, high;
+};
+
 /* One number of both sides. */
 struct comparison_number {
     uint64_t baseline, now;
     double q; /* 1: nothing can be said */
+    struct comparison_interval baseline_share, now_share, change;
     enum comparison_verdict verdict;
 };
 
@@ -56,17 +73,18 @@ struct comparison_row {
 struct comparison {
     enum comparison_basis basis;
     uint64_t baseline_samples, now_samples;
-    double baseline_all, now_all;           /* what a share is of: samples or seconds */
-    double baseline_sample_s, now_sample_s; /* time that a sample stands for */
-    struct profile *profile;                /* the functions and paths of both */
-    struct profile_snapshot snapshot;
-    struct comparison_row *functions; /* by function_id of the snapshot */
-    struct comparison_row *nodes;     /* by node_id; 0 is all */
+    double baseline_all, now_all; /* what a share is of: samples or seconds */
+    double baseline_sample_s,
+        now_sample_s;      /* time that a sample of the first capture stands for */
+    struct joined *joined; /* the functions and paths of both */
+    const struct profile_snapshot *snapshot; /* of these */
+    struct comparison_row *functions;        /* by function_id of the snapshot */
+    struct comparison_row *nodes;            /* by node_id; 0 is all */
 };
 
 MUST_CHECK enum err_code comparison_init(struct comparison *comparison,
-                                         const struct report_source *baseline,
-                                         const struct report_source *now,
+                                         const struct comparison_side *baseline,
+                                         const struct comparison_side *now,
                                          enum comparison_basis basis, struct err *err);
 void comparison_deinit(struct comparison *comparison);
 

@@ -1,5 +1,5 @@
 /*
- * diff - a comparison as text and JSON.
+ * diff - a comparison as text, Markdown and JSON.
  *
  * Ownership: a diff borrows everything.
  * Depends on: comparison, report, wire, buffer.
@@ -12,10 +12,11 @@
 
 struct buffer;
 struct comparison;
+struct comparison_side;
 
 struct diff {
     const struct comparison *comparison;
-    const struct report_source *baseline, *now;
+    const struct comparison_side *baseline, *now;
     struct report_settings settings; /* limit and colours */
 };
 
@@ -23,7 +24,12 @@ struct diff {
  * gone. */
 MUST_CHECK enum err_code diff_write_text(const struct diff *diff, struct buffer *out,
                                          struct err *err);
-/* All functions and paths of both, with counts, shares, q values and verdicts. */
+/* A table of the functions whose self or total changed significantly, the largest first, for a pull
+ * request. */
+MUST_CHECK enum err_code diff_write_markdown(const struct diff *diff, struct buffer *out,
+                                             struct err *err);
+/* All functions and paths of both, with counts, shares, intervals, q values and
+ * verdicts. */
 MUST_CHECK enum err_code diff_write_json(const struct diff *diff, struct buffer *out,
                                          struct err *err);
 

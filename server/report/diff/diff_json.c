@@ -1,3 +1,5 @@
+#include <math.h>
+
 #include "sampler/base/buffer.h"
 #include "sampler/base/clock.h"
 #include "sampler/profile/profile.h"
@@ -9,7 +11,7 @@
 #include "server/wire/json.h"
 #include "server/wire/session.h"
 
-enum { FORMAT_VERSION = 1 };
+enum { FORMAT_VERSION = 2 };
 
 static void put_uint(struct json *json, const char *key, uint64_t value)
 {
@@ -21,6 +23,21 @@ static void put_number(struct json *json, const char *key, double value)
 {
     json_key(json, key);
     json_number(json, value);
+}
+
+/* [low, high], or null. */
+static void put_interval(struct json *json, const char *key,
+                         const struct comparison_interval *interval)
+{
+    json_key(json, key);
+    if (isnan(interval->low)) {
+        json_null(json);
+        return;
+    }
+    json_array(json);
+    json_number(json, (double)interval->low);
+    json_number(json, (double)interval->high);
+    json_end(json);
 }
 
 static void put_pair(struct json *json, const struct comparison *comparison, const char *key,
@@ -35,6 +52,9 @@ static void put_pair(struct json *json, const struct comparison *comparison, con
     put_number(json, "baseline_share", baseline);
     put_number(json, "now_share", now);
     put_number(json, "change", now - baseline);
+    put_interval(json, "baseline_interval", &number->baseline_share);
+    put_interval(json, "now_interval", &number->now_share);
+    put_interval(json, "change_interval", &number->change);
     put_number(json, "q", number->q);
     json_key(json, "verdict");
     json_text(json, comparison_verdict_text(number->verdict));
@@ -43,7 +63,7 @@ static void put_pair(struct json *json, const struct comparison *comparison, con
 
 static void put_names(struct json *json, const struct comparison *comparison, function_id id)
 {
-    const struct named_frame function = names_function(&comparison->snapshot, id);
+    const struct named_frame function = names_function(comparison->snapshot, id);
     json_key(json, "name");
     json_string(json, function.name.text, function.name.length);
     json_key(json, "file");
@@ -54,7 +74,7 @@ static void put_functions(struct json *json, const struct comparison *comparison
 {
     json_key(json, "functions");
     json_array(json);
-    for (function_id id = 1; id < comparison->snapshot.sizes.functions; id++) {
+    for (function_id id = 1; id < comparison->snapshot->sizes.functions; id++) {
         json_object(json);
         put_uint(json, "id", id);
         put_names(json, comparison, id);
@@ -68,7 +88,7 @@ static void put_functions(struct json *json, const struct comparison *comparison
 /* Parents come before children; 0 is all. */
 static void put_paths(struct json *json, const struct comparison *comparison)
 {
-    const struct profile_snapshot *const snapshot = &comparison->snapshot;
+    const struct profile_snapshot *const snapshot = comparison->snapshot;
     json_key(json, "paths");
     json_array(json);
     for (node_id id = 1; id < snapshot->sizes.nodes; id++) {
@@ -84,19 +104,30 @@ static void put_paths(struct json *json, const struct comparison *comparison)
     json_end(json);
 }
 
-static void put_side(struct json *json, const char *key, const struct report_source *source,
-                     uint64_t samples, double sample_s)
+static void put_capture(struct json *json, const struct report_source *source)
 {
-    json_key(json, key);
     json_object(json);
-    put_uint(json, "samples", samples);
-    put_number(json, "sample_s", sample_s);
     put_number(json, "duration_s",
                (double)report_header_duration_ns(source->header) / (double)NS_PER_S);
     json_key(json, "session");
     session_write(json, source->session);
     json_key(json, "selection");
     report_header_write(source->header, json);
+    json_end(json);
+}
+
+static void put_side(struct json *json, const char *key, const struct comparison_side *side,
+                     uint64_t samples, double sample_s)
+{
+    json_key(json, key);
+    json_object(json);
+    put_uint(json, "samples", samples);
+    put_number(json, "sample_s", sample_s);
+    json_key(json, "captures");
+    json_array(json);
+    for (size_t i = 0; i < side->count; i++)
+        put_capture(json, side->captures[i]);
+    json_end(json);
     json_end(json);
 }
 
@@ -110,6 +141,8 @@ enum err_code diff_write_json(const struct diff *diff, struct buffer *out, struc
     json_key(&json, "by");
     json_text(&json, comparison->basis == COMPARISON_BY_TIME ? "time" : "samples");
     put_number(&json, "max_q", COMPARE_MAX_Q);
+    put_number(&json, "least_change", COMPARE_LEAST_CHANGE);
+    put_number(&json, "least_relative_change", COMPARE_LEAST_RELATIVE);
     put_side(&json, "baseline", diff->baseline, comparison->baseline_samples,
              comparison->baseline_sample_s);
     put_side(&json, "now", diff->now, comparison->now_samples, comparison->now_sample_s);

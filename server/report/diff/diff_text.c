@@ -72,7 +72,7 @@ static bool is_listed(const struct listing *listing, uint32_t row)
     const struct comparison_number *const number = number_of(listing, row);
     if (listing->subject != PATHS)
         return has_changed(number);
-    const node_id parent = profile_node_at(&listing->comparison->snapshot, row).parent;
+    const node_id parent = profile_node_at(listing->comparison->snapshot, row).parent;
     const enum comparison_verdict above = listing->comparison->nodes[parent].total.verdict;
     return (number->verdict == COMPARISON_NEW || number->verdict == COMPARISON_GONE) &&
            (parent == 0 || above != number->verdict);
@@ -80,7 +80,7 @@ static bool is_listed(const struct listing *listing, uint32_t row)
 
 static enum err_code find_rows(struct listing *listing, struct err *err)
 {
-    const struct profile_sizes *const sizes = &listing->comparison->snapshot.sizes;
+    const struct profile_sizes *const sizes = &listing->comparison->snapshot->sizes;
     const uint32_t all = listing->subject == PATHS ? sizes->nodes : sizes->functions;
     listing->rows = malloc(((size_t)all + 1) * sizeof *listing->rows);
     if (!listing->rows)
@@ -94,7 +94,7 @@ static enum err_code find_rows(struct listing *listing, struct err *err)
 
 static void put_function(const struct listing *listing, function_id id)
 {
-    const struct named_frame function = names_function(&listing->comparison->snapshot, id);
+    const struct named_frame function = names_function(listing->comparison->snapshot, id);
     if (!function.is_synthetic) {
         names_put_plain(listing->out, names_base(function.file));
         buffer_char(listing->out, ':');
@@ -105,7 +105,7 @@ static void put_function(const struct listing *listing, function_id id)
 /* The last frames of a path. */
 static void put_path(const struct listing *listing, node_id id)
 {
-    const struct profile_snapshot *const snapshot = &listing->comparison->snapshot;
+    const struct profile_snapshot *const snapshot = listing->comparison->snapshot;
     node_id last[PATH_FRAMES];
     size_t count = 0;
     for (; id != 0 && count < PATH_FRAMES; id = profile_node_at(snapshot, id).parent)
@@ -136,6 +136,8 @@ static void put_row(const struct listing *listing, uint32_t row)
     paint(listing, change > 0 ? "\x1b[31m" : "\x1b[32m");
     buffer_printf(listing->out, "%+8.2f", change);
     paint(listing, "\x1b[0m");
+    buffer_printf(listing->out, " ±%5.2f",
+                  50 * ((double)number->change.high - (double)number->change.low));
     put_q(listing, number->q);
     buffer_printf(listing->out, "  %9" PRIu64 " %9" PRIu64 "  %-4s  ", number->baseline,
                   number->now, comparison_verdict_text(number->verdict));
@@ -166,8 +168,8 @@ static enum err_code put_listing(const struct diff *diff, struct buffer *out,
     if (listing.count == 0)
         buffer_text(out, ": none\n");
     else
-        buffer_printf(out, "\n%9s %9s  %8s  %7s  %9s %9s  %-4s  %s\n", "baseline", "now",
-                      "change", "q", "samples", "samples", "",
+        buffer_printf(out, "\n%9s %9s  %8s %6s  %7s  %9s %9s  %-4s  %s\n", "baseline", "now",
+                      "change", "95 %", "q", "samples", "samples", "",
                       subject == PATHS ? "path" : "function");
     for (size_t i = 0; i < listing.count && i < limit; i++)
         put_row(&listing, listing.rows[i]);
@@ -178,11 +180,10 @@ static enum err_code put_listing(const struct diff *diff, struct buffer *out,
     return ERR_OK;
 }
 
-static void put_side(const struct report_source *source, uint64_t samples, const char *name,
-                     struct buffer *out)
+static void put_capture(const struct report_source *source, struct buffer *out)
 {
     const struct sampler_target *const target = source->session->target;
-    buffer_printf(out, "%s %" PRIu64 " samples in %.2f s of ", name, samples,
+    buffer_printf(out, "%" PRIu64 " samples in %.2f s of ", source->header->samples,
                   (double)report_header_duration_ns(source->header) / (double)NS_PER_S);
     report_put_process(source, out);
     buffer_char(out, ':');
@@ -199,11 +200,19 @@ static void put_side(const struct report_source *source, uint64_t samples, const
     }
 }
 
+static void put_side(const struct comparison_side *side, const char *name, struct buffer *out)
+{
+    for (size_t i = 0; i < side->count; i++) {
+        buffer_printf(out, "%-9s ", i == 0 ? name : "");
+        put_capture(side->captures[i], out);
+    }
+}
+
 static void put_counts(const struct comparison *comparison, struct buffer *out)
 {
     uint64_t counts[COMPARISON_VERDICT_COUNT] = { 0 };
     const char *comma = "";
-    for (function_id id = 1; id < comparison->snapshot.sizes.functions; id++)
+    for (function_id id = 1; id < comparison->snapshot->sizes.functions; id++)
         counts[comparison->functions[id].self.verdict]++;
     buffer_text(out, "\nFunctions by self: ");
     for (size_t i = 0; i < COMPARISON_VERDICT_COUNT; i++) {
@@ -213,17 +222,18 @@ static void put_counts(const struct comparison *comparison, struct buffer *out)
     }
     buffer_printf(
         out,
-        ".\nA change is significant if its q value is at most %.2f; up to that share of the "
-        "significant changes can be due to chance.\n",
-        COMPARE_MAX_Q);
+        ".\nA change is significant if its q value is at most %.2f, and if it is at least "
+        "%.1f points and %.0f %% of the share.  Up to a share of %.2f of the significant "
+        "changes can be due to chance.  ± is the 95 %% interval.\n",
+        COMPARE_MAX_Q, 100 * COMPARE_LEAST_CHANGE, 100 * COMPARE_LEAST_RELATIVE, COMPARE_MAX_Q);
 }
 
 enum err_code diff_write_text(const struct diff *diff, struct buffer *out, struct err *err)
 {
     const struct comparison *const comparison = diff->comparison;
     enum err_code rc = ERR_OK;
-    put_side(diff->baseline, comparison->baseline_samples, "baseline:", out);
-    put_side(diff->now, comparison->now_samples, "now:     ", out);
+    put_side(diff->baseline, "baseline:", out);
+    put_side(diff->now, "now:", out);
     buffer_text(out, comparison->basis == COMPARISON_BY_TIME
                          ? "Compared by time: shares are of each second.\n"
                          : "Compared by samples: shares are of all samples of each side.\n");

@@ -145,7 +145,7 @@ static enum err_code write_baseline(struct json *json, const struct report_sourc
                                     bool by_time, struct err *err)
 {
     struct timed timed;
-    const enum err_code rc = timed_init_whole(&timed, baseline, err);
+    const enum err_code rc = timed_init(&timed, baseline, err);
     if (rc != ERR_OK)
         return rc;
     json_key(json, "baseline");
@@ -154,6 +154,8 @@ static enum err_code write_baseline(struct json *json, const struct report_sourc
     json_text(json, by_time ? "time" : "samples");
     write_origin(json, baseline);
     write_tree(json, baseline, &timed);
+    if (timed.slots.count > 0)
+        write_slots(json, &timed.slots);
     json_end(json);
     timed_deinit(&timed);
     return ERR_OK;

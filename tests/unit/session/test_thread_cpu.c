@@ -3,8 +3,10 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "sampler/base/clock.h"
 #include "sampler/process/cpu.h"
 #include "sampler/profile/views/states.h"
 #include "sampler/session/thread_cpu.h"
@@ -160,7 +162,7 @@ static void a_stopped_thread_is_counted_as_it_was_before(void **state)
         }
 }
 
-/* Only the kernel engine says whether a thread that runs has a processor. */
+/* The kernel engine says whether a thread that runs has a processor; else the account does. */
 static void a_runnable_thread_is_not_on_a_cpu(void **state)
 {
     static const struct {
@@ -169,7 +171,7 @@ static void a_runnable_thread_is_not_on_a_cpu(void **state)
     } rows[] = {
         { VALUE_YES, VALUE_NO, STATE_ON_CPU },
         { VALUE_YES, VALUE_YES, STATE_RUNNABLE },
-        { VALUE_YES, VALUE_UNKNOWN, STATE_ON_CPU | STATE_UNKNOWN_RUNNABLE },
+        { VALUE_YES, VALUE_UNKNOWN, STATE_ON_CPU },
         { VALUE_NO, VALUE_NO, 0 },
         { VALUE_UNKNOWN, VALUE_UNKNOWN, STATE_UNKNOWN_ON_CPU | STATE_UNKNOWN_RUNNABLE },
     };
@@ -499,12 +501,59 @@ static void stopped_samples_that_are_filtered_are_not_counted_as_stopped(void **
     end(&world);
 }
 
+/* Two threads that share a processor, which run forever. */
+static int32_t start_rivals(void)
+{
+    static atomic_int tids[2];
+    cpu_set_t before, one;
+    pthread_t thread;
+    assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
+    CPU_ZERO(&one);
+    for (size_t cpu = 0; cpu < CPU_SETSIZE && !CPU_COUNT(&one); cpu++)
+        if (CPU_ISSET(cpu, &before))
+            CPU_SET(cpu, &one);
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(pthread_create(&thread, NULL, spin, &tids[i]), 0);
+        assert_int_equal(pthread_detach(thread), 0);
+        while (!atomic_load(&tids[i]))
+            sched_yield();
+        assert_int_equal(sched_setaffinity(atomic_load(&tids[i]), sizeof one, &one), 0);
+    }
+    return atomic_load(&tids[0]);
+}
+
+/* Whether or not its stack moves. */
+static void a_thread_without_a_processor_is_runnable(void **state)
+{
+    const int32_t tid = start_rivals();
+    (void)state;
+    for (int still = 0; still <= 1; still++) {
+        struct world world;
+        begin(&world, SAMPLER_MODE_WALL);
+        world.cpus.created_ns = clock_now_ns();
+        for (int i = 0; i < 300; i++) {
+            const struct timespec pause = { .tv_nsec = (long)NS_PER_MS };
+            nanosleep(&pause, NULL);
+            world.now_ns = clock_now_ns();
+            take_sample(&world, tid, 0, still);
+        }
+        assert_int_equal(thread_cpus_flush(&world.cpus, clock_now_ns()), ERR_OK);
+        const struct state_sums sums = sums_of(&world);
+        assert_int_equal(sums.samples, 300);
+        assert_true(sums.yes[STATE_FLAG_RUNNABLE] > sums.samples / 8);
+        assert_true(sums.yes[STATE_FLAG_ON_CPU] > 0);
+        assert_true(sums.unknown[STATE_FLAG_RUNNABLE] <= sums.samples / 8);
+        end(&world);
+    }
+}
+
 TEST_MAIN(cmocka_unit_test(stopped_samples_that_are_filtered_are_not_counted_as_stopped),
           cmocka_unit_test(a_sample_counts_as_often_as_it_stands_for_ticks),
           cmocka_unit_test(a_sink_hears_what_is_counted_and_when),
           cmocka_unit_test(what_ran_just_now_runs),
           cmocka_unit_test(a_stopped_thread_is_counted_as_it_was_before),
           cmocka_unit_test(a_runnable_thread_is_not_on_a_cpu),
+          cmocka_unit_test(a_thread_without_a_processor_is_runnable),
           cmocka_unit_test(a_thread_is_asked_before_it_is_stopped),
           cmocka_unit_test(what_waits_shortly_is_as_it_was_at_first),
           cmocka_unit_test(a_mode_keeps_what_it_asks_for_and_what_is_unknown),

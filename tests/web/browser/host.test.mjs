@@ -214,8 +214,10 @@ test("captures are found, named, opened, deleted with undo; files are added, and
   await page.call("Page.setDownloadBehavior", { behavior: "allow", downloadPath: folder });
   await page.evaluate("(" + shown + ".slice(0, 2).forEach((tr) => tr.querySelector('input').click()), 0)");
   await press("compare");
-  await page.until(hook("chosen") + ".checkVisibility() === false");
-  await downloaded("profile.collapsed.txt");
+  await page.until("/session=\\d+&view=diff&against=\\d+/.test(location.hash)");
+  await page.until(hook("diff") + "?.checkVisibility()");
+  await page.evaluate("history.back()");
+  await page.until(hook("home") + " !== null && " + shown + ".length === 9");
   assert.equal(host.sessions.length, 2);
   const drop = (name, text) => page.evaluate("(() => { const transfer = new DataTransfer(); transfer.items.add(new File([" + JSON.stringify(text) + "], " + JSON.stringify(name) + "));"
     + " for (const type of ['dragenter', 'dragover', 'drop']) document.body.dispatchEvent(new DragEvent(type, { dataTransfer: transfer, bubbles: true, cancelable: true })); })()");

@@ -1,22 +1,59 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { adjustPValues, changeStyle, compareGroups, compareRows, pValueOfRates, pValueOfShares, comparedSides, verdictOf } from "../../../web/model/trees/compare.js";
+import { shareInterval } from "../../../web/model/trees/blocks.js";
+import { adjustPValues, changeStyle, compareGroups, compareRows, comparedSide, comparedSides, sumBlocks, verdictOf } from "../../../web/model/trees/compare.js";
+import { studentQuantile, studentTails } from "../../../web/model/trees/student.js";
 import { binsCovered, emptyHeat, HEAT_MEASURES, heatColumn, heatMost, withHeat } from "../../../web/model/time/heatmap.js";
 import { defaultAddress } from "../../../web/model/page/address.js";
 import { createPicture } from "../../../web/model/page/picture.js";
-import { createRecording, takeBaseline, takeDelivery } from "../../../web/model/trees/recording.js";
+import { createRecording, takeBaseline, takeBlocks, takeDelivery } from "../../../web/model/trees/recording.js";
 import { createState } from "../../../web/model/page/state.js";
 import { createProgram } from "../support/made-up-program.mjs";
 import { answersOf, outline, stateOf } from "../support/sample.mjs";
 
-test("chances are those of the normal distribution, and none where there are too few samples", () => {
-  // z = 0, 1.96 and 3: 1, 0.05, 0.0027.
-  assert.ok(Math.abs(pValueOfShares(50, 50, 1000, 1000) - 1) < 1e-6);
-  const z = (now) => Math.abs((now / 1000 - 0.05) / Math.sqrt(((50 + now) / 2000) * (1 - (50 + now) / 2000) * 0.002));
-  assert.ok(Math.abs(z(71) - 1.97) < 0.02 && Math.abs(pValueOfShares(50, 71, 1000, 1000) - 0.049) < 0.002);
-  assert.equal(pValueOfShares(4, 5, 1000, 1000), null);
-  assert.equal(pValueOfShares(0, 50, 10, 100000), null);
-  assert.equal(pValueOfShares(5, 5, 0, 100), null);
+const near = (given, wanted, within = 1e-6) => assert.ok(Math.abs(given - wanted) <= within, given + ", not " + wanted);
+
+// The same numbers as tests/unit/server/report/test_compare.c.
+test("quantiles are those of the tables", () => {
+  near(studentQuantile(0.05, 1), 12.706205, 1e-5);
+  near(studentQuantile(0.05, 9), 2.262157);
+  near(studentQuantile(0.01, 23), 2.807336);
+  near(studentTails(1, 1), 0.5, 1e-12);
+  near(studentTails(-2.262157, 9), 0.05, 1e-7);
+  assert.equal(studentTails(1e200, 3), 0);
+});
+
+// Blocks of one row: {units, columns: {row}}.
+const blocksOf = (hits, all) => sumBlocks({ row: 1 }, (take) => hits.forEach((count) => take({ row: [count] }, all)));
+
+test("a share is as certain as its blocks agree", () => {
+  const uneven = blocksOf([15, 35, 15, 35, 15, 35, 15, 35, 15, 35], 100);
+  const even = blocksOf(Array(10).fill(25), 100);
+  const none = blocksOf(Array(10).fill(0), 100);
+  const intervalOf = ({ units, columns }) => shareInterval(units, columns.row, 0);
+  near(intervalOf(uneven).low, 0.182707);
+  near(intervalOf(uneven).high, 0.332009);
+  near(intervalOf(even).low, 0.22035);
+  near(intervalOf(none).high, 0.005091);
+  assert.ok(Number.isNaN(intervalOf(blocksOf([1, 2, 3, 4, 5], 100)).low));
+});
+
+// One number of groups, of both sides, as hits by block.
+function compareBlocks(baseline, current, all) {
+  const sums = [baseline, current].map((groups) => sumBlocks({ self: groups.length, total: groups.length }, (take) => groups[0].forEach((_, i) => take({ self: groups.map((hits) => hits[i]), total: groups.map((hits) => hits[i]) }, all))));
+  const columns = (groups) => { const counts = groups.map((hits) => hits.reduce((sum, count) => sum + count, 0)); return { self: counts, total: counts, sum: counts.length }; };
+  const sides = comparedSides(...sums.map(({ units }) => comparedSide(units.all, units)));
+  return compareGroups(columns(baseline), columns(current), sides, { baseline: sums[0].columns, current: sums[1].columns });
+}
+
+test("samples of one moment are alike", () => {
+  const zeros = Array(24).fill(0);
+  const clumped = compareBlocks([zeros, zeros.map((_, i) => (i % 5 === 0 ? 600 : 0))], [zeros, zeros.map((_, i) => (i % 5 === 2 ? 660 : 0))], 625);
+  assert.equal(clumped.self(1).verdict, "same");
+  const spread = compareBlocks([zeros, zeros.map(() => 125)], [zeros, zeros.map(() => 137.5)], 625).self(1);
+  assert.equal(spread.verdict, "more");
+  assert.ok(spread.q < 0.001 && spread.half > 0.005 && spread.half < 0.015);
+  assert.equal(compareBlocks([zeros.slice(5, 10), Array(5).fill(125)], [zeros.slice(5, 10), Array(5).fill(300)], 625).self(1).verdict, "few");
 });
 
 test("many comparisons make each less certain; what is unknown stays so", () => {
@@ -24,41 +61,55 @@ test("many comparisons make each less certain; what is unknown stays so", () => 
   assert.deepEqual(adjustPValues([]), []);
 });
 
-test("a few samples are no news; new, gone, more and less are distinguished", () => {
-  assert.deepEqual([verdictOf(0, 2, 100, 100, null), verdictOf(0, 60, 100, 100, 0.001), verdictOf(60, 0, 100, 100, 0.001), verdictOf(10, 60, 100, 100, 0.001), verdictOf(60, 10, 100, 100, 0.001), verdictOf(10, 60, 100, 100, 0.2)],
-    ["few", "new", "gone", "more", "less", "same"]);
+test("a few samples are no news, nor is a small change; new, gone, more and less are distinguished", () => {
+  assert.deepEqual([verdictOf(0, 0.02, false, null), verdictOf(0, 0.6, true, 0.001), verdictOf(0.6, 0, true, 0.001), verdictOf(0.1, 0.6, true, 0.001), verdictOf(0.6, 0.1, true, 0.001), verdictOf(0.1, 0.6, true, 0.2), verdictOf(0.5, 0.52, true, 0.001), verdictOf(0, 0.004, true, 0.001)],
+    ["few", "new", "gone", "more", "less", "same", "same", "same"]);
   assert.deepEqual([changeStyle("same", 0.4), changeStyle("more", 0.4), changeStyle("less", -0.01), changeStyle("new", 0.001)], ["", "more-3", "less-2", "more-1"]);
 });
+
+// The view of an answer, divided into ten equal blocks.
+function withBlocks(view, seconds = 1) {
+  const tenth = view.self.map((count) => count / 10);
+  const ten = Array.from({ length: 10 });
+  return { ...view, blocks: { rows: ten.map(() => view.node.length), seconds: ten.map(() => seconds), node: ten.flatMap(() => view.node), self: ten.flatMap(() => tenth) } };
+}
 
 test("shares are compared, so twice the samples of the same program are no change", () => {
   const baseline = { total: [100, 60, 40], self: [0, 60, 40], sum: 100 };
   const current = { total: [200, 120, 80], self: [0, 120, 80], sum: 200 };
-  const compared = compareGroups(baseline, current);
-  assert.deepEqual([1, 2].map((g) => [compared.total(g).verdict, compared.total(g).currentShare - compared.total(g).baselineShare]), [["same", 0], ["same", 0]]);
+  const compared = compareGroups(baseline, current, comparedSides(comparedSide(100), comparedSide(200)));
+  assert.deepEqual([1, 2].map((g) => compared.total(g).currentShare - compared.total(g).baselineShare), [0, 0]);
   assert.deepEqual(Array.from(compared.totals("both").total), [2, 1.2, 0.8]);
-  const rows = compareRows([{ frame: 1, self: 60, total: 60 }], [{ frame: 2, self: 50, total: 50 }], comparedSides(100, 100));
-  assert.deepEqual(rows.map((row) => [row.frame, row.verdict]), [[1, "gone"], [2, "new"]]);
+  const rows = compareRows({ self: [0, 60, 0], total: [0, 60, 0] }, { self: [0, 0, 50], total: [0, 0, 50] }, comparedSides(comparedSide(100), comparedSide(100)));
+  assert.deepEqual(rows.map((row) => [row.frame, row.change, row.self.verdict]), [[1, -0.6, "few"], [2, 0.5, "few"]]);
 });
 
 test("the picture has what changed, and what is gone is drawn", () => {
   const lines = ["m;a 100", "m;b 100", "m;gone 0"];
   const state = stateOf(lines, { view: "diff", baseline: { from: 0, to: 1 }, range: { from: 1, to: 2 } });
-  takeBaseline(state.recording, { trees: [], view: answersOf(["m;a 100", "m;b 0", "m;gone 100"]).view });
+  takeBaseline(state.recording, { trees: [], view: withBlocks(answersOf(["m;a 100", "m;b 0", "m;gone 100"]).view) });
+  takeBlocks(state.recording, { trees: [], view: withBlocks(answersOf(lines).view) });
   const { diff } = createPicture()({ ...state, recordingVersion: state.recording.version });
   assert.deepEqual([diff.baselineSum, diff.currentSum], [200, 200]);
   const drawn = outline(diff.drawing.root).map((line) => line.replace(/ +\w+\.py/, "").trim());
   assert.ok(drawn.some((line) => line.startsWith("− gone")) && drawn.some((line) => line.startsWith("+ b")), drawn.join());
-  assert.deepEqual(diff.rows.map((row) => row.verdict).sort(), ["gone", "new", "same"].sort().concat(diff.rows.length > 3 ? ["few"] : []).sort());
+  assert.deepEqual(Object.fromEntries(diff.rows.map((row) => [row.label.name, row.self.verdict])), { m: "few", a: "same", b: "new", gone: "gone" });
+  assert.throws(() => takeBlocks(state.recording, { trees: [], view: { blocks: { rows: [1], seconds: [1], node: [99], self: [1] } } }), RangeError);
   assert.throws(() => takeBaseline(state.recording, { trees: [], view: { node: [99], self: [1] } }), RangeError);
 });
 
 test("by time: twice the samples in twice the time are no change, twice in the same time are", () => {
-  assert.ok(Math.abs(pValueOfRates(100, 200, 50, 100) - 1) < 1e-6);
-  assert.ok(pValueOfRates(100, 200, 50, 50) < 0.001);
-  assert.equal(pValueOfRates(4, 5, 50, 50), null);
-  const [baseline, current] = [{ total: [100, 100], self: [0, 100], sum: 100 }, { total: [200, 200], self: [0, 200], sum: 200 }];
-  const { currentShare, verdict } = compareGroups(baseline, current, comparedSides(100, 200, { baseline: 100, current: 100 })).total(1);
-  assert.deepEqual([currentShare, verdict], [2, "more"]);
+  const view = (count) => withBlocks(answersOf(["m;f " + count]).view);
+  const state = (seconds) => {
+    const made = stateOf(["m;f 2000"], { view: "diff" });
+    made.session = { ...made.session, selection: { duration_s: seconds, to_s: seconds }, baseline: { by: "time", selection: { duration_s: 10 } } };
+    Object.assign(made.recording.counts, { seconds: 20 });
+    takeBaseline(made.recording, { trees: [], other: answersOf(["m;f 1000"]).tree, view: { ...view(1000), seconds: 10 } });
+    takeBlocks(made.recording, { trees: [], view: withBlocks(answersOf(["m;f 2000"]).view, seconds / 10) });
+    return { ...made, recordingVersion: made.recording.version };
+  };
+  const verdict = (seconds) => createPicture()(state(seconds)).diff.rows.map((row) => row.self.verdict).join();
+  assert.deepEqual([verdict(20), verdict(10)], ["few,same", "more,few"]);
 });
 
 // A state with a baseline of another session: {lines, strings of moved functions}.
@@ -66,7 +117,8 @@ function comparedState(baseline, current, address = {}) {
   const state = { ...stateOf(current, { view: "diff", ...address }) };
   const other = answersOf(baseline);
   state.session = { ...state.session, selection: { duration_s: 10, to_s: 10, whole: true }, baseline: { by: "samples", session: {}, selection: { duration_s: 10, whole: true } } };
-  const take = (view = other.view) => takeBaseline(state.recording, { trees: [], other: other.tree, view });
+  const take = (view = other.view) => takeBaseline(state.recording, { trees: [], other: other.tree, view: withBlocks(view) });
+  takeBlocks(state.recording, { trees: [], view: withBlocks(answersOf(current).view) });
   take();
   return { state: { ...state, recordingVersion: state.recording.version }, other, take };
 }
@@ -78,7 +130,7 @@ test("a baseline of another session: functions of one name in one file are one, 
   const compute = createPicture();
   const { diff } = compute(state);
   assert.deepEqual([diff.baselineSum, diff.currentSum], [100, 100]);
-  assert.deepEqual(Object.fromEntries(diff.rows.map((row) => [row.label.name, row.verdict])), { m: "few", f: "same", gone: "gone", b: "new" });
+  assert.deepEqual(Object.fromEntries(diff.rows.map((row) => [row.label.name, row.self.verdict])), { m: "few", f: "same", gone: "gone", b: "new" });
   const widths = (diffWidth) => drawnNames(compute({ ...state, address: { ...state.address, diffWidth } }).diff).map((line) => line.replace(/ .*(gone|f|m|b|all).*/, "$1"));
   assert.ok(widths("baseline").join().includes("gone") && !widths("baseline").join().includes("+ b"));
   assert.ok(!widths("current").join().includes("gone"));
@@ -95,7 +147,7 @@ test("functions of one name in one file do not take each other's samples when bo
   takeBaseline(recording, { trees: [], other: tree([10, 20]), view: view("f") });
   const state = { ...createState(false), recording, recordingVersion: recording.version, width: 500, address: { ...defaultAddress(), view: "diff" }, session: { baseline: { by: "samples" } } };
   const { diff } = createPicture()(state);
-  assert.deepEqual(diff.rows.map((row) => [row.label.name, row.verdict, row.change]), [["<lambda>", "same", 0]]);
+  assert.deepEqual(diff.rows.map((row) => [row.label.name, row.self.verdict, row.change]), [["<lambda>", "few", 0]]);
 });
 
 test("another question to the same baseline is of the same nodes", () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { formatClock, formatCount, formatDuration, formatRate, formatShare, formatShortCount, ratio, wilsonInterval } from "../../../web/model/base/numbers.js";
+import { formatClock, formatCount, formatDuration, formatPoints, formatRate, formatShare, formatShortCount, ratio } from "../../../web/model/base/numbers.js";
 
 test("unknown is a dash, never 0", () => {
   for (const value of [undefined, null, NaN, Infinity]) {
@@ -38,10 +38,6 @@ test("clocks count minutes and hours", () => {
   assert.equal(formatClock(3725), "1:02:05");
 });
 
-test("Wilson's interval has the published values", () => {
-  const { low, high } = wilsonInterval(10, 100);
-  assert.ok(Math.abs(low - 0.0552) < 0.0001 && Math.abs(high - 0.1744) < 0.0001);
-  const none = wilsonInterval(0, 100);
-  assert.ok(none.low === 0 && Math.abs(none.high - 0.037) < 0.0005);
-  assert.ok(Number.isNaN(wilsonInterval(0, 0).low));
+test("changes are in percentage points, with a sign", () => {
+  assert.deepEqual([formatPoints(0.0158), formatPoints(-0.2), formatPoints(0)], ["+1.6 pp", "−20.0 pp", "0 pp"]);
 });

@@ -133,5 +133,7 @@ test("a spark line is what the threads did on average, cut to its range", () => 
   assert.deepEqual([slots[0].gil, slots[0].cpu, slots[0].waits], [0.25, 0.25, 0.5]);
   assert.deepEqual(sparkShares(timeline), { gil: 4 / 6, cpu: 1 });
   assert.equal(sparkShares({ start: [], end: [], seconds: {} }), null);
+  // At 1 Hz, slots of a quarter of a second: most have no sample, and each sample stands for a second.
+  assert.deepEqual(sparkShares({ start: [0, 1, 2, 3], end: [0.25, 1.25, 2.25, 4], seconds: { on_cpu: [1, 1, 1, 1] } }), { gil: 0, cpu: 1 });
   assert.deepEqual(sparkSlots(timeline, 5, 5), []);
 });

@@ -278,7 +278,16 @@ export function createProgram({ threads = 20, processes = 1, endsAfter = 0, deep
 
   const isAsked = (sample, since, from, to, query) => sample.generation > since && sample.window >= (from ?? 0) && (to === null || sample.window < to) && stateMatches(sample.state, query);
 
-  function view({ since = 0, threads: wanted = [], states = [], from = null, to = null }) {
+  // Slices of time, as /view answers with `blocks`.
+  function blocksOf(query) {
+    const windows = Array.from(new Set(log.filter((sample) => isAsked(sample, 0, query.from ?? null, query.to ?? null, stateQuery([]))).map((sample) => sample.window))).sort((a, b) => a - b);
+    const each = Math.ceil(windows.length / 24) || 1;
+    const starts = windows.filter((_, i) => i % each === 0);
+    const views = starts.map((from, i) => view({ ...query, blocks: false, since: 0, from, to: starts[i + 1] ?? query.to }));
+    return { rows: views.map(({ node }) => node.length), seconds: starts.map((from, i) => (starts[i + 1] ?? windows.at(-1) + 0.25) - from), node: views.flatMap(({ node }) => node), self: views.flatMap(({ self }) => self) };
+  }
+
+  function view({ since = 0, threads: wanted = [], states = [], from = null, to = null, blocks = false }) {
     const chosen = new Set(wanted);
     const query = stateQuery(states);
     const perNode = new Map();
@@ -289,7 +298,8 @@ export function createProgram({ threads = 20, processes = 1, endsAfter = 0, deep
       total += 1;
     }
     const node = Array.from(perNode.keys()).sort((a, b) => a - b);
-    return { epoch, generation, since, total, node, self: node.map((id) => perNode.get(id)) };
+    const answer = { epoch, generation, since, total, node, self: node.map((id) => perNode.get(id)) };
+    return blocks ? { ...answer, blocks: blocksOf({ threads: wanted, states, from, to }) } : answer;
   }
 
   // Numbers of one sums, or of many as columns.

@@ -64,7 +64,7 @@ function answerFile(response, name, type, body) {
 function readQuery(url) {
   const numberOr = (name) => (url.searchParams.has(name) ? Number(url.searchParams.get(name)) : null);
   const numbers = (name) => url.searchParams.getAll(name).map(Number);
-  return { since: Number(url.searchParams.get("since") ?? 0), threads: numbers("thread"), states: (url.searchParams.get("state") ?? "").split(",").filter(Boolean), from: numberOr("from"), to: numberOr("to") };
+  return { since: Number(url.searchParams.get("since") ?? 0), threads: numbers("thread"), states: (url.searchParams.get("state") ?? "").split(",").filter(Boolean), from: numberOr("from"), to: numberOr("to"), blocks: url.searchParams.get("blocks") === "1" };
 }
 
 async function readBody(request) {

@@ -3,7 +3,6 @@
 export const UNKNOWN = "—";
 
 const WHOLE = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
-const Z_95 = 1.959964;
 
 export function isKnown(value) {
   return typeof value === "number" && Number.isFinite(value);
@@ -63,13 +62,7 @@ export function formatClock(seconds) {
   return hours > 0 ? hours + ":" + String(minutes).padStart(2, "0") + ":" + tail : minutes + ":" + tail;
 }
 
-// The Wilson score interval of `hits` out of `trials`, 95 %, as shares of 1.
-export function wilsonInterval(hits, trials) {
-  if (!(trials > 0)) return { low: NaN, high: NaN };
-  const share = hits / trials;
-  const z2 = Z_95 * Z_95;
-  const centre = share + z2 / (2 * trials);
-  const spread = Z_95 * Math.sqrt((share * (1 - share) + z2 / (4 * trials)) / trials);
-  const scale = 1 + z2 / trials;
-  return { low: Math.max(0, (centre - spread) / scale), high: Math.min(1, (centre + spread) / scale) };
+// A difference of two shares of 1 in percentage points.
+export function formatPoints(change) {
+  return (change > 0 ? "+" : change < 0 ? "−" : "") + formatShare(Math.abs(change)).replace(" %", " pp");
 }

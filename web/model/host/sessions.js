@@ -142,9 +142,10 @@ export function sparkSlots(timeline, from, to) {
   return slots.map((slot) => ({ ...slot, gil: slot.gil / most, cpu: slot.cpu / most, waits: slot.waits / most }));
 }
 
-// Shares of the time that all threads together spent so, of the slots given.
+// Shares of the time that all threads together spent so, from the first slot to the last. Slots without samples are not given: at a low
+// rate a sample stands for more time than the slot that it is in.
 export function sparkShares(timeline) {
   const sum = (key) => (timeline.seconds[key] ?? []).reduce((total, value) => total + value, 0);
-  const lasted = timeline.start.reduce((total, start, i) => total + timeline.end[i] - start, 0);
+  const lasted = timeline.start.length > 0 ? timeline.end.at(-1) - timeline.start[0] : 0;
   return lasted > 0 ? { gil: sum("holds_gil") / lasted, cpu: (sum("on_cpu") + sum("holds_gil")) / lasted } : null;
 }

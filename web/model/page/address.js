@@ -1,8 +1,8 @@
 // The state of the page as text for the fragment of its URL, and back. Defaults are left out. Version 1:
 //   v=1  session=ID  view=table  bottom-up  by=line  native=all  colour=module  search=TEXT  thread=TID~NAME (repeated)
-//   state=WORD,WORD or state=all  range=FROM~TO  baseline=FROM~TO  filter=TERM (repeated)  about=KEY  file=PATH  line=N  hot  width=current  change=self  zoom=PATH  frame=PATH  tables=CHART,CHART
+//   state=WORD,WORD or state=all  range=FROM~TO  baseline=FROM~TO  against=ID  filter=TERM (repeated)  about=KEY  file=PATH  line=N  hot  width=current  change=self  zoom=PATH  frame=PATH  tables=CHART,CHART
 // PATH is frame keys from the root, joined by ".", a key that repeats N times written KEY*N. FROM and TO are seconds since
-// the session began; without TO a range goes on. TERM is one of filter.js; "filter" alone says that none applies, not even those
+// the session began; without TO a range goes on. `against` is another session to compare with, all of it. TERM is one of filter.js; "filter" alone says that none applies, not even those
 // that the session was recorded with.
 
 import { FILTERS_MAX, cleanTerm } from "../filters/filter.js";
@@ -31,7 +31,7 @@ export const DIFF_BY = ["total", "self"];
 export const TABLES = ["strip", "heatmap", "flame", "sandwich", "threads", "gil", "diff"];
 
 export function defaultAddress() {
-  return { session: null, view: "flame", bottomUp: false, by: "function", native: null, colour: "heat", search: "", threads: [], states: null, range: null, baseline: null, filters: [], noFilters: false, about: "", file: "", line: 0, hotOnly: false, diffWidth: "both", diffBy: "total", zoom: [], frame: [], tables: [] };
+  return { session: null, view: "flame", bottomUp: false, by: "function", native: null, colour: "heat", search: "", threads: [], states: null, range: null, baseline: null, against: null, filters: [], noFilters: false, about: "", file: "", line: 0, hotOnly: false, diffWidth: "both", diffBy: "total", zoom: [], frame: [], tables: [] };
 }
 
 export function formatPath(keys) {
@@ -100,6 +100,7 @@ export function formatAddress(address) {
   if (address.states !== null) out.set("state", address.states.join() || ALL_STATES);
   if (address.range !== null) out.set("range", formatRange(address.range));
   if (address.baseline !== null) out.set("baseline", formatRange(address.baseline));
+  if (address.against !== null) out.set("against", address.against);
   for (const term of address.filters) out.append("filter", term);
   if (address.noFilters) out.append("filter", "");
   if (address.about !== "") out.set("about", address.about);
@@ -132,6 +133,7 @@ export function parseAddress(text, view = "flame") {
   address.states = parseStates(given.get("state"));
   address.range = parseRange(given.get("range") ?? "");
   address.baseline = parseRange(given.get("baseline") ?? "");
+  address.against = /^[\w.-]{1,64}$/.exec(given.get("against") ?? "")?.[0] ?? null;
   address.filters = given.getAll("filter").slice(0, FILTERS_MAX).map(cleanTerm).filter((term) => term !== null);
   address.noFilters = given.has("filter") && address.filters.length === 0;
   address.about = /^[0-9a-z]{1,8}$/.exec(given.get("about") ?? "")?.[0] ?? "";

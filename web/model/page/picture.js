@@ -1,7 +1,8 @@
 // From the state to what is drawn: trees, zoom, search, the cut drawing. Each step is cached until its inputs change.
 
 import { TEXT } from "../../text/session.js";
-import { changeStyle, compareGroups, compareRows, comparedSides } from "../trees/compare.js";
+import { forEachBlock, shareInterval } from "../trees/blocks.js";
+import { changeStyle, compareGroups, compareRows, comparedSide, comparedSides, sumBlocks } from "../trees/compare.js";
 import { FLAME_VIEWS } from "./address.js";
 import { cutTree } from "../trees/cut.js";
 import { isWithoutGil } from "../threads/activity.js";
@@ -11,7 +12,7 @@ import { gilMatrix, causedCounts } from "../threads/gil.js";
 import { taskRows, tasksReason } from "../threads/tasks.js";
 import { groupTotals, matchedSamples } from "../trees/grouping.js";
 import { lineNeighbours, sourceLines, topLines } from "../code/lines.js";
-import { formatCount, formatShare, isKnown, ratio } from "../base/numbers.js";
+import { formatCount, formatPoints, formatShare, isKnown, ratio } from "../base/numbers.js";
 import { createOwnLines, extendOwnLines, hottestOwnLines } from "../code/own.js";
 import { otherBaseline } from "./questions.js";
 import { nativeSetting } from "../trees/native.js";
@@ -151,9 +152,30 @@ function makeMatches(recording, version, grouping, totals, matcher) {
 
 const DIFF_SIGNS = { new: "+ ", gone: "− ", more: "↑ ", less: "↓ " };
 
+// Marks that say how a stack was read, not what the program did: they never differ significantly.
+const READING_MARKS = ["<truncated>", "<gap>", "<native stack>", "<name not kept>"];
+
 // How many samples the time of a side stands for: its seconds in those of one sample.
 function samplesInTime(seconds, counts) {
   return counts.seconds > 0 ? (seconds * counts.total) / counts.seconds : 0;
+}
+
+// Sums over the blocks of a side: {units, columns: {self, total (by frame), groupSelf, groupTotal}}, or null without blocks.
+// counts: of the side, where its time counts; null: its samples do.
+function blockSums(recording, grouping, blocks, counts) {
+  if (blocks === null) return null;
+  const [groups, frames] = [grouping.frame.length, grouping.frames.function.length];
+  return sumBlocks({ self: frames, total: frames, groupSelf: groups, groupTotal: groups }, (take) =>
+    forEachBlock(blocks, nodeCount(recording.profile), (block, i) => {
+      const { self, total, sum } = groupTotals(grouping, block);
+      take({ ...frameCounts(grouping, { self, total, sum }), groupSelf: self, groupTotal: total }, counts === null ? sum : samplesInTime(blocks.seconds[i], counts));
+    }));
+}
+
+// Both sides of the sums, of {self, total} by frame or by group.
+function sidesOfSums(baseline, current, self, total) {
+  if (baseline === null || current === null) return null;
+  return { baseline: { self: baseline.columns[self], total: baseline.columns[total] }, current: { self: current.columns[self], total: current.columns[total] } };
 }
 
 // What changed from the baseline to the current query, and the functions by change: {groups (of compareGroups), rows, count,
@@ -162,11 +184,23 @@ function makeCompared(recording, version, grouping, totals, baselineTime, curren
   if (recording.baseline.total === 0) return null;
   const baseline = groupTotals(grouping, recording.baseline);
   if (baseline.sum === 0 && totals.sum === 0) return null;
-  const times = baselineTime > 0 ? { baseline: samplesInTime(baselineTime, recording.baseline), current: samplesInTime(currentTime, recording.counts) } : null;
-  const sides = comparedSides(baseline.sum, totals.sum, times);
-  const rows = compareRows(tableRows(frameCounts(grouping, baseline)), tableRows(frameCounts(grouping, totals)), sides)
-    .map((row) => ({ ...row, label: frameLabel(grouping.frames, recording.profile, row.frame), key: functionKey(recording, grouping, row.frame) }));
-  return { groups: compareGroups(baseline, totals, sides), rows, count: rows.length, baselineSum: baseline.sum, currentSum: totals.sum };
+  const isRate = baselineTime > 0;
+  const [before, after] = [blockSums(recording, grouping, recording.blocks.baseline, isRate ? recording.baseline : null), blockSums(recording, grouping, recording.blocks.current, isRate ? recording.counts : null)];
+  const sides = comparedSides(
+    comparedSide(isRate ? samplesInTime(baselineTime, recording.baseline) : baseline.sum, before?.units ?? null),
+    comparedSide(isRate ? samplesInTime(currentTime, recording.counts) : totals.sum, after?.units ?? null), isRate);
+  const labelOf = (frame) => frameLabel(grouping.frames, recording.profile, frame);
+  const mayDiffer = (frame) => !READING_MARKS.includes(labelOf(frame).raw);
+  const rows = compareRows(frameCounts(grouping, baseline), frameCounts(grouping, totals), sides, sidesOfSums(before, after, "self", "total"), mayDiffer)
+    .map((row) => ({ ...row, label: labelOf(row.frame), key: functionKey(recording, grouping, row.frame) }));
+  const groups = compareGroups(baseline, totals, sides, sidesOfSums(before, after, "groupSelf", "groupTotal"), (group) => mayDiffer(grouping.frame.values[group]));
+  return { groups, rows, count: rows.length, baselineSum: baseline.sum, currentSum: totals.sum, hasBlocks: before !== null && after !== null };
+}
+
+// -> intervalOf(row, number) of the picture; NaN without blocks
+function makeIntervals(recording, version, grouping) {
+  const sums = blockSums(recording, grouping, recording.blocks.current, null);
+  return (frame, number) => (sums === null ? { low: NaN, high: NaN } : shareInterval(sums.units, sums.columns[number], frame));
 }
 
 // The comparison as it is drawn: what makeCompared() gives and {drawing, focus, keysTo(id)}; zoom, widthOf and by are those of the address.
@@ -181,8 +215,9 @@ function makeDiff(compared, recording, grouping, width, zoom, widthOf, by) {
     if (id === 0) return { name: TEXT.all, label: TEXT.all, heat: 0, hue: "none", neutral: true, foreign: true, changes };
     const label = frameLabel(frames, recording.profile, tree.frame(id));
     const { verdict, baselineShare, currentShare } = changes[by];
-    const name = (DIFF_SIGNS[verdict] ?? "") + label.label;
-    return { name, label: name, heat: 0, hue: label.hue, neutral: false, foreign: label.synthetic, mark: changeStyle(verdict, currentShare - baselineShare), changes, function: frames.function[tree.frame(id)] };
+    const points = verdict === "same" || verdict === "few" ? "" : "  " + formatPoints(currentShare - baselineShare);
+    // Siblings are in the order of the flame graph, by name without a sign.
+    return { name: (DIFF_SIGNS[verdict] ?? "") + label.label + points, label: label.label, heat: 0, hue: label.hue, neutral: false, foreign: label.synthetic, mark: changeStyle(verdict, currentShare - baselineShare), changes, function: frames.function[tree.frame(id)] };
   };
   const { id, missing } = resolveKeys(tree, frames, recording.profile, zoom);
   const focus = missing === 0 && tree.total(id) > 0 ? id : 0;
@@ -293,7 +328,7 @@ function createOwn() {
 // What a function is, wherever it is called: null when it has no samples.
 function describeFunction(recording, functions, { self, total }, key) {
   const frame = key === "" ? 0 : frameOfKey(functions.frames, recording.profile, key);
-  return frame === 0 || !(total[frame] > 0) ? null : { label: frameLabel(functions.frames, recording.profile, frame), key, self: self[frame], total: total[frame] };
+  return frame === 0 || !(total[frame] > 0) ? null : { label: frameLabel(functions.frames, recording.profile, frame), key, frame, self: self[frame], total: total[frame] };
 }
 
 // What a frame of the tree is, for the details: null when there is no such frame.
@@ -320,6 +355,7 @@ export function createPicture() {
   const markedSandwichOf = memoise(markSandwich);
   const ranksOf = memoise((frames, profile, count) => nameRanks(frames, profile));
   const comparedOf = memoise(makeCompared);
+  const intervalsOf = memoise(makeIntervals);
   const diffOf = memoise(makeDiff);
   const markedDiffOf = memoise(markDiff);
   const nameTotalsOf = memoise((recording, version, grouping) => groupTotals(grouping, recording.counts));
@@ -380,6 +416,10 @@ export function createPicture() {
       // For every function whether the search matches it; null while nothing is searched for.
       matched: matcher.search.active ? matcher.matched : null,
       table: address.view === "table" ? tableOf(recording, version, grouping, rowsOf(countsOf(version, grouping, totals)), matcher, state.table, ranksOf(grouping.frames, profile, grouping.frames.function.length)) : null,
+      // The 95 % interval {low, high} of a share: of a row of the table, "self" or "total"; of a frame of the top-down tree, "groupSelf" or "groupTotal".
+      intervalOf: (row, number) => intervalsOf(recording, version, grouping)(row, number),
+      // The same of a function, however the tree is grouped.
+      intervalOfFunction: (row, number) => intervalsOf(recording, version, functions)(row, number),
       sandwich: address.view === "sandwich" ? markedSandwichOf(sandwich(), matcher) : null,
       source: address.view === "source" ? byLine() : null,
       own: address.view === "flame" ? own(recording, version, grouping, state.ownPatterns) : null,

@@ -8,17 +8,17 @@ export function questionOf({ address, paused, session }, threads) {
   const { range, baseline, view } = address;
   const states = shownStates({ address, session });
   const until = paused ? session?.elapsed_s ?? null : null;
-  return { threads, states, from: range?.from ?? null, to: range?.to ?? null, until, baseline: view === "diff" ? baseline : null };
+  return { threads, states, from: range?.from ?? null, to: range?.to ?? null, until, baseline: view === "diff" ? baseline : null, against: view === "diff" && baseline === null ? address.against : null };
 }
 
-// The baseline that came with the report, unless a range is the baseline: {session, selection, by (samples or time)}, or null.
+// The baseline that came with the report, or another session, unless a range is the baseline: {session, selection, by (samples or time)}, or null.
 export function otherBaseline({ session, address }) {
   return address.baseline === null ? session?.baseline ?? null : null;
 }
 
 // Whether both have one answer; a pause alone asks nothing.
 export function isSameQuestion(a, b) {
-  return ["threads", "states", "from", "to", "baseline"].every((part) => JSON.stringify(a[part]) === JSON.stringify(b[part]));
+  return ["threads", "states", "from", "to", "baseline", "against"].every((part) => JSON.stringify(a[part]) === JSON.stringify(b[part]));
 }
 
 // What the heat map highlights: the functions that the search matches. Null: nothing.

@@ -46,3 +46,24 @@ export function threadsOfCells(report, range = null) {
   }
   return threads;
 }
+
+// The cells of a query as slices of time (blocks of /view), at most `most`; null when the report does not tell times apart.
+export function blocksOfCells(report, threads, states, range, most) {
+  if (report.slots === undefined) return null;
+  const { start, end } = report.slots;
+  const within = slotsInRange(report, range);
+  const chosen = Array.from(start.keys()).filter((slot) => within === null || within[slot]);
+  const each = Math.ceil(chosen.length / most);
+  const blockOf = new Map(chosen.map((slot, i) => [slot, Math.floor(i / each)]));
+  const blocks = Array.from({ length: Math.ceil(chosen.length / each) || 0 }, () => new Map());
+  const seconds = blocks.map((_, i) => end[chosen[Math.min(chosen.length, (i + 1) * each) - 1]] - start[chosen[i * each]]);
+  const query = stateQuery(states);
+  const wanted = new Set(threads);
+  const { cells } = report;
+  for (let i = 0; i < cells.node.length; i += 1) {
+    if (!blockOf.has(cells.slot[i]) || (wanted.size > 0 && !wanted.has(cells.thread[i])) || !stateMatches(cells.state[i], query)) continue;
+    const block = blocks[blockOf.get(cells.slot[i])];
+    block.set(cells.node[i], (block.get(cells.node[i]) ?? 0) + cells.count[i]);
+  }
+  return { rows: blocks.map((block) => block.size), seconds, node: blocks.flatMap((block) => Array.from(block.keys())), self: blocks.flatMap((block) => Array.from(block.values())) };
+}

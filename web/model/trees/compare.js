@@ -1,38 +1,45 @@
-// Two profiles compared by share of samples or by time, and whether a change is significant: the two-proportion test, or that
-// of two rates, with a false discovery rate of 5 % (as server/report/diff/compare.c).
+// Two profiles compared by share of samples or by time, and whether a change is significant: Welch's t test over blocks of time, a
+// least effect, and a false discovery rate of 5 % (as server/report/diff/compare.c).
+
+import { addBlock, addUnit, createBlockSums, createUnits, estimateOf, hasBlocks, quantileOf } from "./blocks.js";
+import { studentTails } from "./student.js";
 
 export const COMPARED_Q_MAX = 0.05;
+export const CHANGE_LEAST = 0.005;
+export const CHANGE_LEAST_RELATIVE = 0.05;
 const HITS_LEAST = 10;
+const RUN_VARIATION = 0.005;
 
-// The complementary error function, to 1.2e-7 of itself (Numerical Recipes, erfcc).
-function errorComplement(x) {
-  const t = 1 / (1 + 0.5 * Math.abs(x));
-  const terms = [-1.26551223, 1.00002368, 0.37409196, 0.09678418, -0.18628806, 0.27886807, -1.13520398, 1.48851587, -0.82215223, 0.17087277];
-  const sum = terms.reduceRight((value, term) => term + t * value, 0);
-  const result = t * Math.exp(-x * x + sum);
-  return x >= 0 ? result : 2 - result;
+// What is compared: {isRate, baseline, current: {all, units}}; units are null without blocks.
+export function comparedSides(baseline, current, isRate = false) {
+  return { isRate, baseline, current };
 }
 
-// Of the hits of both at least ten, and of those that each side should have at least five.
-function isEnough(hits, baselineAll, currentAll) {
-  return baselineAll > 0 && currentAll > 0 && hits >= HITS_LEAST && (hits * Math.min(baselineAll, currentAll)) / (baselineAll + currentAll) >= HITS_LEAST / 2;
+export function comparedSide(all, units = null) {
+  return { all, units };
 }
 
-// The p-value of a difference of two shares; null when there are too few samples.
-export function pValueOfShares(baselineHits, currentHits, baselineAll, currentAll) {
-  const hits = baselineHits + currentHits;
-  if (!isEnough(hits, baselineAll, currentAll)) return null;
-  const pooled = hits / (baselineAll + currentAll);
-  const variance = pooled * (1 - pooled) * (1 / baselineAll + 1 / currentAll);
-  return variance > 0 ? errorComplement(Math.abs((currentHits / currentAll - baselineHits / baselineAll) / Math.sqrt(variance)) / Math.SQRT2) : 1;
+// Sums over blocks of several columns of rows at once: {units, columns: {name: sums}}. forEach(take) calls take(columns, all of the block).
+export function sumBlocks(rows, forEach) {
+  const units = createUnits();
+  const columns = Object.fromEntries(Object.entries(rows).map(([name, count]) => [name, createBlockSums(count)]));
+  forEach((block, all) => {
+    addUnit(units, all);
+    for (const name of Object.keys(columns)) addBlock(columns[name], block[name], all);
+  });
+  return { units, columns };
 }
 
-// The same of two rates, hits in a time: without a difference the hits fall on the two sides as the time does.
-export function pValueOfRates(baselineHits, currentHits, baselineAll, currentAll) {
-  const hits = baselineHits + currentHits;
-  if (!isEnough(hits, baselineAll, currentAll)) return null;
-  const part = currentAll / (baselineAll + currentAll);
-  return errorComplement(Math.abs(currentHits - hits * part) / Math.sqrt(hits * part * (1 - part)) / Math.SQRT2);
+const shareOf = (count, all) => (all > 0 ? count / all : 0);
+
+// {change, error, degrees} of a row with sums over the blocks of both sides.
+function differenceOf({ isRate, baseline, current }, baselineSums, currentSums, row) {
+  const pooled = (baselineSums.hits[row] + currentSums.hits[row]) / (baseline.units.all + current.units.all);
+  const a = estimateOf(baseline.units, baselineSums, row, pooled, isRate);
+  const b = estimateOf(current.units, currentSums, row, pooled, isRate);
+  const variance = a.variance + b.variance + 2 * (RUN_VARIATION * pooled) ** 2;
+  const squares = a.variance ** 2 / a.degrees + b.variance ** 2 / b.degrees;
+  return { change: b.share - a.share, error: Math.sqrt(variance), degrees: squares > 0 ? variance ** 2 / squares : 1e6 };
 }
 
 // P-values turned into q-values, in place; null stays null.
@@ -50,66 +57,75 @@ export function adjustPValues(pValues) {
   return pValues;
 }
 
-// same | few | more | less | new | gone
-export function verdictOf(baseline, current, baselineAll, currentAll, q) {
-  if (q === null) return "few";
-  if (q > COMPARED_Q_MAX) return "same";
-  if (baseline === 0) return "new";
-  if (current === 0) return "gone";
-  return current / currentAll > baseline / baselineAll ? "more" : "less";
+export function isLargeChange(before, after) {
+  const change = Math.abs(after - before);
+  return change >= CHANGE_LEAST && change >= CHANGE_LEAST_RELATIVE * Math.max(before, after);
 }
 
-// What a count is compared to on either side: all samples, or the time of the side in samples: {baseline, current, pValue}.
-// times: {baseline, current}, how many samples the time of each side stands for, or null for shares.
-export function comparedSides(baselineSum, currentSum, times = null) {
-  return times === null ? { baseline: baselineSum, current: currentSum, pValue: pValueOfShares } : { ...times, pValue: pValueOfRates };
+// same | few | more | less | new | gone; `before` and `after` are shares.
+export function verdictOf(before, after, isEnough, q) {
+  if (!isEnough) return "few";
+  if (q === null || q > COMPARED_Q_MAX || !isLargeChange(before, after)) return "same";
+  if (before === 0) return "new";
+  if (after === 0) return "gone";
+  return after > before ? "more" : "less";
 }
 
-const share = (count, all) => (all > 0 ? count / all : 0);
-
-// One number of every group on both sides: {of(group) -> {baseline, current (samples), baselineShare, currentShare, q, verdict}}.
-function compareNumber(baseline, current, sides) {
-  const baselineOf = (g) => baseline[g] ?? 0;
-  const qValues = adjustPValues(Array.from({ length: current.length }, (_, g) => (g === 0 ? null : sides.pValue(baselineOf(g), current[g], sides.baseline, sides.current))));
-  return (g) => ({
-    baseline: baselineOf(g), current: current[g], baselineShare: share(baselineOf(g), sides.baseline), currentShare: share(current[g], sides.current), q: qValues[g],
-    verdict: verdictOf(baselineOf(g), current[g], sides.baseline, sides.current, qValues[g]),
-  });
+// One number of every row on both sides: {of(row) -> {baseline, current (samples), baselineShare, currentShare, half (of the change's 95 % interval),
+// q, verdict}}. sums: {baseline, current} over blocks, or null; mayDiffer(row): false for what never differs significantly.
+function compareNumber(baseline, current, sides, sums, mayDiffer) {
+  const has = sums !== null && hasBlocks(sides.baseline.units) && hasBlocks(sides.current.units);
+  const baselineOf = (row) => baseline[row] ?? 0;
+  const before = (row) => shareOf(baselineOf(row), sides.baseline.all);
+  const after = (row) => shareOf(current[row], sides.current.all);
+  const isEnough = (row) => has && baselineOf(row) + current[row] >= HITS_LEAST;
+  const difference = (row) => differenceOf(sides, sums.baseline, sums.current, row);
+  const qValues = adjustPValues(Array.from({ length: current.length }, (_, row) => {
+    if (!isEnough(row) || before(row) + after(row) < CHANGE_LEAST || !mayDiffer(row)) return null;
+    const { change, error, degrees } = difference(row);
+    return error > 0 ? studentTails(change / error, degrees) : 1;
+  }));
+  return (row) => {
+    const { error, degrees } = isEnough(row) ? difference(row) : { error: NaN, degrees: 1 };
+    return {
+      baseline: baselineOf(row), current: current[row], baselineShare: before(row), currentShare: after(row), half: error * quantileOf(Math.round(degrees)), q: qValues[row],
+      verdict: verdictOf(before(row), after(row), isEnough(row), qValues[row]),
+    };
+  };
 }
 
 const WIDTHS = { both: [1, 1], current: [0, 1], baseline: [1, 0] };
 
+const numbersOf = (sums, name) => sums && { baseline: sums.baseline[name], current: sums.current[name] };
+
 // For every group what became of it: {total(g), self(g) (as compareNumber), totals(width)}; totals() are shares to draw, those of
-// `width`: both, current or baseline.
-export function compareGroups(baseline, current, sides = comparedSides(baseline.sum, current.sum)) {
+// `width`: both, current or baseline. sums: {baseline, current: {total, self}} over blocks, or null.
+export function compareGroups(baseline, current, sides, sums = null, mayDiffer = () => true) {
   return {
-    total: compareNumber(baseline.total, current.total, sides),
-    self: compareNumber(baseline.self, current.self, sides),
+    total: compareNumber(baseline.total, current.total, sides, numbersOf(sums, "total"), mayDiffer),
+    self: compareNumber(baseline.self, current.self, sides, numbersOf(sums, "self"), mayDiffer),
     totals(width) {
       const [ofBaseline, ofCurrent] = WIDTHS[width];
-      const shares = (before, now) => Float64Array.from(now, (count, g) => ofCurrent * share(count, sides.current) + ofBaseline * share(before[g] ?? 0, sides.baseline));
+      const shares = (before, now) => Float64Array.from(now, (count, g) => ofCurrent * shareOf(count, sides.current.all) + ofBaseline * shareOf(before[g] ?? 0, sides.baseline.all));
       const total = shares(baseline.total, current.total);
       return { total, self: shares(baseline.self, current.self), sum: total[0] };
     },
   };
 }
 
-// Rows of the function table of both sides as one: {frame, baseline: {self, total}, current: {self, total}, baselineShare,
-// currentShare, q, verdict, change} by self samples, largest change first, and totalChange.
-export function compareRows(baselineRows, currentRows, sides) {
-  const none = { self: 0, total: 0 };
-  const rows = new Map();
-  for (const row of currentRows) rows.set(row.frame, { frame: row.frame, baseline: none, current: row });
-  for (const row of baselineRows) rows.set(row.frame, { ...(rows.get(row.frame) ?? { frame: row.frame, current: none }), baseline: row });
-  const compared = Array.from(rows.values());
-  const column = (side, number) => compared.map((row) => row[side][number]);
-  const self = compareNumber([0, ...column("baseline", "self")], [0, ...column("current", "self")], sides);
-  compared.forEach((row, i) => {
-    const { baselineShare, currentShare, q, verdict } = self(i + 1);
-    const totalChange = share(row.current.total, sides.current) - share(row.baseline.total, sides.baseline);
-    Object.assign(row, { baselineShare, currentShare, q, verdict, change: currentShare - baselineShare, totalChange });
-  });
-  return compared.sort((a, b) => Math.abs(b.change) - Math.abs(a.change) || a.frame - b.frame);
+// Functions of both sides, by frame: rows {frame, self, total (as compareNumber), change, totalChange}, largest change of self first. Columns are
+// {self, total} by frame.
+export function compareRows(baseline, current, sides, sums = null, mayDiffer = () => true) {
+  const self = compareNumber(baseline.self, current.self, sides, numbersOf(sums, "self"), mayDiffer);
+  const total = compareNumber(baseline.total, current.total, sides, numbersOf(sums, "total"), mayDiffer);
+  const rows = [];
+  for (let frame = 1; frame < current.total.length; frame += 1) {
+    if (!(current.total[frame] > 0) && !((baseline.total[frame] ?? 0) > 0)) continue;
+    const [ofSelf, ofTotal] = [self(frame), total(frame)];
+    rows.push({ frame, self: ofSelf, total: ofTotal, change: ofSelf.currentShare - ofSelf.baselineShare, totalChange: ofTotal.currentShare - ofTotal.baselineShare });
+  }
+  const rank = ({ self: { verdict: a }, total: { verdict: b } }) => [a, b].every((verdict) => verdict === "same" || verdict === "few");
+  return rows.sort((a, b) => rank(a) - rank(b) || Math.abs(b.change) - Math.abs(a.change) || Math.abs(b.totalChange) - Math.abs(a.totalChange) || a.frame - b.frame);
 }
 
 const CHANGE_STEPS = [0.005, 0.03];

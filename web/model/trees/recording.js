@@ -4,6 +4,7 @@
 import { grownArray } from "../base/column.js";
 import { createGrouping, extendGrouping } from "./grouping.js";
 import { applyTree, createProfile, mergeTree, nodeCount } from "../profile/profile.js";
+import { movedBlocks } from "./blocks.js";
 import { createMergedNames } from "./trees.js";
 
 const GROUPINGS_MAX = 6;
@@ -29,16 +30,34 @@ export function applyView(counts, view, nodes) {
 }
 
 export function createRecording() {
-  return { profile: createProfile(), counts: createCounts(), baseline: createCounts(), otherNode: null, groupings: new Map(), version: 0 };
+  return { profile: createProfile(), counts: createCounts(), baseline: createCounts(), blocks: { current: null, baseline: null }, other: null, otherNode: null, groupings: new Map(), version: 0 };
 }
 
 // delivery: {restart, recount, trees, view}: answers of /tree and at most one of /view, and whether to forget
 // everything or the counts first. Throws RangeError when it does not fit what is here.
 export function takeDelivery(recording, delivery) {
   if (delivery.restart) Object.assign(recording, createRecording(), { version: recording.version });
-  if (delivery.recount) recording.counts = createCounts();
+  if (delivery.recount) {
+    recording.counts = createCounts();
+    recording.blocks.current = null;
+  }
   for (const tree of delivery.trees) applyTree(recording.profile, tree);
   if (delivery.view !== null) applyView(recording.counts, delivery.view, nodeCount(recording.profile));
+  if (delivery.view?.blocks !== undefined) recording.blocks.current = checkedBlocks(delivery.view.blocks, nodeCount(recording.profile));
+  recording.version += 1;
+}
+
+// The blocks of an answer of /view (blocks.js). Throws RangeError when they name a node that does not exist.
+function checkedBlocks(blocks, nodes) {
+  const wrong = blocks.node.find((node) => !Number.isInteger(node) || node < 0 || node >= nodes);
+  if (wrong !== undefined) throw new RangeError("node " + wrong + " does not exist");
+  return blocks;
+}
+
+// delivery: {trees, view}: the current query again, with its blocks.
+export function takeBlocks(recording, { trees, view }) {
+  for (const tree of trees) applyTree(recording.profile, tree);
+  recording.blocks.current = checkedBlocks(view.blocks, nodeCount(recording.profile));
   recording.version += 1;
 }
 
@@ -54,8 +73,10 @@ function addGrouping(groupings, key, by, filters, native) {
 export function takeBaseline(recording, { trees, view, other = null }) {
   const counts = createCounts();
   for (const tree of trees) applyTree(recording.profile, tree);
-  if (other !== null) recording.otherNode ??= mergeTree(recording.profile, other);
+  if (other !== null && other !== recording.other) Object.assign(recording, { other, otherNode: mergeTree(recording.profile, other) });
   applyView(counts, other === null ? view : { ...view, node: view.node.map(recording.otherNode) }, nodeCount(recording.profile));
+  const { blocks } = view;
+  recording.blocks.baseline = blocks === undefined ? null : checkedBlocks(other === null ? blocks : movedBlocks(blocks, recording.otherNode), nodeCount(recording.profile));
   recording.baseline = counts;
   recording.version += 1;
 }

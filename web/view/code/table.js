@@ -1,7 +1,7 @@
 // The functions as a table. Only the rows in view, and some
 // around them, exist; the others are empty space.
 
-import { formatCount, formatDuration, formatShare, isKnown, ratio, wilsonInterval } from "../../model/base/numbers.js";
+import { formatCount, formatDuration, formatShare, isKnown, ratio } from "../../model/base/numbers.js";
 import { heldRows } from "../../model/code/table.js";
 import { offerMenu } from "../elements/menu.js";
 import { TEXT } from "../../text/session.js";
@@ -15,8 +15,7 @@ const AROUND = 40;
 const ROWS_LEAST = 120;
 const ROW_PX = 27;
 
-function intervalOf(samples, sum) {
-  const { low, high } = wilsonInterval(samples, sum);
+function intervalText({ low, high }) {
   return isKnown(low) ? formatShare(low).replace(/ %$/, "") + " – " + formatShare(high) : "";
 }
 
@@ -45,13 +44,13 @@ function createTableRow(find, about) {
   return row;
 }
 
-function fillCell(cell, samples, sum, secondsPerSample) {
+function fillCell(cell, samples, interval, { sum, secondsPerSample }) {
   const share = ratio(samples, sum);
   cell.fill.style.width = (share || 0) * 100 + "%";
   setText(cell.share, formatShare(share));
   setText(cell.samples, formatCount(samples));
   setText(cell.time, formatDuration(samples * secondsPerSample));
-  setText(cell.interval, intervalOf(samples, sum));
+  setText(cell.interval, intervalText(interval));
 }
 
 // The heads of the columns: [{key, element}].
@@ -120,8 +119,8 @@ export function createTable(root, dispatch) {
     setText(row.library, row.label.library);
     setAttribute(row.place, "title", row.label.place);
     setAttribute(row.element, "aria-rowindex", index + 2);
-    fillCell(row.self, shown.self, picture.sum, picture.secondsPerSample);
-    fillCell(row.total, shown.total, picture.sum, picture.secondsPerSample);
+    fillCell(row.self, shown.self, picture.intervalOf(shown.frame, "self"), picture);
+    fillCell(row.total, shown.total, picture.intervalOf(shown.frame, "total"), picture);
   }
 
   function fillRows() {

@@ -2,7 +2,7 @@
 
 import { FLAME_VIEWS } from "../../model/page/address.js";
 import { stateLabel } from "../../model/filters/chips.js";
-import { formatCount, formatDuration, formatShare, isKnown, ratio, wilsonInterval } from "../../model/base/numbers.js";
+import { formatCount, formatDuration, formatShare, isKnown, ratio } from "../../model/base/numbers.js";
 import { nativePath } from "../../model/code/lines.js";
 import { shownStates } from "../../model/profile/states.js";
 import { stackText } from "../../model/profile/folded.js";
@@ -15,19 +15,20 @@ import { ICONS } from "../elements/icons.js";
 
 const CALLERS_MAX = 200;
 
-function intervalText(samples, sum) {
-  const { low, high } = wilsonInterval(samples, sum);
+const UNKNOWN_INTERVAL = { low: NaN, high: NaN };
+
+function shownInterval({ low, high }) {
   return isKnown(low) ? formatShare(low).replace(/ %$/, "") + " – " + formatShare(high) : "";
 }
 
-function measure(name, meaning, samples, { sum, secondsPerSample }, testid) {
+function measure(name, meaning, samples, interval, { sum, secondsPerSample }, testid) {
   return el("div", { class: "measure" },
     el("dt", { "data-hint": meaning, tabindex: "0" }, name),
     el("dd", {},
       el("strong", { "data-testid": testid + "-share" }, formatShare(ratio(samples, sum))),
       el("span", { "data-testid": testid + "-samples" }, TEXT.samples(formatCount(samples))),
       el("span", { class: "soft", "data-hint": TEXT.details.timeHint }, "≈ " + formatDuration(samples * secondsPerSample)),
-      el("span", { class: "soft", "data-hint": TEXT.details.intervalHint }, intervalText(samples, sum))));
+      el("span", { class: "soft", "data-hint": TEXT.details.intervalHint }, shownInterval(interval))));
 }
 
 function shownId(state) {
@@ -149,8 +150,8 @@ export function createDetails(root, dispatch) {
 
   function ofFunction(state, found) {
     const { picture } = state;
-    const total = measure(TEXT.details.total, TEXT.table.totalHint, found.total, picture, "total");
-    const self = measure(TEXT.details.self, TEXT.table.selfHint, found.self, picture, "self");
+    const total = measure(TEXT.details.total, TEXT.table.totalHint, found.total, picture.intervalOfFunction(found.frame, "total"), picture, "total");
+    const self = measure(TEXT.details.self, TEXT.table.selfHint, found.self, picture.intervalOfFunction(found.frame, "self"), picture, "self");
     const back = el("button", { type: "button", class: "link", "data-testid": "details-back", on: { click: () => about("") } }, TEXT.details.back);
     return [back, ...aboutCode(found, total, self, state, dispatch, [])];
   }
@@ -160,8 +161,10 @@ export function createDetails(root, dispatch) {
     const frame = picture.describe(id);
     const path = picture.pathTo(id);
     const { bottomUp } = state.address;
-    const self = bottomUp ? null : measure(TEXT.details.self, TEXT.details.selfHint, frame.self, picture, "self");
-    const total = bottomUp ? measure(TEXT.details.via, TEXT.details.viaHint, frame.total, picture, "total") : measure(TEXT.details.total, TEXT.details.totalHint, frame.total, picture, "total");
+    // Bottom-up, a frame is of several stacks.
+    const intervalOf = (number) => (bottomUp ? UNKNOWN_INTERVAL : picture.intervalOf(Number(id), number));
+    const self = bottomUp ? null : measure(TEXT.details.self, TEXT.details.selfHint, frame.self, intervalOf("groupSelf"), picture, "self");
+    const total = measure(bottomUp ? TEXT.details.via : TEXT.details.total, bottomUp ? TEXT.details.viaHint : TEXT.details.totalHint, frame.total, intervalOf("groupTotal"), picture, "total");
     const within = picture.focus.id !== 0 && String(picture.focus.id) !== id
       ? el("p", { class: "soft" }, TEXT.details.ofZoomed(formatShare(ratio(frame.total, picture.focusTotal))))
       : null;

@@ -1,8 +1,8 @@
-// Two time ranges, or a report and its baseline, compared as a flame graph and as a table; what is not significant is grey.
+// Two time ranges, two sessions, or a report and its baseline, compared as a table and as a flame graph; what is not significant is grey.
 
 import { DIFF_BY, DIFF_WIDTHS } from "../../model/page/address.js";
-import { COMPARED_Q_MAX } from "../../model/trees/compare.js";
-import { formatCount, formatDuration, formatShare } from "../../model/base/numbers.js";
+import { changeStyle, CHANGE_LEAST, CHANGE_LEAST_RELATIVE, COMPARED_Q_MAX } from "../../model/trees/compare.js";
+import { formatCount, formatDuration, formatPoints, formatShare, isKnown } from "../../model/base/numbers.js";
 import { otherBaseline } from "../../model/page/questions.js";
 import { rangeText, timelineSpan } from "../../model/time/timeline.js";
 import { TEXT } from "../../text/session.js";
@@ -10,11 +10,11 @@ import { createChart, watchWidth } from "./chart.js";
 import { shortCommand, visibleText } from "../../model/base/text.js";
 import { el, isolated, placeNear, segmented, setAttribute, setText } from "../elements/dom.js";
 
+// So many at first; the flame graph is below.
+const ROWS_FIRST = 12;
 const ROWS_MAX = 200;
 
-function changeText(change) {
-  return (change > 0 ? "+" : change < 0 ? "−" : "") + formatShare(Math.abs(change)).replace(" %", " pp");
-}
+const isSame = (verdict) => verdict === "same" || verdict === "few";
 
 function qText(q) {
   return q === null ? "" : q < 0.001 ? "< 0.001" : q.toFixed(3);
@@ -82,14 +82,20 @@ function createOptions(change) {
       width.set(state.address.diffWidth);
       by.set(state.address.diffBy);
       reset.hidden = state.picture.diff.focus === 0;
-      setText(basis, (otherBaseline(state)?.by === "time" ? TEXT.compare.byTime : TEXT.compare.bySamples) + " " + TEXT.compare.method(formatShare(COMPARED_Q_MAX)));
+      setText(basis, (otherBaseline(state)?.by === "time" ? TEXT.compare.byTime : TEXT.compare.bySamples) + " " + TEXT.compare.method(formatShare(COMPARED_Q_MAX), formatPoints(CHANGE_LEAST).slice(1), formatShare(CHANGE_LEAST_RELATIVE)) + (state.picture.diff.hasBlocks ? "" : " " + TEXT.compare.noBlocks));
     },
   };
 }
 
-function numbersText(number, { baseline, current, baselineShare, currentShare, q, verdict }) {
+// A change with half of its 95 % interval.
+function changeText({ baselineShare, currentShare, half }) {
+  const change = currentShare - baselineShare;
+  return formatPoints(change) + (isKnown(half) ? " ± " + formatShare(half).replace(" %", "") : "");
+}
+
+function numbersText(number, { baseline, current, baselineShare, currentShare, half, q, verdict }) {
   const certainty = q === null ? "" : ", q " + qText(q);
-  return number + ": " + formatShare(baselineShare) + " (" + formatCount(baseline) + ") → " + formatShare(currentShare) + " (" + formatCount(current) + "), " + changeText(currentShare - baselineShare) + ", " + TEXT.compare.verdicts[verdict] + certainty;
+  return number + ": " + formatShare(baselineShare) + " (" + formatCount(baseline) + ") → " + formatShare(currentShare) + " (" + formatCount(current) + "), " + changeText({ baselineShare, currentShare, half }) + ", " + TEXT.compare.verdicts[verdict] + certainty;
 }
 
 // The numbers of the frame under the pointer: {element, show(frame or null, place)}.
@@ -112,22 +118,40 @@ function createRows(change) {
   const body = el("tbody", {});
   const caption = el("caption", {});
   const heads = TEXT.compare.heads.map((text) => el("th", { scope: "col" }, text));
+  const more = el("button", { type: "button", class: "link", "data-testid": "diff-more", on: { click: showMore } });
   let shown = null;
+  let isWhole = false;
 
+  function showMore() {
+    isWhole = !isWhole;
+    fill();
+  }
+
+  function fill() {
+    body.replaceChildren(...shown.slice(0, isWhole ? ROWS_MAX : ROWS_FIRST).map(rowOf));
+    more.hidden = shown.length <= ROWS_FIRST;
+    setText(more, isWhole ? TEXT.compare.fewer : TEXT.compare.more(formatCount(Math.min(shown.length, ROWS_MAX))));
+  }
+
+  // The number that changed significantly, else self.
   function rowOf(row) {
-    const { baselineShare, currentShare, verdict } = row;
+    const isTotal = isSame(row.self.verdict) && !isSame(row.total.verdict);
+    const { verdict, q } = isTotal ? row.total : row.self;
     const cell = (text) => el("td", { class: "number" }, text);
-    return el("tr", { "data-verdict": verdict }, cell(changeText(row.change)), cell(formatShare(baselineShare)), cell(formatShare(currentShare)), cell(changeText(row.totalChange)),
-      el("td", {}, TEXT.compare.verdicts[verdict]), cell(qText(row.q)),
-      el("th", { scope: "row" }, el("button", { type: "button", class: "row-name", on: { click: () => change({ view: "sandwich", about: row.key }) } }, isolated(row.label.name)), " ", isolated(row.label.place, { class: "place" })));
+    const mark = changeStyle(verdict, isTotal ? row.totalChange : row.change);
+    const result = el("td", {}, el("i", { class: "swatch", "data-style": mark, "aria-hidden": "true" }), (isTotal ? TEXT.table.total + ": " : "") + TEXT.compare.verdicts[verdict]);
+    return el("tr", { "data-verdict": verdict },
+      el("th", { scope: "row" }, el("button", { type: "button", class: "row-name", on: { click: () => change({ view: "sandwich", about: row.key }) } }, isolated(row.label.name)), " ", isolated(row.label.place, { class: "place" })),
+      cell(changeText(row.self)), cell(formatShare(row.self.baselineShare)), cell(formatShare(row.self.currentShare)), cell(changeText(row.total)), result, cell(qText(q)));
   }
 
   return {
-    element: el("table", { class: "diff-table", "data-testid": "diff-table" }, caption, el("thead", {}, el("tr", {}, ...heads)), body),
+    element: el("div", {}, el("table", { class: "diff-table", "data-testid": "diff-table" }, caption, el("thead", {}, el("tr", {}, ...heads)), body), more),
     update(diff) {
       setText(caption, TEXT.compare.caption(formatCount(diff.count), formatCount(diff.baselineSum), formatCount(diff.currentSum)));
-      if (shown !== diff.rows) body.replaceChildren(...diff.rows.slice(0, ROWS_MAX).map(rowOf));
+      if (shown === diff.rows) return;
       shown = diff.rows;
+      fill();
     },
   };
 }
@@ -144,7 +168,7 @@ export function createDiff(root, dispatch) {
   const rows = createRows(change);
   const none = el("div", { class: "empty" }, el("p", {}, TEXT.compare.how), el("p", { class: "ways" }, sides.halves));
   const plot = el("div", { class: "diff-plot flame", role: "img", "aria-label": TEXT.compare.flame, "data-testid": "diff-flame" }, holder);
-  const both = el("div", { class: "diff-both", tabindex: "0", role: "region", "aria-label": TEXT.compare.label }, options.element, plot, rows.element);
+  const both = el("div", { class: "diff-both", tabindex: "0", role: "region", "aria-label": TEXT.compare.label }, rows.element, options.element, plot);
   const element = el("div", { class: "diff", "data-testid": "diff" }, sides.element, none, both);
   root.append(element, tip.element);
 

@@ -367,7 +367,19 @@ static void two_captures_are_compared(void **state)
     assert_string_equal(options.files[0], "a.pyro");
     assert_string_equal(options.files[1], "b.pyro");
     assert_true(options.diff_by_time && options.diff_json && !options.diff_html);
+    assert_int_equal(options.baseline_count, 1);
     assert_int_equal(options.report.limit, 3);
+    assert_int_equal(
+        parse_text("diff a.pyro b.pyro -- c.pyro d.pyro e.pyro --state on_cpu", &options, NULL),
+        ERR_OK);
+    assert_int_equal(options.baseline_count, 2);
+    assert_int_equal(options.file_count, 5);
+    assert_true(options.view.query.states.require == STATE_ON_CPU);
+    assert_int_equal(parse_text("diff a.pyro b.pyro --fail-if self>5% --fail-if total(x)>1%",
+                                &options, NULL),
+                     ERR_OK);
+    assert_int_equal(options.fail_ifs.count, 2);
+    assert_string_equal(options.fail_ifs.items[1], "total(x)>1%");
     assert_int_equal(parse_text("record 1 --diff-flamegraph a.pyro -o x.html", &options, NULL),
                      ERR_OK);
     assert_string_equal(options.baseline, "a.pyro");

@@ -262,6 +262,10 @@ static void no_text_of_the_owners_is_in_any_format(void **state)
         struct buffer text = all_of(format, &world->source);
         if (says(&text, OWN))
             fail_msg("%s names its owner", format->name);
+        if (format->needs_baseline && !report_is_page(format)) {
+            buffer_deinit(&text); /* a table of changes, of which there are none */
+            continue;
+        }
         assert_true(says(&text, "decode"));
         assert_true(says(&text, "func-"));
         buffer_deinit(&text);

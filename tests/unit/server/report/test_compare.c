@@ -2,8 +2,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "server/report/diff/blocks.h"
 #include "server/report/diff/compare.h"
 #include "server/report/diff/comparison.h"
+#include "server/report/diff/condition.h"
+#include "server/report/diff/student.h"
 #include "server/report/header.h"
 #include "tests/support/made_profile.h"
 #include "tests/support/sample_session.h"
@@ -15,48 +18,222 @@ static void assert_close(double given, double wanted, double within)
         fail_msg("%.9g, not %.9g", given, wanted);
 }
 
-static double shares(uint64_t baseline, double baseline_all, uint64_t now, double now_all)
-{
-    const struct compare_counts counts = { baseline, now, baseline_all, now_all };
-    return compare_shares(&counts);
-}
-
-static double rates(uint64_t baseline, double baseline_all, uint64_t now, double now_all)
-{
-    const struct compare_counts counts = { baseline, now, baseline_all, now_all };
-    return compare_rates(&counts);
-}
-
-/* z and both tails of the normal distribution, worked out by hand from tables. */
-static void shares_follow_the_two_proportion_test(void **state)
+/* Tables of Student's distribution. */
+static void quantiles_are_those_of_the_tables(void **state)
 {
     (void)state;
-    assert_close(shares(120, 1000, 150, 1000), 0.04963, 5e-5); /* z = 1.9631 */
-    assert_close(shares(50, 100, 50, 100), 1, 1e-12);
-    assert_close(shares(60, 100, 40, 100), 0.004678, 5e-6);     /* z = 2.8284 */
-    assert_close(shares(60, 100, 400, 1000), 0.00011065, 1e-8); /* z = 3.8659 */
-    assert_close(shares(40, 100, 60, 100), shares(60, 100, 40, 100), 1e-15);
-    assert_close(shares(100, 100, 100, 100), 1, 0);
+    assert_close(student_quantile(0.05, 1), 12.706205, 1e-5);
+    assert_close(student_quantile(0.05, 9), 2.262157, 1e-6);
+    assert_close(student_quantile(0.01, 23), 2.807336, 1e-6);
+    assert_close(student_quantile(0.05, 1e9), 1.959964, 1e-6);
+    assert_close(student_tails(0, 5), 1, 1e-12);
+    assert_close(student_tails(-2.262157, 9), 0.05, 1e-7);
+    assert_close(student_tails(1, 1), 0.5, 1e-12);
+    assert_true(student_tails(50, 23) > 0 && student_tails(50, 23) < 1e-20);
+    assert_true(student_tails(1e200, 3) == 0);
 }
 
-static void rates_follow_the_division_of_hits_by_time(void **state)
+/* Runs of blocks of one row. */
+struct made_side {
+    struct compare_side side;
+    struct compare_row row;
+};
+
+static void add_run(struct made_side *to, const double *hits, size_t count, double all)
 {
-    (void)state;
-    assert_close(rates(100, 10, 100, 10), 1, 1e-12);
-    assert_close(rates(100, 10, 140, 10), 0.009823, 5e-6);   /* z = 40 / sqrt(240) = 2.582 */
-    assert_close(rates(300, 100, 300, 50), 1.97e-17, 1e-16); /* twice the rate, beyond doubt */
-    assert_close(rates(300, 1, 300, 1), 1, 1e-12);           /* more hits than units of time */
+    struct compare_units blocks = { 0 };
+    struct compare_hits sums = { 0 };
+    for (size_t i = 0; i < count; i++) {
+        compare_add_unit(&blocks, all);
+        compare_add_hits(&sums, hits[i], all);
+    }
+    compare_add_run(&to->side, &blocks);
+    compare_add_run_hits(&to->row, &blocks, &sums);
 }
 
-static void too_few_samples_say_nothing(void **state)
+static struct compare_pair pair_of(const struct made_side *a, const struct made_side *b)
+{
+    return (struct compare_pair){ &a->side, &b->side, &a->row, &b->row, false };
+}
+
+/* 10 blocks of 100, hits 15 and 35 in turn: a share of 0.25, and a variance of 10 / 9 * 10 * 100 / 1000^2. */
+static void a_share_is_as_certain_as_its_blocks_agree(void **state)
+{
+    static const double uneven[] = { 15, 35, 15, 35, 15, 35, 15, 35, 15, 35 };
+    static const double even[] = { 25, 25, 25, 25, 25, 25, 25, 25, 25, 25 };
+    static const double none[10];
+    struct made_side a = { 0 }, b = { 0 }, empty = { 0 };
+    (void)state;
+    add_run(&a, uneven, 10, 100);
+    add_run(&b, even, 10, 100);
+    add_run(&empty, none, 10, 100);
+    /* Effective size 0.1875 / 0.00111111 = 168.75, t 2.262157. */
+    const struct compare_interval wide = compare_share_interval(&a.side, &a.row, false);
+    assert_close(wide.low, 0.182707, 1e-6);
+    assert_close(wide.high, 0.332009, 1e-6);
+    /* No wider than independent samples are, however well blocks agree: size 1000. */
+    const struct compare_interval narrow = compare_share_interval(&b.side, &b.row, false);
+    assert_close(narrow.low, 0.220350, 1e-6);
+    assert_close(narrow.high, 0.282196, 1e-6);
+    const struct compare_interval zero = compare_share_interval(&empty.side, &empty.row, false);
+    assert_close(zero.low, 0, 1e-12);
+    assert_close(zero.high, 0.005091, 1e-6);
+    assert_true(isnan(compare_share_interval(&(struct compare_side){ 0 },
+                                             &(struct compare_row){ { 0 }, 0 }, false)
+                          .low));
+}
+
+/* 3000 samples of 20 % and 3300 of 22 % of 15000 are z = 4.2 for single samples. */
+static void samples_of_one_moment_are_alike(void **state)
+{
+    double together[24] = { 0 }, more[24] = { 0 }, spread[24], spread_more[24];
+    struct made_side a = { 0 }, b = { 0 }, c = { 0 }, d = { 0 };
+    (void)state;
+    for (size_t i = 0; i < 24; i++) {
+        together[i] = i % 5 == 0 ? 600 : 0;
+        more[i] = i % 5 == 2 ? 660 : 0;
+        spread[i] = 125;
+        spread_more[i] = 137.5;
+    }
+    add_run(&a, together, 24, 625);
+    add_run(&b, more, 24, 625);
+    add_run(&c, spread, 24, 625);
+    add_run(&d, spread_more, 24, 625);
+    const struct compare_pair alike = pair_of(&a, &b), independent = pair_of(&c, &d);
+    assert_true(compare_p(&alike) > 0.5);
+    assert_true(compare_p(&independent) < 0.001);
+    assert_true(compare_is_large(&independent));
+}
+
+/* Random numbers that are the same with every library: Knuth's, and the sum of twelve as a normal one. */
+static double normal(uint64_t *state)
+{
+    double sum = -6;
+    for (int i = 0; i < 12; i++) {
+        *state = *state * 6364136223846793005u + 1442695040888963407u;
+        sum += (double)(*state >> 11) / 9007199254740992.0;
+    }
+    return sum;
+}
+
+/* 24 blocks of 5 windows each of 250 samples, whose shares follow an AR(1) process. */
+static void make_series(struct made_side *to, double share, double spread, double memory,
+                        uint64_t *random)
+{
+    double hits[24] = { 0 }, deviation = 0;
+    for (int i = -20; i < 24 * 5; i++) {
+        deviation = memory * deviation + normal(random);
+        if (i >= 0)
+            hits[i / 5] += 250 * (share + spread * deviation);
+    }
+    *to = (struct made_side){ 0 };
+    add_run(to, hits, 24, 1250);
+}
+
+static int significant(double baseline, double now, double spread, double memory, int pairs)
+{
+    uint64_t random = 7;
+    int found = 0;
+    for (int i = 0; i < pairs; i++) {
+        struct made_side a, b;
+        make_series(&a, baseline, spread, memory, &random);
+        make_series(&b, now, spread, memory, &random);
+        const struct compare_pair pair = pair_of(&a, &b);
+        found += compare_p(&pair) <= 0.05;
+    }
+    return found;
+}
+
+/* 0.0253 is the spread of 250 independent samples of 20 %, 0.0005 a fiftieth of it.  A memory of 0.6 for a
+ * window reaches a little beyond a block. */
+static void noise_with_a_memory_is_no_change(void **state)
 {
     (void)state;
-    assert_true(shares(0, 1000, 9, 1000) == 1);
-    assert_true(shares(0, 1000, 10, 1000) < 0.01);
-    assert_true(shares(0, 100000, 10, 10) == 1); /* a side that is expected to have none */
-    assert_true(shares(0, 0, 100, 100) == 1);
-    assert_true(rates(100, 0, 100, 1) == 1);
-    assert_true(shares(0, 0, 0, 0) == 1);
+    assert_in_range(significant(0.2, 0.2, 0.0253, 0, 1000), 1, 60);
+    assert_in_range(significant(0.2, 0.2, 0.05, 0.6, 1000), 1, 110);
+    assert_in_range(significant(0.2, 0.2, 0.0005, 0, 1000), 0, 0);
+}
+
+/* Of a function of 20 %: 22 of 102. */
+static void a_tenth_more_is_found_in_half_a_minute(void **state)
+{
+    (void)state;
+    assert_in_range(significant(0.2, 0.22 / 1.02, 0.0253, 0, 1000), 950, 1000);
+}
+
+static void a_phase_that_comes_once_says_nothing(void **state)
+{
+    double first[24] = { 0 }, last[24] = { 0 };
+    struct made_side a = { 0 }, b = { 0 };
+    (void)state;
+    for (size_t i = 0; i < 24; i++) {
+        first[i] = i < 3 ? 1000 : 0;
+        last[i] = i >= 22 ? 1000 : 0;
+    }
+    add_run(&a, first, 24, 1250);
+    add_run(&b, last, 24, 1250);
+    const struct compare_pair pair = pair_of(&a, &b);
+    assert_true(compare_p(&pair) > 0.05);
+}
+
+static void make_runs(struct made_side *to, const double *shares, size_t count)
+{
+    *to = (struct made_side){ 0 };
+    for (size_t run = 0; run < count; run++) {
+        double hits[24];
+        for (size_t i = 0; i < 24; i++)
+            hits[i] = 1250 * shares[run];
+        add_run(to, hits, 24, 1250);
+    }
+}
+
+static void repeats_show_what_is_chance(void **state)
+{
+    static const double steady[] = { 0.200, 0.201, 0.199, 0.2 },
+                        more[] = { 0.215, 0.216, 0.217, 0.216 },
+                        unsteady[] = { 0.18, 0.22, 0.21, 0.19 },
+                        unsteady_more[] = { 0.236, 0.196, 0.226, 0.206 };
+    struct made_side a, b, c, d;
+    (void)state;
+    make_runs(&a, steady, 4);
+    make_runs(&b, more, 4);
+    make_runs(&c, unsteady, 4);
+    make_runs(&d, unsteady_more, 4);
+    const struct compare_pair sure = pair_of(&a, &b), unsure = pair_of(&c, &d);
+    assert_true(compare_p(&sure) < 1e-4);
+    assert_true(compare_p(&unsure) > 0.1);
+    assert_close(compare_change(&sure), 0.016, 1e-9);
+    const struct compare_interval small = compare_change_interval(&sure);
+    const struct compare_interval large = compare_change_interval(&unsure);
+    assert_true(small.low > 0.01 && small.high < 0.022);
+    assert_true(large.low < 0 && large.high > 0.03);
+}
+
+static void rare_and_small_changes_do_not_count(void **state)
+{
+    double hits[24], more[24], rare[24], few[24] = { 1, 1, 1, 1, 1, 1, 1, 1, 1 };
+    struct made_side a = { 0 }, b = { 0 }, c = { 0 }, d = { 0 }, none = { 0 }, brief = { 0 };
+    (void)state;
+    for (size_t i = 0; i < 24; i++) {
+        hits[i] = 50000;
+        more[i] = 52000;
+        rare[i] = 200;
+    }
+    add_run(&a, hits, 24, 100000);
+    add_run(&b, more, 24, 100000);
+    add_run(&c, rare, 24, 100000);
+    add_run(&d, few, 24, 100000);
+    add_run(&none, (double[24]){ 0 }, 24, 100000);
+    add_run(&brief, hits, 5, 100000);
+    const struct compare_pair small = pair_of(&a, &b), seldom = pair_of(&c, &none),
+                              too_few = pair_of(&d, &none), too_short = pair_of(&a, &brief);
+    assert_true(compare_p(&small) < 0.001 && compare_is_candidate(&small));
+    assert_false(compare_is_large(&small));
+    assert_true(compare_is_enough(&seldom) && !compare_is_candidate(&seldom));
+    assert_false(compare_is_enough(&too_few));
+    assert_false(compare_is_enough(&too_short));
+    assert_true(compare_p(&too_short) == 1);
+    assert_true(isnan(compare_change_interval(&too_short).low));
 }
 
 /* The example of Benjamini and Hochberg 1995, table 1: of 15 chances four are kept at 0.05. */
@@ -87,11 +264,39 @@ static void order_does_not_matter_and_outsiders_stay(void **state)
     assert_int_equal(compare_adjust(chances, 0, NULL), ERR_OK);
 }
 
+static void blocks_are_whole_windows_and_have_no_gaps(void **state)
+{
+    struct profile *const profile = made_profile();
+    struct blocks blocks;
+    (void)state;
+    for (uint64_t second = 1; second <= 100; second++) {
+        made_add(profile, made_thread(profile, 1, 1), 0, "main", 1);
+        made_seal(profile, second);
+    }
+    struct profile_snapshot snapshot = made_snapshot(profile);
+    blocks_cut(&blocks, &snapshot, 0, snapshot.end_ns);
+    assert_int_equal(blocks.count, BLOCKS_MAX);
+    assert_int_equal(blocks.items[0].from_ns, 0);
+    assert_int_equal(blocks.items[BLOCKS_MAX - 1].to_ns, snapshot.end_ns);
+    for (size_t i = 1; i < blocks.count; i++) {
+        assert_int_equal(blocks.items[i].from_ns, blocks.items[i - 1].to_ns);
+        assert_int_equal(blocks.items[i].from_ns % NS_PER_S, 0);
+        assert_in_range(blocks.items[i].to_ns - blocks.items[i].from_ns, 4 * NS_PER_S,
+                        5 * NS_PER_S);
+    }
+    blocks_cut(&blocks, &snapshot, 10 * NS_PER_S, 13 * NS_PER_S);
+    assert_int_equal(blocks.count, 3);
+    blocks_cut(&blocks, &snapshot, 5, 5);
+    assert_int_equal(blocks.count, 0);
+    profile_snapshot_release(&snapshot);
+    profile_destroy(profile);
+}
+
 static function_id function_named(const struct comparison *comparison, const char *name)
 {
-    for (function_id id = 1; id < comparison->snapshot.sizes.functions; id++) {
-        const struct profile_function row = profile_function_at(&comparison->snapshot, id);
-        const struct strtab_string text = profile_string(&comparison->snapshot, row.name);
+    for (function_id id = 1; id < comparison->snapshot->sizes.functions; id++) {
+        const struct profile_function row = profile_function_at(comparison->snapshot, id);
+        const struct strtab_string text = profile_string(comparison->snapshot, row.name);
         if (text.length == strlen(name) && memcmp(text.text, name, text.length) == 0)
             return id;
     }
@@ -109,16 +314,25 @@ static void expect(const struct comparison *comparison, const char *name, uint64
     assert_int_equal(self->verdict, verdict);
 }
 
+static enum err_code compare(struct comparison *comparison,
+                             const struct report_source *baseline,
+                             const struct report_source *now, enum comparison_basis basis,
+                             struct err *err)
+{
+    const struct comparison_side before = { { baseline }, 1 }, after = { { now }, 1 };
+    return comparison_init(comparison, &before, &after, basis, err);
+}
+
 static void new_gone_grown_and_shrunk_functions_are_listed(void **state)
 {
-    struct sample_session *const baseline = sample_session_small();
+    struct sample_session *const baseline = sample_session_steady();
     struct sample_session *const now = sample_session_changed();
     struct comparison comparison;
     struct err err = { 0 };
     (void)state;
-    assert_ok(comparison_init(&comparison, &baseline->source, &now->source,
-                              COMPARISON_BY_SAMPLES, &err),
-              &err);
+    assert_ok(
+        compare(&comparison, &baseline->source, &now->source, COMPARISON_BY_SAMPLES, &err),
+        &err);
     assert_int_equal(comparison.baseline_samples, SAMPLE_TOTAL);
     assert_int_equal(comparison.now_samples, 1502);
     expect(&comparison, "parse", 300, 900, COMPARISON_MORE);
@@ -136,6 +350,126 @@ static void new_gone_grown_and_shrunk_functions_are_listed(void **state)
     sample_session_destroy(baseline);
 }
 
+/* Two profiles of 20 windows, in which `mark` and `work` take so many of 100 samples. */
+static struct report_source *made_marked(struct profile *profile, uint32_t marked)
+{
+    static const struct view_query all;
+    static const struct sampler_options options = { .rate_hz = 100 };
+    static const struct sampler_target target = { .pid = 1 };
+    static const struct session_info info = { .options = &options, .target = &target };
+    static struct profile_snapshot snapshots[2];
+    static struct report_header headers[2];
+    static struct report_source sources[2];
+    static size_t made = 0;
+    const size_t at = made++ % 2;
+    struct err err = { 0 };
+    for (uint64_t second = 1; second <= 20; second++) {
+        made_add(profile, made_thread(profile, 1, 1), 0, "main;<truncated>", marked);
+        made_add(profile, made_thread(profile, 1, 1), 0, "main;<GC>", marked);
+        made_add(profile, made_thread(profile, 1, 1), 0, "main;work", 100 - 2 * marked);
+        made_seal(profile, second);
+    }
+    snapshots[at] = made_snapshot(profile);
+    sources[at] =
+        (struct report_source){ .snapshot = &snapshots[at], .query = &all, .session = &info };
+    assert_ok(report_header_init(&headers[at], &sources[at], &err), &err);
+    sources[at].header = &headers[at];
+    return &sources[at];
+}
+
+static void what_says_how_stacks_were_read_does_not_differ(void **state)
+{
+    struct profile *const before = made_profile(), *const after = made_profile();
+    struct report_source *const baseline = made_marked(before, 5);
+    struct report_source *const now = made_marked(after, 20);
+    struct comparison comparison;
+    struct err err = { 0 };
+    (void)state;
+    assert_ok(compare(&comparison, baseline, now, COMPARISON_BY_SAMPLES, &err), &err);
+    expect(&comparison, "<truncated>", 100, 400, COMPARISON_SAME);
+    expect(&comparison, "<GC>", 100, 400, COMPARISON_MORE);
+    expect(&comparison, "work", 1800, 1200, COMPARISON_LESS);
+    for (node_id id = 1; id < comparison.snapshot->sizes.nodes; id++) {
+        const frame_id frame = profile_node_at(comparison.snapshot, id).frame;
+        if (profile_frame_at(comparison.snapshot, frame).function ==
+            function_named(&comparison, "<truncated>"))
+            assert_int_equal(comparison.nodes[id].total.verdict, COMPARISON_SAME);
+    }
+    comparison_deinit(&comparison);
+    struct report_source *const sources[] = { baseline, now };
+    for (size_t i = 0; i < 2; i++) {
+        struct profile_snapshot snapshot = *sources[i]->snapshot;
+        struct report_header header = *sources[i]->header;
+        report_header_deinit(&header);
+        profile_snapshot_release(&snapshot);
+    }
+    profile_destroy(before);
+    profile_destroy(after);
+}
+
+static void check_condition(const struct comparison *comparison, const char *text,
+                            const char *name)
+{
+    struct condition condition;
+    struct err err = { 0 };
+    function_id id = 0;
+    assert_ok(condition_init(&condition, text, &err), &err);
+    assert_ok(condition_check(&condition, comparison, &id, &err), &err);
+    if (name)
+        assert_int_equal(id, function_named(comparison, name));
+    else
+        assert_int_equal(id, 0);
+    condition_deinit(&condition);
+}
+
+/* parse has 29.9 points more self, 19.9 more total; render less; main 17.9 more total. */
+static void a_condition_holds_for_significant_growth_only(void **state)
+{
+    struct sample_session *const baseline = sample_session_steady();
+    struct sample_session *const now = sample_session_changed();
+    struct comparison comparison;
+    struct err err = { 0 };
+    (void)state;
+    assert_ok(
+        compare(&comparison, &baseline->source, &now->source, COMPARISON_BY_SAMPLES, &err),
+        &err);
+    check_condition(&comparison, "self>5%", "parse");
+    check_condition(&comparison, "self>29.5%", "parse");
+    check_condition(&comparison, "self>30%", NULL);
+    check_condition(&comparison, "total>0%", "parse");
+    check_condition(&comparison, "self(function:cache)>5%", "cache.<locals>.get");
+    check_condition(&comparison, "self(/^render/)>0%", NULL);
+    check_condition(&comparison, "total(function:main)>17%", "main");
+    check_condition(&comparison, "total(function:main)>18%", NULL);
+    comparison_deinit(&comparison);
+    assert_ok(compare(&comparison, &now->source, &now->source, COMPARISON_BY_SAMPLES, &err),
+              &err);
+    check_condition(&comparison, "self>0%", NULL);
+    comparison_deinit(&comparison);
+    sample_session_destroy(now);
+    sample_session_destroy(baseline);
+}
+
+static void what_is_no_condition_is_refused(void **state)
+{
+    static const char *const wrong[] = {
+        "",           "self",         "self>5",    "self>%",     "self>x%",
+        "selfish>5%", "self()>5%",    "self(a>5%", "total>101%", "self>5.5.5%",
+        ">5%",        "self(/(/)>5%", "self<5%",   "self>-5%"
+    };
+    char large[CONDITION_MAX_PATTERN + 32];
+    struct condition condition;
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        struct err err = { 0 };
+        if (condition_init(&condition, wrong[i], &err) != ERR_INVALID || !*err.message)
+            fail_msg("%s is taken", wrong[i]);
+        condition_deinit(&condition);
+    }
+    snprintf(large, sizeof large, "self(%0*d)>5%%", CONDITION_MAX_PATTERN + 1, 0);
+    assert_int_equal(condition_init(&condition, large, NULL), ERR_INVALID);
+}
+
 static void a_profile_does_not_differ_from_itself(void **state)
 {
     struct sample_session *const session = sample_session_small();
@@ -143,9 +477,8 @@ static void a_profile_does_not_differ_from_itself(void **state)
     struct err err = { 0 };
     (void)state;
     for (enum comparison_basis by = COMPARISON_BY_SAMPLES; by <= COMPARISON_BY_TIME; by++) {
-        assert_ok(comparison_init(&comparison, &session->source, &session->source, by, &err),
-                  &err);
-        for (node_id id = 0; id < comparison.snapshot.sizes.nodes; id++) {
+        assert_ok(compare(&comparison, &session->source, &session->source, by, &err), &err);
+        for (node_id id = 0; id < comparison.snapshot->sizes.nodes; id++) {
             assert_true(comparison.nodes[id].total.verdict <= COMPARISON_FEW);
             assert_true(comparison.nodes[id].self.q == 1);
         }
@@ -158,13 +491,19 @@ static void by_time_what_only_ran_longer_is_the_same(void **state)
 {
     struct profile *const short_run = made_profile(), *const long_run = made_profile();
     (void)state;
-    made_add(short_run, made_thread(short_run, 1, 1), 0, "main;work", 500);
-    made_add(long_run, made_thread(long_run, 1, 1), 0, "main;work", 1000);
-    made_add(long_run, made_thread(long_run, 1, 2), 0, "main;other", 1000);
-    profile_quality(short_run)->ticks = 500;
-    profile_quality(long_run)->ticks = 1000;
-    made_seal(short_run, 5);
-    made_seal(long_run, 10);
+    for (uint64_t second = 1; second <= 20; second++) {
+        made_add(long_run, made_thread(long_run, 1, 1), 0, "main;work", 100);
+        made_add(long_run, made_thread(long_run, 1, 2), 0, "main;other", 100);
+        made_seal(long_run, second);
+        if (second > 10)
+            continue;
+        made_add(short_run, made_thread(short_run, 1, 1), 0, "main;work", 100);
+        made_seal(short_run, second);
+    }
+    profile_quality(short_run)->ticks = 1000;
+    profile_quality(long_run)->ticks = 2000;
+    made_seal(short_run, 10);
+    made_seal(long_run, 20);
     struct profile_snapshot a = made_snapshot(short_run), b = made_snapshot(long_run);
     const struct sampler_options options = { .rate_hz = 100 };
     const struct sampler_target target = { .pid = 1 };
@@ -179,13 +518,13 @@ static void by_time_what_only_ran_longer_is_the_same(void **state)
     assert_ok(report_header_init(&now_header, &now, &err), &err);
     baseline.header = &baseline_header;
     now.header = &now_header;
-    assert_ok(comparison_init(&comparison, &baseline, &now, COMPARISON_BY_TIME, &err), &err);
-    expect(&comparison, "work", 500, 1000, COMPARISON_SAME);
-    expect(&comparison, "other", 0, 1000, COMPARISON_NEW);
-    assert_close(comparison_now_share(&comparison, 1000), 1, 1e-9);
+    assert_ok(compare(&comparison, &baseline, &now, COMPARISON_BY_TIME, &err), &err);
+    expect(&comparison, "work", 1000, 2000, COMPARISON_SAME);
+    expect(&comparison, "other", 0, 2000, COMPARISON_NEW);
+    assert_close(comparison_now_share(&comparison, 2000), 1, 1e-9);
     comparison_deinit(&comparison);
-    assert_ok(comparison_init(&comparison, &baseline, &now, COMPARISON_BY_SAMPLES, &err), &err);
-    expect(&comparison, "work", 500, 1000, COMPARISON_LESS);
+    assert_ok(compare(&comparison, &baseline, &now, COMPARISON_BY_SAMPLES, &err), &err);
+    expect(&comparison, "work", 1000, 2000, COMPARISON_LESS);
     comparison_deinit(&comparison);
     report_header_deinit(&baseline_header);
     report_header_deinit(&now_header);
@@ -202,26 +541,33 @@ static void nothing_compares_with_anything(void **state)
     struct comparison comparison;
     struct err err = { 0 };
     (void)state;
-    assert_ok(
-        comparison_init(&comparison, &none->source, &some->source, COMPARISON_BY_SAMPLES, &err),
-        &err);
+    assert_ok(compare(&comparison, &none->source, &some->source, COMPARISON_BY_SAMPLES, &err),
+              &err);
     assert_true(comparison_baseline_share(&comparison, 0) == 0);
     expect(&comparison, "parse", 0, 300, COMPARISON_FEW);
     comparison_deinit(&comparison);
-    assert_ok(
-        comparison_init(&comparison, &none->source, &none->source, COMPARISON_BY_TIME, &err),
-        &err);
+    assert_ok(compare(&comparison, &none->source, &none->source, COMPARISON_BY_TIME, &err),
+              &err);
     comparison_deinit(&comparison);
     sample_session_destroy(some);
     sample_session_destroy(none);
 }
 
-TEST_MAIN(cmocka_unit_test(shares_follow_the_two_proportion_test),
-          cmocka_unit_test(rates_follow_the_division_of_hits_by_time),
-          cmocka_unit_test(too_few_samples_say_nothing),
+TEST_MAIN(cmocka_unit_test(quantiles_are_those_of_the_tables),
+          cmocka_unit_test(a_share_is_as_certain_as_its_blocks_agree),
+          cmocka_unit_test(samples_of_one_moment_are_alike),
+          cmocka_unit_test(noise_with_a_memory_is_no_change),
+          cmocka_unit_test(a_tenth_more_is_found_in_half_a_minute),
+          cmocka_unit_test(a_phase_that_comes_once_says_nothing),
+          cmocka_unit_test(repeats_show_what_is_chance),
+          cmocka_unit_test(rare_and_small_changes_do_not_count),
           cmocka_unit_test(false_discoveries_are_held),
           cmocka_unit_test(order_does_not_matter_and_outsiders_stay),
+          cmocka_unit_test(blocks_are_whole_windows_and_have_no_gaps),
           cmocka_unit_test(new_gone_grown_and_shrunk_functions_are_listed),
+          cmocka_unit_test(what_says_how_stacks_were_read_does_not_differ),
+          cmocka_unit_test(a_condition_holds_for_significant_growth_only),
+          cmocka_unit_test(what_is_no_condition_is_refused),
           cmocka_unit_test(a_profile_does_not_differ_from_itself),
           cmocka_unit_test(by_time_what_only_ran_longer_is_the_same),
           cmocka_unit_test(nothing_compares_with_anything))
