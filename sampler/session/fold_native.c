@@ -69,15 +69,41 @@ size_t fold_native_bytes(const struct fold_native *native)
                   : 0;
 }
 
-/* Finds and names the native frames. */
-static enum err_code find_frames(struct fold_native *native, const struct native_copy *copy,
-                                 uint64_t now_ns)
+/* Finds the native frames. */
+static enum err_code find_frames(struct fold_native *native, const struct stack *stack,
+                                 const struct native_copy *copy, uint64_t now_ns)
 {
-    struct native_walk *const walk = &native->walk;
+    const enum err_code rc = native_runs_find(&native->runs, stack, &copy->stack);
+    native->walk =
+        (struct native_walk){ .frames = native->frames, .room = FOLD_NATIVE_MAX_FRAMES };
+    if (!rc)
+        unwinder_walk(&native->unwinder, &copy->registers, &copy->stack, native->runs.entries,
+                      native->runs.entry_count, now_ns, &native->walk);
+    return rc;
+}
+
+/* All that the node of a sample depends on, besides its Python frames. */
+static uint64_t key_of(const struct fold_native *native)
+{
+    const struct native_walk *const walk = &native->walk;
+    uint64_t key = hash_word(walk->end, HASH_SEED);
+    for (size_t i = 0; i < walk->count; i++) {
+        const struct native_frame *const frame = &walk->frames[i];
+        key = hash_word(frame->pc, key);
+        key = hash_word(frame->sp, key);
+        key = hash_word(frame->cfa, key);
+        key =
+            hash_word((uint64_t)frame->image << 8 | (frame->kind << 1) | frame->is_exact, key);
+    }
+    for (size_t i = 0; i < native->runs.count; i++)
+        key = hash_word(native->runs.items[i].entry, key);
+    return key;
+}
+
+static enum err_code name_frames(struct fold_native *native, uint64_t now_ns)
+{
+    const struct native_walk *const walk = &native->walk;
     enum err_code rc = ERR_OK;
-    *walk = (struct native_walk){ .frames = native->frames, .room = FOLD_NATIVE_MAX_FRAMES };
-    unwinder_walk(&native->unwinder, &copy->registers, &copy->stack, native->runs.entries,
-                  native->runs.entry_count, now_ns, walk);
     for (size_t i = 0; i < walk->count && !rc; i++) {
         native->named[i] = (struct native_name){ .frame = native->gap };
         if (walk->frames[i].kind != NATIVE_GAP)
@@ -208,26 +234,26 @@ static uint64_t *counter_of(struct quality *quality, const struct native_merge *
                               : &quality->native_complete;
 }
 
-/* A thread whose Python frames and registers are the same as before is where it was. */
+/* A thread whose Python frames and native frames are the same as before is where it was. */
 enum err_code fold_native_node(struct fold_native *native, struct fold *fold,
                                struct thread *thread, size_t gc, uint64_t now_ns, node_id *node,
                                uint64_t **counter_out)
 {
     struct stack *const stack = &thread->stack;
-    const struct native_copy *const copy = thread->native;
-    const uint64_t key = hash_bytes(&copy->registers, sizeof copy->registers, HASH_SEED);
     const bool is_kept = gc > stack->count && !fold->tasks;
     *node = 0;
+    enum err_code rc = find_frames(native, stack, thread->native, now_ns);
+    if (rc)
+        return rc;
+    const uint64_t key = key_of(native);
     if (is_kept && stack->native_tag && thread->native_key == key) {
         *node = stack->native_tag - 1;
         *counter_out = thread->native_counter;
         return ERR_OK;
     }
-    enum err_code rc = native_runs_find(&native->runs, stack, &copy->stack);
-    if (!rc)
-        rc = find_frames(native, copy, now_ns);
     const struct native_runs runs = { native->runs.items, native->runs.count,
                                       native->runs.has_entries };
+    rc = name_frames(native, now_ns);
     if (!rc)
         rc = native_merge(&native->merge, runs, &native->walk, native->evaluations);
     if (rc)
