@@ -113,6 +113,24 @@ static enum err_code name_frames(struct fold_native *native, uint64_t now_ns)
     return rc;
 }
 
+/* A coroutine that has a part of the C stack for itself begins there: further out is what another one has left. */
+static void cut_coroutine(struct fold_native *native)
+{
+    struct native_walk *const walk = &native->walk;
+    size_t start = 0;
+    while (start < walk->count && !native->named[start].is_coroutine_start)
+        start++;
+    if (start == walk->count)
+        return;
+    while (start + 1 < walk->count && native->named[start + 1].is_coroutine_start)
+        start++;
+    walk->count = start + 1;
+    walk->end = NATIVE_COMPLETE;
+    walk->gaps = 0;
+    for (size_t i = 0; i < walk->count; i++)
+        walk->gaps += walk->frames[i].kind == NATIVE_GAP;
+}
+
 /* A walk through the merged frames. */
 struct adder {
     struct fold_native *native;
@@ -198,13 +216,26 @@ static enum err_code add_merged(struct adder *a, size_t at)
     return name->is_trampoline || is_wrapper(a, at) ? ERR_OK : add(a, name->frame);
 }
 
+/* What starts a thread or the interpreter, outside of all else. */
+static bool is_start(const struct adder *a, size_t at)
+{
+    const struct merged_frame *const frame = &a->native->merge.frames[at];
+    const struct native_name *const name = &a->native->named[frame->index];
+    if (frame->kind != MERGED_NATIVE || at + 1 == a->native->merge.count)
+        return false;
+    return name->is_start || (name->is_main && frame[1].kind == MERGED_NATIVE &&
+                              a->native->named[frame[1].index].is_interpreter);
+}
+
 /* Below the node of a task, what is outside of the task's first frame is left out. */
 static size_t find_first(const struct adder *a)
 {
     const struct native_merge *const merge = &a->native->merge;
     size_t at = 0;
+    while (at < merge->count && is_start(a, at))
+        at++;
     if (!*a->node)
-        return 0;
+        return at + 1 < merge->count ? at : 0;
     while (at < merge->count &&
            (merge->frames[at].kind != MERGED_PYTHON || merge->frames[at].index < a->first))
         at++;
@@ -254,6 +285,7 @@ enum err_code fold_native_node(struct fold_native *native, struct fold *fold,
     const struct native_runs runs = { native->runs.items, native->runs.count,
                                       native->runs.has_entries };
     rc = name_frames(native, now_ns);
+    cut_coroutine(native);
     if (!rc)
         rc = native_merge(&native->merge, runs, &native->walk, native->evaluations);
     if (rc)

@@ -23,6 +23,17 @@ void native_library_clean(char *text)
     }
 }
 
+/* Of glibc and musl; older ones have threads in a file of their own. */
+static bool is_c_library(const char *path)
+{
+    static const char *const names[] = { "libc.so.", "libc-2.", "libpthread", "ld-musl-" };
+    const char *const slash = strrchr(path, '/'), *const name = slash ? slash + 1 : path;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strncmp(name, names[i], strlen(names[i])) == 0)
+            return true;
+    return false;
+}
+
 enum err_code native_library_init(struct native_library *library, const struct image *image)
 {
     const size_t length = strlen(image->path), suffix = sizeof DELETED - 1;
@@ -31,6 +42,7 @@ enum err_code native_library_init(struct native_library *library, const struct i
     *library = (struct native_library){ .inode = image->inode,
                                         .device_major = image->device_major,
                                         .device_minor = image->device_minor,
+                                        .is_c_library = is_c_library(image->path),
                                         .path = strdup(image->path) };
     if (library->path && is_deleted)
         library->path[length - suffix] = 0;
@@ -101,6 +113,17 @@ static void cut_suffix(char *symbol)
     }
 }
 
+/* What runs a greenlet first, in the part of a C stack that is its own. */
+static bool is_coroutine_start(const char *name)
+{
+    static const char *const starts[] = { "greenlet::UserGreenlet::g_initialstub",
+                                          "greenlet::UserGreenlet::inner_bootstrap" };
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
+        if (strncmp(name, starts[i], strlen(starts[i])) == 0)
+            return true;
+    return strcmp(name, "g_initialstub") == 0;
+}
+
 bool native_library_name(const struct native_library *library, uint64_t vaddr,
                          struct native_function_name *out)
 {
@@ -113,6 +136,9 @@ bool native_library_name(const struct native_library *library, uint64_t vaddr,
     if (name.language == FUNCTION_PLAIN)
         cut_suffix(name.text);
     out->is_evaluation = strcmp(name.text, EVALUATION) == 0;
+    out->is_start = strcmp(name.text, "_start") == 0;
+    out->is_main = strcmp(name.text, "main") == 0;
+    out->is_coroutine_start = is_coroutine_start(name.text);
     out->is_wrapper = name.is_wrapper;
     out->module_bytes = name.language == FUNCTION_MYPYC ? name.module_bytes : 0;
     snprintf(out->text, sizeof out->text, "%s", name.text);
