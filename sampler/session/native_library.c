@@ -9,6 +9,7 @@
 #include "sampler/native/function_names.h"
 #include "sampler/process/elf.h"
 #include "sampler/process/mapped_file.h"
+#include "sampler/profile/views/native_frames.h"
 
 static const char DELETED[] = " (deleted)", EVALUATION[] = "_PyEval_EvalFrameDefault";
 
@@ -23,17 +24,6 @@ void native_library_clean(char *text)
     }
 }
 
-/* Of glibc and musl; older ones have threads in a file of their own. */
-static bool is_c_library(const char *path)
-{
-    static const char *const names[] = { "libc.so.", "libc-2.", "libpthread", "ld-musl-" };
-    const char *const slash = strrchr(path, '/'), *const name = slash ? slash + 1 : path;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strncmp(name, names[i], strlen(names[i])) == 0)
-            return true;
-    return false;
-}
-
 enum err_code native_library_init(struct native_library *library, const struct image *image)
 {
     const size_t length = strlen(image->path), suffix = sizeof DELETED - 1;
@@ -42,7 +32,7 @@ enum err_code native_library_init(struct native_library *library, const struct i
     *library = (struct native_library){ .inode = image->inode,
                                         .device_major = image->device_major,
                                         .device_minor = image->device_minor,
-                                        .is_c_library = is_c_library(image->path),
+                                        .is_c_library = native_frames_is_c_library(image->path),
                                         .path = strdup(image->path) };
     if (library->path && is_deleted)
         library->path[length - suffix] = 0;

@@ -1,11 +1,28 @@
 #include "sampler/profile/views/native_frames.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #include "sampler/base/enum_text.h"
 
 const char *const native_frames_texts[] = { NATIVE_FRAMES(ENUM_TEXT) NULL };
+
+bool native_frames_is_c_library(const char *path)
+{
+    static const char *const names[] = { "libc.so.", "libc-2.", "libpthread", "ld-linux",
+                                         "ld-musl-" };
+    const char *const slash = strrchr(path, '/'), *const name = slash ? slash + 1 : path;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strncmp(name, names[i], strlen(names[i])) == 0)
+            return true;
+    return false;
+}
+
+/* native_names puts brackets around what is no symbol; names of Rust go on behind theirs. */
+static bool is_nameless(const char *name)
+{
+    const char *const end = strchr(name, '>');
+    return *name == '[' || (*name == '<' && end && !end[1]);
+}
 
 enum frame_kind frame_kind_of(const struct profile_snapshot *snapshot, function_id function)
 {
@@ -16,11 +33,12 @@ enum frame_kind frame_kind_of(const struct profile_snapshot *snapshot, function_
         return file.length == 1 && *file.text == '~' ? FRAME_MARK : FRAME_PYTHON;
     if (strcmp(name, NATIVE_GAP_NAME) == 0)
         return FRAME_GAP;
-    if (profile_library_at(snapshot, row.library).flags & PROFILE_LIBRARY_INTERPRETER)
+    const struct profile_library library = profile_library_at(snapshot, row.library);
+    if (library.flags & PROFILE_LIBRARY_INTERPRETER)
         return FRAME_INTERPRETER;
-    /* native_names puts brackets around what is no symbol; those of Rust go on behind theirs. */
-    return *name == '[' || (*name == '<' && strchr(name, '>') && !strchr(name, '>')[1])
-               ? FRAME_NAMELESS
+    return is_nameless(name) ||
+                   native_frames_is_c_library(profile_string(snapshot, library.path).text)
+               ? FRAME_PLAIN
                : FRAME_NATIVE;
 }
 
@@ -31,7 +49,7 @@ static unsigned step_leaf(unsigned parent, enum frame_kind kind)
     const unsigned before = parent & (NATIVE_BARE | NATIVE_NAMED);
     if (parent & NATIVE_BARE)
         return before | NATIVE_KEPT_HERE;
-    if (!is_named && (kind != FRAME_NAMELESS || parent & NATIVE_NAMED))
+    if (!is_named && (kind != FRAME_PLAIN || parent & NATIVE_NAMED))
         return before;
     return before | NATIVE_KEPT_HERE | NATIVE_REPLACES | (is_named ? NATIVE_NAMED : 0U);
 }

@@ -3,8 +3,8 @@
  *
  *     hidden      none: their samples are those of the Python frame that called them
  *     leaf        of the native frames below the innermost Python frame the innermost one that is not
- *                 of the interpreter, and no gap; one with a name, if there is any; those between
- *                 Python frames are left out
+ *                 of the interpreter, and no gap; if there is one, one with a name that is not of the C
+ *                 library, which works for others; those between Python frames are left out
  *     library     as all, but neighbours of one library are one frame, which has its name
  *     all         all but those of the interpreter itself
  *     everything  all
@@ -22,6 +22,8 @@
  */
 #ifndef SAMPLER_PROFILE_VIEWS_NATIVE_FRAMES_H
 #define SAMPLER_PROFILE_VIEWS_NATIVE_FRAMES_H
+
+#include <stdbool.h>
 
 #include "sampler/profile/profile.h"
 
@@ -50,17 +52,20 @@ enum frame_kind {
     FRAME_PYTHON,
     FRAME_MARK,
     FRAME_NATIVE,
-    FRAME_NAMELESS, /* native: without a symbol */
+    FRAME_PLAIN, /* native: of the C library, or without a symbol */
     FRAME_GAP,
     FRAME_INTERPRETER,
 };
 
 enum frame_kind frame_kind_of(const struct profile_snapshot *snapshot, function_id function);
 
+/* Of glibc and musl, with their loaders and what used to be files of their own.  path: of a library. */
+bool native_frames_is_c_library(const char *path);
+
 /* Bits of a node. */
 enum {
     NATIVE_BARE = 1 << 0,       /* the stack has no Python frame so far */
-    NATIVE_NAMED = 1 << 1,      /* the frame of this run that leaf shows has a name */
+    NATIVE_NAMED = 1 << 1,      /* the frame of this run that leaf shows is not plain */
     NATIVE_KEPT_HERE = 1 << 2,  /* the frame stays, for its own samples */
     NATIVE_KEPT_BELOW = 1 << 3, /* the frame stays, for Python frames below it */
     NATIVE_REPLACES =

@@ -1,12 +1,12 @@
 // Which native frames of a stack are shown; sampler/profile/views/native_frames.h says what each setting means.
 // tests/native-frames.json holds cases for both.
 
-import { functionText, isSynthetic, libraryOf } from "../profile/frames.js";
+import { functionText, isSynthetic, libraryName, libraryOf } from "../profile/frames.js";
 
 export const NATIVE_SETTINGS = ["hidden", "leaf", "library", "all", "everything"];
 
 const BARE = 1; // the stack has no Python frame so far
-const NAMED = 2; // the frame of this run that "leaf" shows has a name
+const NAMED = 2; // the frame of this run that "leaf" shows is not plain
 const HERE = 4; // the frame stays, for its own samples
 const BELOW = 8; // the frame stays, for Python frames below it
 const REPLACES = 16; // the frame takes the place of all native ones below the Python frame
@@ -22,21 +22,24 @@ const GAP = "<gap>"; // stands where native frames are missing
 // A name in brackets stands for a function without a symbol; those of Rust go on behind theirs.
 const isNameless = (name) => name.startsWith("[") || (name.startsWith("<") && name.indexOf(">") === name.length - 1);
 
-// "python", "mark", "native", "nameless", "gap" or "interpreter"
+const C_LIBRARY = /^(libc\.so\.|libc-2\.|libpthread|ld-linux|ld-musl-)/;
+
+// "python", "mark", "native", "plain", "gap" or "interpreter"; plain: of the C library, or without a symbol
 export function frameKind(profile, functionId) {
   const library = libraryOf(profile, functionId);
   if (library === null) return isSynthetic(profile, functionId) ? "mark" : "python";
   const name = functionText(profile, functionId);
   if (name === GAP) return "gap";
-  return library.interpreter ? "interpreter" : isNameless(name) ? "nameless" : "native";
+  if (library.interpreter) return "interpreter";
+  return isNameless(name) || C_LIBRARY.test(libraryName(profile, functionId)) ? "plain" : "native";
 }
 
-// Of a run, leaf shows the innermost frame with a name; without any, the innermost one without.
+// Of a run, leaf shows the innermost frame that is not plain; without any, the innermost plain one.
 function stepLeaf(parent, kind) {
   const before = parent & (BARE | NAMED);
   if (parent & BARE) return before | HERE;
   if (kind === "native") return before | HERE | REPLACES | NAMED;
-  return kind === "nameless" && (parent & NAMED) === 0 ? before | HERE | REPLACES : before;
+  return kind === "plain" && (parent & NAMED) === 0 ? before | HERE | REPLACES : before;
 }
 
 // The bits of a node from those of its parent.
