@@ -158,9 +158,11 @@ static void find_callee(struct adder *a)
         if (merge->frames[i].kind != MERGED_NATIVE)
             continue;
         const size_t index = merge->frames[i].index;
-        if (leaf->code && a->native->frames[index].function == leaf->code)
+        const struct native_name *const name = &a->native->named[index];
+        /* Compiled Python code has its name behind its wrapper. */
+        if (leaf->code && a->native->frames[index].function == leaf->code && !name->is_wrapper)
             a->callee = i;
-        a->adds_callee = a->adds_callee && a->native->named[index].is_interpreter;
+        a->adds_callee = a->adds_callee && name->is_interpreter;
     }
     a->adds_callee = a->adds_callee && a->callee == NONE;
 }
