@@ -69,15 +69,41 @@ size_t fold_native_bytes(const struct fold_native *native)
                   : 0;
 }
 
-/* Finds and names the native frames. */
-static enum err_code find_frames(struct fold_native *native, const struct native_copy *copy,
-                                 uint64_t now_ns)
+/* Finds the native frames. */
+static enum err_code find_frames(struct fold_native *native, const struct stack *stack,
+                                 const struct native_copy *copy, uint64_t now_ns)
 {
-    struct native_walk *const walk = &native->walk;
+    const enum err_code rc = native_runs_find(&native->runs, stack, &copy->stack);
+    native->walk =
+        (struct native_walk){ .frames = native->frames, .room = FOLD_NATIVE_MAX_FRAMES };
+    if (!rc)
+        unwinder_walk(&native->unwinder, &copy->registers, &copy->stack, native->runs.entries,
+                      native->runs.entry_count, now_ns, &native->walk);
+    return rc;
+}
+
+/* All that the node of a sample depends on, besides its Python frames. */
+static uint64_t key_of(const struct fold_native *native)
+{
+    const struct native_walk *const walk = &native->walk;
+    uint64_t key = hash_word(walk->end, HASH_SEED);
+    for (size_t i = 0; i < walk->count; i++) {
+        const struct native_frame *const frame = &walk->frames[i];
+        key = hash_word(frame->pc, key);
+        key = hash_word(frame->sp, key);
+        key = hash_word(frame->cfa, key);
+        key =
+            hash_word((uint64_t)frame->image << 8 | (frame->kind << 1) | frame->is_exact, key);
+    }
+    for (size_t i = 0; i < native->runs.count; i++)
+        key = hash_word(native->runs.items[i].entry, key);
+    return key;
+}
+
+static enum err_code name_frames(struct fold_native *native, uint64_t now_ns)
+{
+    const struct native_walk *const walk = &native->walk;
     enum err_code rc = ERR_OK;
-    *walk = (struct native_walk){ .frames = native->frames, .room = FOLD_NATIVE_MAX_FRAMES };
-    unwinder_walk(&native->unwinder, &copy->registers, &copy->stack, native->runs.entries,
-                  native->runs.entry_count, now_ns, walk);
     for (size_t i = 0; i < walk->count && !rc; i++) {
         native->named[i] = (struct native_name){ .frame = native->gap };
         if (walk->frames[i].kind != NATIVE_GAP)
@@ -85,6 +111,24 @@ static enum err_code find_frames(struct fold_native *native, const struct native
         native->evaluations[i] = native->named[i].is_evaluation;
     }
     return rc;
+}
+
+/* A coroutine that has a part of the C stack for itself begins there: further out is what another one has left. */
+static void cut_coroutine(struct fold_native *native)
+{
+    struct native_walk *const walk = &native->walk;
+    size_t start = 0;
+    while (start < walk->count && !native->named[start].is_coroutine_start)
+        start++;
+    if (start == walk->count)
+        return;
+    while (start + 1 < walk->count && native->named[start + 1].is_coroutine_start)
+        start++;
+    walk->count = start + 1;
+    walk->end = NATIVE_COMPLETE;
+    walk->gaps = 0;
+    for (size_t i = 0; i < walk->count; i++)
+        walk->gaps += walk->frames[i].kind == NATIVE_GAP;
 }
 
 /* A walk through the merged frames. */
@@ -114,9 +158,11 @@ static void find_callee(struct adder *a)
         if (merge->frames[i].kind != MERGED_NATIVE)
             continue;
         const size_t index = merge->frames[i].index;
-        if (leaf->code && a->native->frames[index].function == leaf->code)
+        const struct native_name *const name = &a->native->named[index];
+        /* Compiled Python code has its name behind its wrapper. */
+        if (leaf->code && a->native->frames[index].function == leaf->code && !name->is_wrapper)
             a->callee = i;
-        a->adds_callee = a->adds_callee && a->native->named[index].is_interpreter;
+        a->adds_callee = a->adds_callee && name->is_interpreter;
     }
     a->adds_callee = a->adds_callee && a->callee == NONE;
 }
@@ -172,13 +218,26 @@ static enum err_code add_merged(struct adder *a, size_t at)
     return name->is_trampoline || is_wrapper(a, at) ? ERR_OK : add(a, name->frame);
 }
 
+/* What starts a thread or the interpreter, outside of all else. */
+static bool is_start(const struct adder *a, size_t at)
+{
+    const struct merged_frame *const frame = &a->native->merge.frames[at];
+    const struct native_name *const name = &a->native->named[frame->index];
+    if (frame->kind != MERGED_NATIVE || at + 1 == a->native->merge.count)
+        return false;
+    return name->is_start || (name->is_main && frame[1].kind == MERGED_NATIVE &&
+                              a->native->named[frame[1].index].is_interpreter);
+}
+
 /* Below the node of a task, what is outside of the task's first frame is left out. */
 static size_t find_first(const struct adder *a)
 {
     const struct native_merge *const merge = &a->native->merge;
     size_t at = 0;
+    while (at < merge->count && is_start(a, at))
+        at++;
     if (!*a->node)
-        return 0;
+        return at + 1 < merge->count ? at : 0;
     while (at < merge->count &&
            (merge->frames[at].kind != MERGED_PYTHON || merge->frames[at].index < a->first))
         at++;
@@ -208,26 +267,27 @@ static uint64_t *counter_of(struct quality *quality, const struct native_merge *
                               : &quality->native_complete;
 }
 
-/* A thread whose Python frames and registers are the same as before is where it was. */
+/* A thread whose Python frames and native frames are the same as before is where it was. */
 enum err_code fold_native_node(struct fold_native *native, struct fold *fold,
                                struct thread *thread, size_t gc, uint64_t now_ns, node_id *node,
                                uint64_t **counter_out)
 {
     struct stack *const stack = &thread->stack;
-    const struct native_copy *const copy = thread->native;
-    const uint64_t key = hash_bytes(&copy->registers, sizeof copy->registers, HASH_SEED);
     const bool is_kept = gc > stack->count && !fold->tasks;
     *node = 0;
+    enum err_code rc = find_frames(native, stack, thread->native, now_ns);
+    if (rc)
+        return rc;
+    const uint64_t key = key_of(native);
     if (is_kept && stack->native_tag && thread->native_key == key) {
         *node = stack->native_tag - 1;
         *counter_out = thread->native_counter;
         return ERR_OK;
     }
-    enum err_code rc = native_runs_find(&native->runs, stack, &copy->stack);
-    if (!rc)
-        rc = find_frames(native, copy, now_ns);
     const struct native_runs runs = { native->runs.items, native->runs.count,
                                       native->runs.has_entries };
+    rc = name_frames(native, now_ns);
+    cut_coroutine(native);
     if (!rc)
         rc = native_merge(&native->merge, runs, &native->walk, native->evaluations);
     if (rc)

@@ -9,6 +9,7 @@
 #include "sampler/native/function_names.h"
 #include "sampler/process/elf.h"
 #include "sampler/process/mapped_file.h"
+#include "sampler/profile/views/native_frames.h"
 
 static const char DELETED[] = " (deleted)", EVALUATION[] = "_PyEval_EvalFrameDefault";
 
@@ -31,6 +32,7 @@ enum err_code native_library_init(struct native_library *library, const struct i
     *library = (struct native_library){ .inode = image->inode,
                                         .device_major = image->device_major,
                                         .device_minor = image->device_minor,
+                                        .is_c_library = native_frames_is_c_library(image->path),
                                         .path = strdup(image->path) };
     if (library->path && is_deleted)
         library->path[length - suffix] = 0;
@@ -101,6 +103,17 @@ static void cut_suffix(char *symbol)
     }
 }
 
+/* What runs a greenlet first, in the part of a C stack that is its own. */
+static bool is_coroutine_start(const char *name)
+{
+    static const char *const starts[] = { "greenlet::UserGreenlet::g_initialstub",
+                                          "greenlet::UserGreenlet::inner_bootstrap" };
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
+        if (strncmp(name, starts[i], strlen(starts[i])) == 0)
+            return true;
+    return strcmp(name, "g_initialstub") == 0;
+}
+
 bool native_library_name(const struct native_library *library, uint64_t vaddr,
                          struct native_function_name *out)
 {
@@ -113,6 +126,9 @@ bool native_library_name(const struct native_library *library, uint64_t vaddr,
     if (name.language == FUNCTION_PLAIN)
         cut_suffix(name.text);
     out->is_evaluation = strcmp(name.text, EVALUATION) == 0;
+    out->is_start = strcmp(name.text, "_start") == 0;
+    out->is_main = strcmp(name.text, "main") == 0;
+    out->is_coroutine_start = is_coroutine_start(name.text);
     out->is_wrapper = name.is_wrapper;
     out->is_cython = name.language == FUNCTION_CYTHON;
     out->module_bytes = name.language == FUNCTION_MYPYC ? name.module_bytes : 0;

@@ -31,7 +31,7 @@ struct native_library {
     uint64_t inode;
     uint32_t device_major, device_minor;
     uint32_t id; /* library_id of the profile */
-    bool is_interpreter;
+    bool is_interpreter, is_c_library;
     char build_id[NATIVE_LIBRARY_BUILD_ID_BYTES];
     struct function_names *names; /* NULL: not read */
 };
@@ -39,6 +39,8 @@ struct native_library {
 struct native_function_name {
     char text[NATIVE_LIBRARY_NAME_BYTES];
     bool is_evaluation, is_wrapper, is_cython;
+    bool is_start, is_main;  /* of a program */
+    bool is_coroutine_start; /* of a part of a C stack that a coroutine has for itself */
     uint32_t
         module_bytes; /* of a function that mypyc compiled: its module; 0: another function */
 };

@@ -17,6 +17,7 @@ struct merger {
     const bool *evaluations;
     remote_addr functions[MAX_FUNCTIONS];
     size_t function_count;
+    size_t native_count; /* the innermost frames of the walk, which are emitted */
     size_t next_python;
 };
 
@@ -132,14 +133,34 @@ static bool has_no_other_calls(const struct merger *m)
     return outer == UNKNOWN || calls_between(m, 0, outer) <= 1;
 }
 
+/* Of a stack that is not whole, nobody knows how many calls are missing: the innermost run stands below the
+ * innermost call, and native frames outside of it are left out. */
+static void place_innermost(struct merger *m)
+{
+    size_t frame = 0;
+    for (size_t run = 0; run < m->runs.count; run++)
+        m->merge->places[run] = OUTSIDE;
+    while (frame < m->walk->count && !is_evaluation(m, frame) &&
+           m->walk->frames[frame].kind != NATIVE_GAP)
+        frame++;
+    m->native_count = frame;
+    if (frame == m->walk->count || m->walk->frames[frame].kind == NATIVE_GAP)
+        return;
+    m->merge->places[m->runs.count - 1] = frame;
+    m->native_count++;
+}
+
 /* Pairs runs without entries with the calls of the evaluation function. */
 static bool place_by_count(struct merger *m)
 {
     const struct native_walk *const walk = m->walk;
     const size_t calls = calls_between(m, 0, walk->count);
     size_t run = 0;
-    if (walk->end != NATIVE_COMPLETE || walk->gaps || calls < m->runs.count ||
-        calls > m->runs.count + 1)
+    if (walk->end != NATIVE_COMPLETE || walk->gaps) {
+        place_innermost(m);
+        return true;
+    }
+    if (calls < m->runs.count || calls > m->runs.count + 1)
         return false;
     for (size_t i = walk->count; i-- > 0 && run < m->runs.count;)
         if (is_evaluation(m, i))
@@ -191,17 +212,29 @@ static enum err_code emit_separately(struct merger *m)
     return rc ? rc : emit_natives(m);
 }
 
+/* The runs whose calls are not known.  Without entries, nobody knows whether C code is between them. */
+static enum err_code emit_outside(struct merger *m, size_t *run)
+{
+    const size_t *const places = m->merge->places;
+    enum err_code rc = ERR_OK;
+    for (; *run < m->runs.count && places[*run] == OUTSIDE && !rc; ++*run) {
+        const bool is_last = *run + 1 == m->runs.count || places[*run + 1] != OUTSIDE;
+        rc = emit_run(m, *run);
+        if (!rc && (m->runs.has_entries || is_last))
+            rc = emit(m, MERGED_GAP, 0);
+    }
+    return rc;
+}
+
 static enum err_code emit_merged(struct merger *m)
 {
     const size_t *const places = m->merge->places;
     size_t run = 0;
-    enum err_code rc = m->walk->end == NATIVE_COMPLETE ? ERR_OK : emit(m, MERGED_GAP, 0);
-    for (; run < m->runs.count && places[run] == OUTSIDE && !rc; run++) {
-        rc = emit_run(m, run);
-        if (!rc)
-            rc = emit(m, MERGED_GAP, 0);
-    }
-    for (size_t i = m->walk->count; i-- > 0 && !rc;) {
+    const bool is_whole = m->walk->end == NATIVE_COMPLETE && m->native_count == m->walk->count;
+    enum err_code rc = is_whole ? ERR_OK : emit(m, MERGED_GAP, 0);
+    if (!rc)
+        rc = emit_outside(m, &run);
+    for (size_t i = m->native_count; i-- > 0 && !rc;) {
         rc = emit_native(m, i);
         for (; run < m->runs.count && places[run] == i && !rc; run++) {
             rc = emit_run(m, run);
@@ -215,9 +248,11 @@ static enum err_code emit_merged(struct merger *m)
 enum err_code native_merge(struct native_merge *merge, struct native_runs runs,
                            const struct native_walk *walk, const bool *evaluations)
 {
-    struct merger m = {
-        .merge = merge, .runs = runs, .walk = walk, .evaluations = evaluations
-    };
+    struct merger m = { .merge = merge,
+                        .runs = runs,
+                        .walk = walk,
+                        .evaluations = evaluations,
+                        .native_count = walk->count };
     merge->count = 0;
     merge->is_mismatch = merge->has_gaps = false;
     if (!VEC_RESERVE(merge->places, merge->place_room, runs.count + 1))

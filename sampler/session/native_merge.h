@@ -6,7 +6,8 @@
  *     3.11 and later  the frame that holds the run's entry, a local variable of the function
  *     until 3.10      each Python frame is a run, and has no entry.  The runs and the calls are paired from
  *                     the outermost on, if there is a call for each run; one more, the innermost, is
- *                     in its prologue or epilogue
+ *                     in its prologue or epilogue.  Of a stack that is not whole only the native
+ *                     frames up to the innermost call are shown
  * If that does not come out even, it is a mismatch: the list has the Python frames, and then, separately,
  * the native ones.
  *

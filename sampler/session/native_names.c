@@ -240,6 +240,9 @@ static enum err_code name_by_library(struct native_names *names, struct image *i
     out->is_evaluation = name.is_evaluation;
     out->is_wrapper = name.is_wrapper;
     out->is_interpreter = library->is_interpreter;
+    out->is_start = library->is_c_library || name.is_start;
+    out->is_main = name.is_main;
+    out->is_coroutine_start = name.is_coroutine_start;
     const bool has_source = find_source(names, library, &name, source);
     native_library_clean(source);
     const struct profile_function row = { .library = library->id,

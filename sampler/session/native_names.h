@@ -69,6 +69,10 @@ struct native_name {
     bool is_interpreter; /* code of the interpreter's own library */
     bool is_wrapper;     /* of compiled Python code: only calls a function of the same name */
     bool is_trampoline;  /* generated code that only calls a Python function */
+    bool
+        is_start; /* of the C library, or the start of a program: if outermost, of no interest */
+    bool is_main;            /* the function main of a program */
+    bool is_coroutine_start; /* what lies outside of it is another coroutine's */
 };
 
 /* anchor: python_anchor. */

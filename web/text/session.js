@@ -132,7 +132,7 @@ export const TEXT = {
     label: "Native frames",
     short: "Native",
     hidden: ["Hidden", "Python frames only; native code counts for the Python frame that called it"],
-    leaf: ["Leaf", "Below the innermost Python frame, the native function that it called"],
+    leaf: ["Leaf", "Below the innermost Python frame, the native function that runs"],
     library: ["Library", "One frame for each native library"],
     all: ["All", "All native frames but those of the interpreter"],
     everything: ["Everything", "All native frames, with those of the interpreter"],

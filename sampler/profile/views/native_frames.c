@@ -1,39 +1,69 @@
 #include "sampler/profile/views/native_frames.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #include "sampler/base/enum_text.h"
 
 const char *const native_frames_texts[] = { NATIVE_FRAMES(ENUM_TEXT) NULL };
 
+bool native_frames_is_c_library(const char *path)
+{
+    static const char *const names[] = { "libc.so.", "libc-2.", "libpthread", "ld-linux",
+                                         "ld-musl-" };
+    const char *const slash = strrchr(path, '/'), *const name = slash ? slash + 1 : path;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strncmp(name, names[i], strlen(names[i])) == 0)
+            return true;
+    return false;
+}
+
+/* native_names puts brackets around what is no symbol; names of Rust go on behind theirs. */
+static bool is_nameless(const char *name)
+{
+    const char *const end = strchr(name, '>');
+    return *name == '[' || (*name == '<' && end && !end[1]);
+}
+
 enum frame_kind frame_kind_of(const struct profile_snapshot *snapshot, function_id function)
 {
     const struct profile_function row = profile_function_at(snapshot, function);
     const struct strtab_string file = profile_string(snapshot, row.file);
+    const char *const name = profile_string(snapshot, row.name).text;
     if (!row.library)
         return file.length == 1 && *file.text == '~' ? FRAME_MARK : FRAME_PYTHON;
-    if (strcmp(profile_string(snapshot, row.name).text, NATIVE_GAP_NAME) == 0)
+    if (strcmp(name, NATIVE_GAP_NAME) == 0)
         return FRAME_GAP;
-    return profile_library_at(snapshot, row.library).flags & PROFILE_LIBRARY_INTERPRETER
-               ? FRAME_INTERPRETER
+    const struct profile_library library = profile_library_at(snapshot, row.library);
+    if (library.flags & PROFILE_LIBRARY_INTERPRETER)
+        return FRAME_INTERPRETER;
+    return is_nameless(name) ||
+                   native_frames_is_c_library(profile_string(snapshot, library.path).text)
+               ? FRAME_PLAIN
                : FRAME_NATIVE;
+}
+
+/* Which frame leaf shows of a run. */
+static unsigned step_leaf(unsigned parent, enum frame_kind kind)
+{
+    const bool is_named = kind == FRAME_NATIVE;
+    const unsigned before = parent & (NATIVE_BARE | NATIVE_NAMED);
+    if (parent & NATIVE_BARE)
+        return before | NATIVE_KEPT_HERE;
+    if (!is_named && (kind != FRAME_PLAIN || parent & NATIVE_NAMED))
+        return before;
+    return before | NATIVE_KEPT_HERE | NATIVE_REPLACES | (is_named ? NATIVE_NAMED : 0U);
 }
 
 unsigned native_frames_step(enum native_frames setting, unsigned parent, enum frame_kind kind)
 {
-    const bool is_bare = parent & NATIVE_BARE, is_chosen = parent & NATIVE_CHOSEN;
-    const bool is_interpreter = kind == FRAME_INTERPRETER;
+    const bool is_bare = parent & NATIVE_BARE, is_interpreter = kind == FRAME_INTERPRETER;
     bool here = true, below = true;
     if (kind == FRAME_PYTHON || kind == FRAME_MARK)
         return NATIVE_KEPT_HERE | NATIVE_KEPT_BELOW;
     switch (setting) {
     case NATIVE_FRAMES_HIDDEN: here = below = false; break;
     case NATIVE_FRAMES_DEFAULT:
-    case NATIVE_FRAMES_LEAF:
-        here = is_bare || (!is_chosen && kind == FRAME_NATIVE);
-        below = false;
-        break;
+    case NATIVE_FRAMES_LEAF: return step_leaf(parent, kind);
     case NATIVE_FRAMES_LIBRARY:
     case NATIVE_FRAMES_ALL:
         here = is_bare || !is_interpreter;
@@ -41,6 +71,6 @@ unsigned native_frames_step(enum native_frames setting, unsigned parent, enum fr
         break;
     case NATIVE_FRAMES_EVERYTHING: break;
     }
-    return (parent & (NATIVE_BARE | NATIVE_CHOSEN)) | (here ? NATIVE_KEPT_HERE : 0U) |
-           (below ? NATIVE_KEPT_BELOW : 0U) | (here && !is_bare ? NATIVE_CHOSEN : 0U);
+    return (parent & NATIVE_BARE) | (here ? NATIVE_KEPT_HERE : 0U) |
+           (below ? NATIVE_KEPT_BELOW : 0U);
 }

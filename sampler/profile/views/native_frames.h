@@ -2,8 +2,9 @@
  * native_frames - which native frames of a stack a view shows.
  *
  *     hidden      none: their samples are those of the Python frame that called them
- *     leaf        of the native frames below the innermost Python frame the outermost one that is not
- *                 of the interpreter, and no gap; those between Python frames are left out
+ *     leaf        of the native frames below the innermost Python frame the innermost one that is not
+ *                 of the interpreter, and no gap; if there is one, one with a name that is not of the C
+ *                 library, which works for others; those between Python frames are left out
  *     library     as all, but neighbours of one library are one frame, which has its name
  *     all         all but those of the interpreter itself
  *     everything  all
@@ -21,6 +22,8 @@
  */
 #ifndef SAMPLER_PROFILE_VIEWS_NATIVE_FRAMES_H
 #define SAMPLER_PROFILE_VIEWS_NATIVE_FRAMES_H
+
+#include <stdbool.h>
 
 #include "sampler/profile/profile.h"
 
@@ -45,17 +48,29 @@ extern const char *const native_frames_texts[];
 /* The native function that stands where native frames are missing. */
 #define NATIVE_GAP_NAME "<gap>"
 
-enum frame_kind { FRAME_PYTHON, FRAME_MARK, FRAME_NATIVE, FRAME_GAP, FRAME_INTERPRETER };
+enum frame_kind {
+    FRAME_PYTHON,
+    FRAME_MARK,
+    FRAME_NATIVE,
+    FRAME_PLAIN, /* native: of the C library, or without a symbol */
+    FRAME_GAP,
+    FRAME_INTERPRETER,
+};
 
 enum frame_kind frame_kind_of(const struct profile_snapshot *snapshot, function_id function);
+
+/* Of glibc and musl, with their loaders and what used to be files of their own.  path: of a library. */
+bool native_frames_is_c_library(const char *path);
 
 /* Bits of a node. */
 enum {
     NATIVE_BARE = 1 << 0,       /* the stack has no Python frame so far */
-    NATIVE_CHOSEN = 1 << 1,     /* the frame of this run that leaf shows was found */
+    NATIVE_NAMED = 1 << 1,      /* the frame of this run that leaf shows is not plain */
     NATIVE_KEPT_HERE = 1 << 2,  /* the frame stays, for its own samples */
     NATIVE_KEPT_BELOW = 1 << 3, /* the frame stays, for Python frames below it */
-    NATIVE_ROOT = NATIVE_BARE,  /* those of the root */
+    NATIVE_REPLACES =
+        1 << 4, /* the frame takes the place of all native ones below the Python frame */
+    NATIVE_ROOT = NATIVE_BARE, /* those of the root */
 };
 
 /* The bits of a node from those of its parent. */

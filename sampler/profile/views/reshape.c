@@ -131,8 +131,7 @@ static enum err_code copy_node(struct reshape *reshape, node_id node, struct err
     const struct profile_node row = profile_node_at(reshape->from, node);
     const function_id function = profile_frame_at(reshape->from, row.frame).function;
     const enum frame_kind kind = reshape->frame_kinds[function];
-    const unsigned native =
-        native_frames_step(reshape->native, reshape->here[row.parent].native, kind);
+    const unsigned native = reshape->here[node].native;
     struct place *const here = &reshape->here[node], *const below = &reshape->below[node];
     const struct place *const parent = &reshape->here[row.parent];
     const struct place *const caller = &reshape->below[row.parent];
@@ -142,15 +141,28 @@ static enum err_code copy_node(struct reshape *reshape, node_id node, struct err
         *below = *here;
     } else {
         if (reshape->needs[node] & NEEDS_HERE)
-            rc = find_place(reshape, &row, parent, native & NATIVE_KEPT_HERE, here, err);
+            rc = find_place(reshape, &row, native & NATIVE_REPLACES ? caller : parent,
+                            native & NATIVE_KEPT_HERE, here, err);
         if (!rc && (reshape->needs[node] & NEEDS_BELOW))
             rc = find_place(reshape, &row, caller, native & NATIVE_KEPT_BELOW, below, err);
     }
-    here->native = below->native = (unsigned char)native;
     return rc;
 }
 
-/* A Python frame needs its native caller's place for Python frames, all others that for samples. */
+/* Whether a frame stays depends on its callers alone. */
+static void step_natives(struct reshape *reshape)
+{
+    reshape->here[0].native = NATIVE_ROOT;
+    for (node_id id = 1; id < reshape->from->sizes.nodes; id++) {
+        const struct profile_node row = profile_node_at(reshape->from, id);
+        const function_id function = profile_frame_at(reshape->from, row.frame).function;
+        reshape->here[id].native = (unsigned char)native_frames_step(
+            reshape->native, reshape->here[row.parent].native, reshape->frame_kinds[function]);
+    }
+}
+
+/* A Python frame needs its native caller's place for Python frames, all others that for samples.  A native frame
+ * that takes the place of its callers needs the former. */
 static void mark_parent(struct reshape *reshape, node_id node)
 {
     const struct profile_node row = profile_node_at(reshape->from, node);
@@ -158,13 +170,16 @@ static void mark_parent(struct reshape *reshape, node_id node)
     const enum frame_kind kind = reshape->frame_kinds[function];
     reshape->needs[row.parent] |= kind == FRAME_PYTHON ? NEEDS_BELOW
                                   : kind == FRAME_MARK ? NEEDS_HERE
-                                                       : reshape->needs[node];
+                                  : reshape->here[node].native & NATIVE_REPLACES
+                                      ? NEEDS_BELOW
+                                      : reshape->needs[node];
 }
 
 static enum err_code copy_nodes(struct reshape *reshape, const struct view *view,
                                 struct err *err)
 {
     enum err_code rc = ERR_OK;
+    step_natives(reshape);
     for (size_t i = 0; i < view->count; i++)
         reshape->needs[view->node[i]] = NEEDS_HERE;
     /* Parents come before children. */
@@ -172,7 +187,6 @@ static enum err_code copy_nodes(struct reshape *reshape, const struct view *view
         if (reshape->needs[id])
             mark_parent(reshape, id);
     reshape->here[0].known = (unsigned char)frame_matcher_start(&reshape->matcher);
-    reshape->here[0].native = NATIVE_ROOT;
     reshape->below[0] = reshape->here[0];
     for (node_id id = 1; id < reshape->from->sizes.nodes && !rc; id++)
         if (reshape->needs[id])

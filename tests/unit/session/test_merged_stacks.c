@@ -68,10 +68,10 @@ static enum err_code count(void *context, struct thread *thread, enum err_code f
                        clock_now_ns());
 }
 
-static void sample(struct world *world, unsigned after_us)
+/* The thread has been stopped. */
+static void sample_stopped(struct world *world)
 {
     size_t threads;
-    stopped_thread_stop(&world->victim, after_us);
     world->copy = (struct native_copy){ .registers = world->victim.registers,
                                         .stack = world->victim.stack };
     assert_int_equal(python_choose(world->target->python, true), ERR_OK);
@@ -82,6 +82,12 @@ static void sample(struct world *world, unsigned after_us)
     assert_int_equal(python_sample(world->target->python, all, 1, count, world), ERR_OK);
     all[0]->stack.copy.is_still = false;
     all[0]->native = NULL;
+}
+
+static void sample(struct world *world, unsigned after_us)
+{
+    stopped_thread_stop(&world->victim, after_us);
+    sample_stopped(world);
     stopped_thread_resume(&world->victim);
 }
 
@@ -123,6 +129,7 @@ static void check_stacks(struct world *world)
                           text);
         if (!made_self(&view, view.node[i]) || strstr(text, "<native stack>"))
             continue;
+        assert_null(strstr(text, "_start"));
         const char *const first = strstr(text, ";<module>;");
         assert_non_null(first);
         const char *const caller = strstr(text, "python!");
@@ -154,19 +161,24 @@ static void check(char *python, const char *version, unsigned stops)
     free(world);
 }
 
+static const char *const versions[] = { "3.8",  "3.9",  "3.10", "3.11",
+                                        "3.12", "3.13", "3.14", "3.15" };
+
+static bool find_python(const char *version, char path[512])
+{
+    snprintf(path, 512, "%s/../.pythons/bin/python%s", TEST_SOURCE_DIR, version);
+    return access(path, X_OK) == 0;
+}
+
 static void native_and_python_frames_make_one_stack(void **state)
 {
-    static const char *const versions[] = { "3.8",  "3.9",  "3.10", "3.11",
-                                            "3.12", "3.13", "3.14", "3.15" };
     const char *const stops = getenv("PYROMETER_STOPS");
     const char *const only = getenv("PYROMETER_ONLY_PYTHONS");
     char python[512];
     unsigned tried = 0;
     (void)state;
     for (size_t i = 0; i < sizeof versions / sizeof *versions; i++) {
-        snprintf(python, sizeof python, "%s/../.pythons/bin/python%s", TEST_SOURCE_DIR,
-                 versions[i]);
-        if (access(python, X_OK) != 0 || (only && !strstr(only, versions[i])))
+        if (!find_python(versions[i], python) || (only && !strstr(only, versions[i])))
             continue;
         check(python, versions[i], stops ? (unsigned)atoi(stops) : 25);
         tried++;
@@ -175,4 +187,41 @@ static void native_and_python_frames_make_one_stack(void **state)
         skip();
 }
 
-TEST_MAIN(cmocka_unit_test(native_and_python_frames_make_one_stack))
+/* Counts a sample of a thread that has been stopped; returns how many stacks were complete so far. */
+static uint64_t count_complete(struct world *world)
+{
+    struct err err = { 0 };
+    sample_stopped(world);
+    assert_ok(thread_cpus_flush(&world->cpus, clock_now_ns()), &err);
+    return profile_quality(world->profile)->native_complete;
+}
+
+static void callers_count_even_if_the_registers_are_the_same(void **state)
+{
+    char python[512];
+    size_t version = sizeof versions / sizeof *versions;
+    (void)state;
+    while (version && !find_python(versions[version - 1], python))
+        version--;
+    if (!version)
+        skip();
+    char *const argv[] = { python, (char[]){ TEST_SOURCE_DIR "/unit/native/busy.py" }, NULL };
+    struct world *const world = malloc(sizeof *world);
+    assert_non_null(world);
+    begin(world, argv);
+    stopped_thread_stop(&world->victim, 1000);
+    for (unsigned i = 0; !count_complete(world) && i < 100; i++) {
+        stopped_thread_resume(&world->victim);
+        stopped_thread_stop(&world->victim, 1000);
+    }
+    assert_int_equal(count_complete(world), 2);
+    /* The same instant, without callers. */
+    memset(world->victim.bytes, 0, STOPPED_MAX_BYTES);
+    assert_int_equal(count_complete(world), 2);
+    stopped_thread_resume(&world->victim);
+    end(world);
+    free(world);
+}
+
+TEST_MAIN(cmocka_unit_test(native_and_python_frames_make_one_stack),
+          cmocka_unit_test(callers_count_even_if_the_registers_are_the_same))

@@ -190,11 +190,15 @@ static void runs_without_entries_are_paired_from_the_outermost_on(void **state)
     EXPECT_COUNT("nen", NATIVE_COMPLETE, "01|nen", 2);
 }
 
-static void runs_without_entries_need_a_whole_stack(void **state)
+static void of_a_stack_that_is_not_whole_only_the_innermost_call_is_known(void **state)
 {
     (void)state;
-    EXPECT_COUNT("nen", NATIVE_CUT, "0|-nen", 1);
-    EXPECT_COUNT("ne-n", NATIVE_COMPLETE, "0|n-en", 1);
+    EXPECT_COUNT("nen", NATIVE_CUT, "-e0n", 1);
+    EXPECT_COUNT("nen", NATIVE_CUT, "-0-e1n", 2);
+    EXPECT_COUNT("nneene", NATIVE_CUT, "-01-e2nn", 3);
+    EXPECT_COUNT("nn", NATIVE_CUT, "-01-nn", 2);
+    EXPECT_COUNT("ne-n", NATIVE_COMPLETE, "-e0n", 1);
+    EXPECT_COUNT("n-en", NATIVE_COMPLETE, "-0-n", 1);
 }
 
 TEST_MAIN(cmocka_unit_test(a_run_stands_below_the_frame_that_holds_its_entry),
@@ -211,4 +215,4 @@ TEST_MAIN(cmocka_unit_test(a_run_stands_below_the_frame_that_holds_its_entry),
           cmocka_unit_test(runs_in_a_gap_stand_between_gaps),
           cmocka_unit_test(trampolines_are_left_out),
           cmocka_unit_test(runs_without_entries_are_paired_from_the_outermost_on),
-          cmocka_unit_test(runs_without_entries_need_a_whole_stack))
+          cmocka_unit_test(of_a_stack_that_is_not_whole_only_the_innermost_call_is_known))

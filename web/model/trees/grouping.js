@@ -4,7 +4,7 @@
 import { columnPush, createColumn } from "../base/column.js";
 import { createFilter, extendFilter, isCounted, isKept, leaveFilter, stepFilter } from "../filters/filter.js";
 import { createFrames, frameOf } from "../profile/frames.js";
-import { frameKind, isKeptBelow, isKeptHere, NATIVE_ROOT, stepNative } from "./native.js";
+import { frameKind, isKeptBelow, isKeptHere, NATIVE_ROOT, replacesCallers, stepNative } from "./native.js";
 import { addPair, createPairs, findPair, reservePairs } from "../base/pairs.js";
 import { functionPlace, nodeCount } from "../profile/profile.js";
 
@@ -97,7 +97,8 @@ function extendNode(grouping, profile, node) {
     const both = kind === "mark" ? ofSamples(true) : ofCalls(true);
     pushNode(grouping, bits, both, both);
   } else {
-    pushNode(grouping, bits, ofSamples(isKeptHere(bits)), ofCalls(isKeptBelow(bits)));
+    const here = replacesCallers(bits) ? ofCalls(true) : ofSamples(isKeptHere(bits));
+    pushNode(grouping, bits, here, ofCalls(isKeptBelow(bits)));
   }
 }
 

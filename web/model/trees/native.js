@@ -1,44 +1,55 @@
 // Which native frames of a stack are shown; sampler/profile/views/native_frames.h says what each setting means.
 // tests/native-frames.json holds cases for both.
 
-import { functionText, isSynthetic, libraryOf } from "../profile/frames.js";
+import { functionText, isSynthetic, libraryName, libraryOf } from "../profile/frames.js";
 
 export const NATIVE_SETTINGS = ["hidden", "leaf", "library", "all", "everything"];
 
 const BARE = 1; // the stack has no Python frame so far
-const CHOSEN = 2; // the frame of this run that "leaf" shows was found
+const NAMED = 2; // the frame of this run that "leaf" shows is not plain
 const HERE = 4; // the frame stays, for its own samples
 const BELOW = 8; // the frame stays, for Python frames below it
+const REPLACES = 16; // the frame takes the place of all native ones below the Python frame
 
 export const NATIVE_ROOT = BARE;
 
 export const isKeptHere = (bits) => (bits & HERE) !== 0;
 export const isKeptBelow = (bits) => (bits & BELOW) !== 0;
+export const replacesCallers = (bits) => (bits & REPLACES) !== 0;
 
 const GAP = "<gap>"; // stands where native frames are missing
 
-// "python", "mark", "native", "gap" or "interpreter"
+// A name in brackets stands for a function without a symbol; those of Rust go on behind theirs.
+const isNameless = (name) => name.startsWith("[") || (name.startsWith("<") && name.indexOf(">") === name.length - 1);
+
+const C_LIBRARY = /^(libc\.so\.|libc-2\.|libpthread|ld-linux|ld-musl-)/;
+
+// "python", "mark", "native", "plain", "gap" or "interpreter"; plain: of the C library, or without a symbol
 export function frameKind(profile, functionId) {
   const library = libraryOf(profile, functionId);
-  if (library !== null) return functionText(profile, functionId) === GAP ? "gap" : library.interpreter ? "interpreter" : "native";
-  return isSynthetic(profile, functionId) ? "mark" : "python";
+  if (library === null) return isSynthetic(profile, functionId) ? "mark" : "python";
+  const name = functionText(profile, functionId);
+  if (name === GAP) return "gap";
+  if (library.interpreter) return "interpreter";
+  return isNameless(name) || C_LIBRARY.test(libraryName(profile, functionId)) ? "plain" : "native";
 }
 
-function keptPlaces(setting, parent, kind) {
-  const isInterpreter = kind === "interpreter";
-  const isBare = (parent & BARE) !== 0;
-  if (setting === "everything") return HERE | BELOW;
-  if (setting === "hidden") return 0;
-  if (setting === "leaf") return isBare || ((parent & CHOSEN) === 0 && kind === "native") ? HERE : 0;
-  return (isBare || !isInterpreter ? HERE : 0) | (isInterpreter ? 0 : BELOW);
+// Of a run, leaf shows the innermost frame that is not plain; without any, the innermost plain one.
+function stepLeaf(parent, kind) {
+  const before = parent & (BARE | NAMED);
+  if (parent & BARE) return before | HERE;
+  if (kind === "native") return before | HERE | REPLACES | NAMED;
+  return kind === "plain" && (parent & NAMED) === 0 ? before | HERE | REPLACES : before;
 }
 
 // The bits of a node from those of its parent.
 export function stepNative(setting, parent, kind) {
   if (kind === "python" || kind === "mark") return HERE | BELOW;
-  const kept = keptPlaces(setting, parent, kind);
-  const chosen = kept & HERE && (parent & BARE) === 0 ? CHOSEN : 0;
-  return (parent & (BARE | CHOSEN)) | kept | chosen;
+  const bare = parent & BARE;
+  if (setting === "leaf") return stepLeaf(parent, kind);
+  if (setting === "everything") return bare | HERE | BELOW;
+  if (setting === "hidden") return bare;
+  return bare | (bare || kind !== "interpreter" ? HERE : 0) | (kind === "interpreter" ? 0 : BELOW);
 }
 
 // What the page shows: what the address says, or what the session or the report was made with.
