@@ -191,11 +191,16 @@ static enum err_code take_cells(struct slices *slices, const struct slice *slice
     return ERR_OK;
 }
 
-static uint64_t clipped(uint64_t at_ns, const struct slice *slice)
+/* What would end after the slice ends earlier, and so does what is before it. */
+static void push_back(const struct slice *slice, struct slice_part *part)
 {
-    return at_ns < slice->start_ns ? slice->start_ns
-           : at_ns > slice->end_ns ? slice->end_ns
-                                   : at_ns;
+    uint64_t limit_ns = slice->end_ns;
+    for (size_t i = part->cells.count; i-- > 0 && part->times[i].end_ns > limit_ns;) {
+        struct slice_time *const time = &part->times[i];
+        const uint64_t ns = time->end_ns - time->start_ns;
+        time->end_ns = limit_ns;
+        time->start_ns = limit_ns = limit_ns - ns;
+    }
 }
 
 /* A sample stands for the time before it.  A run begins where the one before it ends if that is near, and is
@@ -203,7 +208,8 @@ static uint64_t clipped(uint64_t at_ns, const struct slice *slice)
 static void place_runs(const struct slices *slices, const struct slice *slice,
                        const struct view_runs *runs, struct slice_part *part)
 {
-    uint64_t at_ns = slice->start_ns;
+    const uint64_t room_ns = slice->end_ns - slice->start_ns;
+    uint64_t at_ns = slice->start_ns, wanted_ns = 0;
     for (size_t i = 0; i < runs->count; i++) {
         const struct view_run *const run = &runs->runs[i];
         const uint64_t ns = report_cell_ns(&run->cell, slices->period_ns);
@@ -211,11 +217,15 @@ static void place_runs(const struct slices *slices, const struct slice *slice,
         if (run->first_ns > at_ns + each_ns + each_ns / 2)
             at_ns = run->first_ns - each_ns;
         part->cells.cells[i] = run->cell;
-        part->times[i].start_ns = clipped(at_ns, slice);
+        part->times[i] = (struct slice_time){ at_ns, at_ns + ns };
         at_ns += ns;
-        part->times[i].end_ns = clipped(at_ns, slice);
+        wanted_ns += ns;
     }
     part->cells.count = runs->count;
+    if (wanted_ns > room_ns)
+        lay_out(slices, slice, part);
+    else
+        push_back(slice, part);
 }
 
 static enum err_code take_runs(const struct slices *slices, const struct slice *slice,

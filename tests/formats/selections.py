@@ -334,7 +334,7 @@ def check_format(name, data, wanted, where):
 def replay(capture, folder, options):
     """The difference compares with all of the same capture."""
     outputs = ["--%s=%s/r.%s" % (name, folder, extension) for name, extension in FORMATS.items() if name != "diff-flamegraph"]
-    run(PROGRAM, "replay", capture, *outputs, "--no-summary", *options)
+    run(PROGRAM, "replay", capture, *outputs, "--no-summary", "--idle", *options)
     run(PROGRAM, "replay", capture, "--diff-flamegraph", capture, "-o", folder + "/r.diff.html", *options)
 
 
