@@ -24,10 +24,13 @@ after(async () => {
   await browser.close();
 });
 
+// The fragment of a page that shows waiting threads too.
+const ALL_STATES = "#v=1&state=all";
+
 async function live(path, words, options, page = {}) {
   const victim = await startVictim(path, ...words);
   const profiler = await attach(victim.pid, ...options);
-  const shown = await openPage(browser, profiler.url, page);
+  const shown = await openPage(browser, profiler.url + ALL_STATES, page);
   await shown.drawn();
   return { victim, profiler, page: shown };
 }
@@ -226,7 +229,7 @@ async function download(page, key) {
 
 // A report, as it is opened from a disk by somebody without network.
 async function openReport(path, options = {}) {
-  const report = await openPage(browser, "file://" + path, options);
+  const report = await openPage(browser, "file://" + path + ALL_STATES, options);
   await report.drawn();
   assert.match(await report.text("status"), /^Report of /);
   return report;

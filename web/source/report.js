@@ -28,25 +28,33 @@ function whyNoSource({ session, sources, holds_all_sources: holdsAll }) {
   return sources === undefined ? TEXT.source.reportHasNone : TEXT.source.reportHasSome;
 }
 
+// As /view answers, with blocks where there are times.
+function viewWithBlocks(report, threads, states, range) {
+  const blocks = blocksOfCells(report, threads, states, range, BLOCKS_MAX);
+  return { ...viewOfCells(report, threads, states, range), ...(blocks === null ? {} : { blocks }) };
+}
+
+function sourceOf(report, id) {
+  const path = report.tree.strings.values[report.tree.functions.file[id]];
+  const found = (report.sources ?? []).find((one) => one.path === path);
+  if (found === undefined) throw new Error(whyNoSource(report));
+  if (found.error !== undefined) throw new Error(found.error);
+  return found;
+}
+
 export function createReportSource(base64, handlers) {
   let report = null;
   const watched = { gil: false, lanes: "", instructions: "", matches: "", heat: false };
   let asked = { threads: [], states: [], from: null, to: null };
 
-  // As /view answers, with blocks where there are times.
-  function viewWithBlocks(of, threads, range) {
-    const blocks = blocksOfCells(of, threads, asked.states, range, BLOCKS_MAX);
-    return { ...viewOfCells(of, threads, asked.states, range), ...(blocks === null ? {} : { blocks }) };
-  }
-
   function deliverBaseline() {
     const { baseline } = report;
-    if (report.slots !== undefined && asked.baseline) handlers.onBaseline({ trees: [], view: viewWithBlocks(report, asked.threads, asked.baseline) });
-    else if (baseline !== undefined) handlers.onBaseline({ trees: [], other: baseline.tree, view: viewWithBlocks(baseline, sameThreads(report, asked.threads), null) });
+    if (report.slots !== undefined && asked.baseline) handlers.onBaseline({ trees: [], view: viewWithBlocks(report, asked.threads, asked.states, asked.baseline) });
+    else if (baseline !== undefined) handlers.onBaseline({ trees: [], other: baseline.tree, view: viewWithBlocks(baseline, sameThreads(report, asked.threads), asked.states, null) });
   }
 
   function deliver(isFirst) {
-    handlers.onDelivery({ restart: isFirst, recount: true, trees: isFirst ? [report.tree] : [], view: viewWithBlocks(report, asked.threads, asked) });
+    handlers.onDelivery({ restart: isFirst, recount: true, trees: isFirst ? [report.tree] : [], view: viewWithBlocks(report, asked.threads, asked.states, asked) });
     handlers.onThreadStates(threadsOfCells(report, asked));
     deliverBaseline();
     if (watched.gil) watch.gil(true);
@@ -119,13 +127,7 @@ export function createReportSource(base64, handlers) {
     watch(what, wanted) {
       if (report !== null && !(what === "gil" && watched.gil === wanted)) watch[what]?.(wanted);
     },
-    async sourceText(id) {
-      const path = report.tree.strings.values[report.tree.functions.file[id]];
-      const found = (report.sources ?? []).find((one) => one.path === path);
-      if (found === undefined) throw new Error(whyNoSource(report));
-      if (found.error !== undefined) throw new Error(found.error);
-      return found;
-    },
+    sourceText: async (id) => sourceOf(report, id),
     zoomTimeline() {},
     downloads(query) {
       if (report === null) return [];

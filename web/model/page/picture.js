@@ -337,6 +337,25 @@ function describeFrame(recording, grouping, tree, id) {
   return { id: String(id), label, key: functionKey(recording, grouping, tree.frame(id)), self: tree.self(id), total: tree.total(id) };
 }
 
+// -> diff(state, functions, totalsOfFunctions(), native, matcher): the comparison as it is drawn; null while nothing is compared.
+// Another session has functions of its own, so those are compared by name.
+function createComparing() {
+  const totalsOf = memoise((recording, version, grouping) => groupTotals(grouping, recording.counts));
+  const comparedOf = memoise(makeCompared);
+  const diffOf = memoise(makeDiff);
+  const markedOf = memoise(markDiff);
+  return (state, functions, totalsOfFunctions, native, matcher) => {
+    const { recording, recordingVersion: version, address } = state;
+    const isOther = otherBaseline(state) !== null;
+    if (!isOther && address.baseline === null) return null;
+    const names = isOther ? currentGrouping(recording, "name", address.filters, native) : functions;
+    const times = timesOf(state);
+    const sums = isOther ? totalsOf(recording, version, names) : totalsOfFunctions();
+    const compared = comparedOf(recording, version, names, sums, times.baseline, times.current);
+    return markedOf(diffOf(compared, recording, names, state.width, address.zoom, address.diffWidth, address.diffBy), matcher);
+  };
+}
+
 // -> compute(state), which gives the same objects again for as long as nothing they show has changed
 export function createPicture() {
   const totalsOf = memoise((recording, version, grouping) => groupTotals(grouping, recording.counts));
@@ -354,11 +373,8 @@ export function createPicture() {
   const sandwichOf = memoise(makeSandwich);
   const markedSandwichOf = memoise(markSandwich);
   const ranksOf = memoise((frames, profile, count) => nameRanks(frames, profile));
-  const comparedOf = memoise(makeCompared);
   const intervalsOf = memoise(makeIntervals);
-  const diffOf = memoise(makeDiff);
-  const markedDiffOf = memoise(markDiff);
-  const nameTotalsOf = memoise((recording, version, grouping) => groupTotals(grouping, recording.counts));
+  const diff = createComparing();
   const lineTotalsOf = memoise((recording, version, grouping) => groupTotals(grouping, recording.counts));
   const sourceOf = memoise(makeSource);
   const functionTotalsOf = memoise((recording, version, grouping) => groupTotals(grouping, recording.counts));
@@ -394,16 +410,7 @@ export function createPicture() {
     };
     const sandwich = () => sandwichOf(recording, version, functions, functionTotalsOf(recording, version, functions), address.about, state.width, namesOf(functions, address.about));
     const sums = sumsOf(state.threadStates, chosen, threads);
-    const diff = () => {
-      const isOther = otherBaseline(state) !== null;
-      if (!isOther && address.baseline === null) return null;
-      const names = isOther ? currentGrouping(recording, "name", address.filters, native) : functions;
-      const times = timesOf(state);
-      const sums = isOther ? nameTotalsOf(recording, version, names) : functionTotalsOf(recording, version, names);
-      const compared = comparedOf(recording, version, names, sums, times.baseline, times.current);
-      return markedDiffOf(diffOf(compared, recording, names, state.width, address.zoom, address.diffWidth, address.diffBy), matcher);
-    };
-    const shownDiff = address.view === "diff" ? diff() : null;
+    const shownDiff = address.view === "diff" ? diff(state, functions, () => functionTotalsOf(recording, version, functions), native, matcher) : null;
     return {
       sum: totals.sum,
       // The native frames that are shown; null: there are none.
