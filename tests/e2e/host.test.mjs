@@ -55,7 +55,9 @@ test("a process is found, profiled, stopped, and its capture opened again", asyn
   await page.until("document.querySelector('[data-testid=session]') === null");
   await page.press("capture-open");
   await page.until("location.hash.includes('session=') && !location.hash.endsWith('session=" + id + "') && " + FRAMES + ".length > 2");
-  await page.until(page.frame("spin") + " !== undefined && " + SHOWN + " === " + quality.samples);
+  await page.until(page.frame("spin") + " !== undefined");
+  await page.press("waiting-hidden");
+  await page.until(SHOWN + " === " + quality.samples);
   await page.assertInnocent(host.origin);
   await page.close();
 });
