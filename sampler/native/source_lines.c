@@ -55,6 +55,13 @@ struct search {
     bool is_found;
 };
 
+/* Version 5 numbers files from 0 on, and libdw takes that for none: it is the file of the unit. */
+static const char *file_of(Dwarf_Die *function, Dwarf_Die *unit)
+{
+    const char *const file = dwarf_decl_file(function);
+    return file ? file : dwarf_diename(unit);
+}
+
 static int take_function(Dwarf_Die *function, void *context)
 {
     struct search *const search = context;
@@ -62,7 +69,7 @@ static int take_function(Dwarf_Die *function, void *context)
     if (dwarf_haspc(function, search->vaddr) <= 0)
         return DWARF_CB_OK;
     search->is_found = dwarf_decl_line(function, &line) == 0 &&
-                       set(search->out, search->unit, dwarf_decl_file(function), line);
+                       set(search->out, search->unit, file_of(function, search->unit), line);
     return DWARF_CB_ABORT;
 }
 

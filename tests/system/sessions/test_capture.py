@@ -142,11 +142,11 @@ class Replay(Test):
         process = finished("diff", one, one, "--json")
         sides = json.loads("\n".join(process.out))
         hide = [{"filter": "hide", "pattern": "function:/^b$/"}]
-        self.assertEqual([sides[side]["selection"]["filters"] for side in ("baseline", "now")], [hide, hide])
+        self.assertEqual([sides[side]["captures"][0]["selection"]["filters"] for side in ("baseline", "now")], [hide, hide])
         process = finished("diff", one, two, "--json", "--focus", "chain.py")
         sides = json.loads("\n".join(process.out))
         self.assertIn("different filters, which do not apply", process.output())
-        self.assertEqual(sides["now"]["selection"]["filters"], [{"filter": "focus", "pattern": "chain.py"}])
+        self.assertEqual(sides["now"]["captures"][0]["selection"]["filters"], [{"filter": "focus", "pattern": "chain.py"}])
 
     def test_two_become_one(self):
         names = [file_in("one.pyro"), file_in("two.pyro")]

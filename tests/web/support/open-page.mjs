@@ -55,7 +55,8 @@ export const textOf = (page, id) => page.evaluate(byId(id) + ".textContent");
 export const click = (page, id) => page.evaluate(byId(id) + ".click()");
 export const frames = "Array.from(document.querySelectorAll('g.frame'))";
 export const frameNamed = (name) => frames + ".find((g) => g.getAttribute('name').startsWith(" + JSON.stringify(name) + "))";
-export const drawn = (page) => page.until(frames + ".length > 10");
+// With the hottest lines above the flame graph, which move it down.
+export const drawn = (page) => page.until(frames + ".length > 10 && (" + byId("own") + "?.hidden !== false || " + byId("own-note") + ".textContent !== '')");
 export const widthOf = (page, name) => page.evaluate(frameNamed(name) + ".querySelector('rect').getBoundingClientRect().width");
 // The first number of the line over the drawing: samples in view, or under the zoomed frame.
 export const shownNumber = "parseInt(" + byId("drawing-note") + ".textContent.replaceAll(',', ''))";

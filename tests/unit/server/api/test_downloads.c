@@ -100,7 +100,8 @@ static void native_frames_are_as_asked(void **state)
         const char *query, *inner, *called;
     } rows[] = {
         { "", ";made.py:run:1;blas.so:gemm:0 3\n", ";made.py:run:1;made.py:callback:1 4\n" },
-        { "&native=leaf", ";made.py:run:1;blas.so:gemm:0 3\n", ";made.py:run:1;made.py:callback:1 4\n" },
+        { "&native=leaf", ";made.py:run:1;blas.so:gemm:0 3\n",
+          ";made.py:run:1;made.py:callback:1 4\n" },
         { "&native=hidden", ";made.py:run:1 3\n", ";made.py:run:1;made.py:callback:1 4\n" },
         { "&native=library", ";numpy.so:numpy.so:0;blas.so:blas.so:0 3\n",
           ";made.py:run:1;numpy.so:numpy.so:0;made.py:callback:1 4\n" },
