@@ -12,7 +12,7 @@ export const SAMPLES = number(hook("quality-samples") + ".textContent");
 export const SHOWN = number(hook("drawing-note") + ".textContent");
 
 // What Chromium says of a source file that is not there, that the server may not read, or that it reads later.
-const MISSING_SOURCE = /status of (400|404|503) .*\/source\?function=\d+$/;
+const MISSING_SOURCE = /status of (4\d\d|503) .*\/source\?function=\d+$/;
 
 // Runs before anything of the page does: what the page may not do is written down.
 const WATCH = `
