@@ -19,7 +19,7 @@ static const double BALANCE_NS = 1e9;
 static const double LONGEST_FACTOR = 2;
 /* A sample must not stand for much time: where stops must be so far apart, threads are read while they move. */
 static const double MAX_GAP_NS = 20e6;
-/* What stops may use beyond their share at one time, and what is kept of what they did not use. */
+/* Stops may use the share of this much time in advance, and later that of this much time in which they used none. */
 static const double MAX_DEBT_NS = 1500e6, SAVED_NS = 500e6;
 
 void stops_init(struct stops *stops, enum sampler_stop policy, double share)

@@ -51,21 +51,26 @@ def counted():
             file.write(before)
 
 
+def counted_while(command, seconds):
+    """What counters() gained while the command sampled, and for how many seconds that was."""
+    process = launch(command)
+    try:
+        time.sleep(SETTLE_S)
+        began, before = time.monotonic(), counters(process.pid)
+        time.sleep(seconds)
+        after, wall = counters(process.pid), time.monotonic() - began
+    finally:
+        finish(process)
+    return (*(b - a for a, b in zip(before, after)), wall)
+
+
 def measure_case(bench, kernel, depth, rate, most):
     python = bench.pythons[-1]
     seconds = bench.seconds(3)
     each, runs, shares = [], [], []
     with Target(python, "deep.py", bench.rounds * (seconds + 20) + 60, [depth]) as target:
         for _ in range(bench.rounds):
-            process = launch(kernel.sampling_command(target.pid, rate, int(seconds + 4)))
-            try:
-                time.sleep(SETTLE_S)
-                began, before = time.monotonic(), counters(process.pid)
-                time.sleep(seconds)
-                after, wall = counters(process.pid), time.monotonic() - began
-            finally:
-                finish(process)
-            copying_s, everything_s, count = (b - a for a, b in zip(before, after))
+            copying_s, everything_s, count, wall = counted_while(kernel.sampling_command(target.pid, rate, int(seconds + 4)), seconds)
             if not count:
                 bench.note("BPF at depth %d: the program did not run" % depth)
                 continue

@@ -7,14 +7,13 @@ makes of it. py-spy names and hides other frames, so its stacks are not compared
 """
 
 import os
-import time
 
 import stats
-from processes import BUILD, Lines, Target, finish, launch, run
+from processes import BUILD, Lines, Target, run
 from profilers import Pyrometer, Pyspy, Refusal
-from sections.bpf import counted, counters
+from sections.bpf import counted, counted_while
 from sections.cpu import cpu_share
-from sections.slowdown import SETTLE_S, SLICE_S, pairs, slowdowns, speed, windows
+from sections.slowdown import SLICE_S, pairs, slowdowns, speed, windows
 from table import Goal, columns, number, summary
 
 TITLE = "Native: what native stacks cost, and how right they are"
@@ -188,13 +187,5 @@ def measure_bpf(bench, ours):
 
 
 def bpf_time(tool, target, seconds):
-    process = launch(tool.sampling_command(target.pid, RATE, int(seconds + 4)))
-    try:
-        time.sleep(SETTLE_S)
-        began, before = time.monotonic(), counters(process.pid)
-        time.sleep(seconds)
-        after, wall = counters(process.pid), time.monotonic() - began
-    finally:
-        finish(process)
-    copying_s, _, count = (b - a for a, b in zip(before, after))
+    copying_s, _, count, wall = counted_while(tool.sampling_command(target.pid, RATE, int(seconds + 4)), seconds)
     return copying_s / min(count, RATE * wall) if count else float("nan")
