@@ -120,6 +120,12 @@ export const TEXT = {
     upHint: "From the running function up to its callers  ( i )",
   },
 
+  order: {
+    label: "Order of siblings",
+    name: ["By name", "Frames beside each other in the order of their names: they keep their places while numbers change"],
+    size: ["Largest first", "Frames beside each other with the largest at the left"],
+  },
+
   grouping: {
     label: "Grouping",
     function: "By function",

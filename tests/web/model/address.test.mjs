@@ -4,7 +4,7 @@ import { defaultAddress, formatAddress, formatPath, parseAddress, parsePath, par
 
 test("what is written is read back", () => {
   const address = {
-    session: "3", view: "table", bottomUp: true, by: "line", native: "all", colour: "module", search: "/a&b=c#d/i é",
+    session: "3", view: "table", bottomUp: true, by: "line", native: "all", colour: "module", order: "size", search: "/a&b=c#d/i é",
     threads: [{ tid: 12, name: "pool ~ 1" }, { tid: 13, name: "" }], states: ["!has_gil", "on_cpu"], range: { from: 12.25, to: 20 }, against: "x.1", baseline: { from: 1, to: null }, filters: ["hide libraries", "hide function:/^a&b$/"], noFilters: false,
     about: "1a", file: "/srv/é & b.py", line: 12, hotOnly: true, diffWidth: "baseline", diffBy: "self", zoom: ["a1", "b2", "b2", "c3"], tables: ["strip", "gil"], frame: ["z"],
   };

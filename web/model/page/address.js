@@ -1,5 +1,5 @@
 // The state of the page as text for the fragment of its URL, and back. Defaults are left out. Version 1:
-//   v=1  session=ID  view=table  bottom-up  by=line  native=all  colour=module  search=TEXT  thread=TID~NAME (repeated)
+//   v=1  session=ID  view=table  bottom-up  by=line  native=all  colour=module  order=size  search=TEXT  thread=TID~NAME (repeated)
 //   state=WORD,WORD or state=all  range=FROM~TO  baseline=FROM~TO  against=ID  filter=TERM (repeated)  about=KEY  file=PATH  line=N  hot  width=current  change=self  zoom=PATH  frame=PATH  tables=CHART,CHART
 // PATH is frame keys from the root, joined by ".", a key that repeats N times written KEY*N. FROM and TO are seconds since
 // the session began; without TO a range goes on. `against` is another session to compare with, all of it. TERM is one of filter.js; "filter" alone says that none applies, not even those
@@ -27,11 +27,14 @@ export const FLAME_VIEWS = ["flame", "heatmap"];
 export const DIFF_WIDTHS = ["both", "current", "baseline"];
 export const DIFF_BY = ["total", "self"];
 
+// How siblings stand in charts of frames: by name, or the largest first.
+export const ORDERS = ["name", "size"];
+
 // Charts that can be had as tables too (view/page/as-table.js).
 export const TABLES = ["strip", "heatmap", "flame", "sandwich", "threads", "gil", "diff"];
 
 export function defaultAddress() {
-  return { session: null, view: "flame", bottomUp: false, by: "function", native: null, colour: "heat", search: "", threads: [], states: null, range: null, baseline: null, against: null, filters: [], noFilters: false, about: "", file: "", line: 0, hotOnly: false, diffWidth: "both", diffBy: "total", zoom: [], frame: [], tables: [] };
+  return { session: null, view: "flame", bottomUp: false, by: "function", native: null, colour: "heat", order: "name", search: "", threads: [], states: null, range: null, baseline: null, against: null, filters: [], noFilters: false, about: "", file: "", line: 0, hotOnly: false, diffWidth: "both", diffBy: "total", zoom: [], frame: [], tables: [] };
 }
 
 export function formatPath(keys) {
@@ -95,6 +98,7 @@ export function formatAddress(address) {
   if (address.by !== "function") out.set("by", address.by);
   if (address.native !== null) out.set("native", address.native);
   if (address.colour !== "heat") out.set("colour", address.colour);
+  if (address.order !== "name") out.set("order", address.order);
   if (address.search !== "") out.set("search", address.search);
   for (const thread of address.threads) out.append("thread", thread.tid + "~" + thread.name);
   if (address.states !== null) out.set("state", address.states.join() || ALL_STATES);
@@ -128,6 +132,7 @@ export function parseAddress(text, view = "flame") {
   address.by = oneOf(given.get("by"), ["function", "line"]);
   address.native = NATIVE_SETTINGS.find((setting) => setting === given.get("native")) ?? null;
   address.colour = oneOf(given.get("colour"), ["heat", "module"]);
+  address.order = oneOf(given.get("order"), ORDERS);
   address.search = (given.get("search") ?? "").slice(0, SEARCH_LENGTH_MAX);
   address.threads = given.getAll("thread").slice(0, THREADS_MAX).map(parseThread).filter((thread) => thread !== null);
   address.states = parseStates(given.get("state"));

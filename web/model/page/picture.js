@@ -66,6 +66,13 @@ function byLabel(a, b) {
   return Number(a.id) - Number(b.id);
 }
 
+// Siblings in the order of the address; bottom-up always the largest first, as what leads to most samples is what is asked for.
+function bySize(a, b) {
+  return b.value - a.value || byLabel(a, b);
+}
+
+const siblingOrder = (order, isBottomUp) => (order === "size" || isBottomUp ? bySize : byLabel);
+
 function createFields(recording, grouping, totals, tree) {
   const { frames } = grouping;
   return (id) => {
@@ -86,17 +93,17 @@ function createFields(recording, grouping, totals, tree) {
   };
 }
 
-function drawTree(tree, focus, width, fields, sum) {
+function drawTree(tree, focus, width, fields, sum, order) {
   const remainder = (kind, count, value, isMore) => remainderFields(kind, count, value, isMore, sum);
-  const drawing = cutTree(tree, focus, { width, fields, remainder, order: byLabel });
+  const drawing = cutTree(tree, focus, { width, fields, remainder, order });
   return { ...drawing, byId: indexDrawing(drawing.root) };
 }
 
-function makeDrawing(recording, version, grouping, totals, tree, focus, width) {
+function makeDrawing(recording, version, grouping, totals, tree, focus, width, order) {
   if (totals.sum === 0 || width <= 0) return null;
   const fieldsOf = createFields(recording, grouping, totals, tree);
   const all = { name: TEXT.all, label: TEXT.all, self: 0, total: totals.sum, heat: 0, hue: "none", neutral: true, foreign: true };
-  return drawTree(tree, focus, width, (id) => (id === 0 ? all : fieldsOf(id)), totals.sum);
+  return drawTree(tree, focus, width, (id) => (id === 0 ? all : fieldsOf(id)), totals.sum, order);
 }
 
 // The drawing with what a search makes of its frames, markOf(frame): only their style differs, not their place.
@@ -112,15 +119,15 @@ function frameOfKey(frames, profile, key) {
 }
 
 // Callers and callees of one function: {label, key, total, self, callers, callees (drawings)}; null when it is not there.
-function makeSandwich(recording, version, grouping, totals, key, width, names) {
+function makeSandwich(recording, version, grouping, totals, key, width, names, order) {
   const frame = key === "" ? 0 : frameOfKey(grouping.frames, recording.profile, key);
   if (frame === 0 || totals.sum === 0) return null;
   const trees = sandwichTrees(names, grouping, totals, frame);
   const label = frameLabel(grouping.frames, recording.profile, frame);
   if (trees.sum === 0 || width <= 0) return { label, total: trees.sum, self: trees.self, callers: null, callees: null, keyOf: () => key };
-  const draw = (tree) => drawTree(tree, 0, width, createFields(recording, grouping, totals, tree), totals.sum);
+  const draw = (tree, isBottomUp) => drawTree(tree, 0, width, createFields(recording, grouping, totals, tree), totals.sum, siblingOrder(order, isBottomUp));
   const keyOf = (side, id) => frameKey(grouping.frames, recording.profile, trees[side].frame(Number(id)));
-  return { label, total: trees.sum, self: trees.self, callers: draw(trees.callers), callees: draw(trees.callees), keyOf };
+  return { label, total: trees.sum, self: trees.self, callers: draw(trees.callers, true), callees: draw(trees.callees, false), keyOf };
 }
 
 function markSandwich(sandwich, matcher) {
@@ -204,7 +211,7 @@ function makeIntervals(recording, version, grouping) {
 }
 
 // The comparison as it is drawn: what makeCompared() gives and {drawing, focus, keysTo(id)}; zoom, widthOf and by are those of the address.
-function makeDiff(compared, recording, grouping, width, zoom, widthOf, by) {
+function makeDiff(compared, recording, grouping, width, zoom, widthOf, by, order) {
   if (compared === null) return null;
   const { groups } = compared;
   const totals = groups.totals(widthOf);
@@ -223,7 +230,7 @@ function makeDiff(compared, recording, grouping, width, zoom, widthOf, by) {
   const focus = missing === 0 && tree.total(id) > 0 ? id : 0;
   return {
     ...compared, focus,
-    drawing: width > 0 && totals.sum > 0 ? drawTree(tree, focus, width, fields, totals.sum) : null,
+    drawing: width > 0 && totals.sum > 0 ? drawTree(tree, focus, width, fields, totals.sum, siblingOrder(order, false)) : null,
     keysTo: (to) => treeKeys(tree, frames, recording.profile, Number(to)),
   };
 }
@@ -284,7 +291,7 @@ function makeGil(recording, version, grouping, gil, threads, sums, withoutGil, w
     caused: totals.sum,
     matrix: gilMatrix(gil, threads, GIL_SIDES_MAX),
     hottest: makeHottest(recording, grouping, frameCounts(grouping, totals)),
-    drawing: totals.sum > 0 && width > 0 ? drawTree(tree, 0, width, (id) => (id === 0 ? all : fieldsOf(id)), totals.sum) : null,
+    drawing: totals.sum > 0 && width > 0 ? drawTree(tree, 0, width, (id) => (id === 0 ? all : fieldsOf(id)), totals.sum, byLabel) : null,
     keyOf: (id) => (Number(id) === 0 ? "" : functionKey(recording, grouping, tree.frame(Number(id)))),
   };
 }
@@ -352,7 +359,7 @@ function createComparing() {
     const times = timesOf(state);
     const sums = isOther ? totalsOf(recording, version, names) : totalsOfFunctions();
     const compared = comparedOf(recording, version, names, sums, times.baseline, times.current);
-    return markedOf(diffOf(compared, recording, names, state.width, address.zoom, address.diffWidth, address.diffBy), matcher);
+    return markedOf(diffOf(compared, recording, names, state.width, address.zoom, address.diffWidth, address.diffBy, address.order), matcher);
   };
 }
 
@@ -401,14 +408,14 @@ export function createPicture() {
     extendMatcher(matcher, profile);
     const threads = threadsOf(profile, profile.threads.length);
     const isFlame = FLAME_VIEWS.includes(address.view);
-    const drawing = isFlame ? markedOf(drawingOf(recording, version, grouping, totals, tree, focus.id, state.width), matcher) : null;
+    const drawing = isFlame ? markedOf(drawingOf(recording, version, grouping, totals, tree, focus.id, state.width, siblingOrder(address.order, address.bottomUp)), matcher) : null;
     const chosen = chosenOf(threads, address.threads);
     const functions = currentGrouping(recording, "function", address.filters, native);
     const byLine = () => {
       const lines = currentGrouping(recording, "line", address.filters, native);
       return sourceOf(recording, version, lines, lineTotalsOf(recording, version, lines));
     };
-    const sandwich = () => sandwichOf(recording, version, functions, functionTotalsOf(recording, version, functions), address.about, state.width, namesOf(functions, address.about));
+    const sandwich = () => sandwichOf(recording, version, functions, functionTotalsOf(recording, version, functions), address.about, state.width, namesOf(functions, address.about), address.order);
     const sums = sumsOf(state.threadStates, chosen, threads);
     const shownDiff = address.view === "diff" ? diff(state, functions, () => functionTotalsOf(recording, version, functions), native, matcher) : null;
     return {

@@ -1,6 +1,6 @@
-// The legend of the colours, and the choice between them.
+// The legend of the colours, the choice between them, and the order of siblings.
 
-import { FLAME_VIEWS } from "../../model/page/address.js";
+import { FLAME_VIEWS, ORDERS } from "../../model/page/address.js";
 import { HEAT_STEPS } from "../../model/page/picture.js";
 import { TEXT } from "../../text/session.js";
 import { el, segmented } from "../elements/dom.js";
@@ -10,15 +10,18 @@ export function createLegend(root, dispatch) {
     { value: "heat", label: TEXT.colour.heat, hint: TEXT.colour.heatHint },
     { value: "module", label: TEXT.colour.module, hint: TEXT.colour.moduleHint },
   ], (value) => dispatch({ type: "address", changes: { colour: value }, how: "push" }));
+  const order = segmented(TEXT.order.label, "order", ORDERS.map((value) => ({ value, label: TEXT.order[value][0], hint: TEXT.order[value][1] })), (value) => dispatch({ type: "address", changes: { order: value }, how: "push" }));
   const swatches = [0, ...HEAT_STEPS].map((step, level) => el("i", { class: "swatch", "data-style": "h" + level, "data-hint": step === 0 ? TEXT.colour.below(HEAT_STEPS[0] * 100) : TEXT.colour.from(step * 100) }));
   const meaning = el("span", {});
   const scale = el("span", { class: "scale" }, el("span", { class: "soft" }, "0 %"), el("span", { class: "swatches" }, ...swatches), el("span", { class: "soft" }, "40 %"));
   const neutral = el("span", { class: "scale" }, el("i", { class: "swatch", "data-style": "neutral" }), el("span", { class: "soft" }, TEXT.colour.neutral(HEAT_STEPS[0] * 100)));
-  const element = el("div", { class: "legend" }, colour.element, meaning, scale, neutral);
+  const element = el("div", { class: "legend" }, order.element, colour.element, meaning, scale, neutral);
   root.append(element);
   return {
     update(state) {
       element.hidden = ![...FLAME_VIEWS, "sandwich"].includes(state.address.view) || state.picture.drawing === null;
+      order.element.hidden = state.address.bottomUp && state.address.view !== "sandwich";
+      order.set(state.address.order);
       colour.set(state.address.colour);
       const heat = state.address.colour === "heat";
       scale.hidden = !heat;
