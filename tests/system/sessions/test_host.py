@@ -3,6 +3,7 @@
 import http.client
 import json
 import os
+import re
 import resource
 import select
 import shutil
@@ -142,7 +143,8 @@ class Sessions(Test):
                                ({"pids": [pid], "duration_s": -1}, "duration_s"),
                                ({"pids": [pid], "duration_s": 1e8}, "duration_s"),
                                ({"pids": [pid], "mode": "heat"}, "mode"), ({"pids": [pid], "threads": "some"}, "threads"),
-                               ({"pids": [pid], "native": 1}, "native"), ({"pids": [pid], "name": "x" * 121}, "120"),
+                               ({"pids": [pid], "native": 1}, "native"), ({"pids": [pid], "native": "some"}, "off, leaf or full"),
+                               ({"pids": [pid], "name": "x" * 121}, "120"),
                                ({"pids": [pid], "max_cpu_percent": 101}, "100"), ({"pids": [pid], "hide": ["/(/"]}, "hide"),
                                ({"pid": pid}, "pid")):
                 answer = host.send("POST", "/sessions", body)
@@ -159,6 +161,38 @@ class Sessions(Test):
             two = host.start(pids=[pid])
             self.assertNotEqual(one, two)
             host.running(two)
+
+    def test_native_is_what_stacks_show_of_native_code(self):
+        # C code that calls Python is a mark, or frames with a library.
+        marks, libraries = re.compile(r";<native>;"), re.compile(r";(lib[^;:]*|python[0-9.]*):[^;]*:0[ ;]")
+        with victim("callbacks.py", LONG) as target, Host() as host:
+            for native, is_marked, has_libraries in (("off", False, False), ("leaf", True, False), ("full", None, True),
+                                                     (None, False, False)):
+                with self.subTest(native=native):
+                    one = host.start(pids=[target.pid], rate_hz=500, stop="always", **({"native": native} if native else {}))
+                    path = "/sessions/" + one
+                    document = host.until(path, lambda found: found["quality"]["samples"] >= 200)
+                    self.assertEqual(document["settings"]["native"], native or "off")
+                    self.assertEqual(document["settings"]["native_frames"], "leaf")
+                    host.send("PATCH", path, {"state": "ended"})
+                    counts = host.until(path, lambda found: found["state"] == "ended")["quality"]
+                    native_counts = [counts["native_" + kind] for kind in ("complete", "gaps", "mismatched", "none")]
+                    self.assertEqual(sum(native_counts), counts["samples"] if native == "full" else 0, counts)
+                    folded = host.ask("/api/v1%s/export?format=collapsed&native=everything" % path).body.decode()
+                    self.assertEqual(bool(libraries.search(folded)), has_libraries, folded[:2000])
+                    # Of full native stacks, those that do not come out even have the marks.
+                    if is_marked is not None:
+                        self.assertEqual(bool(marks.search(folded)), is_marked, folded[:2000])
+                    # Its capture keeps what it was.
+                    name = host.get(path)["capture"]
+                    host.until("/captures/" + name, lambda found: found["state"] == "complete")
+                    opened = host.send("POST", "/captures", {"name": name}).json()["id"]
+                    again = host.until("/sessions/" + opened, lambda found: found["state"] == "ended")
+                    self.assertEqual(again["settings"]["native"], native or "off")
+            # What a session records is chosen when it starts.
+            refused = host.send("PATCH", path, {"native": "off"})
+            self.assertEqual(refused.status, 400)
+            self.assertIn("native", refused.json()["detail"])
 
     def test_a_mode_of_which_the_interpreter_does_not_tell(self):
         old = [python for python in pythons() if python.is_supported and python.minor < 12]
