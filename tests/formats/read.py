@@ -234,11 +234,27 @@ def test_sums(files):
                 check(given.get(name), wanted, reader.__name__ + " of " + name)
     check(sum(own for own, _ in functions_of_pstats(files).values()), TOTAL - 50, "own samples of all functions")
     check_heatmap(files)
+    check_cpu_of_gecko(files)
     records = files.lines()
     check((records[0]["type"], records[-1]["type"], records[-1]["samples_total"]), ("meta", "end", TOTAL), "lines of JSON")
     check({(record["v"], record["run_id"]) for record in records}, {(0, "0123456789abcdef")}, "schema and run")
     check(max(len(value) for record in records for value in record.values() if isinstance(value, list)) <= 256, True, "length of records")
     compare_diff(files)
+
+
+def check_cpu_of_gecko(files):
+    """The CPU time of a sample is that since the sample before, and so never more than the time since then."""
+    sums = {}
+    for thread in files.json("gecko.json")["threads"]:
+        samples = thread["samples"]
+        check({len(column) for column in samples.values() if isinstance(column, list)}, {samples["length"]}, "length of samples")
+        check(samples["threadCPUDelta"][0], 0, "CPU time before the first sample")
+        for i in range(1, samples["length"]):
+            passed_ns = (samples["time"][i] - samples["time"][i - 1]) * 1e6
+            if (samples["threadCPUDelta"][i] or 0) > passed_ns + 2000:
+                raise AssertionError("sample %d of thread %d: %r ns of CPU time in %r ns" % (i, thread["tid"], samples["threadCPUDelta"][i], passed_ns))
+        sums[thread["tid"]] = round(sum(delta or 0 for delta in samples["threadCPUDelta"]) / 1e6)
+    check(sums, {4711: 2346, 4713: 0, 4720: 600}, "CPU time in ms")
 
 
 def check_heatmap(files):
@@ -386,6 +402,11 @@ def test_firefox(files):
                 raise AssertionError("no %r in %s" % (wanted, info))
         handle = re.search(r"(t-\d+): MainThread", info).group(1)
         ask("thread", "select", handle)
+        # On a CPU from 0 to 0.9 s, and from 5.0 to 5.9 s.
+        activity = ask("thread", "info")
+        for wanted in (r"40% for 2331\.3ms: .*\(0s - 5\.900s\)", r"90% for 897\.4ms: .*\(0s - 1s\)", r"100% for 900\.0ms: .*\(5s - 5\.900s\)"):
+            if not re.search(wanted, activity):
+                raise AssertionError("no %r in %s" % (wanted, activity))
         functions = ask("thread", "functions", "--include-idle", "--limit", "0")
         for wanted in (r"parse - self: 300 .*, total: 400", r"main - self: 0 .*, total: 760", r"Tree\.walk - self: 0 .*, total: 180", r"<native> re\.match - self: 100"):
             if not re.search(wanted, functions):

@@ -240,18 +240,22 @@ static void put_meta(struct gecko *gecko)
     json_end(&gecko->json);
 }
 
-static void put_cpu_delta(struct gecko *gecko, const struct gecko_row *row)
+/* The CPU time between the sample before and this one: that of the row before. */
+static void put_cpu_delta(struct gecko *gecko, const struct gecko_row *before)
 {
-    if (row->state & STATE_UNKNOWN_ON_CPU)
+    if (before && before->state & STATE_UNKNOWN_ON_CPU)
         json_null(&gecko->json);
     else
-        json_uint(&gecko->json, row->state & STATE_ON_CPU ? row->end_ns - row->start_ns : 0);
+        json_uint(&gecko->json, before && before->state & STATE_ON_CPU
+                                    ? before->end_ns - before->start_ns
+                                    : 0);
 }
 
-/* Samples weigh what they stand for once that is not the same for all of them. */
+/* A sample lasts until the next one, so one without a stack and weight ends the last row. */
 static void put_samples(struct gecko *gecko, const struct gecko_rows *rows)
 {
     const bool by_time = gecko->source->header->has_periods;
+    const bool has_end = rows->count > 0;
     json_key(&gecko->json, "samples");
     json_object(&gecko->json);
     begin_column(gecko, "stack");
@@ -260,10 +264,14 @@ static void put_samples(struct gecko *gecko, const struct gecko_rows *rows)
             json_null(&gecko->json);
         else
             json_uint(&gecko->json, rows->rows[i].node - 1);
+    if (has_end)
+        json_null(&gecko->json);
     json_end(&gecko->json);
     begin_column(gecko, "time");
     for (size_t i = 0; i < rows->count; i++)
         put_ms(gecko, rows->rows[i].start_ns);
+    if (has_end)
+        put_ms(gecko, rows->rows[rows->count - 1].end_ns);
     json_end(&gecko->json);
     begin_column(gecko, "weight");
     for (size_t i = 0; i < rows->count; i++)
@@ -271,13 +279,15 @@ static void put_samples(struct gecko *gecko, const struct gecko_rows *rows)
             json_decimal(&gecko->json, rows->rows[i].ns, MS_DECIMALS);
         else
             json_uint(&gecko->json, rows->rows[i].samples);
+    if (has_end)
+        json_uint(&gecko->json, 0);
     json_end(&gecko->json);
     put_key_text(gecko, "weightType", by_time ? "tracing-ms" : "samples");
     begin_column(gecko, "threadCPUDelta");
-    for (size_t i = 0; i < rows->count; i++)
-        put_cpu_delta(gecko, &rows->rows[i]);
+    for (size_t i = 0; i < rows->count + has_end; i++)
+        put_cpu_delta(gecko, i > 0 ? &rows->rows[i - 1] : NULL);
     json_end(&gecko->json);
-    put_key_uint(gecko, "length", rows->count);
+    put_key_uint(gecko, "length", rows->count + has_end);
     json_end(&gecko->json);
 }
 
