@@ -16,6 +16,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 CONSUMERS = os.environ.get("PYROMETER_CONSUMERS", os.path.join(ROOT, ".consumers"))
@@ -376,11 +377,12 @@ def run_page(node, *words):
 
 def load(ask, path):
     """The Firefox Profiler gives its own daemon half a second to start, which a loaded machine may need more of."""
-    for attempt in range(10):
+    until = time.monotonic() + TIMEOUT_S / 2
+    while True:
         try:
             return ask("load", path)
         except AssertionError as problem:
-            if "did not become ready" not in str(problem) or attempt == 9:
+            if "did not become ready" not in str(problem) or time.monotonic() > until:
                 raise
             ask("stop", "--all")
 
