@@ -2,10 +2,10 @@
 #include "sampler/profile/profile.h"
 #include "server/api/api.h"
 #include "server/api/handler_context.h"
+#include "server/api/report_source.h"
 #include "server/api/session_request.h"
 #include "server/http/response.h"
 #include "server/http/spool.h"
-#include "server/report/header.h"
 #include "server/report/report.h"
 #include "server/sessions/sessions.h"
 #include "server/wire/reshaped.h"
@@ -14,63 +14,26 @@
 /* What all files take. */
 enum { QUERY_EXPORT = QUERY_VIEW | QUERY_FILTERS | QUERY_ANONYMIZE };
 
-static enum err_code send(const struct report_source *source,
-                          const struct report_format *format, struct response *response,
-                          struct err *err)
+struct sending {
+    const struct report_format *format;
+    struct response *response;
+};
+
+static enum err_code send(const struct report_source *source, void *context, struct err *err)
 {
+    const struct sending *const sending = context;
+    const struct report_format *const format = sending->format;
     struct spool spool;
     struct buffer file;
     char name[REPORT_NAME_BYTES];
     spool_begin(&spool, &file);
     const enum err_code written = report_write(format, source, &file, err);
-    const enum err_code rc = spool_end(&spool, &file, written, format->mime, response, err);
+    const enum err_code rc =
+        spool_end(&spool, &file, written, format->mime, sending->response, err);
     report_file_name(source, format, name);
     if (rc == ERR_OK)
-        response_set_header(response, "Content-Disposition", "attachment; filename=\"%s\"",
-                            name);
-    return rc;
-}
-
-static enum err_code write(const struct session_request *asked,
-                           const struct profile_snapshot *snapshot,
-                           const struct view_query *query, const struct report_format *format,
-                           const struct report_source *baseline, struct response *response,
-                           struct err *err)
-{
-    const struct report_selection selection = { .snapshot = &asked->snapshot,
-                                                .query = &asked->query.view,
-                                                .filters = &asked->query.filters };
-    struct session_info info;
-    struct report_header header;
-    session_describe(asked->session, snapshot, &info);
-    struct report_source source = { .snapshot = snapshot,
-                                    .query = query,
-                                    .selection = &selection,
-                                    .session = &info,
-                                    .settings.anonymizes = asked->query.anonymizes,
-                                    .files = session_files(asked->session),
-                                    .baseline = baseline };
-    enum err_code rc = report_header_init(&header, &source, err);
-    if (rc != ERR_OK)
-        return rc;
-    source.header = &header;
-    rc = send(&source, format, response, err);
-    report_header_deinit(&header);
-    return rc;
-}
-
-static enum err_code write_reshaped(const struct session_request *asked,
-                                    const struct report_format *format,
-                                    const struct report_source *baseline,
-                                    struct response *response, struct err *err)
-{
-    const struct view_query everything = { 0 };
-    struct reshaped reshaped;
-    enum err_code rc = reshaped_init(&reshaped, &asked->snapshot, &asked->query.view,
-                                     &asked->query.filters, RESHAPED_WINDOWS, err);
-    if (rc == ERR_OK)
-        rc = write(asked, &reshaped.snapshot, &everything, format, baseline, response, err);
-    reshaped_deinit(&reshaped);
+        response_set_header(sending->response, "Content-Disposition",
+                            "attachment; filename=\"%s\"", name);
     return rc;
 }
 
@@ -79,9 +42,8 @@ static enum err_code answer(const struct session_request *asked,
                             const struct report_source *baseline, struct response *response,
                             struct err *err)
 {
-    if (reshape_is_needed(&asked->snapshot, &asked->query.filters))
-        return write_reshaped(asked, format, baseline, response, err);
-    return write(asked, &asked->snapshot, &asked->query.view, format, baseline, response, err);
+    struct sending sending = { format, response };
+    return report_source_use(asked, baseline, send, &sending, err);
 }
 
 static enum err_code write_against(const struct session_request *asked, struct session *base,

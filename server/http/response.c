@@ -189,7 +189,8 @@ void response_finish(struct response *response, const struct request *request)
         validate(response, request);
     if (response->status != 304)
         encode(response, request);
-    response_set_header(response, "Vary", "Accept-Encoding");
+    if (!response_header(response, "Vary"))
+        response_set_header(response, "Vary", "Accept-Encoding");
 }
 
 const char *status_text(int status)

@@ -22,6 +22,7 @@ struct profile_snapshot;
 struct report_header;
 struct frame_filters;
 struct session_info;
+struct setting_texts;
 struct source_reader;
 struct view_query;
 
@@ -55,6 +56,8 @@ struct report_settings {
     bool by_time;    /* compare with the baseline by time, not by share of samples */
     bool colours;    /* for a terminal */
     bool anonymizes; /* replace names by stable hashes (anonymize.h) */
+    const struct setting_texts
+        *own; /* the paths of your code; NULL: own_lines.h has the rule */
 };
 
 enum { REPORT_DEFAULT_LIMIT = 15 };
@@ -86,7 +89,8 @@ struct report_format {
     const char *description;
     enum err_code (*write)(const struct report_source *source, struct buffer *out,
                            struct err *err);
-    const char *on_screen; /* the format to write where no file was asked for; NULL: this one */
+    const char
+        *on_screen; /* the format for standard output where no file was asked for; NULL: none */
     bool needs_baseline;
     bool
         opens_active; /* on a command line: without waiting samples, unless states are chosen */
@@ -156,6 +160,14 @@ enum err_code report_write_pstats(const struct report_source *source, struct buf
 /* The same as a table, sorted and limited by the settings. */
 enum err_code report_write_pstats_text(const struct report_source *source, struct buffer *out,
                                        struct err *err);
+
+/* The answer in at most 40 lines (summary.h): as text, as Markdown, as JSON. */
+enum err_code report_write_summary(const struct report_source *source, struct buffer *out,
+                                   struct err *err);
+enum err_code report_write_summary_markdown(const struct report_source *source,
+                                            struct buffer *out, struct err *err);
+enum err_code report_write_summary_json(const struct report_source *source, struct buffer *out,
+                                        struct err *err);
 
 /*
  * Lines of JSON: the records of Tachyon's --jsonl (meta, string_table, frame_table, agg of kind

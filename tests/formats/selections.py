@@ -32,7 +32,8 @@ COMMANDS = {PARENT: "python3 parent.py", CHILD: "python3 child.py --job 7"}
 LIVED = {PARENT: (0, END_NS), CHILD: (800 * MS, 3200 * MS)}
 FORMATS = {"collapsed": "folded", "flamegraph": "html", "heatmap": "heatmap.html", "pstats": "pstats", "pstats-text": "txt",
            "jsonl": "jsonl", "gecko": "gecko.json", "chrome-trace": "trace.json", "speedscope": "speedscope.json",
-           "pprof": "pb.gz", "diff-flamegraph": "diff.html"}
+           "pprof": "pb.gz", "diff-flamegraph": "diff.html", "summary": "summary.txt", "summary-markdown": "md",
+           "summary-json": "summary.json"}
 
 Row = collections.namedtuple("Row", "start_ns pid tid thread state stack count ns")
 
@@ -309,6 +310,46 @@ def check_diff_flamegraph(data, wanted):
     baseline = embedded(None, data.decode())["baseline"]
     check(round(baseline["selection"]["duration_s"] * S), END_NS, "duration of the baseline")
     check(sum(baseline["cells"]["count"]), baseline["selection"]["samples"], "samples of the baseline")
+
+
+def hot_of(wanted, is_active):
+    """Samples by function, and all of them, that shares of a summary are of."""
+    rows = [row for row in wanted.rows if row.state or not is_active]
+    sums = collections.Counter()
+    for row in rows:
+        sums[row.stack.split(";")[-1]] += row.count
+    return dict(sums), sum(row.count for row in rows)
+
+
+def check_summary_json(data, wanted):
+    summary = json.loads(data)
+    observed = summary["observed"]
+    check((observed["selection"], observed["whole"], observed["samples"]), (wanted.text, wanted.is_whole, wanted.samples), "what was observed")
+    check(round(observed["duration_s"] * S), wanted.to_ns - wanted.from_ns, "duration")
+    check_target(summary["program"], wanted)
+    sums, total = hot_of(wanted, summary["hot"]["of"] == "active")
+    check(summary["hot"]["samples"], total, "hot samples")
+    check({row["name"]: row["samples"] for row in summary["hot"]["functions"]}, sums, "functions")
+    check(summary["waiting"]["samples"], sum(row.count for row in wanted.rows if not row.state), "waiting samples")
+
+
+def check_summary_rows(data, wanted, pattern):
+    text = data.decode()
+    if not wanted.is_whole:
+        check(wanted.text in text, True, "sentence")
+    check(len(text.splitlines()) <= 40, True, "lines")
+    section = re.search(r"Hottest functions: .*\n((?:.+\n)*)", text)
+    sums, total = hot_of(wanted, "active samples)" in text)
+    rows = re.findall(pattern, section.group(1)) if section else []
+    check({name: share for share, name in rows}, {name: "%.1f" % (100 * count / total) for name, count in sums.items()}, "functions")
+
+
+def check_summary(data, wanted):
+    check_summary_rows(data, wanted, r" *([\d.]+) % +[\d.]+ %  (\w+)  ")
+
+
+def check_summary_markdown(data, wanted):
+    check_summary_rows(data, wanted, r"- ([\d.]+) % \([\d.]+ %\)  `(\w+)`  ")
 
 
 CHECKS = {name: globals()["check_" + name.replace("-", "_")] for name in FORMATS}

@@ -39,7 +39,7 @@ static enum err_code open_one(struct export *item, const struct options *options
         return output_init(&item->output, wanted->output, err);
     if (options->output && !folder)
         return output_init(&item->output, options->output, err);
-    if (item->format != wanted->format)
+    if (wanted->format->on_screen && !named)
         return output_init(&item->output, "-", err);
     report_file_name(&source, item->format, name);
     if (!folder)

@@ -59,7 +59,7 @@ def all_formats(path, name):
     lines = [re.match(r" +(?:-\w, |    )?--([a-z-]+)(\[?=| |$)", line) for line in process.out]
     names = {match.group(1) for match in lines if match}
     known = {"collapsed", "flamegraph", "heatmap", "pstats", "pstats-text", "jsonl", "gecko", "chrome-trace", "speedscope",
-             "pprof"}
+             "pprof", "summary", "summary-markdown", "summary-json"}
     assert known <= names, (known - names, process.output())
     return ["--%s=%s" % (one, os.path.join(path, "%s.%s" % (name, one))) for one in sorted(known)]
 

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "server/api/routes.h"
+#include "server/http/accept.h"
 #include "server/http/encoding.h"
 #include "server/http/etag.h"
 #include "server/http/json_body.h"
@@ -44,6 +45,39 @@ static void encodings_follow_what_the_client_offers(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         assert_int_equal(encoding_choose(rows[i].accept), rows[i].encoding);
+}
+
+static void media_types_follow_weights_and_precision(void **state)
+{
+    static const char *const types[] = { "application/json", "text/markdown", "text/plain" };
+    static const struct {
+        const char *accept;
+        size_t chosen;
+    } rows[] = {
+        { NULL, 0 },
+        { "", 0 },
+        { "*/*", 0 },
+        { "text/html", 0 },
+        { "text/plain", 2 },
+        { "TEXT/Markdown", 1 },
+        { "text/*", 1 },
+        { "text/*;q=0.5, */*;q=0.1", 1 },
+        { "text/markdown;q=0.2, text/plain;q=0.20", 1 },
+        { "text/markdown;q=0.2, text/plain;q=0.3", 2 },
+        { "text/markdown;q=0, text/*", 2 },
+        { "application/json;q=0, */*;q=0.5", 1 },
+        { "text/html,application/xhtml+xml,*/*;q=0.8", 0 },
+        { "text/plain;charset=utf-8 ; q=0.9, application/json;q=0.8", 2 },
+        { "text/plainer", 0 },
+        { "text/", 0 },
+        { ";q=1,,text/plain;q=", 2 },
+        { "text/plain;", 2 },
+        { "text/plain;q=0.0009999999999999", 0 },
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (accept_choose(rows[i].accept, types, 3) != rows[i].chosen)
+            fail_msg("%s", rows[i].accept ? rows[i].accept : "none");
 }
 
 struct tag_row {
@@ -204,6 +238,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(encodings_follow_what_the_client_offers),
+        cmocka_unit_test(media_types_follow_weights_and_precision),
         cmocka_unit_test(tags_are_compared_weakly),
         cmocka_unit_test(routes_are_found_by_method_and_path),
         cmocka_unit_test(header_values_cannot_break_out),

@@ -1,0 +1,232 @@
+/* The Summary document of openapi.json. */
+#include "sampler/base/buffer.h"
+#include "sampler/base/clock.h"
+#include "sampler/profile/profile.h"
+#include "server/report/header.h"
+#include "server/report/report.h"
+#include "server/report/summary.h"
+#include "server/wire/json.h"
+#include "server/wire/quality.h"
+#include "server/wire/session.h"
+
+static void put_uint(struct json *json, const char *key, uint64_t value)
+{
+    json_key(json, key);
+    json_uint(json, value);
+}
+
+static void put_number(struct json *json, const char *key, double value)
+{
+    json_key(json, key);
+    json_number(json, value);
+}
+
+static void put_share(struct json *json, const char *key, uint64_t part, uint64_t whole)
+{
+    put_number(json, key, quality_percent(part, whole) / 100);
+}
+
+static void put_string(struct json *json, const char *key, struct strtab_string text)
+{
+    json_key(json, key);
+    json_string(json, text.text, text.length);
+}
+
+/* What has no such text has null. */
+static void put_string_if(struct json *json, const char *key, bool has,
+                          struct strtab_string text)
+{
+    if (has) {
+        put_string(json, key, text);
+        return;
+    }
+    json_key(json, key);
+    json_null(json);
+}
+
+static void write_program(struct json *json, const struct report_source *source)
+{
+    const struct sampler_target *const target = source->session->target;
+    json_key(json, "program");
+    json_object(json);
+    json_key(json, "pid");
+    json_int(json, target->pid);
+    put_uint(json, "processes", source->header->process_count);
+    json_key(json, "command");
+    json_array(json);
+    for (size_t i = 0; i < target->argc; i++)
+        json_text(json, target->argv[i]);
+    json_end(json);
+    json_key(json, "python");
+    json_text(json, target->python);
+    json_end(json);
+}
+
+static void write_observed(struct json *json, const struct summary *summary)
+{
+    const struct report_source *const source = summary->source;
+    struct buffer selection = { 0 };
+    report_header_put_text(source->header, &selection);
+    json_key(json, "observed");
+    json_object(json);
+    json_key(json, "selection");
+    json_text(json, buffer_string(&selection));
+    json_key(json, "whole");
+    json_bool(json, source->header->is_whole);
+    put_number(json, "duration_s",
+               (double)report_header_duration_ns(source->header) / (double)NS_PER_S);
+    put_uint(json, "threads", summary->thread_count);
+    put_uint(json, "samples", summary->samples);
+    put_number(json, "requested_hz", session_requested_hz(source->session));
+    put_number(json, "achieved_hz", session_achieved_hz(source->snapshot));
+    session_write_engine(json, source->session);
+    json_end(json);
+    buffer_deinit(&selection);
+}
+
+static void write_row(struct json *json, const struct summary_row *row, uint64_t whole)
+{
+    const struct named_frame *const frame = &row->frame;
+    json_object(json);
+    put_string(json, "name", frame->name);
+    put_string_if(json, "file", frame->has_source, frame->file);
+    put_uint(json, "line", frame->line > 0 ? (uint64_t)frame->line : 0);
+    put_string_if(json, "library", frame->is_native, frame->library);
+    put_uint(json, "function", frame->function);
+    put_uint(json, "samples", row->self);
+    put_share(json, "share", row->self, whole);
+    if (row->total > 0) {
+        put_uint(json, "total_samples", row->total);
+        put_share(json, "total_share", row->total, whole);
+    }
+    json_end(json);
+}
+
+static void write_rows(struct json *json, const char *key, const struct summary_rows *rows,
+                       uint64_t whole)
+{
+    json_key(json, key);
+    json_array(json);
+    for (size_t i = 0; i < rows->count; i++)
+        write_row(json, &rows->rows[i], whole);
+    json_end(json);
+}
+
+static void write_hot(struct json *json, const struct summary *summary)
+{
+    json_key(json, "hot");
+    json_object(json);
+    json_key(json, "of");
+    json_text(json, summary->is_active ? "active" : "selected");
+    put_uint(json, "samples", summary->hot);
+    put_share(json, "share", summary->hot, summary->samples);
+    put_number(json, "seconds", (double)summary->hot_ns / (double)NS_PER_S);
+    put_share(json, "own_share", summary->own, summary->hot);
+    write_rows(json, "lines", &summary->lines, summary->hot);
+    write_rows(json, "functions", &summary->functions, summary->hot);
+    json_end(json);
+}
+
+static void write_waiting(struct json *json, const struct summary *summary)
+{
+    json_key(json, "waiting");
+    json_object(json);
+    put_uint(json, "samples", summary->waiting);
+    put_share(json, "share", summary->waiting, summary->samples);
+    write_rows(json, "functions", &summary->wait_functions, summary->waiting);
+    write_rows(json, "lines", &summary->wait_lines, summary->waiting);
+    json_end(json);
+}
+
+/* null: no thread is known to have held it while others waited. */
+static void write_holder(struct json *json, const struct summary *summary)
+{
+    json_key(json, "holder");
+    if (summary->holder_share <= 0) {
+        json_null(json);
+        return;
+    }
+    json_object(json);
+    put_string(json, "name", summary->holder);
+    json_key(json, "tid");
+    json_int(json, summary->holder_tid);
+    put_number(json, "share", summary->holder_share);
+    json_end(json);
+}
+
+static void write_gil(struct json *json, const struct summary *summary)
+{
+    const struct state_sums *const sums = &summary->states;
+    json_key(json, "gil");
+    if (summary->gil == SUMMARY_GIL_NONE) {
+        json_null(json);
+        return;
+    }
+    json_object(json);
+    put_share(json, "held_share", sums->yes[STATE_FLAG_HAS_GIL], sums->samples);
+    if (summary->gil == SUMMARY_GIL_KNOWN) {
+        put_share(json, "waited_share", sums->yes[STATE_FLAG_WAITS_GIL], sums->samples);
+    } else {
+        json_key(json, "waited_share");
+        json_null(json);
+    }
+    write_holder(json, summary);
+    json_end(json);
+}
+
+static void write_native(struct json *json, const struct summary *summary)
+{
+    json_key(json, "native");
+    json_object(json);
+    put_share(json, "share", summary->native, summary->hot);
+    json_key(json, "libraries");
+    json_array(json);
+    for (size_t i = 0; i < summary->library_count; i++) {
+        json_object(json);
+        put_string(json, "path", summary->libraries[i].path);
+        put_share(json, "share", summary->libraries[i].samples, summary->hot);
+        json_end(json);
+    }
+    json_end(json);
+    json_end(json);
+}
+
+static void write_quality(struct json *json, const struct session_info *info)
+{
+    const struct quality *const quality = &info->snapshot->quality;
+    const uint64_t failed = quality_failed(quality);
+    char text[SUMMARY_QUALITY_BYTES];
+    summary_quality_text(info, text);
+    json_key(json, "quality");
+    json_object(json);
+    put_share(json, "exact_share", quality->exact, quality->samples);
+    put_share(json, "truncated_share", quality->truncated, quality->samples);
+    put_share(json, "failed_share", failed, quality->samples + failed);
+    put_share(json, "missed_share", quality->missed_ticks,
+              quality->ticks + quality->missed_ticks);
+    json_key(json, "text");
+    json_text(json, text);
+    json_end(json);
+}
+
+enum err_code report_write_summary_json(const struct report_source *source, struct buffer *out,
+                                        struct err *err)
+{
+    struct summary summary;
+    struct json json;
+    const enum err_code rc = summary_init(&summary, source, err);
+    if (rc != ERR_OK)
+        return rc;
+    json_init(&json, out);
+    json_object(&json);
+    write_program(&json, source);
+    write_observed(&json, &summary);
+    write_hot(&json, &summary);
+    write_waiting(&json, &summary);
+    write_gil(&json, &summary);
+    put_share(&json, "gc_share", summary.states.yes[STATE_FLAG_IN_GC], summary.states.samples);
+    write_native(&json, &summary);
+    write_quality(&json, source->session);
+    json_end(&json);
+    return json_finish(&json, err);
+}

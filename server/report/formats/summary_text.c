@@ -1,0 +1,396 @@
+/* The summary for people and for language models: text and Markdown say the same in the same lines. */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "sampler/base/buffer.h"
+#include "sampler/base/clock.h"
+#include "sampler/base/utf8.h"
+#include "sampler/profile/profile.h"
+#include "server/report/header.h"
+#include "server/report/report.h"
+#include "server/report/summary.h"
+#include "server/wire/bias.h"
+#include "server/wire/quality.h"
+#include "server/wire/session.h"
+
+/* Longer names are cut at their end, longer paths at their beginning. */
+enum { MAX_NAME = 100, MAX_PATH = 80, MAX_COMMAND = 200 };
+
+struct writing {
+    const struct summary *summary;
+    struct buffer *out;
+    bool is_markdown;
+};
+
+static const char c_prefix[] = "<native> ";
+static const char ellipsis[] = "\xe2\x80\xa6";
+
+/* One line of text as code, whatever it contains: the fence is longer than each run of ` in it. */
+static void put_code(struct buffer *out, const char *text)
+{
+    size_t longest = 0, run = 0;
+    for (const char *c = text; *c; c++) {
+        run = *c == '`' ? run + 1 : 0;
+        longest = run > longest ? run : longest;
+    }
+    const char *const space = longest > 0 || *text == ' ' ? " " : "";
+    for (size_t i = 0; i <= longest; i++)
+        buffer_char(out, '`');
+    buffer_printf(out, "%s%s%s", space, *text ? text : "?", space);
+    for (size_t i = 0; i <= longest; i++)
+        buffer_char(out, '`');
+}
+
+/* Text of the target; in Markdown it is code, so nothing in it is obeyed. */
+static void put_foreign(const struct writing *writing, const char *text)
+{
+    if (writing->is_markdown)
+        put_code(writing->out, text);
+    else
+        buffer_text(writing->out, text);
+}
+
+static void add_cut(struct buffer *out, struct strtab_string text, size_t most)
+{
+    const size_t length = utf8_cut(text.text, text.length, most);
+    names_put_plain(out, (struct strtab_string){ text.text, (uint32_t)length });
+    if (length < text.length)
+        buffer_text(out, ellipsis);
+}
+
+/* The end of a path, from a slash on. */
+static void add_path(struct buffer *out, struct strtab_string path)
+{
+    const char *at = path.text;
+    const char *const end = path.text + path.length;
+    if (path.length > MAX_PATH) {
+        at = memchr(end - MAX_PATH, '/', MAX_PATH);
+        at = at ? at : memrchr(path.text, '/', path.length);
+        at = at ? at : path.text;
+        buffer_text(out, ellipsis);
+    }
+    add_cut(out, (struct strtab_string){ at, (uint32_t)(end - at) }, 2 * MAX_PATH);
+}
+
+static void put_name(const struct writing *writing, struct strtab_string name)
+{
+    struct buffer text = { 0 };
+    add_cut(&text, name, MAX_NAME);
+    put_foreign(writing, text.length > 0 ? buffer_string(&text) : "?");
+    buffer_deinit(&text);
+}
+
+/* A C function that Python called: "<native> time.sleep". */
+static bool is_c_function(const struct named_frame *frame)
+{
+    return frame->is_synthetic && frame->name.length > sizeof c_prefix - 1 &&
+           memcmp(frame->name.text, c_prefix, sizeof c_prefix - 1) == 0;
+}
+
+static void put_function(const struct writing *writing, const struct named_frame *frame)
+{
+    struct strtab_string name = frame->name;
+    if (is_c_function(frame)) {
+        name.text += sizeof c_prefix - 1;
+        name.length -= (uint32_t)(sizeof c_prefix - 1);
+    }
+    put_name(writing, name);
+}
+
+/* "file.py:12"; of native code without a source file its library. */
+static void put_place(const struct writing *writing, const struct named_frame *frame)
+{
+    struct buffer text = { 0 };
+    if (frame->is_synthetic) {
+        buffer_text(writing->out, is_c_function(frame) ? "  C function" : "");
+        return;
+    }
+    if (frame->has_source)
+        add_path(&text, frame->file);
+    else
+        add_path(&text, names_base(frame->library));
+    if (frame->has_source && frame->line > 0)
+        buffer_printf(&text, ":%d", (int)frame->line);
+    if (text.length > 0) {
+        buffer_text(writing->out, "  ");
+        put_foreign(writing, buffer_string(&text));
+    }
+    buffer_deinit(&text);
+}
+
+static void put_heading(const struct writing *writing, const char *text)
+{
+    const bool is_bold = !writing->is_markdown && writing->summary->source->settings.colours;
+    buffer_printf(writing->out, "\n%s%s%s%s\n", writing->is_markdown ? "### " : "",
+                  is_bold ? "\x1b[1m" : "", text, is_bold ? "\x1b[0m" : "");
+}
+
+static void put_share(const struct writing *writing, uint64_t part, uint64_t whole)
+{
+    const double share = quality_percent(part, whole);
+    buffer_printf(writing->out, writing->is_markdown ? "%.1f %%" : "%6.1f %%", share);
+}
+
+static void put_row(const struct writing *writing, const struct summary_row *row,
+                    uint64_t whole)
+{
+    buffer_text(writing->out, writing->is_markdown ? "- " : "");
+    put_share(writing, row->self, whole);
+    if (row->total > 0) {
+        buffer_text(writing->out, writing->is_markdown ? " (" : "");
+        put_share(writing, row->total, whole);
+        buffer_text(writing->out, writing->is_markdown ? ")" : "");
+    }
+    buffer_text(writing->out, "  ");
+    put_function(writing, &row->frame);
+    put_place(writing, &row->frame);
+    buffer_char(writing->out, '\n');
+}
+
+static void put_rows(const struct writing *writing, const struct summary_rows *rows,
+                     uint64_t whole, bool has_totals)
+{
+    for (size_t i = 0; i < rows->count; i++) {
+        struct summary_row row = rows->rows[i];
+        row.total = has_totals ? row.total : 0;
+        put_row(writing, &row, whole);
+    }
+}
+
+static void put_command(const struct writing *writing)
+{
+    const struct sampler_target *const target = writing->summary->source->session->target;
+    struct buffer words = { 0 }, text = { 0 };
+    for (size_t i = 0; i < target->argc && words.length <= MAX_COMMAND; i++)
+        buffer_printf(&words, "%s%.*s", i > 0 ? " " : "", MAX_COMMAND + 1, target->argv[i]);
+    if (words.length > 0) {
+        const char *const all = buffer_string(&words);
+        add_cut(&text, (struct strtab_string){ all ? all : "", (uint32_t)words.length },
+                MAX_COMMAND);
+        buffer_text(writing->out, writing->is_markdown ? "## " : "");
+        put_foreign(writing, buffer_string(&text));
+    } else {
+        buffer_printf(writing->out, "%sProcess %d", writing->is_markdown ? "## " : "",
+                      (int)target->pid);
+    }
+    buffer_text(writing->out, "\n");
+    buffer_deinit(&text);
+    buffer_deinit(&words);
+}
+
+/* The engine that sampled; nothing before it is chosen. */
+static void put_engine(const struct writing *writing)
+{
+    const enum sampler_engine engine = writing->summary->source->session->options->engine;
+    if (engine != SAMPLER_ENGINE_AUTO)
+        buffer_printf(writing->out, ", %s engine", sampler_engine_texts[engine]);
+}
+
+static void put_observed(const struct writing *writing)
+{
+    const struct summary *const summary = writing->summary;
+    const struct report_source *const source = summary->source;
+    const struct session_info *const session = source->session;
+    struct buffer process = { 0 }, selection = { 0 };
+    report_put_process(source, &process);
+    const char *const text = buffer_string(&process);
+    buffer_printf(writing->out, "Observed: %s", text ? text : "");
+    if (session->target->python && *session->target->python)
+        buffer_printf(writing->out, ", Python %.32s", session->target->python);
+    buffer_printf(writing->out, "; %.2f s, %zu thread%s, %" PRIu64 " samples",
+                  (double)report_header_duration_ns(source->header) / (double)NS_PER_S,
+                  summary->thread_count, summary->thread_count == 1 ? "" : "s",
+                  summary->samples);
+    if (source->snapshot->quality.ticks > 0)
+        buffer_printf(writing->out, "; %.1f Hz of %.10g Hz requested",
+                      session_achieved_hz(source->snapshot), session_requested_hz(session));
+    put_engine(writing);
+    buffer_text(writing->out, ".\n");
+    if (!source->header->is_whole) {
+        report_header_put_text(source->header, &selection);
+        const char *const words = buffer_string(&selection);
+        buffer_text(writing->out, writing->is_markdown ? "\nSelected: " : "Selected: ");
+        put_foreign(writing, words ? words : "");
+        buffer_text(writing->out, "\n");
+    }
+    buffer_deinit(&selection);
+    buffer_deinit(&process);
+}
+
+static void put_activity(const struct writing *writing)
+{
+    const struct summary *const summary = writing->summary;
+    const uint64_t active = summary->samples - summary->waiting;
+    buffer_text(writing->out, writing->is_markdown ? "\n" : "");
+    buffer_printf(writing->out, "Active: %.1f %% of the samples",
+                  quality_percent(active, summary->samples));
+    if (summary->is_active)
+        buffer_printf(writing->out, ", %.2f s of thread time",
+                      (double)summary->hot_ns / (double)NS_PER_S);
+    buffer_printf(writing->out, ". Waiting: %.1f %%.\n",
+                  quality_percent(summary->waiting, summary->samples));
+}
+
+/* "of active samples", or of what was selected. */
+static const char *of_hot(const struct summary *summary)
+{
+    return summary->is_active ? "active samples" : "the samples";
+}
+
+static void put_hot(const struct writing *writing)
+{
+    const struct summary *const summary = writing->summary;
+    char heading[160];
+    snprintf(heading, sizeof heading,
+             "Hottest lines of your code, with all they call (%% of %s)", of_hot(summary));
+    put_heading(writing, heading);
+    put_rows(writing, &summary->lines, summary->hot, false);
+    if (summary->lines.count == 0)
+        buffer_printf(writing->out, "None: no sample has code outside Python's library and "
+                                    "installed packages.\n");
+    snprintf(heading, sizeof heading,
+             "Hottest functions: self, %s with all they call (%% of %s)",
+             writing->is_markdown ? "in brackets" : "then", of_hot(summary));
+    if (summary->functions.count == 0)
+        return;
+    put_heading(writing, heading);
+    put_rows(writing, &summary->functions, summary->hot, true);
+}
+
+static void put_waiting(const struct writing *writing)
+{
+    const struct summary *const summary = writing->summary;
+    if (summary->waiting == 0)
+        return;
+    put_heading(writing, "Where it waits (% of waiting samples)");
+    put_rows(writing, &summary->wait_functions, summary->waiting, false);
+    if (summary->wait_lines.count == 0)
+        return;
+    put_heading(writing, "Lines of your code that wait (% of waiting samples)");
+    put_rows(writing, &summary->wait_lines, summary->waiting, false);
+}
+
+static void put_item(const struct writing *writing, const char *format, ...) PRINTF_LIKE(2, 3);
+
+static void put_item(const struct writing *writing, const char *format, ...)
+{
+    char text[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    buffer_printf(writing->out, "%s%s", writing->is_markdown ? "- " : "", text);
+}
+
+static void put_holder(const struct writing *writing)
+{
+    const struct summary *const summary = writing->summary;
+    if (summary->holder_share <= 0)
+        return;
+    buffer_text(writing->out, " ");
+    if (summary->holder.length > 0)
+        put_name(writing, summary->holder);
+    else
+        buffer_printf(writing->out, "Thread %d", (int)summary->holder_tid);
+    buffer_printf(writing->out, " held it in %.0f %% of that time.",
+                  100 * summary->holder_share);
+}
+
+static void put_gil(const struct writing *writing)
+{
+    const struct summary *const summary = writing->summary;
+    const struct state_sums *const sums = &summary->states;
+    const double held = quality_percent(sums->yes[STATE_FLAG_HAS_GIL], sums->samples);
+    const uint64_t waited = sums->yes[STATE_FLAG_WAITS_GIL];
+    const bool is_least = sums->unknown[STATE_FLAG_WAITS_GIL] > 0;
+    switch (summary->gil) {
+    case SUMMARY_GIL_NONE:
+        put_item(writing, "GIL: none, this Python is free-threaded.\n");
+        return;
+    case SUMMARY_GIL_UNKNOWN:
+        put_item(writing,
+                 "GIL: held in %.1f %% of %s; waits for it are unknown before Python 3.15.\n",
+                 held, of_hot(summary));
+        return;
+    case SUMMARY_GIL_KNOWN: break;
+    }
+    put_item(writing, "GIL: held in %.1f %% of %s; threads wait for it in %s%.1f %%.", held,
+             of_hot(summary), is_least ? "at least " : "",
+             quality_percent(waited, sums->samples));
+    put_holder(writing);
+    buffer_char(writing->out, '\n');
+}
+
+static void put_native(const struct writing *writing)
+{
+    const struct summary *const summary = writing->summary;
+    if (summary->library_count == 0)
+        return;
+    put_item(writing,
+             "Native code: %.1f %% of %s:", quality_percent(summary->native, summary->hot),
+             of_hot(summary));
+    for (size_t i = 0; i < summary->library_count; i++) {
+        buffer_text(writing->out, i > 0 ? ", " : " ");
+        put_name(writing, names_base(summary->libraries[i].path));
+        buffer_printf(writing->out, " %.1f %%",
+                      quality_percent(summary->libraries[i].samples, summary->hot));
+    }
+    buffer_text(writing->out, ".\n");
+}
+
+void summary_quality_text(const struct session_info *info, char out[SUMMARY_QUALITY_BYTES])
+{
+    const struct quality *const quality = &info->snapshot->quality;
+    const uint64_t failed = quality_failed(quality);
+    char bias[BIAS_TEXT_BYTES];
+    bias_format(info, bias);
+    snprintf(out, SUMMARY_QUALITY_BYTES,
+             "%.1f %% of the samples exact, %.1f %% truncated, %.1f %% failed, %.1f %% of "
+             "the ticks missed; %s",
+             quality_percent(quality->exact, quality->samples),
+             quality_percent(quality->truncated, quality->samples),
+             quality_percent(failed, quality->samples + failed),
+             quality_percent(quality->missed_ticks, quality->ticks + quality->missed_ticks),
+             bias);
+}
+
+static enum err_code write(const struct report_source *source, bool is_markdown,
+                           struct buffer *out, struct err *err)
+{
+    char quality[SUMMARY_QUALITY_BYTES];
+    struct summary summary;
+    const struct writing writing = { &summary, out, is_markdown };
+    const enum err_code rc = summary_init(&summary, source, err);
+    if (rc != ERR_OK)
+        return rc;
+    summary_quality_text(source->session, quality);
+    put_command(&writing);
+    put_observed(&writing);
+    if (summary.samples > 0) {
+        put_activity(&writing);
+        put_hot(&writing);
+        put_waiting(&writing);
+        put_heading(&writing, "GIL, garbage collection, quality");
+        put_gil(&writing);
+        put_item(&writing, "Garbage collection: %.1f %% of %s.\n",
+                 quality_percent(summary.states.yes[STATE_FLAG_IN_GC], summary.states.samples),
+                 of_hot(&summary));
+        put_native(&writing);
+        put_item(&writing, "Quality: %s.\n", quality);
+    }
+    return buffer_check(out, err);
+}
+
+enum err_code report_write_summary(const struct report_source *source, struct buffer *out,
+                                   struct err *err)
+{
+    return write(source, false, out, err);
+}
+
+enum err_code report_write_summary_markdown(const struct report_source *source,
+                                            struct buffer *out, struct err *err)
+{
+    return write(source, true, out, err);
+}

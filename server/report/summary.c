@@ -1,0 +1,215 @@
+#include "server/report/summary.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/profile/profile.h"
+#include "sampler/profile/views/gil.h"
+#include "sampler/profile/views/own_lines.h"
+#include "sampler/profile/views/view.h"
+#include "server/report/flat.h"
+#include "server/report/header.h"
+#include "server/report/report.h"
+#include "server/settings/setting.h"
+#include "server/wire/session.h"
+
+static void add_state(struct state_sums *sums, state_bits state, uint64_t count)
+{
+    sums->samples += count;
+    for (enum state_flag flag = 0; flag < STATE_FLAG_COUNT; flag++) {
+        if (state & state_flag_unknown(flag))
+            sums->unknown[flag] += count;
+        else if (state & state_flag_yes(flag))
+            sums->yes[flag] += count;
+    }
+}
+
+static bool is_interpreter(const struct profile_snapshot *snapshot, library_id id)
+{
+    return profile_library_at(snapshot, id).flags & PROFILE_LIBRARY_INTERPRETER;
+}
+
+/* What the cells say: samples by state, threads, and hot samples by library. */
+static void count_cells(struct summary *summary, const struct view_cells *cells,
+                        const struct view_query *hot, uint64_t *by_library)
+{
+    const struct profile_snapshot *const snapshot = summary->source->snapshot;
+    for (size_t i = 0; i < cells->count; i++) {
+        const struct view_cell *const cell = &cells->cells[i];
+        const bool is_new = i == 0 || cells->cells[i - 1].thread != cell->thread;
+        const bool is_task = profile_is_waiting_tasks(snapshot, cell->thread);
+        summary->thread_count += is_new && !is_task;
+        summary->samples += cell->count;
+        if (!(cell->state & STATE_ACTIVE))
+            summary->waiting += cell->count;
+        if (!state_passes(&hot->states, cell->state))
+            continue;
+        const frame_id frame = profile_node_at(snapshot, cell->node).frame;
+        const function_id function = profile_frame_at(snapshot, frame).function;
+        summary->hot += cell->count;
+        summary->hot_ns += report_cell_ns(cell, report_period_ns(summary->source));
+        by_library[profile_function_at(snapshot, function).library] += cell->count;
+        if (!is_task)
+            add_state(&summary->states, cell->state, cell->count);
+    }
+}
+
+/* Most samples first; a library that has more than one row has one path. */
+static void take_libraries(struct summary *summary, const uint64_t *by_library)
+{
+    const struct profile_snapshot *const snapshot = summary->source->snapshot;
+    for (library_id id = 1; id < snapshot->sizes.libraries; id++) {
+        struct summary_library row = {
+            profile_string(snapshot, profile_library_at(snapshot, id).path), by_library[id]
+        };
+        if (row.samples == 0 || is_interpreter(snapshot, id))
+            continue;
+        summary->native += row.samples;
+        for (size_t i = 0; i < SUMMARY_LIBRARIES && row.samples > 0; i++) {
+            struct summary_library *const at = &summary->libraries[i];
+            if (row.samples <= at->samples)
+                continue;
+            const struct summary_library pushed = *at;
+            *at = row;
+            row = pushed;
+        }
+    }
+    while (summary->library_count < SUMMARY_LIBRARIES &&
+           summary->libraries[summary->library_count].samples > 0)
+        summary->library_count++;
+}
+
+static enum err_code find_cells(struct summary *summary, const struct view_query *hot,
+                                struct err *err)
+{
+    const struct report_source *const source = summary->source;
+    const uint32_t libraries = source->snapshot->sizes.libraries;
+    uint64_t *const by_library = calloc((size_t)libraries + 1, sizeof *by_library);
+    struct view_cells cells = { 0 };
+    if (!by_library)
+        return err_nomem(err);
+    const enum err_code rc = view_cells_init(&cells, source->snapshot, source->query, err);
+    if (rc == ERR_OK) {
+        count_cells(summary, &cells, hot, by_library);
+        take_libraries(summary, by_library);
+    }
+    view_cells_deinit(&cells);
+    free(by_library);
+    return rc;
+}
+
+static enum err_code find_lines(const struct report_source *source,
+                                const struct view_query *query, size_t most,
+                                struct summary_rows *rows, uint64_t *own_out, struct err *err)
+{
+    const struct setting_texts *const patterns = source->settings.own;
+    struct own_lines own;
+    const enum err_code rc =
+        own_lines_init(&own, source->snapshot, query, patterns ? patterns->items : NULL,
+                       patterns ? patterns->count : 0, most, err);
+    if (rc != ERR_OK)
+        return rc;
+    for (size_t i = 0; i < own.count && i < most; i++) {
+        struct summary_row *const row = &rows->rows[rows->count++];
+        row->frame = names_function(source->snapshot, own.lines[i].function);
+        row->frame.line = own.lines[i].line > 0 ? own.lines[i].line : row->frame.first_line;
+        row->self = own.lines[i].samples;
+    }
+    *own_out = own.own_samples;
+    own_lines_deinit(&own);
+    return ERR_OK;
+}
+
+static enum err_code find_functions(const struct report_source *source,
+                                    const struct view_query *query, size_t most,
+                                    struct summary_rows *rows, struct err *err)
+{
+    struct flat flat;
+    const enum err_code rc = flat_init(&flat, source->snapshot, query, FLAT_FUNCTIONS, err);
+    if (rc != ERR_OK)
+        return rc;
+    for (function_id id = 1; id < flat.row_count; id++) {
+        struct summary_row row = { .self = flat.self[id], .total = flat.total[id] };
+        if (row.self == 0 || (rows->count == most && row.self <= rows->rows[most - 1].self))
+            continue;
+        row.frame = names_function(source->snapshot, id);
+        row.frame.line = row.frame.first_line;
+        size_t at = rows->count < most ? rows->count++ : most - 1;
+        for (; at > 0 && rows->rows[at - 1].self < row.self; at--)
+            rows->rows[at] = rows->rows[at - 1];
+        rows->rows[at] = row;
+    }
+    flat_deinit(&flat);
+    return ERR_OK;
+}
+
+/* The version of a free-threaded interpreter ends in "t". */
+static bool has_gil(const struct summary *summary)
+{
+    const char *const python = summary->source->session->target->python;
+    const size_t length = python ? strlen(python) : 0;
+    return length == 0 || python[length - 1] != 't' ||
+           summary->states.yes[STATE_FLAG_HAS_GIL] > 0;
+}
+
+/* The thread for which the others waited longest. */
+static enum err_code find_holder(struct summary *summary, struct err *err)
+{
+    const struct profile_snapshot *const snapshot = summary->source->snapshot;
+    uint64_t most = 0;
+    struct gil gil;
+    const enum err_code rc = gil_init(&gil, snapshot, summary->source->query, err);
+    if (rc != ERR_OK)
+        return rc;
+    for (size_t holder = 0; holder < gil.thread_count; holder++) {
+        uint64_t caused = 0;
+        for (size_t waiter = 0; waiter < gil.rows; waiter++)
+            caused += gil.pairs[holder * gil.rows + waiter];
+        if (caused <= most)
+            continue;
+        const struct profile_thread thread = profile_thread_at(snapshot, gil.threads[holder]);
+        most = caused;
+        summary->holder = profile_string(snapshot, thread.name);
+        summary->holder_tid = thread.tid;
+        summary->holder_share = (double)caused / (double)gil.waited;
+    }
+    gil_deinit(&gil);
+    return ERR_OK;
+}
+
+static enum err_code find_gil(struct summary *summary, bool chooses_states, struct err *err)
+{
+    const struct state_sums *const sums = &summary->states;
+    const uint64_t waited = sums->yes[STATE_FLAG_WAITS_GIL];
+    if (!has_gil(summary))
+        summary->gil = SUMMARY_GIL_NONE;
+    else if (waited == 0 && sums->unknown[STATE_FLAG_WAITS_GIL] > 0)
+        summary->gil = SUMMARY_GIL_UNKNOWN;
+    return summary->gil == SUMMARY_GIL_KNOWN && waited > 0 && !chooses_states
+               ? find_holder(summary, err)
+               : ERR_OK;
+}
+
+enum err_code summary_init(struct summary *summary, const struct report_source *source,
+                           struct err *err)
+{
+    const bool chooses_states = state_condition_is_set(&source->header->states);
+    struct view_query hot = *source->query, waiting = *source->query;
+    uint64_t waiting_own = 0;
+    *summary = (struct summary){ .source = source };
+    summary->is_active = !chooses_states && !source->settings.shows_idle;
+    if (summary->is_active)
+        hot.states.any = STATE_ACTIVE;
+    waiting.states.exclude |= STATE_ACTIVE;
+    enum err_code rc = find_cells(summary, &hot, err);
+    if (rc == ERR_OK)
+        rc = find_lines(source, &hot, SUMMARY_LINES, &summary->lines, &summary->own, err);
+    if (rc == ERR_OK)
+        rc = find_functions(source, &hot, SUMMARY_FUNCTIONS, &summary->functions, err);
+    if (rc == ERR_OK && summary->waiting > 0)
+        rc = find_lines(source, &waiting, SUMMARY_WAIT_LINES, &summary->wait_lines,
+                        &waiting_own, err);
+    if (rc == ERR_OK && summary->waiting > 0)
+        rc = find_functions(source, &waiting, SUMMARY_WAITS, &summary->wait_functions, err);
+    return rc == ERR_OK ? find_gil(summary, chooses_states, err) : rc;
+}

@@ -1,0 +1,317 @@
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cjson/cJSON.h>
+#include <cmocka.h>
+
+#include "sampler/base/buffer.h"
+#include "sampler/profile/profile.h"
+#include "server/report/report.h"
+#include "server/report/summary.h"
+#include "tests/support/made_profile.h"
+#include "tests/support/sample_session.h"
+#include "tests/support/test.h"
+
+enum { RUNNING = STATE_ON_CPU | STATE_HAS_GIL };
+
+static struct buffer written(const struct report_source *source, const char *format)
+{
+    struct buffer out = { 0 };
+    struct err err = { 0 };
+    assert_ok(report_write(report_find(format), source, &out, &err), &err);
+    assert_non_null(buffer_string(&out));
+    return out;
+}
+
+static struct summary summarized(const struct sample_session *session)
+{
+    struct summary summary;
+    struct err err = { 0 };
+    assert_ok(summary_init(&summary, &session->source, &err), &err);
+    return summary;
+}
+
+/* The description of a sample session, with another profile. */
+static struct sample_session *session_of(struct profile *profile)
+{
+    struct sample_session *const session = sample_session_empty();
+    struct err err = { 0 };
+    report_header_deinit(&session->header);
+    profile_snapshot_release(&session->snapshot);
+    profile_destroy(session->profile);
+    session->profile = profile;
+    session->snapshot = made_snapshot(profile);
+    session->source.header = NULL;
+    assert_ok(report_header_init(&session->header, &session->source, &err), &err);
+    session->source.header = &session->header;
+    return session;
+}
+
+static void expect_name(struct strtab_string name, const char *wanted)
+{
+    assert_int_equal(name.length, strlen(wanted));
+    assert_memory_equal(name.text, wanted, name.length);
+}
+
+static void hot_rows_are_of_active_samples_and_the_rest_waits(void **state)
+{
+    struct sample_session *const session = sample_session_small();
+    const struct summary summary = summarized(session);
+    (void)state;
+    assert_true(summary.is_active);
+    assert_int_equal(summary.samples, SAMPLE_TOTAL);
+    assert_int_equal(summary.waiting, 230);
+    assert_int_equal(summary.hot, 770);
+    assert_int_equal(summary.thread_count, 3);
+    expect_name(summary.lines.rows[0].frame.name, "parse");
+    assert_int_equal(summary.lines.rows[0].frame.line, 22);
+    assert_int_equal(summary.lines.rows[0].self, 300);
+    expect_name(summary.functions.rows[0].frame.name, "parse");
+    assert_int_equal(summary.functions.rows[0].self, 300);
+    assert_int_equal(summary.functions.rows[0].total, 400);
+    expect_name(summary.wait_functions.rows[0].frame.name, "Tree.visit");
+    assert_int_equal(summary.wait_functions.rows[0].self, 140);
+    assert_int_equal(summary.states.yes[STATE_FLAG_IN_GC], 60);
+    sample_session_destroy(session);
+}
+
+static void chosen_states_are_all_that_is_summarized(void **state)
+{
+    struct sample_session *const session = sample_session_small();
+    struct err err = { 0 };
+    (void)state;
+    session->everything.states.exclude = STATE_ACTIVE;
+    report_header_deinit(&session->header);
+    session->source.header = NULL;
+    assert_ok(report_header_init(&session->header, &session->source, &err), &err);
+    session->source.header = &session->header;
+    const struct summary summary = summarized(session);
+    assert_false(summary.is_active);
+    assert_int_equal(summary.samples, 230);
+    assert_int_equal(summary.hot, 230);
+    assert_int_equal(summary.functions.rows[0].self, 140);
+    sample_session_destroy(session);
+}
+
+static void idle_samples_are_hot_with_shows_idle(void **state)
+{
+    struct sample_session *const session = sample_session_small();
+    (void)state;
+    session->source.settings.shows_idle = true;
+    const struct summary summary = summarized(session);
+    assert_int_equal(summary.hot, SAMPLE_TOTAL);
+    assert_int_equal(summary.waiting, 230);
+    sample_session_destroy(session);
+}
+
+static void native_samples_are_by_library_without_the_interpreter(void **state)
+{
+    struct sample_session *const session = sample_session_native();
+    const struct summary summary = summarized(session);
+    (void)state;
+    assert_int_equal(summary.library_count, 3);
+    expect_name(names_base(summary.libraries[0].path), "libopenblas64_p-r0.3.23.so");
+    assert_int_equal(summary.libraries[0].samples, 4 * 190);
+    for (size_t i = 1; i < summary.library_count; i++)
+        assert_true(summary.libraries[i].samples <= summary.libraries[i - 1].samples);
+    assert_true(summary.native < summary.hot);
+    sample_session_destroy(session);
+}
+
+static void the_thread_that_others_wait_for_is_named(void **state)
+{
+    struct profile *const profile = made_profile();
+    (void)state;
+    made_add(profile, made_thread(profile, 1, 1), RUNNING, "main;hold", 60);
+    made_add(profile, made_thread(profile, 1, 2), RUNNING, "main;hold", 20);
+    made_add(profile, made_thread(profile, 1, 3), STATE_WAITS_GIL, "main;want", 40);
+    made_seal(profile, 1);
+    struct sample_session *const session = session_of(profile);
+    const struct summary summary = summarized(session);
+    assert_int_equal(summary.gil, SUMMARY_GIL_KNOWN);
+    assert_int_equal(summary.holder_tid, 1);
+    assert_true(fabs(summary.holder_share - 0.75) < 0.001);
+    struct buffer out = written(&session->source, "summary");
+    assert_non_null(
+        strstr(out.data, "threads wait for it in 33.3 %. Thread 1 held it in 75 %"));
+    buffer_deinit(&out);
+    sample_session_destroy(session);
+}
+
+static void unknown_and_missing_gils_are_not_zero(void **state)
+{
+    struct profile *const profile = made_profile();
+    (void)state;
+    made_add(profile, made_thread(profile, 1, 1), STATE_ON_CPU | STATE_UNKNOWN_WAITS_GIL,
+             "main;work", 60);
+    made_seal(profile, 1);
+    struct sample_session *const session = session_of(profile);
+    struct buffer out = written(&session->source, "summary");
+    assert_non_null(strstr(out.data, "waits for it are unknown"));
+    buffer_deinit(&out);
+    out = written(&session->source, "summary-json");
+    assert_non_null(strstr(out.data, "\"waited_share\":null"));
+    buffer_deinit(&out);
+    session->header.target.python = "3.14.0t";
+    out = written(&session->source, "summary");
+    assert_non_null(strstr(out.data, "free-threaded"));
+    buffer_deinit(&out);
+    out = written(&session->source, "summary-json");
+    assert_non_null(strstr(out.data, "\"gil\":null"));
+    buffer_deinit(&out);
+    sample_session_destroy(session);
+}
+
+static size_t lines_of(const struct buffer *text)
+{
+    size_t lines = 0;
+    for (size_t i = 0; i < text->length; i++)
+        lines += text->data[i] == '\n';
+    return lines;
+}
+
+/* More of everything than there is room for, with names that try to be something else. */
+static struct sample_session *crowded(const char *name)
+{
+    struct profile *const profile = made_profile();
+    const thread_id active = made_thread(profile, 1, 1), idle = made_thread(profile, 1, 2);
+    for (unsigned i = 1; i <= 12; i++) {
+        char stack[400];
+        snprintf(stack, sizeof stack, "main;%s%u", name, i);
+        made_add(profile, active, RUNNING, stack, i);
+        made_add(profile, idle, 0, stack, i);
+        snprintf(stack, sizeof stack, "main;f%u@/lib/lib%u.so", i, i);
+        made_add(profile, active, RUNNING, stack, i);
+        made_add(profile, made_thread(profile, 1, (int32_t)i + 2), STATE_WAITS_GIL, "main", 1);
+    }
+    made_seal(profile, 1);
+    return session_of(profile);
+}
+
+static void texts_have_at_most_forty_lines(void **state)
+{
+    static const char *const formats[] = { "summary", "summary-markdown" };
+    struct sample_session *const session = crowded("a\nb\r\v\f\xe2\x80\xa8");
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct buffer out = written(&session->source, formats[i]);
+        assert_in_range(lines_of(&out), 25, SUMMARY_MAX_LINES);
+        assert_null(strpbrk(out.data, "\r\v\f\x1b"));
+        assert_null(strstr(out.data, "\xe2\x80\xa8"));
+        buffer_deinit(&out);
+    }
+    sample_session_destroy(session);
+}
+
+static void names_stay_code_in_markdown(void **state)
+{
+    struct sample_session *const session = crowded("`x``](http://a) | <b>`");
+    (void)state;
+    struct buffer out = written(&session->source, "summary-markdown");
+    /* Two in a row are within, so three in a row are around. */
+    assert_non_null(strstr(out.data, "  ``` `x``](http://a) | <b>`12 ```  `made.py:1`\n"));
+    buffer_deinit(&out);
+    sample_session_destroy(session);
+}
+
+static void long_names_are_cut(void **state)
+{
+    char name[350];
+    (void)state;
+    memset(name, 'n', sizeof name - 1);
+    name[sizeof name - 1] = '\0';
+    struct sample_session *const session = crowded(name);
+    struct buffer out = written(&session->source, "summary");
+    for (const char *line = out.data; line && *line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        assert_true(strcspn(line, "\n") < 300);
+    }
+    assert_non_null(strstr(out.data, "nnn\xe2\x80\xa6  made.py:1"));
+    buffer_deinit(&out);
+    sample_session_destroy(session);
+}
+
+static void json_says_the_same_as_text(void **state)
+{
+    struct sample_session *const session = sample_session_small();
+    (void)state;
+    struct buffer text = written(&session->source, "summary");
+    struct buffer document = written(&session->source, "summary-json");
+    cJSON *const json = cJSON_Parse(document.data);
+    assert_non_null(json);
+    const cJSON *const hot = cJSON_GetObjectItem(json, "hot");
+    const cJSON *row = NULL;
+    assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(hot, "lines")), SUMMARY_LINES);
+    cJSON_ArrayForEach(row, cJSON_GetObjectItem(hot, "lines"))
+    {
+        char share[32];
+        snprintf(share, sizeof share, "%6.1f %%  ",
+                 100 * cJSON_GetObjectItem(row, "share")->valuedouble);
+        assert_non_null(strstr(text.data, share));
+        const double samples = cJSON_GetObjectItem(row, "samples")->valuedouble;
+        const double all = cJSON_GetObjectItem(hot, "samples")->valuedouble;
+        assert_true(fabs(cJSON_GetObjectItem(row, "share")->valuedouble - samples / all) <
+                    1e-6);
+    }
+    cJSON_Delete(json);
+    buffer_deinit(&document);
+    buffer_deinit(&text);
+    sample_session_destroy(session);
+}
+
+static void anonymized_summaries_have_no_names(void **state)
+{
+    static const char *const formats[] = { "summary", "summary-markdown", "summary-json" };
+    struct sample_session *const session = sample_session_small();
+    (void)state;
+    session->source.settings.anonymizes = true;
+    for (size_t i = 0; i < 3; i++) {
+        struct buffer out = written(&session->source, formats[i]);
+        assert_null(strstr(out.data, "parse"));
+        assert_null(strstr(out.data, "app.py"));
+        assert_null(strstr(out.data, "quoted"));
+        assert_non_null(strstr(out.data, "func-"));
+        buffer_deinit(&out);
+    }
+    sample_session_destroy(session);
+}
+
+static void nothing_is_a_summary_too(void **state)
+{
+    struct sample_session *const session = sample_session_empty();
+    (void)state;
+    struct buffer out = written(&session->source, "summary");
+    assert_non_null(strstr(out.data, "0 samples"));
+    assert_null(strstr(out.data, "Hottest"));
+    buffer_deinit(&out);
+    out = written(&session->source, "summary-json");
+    cJSON *const json = cJSON_Parse(out.data);
+    assert_non_null(json);
+    cJSON_Delete(json);
+    buffer_deinit(&out);
+    sample_session_destroy(session);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(hot_rows_are_of_active_samples_and_the_rest_waits),
+        cmocka_unit_test(chosen_states_are_all_that_is_summarized),
+        cmocka_unit_test(idle_samples_are_hot_with_shows_idle),
+        cmocka_unit_test(native_samples_are_by_library_without_the_interpreter),
+        cmocka_unit_test(the_thread_that_others_wait_for_is_named),
+        cmocka_unit_test(unknown_and_missing_gils_are_not_zero),
+        cmocka_unit_test(texts_have_at_most_forty_lines),
+        cmocka_unit_test(names_stay_code_in_markdown),
+        cmocka_unit_test(long_names_are_cut),
+        cmocka_unit_test(json_says_the_same_as_text),
+        cmocka_unit_test(anonymized_summaries_have_no_names),
+        cmocka_unit_test(nothing_is_a_summary_too),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
