@@ -40,12 +40,15 @@ void thread_list_deinit(struct thread_list *list)
         free_thread(list->items[i]);
     free(list->items);
     free(list->heads);
+    free(list->known);
     free(list->interpreters);
     list->interpreters = NULL;
     list->interpreter_count = list->interpreter_room = 0;
     list->items = NULL;
     list->heads = NULL;
+    list->known = NULL;
     list->count = list->room = list->heads_room = 0;
+    list->known_count = list->known_room = 0;
 }
 
 static struct thread_head parse_head(const struct layout *layout, remote_addr addr,
@@ -161,6 +164,9 @@ static enum err_code walk_threads(struct thread_list *list, const struct interpr
         if (head.interp != interp->addr || ++seen > THREADS_MAX)
             return ERR_CORRUPT;
         addr = head.next;
+        if (!VEC_RESERVE(list->known, list->known_room, list->known_count + 1))
+            return ERR_NOMEM;
+        list->known[list->known_count++] = head;
         if (!is_started(layout, &head))
             continue;
         struct thread *thread = find(list, &head, &near);
@@ -196,6 +202,7 @@ static enum err_code walk_once(struct thread_list *list)
     if (list->window_bytes > THREADS_WINDOW_BYTES || list->runtime_bytes > THREADS_WINDOW_BYTES)
         return ERR_UNSUPPORTED;
     list->interpreter_count = 0;
+    list->known_count = 0;
     enum err_code rc = memory_read_u64(
         list->memory, list->runtime->addr + layout->runtime_interpreters_head, &addr);
     while (!rc && addr) {
@@ -263,8 +270,10 @@ enum err_code thread_list_walk(struct thread_list *list)
         if (rc)
             drop_added(list, count_before);
     }
-    if (rc)
+    if (rc) {
+        list->known_count = 0;
         return rc;
+    }
     drop_unlisted(list);
     sub_stacks_find(list);
     return ERR_OK;
@@ -275,7 +284,7 @@ static enum err_code read_heads(struct thread_list *list, size_t from, size_t co
     struct memory_span spans[MEMORY_MAX_SPANS];
     size_t arrived;
     for (size_t i = 0; i < count; i++)
-        spans[i] = (struct memory_span){ list->items[from + i]->head.addr,
+        spans[i] = (struct memory_span){ list->known[from + i].addr,
                                          list->heads + i * list->head_bytes, list->head_bytes };
     return memory_readv(list->memory, spans, count, &arrived);
 }
@@ -313,13 +322,15 @@ enum err_code thread_list_check(struct thread_list *list, bool *same_out)
     enum err_code rc = interpreters_same(list, same_out);
     if (rc || !*same_out)
         return rc;
+    *same_out = list->known_count > 0;
     rc = reserve_heads(list);
-    for (size_t from = 0; from < list->count && !rc && *same_out; from += MEMORY_MAX_SPANS) {
-        const size_t left = list->count - from;
+    for (size_t from = 0; from < list->known_count && !rc && *same_out;
+         from += MEMORY_MAX_SPANS) {
+        const size_t left = list->known_count - from;
         const size_t count = left < MEMORY_MAX_SPANS ? left : MEMORY_MAX_SPANS;
         rc = read_heads(list, from, count);
         for (size_t i = 0; i < count && !rc; i++) {
-            const struct thread_head *const known = &list->items[from + i]->head;
+            const struct thread_head *const known = &list->known[from + i];
             const struct thread_head now = parse_head(&list->runtime->layout, known->addr,
                                                       list->heads + i * list->head_bytes);
             *same_out = *same_out && same_thread(known, &now) && known->next == now.next;

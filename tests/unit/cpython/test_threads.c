@@ -134,6 +134,30 @@ static void threads_come_and_go_between_ticks(void **state)
     in_every_version(check_come_and_go);
 }
 
+/* The state is in the list before the thread runs: at first without an id, then with one. */
+static void check_started_later(struct world *world)
+{
+    const uint32_t at = world->python.runtime.layout.tstate_native_thread_id;
+    if (!at)
+        return;
+    struct fake_thread *const thread = add_thread(world, world->interp);
+    fake_memory_put_u64(&world->python.memory, thread->addr + at, 0);
+    walk(world);
+    assert_int_equal(world->list.count, 1);
+    assert_true(is_same(world));
+    fake_memory_put_u64(&world->python.memory, thread->addr + at, 101);
+    assert_false(is_same(world));
+    walk(world);
+    assert_int_equal(world->list.count, 2);
+    assert_true(is_same(world));
+}
+
+static void a_thread_that_starts_after_the_walk_is_found(void **state)
+{
+    (void)state;
+    in_every_version(check_started_later);
+}
+
 static void check_replaced(struct world *world)
 {
     const struct layout *const layout = &world->python.runtime.layout;
@@ -498,6 +522,7 @@ static void none_is_not_an_exception_in_hand(void **state)
 TEST_MAIN(cmocka_unit_test(none_is_not_an_exception_in_hand),
           cmocka_unit_test(every_thread_is_listed_and_the_oldest_is_main),
           cmocka_unit_test(threads_come_and_go_between_ticks),
+          cmocka_unit_test(a_thread_that_starts_after_the_walk_is_found),
           cmocka_unit_test(another_thread_at_the_same_address_is_another),
           cmocka_unit_test(another_main_thread_is_another_program),
           cmocka_unit_test(threads_of_all_interpreters_are_listed),

@@ -14,7 +14,8 @@
 
 enum { DEADLINE_S = 5 };
 
-static volatile uint64_t *counter; /* shared with the child */
+static volatile uint64_t *counter; /* shared with the children */
+static volatile uint64_t *waits;   /* likewise: not 0 once a child is about to wait for good */
 
 static uint64_t deadline(void)
 {
@@ -33,6 +34,7 @@ static int end_politely(void *context)
 {
     (void)context;
     signal(SIGTERM, SIG_DFL);
+    *waits = 1;
     while (getppid() > 0)
         pause();
     return 0;
@@ -69,8 +71,9 @@ static int map_counter(void **state)
 {
     (void)state;
     void *const page =
-        mmap(NULL, sizeof *counter, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        mmap(NULL, 2 * sizeof *counter, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     counter = page;
+    waits = counter + 1;
     return page == MAP_FAILED;
 }
 
@@ -98,7 +101,7 @@ static void await_sleep(int pid)
     struct cpu_meter meter;
     bool runs = true;
     assert_true(cpu_meter_open(&meter, pid, pid));
-    while (runs) {
+    while (*waits == 0 || runs) {
         usleep(1000);
         assert_true(cpu_meter_is_runnable(&meter, pid, pid, &runs));
     }
