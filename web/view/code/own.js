@@ -72,7 +72,9 @@ export function createOwnLinesView(root, dispatch) {
       for (const row of own.rows) if (!sources.has(row.path)) dispatch({ type: "wantSource", path: row.path, function: row.function });
       const codes = own.rows.map((row) => codeOf(row, sources.get(row.path)));
       const signature = own.rows.map((row, i) => [row.path, row.line, row.samples, codes[i]].join(":")).join("\n") + sum;
-      if (signature === shown || (shown !== "" && isInUse(list))) return;
+      // Another number of rows would move the frame that is pointed at.
+      const wouldMove = state.hover !== null && own.rows.length !== list.children.length;
+      if (signature === shown || (shown !== "" && (wouldMove || isInUse(list)))) return;
       shown = signature;
       const names = distinctNames(Array.from(new Set(own.rows.map((row) => row.path))));
       setText(note, own.rows.length === 0 ? TEXT.own.none : TEXT.own.note(formatShare(ratio(own.samples, sum)), TEXT.samples(formatCount(sum))));
