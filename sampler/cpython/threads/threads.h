@@ -87,7 +87,8 @@ struct thread_list {
     const struct runtime *runtime;
     struct thread **items;
     size_t count, room;
-    struct thread_head *known; /* all states of the last walk, not started ones too; none: it failed */
+    struct thread_head
+        *known; /* all states of the last walk, not started ones too; none: it failed */
     size_t known_count, known_room;
     struct interpreter *interpreters;
     size_t interpreter_count, interpreter_room;

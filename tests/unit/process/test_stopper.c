@@ -70,8 +70,8 @@ static void stop_or_skip(struct stopper *stopper, int32_t tid)
 static int map_counter(void **state)
 {
     (void)state;
-    void *const page =
-        mmap(NULL, 2 * sizeof *counter, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    void *const page = mmap(NULL, 2 * sizeof *counter, PROT_READ | PROT_WRITE,
+                            MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     counter = page;
     waits = counter + 1;
     return page == MAP_FAILED;
