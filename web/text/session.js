@@ -70,6 +70,9 @@ export const TEXT = {
     formats: {
       collapsed: ["Folded stacks", "text for flame graph tools"],
       heatmap: ["Heat map", "source lines, one HTML file"],
+      summary: ["Summary", "the answer in at most 40 lines, text"],
+      "summary-markdown": ["Summary (Markdown)", "for a pull request"],
+      "summary-json": ["Summary (JSON)", "for a program"],
       "pstats-text": ["Table", "functions by samples, text"],
       pstats: ["pstats", "for Python's pstats module"],
       pprof: ["pprof", "for go tool pprof, Pyroscope, Parca"],
