@@ -59,7 +59,7 @@ test("the same link shows the same thing, and Back goes back", async () => {
   const link = await first.page.evaluate("location.hash");
   const second = await live({ fragment: link });
   await drawn(second.page);
-  assert.match(await textOf(second.page, "breadcrumb"), /Server\.handle/);
+  await second.page.until(byId("breadcrumb") + ".textContent.includes('Server.handle')");
   await first.page.evaluate("history.back()");
   await first.page.until("!location.hash.includes('zoom=') && !" + byId("breadcrumb") + ".textContent.includes('Server')");
   await Promise.all([first.page.close(), second.page.close()]);
