@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { createProgram } from "../support/made-up-program.mjs";
 import { reportPage } from "../support/mock-server.mjs";
-import { assertQuiet, browser, bundled, byId, click, drawn, folder, live, samplesShown, shownNumber, textOf } from "../support/open-page.mjs";
+import { assertQuiet, browser, bundled, byId, click, drawn, folder, live, pointAt, samplesShown, shownNumber, textOf } from "../support/open-page.mjs";
 import { TEXT } from "../../../web/text/session.js";
 
 test("the table is a real one and sorts", async () => {
@@ -248,11 +248,8 @@ test("without colours of ours what is pressed is framed, charts keep theirs, and
 test("frames stay where they are while one is pointed at, and follow when the pointer leaves", async () => {
   const { page, program, advance } = await live({ seconds: 3 });
   await drawn(page);
-  // The frames have moved down for all the lines above them.
-  await page.until("document.querySelectorAll('[data-testid=own-line]').length === 5");
   const places = "JSON.stringify(Array.from(document.querySelectorAll('[data-testid=flame] g.frame'), (g) => [g.getAttribute('name'), g.getAttribute('transform')]))";
-  const [x, y] = await page.evaluate("(() => { const r = document.querySelectorAll('[data-testid=flame] g.frame rect')[3].getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; })()");
-  await page.point(x, y);
+  const [x, y] = await pointAt(page, "document.querySelectorAll('[data-testid=flame] g.frame')[3]");
   await page.until("!document.querySelector('.tip').hidden");
   const before = await page.evaluate(places);
   for (let i = 0; i < 3; i += 1) {

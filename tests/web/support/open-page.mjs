@@ -62,8 +62,18 @@ export const widthOf = (page, name) => page.evaluate(frameNamed(name) + ".queryS
 export const shownNumber = "parseInt(" + byId("drawing-note") + ".textContent.replaceAll(',', ''))";
 export const samplesShown = (page) => page.evaluate(shownNumber);
 
+// Moves the pointer to the middle of a frame and gives the place. Lines may still come above the frames: once the pointer is on one, they
+// stay where they are.
+export async function pointAt(page, frame) {
+  for (let tries = 0; tries < 100; tries += 1) {
+    const [x, y] = await page.evaluate("(() => { const r = " + frame + ".querySelector('rect').getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; })()");
+    await page.point(x, y);
+    if (await page.evaluate("document.elementFromPoint(" + x + ", " + y + ")?.closest('g.frame') === " + frame)) return [x, y];
+  }
+  throw new Error("something is above " + frame);
+}
 export async function clickFrame(page, name) {
-  const [x, y] = await page.evaluate("(() => { const r = " + frameNamed(name) + ".querySelector('rect').getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; })()");
+  const [x, y] = await pointAt(page, frameNamed(name));
   await page.point(x, y, true);
 }
 
