@@ -152,7 +152,7 @@ test("every source of the page is listed for the build", () => {
 test("the formats of the menu are the program's", () => {
   const table = readFileSync(join(ROOT, "server/report/report.c"), "utf8");
   const known = Array.from(table.matchAll(/^ {4}\{ "([\w-]+)", (?:MIME_|"\w+\/)/gm), (match) => match[1]);
-  const offered = ["flamegraph", "diff-flamegraph", ...FORMATS];
+  const offered = ["flamegraph", "diff-flamegraph", "diff-markdown", ...FORMATS];
   assert.deepEqual(offered.toSorted(), known.toSorted());
 });
 
