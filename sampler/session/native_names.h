@@ -6,7 +6,8 @@
  * Generated code has the name that a perf map gives, or one name for all.
  *
  * Symbols are read when a function of a library is met first, and functions are remembered.  Reading
- * symbols takes milliseconds, so no thread may be stopped meanwhile, and there is a bound: after a first
+ * symbols takes milliseconds, of libtorch_cpu.so half a second, and on a busy machine several times as
+ * long.  So no thread may be stopped meanwhile, and there is a bound: after a first
  * NATIVE_NAMES_FIRST_NS, 1 / NATIVE_NAMES_COST_SHARE of the time.  A library that is met while there
  * is no time has functions without names.
  *
@@ -34,8 +35,8 @@
 #include "sampler/process/process.h"
 #include "sampler/session/fold.h"
 
-#define NATIVE_NAMES_FIRST_NS    (2 * NS_PER_S)
-#define NATIVE_NAMES_DEADLINE_NS (NS_PER_S / 2)
+#define NATIVE_NAMES_FIRST_NS    (4 * NS_PER_S)
+#define NATIVE_NAMES_DEADLINE_NS (2 * NS_PER_S)
 
 enum {
     NATIVE_NAMES_MAX = 1 << 17,

@@ -2,6 +2,7 @@
 
 import { addPair, createPairs, findPair } from "../base/pairs.js";
 import { TEXT } from "../../text/session.js";
+import { nativeName } from "./brief.js";
 import { baseName, hashText, visibleText } from "../base/text.js";
 
 const HUES = 7;
@@ -94,7 +95,7 @@ function hueOf(origin, isNative) {
   return String(hashText(origin.name) % HUES);
 }
 
-// Everything the page says about a frame, made once: {raw, name, short (where it is), place, path, file, label, synthetic, runs, hue, library, hasSource}.
+// Everything the page says about a frame, made once: {raw, name, brief (the name in a chart), short (where it is), place, path, file, label, synthetic, runs, hue, library, hasSource}.
 export function frameLabel(frames, profile, frame) {
   let label = frames.labels[frame];
   if (label === undefined) {
@@ -111,15 +112,17 @@ export function frameLabel(frames, profile, frame) {
     const at = frames.byLine && line > 0 ? base + ":" + line : base;
     const short = isNative ? TEXT.native.badge : synthetic || base === "" ? "" : at;
     const name = visibleText(isNative ? raw.replace(NATIVE_MARK, "") : raw);
+    const brief = library === "" ? name : nativeName(name, library);
     label = {
       raw,
       name,
+      brief,
       short,
       path: fileText(profile, id),
       file: synthetic ? "" : file,
       line,
       place: synthetic || file === "" ? "" : file + (line > 0 ? ":" + line : ""),
-      label: short === "" ? name : name + "  " + short,
+      label: short === "" ? brief : brief + "  " + short,
       synthetic,
       runs: !synthetic || RUNS.test(raw),
       hue: hueOf(origin, library !== "" || isNative),

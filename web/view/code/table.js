@@ -114,7 +114,7 @@ export function createTable(root, dispatch) {
     const { picture } = state;
     row.shown = shown;
     row.label = picture.table.labelOf(shown);
-    setText(row.name, row.label.name);
+    setText(row.name, row.label.brief);
     setText(row.place, row.label.place);
     setText(row.library, row.label.library);
     setAttribute(row.place, "title", row.label.place);

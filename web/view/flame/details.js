@@ -126,11 +126,14 @@ export function createDetails(root, dispatch) {
 
   const about = (key) => dispatch({ type: "address", changes: { about: key, frame: [] }, how: "push" });
 
+  // What the row has no room for.
+  const hoverText = ({ name, brief, place }) => (brief === name ? "" : name + "\n") + place;
+
   function hottestRow(row, sum, most) {
     const fill = el("i", {});
     fill.style.width = (100 * row.self) / most + "%";
-    const name = el("span", { class: "hottest-name" }, isolated(row.label.name), row.label.short === "" ? null : isolated(row.label.short, { class: "soft" }));
-    return el("li", {}, el("button", { type: "button", class: "hottest", title: row.label.place, "data-key": row.key, on: { click: () => about(row.key) } },
+    const name = el("span", { class: "hottest-name" }, isolated(row.label.brief), row.label.short === "" ? null : isolated(row.label.short, { class: "soft" }));
+    return el("li", {}, el("button", { type: "button", class: "hottest", title: hoverText(row.label), "data-key": row.key, on: { click: () => about(row.key) } },
       name, el("span", { class: "share" }, formatShare(ratio(row.self, sum))), el("span", { class: "bar", "aria-hidden": "true" }, fill)));
   }
 

@@ -1,0 +1,102 @@
+"""What native stacks show of greenlets and of compiled Python code, on every interpreter of this machine.
+
+Exit code: 0 all is right, 1 something is not, 77 there is no interpreter to sample.
+"""
+
+import collections
+import os
+import sys
+
+import harness
+from harness import run_program, victim
+
+RATE_HZ = 1000
+SECONDS = 1.5
+# What the greenlets of greenlets.py begin with, and what is in none of them.
+GREENLETS = {"left": {"right", "deeper"}, "right": {"left"}}
+OUTSIDE = {"<module>", "hub", "Py_RunMain", "main"}
+# A record may be taken where a stack is switched: half of it is the one, half the other.
+MAX_SWITCHING = 0.02
+DEPTH = 4
+COMPILED = """
+import ctypes, sys
+counting = ctypes.PyDLL(sys.argv[1])
+print("READY", flush=True)
+def compiled():
+    counting.CPyPy_Counter___spin(%d)
+def cythonized():
+    counting.__pyx_pw_8counting_1whirl(%d)
+while True:
+    compiled()
+    cythonized()
+""" % (DEPTH, DEPTH)
+# What each function of it calls: how often each name stands below.
+EXPECTED = {"compiled": {"counting.Counter.spin": DEPTH},
+            "cythonized": {"counting.whirl": DEPTH, "counting.Counter.spin": 1}}
+# A wrapper may have been interrupted before it has called, or after.
+MAX_BETWEEN = 0.05
+
+
+def record(name, python, *arguments):
+    """The folded stacks of a victim: functions, outermost first, and their counts."""
+    path = harness.file_in("rules-%s-%s.folded" % (os.path.basename(name)[:-3], python.version))
+    variables = dict(os.environ, PYTHONPATH=python.packages)
+    with victim(name, *arguments, python=python.path, env=variables) as target:
+        recording, code = run_program("record", str(target.pid), "-o", path, "--collapsed", "-r", str(RATE_HZ), "-d", str(SECONDS),
+                                      "--native=full", "--native-frames", "everything",
+                                      *(("--stop", "always") if harness.ENGINE == "remote" else ()),
+                                      seconds=SECONDS + harness.WAIT_SECONDS)
+        if code != 0:
+            raise AssertionError(recording.output())
+    stacks = collections.Counter()
+    with open(path, encoding="utf-8") as file:
+        for line in file:
+            labels, count = line.rstrip("\n").rsplit(" ", 1)
+            # FILE:FUNCTION:LINE, and marks.
+            stacks[tuple(label.split(":", 1)[-1].rsplit(":", 1)[0] for label in labels.split(";")[1:])] += int(count)
+    return stacks
+
+
+def check_greenlets(python):
+    """The native stack of a greenlet ends where the greenlet begins, as its Python stack does."""
+    if not os.path.isdir(os.path.join(python.packages, "greenlet")):
+        return []
+    seen, mixed, problems = collections.Counter(), collections.Counter(), []
+    for functions, count in record("greenlets.py", python, str(harness.VICTIM_SECONDS)).items():
+        for first, others in GREENLETS.items():
+            if first not in functions or "spin" not in functions:
+                continue
+            strange = set(functions) & (others | OUTSIDE)
+            seen[first] += count
+            mixed[first] += count if strange else 0
+            if strange:
+                problems.append("%d times %s in the greenlet of %s: %s" % (count, sorted(strange), first, ";".join(functions)))
+    if set(seen) != set(GREENLETS):
+        problems.append("seen: %s" % dict(seen))
+    elif all(mixed[first] <= MAX_SWITCHING * seen[first] for first in GREENLETS):
+        problems = []
+    return problems
+
+
+def check_compiled(python):
+    """A function and its wrapper have one name, and are one frame for each call."""
+    path = harness.file_in("compiled_names.py")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(COMPILED)
+    right, wrong = collections.Counter(), collections.Counter()
+    for functions, count in record(path, python, os.environ["PYROMETER_COMPILED_NAMES"]).items():
+        caller = next((name for name in EXPECTED if name in functions), None)
+        if not caller or not any(name.startswith("counting.") for name in functions):
+            continue
+        below = collections.Counter(name for name in functions if name.startswith("counting."))
+        (right if below == EXPECTED[caller] else wrong)[caller] += count
+    return ["%s: %d right, %d wrong" % (caller, right[caller], wrong[caller]) for caller in EXPECTED
+            if not right[caller] or wrong[caller] > MAX_BETWEEN * right[caller]]
+
+
+def check(python):
+    return check_greenlets(python) + check_compiled(python)
+
+
+if __name__ == "__main__":
+    sys.exit(harness.check_each(lambda python: True, check))
