@@ -136,8 +136,6 @@ enum err_code target_repeat(struct target *target, uint64_t now_ns)
     for (enum err_code failure = ERR_OK + 1; failure <= ERR_NOT_PYTHON; failure++)
         fold_count_failure(&target->fold, failure,
                            (uint32_t)(last->failures[failure] * skipped.ticks * last->weight));
-    if (target->fold.tasks)
-        target->tasks.owed += skipped.ticks;
     return thread_cpus_repeat(target->fold.cpus, &repetition);
 }
 

@@ -268,12 +268,24 @@ static enum err_code sample(struct target_tick *now)
         return rc;
     /* A sample stands for threads that were not sampled, too. */
     now->reading.weight = python_weight(target->python) * now->tick->weight;
-    rc = target_read_tasks(target, now->turn.ticks, now->tick->now_ns);
+    rc = target_read_tasks(target, 1, now->tick->now_ns);
     if (!rc)
         rc = now->turn.step == STOPS_STILL ? sample_still(now) : sample_moving(now);
     if (target->fold.tasks)
         task_fold_settle(&target->tasks, now->tick->now_ns);
     return rc;
+}
+
+/* A tick that reads no tasks. */
+static void owe_tasks(struct target *target)
+{
+    target->tasks.owed += target->fold.tasks != NULL;
+}
+
+void target_skip(struct target *target, uint64_t now_ns)
+{
+    owe_tasks(target);
+    stops_skip(&target->stops, now_ns);
 }
 
 enum err_code target_sample(struct target *target, struct tick *tick)
@@ -284,11 +296,16 @@ enum err_code target_sample(struct target *target, struct tick *tick)
                                .turn = stops_next(&target->stops, tick->now_ns) };
     if (tick->stopper && tick->stopper->count)
         resume_threads(target, tick->stopper, &(struct sampled){ .count = 0 });
-    if (now.turn.step == STOPS_SKIP)
+    if (now.turn.step == STOPS_SKIP) {
+        owe_tasks(target);
         return ERR_OK;
+    }
     const enum err_code rc = sample(&now);
-    if (rc)
-        return rc;
+    if (rc) {
+        /* Some threads may have been counted for the skipped ticks, and must not be again. */
+        const enum err_code repeated = target_repeat(target, tick->now_ns);
+        return repeated ? repeated : rc;
+    }
     stops_stood(&target->stops);
     now.reading.now_ns = tick->now_ns;
     target->last = now.reading;

@@ -254,7 +254,7 @@ uint64_t targets_idle_until(const struct targets *targets)
 void targets_skip(struct targets *targets, uint64_t now_ns)
 {
     for (size_t i = 0; i < targets->count; i++)
-        stops_skip(&targets->items[i]->stops, now_ns);
+        target_skip(targets->items[i], now_ns);
 }
 
 bool targets_check(struct targets *targets, struct ending *out)

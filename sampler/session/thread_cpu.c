@@ -389,7 +389,8 @@ enum err_code thread_cpus_repeat(struct thread_cpus *cpus, const struct repetiti
     for (size_t i = 0; i < cpus->count && !rc; i++) {
         struct thread_cpu *const thread_cpu = &cpus->items[i];
         if (!thread_cpu->is_open || thread_cpu->pid != repetition->pid ||
-            thread_cpu->used_ns != repetition->sampled_ns)
+            thread_cpu->used_ns < repetition->sampled_ns ||
+            thread_cpu->used_ns >= repetition->first_ns)
             continue;
         if (!thread_cpu->waiting)
             thread_cpu->since_ns = repetition->first_ns;

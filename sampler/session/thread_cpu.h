@@ -123,8 +123,8 @@ MUST_CHECK enum err_code thread_cpus_add_waiting(struct thread_cpus *cpus,
                                                  const struct sample *sample, uint32_t samples,
                                                  uint64_t since_ns);
 
-/* Counts the last samples of a process again, those of sampled_ns: they stand for ticks that were skipped
- * after it, too. */
+/* Counts the last samples of a process again, those from sampled_ns on: they stand for ticks that were
+ * skipped after them, too.  A thread that has a sample after first_ns has been counted for them. */
 struct repetition {
     int pid;
     uint64_t sampled_ns;

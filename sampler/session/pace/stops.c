@@ -91,6 +91,10 @@ static bool is_control_due(struct stops *stops, uint64_t now_ns)
 
 static enum stops_step choose(struct stops *stops, uint64_t now_ns)
 {
+    if (stops->policy != SAMPLER_STOP_AUTO)
+        return stops->policy == SAMPLER_STOP_ALWAYS ? STOPS_STILL : STOPS_MOVING;
+    if (now_ns >= stops->window_ends_ns)
+        begin_window(stops, now_ns);
     earn(stops, now_ns);
     /* Within a window, too, a stop may use more than all others may. */
     if (stops->is_still && may_stop(stops))
@@ -119,12 +123,6 @@ void stops_stood(struct stops *stops)
 
 struct stops_turn stops_next(struct stops *stops, uint64_t now_ns)
 {
-    if (stops->policy != SAMPLER_STOP_AUTO)
-        return (struct stops_turn){ stops->policy == SAMPLER_STOP_ALWAYS ? STOPS_STILL
-                                                                         : STOPS_MOVING,
-                                    1, now_ns };
-    if (now_ns >= stops->window_ends_ns)
-        begin_window(stops, now_ns);
     const struct stops_skipped *const skipped = &stops->skipped;
     const struct stops_turn turn = { choose(stops, now_ns), skipped->ticks + 1,
                                      skipped->ticks ? skipped->first_ns : now_ns };

@@ -2,6 +2,7 @@
 
 #include "sampler/base/clock.h"
 #include "sampler/base/random.h"
+#include "sampler/cpython/python.h"
 #include "sampler/session/target.h"
 #include "tests/support/made_profile.h"
 #include "tests/support/test.h"
@@ -64,19 +65,17 @@ static void pass(struct world *world)
 {
     world->now_ns += world->tick_ns;
     world->ticks++;
-    stops_skip(&world->target->stops, world->now_ns);
+    target_skip(world->target, world->now_ns);
 }
 
 enum found { FOUND_STOPPED, FOUND_MOVING, FOUND_STILL, FOUND_KINDS };
 
-/* Reads the thread, for all ticks that were skipped too. */
-static void read_thread(struct world *world, enum found found)
+/* Counts a thread that was read, for all ticks that were skipped too. */
+static void add_sample(struct world *world, thread_id thread, enum found found)
 {
     struct target *const target = world->target;
     const struct stops_skipped skipped = target->stops.skipped;
-    world->now_ns += world->tick_ns;
-    world->ticks++;
-    const struct sample sample = { .thread = world->thread,
+    const struct sample sample = { .thread = thread,
                                    .pid = PID,
                                    .node = world->node,
                                    .spot = PROFILE_NO_SPOT,
@@ -88,6 +87,14 @@ static void read_thread(struct world *world, enum found found)
                                    .since_ns = skipped.first_ns,
                                    .now_ns = world->now_ns };
     assert_int_equal(thread_cpus_add(&world->cpus, &sample), ERR_OK);
+}
+
+static void read_thread(struct world *world, enum found found)
+{
+    struct target *const target = world->target;
+    world->now_ns += world->tick_ns;
+    world->ticks++;
+    add_sample(world, world->thread, found);
     stops_stood(&target->stops);
     target->last = (struct reading){ .now_ns = world->now_ns, .weight = 1 };
 }
@@ -226,10 +233,123 @@ static void what_a_reading_stands_for_is_repeated(void **state)
     end(&world);
 }
 
+/* An interpreter with two threads, whose readings end as a test says. */
+static struct failing_reader {
+    struct world *world;
+    thread_id second;
+    enum err_code choosing, reading_tasks, reading_second;
+    uint64_t first_samples, second_samples, task_ticks;
+} reader;
+
+uint64_t __wrap_clock_now_ns(void);
+enum err_code __wrap_python_choose(struct python *python, bool all_threads);
+struct thread *const *__wrap_python_chosen(const struct python *python, size_t *count_out);
+double __wrap_python_weight(const struct python *python);
+enum err_code __wrap_python_read_tasks(struct python *python, uint64_t now_ns);
+enum err_code __wrap_python_sample(struct python *python, struct thread *const *threads,
+                                   size_t count, python_sample_fn on_sample, void *context);
+
+uint64_t __wrap_clock_now_ns(void)
+{
+    return reader.world->now_ns;
+}
+
+enum err_code __wrap_python_choose(struct python *python, bool all_threads)
+{
+    (void)python, (void)all_threads;
+    return reader.choosing;
+}
+
+struct thread *const *__wrap_python_chosen(const struct python *python, size_t *count_out)
+{
+    (void)python;
+    *count_out = 0;
+    return NULL;
+}
+
+double __wrap_python_weight(const struct python *python)
+{
+    (void)python;
+    return 1;
+}
+
+/* Tasks that are read are counted for all ticks that are owed to them. */
+enum err_code __wrap_python_read_tasks(struct python *python, uint64_t now_ns)
+{
+    (void)python, (void)now_ns;
+    if (!reader.reading_tasks)
+        reader.task_ticks += reader.world->target->tasks.owed;
+    return reader.reading_tasks;
+}
+
+enum err_code __wrap_python_sample(struct python *python, struct thread *const *threads,
+                                   size_t count, python_sample_fn on_sample, void *context)
+{
+    struct world *const world = reader.world;
+    (void)python, (void)threads, (void)count, (void)on_sample, (void)context;
+    add_sample(world, world->thread, FOUND_STOPPED);
+    if (!reader.reading_second)
+        add_sample(world, reader.second, FOUND_STOPPED);
+    return reader.reading_second;
+}
+
+static void hear_each(void *context, const struct run *run)
+{
+    struct failing_reader *const heard = context;
+    uint64_t *const samples =
+        run->thread == heard->second ? &heard->second_samples : &heard->first_samples;
+    *samples += run->count;
+}
+
+/* Whatever fails after which part of the work, and however many ticks were skipped before it. */
+static void a_turn_that_fails_counts_no_tick_twice(void **state)
+{
+    static const struct sampler_options options = { .stop = SAMPLER_STOP_AUTO };
+    static struct tasks none;
+    struct world world;
+    struct tick tick = { .weight = 1 };
+    uint64_t all = 0, first = 0, second = 0;
+    (void)state;
+    begin(&world);
+    struct target *const target = world.target;
+    reader = (struct failing_reader){ .world = &world };
+    reader.second = made_thread(target->fold.profile, PID, 1);
+    world.sink = (struct sink){ .context = &reader, .count = hear_each };
+    target->options = &options;
+    target->fold.tasks = &target->tasks;
+    target->tasks.tasks = &none;
+    target->tasks.of_threads = &target->fold;
+    target->tasks.is_each = true;
+    stops_init(&target->stops, SAMPLER_STOP_AUTO, 0);
+    for (unsigned i = 0; i < 2000; i++) {
+        const bool fails = i && random_below(&world.random, 2);
+        const uint64_t skipped = random_below(&world.random, 4);
+        for (uint64_t k = 0; k < skipped; k++)
+            pass(&world);
+        world.now_ns += world.tick_ns;
+        reader.choosing = fails && random_below(&world.random, 3) == 0 ? ERR_FAULT : ERR_OK;
+        reader.reading_tasks = random_below(&world.random, 2) ? ERR_FAULT : ERR_OK;
+        reader.reading_second = fails ? ERR_GONE : ERR_OK;
+        /* The reading is to be one of moving threads, at this tick. */
+        target->stops.window_ends_ns = target->stops.control_ns = UINT64_MAX;
+        const enum err_code rc = target_sample(target, &tick);
+        assert_int_equal(rc, reader.choosing ? ERR_FAULT : fails ? ERR_GONE : ERR_OK);
+        all += skipped + (reader.choosing == ERR_OK);
+        first += skipped + (reader.choosing == ERR_OK);
+        second += skipped + !fails;
+        assert_int_equal(reader.task_ticks + target->tasks.owed, all);
+    }
+    assert_int_equal(thread_cpus_flush(&world.cpus, world.now_ns), ERR_OK);
+    assert_int_equal(reader.second_samples, second);
+    assert_int_equal(reader.first_samples, first);
+    end(&world);
+}
+
 TEST_MAIN(cmocka_unit_test(every_window_has_a_sample_for_each_of_its_ticks),
           cmocka_unit_test(a_target_that_ends_has_a_sample_for_each_tick),
           cmocka_unit_test(what_is_repeated_was_running_if_the_thread_was),
           cmocka_unit_test(ticks_before_the_first_reading_wait_for_it),
           cmocka_unit_test(a_thread_that_had_ended_is_not_repeated),
           cmocka_unit_test(failures_and_tasks_are_repeated_too),
-          cmocka_unit_test(what_a_reading_stands_for_is_repeated))
+          cmocka_unit_test(what_a_reading_stands_for_is_repeated),
+          cmocka_unit_test(a_turn_that_fails_counts_no_tick_twice))
