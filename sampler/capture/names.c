@@ -8,11 +8,18 @@
 /* The bits from 0 on are states; those from here on say that a state is unknown. */
 enum { UNKNOWN_SHIFT = 8 };
 
+/* The functions that differ most from the control are stored like counters behind those of the quality: for
+ * each its id, and its millionths plus a million. */
+#define BIASED(X) X(1) X(2) X(3)
+
 static const char *counter_names[] = {
 #define X(name, text) #name,
     QUALITY_COUNTERS(X)
 #undef X
-        NULL
+#define X(rank) "biased_function_" #rank, "biased_ppm_" #rank,
+        BIASED(X)
+#undef X
+            NULL
 };
 
 static const size_t counter_offsets[] = {
@@ -35,14 +42,16 @@ static const unsigned state_shifts[] = {
 };
 
 #define COUNTERS (sizeof counter_offsets / sizeof *counter_offsets)
+#define NUMBERS  (sizeof counter_names / sizeof *counter_names - 1)
 #define STATES   (sizeof state_shifts / sizeof *state_shifts)
 
-_Static_assert(COUNTERS <= (size_t)NAMES_MAX_COUNTERS, "too many counters for a capture");
+_Static_assert(NUMBERS <= (size_t)NAMES_MAX_COUNTERS, "too many counters for a capture");
+_Static_assert(NUMBERS == COUNTERS + 2 * QUALITY_BIASED, "not a name for each biased function");
 _Static_assert(STATES <= (size_t)NAMES_MAX_STATES, "too many states for a capture");
 
 void names_set(struct capture_metadata *metadata)
 {
-    metadata->counters = (struct capture_texts){ COUNTERS, counter_names };
+    metadata->counters = (struct capture_texts){ NUMBERS, counter_names };
     metadata->states = (struct capture_texts){ STATES, state_names };
 }
 
@@ -69,7 +78,7 @@ static size_t find_counter(const char *name)
     for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++)
         if (strcmp(renamed[i][0], name) == 0)
             name = renamed[i][1];
-    return find(counter_names, COUNTERS, name);
+    return find(counter_names, NUMBERS, name);
 }
 
 static void learn_states(struct names *names, const struct capture_texts *list)
@@ -91,21 +100,45 @@ void names_init(struct names *names, const struct capture_metadata *metadata)
     const struct capture_texts *const list = &metadata->counters;
     memset(names, 0, sizeof *names);
     names->counter_count = list->count < NAMES_MAX_COUNTERS ? list->count : NAMES_MAX_COUNTERS;
-    for (size_t i = 0; i < names->counter_count; i++) {
-        const size_t at = find_counter(list->items[i]);
-        names->counters[i] = at == SIZE_MAX ? SIZE_MAX : counter_offsets[at];
-    }
+    for (size_t i = 0; i < names->counter_count; i++)
+        names->counters[i] = find_counter(list->items[i]);
     learn_states(names, &metadata->states);
 }
 
+static const int32_t MILLION = 1000000;
+
 void names_put_quality(const struct quality *quality, struct bytes *out)
 {
-    bytes_number(out, COUNTERS);
+    bytes_number(out, NUMBERS);
     for (size_t i = 0; i < COUNTERS; i++) {
         uint64_t value;
         memcpy(&value, (const char *)quality + counter_offsets[i], sizeof value);
         bytes_number(out, value);
     }
+    for (size_t i = 0; i < QUALITY_BIASED; i++) {
+        bytes_number(out, quality->biased[i].function);
+        bytes_number(out, (uint64_t)(quality->biased[i].ppm + MILLION));
+    }
+}
+
+/* Two counters of an earlier version may be one of this. */
+static void take_counter(struct quality *quality, size_t number, uint64_t value)
+{
+    unsigned char *const counter = (unsigned char *)quality + counter_offsets[number];
+    uint64_t before;
+    memcpy(&before, counter, sizeof before);
+    value += before;
+    memcpy(counter, &value, sizeof value);
+}
+
+/* A function of this id may not be there: what shows it looks. */
+static void take_biased(struct quality *quality, size_t number, uint64_t value)
+{
+    struct quality_biased *const biased = &quality->biased[number / 2];
+    if (number % 2 == 0)
+        biased->function = value < UINT32_MAX ? (uint32_t)value : UINT32_MAX;
+    else if (value <= 2 * (uint64_t)MILLION)
+        biased->ppm = (int32_t)value - MILLION;
 }
 
 void names_take_quality(const struct names *names, struct cursor *cursor, struct quality *out)
@@ -113,14 +146,12 @@ void names_take_quality(const struct names *names, struct cursor *cursor, struct
     const size_t count = cursor_count(cursor, 1, NAMES_MAX_COUNTERS);
     memset(out, 0, sizeof *out);
     for (size_t i = 0; i < count; i++) {
-        uint64_t value = cursor_number(cursor), before;
-        if (i >= names->counter_count || names->counters[i] == SIZE_MAX)
-            continue;
-        /* Two counters of an earlier version may be one of this. */
-        unsigned char *const counter = (unsigned char *)out + names->counters[i];
-        memcpy(&before, counter, sizeof before);
-        value += before;
-        memcpy(counter, &value, sizeof value);
+        const uint64_t value = cursor_number(cursor);
+        const size_t number = i < names->counter_count ? names->counters[i] : SIZE_MAX;
+        if (number < COUNTERS)
+            take_counter(out, number, value);
+        else if (number < NUMBERS)
+            take_biased(out, number - COUNTERS, value);
     }
 }
 

@@ -25,7 +25,8 @@ enum { NAMES_MAX_COUNTERS = 64, NAMES_MAX_STATES = 8 };
 
 struct names {
     size_t counter_count;
-    size_t counters[NAMES_MAX_COUNTERS]; /* offsets in struct quality; SIZE_MAX: unknown */
+    size_t
+        counters[NAMES_MAX_COUNTERS]; /* ranks in the list of this program; SIZE_MAX: unknown */
     size_t state_count;
     state_bits yes[NAMES_MAX_STATES],
         unknown[NAMES_MAX_STATES]; /* of the bits of the capture */

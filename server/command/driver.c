@@ -9,6 +9,7 @@
 #include "sampler/profile/views/view.h"
 #include "sampler/sampler.h"
 #include "server/command/options/options.h"
+#include "server/command/output/quality_file.h"
 #include "server/command/output/run_summary.h"
 #include "server/command/process/child.h"
 #include "server/command/process/exit.h"
@@ -222,20 +223,10 @@ enum driver_ending driver_stop(struct driver *driver)
 static enum err_code write_quality(struct driver *driver, const struct session_info *info,
                                    const struct state_sums *sums, struct err *err)
 {
-    struct buffer text = { 0 };
-    struct json json;
     struct usage usage;
-    json_init(&json, &text);
     usage_read(&usage);
-    quality_write(&json, info, sums, &usage, capture_output_totals(&driver->capture));
-    enum err_code rc = json_finish(&json, err);
-    buffer_char(&text, '\n');
-    if (rc == ERR_OK)
-        rc = buffer_check(&text, err);
-    if (rc == ERR_OK)
-        rc = output_finish(&driver->quality, text.data, text.length, err);
-    buffer_deinit(&text);
-    return rc;
+    return quality_file_write(&driver->quality, info, sums, &usage,
+                              capture_output_totals(&driver->capture), err);
 }
 
 static enum err_code finish(struct driver *driver, const struct profile_snapshot *snapshot,

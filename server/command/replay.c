@@ -1,9 +1,13 @@
 #include "sampler/profile/profile.h"
+#include "sampler/profile/views/states.h"
 #include "server/command/options/commands.h"
 #include "server/command/options/options.h"
 #include "server/command/options/selection.h"
 #include "server/command/output/capture_input.h"
 #include "server/command/output/exports.h"
+#include "server/command/output/output.h"
+#include "server/command/output/quality_file.h"
+#include "server/command/output/run_summary.h"
 #include "server/command/process/exit.h"
 #include "server/command/process/privilege.h"
 #include "server/report/header.h"
@@ -15,6 +19,7 @@ struct replay {
     const struct options *options;
     struct sessions *sessions;
     struct exports exports;
+    struct output quality; /* the file of --quality */
 };
 
 static enum err_code write_query(struct replay *replay, struct session *session,
@@ -52,11 +57,34 @@ static enum err_code write_selected(struct replay *replay, struct session *sessi
     return rc;
 }
 
+/* Of the whole recording, whatever is selected of it. */
+static enum err_code write_quality(struct replay *replay, struct session *session,
+                                   const struct profile_snapshot *snapshot, struct err *err)
+{
+    const struct view_query everything = { 0 };
+    struct session_info info;
+    struct states states;
+    session_describe(session, snapshot, &info);
+    run_summary_say_quality(&info);
+    if (!replay->options->quality_file)
+        return ERR_OK;
+    enum err_code rc = states_init(&states, snapshot, &everything, err);
+    if (rc != ERR_OK)
+        return rc;
+    rc = quality_file_write(&replay->quality, &info, &states.all, NULL, NULL, err);
+    states_deinit(&states);
+    return rc;
+}
+
 static enum err_code write_formats(struct replay *replay, struct err *err)
 {
     struct session *session = NULL;
     struct profile_snapshot snapshot;
-    enum err_code rc = sessions_create(&replay->sessions, err);
+    enum err_code rc = ERR_OK;
+    if (replay->options->quality_file)
+        rc = output_init(&replay->quality, replay->options->quality_file, err);
+    if (rc == ERR_OK)
+        rc = sessions_create(&replay->sessions, err);
     if (rc == ERR_OK)
         rc = capture_input_show(replay->sessions, replay->options, replay->options->files[0],
                                 &session, err);
@@ -65,13 +93,15 @@ static enum err_code write_formats(struct replay *replay, struct err *err)
     if (rc != ERR_OK)
         return rc;
     rc = write_selected(replay, session, &snapshot, err);
+    if (rc == ERR_OK)
+        rc = write_quality(replay, session, &snapshot, err);
     profile_snapshot_release(&snapshot);
     return rc;
 }
 
 int command_replay(const struct options *options)
 {
-    struct replay replay = { .options = options };
+    struct replay replay = { .options = options, .quality = { .fd = -1 } };
     struct err err = { 0 };
     if (options->opens_browser)
         return command_serve(options);
@@ -79,6 +109,7 @@ int command_replay(const struct options *options)
     if (rc == ERR_OK)
         rc = write_formats(&replay, &err);
     exports_close(&replay.exports);
+    output_deinit(&replay.quality);
     sessions_destroy(replay.sessions);
     return exit_with(rc, &err);
 }

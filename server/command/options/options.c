@@ -261,8 +261,9 @@ static bool chooses_a_part(const struct options *options)
 {
     const struct options_view *const view = &options->view;
     const struct view_query *const query = &view->query;
-    return options->format_count || options->output || options->splits || query->from_ns ||
-           query->to_ns || state_condition_is_set(&query->states) || view->threads.count ||
+    return options->format_count || options->output || options->quality_file ||
+           options->splits || query->from_ns || query->to_ns ||
+           state_condition_is_set(&query->states) || view->threads.count ||
            view->processes.count || options->report.anonymizes;
 }
 
@@ -395,6 +396,9 @@ static enum err_code complete(struct options *options, struct err *err)
                        "--no-token and --token-file cannot be given together");
     if (options->quality_file && is_written_elsewhere(options, options->quality_file))
         return err_set(err, ERR_INVALID, "--output and --quality must name different files");
+    if (options->quality_file && options->command->bit == COMMAND_REPLAY &&
+        strcmp(options->quality_file, options->files[0]) == 0)
+        return err_set(err, ERR_INVALID, "--quality must not name the capture");
     return options->command->bit & WRITING ? complete_formats(options, err) : ERR_OK;
 }
 

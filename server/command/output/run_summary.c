@@ -331,6 +331,15 @@ static void say_native(const struct session_info *info)
             "CAP_PERFMON) or the right to stop threads (ptrace, not --stop never)");
 }
 
+void run_summary_say_quality(const struct session_info *info)
+{
+    const struct quality *const quality = &info->snapshot->quality;
+    if (quality->ticks > 0)
+        say_certainty(quality);
+    if (quality->samples > 0 && info->options->engine != SAMPLER_ENGINE_KERNEL)
+        say_bias(info);
+}
+
 void run_summary_say_end(const struct session_info *info, const struct states *states)
 {
     const struct quality *const quality = &info->snapshot->quality;
@@ -338,10 +347,7 @@ void run_summary_say_end(const struct session_info *info, const struct states *s
     say("captured %" PRIu64 " samples in %.2f s, %.1f of %.10g Hz", quality->samples, seconds,
         session_achieved_hz(info->snapshot), info->options->rate_hz);
     say_engine(info);
-    if (quality->ticks > 0)
-        say_certainty(quality);
-    if (quality->samples > 0 && info->options->engine != SAMPLER_ENGINE_KERNEL)
-        say_bias(info);
+    run_summary_say_quality(info);
     say_native(info);
     say_states(info, &states->all);
     say_tasks(info, states);

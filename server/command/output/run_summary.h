@@ -39,6 +39,9 @@ void run_summary_say_line(struct run_summary *summary, const struct session_info
 /* Ends an open line, so that other messages start on a new line. */
 void run_summary_end_line(struct run_summary *summary);
 
+/* Writes how certain the samples are, and their bias. */
+void run_summary_say_quality(const struct session_info *info);
+
 /* Writes a few lines.  states: of all samples. */
 void run_summary_say_end(const struct session_info *info, const struct states *states);
 

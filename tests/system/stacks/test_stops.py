@@ -1,6 +1,7 @@
 """Stops: threads that run are stopped to be read, for a limited share of the time, and what was stopped is said."""
 
 import json
+import re
 
 from harness import SLOWNESS, Live, Test, file_in, main, newest_python, pythons, run_program, victim
 
@@ -63,6 +64,17 @@ class Stops(Test):
             self.assertGreater(quality["moving"], 0)
             self.assertIsNone(quality["bias"])
             self.assertRegex(words, r"bias unmeasured, [0-9.]+ % of the readings uncertain")
+
+    def test_a_capture_keeps_the_bias(self):
+        with victim("alternate.py", LONG) as target:
+            capture, path = file_in("bias.pyro"), file_in("replayed.json")
+            quality, words = recorded(target, "--engine", "remote", "-o", capture)
+        process, code = run_program("replay", capture, "--quality", path, "--collapsed=" + file_in("stops.folded"))
+        self.assertEqual(code, 0, process.output())
+        with open(path, encoding="utf-8") as file:
+            self.assertEqual(json.load(file)["bias"], quality["bias"])
+        said = re.search(r"(bias|no thread moved).*", words).group()
+        self.assertIn(said, "\n".join(process.err))
 
     def test_always_reads_every_sample_stopped(self):
         with victim("alternate.py", LONG) as target:

@@ -179,6 +179,10 @@ static void messages_name_what_is_wrong(void **state)
         { "attach 1 --block", "unknown option '--block' (did you mean '--blocking'?)" },
         { "record 1 --collapsed -o x --quality x",
           "--output and --quality must name different files" },
+        { "replay a.pyro --collapsed --quality a.pyro", "--quality must not name the capture" },
+        { "replay a.pyro --browser --quality x",
+          "--browser shows the whole capture: select a part in the page, or name a format "
+          "instead" },
         { "record 1 --collapsed -o - --quality -",
           "--output and --quality must name different files" },
     };
