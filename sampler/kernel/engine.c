@@ -22,9 +22,11 @@
 /* Longer absences are always reported. */
 static const uint64_t MIN_AWAY_NS = 10 * NS_PER_MS;
 static const uint64_t MAX_DRAIN_NS = 100 * NS_PER_MS;
-/* The period changes after about this many instants, so that a program with a rhythm is not sampled in its
- * rhythm.  A change interrupts every processor, and costs half an instant. */
+/* The period changes after about this many instants, and this time, so that a program with a rhythm is not sampled
+ * in its rhythm.  A change interrupts every processor, which in a virtual machine costs as much as taking ten
+ * records, and half an instant. */
 enum { INSTANTS_PER_PERIOD = 4, MAX_CPUS = KERNEL_MAX_CPUS };
+static const uint64_t MIN_STAY_NS = 200 * NS_PER_MS;
 /* Of the mean rate, in thousandths. */
 enum { LEAST_RATE = 700, RATES = 601 };
 
@@ -291,7 +293,8 @@ uint64_t kernel_min_away_ns(const struct kernel *kernel)
 static void vary_period(struct kernel *kernel)
 {
     const uint64_t now_ns = clock_now_ns();
-    const uint64_t stay_ns = INSTANTS_PER_PERIOD * kernel->period_ns;
+    const uint64_t few_ns = INSTANTS_PER_PERIOD * kernel->period_ns;
+    const uint64_t stay_ns = few_ns > MIN_STAY_NS ? few_ns : MIN_STAY_NS;
     if (now_ns < kernel->change_ns)
         return;
     const uint64_t lasted_ns = now_ns - kernel->changed_ns + 1;
