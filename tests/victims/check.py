@@ -29,9 +29,9 @@ import time
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 ARGUMENTS = {"recursion.py": ["20", "1"], "threads.py": ["4", "1"]}
-# execs.py replaces the process that watches it; subinterp.py has threads of an interpreter that this one cannot see;
-# secretive.py has names to hide, and no answer.
-UNWATCHED = {"execs.py", "secretive.py", "subinterp.py"}
+# execs.py replaces the process that watches it; shared_gil.py and subinterp.py have threads of an interpreter that this one cannot
+# see; secretive.py has names to hide, and no answer.
+UNWATCHED = {"execs.py", "secretive.py", "shared_gil.py", "subinterp.py"}
 # Functions that are too short to be interrupted: the GIL is free only before and after a call.
 UNSEEN = {"compare"}
 # Long enough to walk a stack before the victim moves on, short enough to interrupt it in all places.

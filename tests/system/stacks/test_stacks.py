@@ -49,7 +49,7 @@ OWN_STATE_MINOR = 13
 
 ARGUMENTS = {"recursion.py": ["50"], "threads.py": ["4"]}
 VICTIMS = ["alternate.py", "asyncio_server.py", "callbacks.py", "chain.py", "classes.py", "codechurn.py", "coroutines.py", "exceptions.py",
-           "generators.py", "greenlets.py", "hostile.py", "recursion.py", "subinterp.py", "threads.py"]
+           "generators.py", "greenlets.py", "hostile.py", "recursion.py", "shared_gil.py", "subinterp.py", "threads.py"]
 FEW = ["alternate.py", "codechurn.py", "generators.py", "hostile.py", "threads.py"]
 # What the kernel engine has seen, until it is judged.
 KERNEL_FILE = os.path.join(harness.FOLDER, "" if harness.ENGINE == "kernel" else "kernel", "stacks.json")
@@ -150,6 +150,10 @@ def subinterp_problems(stacks, python):
     return share_problems(stacks, 2) if python.minor >= OWN_STATE_MINOR else []
 
 
+def shared_gil_problems(stacks, _):
+    return share_problems(stacks, 2)
+
+
 def share_problems(stacks, threads):
     """All threads have as many samples."""
     by_tid = {}
@@ -162,7 +166,7 @@ def share_problems(stacks, threads):
 
 
 CERTAIN = {"codechurn.py": codechurn_problems, "recursion.py": recursion_problems}
-DOUBTFUL = {"alternate.py": alternate_problems, "hostile.py": hostile_problems, "subinterp.py": subinterp_problems,
+DOUBTFUL = {"alternate.py": alternate_problems, "hostile.py": hostile_problems, "shared_gil.py": shared_gil_problems, "subinterp.py": subinterp_problems,
             "threads.py": threads_problems}
 
 

@@ -223,6 +223,21 @@ time.sleep(1e6)
         self.assertEqual(len(seen.by_thread()), 2)
 
 
+    def test_interpreters_that_share_a_gil(self):
+        """Two threads compute in turn, each in its interpreter: all the time one of them holds the GIL, and never both."""
+        self.need_minor(13)
+        with victim("shared_gil.py", LONG) as target:
+            seen = Recording(target.pid, "-a")
+        for function in ("spin", "inner"):
+            count = sum(stack.count for stack in seen.stacks if function in stack.names)
+            self.assertGreater(count, 0.5 * seen.quality["ticks"], function)
+        self.assertEqual(len(seen.by_thread()), 2)
+        held = seen.quality["states"]["has_gil"]
+        self.assertEqual(held["unknown"], 0)
+        # Some are taken just when the GIL changes hands.
+        self.assertGreater(held["yes"], 0.4 * seen.quality["samples"])
+        self.assertLess(held["yes"], 0.55 * seen.quality["samples"])
+
     # Its event loop is a greenlet as well, and waits most of the time; the other one works for a moment.
     HUB = """
 import greenlet, time
