@@ -131,7 +131,7 @@ static void take_counter(struct quality *quality, size_t number, uint64_t value)
     memcpy(counter, &value, sizeof value);
 }
 
-/* A function of this id may not be there: what shows it looks. */
+/* A function of this id may not be there: what shows it has to check. */
 static void take_biased(struct quality *quality, size_t number, uint64_t value)
 {
     struct quality_biased *const biased = &quality->biased[number / 2];
