@@ -6,8 +6,9 @@ import { parseAddress } from "./model/page/address.js";
 import { filterParameters } from "./model/filters/filter.js";
 import { createPicture } from "./model/page/picture.js";
 import { isSameQuestion, openedFile, questionOf, searchedFor } from "./model/page/questions.js";
-import { takeBaseline, takeBlocks, takeDelivery } from "./model/trees/recording.js";
+import { takeBaseline, takeBlocks, takeDelivery, takeRuns } from "./model/trees/recording.js";
 import { createState, reduce } from "./model/page/state.js";
+import { wantedRuns } from "./model/page/stack-span.js";
 import { threadIds } from "./model/threads/threads.js";
 import { askAccess } from "./source/host.js";
 import { createLiveSource } from "./source/live.js";
@@ -38,6 +39,7 @@ import { createSandwich } from "./view/flame/sandwich.js";
 import { createShape } from "./view/page/shape.js";
 import { createSource } from "./view/code/source.js";
 import { createStateChips } from "./view/filters/states.js";
+import { createStacks } from "./view/flame/stacks.js";
 import { createStrip } from "./view/time/strip.js";
 import { createTable } from "./view/code/table.js";
 import { createTitle } from "./view/page/title.js";
@@ -63,6 +65,7 @@ function sourceHandlers(dispatch, recorded) {
     onQuality: (quality) => dispatch({ type: "quality", quality }),
     onDelivery: (delivery) => recorded(takeDelivery, delivery),
     onBaseline: (baseline) => recorded(takeBaseline, baseline),
+    onRuns: (runs) => recorded(takeRuns, runs),
     onBlocks: (blocks) => recorded(takeBlocks, blocks),
   };
 }
@@ -77,6 +80,7 @@ function watchFor(source, state, picture) {
   source.watch("matches", searchedFor(state, picture));
   source.watch("heat", view === "heatmap");
   source.watch("blocks", view === "diff" || view === "table" || state.address.frame.length > 0);
+  source.watch("runs", wantedRuns(state, picture));
   source.watch("quality", state.qualityOpen);
 }
 
@@ -87,7 +91,7 @@ function createViews(dispatch) {
   const toolbar = createToolbar(place("toolbar"), dispatch);
   const strip = createStrip(place("strip"), dispatch);
   const applied = createApplied(place("applied"), dispatch);
-  const staged = [createOwnLinesView, createHeatmap, createShape, createFlame, createSandwich, createDiff, createSource, createLanes, createGil, createTasks, createTable].map((create) => [create, create(stage, dispatch)]);
+  const staged = [createOwnLinesView, createHeatmap, createShape, createFlame, createStacks, createSandwich, createDiff, createSource, createLanes, createGil, createTasks, createTable].map((create) => [create, create(stage, dispatch)]);
   const lines = new Map(staged).get(createSource);
   const quality = createQuality(place("quality"), dispatch);
   const palette = createPalette(place("overlay"), dispatch);

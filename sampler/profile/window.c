@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/base/vec.h"
 #include "sampler/profile/cell_key.h"
 
 enum { FEW_CELLS = 64 };
@@ -128,6 +129,17 @@ size_t window_bytes(const struct window *window)
     const size_t times = window->cell_ns ? window->cell_count * sizeof *window->cell_ns : 0;
     return bytes_of(window->cell_count) + times +
            window->spot_count * sizeof(struct spot_cell) + window_run_bytes(window);
+}
+
+uint64_t window_run_ns(const struct window *window, const struct window_run *run)
+{
+    size_t at;
+    if (!window->cell_ns)
+        return run->count * window->period_ns;
+    LOWER_BOUND(at, window->cell_count, key_of(&window->cells[at]) < run->key);
+    if (at == window->cell_count || key_of(&window->cells[at]) != run->key)
+        return 0;
+    return (uint64_t)((double)window->cell_ns[at] * run->count / window->cells[at].count);
 }
 
 static void *copy_of(const void *items, size_t bytes)

@@ -56,6 +56,7 @@ static const struct route routes[] = {
     { METHOD_GET, "/api/v1/sessions/*/threads", api_get_threads, SCOPE_SESSION },
     { METHOD_GET, "/api/v1/sessions/*/tasks", api_get_tasks, SCOPE_SESSION },
     { METHOD_GET, "/api/v1/sessions/*/timeline", api_get_timeline, SCOPE_SESSION },
+    { METHOD_GET, "/api/v1/sessions/*/runs", api_get_runs, SCOPE_SESSION },
     { METHOD_GET, "/api/v1/sessions/*/gil", api_get_gil, SCOPE_SESSION },
     { METHOD_GET, "/api/v1/sessions/*/own-lines", api_get_own_lines, SCOPE_SESSION },
     { METHOD_GET, "/api/v1/sessions/*/summary", api_get_summary, SCOPE_SESSION | ROUTE_SLOW },

@@ -1,4 +1,4 @@
-// Runs the tests of one group: node tests/web/run.mjs model|bundle|page|views|host|access. Exits 77 when they cannot run here.
+// Runs the tests of one group: node tests/web/run.mjs model|bundle|page|views|charts|host|access. Exits 77 when they cannot run here.
 
 import { spawnSync } from "node:child_process";
 import { readdirSync } from "node:fs";
@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { findAxe, findChromium } from "./support/chromium.mjs";
 
 const HERE = fileURLToPath(new URL(".", import.meta.url));
-const BROWSER_GROUPS = ["page", "views", "host", "access"];
+const BROWSER_GROUPS = ["page", "views", "charts", "host", "access"];
 const FOLDERS = { model: ["model", "source"], bundle: ["bundle"] };
 
 function skip(reason) {

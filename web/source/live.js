@@ -2,12 +2,12 @@
 //   start(), retry(), pause(on), ask({threads, states, from, to, until, baseline, against}),
 //     `from` and `to` the chosen range, `until` the moment of a pause, `baseline` the range to compare with, `against` another session; null is none
 //   watch(what, wanted): heat, gil, tasks, quality, blocks (true or false), lanes (lists of thread ids), matches (null or {term,
-//     matched: by function id}), instructions (null or {path, function})
+//     matched: by function id}), instructions (null or {path, function}), runs (null or {ids (of one thread), from, to (null: it goes on), slots})
 //   zoomTimeline(null | {from, to}), hasTimes(), sourceText(function id) -> promise of {text, changed}, rejected with a sentence,
 //   downloads({threads, states, from, to, filters: [[parameter, pattern]]})
 // and calls its handlers
 //   onSession(session), onConnection({state, detail, retryAt}), onDelivery(delivery), onBaseline({trees, view}) and
-//   onBlocks({trees, view}) -> whether it fitted,
+//   onBlocks({trees, view}) and onRuns({trees, runs (runs.js)}) -> whether it fitted,
 //   onThreadStates(Map of thread id -> sums of what it was doing), onTimeline(timeline), onLanes(Map of joined ids -> timeline),
 //   onHeat(heat), onGil(what /gil answers), onTasks(what /tasks answers), onMatches({term, and what /matches answers} or
 //   {term, error}), onInstructions(path, what /lines answers or {error}), onQuality(what /quality answers)
@@ -38,7 +38,7 @@ function createFeed(requests, handlers) {
   const path = (rest) => "/sessions/" + feed.session.id + rest;
   const feed = {
     handlers, session: null, other: null, epoch: null, paused: false, range: null,
-    watched: { heat: false, gil: false, tasks: false, quality: false, blocks: false, matches: null, instructions: null, lanes: [] },
+    watched: { heat: false, gil: false, tasks: false, quality: false, blocks: false, runs: null, matches: null, instructions: null, lanes: [] },
     get: (rest, tag) => requests.get(path(rest), tag),
     getOther: (id, rest) => requests.get("/sessions/" + encodeURIComponent(id) + rest),
     showSession: () => handlers.onSession(sessionWithOther(feed)),
@@ -62,6 +62,7 @@ function downloadsOf(session, query) {
 const WATCHED_AS = {
   matches: (wanted) => wanted?.term,
   instructions: (file) => file?.path,
+  runs: (wanted) => JSON.stringify(wanted),
   lanes: (lists) => lists.map(String).join(";"),
 };
 

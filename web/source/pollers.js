@@ -6,10 +6,11 @@
 // last answer to the same question was made into, null when there is none; undefined from take() means that it did not fit.
 //
 // The feed: {session, followed, epoch, paused, range (of the time strip), watched: {heat, gil, tasks, quality, blocks,
-// matches, instructions, lanes}, handlers, get(path[, tag]), getOther(session, path), post(path, body), readTrees(generation), hurry(), showSession()}; paths are those below the session.
+// matches, runs, instructions, lanes}, handlers, get(path[, tag]), getOther(session, path), post(path, body), readTrees(generation), hurry(), showSession()}; paths are those below the session.
 
 import { emptyHeat, withHeat } from "../model/time/heatmap.js";
 import { emptyMatches, runsOf } from "../model/time/matches.js";
+import { runsOfAnswer } from "../model/profile/runs.js";
 import { addThreads } from "../model/profile/states.js";
 import { emptyTimeline, withTimeline } from "../model/time/timeline.js";
 import { TEXT } from "../text/session.js";
@@ -96,6 +97,22 @@ const POLLERS = {
       async take(view) {
         const trees = await readTrees(view.generation);
         return trees !== null && handlers.onBlocks({ trees, view }) ? view.generation : undefined;
+      },
+    };
+  },
+
+  // What one thread did in the order of time. An answer about another part of its time still shows something.
+  runs({ watched, get, handlers, readTrees }) {
+    if (watched.runs === null) return null;
+    const { ids, from, to, slots } = watched.runs;
+    const query = queryText({ slots }, { threads: ids, from, to });
+    return {
+      question: query,
+      subject: ids.join(),
+      read: () => get("/runs" + query),
+      async take(answer) {
+        const trees = await readTrees(answer.generation);
+        return trees !== null && handlers.onRuns({ trees, runs: runsOfAnswer(ids.join(), answer) }) ? answer.generation : undefined;
       },
     };
   },

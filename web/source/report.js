@@ -5,6 +5,7 @@ import { blocksOfCells, slotsInRange, threadsOfCells, viewOfCells } from "../mod
 import { foldedStacks } from "../model/profile/folded.js";
 import { gilOfCells } from "../model/threads/gil.js";
 import { emptyHeat, withHeat } from "../model/time/heatmap.js";
+import { runsOfCells } from "../model/profile/report-runs.js";
 import { emptyMatches, matchesOfCells } from "../model/time/matches.js";
 import { timelineOfCells } from "../model/time/timeline.js";
 import { applyTree, createProfile } from "../model/profile/profile.js";
@@ -44,7 +45,7 @@ function sourceOf(report, id) {
 
 export function createReportSource(base64, handlers) {
   let report = null;
-  const watched = { gil: false, lanes: "", instructions: "", matches: "", heat: false };
+  const watched = { gil: false, lanes: "", instructions: "", matches: "", runs: "", heat: false };
   let asked = { threads: [], states: [], from: null, to: null };
 
   function deliverBaseline() {
@@ -102,6 +103,13 @@ export function createReportSource(base64, handlers) {
       watched.instructions = file?.path ?? "";
       const found = (report.instructions ?? []).find((one) => one.path === watched.instructions);
       if (file !== null) handlers.onInstructions(watched.instructions, found ?? { error: report.instructions === undefined ? "" : TEXT.source.reportHasHottest });
+    },
+    runs(wanted) {
+      const key = wanted?.ids.join() ?? watched.runs;
+      if (key === watched.runs) return;
+      watched.runs = key;
+      const runs = runsOfCells(report, wanted.ids);
+      if (runs !== null) handlers.onRuns({ trees: [], runs });
     },
     lanes(lists) {
       const signature = lists.map(String).join(";");

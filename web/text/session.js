@@ -105,6 +105,7 @@ export const TEXT = {
   view: {
     label: "View",
     flame: ["Flame graph", "Call stacks; the width is the share of samples"],
+    stacks: ["Stack chart", "The stacks of a thread in the order of time"],
     sandwich: ["Sandwich", "One function with its callers and callees"],
     table: ["Functions", "Functions by self and total samples"],
     source: ["Source", "Files and lines by samples"],

@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "sampler/base/clock.h"
-#include "sampler/base/vec.h"
 #include "sampler/profile/cell_key.h"
 #include "sampler/profile/views/cell_filter.h"
 #include "sampler/profile/views/view.h"
@@ -15,23 +14,6 @@ static struct cell cell_of(const struct window_run *run)
                           .state = cell_key_state(run->key) };
 }
 
-static uint64_t key_of(const struct cell *cell)
-{
-    return cell_key(cell->thread, cell->state, cell->node);
-}
-
-/* The time that the samples of a run stand for: its part of that of their cell. */
-static uint64_t ns_of(const struct window *window, const struct window_run *run)
-{
-    size_t at;
-    if (!window->cell_ns)
-        return run->count * window->period_ns;
-    LOWER_BOUND(at, window->cell_count, key_of(&window->cells[at]) < run->key);
-    if (at == window->cell_count || key_of(&window->cells[at]) != run->key)
-        return 0;
-    return (uint64_t)((double)window->cell_ns[at] * run->count / window->cells[at].count);
-}
-
 static void add_runs(const struct cell_filter *filter, const struct window *window,
                      struct view_runs *out)
 {
@@ -40,13 +22,14 @@ static void add_runs(const struct cell_filter *filter, const struct window *wind
         const struct cell cell = cell_of(run);
         if (!cell_filter_passes(filter, &cell))
             continue;
-        out->runs[out->count++] = (struct view_run){ .cell = { .thread = cell.thread,
-                                                               .node = cell.node,
-                                                               .state = cell.state,
-                                                               .count = cell.count,
-                                                               .ns = ns_of(window, run) },
-                                                     .first_ns = run->first_ns,
-                                                     .step_ns = run->step_us * NS_PER_US };
+        out->runs[out->count++] =
+            (struct view_run){ .cell = { .thread = cell.thread,
+                                         .node = cell.node,
+                                         .state = cell.state,
+                                         .count = cell.count,
+                                         .ns = window_run_ns(window, run) },
+                               .first_ns = run->first_ns,
+                               .step_ns = run->step_us * NS_PER_US };
     }
 }
 

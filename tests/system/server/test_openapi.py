@@ -108,7 +108,7 @@ class Contract(unittest.TestCase):
         one = "/api/v1/sessions/1"
         for path in ("/", "/healthz", "/metrics", "/api/v1/openapi.json", "/api/v1/processes", "/api/v1/sessions", one,
                      one + "/tree", one + "/view", one + "/view?hide=chain.py",
-                     one + "/view?state=on_cpu&from=0&to=1", one + "/threads", one + "/tasks", one + "/own-lines", one + "/summary", one + "/summary?format=markdown", one + "/timeline", one + "/gil",
+                     one + "/view?state=on_cpu&from=0&to=1", one + "/threads", one + "/tasks", one + "/own-lines", one + "/summary", one + "/summary?format=markdown", one + "/timeline", one + "/runs?thread=0", one + "/gil",
                      one + "/heatmap", one + "/quality", one + "/export?format=collapsed", one + "/export?format=pprof",
                      one + "/report.html", "/debug/pprof/profile?seconds=1&pid=%d" % pid,
                      "/api/v1/processes/%d/dump" % pid, "/api/v1/processes/%d/dump?tasks=1" % pid, "/api/v1/access"):
@@ -124,7 +124,7 @@ class Contract(unittest.TestCase):
         self.ask("GET", one + "/lines?function=%d&from=0" % function, status=200)
         tag = self.ask("GET", one + "/tree").headers["ETag"]
         self.ask("GET", one + "/tree", headers={"If-None-Match": tag}, status=304)
-        for path, status in ((one + "/tree?since=x", 400), ("/api/v1/sessions/99", 404), (one + "/export?format=pdf", 400),
+        for path, status in ((one + "/tree?since=x", 400), (one + "/runs", 400), ("/api/v1/sessions/99", 404), (one + "/export?format=pdf", 400),
                              ("/api/v1/processes/0/dump", 404), ("/api/v1/processes/%d/dump?tasks=x" % pid, 400), ("/debug/pprof/profile?pid=0", 400), ("/api/v1/processes?limit=0", 400)):
             self.ask("GET", path, status=status)
         for body, status in (({"pids": []}, 400), ({"pids": [pid], "rate_hz": 1e9}, 400), ({"colour": 1}, 400)):

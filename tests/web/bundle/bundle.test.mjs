@@ -49,9 +49,9 @@ test("the modules are valid scripts that declare no name twice", () => {
   }
 });
 
-// A report is at most 320 KB and 20 bytes a node: the page leaves room for what is the same in every one.
+// A report is at most 340 KB and 20 bytes a node: the page leaves room for what is the same in every one.
 test("the page is small", () => {
-  assert.ok(made.page.length < 310000, String(made.page.length));
+  assert.ok(made.page.length < 330000, String(made.page.length));
 });
 
 test("the libraries are one valid script, patched", () => {
@@ -160,6 +160,6 @@ test("the vendored files are the published ones", () => {
   execFileSync(join(ROOT, "scripts/vendor"), ["--check"]);
 });
 
-test("the page stays small enough for a report of 320 KB", () => {
-  assert.ok(made.page.length < 320 * 1024, String(made.page.length));
+test("the page stays small enough for a report of 340 KB", () => {
+  assert.ok(made.page.length < 340 * 1024, String(made.page.length));
 });

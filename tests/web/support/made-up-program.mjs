@@ -158,7 +158,7 @@ function columns(rows, first, names) {
   return table;
 }
 
-export function createProgram({ threads = 20, processes = 1, endsAfter = 0, deep = 0, functions = 0, quietFor = 0, exceptions = true, mode = "wall", filters = [], waiting = 0, seed = 7, now = () => Date.now() / 1000 } = {}) {
+export function createProgram({ threads = 20, processes = 1, endsAfter = 0, deep = 0, functions = 0, quietFor = 0, exceptions = true, mode = "wall", filters = [], waiting = 0, orderedFrom = 0, seed = 7, now = () => Date.now() / 1000 } = {}) {
   const tables = createTables();
   const random = createRandom(seed);
   const stateRandom = createRandom(seed + 1);
@@ -343,6 +343,21 @@ export function createProgram({ threads = 20, processes = 1, endsAfter = 0, deep
     };
   }
 
+  // Each sample stands for the 20 ms before it; before `orderedFrom` the order is forgotten.
+  function runs({ threads: wanted = [], from = null, to = null }) {
+    const chosen = new Set(wanted);
+    const rows = [];
+    for (const { thread, state, node, at } of log) {
+      if (!chosen.has(thread) || at <= (from ?? 0) || (to !== null && at - SECONDS_PER_TICK * 20 >= to)) continue;
+      const last = rows[rows.length - 1];
+      const start = Math.max(at - SECONDS_PER_TICK * 20, last?.end ?? 0);
+      const ordered = at >= orderedFrom ? 1 : 0;
+      if (last !== undefined && last.node === node && last.state === state && last.ordered === ordered && start - last.end < 1e-6) last.end = at;
+      else rows.push({ start, end: at, node, state, ordered, runs: 1 });
+    }
+    return { epoch, generation, from: from ?? 0, to: Math.min(to ?? elapsed, elapsed), ...Object.fromEntries(["start", "end", "node", "state", "ordered", "runs"].map((name) => [name, rows.map((row) => row[name])])) };
+  }
+
   // Bins of 20 ms of the whole seconds there are.
   function heatmap({ since = 0, from = null, to = null }) {
     const range = { from: Math.floor(from ?? 0), to: Math.ceil(to ?? elapsed) };
@@ -446,5 +461,5 @@ export function createProgram({ threads = 20, processes = 1, endsAfter = 0, deep
     };
   }
 
-  return { advance, session, tasks, tree, view, timeline, heatmap, gil, source, lines, matches, threadStates, fullQuality, report };
+  return { advance, session, tasks, tree, view, timeline, heatmap, gil, runs, source, lines, matches, threadStates, fullQuality, report };
 }

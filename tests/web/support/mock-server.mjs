@@ -104,6 +104,7 @@ export function createMockServer(program, page, host = null) {
     if (rest === "/tree") return answerJson(request, response, program.tree(readQuery(url).since));
     if (rest === "/threads") return answerJson(request, response, program.threadStates(readQuery(url)));
     if (rest === "/timeline") return answerJson(request, response, program.timeline(readQuery(url)));
+    if (rest === "/runs") return answerJson(request, response, program.runs(readQuery(url)));
     if (rest === "/gil") return answerJson(request, response, program.gil(readQuery(url)));
     if (rest === "/tasks") return answerJson(request, response, program.tasks());
     if (rest === "/heatmap") return answerJson(request, response, program.heatmap(readQuery(url)));

@@ -18,7 +18,10 @@ const STATES_LENGTH_MAX = 200;
 const ALL_STATES = "all";
 const FILE_LENGTH_MAX = 4096;
 
-export const VIEWS = ["flame", "sandwich", "table", "source", "heatmap", "threads", "gil", "diff", "tasks"];
+export const VIEWS = ["flame", "stacks", "sandwich", "table", "source", "heatmap", "threads", "gil", "diff", "tasks"];
+
+// The key that opens view number `index`.
+export const viewKey = (index) => String((index + 1) % 10);
 
 // Views that show the flame graph, alone or beneath something else.
 export const FLAME_VIEWS = ["flame", "heatmap"];
@@ -31,7 +34,7 @@ export const DIFF_BY = ["total", "self"];
 export const ORDERS = ["name", "size"];
 
 // Charts that can be had as tables too (view/page/as-table.js).
-export const TABLES = ["strip", "heatmap", "flame", "sandwich", "threads", "gil", "diff"];
+export const TABLES = ["strip", "heatmap", "flame", "stacks", "sandwich", "threads", "gil", "diff"];
 
 export function defaultAddress() {
   return { session: null, view: "flame", bottomUp: false, by: "function", native: null, colour: "heat", order: "name", search: "", threads: [], states: null, range: null, baseline: null, against: null, filters: [], noFilters: false, about: "", file: "", line: 0, hotOnly: false, diffWidth: "both", diffBy: "total", zoom: [], frame: [], tables: [] };

@@ -1,7 +1,7 @@
 // The entries of the command palette: commands of the page, and every function by name.
 
 import { TEXT } from "../../text/session.js";
-import { VIEWS } from "./address.js";
+import { viewKey, VIEWS } from "./address.js";
 import { exactPattern, FILTER_VERBS } from "../filters/filter.js";
 
 const MOST = 40;
@@ -15,7 +15,7 @@ function filterCommands({ name, raw }) {
 export function pageCommands(state) {
   const change = (changes) => ({ type: "address", changes, how: "push" });
   const { address } = state;
-  const commands = VIEWS.map((view, i) => ({ label: TEXT.commands.show(TEXT.view[view][0]), hint: String(i + 1), action: change({ view }) }));
+  const commands = VIEWS.map((view, i) => ({ label: TEXT.commands.show(TEXT.view[view][0]), hint: viewKey(i), action: change({ view }) }));
   commands.push(
     { label: address.bottomUp ? TEXT.commands.topDown : TEXT.commands.bottomUp, hint: "i", action: { type: "turn" } },
     { label: address.by === "line" ? TEXT.commands.byFunction : TEXT.commands.byLine, hint: "", action: change({ by: address.by === "line" ? "function" : "line" }) },

@@ -10,7 +10,7 @@ import { emptyReason } from "./empty.js";
 import { frameKey, frameLabel, frameOfFunction } from "../profile/frames.js";
 import { gilMatrix, causedCounts } from "../threads/gil.js";
 import { taskRows, tasksReason } from "../threads/tasks.js";
-import { groupTotals, matchedSamples } from "../trees/grouping.js";
+import { groupCount, groupTotals, matchedSamples } from "../trees/grouping.js";
 import { lineNeighbours, sourceLines, topLines } from "../code/lines.js";
 import { formatCount, formatPoints, formatShare, isKnown, ratio } from "../base/numbers.js";
 import { createOwnLines, extendOwnLines, hottestOwnLines } from "../code/own.js";
@@ -21,6 +21,8 @@ import { nodeCount } from "../profile/profile.js";
 import { createMatcher, extendMatcher } from "../filters/search.js";
 import { STATE_FACTS, sumThreads } from "../profile/states.js";
 import { frameCounts, nameRanks, sortedRows, tableRows, topFrames } from "../code/table.js";
+import { layOutRuns } from "../trees/stacks.js";
+import { stackThread } from "./stack-span.js";
 import { distinctNames } from "../base/text.js";
 import { listThreads, resolveThreads, threadIds, threadsWithStates } from "../threads/threads.js";
 import { bottomUpTree, createMergedNames, resolveKeys, sandwichTrees, topDownTree, treeKeys, treePath } from "../trees/trees.js";
@@ -363,6 +365,24 @@ function createComparing() {
   };
 }
 
+// Of a frame in a stack chart: {label, style (as in the style sheet), function}, made once.
+function createFaces(recording, version, grouping, totals) {
+  const faces = [];
+  const fieldsOf = createFields(recording, grouping, totals, topDownTree(grouping, totals));
+  return (group) => (faces[group] ??= fieldsOf(group));
+}
+
+// -> stacks(state, grouping, totals): {thread, layout (of stacks.js; null: nothing is known yet), faceOf(group)}
+function createStackChart() {
+  const layoutOf = memoise((runs, grouping, groups) => layOutRuns(runs, grouping));
+  const facesOf = memoise(createFaces);
+  return ({ recording, recordingVersion: version }, grouping, totals, thread) => ({
+    thread,
+    layout: thread === null || recording.runs.key !== thread.ids.join() ? null : layoutOf(recording.runs, grouping, groupCount(grouping)),
+    faceOf: facesOf(recording, version, grouping, totals),
+  });
+}
+
 // -> compute(state), which gives the same objects again for as long as nothing they show has changed
 export function createPicture() {
   const totalsOf = memoise((recording, version, grouping) => groupTotals(grouping, recording.counts));
@@ -391,6 +411,8 @@ export function createPicture() {
   const tableOf = memoise(makeTable);
   const hottestOf = memoise(makeHottest);
   const own = createOwn();
+  const stackChart = createStackChart();
+  let followedThread = null;
   const threadsOf = memoise((profile, count) => listThreads(profile));
   const chosenOf = memoise(resolveThreads);
   const sumsOf = memoise((threadStates, chosen, threads) => sumThreads(threadStates, threadIds(threadsWithStates(chosen.chosen, threads))));
@@ -401,7 +423,7 @@ export function createPicture() {
     const native = nativeSetting(address, state.session, state.live);
     const grouping = currentGrouping(recording, address.by, address.filters, native);
     const totals = totalsOf(recording, version, grouping);
-    const tree = treeOf(recording, version, grouping, totals, address.bottomUp, address.by);
+    const tree = treeOf(recording, version, grouping, totals, address.bottomUp && address.view !== "stacks", address.by);
     const focus = focusOf(tree, grouping.frames, profile, address.zoom);
     const selected = selectedOf(tree, grouping.frames, profile, address.frame);
     const matcher = matcherOf(profile, address.search);
@@ -418,6 +440,7 @@ export function createPicture() {
     const sandwich = () => sandwichOf(recording, version, functions, functionTotalsOf(recording, version, functions), address.about, state.width, namesOf(functions, address.about), address.order);
     const sums = sumsOf(state.threadStates, chosen, threads);
     const shownDiff = address.view === "diff" ? diff(state, functions, () => functionTotalsOf(recording, version, functions), native, matcher) : null;
+    if (address.view === "stacks") followedThread = stackThread(chosen.chosen, threads, state.threadStates, followedThread);
     return {
       sum: totals.sum,
       // The native frames that are shown; null: there are none.
@@ -436,6 +459,9 @@ export function createPicture() {
       intervalOfFunction: (row, number) => intervalsOf(recording, version, functions)(row, number),
       sandwich: address.view === "sandwich" ? markedSandwichOf(sandwich(), matcher) : null,
       source: address.view === "source" ? byLine() : null,
+      // The thread in the order of time, and its boxes.
+      stackThread: address.view === "stacks" ? followedThread : null,
+      stacks: address.view === "stacks" ? stackChart(state, grouping, totals, followedThread) : null,
       own: address.view === "flame" ? own(recording, version, grouping, state.ownPatterns) : null,
       diff: shownDiff,
       gil: address.view === "gil" ? gilOf(recording, version, functions, state.gil, threads, sums, isWithoutGil(state.session, sums), state.width) : null,

@@ -133,18 +133,20 @@ export function groupChildren(grouping) {
   return grouping.children;
 }
 
+// Whether the samples of a node count: a stack that had a frame and has none left does not.
+export function isCountedNode({ filter, seen, groupOfNode }, node) {
+  const group = groupOfNode.values[node];
+  return filter.terms.length > 0 ? isCounted(seen.values[node], group) : node === 0 || group !== 0;
+}
+
 // Self and total samples of every group: {self, total, sum}.
 export function groupTotals(grouping, counts) {
   const count = groupCount(grouping);
   const self = new Float64Array(count);
   const groupOfNode = grouping.groupOfNode.values;
   const nodes = Math.min(grouping.groupOfNode.length, counts.self.length);
-  const { filter, seen } = grouping;
-  const filtering = filter.terms.length > 0;
   for (let node = 0; node < nodes; node += 1) {
-    // A stack that had a frame and has none left does not count.
-    const counted = filtering ? isCounted(seen.values[node], groupOfNode[node]) : node === 0 || groupOfNode[node] !== 0;
-    if (counted) self[groupOfNode[node]] += counts.self[node];
+    if (counts.self[node] !== 0 && isCountedNode(grouping, node)) self[groupOfNode[node]] += counts.self[node];
   }
   const total = self.slice();
   const parent = grouping.parent.values;

@@ -6,6 +6,7 @@ import { createGrouping, extendGrouping } from "./grouping.js";
 import { applyTree, createProfile, mergeTree, nodeCount } from "../profile/profile.js";
 import { movedBlocks } from "./blocks.js";
 import { createMergedNames } from "./trees.js";
+import { checkedRuns, emptyRuns } from "../profile/runs.js";
 
 const GROUPINGS_MAX = 6;
 
@@ -30,7 +31,7 @@ export function applyView(counts, view, nodes) {
 }
 
 export function createRecording() {
-  return { profile: createProfile(), counts: createCounts(), baseline: createCounts(), blocks: { current: null, baseline: null }, other: null, otherNode: null, groupings: new Map(), version: 0 };
+  return { profile: createProfile(), counts: createCounts(), baseline: createCounts(), blocks: { current: null, baseline: null }, runs: emptyRuns(), other: null, otherNode: null, groupings: new Map(), version: 0 };
 }
 
 // delivery: {restart, recount, trees, view}: answers of /tree and at most one of /view, and whether to forget
@@ -66,6 +67,13 @@ function addGrouping(groupings, key, by, filters, native) {
   if (groupings.size >= GROUPINGS_MAX) groupings.delete(groupings.keys().next().value);
   groupings.set(key, grouping);
   return grouping;
+}
+
+// delivery: {trees, runs}: what one thread did in the order of time (runs.js).
+export function takeRuns(recording, { trees, runs }) {
+  for (const tree of trees) applyTree(recording.profile, tree);
+  recording.runs = checkedRuns(runs, nodeCount(recording.profile));
+  if (trees.length > 0) recording.version += 1;
 }
 
 // delivery: {trees, view}: what the current query is compared with; `view` is of the tree `other` where that is not null, of

@@ -178,7 +178,7 @@ export function createDetails(root, dispatch) {
   return {
     update(state) {
       latest = state;
-      root.hidden = !FLAME_VIEWS.includes(state.address.view);
+      root.hidden = ![...FLAME_VIEWS, "stacks"].includes(state.address.view);
       const id = shownId(state);
       const found = id === null ? state.picture.about() : null;
       const subject = id ?? found?.key ?? null;

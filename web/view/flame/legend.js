@@ -19,8 +19,8 @@ export function createLegend(root, dispatch) {
   root.append(element);
   return {
     update(state) {
-      element.hidden = ![...FLAME_VIEWS, "sandwich"].includes(state.address.view) || state.picture.drawing === null;
-      order.element.hidden = state.address.bottomUp && state.address.view !== "sandwich";
+      element.hidden = ![...FLAME_VIEWS, "sandwich", "stacks"].includes(state.address.view) || (state.picture.drawing === null && state.picture.stacks === null);
+      order.element.hidden = (state.address.bottomUp && state.address.view !== "sandwich") || state.address.view === "stacks";
       order.set(state.address.order);
       colour.set(state.address.colour);
       const heat = state.address.colour === "heat";

@@ -1,6 +1,6 @@
 // Keys that work anywhere on the page, unless the user is typing.
 
-import { VIEWS } from "../../model/page/address.js";
+import { viewKey, VIEWS } from "../../model/page/address.js";
 
 const TYPING = "input, textarea, select, [contenteditable]";
 const PRESSABLE = "button, a, summary, dialog, [popover]";
@@ -16,7 +16,7 @@ export function listenForKeys(dispatch, focus) {
     ["r", focus.strip],
     ["l", () => dispatch({ type: "toggleLibraries" })],
     ["h", () => dispatch({ type: "toggleHold" })],
-    ...VIEWS.map((view, i) => [String(i + 1), () => dispatch({ type: "address", changes: { view }, how: "push" })]),
+    ...VIEWS.map((view, i) => [viewKey(i), () => dispatch({ type: "address", changes: { view }, how: "push" })]),
     ["i", () => dispatch({ type: "turn" })],
     ["q", () => dispatch({ type: "qualityDialog", open: true })],
     ["p", () => dispatch({ type: "togglePause" })],

@@ -30,7 +30,7 @@ export function createShape(root, dispatch) {
       direction.set(bottomUp ? "up" : "down");
       grouping.set(by);
       direction.element.hidden = !FLAME_VIEWS.includes(view);
-      grouping.element.hidden = ![...FLAME_VIEWS, "table"].includes(view);
+      grouping.element.hidden = ![...FLAME_VIEWS, "table", "stacks"].includes(view);
       labelled.hidden = state.picture.native === null || ["threads", "tasks"].includes(view);
       if (!labelled.hidden) native.set(state.picture.native);
       element.hidden = grouping.element.hidden && labelled.hidden;

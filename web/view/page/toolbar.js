@@ -1,6 +1,6 @@
 // The toolbar: views, threads, search.
 
-import { VIEWS } from "../../model/page/address.js";
+import { viewKey, VIEWS } from "../../model/page/address.js";
 import { TEXT } from "../../text/session.js";
 import { segmented } from "../elements/dom.js";
 import { createSearch } from "../filters/search.js";
@@ -8,7 +8,7 @@ import { createThreadFilter } from "../filters/threads.js";
 
 export function createToolbar(root, dispatch) {
   const change = (changes) => dispatch({ type: "address", changes, how: "push" });
-  const view = segmented(TEXT.view.label, "view", VIEWS.map((value, i) => ({ value, label: TEXT.view[value][0], hint: TEXT.view[value][1] + "  ( " + (i + 1) + " )" })), (value) => change({ view: value }));
+  const view = segmented(TEXT.view.label, "view", VIEWS.map((value, i) => ({ value, label: TEXT.view[value][0], hint: TEXT.view[value][1] + "  ( " + viewKey(i) + " )" })), (value) => change({ view: value }));
   const tasksButton = view.element.querySelector("[data-value=tasks]");
   const threads = createThreadFilter(dispatch);
   const search = createSearch(dispatch);

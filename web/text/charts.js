@@ -1,0 +1,31 @@
+// Every text of the stack chart and the call tree.
+
+export const CHART_TEXT = {
+  stacks: {
+    label: (thread, span) => "Stack chart of " + thread + ", " + span + ". Drag to select a time range; arrow keys go from frame to frame, Shift and an arrow key move the chart, plus and minus zoom, Home shows everything, Enter selects the time of the frame.",
+    thread: "Thread",
+    zoomIn: "Zoom in",
+    zoomInHint: "Zoom in  ( + , or turn the wheel )",
+    zoomOut: "Zoom out",
+    zoomOutHint: "Zoom out  ( - )",
+    whole: "Whole session",
+    wholeHint: "Show the whole session  ( Home )",
+    follow: "Follow",
+    followHint: "Follow the last seconds of the session",
+    following: "following",
+    hint: "Drag: select a time range. Wheel: zoom. Shift + wheel: move.",
+    loading: "Reading the stacks of this thread…",
+    nothing: "This thread has no samples here.",
+    noTimes: "This report does not tell times apart, so it has no stack chart.",
+    inReport: "Not in the order of time: a report keeps sums of slots of time. Within each slot the largest stacks stand first.",
+    unordered: (share) => "Not in the order of time: " + share + " of what is shown (hatched). Only sums are left of it; the largest stacks stand first within each part.",
+    joined: (runs) => runs + " short runs in this pixel; the longest is shown. Zoom in to see them.",
+    unknownOrder: "Order in time unknown.",
+    runs: (count) => count + (count === "1" ? " run" : " runs"),
+  },
+  table: {
+    stacks: "Stack chart as a table",
+    columns: ["Time", "Innermost frame", "File", "Duration", "State"],
+    caption: (shown, count) => (shown === count ? count : "the longest " + shown + " of " + count) + " runs in the order of time",
+  },
+};
