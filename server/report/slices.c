@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/base/buffer.h"
 #include "sampler/profile/window.h"
 #include "server/report/header.h"
 #include "server/report/preorder.h"
@@ -181,7 +182,7 @@ static enum err_code take_cells(struct slices *slices, const struct slice *slice
     const enum err_code rc = view_cells_init(&out->cells, slices->source->snapshot, query, err);
     if (rc != ERR_OK)
         return rc;
-    for (size_t i = 0; i < out->cells.count && slices->part_runs; i++)
+    for (size_t i = 0; i < out->cells.count; i++)
         slices->unordered_samples += out->cells.cells[i].count;
     sort(&out->cells, by, order);
     out->times = calloc(out->cells.count + 1, sizeof *out->times);
@@ -263,6 +264,16 @@ enum err_code slices_part(struct slices *slices, size_t index, thread_id thread,
     if (rc != ERR_OK)
         slice_part_deinit(out);
     return rc;
+}
+
+void slices_put_note(struct buffer *out, uint64_t unordered, uint64_t samples)
+{
+    const double share = samples ? 100 * (double)unordered / (double)samples : 0;
+    if (unordered >= samples && samples)
+        buffer_text(out, " · not in order of time");
+    else if (unordered)
+        buffer_printf(out, " · %s%.0f %% not in order of time", share < 1 ? "< " : "",
+                      share < 1 ? 1 : share);
 }
 
 void slice_part_deinit(struct slice_part *part)

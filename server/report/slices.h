@@ -22,6 +22,7 @@
 #include "sampler/profile/profile.h"
 #include "sampler/profile/views/view.h"
 
+struct buffer;
 struct report_source;
 
 /* More than the pixels in a row of a screen. */
@@ -61,6 +62,9 @@ struct slice_part {
         uint64_t start_ns, end_ns;
     } * times; /* of each cell, ascending */
 };
+
+/* " · 12 % not in order of time" of a thread's samples, if some are; for the end of a name. */
+void slices_put_note(struct buffer *out, uint64_t unordered, uint64_t samples);
 
 struct preorder;
 

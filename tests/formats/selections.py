@@ -283,7 +283,7 @@ def check_speedscope(data, wanted):
     file = json.loads(data)
     words = COMMANDS[wanted.target].split()[1]
     check(file["name"], "%s (%d)" % (words, wanted.target) + ("" if wanted.is_whole else ": " + wanted.text), "name")
-    sums = {int(re.search(r"\((\d+)\)$", profile["name"]).group(1)): sum(profile["weights"]) for profile in file["profiles"]}
+    sums = {int(re.search(r"\((\d+)\)(?: · .*)?$", profile["name"]).group(1)): sum(profile["weights"]) for profile in file["profiles"]}
     check(sums, by_tid(wanted, "ns"), "time by thread")
     check([profile["endValue"] for profile in file["profiles"]], [sum(profile["weights"]) for profile in file["profiles"]], "ends")
 

@@ -182,9 +182,20 @@ static void put_selection(struct trace *trace)
     buffer_deinit(&text);
 }
 
-static enum err_code put_thread(struct trace *trace, thread_id id, struct err *err)
+static void put_thread_name(struct trace *trace, size_t index, uint64_t unordered)
 {
     struct buffer name = { 0 };
+    names_put_thread(&name, trace->snapshot, trace->slices.threads[index]);
+    slices_put_note(&name, unordered, trace->slices.samples[index]);
+    put_label(trace, "thread_name", "name",
+              (struct strtab_string){ name.data, (uint32_t)name.length });
+    buffer_deinit(&name);
+}
+
+static enum err_code put_thread(struct trace *trace, size_t index, struct err *err)
+{
+    const thread_id id = trace->slices.threads[index];
+    const uint64_t before = trace->slices.unordered_samples;
     enum err_code rc = ERR_OK;
     trace->thread = profile_thread_at(trace->snapshot, id);
     const struct profile_process process =
@@ -192,11 +203,7 @@ static enum err_code put_thread(struct trace *trace, thread_id id, struct err *e
     const bool is_new = process.pid != trace->pid;
     trace->pid = process.pid;
     trace->now_ns = 0;
-    names_put_thread(&name, trace->snapshot, id);
     put_label(trace, "process_name", "name", profile_string(trace->snapshot, process.name));
-    put_label(trace, "thread_name", "name",
-              (struct strtab_string){ name.data, (uint32_t)name.length });
-    buffer_deinit(&name);
     if (is_new)
         put_selection(trace);
     for (size_t i = 0; i < trace->slices.count && rc == ERR_OK; i++) {
@@ -208,6 +215,7 @@ static enum err_code put_thread(struct trace *trace, thread_id id, struct err *e
         slice_part_deinit(&part);
     }
     close_below(trace, 0);
+    put_thread_name(trace, index, trace->slices.unordered_samples - before);
     return rc;
 }
 
@@ -223,7 +231,7 @@ static enum err_code put_trace(struct trace *trace, struct err *err)
     json_key(&trace->json, "traceEvents");
     json_array(&trace->json);
     for (size_t i = 0; i < trace->slices.thread_count && rc == ERR_OK; i++)
-        rc = put_thread(trace, trace->slices.threads[i], err);
+        rc = put_thread(trace, i, err);
     json_end(&trace->json);
     put_int(trace, "samplesCut", (int64_t)trace->cut_samples);
     put_int(trace, "samplesNotInOrder", (int64_t)trace->slices.unordered_samples);

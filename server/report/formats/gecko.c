@@ -189,6 +189,7 @@ static void put_extra(struct gecko *gecko)
     put_counter(gecko, "Retried", quality->retried);
     put_counter(gecko, "Truncated", quality->truncated);
     put_counter(gecko, "Missed ticks", quality->missed_ticks);
+    put_counter(gecko, "Samples not in order of time", gecko->slices.unordered_samples);
     json_end(&gecko->json);
     json_end(&gecko->json);
     json_end(&gecko->json);
@@ -416,7 +417,6 @@ static enum err_code put_profile(struct gecko *gecko, struct err *err)
 {
     enum err_code rc = ERR_OK;
     json_object(&gecko->json);
-    put_meta(gecko);
     json_key(&gecko->json, "libs");
     gecko_put_libs(&gecko->json, gecko->snapshot);
     json_key(&gecko->json, "shared");
@@ -425,6 +425,8 @@ static enum err_code put_profile(struct gecko *gecko, struct err *err)
     for (size_t i = 0; i < gecko->slices.thread_count && rc == ERR_OK; i++)
         rc = put_thread(gecko, gecko->slices.threads[i], err);
     json_end(&gecko->json);
+    /* Behind the threads: then it is known how many of their samples are in order. */
+    put_meta(gecko);
     json_end(&gecko->json);
     return rc == ERR_OK ? json_finish(&gecko->json, err) : rc;
 }

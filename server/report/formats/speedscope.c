@@ -119,10 +119,12 @@ static enum err_code put_pass(struct speedscope *scope, thread_id thread, const 
     return rc;
 }
 
-static void put_name(struct speedscope *scope, thread_id thread)
+/* `unordered`: of the thread's samples. */
+static void put_name(struct speedscope *scope, size_t index, uint64_t unordered)
 {
     struct buffer name = { 0 };
-    names_put_thread(&name, scope->source->snapshot, thread);
+    names_put_thread(&name, scope->source->snapshot, scope->slices.threads[index]);
+    slices_put_note(&name, unordered, scope->slices.samples[index]);
     json_key(&scope->json, "name");
     json_string(&scope->json, name.data ? name.data : "", name.length);
     buffer_deinit(&name);
@@ -135,12 +137,13 @@ static enum err_code put_thread(struct speedscope *scope, size_t index, struct e
     json_object(json);
     json_key(json, "type");
     json_text(json, "sampled");
-    put_name(scope, thread);
     json_key(json, "unit");
     json_text(json, "nanoseconds");
     put_uint(json, "startValue", 0);
     put_uint(json, "endValue", scope->slices.ns[index]);
+    const uint64_t before = scope->slices.unordered_samples;
     enum err_code rc = put_pass(scope, thread, "samples", STACKS, err);
+    put_name(scope, index, scope->slices.unordered_samples - before);
     if (rc == ERR_OK)
         rc = put_pass(scope, thread, "weights", WEIGHTS, err);
     json_end(json);

@@ -1,5 +1,7 @@
 #include <stdlib.h>
+#include <string.h>
 
+#include "sampler/base/buffer.h"
 #include "sampler/profile/run.h"
 #include "server/report/header.h"
 #include "server/report/preorder.h"
@@ -123,8 +125,27 @@ static void a_format_may_do_without_the_order(void **state)
     struct alternating a;
     (void)state;
     make(&a, true);
-    expect_two_blocks(&a, 0, 0);
+    expect_two_blocks(&a, 0, TURNS * TURN);
     unmake(&a);
+}
+
+static void expect_note(uint64_t unordered, const char *expected)
+{
+    struct buffer text = { 0 };
+    slices_put_note(&text, unordered, 1000);
+    assert_int_equal(text.length, strlen(expected));
+    if (text.length)
+        assert_memory_equal(text.data, expected, text.length);
+    buffer_deinit(&text);
+}
+
+static void a_note_says_how_many_are_not_in_order(void **state)
+{
+    (void)state;
+    expect_note(0, "");
+    expect_note(3, " · < 1 % not in order of time");
+    expect_note(350, " · 35 % not in order of time");
+    expect_note(1000, " · not in order of time");
 }
 
 int main(void)
@@ -132,6 +153,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(turns_stand_where_they_were),
         cmocka_unit_test(without_times_functions_stand_one_after_the_other),
+        cmocka_unit_test(a_note_says_how_many_are_not_in_order),
         cmocka_unit_test(a_format_may_do_without_the_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
