@@ -23,9 +23,17 @@ export const CHART_TEXT = {
     unknownOrder: "Order in time unknown.",
     runs: (count) => count + (count === "1" ? " run" : " runs"),
   },
+  tree: {
+    label: "Call tree. Arrow keys move, and open and close rows; Enter zooms the flame graph to a row; the star opens everything below it.",
+    columns: ["Function", "Total", "Self"],
+    openAll: "Open all",
+    closeAll: "Close all",
+    caption: (rows, samples) => rows + " rows; percent of " + samples + " samples.",
+  },
   table: {
-    stacks: "Stack chart as a table",
-    columns: ["Time", "Innermost frame", "File", "Duration", "State"],
+    columns: ["Innermost frame", "From", "Duration", "State", "In order of time"],
+    yes: "yes",
+    no: "no",
     caption: (shown, count) => (shown === count ? count : "the longest " + shown + " of " + count) + " runs in the order of time",
   },
 };

@@ -511,7 +511,8 @@ export const TEXT = {
   asTable: {
     strip: "Timeline as a table",
     heatmap: "Heat map as a table",
-    flame: "Flame graph as a table",
+    flame: "Call tree",
+    stacks: "Stack chart as a table",
     sandwich: "Callers and callees as a table",
     threads: "Threads as a table",
     gil: "GIL stacks as a table",
@@ -528,7 +529,6 @@ export const TEXT = {
     heaviest: (shown, all) => "The " + shown + " heaviest of " + all + " frames",
     frames,
     caption: (some, what) => some + " of " + what + ", in stack order",
-    ofFlame: "the flame graph",
     percentOf: (count) => "; percent of " + samples(count) + ".",
     levelZero: " Level 0 is the function itself.",
     ofGil: "the stacks that held the GIL",

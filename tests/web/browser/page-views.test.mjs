@@ -160,20 +160,20 @@ test("a chart is a table too, by key, which stays while somebody is in it", asyn
   const rows = "document.querySelectorAll('#as-table-flame tbody tr')";
   await page.until(rows + ".length > 10 && location.hash.includes('tables=flame')");
   assert.equal(await page.evaluate(byId("as-table-flame-open") + ".getAttribute('aria-expanded')"), "true");
-  const samples = rows + "[0].cells[3].textContent.replaceAll(',', '')";
+  const samples = rows + "[0].cells[1].querySelector('.samples').textContent.replaceAll(',', '')";
   const before = await page.evaluate(samples);
   advance(2);
   await page.until("Number(" + samples + ") > " + before);
   // The keyboard is in it: nothing moves.
-  await page.evaluate("(Array.from(" + rows + ").find((row) => row.textContent.includes('Server.handle')).querySelector('button').focus(), 0)");
+  await page.evaluate("(" + byId("call-tree") + ".focus(), 0)");
   const held = await page.evaluate(samples);
   const shown = await samplesShown(page);
   advance(2);
   await page.until(shownNumber + " > " + shown);
   assert.equal(await page.evaluate(samples), held);
   await page.press("Enter");
-  await page.until("location.hash.includes('zoom=') && " + rows + "[1].cells[1].textContent !== ''");
-  await page.until("document.activeElement === document.getElementById('as-table-flame')");
+  await page.until("location.hash.includes('zoom=') && " + rows + "[0].getAttribute('aria-selected') === 'true'");
+  assert.equal(await page.evaluate("document.activeElement === " + byId("call-tree")), true);
   await page.evaluate("(document.querySelector('[data-value=table]').click(), 0)");
   await page.until(byId("as-table-flame") + ".hidden && " + byId("as-table-flame-open") + ".hidden");
   assertQuiet(page);

@@ -2,34 +2,41 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { defaultAddress, formatAddress, parseAddress } from "../../../web/model/page/address.js";
 import { createPicture } from "../../../web/model/page/picture.js";
-import { diffRows, flameRows, heatRows, laneRows, ROWS_SHOWN_MAX, sandwichRows, stripRows } from "../../../web/model/page/rows.js";
+import { diffRows, heatRows, laneRows, ROWS_SHOWN_MAX, sandwichRows, stackRows, stripRows } from "../../../web/model/page/rows.js";
 import { STATE_DOINGS } from "../../../web/model/profile/states.js";
+import { emptyRuns } from "../../../web/model/profile/runs.js";
+import { takeRuns } from "../../../web/model/trees/recording.js";
 import { TEXT } from "../../../web/text/session.js";
-import { stateOf } from "../support/sample.mjs";
+import { answersOf, stateOf } from "../support/sample.mjs";
 
 const doing = (counts) => STATE_DOINGS.map((key) => counts[key] ?? 0);
 
 // A timeline of slots of a second: {doing: count, ...} each.
 const timelineOf = (...seconds) => ({ width: 1, from: 0, to: seconds.length, slots: seconds.map((counts, i) => ({ slot: i, start: i, end: i + 1, samples: doing(counts).reduce((a, b) => a + b), doing: doing(counts), inGc: counts.gc ?? 0 })) });
 
-test("a flame graph is a row a frame, with its level, in the order of the stacks", () => {
-  const { drawing, sum } = createPicture()(stateOf(["a;b 3", "a;c 1", "d 4"], {}));
-  const { rows, columns, caption } = flameRows(drawing, sum);
-  assert.deepEqual(rows.map((row) => [row.level, row.name.split(" ")[0], ...row.cells]), [
-    [0, "all", "100 %", "8", "0 %", "0"], [1, "a", "50.0 %", "4", "0 %", "0"], [2, "b", "37.5 %", "3", "37.5 %", "3"], [2, "c", "12.5 %", "1", "12.5 %", "1"], [1, "d", "50.0 %", "4", "50.0 %", "4"],
-  ]);
-  assert.equal(columns.length, 2 + rows[0].cells.length);
-  assert.match(caption, /^5 frames of .*percent of 8 samples\.$/);
+test("of many frames the heaviest are rows, each after the frame it stands on", () => {
+  const lines = Array.from({ length: 900 }, (_, i) => "top;f;f" + i + " " + (i < 50 ? 9 : 2));
+  const compute = createPicture();
+  const state = { ...stateOf(lines, {}), width: 4000 };
+  const about = compute(state).functions().find(({ label }) => label.name === "f").key;
+  const { sandwich, sum } = compute({ ...state, address: { ...state.address, view: "sandwich", about } });
+  const { rows, caption } = sandwichRows(sandwich, sum);
+  const callees = rows.filter(({ side }) => side === "callees");
+  assert.equal(callees.length, ROWS_SHOWN_MAX);
+  assert.deepEqual(callees.slice(0, 2).map((row) => row.level), [0, 1]);
+  assert.match(caption, /The 400 heaviest of 901 frames/);
 });
 
-test("of many frames the heaviest are rows, each after the frame it stands on", () => {
-  const lines = Array.from({ length: 900 }, (_, i) => "top;f" + i + " " + (i < 50 ? 9 : 2));
-  const { drawing, sum } = createPicture()({ ...stateOf(lines, {}), width: 4000 });
-  const { rows, caption } = flameRows(drawing, sum);
-  assert.equal(rows.length, ROWS_SHOWN_MAX);
-  assert.deepEqual(rows.slice(0, 2).map((row) => row.level), [0, 1]);
-  assert.equal(rows.filter((row) => row.cells[1] === "9").length, 50);
-  assert.match(caption, /^The 400 heaviest of 902 frames/);
+test("a stack chart is a row a run, in the order of time", () => {
+  const lines = ["main;a 5", "main;b 5"];
+  const state = stateOf(lines, { view: "stacks" });
+  const { nodes } = answersOf(lines);
+  const runs = { ...emptyRuns(), key: "0", to: 3, start: Float64Array.of(0, 1), end: Float64Array.of(1, 3), node: Int32Array.of(nodes.get("main;b"), nodes.get("main;a")), state: Int32Array.of(1, 0), ordered: Uint8Array.of(0, 1), runs: Int32Array.of(1, 1) };
+  takeRuns(state.recording, { trees: [], runs });
+  const { rows, columns, caption } = stackRows(createPicture()(state).stacks, { from: 0, to: 3 });
+  assert.deepEqual(rows.map((row) => [row.level, row.name.split(" ")[0], ...row.cells]), [[2, "b", "0:00.000", "1.00 s", TEXT.doing.on_cpu, "no"], [2, "a", "0:01.000", "2.00 s", TEXT.doing.waits, "yes"]]);
+  assert.equal(columns.length, 2 + rows[0].cells.length);
+  assert.match(caption, /^2 runs/);
 });
 
 test("a sandwich is both sides, each beginning with the function itself", () => {

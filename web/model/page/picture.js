@@ -383,7 +383,8 @@ function createStackChart() {
   });
 }
 
-// -> compute(state), which gives the same objects again for as long as nothing they show has changed
+// -> compute(state): `functions()` are all with samples, most total samples first: [{label, key}]; `tree` is what the flame graph is drawn of, and
+// isMatch(id) whether the search matches a frame of it. It gives the same objects again for as long as nothing they show has changed
 export function createPicture() {
   const totalsOf = memoise((recording, version, grouping) => groupTotals(grouping, recording.counts));
   const treeOf = memoise((recording, version, grouping, totals, bottomUp, by) =>
@@ -467,7 +468,6 @@ export function createPicture() {
       gil: address.view === "gil" ? gilOf(recording, version, functions, state.gil, threads, sums, isWithoutGil(state.session, sums), state.width) : null,
       tasks: address.view === "tasks" ? tasksOf(recording, version, state.tasks, tasksReason(state.tasks, state.session, state.live)) : null,
       secondsPerSample: isKnown(recording.counts.seconds) && recording.counts.seconds > 0 ? ratio(recording.counts.seconds, recording.counts.total) : 1 / (state.session?.quality?.achieved_hz || NaN),
-      // Every function with samples, most total samples first: [{label, key}]
       functions: () => rowsOf(countsOf(version, grouping, totals)).slice().sort((a, b) => b.total - a.total).map((row) => ({ label: frameLabel(grouping.frames, profile, row.frame), key: functionKey(recording, grouping, row.frame) })),
       hottest: () => hottestOf(recording, grouping, countsOf(version, grouping, totals)),
       // The function that the address is about.
@@ -476,6 +476,8 @@ export function createPicture() {
       chosen,
       sums,
       empty: emptyReason(state, totals.sum, sums, shownDiff !== null),
+      tree,
+      isMatch: (id) => matcher.matched[grouping.frames.function[tree.frame(id)]],
       // Frames are asked for by the id they are drawn under.
       describe: (id) => describeFrame(recording, grouping, tree, Number(id)),
       pathTo: (id) => treePath(tree, Number(id)).map((at) => describeFrame(recording, grouping, tree, at)),

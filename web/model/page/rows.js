@@ -6,11 +6,14 @@ import { TEXT } from "../../text/session.js";
 import { DOING_LABELS } from "../threads/activity.js";
 import { HEAT_MEASURES, heatColumn } from "../time/heatmap.js";
 import { matchedShare } from "../time/matches.js";
-import { formatCount, formatShare, ratio } from "../base/numbers.js";
-import { STATE_DOINGS } from "../profile/states.js";
+import { formatCount, formatDuration, formatShare, ratio } from "../base/numbers.js";
+import { doingOf, STATE_DOINGS } from "../profile/states.js";
+import { fineTime } from "./stack-span.js";
+import { CHART_TEXT } from "../../text/charts.js";
 import { timeLabel } from "../time/timeline.js";
 
 export const ROWS_SHOWN_MAX = 400;
+const RUN_STEP_S = 0.001;
 const SPANS_MAX = 60;
 const LANE_SPANS_MAX = 12;
 const RUNNING = ["holds_gil", "on_cpu"].map((doing) => STATE_DOINGS.indexOf(doing));
@@ -41,10 +44,17 @@ function frameRows(drawing, what, columns, cellsOf) {
 const SHARES = TEXT.asTable.shares.map(numbered);
 const sharesOf = (sum) => ({ total, self }) => [formatShare(ratio(total, sum)), formatCount(total), formatShare(ratio(self, sum)), formatCount(self)];
 
-// A flame graph: percentages are of `sum`.
-export function flameRows(drawing, sum) {
-  const table = frameRows(drawing, TEXT.asTable.ofFlame, SHARES, sharesOf(sum));
-  return { ...table, caption: table.caption + TEXT.asTable.percentOf(formatCount(sum)) };
+// The runs of a stack chart within a span: the longest, in the order of time.
+export function stackRows({ layout: { shown, runs, grouping }, faceOf }, span) {
+  const within = Array.from(shown).filter((i) => runs.end[i] > span.from && runs.start[i] < span.to);
+  const length = (i) => runs.end[i] - runs.start[i];
+  const longest = within.slice().sort((a, b) => length(b) - length(a) || a - b).slice(0, ROWS_SHOWN_MAX).sort((a, b) => a - b);
+  const rows = longest.map((i) => {
+    const group = grouping.groupOfNode.values[runs.node[i]];
+    return { level: grouping.depth.values[group], name: faceOf(group).label, id: group, cells: [fineTime(runs.start[i], RUN_STEP_S), formatDuration(length(i)), TEXT.doing[STATE_DOINGS[doingOf(runs.state[i])]], runs.ordered[i] ? CHART_TEXT.table.yes : CHART_TEXT.table.no] };
+  });
+  const [name, ...columns] = CHART_TEXT.table.columns;
+  return { columns: [numbered(TEXT.asTable.level), name, ...columns.map(numbered)], rows, caption: CHART_TEXT.table.caption(formatCount(rows.length), formatCount(within.length)) };
 }
 
 // Callers and callees of one function, one side behind the other.

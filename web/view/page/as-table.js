@@ -1,15 +1,17 @@
-// Every chart as a table, on demand: a button for each, and the open tables beneath the charts.
+// Every chart as a table, that of the flame graph as a call tree, on demand: a button for each, and the open tables beneath the charts.
 
 import { FLAME_VIEWS } from "../../model/page/address.js";
 import { isWaitUnknown } from "../../model/filters/chips.js";
 import { foundMatches } from "../../model/time/matches.js";
 import { formatDuration } from "../../model/base/numbers.js";
-import { diffRows, flameRows, gilRows, heatRows, laneRows, sandwichRows, stripRows } from "../../model/page/rows.js";
+import { diffRows, gilRows, heatRows, laneRows, sandwichRows, stackRows, stripRows } from "../../model/page/rows.js";
 import { threadPlace } from "../../model/threads/threads.js";
 import { timelineSpan } from "../../model/time/timeline.js";
 import { TEXT } from "../../text/session.js";
 import { el, icon, isInUse, isolated, setAttribute, setText } from "../elements/dom.js";
 import { ICONS } from "../elements/icons.js";
+import { stackSpan } from "../../model/page/stack-span.js";
+import { createCallTree } from "../flame/call-tree.js";
 import { zoomOfDiff } from "../flame/diff.js";
 import { laneThreads } from "../threads/lanes.js";
 
@@ -35,8 +37,11 @@ const CHARTS = [
   { key: "strip", of: (state) => (state.hasTimes ? state.timeline : null), read: (state) => stripRows(state.timeline, spanOf(state), isWaitUnknown(state.picture.sums)) },
   { key: "heatmap", of: (state) => (state.address.view === "heatmap" && state.heat.columns.size > 0 ? heatOf(state) : null), read: (state) => heatRows(state.heat, heatOf(state).matches) },
   {
-    key: "flame", of: (state) => (FLAME_VIEWS.includes(state.address.view) ? state.picture.drawing?.root : null), read: (state) => flameRows(state.picture.drawing, state.picture.sum),
-    choose: (state, { id }) => { const keys = state.picture.keysTo(id); return { zoom: keys, frame: keys }; },
+    key: "flame", of: (state) => (FLAME_VIEWS.includes(state.address.view) ? state.picture.drawing?.root : null), create: createCallTree,
+  },
+  {
+    key: "stacks", of: (state) => (state.picture.empty === null ? state.picture.stacks?.layout : null), read: (state) => stackRows(state.picture.stacks, stackSpan(state)),
+    choose: (state, { id }) => ({ frame: state.picture.keysTo(id) }),
   },
   {
     key: "sandwich", of: (state) => state.picture.sandwich?.callees?.root, read: (state) => sandwichRows(state.picture.sandwich, state.picture.sum),
@@ -72,7 +77,9 @@ function createOne(chart, dispatch) {
   const head = el("tr", {});
   const body = el("tbody", {});
   const id = "as-table-" + chart.key;
-  const region = el("div", { class: "as-table", id, hidden: true, tabindex: "0", role: "region", "aria-label": TEXT.asTable[chart.key], "data-testid": id }, el("table", {}, caption, el("thead", {}, head), body));
+  const region = el("div", { class: "as-table", id, hidden: true, tabindex: "0", role: "region", "aria-label": TEXT.asTable[chart.key], "data-testid": id });
+  const tree = chart.create?.(region, dispatch);
+  region.append(tree?.element ?? el("table", {}, caption, el("thead", {}, head), body));
   const button = el("button", { type: "button", class: "quiet wide", "aria-expanded": "false", "aria-controls": id, "data-testid": id + "-open", on: { click: toggle } }, icon(ICONS.table), el("span", {}, TEXT.asTable[chart.key]));
   let state = null;
   let shown = null;
@@ -113,8 +120,9 @@ function createOne(chart, dispatch) {
       button.hidden = data === null;
       region.hidden = !open;
       setAttribute(button, "aria-expanded", String(open));
+      if (tree !== undefined) return open ? tree.update(state) : undefined;
       const question = JSON.stringify([{ ...state.address, tables: null }, state.timelineZoom]);
-      if (open && (data !== shown || question !== shownFor) && !isHeld(question)) fill(data, question);
+      return open && (data !== shown || question !== shownFor) && !isHeld(question) ? fill(data, question) : undefined;
     },
   };
 }
