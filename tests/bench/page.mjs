@@ -92,6 +92,25 @@ const ACTIONS = {
     await took(() => choose("view", "flame"), () => tall(hook("flame")));
     return ms;
   })()`,
+  stacks: `(async () => {
+    const ms = await took(() => choose("view", "stacks"), () => tall(hook("stacks")) && hook("stacks").height > 60);
+    await took(() => choose("view", "flame"), () => tall(hook("flame")));
+    return ms;
+  })()`,
+  stack_zoom: `(async () => {
+    await took(() => choose("view", "stacks"), () => tall(hook("stacks")) && hook("stacks").height > 60);
+    const span = () => document.querySelector(".stacks-span").textContent;
+    const before = span();
+    const at = hook("stacks").getBoundingClientRect();
+    const ms = await took(() => hook("stacks").dispatchEvent(new WheelEvent("wheel", { bubbles: true, cancelable: true, deltaY: -120, clientX: at.x + 300, clientY: at.y + 40 })), () => span() !== before);
+    await took(() => choose("view", "flame"), () => tall(hook("flame")));
+    return ms;
+  })()`,
+  tree: `(async () => {
+    const ms = await took(() => hook("as-table-flame-open").click(), () => hook("call-tree")?.querySelector("tbody tr .tree-name")?.textContent && tall(hook("call-tree")));
+    await took(() => hook("as-table-flame-open").click(), () => !tall(hook("call-tree")));
+    return ms;
+  })()`,
   line: `(async () => {
     const names = () => Array.from(document.querySelectorAll("g.frame"), (g) => g.getAttribute("name")).sort().join();
     const before = names();

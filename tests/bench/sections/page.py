@@ -14,7 +14,7 @@ TITLE = "Page: from opening it to the first frame, and from an event to what it 
 
 PLACES = [1000, 100000, 1000000]
 SAMPLES = 2000000
-ACTIONS = ["first", "hover", "zoom", "search", "invert", "table", "sort", "sandwich", "source", "line", "hide", "thread", "range"]
+ACTIONS = ["first", "hover", "zoom", "search", "invert", "table", "sort", "sandwich", "source", "stacks", "stack_zoom", "tree", "line", "hide", "thread", "range"]
 # What DESIGN 7 promises: the first frame at 100,000 places, and what any event may take.
 GOALS = {1000: (1000, 100), 100000: (1000, 100), 1000000: (None, 500)}
 
