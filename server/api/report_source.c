@@ -26,6 +26,7 @@ static enum err_code use_snapshot(const struct session_request *asked,
                                     .selection = &selection,
                                     .session = &info,
                                     .settings.anonymizes = asked->query.anonymizes,
+                                    .settings.limit = asked->query.limit,
                                     .settings.own = &asked->query.own,
                                     .files = session_files(asked->session),
                                     .baseline = baseline };

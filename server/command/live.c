@@ -110,6 +110,17 @@ enum err_code live_open(struct live *live, const struct options *options,
     return rc;
 }
 
+enum err_code live_open_alone(struct live *live, const struct options *options, struct err *err)
+{
+    memset(live, 0, sizeof *live);
+    live->listener.fd = -1;
+    const enum err_code rc = sessions_create(&live->sessions, err);
+    const struct pipeline_options pipeline = { .sessions = live->sessions,
+                                               .admission = &options->access.admission,
+                                               .audit_file = options->access.audit_file };
+    return rc == ERR_OK ? pipeline_init(&live->pipeline, &pipeline, err) : rc;
+}
+
 void live_close(struct live *live)
 {
     systemd_notify(&live->systemd, "STOPPING=1");

@@ -1,22 +1,8 @@
 #include "server/http/json_body.h"
 
-#include <pthread.h>
 #include <string.h>
 
-#include <cjson/cJSON.h>
-
-/* cJSON notes where it last failed in a global. */
-static pthread_mutex_t parser_lock = PTHREAD_MUTEX_INITIALIZER;
-
-static cJSON *parse(const char *data, size_t bytes, const char **end_out)
-{
-    if (bytes == 0)
-        return NULL;
-    pthread_mutex_lock(&parser_lock);
-    cJSON *const root = cJSON_ParseWithLengthOpts(data, bytes, end_out, false);
-    pthread_mutex_unlock(&parser_lock);
-    return root;
-}
+#include "server/wire/json_value.h"
 
 static struct body_member *find(struct body_member *members, size_t count, const char *name)
 {
@@ -31,131 +17,131 @@ static enum err_code wrong(const struct body_member *member, const char *must, s
     return err_set(err, ERR_INVALID, "member \"%s\" must be %s", member->name, must);
 }
 
-static enum err_code read_text(const cJSON *item, struct body_member *member, struct err *err)
+static enum err_code read_text(const struct json_value *item, struct body_member *member,
+                               struct err *err)
 {
-    if (!cJSON_IsString(item) || strlen(item->valuestring) >= sizeof member->text)
+    if (!json_value_text(item) || strlen(json_value_text(item)) >= sizeof member->text)
         return wrong(member, "a short text", err);
-    memcpy(member->text, item->valuestring, strlen(item->valuestring) + 1);
+    memcpy(member->text, json_value_text(item), strlen(json_value_text(item)) + 1);
     return ERR_OK;
 }
 
-static enum err_code read_numbers(const cJSON *list, struct body_member *member,
+static enum err_code read_numbers(const struct json_value *list, struct body_member *member,
                                   struct err *err)
 {
-    if (!cJSON_IsArray(list))
+    if (json_value_type(list) != JSON_ARRAY)
         return wrong(member, "a list of numbers", err);
-    for (const cJSON *item = list->child; item; item = item->next) {
-        if (!cJSON_IsNumber(item))
+    for (const struct json_value *item = json_value_first(list); item;
+         item = json_value_next(item)) {
+        if (json_value_type(item) != JSON_NUMBER)
             return wrong(member, "a list of numbers", err);
         if (member->count == member->room)
             return err_set(err, ERR_INVALID, "member \"%s\" must have at most %zu numbers",
                            member->name, member->room);
-        member->numbers[member->count++] = item->valuedouble;
+        member->numbers[member->count++] = json_value_number(item);
     }
     return ERR_OK;
 }
 
-static enum err_code read_words(const cJSON *list, struct body_member *member, struct err *err)
+static enum err_code read_words(const struct json_value *list, struct body_member *member,
+                                struct err *err)
 {
-    if (!cJSON_IsArray(list))
+    if (json_value_type(list) != JSON_ARRAY)
         return wrong(member, "a list of texts", err);
-    for (const cJSON *item = list->child; item; item = item->next) {
-        if (!cJSON_IsString(item) || strlen(item->valuestring) > BODY_MAX_WORD ||
-            !*item->valuestring)
+    for (const struct json_value *item = json_value_first(list); item;
+         item = json_value_next(item)) {
+        if (!json_value_text(item) || strlen(json_value_text(item)) > BODY_MAX_WORD ||
+            !*json_value_text(item))
             return err_set(err, ERR_INVALID, "member \"%s\": each text must have 1 to %d bytes",
                            member->name, BODY_MAX_WORD);
         if (member->count == member->room)
             return err_set(err, ERR_INVALID, "member \"%s\" must have at most %zu texts",
                            member->name, member->room);
-        memcpy(member->words[member->count++], item->valuestring,
-               strlen(item->valuestring) + 1);
+        memcpy(member->words[member->count++], json_value_text(item),
+               strlen(json_value_text(item)) + 1);
     }
     return ERR_OK;
 }
 
-static enum err_code read_value(const cJSON *item, struct body_member *member, struct err *err)
+static enum err_code read_value(const struct json_value *item, struct body_member *member,
+                                struct err *err)
 {
     switch (member->kind) {
     case BODY_TEXT: return read_text(item, member, err);
     case BODY_NUMBERS: return read_numbers(item, member, err);
     case BODY_WORDS: return read_words(item, member, err);
     case BODY_NUMBER:
-        member->number = item->valuedouble;
-        return cJSON_IsNumber(item) ? ERR_OK : wrong(member, "a number", err);
+        member->number = json_value_number(item);
+        return json_value_type(item) == JSON_NUMBER ? ERR_OK : wrong(member, "a number", err);
     case BODY_FLAG:
-        member->flag = cJSON_IsTrue(item) != 0;
-        return cJSON_IsBool(item) ? ERR_OK : wrong(member, "true or false", err);
+        member->flag = json_value_flag(item);
+        return json_value_type(item) == JSON_FLAG ? ERR_OK
+                                                  : wrong(member, "true or false", err);
     }
     return ERR_OK;
 }
 
-static enum err_code read_member(const cJSON *item, struct body_member *members, size_t count,
-                                 struct err *err)
+static enum err_code read_member(const struct json_value *item, struct body_member *members,
+                                 size_t count, struct err *err)
 {
-    struct body_member *const member = find(members, count, item->string);
+    struct body_member *const member = find(members, count, json_value_name(item));
     if (!member)
-        return err_set(err, ERR_INVALID, "unknown member \"%.64s\"", item->string);
+        return err_set(err, ERR_INVALID, "unknown member \"%.64s\"", json_value_name(item));
     if (member->is_present)
         return err_set(err, ERR_INVALID, "member \"%s\" is given twice", member->name);
-    if (cJSON_IsNull(item))
+    if (json_value_type(item) == JSON_NULL)
         return ERR_OK;
     member->is_present = true;
     return read_value(item, member, err);
 }
 
-/* Given a length, cJSON leaves the check of the end to us. */
-static bool only_space_follows(const char *at, const char *end)
+static enum err_code parse_object(const char *data, size_t bytes, struct json_value **out,
+                                  struct err *err)
 {
-    while (at < end && *at != '\0' && strchr(" \t\r\n", *at))
-        at++;
-    return at == end;
-}
-
-static enum err_code parse_object(const char *data, size_t bytes, cJSON **out, struct err *err)
-{
-    const char *end = NULL;
-    *out = parse(data, bytes, &end);
-    if (*out && cJSON_IsObject(*out) && only_space_follows(end, data + bytes))
+    if (json_value_parse(data, bytes, out, NULL) == ERR_OK &&
+        json_value_type(*out) == JSON_OBJECT)
         return ERR_OK;
     return err_set(err, ERR_INVALID, "the body is not a JSON object");
 }
 
-static enum body_type type_of(const cJSON *item)
+static enum body_type type_of(const struct json_value *item)
 {
-    if (cJSON_IsString(item))
-        return BODY_IS_TEXT;
-    if (cJSON_IsNumber(item))
-        return BODY_IS_NUMBER;
-    if (cJSON_IsBool(item))
-        return BODY_IS_FLAG;
-    return cJSON_IsArray(item) ? BODY_IS_LIST : BODY_IS_OTHER;
+    switch (json_value_type(item)) {
+    case JSON_TEXT: return BODY_IS_TEXT;
+    case JSON_NUMBER: return BODY_IS_NUMBER;
+    case JSON_FLAG: return BODY_IS_FLAG;
+    case JSON_ARRAY: return BODY_IS_LIST;
+    case JSON_NULL:
+    case JSON_OBJECT: break;
+    }
+    return BODY_IS_OTHER;
 }
 
-static struct body_value value_of(const cJSON *item, const char *name, bool is_item)
+static struct body_value value_of(const struct json_value *item, const char *name, bool is_item)
 {
     return (struct body_value){ .name = name,
                                 .type = type_of(item),
                                 .is_item = is_item,
-                                .text = cJSON_IsString(item) ? item->valuestring : NULL,
-                                .number = item->valuedouble,
-                                .flag = cJSON_IsTrue(item) != 0 };
+                                .text = json_value_text(item),
+                                .number = json_value_number(item),
+                                .flag = json_value_flag(item) };
 }
 
 enum err_code body_visit(const char *data, size_t bytes, body_visitor *visit, void *context,
                          struct body **out, struct err *err)
 {
-    cJSON *root = NULL;
+    struct json_value *root = NULL;
     enum err_code rc = parse_object(data, bytes, &root, err);
     *out = (struct body *)root;
-    for (const cJSON *member = root ? root->child : NULL; member && rc == ERR_OK;
-         member = member->next) {
-        if (cJSON_IsNull(member))
+    for (const struct json_value *member = json_value_first(root); member && rc == ERR_OK;
+         member = json_value_next(member)) {
+        if (json_value_type(member) == JSON_NULL)
             continue;
-        const struct body_value value = value_of(member, member->string, false);
+        const struct body_value value = value_of(member, json_value_name(member), false);
         rc = visit(context, &value, err);
-        for (const cJSON *item = member->child;
-             value.type == BODY_IS_LIST && item && rc == ERR_OK; item = item->next) {
-            const struct body_value element = value_of(item, member->string, true);
+        for (const struct json_value *item = json_value_first(member);
+             value.type == BODY_IS_LIST && item && rc == ERR_OK; item = json_value_next(item)) {
+            const struct body_value element = value_of(item, json_value_name(member), true);
             rc = visit(context, &element, err);
         }
     }
@@ -164,16 +150,17 @@ enum err_code body_visit(const char *data, size_t bytes, body_visitor *visit, vo
 
 void body_destroy(struct body *body)
 {
-    cJSON_Delete((cJSON *)body);
+    json_value_destroy((struct json_value *)body);
 }
 
 enum err_code body_read(const char *data, size_t bytes, struct body_member *members,
                         size_t count, struct err *err)
 {
-    cJSON *root = NULL;
+    struct json_value *root = NULL;
     enum err_code rc = parse_object(data, bytes, &root, err);
-    for (const cJSON *item = root ? root->child : NULL; item && rc == ERR_OK; item = item->next)
+    for (const struct json_value *item = json_value_first(root); item && rc == ERR_OK;
+         item = json_value_next(item))
         rc = read_member(item, members, count, err);
-    cJSON_Delete(root);
+    json_value_destroy(root);
     return rc;
 }

@@ -1,12 +1,12 @@
 /*
- * json_body - reads the JSON object in the body of a request.  The only place that sees cJSON.
+ * json_body - reads the JSON object in the body of a request.
  *
  * body_read: the caller lists the members that it knows, and their types.  Any other member, another
  * type and trailing bytes are errors.  A member that is null counts as absent.
  * body_visit: calls the caller for each member that is not null.
  *
  * Ownership: the caller's storage, lists too; texts of body_visit are the body's.
- * Depends on: err.
+ * Depends on: err, json_value.
  */
 #ifndef SERVER_HTTP_JSON_BODY_H
 #define SERVER_HTTP_JSON_BODY_H

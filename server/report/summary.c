@@ -190,6 +190,12 @@ static enum err_code find_gil(struct summary *summary, bool chooses_states, stru
                : ERR_OK;
 }
 
+static size_t most(const struct report_source *source, size_t usual)
+{
+    const size_t limit = source->settings.limit ? source->settings.limit : usual;
+    return limit < SUMMARY_MAX_ROWS ? limit : SUMMARY_MAX_ROWS;
+}
+
 enum err_code summary_init(struct summary *summary, const struct report_source *source,
                            struct err *err)
 {
@@ -203,13 +209,16 @@ enum err_code summary_init(struct summary *summary, const struct report_source *
     waiting.states.exclude |= STATE_ACTIVE;
     enum err_code rc = find_cells(summary, &hot, err);
     if (rc == ERR_OK)
-        rc = find_lines(source, &hot, SUMMARY_LINES, &summary->lines, &summary->own, err);
+        rc = find_lines(source, &hot, most(source, SUMMARY_LINES), &summary->lines,
+                        &summary->own, err);
     if (rc == ERR_OK)
-        rc = find_functions(source, &hot, SUMMARY_FUNCTIONS, &summary->functions, err);
+        rc = find_functions(source, &hot, most(source, SUMMARY_FUNCTIONS), &summary->functions,
+                            err);
     if (rc == ERR_OK && summary->waiting > 0)
-        rc = find_lines(source, &waiting, SUMMARY_WAIT_LINES, &summary->wait_lines,
-                        &waiting_own, err);
+        rc = find_lines(source, &waiting, most(source, SUMMARY_WAIT_LINES),
+                        &summary->wait_lines, &waiting_own, err);
     if (rc == ERR_OK && summary->waiting > 0)
-        rc = find_functions(source, &waiting, SUMMARY_WAITS, &summary->wait_functions, err);
+        rc = find_functions(source, &waiting, most(source, SUMMARY_WAITS),
+                            &summary->wait_functions, err);
     return rc == ERR_OK ? find_gil(summary, chooses_states, err) : rc;
 }

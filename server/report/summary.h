@@ -1,5 +1,5 @@
 /*
- * summary - a profile in at most 40 lines: what was observed, the hottest lines and functions, where it waits,
+ * summary - a profile in at most 40 lines (more if settings.limit asks for more): what was observed, the hottest lines and functions, where it waits,
  * the GIL, garbage collection, native code, and how far the numbers can be trusted.
  *
  * Hot means of active samples, as on the first screen of the page, unless states were chosen or
@@ -29,6 +29,7 @@ enum {
     SUMMARY_FUNCTIONS = 5,
     SUMMARY_WAITS = 4,
     SUMMARY_WAIT_LINES = 3,
+    SUMMARY_MAX_ROWS = 100, /* of each list, with settings.limit */
     SUMMARY_LIBRARIES = 3,
     SUMMARY_MAX_LINES = 40, /* of the text */
     SUMMARY_QUALITY_BYTES = 640,
@@ -43,7 +44,7 @@ struct summary_row {
 
 struct summary_rows {
     size_t count;
-    struct summary_row rows[SUMMARY_FUNCTIONS];
+    struct summary_row rows[SUMMARY_MAX_ROWS];
 };
 
 struct summary_library {

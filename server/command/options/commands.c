@@ -70,6 +70,11 @@ static const struct command commands[] = {
       "fix.  Without a PID it checks this host.  The exit status is the one that attach\n"
       "would return.\n",
       command_doctor },
+    { "mcp", COMMAND_MCP, "", "let an assistant profile (Model Context Protocol)",
+      "A client starts it and talks to it over standard input and output: it lists\n"
+      "processes, profiles one, reads summaries and source lines, and compares\n"
+      "recordings.  It opens no port and ends when its client does.\n",
+      command_mcp },
 };
 
 const struct command *command_at(size_t index)

@@ -27,5 +27,6 @@ int command_diff(const struct options *options);
 int command_top(const struct options *options);
 int command_dump(const struct options *options);
 int command_doctor(const struct options *options);
+int command_mcp(const struct options *options);
 
 #endif /* SERVER_COMMAND_OPTIONS_COMMANDS_H */

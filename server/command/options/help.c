@@ -49,7 +49,8 @@ static void print_options(FILE *out, unsigned command)
 
 static void print_command(FILE *out, const struct command *command)
 {
-    fprintf(out, "Usage: pyrometer %s [OPTIONS] %s\n\n", command->name, command->operands);
+    fprintf(out, "Usage: pyrometer %s [OPTIONS]%s%s\n\n", command->name,
+            *command->operands ? " " : "", command->operands);
     fprintf(out, "%c%s.\n\n%s", toupper((unsigned char)*command->summary), command->summary + 1,
             command->details);
     print_options(out, command->bit);

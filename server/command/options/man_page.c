@@ -132,7 +132,8 @@ static void print_command(FILE *out, const struct command *command)
     put_title(out, command);
     fprintf(out, "pyrometer\\-%s \\- ", command->name);
     put(out, command->summary);
-    fprintf(out, "\n.SH SYNOPSIS\n\\fBpyrometer %s\\fR [\\fIOPTIONS\\fR] ", command->name);
+    fprintf(out, "\n.SH SYNOPSIS\n\\fBpyrometer %s\\fR [\\fIOPTIONS\\fR]%s", command->name,
+            *command->operands ? " " : "");
     put(out, command->operands);
     fputs("\n.SH DESCRIPTION\n", out);
     put_sentence(out, command->summary);

@@ -204,6 +204,8 @@ static enum err_code take_word(struct options *options, char ***at, struct err *
     }
     if (options->command->bit & READING)
         return take_file(options, *word, err);
+    if (options->command->bit == COMMAND_MCP)
+        return err_set(err, ERR_INVALID, "mcp takes no PID: its client names processes");
     if (options->command->bit != COMMAND_RUN)
         return take_pid(options, *word, err);
     options->target = word;

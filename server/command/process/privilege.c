@@ -48,6 +48,7 @@ static const struct need {
     { COMMAND_TOP, READING, SYSCALLS_READ | SYSCALLS_TERMINAL, false },
     /* A request may start a session that stops threads. */
     { COMMAND_SERVE, READING, SYSCALLS_READ | SYSCALLS_SERVE | SYSCALLS_STOP, false },
+    { COMMAND_MCP, READING, SYSCALLS_READ | SYSCALLS_STOP, false },
     /* doctor reports the rights of its user, so that must not change. */
     { COMMAND_DOCTOR, READING, SYSCALLS_READ, true },
     { COMMAND_REPLAY | COMMAND_DIFF | COMMAND_MERGE, BIT(CAP_DAC_READ_SEARCH), SYSCALLS_ANY,
@@ -65,7 +66,7 @@ static struct need need_of(const struct options *options)
             need = needs[i];
     if (options->sampling.stop != SAMPLER_STOP_NEVER)
         need.calls |= SYSCALLS_STOP;
-    if ((bit & (SAMPLING | COMMAND_SERVE)) && options->sampling.engine != SAMPLER_ENGINE_REMOTE)
+    if ((bit & (SAMPLING | HOSTING)) && options->sampling.engine != SAMPLER_ENGINE_REMOTE)
         need.calls |= SYSCALLS_KERNEL;
     return need;
 }

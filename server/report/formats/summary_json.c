@@ -1,4 +1,6 @@
 /* The Summary document of openapi.json. */
+#include <string.h>
+
 #include "sampler/base/buffer.h"
 #include "sampler/base/clock.h"
 #include "sampler/profile/profile.h"
@@ -84,7 +86,38 @@ static void write_observed(struct json *json, const struct summary *summary)
     buffer_deinit(&selection);
 }
 
-static void write_row(struct json *json, const struct summary_row *row, uint64_t whole)
+static bool is_same(struct strtab_string a, struct strtab_string b)
+{
+    return a.length == b.length && memcmp(a.text, b.text, a.length) == 0;
+}
+
+/* The id that the function has in the session, whose stacks a source may have changed; 0: none. */
+static function_id id_of(const struct report_source *source, const struct named_frame *frame)
+{
+    const struct profile_snapshot *const original =
+        source->selection ? source->selection->snapshot : source->snapshot;
+    if (original == source->snapshot)
+        return frame->function;
+    for (function_id id = 1; id < original->sizes.functions; id++) {
+        const struct named_frame other = names_function(original, id);
+        if (other.first_line == frame->first_line && is_same(other.name, frame->name) &&
+            is_same(other.file, frame->file) && is_same(other.library, frame->library))
+            return id;
+    }
+    return 0;
+}
+
+static void put_function(struct json *json, function_id id)
+{
+    json_key(json, "function");
+    if (id)
+        json_uint(json, id);
+    else
+        json_null(json);
+}
+
+static void write_row(struct json *json, const struct report_source *source,
+                      const struct summary_row *row, uint64_t whole)
 {
     const struct named_frame *const frame = &row->frame;
     json_object(json);
@@ -92,7 +125,7 @@ static void write_row(struct json *json, const struct summary_row *row, uint64_t
     put_string_if(json, "file", frame->has_source, frame->file);
     put_uint(json, "line", frame->line > 0 ? (uint64_t)frame->line : 0);
     put_string_if(json, "library", frame->is_native, frame->library);
-    put_uint(json, "function", frame->function);
+    put_function(json, id_of(source, frame));
     put_uint(json, "samples", row->self);
     put_share(json, "share", row->self, whole);
     if (row->total > 0) {
@@ -102,13 +135,13 @@ static void write_row(struct json *json, const struct summary_row *row, uint64_t
     json_end(json);
 }
 
-static void write_rows(struct json *json, const char *key, const struct summary_rows *rows,
-                       uint64_t whole)
+static void write_rows(struct json *json, const struct report_source *source, const char *key,
+                       const struct summary_rows *rows, uint64_t whole)
 {
     json_key(json, key);
     json_array(json);
     for (size_t i = 0; i < rows->count; i++)
-        write_row(json, &rows->rows[i], whole);
+        write_row(json, source, &rows->rows[i], whole);
     json_end(json);
 }
 
@@ -122,8 +155,8 @@ static void write_hot(struct json *json, const struct summary *summary)
     put_share(json, "share", summary->hot, summary->samples);
     put_number(json, "seconds", (double)summary->hot_ns / (double)NS_PER_S);
     put_share(json, "own_share", summary->own, summary->hot);
-    write_rows(json, "lines", &summary->lines, summary->hot);
-    write_rows(json, "functions", &summary->functions, summary->hot);
+    write_rows(json, summary->source, "lines", &summary->lines, summary->hot);
+    write_rows(json, summary->source, "functions", &summary->functions, summary->hot);
     json_end(json);
 }
 
@@ -133,8 +166,8 @@ static void write_waiting(struct json *json, const struct summary *summary)
     json_object(json);
     put_uint(json, "samples", summary->waiting);
     put_share(json, "share", summary->waiting, summary->samples);
-    write_rows(json, "functions", &summary->wait_functions, summary->waiting);
-    write_rows(json, "lines", &summary->wait_lines, summary->waiting);
+    write_rows(json, summary->source, "functions", &summary->wait_functions, summary->waiting);
+    write_rows(json, summary->source, "lines", &summary->wait_lines, summary->waiting);
     json_end(json);
 }
 
