@@ -96,7 +96,10 @@ export function createLiveSource(sessionId, handlers) {
     requests.forget();
   }
 
-  async function round() {
+  async function round({ urgent }) {
+    // Another question is answered first: somebody waits, and whether there is news of the session is no part of it.
+    const isAsked = urgent && feed.session !== null && feed.epoch !== null && feed.followed.since === 0;
+    if (isAsked && !(await deliveries.read())) forget();
     await readSession();
     const frozen = feed.paused && feed.followed.since !== 0;
     const isSame = frozen || deliveries.isCaughtUp() || (await deliveries.read());
