@@ -52,7 +52,8 @@ MUST_CHECK enum err_code python_tick(struct python *python, bool all_threads,
 
 /* Updates the list of threads without reading stacks.  *changed_out: threads came or went. */
 MUST_CHECK enum err_code python_list_threads(struct python *python, bool *changed_out);
-/* To be called now and then while samples are taken from copies: clears full tables.  Returns how often the
+/* To be called now and then while samples are taken from copies, before those made since the last call: clears
+ * full tables, and begins an epoch: objects read in the one before were there before.  Returns how often the
  * table of code objects has been cleared; all that was learnt before is forgotten then. */
 uint64_t python_begin_copies(struct python *python);
 /* Reads the code object at addr from a copy of its memory.  Fails if there is none. */

@@ -204,7 +204,8 @@ static enum err_code node_of(struct fold *fold, struct thread *thread, size_t gc
     sample->node = node;
     sample->is_overflowed = rc == ERR_LIMIT;
     if (!rc || sample->is_overflowed)
-        stack->tag = gc == NOWHERE && !rc && !fold->tasks ? node + 1 : 0;
+        stack->tag =
+            gc == NOWHERE && !rc && !fold->tasks && !thread->leaf.is_unsettled ? node + 1 : 0;
     stack->native_tag = 0;
     return sample->is_overflowed ? ERR_OK : rc;
 }
@@ -318,7 +319,8 @@ static enum err_code place(struct fold *fold, struct thread *thread, size_t gc,
         sample->node = stack->tag - 1;
     else if (!rc)
         rc = node_of(fold, thread, gc, sample);
-    thread->is_placed = !rc && stack->certainty != STACK_TRUNCATED;
+    thread->is_placed =
+        !rc && stack->certainty != STACK_TRUNCATED && !thread->leaf.is_unsettled;
     /* A tag is one more than the spot, and 0 for none. */
     sample->spot = thread->leaf.tags[0] - 1u;
     sample->spot_node = thread->leaf.tags[1];

@@ -294,7 +294,7 @@ enum err_code fold_native_node(struct fold_native *native, struct fold *fold,
         return rc;
     *counter_out = counter_of(profile_quality(fold->profile), &native->merge);
     rc = add_frames(native, fold, thread, gc, node);
-    stack->native_tag = is_kept && !rc ? *node + 1 : 0;
+    stack->native_tag = is_kept && !rc && !thread->leaf.is_unsettled ? *node + 1 : 0;
     stack->tag = 0;
     thread->native_key = key;
     thread->native_counter = *counter_out;

@@ -353,6 +353,7 @@ static enum err_code read_call(struct leaves *leaves, const struct stack *stack,
         pair_set_add(&leaves->pairs, place, callee->name);
         is_known = true;
     }
+    out->is_unsettled = !is_known && is_certain && stack->copy.shares_epoch;
     if (is_known) {
         out->callee = callee->name;
         out->code = callee->code;

@@ -45,7 +45,9 @@ struct leaf {
     str_id callee;               /* see callee.h; 0: no name */
     remote_addr code;            /* of the callee; 0: unknown */
     int opcode;                  /* the form of the instruction; LEAF_NO_OPCODE: unknown */
-    uint32_t tags[2];            /* for the caller; leaf_read sets them to 0 */
+    bool
+        is_unsettled; /* a later copy, even of the same stack, may show the name of the callee */
+    uint32_t tags[2]; /* for the caller; leaf_read sets them to 0 */
 };
 
 struct leaves {

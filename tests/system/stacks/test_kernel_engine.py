@@ -16,6 +16,8 @@ SECONDS = 1
 RATE_HZ = 500
 # From this version on a thread has a state of its own in each interpreter.
 OWN_STATE_MINOR = 13
+# The C function that a stack ends in is known from here on.
+LEAF_MINOR = 11
 
 # Threads that run, that wait shortly, and that have waited since before the recording; deep and shallow ones.
 THREADS = """
@@ -106,6 +108,16 @@ while True:
 """
 
 
+# The method is an object of its own, whose memory might be another one's by now.
+BOUND_METHOD = """
+numbers = list(range(200000))
+sort = numbers.sort
+print("READY", flush=True)
+while True:
+    sort()
+"""
+
+
 def accounts(pids):
     """Nanoseconds that each ran, and was ready to run."""
     paths = [pathlib.Path("/proc", str(pid), "schedstat") for pid in pids]
@@ -171,6 +183,16 @@ class KernelEngine(Test):
                     for count in (inner, outer):
                         self.assertGreater(count, 0.35 * quality["ticks"], (engine, inner, outer, quality))
                         self.assertLess(count, 0.65 * quality["ticks"], (engine, inner, outer, quality))
+
+    def test_bound_methods_of_c_have_names(self):
+        path = script("bound-method", BOUND_METHOD)
+        for python in pythons():
+            if not python.is_supported or python.minor < LEAF_MINOR:
+                continue
+            with self.subTest(python.version), victim(path, python=python.path) as target:
+                stacks, quality = self.record(target, "kernel-bound-" + python.version)
+                named = sum(stack.count for stack in stacks if str(stack).endswith("<native> list.sort"))
+                self.assertGreater(named, 0.5 * quality["samples"], [str(stack) for stack in stacks[:5]])
 
     def states(self, capture, pid):
         """Samples of a process by state."""
