@@ -184,7 +184,7 @@ function startPage() {
   // The server filters threads, states and times, so another choice is another question.
   function askFor(picture) {
     const chosen = threadIds(picture.chosen.chosen);
-    const unknown = state.address.threads.length > 0 && chosen.length === 0;
+    const unknown = state.address.threads.length + state.address.processes.length > 0 && chosen.length === 0;
     const question = questionOf(state, unknown ? asked.threads : chosen);
     if (!isSameQuestion(question, asked)) ask(question);
   }

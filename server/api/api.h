@@ -19,6 +19,8 @@ enum err_code api_list_sessions(const struct handler_context *handler,
                                 struct response *response, struct err *err);
 enum err_code api_list_processes(const struct handler_context *handler,
                                  struct response *response, struct err *err);
+enum err_code api_get_activity(const struct handler_context *handler, struct response *response,
+                               struct err *err);
 enum err_code api_dump_process(const struct handler_context *handler, struct response *response,
                                struct err *err);
 enum err_code api_list_captures(const struct handler_context *handler,

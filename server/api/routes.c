@@ -44,6 +44,7 @@ static const struct route routes[] = {
     { METHOD_GET, "/debug/pprof/profile", api_pull_pprof,
       SCOPE_OPERATOR | ROUTE_SLOW | ROUTE_START },
     { METHOD_GET, "/api/v1/processes", api_list_processes, SCOPE_VIEWER | ROUTE_SLOW },
+    { METHOD_GET, "/api/v1/activity", api_get_activity, SCOPE_VIEWER | ROUTE_SLOW },
     { METHOD_GET, "/api/v1/processes/*/dump", api_dump_process,
       SCOPE_OPERATOR | ROUTE_SLOW | ROUTE_DUMP },
     { METHOD_GET, "/api/v1/sessions", api_list_sessions, SCOPE_SESSION },

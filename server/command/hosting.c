@@ -1,7 +1,10 @@
 #include "server/command/hosting.h"
 
+#include <stdio.h>
+
 #include "sampler/sampler.h"
 #include "server/command/live.h"
+#include "server/command/options/commands.h"
 #include "server/command/options/options.h"
 #include "server/command/process/exit.h"
 #include "server/sessions/continuous.h"
@@ -30,6 +33,34 @@ static enum err_code open_engines(struct dashboard *dashboard, struct err *err)
                : rc;
 }
 
+/* With the kernel engine it costs next to nothing, so it is the default there; who names captures wants to
+ * see these. */
+static void choose_continuous(struct dashboard *dashboard, const struct options *options)
+{
+    struct sampler_options wanted;
+    struct err why = { 0 };
+    char *const out = dashboard->not_continuous;
+    dashboard_defaults(dashboard, &wanted);
+    wanted.rate_hz = options->serve.continuous_hz;
+    if (options->serve.is_continuous)
+        return;
+    if (options->command->bit != COMMAND_SERVE)
+        snprintf(out, sizeof dashboard->not_continuous,
+                 "continuous sampling is off: pyrometer serve does it");
+    else if (options->serve.no_continuous)
+        snprintf(out, sizeof dashboard->not_continuous,
+                 "continuous sampling is off (--no-continuous)");
+    else if (options->file_count > 0)
+        snprintf(out, sizeof dashboard->not_continuous,
+                 "continuous sampling is off because captures are named; --continuous turns it "
+                 "on");
+    else if (sampler_check_engine(&wanted, &why) != ERR_OK)
+        snprintf(out, sizeof dashboard->not_continuous,
+                 "continuous sampling is off without the kernel engine (%.150s); --continuous "
+                 "turns it on, for 1 %% of a core",
+                 why.message);
+}
+
 enum err_code hosting_open(struct dashboard *dashboard, struct live *live,
                            const struct options *options, struct err *err)
 {
@@ -44,12 +75,16 @@ enum err_code hosting_open(struct dashboard *dashboard, struct live *live,
     dashboard->memory_bytes = options->sampling.memory_bytes;
     dashboard->max_rate_hz = settings->max_rate_hz;
     dashboard->engine = options->sampling.engine;
-    /* Finding the targets of --continuous takes a part of the budget. */
-    const double sampling_share = settings->is_continuous ? 1 - CONTINUOUS_SCAN_SHARE : 1;
+    live->pipeline.dashboard = dashboard;
+    rc = open_engines(dashboard, err);
+    if (rc != ERR_OK)
+        return rc;
+    choose_continuous(dashboard, options);
+    /* Finding the targets of the continuous session takes a part of the budget. */
+    const double sampling_share = *dashboard->not_continuous ? 1 : 1 - CONTINUOUS_SCAN_SHARE;
     sessions_limit(live->sessions, settings->max_sessions,
                    options->sampling.max_cpu_percent * sampling_share);
     if (options->report.no_source)
         sessions_hide_source(live->sessions);
-    live->pipeline.dashboard = dashboard;
-    return open_engines(dashboard, err);
+    return ERR_OK;
 }

@@ -63,8 +63,13 @@ static enum err_code sample_all(struct dashboard *dashboard, const struct option
         .rate_hz = settings->continuous_hz,
         .max_cpu_percent = percent > 0 ? percent : CONTINUOUS_CPU_PERCENT,
         .turn_ns = settings->turn_ns,
+        .admission = &options->access.admission,
     };
-    return settings->is_continuous ? continuous_start(dashboard, &wanted, out, err) : ERR_OK;
+    if (!*dashboard->not_continuous)
+        return continuous_start(dashboard, &wanted, out, err);
+    if (!settings->no_continuous && options->file_count == 0)
+        say("%s", dashboard->not_continuous);
+    return ERR_OK;
 }
 
 int command_serve(const struct options *options)

@@ -11,6 +11,7 @@
 #include "sampler/base/thread.h"
 #include "sampler/processes.h"
 #include "sampler/sampler.h"
+#include "server/access/admission.h"
 #include "server/sessions/dashboard.h"
 #include "server/sessions/sessions.h"
 
@@ -42,7 +43,9 @@ static void note_process(void *context, const struct process_info *info)
 {
     struct continuous *const continuous = context;
     if (!info->reason && info->python && info->uptime_ns >= AGE_NS &&
-        continuous->count < SAMPLER_MAX_PROCESSES)
+        continuous->count < SAMPLER_MAX_PROCESSES &&
+        (admission_is_open(continuous->settings.admission) ||
+         admission_check(continuous->settings.admission, info->pid, NULL) == ERR_OK))
         continuous->found[continuous->count++] = info->pid;
 }
 
@@ -81,6 +84,8 @@ static void launch(struct continuous *continuous, struct session **out)
      * ends meanwhile must not keep it from beginning. */
     options.pids[0] = continuous->found[continuous->launches++ % continuous->count];
     options.pid_count = 1;
+    if (options.memory_bytes == 0 || options.memory_bytes > CONTINUOUS_MEMORY_BYTES)
+        options.memory_bytes = CONTINUOUS_MEMORY_BYTES;
     options.waits = true;
     options.rate_hz = continuous->settings.rate_hz;
     options.max_cpu_percent =

@@ -1,7 +1,7 @@
 /*
  * continuous - profiles all Python processes of the host for as long as the server runs.
  *
- * One session at a time samples all processes that can be read.  New processes join within a few
+ * One session at a time samples all processes that can be read and are admitted.  New processes join within a few
  * seconds, or later if finding them would exceed its part of the CPU budget.  Every CONTINUOUS_TURN_NS
  * a new session replaces the current one, so that captures are small enough to open, and old ones can
  * be removed.
@@ -15,6 +15,8 @@
 #ifndef SERVER_SESSIONS_CONTINUOUS_H
 #define SERVER_SESSIONS_CONTINUOUS_H
 
+#include <stddef.h>
+
 #include "sampler/base/err.h"
 
 #define CONTINUOUS_RATE_HZ     19.0
@@ -22,7 +24,10 @@
 /* The part of that budget for finding new processes; the rest is for sampling. */
 #define CONTINUOUS_SCAN_SHARE 0.25
 #define CONTINUOUS_TURN_NS    3600000000000ull
+/* Of the profile of such a session, and of the next one for a moment; less with --memory. */
+#define CONTINUOUS_MEMORY_BYTES ((size_t)64 << 20)
 
+struct admission;
 struct continuous;
 struct dashboard;
 struct sampler_options;
@@ -30,6 +35,7 @@ struct sampler_options;
 struct continuous_settings {
     double rate_hz, max_cpu_percent;
     unsigned long long turn_ns;
+    const struct admission *admission; /* borrowed: other processes are left out */
 };
 
 MUST_CHECK enum err_code continuous_start(struct dashboard *dashboard,

@@ -13,6 +13,7 @@
 #include "sampler/processes.h"
 #include "sampler/sampler.h"
 #include "server/sessions/capture_store.h"
+#include "server/sessions/last_activity.h"
 #include "server/sessions/leave.h"
 #include "server/sessions/open_capture.h"
 #include "server/sessions/session_capture.h"
@@ -34,7 +35,8 @@ enum err_code dashboard_open(struct dashboard *dashboard, struct sessions *sessi
     memset(dashboard, 0, sizeof *dashboard);
     dashboard->sessions = sessions;
     dashboard->max_rate_hz = DASHBOARD_MAX_RATE_HZ;
-    return processes_create(&dashboard->processes, err);
+    const enum err_code rc = last_activity_create(&dashboard->activity, err);
+    return rc == ERR_OK ? processes_create(&dashboard->processes, err) : rc;
 }
 
 void dashboard_hide_arguments(struct dashboard *dashboard)
@@ -47,6 +49,7 @@ void dashboard_close(struct dashboard *dashboard)
 {
     processes_destroy(dashboard->processes);
     captures_close(dashboard->captures);
+    last_activity_destroy(dashboard->activity);
     sampler_close_engines(dashboard->engines);
     memset(dashboard, 0, sizeof *dashboard);
 }

@@ -8,7 +8,7 @@
  * New sessions are recorded into the folder of captures, if there is one.  If that fails, sampling
  * continues.
  *
- * Ownership: the dashboard owns the list of processes, the captures and the kernel engines, and borrows
+ * Ownership: the dashboard owns the list of processes, the captures, the kernel engines and the activity, and borrows
  * the sessions, whose sessions_destroy must come before dashboard_close.
  * Threads: any, once opened.
  * Depends on: sampler.h, sessions, capture_store, session_capture, sampler/processes.
@@ -26,6 +26,7 @@
 struct captures;
 struct engines;
 struct frame_filters;
+struct last_activity;
 struct processes;
 struct session;
 struct sessions;
@@ -48,7 +49,9 @@ struct dashboard {
     size_t memory_bytes;        /* maximum size of the profile of a session */
     enum sampler_engine engine; /* of sessions that do not choose */
     struct engines *engines;    /* NULL: the remote engine samples */
-    dashboard_say say;          /* NULL: events are dropped */
+    char not_continuous[256];   /* why there is no continuous session; "": there is */
+    struct last_activity *activity;
+    dashboard_say say; /* NULL: events are dropped */
     void *say_context;
 };
 

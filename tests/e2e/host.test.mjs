@@ -24,7 +24,7 @@ after(async () => {
 
 test("a process is found, profiled, stopped, and its capture opened again", async () => {
   const victim = await startVictim("tests/victims/threads.py", "4", VICTIM_SECONDS);
-  const host = await serve("--data", data);
+  const host = await serve("--data", data, "--no-continuous");
   const page = await openPage(browser, host.url);
   const row = "document.querySelector('[data-testid=process][data-pid=\"" + victim.pid + "\"]')";
   const here = (id) => hook(id) + "?.checkVisibility() === true";

@@ -137,7 +137,7 @@ class Process:
 
 
 def with_engine(command, engine=ENGINE):
-    """The command so that it samples with that engine, unless it chooses one itself."""
+    """The command so that it samples with that engine, unless it chooses one itself. Then `serve` samples nothing unasked."""
     at = command.index(PROGRAM) + 1 if PROGRAM in command else len(command)
     if not set(command[at:at + 1]) & set(SAMPLING) or "--engine" in command:
         return command
@@ -146,6 +146,8 @@ def with_engine(command, engine=ENGINE):
     elif engine == "kernel" and command[at] == "serve":
         # It has a few for its sessions; the others do without.
         engine = "auto"
+        if not any("continuous" in word for word in command):
+            command = command + ["--no-continuous"]
     return command[:at + 1] + ["--engine", engine] + command[at + 1:]
 
 

@@ -12,6 +12,7 @@ import { captureActions, listActions, pageActions, processActions, sessionAction
 import { createHostBanner, createHostHeader, createHostToolbar } from "./bar.js";
 import { createCaptureTable } from "./capture-table.js";
 import { createUploads, listenForDrops } from "./drop.js";
+import { createHottest } from "./hottest.js";
 import { createHostMenu } from "./menu.js";
 import { createProcessTable } from "./process-table.js";
 import { createSessionList } from "./session-list.js";
@@ -31,7 +32,7 @@ function clearBody() {
 function createHostState(access, theme) {
   return {
     operator: access.scope !== "viewer", canShare: access.can_share === true, theme, address: parseHostAddress(location.hash), tab: "processes", now: Date.now(), cutOff: false,
-    connection: { state: "connecting", detail: "", retryAt: null }, host: null, processes: null, sessions: null, captures: undefined, folder: undefined, captureLimit: CAPTURES_FIRST,
+    connection: { state: "connecting", detail: "", retryAt: null }, host: null, processes: null, activity: null, continuous: new Set(), sessions: null, captures: undefined, folder: undefined, captureLimit: CAPTURES_FIRST,
     selected: new Map(), chosen: new Map(), sparks: new Map(), leaving: new Set(), deleting: [],
   };
 }
@@ -49,6 +50,7 @@ function hostHandlers(state, all, again) {
       const here = new Set(answer.processes.filter((process) => process.can_attach).map(processKey));
       for (const key of state.selected.keys()) if (!here.has(key)) state.selected.delete(key);
     }),
+    onActivity: taken((answer) => (state.activity = answer)),
     onSessions: taken((answer) => (all.sessions = answer.sessions)),
     onCaptures: taken((answer) => (state.folder = answer)),
     onSpark: taken((id, spark) => state.sparks.set(id, spark)),
@@ -63,6 +65,7 @@ function arrange(state, sessions, isWide) {
   state.cutOff = connection.state === "lost" || connection.state === "denied";
   state.tab = address.host === "sessions" && isWide ? "processes" : address.host;
   state.sessions = state.host === null && sessions.length === 0 ? null : orderSessions(sessions.filter((session) => !leaving.has("session " + session.id)));
+  state.continuous = new Set(sessions.filter((session) => session.source === "continuous").map((session) => session.id));
   if (state.folder !== undefined) state.captures = (state.folder?.captures ?? []).filter((capture) => !leaving.has("capture " + capture.name));
 }
 
@@ -124,7 +127,7 @@ export function startHost(access, themes) {
   root.append(main);
   const lists = el("div", { class: "host-lists" });
   main.append(lists);
-  views = [header, banner, toolbar, createProcessTable(lists, act), createCaptureTable(lists, act), createSessionList(main, act)];
+  views = [header, banner, toolbar, createHottest(lists), createProcessTable(lists, act), createCaptureTable(lists, act), createSessionList(main, act)];
   listenForHostKeys(act, toolbar, state);
   window.addEventListener("popstate", () => {
     state.address = parseHostAddress(location.hash);

@@ -1,12 +1,14 @@
 // The Python processes of the host. Values change every second; rows keep their places while the pointer or the focus is on them.
 
 import { arrangeProcesses, commonRefusal, containerName, processKey, programName } from "../model/host/processes.js";
+import { activityByPid, activityLink, startedSessions } from "../model/host/activity.js";
 import { formatAge, formatBytes } from "../model/host/sessions.js";
 import { formatCount } from "../model/base/numbers.js";
 import { visibleText } from "../model/base/text.js";
 import { HOST_TEXT } from "../text/host.js";
 import { el, icon, isolated, setAttribute, setText } from "../view/elements/dom.js";
 import { ICONS } from "../view/elements/icons.js";
+import { createActivityCells, fillActivityCells } from "./process-activity.js";
 
 const ROWS_STEP = 500;
 
@@ -14,8 +16,10 @@ function createProcessRow(act) {
   const row = { process: null };
   const box = el("input", { type: "checkbox", "data-role": "select", on: { change: () => act.select(row.process, box.checked) } });
   const name = isolated("", { class: "program" });
+  const last = el("a", { class: "program-link", "data-testid": "process-last" });
+  const activity = createActivityCells();
   const rest = isolated("", { class: "command-line" });
-  const under = isolated("", { class: "under" });
+  const under = el("span", { class: "under" }, el("span", { class: "under-pid" }), isolated(""));
   const fill = el("i", {});
   const cpu = el("span", { class: "share" });
   const cells = Object.fromEntries(["memory", "threads", "pid", "python", "user", "container", "uptime"].map((key) => [key, el("td", { class: "col-" + key }, el("bdi", {}))]));
@@ -26,11 +30,12 @@ function createProcessRow(act) {
   const refused = el("button", { type: "button", class: "link refused", "data-role": "act", "data-testid": "refused", on: { click: () => act.explain(row.process) } }, HOST_TEXT.processes.refused);
   const element = el("tr", { "data-testid": "process" },
     el("td", { class: "col-select" }, box),
-    el("th", { scope: "row", class: "col-command" }, el("div", { class: "stacked" }, el("span", { class: "one-line" }, name, " ", rest), under)),
-    el("td", { class: "col-cpu" }, el("div", { class: "cpu" }, el("span", { class: "bar", "aria-hidden": "true" }, fill), cpu)),
+    el("th", { scope: "row", class: "col-command" }, el("div", { class: "stacked" }, el("span", { class: "one-line" }, last, name, " ", rest), under, activity.under)),
+    el("td", { class: "col-cpu" }, el("div", { class: "cpu" }, el("span", { class: "bar", "aria-hidden": "true" }, fill), activity.svg, cpu)),
+    activity.hottestCell, activity.waitsCell,
     cells.memory, cells.threads, cells.pid, cells.python, cells.user, cells.container, cells.uptime,
     el("td", { class: "col-act" }, open, split, refused));
-  return Object.assign(row, { element, box, name, rest, under, fill, cpu, cells, open, start, more, split, refused, key: null });
+  return Object.assign(row, { element, box, name, last, activity, rest, under, fill, cpu, cells, open, start, more, split, refused, key: null });
 }
 
 // What does not change while a process lives.
@@ -59,16 +64,27 @@ function fillNumbers(row, process) {
   };
   for (const [key, text] of Object.entries(texts)) setText(row.cells[key].firstChild, text);
   setAttribute(row.cells.uptime, "title", HOST_TEXT.processes.since(process.started_at));
-  setText(row.under, visibleText([process.pid, process.python ?? "", process.user ?? "", container].filter(Boolean).join(" · ")));
+  const about = [process.python ?? "", process.user ?? "", container].filter(Boolean).join(" · ");
+  setText(row.under.firstChild, HOST_TEXT.processes.pid(process.pid) + (about === "" ? "" : " · "));
+  setText(row.under.lastChild, visibleText(about, ""));
+}
+
+// The name opens the last minutes, where something is known of them.
+function fillLast(row, process, known, state) {
+  const parent = known ? row.last : row.element.querySelector(".one-line");
+  if (row.name.parentNode !== parent) parent.prepend(row.name);
+  row.last.hidden = !known;
+  if (known) setAttribute(row.last, "href", activityLink(state.activity, process.pid));
 }
 
 function fillActions(row, process, gone, state) {
-  const sampled = process.sessions?.[0];
+  const started = startedSessions(process, state.continuous);
+  const sampled = started[0];
   setAttribute(row.element, "data-gone", gone || null);
   row.open.hidden = gone || sampled === undefined;
   if (sampled !== undefined) {
     setAttribute(row.open, "href", "#v=1&session=" + encodeURIComponent(sampled));
-    setText(row.open.lastChild, process.sessions.length > 1 ? HOST_TEXT.processes.openSome(process.sessions.length) : HOST_TEXT.processes.open);
+    setText(row.open.lastChild, started.length > 1 ? HOST_TEXT.processes.openSome(started.length) : HOST_TEXT.processes.open);
   }
   row.split.hidden = gone || !state.operator || !process.can_attach || sampled !== undefined;
   row.start.disabled = state.cutOff;
@@ -96,10 +112,12 @@ export function createProcessTable(root, act) {
   const heads = Object.entries(HOST_TEXT.processes.columns).map(([key, [label, hint]]) => ({
     key, element: el("th", { scope: "col", class: "col-" + key }, el("button", { type: "button", "data-hint": hint, "data-testid": "sort-" + key, on: { click: () => act.sort(key) } }, label)),
   }));
+  const plain = Object.entries(HOST_TEXT.activity.columns).map(([key, [label, hint]]) => el("th", { scope: "col", class: "plain-head col-" + key }, el("span", { "data-hint": hint }, label)));
+  const [command, cpu, ...others] = heads.map((head) => head.element);
   const every = el("input", { type: "checkbox", "aria-label": HOST_TEXT.processes.selectAll, "data-testid": "select-all", on: { change: () => act.selectAll(shownRows.filter((row) => row.process.can_attach && !row.gone).map((row) => row.process), every.checked) } });
   const body = el("tbody", {});
   const table = el("table", { class: "grid", "data-testid": "processes", "aria-label": HOST_TEXT.processes.tableLabel },
-    el("thead", {}, el("tr", {}, el("th", { class: "col-select" }, every), ...heads.map((head) => head.element), el("th", { class: "col-act" }, el("span", { class: "offscreen" }, HOST_TEXT.processes.profile)))), body);
+    el("thead", {}, el("tr", {}, el("th", { class: "col-select" }, every), command, cpu, ...plain, ...others, el("th", { class: "col-act" }, el("span", { class: "offscreen" }, HOST_TEXT.processes.profile)))), body);
   const empty = el("div", { class: "blank", "data-testid": "processes-empty" }, el("h2", {}), el("p", { class: "soft" }), el("button", { type: "button", on: { click: () => act.address({ search: "", only: false }, "replace") } }, HOST_TEXT.processes.showAll));
   const refusal = el("p", { class: "remark", role: "status", "data-testid": "refusal" });
   const more = el("button", { type: "button", class: "more-rows", "data-testid": "more-processes", on: { click: () => { limit += ROWS_STEP; act.again(); } } });
@@ -140,11 +158,14 @@ export function createProcessTable(root, act) {
   }
 
   function fillRows(state) {
+    const activity = activityByPid(state.activity);
     for (const { process, gone } of shownRows.slice(0, limit)) {
       const row = rows.get(processKey(process));
       row.process = process;
       if (row.key === null) nameRow(row, process);
       fillNumbers(row, process);
+      fillActivityCells(row.activity, process, gone ? undefined : activity.get(process.pid), state);
+      fillLast(row, process, !gone && activity.has(process.pid), state);
       fillActions(row, process, gone, state);
     }
   }
@@ -179,6 +200,7 @@ export function createProcessTable(root, act) {
       const common = state.operator ? commonRefusal(state.processes) : null;
       refusal.hidden = common === null;
       if (common !== null) setText(refusal, HOST_TEXT.processes.noneProfilable(formatCount(common.count), visibleText(common.reason)));
+      setAttribute(table, "data-activity", (state.activity !== null && state.activity.session !== null) || null);
       setAttribute(table, "data-containers", state.processes.some((process) => process.container) || null);
       every.hidden = !state.operator;
       every.checked = state.selected.size > 0 && shownRows.every((row) => row.gone || !row.process.can_attach || state.selected.has(processKey(row.process)));

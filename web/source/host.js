@@ -1,6 +1,6 @@
 // The server's API for a whole host: polls its lists and sends changes.
 //   start(), hurry(), send(method, path, body) -> answer, watch(query of the captures, [{id, elapsed}] whose time lines are drawn)
-// and calls its handlers onProcesses, onSessions, onCaptures(answer, null: no folder), onSpark(id, {timeline, from, to}), onConnection.
+// and calls its handlers onProcesses, onSessions, onActivity, onCaptures(answer, null: no folder), onSpark(id, {timeline, from, to}), onConnection.
 
 import { HOST_TEXT } from "../text/host.js";
 import { API, HttpProblem, createRequests, problemOf, send } from "./requests.js";
@@ -82,7 +82,8 @@ export function createHostSource(handlers) {
   }
 
   async function round({ urgent, count }) {
-    const [processes, sessions] = await Promise.all([requests.get("/processes?limit=" + PROCESSES_MAX, "processes"), requests.get("/sessions", "sessions")]);
+    const [processes, sessions, activity] = await Promise.all([requests.get("/processes?limit=" + PROCESSES_MAX, "processes"), requests.get("/sessions", "sessions"), requests.get("/activity", "activity")]);
+    if (activity !== null) handlers.onActivity(activity);
     if (processes !== null) handlers.onProcesses(processes);
     if (sessions !== null) handlers.onSessions(sessions);
     if (urgent || count % CAPTURES_EVERY === 0) await readCaptures();

@@ -65,7 +65,7 @@ export const HOST_TEXT = {
     tableLabel: "Python processes of this host",
     columns: {
       command: ["Process", "Script or module, and command line"],
-      cpu: ["CPU", "Percent of one core over the last second"],
+      cpu: ["CPU", "Percent of one core over the last second, and active threads over the last minutes"],
       memory: ["Memory", "Resident memory"],
       threads: ["Threads", "Operating-system threads"],
       pid: ["PID", "Process ID on this host"],
@@ -86,6 +86,7 @@ export const HOST_TEXT = {
     openSome: (number) => "Open (" + number + ")",
     refused: "Cannot profile",
     since: (time) => "since " + time,
+    pid: (pid) => "PID " + pid,
     noMatch: "No matching processes",
     noMatchHint: (number) => count(number, "Python process runs", "Python processes run") + " here; none matches the search and filters.",
     none: "No Python processes",
@@ -95,6 +96,29 @@ export const HOST_TEXT = {
     more: (left) => "Show more (" + left + " left)",
     together: (number) => number + " processes as one session",
     starting: (title) => "Profiling " + title,
+  },
+
+  activity: {
+    columns: {
+      hottest: ["Hottest line", "Where its active threads were most in the last minutes: the innermost line of your code"],
+      waits: ["Waits in", "Where its threads waited most in the last minutes"],
+    },
+    functions: "Hottest functions",
+    note: (range, processes) => "last " + range + ", " + count(processes, "process", "processes"),
+    minutes: (number) => count(number, "minute"),
+    leftOut: (number) => "; " + number + " more are not sampled",
+    idle: "No thread was active.",
+    beginning: "Sampling begins in a few seconds.",
+    process: (pid) => "process " + pid,
+    inSome: (process, number) => process + " and " + (Number(number) - 1) + " more",
+    functionTitle: (name, place, time) => name + "\n" + place + "\n" + time + " of active threads",
+    spark: (mean) => "Active threads over the last minutes: " + mean + " on average",
+    hottest: (share) => share + " of active time",
+    waits: (share) => share + " of waiting",
+    kinds: { gil: "the GIL", processor: "a processor" },
+    openLast: (process) => "Open the last minutes of " + process,
+    notYet: "not sampled yet",
+    idleProcess: "no active thread",
   },
 
   sessions: {

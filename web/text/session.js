@@ -221,6 +221,8 @@ export const TEXT = {
     baselineHint: "The baseline of the comparison",
     thread: "thread",
     threadHint: "Only this thread",
+    process: "process",
+    processHint: "Only the threads of this process",
     threads: "threads",
     threadsHint: "Only these threads",
     selected: (count) => count + " selected",

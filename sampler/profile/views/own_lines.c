@@ -78,6 +78,32 @@ static enum err_code is_own(const struct own_code *code,
     return ERR_OK;
 }
 
+static enum err_code mark_functions(const struct own_code *code,
+                                    const struct profile_snapshot *snapshot, function_id first,
+                                    unsigned char *marks, struct err *err)
+{
+    for (function_id id = first; id < snapshot->sizes.functions; id++) {
+        bool own = false;
+        const enum err_code rc = id ? is_own(code, snapshot, id, &own, err) : ERR_OK;
+        if (rc)
+            return rc;
+        marks[id] = own;
+    }
+    return ERR_OK;
+}
+
+enum err_code own_lines_mark(const struct profile_snapshot *snapshot, function_id first,
+                             unsigned char *own, struct err *err)
+{
+    struct own_code code;
+    enum err_code rc = own_code_init(&code, NULL, 0, err);
+    if (rc)
+        return rc;
+    rc = mark_functions(&code, snapshot, first, own, err);
+    own_code_deinit(&code);
+    return rc;
+}
+
 /* The samples of the view by frame; those without your code at frame 0. */
 struct counting {
     const struct profile_snapshot *snapshot;
@@ -85,19 +111,6 @@ struct counting {
     frame_id *frame_of; /* by node: the innermost frame of your code, 0: none */
     uint64_t *samples;  /* by frame */
 };
-
-static enum err_code mark_functions(struct counting *counting, const struct own_code *code,
-                                    struct err *err)
-{
-    for (function_id id = 1; id < counting->snapshot->sizes.functions; id++) {
-        bool own = false;
-        const enum err_code rc = is_own(code, counting->snapshot, id, &own, err);
-        if (rc)
-            return rc;
-        counting->own[id] = own;
-    }
-    return ERR_OK;
-}
 
 /* Parents come before children. */
 static void count(struct counting *counting, const struct view *view)
@@ -193,7 +206,7 @@ static enum err_code fill(struct own_lines *own, struct counting *counting,
                           size_t most, struct err *err)
 {
     struct view view = { 0 };
-    enum err_code rc = mark_functions(counting, code, err);
+    enum err_code rc = mark_functions(code, counting->snapshot, 1, counting->own, err);
     if (!rc)
         rc = view_init(&view, counting->snapshot, query, err);
     if (rc)

@@ -46,4 +46,8 @@ MUST_CHECK enum err_code own_lines_init(struct own_lines *own,
                                         size_t most, struct err *err);
 void own_lines_deinit(struct own_lines *own);
 
+/* Sets own[id] for each function from `first` on: whether it is your code by the rule. */
+MUST_CHECK enum err_code own_lines_mark(const struct profile_snapshot *snapshot,
+                                        function_id first, unsigned char *own, struct err *err);
+
 #endif /* SAMPLER_PROFILE_VIEWS_OWN_LINES_H */

@@ -179,6 +179,8 @@ static const struct option table[] = {
          "maximum concurrent sessions (default 50)", RANGE(1, SESSIONS_MAX / 2)),
     LONG("continuous", "=RATE", RATE, serve.continuous_hz, COMMAND_SERVE,
          "always sample all processes (19 Hz, 1 % CPU)", GIVEN(serve.is_continuous)),
+    SWITCH("no-continuous", serve.no_continuous, COMMAND_SERVE,
+           "do not; without captures, root does by default"),
     LONG("turn", "TIME", DURATION, serve.turn_ns, COMMAND_SERVE,
          "length of each continuous capture (default 1h)"),
 

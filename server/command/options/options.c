@@ -396,6 +396,9 @@ static enum err_code complete(struct options *options, struct err *err)
     if (options->no_token && options->token_file)
         return err_set(err, ERR_INVALID,
                        "--no-token and --token-file cannot be given together");
+    if (options->serve.is_continuous && options->serve.no_continuous)
+        return err_set(err, ERR_INVALID,
+                       "--continuous and --no-continuous cannot be given together");
     if (options->quality_file && is_written_elsewhere(options, options->quality_file))
         return err_set(err, ERR_INVALID, "--output and --quality must name different files");
     if (options->quality_file && options->command->bit == COMMAND_REPLAY &&

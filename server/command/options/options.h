@@ -114,7 +114,8 @@ struct options {
         double max_rate_hz;
         uint32_t max_sessions;
         const char *data; /* the folder of captures; NULL: the default one */
-        bool no_data, is_continuous;
+        bool no_data;
+        bool is_continuous, no_continuous; /* neither: where the kernel engine runs */
         double continuous_hz;
         uint64_t turn_ns;   /* length of a continuous session */
         uint32_t keep_days; /* 0: no limit */

@@ -41,7 +41,7 @@ class WithKernel(Test):
             self.skipTest(reason)
 
     def test_sessions_share_the_engines_and_give_them_back(self):
-        with victim("chain.py", "60") as target, Host("--engine", "auto") as server:
+        with victim("chain.py", "60") as target, Host("--engine", "auto", "--no-continuous") as server:
             self.assertEqual(engine_of(server.running(server.start(pids=[target.pid], engine="remote"))), ("remote", None))
             taken = [server.start(pids=[target.pid]) for _ in range(ENGINES - 1)]
             for session in taken:
@@ -58,7 +58,7 @@ class WithKernel(Test):
             self.assertEqual(engine_of(server.running(server.start(pids=[target.pid], engine="kernel"))), ("kernel", None))
 
     def test_a_session_has_no_samples_of_the_one_before(self):
-        with spinning(self, "before") as first, spinning(self, "after") as second, Host("--engine", "auto") as server:
+        with spinning(self, "before") as first, spinning(self, "after") as second, Host("--engine", "auto", "--no-continuous") as server:
             for target, function, rate in ((first, "before", 1000), (second, "after", 100)) * 2:
                 session = server.start(pids=[target.pid], rate_hz=rate, duration_s=0.5, engine="kernel")
                 ended = server.until("/sessions/" + session, lambda found: found["state"] == "ended")
@@ -71,13 +71,32 @@ class WithKernel(Test):
                 # A busy machine may let it wait before its first record.
                 self.assertLess(ended["quality"]["missed_ticks"], 0.25 * rate)
 
-    def test_the_continuous_session_has_one(self):
-        with victim("chain.py", "60"), Host("--continuous", "--engine", "auto") as server:
+    def test_the_continuous_session_has_one_and_is_the_default(self):
+        with victim("chain.py", "60") as target, Host("--engine", "auto") as server:
             server.until("/sessions", lambda found: any(engine_of(session) == ("kernel", None) and session["quality"]["samples"]
                                                         for session in found["sessions"]))
+            found = server.until("/activity", lambda found: any(row["pid"] == target.pid and row["active_s"] > 0 for row in found["processes"]))
+            session = server.get("/sessions/" + found["session"])
+            self.assertEqual((session["source"], session["settings"]["rate_hz"]), ("continuous", 19))
+            row = next(row for row in found["processes"] if row["pid"] == target.pid)
+            self.assertTrue(row["hottest"]["file"].endswith("/chain.py"), row)
+            self.assertTrue(any(function["file"].endswith("/chain.py") for function in found["functions"]), found["functions"])
+            self.assertLess(session["quality"]["profile_limit_bytes"], 65 << 20)
+
+    def test_captures_and_no_continuous_turn_it_off(self):
+        with tempfile.TemporaryDirectory() as folder, victim("chain.py", "60") as target:
+            capture = os.path.join(folder, "a.pyro")
+            process, code = run_program("record", str(target.pid), "-d", "200ms", "-o", capture)
+            self.assertEqual(code, 0, process.output())
+            for words, reason in ((["--no-continuous"], "--no-continuous"), ([capture], "captures are named")):
+                with Host("--engine", "auto", *words) as server:
+                    found = server.get("/activity")
+                    self.assertIsNone(found["session"])
+                    self.assertIn(reason, found["reason"])
+                    self.assertEqual((found["processes"], found["functions"]), ([], []))
 
     def test_what_it_cannot_do_is_read_from_outside(self):
-        with victim("chain.py", "60") as target, Host("--max-rate", "50k", "--engine", "auto") as server:
+        with victim("chain.py", "60") as target, Host("--max-rate", "50k", "--engine", "auto", "--no-continuous") as server:
             for options, reason in (({"stop": "always"}, "does not stop threads"),
                                     ({"rate_hz": 30000}, "at most 20000 times a second")):
                 engine, said = engine_of(server.running(server.start(pids=[target.pid], **options)))
@@ -105,6 +124,11 @@ class WithoutKernel(Test):
         reason = "pyrometer runs with --engine remote"
         with victim("chain.py", "60") as target, Host("--engine", "remote") as server:
             self.assertEqual(engine_of(server.running(server.start(pids=[target.pid]))), ("remote", None))
+            found = server.get("/activity")
+            self.assertIsNone(found["session"])
+            self.assertIn(reason, found["reason"])
+            self.assertIn("--continuous turns it on", found["reason"])
+            self.assertEqual(len([line for line in server.process.err if "continuous sampling is off" in line]), 1, server.process.err)
             self.assertEqual(engine_of(server.running(server.start(pids=[target.pid], engine="auto"))), ("remote", reason))
             answer = server.send("POST", "/sessions", {"pids": [target.pid], "engine": "kernel"})
             self.assertEqual(answer.status, 409, answer.body)
@@ -114,7 +138,7 @@ class WithoutKernel(Test):
     @unittest.skipUnless(without_capabilities_works(), "needs root and setpriv")
     def test_without_the_capabilities_stacks_are_read_from_outside(self):
         with victim("chain.py", "60") as target:
-            with Host("--engine", "auto", before=WITHOUT) as server:
+            with Host("--engine", "auto", "--no-continuous", before=WITHOUT) as server:
                 engine, reason = engine_of(server.running(server.start(pids=[target.pid])))
                 self.assertEqual(engine, "remote")
                 self.assertRegex(reason, "kernel engine")

@@ -273,6 +273,8 @@ class Continuous(Test):
                 return [one for one in found["sessions"] if one["source"] == "continuous" and
                         set(pids) <= {target["pid"] for target in one["targets"] if target["to_s"] is None}]
             found = mine(host.until("/sessions", lambda found: mine(found, first.pid)), first.pid)[0]
+            activity = host.until("/activity", lambda now: any(row["pid"] == first.pid and row["active_s"] > 0 for row in now["processes"]))
+            self.assertIsNone(activity["reason"])
             self.assertEqual((found["name"], found["settings"]["max_cpu_percent"]), ("all processes", 0.75))
             with victim("chain.py", LONG) as second:
                 host.until("/sessions", lambda found: mine(found, first.pid, second.pid))
@@ -283,6 +285,25 @@ class Continuous(Test):
             host.until("/captures", lambda listed: any(
                 row["continuous"] and row["state"] == "complete" for row in listed["captures"]) and
                 all(row["title"] == "all processes" for row in listed["captures"]))
+
+    def test_only_admitted_processes_are_sampled(self):
+        with victim("chain.py", LONG) as first, victim("chain.py", LONG + "1") as second, \
+                Host("--continuous=50", "--allow-command", "*/chain.py " + LONG) as host:
+            found = host.until("/activity", lambda found: found["total"] > 0)
+            self.assertEqual([row["pid"] for row in found["processes"]], [first.pid])
+            # A later scan does not add it either.
+            host.row(second.pid)
+            samples = host.get("/sessions/" + found["session"])["quality"]["samples"]
+            host.until("/sessions/" + found["session"], lambda now: now["elapsed_s"] > 6 and now["quality"]["samples"] > samples)
+            targets = host.get("/sessions/" + found["session"])["targets"]
+            self.assertEqual([target["pid"] for target in targets], [first.pid])
+
+    def test_what_has_ended_is_not_listed(self):
+        with victim("chain.py", LONG) as first, Host("--continuous=50") as host:
+            with victim("chain.py", LONG) as second:
+                host.until("/activity", lambda found: {first.pid, second.pid} <= {row["pid"] for row in found["processes"]})
+            host.until("/activity", lambda found: second.pid not in {row["pid"] for row in found["processes"]} and
+                       first.pid in {row["pid"] for row in found["processes"]})
 
 
 class Captures(Test):

@@ -99,6 +99,35 @@ test("processes are listed, searched, sorted; one is profiled, opened, and there
   await page.close();
 });
 
+test("what samples all the time says where each process is, and opens its last minutes at once", async () => {
+  const { page, host, texts } = await openHost({ continuous: true });
+  await page.until(rows + ".length === 24 && document.querySelectorAll('[data-testid=hot-function]').length > 0");
+  const activity = host.answer("GET", "activity", new URLSearchParams()).value;
+  const [busiest] = activity.processes;
+  await page.until(row(busiest.pid) + ".querySelector('[data-testid=hottest-line]').textContent.includes(" + JSON.stringify(busiest.hottest.name) + ")");
+  assert.match(await page.evaluate(row(busiest.pid) + ".querySelector('[data-testid=waits]').textContent"), /select\.epoll\.poll|time\.sleep|the GIL/);
+  assert.match(await page.evaluate(row(busiest.pid) + ".querySelector('.row-spark path').getAttribute('d')"), /^M/);
+  assert.ok((await texts("[data-testid=hot-function]"))[0].includes(activity.functions[0].name));
+  // What nobody started does not keep anybody from starting something.
+  assert.equal(await page.evaluate(row(busiest.pid) + ".querySelector('[data-testid=profile]').checkVisibility()"), true);
+  const refused = host.processes.find((process) => !process.can_attach);
+  assert.ok((await page.evaluate(row(refused.pid) + ".querySelector('.col-hottest').textContent")).includes("setcap"));
+  const before = host.sessions.length;
+  await page.evaluate("(" + row(busiest.pid) + ".querySelector('[data-testid=process-last]').click(), 0)");
+  await page.until("location.hash.includes('process=" + busiest.pid + "') && location.hash.includes('range=') && " + hook("home") + " !== null");
+  assert.equal(host.sessions.length, before);
+  assert.deepEqual(page.said, []);
+  await page.close();
+});
+
+test("without continuous sampling the page says what turns it on, and has no empty columns", async () => {
+  const { page } = await openHost();
+  await page.until(hook("activity-off") + "?.textContent.includes('--continuous') && " + rows + ".length === 24");
+  assert.equal(await page.evaluate("document.querySelector('td.col-hottest').checkVisibility()"), false);
+  assert.deepEqual(await page.evaluate("[document.querySelectorAll('[data-testid=hot-function]').length > 0, " + hooks("hot-function") + ".length]"), [true, 0]);
+  await page.close();
+});
+
 test("options are checked before and by the server; several processes make one session", async () => {
   const { page, host, press, write } = await openHost();
   await page.until(rows + ".length === 24");

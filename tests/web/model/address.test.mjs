@@ -5,7 +5,7 @@ import { defaultAddress, formatAddress, formatPath, parseAddress, parsePath, par
 test("what is written is read back", () => {
   const address = {
     session: "3", view: "table", bottomUp: true, by: "line", native: "all", colour: "module", order: "size", search: "/a&b=c#d/i é",
-    threads: [{ tid: 12, name: "pool ~ 1" }, { tid: 13, name: "" }], states: ["!has_gil", "on_cpu"], range: { from: 12.25, to: 20 }, against: "x.1", baseline: { from: 1, to: null }, filters: ["hide libraries", "hide function:/^a&b$/"], noFilters: false,
+    threads: [{ tid: 12, name: "pool ~ 1" }, { tid: 13, name: "" }], processes: [4711, 12], states: ["!has_gil", "on_cpu"], range: { from: 12.25, to: 20 }, against: "x.1", baseline: { from: 1, to: null }, filters: ["hide libraries", "hide function:/^a&b$/"], noFilters: false,
     about: "1a", file: "/srv/é & b.py", line: 12, hotOnly: true, diffWidth: "baseline", diffBy: "self", zoom: ["a1", "b2", "b2", "c3"], tables: ["strip", "gil"], frame: ["z"],
   };
   assert.deepEqual(parseAddress("#" + formatAddress(address)), address);
@@ -32,7 +32,7 @@ test("a report opens at its view unless the address says something", () => {
 });
 
 test("nonsense is left at its default", () => {
-  const address = parseAddress("#v=1&view=__proto__&by=x&colour=&thread=abc&thread=1~ok&zoom=..%3Cscript%3E&frame=A!");
+  const address = parseAddress("#v=1&view=__proto__&by=x&colour=&thread=abc&thread=1~ok&process=x&process=0&process=-4&process=12345678901&zoom=..%3Cscript%3E&frame=A!");
   assert.deepEqual(address, { ...defaultAddress(), threads: [{ tid: 1, name: "ok" }] });
 });
 

@@ -69,3 +69,10 @@ test("in another run a link finds threads of the same name", () => {
   assert.deepEqual(threadIds(chosen), [2, 5]);
   assert.equal(missing, 1);
 });
+
+test("a link to a process finds all its threads, also new ones", () => {
+  const several = { processes: [{ pid: 300, name: "a" }, { pid: 100, name: "b" }], threads: [{ id: 0, process: 0, tid: 300, name: "MainThread", main: true }, { id: 1, process: 1, tid: 100, name: "MainThread", main: true }, { id: 2, process: 1, tid: 101, name: "feed", main: false }] };
+  const { chosen, missing } = resolveThreads(listThreads(several), [{ tid: 300, name: "MainThread" }], [100, 7]);
+  assert.deepEqual([threadIds(chosen), missing], [[0, 1, 2], 1]);
+  assert.deepEqual(threadIds(resolveThreads(listThreads(several), [], [100]).chosen), [1, 2]);
+});

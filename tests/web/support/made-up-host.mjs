@@ -4,6 +4,7 @@
 export const HOSTILE_COMMAND = ["python3", "</script><img src=x onerror=alert(1)>", "--name=\u202egnp.exe", "x".repeat(4000)];
 
 const SCRIPTS = ["/srv/shop/app.py --workers 16", "-m celery -A feeds worker --concurrency 4", "/opt/report/nightly.py", "-m gunicorn shop.wsgi", "/usr/bin/ansible-playbook site.yml", "manage.py runserver", "-m http.server", "/srv/ml/train.py --epochs 90", "/srv/queue/consume.py"];
+const PLACES = [["Cart.total", "/srv/shop/app.py", 214], ["parse_feed", "/srv/feeds/parse.py", 88], ["render_row", "/opt/report/nightly.py", 41], ["TreeBuilder.fit.<locals>.split_node", "/srv/ml/a_rather_long_module_name_of_training.py", 1207], ["consume", "/srv/queue/consume.py", 19]];
 const USERS = ["www", "ann", "batch", "root"];
 const VERSIONS = ["3.13.1", "3.12.7", "3.11.2", "3.9.18", "3.15.0"];
 const START = Date.parse("2026-01-31T10:00:00Z");
@@ -57,8 +58,22 @@ class Problem extends Error {
   }
 }
 
+// Threads of the process in each slot, and where they are; not of all processes that can be read: one has just begun.
+function activityOf(process, slots, i) {
+  const load = Math.max(0, process.cpu_percent) / 100;
+  const active = Array.from({ length: slots }, (_, slot) => (load < 0.01 ? 0 : Math.round(100 * load * (0.6 + 0.4 * Math.sin(slot / (3 + (i % 5)) + i))) / 100));
+  const sum = Math.round(500 * active.reduce((all, value) => all + value, 0)) / 100;
+  const [name, file, line] = PLACES[i % PLACES.length];
+  const waiting = Math.round(100 * (5 * slots * process.threads - sum)) / 100;
+  const waits = i % 5 === 2 ? { name: "<native> time.sleep", file: "~", line: 0 } : { name: "<native> select.epoll.poll", file: "~", line: 0 };
+  return {
+    pid: process.pid, active_s: sum, waiting_s: waiting, states: { holds_gil: sum, waits_gil: i % 6 === 4 ? waiting * 2 : 0, on_cpu: 0, runnable: 0, waits: waiting, unknown: 0 }, active,
+    hottest: sum > 0 ? { name, file, line, own: true, seconds: Math.round(60 * sum) / 100 } : null, waits: { ...waits, own: false, seconds: Math.round(80 * waiting) / 100 },
+  };
+}
+
 // -> {advance(seconds), answer(method, path, query, body) -> {status, value}, processes, sessions, captures, shares}
-export function createHost({ processes: count = 24, captures: kept = 9, sessions: begun = 0, hostile = false, scope = "operator", folder = true, canShare = true } = {}) {
+export function createHost({ processes: count = 24, captures: kept = 9, sessions: begun = 0, hostile = false, scope = "operator", folder = true, canShare = true, continuous = false } = {}) {
   const random = randomFrom(7);
   const processes = Array.from({ length: count }, (_, i) => createProcess(i, random));
   if (hostile) Object.assign(processes[0], { command: HOSTILE_COMMAND, user: "<b>root</b>", cpu_percent: 99 });
@@ -80,6 +95,11 @@ export function createHost({ processes: count = 24, captures: kept = 9, sessions
     return session;
   }
 
+  if (continuous) {
+    const session = { ...createSession(String(next++), processes[0] ?? createProcess(0, random), { rate_hz: 19 }), source: "continuous", name: "all processes" };
+    for (const process of processes) if (process.can_attach) process.sessions.push(session.id);
+    sessions.push(session);
+  }
   for (let i = 0; i < begun; i += 1) start({ pids: [processes.filter((process) => process.can_attach)[i].pid], rate_hz: 1000, name: i === 0 ? "nightly" : "" });
   if (begun > 2) Object.assign(sessions[1], { state: "ended", reason: "target exited", ended_at: at(0) });
 
@@ -103,6 +123,25 @@ export function createHost({ processes: count = 24, captures: kept = 9, sessions
     const wave = (n, phase, size) => Math.max(0, size * (0.55 + 0.45 * Math.sin(n / 3 + phase)));
     const column = (phase, size) => slot.map((n) => wave(n, phase + Number(session.id), size));
     return { epoch: session.epoch, generation: session.generation, since: 0, from, to: session.elapsed_s, width: 2, slot, start: slot.map((n) => n * 2), end: slot.map((n) => n * 2 + 2), samples: {}, seconds: { holds_gil: column(0, 1.6), on_cpu: column(2, 0.6), waits_gil: column(4, 0.9) } };
+  }
+
+  function activity() {
+    const session = sessions.find((one) => one.source === "continuous");
+    if (session === undefined) return { session: null, reason: "continuous sampling is off without the kernel engine (it needs CAP_BPF and CAP_PERFMON: run as root); --continuous turns it on, for 1 % of a core", from_s: 0, to_s: 0, slot_s: 0, active_s: 0, left_out: 0, functions: [], processes: [], total: 0 };
+    const to = session.elapsed_s;
+    const slots = Math.min(60, Math.floor(to / 5) + 1);
+    const sampled = processes.map((process, i) => [process, i]).filter(([process, i]) => process.can_attach && i % 11 !== 6);
+    const rows = sampled.map(([process, i]) => activityOf(process, slots, i)).sort((a, b) => b.active_s - a.active_s);
+    const byName = new Map();
+    for (const { pid, hottest } of rows) {
+      if (hottest === null) continue;
+      const found = byName.get(hottest.name) ?? { ...hottest, seconds: 0, pid, processes: 0 };
+      byName.set(hottest.name, { ...found, seconds: found.seconds + hottest.seconds, processes: found.processes + 1 });
+    }
+    return {
+      session: session.id, reason: null, from_s: Math.max(0, 5 * (Math.floor(to / 5) + 1 - slots)), to_s: to, slot_s: 5, active_s: rows.reduce((sum, row) => sum + row.active_s, 0), left_out: 0,
+      functions: Array.from(byName.values()).sort((a, b) => b.seconds - a.seconds), processes: rows, total: rows.length,
+    };
   }
 
   const sessionOf = (id) => sessions.find((session) => session.id === id) ?? (() => { throw new Problem(404, "no session " + id); })();
@@ -154,6 +193,7 @@ export function createHost({ processes: count = 24, captures: kept = 9, sessions
     if (resource === "access") return { value: { scope, share: null, session: null, expires_at: null, can_share: canShare && scope === "operator", host: true } };
     if (method !== "GET" && scope !== "operator") throw new Problem(403, "this link may read, and change nothing");
     if (resource === "processes") return { value: { host: "build7", cpus: 4, scanned_at: at(now), examining: 0, total: processes.length, offset: 0, processes } };
+    if (resource === "activity") return { value: activity() };
     if (resource === "shares") return method === "POST" ? makeShare(body) : method === "DELETE" ? remove(shares, shares.find((share) => String(share.id) === name)) : { value: { shares } };
     if (resource === "captures" && name === undefined) return method === "POST" ? openCapture(body) : method === "PUT" ? takeUpload(query, body) : { value: listCaptures(query) };
     if (resource === "captures") {

@@ -2,7 +2,7 @@
 //
 //   node tests/web/support/mock-server.mjs [--port 8765] [--ends SECONDS] [--threads N] [--deep LEVELS] [--quiet SECONDS]
 //                                  [--exceptions unknown] [--mode cpu] [--page FILE.html] [--report FILE.html]
-//                                  [--host PROCESSES [--sessions N] [--hostile yes] [--scope viewer]]
+//                                  [--host PROCESSES [--sessions N] [--hostile yes] [--scope viewer] [--continuous yes] [--age SECONDS]]
 //
 // With --host it is the server of a whole host. Without --page the page is bundled again on every load. --report also writes a standalone report when it ends or stops.
 
@@ -137,7 +137,8 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     mode: option("mode", "wall"),
     waiting: Number(option("tasks", 0)),
   });
-  const host = option("host", null) === null ? null : createHost({ processes: Number(option("host", 24)), sessions: Number(option("sessions", 4)), hostile: option("hostile", null) !== null, scope: option("scope", "operator") });
+  const host = option("host", null) === null ? null : createHost({ processes: Number(option("host", 24)), sessions: Number(option("sessions", 4)), hostile: option("hostile", null) !== null, scope: option("scope", "operator"), continuous: option("continuous", null) !== null });
+  host?.advance(Number(option("age", 0)));
   const timer = setInterval(() => program.advance(), 100);
   if (host !== null) setInterval(() => host.advance(1), 1000);
   const server = createMockServer(program, option("page", null), host);

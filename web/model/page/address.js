@@ -1,5 +1,5 @@
 // The state of the page as text for the fragment of its URL, and back. Defaults are left out. Version 1:
-//   v=1  session=ID  view=table  bottom-up  by=line  native=all  colour=module  order=size  search=TEXT  thread=TID~NAME (repeated)
+//   v=1  session=ID  view=table  bottom-up  by=line  native=all  colour=module  order=size  search=TEXT  thread=TID~NAME (repeated)  process=PID (repeated)
 //   state=WORD,WORD or state=all  range=FROM~TO  baseline=FROM~TO  against=ID  filter=TERM (repeated)  about=KEY  file=PATH  line=N  hot  width=current  change=self  zoom=PATH  frame=PATH  tables=CHART,CHART
 // PATH is frame keys from the root, joined by ".", a key that repeats N times written KEY*N. FROM and TO are seconds since
 // the session began; without TO a range goes on. `against` is another session to compare with, all of it. TERM is one of filter.js; "filter" alone says that none applies, not even those
@@ -14,6 +14,7 @@ export const ADDRESS_VERSION = 1;
 const PATH_LENGTH_MAX = 20000;
 const SEARCH_LENGTH_MAX = 2000;
 const THREADS_MAX = 256;
+const PROCESSES_OF_ADDRESS_MAX = 256;
 const STATES_LENGTH_MAX = 200;
 const ALL_STATES = "all";
 const FILE_LENGTH_MAX = 4096;
@@ -37,7 +38,7 @@ export const ORDERS = ["name", "size"];
 export const TABLES = ["strip", "heatmap", "flame", "stacks", "sandwich", "threads", "gil", "diff"];
 
 export function defaultAddress() {
-  return { session: null, view: "flame", bottomUp: false, by: "function", native: null, colour: "heat", order: "name", search: "", threads: [], states: null, range: null, baseline: null, against: null, filters: [], noFilters: false, about: "", file: "", line: 0, hotOnly: false, diffWidth: "both", diffBy: "total", zoom: [], frame: [], tables: [] };
+  return { session: null, view: "flame", bottomUp: false, by: "function", native: null, colour: "heat", order: "name", search: "", threads: [], processes: [], states: null, range: null, baseline: null, against: null, filters: [], noFilters: false, about: "", file: "", line: 0, hotOnly: false, diffWidth: "both", diffBy: "total", zoom: [], frame: [], tables: [] };
 }
 
 export function formatPath(keys) {
@@ -104,6 +105,7 @@ export function formatAddress(address) {
   if (address.order !== "name") out.set("order", address.order);
   if (address.search !== "") out.set("search", address.search);
   for (const thread of address.threads) out.append("thread", thread.tid + "~" + thread.name);
+  for (const pid of address.processes) out.append("process", String(pid));
   if (address.states !== null) out.set("state", address.states.join() || ALL_STATES);
   if (address.range !== null) out.set("range", formatRange(address.range));
   if (address.baseline !== null) out.set("baseline", formatRange(address.baseline));
@@ -138,6 +140,7 @@ export function parseAddress(text, view = "flame") {
   address.order = oneOf(given.get("order"), ORDERS);
   address.search = (given.get("search") ?? "").slice(0, SEARCH_LENGTH_MAX);
   address.threads = given.getAll("thread").slice(0, THREADS_MAX).map(parseThread).filter((thread) => thread !== null);
+  address.processes = given.getAll("process").slice(0, PROCESSES_OF_ADDRESS_MAX).filter((pid) => /^[1-9]\d{0,9}$/.test(pid)).map(Number);
   address.states = parseStates(given.get("state"));
   address.range = parseRange(given.get("range") ?? "");
   address.baseline = parseRange(given.get("baseline") ?? "");

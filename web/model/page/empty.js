@@ -19,7 +19,7 @@ const OF_THREADS = ["threads", "gil"];
 
 // There is something, and the filters leave none of it; null when it is not their doing.
 function filteredReason({ address, states }, sums, samples, counted) {
-  const byThread = address.threads.length > 0;
+  const byThread = address.threads.length + address.processes.length > 0;
   if (counted > 0 && address.filters.length > 0) {
     return { text: TEXT.empty.filtered(formatCount(counted)), actions: [REMOVE_FILTERS] };
   }

@@ -432,7 +432,7 @@ export function createPicture() {
     const threads = threadsOf(profile, profile.threads.length);
     const isFlame = FLAME_VIEWS.includes(address.view);
     const drawing = isFlame ? markedOf(drawingOf(recording, version, grouping, totals, tree, focus.id, state.width, siblingOrder(address.order, address.bottomUp)), matcher) : null;
-    const chosen = chosenOf(threads, address.threads);
+    const chosen = chosenOf(threads, address.threads, address.processes);
     const functions = currentGrouping(recording, "function", address.filters, native);
     const byLine = () => {
       const lines = currentGrouping(recording, "line", address.filters, native);

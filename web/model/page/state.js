@@ -47,7 +47,7 @@ export function createState(live) {
 }
 
 function withAddress(state, changes) {
-  const address = { ...state.address, ...changes };
+  const address = { ...state.address, ...(changes.threads === undefined ? {} : { processes: [] }), ...changes };
   const otherTree = address.by !== state.address.by || address.native !== state.address.native || address.bottomUp !== state.address.bottomUp;
   const otherFilters = address.filters.join("\n") !== state.address.filters.join("\n");
   if ((otherTree || otherFilters) && changes.zoom === undefined) Object.assign(address, { zoom: [], frame: [] });

@@ -63,10 +63,11 @@ export function threadKeyOf(thread) {
   return { tid: thread.tid, name: thread.name };
 }
 
-// Threads a link asks for, as [{name, tid}]: the very same thread, or else those of that name (another run).
-export function resolveThreads(threads, wanted) {
-  const chosen = new Set();
-  let missing = 0;
+// Threads a link asks for, as [{name, tid}]: the very same thread, or else those of that name (another run). And all threads of
+// processes it asks for, by pid.
+export function resolveThreads(threads, wanted, pids = []) {
+  const chosen = new Set(threads.filter((thread) => pids.includes(thread.pid)));
+  let missing = pids.filter((pid) => threads.every((thread) => thread.pid !== pid)).length;
   for (const want of wanted) {
     const same = threads.find((thread) => thread.tid === want.tid && thread.names.includes(want.name));
     const alike = same ? [same] : threads.filter((thread) => want.name !== "" && thread.name === want.name);

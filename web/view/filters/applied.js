@@ -8,7 +8,7 @@ import { visibleText } from "../../model/base/text.js";
 import { TEXT } from "../../text/session.js";
 import { el, icon, isolated, setAttribute, setText } from "../elements/dom.js";
 import { ICONS } from "../elements/icons.js";
-import { threadKeyOf, threadPlace } from "../../model/threads/threads.js";
+import { processLabel, threadKeyOf, threadPlace } from "../../model/threads/threads.js";
 
 const CHIPS_OF_THREADS_MAX = 4;
 
@@ -26,11 +26,16 @@ export function appliedChips(state) {
     const { verb } = parseTerm(term);
     chips.push({ key: "filter " + term, kind: verb, text: term.slice(verb.length + 1), hint: TEXT.filters.meanings[verb], changes: { filters: without(address.filters, term) } });
   }
-  const { chosen } = picture.chosen;
+  for (const pid of address.processes) {
+    const one = picture.threads.find((thread) => thread.pid === pid);
+    const text = one === undefined ? TEXT.threads.process(pid) : processLabel(one) + " (" + pid + ")";
+    chips.push({ key: "process " + pid, kind: TEXT.filters.process, text, hint: TEXT.filters.processHint, changes: { processes: without(address.processes, pid) } });
+  }
+  const chosen = picture.chosen.chosen.filter((thread) => !address.processes.includes(thread.pid));
   if (chosen.length > 0 && chosen.length <= CHIPS_OF_THREADS_MAX) {
-    for (const thread of chosen) chips.push({ key: "thread " + thread.tid, kind: TEXT.filters.thread, text: threadPlace(thread, picture.threads), hint: TEXT.filters.threadHint, changes: { threads: without(chosen, thread).map(threadKeyOf) } });
+    for (const thread of chosen) chips.push({ key: "thread " + thread.tid, kind: TEXT.filters.thread, text: threadPlace(thread, picture.threads), hint: TEXT.filters.threadHint, changes: { threads: without(chosen, thread).map(threadKeyOf), processes: address.processes } });
   } else if (chosen.length > 0) {
-    chips.push({ key: "threads", kind: TEXT.filters.threads, text: TEXT.filters.selected(chosen.length), hint: TEXT.filters.threadsHint, changes: { threads: [] } });
+    chips.push({ key: "threads", kind: TEXT.filters.threads, text: TEXT.filters.selected(chosen.length), hint: TEXT.filters.threadsHint, changes: { threads: [], processes: address.processes } });
   }
   return chips;
 }

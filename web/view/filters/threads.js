@@ -130,8 +130,8 @@ export function createThreadFilter(dispatch) {
       const { threads } = state.picture;
       chosen = state.picture.chosen.chosen;
       setText(text, buttonText(threads, chosen));
-      setAttribute(button, "data-active", chosen.length > 0 || state.address.threads.length > 0 || null);
-      all.hidden = state.address.threads.length === 0;
+      setAttribute(button, "data-active", chosen.length + state.address.threads.length + state.address.processes.length > 0 || null);
+      all.hidden = state.address.threads.length + state.address.processes.length === 0;
       const gone = state.picture.chosen.missing;
       setText(missing, gone === 0 ? "" : gone === 1 ? TEXT.threads.missingOne : TEXT.threads.missing(gone));
       if (!popover.isOpen()) return;

@@ -104,6 +104,8 @@ static void serving_settings_are_read_and_have_defaults(void **state)
     assert_string_equal(options.access.base_path, "/a/b");
     assert_int_equal(parse_text("serve --continuous=50", &options, NULL), ERR_OK);
     assert_true(options.serve.is_continuous && options.serve.continuous_hz == 50);
+    assert_int_equal(parse_text("serve --no-continuous", &options, NULL), ERR_OK);
+    assert_true(options.serve.no_continuous && !options.serve.is_continuous);
 }
 
 static void asyncio_is_off_running_or_all(void **state)

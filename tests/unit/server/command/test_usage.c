@@ -144,6 +144,8 @@ static void messages_name_what_is_wrong(void **state)
         { "doctor --memory 1g", "doctor has no option '--memory' (see doctor --help)" },
         { "serve --keep-days 100000",
           "invalid --keep-days '100000': want a whole number from 0 to 99999" },
+        { "serve --no-continuous --continuous",
+          "--continuous and --no-continuous cannot be given together" },
         { "serve --continuous=0",
           "invalid --continuous '0': want 1 to 1mhz, such as 100, 1.5k or 10khz" },
         { "serve --max-upload 1k", "invalid --max-upload '1k': want 1mib to 1024gib, such as "

@@ -1,0 +1,310 @@
+#include "sampler/profile/views/activity.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/profile/views/own_lines.h"
+#include "sampler/profile/views/view.h"
+
+enum { OWN = 1, PYTHON = 2 };
+
+#define NO_ROW UINT32_MAX
+
+/* Time of one process at one frame. */
+struct entry {
+    process_id process;
+    frame_id frame;
+    function_id function;
+    bool is_active;
+    uint64_t ns;
+};
+
+struct counting {
+    const struct profile_snapshot *snapshot;
+    const struct own_marks *marks;
+    struct activity *activity;
+    uint32_t *row_of;       /* by process */
+    frame_id *own, *python; /* by node: the innermost such frame, 0: none */
+    struct entry *entries;
+    size_t entry_count;
+    struct view_cells cells;
+};
+
+void own_marks_deinit(struct own_marks *marks)
+{
+    free(marks->functions);
+    *marks = (struct own_marks){ 0 };
+}
+
+static enum err_code mark(struct own_marks *marks, const struct profile_snapshot *snapshot,
+                          struct err *err)
+{
+    const uint32_t count = snapshot->sizes.functions;
+    if (marks->count >= count)
+        return ERR_OK;
+    unsigned char *const functions = realloc(marks->functions, count);
+    if (!functions)
+        return err_nomem(err);
+    marks->functions = functions;
+    const enum err_code rc = own_lines_mark(snapshot, marks->count, functions, err);
+    if (rc != ERR_OK)
+        return rc;
+    for (function_id id = marks->count; id < count; id++) {
+        const struct profile_function function = profile_function_at(snapshot, id);
+        const bool is_mark =
+            id == 0 || strcmp(profile_string(snapshot, function.file).text, "~") == 0;
+        functions[id] = (unsigned char)((functions[id] ? OWN : 0) |
+                                        (function.library || is_mark ? 0 : PYTHON));
+    }
+    marks->count = count;
+    return ERR_OK;
+}
+
+/* Parents come before children. */
+static void place_nodes(struct counting *counting)
+{
+    const struct profile_snapshot *const snapshot = counting->snapshot;
+    for (node_id id = 1; id < snapshot->sizes.nodes; id++) {
+        const struct profile_node node = profile_node_at(snapshot, id);
+        const unsigned char marks =
+            counting->marks->functions[profile_frame_at(snapshot, node.frame).function];
+        counting->own[id] = marks & OWN ? node.frame : counting->own[node.parent];
+        counting->python[id] = marks & PYTHON ? node.frame : counting->python[node.parent];
+    }
+}
+
+static frame_id frame_of(const struct counting *counting, const struct view_cell *cell)
+{
+    const frame_id innermost = profile_node_at(counting->snapshot, cell->node).frame;
+    if (!(cell->state & STATE_ACTIVE))
+        return innermost;
+    if (counting->own[cell->node])
+        return counting->own[cell->node];
+    return counting->python[cell->node] ? counting->python[cell->node] : innermost;
+}
+
+/* Rows in the order of processes, for those with samples. */
+static enum err_code add_rows(struct counting *counting, struct err *err)
+{
+    struct activity *const activity = counting->activity;
+    const size_t processes = counting->snapshot->sizes.processes;
+    for (size_t i = 0; i < counting->cells.count; i++)
+        counting->row_of[profile_thread_at(counting->snapshot, counting->cells.cells[i].thread)
+                             .process] = 0;
+    for (process_id id = 0; id < processes; id++)
+        if (counting->row_of[id] != NO_ROW)
+            counting->row_of[id] = (uint32_t)activity->count++;
+    activity->processes = calloc(activity->count + 1, sizeof *activity->processes);
+    activity->active = calloc(activity->count * activity->slots + 1, sizeof *activity->active);
+    if (!activity->processes || !activity->active)
+        return err_nomem(err);
+    for (process_id id = 0; id < processes; id++) {
+        const uint32_t row = counting->row_of[id];
+        if (row == NO_ROW)
+            continue;
+        activity->processes[row].process = id;
+        activity->processes[row].active = activity->active + row * activity->slots;
+    }
+    return ERR_OK;
+}
+
+static void count_cells(struct counting *counting)
+{
+    struct activity *const activity = counting->activity;
+    for (size_t i = 0; i < counting->cells.count; i++) {
+        const struct view_cell *const cell = &counting->cells.cells[i];
+        const process_id process =
+            profile_thread_at(counting->snapshot, cell->thread).process;
+        struct activity_process *const row =
+            &activity->processes[counting->row_of[process]];
+        const bool is_active = (cell->state & STATE_ACTIVE) != 0;
+        const frame_id frame = frame_of(counting, cell);
+        row->doing_ns[state_doing_of(cell->state)] += cell->ns;
+        *(is_active ? &row->active_ns : &row->waiting_ns) += cell->ns;
+        activity->active_ns += is_active ? cell->ns : 0;
+        counting->entries[counting->entry_count++] = (struct entry){
+            .process = process,
+            .frame = frame,
+            .function = profile_frame_at(counting->snapshot, frame).function,
+            .is_active = is_active,
+            .ns = cell->ns,
+        };
+    }
+}
+
+static void count_slots(struct counting *counting, const struct view_query *query)
+{
+    struct activity *const activity = counting->activity;
+    const struct profile_snapshot *const snapshot = counting->snapshot;
+    for (size_t i = 0; i < snapshot->window_count; i++) {
+        const struct window *const window = snapshot->windows[i];
+        if (window->start_ns < query->from_ns)
+            continue;
+        const size_t slot = (window->start_ns - activity->from_ns) / activity->slot_ns;
+        const bool is_last = window->end_ns + ACTIVITY_PRESENT_NS >= activity->to_ns;
+        for (size_t j = 0; j < window->cell_count; j++) {
+            const struct cell *const cell = &window->cells[j];
+            const uint32_t row =
+                counting->row_of[profile_thread_at(snapshot, cell->thread).process];
+            activity->processes[row].is_present |= is_last;
+            if (cell->state & STATE_ACTIVE)
+                activity->active[row * activity->slots +
+                                 (slot < activity->slots ? slot : activity->slots - 1)] +=
+                    window_cell_ns(window, j);
+        }
+    }
+}
+
+#define ORDER(a, b) (((a) > (b)) - ((a) < (b)))
+
+static int by_frame(const void *left, const void *right)
+{
+    const struct entry *const a = left, *const b = right;
+    if (a->is_active != b->is_active)
+        return ORDER(b->is_active, a->is_active);
+    if (a->function != b->function)
+        return ORDER(a->function, b->function);
+    return a->process != b->process ? ORDER(a->process, b->process)
+                                    : ORDER(a->frame, b->frame);
+}
+
+/* Adds up entries of the same frame in the same process. */
+static void merge(struct counting *counting)
+{
+    struct entry *const entries = counting->entries;
+    size_t kept = 0;
+    qsort(entries, counting->entry_count, sizeof *entries, by_frame);
+    for (size_t i = 0; i < counting->entry_count; i++) {
+        if (kept > 0 && by_frame(&entries[kept - 1], &entries[i]) == 0)
+            entries[kept - 1].ns += entries[i].ns;
+        else
+            entries[kept++] = entries[i];
+    }
+    counting->entry_count = kept;
+}
+
+static struct activity_place place_of(const struct counting *counting,
+                                      const struct entry *entry)
+{
+    return (struct activity_place){
+        .function = entry->function,
+        .line = profile_frame_at(counting->snapshot, entry->frame).line,
+        .is_own = counting->marks->functions[entry->function] & OWN,
+        .ns = entry->ns,
+    };
+}
+
+static void find_places(struct counting *counting)
+{
+    for (size_t i = 0; i < counting->entry_count; i++) {
+        const struct entry *const entry = &counting->entries[i];
+        struct activity_process *const row =
+            &counting->activity->processes[counting->row_of[entry->process]];
+        struct activity_place *const place = entry->is_active ? &row->hottest : &row->waits;
+        if (entry->ns > place->ns)
+            *place = place_of(counting, entry);
+    }
+}
+
+/* Keeps the hottest, in order. */
+static void add_function(struct activity *activity, const struct activity_function *added)
+{
+    size_t at = activity->function_count;
+    while (at > 0 && activity->functions[at - 1].place.ns < added->place.ns)
+        at--;
+    if (at == ACTIVITY_MAX_FUNCTIONS)
+        return;
+    if (activity->function_count < ACTIVITY_MAX_FUNCTIONS)
+        activity->function_count++;
+    memmove(&activity->functions[at + 1], &activity->functions[at],
+            (activity->function_count - at - 1) * sizeof *activity->functions);
+    activity->functions[at] = *added;
+}
+
+/* The active entries, which come first, are in the order of functions, then processes. */
+static void find_functions(struct counting *counting)
+{
+    const struct entry *const entries = counting->entries;
+    for (size_t i = 0, end = 0; i < counting->entry_count && entries[i].is_active; i = end) {
+        struct activity_function found = { .place = place_of(counting, &entries[i]) };
+        uint64_t all_ns = 0, process_ns = 0, most_ns = 0, line_ns = 0;
+        for (end = i; end < counting->entry_count && entries[end].is_active &&
+                      entries[end].function == entries[i].function;
+             end++) {
+            const bool is_new = end == i || entries[end].process != entries[end - 1].process;
+            found.processes += is_new;
+            process_ns = (is_new ? 0 : process_ns) + entries[end].ns;
+            all_ns += entries[end].ns;
+            if (process_ns > most_ns) {
+                most_ns = process_ns;
+                found.process = entries[end].process;
+            }
+            if (entries[end].ns > line_ns) {
+                line_ns = entries[end].ns;
+                found.place = place_of(counting, &entries[end]);
+            }
+        }
+        found.place.ns = all_ns;
+        if (all_ns > 0)
+            add_function(counting->activity, &found);
+    }
+}
+
+static enum err_code count(struct counting *counting, const struct view_query *query,
+                           struct err *err)
+{
+    const struct profile_sizes *const sizes = &counting->snapshot->sizes;
+    enum err_code rc = view_cells_init(&counting->cells, counting->snapshot, query, err);
+    if (rc != ERR_OK)
+        return rc;
+    counting->row_of = malloc(((size_t)sizes->processes + 1) * sizeof *counting->row_of);
+    counting->own = calloc((size_t)sizes->nodes + 1, sizeof *counting->own);
+    counting->python = calloc((size_t)sizes->nodes + 1, sizeof *counting->python);
+    counting->entries = malloc((counting->cells.count + 1) * sizeof *counting->entries);
+    if (!counting->row_of || !counting->own || !counting->python || !counting->entries)
+        return err_nomem(err);
+    memset(counting->row_of, 0xff, ((size_t)sizes->processes + 1) * sizeof *counting->row_of);
+    rc = add_rows(counting, err);
+    if (rc != ERR_OK)
+        return rc;
+    place_nodes(counting);
+    count_cells(counting);
+    count_slots(counting, query);
+    merge(counting);
+    find_places(counting);
+    find_functions(counting);
+    return ERR_OK;
+}
+
+enum err_code activity_init(struct activity *activity, const struct profile_snapshot *snapshot,
+                            struct own_marks *marks, uint64_t slot_ns, size_t slots,
+                            struct err *err)
+{
+    memset(activity, 0, sizeof *activity);
+    const uint64_t last = snapshot->end_ns / slot_ns;
+    const uint64_t first = last + 1 > slots ? last + 1 - slots : 0;
+    activity->slots = last + 1 - first;
+    activity->slot_ns = slot_ns;
+    activity->to_ns = snapshot->end_ns;
+    activity->from_ns = first * slot_ns;
+    const struct view_query query = { .from_ns = activity->from_ns };
+    struct counting counting = { .snapshot = snapshot, .marks = marks, .activity = activity };
+    enum err_code rc = mark(marks, snapshot, err);
+    if (rc == ERR_OK)
+        rc = count(&counting, &query, err);
+    view_cells_deinit(&counting.cells);
+    free(counting.row_of);
+    free(counting.own);
+    free(counting.python);
+    free(counting.entries);
+    if (rc != ERR_OK)
+        activity_deinit(activity);
+    return rc;
+}
+
+void activity_deinit(struct activity *activity)
+{
+    free(activity->processes);
+    free(activity->active);
+    memset(activity, 0, sizeof *activity);
+}

@@ -1,0 +1,281 @@
+#include "server/sessions/last_activity.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/base/buffer.h"
+#include "sampler/base/clock.h"
+#include "sampler/profile/views/activity.h"
+#include "sampler/sampler.h"
+#include "server/sessions/sessions.h"
+#include "server/wire/json.h"
+
+/* Longer names and paths are cut; the page shows less of them. */
+enum { MAX_NAME_BYTES = 512, MAX_PATH_BYTES = 4096, DECIMALS = 2 };
+#define REST_NS  900000000ull
+#define SLOT_NS  (LAST_ACTIVITY_RANGE_NS / LAST_ACTIVITY_SLOTS)
+#define CENTI_NS (NS_PER_S / 100)
+
+struct last_activity {
+    pthread_mutex_t lock; /* guards what follows */
+    struct own_marks marks;
+    char epoch[17]; /* of the session that the marks and the document are of */
+    struct buffer document;
+    uint32_t number;
+    uint64_t made_ns;
+};
+
+enum err_code last_activity_create(struct last_activity **out, struct err *err)
+{
+    struct last_activity *const last = calloc(1, sizeof *last);
+    if (!last)
+        return err_nomem(err);
+    pthread_mutex_init(&last->lock, NULL);
+    /* So that numbers of an earlier run do not come back. */
+    last->number = (uint32_t)(clock_now_ns() >> 20);
+    *out = last;
+    return ERR_OK;
+}
+
+void last_activity_destroy(struct last_activity *last)
+{
+    if (!last)
+        return;
+    own_marks_deinit(&last->marks);
+    buffer_deinit(&last->document);
+    pthread_mutex_destroy(&last->lock);
+    free(last);
+}
+
+/* The continuous session that samples; while one takes over from another, the older.  NULL: none. */
+static struct session *find_session(struct sessions *sessions)
+{
+    struct session *session = NULL;
+    for (size_t i = 0; (session = sessions_at(sessions, i)); i++) {
+        const enum sampler_state state = session_state(session);
+        if (session->source == SESSION_CONTINUOUS && session->sampler &&
+            (state == SAMPLER_RUNNING || state == SAMPLER_PAUSED))
+            return session;
+        session_release(session);
+    }
+    return NULL;
+}
+
+static void put_text(struct json *json, const char *key, struct strtab_string text, size_t most)
+{
+    size_t length = text.length < most ? text.length : most;
+    while (length < text.length && length > 0 && (text.text[length] & 0xc0) == 0x80)
+        length--;
+    json_key(json, key);
+    json_string(json, text.text, length);
+}
+
+static void put_seconds(struct json *json, const char *key, uint64_t ns)
+{
+    json_key(json, key);
+    json_decimal(json, (ns + CENTI_NS / 2) / CENTI_NS, DECIMALS);
+}
+
+static void put_place(struct json *json, const struct profile_snapshot *snapshot,
+                      const struct activity_place *place)
+{
+    const struct profile_function function = profile_function_at(snapshot, place->function);
+    put_text(json, "name", profile_string(snapshot, function.name), MAX_NAME_BYTES);
+    put_text(json, "file", profile_string(snapshot, function.file), MAX_PATH_BYTES);
+    json_key(json, "line");
+    json_uint(json, place->line > 0 ? (uint64_t)place->line : 0);
+    json_key(json, "own");
+    json_bool(json, place->is_own);
+    put_seconds(json, "seconds", place->ns);
+}
+
+static void put_hottest(struct json *json, const char *key,
+                        const struct profile_snapshot *snapshot,
+                        const struct activity_place *place)
+{
+    json_key(json, key);
+    if (place->function == 0) {
+        json_null(json);
+        return;
+    }
+    json_object(json);
+    put_place(json, snapshot, place);
+    json_end(json);
+}
+
+static void put_slots(struct json *json, const struct activity *activity,
+                      const struct activity_process *process)
+{
+    json_key(json, "active");
+    json_array(json);
+    for (size_t i = 0; i < activity->slots; i++) {
+        const uint64_t start_ns = activity->from_ns + i * activity->slot_ns;
+        const uint64_t left_ns = activity->to_ns - start_ns;
+        const uint64_t ns = left_ns < activity->slot_ns ? left_ns : activity->slot_ns;
+        const double threads = ns ? (double)process->active[i] / (double)ns : 0;
+        json_decimal(json, (uint64_t)(threads * 100 + 0.5), DECIMALS);
+    }
+    json_end(json);
+}
+
+static void put_process(struct json *json, const struct profile_snapshot *snapshot,
+                        const struct activity *activity, const struct activity_process *row)
+{
+    json_object(json);
+    json_key(json, "pid");
+    json_int(json, profile_process_at(snapshot, row->process).pid);
+    put_seconds(json, "active_s", row->active_ns);
+    put_seconds(json, "waiting_s", row->waiting_ns);
+    json_key(json, "states");
+    json_object(json);
+    for (unsigned i = 0; i < STATE_DOING_COUNT; i++)
+        put_seconds(json, state_doing_text((enum state_doing)i), row->doing_ns[i]);
+    json_end(json);
+    put_slots(json, activity, row);
+    put_hottest(json, "hottest", snapshot, &row->hottest);
+    put_hottest(json, "waits", snapshot, &row->waits);
+    json_end(json);
+}
+
+static int by_activity(const void *left, const void *right)
+{
+    const struct activity_process *const a = left, *const b = right;
+    if (a->is_present != b->is_present)
+        return b->is_present - a->is_present;
+    if (a->active_ns != b->active_ns)
+        return a->active_ns < b->active_ns ? 1 : -1;
+    return (a->process < b->process) - (a->process > b->process);
+}
+
+static void put_functions(struct json *json, const struct profile_snapshot *snapshot,
+                          const struct activity *activity)
+{
+    json_key(json, "functions");
+    json_array(json);
+    for (size_t i = 0; i < activity->function_count; i++) {
+        const struct activity_function *const function = &activity->functions[i];
+        json_object(json);
+        put_place(json, snapshot, &function->place);
+        json_key(json, "pid");
+        json_int(json, profile_process_at(snapshot, function->process).pid);
+        json_key(json, "processes");
+        json_uint(json, function->processes);
+        json_end(json);
+    }
+    json_end(json);
+}
+
+/* Of those that are there, the most active ones. */
+static void put_processes(struct json *json, const struct profile_snapshot *snapshot,
+                          struct activity *activity)
+{
+    size_t present = 0;
+    qsort(activity->processes, activity->count, sizeof *activity->processes, by_activity);
+    json_key(json, "processes");
+    json_array(json);
+    for (; present < activity->count && activity->processes[present].is_present; present++)
+        if (present < LAST_ACTIVITY_MAX_PROCESSES)
+            put_process(json, snapshot, activity, &activity->processes[present]);
+    json_end(json);
+    json_key(json, "total");
+    json_uint(json, present);
+}
+
+static void put_session(struct json *json, const struct session *session,
+                        const struct profile_snapshot *snapshot, struct activity *activity)
+{
+    struct sampler_processes processes;
+    sampler_processes(session->sampler, &processes);
+    json_key(json, "session");
+    json_text(json, session->id);
+    json_key(json, "reason");
+    json_null(json);
+    put_seconds(json, "from_s", activity->from_ns);
+    put_seconds(json, "to_s", activity->to_ns);
+    put_seconds(json, "slot_s", activity->slot_ns);
+    put_seconds(json, "active_s", activity->active_ns);
+    json_key(json, "left_out");
+    json_uint(json, processes.over);
+    put_functions(json, snapshot, activity);
+    put_processes(json, snapshot, activity);
+}
+
+static void put_nothing(struct json *json, const char *off)
+{
+    static const char *const keys[] = { "from_s", "to_s", "slot_s", "active_s", "left_out" };
+    json_key(json, "session");
+    json_null(json);
+    json_key(json, "reason");
+    json_text(json, *off ? off : NULL);
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        json_key(json, keys[i]);
+        json_uint(json, 0);
+    }
+    json_key(json, "functions");
+    json_array(json);
+    json_end(json);
+    json_key(json, "processes");
+    json_array(json);
+    json_end(json);
+    json_key(json, "total");
+    json_uint(json, 0);
+}
+
+static enum err_code write_session(struct last_activity *last, struct json *json,
+                                   const struct session *session, struct err *err)
+{
+    struct profile_snapshot snapshot;
+    struct activity activity;
+    if (strcmp(last->epoch, session->epoch) != 0)
+        own_marks_deinit(&last->marks);
+    memcpy(last->epoch, session->epoch, sizeof last->epoch);
+    enum err_code rc = profile_snapshot(session_profile(session), &snapshot, err);
+    if (rc != ERR_OK)
+        return rc;
+    rc = activity_init(&activity, &snapshot, &last->marks, SLOT_NS, LAST_ACTIVITY_SLOTS, err);
+    if (rc == ERR_OK) {
+        put_session(json, session, &snapshot, &activity);
+        activity_deinit(&activity);
+    }
+    profile_snapshot_release(&snapshot);
+    return rc;
+}
+
+static enum err_code make(struct last_activity *last, struct sessions *sessions,
+                          const char *off, struct err *err)
+{
+    struct session *const session = find_session(sessions);
+    struct json json;
+    enum err_code rc = ERR_OK;
+    buffer_clear(&last->document);
+    json_init(&json, &last->document);
+    json_object(&json);
+    if (session)
+        rc = write_session(last, &json, session, err);
+    else
+        put_nothing(&json, off);
+    json_end(&json);
+    session_release(session);
+    return rc == ERR_OK ? json_finish(&json, err) : rc;
+}
+
+enum err_code last_activity_get(struct last_activity *last, struct sessions *sessions,
+                                const char *off, struct buffer *out, uint32_t *number,
+                                struct err *err)
+{
+    enum err_code rc = ERR_OK;
+    pthread_mutex_lock(&last->lock);
+    const uint64_t now_ns = clock_now_ns();
+    if (last->made_ns == 0 || now_ns - last->made_ns > REST_NS) {
+        rc = make(last, sessions, off, err);
+        last->made_ns = rc == ERR_OK ? now_ns : 0;
+        last->number++;
+    }
+    if (rc == ERR_OK)
+        buffer_append(out, last->document.data, last->document.length);
+    *number = last->number;
+    pthread_mutex_unlock(&last->lock);
+    return rc;
+}
