@@ -81,7 +81,7 @@ class WithKernel(Test):
             row = next(row for row in found["processes"] if row["pid"] == target.pid)
             self.assertTrue(row["hottest"]["file"].endswith("/chain.py"), row)
             self.assertTrue(any(function["file"].endswith("/chain.py") for function in found["functions"]), found["functions"])
-            self.assertLess(session["quality"]["profile_limit_bytes"], 65 << 20)
+            self.assertEqual(server.get("/sessions/%s/quality" % found["session"])["profile_limit_bytes"], 64 << 20)
 
     def test_captures_and_no_continuous_turn_it_off(self):
         with tempfile.TemporaryDirectory() as folder, victim("chain.py", "60") as target:

@@ -287,8 +287,9 @@ class Continuous(Test):
                 all(row["title"] == "all processes" for row in listed["captures"]))
 
     def test_only_admitted_processes_are_sampled(self):
-        with victim("chain.py", LONG) as first, victim("chain.py", LONG + "1") as second, \
-                Host("--continuous=50", "--allow-command", "*/chain.py " + LONG) as host:
+        # No other test has such victims, which would be admitted as well.
+        with victim("chain.py", "977") as first, victim("chain.py", "978") as second, \
+                Host("--continuous=50", "--allow-command", "*/chain.py 977") as host:
             found = host.until("/activity", lambda found: found["total"] > 0)
             self.assertEqual([row["pid"] for row in found["processes"]], [first.pid])
             # A later scan does not add it either.
