@@ -113,10 +113,8 @@ static void count_cells(struct counting *counting)
     struct activity *const activity = counting->activity;
     for (size_t i = 0; i < counting->cells.count; i++) {
         const struct view_cell *const cell = &counting->cells.cells[i];
-        const process_id process =
-            profile_thread_at(counting->snapshot, cell->thread).process;
-        struct activity_process *const row =
-            &activity->processes[counting->row_of[process]];
+        const process_id process = profile_thread_at(counting->snapshot, cell->thread).process;
+        struct activity_process *const row = &activity->processes[counting->row_of[process]];
         const bool is_active = (cell->state & STATE_ACTIVE) != 0;
         const frame_id frame = frame_of(counting, cell);
         row->doing_ns[state_doing_of(cell->state)] += cell->ns;
@@ -164,8 +162,7 @@ static int by_frame(const void *left, const void *right)
         return ORDER(b->is_active, a->is_active);
     if (a->function != b->function)
         return ORDER(a->function, b->function);
-    return a->process != b->process ? ORDER(a->process, b->process)
-                                    : ORDER(a->frame, b->frame);
+    return a->process != b->process ? ORDER(a->process, b->process) : ORDER(a->frame, b->frame);
 }
 
 /* Adds up entries of the same frame in the same process. */

@@ -59,8 +59,9 @@ struct activity {
     } * processes;              /* ascending */
     size_t function_count;
     struct activity_function {
-        struct activity_place place; /* its hottest line; the time of all lines, in all processes */
-        process_id process;          /* where it was hottest */
+        struct activity_place
+            place;          /* its hottest line; the time of all lines, in all processes */
+        process_id process; /* where it was hottest */
         uint32_t processes;
     } functions[ACTIVITY_MAX_FUNCTIONS]; /* hottest first */
     uint64_t *active;                    /* of all processes, a row of slots each */

@@ -14,9 +14,8 @@ static node_id under(struct profile *profile, node_id parent, const char *name,
     struct err err = { 0 };
     frame_id frame;
     node_id node;
-    assert_ok(
-        profile_frame(profile, made_function(profile, name, file, 1), line, &frame, &err),
-        &err);
+    assert_ok(profile_frame(profile, made_function(profile, name, file, 1), line, &frame, &err),
+              &err);
     assert_ok(profile_node(profile, parent, frame, &node, &err), &err);
     return node;
 }
