@@ -108,10 +108,14 @@ function moveFocus(event, body) {
   return undefined;
 }
 
-export function createProcessTable(root, act) {
-  const heads = Object.entries(HOST_TEXT.processes.columns).map(([key, [label, hint]]) => ({
+function sortHeads(act) {
+  return Object.entries(HOST_TEXT.processes.columns).map(([key, [label, hint]]) => ({
     key, element: el("th", { scope: "col", class: "col-" + key }, el("button", { type: "button", "data-hint": hint, "data-testid": "sort-" + key, on: { click: () => act.sort(key) } }, label)),
   }));
+}
+
+export function createProcessTable(root, act) {
+  const heads = sortHeads(act);
   const plain = Object.entries(HOST_TEXT.activity.columns).map(([key, [label, hint]]) => el("th", { scope: "col", class: "plain-head col-" + key }, el("span", { "data-hint": hint }, label)));
   const [command, cpu, ...others] = heads.map((head) => head.element);
   const every = el("input", { type: "checkbox", "aria-label": HOST_TEXT.processes.selectAll, "data-testid": "select-all", on: { change: () => act.selectAll(shownRows.filter((row) => row.process.can_attach && !row.gone).map((row) => row.process), every.checked) } });

@@ -41,6 +41,11 @@ test("every thread has a bar of what it did", async () => {
   await drawn(page);
   await click(page, "threads");
   await page.until("document.querySelectorAll('[data-testid=thread]').length === 8");
+  const alike = "document.querySelector('[data-testid=thread-alike]')";
+  assert.match(await page.evaluate(alike + ".textContent"), /ThreadPoolExecutor × 5/);
+  assert.equal(await page.evaluate("Array.from(document.querySelectorAll('[data-testid=thread]')).filter((row) => row.checkVisibility()).length"), 3);
+  await page.evaluate(alike + ".querySelector('[data-testid=thread-unfold]').click()");
+  await page.until("Array.from(document.querySelectorAll('[data-testid=thread]')).every((row) => row.checkVisibility())");
   const bars = await page.evaluate("Array.from(document.querySelectorAll('[data-testid=thread] .doings'), (bar) => [bar.getBoundingClientRect().width, Array.from(bar.children).reduce((sum, part) => sum + part.getBoundingClientRect().width, 0), bar.dataset.hint])");
   for (const [whole, parts, hint] of bars) {
     assert.ok(Math.abs(whole - parts) < 1, whole + " " + parts);

@@ -100,13 +100,14 @@ function rowSums(columns, row) {
   };
 }
 
-// `threads` (Map of thread id -> sums) with an answer of /threads added; a new Map.
+// `threads` (Map of thread id -> sums, with the generation of its last samples) with an answer of /threads added; a new Map.
 export function addThreads(threads, answer) {
   const added = new Map(answer.since === 0 ? [] : threads);
   answer.threads.thread.forEach((id, row) => {
     const sums = createSums();
     addSums(sums, added.get(id) ?? createSums());
     addSums(sums, rowSums(answer.threads, row));
+    sums.generation = answer.generation ?? 0;
     added.set(id, sums);
   });
   return added;

@@ -3,7 +3,9 @@
 import { DOING_LABELS, doingParts, doingText, factText, isWithoutGil } from "../../model/threads/activity.js";
 import { formatCount, formatShare, ratio } from "../../model/base/numbers.js";
 import { sumThreads } from "../../model/profile/states.js";
+import { alikeThreads } from "../../model/threads/alike.js";
 import { groupThreads, processLabel, threadIds, threadKeyOf, threadLabel, threadPlace, threadsWithStates } from "../../model/threads/threads.js";
+import { visibleText } from "../../model/base/text.js";
 import { TEXT } from "../../text/session.js";
 import { el, icon, isolated, setAttribute, setText } from "../elements/dom.js";
 import { ICONS } from "../elements/icons.js";
@@ -16,8 +18,8 @@ function createDoingBar() {
   return { element: el("span", { class: "doings", role: "img" }, ...parts.values()), parts };
 }
 
-// One thread, or all of a process.
-function createRow({ threads, label, number, role, marks }, toggle) {
+// One thread, or all of a process, or those that stand behind a fold: `members` are their rows.
+function createRow({ threads, label, number, role, marks, members = null }, toggle) {
   const box = el("input", { type: "checkbox", on: { change: () => toggle(threads) } });
   const bar = createDoingBar();
   const onCpu = el("span", { class: "number" });
@@ -26,15 +28,37 @@ function createRow({ threads, label, number, role, marks }, toggle) {
   const name = isolated(label, { class: "name" });
   const tid = el("span", { class: "tid" }, String(number));
   const element = el("label", { class: role, ...marks }, box, name, tid, bar.element, onCpu, hasGil, share);
+  if (members !== null) addFold(element, name, label, members);
   const ids = threads.flatMap((thread) => thread.ids);
   // A process is found by its threads, and they by it.
   const words = threads.map((thread) => [threadLabel(thread), thread.tid, processLabel(thread), thread.pid].join(" ")).join("\n").toLowerCase();
-  return { element, box, bar, onCpu, hasGil, share, threads, ids, words };
+  return { element, box, bar, onCpu, hasGil, share, threads, ids, words, members };
 }
+
+// Shows and hides the members, which stand below.
+function addFold(element, name, label, members) {
+  const button = el("button", { type: "button", class: "fold", "aria-expanded": "false", "aria-label": TEXT.threads.unfold(label), "data-testid": "thread-unfold" }, icon(ICONS.chevron, 12));
+  const holder = el("span", { class: "fold-name" });
+  name.replaceWith(holder);
+  holder.append(button, name);
+  button.addEventListener("click", (event) => {
+    event.preventDefault();
+    const open = button.getAttribute("aria-expanded") !== "true";
+    setAttribute(button, "aria-expanded", String(open));
+    for (const member of members) member.element.hidden = !open;
+  });
+}
+
+const isUnfolded = (row) => row.element.querySelector(".fold").getAttribute("aria-expanded") === "true";
 
 const rowOfThread = (thread) => ({
   threads: [thread], label: threadLabel(thread), number: thread.tid, role: "thread",
   marks: { "data-testid": "thread", "data-tid": thread.tid },
+});
+
+const rowOfAlike = ({ threads, pattern, silent }, members) => ({
+  threads, members, label: silent ? TEXT.threads.silent(formatCount(threads.length)) : TEXT.threads.alike(visibleText(pattern), formatCount(threads.length)), number: "", role: "thread thread-alike",
+  marks: { "data-testid": silent ? "thread-silent" : "thread-alike" },
 });
 
 const rowOfProcess = (group) => ({
@@ -70,6 +94,7 @@ export function createThreadFilter(dispatch) {
   let rows = [];
   let shownThreads = null;
   let chosen = [];
+  let unfolded = new Set();
 
   function choose(threads) {
     dispatch({ type: "address", changes: { threads: threads.map(threadKeyOf) }, how: "push" });
@@ -82,14 +107,32 @@ export function createThreadFilter(dispatch) {
 
   function applyFilter() {
     const wanted = filter.value.trim().toLowerCase();
-    for (const row of rows) row.element.hidden = !row.words.includes(wanted);
+    const folded = new Set(rows.filter((row) => row.members !== null && !isUnfolded(row)).flatMap((row) => row.members));
+    for (const row of rows) row.element.hidden = !row.words.includes(wanted) || (wanted === "" && folded.has(row));
   }
 
-  function rebuild(threads) {
+  // A single row, or one row and those behind it.
+  function ofAlike(alike) {
+    const members = alike.threads.map((thread) => createRow(rowOfThread(thread), toggle));
+    if (alike.pattern === null && !alike.silent) return members;
+    const pattern = alike.silent ? "" : alike.pattern;
+    const isOpen = unfolded.has(pattern) || alike.threads.some((thread) => chosen.includes(thread));
+    for (const member of members) {
+      member.element.classList.add("thread-member");
+      member.element.hidden = true;
+    }
+    const head = Object.assign(createRow(rowOfAlike(alike, members), toggle), { pattern });
+    if (isOpen) head.element.querySelector(".fold").click();
+    return [head, ...members];
+  }
+
+  function rebuild(threads, threadStates) {
     shownThreads = threads;
+    unfolded = new Set(rows.filter((row) => row.members !== null && isUnfolded(row)).map((row) => row.pattern));
     const groups = groupThreads(threads);
-    const ofGroup = (group) => (groups.length > 1 ? [rowOfProcess(group)] : []).concat(group.threads.map(rowOfThread));
-    rows = groups.flatMap(ofGroup).map((row) => createRow(row, toggle));
+    const create = (row) => createRow(row, toggle);
+    const ofGroup = (group) => (groups.length > 1 ? [create(rowOfProcess(group))] : []).concat(alikeThreads(group.threads, threadStates).flatMap(ofAlike));
+    rows = groups.flatMap(ofGroup);
     list.replaceChildren(createThreadHead(), ...rows.map((row) => row.element));
     filter.hidden = threads.length < FILTER_FROM;
     applyFilter();
@@ -134,8 +177,11 @@ export function createThreadFilter(dispatch) {
       all.hidden = state.address.threads.length + state.address.processes.length === 0;
       const gone = state.picture.chosen.missing;
       setText(missing, gone === 0 ? "" : gone === 1 ? TEXT.threads.missingOne : TEXT.threads.missing(gone));
-      if (!popover.isOpen()) return;
-      if (shownThreads !== threads) rebuild(threads);
+      if (!popover.isOpen()) {
+        shownThreads = null;
+        return;
+      }
+      if (shownThreads !== threads) rebuild(threads, state.threadStates);
       updateRows(state);
     },
   };
