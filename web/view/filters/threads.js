@@ -82,6 +82,20 @@ function buttonText(threads, chosen) {
   return TEXT.threads.some(formatCount(chosen.length), formatCount(threads.length));
 }
 
+// A single row, or one row and those behind it. unfolded: the patterns whose rows are shown.
+function alikeRows(alike, toggle, unfolded, chosen) {
+  const members = alike.threads.map((thread) => createRow(rowOfThread(thread), toggle));
+  if (alike.pattern === null && !alike.silent) return members;
+  const pattern = alike.silent ? "" : alike.pattern;
+  for (const member of members) {
+    member.element.classList.add("thread-member");
+    member.element.hidden = true;
+  }
+  const head = Object.assign(createRow(rowOfAlike(alike, members), toggle), { pattern });
+  if (unfolded.has(pattern) || alike.threads.some((thread) => chosen.includes(thread))) head.element.querySelector(".fold").click();
+  return [head, ...members];
+}
+
 export function createThreadFilter(dispatch) {
   const text = isolated("");
   const button = el("button", { type: "button", class: "choice", "data-testid": "threads" }, text, icon(ICONS.chevron, 12));
@@ -111,27 +125,12 @@ export function createThreadFilter(dispatch) {
     for (const row of rows) row.element.hidden = !row.words.includes(wanted) || (wanted === "" && folded.has(row));
   }
 
-  // A single row, or one row and those behind it.
-  function ofAlike(alike) {
-    const members = alike.threads.map((thread) => createRow(rowOfThread(thread), toggle));
-    if (alike.pattern === null && !alike.silent) return members;
-    const pattern = alike.silent ? "" : alike.pattern;
-    const isOpen = unfolded.has(pattern) || alike.threads.some((thread) => chosen.includes(thread));
-    for (const member of members) {
-      member.element.classList.add("thread-member");
-      member.element.hidden = true;
-    }
-    const head = Object.assign(createRow(rowOfAlike(alike, members), toggle), { pattern });
-    if (isOpen) head.element.querySelector(".fold").click();
-    return [head, ...members];
-  }
-
   function rebuild(threads, threadStates) {
     shownThreads = threads;
     unfolded = new Set(rows.filter((row) => row.members !== null && isUnfolded(row)).map((row) => row.pattern));
     const groups = groupThreads(threads);
     const create = (row) => createRow(row, toggle);
-    const ofGroup = (group) => (groups.length > 1 ? [create(rowOfProcess(group))] : []).concat(alikeThreads(group.threads, threadStates).flatMap(ofAlike));
+    const ofGroup = (group) => (groups.length > 1 ? [create(rowOfProcess(group))] : []).concat(alikeThreads(group.threads, threadStates).flatMap((alike) => alikeRows(alike, toggle, unfolded, chosen)));
     rows = groups.flatMap(ofGroup);
     list.replaceChildren(createThreadHead(), ...rows.map((row) => row.element));
     filter.hidden = threads.length < FILTER_FROM;
