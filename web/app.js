@@ -62,6 +62,7 @@ function sourceHandlers(dispatch, recorded) {
     onGil: (gil) => dispatch({ type: "gil", gil }),
     onTasks: (tasks) => dispatch({ type: "tasks", tasks }),
     onThreadStates: (threads) => dispatch({ type: "threadStates", threads }),
+    onSummary: (summary) => dispatch({ type: "summary", summary }),
     onQuality: (quality) => dispatch({ type: "quality", quality }),
     onDelivery: (delivery) => recorded(takeDelivery, delivery),
     onBaseline: (baseline) => recorded(takeBaseline, baseline),
@@ -71,7 +72,7 @@ function sourceHandlers(dispatch, recorded) {
 }
 
 // What the source watches for the view that is shown.
-function watchFor(source, state, picture) {
+function watchFor(source, state, picture, selected) {
   const { view } = state.address;
   source.watch("lanes", view === "threads" ? laneThreads({ ...state, picture }).map((thread) => thread.ids) : []);
   source.watch("gil", view === "gil");
@@ -82,6 +83,7 @@ function watchFor(source, state, picture) {
   source.watch("blocks", view === "diff" || view === "table" || state.address.frame.length > 0);
   source.watch("runs", wantedRuns(state, picture));
   source.watch("quality", state.qualityOpen);
+  source.watch("summary", view === "flame" && state.address.frame.length === 0 && state.address.about === "" ? selected : null);
 }
 
 // All views of a session, in the order in which they are updated.
@@ -145,6 +147,7 @@ function createEffects(page) {
     ["nextTheme", (state) => applyTheme(state.theme)],
     ["togglePause", (state) => { heldByPointing = false; page.setPaused(!state.paused); }],
     ["retry", () => page.source.retry()],
+    ["copySummary", () => page.source.summaryText(page.selected()).then((text) => page.dispatch({ type: "copy", text, note: TEXT.summary.copied }), (problem) => page.dispatch({ type: "note", text: String(problem.message) }))],
     ["copy", (state, action) => copyText(action.text).then(() => page.dispatch({ type: "note", text: action.note }), () => page.dispatch({ type: "note", text: TEXT.header.copyRefused }))],
   ]);
   return { run: (action, state) => effects.get(action.type)?.(state, action), forget: bar.forget };
@@ -160,6 +163,7 @@ function startPage() {
   let views = [];
   let queued = false;
   let asked = questionOf(state, []);
+  let selected = null;
 
   // Whether what came fits what is here.
   function recorded(take, delivery) {
@@ -193,8 +197,9 @@ function startPage() {
     queued = false;
     askFor(compute(state));
     const picture = compute(state);
-    watchFor(source, state, picture);
-    const downloads = source.downloads({ ...asked, states: state.address.states ?? [], filters: [...filterParameters(state.address.filters), ...(picture.native === null ? [] : [["native", picture.native]])] });
+    selected = { ...asked, states: state.address.states ?? [], filters: [...filterParameters(state.address.filters), ...(picture.native === null ? [] : [["native", picture.native]])] };
+    watchFor(source, state, picture, selected);
+    const downloads = source.downloads(selected);
     const shown = { ...state, picture, hasTimes: source.hasTimes(), downloads, notApplied: source.live ? [] : state.address.filters };
     for (const view of views) view.update(shown);
   }
@@ -213,7 +218,7 @@ function startPage() {
     if (!paused && asked.until !== null) ask({ ...asked, until: null });
   }
 
-  const effects = createEffects({ source, dispatch, setPaused });
+  const effects = createEffects({ source, dispatch, setPaused, selected: () => selected });
 
   function dispatch(action) {
     state = reduce(state, action);

@@ -2,7 +2,8 @@
 //   start(), retry(), pause(on), ask({threads, states, from, to, until, baseline, against}),
 //     `from` and `to` the chosen range, `until` the moment of a pause, `baseline` the range to compare with, `against` another session; null is none
 //   watch(what, wanted): heat, gil, tasks, quality, blocks (true or false), lanes (lists of thread ids), matches (null or {term,
-//     matched: by function id}), instructions (null or {path, function}), runs (null or {ids (of one thread), from, to (null: it goes on), slots})
+//     matched: by function id}), instructions (null or {path, function}), runs (null or {ids (of one thread), from, to (null: it goes on), slots}),
+//     summary (null or what downloads() takes)
 //   zoomTimeline(null | {from, to}), hasTimes(), sourceText(function id) -> promise of {text, changed}, rejected with a sentence,
 //   downloads({threads, states, from, to, filters: [[parameter, pattern]]})
 // and calls its handlers
@@ -10,7 +11,7 @@
 //   onBlocks({trees, view}) and onRuns({trees, runs (runs.js)}) -> whether it fitted,
 //   onThreadStates(Map of thread id -> sums of what it was doing), onTimeline(timeline), onLanes(Map of joined ids -> timeline),
 //   onHeat(heat), onGil(what /gil answers), onTasks(what /tasks answers), onMatches({term, and what /matches answers} or
-//   {term, error}), onInstructions(path, what /lines answers or {error}), onQuality(what /quality answers)
+//   {term, error}), onSummary(what /summary answers), onInstructions(path, what /lines answers or {error}), onQuality(what /quality answers)
 
 import { TEXT } from "../text/session.js";
 import { createDeliveries } from "./deliveries.js";
@@ -38,8 +39,9 @@ function createFeed(requests, handlers) {
   const path = (rest) => "/sessions/" + feed.session.id + rest;
   const feed = {
     handlers, session: null, other: null, epoch: null, paused: false, range: null,
-    watched: { heat: false, gil: false, tasks: false, quality: false, blocks: false, runs: null, matches: null, instructions: null, lanes: [] },
+    watched: { heat: false, gil: false, tasks: false, quality: false, blocks: false, runs: null, matches: null, instructions: null, lanes: [], summary: null },
     get: (rest, tag) => requests.get(path(rest), tag),
+    getText: (rest) => send("GET", path(rest)).then((response) => response.text()),
     getOther: (id, rest) => requests.get("/sessions/" + encodeURIComponent(id) + rest),
     showSession: () => handlers.onSession(sessionWithOther(feed)),
     // What GET is not enough for: it changes nothing there.
@@ -64,6 +66,7 @@ const WATCHED_AS = {
   instructions: (file) => file?.path,
   runs: (wanted) => JSON.stringify(wanted),
   lanes: (lists) => lists.map(String).join(";"),
+  summary: (selected) => JSON.stringify(selected),
 };
 
 function isAny(wanted) {
@@ -144,6 +147,7 @@ export function createLiveSource(sessionId, handlers) {
       if (isOther && isAny(wanted)) hurry();
     },
     sourceText: (id) => feed.get("/source" + queryText({ function: id })),
+    summaryText: (selected) => feed.getText("/summary" + queryText({ format: "markdown" }, selected)),
     downloads: (query) => downloadsOf(feed.session, query),
   };
 }

@@ -22,6 +22,7 @@ const LANES_AT_ONCE = 8;
 // Asked again after so long, and so many times what the answer took.
 const INSTRUCTIONS_MS = 5000;
 const INSTRUCTIONS_TIMES = 20;
+const SUMMARY_MS = 5000;
 const MATCH_RUNS_MAX = 8192;
 const MATCH_BODY_MAX = 64 * 1024;
 
@@ -183,16 +184,19 @@ export function createPollers(feed) {
 
   const instructions = createInstructionPoller(feed);
   const lanes = createLanePoller(feed);
+  const summary = createSummaryPoller(feed);
   return {
     async poll() {
       for (const name of Object.keys(POLLERS)) if (!(await poll(name))) return false;
       instructions.poll();
+      summary.poll();
       await lanes.poll();
       return true;
     },
     forget() {
       kept.clear();
       instructions.forget();
+      summary.forget();
       lanes.forget();
     },
   };
@@ -232,6 +236,39 @@ function createInstructionPoller(feed) {
         const isProblem = problem instanceof HttpProblem;
         last = { ...last, found: false, question: !isProblem || problem.status === 503 ? "" : last.question };
         say(file.path, { error: isProblem ? problem.message : TEXT.source.noAnswer });
+      }
+      reading = false;
+    },
+    forget() {
+      last = { ...last, question: "" };
+    },
+  };
+}
+
+// The summary of what is selected: at once, then every few seconds while there is news. Nothing waits for it.
+function createSummaryPoller(feed) {
+  let last = { question: "", generation: 0, at: 0, took: 0 };
+  let reading = false;
+
+  function isDue(question) {
+    if (question !== last.question) return true;
+    return !feed.paused && last.generation < feed.session.generation && Date.now() - last.at > Math.max(SUMMARY_MS, INSTRUCTIONS_TIMES * last.took);
+  }
+
+  return {
+    async poll() {
+      const { summary: selected } = feed.watched;
+      if (selected === null || reading) return;
+      const question = queryText({ format: "json" }, selected);
+      if (!isDue(question + feed.epoch)) return;
+      last = { question: question + feed.epoch, generation: feed.session.generation, at: Date.now(), took: 0 };
+      reading = true;
+      try {
+        const answer = await feed.get("/summary" + question);
+        last.took = Date.now() - last.at;
+        if (feed.watched.summary !== null) feed.handlers.onSummary?.(answer);
+      } catch {
+        // The other requests report a server that does not answer; the last summary stays.
       }
       reading = false;
     },

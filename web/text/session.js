@@ -285,6 +285,26 @@ export const TEXT = {
     above: (count) => "(" + count + " callers above)",
   },
 
+  summary: {
+    title: "Summary",
+    copy: "Copy as Markdown",
+    copied: "Summary copied",
+    waits: "Waits",
+    waitingShare: (share) => share + " of samples: ",
+    gil: "GIL",
+    of: { active: "active samples", selected: "the samples" },
+    held: (share, of) => "held in " + share + " of " + of,
+    waited: (share) => ", wanted in " + share + ".",
+    waitsUnknown: "; waits for it are unknown before Python 3.15.",
+    holds: (share) => " held it in " + share + " of that time.",
+    thread: (tid) => "Thread " + tid,
+    noGil: "none, this Python is free-threaded.",
+    gc: "GC",
+    ofHot: (share, of) => share + " of " + of + ".",
+    native: "Libraries",
+    quality: "Quality",
+  },
+
   details: {
     self: "Self",
     selfHint: "Samples in which this frame itself was running",

@@ -171,7 +171,7 @@ class Sdk(Test):
             self.skipTest("needs the Python package mcp: run scripts/get-consumers")
         with victim("chain.py", LONG) as target:
             done = subprocess.run([sys.executable, "-c", SDK_CLIENT, PROGRAM, str(target.pid)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                  text=True, timeout=WAIT_SECONDS, env=dict(os.environ, PYTHONPATH=packages))
+                                  text=True, timeout=6 * WAIT_SECONDS, env=dict(os.environ, PYTHONPATH=packages))
         self.assertEqual(done.returncode, 0, done.stderr)
         names, text = json.loads(done.stdout)
         self.assertTrue({"list_processes", "profile", "summary", "top_functions", "source_lines", "diff"} <= set(names), names)

@@ -5,7 +5,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { createProgram } from "../support/made-up-program.mjs";
-import { reportPage } from "../support/mock-server.mjs";
+import { reportPage, SUMMARY } from "../support/mock-server.mjs";
 import { assertQuiet, browser, bundled, byId, click, drawn, folder, live } from "../support/open-page.mjs";
 
 const ownLines = "Array.from(document.querySelectorAll('[data-testid=own-line]'), (row) => ({ path: row.dataset.path, line: Number(row.dataset.line), share: parseFloat(row.querySelector('.share').textContent), code: row.querySelector('code').textContent }))";
@@ -31,6 +31,21 @@ test("the first screen has the hottest lines of your own code; each opens Source
   await page.until("document.querySelector('.line[aria-current]')?.dataset.line === '" + line + "'");
   await page.evaluate("history.back()");
   await page.until("!" + byId("own") + ".hidden");
+  assertQuiet(page);
+  await page.close();
+});
+
+test("the panel has the rest of the summary, and copies it as Markdown", async () => {
+  const { page } = await live({ asOpened: true });
+  await drawn(page);
+  await page.until(byId("summary") + " !== null");
+  const text = await page.evaluate(byId("summary") + ".querySelector('dl').textContent");
+  assert.match(text, /40(\.0)? % of samples: \u2068?time\.sleep/);
+  assert.ok(text.includes("<img src=x onerror=alert(1)>"), text);
+  assert.ok(text.includes("libz.so.1") && text.includes("Thread 4713") && text.includes(SUMMARY.quality.text), text);
+  await page.evaluate("navigator.clipboard.writeText = (text) => { window.copied = text; return Promise.resolve(); }");
+  await click(page, "copy-summary");
+  await page.until("window.copied === '## `made up`\\n'");
   assertQuiet(page);
   await page.close();
 });

@@ -19,6 +19,17 @@ import { createProgram } from "./made-up-program.mjs";
 const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 const PLACEHOLDER = '<script type="text/plain" id="profile-data"></script>';
 
+// What GET /summary answers of what the page shows of it; names are those of the program, and hostile.
+export const SUMMARY = {
+  observed: { samples: 1000 },
+  hot: { of: "active" },
+  waiting: { samples: 400, share: 0.4, functions: [{ name: "<native> time.sleep", share: 0.75 }, { name: "</script><img src=x onerror=alert(1)>", share: 0.25 }] },
+  gil: { held_share: 0.9, waited_share: 0.1, holder: { name: "", tid: 4713, share: 0.8 } },
+  gc_share: 0.02,
+  native: { share: 0.3, libraries: [{ path: "/usr/lib/libz.so.1", share: 0.3 }] },
+  quality: { text: "99.0 % of the samples exact" },
+};
+
 function pageFiles(given) {
   if (given) return given;
   const out = join(mkdtempSync(join(tmpdir(), "pyrometer-page-")), "page.html");
@@ -115,6 +126,7 @@ export function createMockServer(program, page, host = null) {
     if (rest === "/matches" && request.method === "POST") return answerJson(request, response, program.matches((await readBody(request)).functions, readQuery(url)));
     if (rest === "/lines") return answerJson(request, response, program.lines(Number(url.searchParams.get("function"))));
     if (rest === "/quality") return answerJson(request, response, program.fullQuality());
+    if (rest === "/summary") return url.searchParams.get("format") === "markdown" ? answerFile(response, "summary.md", "text/markdown", "## `made up`\n") : answerJson(request, response, SUMMARY);
     if (rest === "/view") return answerJson(request, response, program.view(readQuery(url)));
     if (rest === "/report.html") return answerFile(response, "report.html", "text/html; charset=utf-8", reportPage(pageFiles(page), program.report(readQuery(url))));
     if (rest === "/export") return answerFile(response, "profile.collapsed.txt", "text/plain; charset=utf-8", "made up 1\n");

@@ -9,6 +9,7 @@ import { stackText } from "../../model/profile/folded.js";
 import { exactPattern, FILTER_VERBS } from "../../model/filters/filter.js";
 import { rangeText } from "../../model/time/timeline.js";
 import { TEXT } from "../../text/session.js";
+import { summaryParts } from "./summary.js";
 import { el, icon, isolated, pathText } from "../elements/dom.js";
 import { offerMenu } from "../elements/menu.js";
 import { ICONS } from "../elements/icons.js";
@@ -147,6 +148,7 @@ export function createDetails(root, dispatch) {
       el("h2", { class: "plain" }, byLine ? TEXT.details.hottestLines : TEXT.details.hottestFunctions),
       el("p", { class: "soft" }, TEXT.details.bySelf),
       el("ol", { class: "hottest-list", "data-testid": "hottest" }, ...rows),
+      ...summaryParts(state.summary, dispatch),
       el("p", { class: "soft hint-text" }, TEXT.details.howTo),
     ];
   }
@@ -182,7 +184,7 @@ export function createDetails(root, dispatch) {
       const id = shownId(state);
       const found = id === null ? state.picture.about() : null;
       const subject = id ?? found?.key ?? null;
-      const signature = [subject, state.recordingVersion, state.address.by, state.picture.native, state.address.bottomUp, state.picture.focus.id, state.picture.sum, shownStates(state), state.address.filters.join("\n"), state.address.range?.from, state.address.range?.to, state.picture.secondsPerSample].join(" ");
+      const signature = [subject, subject === null ? state.summaryVersion : 0, state.recordingVersion, state.address.by, state.picture.native, state.address.bottomUp, state.picture.focus.id, state.picture.sum, shownStates(state), state.address.filters.join("\n"), state.address.range?.from, state.address.range?.to, state.picture.secondsPerSample].join(" ");
       if (signature === shown || root.hidden || (isInUse() && shownFrame === subject)) return;
       shown = signature;
       shownFrame = subject;
