@@ -34,6 +34,8 @@
     X(native_gaps, "samples that lack native frames, where they show <gap>")                   \
     X(native_mismatched, "samples whose native and Python frames do not come out even")        \
     X(native_none, "samples without native frames, because none could be copied")              \
+    X(native_entries, "calls of Python by C code, in all samples with native frames")          \
+    X(native_placed, "those of them that stand at their place among the native frames")        \
     X(moving, "samples of threads that were read while they moved")                            \
     X(stopped, "samples of threads that were stopped to be read")                              \
     X(stops_refused, "targets that the kernel did not let us stop")                            \

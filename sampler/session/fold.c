@@ -312,7 +312,7 @@ static enum err_code place(struct fold *fold, struct thread *thread, size_t gc,
         fold->native_stacks && thread->native && stack->certainty != STACK_TRUNCATED;
     enum err_code rc = thread->has_leaf ? ERR_OK : fold_read_leaf(fold, thread);
     if (fold->native_stacks)
-        sample->native = &profile_quality(fold->profile)->native_none;
+        sample->native.counter = &profile_quality(fold->profile)->native_none;
     if (!rc && is_native)
         rc = native_node_of(fold, thread, gc, sample);
     else if (!rc && is_known(stack) && stack->tag && gc == NOWHERE)

@@ -12,6 +12,7 @@
 #include "sampler/session/native_names.h"
 #include "sampler/session/native_runs.h"
 #include "sampler/session/task_fold.h"
+#include "sampler/session/thread_cpu.h"
 
 static const size_t NONE = SIZE_MAX;
 
@@ -260,17 +261,21 @@ static enum err_code add_frames(struct fold_native *native, struct fold *fold,
     return rc;
 }
 
-static uint64_t *counter_of(struct quality *quality, const struct native_merge *merge)
+static struct native_outcome outcome_of(const struct fold_native *native,
+                                        struct quality *quality)
 {
-    return merge->is_mismatch ? &quality->native_mismatched
-           : merge->has_gaps  ? &quality->native_gaps
-                              : &quality->native_complete;
+    const struct native_merge *const merge = &native->merge;
+    return (struct native_outcome){ .counter = merge->is_mismatch ? &quality->native_mismatched
+                                               : merge->has_gaps  ? &quality->native_gaps
+                                                                  : &quality->native_complete,
+                                    .entries = (uint32_t)native->runs.count,
+                                    .placed = (uint32_t)merge->placed };
 }
 
 /* A thread whose Python frames and native frames are the same as before is where it was. */
 enum err_code fold_native_node(struct fold_native *native, struct fold *fold,
                                struct thread *thread, size_t gc, uint64_t now_ns, node_id *node,
-                               uint64_t **counter_out)
+                               struct native_outcome *outcome)
 {
     struct stack *const stack = &thread->stack;
     const bool is_kept = gc > stack->count && !fold->tasks;
@@ -281,7 +286,8 @@ enum err_code fold_native_node(struct fold_native *native, struct fold *fold,
     const uint64_t key = key_of(native);
     if (is_kept && stack->native_tag && thread->native_key == key) {
         *node = stack->native_tag - 1;
-        *counter_out = thread->native_counter;
+        *outcome = (struct native_outcome){ thread->native_counter, thread->native_entries,
+                                            thread->native_placed };
         return ERR_OK;
     }
     const struct native_runs runs = { native->runs.items, native->runs.count,
@@ -292,11 +298,13 @@ enum err_code fold_native_node(struct fold_native *native, struct fold *fold,
         rc = native_merge(&native->merge, runs, &native->walk, native->evaluations);
     if (rc)
         return rc;
-    *counter_out = counter_of(profile_quality(fold->profile), &native->merge);
+    *outcome = outcome_of(native, profile_quality(fold->profile));
     rc = add_frames(native, fold, thread, gc, node);
     stack->native_tag = is_kept && !rc && !thread->leaf.is_unsettled ? *node + 1 : 0;
     stack->tag = 0;
     thread->native_key = key;
-    thread->native_counter = *counter_out;
+    thread->native_counter = outcome->counter;
+    thread->native_entries = outcome->entries;
+    thread->native_placed = outcome->placed;
     return rc;
 }

@@ -24,6 +24,7 @@
 enum { FOLD_NATIVE_MAX_FRAMES = 1024 };
 
 struct fold_native;
+struct native_outcome;
 struct process;
 
 /* anchor: python_anchor.  ERR_UNSUPPORTED: not on this machine. */
@@ -34,10 +35,9 @@ void fold_native_destroy(struct fold_native *native);
 size_t fold_native_bytes(const struct fold_native *native);
 
 /* The node of a thread whose stack is whole and whose leaf has been read; sets the leaf's spot.
- * gc: the number of frames below the mark of the garbage collector.  *counter_out: the counter of the
- * profile's quality for such a stack.  ERR_LIMIT: the profile is full, and *node is of a caller. */
+ * gc: the number of frames below the mark of the garbage collector.  ERR_LIMIT: the profile is full, and *node is of a caller. */
 MUST_CHECK enum err_code fold_native_node(struct fold_native *native, struct fold *fold,
                                           struct thread *thread, size_t gc, uint64_t now_ns,
-                                          node_id *node, uint64_t **counter_out);
+                                          node_id *node, struct native_outcome *outcome);
 
 #endif /* SAMPLER_SESSION_FOLD_NATIVE_H */

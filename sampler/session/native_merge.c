@@ -245,6 +245,15 @@ static enum err_code emit_merged(struct merger *m)
     return rc;
 }
 
+static size_t count_placed(const struct merger *m)
+{
+    const size_t *const places = m->merge->places;
+    size_t placed = 0;
+    for (size_t run = 0; run < m->runs.count; run++)
+        placed += places[run] != OUTSIDE && m->walk->frames[places[run]].kind != NATIVE_GAP;
+    return placed;
+}
+
 enum err_code native_merge(struct native_merge *merge, struct native_runs runs,
                            const struct native_walk *walk, const bool *evaluations)
 {
@@ -261,5 +270,6 @@ enum err_code native_merge(struct native_merge *merge, struct native_runs runs,
         !runs.count ||
         (walk->count && (runs.has_entries ? place_by_entries(&m) && has_no_other_calls(&m)
                                           : place_by_count(&m)));
+    merge->placed = is_placed ? count_placed(&m) : 0;
     return is_placed ? emit_merged(&m) : emit_separately(&m);
 }

@@ -56,6 +56,7 @@ struct native_merge {
     size_t count, room;
     bool is_mismatch;
     bool has_gaps;
+    size_t placed;  /* runs that stand below the native frame of their call */
     size_t *places; /* scratch: the native frame of each run */
     size_t place_room;
 };

@@ -101,6 +101,19 @@ static void pass_on(const struct thread_cpus *cpus, thread_id thread,
         cpus->sink->count(cpus->sink->context, &run);
 }
 
+static void count_native(struct quality *quality, const struct native_outcome *native,
+                         uint32_t samples)
+{
+    *native->counter += samples;
+    quality->native_entries += (uint64_t)native->entries * samples;
+    quality->native_placed += (uint64_t)native->placed * samples;
+}
+
+static bool is_same_native(const struct native_outcome *a, const struct native_outcome *b)
+{
+    return a->counter == b->counter && a->entries == b->entries && a->placed == b->placed;
+}
+
 static enum err_code count(struct thread_cpus *cpus, thread_id thread,
                            const struct thread_cpu *thread_cpu, state_bits cpu,
                            struct part part)
@@ -128,8 +141,8 @@ static enum err_code count(struct thread_cpus *cpus, thread_id thread,
         *thread_cpu->certainty += samples;
         if (thread_cpu->motion)
             *thread_cpu->motion += samples;
-        if (thread_cpu->native)
-            *thread_cpu->native += samples;
+        if (thread_cpu->native.counter)
+            count_native(quality, &thread_cpu->native, samples);
     }
     return rc;
 }
@@ -338,7 +351,7 @@ enum err_code thread_cpus_add(struct thread_cpus *cpus, const struct sample *sam
     const bool same = sample->is_still && thread_cpu->node == sample->node &&
                       thread_cpu->spot == sample->spot && thread_cpu->state == sample->state &&
                       thread_cpu->certainty == sample->certainty &&
-                      thread_cpu->native == sample->native &&
+                      is_same_native(&thread_cpu->native, &sample->native) &&
                       thread_cpu->is_overflowed == sample->is_overflowed;
     if (!same || sample->is_stopped || thread_cpu->waiting >= THREAD_CPUS_MAX_WAITING)
         rc = settle(cpus, sample->thread, sample->now_ns);

@@ -45,6 +45,12 @@ enum { THREAD_CPUS_MAX_WAITING = 256 };
  * since. */
 #define THREAD_CPUS_FRESH_NS 20000ull
 
+/* What the quality of the profile counts of a native stack. */
+struct native_outcome {
+    uint64_t *counter;        /* of stacks like this one; NULL: none were asked for */
+    uint32_t entries, placed; /* calls of Python by C code, and those whose place is known */
+};
+
 struct thread_cpu {
     bool is_open, has_meter;
     bool is_metered;   /* the account has been read since the stack last changed */
@@ -63,7 +69,8 @@ struct thread_cpu {
     bool has_waited;     /* the last sample was, or is, a waiting one */
     node_id spot_node;
     spot_id spot;
-    uint64_t *certainty, *motion, *native;
+    uint64_t *certainty, *motion;
+    struct native_outcome native;
     bool is_overflowed; /* of the waiting samples */
     double owed;        /* samples on a CPU that are not counted as such yet */
     bool has_queue;     /* the kernel says how long the thread was without a processor */
@@ -93,10 +100,10 @@ struct sample {
     state_bits state;    /* without the CPU */
     uint64_t *certainty; /* the counter of the profile's quality for stacks like this one */
     uint64_t *motion;    /* the counter for readings like this one; NULL: none */
-    uint64_t *native;    /* the counter for native stacks like this one; NULL: none */
-    bool is_overflowed;  /* the node is a caller: the tables had no room for the node itself */
-    bool is_still;       /* its stack is that of the last sample */
-    bool is_stopped;     /* `runs` is known already; if we stopped it, nothing else shows it */
+    struct native_outcome native;
+    bool is_overflowed; /* the node is a caller: the tables had no room for the node itself */
+    bool is_still;      /* its stack is that of the last sample */
+    bool is_stopped;    /* `runs` is known already; if we stopped it, nothing else shows it */
     enum three_valued runs;     /* then: did it run, or was it ready to? */
     enum three_valued runnable; /* then: if so, was it without a processor? */
     uint32_t times;             /* samples that this one counts as, 1 or more */

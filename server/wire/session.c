@@ -225,6 +225,8 @@ static void write_quality(struct json *json, const struct session_info *info)
     put_uint(json, "native_gaps", quality->native_gaps);
     put_uint(json, "native_mismatched", quality->native_mismatched);
     put_uint(json, "native_none", quality->native_none);
+    put_uint(json, "native_entries", quality->native_entries);
+    put_uint(json, "native_placed", quality->native_placed);
     put_uint(json, "moving", quality->moving);
     put_uint(json, "stopped", quality->stopped);
     put_uint(json, "stops_refused", quality->stops_refused);

@@ -73,6 +73,7 @@ struct thread {
     bool has_leaf;    /* the same: it is that of this sample */
     bool is_placed;   /* the same: leaf and stack are those of the last sample, and whole */
     uint64_t native_key, *native_counter; /* the same: of the stack's native tag */
+    uint32_t native_entries, native_placed;
 };
 
 /* The window is the part of an interpreter's state that is read at every tick. */

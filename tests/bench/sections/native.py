@@ -59,7 +59,7 @@ def measure(bench):
 
 def measure_target(bench, python, tools, ours):
     short, long = bench.seconds(2), bench.seconds(2) + bench.seconds(5)
-    found = {tool.name: {"cpu": [], "rate": [], "memory": [], **{name: [] for name in OUTCOMES}} for tool in tools}
+    found = {tool.name: {"cpu": [], "rate": [], "memory": [], "placed": [], **{name: [] for name in OUTCOMES}} for tool in tools}
     lifetime = bench.rounds * len(tools) * (short + long + 15) + 60
     with Target(python, WORKLOAD, lifetime) as target:
         for _ in range(bench.rounds):
@@ -86,6 +86,8 @@ def measure_costs(bench, python, tool, target, short, long, found):
     for name, count in counts.items():
         if sum(counts.values()):
             found[name].append(count / sum(counts.values()))
+    if recording.quality.get("native_entries", 0):
+        found["placed"].append(recording.quality["native_placed"] / recording.quality["native_entries"])
     bench.raw("native", {"tool": str(tool), "python": python.version, "cpu": share, "samples_per_s": found["rate"][-1],
                          "peak_bytes": found["memory"][-1], "native": counts})
 
@@ -124,6 +126,7 @@ def compare(bench, python, tool, found, slow, names):
     whole = [c / (1 - n) for c, n in zip(found[tool.name]["complete"], found[tool.name]["none"]) if n < 1]
     even = [1 - m / (1 - n) for m, n in zip(found[tool.name]["mismatched"], found[tool.name]["none"]) if n < 1]
     bench.compare("native", "complete" + where, "%", whole, {}, Goal(">= 99.9 %", at_least=0.999))
+    bench.compare("native", "entries placed" + where, "%", found[tool.name]["placed"], {}, Goal(">= 99.9 %", at_least=0.999))
     bench.compare("native", "counts equal" + where, "%", even, {}, Goal(">= 98 %", at_least=0.98))
 
 

@@ -129,6 +129,9 @@ def check_full(python):
     whole = counted["native_complete"]
     if whole < (1 - MAX_WITHOUT_NATIVE) * counted["samples"]:
         problems.append("%d of %d native stacks are complete" % (whole, counted["samples"]))
+    entries, placed = counted["native_entries"], counted["native_placed"]
+    if entries < counted["samples"] or not (1 - MAX_WITHOUT_NATIVE) * entries <= placed <= entries:
+        problems.append("%d of %d calls of Python are at their place" % (placed, entries))
     return problems
 
 

@@ -156,6 +156,8 @@ static void check(char *python, const char *version, unsigned stops)
     assert_true(fold_native_bytes(world->target->fold.native_stacks) < MAX_BYTES);
     assert_true(quality->samples > stops / 2);
     assert_true(quality->native_complete * 20 >= quality->samples * 19);
+    assert_true(quality->native_entries >= quality->samples);
+    assert_true(quality->native_placed * 20 >= quality->native_entries * 19);
     assert_int_equal(quality->native_none, 0);
     end(world);
     free(world);

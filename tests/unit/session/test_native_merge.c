@@ -201,6 +201,35 @@ static void of_a_stack_that_is_not_whole_only_the_innermost_call_is_known(void *
     EXPECT_COUNT("n-en", NATIVE_COMPLETE, "-0-n", 1);
 }
 
+/* The number of runs that stand below the native frame of their call. */
+static size_t count_placed(const char *natives, enum native_end end,
+                           const struct native_run *runs, size_t count)
+{
+    struct native_merge merge = { 0 };
+    struct stack stack;
+    make(&stack, natives, end);
+    const struct native_runs all = { runs, count, runs->entry != 0 };
+    assert_int_equal(native_merge(&merge, all, &stack.walk, stack.evaluations), ERR_OK);
+    const size_t placed = merge.placed;
+    native_merge_deinit(&merge);
+    return placed;
+}
+
+static void runs_at_their_place_are_counted(void **state)
+{
+    const struct native_run entered[] = { { .entry = at(3), .count = 2 },
+                                          { .entry = at(1), .count = 1 } };
+    const struct native_run counted[] = { { .count = 1 }, { .count = 1 } };
+    (void)state;
+    assert_int_equal(count_placed("nenen", NATIVE_COMPLETE, entered, 2), 2);
+    assert_int_equal(count_placed("nen-n", NATIVE_COMPLETE, entered, 2), 1);
+    assert_int_equal(count_placed("nen", NATIVE_CUT, entered, 2), 1);
+    assert_int_equal(count_placed("neeen", NATIVE_COMPLETE, entered, 2), 0);
+    assert_int_equal(count_placed("nenen", NATIVE_COMPLETE, counted, 2), 2);
+    assert_int_equal(count_placed("nen", NATIVE_CUT, counted, 2), 1);
+    assert_int_equal(count_placed("nen", NATIVE_COMPLETE, counted, 2), 0);
+}
+
 TEST_MAIN(cmocka_unit_test(a_run_stands_below_the_frame_that_holds_its_entry),
           cmocka_unit_test(a_run_needs_no_name_of_its_function),
           cmocka_unit_test(a_thread_without_python_has_its_native_frames),
@@ -215,4 +244,5 @@ TEST_MAIN(cmocka_unit_test(a_run_stands_below_the_frame_that_holds_its_entry),
           cmocka_unit_test(runs_in_a_gap_stand_between_gaps),
           cmocka_unit_test(trampolines_are_left_out),
           cmocka_unit_test(runs_without_entries_are_paired_from_the_outermost_on),
-          cmocka_unit_test(of_a_stack_that_is_not_whole_only_the_innermost_call_is_known))
+          cmocka_unit_test(of_a_stack_that_is_not_whole_only_the_innermost_call_is_known),
+          cmocka_unit_test(runs_at_their_place_are_counted))

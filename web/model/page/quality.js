@@ -109,7 +109,7 @@ const GROUPS = {
     ["samples", formatCount], ["exact", formatCount, samplesOf], ["retried", formatCount, samplesOf], ["truncated", formatCount, samplesOf],
     ["filtered", formatCount, (q) => q.samples + q.filtered], ["extrapolated", formatCount, samplesOf], ["overflowed", formatCount, samplesOf],
   ],
-  native: [["native_complete", formatCount, samplesOf], ["native_gaps", formatCount, samplesOf], ["native_mismatched", formatCount, samplesOf], ["native_none", formatCount, samplesOf]],
+  native: [["native_complete", formatCount, samplesOf], ["native_gaps", formatCount, samplesOf], ["native_mismatched", formatCount, samplesOf], ["native_none", formatCount, samplesOf], ["native_entries", formatCount], ["native_placed", formatCount, (q) => q.native_entries]],
   bias: [
     ["bias_share", sharePoints], ["bias_error", sharePoints], ["control", formatCount], ["moving", formatCount, samplesOf], ["stopped", formatCount, samplesOf], ["stops_refused", formatCount],
   ],
