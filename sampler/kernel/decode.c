@@ -76,8 +76,21 @@ static bool is_in_place(const struct native_span *span, remote_addr from, remote
     return span->addr >= from && span->addr <= limit && span->count <= limit - span->addr;
 }
 
+/* A stack with an outer part has one span: it ends there, or holds it. */
+static bool is_outer_in_place(const struct kernel_record *record,
+                              const struct native_stack *stack,
+                              const struct kernel_outer_place *outer)
+{
+    const struct native_span *const span = stack->spans;
+    if (!outer->from)
+        return !outer->ns;
+    return stack->span_count == 1 && outer->from > span->addr && outer->from < stack->base &&
+           stack->base - outer->from <= KERNEL_MAX_STACK && outer->ns <= record->time_ns &&
+           span->addr + span->count == (outer->ns ? outer->from : stack->base);
+}
+
 bool kernel_decode_native(const struct kernel_record *record, const void *spans,
-                          struct native_copy *out)
+                          struct native_copy *out, struct kernel_outer_place *outer_out)
 {
     const unsigned char *at = (const unsigned char *)spans + record->bytes;
     size_t bytes = record->native_bytes;
@@ -109,5 +122,6 @@ bool kernel_decode_native(const struct kernel_record *record, const void *spans,
             return false;
         from = span->addr + span->count;
     }
-    return true;
+    *outer_out = (struct kernel_outer_place){ head.outer_from, head.outer_ns };
+    return is_outer_in_place(record, &out->stack, outer_out);
 }

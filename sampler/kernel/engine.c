@@ -327,6 +327,11 @@ bool kernel_wait(struct kernel *kernel, uint64_t until_ns)
     return epoll_wait(kernel->epoll, &event, 1, left_ms < INT_MAX ? (int)left_ms : INT_MAX) > 0;
 }
 
+bool kernel_is_filling(const struct kernel *kernel)
+{
+    return kernel->program->bss->is_woken & KERNEL_WOKEN_BY_MANY;
+}
+
 static uint64_t sum(const struct kernel *kernel, uint32_t counter)
 {
     uint64_t values[MAX_CPUS], total = 0;

@@ -74,8 +74,10 @@ typedef enum err_code (*kernel_record_fn)(void *context, const struct kernel_rec
 MUST_CHECK enum err_code kernel_drain(struct kernel *kernel, kernel_record_fn on_record,
                                       void *context);
 /* Sleeps until the instant, to about a millisecond.  true: the program has called before it, because the ring
- * buffer is half full or a thread is unknown; it calls once for each kernel_drain. */
+ * buffer fills or a thread is unknown; it calls once for each of them and kernel_drain. */
 bool kernel_wait(struct kernel *kernel, uint64_t until_ns);
+/* Has the program called because the ring buffer fills, since the last kernel_drain? */
+bool kernel_is_filling(const struct kernel *kernel);
 /* Since kernel_start. */
 void kernel_count(const struct kernel *kernel, struct kernel_counts *out);
 

@@ -65,6 +65,8 @@ static long step(__u32 i, void *context)
         return 1;
     if (is_in_chunk(a)) {
         at = a->chunk_at + (a->frame - a->chunk);
+        a->calls += a->process.frame_is_entry &&
+                    *(a->bytes + ((at + a->process.frame_is_entry) & (KERNEL_AREA_BYTES - 1)));
     } else if (a->process.frames != KERNEL_HEAP_FRAMES && a->chunk_below &&
                a->frame > a->chunk_below && a->frame - a->chunk_below < KERNEL_MAX_SPAN) {
         /* Perhaps in the chunk below; otherwise the next step finds it in neither. */
@@ -80,6 +82,7 @@ static long step(__u32 i, void *context)
                 return 1;
         }
         at = a->last;
+        a->calls++;
     }
     if (!a->innermost_at)
         a->innermost_at = at;
@@ -104,7 +107,7 @@ static int put_frames(struct area *a, __u64 tstate_at)
     const struct kernel_process *const process = &a->process;
     struct walk walk = { a };
     __u64 before = 0, around = 0;
-    a->chunk = a->chunk_bytes = a->chunk_below = 0;
+    a->chunk = a->chunk_bytes = a->chunk_below = a->calls = 0;
     a->frame = word_at(a, tstate_at + process->tstate_frame);
     if (process->frames == KERNEL_CFRAMES) {
         const __u64 cframe = word_at(a, tstate_at + process->tstate_cframe);

@@ -1,6 +1,8 @@
 /*
  * native - copies the registers of the current thread and its C stack.  A part of stacks.bpf.c.
  */
+#include "sampler/kernel/outer.bpf.h"
+
 /* Another kernel may lack some of it; its native stacks are not copied. */
 static __always_inline int has_native_fields(void)
 {
@@ -28,26 +30,6 @@ static __always_inline __u64 stack_base(struct task_struct *task, __u64 sp)
     if (sp < descriptor && descriptor < start)
         return descriptor;
     return sp < start ? start : 0;
-}
-
-/* Appends a span of the C stack; false: some of its memory is not there. */
-static __noinline int put_stack(struct area *a, __u64 from, __u64 to)
-{
-    if (!a)
-        return 0;
-    const __u64 bytes = to - from;
-    const __u64 at = (__u64)a->record.bytes + a->record.native_bytes;
-    if (bytes > KERNEL_MAX_STACK || at > KERNEL_AREA_BYTES + KERNEL_NATIVE_BYTES)
-        return 0;
-    struct kernel_span *const span = (struct kernel_span *)(a->bytes + at);
-    if (bpf_probe_read_user(a->bytes + at + sizeof *span, bytes & (2 * KERNEL_MAX_STACK - 1),
-                            (void *)from))
-        return 0;
-    span->addr = from;
-    span->bytes = bytes;
-    span->is_padded = 0;
-    a->record.native_bytes += sizeof *span + ((bytes + WORD - 1) & ~(WORD - 1));
-    return 1;
 }
 
 /* From where on all memory up to `to` is there, at least from `from`. */
@@ -88,12 +70,15 @@ static __noinline int put_outer_stack(struct area *a, __u64 from, __u64 base)
     return from < base && put_stack(a, from, base);
 }
 
-static __noinline int put_native_stack(struct area *a, __u64 sp, __u64 base)
+static __noinline int put_native_stack(struct area *a, struct kernel_thread *thread, __u64 sp,
+                                       __u64 base)
 {
-    if (!a || sp < KERNEL_RED_ZONE_BYTES)
+    if (!a || !thread || sp < KERNEL_RED_ZONE_BYTES)
         return 0;
     const __u64 from = sp - KERNEL_RED_ZONE_BYTES;
-    const int is_whole = base && base - from <= KERNEL_MAX_STACK;
+    const int is_whole = base && base - from <= KERNEL_STACK_BYTES;
+    if (!is_whole && base && put_deep_stack(a, thread, from, base))
+        return 1;
     const __u64 to = is_whole ? base : from + KERNEL_STACK_PART;
     if (!is_whole)
         a->record.flags |= KERNEL_STACK_CUT;
@@ -106,9 +91,9 @@ static __noinline int put_native_stack(struct area *a, __u64 sp, __u64 base)
     return put_outer_stack(a, outer > reached ? outer : reached, base);
 }
 
-static __noinline int put_native(struct area *a)
+static __noinline int put_native(struct area *a, struct kernel_thread *thread)
 {
-    if (!a || !has_native_fields())
+    if (!a || !thread || !has_native_fields())
         return 0;
     struct task_struct *const task = bpf_get_current_task_btf();
     struct pt_regs *const regs = (void *)bpf_task_pt_regs(task);
@@ -126,6 +111,7 @@ static __noinline int put_native(struct area *a)
     native->r14 = regs->r14;
     native->r15 = regs->r15;
     native->base = stack_base(task, regs->sp);
+    native->outer_from = native->outer_ns = 0;
     a->record.native_bytes = sizeof *native;
-    return put_native_stack(a, native->sp, native->base);
+    return put_native_stack(a, thread, native->sp, native->base);
 }

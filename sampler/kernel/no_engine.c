@@ -105,6 +105,12 @@ bool kernel_wait(struct kernel *kernel, uint64_t until_ns)
     return false;
 }
 
+bool kernel_is_filling(const struct kernel *kernel)
+{
+    (void)kernel;
+    return false;
+}
+
 void kernel_count(const struct kernel *kernel, struct kernel_counts *out)
 {
     (void)kernel;

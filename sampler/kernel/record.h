@@ -15,8 +15,14 @@
  *
  * Of a process whose native stacks are wanted, the records of a stack go on after these spans with a native
  * part: a struct kernel_native, and spans of the thread's C stack.  They begin KERNEL_RED_ZONE_BYTES below the
- * stack pointer and end at the base of the stack; of a stack of more than KERNEL_MAX_STACK bytes, they are
- * KERNEL_STACK_PART bytes at each end.  Where memory was never touched, its neighbours up to there are copied.
+ * stack pointer and end at the base of the stack.  A stack of up to KERNEL_STACK_BYTES is copied whole, and so is a
+ * deeper one that is full of calls: for each call of Python by C code it may have KERNEL_CALL_BYTES more, up to
+ * KERNEL_MAX_STACK in all, unless records fill half the ring buffer.  Of another stack, the middle is missing: the
+ * outermost KERNEL_STACK_PART bytes are copied, and the innermost ones that there is room for.  Where memory was never
+ * touched, its neighbours up to there are copied.
+ *
+ * The outer part of a deep stack seldom changes, so it is sent once: from outer_from on, it is that of the record of
+ * outer_ns, which is the last one of the thread that had it whole.  Its checksum was made of all its bytes.
  * Only x86-64 has this part.
  *
  * Python frees code objects and uses their addresses again, so a code object is described when it is first
@@ -44,10 +50,13 @@ enum {
     KERNEL_MAX_FIELDS_AT = 1 << 11, /* of offsets in a thread state */
     KERNEL_MAX_INSTANTS = 1 << 16,
     KERNEL_RED_ZONE_BYTES = 128, /* a function may use them without moving its stack pointer */
-    KERNEL_MAX_STACK = KERNEL_MAX_SPAN,
-    KERNEL_STACK_PART = KERNEL_MAX_STACK / 2,
+    KERNEL_STACK_BYTES = KERNEL_MAX_SPAN,
+    KERNEL_STACK_PART = KERNEL_STACK_BYTES / 2,
+    KERNEL_CALL_BYTES = 1 << 11,
+    KERNEL_MAX_STACK = 1 << 19,
+    KERNEL_INNER_BYTES = 1 << 14, /* of a deep stack, in front of its outer part, at first */
     KERNEL_MAX_STACK_SPANS = 2,
-    KERNEL_NATIVE_BYTES = KERNEL_MAX_STACK + 256, /* the native part of a record */
+    KERNEL_NATIVE_BYTES = KERNEL_MAX_STACK + 512, /* the native part of a record */
     KERNEL_MAX_CODES = 1 << 14,  /* whose fingerprints are kept; of all processes */
     KERNEL_CODE_BYTES = 1 << 13, /* spans of a description; longer parts are left out */
 };
@@ -68,6 +77,12 @@ enum kernel_record_flags {
         4, /* of KERNEL_LEFT: the thread goes on as soon as there is a processor */
     KERNEL_STACK_CUT = 8,      /* the C stack is too large; its middle is missing */
     KERNEL_STACK_FAULTED = 16, /* some memory of the C stack was not there */
+};
+
+/* Why the profiler was called; bits. */
+enum kernel_woken {
+    KERNEL_WOKEN_URGENTLY = 1,
+    KERNEL_WOKEN_BY_MANY = 2, /* records */
 };
 
 struct kernel_record {
@@ -92,6 +107,16 @@ struct kernel_span {
 struct kernel_native {
     unsigned long long ip, sp, bx, bp, r10, r12, r13, r14, r15;
     unsigned long long base;
+    /* Of a deep stack that is whole, where its outer part begins, and the time of the record that has it, 0: this one.
+     * Otherwise 0. */
+    unsigned long long outer_from, outer_ns;
+};
+
+/* The outer part that was sent last of a thread; from 0: none. */
+struct kernel_outer {
+    unsigned long long from, base, sum, sent_ns;
+    unsigned long long inner_bytes; /* in front of it, when it was sent */
+    unsigned long long hits;        /* how often it was the same since */
 };
 
 /* Where frames lie, by version. */
@@ -118,7 +143,8 @@ struct kernel_process {
     unsigned int tstate_bytes, tstate_frame, tstate_cframe, tstate_chunk, tstate_top;
     unsigned int cframe_bytes, cframe_frame, cframe_previous;
     unsigned int frame_bytes, frame_previous;
-    unsigned int only_tid; /* the only thread to sample; 0: all */
+    unsigned int frame_is_entry; /* of frames in a chunk that C code has called; 0: unknown */
+    unsigned int only_tid;       /* the only thread to sample; 0: all */
     unsigned int wants_native;
     struct kernel_code_layout code;
     unsigned int serial; /* set by kernel_add_process */
@@ -144,6 +170,7 @@ struct kernel_thread {
     /* The last record with all its spans: its time, and checksums of its innermost frame and of all; 0: not
      * known. */
     unsigned long long sent_ns, frame_sum, sum;
+    struct kernel_outer outer;
 };
 
 enum kernel_counter {

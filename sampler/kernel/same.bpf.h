@@ -10,14 +10,6 @@ enum {
     MAX_BLOCKS = KERNEL_AREA_BYTES / BLOCK_BYTES
 };
 
-static const __u64 MULTIPLIER = 0x9e3779b97f4a7c15;
-
-static __always_inline __u64 mix(__u64 sum, __u64 word)
-{
-    const __u64 product = (sum ^ word) * MULTIPLIER;
-    return product >> 29 | product << 35;
-}
-
 static long sum_block(__u32 i, void *context)
 {
     struct area *const a = ((struct walk *)context)->area;
@@ -77,9 +69,11 @@ static __noinline int send_stack(struct area *a, struct kernel_thread *thread,
         a->record.bytes = a->window_bytes;
     }
     if (!emit(a, instants)) {
-        thread->frame_sum = thread->sum = 0;
+        thread->frame_sum = thread->sum = thread->outer.from = 0;
         return 0;
     }
+    if (a->outer.from)
+        thread->outer = a->outer;
     if (!a->record.same_ns) {
         thread->frame_sum = frame_sum;
         thread->sum = sum;

@@ -87,8 +87,10 @@ struct area {
     __u64 frame;        /* the next one to walk to */
     __u64 last;         /* where in `bytes` the span that was put last begins */
     __u64 window_bytes; /* of the first spans, which are not of the stack */
+    __u64 calls;        /* of Python by C code, on the stack */
     __u64 innermost_at; /* where in `bytes` the innermost frame is */
-    __u64 sum_at, sums[2];
+    __u64 sum_at, sum_end, sums[4];
+    struct kernel_outer outer; /* of the record; from 0: it has none of its own */
     struct kernel_process process;
     __u64 generation; /* of code objects: what was read in the same one is still right */
     __u64 innermost;  /* frames whose code is checked whatever the generation is */
@@ -114,7 +116,7 @@ volatile __u64 min_away_ns; /* shorter absences are reported by chance */
 volatile __u64 period_ns;
 volatile __u64 forgets;  /* how often the profiler has forgotten stacks */
 volatile __u32 is_on;    /* a session uses the engine */
-volatile __u32 is_woken; /* the profiler, since it last took records */
+volatile __u32 is_woken; /* the profiler, since it last took records: why */
 
 static void add(__u32 counter, __u64 count)
 {
@@ -190,14 +192,22 @@ static void set_generation(struct area *a, const struct kernel_thread *thread)
                         : now_ns >> SECOND_SHIFT;
 }
 
-/* The profiler takes records now and then.  It is woken up where that would be too late. */
-static __u64 wakeup(int is_urgent)
+static __u64 wake_for(__u32 why)
 {
-    if (is_woken ||
-        (!is_urgent && bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) < KERNEL_RING_BYTES / 2))
+    if (is_woken & why)
         return BPF_RB_NO_WAKEUP;
-    is_woken = 1;
+    is_woken |= why;
     return BPF_RB_FORCE_WAKEUP;
+}
+
+/* The profiler takes records now and then.  It is woken up where that would be too late: while as many as there are
+ * still fit, of large ones three times as many. */
+static __u64 wakeup(__u64 bytes)
+{
+    const __u64 most =
+        bytes > KERNEL_AREA_BYTES ? KERNEL_RING_BYTES / 4 : KERNEL_RING_BYTES / 2;
+    return bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) < most ? BPF_RB_NO_WAKEUP
+                                                              : wake_for(KERNEL_WOKEN_BY_MANY);
 }
 
 /* Reports a thread that is not in the map, or has another state, at most every millisecond. */
@@ -209,7 +219,7 @@ static void report_unknown(__u32 pid, __u32 tid)
     if (last_ns && record.time_ns - *last_ns < 1000000)
         return;
     bpf_map_update_elem(&reported, &tid, &record.time_ns, BPF_ANY);
-    bpf_ringbuf_output(&ring, &record, sizeof record, wakeup(1));
+    bpf_ringbuf_output(&ring, &record, sizeof record, wake_for(KERNEL_WOKEN_URGENTLY));
 }
 
 static __noinline int take(struct area *a, struct kernel_thread *thread)
@@ -240,7 +250,7 @@ static __noinline int take(struct area *a, struct kernel_thread *thread)
     if (!a->innermost_at)
         a->innermost_at = tstate_at;
     if (a->process.wants_native)
-        put_native(a);
+        put_native(a, thread);
     return 1;
 }
 
@@ -250,7 +260,7 @@ static int emit(struct area *a, __u64 instants)
     __u64 bytes = sizeof a->record + a->record.bytes + a->record.native_bytes;
     if (bytes > sizeof a->record + KERNEL_AREA_BYTES + KERNEL_NATIVE_BYTES)
         return 0;
-    if (bpf_ringbuf_output(&ring, a, bytes, wakeup(0)) == 0)
+    if (bpf_ringbuf_output(&ring, a, bytes, wakeup(bytes)) == 0)
         return 1;
     add(KERNEL_COUNT_LOST, instants);
     return 0;
@@ -294,6 +304,7 @@ static void begin(struct area *a, __u32 kind, __u32 pid, __u32 tid)
     a->record.native_bytes = 0;
     a->record.instants = 0;
     a->record.same_ns = 0;
+    a->outer.from = 0;
 }
 
 SEC("perf_event")

@@ -4,8 +4,8 @@
  *
  * Both sampling engines make it: the kernel engine where the thread runs or leaves its processor,
  * native_copy_read of a thread that has been stopped.  The copy begins UNWIND_RED_ZONE_BYTES below the stack
- * pointer and ends at the base of the stack.  A stack of more than NATIVE_COPY_BYTES is cut: then the
- * copy holds NATIVE_COPY_PART_BYTES at each end.
+ * pointer and ends at the base of the stack.  A stack that is too large is cut: then the copy lacks its middle, see
+ * record.h.  Of a stopped thread, it has up to NATIVE_COPY_BYTES, or NATIVE_COPY_PART_BYTES at each end.
  *
  * Ownership: borrows the copied bytes.
  * Threads: native_copy_read from the thread that has stopped the other one, as ptrace demands.
@@ -22,7 +22,7 @@
 #include "sampler/native/unwind.h"
 #include "sampler/process/memory.h"
 
-enum { NATIVE_COPY_BYTES = 1 << 16, NATIVE_COPY_PART_BYTES = NATIVE_COPY_BYTES / 2 };
+enum { NATIVE_COPY_BYTES = 1 << 19, NATIVE_COPY_PART_BYTES = 1 << 15 };
 
 struct native_copy {
     struct native_registers registers;

@@ -15,6 +15,7 @@
 #include "sampler/session/thread_cpu.h"
 
 static const size_t NONE = SIZE_MAX;
+enum { FIRST_ROOM = 256 };
 
 struct fold_native {
     struct unwinder unwinder;
@@ -23,11 +24,29 @@ struct fold_native {
     struct native_merge merge;
     frame_id gap, separate;
     /* Of the stack that is folded. */
-    struct native_frame frames[FOLD_NATIVE_MAX_FRAMES];
-    struct native_name named[FOLD_NATIVE_MAX_FRAMES];
-    bool evaluations[FOLD_NATIVE_MAX_FRAMES];
     struct native_walk walk;
+    struct native_name *named;
+    bool *evaluations;
+    size_t room; /* for so many frames */
 };
+
+/* Makes room for the frames of a stack. */
+static enum err_code make_room(struct fold_native *native, size_t frames)
+{
+    struct native_frame *const walked = realloc(native->walk.frames, frames * sizeof *walked);
+    if (walked)
+        native->walk.frames = walked;
+    struct native_name *const named = realloc(native->named, frames * sizeof *named);
+    if (named)
+        native->named = named;
+    bool *const evaluations = realloc(native->evaluations, frames * sizeof *evaluations);
+    if (evaluations)
+        native->evaluations = evaluations;
+    if (!walked || !named || !evaluations)
+        return ERR_NOMEM;
+    native->room = frames;
+    return ERR_OK;
+}
 
 enum err_code fold_native_create(struct process *process, struct fold *fold, remote_addr anchor,
                                  struct fold_native **out, struct err *err)
@@ -42,7 +61,9 @@ enum err_code fold_native_create(struct process *process, struct fold *fold, rem
         return rc;
     }
     native_names_init(&native->names, fold, process, &native->unwinder, anchor);
-    rc = native_names_gap(&native->names, &native->gap);
+    rc = make_room(native, FIRST_ROOM);
+    if (!rc)
+        rc = native_names_gap(&native->names, &native->gap);
     if (!rc)
         rc = fold_mark(fold, "<native stack>", &native->separate, err);
     if (rc)
@@ -60,26 +81,38 @@ void fold_native_destroy(struct fold_native *native)
     unwinder_deinit(&native->unwinder);
     native_runs_deinit(&native->runs);
     native_merge_deinit(&native->merge);
+    free(native->walk.frames);
+    free(native->named);
+    free(native->evaluations);
     free(native);
 }
 
 size_t fold_native_bytes(const struct fold_native *native)
 {
-    return native ? sizeof *native - sizeof native->unwinder +
-                        unwinder_bytes(&native->unwinder) + native_names_bytes(&native->names)
-                  : 0;
+    if (!native)
+        return 0;
+    const size_t frame_bytes =
+        sizeof *native->walk.frames + sizeof *native->named + sizeof *native->evaluations;
+    return sizeof *native - sizeof native->unwinder + unwinder_bytes(&native->unwinder) +
+           native_names_bytes(&native->names) + native->room * frame_bytes;
 }
 
 /* Finds the native frames. */
 static enum err_code find_frames(struct fold_native *native, const struct stack *stack,
                                  const struct native_copy *copy, uint64_t now_ns)
 {
-    const enum err_code rc = native_runs_find(&native->runs, stack, &copy->stack);
-    native->walk =
-        (struct native_walk){ .frames = native->frames, .room = FOLD_NATIVE_MAX_FRAMES };
-    if (!rc)
+    enum err_code rc = native_runs_find(&native->runs, stack, &copy->stack);
+    for (bool is_whole = false; !rc && !is_whole;) {
+        native->walk.room = native->room;
         unwinder_walk(&native->unwinder, &copy->registers, &copy->stack, native->runs.entries,
                       native->runs.entry_count, now_ns, &native->walk);
+        /* What begins behind a gap needs room for two frames. */
+        is_whole = native->walk.end == NATIVE_COMPLETE ||
+                   native->walk.count + 2 <= native->room ||
+                   native->room == FOLD_NATIVE_MAX_FRAMES;
+        if (!is_whole)
+            rc = make_room(native, 2 * native->room);
+    }
     return rc;
 }
 
@@ -161,7 +194,8 @@ static void find_callee(struct adder *a)
         const size_t index = merge->frames[i].index;
         const struct native_name *const name = &a->native->named[index];
         /* Compiled Python code has its name behind its wrapper. */
-        if (leaf->code && a->native->frames[index].function == leaf->code && !name->is_wrapper)
+        if (leaf->code && a->native->walk.frames[index].function == leaf->code &&
+            !name->is_wrapper)
             a->callee = i;
         a->adds_callee = a->adds_callee && name->is_interpreter;
     }

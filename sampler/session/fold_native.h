@@ -21,7 +21,7 @@
 #include "sampler/base/err.h"
 #include "sampler/session/fold.h"
 
-enum { FOLD_NATIVE_MAX_FRAMES = 1024 };
+enum { FOLD_NATIVE_MAX_FRAMES = 1 << 13 };
 
 struct fold_native;
 struct native_outcome;

@@ -24,6 +24,8 @@ enum { MAX_FIRST_SLEEPERS = 256 };
 static const double DRAIN_HZ = 20, FIRST_DRAIN_HZ = 100;
 /* The program may call as often as the target wants it to. */
 static const uint64_t MIN_DRAIN_NS = 10 * NS_PER_MS;
+/* Native stacks that are deep fill the ring buffer much sooner. */
+static const uint64_t MIN_FILLING_DRAIN_NS = NS_PER_MS;
 
 struct kernel_feed {
     struct kernel *kernel;
@@ -109,7 +111,8 @@ static enum err_code leave(struct kernel_feed *feed, struct fed_thread *fed,
                            const struct kernel_record *record, const void *spans)
 {
     fed->left_ns = 0;
-    const enum err_code rc = kernel_stack_keep(&fed->stack, fed->thread, record, spans);
+    const enum err_code rc =
+        kernel_stack_keep(&feed->stacks, &fed->stack, fed->thread, record, spans);
     if (rc == ERR_GONE)
         ask_again(feed, 0);
     if (rc)
@@ -174,9 +177,10 @@ static enum err_code skip_record(void *context, const struct kernel_record *reco
     if (record->kind == KERNEL_LEFT)
         return leave(feed, fed, record, spans);
     /* Later records may repeat its stack. */
-    const enum err_code rc = record->kind == KERNEL_TICK
-                                 ? kernel_stack_keep(&fed->stack, fed->thread, record, spans)
-                                 : ERR_OK;
+    const enum err_code rc =
+        record->kind == KERNEL_TICK
+            ? kernel_stack_keep(&feed->stacks, &fed->stack, fed->thread, record, spans)
+            : ERR_OK;
     if (rc == ERR_GONE)
         ask_again(feed, 0);
     return rc == ERR_GONE ? ERR_OK : rc;
@@ -286,6 +290,9 @@ enum err_code kernel_feed_drain(struct kernel_feed *feed)
     for (size_t i = 0; i < feed->threads.target_count; i++)
         kernel_threads_clear_full(&feed->threads, &feed->threads.targets[i]);
     enum err_code rc = kernel_drain(feed->kernel, take_record, feed);
+    if (feed->stacks.outer_parts.is_missed)
+        kernel_forget(feed->kernel);
+    feed->stacks.outer_parts.is_missed = false;
     if (!rc)
         rc = count_first_sleepers(feed, now_ns);
     for (size_t i = 0; i < feed->threads.target_count && !rc; i++) {
@@ -305,8 +312,12 @@ double kernel_feed_drain_hz(const struct kernel_feed *feed, uint64_t now_ns)
 
 uint64_t kernel_feed_wait(struct kernel_feed *feed, uint64_t until_ns)
 {
-    const uint64_t soon_ns = feed->drained_ns + MIN_DRAIN_NS;
-    return kernel_wait(feed->kernel, until_ns) && soon_ns < until_ns ? soon_ns : until_ns;
+    if (!kernel_wait(feed->kernel, until_ns))
+        return until_ns;
+    const uint64_t soon_ns =
+        feed->drained_ns +
+        (kernel_is_filling(feed->kernel) ? MIN_FILLING_DRAIN_NS : MIN_DRAIN_NS);
+    return soon_ns < until_ns ? soon_ns : until_ns;
 }
 
 void kernel_feed_skip(struct kernel_feed *feed)

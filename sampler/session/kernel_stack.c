@@ -7,10 +7,12 @@
 #include "sampler/cpython/threads/threads.h"
 #include "sampler/kernel/decode.h"
 #include "sampler/native/native_copy.h"
+#include "sampler/session/outer_parts.h"
 #include "sampler/session/target.h"
 
 void kernel_stack_deinit(struct kernel_stack *stack)
 {
+    outer_part_deinit(&stack->outer);
     free(stack->copy);
     *stack = (struct kernel_stack){ 0 };
 }
@@ -24,14 +26,52 @@ static enum err_code copy_spans(struct kernel_stack *stack, const void *spans, s
     return ERR_OK;
 }
 
-static enum err_code keep_whole(struct kernel_stack *stack, const struct kernel_record *record,
-                                const void *spans)
+/* Decodes the native part of a record, and takes the outer part of the C stack if it has that.  false: there is no
+ * native part, or it is damaged. */
+static bool decode(struct kernel_stacks *stacks, struct kernel_stack *stack,
+                   const struct kernel_record *record, const void *spans,
+                   struct native_copy *copy, struct kernel_outer_place *outer)
 {
+    if (!record->native_bytes || !kernel_decode_native(record, spans, copy, outer))
+        return false;
+    if (outer->from && !outer->ns)
+        outer_part_learn(&stack->outer, &stacks->outer_parts, record->time_ns, outer, copy);
+    return true;
+}
+
+/* The copy has an outer part, which has been taken: it is left out. */
+static void shorten(struct kernel_stack *stack, const struct native_copy *native,
+                    const struct kernel_outer_place *outer)
+{
+    unsigned char *const at = stack->copy + stack->kept.bytes;
+    struct kernel_native head;
+    struct kernel_span span;
+    memcpy(&head, at, sizeof head);
+    memcpy(&span, at + sizeof head, sizeof span);
+    head.outer_ns = stack->kept.time_ns;
+    span.bytes = (uint32_t)(outer->from - native->stack.spans[0].addr);
+    memcpy(at, &head, sizeof head);
+    memcpy(at + sizeof head, &span, sizeof span);
+}
+
+static enum err_code keep_whole(struct kernel_stacks *stacks, struct kernel_stack *stack,
+                                const struct kernel_record *record, const void *spans)
+{
+    struct native_copy native;
+    struct kernel_outer_place outer = { 0 };
     stack->known_ns = 0;
     stack->is_counted = false;
     stack->kept = *record;
+    const bool has_outer =
+        decode(stacks, stack, record, spans, &native, &outer) && outer.from && !outer.ns;
+    const size_t inner = has_outer ? (size_t)(outer.from - native.stack.spans[0].addr) : 0;
+    if (has_outer)
+        stack->kept.native_bytes = (uint32_t)(sizeof(struct kernel_native) +
+                                              sizeof(struct kernel_span) + (inner + 7) / 8 * 8);
     const enum err_code rc =
-        copy_spans(stack, spans, (size_t)record->bytes + record->native_bytes);
+        copy_spans(stack, spans, (size_t)record->bytes + stack->kept.native_bytes);
+    if (!rc && has_outer)
+        shorten(stack, &native, &outer);
     if (!rc)
         stack->known_ns = record->time_ns;
     return rc;
@@ -55,26 +95,31 @@ static enum err_code keep_windows(struct kernel_stack *stack, const struct threa
     return ERR_OK;
 }
 
-enum err_code kernel_stack_keep(struct kernel_stack *stack, const struct thread *thread,
-                                const struct kernel_record *record, const void *spans)
+enum err_code kernel_stack_keep(struct kernel_stacks *stacks, struct kernel_stack *stack,
+                                const struct thread *thread, const struct kernel_record *record,
+                                const void *spans)
 {
     return record->same_ns ? keep_windows(stack, thread, record, spans)
-                           : keep_whole(stack, record, spans);
+                           : keep_whole(stacks, stack, record, spans);
 }
 
 /* Counts a copy of a whole stack. */
-static enum err_code count_whole(struct kernel_stacks *stacks, struct target *target,
-                                 struct thread *thread, const struct kernel_record *record,
-                                 const void *spans, const struct target_instants *instants)
+static enum err_code count_whole(struct kernel_stacks *stacks, struct kernel_stack *stack,
+                                 struct target *target, struct thread *thread,
+                                 const struct kernel_record *record, const void *spans,
+                                 const struct target_instants *instants)
 {
-    const bool has_native = record->native_bytes > 0;
+    struct kernel_outer_place outer = { 0 };
     struct native_copy native;
+    const bool has_native = decode(stacks, stack, record, spans, &native, &outer);
     thread->is_placed = false;
     if (copy_memory_show(&stacks->copy, spans, record->bytes) ||
-        (has_native && !kernel_decode_native(record, spans, &native))) {
+        (record->native_bytes && !has_native)) {
         stacks->damaged += instants->times;
         return ERR_OK;
     }
+    if (outer.ns)
+        outer_part_complete(&stack->outer, &stacks->outer_parts, &outer, &native);
     if (record->flags & KERNEL_NO_ROOM)
         copy_memory_complete(&stacks->copy, &target->process.memory.memory);
     const enum err_code rc =
@@ -95,7 +140,7 @@ enum err_code kernel_stack_count(struct kernel_stacks *stacks, struct kernel_sta
     const struct kernel_record *const kept = &stack->kept;
     if (!stack->is_counted) {
         const enum err_code rc =
-            count_whole(stacks, target, thread, kept, stack->copy, instants);
+            count_whole(stacks, stack, target, thread, kept, stack->copy, instants);
         stack->is_counted = holds(thread, kept);
         return rc;
     }
@@ -117,12 +162,13 @@ enum err_code kernel_stack_count_record(struct kernel_stacks *stacks,
         const enum err_code rc = keep_windows(stack, thread, record, spans);
         return rc ? rc : kernel_stack_count(stacks, stack, target, thread, instants);
     }
-    const enum err_code rc = count_whole(stacks, target, thread, record, spans, instants);
+    const enum err_code rc =
+        count_whole(stacks, stack, target, thread, record, spans, instants);
     if (rc)
         return rc;
     /* It may be counted again: then what was not found may be known, or what was not wanted be wanted. */
     if (!holds(thread, record))
-        return keep_whole(stack, record, spans);
+        return keep_whole(stacks, stack, record, spans);
     stack->known_ns = record->time_ns;
     stack->is_counted = true;
     return ERR_OK;

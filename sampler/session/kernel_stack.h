@@ -20,6 +20,7 @@
 #include "sampler/base/err.h"
 #include "sampler/kernel/copy_memory.h"
 #include "sampler/kernel/record.h"
+#include "sampler/session/outer_parts.h"
 
 struct target;
 struct target_instants;
@@ -31,19 +32,22 @@ struct kernel_stack {
     struct kernel_record kept; /* the record of the copy */
     size_t room;
     unsigned char *copy; /* its spans and its native part */
+    struct outer_part outer;
 };
 
 /* What all threads share. */
 struct kernel_stacks {
     struct copy_memory copy;
     uint64_t damaged; /* samples whose copy makes no sense */
+    struct outer_parts outer_parts;
 };
 
 void kernel_stack_deinit(struct kernel_stack *stack);
 
 /* Keeps the stack of a record, to be counted later.  ERR_GONE: it is the one of a record that we do not
  * have. */
-MUST_CHECK enum err_code kernel_stack_keep(struct kernel_stack *stack,
+MUST_CHECK enum err_code kernel_stack_keep(struct kernel_stacks *stacks,
+                                           struct kernel_stack *stack,
                                            const struct thread *thread,
                                            const struct kernel_record *record,
                                            const void *spans);

@@ -266,6 +266,7 @@ void target_describe(const struct target *target, struct kernel_process *out)
         .cframe_previous = layout->cframe_previous,
         .frame_bytes = layout->frame_bytes,
         .frame_previous = layout->frame_previous,
+        .frame_is_entry = layout->frame_is_entry,
         .only_tid = target->options->all_threads ? 0 : (uint32_t)target->process.pid,
         .wants_native = target->options->native == SAMPLER_NATIVE_FULL,
         .code = describe_code(layout),

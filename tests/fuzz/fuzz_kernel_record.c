@@ -103,8 +103,12 @@ static void check_native(const struct kernel_record *record, const void *spans,
 {
     struct native_copy copy;
     remote_addr reached = 0;
-    if (!kernel_decode_native(record, spans, &copy))
+    struct kernel_outer_place outer;
+    if (!kernel_decode_native(record, spans, &copy, &outer))
         return;
+    if (outer.from)
+        fuzz_check(copy.stack.span_count == 1 && outer.from < copy.stack.base &&
+                   outer.from > copy.stack.spans[0].addr);
     fuzz_check(copy.stack.span_count <= KERNEL_MAX_STACK_SPANS);
     for (size_t i = 0; i < copy.stack.span_count; i++) {
         const struct native_span *const span = &copy.stack.spans[i];

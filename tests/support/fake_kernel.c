@@ -19,6 +19,7 @@ struct kernel {
         unsigned char *data;
         size_t bytes;
     } records[MAX_RECORDS];
+    bool is_filling;
 };
 
 enum err_code kernel_open(const struct kernel *lender, struct kernel **out, struct err *err)
@@ -180,6 +181,16 @@ enum err_code kernel_drain(struct kernel *kernel, kernel_record_fn on_record, vo
     }
     forget_records(kernel);
     return rc;
+}
+
+void fake_kernel_set_filling(struct kernel *kernel, bool is_filling)
+{
+    kernel->is_filling = is_filling;
+}
+
+bool kernel_is_filling(const struct kernel *kernel)
+{
+    return kernel->is_filling;
 }
 
 bool kernel_wait(struct kernel *kernel, uint64_t until_ns)

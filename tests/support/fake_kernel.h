@@ -10,6 +10,7 @@
 #ifndef TESTS_SUPPORT_FAKE_KERNEL_H
 #define TESTS_SUPPORT_FAKE_KERNEL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,6 +33,8 @@ size_t fake_kernel_descriptions(const struct kernel *kernel);
 size_t fake_kernel_forgets(const struct kernel *kernel);
 /* The next kernel_wait returns true. */
 void fake_kernel_call(struct kernel *kernel);
+/* What kernel_is_filling says. */
+void fake_kernel_set_filling(struct kernel *kernel, bool is_filling);
 /* What kernel_left_ns says of every thread. */
 void fake_kernel_set_left_ns(struct kernel *kernel, uint64_t left_ns);
 

@@ -28,7 +28,7 @@ import threading
 import time
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
-ARGUMENTS = {"recursion.py": ["20", "1"], "threads.py": ["4", "1"]}
+ARGUMENTS = {"descent.py": ["20", "1"], "recursion.py": ["20", "1"], "threads.py": ["4", "1"]}
 # execs.py replaces the process that watches it; shared_gil.py and subinterp.py have threads of an interpreter that this one cannot
 # see; secretive.py has names to hide, and no answer.
 UNWATCHED = {"execs.py", "secretive.py", "shared_gil.py", "subinterp.py"}

@@ -32,15 +32,21 @@ MAX_UNMARKED = {11: 0.08}
 MAX_UNMARKED_ELSE = 0.03
 # The innermost call of the evaluation function may be at its beginning or its end.
 MAX_WITHOUT_NATIVE = 0.05
+# Of descent.py. Each sample is large, so there are few.
+CALLS_DEEP = 400
+DEEP_RATE_HZ = 100
+# While a busy machine lets the profiler wait, stacks are cut.
+MAX_CUT = 0.1
+NOT_WHOLE = {"<gap>", "<native stack>", MARK}
 # All that alternate.py calls, to know the time and to count.
 ALWAYS = {"time.monotonic", "range"}
 
 
-def record(name, python, *options):
+def record(name, python, *options, arguments=(), rate_hz=RATE_HZ):
     """The folded stacks of a victim: lists of labels, outermost first, and their counts."""
     path = harness.file_in("native-%s-%s.folded" % (name[:-3], python.version))
-    with victim(name, str(harness.VICTIM_SECONDS), python=python.path) as target:
-        recording, code = run_program("record", str(target.pid), "-o", path, "--collapsed", "-r", str(RATE_HZ), "-d",
+    with victim(name, *arguments, str(harness.VICTIM_SECONDS), python=python.path) as target:
+        recording, code = run_program("record", str(target.pid), "-o", path, "--collapsed", "-r", str(rate_hz), "-d",
                                       str(SECONDS), *options, seconds=SECONDS + harness.WAIT_SECONDS)
         if code != 0:
             raise AssertionError(recording.output())
@@ -135,6 +141,32 @@ def check_full(python):
     return problems
 
 
+def check_deep(python):
+    """A C stack that C code and Python have made deep is whole, and so is each call."""
+    quality = harness.file_in("native-deep-%s.json" % python.version)
+    options = ("--native=full", "--native-frames", "everything", "--quality", quality)
+    stacks = record("descent.py", python, *options, *(("--stop", "always") if harness.ENGINE == "remote" else ()),
+                    arguments=(str(CALLS_DEEP),), rate_hz=DEEP_RATE_HZ)
+    with open(quality, encoding="utf-8") as file:
+        counted = json.load(file)
+    problems = []
+    # A thread that has not stopped in time is read without its native stack.
+    copied = counted["samples"] - counted["native_none"]
+    whole, placed = counted["native_complete"], counted["native_placed"]
+    if not copied or whole < (1 - MAX_CUT) * copied:
+        problems.append("%d of %d deep native stacks are complete" % (whole, copied))
+    if placed < (1 - MAX_CUT) * counted["native_entries"]:
+        problems.append("%d of %d calls of deep stacks are at their place" % (placed, counted["native_entries"]))
+    for labels in stacks:
+        functions = [function_of(label) for label in labels]
+        calls = [i for i, function in enumerate(functions) if function == "level"]
+        if "spin" in functions and not NOT_WHOLE & set(functions):
+            outside = [functions[i - 1] for i in calls if not functions[i - 1].startswith(("_PyEval_", "<lib", "<python"))]
+            if len(calls) != CALLS_DEEP + 1 or len(outside) > 1:
+                problems.append("%d calls of level; called by %s" % (len(calls), sorted(set(outside))))
+    return problems[:3]
+
+
 def check_dump(python):
     problems = []
     with victim("callbacks.py", str(harness.VICTIM_SECONDS), python=python.path) as target:
@@ -155,7 +187,7 @@ def check_pure(python):
 
 
 def check(python):
-    return check_shares(python) + check_callbacks(python) + check_full(python) + check_dump(python) + check_pure(python)
+    return check_shares(python) + check_callbacks(python) + check_full(python) + check_deep(python) + check_dump(python) + check_pure(python)
 
 
 if __name__ == "__main__":

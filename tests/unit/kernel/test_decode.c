@@ -8,7 +8,7 @@
 /* A record as the ring buffer holds it. */
 static struct {
     struct kernel_record record;
-    unsigned char spans[KERNEL_AREA_BYTES + 8];
+    unsigned char spans[KERNEL_AREA_BYTES + KERNEL_NATIVE_BYTES];
 } full;
 
 static bool decodes(size_t bytes)
@@ -176,6 +176,9 @@ static void add_native_span(struct native_record *made, uint64_t addr, unsigned 
     made->record.native_bytes += (unsigned)all;
 }
 
+/* Of the record that was decoded last. */
+static struct kernel_outer_place outer;
+
 static unsigned char *guarded;
 static size_t guarded_bytes;
 
@@ -187,7 +190,7 @@ static bool decodes_native(const struct native_record *made, struct native_copy 
     guarded_bytes = sizeof record + made->record.bytes + made->record.native_bytes;
     guarded = guard_copy(made, guarded_bytes);
     assert_true(kernel_decode(guarded, guarded_bytes, &record, &spans));
-    return kernel_decode_native(&record, spans, out);
+    return kernel_decode_native(&record, spans, out, &outer);
 }
 
 static void free_guarded(void)
@@ -250,7 +253,7 @@ static void a_record_without_a_native_part_shows_none(void **state)
     (void)state;
     begin(KERNEL_TICK, 16);
     assert_true(kernel_decode(&full, sizeof full.record + 16, &record, &spans));
-    assert_false(kernel_decode_native(&record, spans, &copy));
+    assert_false(kernel_decode_native(&record, spans, &copy, &outer));
 }
 
 static void a_native_part_has_whole_spans(void **state)
@@ -299,6 +302,49 @@ static void native_spans_lie_in_order_below_the_base(void **state)
     assert_false(is_good(made));
 }
 
+static void the_outer_part_of_a_stack_is_in_the_record_or_in_an_earlier_one(void **state)
+{
+    static const struct {
+        uint64_t from, ns, base;
+        bool is_good;
+    } rows[] = {
+        { 0x1040, 0, 0x1080, true },
+        { 0x1080, 5, 0x2000, true },
+        { 0x1080, 10, 0x2000, true },
+        { 0x1080, 11, 0x2000, false },
+        { 0x1080, 0, 0x2000, false },
+        { 0x1040, 5, 0x2000, false },
+        { 0x1000, 0, 0x1080, false },
+        { 0x1080, 0, 0x1080, false },
+        { 0x1080, 5, 0x1080, false },
+        { 0x1080, 5, 0, false },
+        { 0, 5, 0x2000, false },
+        { 0x1080, 5, 0x1080 + KERNEL_MAX_STACK, true },
+        { 0x1080, 5, 0x1081 + KERNEL_MAX_STACK, false },
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct native_record *const made = begin_native(0);
+        made->record.time_ns = 10;
+        made->native.base = rows[i].base;
+        made->native.outer_from = rows[i].from;
+        made->native.outer_ns = rows[i].ns;
+        add_native_span(made, 0x1000, 0x80, 'i');
+        assert_int_equal(is_good(made), rows[i].is_good);
+        if (rows[i].is_good) {
+            assert_int_equal(outer.from, rows[i].from);
+            assert_int_equal(outer.ns, rows[i].ns);
+        }
+    }
+    struct native_record *const made = begin_native(0);
+    made->record.time_ns = 10;
+    made->native.outer_from = 0x1010;
+    made->native.outer_ns = 5;
+    add_native_span(made, 0x1000, 8, 'i');
+    add_native_span(made, 0x1008, 8, 'o');
+    assert_false(is_good(made));
+}
+
 static void only_stacks_have_a_native_part(void **state)
 {
     (void)state;
@@ -322,10 +368,8 @@ static void a_native_part_fits_its_room(void **state)
                  { 16, 16, 40, false },
                  { UINT32_MAX, 17, 16, false },
                  { 16, UINT32_MAX, 15, false },
-                 { KERNEL_AREA_BYTES - KERNEL_NATIVE_BYTES, KERNEL_NATIVE_BYTES,
-                   KERNEL_AREA_BYTES, true },
-                 { KERNEL_AREA_BYTES - KERNEL_NATIVE_BYTES - 8, KERNEL_NATIVE_BYTES + 8,
-                   KERNEL_AREA_BYTES, false } };
+                 { 16, KERNEL_NATIVE_BYTES, 16 + KERNEL_NATIVE_BYTES, true },
+                 { 16, KERNEL_NATIVE_BYTES + 8, 24 + KERNEL_NATIVE_BYTES, false } };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         begin(KERNEL_TICK, rows[i].spans);
@@ -367,5 +411,6 @@ TEST_MAIN(cmocka_unit_test(records_of_every_kind_are_accepted),
           cmocka_unit_test(a_record_without_a_native_part_shows_none),
           cmocka_unit_test(a_native_part_has_whole_spans),
           cmocka_unit_test(native_spans_lie_in_order_below_the_base),
+          cmocka_unit_test(the_outer_part_of_a_stack_is_in_the_record_or_in_an_earlier_one),
           cmocka_unit_test(only_stacks_have_a_native_part),
           cmocka_unit_test(a_native_part_fits_its_room))

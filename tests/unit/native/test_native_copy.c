@@ -133,7 +133,7 @@ static void nothing_may_lie_below_the_stack_pointer(void **state)
 
 static void what_lies_around_a_hole_is_read(void **state)
 {
-    const remote_addr sp = BASE - 64 * PAGE;
+    const remote_addr sp = BASE - 2 * NATIVE_COPY_BYTES;
     (void)state;
     begin(sp);
     map(sp - PAGE, sp + 2 * PAGE);
