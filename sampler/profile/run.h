@@ -7,6 +7,7 @@
 #ifndef SAMPLER_PROFILE_RUN_H
 #define SAMPLER_PROFILE_RUN_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "sampler/profile/profile.h"
@@ -20,6 +21,7 @@ struct run {
     spot_id spot; /* PROFILE_NO_SPOT: none */
     uint32_t count;
     state_bits state;
+    bool lacks_native; /* native frames were wanted, and could not be copied */
     uint64_t first_ns;
     uint64_t step_ns;
 };

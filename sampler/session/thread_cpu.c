@@ -88,6 +88,8 @@ static void pass_on(const struct thread_cpus *cpus, thread_id thread,
     const uint64_t span_ns = thread_cpu->used_ns - thread_cpu->since_ns;
     const uint64_t step_ns = part.waited > 1 ? span_ns / (part.waited - 1) : 0;
     const struct run run = { .thread = thread,
+                             .lacks_native = thread_cpu->native.counter ==
+                                             &profile_quality(cpus->profile)->native_none,
                              .node = thread_cpu->node,
                              .spot_node = thread_cpu->spot_node,
                              .spot = thread_cpu->spot,

@@ -14,7 +14,7 @@
 static const uint64_t TICK_NS = 30 * NS_PER_MS, MOST_NS = 2 * NS_PER_S;
 /* To find its interpreter. */
 static const uint64_t START_NS = 10 * NS_PER_S;
-enum { RATE_HZ = 200, POLL_MS = 10, TASK_TICKS = 4 };
+enum { RATE_HZ = 200, POLL_MS = 10, TASK_TRIES = 4, NATIVE_TRIES = 8 };
 
 /* On the sampling thread, which is the only one to touch the rows until it has ended. */
 static void take_run(void *context, const struct run *run)
@@ -25,8 +25,11 @@ static void take_run(void *context, const struct run *run)
         i++;
     if (i == DUMP_MAX_THREADS)
         return;
+    /* On a busy machine, a thread may stop in one tick, and not in the next one. */
+    if (run->lacks_native && i < dump->count && !dump->rows[i].lacks_native)
+        return;
     dump->count += i == dump->count;
-    dump->rows[i] = (struct dump_row){ run->thread, run->node, run->state };
+    dump->rows[i] = (struct dump_row){ run->thread, run->node, run->state, run->lacks_native };
 }
 
 static void take_seal(void *context, uint64_t end_ns, uint64_t period_ns,
@@ -106,6 +109,14 @@ static bool has_moving(const struct dump *dump)
     return false;
 }
 
+static bool lacks_native(const struct dump *dump)
+{
+    for (size_t i = 0; i < dump->count; i++)
+        if (dump->rows[i].lacks_native)
+            return true;
+    return false;
+}
+
 enum err_code dump_take(struct dump *dump, pid_t pid, enum sampler_async async,
                         enum sampler_native native, const atomic_bool *is_ending,
                         struct err *err)
@@ -124,9 +135,9 @@ enum err_code dump_take(struct dump *dump, pid_t pid, enum sampler_async async,
                                              .tasks_each = true,
                                              .sink = &sink };
     enum err_code rc = ERR_OK;
-    bool has_scanned = false;
+    bool has_scanned = false, is_poor = false;
     uint64_t tick_ns = TICK_NS;
-    unsigned ticks = 0;
+    unsigned tries = 0;
     memset(dump, 0, sizeof *dump);
     dump->rows = calloc(DUMP_MAX_THREADS, sizeof *dump->rows);
     if (!dump->rows)
@@ -135,8 +146,10 @@ enum err_code dump_take(struct dump *dump, pid_t pid, enum sampler_async async,
         drop_request(dump);
         rc = sample(dump, &options, tick_ns, is_ending, &has_scanned, err);
         tick_ns *= has_scanned ? 1 : 2;
-        ticks += has_scanned;
-    } while (!rc && (has_scanned ? ticks < TASK_TICKS && has_moving(dump) : tick_ns < MOST_NS));
+        tries += has_scanned;
+        is_poor = (has_moving(dump) && tries < TASK_TRIES) ||
+                  (lacks_native(dump) && tries < NATIVE_TRIES);
+    } while (!rc && (has_scanned ? is_poor : tick_ns < MOST_NS));
     if (rc)
         dump_deinit(dump);
     return rc;

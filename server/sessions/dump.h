@@ -28,6 +28,7 @@ struct dump_row {
     thread_id thread;
     node_id node; /* innermost frame; 0: no frames */
     state_bits state;
+    bool lacks_native; /* native frames were wanted, and the thread did not stop in time */
 };
 
 struct dump {

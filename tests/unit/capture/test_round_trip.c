@@ -471,7 +471,11 @@ static void want_of_memory_is_an_error_while_writing(void **state)
         const node_id node = made_node(capture.profile, "main;work");
         made_seal(capture.profile, 1);
         struct profile_snapshot snapshot = made_snapshot(capture.profile);
-        const struct run run = { thread, node, 0, PROFILE_NO_SPOT, 3, 0, 0, NS_PER_MS };
+        const struct run run = { .thread = thread,
+                                 .node = node,
+                                 .spot = PROFILE_NO_SPOT,
+                                 .count = 3,
+                                 .step_ns = NS_PER_MS };
         const struct capture_metadata end = { 0 };
         failing_alloc_at(nth);
         enum err_code rc = writer_run(&capture.writer, &run, &err);
