@@ -1,0 +1,78 @@
+/*
+ * fed_world - a kernel_feed whose engine is a fake one and whose target only notes what it is to count.
+ *
+ * It replaces functions of target.c and python.c.
+ *
+ * Ownership: fed_create makes the world, of which there is one; fed_destroy frees what it holds.
+ * Depends on: fake_kernel, kernel_feed, test.
+ */
+#ifndef TESTS_UNIT_SESSION_FED_WORLD_H
+#define TESTS_UNIT_SESSION_FED_WORLD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sampler/base/clock.h"
+#include "sampler/cpython/python.h"
+#include "sampler/kernel/record.h"
+#include "sampler/profile/quality.h"
+#include "sampler/session/kernel_feed.h"
+#include "sampler/session/target.h"
+#include "tests/support/fake_kernel.h"
+#include "tests/support/test.h"
+
+enum { PID = 4711, TID = 4712, RATE_HZ = 1000, MAX_TAKEN = 64, FED_WINDOW = 0x2000 };
+
+#define PERIOD_NS (NS_PER_S / RATE_HZ)
+
+struct fed_world {
+    struct kernel *kernel;
+    struct kernel_feed *feed;
+    struct sampler_options options;
+    struct target target;
+    struct quality quality;
+};
+
+extern uint64_t begin_ns; /* of the session */
+
+/* What the feed asked the target to count. */
+struct fed_sample {
+    struct target_instants instants;
+    bool is_read;     /* from the process */
+    bool is_repeated; /* from the thread, with the windows of a copy */
+    uint64_t word;
+    uint64_t native_word; /* the first of the C stack; 0: no native stack */
+    uint64_t base_word;   /* the one at its base; 0: the stack does not get there */
+};
+extern struct fed_sample taken[MAX_TAKEN];
+extern size_t taken_count, listings, checks;
+extern uint64_t learnt_addr, learnt_word;
+
+/* What the target says. */
+extern bool is_ready, is_failing; /* failing: what is taken cannot be read */
+extern uint32_t interpreters;
+extern uint64_t clears;
+extern struct thread the_thread;
+extern const struct kernel_native the_native;
+
+struct fed_world *fed_create(void);
+void fed_destroy(struct fed_world *world);
+
+/* A record with one span: the thread's state, of one word. */
+void fed_put(struct fed_world *world, struct kernel_record record, uint64_t word);
+/* A record that repeats the stack of the record of that time; its one span is a window, of one word. */
+void fed_put_same(struct fed_world *world, unsigned kind, uint64_t at_ns, uint64_t same_ns,
+                  uint64_t word);
+/* The same with its whole stack: a window and the thread's state, of one word each. */
+void fed_put_whole(struct fed_world *world, unsigned kind, uint64_t at_ns, uint64_t word);
+/* A record with a native part too, whose C stack is one word; damaged: it is not whole. */
+void fed_put_native(struct fed_world *world, unsigned kind, uint64_t at_ns, uint64_t word,
+                    bool is_damaged);
+void fed_leave(struct fed_world *world, uint64_t at_ns, unsigned flags);
+void fed_come_back(struct fed_world *world, uint64_t left_ns, uint64_t at_ns);
+
+void fed_drain(struct fed_world *world);
+void fed_flush(struct fed_world *world, uint64_t at_ns);
+
+#endif /* TESTS_UNIT_SESSION_FED_WORLD_H */
