@@ -1,24 +1,7 @@
 #include "sampler/capture/rows.h"
 
-#include <string.h>
-
 #include "sampler/capture/bytes.h"
-
-typedef const struct profile_snapshot *snapshot_ref;
-
-/* A slice of one table, being written or read. */
-struct slice {
-    uint32_t first, count;
-};
-
-/* One of the tables: how its rows are counted, written and read. */
-struct part {
-    size_t size_offset; /* in struct profile_sizes */
-    size_t row_bytes;   /* the least bytes of a row */
-    void (*encode)(snapshot_ref snapshot, struct slice slice, struct bytes *out);
-    enum err_code (*decode)(struct profile *profile, struct slice slice, bool is_known,
-                            struct cursor *cursor, struct err *err);
-};
+#include "sampler/capture/row_tables.h"
 
 struct profile_sizes rows_at_start(void)
 {
@@ -27,337 +10,21 @@ struct profile_sizes rows_at_start(void)
     };
 }
 
-static enum err_code misplaced(struct err *err, const char *what, uint32_t id)
-{
-    return err_set(err, ERR_CORRUPT, "%s %u of the capture is there twice", what, id);
-}
-
-/* The id must be the next one: otherwise the row was there before. */
-static enum err_code placed(enum err_code rc, uint32_t id, uint32_t expected, const char *what,
-                            struct err *err)
-{
-    if (rc == ERR_INVALID)
-        return err_set(err, ERR_CORRUPT, "%s %u of the capture refers to nothing", what,
-                       expected);
-    return !rc && id != expected ? misplaced(err, what, expected) : rc;
-}
-
-static void encode_strings(snapshot_ref snapshot, struct slice slice, struct bytes *out)
-{
-    for (uint32_t i = 0; i < slice.count; i++)
-        bytes_number(out, profile_string(snapshot, slice.first + i).length);
-    for (uint32_t i = 0; i < slice.count; i++) {
-        const struct strtab_string string = profile_string(snapshot, slice.first + i);
-        bytes_put(out, string.text, string.length);
-    }
-}
-
-static enum err_code decode_strings(struct profile *profile, struct slice slice, bool is_known,
-                                    struct cursor *cursor, struct err *err)
-{
-    uint32_t lengths[ROWS_MAX_SLICE];
-    enum err_code rc = ERR_OK;
-    for (uint32_t i = 0; i < slice.count; i++)
-        lengths[i] = (uint32_t)cursor_below(cursor, STRTAB_MAX_LENGTH);
-    for (uint32_t i = 0; i < slice.count && !rc; i++) {
-        const unsigned char *const text = cursor_take(cursor, lengths[i]);
-        str_id id = 0;
-        if (!text)
-            break;
-        if (is_known)
-            continue;
-        rc = strtab_intern(profile_strings(profile), (const char *)text, lengths[i], &id, err);
-        rc = placed(rc, id, slice.first + i, "string", err);
-    }
-    return rc;
-}
-
-/* Numbers of neighbours are alike: a column is stored as differences. */
-#define ENCODE_COLUMN(row_at, member)                                       \
-    do {                                                                    \
-        int64_t last = 0;                                                   \
-        for (uint32_t i = 0; i < slice.count; i++) {                        \
-            const int64_t value = row_at(snapshot, slice.first + i).member; \
-            bytes_signed(out, value - last);                                \
-            last = value;                                                   \
-        }                                                                   \
-    } while (0)
-
-static void take_column(struct cursor *cursor, uint32_t count, int64_t *column)
-{
-    uint64_t last = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        last += (uint64_t)cursor_signed(cursor);
-        column[i] = (int64_t)last;
-    }
-}
-
-/* A number that is not an id becomes one that no table has. */
-static uint32_t id_of(int64_t value)
-{
-    return value >= 0 && value < UINT32_MAX ? (uint32_t)value : UINT32_MAX - 1;
-}
-
-static int32_t int_of(int64_t value)
-{
-    return value >= INT32_MIN && value <= INT32_MAX ? (int32_t)value : 0;
-}
-
-static void encode_libraries(snapshot_ref snapshot, struct slice slice, struct bytes *out)
-{
-    ENCODE_COLUMN(profile_library_at, path);
-    ENCODE_COLUMN(profile_library_at, build_id);
-    ENCODE_COLUMN(profile_library_at, flags);
-}
-
-/* Flags of a later version are left out. */
-static enum err_code decode_libraries(struct profile *profile, struct slice slice,
-                                      bool is_known, struct cursor *cursor, struct err *err)
-{
-    int64_t path[ROWS_MAX_SLICE], build_id[ROWS_MAX_SLICE], flags[ROWS_MAX_SLICE];
-    enum err_code rc = ERR_OK;
-    take_column(cursor, slice.count, path);
-    take_column(cursor, slice.count, build_id);
-    take_column(cursor, slice.count, flags);
-    for (uint32_t i = 0; i < slice.count && !rc && !cursor->is_bad && !is_known; i++) {
-        const struct profile_library row = { .path = id_of(path[i]),
-                                             .build_id = id_of(build_id[i]),
-                                             .flags =
-                                                 (uint32_t)flags[i] & PROFILE_LIBRARY_FLAGS };
-        library_id id = 0;
-        rc = profile_library(profile, &row, &id, err);
-        rc = placed(rc, id, slice.first + i, "library", err);
-    }
-    return rc;
-}
-
-static void encode_functions(snapshot_ref snapshot, struct slice slice, struct bytes *out)
-{
-    ENCODE_COLUMN(profile_function_at, name);
-    ENCODE_COLUMN(profile_function_at, file);
-    ENCODE_COLUMN(profile_function_at, first_line);
-    ENCODE_COLUMN(profile_function_at, library);
-}
-
-enum { NAME, FILE_NAME, FIRST_LINE, LIBRARY, FUNCTION_COLUMNS };
-
-/* Columns that the file lacks are 0. */
-static enum err_code take_functions(struct profile *profile, struct slice slice, bool is_known,
-                                    size_t columns, struct cursor *cursor, struct err *err)
-{
-    int64_t column[FUNCTION_COLUMNS][ROWS_MAX_SLICE];
-    enum err_code rc = ERR_OK;
-    memset(column, 0, sizeof column);
-    for (size_t i = 0; i < columns; i++)
-        take_column(cursor, slice.count, column[i]);
-    for (uint32_t i = 0; i < slice.count && !rc && !cursor->is_bad && !is_known; i++) {
-        const struct profile_function row = { .name = id_of(column[NAME][i]),
-                                              .file = id_of(column[FILE_NAME][i]),
-                                              .first_line = int_of(column[FIRST_LINE][i]),
-                                              .library = id_of(column[LIBRARY][i]) };
-        function_id id = 0;
-        rc = profile_function_row(profile, &row, &id, err);
-        rc = placed(rc, id, slice.first + i, "function", err);
-    }
-    return rc;
-}
-
-static enum err_code decode_functions(struct profile *profile, struct slice slice,
-                                      bool is_known, struct cursor *cursor, struct err *err)
-{
-    return take_functions(profile, slice, is_known, FUNCTION_COLUMNS, cursor, err);
-}
-
-/* Rows before version 4. */
-static enum err_code decode_python_functions(struct profile *profile, struct slice slice,
-                                             bool is_known, struct cursor *cursor,
-                                             struct err *err)
-{
-    return take_functions(profile, slice, is_known, LIBRARY, cursor, err);
-}
-
-static void encode_frames(snapshot_ref snapshot, struct slice slice, struct bytes *out)
-{
-    ENCODE_COLUMN(profile_frame_at, function);
-    ENCODE_COLUMN(profile_frame_at, line);
-}
-
-static enum err_code decode_frames(struct profile *profile, struct slice slice, bool is_known,
-                                   struct cursor *cursor, struct err *err)
-{
-    int64_t function[ROWS_MAX_SLICE], line[ROWS_MAX_SLICE];
-    enum err_code rc = ERR_OK;
-    take_column(cursor, slice.count, function);
-    take_column(cursor, slice.count, line);
-    for (uint32_t i = 0; i < slice.count && !rc && !cursor->is_bad && !is_known; i++) {
-        frame_id id = 0;
-        rc = profile_frame(profile, id_of(function[i]), int_of(line[i]), &id, err);
-        rc = placed(rc, id, slice.first + i, "frame", err);
-    }
-    return rc;
-}
-
-static void encode_nodes(snapshot_ref snapshot, struct slice slice, struct bytes *out)
-{
-    ENCODE_COLUMN(profile_node_at, parent);
-    ENCODE_COLUMN(profile_node_at, frame);
-}
-
-static enum err_code decode_nodes(struct profile *profile, struct slice slice, bool is_known,
-                                  struct cursor *cursor, struct err *err)
-{
-    int64_t parent[ROWS_MAX_SLICE], frame[ROWS_MAX_SLICE];
-    enum err_code rc = ERR_OK;
-    take_column(cursor, slice.count, parent);
-    take_column(cursor, slice.count, frame);
-    for (uint32_t i = 0; i < slice.count && !rc && !cursor->is_bad && !is_known; i++) {
-        node_id id = 0;
-        rc = profile_node(profile, id_of(parent[i]), id_of(frame[i]), &id, err);
-        rc = placed(rc, id, slice.first + i, "node", err);
-    }
-    return rc;
-}
-
-static void encode_processes(snapshot_ref snapshot, struct slice slice, struct bytes *out)
-{
-    ENCODE_COLUMN(profile_process_at, pid);
-    ENCODE_COLUMN(profile_process_at, name);
-}
-
-static enum err_code decode_processes(struct profile *profile, struct slice slice,
-                                      bool is_known, struct cursor *cursor, struct err *err)
-{
-    int64_t pid[ROWS_MAX_SLICE], name[ROWS_MAX_SLICE];
-    enum err_code rc = ERR_OK;
-    take_column(cursor, slice.count, pid);
-    take_column(cursor, slice.count, name);
-    for (uint32_t i = 0; i < slice.count && !rc && !cursor->is_bad && !is_known; i++) {
-        process_id id = 0;
-        rc = profile_process(profile, int_of(pid[i]), id_of(name[i]), &id, err);
-        rc = placed(rc, id, slice.first + i, "process", err);
-    }
-    return rc;
-}
-
-static void encode_threads(snapshot_ref snapshot, struct slice slice, struct bytes *out)
-{
-    ENCODE_COLUMN(profile_thread_at, process);
-    ENCODE_COLUMN(profile_thread_at, tid);
-    ENCODE_COLUMN(profile_thread_at, name);
-    ENCODE_COLUMN(profile_thread_at, is_main);
-    for (uint32_t i = 0; i < slice.count; i++)
-        bytes_number(out, profile_thread_at(snapshot, slice.first + i).ident);
-}
-
-static enum err_code decode_threads(struct profile *profile, struct slice slice, bool is_known,
-                                    struct cursor *cursor, struct err *err)
-{
-    int64_t process[ROWS_MAX_SLICE], tid[ROWS_MAX_SLICE], name[ROWS_MAX_SLICE];
-    int64_t is_main[ROWS_MAX_SLICE];
-    enum err_code rc = ERR_OK;
-    take_column(cursor, slice.count, process);
-    take_column(cursor, slice.count, tid);
-    take_column(cursor, slice.count, name);
-    take_column(cursor, slice.count, is_main);
-    for (uint32_t i = 0; i < slice.count && !rc && !cursor->is_bad; i++) {
-        const struct profile_thread row = { .process = id_of(process[i]),
-                                            .tid = int_of(tid[i]),
-                                            .ident = cursor_number(cursor),
-                                            .name = id_of(name[i]),
-                                            .is_main = is_main[i] != 0 };
-        thread_id id = 0;
-        if (is_known || cursor->is_bad)
-            continue;
-        rc = profile_thread(profile, &row, &id, err);
-        rc = placed(rc, id, slice.first + i, "thread", err);
-    }
-    return rc;
-}
-
-static void encode_spots(snapshot_ref snapshot, struct slice slice, struct bytes *out)
-{
-    ENCODE_COLUMN(profile_spot_at, function);
-    ENCODE_COLUMN(profile_spot_at, line);
-    ENCODE_COLUMN(profile_spot_at, end_line);
-    ENCODE_COLUMN(profile_spot_at, column);
-    ENCODE_COLUMN(profile_spot_at, end_column);
-    ENCODE_COLUMN(profile_spot_at, opcode);
-    ENCODE_COLUMN(profile_spot_at, base);
-    ENCODE_COLUMN(profile_spot_at, caller);
-}
-
-enum { FUNCTION, LINE, END_LINE, COLUMN, END_COLUMN, OPCODE, BASE, CALLER, SPOT_COLUMNS };
-
-/* Columns that the file lacks are 0. */
-static enum err_code take_spots(struct profile *profile, struct slice slice, bool is_known,
-                                size_t columns, struct cursor *cursor, struct err *err)
-{
-    int64_t column[SPOT_COLUMNS][ROWS_MAX_SLICE];
-    enum err_code rc = ERR_OK;
-    memset(column, 0, sizeof column);
-    for (size_t i = 0; i < columns; i++)
-        take_column(cursor, slice.count, column[i]);
-    for (uint32_t i = 0; i < slice.count && !rc && !cursor->is_bad && !is_known; i++) {
-        const struct profile_spot row = { .function = id_of(column[FUNCTION][i]),
-                                          .line = int_of(column[LINE][i]),
-                                          .end_line = int_of(column[END_LINE][i]),
-                                          .column = int_of(column[COLUMN][i]),
-                                          .end_column = int_of(column[END_COLUMN][i]),
-                                          .opcode = id_of(column[OPCODE][i]),
-                                          .base = id_of(column[BASE][i]),
-                                          .caller = id_of(column[CALLER][i]) };
-        spot_id id = 0;
-        rc = profile_spot(profile, &row, &id, err);
-        rc = placed(rc, id, slice.first + i, "spot", err);
-    }
-    return rc;
-}
-
-static enum err_code decode_spots(struct profile *profile, struct slice slice, bool is_known,
-                                  struct cursor *cursor, struct err *err)
-{
-    return take_spots(profile, slice, is_known, SPOT_COLUMNS, cursor, err);
-}
-
-/* Rows of version 1. */
-static enum err_code decode_lone_spots(struct profile *profile, struct slice slice,
-                                       bool is_known, struct cursor *cursor, struct err *err)
-{
-    return take_spots(profile, slice, is_known, CALLER, cursor, err);
-}
-
-/* The index is the number of a table in the file.  A table without `encode` is only read. */
-static const struct part parts[] = {
-    { offsetof(struct profile_sizes, strings), 1, encode_strings, decode_strings },
-    { offsetof(struct profile_sizes, functions), LIBRARY, NULL, decode_python_functions },
-    { offsetof(struct profile_sizes, frames), 2, encode_frames, decode_frames },
-    { offsetof(struct profile_sizes, nodes), 2, encode_nodes, decode_nodes },
-    { offsetof(struct profile_sizes, processes), 2, encode_processes, decode_processes },
-    { offsetof(struct profile_sizes, threads), 5, encode_threads, decode_threads },
-    { offsetof(struct profile_sizes, spots), CALLER, NULL, decode_lone_spots },
-    { offsetof(struct profile_sizes, spots), SPOT_COLUMNS, encode_spots, decode_spots },
-    { offsetof(struct profile_sizes, libraries), 3, encode_libraries, decode_libraries },
-    { offsetof(struct profile_sizes, functions), FUNCTION_COLUMNS, encode_functions,
-      decode_functions },
-};
-
-enum { PARTS = sizeof parts / sizeof *parts };
-
 /* The order in which tables are written: rows refer to tables before their own. */
 static const unsigned char order[] = { 0, 8, 9, 2, 3, 4, 5, 7 };
 
-static uint32_t *size_at(struct profile_sizes *sizes, const struct part *part)
+static uint32_t *size_at(struct profile_sizes *sizes, const struct row_table *table)
 {
-    return (uint32_t *)(void *)((char *)sizes + part->size_offset);
+    return (uint32_t *)(void *)((char *)sizes + table->size_offset);
 }
 
-static uint32_t size_of(const struct profile_sizes *sizes, const struct part *part)
+static uint32_t size_of(const struct profile_sizes *sizes, const struct row_table *table)
 {
-    return *(const uint32_t *)(const void *)((const char *)sizes + part->size_offset);
+    return *(const uint32_t *)(const void *)((const char *)sizes + table->size_offset);
 }
 
 /* A few rows with long texts fill a block. */
-static uint32_t fitting_strings(snapshot_ref snapshot, struct slice slice)
+static uint32_t fitting_strings(const struct profile_snapshot *snapshot, struct row_slice slice)
 {
     size_t bytes = 0;
     for (uint32_t i = 0; i < slice.count; i++) {
@@ -368,11 +35,12 @@ static uint32_t fitting_strings(snapshot_ref snapshot, struct slice slice)
     return slice.count;
 }
 
-static struct slice next_slice(snapshot_ref snapshot, const struct part *part, uint32_t done)
+static struct row_slice next_slice(const struct profile_snapshot *snapshot,
+                                   const struct row_table *table, uint32_t done)
 {
-    const uint32_t left = size_of(&snapshot->sizes, part) - done;
-    struct slice slice = { done, left < ROWS_MAX_SLICE ? left : ROWS_MAX_SLICE };
-    if (part->encode == encode_strings)
+    const uint32_t left = size_of(&snapshot->sizes, table) - done;
+    struct row_slice slice = { done, left < ROWS_MAX_SLICE ? left : ROWS_MAX_SLICE };
+    if (table == &row_tables[ROW_TABLE_STRINGS])
         slice.count = fitting_strings(snapshot, slice);
     return slice;
 }
@@ -382,16 +50,16 @@ bool rows_encode(const struct profile_snapshot *snapshot, struct profile_sizes *
 {
     const size_t before = out->count;
     for (size_t i = 0; i < sizeof order; i++) {
-        const struct part *const part = &parts[order[i]];
-        uint32_t *const at = size_at(done, part);
-        while (*at < size_of(&snapshot->sizes, part)) {
+        const struct row_table *const table = &row_tables[order[i]];
+        uint32_t *const at = size_at(done, table);
+        while (*at < size_of(&snapshot->sizes, table)) {
             if (out->count - before > ROWS_BLOCK_BYTES || out->is_short)
                 return true;
-            const struct slice slice = next_slice(snapshot, part, *at);
+            const struct row_slice slice = next_slice(snapshot, table, *at);
             bytes_u8(out, order[i]);
             bytes_number(out, slice.first);
             bytes_number(out, slice.count);
-            part->encode(snapshot, slice, out);
+            table->encode(snapshot, slice, out);
             *at += slice.count;
         }
     }
@@ -402,19 +70,20 @@ static enum err_code decode_slice(struct profile *profile, struct cursor *cursor
                                   struct profile_sizes *done, struct err *err)
 {
     const unsigned table = cursor_u8(cursor);
-    if (table >= PARTS)
+    if (table >= row_table_count)
         return err_set(err, ERR_CORRUPT, "the capture has a table of an unknown kind");
-    uint32_t *const at = size_at(done, &parts[table]);
+    uint32_t *const at = size_at(done, &row_tables[table]);
     const uint32_t first = (uint32_t)cursor_below(cursor, *at);
-    const struct slice slice = { first, (uint32_t)cursor_count(cursor, parts[table].row_bytes,
-                                                               ROWS_MAX_SLICE) };
+    const struct row_slice slice = {
+        first, (uint32_t)cursor_count(cursor, row_tables[table].row_bytes, ROWS_MAX_SLICE)
+    };
     const bool is_known = first < *at;
     /* Either all of the slice is known or none of it.  An empty one could repeat without end. */
     if (slice.count == 0 || (is_known && slice.count > *at - first))
         cursor->is_bad = true;
     if (cursor->is_bad)
         return ERR_OK;
-    const enum err_code rc = parts[table].decode(profile, slice, is_known, cursor, err);
+    const enum err_code rc = row_tables[table].decode(profile, slice, is_known, cursor, err);
     if (!rc && !is_known)
         *at += slice.count;
     return rc;
