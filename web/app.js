@@ -2,21 +2,27 @@
 
 import { listenForPlaces } from "./host/home.js";
 import { startHost } from "./host/page.js";
-import { parseAddress } from "./model/page/address.js";
+import { openSessionShare } from "./host/share.js";
+import { formatAddress, parseAddress } from "./model/page/address.js";
 import { filterParameters } from "./model/filters/filter.js";
+import { cleanLinks, noLinks } from "./model/page/links.js";
 import { createPicture } from "./model/page/picture.js";
 import { isSameQuestion, openedFile, questionOf, searchedFor } from "./model/page/questions.js";
 import { takeBaseline, takeBlocks, takeDelivery, takeRuns } from "./model/trees/recording.js";
 import { createState, reduce } from "./model/page/state.js";
 import { wantedRuns } from "./model/page/stack-span.js";
+import { sessionTitle } from "./model/host/sessions.js";
 import { threadIds } from "./model/threads/threads.js";
 import { askAccess } from "./source/host.js";
+import { openComparable, readComparable } from "./source/comparable.js";
 import { createLiveSource } from "./source/live.js";
+import { send } from "./source/requests.js";
 import { createReportSource } from "./source/report.js";
 import { createAsTables } from "./view/page/as-table.js";
 import { createApplied } from "./view/filters/applied.js";
 import { createBanner } from "./view/page/banner.js";
 import { applyTheme, copyText, createAddressBar, remember, remembered, storedTheme } from "./view/page/browser.js";
+import { createComparePicker } from "./view/page/compare-picker.js";
 import { createDetails } from "./view/flame/details.js";
 import { createDiff } from "./view/flame/diff.js";
 import { el } from "./view/elements/dom.js";
@@ -31,10 +37,12 @@ import { createContextMenu } from "./view/page/context-menu.js";
 import { createHint } from "./view/elements/hint.js";
 import { listenForKeys } from "./view/page/keys.js";
 import { createLanes, laneThreads } from "./view/threads/lanes.js";
+import { createLinkSettings } from "./view/page/link-settings.js";
 import { createLegend } from "./view/flame/legend.js";
 import { createNote } from "./view/page/note.js";
 import { createPalette } from "./view/page/palette.js";
 import { createMeasures, createQuality } from "./view/page/quality.js";
+import { saveChart } from "./view/page/save-chart.js";
 import { createSandwich } from "./view/flame/sandwich.js";
 import { createShape } from "./view/page/shape.js";
 import { createSource } from "./view/code/source.js";
@@ -48,6 +56,7 @@ import { TEXT } from "./text/session.js";
 
 const HOLD_KEY = "pyrometer.hold";
 const OWN_KEY = "pyrometer.own";
+const LINKS_KEY = "pyrometer.links";
 
 // The handlers of the source: actions; `recorded` takes what changes the recording in place.
 function sourceHandlers(dispatch, recorded) {
@@ -63,6 +72,7 @@ function sourceHandlers(dispatch, recorded) {
     onTasks: (tasks) => dispatch({ type: "tasks", tasks }),
     onThreadStates: (threads) => dispatch({ type: "threadStates", threads }),
     onSummary: (summary) => dispatch({ type: "summary", summary }),
+    onMissing: (id) => dispatch({ type: "missing", id }),
     onQuality: (quality) => dispatch({ type: "quality", quality }),
     onDelivery: (delivery) => recorded(takeDelivery, delivery),
     onBaseline: (baseline) => recorded(takeBaseline, baseline),
@@ -107,7 +117,7 @@ function createViews(dispatch) {
   return [
     createTitle(), createBanner(place("banner"), dispatch), createHeader(place("header"), dispatch), quality,
     strip, toolbar, createStateChips(place("states"), dispatch), applied, ...staged.map(([, view]) => view), palette, legend, tables, createDetails(place("details"), dispatch),
-    createHelp(place("overlay"), dispatch), createMeasures(place("overlay"), dispatch, quality.line), createNote(place("overlay"), dispatch), createHint(place("overlay")), createContextMenu(place("overlay"), dispatch),
+    createHelp(place("overlay"), dispatch), createMeasures(place("overlay"), dispatch, quality.line), createNote(place("overlay"), dispatch), createHint(place("overlay")), createContextMenu(place("overlay"), dispatch), createLinkSettings(place("overlay"), dispatch), createComparePicker(place("overlay"), dispatch),
   ];
 }
 
@@ -130,6 +140,36 @@ function createEffects(page) {
     page.setPaused(pointed);
   }
 
+  const note = (text) => page.dispatch({ type: "note", text });
+  const copy = (text, done) => copyText(text).then(() => note(done), () => note(TEXT.header.copyRefused));
+
+  function share({ address, access, session }) {
+    const ask = async (method, path, body) => {
+      const answer = await send(method, path, body);
+      return answer.status === 204 ? null : answer.json();
+    };
+    const here = location.href.replace(/#.*$/s, "") + "#" + formatAddress(address);
+    openSessionShare(document.getElementById("overlay"), { access, send: ask, copy: (text) => copy(text, TEXT.menu.copied), address: here, session: { id: session.id, title: sessionTitle(session) } });
+  }
+
+  async function openPicker({ access }) {
+    const picker = { sessions: null, captures: [], mayOpen: access?.scope === "operator", error: "", busy: false };
+    page.dispatch({ type: "picker", picker });
+    const found = (what) => page.dispatch({ type: "pickerFound", found: what });
+    await readComparable().then(found, (problem) => found({ error: problem.message }));
+  }
+
+  async function compareWith(state, { choice }) {
+    page.dispatch({ type: "pickerFound", found: { busy: true, error: "" } });
+    try {
+      const against = await openComparable(choice);
+      page.dispatch({ type: "picker", picker: null });
+      page.dispatch({ type: "address", changes: { view: "diff", against, baseline: choice.baseline }, how: "push" });
+    } catch (problem) {
+      page.dispatch({ type: "pickerFound", found: { busy: false, error: problem.message } });
+    }
+  }
+
   const push = (state) => bar.write(state.address, "push");
   const effects = new Map([
     ["address", (state, action) => bar.write(state.address, action.how)],
@@ -142,15 +182,30 @@ function createEffects(page) {
     ["wantSource", readSource],
     ["zoomTimeline", (state, action) => page.source.zoomTimeline(action.range)],
     ["own", (state) => remember(OWN_KEY, state.ownPatterns)],
+    ["links", (state, action) => { if (action.links.own) remember(LINKS_KEY, JSON.stringify(state.links.own)); }],
     ["toggleHold", (state) => remember(HOLD_KEY, state.holdsOnHover ? "yes" : "no")],
     ["pointAtStage", (state, action) => holdWhilePointed(state, action.on)],
     ["nextTheme", (state) => applyTheme(state.theme)],
+    ["theme", (state) => applyTheme(state.theme)],
+    ["download", (state, action) => document.querySelector('[data-testid="download-' + action.key + '"]')?.click()],
     ["togglePause", (state) => { heldByPointing = false; page.setPaused(!state.paused); }],
     ["retry", () => page.source.retry()],
     ["copySummary", () => page.source.summaryText(page.selected()).then((text) => page.dispatch({ type: "copy", text, note: TEXT.summary.copied }), (problem) => page.dispatch({ type: "note", text: String(problem.message) }))],
-    ["copy", (state, action) => copyText(action.text).then(() => page.dispatch({ type: "note", text: action.note }), () => page.dispatch({ type: "note", text: TEXT.header.copyRefused }))],
+    ["copy", (state, action) => copy(action.text, action.note)],
+    ["share", share],
+    ["openPicker", openPicker],
+    ["compareWith", compareWith],
+    ["saveChart", (state, action) => saveChart(state, action.chart, action.format).then((drawn) => drawn || note(TEXT.download.noChart(TEXT.charts[action.chart])), (problem) => note(problem.message))],
   ]);
   return { run: (action, state) => effects.get(action.type)?.(state, action), forget: bar.forget };
+}
+
+function rememberedLinks() {
+  try {
+    return cleanLinks(JSON.parse(remembered(LINKS_KEY) ?? "null"));
+  } catch {
+    return noLinks();
+  }
 }
 
 function startPage() {
@@ -159,7 +214,7 @@ function startPage() {
   // A report says at which view it opens.
   const addressHere = () => parseAddress(location.hash, data.dataset.view);
   const compute = createPicture();
-  let state = { ...createState(embedded === ""), theme: storedTheme(), holdsOnHover: remembered(HOLD_KEY) === "yes", ownPatterns: remembered(OWN_KEY) ?? "", address: addressHere() };
+  let state = { ...createState(embedded === ""), theme: storedTheme(), holdsOnHover: remembered(HOLD_KEY) === "yes", ownPatterns: remembered(OWN_KEY) ?? "", links: { came: noLinks(), own: rememberedLinks() }, address: addressHere() };
   let views = [];
   let queued = false;
   let asked = questionOf(state, []);
@@ -235,16 +290,18 @@ function startPage() {
   ask(asked);
   source.start();
   queueRender();
+  return { learn: (access) => dispatch({ type: "access", access }) };
 }
 
 // A server of a whole host has a host page; a session named in the address has the same page as everywhere.
 async function start() {
   if (document.getElementById("profile-data").textContent.trim() !== "") return startPage();
   const place = listenForPlaces();
-  if (place.session !== null) startPage();
+  const page = place.session === null ? null : startPage();
   const access = await askAccess();
-  if (access?.host !== true) return place.session === null ? startPage() : undefined;
-  return place.session === null ? startHost(access, { stored: storedTheme, apply: applyTheme }) : place.showWayBack();
+  if (access?.host === true && page === null) return startHost(access, { stored: storedTheme, apply: applyTheme });
+  (page ?? startPage()).learn(access);
+  return access?.host === true ? place.showWayBack() : undefined;
 }
 
 start();

@@ -34,12 +34,15 @@ static const char refusal_policy[] =
 
 static const char refusal_page[] =
     "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
-    "content=\"width=device-width, initial-scale=1\"><title>Pyrometer: token needed</title>"
+    "content=\"width=device-width, initial-scale=1\"><title>Pyrometer: link needed</title>"
     "<style>" REFUSAL_STYLE "</style></head><body><p><i></i><i></i><i></i></p>\n"
-    "<h1>This profile needs its token</h1>\n<p>Open the URL that <code>pyrometer</code> "
-    "printed when it started; it ends in <code>?token=&hellip;</code>. "
-    "A shared link may have expired or been revoked: ask for a new one.</p>\n<p>Programs send "
-    "<code>Authorization: Bearer TOKEN</code>.</p>\n</body></html>\n";
+    "<h1>This profile needs a link</h1>\n<p>This address was copied from a browser that has "
+    "access, or its link has expired or been revoked.</p>\n<ul><li>Ask whoever sent it to press "
+    "<b>Share</b> in the page and to send you that link: it opens here and shows the same "
+    "view.</li>\n<li>If you started <code>pyrometer</code>, open the URL that it printed, which "
+    "has <code>?token=&hellip;</code>. To see the same view, append the part of this address from "
+    "<code>#</code> on.</li>\n<li>Programs send <code>Authorization: Bearer TOKEN</code>.</li>"
+    "</ul>\n</body></html>\n";
 
 bool auth_token_is_sound(const char *token)
 {

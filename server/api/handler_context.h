@@ -22,6 +22,7 @@ struct response;
 struct sampler_options;
 struct session;
 struct sessions;
+struct source_links;
 struct traffic;
 
 struct handler_context {
@@ -32,6 +33,7 @@ struct handler_context {
     const struct identity *who; /* who sent the request */
     const struct admission *admission;
     const struct traffic *traffic;
+    const struct source_links *links;
     struct dashboard *dashboard;  /* NULL: this server shows only its own sessions */
     struct response_cache *cache; /* NULL: none */
     struct session **held;        /* what handler_session found; released after the handler */

@@ -10,6 +10,7 @@
 #include "server/api/routes.h"
 #include "server/http/request.h"
 #include "server/http/response.h"
+#include "server/report/source_links.h"
 #include "server/sessions/capture_store.h"
 #include "server/sessions/dashboard.h"
 #include "server/sessions/sessions.h"
@@ -20,10 +21,12 @@ enum err_code pipeline_init(struct pipeline *pipeline, const struct pipeline_opt
                             struct err *err)
 {
     static const struct admission all;
+    static const struct source_links no_links;
     memset(pipeline, 0, sizeof *pipeline);
     response_cache_init(&pipeline->cache);
     pipeline->audit.fd = -1;
     pipeline->admission = options->admission ? options->admission : &all;
+    pipeline->links = options->links ? options->links : &no_links;
     pipeline->sessions = options->sessions;
     pipeline->base_path = options->base_path ? options->base_path : "";
     pipeline->dashboard = options->dashboard;
@@ -226,6 +229,7 @@ static size_t dispatch(struct pipeline *pipeline, const struct request *request,
                                        .who = &who,
                                        .admission = pipeline->admission,
                                        .traffic = &pipeline->traffic,
+                                       .links = pipeline->links,
                                        .dashboard = pipeline->dashboard,
                                        .cache = &pipeline->cache,
                                        .held = &held };

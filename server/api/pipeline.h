@@ -29,6 +29,7 @@ struct request;
 struct response;
 struct sessions;
 struct shares;
+struct source_links;
 
 struct pipeline {
     struct response_cache cache;
@@ -40,6 +41,7 @@ struct pipeline {
     struct shares *shares;
     const char *base_path; /* "": none */
     const struct admission *admission;
+    const struct source_links *links;
     struct audit audit;
     struct traffic traffic;
     struct dashboard *dashboard; /* NULL: none */
@@ -56,6 +58,7 @@ struct pipeline_options {
     const char *shares_file;           /* NULL: shares end with the program */
     const struct admission *admission; /* borrowed; NULL: all processes */
     const char *audit_file;            /* NULL: none; "-": standard error */
+    const struct source_links *links;  /* borrowed; NULL: none */
 };
 
 MUST_CHECK enum err_code pipeline_init(struct pipeline *pipeline,

@@ -27,6 +27,7 @@ static enum err_code use_snapshot(const struct session_request *asked,
                                     .session = &info,
                                     .settings.anonymizes = asked->query.anonymizes,
                                     .settings.limit = asked->query.limit,
+                                    .settings.links = *asked->links,
                                     .settings.own = &asked->query.own,
                                     .files = session_files(asked->session),
                                     .baseline = baseline };

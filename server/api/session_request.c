@@ -13,6 +13,7 @@ enum err_code session_request_begin(struct session_request *asked,
         rc = query_read(handler->request, accepted, &asked->query, err);
     if (rc == ERR_OK)
         rc = profile_snapshot(session_profile(asked->session), &asked->snapshot, err);
+    asked->links = handler->links;
     if (rc == ERR_OK && asked->query.view.since > asked->snapshot.generation)
         asked->query.view.since = 0;
     return rc;

@@ -31,11 +31,13 @@
 struct handler_context;
 struct response;
 struct session;
+struct source_links;
 
 struct session_request {
     struct session *session;
     struct query query;
     struct profile_snapshot snapshot;
+    const struct source_links *links;
 };
 
 /* accepted: the parameters that the route takes (query.h).  ERR_NOT_FOUND: no such session;

@@ -14,6 +14,7 @@
 #include "server/http/json_body.h"
 #include "server/http/request.h"
 #include "server/http/response.h"
+#include "server/report/source_links.h"
 #include "server/sessions/sessions.h"
 #include "server/wire/rfc3339.h"
 
@@ -216,6 +217,7 @@ enum err_code api_get_access(const struct handler_context *handler, struct respo
     json_bool(&document.json, handler->auth->required && handler->who->scope == SCOPE_OPERATOR);
     json_key(&document.json, "host");
     json_bool(&document.json, handler->dashboard && handler->who->scope > SCOPE_SESSION);
+    source_links_write(&document.json, handler->links);
     json_end(&document.json);
     return document_send(&document, response, err);
 }

@@ -68,6 +68,7 @@ static enum err_code write_page(const struct comparing *comparing, struct buffer
         return err_set(err, ERR_INVALID, "the page compares two captures only");
     source.baseline = comparing->baseline.captures[0];
     source.settings.by_time = comparing->options->diff_by_time;
+    source.settings.links = comparing->options->report.links;
     return report_write_diff_flamegraph(&source, out, err);
 }
 

@@ -72,7 +72,8 @@ static enum err_code open_pipeline(struct live *live, const struct options *opti
                                          .base_path = options->access.base_path,
                                          .shares_file = options->access.shares_file,
                                          .admission = &options->access.admission,
-                                         .audit_file = options->access.audit_file };
+                                         .audit_file = options->access.audit_file,
+                                         .links = &options->report.links };
     enum err_code rc = ERR_OK;
     /* A team shares the server of a whole host, so its audit log goes to standard error by default. */
     if (!pipeline.audit_file && options->command->bit == COMMAND_SERVE)

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "sampler/base/err.h"
+#include "server/report/source_links.h"
 
 struct buffer;
 struct profile_snapshot;
@@ -58,6 +59,7 @@ struct report_settings {
     bool anonymizes; /* replace names by stable hashes (anonymize.h) */
     const struct setting_texts
         *own; /* the paths of your code; NULL: own_lines.h has the rule */
+    struct source_links links;
 };
 
 enum { REPORT_DEFAULT_LIMIT = 15 };

@@ -91,7 +91,7 @@ async function startServer(...words) {
     if (!answer.ok) throw new Error(path + ": " + answer.status);
     return answer;
   };
-  return Object.assign(profiler, { url, origin, ask, session: async () => (await ask("/sessions/1")).json() });
+  return Object.assign(profiler, { url, origin, token, ask, session: async () => (await ask("/sessions/1")).json() });
 }
 
 export const attach = (pid, ...options) => startServer("attach", "--listen", "127.0.0.1:0", ...options, String(pid));

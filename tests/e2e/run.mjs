@@ -1,4 +1,4 @@
-// Runs the end-to-end tests: node tests/e2e/run.mjs. Exits 77, with the reason, when they cannot run here.
+// Runs the end-to-end tests: node tests/e2e/run.mjs [page|answers|links]. Exits 77, with the reason, when they cannot run here.
 
 import { spawnSync } from "node:child_process";
 import { readdirSync } from "node:fs";
@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { findChromium } from "../web/support/chromium.mjs";
 import { endAll, findPython, PROGRAM, start, startVictim } from "./processes.mjs";
 
+const GROUPS = { page: ["page", "host"], answers: ["answers"], links: ["share", "compare"] };
 const FOLDER = fileURLToPath(new URL(".", import.meta.url));
 
 function skip(reason) {
@@ -23,6 +24,7 @@ const code = await attempt.ended;
 await endAll();
 if (code === 3) skip(attempt.err.trim());
 console.log("sampling " + python);
-const files = readdirSync(FOLDER).filter((file) => file.endsWith(".test.mjs"));
+const wanted = GROUPS[process.argv[2]] ?? null;
+const files = readdirSync(FOLDER).filter((file) => file.endsWith(".test.mjs") && (wanted === null || wanted.includes(file.split(".")[0])));
 const result = spawnSync(process.execPath, ["--test", ...files.map((file) => FOLDER + file)], { stdio: "inherit", env: { ...process.env, PYTHON: python } });
 process.exit(result.status ?? 1);

@@ -15,6 +15,16 @@ function shareLine(share, revoke, now) {
     el("button", { type: "button", "aria-label": HOST_TEXT.share.revokeOne(name), "data-testid": "share-revoke", on: { click: () => revoke(share) } }, HOST_TEXT.share.revoke));
 }
 
+// A link to the session {id, title} with the view of `address`; access: what /access answers, or null. Whoever cannot make links reads what to do.
+export function openSessionShare(root, { access, send, copy, address, session }) {
+  const fragment = address.slice(address.indexOf("#"));
+  if (access?.can_share === true) return openShareDialog(root, { send, copy, fragment, session });
+  const button = el("button", { type: "button", class: "primary", "data-testid": "share-copy", on: { click: () => copy(address) } }, HOST_TEXT.share.copyAddress);
+  const why = access === null ? HOST_TEXT.share.unknown : access.scope === "operator" ? HOST_TEXT.share.open : HOST_TEXT.share.viewer;
+  openDialog(root, { title: HOST_TEXT.share.titleOne(visibleText(session.title)), testid: "share-dialog" }, el("p", {}, why), el("div", { class: "form-buttons" }, button));
+  return button.focus();
+}
+
 // send(method, path, body) is a promise of the answer; copy(text) is a promise. session: {id, title} of the shared session, or null for the whole host.
 export function openShareDialog(root, { send, copy, fragment, session = null }) {
   const name = el("input", { type: "text", name: "share-name", maxlength: "80", placeholder: HOST_TEXT.share.nameHint, autocomplete: "off", "data-testid": "share-name" });

@@ -13,6 +13,7 @@
 //   onHeat(heat), onGil(what /gil answers), onTasks(what /tasks answers), onMatches({term, and what /matches answers} or
 //   {term, error}), onSummary(what /summary answers), onInstructions(path, what /lines answers or {error}), onQuality(what /quality answers)
 
+import { rangeText } from "../model/time/timeline.js";
 import { TEXT } from "../text/session.js";
 import { createDeliveries } from "./deliveries.js";
 import { createPollers } from "./pollers.js";
@@ -32,7 +33,8 @@ const ENDED_ROUND_MS = 5000;
 function sessionWithOther({ session, other, followed }) {
   if (other === null || followed.against !== other.session.id) return session;
   const wholeOf = ({ elapsed_s: seconds }) => ({ whole: true, duration_s: seconds, to_s: seconds });
-  return { ...session, selection: wholeOf(session), baseline: { by: "samples", session: other.session, selection: wholeOf(other.session) } };
+  const partOf = ({ from, to }, end) => ({ whole: false, text: rangeText({ from, to }), duration_s: (to ?? end) - from, to_s: to ?? end });
+  return { ...session, selection: wholeOf(session), baseline: { by: "samples", session: other.session, selection: followed.baseline === null ? wholeOf(other.session) : partOf(followed.baseline, other.session.elapsed_s) } };
 }
 
 function createFeed(requests, handlers) {

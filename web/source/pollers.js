@@ -31,6 +31,11 @@ const passed = (handler) => (value) => {
   return value;
 };
 
+function nullIfGone(problem) {
+  if (problem.status !== 404) throw problem;
+  return null;
+}
+
 const POLLERS = {
   // The states of all threads: the numbers on the state filters.
   threadStates({ followed: { from, to }, get, handlers }) {
@@ -51,8 +56,8 @@ const POLLERS = {
   },
 
   // The baseline of a comparison; read once unless it has no end.
-  baseline({ followed: { baseline, threads, states }, get, handlers, readTrees }) {
-    if (baseline === null) return null;
+  baseline({ followed: { baseline, against, threads, states }, get, handlers, readTrees }) {
+    if (baseline === null || against !== null) return null;
     const query = queryText({ native: "everything", blocks: 1 }, { threads, states, from: baseline.from, to: baseline.to });
     return {
       question: query,
@@ -65,21 +70,24 @@ const POLLERS = {
     };
   },
 
-  // Another session to compare with, read once: all threads of it.
+  // Another session to compare with, read once: all threads of it, of all its time or of the range that is the baseline. Null: it is gone.
   against(feed) {
-    const { followed: { against, states }, getOther, handlers } = feed;
+    const { followed: { against, baseline, states }, getOther, handlers } = feed;
     if (against === null) return null;
-    const query = queryText({ native: "everything", blocks: 1 }, { states });
+    const query = queryText({ native: "everything", blocks: 1 }, { states, from: baseline?.from, to: baseline?.to });
     return {
       question: against + query,
       once: true,
       async read() {
-        const session = await getOther(against, "");
+        const session = await getOther(against, "").catch(nullIfGone);
+        if (session === null) return { session };
         const view = await getOther(against, "/view" + query);
         const tree = feed.other?.session.id === against ? feed.other.tree : await getOther(against, "/tree");
         return { session, tree, view };
       },
       take({ session, tree, view }) {
+        handlers.onMissing?.(session === null ? against : null);
+        if (session === null) return feed.session.generation;
         feed.other = { session, tree };
         feed.showSession();
         return handlers.onBaseline({ trees: [], other: tree, view }) ? view.generation : undefined;
@@ -160,6 +168,9 @@ const POLLERS = {
   },
 };
 
+// One takes the place of the other, so each is read again.
+const EITHER = ["baseline", "against"];
+
 const subjectOf = (wanted) => (wanted === null ? null : wanted.subject ?? wanted.question);
 
 // -> {poll() -> false when the server was restarted, forget()}
@@ -170,7 +181,10 @@ export function createPollers(feed) {
   async function poll(name) {
     const poller = POLLERS[name];
     const wanted = poller(feed, keptOf);
-    if (wanted === null) return true;
+    if (wanted === null) {
+      if (EITHER.includes(name)) kept.delete(name);
+      return true;
+    }
     const known = kept.get(name)?.question === wanted.question ? kept.get(name) : null;
     if (known !== null && !wanted.always && (wanted.once || feed.paused || known.generation >= feed.session.generation)) return true;
     const asked = feed.session.generation;

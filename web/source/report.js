@@ -67,7 +67,7 @@ export function createReportSource(base64, handlers) {
       report = JSON.parse(await inflateText(base64));
       if (report.version !== REPORT_VERSION) throw new Error(TEXT.banner.version(report.version));
       const { by, session, selection } = report.baseline ?? {};
-      handlers.onSession({ ...report.session, selection: report.selection ?? null, baseline: report.baseline === undefined ? null : { by, session, selection } });
+      handlers.onSession({ ...report.session, links: report.links, selection: report.selection ?? null, baseline: report.baseline === undefined ? null : { by, session, selection } });
       deliver(true);
       handlers.onQuality(report.quality ?? report.session.quality);
       handlers.onConnection({ state: "ok", detail: "", retryAt: null });

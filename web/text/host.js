@@ -31,7 +31,7 @@ export const HOST_TEXT = {
   },
 
   banner: {
-    denied: "Access expired. Open the link that pyrometer printed, or ask for a new one.",
+    denied: "Access expired. Ask whoever sent the link for a new one (Share), or open the URL that pyrometer printed.",
     silent: "The server does not answer.",
     answered: (problem) => "The server reports: " + problem + ".",
     old: " This page shows the last known state. Retrying automatically.",
@@ -291,6 +291,10 @@ export const HOST_TEXT = {
     madeOne: "This link is shown only once. Whoever has it can view this session, and change nothing.",
     link: "Link",
     copy: "Copy",
+    copyAddress: "Copy address",
+    open: "This server needs no token: the address of this page works wherever the server can be reached.",
+    viewer: "You may view, but not make links. Ask whoever started Pyrometer or sent you your link: Share makes a link for others there. This address works only in a browser that has opened such a link.",
+    unknown: "The server does not answer. This address works only in a browser that has opened a link to it.",
     active: "Active links",
     none: "No active links.",
     unnamed: (id) => "link " + id,

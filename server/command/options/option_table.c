@@ -194,6 +194,18 @@ static const struct option table[] = {
     LONG("max-upload", "SIZE", SIZE, serve.max_upload, COMMAND_SERVE,
          "maximum upload size (default 256m)"),
 
+    LONG("editor", "EDITOR", OTHER, report.links.editor, LINKING,
+         "vscode, cursor, pycharm or URL with {path} {line}", READ(source_links_read_editor),
+         .heading = "Links to source code"),
+    LONG("map-path", "FROM=TO", OTHER, report.links.maps, LINKING,
+         "folder FROM of the target is TO here", READ(source_links_read_map),
+         .setting.is_repeatable = true),
+    LONG("repository", "URL", OTHER, report.links.repository, LINKING,
+         "URL with {commit}, {path} below FROM, and {line}",
+         READ(source_links_read_repository)),
+    LONG("commit", "COMMIT", OTHER, report.links.commit, LINKING,
+         "what {commit} stands for (default HEAD)", READ(source_links_read_commit)),
+
     LONG("token-file", "FILE", TEXT, token_file, SERVING, "read the access token from FILE",
          .heading = "Access"),
     SWITCH("no-token", no_token, SERVING, "allow access without a token"),

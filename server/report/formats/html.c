@@ -175,6 +175,8 @@ static enum err_code write_profile(const struct report_source *source, const str
     json_uint(&json, FORMAT_VERSION);
     write_origin(&json, source);
     rc = write_quality(&json, source, err);
+    if (!source->session->is_anonymized)
+        source_links_write(&json, &source->settings.links);
     write_tree(&json, source, &timed);
     if (timed.slots.count > 0)
         write_slots(&json, &timed.slots);

@@ -28,7 +28,9 @@ const VIEWS = [
 ];
 // Every chart has a table that says the same.
 const CHARTS = [["flame graph", "strip,flame"], ["sandwich", "sandwich"], ["heat map with a range and a filter", "heatmap,flame"], ["threads", "threads"], ["GIL", "gil"], ["comparison", "diff"]];
-const DIALOGS = ["help", "quality-open", "threads", "download"];
+const DIALOGS = ["help", "quality-open", "threads", "download", "share"];
+// Opened by name from the palette.
+const FROM_PALETTE = [["editor and repository", "links-dialog"], ["compare with another", "picker"]];
 const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "pyrometer-access-"));
 let browser;
@@ -113,5 +115,21 @@ test("what opens over the page", async () => {
   await page.press("k");
   await page.until("document.querySelector('[data-testid=palette]').open");
   assert.deepEqual(await page.evaluate(FAULTS), [], "palette");
+  for (const [name, id] of FROM_PALETTE) {
+    await page.evaluate("document.querySelector('[data-testid=palette]').open || (document.activeElement.blur(), 0)");
+    if (!(await page.evaluate("document.querySelector('[data-testid=palette]').open"))) await page.press("k");
+    await page.until("document.querySelector('[data-testid=palette]').open");
+    await page.type(name);
+    await page.until("document.querySelectorAll('.palette-list li').length === 1");
+    await page.press("Enter");
+    await page.until("document.querySelector('[data-testid=" + id + "]').open");
+    assert.deepEqual(await page.evaluate(FAULTS), [], id);
+    await page.press("Escape");
+    await page.until("document.querySelector('dialog[open]') === null");
+  }
+  await page.evaluate("(() => { const frame = document.querySelectorAll('g.frame')[2]; const at = frame.querySelector('rect').getBoundingClientRect();"
+    + " frame.dispatchEvent(new PointerEvent('contextmenu', { bubbles: true, cancelable: true, pointerType: 'mouse', clientX: at.x + 2, clientY: at.y + 2 })); })()");
+  await page.until("document.querySelector('[data-testid=context-menu]:popover-open') !== null");
+  assert.deepEqual(await page.evaluate(FAULTS), [], "context menu");
   await page.close();
 });

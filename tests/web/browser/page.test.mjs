@@ -163,7 +163,7 @@ test("the palette finds what the page can do, and functions", async () => {
   await drawn(page);
   await page.press("k");
   await page.until(byId("palette") + ".open");
-  await page.type("compare");
+  await page.type("view: compare");
   await page.until(byId("palette") + ".querySelectorAll('li').length === 1");
   await page.press("Enter");
   await page.until("location.hash.includes('view=diff') && !" + byId("palette") + ".open");

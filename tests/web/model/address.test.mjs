@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { createState, reduce } from "../../../web/model/page/state.js";
 import { defaultAddress, formatAddress, formatPath, parseAddress, parsePath, parseRange } from "../../../web/model/page/address.js";
 
 test("what is written is read back", () => {
   const address = {
     session: "3", view: "table", bottomUp: true, by: "line", native: "all", colour: "module", order: "size", search: "/a&b=c#d/i é",
-    threads: [{ tid: 12, name: "pool ~ 1" }, { tid: 13, name: "" }], processes: [4711, 12], states: ["!has_gil", "on_cpu"], range: { from: 12.25, to: 20 }, against: "x.1", baseline: { from: 1, to: null }, filters: ["hide libraries", "hide function:/^a&b$/"], noFilters: false,
+    threads: [{ tid: 12, name: "pool ~ 1" }, { tid: 13, name: "" }], processes: [4711, 12], states: ["!has_gil", "on_cpu"], range: { from: 12.25, to: 20 }, at: null, against: "x.1", baseline: { from: 1, to: null }, filters: ["hide libraries", "hide function:/^a&b$/"], noFilters: false,
     about: "1a", file: "/srv/é & b.py", line: 12, hotOnly: true, diffWidth: "baseline", diffBy: "self", zoom: ["a1", "b2", "b2", "c3"], tables: ["strip", "gil"], frame: ["z"],
   };
   assert.deepEqual(parseAddress("#" + formatAddress(address)), address);
@@ -72,4 +73,17 @@ test("a path that would never end is refused", () => {
 
 test("halves of surrogate pairs do not break a link", () => {
   assert.ok(formatAddress({ ...defaultAddress(), search: "\ud800" }).includes("search="));
+});
+
+test("instants of a dashboard become a range of the session", () => {
+  const began = 1769853600000;
+  const shown = (text, session = { started_at: new Date(began).toISOString(), state: "running" }) => reduce({ ...createState(true), address: parseAddress(text) }, { type: "session", session }).address;
+  assert.deepEqual(shown("v=1&at=" + (began + 2500) + "~" + (began + 4000)).range, { from: 2.5, to: 4 });
+  assert.deepEqual(shown("v=1&at=" + (began - 2500) + "~").range, { from: 0, to: null });
+  assert.equal(shown("v=1&at=" + (began - 2500) + "~" + (began - 1000)).range, null);
+  assert.equal(shown("v=1&at=" + began + "~x").range, null);
+  assert.deepEqual(shown("v=1&range=1~2").range, { from: 1, to: 2 });
+  // A capture that is still being opened does not know when it began.
+  assert.equal(shown("v=1&at=" + began + "~", { started_at: null, state: "starting" }).at.from, began / 1000);
+  assert.ok(!formatAddress(shown("v=1&at=" + began + "~")).includes("at="));
 });

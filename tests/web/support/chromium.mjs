@@ -65,8 +65,10 @@ export async function launchChromium(size = { width: 1440, height: 900 }) {
   };
 }
 
-async function openPage(send, listeners, url, { width, height, dark = false, mobile = false }) {
-  const { targetId } = await send("Target.createTarget", { url: "about:blank" });
+// stranger: with cookies and storage of its own, as another person's browser.
+async function openPage(send, listeners, url, { width, height, dark = false, mobile = false, stranger = false }) {
+  const context = stranger ? await send("Target.createBrowserContext", { disposeOnDetach: true }) : {};
+  const { targetId } = await send("Target.createTarget", { url: "about:blank", ...context });
   const { sessionId } = await send("Target.attachToTarget", { targetId, flatten: true });
   const call = (method, params) => send(method, params, sessionId);
   const said = [];

@@ -22,6 +22,11 @@ function filesOf(profile) {
   return { files, fileOf };
 }
 
+// The paths of all files with source.
+export function sourcePaths(profile) {
+  return filesOf(profile).files.slice(1).map((file) => file.path);
+}
+
 // For every frame the id of its file and of its line, 0 for what has no file; for every line its file, its number
 // and its frames: the first, and behind each frame the next, until 0.
 function placesOf(grouping, profile) {

@@ -16,6 +16,11 @@ const FILTERS = [
   { key: "has_exception", words: ["has_exception"], fact: "has_exception" },
 ].map((filter) => ({ ...filter, label: TEXT.states[filter.key][0], meaning: TEXT.states[filter.key][1] }));
 
+// All filters by state: [{label, words}]
+export function stateFilters() {
+  return FILTERS.map(({ label, words }) => ({ label, words }));
+}
+
 function filterOf(words) {
   const text = words.join();
   return FILTERS.find((filter) => filter.words.join() === text) ?? null;

@@ -1,8 +1,9 @@
 // The state of the page as text for the fragment of its URL, and back. Defaults are left out. Version 1:
 //   v=1  session=ID  view=table  bottom-up  by=line  native=all  colour=module  order=size  search=TEXT  thread=TID~NAME (repeated)  process=PID (repeated)
 //   state=WORD,WORD or state=all  range=FROM~TO  baseline=FROM~TO  against=ID  filter=TERM (repeated)  about=KEY  file=PATH  line=N  hot  width=current  change=self  zoom=PATH  frame=PATH  tables=CHART,CHART
+// at=FROM~TO, milliseconds since 1970, is read and becomes a range once the start of the session is known.
 // PATH is frame keys from the root, joined by ".", a key that repeats N times written KEY*N. FROM and TO are seconds since
-// the session began; without TO a range goes on. `against` is another session to compare with, all of it. TERM is one of filter.js; "filter" alone says that none applies, not even those
+// the session began; without TO a range goes on. `against` is another session to compare with, all of it, or what `baseline` says of it. TERM is one of filter.js; "filter" alone says that none applies, not even those
 // that the session was recorded with.
 
 import { FILTERS_MAX, cleanTerm } from "../filters/filter.js";
@@ -38,7 +39,7 @@ export const ORDERS = ["name", "size"];
 export const TABLES = ["strip", "heatmap", "flame", "stacks", "sandwich", "threads", "gil", "diff"];
 
 export function defaultAddress() {
-  return { session: null, view: "flame", bottomUp: false, by: "function", native: null, colour: "heat", order: "name", search: "", threads: [], processes: [], states: null, range: null, baseline: null, against: null, filters: [], noFilters: false, about: "", file: "", line: 0, hotOnly: false, diffWidth: "both", diffBy: "total", zoom: [], frame: [], tables: [] };
+  return { session: null, view: "flame", bottomUp: false, by: "function", native: null, colour: "heat", order: "name", search: "", threads: [], processes: [], states: null, range: null, at: null, baseline: null, against: null, filters: [], noFilters: false, about: "", file: "", line: 0, hotOnly: false, diffWidth: "both", diffBy: "total", zoom: [], frame: [], tables: [] };
 }
 
 export function formatPath(keys) {
@@ -82,6 +83,12 @@ export function parseRange(text) {
   if (!found) return null;
   const range = { from: Number(found[1]), to: found[2] === undefined ? null : Number(found[2]) };
   return range.to !== null && range.to <= range.from ? null : range;
+}
+
+// "1700000000000~1700000060000", milliseconds since 1970 as dashboards have them, as seconds: {from, to}; or null.
+function parseInstants(text) {
+  const found = /^(\d{12,14})~(\d{12,14})?$/.exec(text);
+  return found && { from: Number(found[1]) / 1000, to: found[2] === undefined ? null : Number(found[2]) / 1000 };
 }
 
 export function formatRange({ from, to }) {
@@ -143,6 +150,7 @@ export function parseAddress(text, view = "flame") {
   address.processes = given.getAll("process").slice(0, PROCESSES_OF_ADDRESS_MAX).filter((pid) => /^[1-9]\d{0,9}$/.test(pid)).map(Number);
   address.states = parseStates(given.get("state"));
   address.range = parseRange(given.get("range") ?? "");
+  address.at = parseInstants(given.get("at") ?? "");
   address.baseline = parseRange(given.get("baseline") ?? "");
   address.against = /^[\w.-]{1,64}$/.exec(given.get("against") ?? "")?.[0] ?? null;
   address.filters = given.getAll("filter").slice(0, FILTERS_MAX).map(cleanTerm).filter((term) => term !== null);

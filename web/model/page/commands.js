@@ -2,9 +2,14 @@
 
 import { TEXT } from "../../text/session.js";
 import { viewKey, VIEWS } from "./address.js";
+import { visibleText } from "../base/text.js";
+import { stateFilters } from "../filters/chips.js";
+import { threadKeyOf, threadPlace } from "../threads/threads.js";
+import { chartsOfView, IMAGE_FORMATS } from "./charts.js";
 import { exactPattern, FILTER_VERBS } from "../filters/filter.js";
 
 const MOST = 40;
+const THEMES = ["system", "light", "dark"];
 
 // The filters that a frame suggests.
 function filterCommands({ name, raw }) {
@@ -22,25 +27,43 @@ export function pageCommands(state) {
     { label: address.colour === "heat" ? TEXT.commands.byModule : TEXT.commands.byHeat, hint: "", action: change({ colour: address.colour === "heat" ? "module" : "heat" }) },
     { label: TEXT.commands.libraries, hint: "l", action: { type: "toggleLibraries" } },
     { label: TEXT.commands.quality, hint: "q", action: { type: "qualityDialog", open: true } },
-    { label: TEXT.commands.theme, hint: "t", action: { type: "nextTheme" } },
+    { label: TEXT.commands.links, hint: "", action: { type: "linksDialog", open: true } },
+    ...THEMES.map((theme) => ({ label: TEXT.commands.theme(theme), hint: theme === state.theme ? TEXT.commands.current : "", action: { type: "theme", theme } })),
+    ...stateFilters().map(({ label, words }) => ({ label: TEXT.commands.state(label), hint: "", action: change({ states: words }) })),
+    ...(state.downloads ?? []).map((item) => ({ label: TEXT.commands.download(item.label), hint: item.hint, action: { type: "download", key: item.key } })),
     { label: TEXT.commands.help, hint: "?", action: { type: "help", open: true } },
     { label: TEXT.commands.reset, hint: "", action: change({ range: null, threads: [], states: null, filters: [], search: "", zoom: [], frame: [] }) },
   );
   if (state.picture.selected !== null) commands.push(...filterCommands(state.picture.describe(state.picture.selected).label));
+  for (const chart of chartsOfView(address.view, state.hasTimes)) {
+    for (const format of IMAGE_FORMATS) commands.push({ label: TEXT.commands.saveChart(TEXT.charts[chart], format), hint: "", action: { type: "saveChart", chart, format } });
+  }
+  if (state.live) commands.push({ label: TEXT.commands.compareWith, hint: "", action: { type: "openPicker" } });
+  if (state.live) commands.push({ label: TEXT.commands.share, hint: "", action: { type: "share" } });
   if (state.live) commands.push({ label: state.paused ? TEXT.commands.resume : TEXT.commands.pause, hint: "p", action: { type: "togglePause" } });
   if (address.range !== null) commands.push({ label: TEXT.commands.compareBefore, hint: "", action: change({ view: "diff", baseline: { from: 0, to: Math.max(0.25, address.range.from) } }) });
   return commands;
 }
 
-// Those whose words are all in what was typed for, functions behind; `functions`: [{label, key}]
-export function foundCommands(commands, functions, text) {
+// What is too much to show before something is typed: threads, source files, functions: each {label, hint, isFunction, action}.
+export function* listedCommands({ picture }) {
+  const push = (changes) => ({ type: "address", changes, how: "push" });
+  for (const thread of picture.threads) yield { label: TEXT.commands.thread(threadPlace(thread, picture.threads)), hint: thread.tid > 0 ? String(thread.tid) : "", action: push({ threads: [threadKeyOf(thread)] }) };
+  for (const path of picture.paths()) yield { label: TEXT.commands.file(visibleText(path)), hint: "", action: push({ view: "source", file: path, line: 0 }) };
+  for (const { label, key } of picture.functions()) {
+    if (key !== "") yield { label: label.label, hint: TEXT.commands.function, isFunction: true, action: push({ view: "sandwich", about: key }) };
+  }
+}
+
+// Those whose words are all in what was typed for, those of `listed` (an iterable) behind.
+export function foundCommands(commands, listed, text) {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   const fits = (label) => words.every((word) => label.toLowerCase().includes(word));
   const found = commands.filter((command) => fits(command.label));
   if (words.length === 0) return found;
-  for (const { label, key } of functions) {
+  for (const command of listed) {
     if (found.length >= MOST) break;
-    if (key !== "" && fits(label.label)) found.push({ label: label.label, hint: TEXT.commands.function, isFunction: true, action: { type: "address", changes: { view: "sandwich", about: key }, how: "push" } });
+    if (fits(command.label)) found.push(command);
   }
   return found;
 }

@@ -11,7 +11,7 @@ import { frameKey, frameLabel, frameOfFunction } from "../profile/frames.js";
 import { gilMatrix, causedCounts } from "../threads/gil.js";
 import { taskRows, tasksReason } from "../threads/tasks.js";
 import { groupCount, groupTotals, matchedSamples } from "../trees/grouping.js";
-import { lineNeighbours, sourceLines, topLines } from "../code/lines.js";
+import { lineNeighbours, sourceLines, sourcePaths, topLines } from "../code/lines.js";
 import { formatCount, formatPoints, formatShare, isKnown, ratio } from "../base/numbers.js";
 import { createOwnLines, extendOwnLines, hottestOwnLines } from "../code/own.js";
 import { otherBaseline } from "./questions.js";
@@ -383,7 +383,9 @@ function createStackChart() {
   });
 }
 
-// -> compute(state): `functions()` are all with samples, most total samples first: [{label, key}]; `tree` is what the flame graph is drawn of, and
+const pathsOf = memoise((profile) => sourcePaths(profile));
+
+// -> compute(state): `functions()` are all with samples, most total samples first: [{label, key}]; `paths()` are their files; `tree` is what the flame graph is drawn of, and
 // isMatch(id) whether the search matches a frame of it. It gives the same objects again for as long as nothing they show has changed
 export function createPicture() {
   const totalsOf = memoise((recording, version, grouping) => groupTotals(grouping, recording.counts));
@@ -469,12 +471,11 @@ export function createPicture() {
       tasks: address.view === "tasks" ? tasksOf(recording, version, state.tasks, tasksReason(state.tasks, state.session, state.live)) : null,
       secondsPerSample: isKnown(recording.counts.seconds) && recording.counts.seconds > 0 ? ratio(recording.counts.seconds, recording.counts.total) : 1 / (state.session?.quality?.achieved_hz || NaN),
       functions: () => rowsOf(countsOf(version, grouping, totals)).slice().sort((a, b) => b.total - a.total).map((row) => ({ label: frameLabel(grouping.frames, profile, row.frame), key: functionKey(recording, grouping, row.frame) })),
+      paths: () => pathsOf(profile, profile.functionName.length),
       hottest: () => hottestOf(recording, grouping, countsOf(version, grouping, totals)),
       // The function that the address is about.
       about: () => describeFunction(recording, functions, functionCountsOf(version, functions, functionTotalsOf(recording, version, functions)), address.about),
-      threads,
-      chosen,
-      sums,
+      threads, chosen, sums,
       empty: emptyReason(state, totals.sum, sums, shownDiff !== null),
       tree,
       isMatch: (id) => matcher.matched[grouping.frames.function[tree.frame(id)]],

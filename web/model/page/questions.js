@@ -8,12 +8,12 @@ export function questionOf({ address, paused, session }, threads) {
   const { range, baseline, view } = address;
   const states = shownStates({ address, session });
   const until = paused ? session?.elapsed_s ?? null : null;
-  return { threads, states, from: range?.from ?? null, to: range?.to ?? null, until, baseline: view === "diff" ? baseline : null, against: view === "diff" && baseline === null ? address.against : null };
+  return { threads, states, from: range?.from ?? null, to: range?.to ?? null, until, baseline: view === "diff" ? baseline : null, against: view === "diff" ? address.against : null };
 }
 
-// The baseline that came with the report, or another session, unless a range is the baseline: {session, selection, by (samples or time)}, or null.
+// The baseline that came with the report, or another session, unless a range of this session is the baseline: {session, selection, by (samples or time)}, or null.
 export function otherBaseline({ session, address }) {
-  return address.baseline === null ? session?.baseline ?? null : null;
+  return address.baseline === null || address.against !== null ? session?.baseline ?? null : null;
 }
 
 // Whether both have one answer; a pause alone asks nothing.

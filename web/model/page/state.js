@@ -2,6 +2,7 @@
 
 import { TEXT } from "../../text/session.js";
 import { defaultAddress } from "./address.js";
+import { cleanLinks, noLinks } from "./links.js";
 import { cleanTerm, FILTERS_MAX, parseTerm, recordedTerms } from "../filters/filter.js";
 import { emptyGil } from "../threads/gil.js";
 import { emptyHeat } from "../time/heatmap.js";
@@ -29,6 +30,11 @@ export function createState(live) {
     matches: emptyMatches(),
     holdsOnHover: false,
     ownPatterns: "",
+    links: { came: noLinks(), own: noLinks() },
+    linksOpen: false,
+    picker: null,
+    missing: null,
+    access: null,
     filterError: "",
     sources: new Map(),
     instructions: new Map(),
@@ -50,6 +56,8 @@ export function createState(live) {
 
 function withAddress(state, changes) {
   const address = { ...state.address, ...(changes.threads === undefined ? {} : { processes: [] }), ...changes };
+  // A range is one of this session unless something else is said with it.
+  if (changes.baseline !== undefined && changes.against === undefined) address.against = null;
   const otherTree = address.by !== state.address.by || address.native !== state.address.native || address.bottomUp !== state.address.bottomUp;
   const otherFilters = address.filters.join("\n") !== state.address.filters.join("\n");
   if ((otherTree || otherFilters) && changes.zoom === undefined) Object.assign(address, { zoom: [], frame: [] });
@@ -67,9 +75,21 @@ function withRecordedFilters(state) {
   return { ...next, filterError: unknown > 0 ? TEXT.filters.unknownRecorded(unknown) : "" };
 }
 
+// Instants of the address as a range of the session, as far as it has that time.
+function withInstants(state) {
+  const { at } = state.address;
+  const began = Date.parse(state.session.started_at ?? "") / 1000;
+  if (at === null || Number.isNaN(began)) return state;
+  const from = Math.max(0, Math.round((at.from - began) * 1000) / 1000);
+  const to = at.to === null ? null : Math.round((at.to - began) * 1000) / 1000;
+  return withAddress(state, { at: null, range: to !== null && to <= from ? null : { from, to } });
+}
+
 // A capture that is still being opened does not know its filters yet.
 function withSession(state, session) {
-  const next = { ...state, session };
+  // A report brings its links along; a server has them elsewhere.
+  const links = session.links === undefined ? state.links : { ...state.links, came: cleanLinks(session.links) };
+  const next = withInstants({ ...state, session, links });
   return state.session === null || state.session.state === "starting" ? withRecordedFilters(next) : next;
 }
 
@@ -119,6 +139,13 @@ const REDUCERS = new Map([
   ["tasks", (state, action) => ({ ...state, tasks: action.tasks })],
   ["zoomTimeline", (state, action) => ({ ...state, timelineZoom: action.range })],
   ["stackSpan", (state, action) => ({ ...state, stackSpan: action.span })],
+  ["links", (state, action) => ({ ...state, links: { ...state.links, ...action.links } })],
+  ["access", (state, action) => ({ ...state, access: action.access, links: { ...state.links, came: cleanLinks(action.access?.links) } })],
+  ["picker", (state, action) => ({ ...state, picker: action.picker })],
+  // A dialog that was closed meanwhile stays closed.
+  ["pickerFound", (state, action) => (state.picker === null ? state : { ...state, picker: { ...state.picker, ...action.found } })],
+  ["missing", (state, action) => ({ ...state, missing: action.id })],
+  ["linksDialog", (state, action) => ({ ...state, linksOpen: action.open })],
   ["own", (state, action) => ({ ...state, ownPatterns: action.patterns })],
   ["toggleHold", (state) => ({ ...state, holdsOnHover: !state.holdsOnHover })],
   ["turn", (state) => withAddress(state, { bottomUp: !state.address.bottomUp })],
@@ -132,6 +159,7 @@ const REDUCERS = new Map([
   ["pause", (state, action) => ({ ...state, paused: action.paused, samplesAtPause: state.session?.quality?.samples ?? 0 })],
   ["hover", (state, action) => ({ ...state, hover: action.id })],
   ["width", (state, action) => ({ ...state, width: action.width })],
+  ["theme", (state, action) => ({ ...state, theme: action.theme })],
   ["nextTheme", (state) => ({ ...state, theme: nextTheme(state.theme) })],
   ["sort", (state, action) => ({ ...state, table: withSort(state.table, action.sort) })],
   ["qualityDialog", (state, action) => ({ ...state, qualityOpen: action.open })],

@@ -72,6 +72,10 @@ export function isSynthetic(profile, functionId) {
   return fileText(profile, functionId) === "~" && functionText(profile, functionId).startsWith("<");
 }
 
+export function isLibraryPath(path) {
+  return PACKAGE.test(path) || STANDARD_LIBRARY.test(path);
+}
+
 // Where code comes from: {kind: "synthetic" | "library" | "package" | "system" | "own", name}; native code from where its library is
 export function originOf(profile, functionId) {
   if (isSynthetic(profile, functionId)) return { kind: "synthetic", name: "" };

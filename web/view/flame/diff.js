@@ -32,12 +32,15 @@ function sideText({ session, selection }, samples) {
 }
 
 // The ranges, or the two sessions, and the buttons that choose them: {element, halves (a button), update(state)}.
-function createSides(change, stateOf) {
+function createSides(change, stateOf, pickOther) {
   const baselineText = el("strong", { "data-testid": "diff-baseline" });
   const currentText = el("strong", { "data-testid": "diff-current" });
   const set = el("button", { type: "button", "data-testid": "diff-set-baseline", "data-hint": TEXT.compare.setHint, on: { click: () => change({ baseline: stateOf().address.range, range: null }) } }, TEXT.compare.set);
   const swap = el("button", { type: "button", "data-testid": "diff-swap", on: { click: () => change({ baseline: stateOf().address.range ?? whole(), range: stateOf().address.baseline }) } }, TEXT.compare.swap);
-  const element = el("div", { class: "diff-head" }, el("span", {}, TEXT.compare.baseline, baselineText), el("span", { "aria-hidden": "true" }, "→"), el("span", {}, TEXT.compare.current, currentText), set, swap);
+  const choose = (testid) => el("button", { type: "button", "data-hint": TEXT.picker.hint, "data-testid": testid, on: { click: pickOther } }, TEXT.picker.open);
+  const pick = choose("diff-pick");
+  const pickFirst = choose("diff-pick-first");
+  const element = el("div", { class: "diff-head" }, el("span", {}, TEXT.compare.baseline, baselineText), el("span", { "aria-hidden": "true" }, "→"), el("span", {}, TEXT.compare.current, currentText), set, swap, pick);
   const halves = el("button", { type: "button", hidden: true, "data-testid": "diff-halves", on: { click: compareHalves } }, TEXT.compare.halves);
 
   function whole() {
@@ -55,7 +58,9 @@ function createSides(change, stateOf) {
   return {
     element,
     halves,
+    pickFirst,
     update(state) {
+      pickFirst.hidden = !state.live;
       const { address: { baseline, range }, session, picture: { diff } } = state;
       const other = otherBaseline(state);
       element.hidden = baseline === null && range === null && other === null;
@@ -63,7 +68,8 @@ function createSides(change, stateOf) {
       setText(baselineText, other !== null ? sideText(other, diff?.baselineSum) : baseline === null ? TEXT.compare.notChosen : rangeText(baseline));
       setText(currentText, other !== null && range === null ? sideText({ session, selection: session.selection }, diff?.currentSum) : ofRange);
       set.hidden = range === null;
-      swap.hidden = baseline === null;
+      swap.hidden = baseline === null || other !== null;
+      pick.hidden = !state.live;
       halves.hidden = !state.hasTimes || state.timeline.slots.length === 0;
     },
   };
@@ -163,10 +169,11 @@ export function createDiff(root, dispatch) {
   const change = (changes) => dispatch({ type: "address", changes, how: "push" });
   const holder = el("div", { class: "flame-chart" });
   const tip = createDiffTip();
-  const sides = createSides(change, () => state);
+  const sides = createSides(change, () => state, () => dispatch({ type: "openPicker" }));
   const options = createOptions(change);
   const rows = createRows(change);
-  const none = el("div", { class: "empty" }, el("p", {}, TEXT.compare.how), el("p", { class: "ways" }, sides.halves));
+  const gone = el("p", { role: "status", "data-testid": "diff-gone" });
+  const none = el("div", { class: "empty" }, el("p", {}, TEXT.compare.how), gone, el("p", { class: "ways" }, sides.halves, sides.pickFirst));
   const plot = el("div", { class: "diff-plot flame", role: "img", "aria-label": TEXT.compare.flame, "data-testid": "diff-flame" }, holder);
   const both = el("div", { class: "diff-both", tabindex: "0", role: "region", "aria-label": TEXT.compare.label }, rows.element, options.element, plot);
   const element = el("div", { class: "diff", "data-testid": "diff" }, sides.element, none, both);
@@ -198,6 +205,7 @@ export function createDiff(root, dispatch) {
       element.hidden = state.address.view !== "diff" || state.picture.empty !== null;
       if (element.hidden) return tip.show(null);
       sides.update(state);
+      setText(gone, state.address.against !== null && state.missing === state.address.against ? TEXT.picker.gone : "");
       none.hidden = diff !== null;
       both.hidden = diff === null;
       if (diff === null) return undefined;

@@ -1,17 +1,12 @@
 // The download menu. Most entries are plain links; what a report can create by itself is created on click.
 
+import { chartsOfView, IMAGE_FORMATS } from "../../model/page/charts.js";
 import { visibleText } from "../../model/base/text.js";
 import { TEXT } from "../../text/session.js";
 import { el, icon } from "../elements/dom.js";
 import { ICONS } from "../elements/icons.js";
 import { createPopover } from "../elements/popover.js";
-
-function saveText(name, text) {
-  const url = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
-  const link = el("a", { href: url, download: name });
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(url), 10000);
-}
+import { saveBlob } from "./save-chart.js";
 
 // Without the names and places of whoever ran it; what a report makes by itself is what it has.
 function anonymousHref(href, anonymizes) {
@@ -24,24 +19,39 @@ function menuItem(item, anonymizes, close) {
   if (item.href) return el("a", { class: "item", href: anonymousHref(item.href, anonymizes), download: "", "data-testid": testid, on: { click: close } }, ...text);
   const make = () => {
     close();
-    saveText(item.name, item.make());
+    saveBlob(item.name, new Blob([item.make()], { type: "text/plain" }));
   };
   return el("button", { type: "button", class: "item", "data-testid": testid, on: { click: make } }, ...text);
 }
 
-export function createDownloads() {
+// A row of the menu for each chart that is shown: a button for each format.
+function imageRow(chart, save) {
+  const buttons = IMAGE_FORMATS.map((format) => el("button", { type: "button", title: TEXT.download.imageHint[format], "aria-label": TEXT.download.imageOf(TEXT.charts[chart], format), "data-testid": "save-" + chart + "-" + format, on: { click: () => save(chart, format) } }, format.toUpperCase()));
+  return el("div", { class: "menu-image" }, el("span", { class: "item-label" }, TEXT.charts[chart]), ...buttons);
+}
+
+export function createDownloads(dispatch) {
   const button = el("button", { type: "button", class: "quiet wide", "data-testid": "download" }, icon(ICONS.download), el("span", {}, TEXT.download.button));
   const holder = el("span", { class: "holder" }, button);
   let popover = null;
   let shown = "";
   let items = [];
+  let charts = [];
   const anonymize = el("input", { type: "checkbox", "data-testid": "anonymize", on: { change: () => draw() } });
   const anonymizeRow = el("label", { class: "item menu-choice" }, el("span", { class: "item-label" }, anonymize, " " + TEXT.download.anonymize), el("span", { class: "item-hint" }, TEXT.download.anonymizeHint));
   const list = el("div", {});
+  const images = el("div", { class: "menu-images", role: "group", "aria-label": TEXT.download.image });
   const noteLine = el("p", { class: "menu-note" });
+
+  function save(chart, format) {
+    popover.close();
+    dispatch({ type: "saveChart", chart, format });
+  }
 
   function draw() {
     list.replaceChildren(...items.map((item) => menuItem(item, anonymize.checked, () => popover.close())));
+    images.hidden = charts.length === 0;
+    images.replaceChildren(el("p", { class: "menu-title soft" }, TEXT.download.image), ...charts.map((chart) => imageRow(chart, save)));
   }
 
   return {
@@ -49,7 +59,7 @@ export function createDownloads() {
     attach() {
       popover = createPopover(button, TEXT.download.button);
       popover.panel.classList.add("menu");
-      popover.panel.append(anonymizeRow, list, noteLine);
+      popover.panel.append(images, anonymizeRow, list, noteLine);
     },
     update(state) {
       items = state.downloads;
@@ -58,10 +68,11 @@ export function createDownloads() {
       const chosen = byThread || byState ? TEXT.download.includes([byThread ? TEXT.download.threads : "", byState ? TEXT.download.state : ""].filter(Boolean)) : "";
       const unfiltered = state.notApplied.length > 0 ? TEXT.download.notApplied(state.notApplied.map((term) => visibleText(term)).join("; ")) : "";
       const note = [chosen, unfiltered].filter(Boolean).join(" ");
-      const signature = items.map((item) => item.key + (item.href ?? "")).join("\n") + note;
+      charts = chartsOfView(state.address.view, state.hasTimes);
+      const signature = charts.join() + items.map((item) => item.key + (item.href ?? "")).join("\n") + note;
       if (signature === shown) return;
       shown = signature;
-      holder.hidden = items.length === 0;
+      holder.hidden = items.length + charts.length === 0;
       anonymizeRow.hidden = !items.some((item) => item.href);
       noteLine.hidden = note === "";
       noteLine.textContent = note;

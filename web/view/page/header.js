@@ -45,8 +45,9 @@ export function createHeader(root, dispatch) {
   const pause = el("button", { type: "button", class: "quiet wide", "data-testid": "pause", on: { click: () => dispatch({ type: "togglePause" }) } });
   const theme = el("button", { type: "button", class: "quiet", "data-testid": "theme" });
   const help = el("button", { type: "button", class: "quiet", "aria-label": TEXT.header.help, "data-hint": TEXT.header.helpHint, "data-testid": "help", on: { click: () => dispatch({ type: "help", open: true }) } }, "?");
+  const share = el("button", { type: "button", class: "quiet wide", "data-hint": TEXT.header.shareHint, "data-testid": "share", on: { click: () => dispatch({ type: "share" }) } }, icon(ICONS.share), el("span", {}, TEXT.header.share));
   const downloads = createDownloads(dispatch);
-  const actions = el("div", { class: "actions" }, pause, ...downloads.elements, theme, help);
+  const actions = el("div", { class: "actions" }, pause, share, ...downloads.elements, theme, help);
   root.prepend(el("div", { class: "identity" }, createMark(), el("h1", {}, command), facts));
   root.append(el("div", { class: "progress" }, status, clock), actions);
   downloads.attach();
@@ -85,6 +86,7 @@ export function createHeader(root, dispatch) {
       const count = newerSamples(state);
       setText(newer, said === "view paused" && count > 0 ? TEXT.status.newer(formatCount(count)) : "");
       setText(clock, state.session === null ? "" : formatClock(state.session.selection?.duration_s ?? state.session.elapsed_s));
+      share.hidden = !state.live || state.session === null;
       updatePause(state);
       updateTheme(state);
       downloads.update(state);

@@ -57,7 +57,8 @@ static void refusals_suit_browsers_and_programs(void **state)
     assert_int_equal(reply.status, 401);
     reply_header(&reply, "Content-Type", value, sizeof value);
     assert_string_equal(value, "text/html; charset=utf-8");
-    assert_non_null(strstr(reply.body, "token"));
+    assert_non_null(strstr(reply.body, "Share"));
+    assert_non_null(strstr(reply.body, "?token="));
     reply_deinit(&reply);
     server_get(*state, "/api/v1/sessions", "Accept: text/html,*/*\r\n", &reply);
     reply_header(&reply, "Content-Type", value, sizeof value);

@@ -1,0 +1,156 @@
+#include "server/report/source_links.h"
+
+#include <stdbool.h>
+#include <string.h>
+#include <strings.h>
+
+#include "server/wire/json.h"
+
+enum { SCHEME_MAX = 32, COMMIT_MAX = 100, MAP_MAX = 4096 };
+
+/* Editors that web/model/page/links.js has a template for. */
+static const char *const editors[] = { "vscode", "cursor", "pycharm" };
+
+/* Schemes that open an editor, and those of the web. */
+static const char *const schemes[] = { "http",      "https",  "vscode", "vscode-insiders",
+                                       "vscodium",  "cursor", "zed",    "windsurf",
+                                       "jetbrains", "idea",   "subl",   "pycharm",
+                                       "txmt",      "mvim",   "emacs",  "x-mine" };
+
+static const char *const placeholders[] = { "{path}", "{line}", "{commit}" };
+
+static bool is_visible_ascii(const char *text)
+{
+    for (; *text; text++)
+        if (*text <= ' ' || *text > '~')
+            return false;
+    return true;
+}
+
+static bool is_known_scheme(const char *text, size_t length)
+{
+    for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++)
+        if (strlen(schemes[i]) == length && strncasecmp(schemes[i], text, length) == 0)
+            return true;
+    return false;
+}
+
+/* Every brace belongs to a placeholder. */
+static bool has_known_placeholders(const char *text)
+{
+    while (*(text += strcspn(text, "{}"))) {
+        size_t length = 0;
+        for (size_t i = 0; i < sizeof placeholders / sizeof *placeholders; i++)
+            if (strncmp(text, placeholders[i], strlen(placeholders[i])) == 0)
+                length = strlen(placeholders[i]);
+        if (length == 0)
+            return false;
+        text += length;
+    }
+    return true;
+}
+
+/* "https://host/..."; a path must not become part of the host. */
+static bool names_host(const char *rest)
+{
+    if (strncmp(rest, "//", 2) != 0)
+        return false;
+    const size_t length = strcspn(rest + 2, "/?#{}\\");
+    return length > 0 && rest[2 + length] == '/';
+}
+
+static enum err_code check_template(const char *text, struct err *why)
+{
+    const size_t length = strcspn(text, ":");
+    const bool is_web = (length == 4 && strncasecmp(text, "http", 4) == 0) ||
+                        (length == 5 && strncasecmp(text, "https", 5) == 0);
+    if (strlen(text) > SOURCE_LINKS_MAX_TEMPLATE)
+        return err_set(why, ERR_INVALID, "want at most %d bytes", SOURCE_LINKS_MAX_TEMPLATE);
+    if (!strstr(text, "{path}"))
+        return err_set(why, ERR_INVALID, "want a URL with {path}");
+    if (!is_visible_ascii(text) || !has_known_placeholders(text))
+        return err_set(why, ERR_INVALID,
+                       "want a URL with {path}, {line} and {commit} and no other braces");
+    if (!text[length] || !is_known_scheme(text, length))
+        return err_set(why, ERR_INVALID,
+                       "want a URL that begins with https:, http:, or the scheme of an editor");
+    if (is_web && !names_host(text + length + 1))
+        return err_set(why, ERR_INVALID, "want a URL whose host is followed by '/'");
+    return ERR_OK;
+}
+
+enum err_code source_links_read_editor(const struct setting *setting, void *editor,
+                                       const char *text, struct err *why)
+{
+    bool is_name = false;
+    (void)setting;
+    for (size_t i = 0; i < sizeof editors / sizeof *editors; i++)
+        is_name = is_name || strcmp(text, editors[i]) == 0;
+    if (!is_name && !strchr(text, ':'))
+        return err_set(why, ERR_INVALID,
+                       "want vscode, cursor, pycharm or a URL: vscode://file{path}:{line}");
+    const enum err_code rc = is_name ? ERR_OK : check_template(text, why);
+    if (rc == ERR_OK)
+        *(const char **)editor = text;
+    return rc;
+}
+
+enum err_code source_links_read_repository(const struct setting *setting, void *repository,
+                                           const char *text, struct err *why)
+{
+    (void)setting;
+    const enum err_code rc = check_template(text, why);
+    if (rc == ERR_OK && strncasecmp(text, "http", 4) != 0)
+        return err_set(why, ERR_INVALID, "want a URL that begins with https: or http:");
+    if (rc == ERR_OK)
+        *(const char **)repository = text;
+    return rc;
+}
+
+enum err_code source_links_read_commit(const struct setting *setting, void *commit,
+                                       const char *text, struct err *why)
+{
+    (void)setting;
+    if (!*text || strlen(text) > COMMIT_MAX || !is_visible_ascii(text))
+        return err_set(why, ERR_INVALID, "want a commit, a tag or a branch");
+    *(const char **)commit = text;
+    return ERR_OK;
+}
+
+enum err_code source_links_read_map(const struct setting *setting, void *maps, const char *text,
+                                    struct err *why)
+{
+    struct setting_texts *const list = maps;
+    const char *const to = strchr(text, '=');
+    (void)setting;
+    if (*text != '/' || !to || to[1] != '/' || strlen(text) > MAP_MAX)
+        return err_set(why, ERR_INVALID, "want FROM=TO, two folders: /app=/home/me/app");
+    if (list->count == SETTING_MAX_TEXTS)
+        return err_set(why, ERR_INVALID, "want at most %d of them", SETTING_MAX_TEXTS);
+    list->items[list->count++] = text;
+    return ERR_OK;
+}
+
+static void write_text(struct json *json, const char *name, const char *text)
+{
+    json_key(json, name);
+    if (text)
+        json_text(json, text);
+    else
+        json_null(json);
+}
+
+void source_links_write(struct json *json, const struct source_links *links)
+{
+    json_key(json, "links");
+    json_object(json);
+    write_text(json, "editor", links->editor);
+    write_text(json, "repository", links->repository);
+    write_text(json, "commit", links->commit);
+    json_key(json, "maps");
+    json_array(json);
+    for (size_t i = 0; i < links->maps.count; i++)
+        json_text(json, links->maps.items[i]);
+    json_end(json);
+    json_end(json);
+}

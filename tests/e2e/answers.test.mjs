@@ -1,0 +1,57 @@
+// The first screen answers what is slow, without a click: for each kind of program, its slowest line is the first of the hottest lines
+// of its own code, and what waits is said where it waits.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, afterEach, before, test } from "node:test";
+import { launchChromium } from "../web/support/chromium.mjs";
+import { hook, openPage, SAMPLES } from "./page.mjs";
+import { attach, endAll, ROOT, startVictim, VICTIM_SECONDS } from "./processes.mjs";
+
+const FOLDER = "tests/e2e/programs/";
+const SAMPLES_LEAST = 1000;
+const LINES = "Array.from(document.querySelectorAll('[data-testid=own-line]'), (row) => ({ path: row.dataset.path, line: Number(row.dataset.line), bottom: row.getBoundingClientRect().bottom }))";
+const share = (text) => Number(/([\d.]+) %/.exec(text)?.[1] ?? "0");
+let browser;
+
+before(async () => {
+  browser = await launchChromium({ width: 1440, height: 900 });
+});
+afterEach(endAll);
+after(async () => {
+  await endAll();
+  await browser.close();
+});
+
+// [name, options of attach, the least share that waits (in percent), whether threads wait for the GIL]
+const PROGRAMS = [
+  ["web_server.py", ["-a"], 0, false],
+  ["training.py", ["-a"], 30, false],
+  ["etl.py", [], 0, false],
+  ["asyncio_client.py", [], 30, false],
+  ["process_pool.py", ["--subprocesses", "-a"], 20, false],
+  ["gil_threads.py", ["-a"], 0, true],
+];
+
+for (const [name, options, waiting, wantsGil] of PROGRAMS) {
+  test("the first screen answers: " + name, async () => {
+    const line = readFileSync(join(ROOT, FOLDER, name), "utf8").split("\n").findIndex((text) => text.endsWith("# the answer")) + 1;
+    const victim = await startVictim(FOLDER + name, VICTIM_SECONDS);
+    const profiler = await attach(victim.pid, ...options);
+    const page = await openPage(browser, profiler.url);
+    await page.until(hook("quality-samples") + " !== null && " + SAMPLES + " > " + SAMPLES_LEAST + " && " + LINES + ".length > 0");
+    await page.until(LINES + "[0].line === " + line);
+    const [first] = await page.evaluate(LINES);
+    assert.ok(first.path.endsWith("/" + name) && first.bottom <= 900, JSON.stringify(first));
+    if (waiting > 0) {
+      await page.until(hook("waiting-hidden") + "?.checkVisibility()");
+      assert.ok(share(await page.text("waiting-hidden")) >= waiting, await page.text("waiting-hidden"));
+    }
+    // Before 3.15, whether a thread waits for the GIL is unknown, and the chip says so.
+    const chip = "document.querySelector('[data-testid=state][data-value=waits_gil]')";
+    if (wantsGil && (await page.evaluate(chip + ".getAttribute('aria-disabled') !== 'true'"))) assert.ok(share(await page.evaluate(chip + ".textContent")) > 40);
+    await page.assertInnocent(profiler.origin);
+    await page.close();
+  });
+}

@@ -1,0 +1,70 @@
+// A session compared with what ran before: chosen in the page, kept in its address.
+
+import assert from "node:assert/strict";
+import { mkdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { after, afterEach, before, test } from "node:test";
+import { launchChromium } from "../web/support/chromium.mjs";
+import { hook, openPage } from "./page.mjs";
+import { endAll, FOLDER, serve, startVictim, VICTIM_SECONDS } from "./processes.mjs";
+import { TEXT } from "../../web/text/session.js";
+
+const data = join(FOLDER, "e2e-compared");
+const ROWS = "document.querySelectorAll('[data-testid=diff-table] tbody tr').length";
+let browser;
+
+before(async () => {
+  rmSync(data, { recursive: true, force: true });
+  mkdirSync(data, { recursive: true });
+  browser = await launchChromium({ width: 1280, height: 800 });
+});
+afterEach(endAll);
+after(async () => {
+  await endAll();
+  await browser.close();
+});
+
+async function startSession(host, pid) {
+  const answer = await fetch(host.origin + "/api/v1/sessions", { method: "POST", headers: { Authorization: "Bearer " + host.token, "X-Pyrometer": "1", "Content-Type": "application/json" }, body: JSON.stringify({ pids: [pid], threads: "all" }) });
+  assert.equal(answer.status, 202);
+  return (await answer.json()).id;
+}
+
+test("a session is compared with the run before the last restart, then with a range of a capture", async () => {
+  const host = await serve("--data", data);
+  const first = await startVictim("tests/victims/threads.py", "2", VICTIM_SECONDS);
+  const before = await startSession(host, first.pid);
+  const samples = async (id) => (await (await host.ask("/sessions/" + id)).json()).quality.samples;
+  while ((await samples(before)) < 500) await new Promise((done) => setTimeout(done, 100));
+  await first.end();
+  const second = await startVictim("tests/victims/threads.py", "2", VICTIM_SECONDS);
+  const now = await startSession(host, second.pid);
+  while ((await samples(now)) < 500) await new Promise((done) => setTimeout(done, 100));
+  const page = await openPage(browser, host.url + "#v=1&session=" + now + "&view=diff&state=all");
+  const choice = (key) => "document.querySelector('[data-testid=picker-choice][data-key=\"" + key + "\"]')";
+  await page.press("diff-pick-first");
+  await page.until(choice("restart session " + before) + "?.checkVisibility()");
+  assert.match(await page.evaluate(choice("restart session " + before) + ".textContent"), new RegExp(TEXT.picker.suggestions.restart));
+  await page.evaluate("(" + choice("session " + before) + ".click(), 0)");
+  await page.until("!" + hook("picker") + ".open && location.hash.includes('&against=" + before + "') && " + ROWS + " > 1");
+  assert.match(await page.text("diff-baseline"), new RegExp("of process " + first.pid + ":"));
+  await page.evaluate("location.reload()");
+  await page.until(ROWS + " > 1");
+  // Only a range of the other session: its samples are fewer.
+  const caption = "document.querySelector('[data-testid=diff-table] caption').textContent";
+  const counted = "Number(/([\\d,]+) samples in the baseline/.exec(" + caption + ")[1].replaceAll(',', ''))";
+  const all = await page.evaluate(counted);
+  await page.evaluate("location.hash += '&baseline=0~0.25'");
+  await page.until(ROWS + " > 1 && " + counted + " < " + all + " / 1.2");
+  assert.match(await page.text("diff-baseline"), /0:00/);
+  // A link to a session that is gone says so.
+  await page.evaluate("location.hash = '#v=1&session=" + now + "&view=diff&state=all&against=99'");
+  await page.until(hook("diff-gone") + ".textContent !== ''");
+  assert.equal(await page.text("diff-gone"), TEXT.picker.gone);
+  await page.press("diff-pick-first");
+  await page.until("document.querySelectorAll('[data-testid=picker-choice]').length >= 1");
+  await page.evaluate("(" + hook("picker-search") + ".focus(), 0)");
+  await page.type("nothing has this name");
+  await page.until(hook("picker-status") + ".textContent === " + JSON.stringify(TEXT.picker.noMatch));
+  await page.close();
+});
