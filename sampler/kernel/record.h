@@ -95,6 +95,10 @@ struct kernel_record {
     unsigned int instants;      /* of KERNEL_TICK: how many it stands for */
     unsigned int native_bytes;  /* of the native part, which follows the spans; 0: none */
     unsigned long long same_ns; /* 0: the stack is whole */
+    unsigned long long args[2]; /* of the system call: the first ones */
+    /* Of a call that polls one descriptor: it, and what it is polled for. */
+    int has_polled, polled;
+    unsigned int events, unused;
 };
 
 struct kernel_span {

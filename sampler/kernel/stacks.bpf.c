@@ -71,6 +71,8 @@ enum {
     SECOND_SHIFT = 30, /* about a second of nanoseconds */
     PAGE_BYTES = 4096,
     STACK_PAGES = KERNEL_MAX_STACK / PAGE_BYTES + 1,
+    CALL_POLL = 7, /* of x86-64 */
+    CALL_PPOLL = 271,
     USER_CODE_64 = 0x33, /* the code segment of a thread that runs 64-bit code */
     SEGMENT_MASK = 0xffff,
     TEXT_BYTES = 256,
@@ -305,6 +307,7 @@ static void begin(struct area *a, __u32 kind, __u32 pid, __u32 tid)
     a->record.instants = 0;
     a->record.same_ns = 0;
     a->outer.from = 0;
+    a->record.has_polled = 0;
 }
 
 SEC("perf_event")
@@ -347,6 +350,28 @@ static struct kernel_thread *known_thread(struct task_struct *task, __u32 *tid)
     return thread && thread->pid == process_of(task) ? thread : 0;
 }
 
+struct polled {
+    int fd;
+    short events, found;
+};
+
+/* Why the thread leaves. */
+static void set_call(struct area *a)
+{
+    struct pt_regs *const regs = (void *)bpf_task_pt_regs(bpf_get_current_task_btf());
+    struct polled polled;
+    a->record.system_call = (int)regs->orig_ax;
+    a->record.args[0] = regs->di;
+    a->record.args[1] = regs->si;
+    if ((a->record.system_call != CALL_POLL && a->record.system_call != CALL_PPOLL) ||
+        a->record.args[1] != 1 ||
+        bpf_probe_read_user(&polled, sizeof polled, (void *)a->record.args[0]))
+        return;
+    a->record.has_polled = 1;
+    a->record.polled = polled.fd;
+    a->record.events = (__u16)polled.events;
+}
+
 static void leave(struct task_struct *task, int is_preempted)
 {
     __u32 tid;
@@ -368,8 +393,7 @@ static void leave(struct task_struct *task, int is_preempted)
     thread->uncounted_ns += thread->left_ns - thread->came_ns;
     if (is_preempted || state == 0)
         a->record.flags |= KERNEL_RUNNABLE;
-    struct pt_regs *const regs = (void *)bpf_task_pt_regs(bpf_get_current_task_btf());
-    a->record.system_call = (int)BPF_CORE_READ(regs, orig_ax);
+    set_call(a);
     /* Without a stack too: the record of its return stands for the instants between, and they fail. */
     take(a, thread);
     send_stack(a, thread, process, 0);

@@ -25,7 +25,7 @@ struct task_struct {
     struct thread_struct thread;
 };
 struct pt_regs {
-    unsigned long ip, sp, bx, bp, r10, r12, r13, r14, r15, orig_ax, cs;
+    unsigned long ip, sp, bx, bp, r10, r12, r13, r14, r15, orig_ax, cs, di, si;
 };
 #pragma clang attribute pop
 

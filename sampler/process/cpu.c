@@ -77,13 +77,18 @@ static bool read_text(int fd, char *text, size_t room)
     return n > 0;
 }
 
-bool cpu_meter_is_runnable(struct cpu_meter *meter, int pid, int tid, bool *runnable_out)
+bool cpu_meter_is_runnable(struct cpu_meter *meter, int pid, int tid, bool *runnable_out,
+                           struct system_call *call_out)
 {
     char text[256];
+    if (call_out)
+        *call_out = (struct system_call){ 0 };
     if (meter->call_fd == CPU_NOT_OPENED)
         meter->call_fd = open_task_file(pid, tid, "syscall");
     if (meter->call_fd >= 0 && read_text(meter->call_fd, text, sizeof text)) {
         *runnable_out = says_running(text);
+        if (call_out && !*runnable_out)
+            system_call_read(text, call_out);
         return true;
     }
     if (meter->state_fd < 0)

@@ -5,17 +5,19 @@
  * thread runs, the kernel updates them at its timer interrupts only, up to 10 ms apart, so
  * differences over shorter times mean nothing.  It also gives the nanoseconds that the thread was ready to
  * run without a processor; these are updated when it gets one.  /proc/PID/task/TID/syscall says whether the thread
- * runs now; where it cannot be read, the third field of stat does.  The descriptors stay open: a
+ * runs now, and if not, in which system call it waits; where it cannot be read, the third field of stat says whether it runs.  The descriptors stay open: a
  * read of schedstat or syscall takes about a microsecond, one of stat three.
  *
  * Ownership: the caller's storage; cpu_meter_close accepts a meter that is not open.
- * Depends on: libc.
+ * Depends on: system_call.
  */
 #ifndef SAMPLER_PROCESS_CPU_H
 #define SAMPLER_PROCESS_CPU_H
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "sampler/process/system_call.h"
 
 struct cpu_meter {
     int run_fd;         /* schedstat; -1: not open */
@@ -33,7 +35,9 @@ void cpu_meter_close(struct cpu_meter *meter);
  * processor since the previous reading of these.  ran_ns_out: NULL leaves its reading as it was. */
 bool cpu_meter_read(struct cpu_meter *meter, uint64_t *ran_ns_out, uint64_t *queued_ns_out);
 
-/* Is the thread running or ready to run now?  false: unknown. */
-bool cpu_meter_is_runnable(struct cpu_meter *meter, int pid, int tid, bool *runnable_out);
+/* Is the thread running or ready to run now?  false: unknown.  *call_out: if not, where it waits;
+ * may be NULL. */
+bool cpu_meter_is_runnable(struct cpu_meter *meter, int pid, int tid, bool *runnable_out,
+                           struct system_call *call_out);
 
 #endif /* SAMPLER_PROCESS_CPU_H */

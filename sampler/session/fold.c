@@ -347,6 +347,10 @@ enum err_code fold_thread(struct fold *fold, struct thread *thread, struct threa
                              .is_stopped = thread->is_stopped,
                              .runs = thread->runs,
                              .runnable = thread->runnable,
+                             .call = thread->call,
+                             .codes = fold->codes,
+                             .stack = stack,
+                             .leaf = &thread->leaf,
                              .times = thread->times,
                              .since_ns = thread->since_ns,
                              .now_ns = now_ns };

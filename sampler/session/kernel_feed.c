@@ -100,11 +100,24 @@ static enum err_code count_absence(struct kernel_feed *feed, struct fed_thread *
         .times = times,
         .runs = fed->was_runnable ? VALUE_YES : VALUE_NO,
         .runnable = fed->was_runnable ? VALUE_YES : VALUE_NO,
+        .call = fed->call,
     };
     fed->counted_ns = until_ns;
     return times ? kernel_stack_count(&feed->stacks, &fed->stack, fed->target, fed->thread,
                                       &instants)
                  : ERR_OK;
+}
+
+static struct system_call call_of(const struct kernel_record *record)
+{
+    return (struct system_call){
+        .number = record->system_call,
+        .is_known = record->system_call >= 0,
+        .has_polled = record->has_polled,
+        .polled = record->polled,
+        .events = (int16_t)record->events,
+        .args = { record->args[0], record->args[1] },
+    };
 }
 
 static enum err_code leave(struct kernel_feed *feed, struct fed_thread *fed,
@@ -118,6 +131,7 @@ static enum err_code leave(struct kernel_feed *feed, struct fed_thread *fed,
     if (rc)
         return rc == ERR_GONE ? ERR_OK : rc;
     fed->was_runnable = record->flags & KERNEL_RUNNABLE;
+    fed->call = call_of(record);
     fed->left_ns = record->time_ns;
     fed->counted_ns = later(record->time_ns, feed->begun_ns);
     return ERR_OK;
@@ -255,14 +269,18 @@ static enum err_code count_sleeper(struct kernel_feed *feed, struct fed_thread *
     const uint64_t since_ns = fed->counted_ns;
     if (now_ns <= since_ns)
         return ERR_OK;
-    const bool is_ready = now_ns - fed->listed_ns < MAX_STARVED_NS &&
-                          target_thread_is_ready(fed->target, fed->thread);
+    /* It has not moved since it was asked where it waits. */
+    const bool is_young = now_ns - fed->listed_ns < MAX_STARVED_NS;
+    const bool is_ready = (is_young || !fed->call.is_known) &&
+                          target_thread_is_ready(fed->target, fed->thread, &fed->call) &&
+                          is_young;
     const struct target_instants instants = {
         .since_ns = since_ns,
         .until_ns = now_ns,
         .times = instants_in(feed, now_ns - since_ns),
         .runs = is_ready ? VALUE_YES : VALUE_NO,
         .runnable = is_ready ? VALUE_YES : VALUE_NO,
+        .call = fed->call,
     };
     fed->counted_ns = now_ns;
     const enum err_code rc =

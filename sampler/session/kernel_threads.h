@@ -19,6 +19,7 @@
 #include "sampler/base/err.h"
 #include "sampler/base/idmap.h"
 #include "sampler/process/memory.h"
+#include "sampler/process/system_call.h"
 #include "sampler/session/kernel_stack.h"
 
 struct kernel;
@@ -37,6 +38,7 @@ struct fed_thread {
     uint64_t listed_ns;  /* when it was listed first */
     uint64_t counted_ns; /* up to here, its absence has been counted; at first its listing */
     bool was_runnable;   /* when it left */
+    struct system_call call; /* in which it left */
     struct kernel_stack stack;
 };
 

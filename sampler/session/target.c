@@ -187,6 +187,7 @@ static enum err_code count_copied(void *context, struct thread *thread, enum err
         thread->stack.certainty = STACK_RETRIED;
     thread->runs = copied->instants->runs;
     thread->runnable = copied->instants->runnable;
+    thread->call = copied->instants->call;
     thread->times = copied->instants->times;
     thread->since_ns = copied->instants->since_ns;
     thread->motion = THREAD_STILL;
@@ -222,13 +223,15 @@ enum err_code target_read_waiting(struct target *target, struct thread *thread,
     return python_read_waiting(target->python, thread, count_copied, &copied);
 }
 
-bool target_thread_is_ready(const struct target *target, const struct thread *thread)
+bool target_thread_is_ready(const struct target *target, const struct thread *thread,
+                            struct system_call *call_out)
 {
     struct cpu_meter meter;
     bool is_ready = false;
+    *call_out = (struct system_call){ 0 };
     (void)cpu_meter_open(&meter, target->process.pid, thread->host_tid);
-    const bool is_known =
-        cpu_meter_is_runnable(&meter, target->process.pid, thread->host_tid, &is_ready);
+    const bool is_known = cpu_meter_is_runnable(&meter, target->process.pid, thread->host_tid,
+                                                &is_ready, call_out);
     cpu_meter_close(&meter);
     return is_known && is_ready;
 }

@@ -107,6 +107,7 @@ struct target_instants {
     uint32_t times;
     enum three_valued runs;     /* did it run, or was it ready to? */
     enum three_valued runnable; /* if so, was it without a processor? */
+    struct system_call call;    /* if not, where it waited */
 };
 
 /* What the kernel engine must know of the process, and of one of its threads. */
@@ -125,8 +126,10 @@ MUST_CHECK enum err_code target_take_same(struct target *target, struct thread *
                                           const struct target_instants *instants);
 MUST_CHECK enum err_code target_read_waiting(struct target *target, struct thread *thread,
                                              const struct target_instants *instants);
-/* Does the thread run, or wait for nothing but a processor?  Asks the kernel. */
-bool target_thread_is_ready(const struct target *target, const struct thread *thread);
+/* Does the thread run, or wait for nothing but a processor?  Asks the kernel.  *call_out: if not, where it
+ * waits. */
+bool target_thread_is_ready(const struct target *target, const struct thread *thread,
+                            struct system_call *call_out);
 
 /* Threads that one tick samples. */
 size_t target_threads(const struct target *target);

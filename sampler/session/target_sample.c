@@ -142,7 +142,7 @@ static bool is_to_stop(const struct target *target, struct thread *thread)
     if (thread->host_tid <= 0 || (!is_always && thread->stack.still > AT_REST_READINGS))
         return false;
     thread->runs = thread_cpus_ask(target->fold.cpus, thread->tag - 1u, target->process.pid,
-                                   thread->host_tid);
+                                   thread->host_tid, &thread->call);
     return is_always || thread->runs != VALUE_NO;
 }
 

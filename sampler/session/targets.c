@@ -18,12 +18,15 @@ enum err_code targets_init(struct targets *targets, const struct sampler_options
     origins_init(&targets->origins);
     task_board_init(&targets->board);
     stopper_init(&targets->stopper);
-    const enum err_code rc = profile_create(&targets->profile, err);
+    enum err_code rc = profile_create(&targets->profile, err);
+    if (!rc)
+        rc = waits_create(targets->profile, !options->hides_arguments, &targets->waits, err);
     if (rc)
         return rc;
     thread_cpus_init(&targets->cpus, targets->profile);
     targets->cpus.mode = options->mode;
     targets->cpus.sink = options->sink;
+    targets->cpus.waits = targets->waits;
     random_init_any(&targets->tick.random);
     targets->tick.stopper = &targets->stopper;
     targets->tick.bias = &targets->bias;
@@ -62,6 +65,8 @@ static void close_targets(struct targets *targets)
     while (targets->count > 0)
         target_close(targets->items[--targets->count]);
     thread_cpus_deinit(&targets->cpus);
+    waits_destroy(targets->waits);
+    targets->waits = NULL;
     native_copies_deinit(&targets->native);
 }
 

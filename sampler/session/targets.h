@@ -27,6 +27,7 @@
 #include "sampler/session/target_table.h"
 #include "sampler/session/task_board.h"
 #include "sampler/session/thread_cpu.h"
+#include "sampler/session/waits.h"
 
 struct engines;
 struct kernel;
@@ -36,6 +37,7 @@ struct targets {
     const struct sampler_options *options;
     struct profile *profile;
     struct thread_cpus cpus;
+    struct waits *waits;
     struct target_table target_table;
     struct origins origins;
     struct task_board board;

@@ -5,12 +5,17 @@
 
 #include "sampler/base/clock.h"
 #include "sampler/base/vec.h"
+#include "sampler/cpython/objects/code.h"
+#include "sampler/session/wait_site.h"
 
 /* The kernel updates the account in steps of some milliseconds. */
 static const uint64_t ACCOUNT_NS = 12 * NS_PER_MS;
 
 /* More time without a processor than this is not caught up with. */
 static const uint64_t MAX_QUEUED_NS = NS_PER_S;
+
+/* Why a thread waits is found again after this time, though it waits at the same place. */
+static const uint64_t WAIT_AGAIN_NS = NS_PER_S;
 
 /* Where the kernel does not say how long a thread was without a processor. */
 enum {
@@ -76,13 +81,44 @@ bool thread_cpus_may_keep(const struct thread_cpus *cpus, state_bits state)
     return keeps(cpus->mode, (state_bits)(state | STATE_UNKNOWN_ON_CPU));
 }
 
+static bool is_same(const struct system_call *a, const struct system_call *b)
+{
+    return a->is_known == b->is_known && a->number == b->number && a->args[0] == b->args[0] &&
+           a->args[1] == b->args[1];
+}
+
+/* Finds why the thread waits.  is_still: the stack has not changed since that was found last; then a thread
+ * that runs right now waits for the same as before. */
+static void find_wait(struct thread_cpus *cpus, struct thread_cpu *thread_cpu,
+                      const struct sample *sample, const struct system_call *call,
+                      bool is_still)
+{
+    const bool is_same_call = call->is_known
+                                  ? is_same(&thread_cpu->call, call) &&
+                                        sample->now_ns - thread_cpu->found_ns < WAIT_AGAIN_NS &&
+                                        !waits_lacks_peer(cpus->waits, thread_cpu->wait)
+                                  : thread_cpu->wait != 0;
+    if (is_still && is_same_call)
+        return;
+    thread_cpu->wait = 0;
+    thread_cpu->call = *call;
+    thread_cpu->found_ns = sample->now_ns;
+    if (!cpus->waits || !sample->codes || !call->is_known || !keeps(cpus->mode, sample->state))
+        return;
+    const struct wait_site site =
+        wait_site_of(sample->stack, sample->leaf, sample->codes, profile_strings(cpus->profile),
+                     system_call_kind(call->number) == CALL_FUTEX);
+    thread_cpu->wait = waits_find(cpus->waits, sample->pid, sample->codes->memory, call, &site,
+                                  sample->now_ns);
+}
+
 /* Samples [first, first + count) of the waiting ones. */
 struct part {
     uint32_t first, count, waited;
 };
 
 /* Says when the samples were taken: evenly spread between the first and the last. */
-static void pass_on(const struct thread_cpus *cpus, thread_id thread,
+static void pass_on(const struct thread_cpus *cpus, thread_id thread, node_id node,
                     const struct thread_cpu *thread_cpu, state_bits state, struct part part)
 {
     const uint64_t span_ns = thread_cpu->used_ns - thread_cpu->since_ns;
@@ -90,7 +126,7 @@ static void pass_on(const struct thread_cpus *cpus, thread_id thread,
     const struct run run = { .thread = thread,
                              .lacks_native = thread_cpu->native.counter ==
                                              &profile_quality(cpus->profile)->native_none,
-                             .node = thread_cpu->node,
+                             .node = node,
                              .spot_node = thread_cpu->spot_node,
                              .spot = thread_cpu->spot,
                              .count = part.count,
@@ -129,13 +165,15 @@ static enum err_code count(struct thread_cpus *cpus, thread_id thread,
         quality->filtered += samples;
         return ERR_OK;
     }
-    enum err_code rc =
-        profile_add(cpus->profile, thread, state, thread_cpu->node, samples, NULL);
+    const node_id node = state & STATE_ACTIVE || !thread_cpu->wait
+                             ? thread_cpu->node
+                             : waits_node(cpus->waits, thread_cpu->wait, thread_cpu->node);
+    enum err_code rc = profile_add(cpus->profile, thread, state, node, samples, NULL);
     if (!rc && thread_cpu->spot != PROFILE_NO_SPOT)
         rc = profile_add_spot(cpus->profile, thread_cpu->spot_node, thread_cpu->spot, samples,
                               NULL);
     if (!rc) {
-        pass_on(cpus, thread, thread_cpu, state, part);
+        pass_on(cpus, thread, node, thread_cpu, state, part);
         profile_tick(cpus->profile, thread_cpu->since_ns - cpus->created_ns,
                      thread_cpu->used_ns - cpus->created_ns, state, samples);
         quality->overflowed += thread_cpu->is_overflowed ? samples : 0;
@@ -256,26 +294,26 @@ static enum err_code settle(struct thread_cpus *cpus, thread_id thread, uint64_t
     return count_ready(cpus, thread, thread_cpu, all);
 }
 
-static bool is_runnable(struct thread_cpu *thread_cpu, bool *out)
+static bool is_runnable(struct thread_cpu *thread_cpu, bool *out, struct system_call *call_out)
 {
     const bool is_known =
-        thread_cpu->has_meter &&
-        cpu_meter_is_runnable(&thread_cpu->meter, thread_cpu->pid, thread_cpu->tid, out);
+        thread_cpu->has_meter && cpu_meter_is_runnable(&thread_cpu->meter, thread_cpu->pid,
+                                                       thread_cpu->tid, out, call_out);
     thread_cpu->ran_ns = is_known && *out ? thread_cpu->used_ns : 0;
     return is_known;
 }
 
 enum three_valued thread_cpus_ask(struct thread_cpus *cpus, thread_id thread, int pid,
-                                  int32_t tid)
+                                  int32_t tid, struct system_call *call_out)
 {
     struct thread_cpu *const thread_cpu = thread < cpus->count ? &cpus->items[thread] : NULL;
     struct cpu_meter own;
     bool runs, is_known = false;
     if (thread_cpu && thread_cpu->is_open) {
-        is_known =
-            thread_cpu->has_meter && cpu_meter_is_runnable(&thread_cpu->meter, pid, tid, &runs);
+        is_known = thread_cpu->has_meter &&
+                   cpu_meter_is_runnable(&thread_cpu->meter, pid, tid, &runs, call_out);
     } else if (cpu_meter_open(&own, pid, tid)) {
-        is_known = cpu_meter_is_runnable(&own, pid, tid, &runs);
+        is_known = cpu_meter_is_runnable(&own, pid, tid, &runs, call_out);
         cpu_meter_close(&own);
     }
     return !is_known ? VALUE_UNKNOWN : runs ? VALUE_YES : VALUE_NO;
@@ -301,7 +339,7 @@ static enum err_code count_as_known(struct thread_cpus *cpus, thread_id thread,
 
 /* Counts one sample of a stopped thread.  A stopped thread does not run, so its account shows nothing. */
 static enum err_code count_stopped(struct thread_cpus *cpus, thread_id thread,
-                                   const struct sample *sample)
+                                   const struct sample *sample, bool is_still)
 {
     struct thread_cpu *const thread_cpu = &cpus->items[thread];
     const struct part all = { 0, sample->times, sample->times };
@@ -311,34 +349,47 @@ static enum err_code count_stopped(struct thread_cpus *cpus, thread_id thread,
                       : sample->runnable == VALUE_YES ? STATE_RUNNABLE
                       : sample->runnable == VALUE_NO  ? STATE_ON_CPU
                                                       : ON_CPU_OR_RUNNABLE;
+    find_wait(cpus, thread_cpu, sample, &sample->call, is_still);
     return count_as_known(cpus, thread, thread_cpu, sample->now_ns, all);
 }
 
 /* Counts one sample of a thread that moves. */
-static enum err_code count_moving(struct thread_cpus *cpus, thread_id thread, uint32_t times)
+static enum err_code count_moving(struct thread_cpus *cpus, const struct sample *sample)
 {
-    struct thread_cpu *const thread_cpu = &cpus->items[thread];
-    const struct part all = { 0, times, times };
+    struct thread_cpu *const thread_cpu = &cpus->items[sample->thread];
+    const struct part all = { 0, sample->times, sample->times };
+    struct system_call call = { 0 };
     bool runnable = true;
     const bool is_fresh =
         thread_cpu->ran_ns && thread_cpu->used_ns - thread_cpu->ran_ns < THREAD_CPUS_FRESH_NS;
     thread_cpu->is_metered = false;
     thread_cpu->cpu = NOTHING_KNOWN;
-    if (is_fresh || is_runnable(thread_cpu, &runnable))
+    if (is_fresh || is_runnable(thread_cpu, &runnable, &call))
         thread_cpu->cpu = runnable ? ON_CPU_OR_RUNNABLE : 0;
-    return count_as_known(cpus, thread, thread_cpu, thread_cpu->used_ns, all);
+    find_wait(cpus, thread_cpu, sample, &call, false);
+    return count_as_known(cpus, sample->thread, thread_cpu, thread_cpu->used_ns, all);
 }
 
 /* Lets a sample of a thread that does not move wait. */
-static void add_waiting(struct thread_cpu *thread_cpu, uint32_t times, uint64_t now_ns)
+static void add_waiting(struct thread_cpus *cpus, struct thread_cpu *thread_cpu,
+                        const struct sample *sample)
 {
     const bool is_first = !thread_cpu->waiting;
+    struct system_call call;
     double share;
-    thread_cpu->waiting += times;
+    thread_cpu->waiting += sample->times;
+    /* Of a thread that runs now and then, some samples find it waiting. */
+    if (!is_first && !thread_cpu->wait && thread_cpu->was_runnable &&
+        (thread_cpu->waiting & (thread_cpu->waiting - 1)) == 0) {
+        bool runs;
+        if (is_runnable(thread_cpu, &runs, &call))
+            find_wait(cpus, thread_cpu, sample, &call, true);
+    }
     if (is_first) {
-        const bool known = is_runnable(thread_cpu, &thread_cpu->was_runnable);
+        const bool known = is_runnable(thread_cpu, &thread_cpu->was_runnable, &call);
         if (!thread_cpu->is_metered)
-            thread_cpu->is_metered = known && read_share(thread_cpu, now_ns, &share);
+            thread_cpu->is_metered = known && read_share(thread_cpu, sample->now_ns, &share);
+        find_wait(cpus, thread_cpu, sample, &call, true);
     }
 }
 
@@ -376,10 +427,10 @@ enum err_code thread_cpus_add(struct thread_cpus *cpus, const struct sample *sam
     if (rc)
         return rc;
     if (sample->is_stopped)
-        return count_stopped(cpus, sample->thread, sample);
+        return count_stopped(cpus, sample->thread, sample, same);
     if (!same)
-        return count_moving(cpus, sample->thread, sample->times);
-    add_waiting(thread_cpu, sample->times, sample->now_ns);
+        return count_moving(cpus, sample);
+    add_waiting(cpus, thread_cpu, sample);
     return ERR_OK;
 }
 

@@ -13,6 +13,9 @@
  * again.  That time is divided by what a sample stands for, and so many samples of a thread that is ready
  * count as runnable: those that do not move first, because without a processor nothing moves.
  *
+ * The same reading says in which system call a thread waits.  Samples that wait count below a mark that says
+ * why (waits.h).
+ *
  * The recording mode is applied here, because only here the whole state of a sample is known: a
  * sample that the mode does not keep is counted as filtered.  A sample whose state is unknown is
  * kept.
@@ -22,7 +25,7 @@
  * Ownership: the caller's storage; thread_cpus_deinit accepts a zeroed one.
  * Threads: the profile's writer.
  * Limits: the account of a thread that is unused for THREAD_CPUS_IDLE_NS is closed.
- * Depends on: profile (sink too), base/three_valued, process/cpu, sampler.h (modes).
+ * Depends on: profile (sink too), base/three_valued, process/cpu, sampler.h (modes), waits.
  */
 #ifndef SAMPLER_SESSION_THREAD_CPU_H
 #define SAMPLER_SESSION_THREAD_CPU_H
@@ -37,6 +40,11 @@
 #include "sampler/profile/profile.h"
 #include "sampler/profile/sink.h"
 #include "sampler/sampler.h"
+#include "sampler/session/waits.h"
+
+struct code_table;
+struct leaf;
+struct stack;
 
 enum { THREAD_CPUS_MAX_WAITING = 256 };
 
@@ -71,13 +79,16 @@ struct thread_cpu {
     spot_id spot;
     uint64_t *certainty, *motion;
     struct native_outcome native;
-    bool is_overflowed; /* of the waiting samples */
-    double owed;        /* samples on a CPU that are not counted as such yet */
-    bool has_queue;     /* the kernel says how long the thread was without a processor */
-    uint64_t first_ns;  /* the first sample since the account was opened */
-    uint64_t taken;     /* samples after it */
-    uint64_t asked_ns;  /* when queued_ns was last read */
-    uint64_t queued_ns; /* without a processor, not counted as runnable yet */
+    bool is_overflowed;      /* of the waiting samples */
+    wait_id wait;            /* why they wait; 0: unknown */
+    struct system_call call; /* by which that was found */
+    uint64_t found_ns;       /* when */
+    double owed;             /* samples on a CPU that are not counted as such yet */
+    bool has_queue;          /* the kernel says how long the thread was without a processor */
+    uint64_t first_ns;       /* the first sample since the account was opened */
+    uint64_t taken;          /* samples after it */
+    uint64_t asked_ns;       /* when queued_ns was last read */
+    uint64_t queued_ns;      /* without a processor, not counted as runnable yet */
 };
 
 struct thread_cpus {
@@ -85,6 +96,7 @@ struct thread_cpus {
     uint64_t created_ns; /* CLOCK_MONOTONIC, when the profile was created */
     enum sampler_mode mode;
     const struct sink *sink;  /* NULL: none */
+    struct waits *waits;      /* NULL: not wanted */
     struct thread_cpu *items; /* by thread_id */
     size_t count;
 };
@@ -106,8 +118,13 @@ struct sample {
     bool is_stopped;    /* `runs` is known already; if we stopped it, nothing else shows it */
     enum three_valued runs;     /* then: did it run, or was it ready to? */
     enum three_valued runnable; /* then: if so, was it without a processor? */
-    uint32_t times;             /* samples that this one counts as, 1 or more */
-    uint64_t since_ns;          /* of the first of them, if there are several */
+    struct system_call call;    /* then: if not, where it waits */
+    /* Where Python code waits; codes NULL: unknown. */
+    const struct code_table *codes;
+    const struct stack *stack;
+    const struct leaf *leaf;
+    uint32_t times;    /* samples that this one counts as, 1 or more */
+    uint64_t since_ns; /* of the first of them, if there are several */
     uint64_t now_ns;
 };
 
@@ -118,9 +135,9 @@ void thread_cpus_deinit(struct thread_cpus *cpus);
 bool thread_cpus_may_keep(const struct thread_cpus *cpus, state_bits state);
 
 /* Is the thread on a CPU or runnable now?  thread: its id, or UINT32_MAX if it has
- * none yet. */
+ * none yet.  *call_out: if not, where it waits; may be NULL. */
 enum three_valued thread_cpus_ask(struct thread_cpus *cpus, thread_id thread, int pid,
-                                  int32_t tid);
+                                  int32_t tid, struct system_call *call_out);
 
 /* Counts one sample, now or later. */
 MUST_CHECK enum err_code thread_cpus_add(struct thread_cpus *cpus, const struct sample *sample);

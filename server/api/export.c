@@ -89,9 +89,12 @@ static enum err_code compare_with(const struct session_request *asked, struct se
 }
 
 /* Whoever opens a page chooses. */
-static void choose_native(const struct report_format *format, struct frame_filters *filters)
+static void choose_frames(const struct report_format *format, struct frame_filters *filters)
 {
-    if (filters->native == NATIVE_FRAMES_DEFAULT && report_is_page(format))
+    if (!report_is_page(format))
+        return;
+    filters->shows_waits = true;
+    if (filters->native == NATIVE_FRAMES_DEFAULT)
         filters->native = NATIVE_FRAMES_EVERYTHING;
 }
 
@@ -141,7 +144,7 @@ enum err_code api_get_export(const struct handler_context *handler, struct respo
     const struct report_format *const format =
         report_find(asked.query.format ? asked.query.format : "");
     if (format)
-        choose_native(format, &asked.query.filters);
+        choose_frames(format, &asked.query.filters);
     if (format && format->needs_baseline)
         rc = compare(handler, &asked, format, response, err);
     else
@@ -157,7 +160,7 @@ enum err_code api_get_report(const struct handler_context *handler, struct respo
     enum err_code rc = session_request_begin(&asked, handler, QUERY_EXPORT, err);
     if (rc != ERR_OK)
         return rc;
-    choose_native(report_find("flamegraph"), &asked.query.filters);
+    choose_frames(report_find("flamegraph"), &asked.query.filters);
     rc = answer(&asked, report_find("flamegraph"), NULL, response, err);
     session_request_end(&asked);
     return rc;

@@ -32,6 +32,7 @@ static const struct parameter parameters[] = {
     FILTER("show", SHOW),
     FILTER("show_from", SHOW_FROM),
     { VIEW_NATIVE("native", struct query, filters), .bit = QUERY_NATIVE },
+    PARAMETER("waits", FLAG, filters.shows_waits, QUERY_WAITS),
     PARAMETER("since", ID, view.since, QUERY_SINCE),
     PARAMETER("thread", IDS, threads, QUERY_THREAD),
     PARAMETER("process", IDS, processes, QUERY_PROCESS),

@@ -61,6 +61,7 @@ static const struct route routes[] = {
     { METHOD_GET, "/api/v1/sessions/*/gil", api_get_gil, SCOPE_SESSION },
     { METHOD_GET, "/api/v1/sessions/*/own-lines", api_get_own_lines, SCOPE_SESSION },
     { METHOD_GET, "/api/v1/sessions/*/summary", api_get_summary, SCOPE_SESSION | ROUTE_SLOW },
+    { METHOD_GET, "/api/v1/sessions/*/waits", api_get_waits, SCOPE_SESSION },
     { METHOD_GET, "/api/v1/sessions/*/heatmap", api_get_heatmap, SCOPE_SESSION },
     { METHOD_POST, "/api/v1/sessions/*/matches", api_find_matches, SCOPE_SESSION },
     { METHOD_GET, "/api/v1/sessions/*/lines", api_get_lines, SCOPE_SESSION | ROUTE_SLOW },

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "sampler/profile/profile.h"
+#include "sampler/profile/wait.h"
 #include "server/access/digest.h"
 #include "server/report/known_names.h"
 
@@ -145,8 +146,14 @@ static struct strtab_string mark(struct anonymize_names *names, struct strtab_st
                                         "<truncated>", "<task>", NULL };
     static const char native[] = "<native> ", task[] = "<task ";
     const size_t skip = sizeof native - 1;
+    struct wait_text wait;
     if (is_among(text, ours))
         return text;
+    /* Without the peer. */
+    if (wait_read_name(text.text, &wait)) {
+        wait_name(wait.cause, "", names->text);
+        return string_of(names->text, strlen(names->text));
+    }
     if (begins(text, task))
         return pseudonym(names, "<task task-", string_of("~", 1), text, ">");
     if (!begins(text, native))

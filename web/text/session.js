@@ -215,7 +215,7 @@ export const TEXT = {
   filters: {
     placeholder: "Filter: focus …",
     label: "Add a filter: focus, ignore, hide, show or show-from, then a pattern",
-    examples: ["focus module:app", "ignore function:poll", "hide libraries", "show file:views", "show-from /regex/"],
+    examples: ["focus module:app", "ignore function:poll", "hide libraries", "show file:views", "show-from /regex/", "focus wait:network"],
     meanings: {
       focus: "Keep samples with a matching frame",
       ignore: "Drop samples with a matching frame",
@@ -339,6 +339,9 @@ export const TEXT = {
     hottestFunctions: "Hottest functions",
     hottestLines: "Hottest lines",
     bySelf: "by self time",
+    waits: "Waits for",
+    keepWait: "Keep only samples that wait for this",
+    idle: "idle",
     howTo: "Hover over a frame for details; click it to zoom in; right-click for more.",
     back: "‹ Hottest functions",
     source: "Show source",
@@ -688,7 +691,7 @@ export const TEXT = {
       ["1 … 9", "flame graph, sandwich, functions, source, heat map, threads, GIL, compare, tasks"],
       ["k or Ctrl+K", "command palette: commands, states, formats, themes, threads, files and functions by name"],
       ["/", "search: text, or /a regular expression/"],
-      ["f", "filter frames: focus, ignore, hide, show or show-from, then a pattern; function:, file:, module: or library: may precede it"],
+      ["f", "filter frames: focus, ignore, hide, show or show-from, then a pattern; function:, file:, module:, library: or wait: may precede it"],
       ["l", "show or hide library frames"],
       ["r", "timeline: arrow keys move the range, Shift and an arrow key move its end, + and - zoom"],
       ["n  N", "source: next and previous line with samples"],

@@ -24,6 +24,7 @@
 #include "sampler/cpython/stack/leaf.h"
 #include "sampler/cpython/stack/stack.h"
 #include "sampler/process/memory.h"
+#include "sampler/process/system_call.h"
 
 struct native_copy;
 
@@ -59,6 +60,7 @@ struct thread {
         is_stopped; /* the same: `runs` is known, because it was stopped or the kernel said so */
     enum three_valued runs;           /* the same: was it running or ready to run? */
     enum three_valued runnable;       /* the same: if so, was it without a processor? */
+    struct system_call call;          /* the same: if not, where it waits */
     uint32_t times;                   /* the same: samples that this one counts as */
     uint64_t since_ns;                /* the same: of the first of them, if there are several */
     enum thread_motion motion;        /* the same */

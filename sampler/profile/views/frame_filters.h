@@ -7,6 +7,8 @@
  *     show       keep only matching frames
  *     show_from  start stacks at the outermost matching frame; drop samples without one
  *
+ * Why a thread waits stands in a mark at the end of its stack (wait.h): shows_waits keeps it.
+ *
  * Several of one kind match what any of them matches.  The order in which they are given has no
  * effect: focus and ignore see whole stacks, then native frames that the view does not show are left
  * out (native_frames.h), then hide and show remove frames, then show_from sees the rest.  A sample
@@ -50,6 +52,7 @@ const char *frame_filter_name(enum frame_filter_kind kind);
 /* Zeroed: no filter, and the native frames that a view shows by default. */
 struct frame_filters {
     enum native_frames native;
+    bool shows_waits;
     size_t count;
     struct frame_filter {
         enum frame_filter_kind kind;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "sampler/base/enum_text.h"
+#include "sampler/profile/wait.h"
 
 const char *const native_frames_texts[] = { NATIVE_FRAMES(ENUM_TEXT) NULL };
 
@@ -29,8 +30,11 @@ enum frame_kind frame_kind_of(const struct profile_snapshot *snapshot, function_
     const struct profile_function row = profile_function_at(snapshot, function);
     const struct strtab_string file = profile_string(snapshot, row.file);
     const char *const name = profile_string(snapshot, row.name).text;
+    struct wait_text wait;
+    if (!row.library && file.length == 1 && *file.text == '~')
+        return wait_read_name(name, &wait) ? FRAME_WAIT : FRAME_MARK;
     if (!row.library)
-        return file.length == 1 && *file.text == '~' ? FRAME_MARK : FRAME_PYTHON;
+        return FRAME_PYTHON;
     if (strcmp(name, NATIVE_GAP_NAME) == 0)
         return FRAME_GAP;
     const struct profile_library library = profile_library_at(snapshot, row.library);
@@ -58,7 +62,7 @@ unsigned native_frames_step(enum native_frames setting, unsigned parent, enum fr
 {
     const bool is_bare = parent & NATIVE_BARE, is_interpreter = kind == FRAME_INTERPRETER;
     bool here = true, below = true;
-    if (kind == FRAME_PYTHON || kind == FRAME_MARK)
+    if (kind == FRAME_PYTHON || kind == FRAME_MARK || kind == FRAME_WAIT)
         return NATIVE_KEPT_HERE | NATIVE_KEPT_BELOW;
     switch (setting) {
     case NATIVE_FRAMES_HIDDEN: here = below = false; break;

@@ -51,6 +51,7 @@ extern const char *const native_frames_texts[];
 enum frame_kind {
     FRAME_PYTHON,
     FRAME_MARK,
+    FRAME_WAIT, /* a mark that says why a thread waits: the last frame of its stack (wait.h) */
     FRAME_NATIVE,
     FRAME_PLAIN, /* native: of the C library, or without a symbol */
     FRAME_GAP,

@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "sampler/profile/views/expression.h"
+#include "sampler/profile/wait.h"
 
 static const char blanks[] = " \t\n\v\f\r";
 
@@ -13,12 +14,11 @@ static const char blanks[] = " \t\n\v\f\r";
 static int take_what(const char **text)
 {
     static const char *const words[] = {
-        [PATTERN_FUNCTION] = "function:",
-        [PATTERN_FILE] = "file:",
-        [PATTERN_MODULE] = "module:",
-        [PATTERN_LIBRARY] = "library:",
+        [PATTERN_FUNCTION] = "function:", [PATTERN_FILE] = "file:",
+        [PATTERN_MODULE] = "module:",     [PATTERN_LIBRARY] = "library:",
+        [PATTERN_WAIT] = "wait:",
     };
-    for (int what = PATTERN_FUNCTION; what <= PATTERN_LIBRARY; what++) {
+    for (int what = PATTERN_FUNCTION; what <= PATTERN_WAIT; what++) {
         const size_t length = strlen(words[what]);
         if (strncasecmp(*text, words[what], length) != 0)
             continue;
@@ -52,7 +52,7 @@ enum err_code pattern_init(struct pattern *pattern, const char *text, struct err
     if (length == 0)
         return err_set(err, ERR_INVALID,
                        "want text, /an expression/, function:NAME, file:PATH, "
-                       "module:NAME, library:NAME or libraries");
+                       "module:NAME, library:NAME, wait:CAUSE or libraries");
     if (pattern->what == PATTERN_ANY && ((length == 9 && !strncasecmp(text, "libraries", 9)) ||
                                          (length == 7 && !strncasecmp(text, "library", 7)))) {
         pattern->what = PATTERN_LIBRARIES;
@@ -152,6 +152,21 @@ static enum err_code matches_module(struct expression *expression, const char *n
     return expression_matches(expression, begin, length, out, err);
 }
 
+static enum err_code matches_wait(struct expression *expression,
+                                  const struct pattern_subject *subject, bool *out,
+                                  struct err *err)
+{
+    struct wait_text wait;
+    char text[WAIT_MAX_NAME + 16];
+    if (subject->library || strcmp(subject->file, "~") != 0 ||
+        !wait_read_name(subject->name, &wait))
+        return ERR_OK;
+    snprintf(text, sizeof text, "%s %s%s%.*s",
+             wait_cause_is_idle(wait.cause) ? "idle" : "blocked", wait_cause_title(wait.cause),
+             wait.detail_length ? " " : "", (int)wait.detail_length, wait.detail);
+    return expression_matches(expression, text, strlen(text), out, err);
+}
+
 enum err_code pattern_matches(const struct pattern *pattern,
                               const struct pattern_subject *subject, bool *out, struct err *err)
 {
@@ -170,6 +185,7 @@ enum err_code pattern_matches(const struct pattern *pattern,
         return subject->library
                    ? expression_matches(expression, library, strlen(library), out, err)
                    : ERR_OK;
+    case PATTERN_WAIT: return matches_wait(expression, subject, out, err);
     case PATTERN_LIBRARIES: *out = is_library(subject); return ERR_OK;
     case PATTERN_ANY: break;
     }

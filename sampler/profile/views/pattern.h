@@ -9,6 +9,8 @@
  *     module:     the installed package, "Python" for its library, else the file's name without
  *                 folders and .py
  *     library:    of native code the name of its file, without folders; Python code has none
+ *     wait:       of the mark that says why a thread waits (wait.h) "idle CAUSE PEER" or "blocked CAUSE PEER", with
+ *                 the cause in words: "blocked network read 10.0.0.5:5432"; nothing else has it
  *
  * Without WHAT it is "NAME FILE:LINE", with the function's first line; of native code, "NAME FILE:LINE
  * LIBRARY".  The word "libraries" matches the standard library, installed packages, and native code
@@ -18,7 +20,7 @@
  * Ownership: pattern_deinit frees; it accepts a zeroed one.
  * Threads: one at a time uses a pattern.
  * Limits: those of expression; PATTERN_MAX_MATCHED bytes of "NAME FILE:LINE" are matched.
- * Depends on: expression.
+ * Depends on: expression, wait.
  */
 #ifndef SAMPLER_PROFILE_VIEWS_PATTERN_H
 #define SAMPLER_PROFILE_VIEWS_PATTERN_H
@@ -39,6 +41,7 @@ struct pattern {
         PATTERN_FILE,
         PATTERN_MODULE,
         PATTERN_LIBRARY,
+        PATTERN_WAIT,
         PATTERN_LIBRARIES
     } what;
     struct expression *expression; /* NULL: libraries */

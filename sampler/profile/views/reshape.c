@@ -11,6 +11,7 @@
 #include "sampler/profile/views/native_frames.h"
 #include "sampler/profile/views/reshape_rows.h"
 #include "sampler/profile/views/view.h"
+#include "sampler/profile/wait.h"
 #include "sampler/profile/window.h"
 
 /* Where samples of a node, or Python frames that it called, stand in `into`. */
@@ -30,6 +31,7 @@ struct reshape {
     struct reshape_rows rows;
     struct frame_matcher matcher;
     enum native_frames native;
+    bool shows_waits;
     unsigned char *kinds;       /* by function: the filters that match it */
     unsigned char *frame_kinds; /* by function: enum frame_kind */
     unsigned char *needs;       /* by node: NEEDS_ bits; 0: no samples in it and beneath it */
@@ -42,6 +44,7 @@ static enum err_code reshape_init(struct reshape *reshape, const struct frame_fi
 {
     const struct profile_sizes *const sizes = &reshape->from->sizes;
     reshape->native = filters ? filters->native : NATIVE_FRAMES_EVERYTHING;
+    reshape->shows_waits = !filters || filters->shows_waits;
     reshape->kinds = calloc((size_t)sizes->functions + 1, 1);
     reshape->frame_kinds = calloc((size_t)sizes->functions + 1, 1);
     reshape->needs = calloc((size_t)sizes->nodes + 1, 1);
@@ -136,8 +139,9 @@ static enum err_code copy_node(struct reshape *reshape, node_id node, struct err
     const struct place *const parent = &reshape->here[row.parent];
     const struct place *const caller = &reshape->below[row.parent];
     enum err_code rc = ERR_OK;
-    if (kind == FRAME_PYTHON || kind == FRAME_MARK) {
-        rc = find_place(reshape, &row, kind == FRAME_MARK ? parent : caller, true, here, err);
+    if (kind == FRAME_PYTHON || kind == FRAME_MARK || kind == FRAME_WAIT) {
+        rc = find_place(reshape, &row, kind == FRAME_PYTHON ? caller : parent,
+                        kind != FRAME_WAIT || reshape->shows_waits, here, err);
         *below = *here;
     } else {
         if (reshape->needs[node] & NEEDS_HERE)
@@ -168,8 +172,8 @@ static void mark_parent(struct reshape *reshape, node_id node)
     const struct profile_node row = profile_node_at(reshape->from, node);
     const function_id function = profile_frame_at(reshape->from, row.frame).function;
     const enum frame_kind kind = reshape->frame_kinds[function];
-    reshape->needs[row.parent] |= kind == FRAME_PYTHON ? NEEDS_BELOW
-                                  : kind == FRAME_MARK ? NEEDS_HERE
+    reshape->needs[row.parent] |= kind == FRAME_PYTHON                       ? NEEDS_BELOW
+                                  : kind == FRAME_MARK || kind == FRAME_WAIT ? NEEDS_HERE
                                   : reshape->here[node].native & NATIVE_REPLACES
                                       ? NEEDS_BELOW
                                       : reshape->needs[node];
@@ -344,7 +348,8 @@ static enum err_code reshape_with(struct reshape *reshape, const struct view_que
 bool reshape_is_needed(const struct profile_snapshot *from, const struct frame_filters *filters)
 {
     return filters->count > 0 ||
-           (from->sizes.libraries > 1 && filters->native != NATIVE_FRAMES_EVERYTHING);
+           (from->sizes.libraries > 1 && filters->native != NATIVE_FRAMES_EVERYTHING) ||
+           (!filters->shows_waits && wait_has_any(from));
 }
 
 enum err_code reshape_add(struct profile *into, const struct profile_snapshot *from,

@@ -158,14 +158,15 @@ static const struct option table[] = {
     { VIEW_STATE(struct options, view.query),
       SHOWN(SELECTING, "WORDS", "only samples in these states: on_cpu,!has_gil") },
     FILTER("focus", FOCUS, "keep samples with a matching frame",
-           .heading =
-               "Filters; PATTERN: function: file: module: library: TEXT, /REGEX/, libraries"),
+           .heading = "Filters; PATTERN: function: file: module: library: wait: TEXT, /REGEX/"),
     FILTER("ignore", IGNORE, "drop samples with a matching frame"),
     FILTER("hide", HIDE, "remove matching frames"),
     FILTER("show", SHOW, "keep only matching frames"),
     FILTER("show-from", SHOW_FROM, "start stacks at a matching frame"),
     { VIEW_NATIVE("native-frames", struct options, view.filters),
       SHOWN(FILTERING, "WHICH", "hidden, leaf (default), library, all, everything") },
+    SWITCH("waits", view.filters.shows_waits, FILTERING,
+           "end stacks that wait with what they wait for"),
 
     LONG("listen", "ADDRESS", OTHER, listen, SERVING,
          "HOST:PORT or unix:PATH (default 127.0.0.1:7997)", READ(read_listen),

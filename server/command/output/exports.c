@@ -66,6 +66,7 @@ enum err_code exports_open(struct exports *exports, const struct options *option
     memset(exports, 0, sizeof *exports);
     exports->filters = filters;
     exports->page_filters = *filters;
+    exports->page_filters.shows_waits = true;
     if (filters->native == NATIVE_FRAMES_DEFAULT)
         exports->page_filters.native = NATIVE_FRAMES_EVERYTHING;
     if (options->baseline) {

@@ -103,7 +103,7 @@ static void await_sleep(int pid)
     assert_true(cpu_meter_open(&meter, pid, pid));
     while (*waits == 0 || runs) {
         usleep(1000);
-        assert_true(cpu_meter_is_runnable(&meter, pid, pid, &runs));
+        assert_true(cpu_meter_is_runnable(&meter, pid, pid, &runs, NULL));
     }
     cpu_meter_close(&meter);
 }

@@ -74,8 +74,10 @@ enum err_code target_read_waiting(struct target *target, struct thread *thread,
     return ERR_OK;
 }
 
-bool target_thread_is_ready(const struct target *target, const struct thread *thread)
+bool target_thread_is_ready(const struct target *target, const struct thread *thread,
+                            struct system_call *call_out)
 {
+    *call_out = (struct system_call){ 0 };
     (void)target;
     (void)thread;
     return is_ready;

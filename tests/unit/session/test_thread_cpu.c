@@ -89,7 +89,7 @@ static int32_t tid_of_one_that(void *(*does)(void *), atomic_int *tid, bool is_r
         sched_yield();
     assert_true(cpu_meter_open(&meter, getpid(), atomic_load(tid)));
     while (runs != is_running)
-        assert_true(cpu_meter_is_runnable(&meter, getpid(), atomic_load(tid), &runs));
+        assert_true(cpu_meter_is_runnable(&meter, getpid(), atomic_load(tid), &runs, NULL));
     cpu_meter_close(&meter);
     return atomic_load(tid);
 }
@@ -213,9 +213,12 @@ static void a_thread_is_asked_before_it_is_stopped(void **state)
     begin(&world, SAMPLER_MODE_WALL);
     for (unsigned i = 0; i < 2; i++) {
         const int32_t off = tid_of(CPU_OFF), on = tid_of(CPU_ON);
-        assert_int_equal(thread_cpus_ask(&world.cpus, world.thread, getpid(), off), VALUE_NO);
-        assert_int_equal(thread_cpus_ask(&world.cpus, UINT32_MAX, getpid(), on), VALUE_YES);
-        assert_int_equal(thread_cpus_ask(&world.cpus, UINT32_MAX, getpid(), 0), VALUE_UNKNOWN);
+        assert_int_equal(thread_cpus_ask(&world.cpus, world.thread, getpid(), off, NULL),
+                         VALUE_NO);
+        assert_int_equal(thread_cpus_ask(&world.cpus, UINT32_MAX, getpid(), on, NULL),
+                         VALUE_YES);
+        assert_int_equal(thread_cpus_ask(&world.cpus, UINT32_MAX, getpid(), 0, NULL),
+                         VALUE_UNKNOWN);
         take_sample(&world, off, 0, false);
     }
     end(&world);

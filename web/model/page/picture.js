@@ -18,8 +18,10 @@ import { otherBaseline } from "./questions.js";
 import { nativeSetting } from "../trees/native.js";
 import { currentGrouping } from "../trees/recording.js";
 import { nodeCount } from "../profile/profile.js";
+import { isCounted } from "../filters/filter.js";
 import { createMatcher, extendMatcher } from "../filters/search.js";
 import { STATE_FACTS, sumThreads } from "../profile/states.js";
+import { waitShares } from "../profile/waits.js";
 import { frameCounts, nameRanks, sortedRows, tableRows, topFrames } from "../code/table.js";
 import { layOutRuns } from "../trees/stacks.js";
 import { stackThread } from "./stack-span.js";
@@ -334,6 +336,12 @@ function createOwn() {
   });
 }
 
+// What threads waited for, of the samples that the filters keep.
+function makeWaits(recording, { filter, seen, groupOfNode }) {
+  const counted = (node) => filter.terms.length === 0 || isCounted(seen.values[node], groupOfNode.values[node]);
+  return waitShares(recording.profile, recording.counts, counted);
+}
+
 // What a function is, wherever it is called: null when it has no samples.
 function describeFunction(recording, functions, { self, total }, key) {
   const frame = key === "" ? 0 : frameOfKey(functions.frames, recording.profile, key);
@@ -473,6 +481,7 @@ export function createPicture() {
       functions: () => rowsOf(countsOf(version, grouping, totals)).slice().sort((a, b) => b.total - a.total).map((row) => ({ label: frameLabel(grouping.frames, profile, row.frame), key: functionKey(recording, grouping, row.frame) })),
       paths: () => pathsOf(profile, profile.functionName.length),
       hottest: () => hottestOf(recording, grouping, countsOf(version, grouping, totals)),
+      waits: () => makeWaits(recording, grouping),
       // The function that the address is about.
       about: () => describeFunction(recording, functions, functionCountsOf(version, functions, functionTotalsOf(recording, version, functions)), address.about),
       threads, chosen, sums,

@@ -9,12 +9,13 @@ import { addPair, createPairs, findPair, reservePairs } from "../base/pairs.js";
 import { functionPlace, nodeCount } from "../profile/profile.js";
 
 // by: "function", "line", or "name": functions of one name in one file are one. filters: terms of filter.js; native: a setting of
-// native.js. A node has two groups: that of its own samples, and that of Python frames below it.
-export function createGrouping(by, filters = [], native = "leaf") {
+// native.js. waits: stacks end with what they wait for. A node has two groups: that of its own samples, and that of Python frames below it.
+export function createGrouping(by, filters = [], native = "leaf", waits = false) {
   const grouping = {
     by,
     filters,
     native,
+    waits,
     filter: createFilter(filters),
     seen: createColumn(),
     frames: createFrames(by === "line", native === "library"),
@@ -93,8 +94,8 @@ function extendNode(grouping, profile, node) {
   const bits = stepNative(grouping.native, grouping.nativeBits.values[parent], kind);
   const ofSamples = (isShown) => placeNode(grouping, profile, node, grouping.groupOfNode.values[parent], grouping.seen.values[parent], isShown);
   const ofCalls = (isShown) => placeNode(grouping, profile, node, grouping.groupBelow.values[parent], grouping.seenBelow.values[parent], isShown);
-  if (kind === "python" || kind === "mark") {
-    const both = kind === "mark" ? ofSamples(true) : ofCalls(true);
+  if (kind === "python" || kind === "mark" || kind === "wait") {
+    const both = kind === "python" ? ofCalls(true) : ofSamples(kind === "mark" || grouping.waits);
     pushNode(grouping, bits, both, both);
   } else {
     const here = replacesCallers(bits) ? ofCalls(true) : ofSamples(isKeptHere(bits));

@@ -2,6 +2,7 @@
 // tests/native-frames.json holds cases for both.
 
 import { functionText, isSynthetic, libraryName, libraryOf } from "../profile/frames.js";
+import { isWait } from "../profile/waits.js";
 
 export const NATIVE_SETTINGS = ["hidden", "leaf", "library", "all", "everything"];
 
@@ -24,10 +25,11 @@ const isNameless = (name) => name.startsWith("[") || (name.startsWith("<") && na
 
 const C_LIBRARY = /^(libc\.so\.|libc-2\.|libpthread|ld-linux|ld-musl-)/;
 
-// "python", "mark", "native", "plain", "gap" or "interpreter"; plain: of the C library, or without a symbol
+// "python", "mark", "wait" (a mark that says why a thread waits), "native", "plain", "gap" or "interpreter"; plain: of the C library, or
+// without a symbol
 export function frameKind(profile, functionId) {
   const library = libraryOf(profile, functionId);
-  if (library === null) return isSynthetic(profile, functionId) ? "mark" : "python";
+  if (library === null) return isSynthetic(profile, functionId) ? (isWait(profile, functionId) ? "wait" : "mark") : "python";
   const name = functionText(profile, functionId);
   if (name === GAP) return "gap";
   if (library.interpreter) return "interpreter";
@@ -44,7 +46,7 @@ function stepLeaf(parent, kind) {
 
 // The bits of a node from those of its parent.
 export function stepNative(setting, parent, kind) {
-  if (kind === "python" || kind === "mark") return HERE | BELOW;
+  if (kind === "python" || kind === "mark" || kind === "wait") return HERE | BELOW;
   const bare = parent & BARE;
   if (setting === "leaf") return stepLeaf(parent, kind);
   if (setting === "everything") return bare | HERE | BELOW;

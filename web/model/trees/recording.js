@@ -62,8 +62,8 @@ export function takeBlocks(recording, { trees, view }) {
   recording.version += 1;
 }
 
-function addGrouping(groupings, key, by, filters, native) {
-  const grouping = { ...createGrouping(by, filters, native), bottomUpNames: createMergedNames() };
+function addGrouping(groupings, key, by, filters, native, waits) {
+  const grouping = { ...createGrouping(by, filters, native, waits), bottomUpNames: createMergedNames() };
   if (groupings.size >= GROUPINGS_MAX) groupings.delete(groupings.keys().next().value);
   groupings.set(key, grouping);
   return grouping;
@@ -91,9 +91,9 @@ export function takeBaseline(recording, { trees, view, other = null }) {
 
 // The grouping by "function", "line" or "name" (of grouping.js) after these filters, with native frames as chosen (native.js), up to date
 // with the profile; the last few are kept.
-export function currentGrouping(recording, by, filters = [], native = "leaf") {
-  const key = [by, native, ...filters].join("\n");
-  const grouping = recording.groupings.get(key) ?? addGrouping(recording.groupings, key, by, filters, native);
+export function currentGrouping(recording, by, filters = [], native = "leaf", waits = false) {
+  const key = [by, native, waits, ...filters].join("\n");
+  const grouping = recording.groupings.get(key) ?? addGrouping(recording.groupings, key, by, filters, native, waits);
   extendGrouping(grouping, recording.profile);
   return grouping;
 }

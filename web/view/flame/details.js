@@ -15,6 +15,7 @@ import { offerMenu } from "../elements/menu.js";
 import { ICONS } from "../elements/icons.js";
 
 const CALLERS_MAX = 200;
+const WAITS_MAX = 8;
 
 const UNKNOWN_INTERVAL = { low: NaN, high: NaN };
 
@@ -106,6 +107,20 @@ function aboutCode(frame, total, self, state, dispatch, others) {
   ];
 }
 
+// What threads wait for, where samples that wait are shown; a click keeps only those.
+function waitsList({ picture }, dispatch) {
+  const waits = picture.waits();
+  if (waits.length === 0) return [];
+  const rows = waits.slice(0, WAITS_MAX).map(({ text, name, idle, samples }) => {
+    const fill = el("i", {});
+    fill.style.width = (100 * samples) / waits[0].samples + "%";
+    const keep = () => dispatch({ type: "filter", text: "focus wait:" + exactPattern(text) });
+    return el("li", {}, el("button", { type: "button", class: "hottest", "data-testid": "wait", "data-hint": TEXT.details.keepWait, on: { click: keep } },
+      el("span", { class: "hottest-name" }, isolated(name), idle ? isolated(TEXT.details.idle, { class: "soft" }) : null), el("span", { class: "share" }, formatShare(ratio(samples, picture.sum))), el("span", { class: "bar", "aria-hidden": "true" }, fill)));
+  });
+  return [el("h2", { class: "plain" }, TEXT.details.waits), el("ol", { class: "hottest-list", "data-testid": "waits" }, ...rows)];
+}
+
 export function createDetails(root, dispatch) {
   root.dataset.testid = "details";
   let shown = null;
@@ -149,6 +164,7 @@ export function createDetails(root, dispatch) {
       el("p", { class: "soft" }, TEXT.details.bySelf),
       el("ol", { class: "hottest-list", "data-testid": "hottest" }, ...rows),
       ...summaryParts(state.summary, dispatch),
+      ...waitsList(state, dispatch),
       el("p", { class: "soft hint-text" }, TEXT.details.howTo),
     ];
   }

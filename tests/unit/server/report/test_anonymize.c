@@ -46,6 +46,7 @@ static const struct frame frames[] = {
     { "~", "<native> time.sleep" },
     { "~", "<native> " OWN "_core.encrypt" },
     { "~", "<" OWN ">" },
+    { "~", "<waits: network read " OWN ":5432>" },
 };
 
 static thread_id add_thread(struct profile *profile, const char *name, int32_t tid)

@@ -1,0 +1,44 @@
+/*
+ * wait_site - what Python code says about why its thread waits.
+ *
+ * The innermost frames of a stack are of modules that wait for others, such as threading and queue; behind
+ * them is the code that made them wait.  Where one system call serves many purposes, these names decide.
+ *
+ * Threads: none.
+ * Limits: WAIT_SITE_MAX_FRAMES innermost frames are read.
+ * Depends on: cpython.
+ */
+#ifndef SAMPLER_SESSION_WAIT_SITE_H
+#define SAMPLER_SESSION_WAIT_SITE_H
+
+#include <stdbool.h>
+
+#include "sampler/base/three_valued.h"
+
+struct code_table;
+struct leaf;
+struct stack;
+struct strtab;
+
+enum { WAIT_SITE_MAX_FRAMES = 12 };
+
+struct wait_site {
+    bool is_known;               /* the innermost frames are */
+    bool condition;              /* waits for a condition, a queue or the end of a thread */
+    bool lock;                   /* acquires a lock */
+    bool selector;               /* waits by the module selectors */
+    bool child;                  /* of subprocess */
+    bool connection;             /* of multiprocessing */
+    bool worker;                 /* a worker of a pool, between two jobs */
+    enum three_valued in_native; /* is a C function called? */
+};
+
+/* What a function of this name in this file is; for a cache. */
+unsigned wait_site_of_code(const char *name, const char *file);
+/* From the innermost frame on.  strings: of the names.  may_lock: the thread may wait for a lock; if nothing else
+ * says so, this reads the instruction that it executes. */
+struct wait_site wait_site_of(const struct stack *stack, const struct leaf *leaf,
+                              const struct code_table *codes, const struct strtab *strings,
+                              bool may_lock);
+
+#endif /* SAMPLER_SESSION_WAIT_SITE_H */

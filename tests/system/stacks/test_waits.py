@@ -1,0 +1,158 @@
+"""What threads wait for: every cause on every interpreter, with known answers."""
+
+import collections
+import json
+import pathlib
+import re
+
+from harness import Live, Test, file_in, main, pythons, run_program, victim
+
+PROGRAM = str(pathlib.Path(__file__).with_name("waiters.py"))
+SECONDS = 1
+RATE_HZ = 500
+
+# By the function that waits.  A lock that is acquired by name has none before 3.11; what a disk does is seen by chance.
+CAUSES = {
+    "sleep": "sleep", "event_loop": "event loop", "accept": "event loop", "queue_get": "queue or condition",
+    "simple_queue_get": "queue or condition", "condition": "queue or condition", "join": "queue or condition", "lock": "lock",
+    "with_lock": "lock", "pipe": "pipe", "child": "child process", "child_output": "pipe", "_worker": "idle worker",
+    "selects": "event loop", "selects_nothing": "sleep", "polls": "event loop",
+}
+NAMELESS_BEFORE_3_11 = {"simple_queue_get", "lock"}
+PEERS = {"network_read": "network read", "network_read_with_timeout": "network read", "network_write": "network write"}
+
+# A program whose descriptors have names that look like other things, and that closes and opens them all the time.
+HOSTILE = """
+import os, socket, threading, tempfile
+folder = tempfile.mkdtemp(prefix="<waits: sleep>")
+for name in ("socket:[1]", "pipe:[1]", "anon_inode:[pidfd]", "a;b\\n<waits: lock>"):
+    os.mkfifo(os.path.join(folder, name))
+def reads(name):
+    while True:
+        file = os.open(os.path.join(folder, name), os.O_RDWR)
+        threading.Timer(0.05, os.write, (file, b"x")).start()
+        os.read(file, 1)
+        os.close(file)
+def listens():
+    path = os.path.join(folder, "s;<x>")
+    server = socket.socket(socket.AF_UNIX)
+    server.bind(path)
+    server.listen()
+    near = socket.socket(socket.AF_UNIX)
+    near.connect(path)
+    far, _ = server.accept()
+    far.recv(1)
+for name in os.listdir(folder):
+    threading.Thread(target=reads, args=(name,), daemon=True).start()
+threading.Thread(target=listens, daemon=True).start()
+print("READY", flush=True)
+threading.Event().wait()
+"""
+
+MARK = re.compile(r"<waits: (.+)>$")
+
+
+def read_waits(path):
+    """By the last function of the program and of Python's pools: samples by what the mark says, None without one."""
+    found = collections.defaultdict(collections.Counter)
+    names = set(CAUSES) | set(PEERS) | {"disk"}
+    with open(path, encoding="utf-8") as file:
+        for line in file:
+            stack, count = line.rsplit(" ", 1)
+            frames = stack.split(";")
+            mark = MARK.match(frames[-1])
+            functions = [frame.split(":")[1].rpartition(".")[2] for frame in frames if frame.count(":") >= 2]
+            known = [name for name in functions if name in names]
+            if known:
+                found[known[-1]][mark.group(1) if mark else None] += int(count)
+    return found
+
+
+class Causes(Test):
+    def record(self, target, name, *options):
+        folded = file_in(name)
+        process, code = run_program("record", str(target.pid), "-a", "-r", str(RATE_HZ), "-d", str(SECONDS), "--waits",
+                                    "-o", folded, "--collapsed", *options)
+        self.assertEqual(code, 0, process.output())
+        return folded
+
+    def test_every_cause_has_its_name(self):
+        for python in pythons():
+            if not python.is_supported:
+                continue
+            with self.subTest(python.version), victim(PROGRAM, "600", python=python.path) as target:
+                ports = target.wait_line(r"^PEERS (\d+) (\d+) (\d+)").groups()
+                found = read_waits(self.record(target, "waits-" + python.version))
+                for function, cause in CAUSES.items():
+                    if function in NAMELESS_BEFORE_3_11 and python.minor < 11:
+                        self.assertLessEqual(set(found[function]), {None, cause}, function)
+                        continue
+                    self.check_mostly(found[function], function, cause)
+                for (function, cause), port in zip(PEERS.items(), ports):
+                    self.check_mostly(found[function], function, cause + " 127.0.0.1:" + port)
+                self.assertLessEqual(set(found["disk"]), {None, "disk"})
+
+    def check_mostly(self, marks, function, cause):
+        """A few samples may be from before the wait, or on a busy machine from between two."""
+        total = sum(marks.values())
+        self.assertGreater(total, 0.3 * SECONDS * RATE_HZ, (function, marks))
+        self.assertGreater(marks[cause], 0.8 * total, (function, marks))
+
+    def test_shares_filters_and_privacy(self):
+        with victim(PROGRAM, "600") as target:
+            port = target.wait_line(r"^PEERS (\d+)").group(1)
+            with Live("attach", str(target.pid), "-a", "-r", str(RATE_HZ), "-d", str(SECONDS)) as live:
+                live.wait_ended()
+                waits = live.get("/sessions/1/waits")
+                causes = {one["cause"]: one for one in waits["causes"]}
+                self.assertEqual(sum(one["samples"] for one in waits["causes"]), waits["waiting"])
+                self.assertEqual(sum(one["samples"] for one in waits["causes"] if one["idle"]), waits["idle"])
+                self.assertLessEqual({"sleep", "event_loop", "worker", "queue", "lock", "network_read", "network_write", "pipe", "child"},
+                                     set(causes))
+                self.assertIn("127.0.0.1:" + port, {one["peer"] for one in waits["peers"]})
+                tree = live.get("/sessions/1/view?focus=wait:network")
+                self.assertGreater(tree["total"], 0)
+                self.assertLess(tree["total"], waits["waiting"])
+            hidden = self.record(target, "waits-hidden", "--hide-args")
+            anonymous = self.record(target, "waits-anonymous", "--anonymize")
+            for path in hidden, anonymous:
+                text = pathlib.Path(path).read_text("utf-8")
+                self.assertIn("<waits: network read>", text)
+                self.assertNotIn("127.0.0.1", text)
+
+    def test_without_the_option_stacks_end_as_before(self):
+        with victim(PROGRAM, "600") as target:
+            capture = file_in("waits.pyro")
+            process, code = run_program("record", str(target.pid), "-a", "-r", str(RATE_HZ), "-d", str(SECONDS), "-o", capture)
+            self.assertEqual(code, 0, process.output())
+            plain = file_in("waits-plain")
+            process, code = run_program("replay", capture, "-o", plain, "--collapsed")
+            self.assertEqual(code, 0, process.output())
+            self.assertNotIn("<waits", pathlib.Path(plain).read_text("utf-8"))
+            shown = file_in("waits-shown")
+            process, code = run_program("replay", capture, "-o", shown, "--collapsed", "--waits", "--focus", "wait:blocked")
+            self.assertEqual(code, 0, process.output())
+            for line in pathlib.Path(shown).read_text("utf-8").splitlines():
+                self.assertRegex(line, r"<waits: (queue or condition|lock|GIL|network|pipe|disk|child).*> \d+$")
+            jsonl = file_in("waits.jsonl")
+            process, code = run_program("replay", capture, "-o", jsonl, "--jsonl", "--waits")
+            self.assertEqual(code, 0, process.output())
+            for line in pathlib.Path(jsonl).read_text("utf-8").splitlines():
+                json.loads(line)
+
+    def test_names_of_the_target_are_only_text(self):
+        path = file_in("hostile_waits.py")
+        pathlib.Path(path).write_text(HOSTILE, "utf-8")
+        with victim(path) as target:
+            text = pathlib.Path(self.record(target, "waits-hostile")).read_text("utf-8")
+            for line in text.splitlines():
+                self.assertRegex(line, r" \d+$")
+                self.assertLessEqual(line.count("<waits: "), 1)
+            marks = {mark for mark in re.findall(r"<waits: [^\n]*?>(?= \d+$)", text, re.M)}
+            self.assertLessEqual({re.sub(r" unix.*", "", mark[8:-1]) for mark in marks},
+                                 {"disk", "queue or condition", "network read", "lock", "sleep", "GIL"})
+            self.assertTrue(any(mark.startswith("<waits: network read unix") for mark in marks), marks)
+
+
+if __name__ == "__main__":
+    main()
