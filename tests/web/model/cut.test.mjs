@@ -109,11 +109,9 @@ test("the heap gives the greatest first, and equals in the order they came", () 
   assert.deepEqual(Array.from({ length: 6 }, () => heapPop(heap)), ["i0", "i3", "i2", "i4", "i1", undefined]);
 });
 
-test("a profile of 200,000 nodes is cut in a fraction of a second", () => {
+test("a profile of 200,000 nodes is cut to the frames that can be seen", () => {
   const lines = Array.from({ length: 100000 }, (_, i) => "m" + (i % 50) + ";f" + i + " 1");
   const state = stateOf(lines, {}, 1400);
-  const compute = createPicture();
-  const begun = performance.now();
-  compute(state);
-  assert.ok(performance.now() - begun < 3000);
+  const count = everyFrame(createPicture()(state).drawing.root).length;
+  assert.ok(count > 50 && count < 1400, String(count));
 });
