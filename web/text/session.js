@@ -688,7 +688,7 @@ export const TEXT = {
     title: "Keyboard shortcuts",
     close: "Close",
     keys: [
-      ["1 … 9", "flame graph, sandwich, functions, source, heat map, threads, GIL, compare, tasks"],
+      ["1 … 9, 0", "flame graph, stack chart, sandwich, functions, source, heat map, threads, GIL, compare, tasks"],
       ["k or Ctrl+K", "command palette: commands, states, formats, themes, threads, files and functions by name"],
       ["/", "search: text, or /a regular expression/"],
       ["f", "filter frames: focus, ignore, hide, show or show-from, then a pattern; function:, file:, module:, library: or wait: may precede it"],

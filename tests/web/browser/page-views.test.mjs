@@ -225,7 +225,7 @@ test("without tasks the page says what shows them, and has no button for them", 
   const { page } = await live({});
   await drawn(page);
   assert.equal(await page.evaluate("document.querySelector('[data-testid=view] [data-value=tasks]').hidden"), true);
-  await page.press("9");
+  await page.press("0");
   await page.until("/--async-aware/.test(" + byId("tasks-none") + ".textContent) && !" + byId("tasks") + ".hidden");
   assertQuiet(page);
   await page.close();
