@@ -30,7 +30,7 @@ test("the same hours before are a part of what covers most of them", () => {
 test("before the last restart ran the same program as another process", () => {
   const here = session("1", NOON, 600, { target: target(4711) });
   const records = otherRecords(here, [here], [capture("same", NOON - 50, 10, { target: target(4711) }), capture("before", NOON - 900, 10, { target: target(4242) }), capture("long before", NOON - 9000, 10, { target: target(4100) }),
-    capture("elsewhere", NOON - 800, 10, { target: { ...target(4300), host: "other" } }), capture("later", NOON + 900, 10, { target: target(4712) })], true);
+    capture("elsewhere", NOON - 800, 10, { target: { ...target(4300), host: "other" } }), capture("later", NOON + 900, 10, { target: target(4712) }), capture("host", NOON - 100, 10, { target: target(4500), continuous: true })], true);
   const [found] = suggestedChoices(here, null, records);
   assert.deepEqual([found.suggestion, found.id, found.baseline], ["restart", "before", null]);
   assert.deepEqual(suggestedChoices({ ...here, target: { pid: 1, command: [], host: "box" } }, null, records), []);

@@ -13,7 +13,7 @@ const secondsOf = (text) => Date.parse(text ?? "") / 1000;
 const commandOf = (target) => (target?.command ?? []).join("\0");
 
 function choiceOf(kind, id, record, title) {
-  return { key: kind + " " + id, title, command: commandText(record.target), program: commandOf(record.target), host: record.target?.host ?? "", pid: record.target?.pid ?? null, started: secondsOf(record.started_at), seconds: record.elapsed_s ?? 0, kind, id, baseline: null };
+  return { key: kind + " " + id, title, command: commandText(record.target), program: commandOf(record.target), host: record.target?.host ?? "", pid: record.target?.pid ?? null, started: secondsOf(record.started_at), seconds: record.elapsed_s ?? 0, kind, id, isOfHost: record.source === "continuous" || record.continuous === true, baseline: null };
 }
 
 function titleOfRecord(record, name) {
@@ -49,7 +49,8 @@ export function suggestedChoices(session, range, records) {
   const same = records.filter((record) => record.program !== "" && record.program === commandOf(session.target) && record.host === (session.target?.host ?? ""));
   const [from, to] = [began + (range?.from ?? 0), began + (range?.to ?? session.elapsed_s)];
   const before = Object.entries(HOURS).map(([suggestion, back]) => [suggestion, covering(same, from - back, to - back)]);
-  const earlier = same.find((record) => record.pid !== null && record.pid !== session.target?.pid && record.started < began) ?? null;
+  // What samples the whole host goes on over restarts.
+  const earlier = same.find((record) => !record.isOfHost && record.pid !== null && record.pid !== session.target?.pid && record.started < began) ?? null;
   return [...before, ["restart", earlier]].flatMap(([suggestion, choice]) => (choice === null ? [] : [{ suggestion, ...choice, key: suggestion + " " + choice.key }]));
 }
 
