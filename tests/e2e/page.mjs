@@ -49,10 +49,15 @@ export async function openPage(browser, url, options = {}) {
     has: async (name) => (await page.evaluate(frame(name) + " !== undefined")),
     width: (name) => page.evaluate(frame(name) + ".querySelector('rect').getBoundingClientRect().width"),
     async clickFrame(name) {
-      await until(frame(name) + " !== undefined");
-      const [x, y] = await page.evaluate("(() => { const g = " + frame(name) + "; g.scrollIntoView({ block: 'nearest' });"
-        + " const r = g.querySelector('rect').getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; })()");
-      await page.point(x, y, true);
+      const middle = "(() => { const g = " + frame(name) + "; if (g === undefined) return null; g.scrollIntoView({ block: 'nearest' });"
+        + " const r = g.querySelector('rect').getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; })()";
+      // A live picture may move until the pointer is on it.
+      for (let tries = 0; tries < 100; tries += 1) {
+        const [x, y] = await until(middle);
+        await page.point(x, y);
+        if (await page.evaluate("document.elementFromPoint(" + x + ", " + y + ")?.closest('g.frame')?.getAttribute('name').startsWith(" + JSON.stringify(name) + ") === true")) return page.point(x, y, true);
+      }
+      throw new Error("something is above " + name);
     },
     async search(words) {
       await page.evaluate("(" + hook("search") + ".focus(), " + hook("search") + ".select(), 0)");

@@ -12,6 +12,7 @@ test("a function is named with its file, C code without", () => {
   assert.deepEqual(activityPlace({ name: "parse", file: "/srv/app.py", line: 22 }), { name: "parse", place: "app.py:22" });
   assert.deepEqual(activityPlace({ name: "parse", file: "/srv/app.py", line: 0 }), { name: "parse", place: "app.py" });
   assert.deepEqual(activityPlace(poll), { name: "select.epoll.poll", place: "" });
+  assert.deepEqual(activityPlace({ name: "<waits: pipe>", file: "~", line: 0 }), { name: "pipe", place: "" });
 });
 
 test("the main wait is what took most of the waiting: the GIL, a processor, or a place", () => {

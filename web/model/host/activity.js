@@ -4,6 +4,7 @@ import { baseName } from "../base/text.js";
 import { ratio } from "../base/numbers.js";
 
 const NATIVE_PREFIX = "<native> ";
+const WAITS_FOR = /^<waits: (.+)>$/s;
 const SPARK_FLOOR = 0.04;
 const SOURCE_FILE = /^[^<~].*\.(py|pyw|pyx|ipynb)$/s;
 
@@ -11,10 +12,10 @@ export function activityByPid(activity) {
   return new Map((activity?.processes ?? []).map((row) => [row.pid, row]));
 }
 
-// -> {name, place}: "parse", "app.py:22"; a C function has no place.
+// -> {name, place}: "parse", "app.py:22"; a C function, and what a thread waits for, have no place.
 export function activityPlace({ name, file, line }) {
   const shown = name.startsWith(NATIVE_PREFIX) ? name.slice(NATIVE_PREFIX.length) : name;
-  if (file === "~" || file === "") return { name: shown, place: "" };
+  if (file === "~" || file === "") return { name: WAITS_FOR.exec(shown)?.[1] ?? shown, place: "" };
   return { name: shown, place: baseName(file) + (line > 0 ? ":" + line : "") };
 }
 
