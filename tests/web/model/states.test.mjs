@@ -114,6 +114,8 @@ test("an empty picture offers the way back to all states", () => {
   const { empty } = createPicture()(state);
   assert.equal(empty.text, TEXT.empty.filteredState("12", "", "In GC"));
   assert.deepEqual(empty.actions, [{ label: TEXT.empty.allStates, action: { type: "address", changes: { states: [] }, how: "push" } }]);
+  const main = createPicture()({ ...state, session: { state: "running", settings: { mode: "wall", threads: "main" } } });
+  assert.equal(main.empty.text, empty.text + " " + TEXT.empty.onlyMain);
 });
 
 test("a recording that kept nothing says that its mode did it", () => {

@@ -18,7 +18,7 @@ const QUALITY_DETAILS = { label: TEXT.empty.quality, action: { type: "qualityDia
 const OF_THREADS = ["threads", "gil"];
 
 // There is something, and the filters leave none of it; null when it is not their doing.
-function filteredReason({ address, states }, sums, samples, counted) {
+function filteredReason({ address, states, session }, sums, samples, counted) {
   const byThread = address.threads.length + address.processes.length > 0;
   if (counted > 0 && address.filters.length > 0) {
     return { text: TEXT.empty.filtered(formatCount(counted)), actions: [REMOVE_FILTERS] };
@@ -28,7 +28,8 @@ function filteredReason({ address, states }, sums, samples, counted) {
   }
   if (states.length > 0 && sums.samples > 0) {
     const ways = byThread ? [SHOW_ALL_STATES, SHOW_ALL_THREADS] : [SHOW_ALL_STATES];
-    return { text: filteredText(states, sums, byThread ? TEXT.empty.ofThreads : ""), actions: ways };
+    const others = session?.settings?.threads === "main" ? " " + TEXT.empty.onlyMain : "";
+    return { text: filteredText(states, sums, byThread ? TEXT.empty.ofThreads : "") + others, actions: ways };
   }
   if (byThread && samples > 0) {
     return { text: TEXT.empty.filteredThreads(formatCount(samples)), actions: [SHOW_ALL_THREADS] };
@@ -60,5 +61,5 @@ function nothingReason(state) {
 export function emptyReason(state, sum, sums, isCompared) {
   const { address } = state;
   if (sum > 0 || isCompared || address.view === "tasks" || (OF_THREADS.includes(address.view) && sums.samples > 0)) return null;
-  return filteredReason({ address, states: shownStates(state) }, sums, state.session?.quality?.samples ?? 0, state.recording.counts.total) ?? nothingReason(state);
+  return filteredReason({ address, states: shownStates(state), session: state.session }, sums, state.session?.quality?.samples ?? 0, state.recording.counts.total) ?? nothingReason(state);
 }
