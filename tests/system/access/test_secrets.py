@@ -46,7 +46,7 @@ def titled():
 
 
 # What a summary's own parameter of that name takes.
-SUMMARY_FORMS = {"/api/v1/sessions/{id}/summary format": ["json", "markdown", "text"]}
+FORMS = {"/api/v1/sessions/{id}/summary format": ["json", "markdown", "text"], "/api/v1/sessions/{id}/runs thread": ["1"]}
 
 
 def formats_of(live, session):
@@ -135,7 +135,7 @@ class Arguments(Test):
             pids = [target.pid for target in targets]
             found = walk(host, {
                 "id": sessions, "name": [row["name"] for row in host.get("/captures")["captures"]],
-                "format": formats_of(host, sessions[0]), **SUMMARY_FORMS, "/api/v1/sessions/{id}/export baseline": [sessions[0]],
+                "format": formats_of(host, sessions[0]), **FORMS, "/api/v1/sessions/{id}/export baseline": [sessions[0]],
                 "tasks": ["1"], "function": range(8), "pid": pids}, {"seconds": 1}, ARGUMENT)
             host.stop()
             files = planted.files_with(ARGUMENT, kept)
@@ -245,7 +245,7 @@ class Anonymized(Test):
             self.assertEqual(live.ask("/api/v1/sessions", "POST", body % target.pid, mark).status, 202)
             live.wait_ended()
             rules = {name: ["planted_coroutine"] for name in ("focus", "ignore", "hide", "show", "show_from")}
-            values = {"id": ["1"], "format": formats_of(live, "1"), **SUMMARY_FORMS, "/api/v1/sessions/{id}/export baseline": ["1"], "pid": [],
+            values = {"id": ["1"], "format": formats_of(live, "1"), **FORMS, "/api/v1/sessions/{id}/export baseline": ["1"], "pid": [],
                       "name": [], "function": ["1"], "from": ["0.5"], "to": ["1.5"], "state": ["on_cpu"], **rules}
             addresses = [address for address in planted.Description().targets("get", values, {"anonymize": 1})
                          if "anonymize=1" in address]
