@@ -25,7 +25,7 @@ def catalogue():
 
 
 def render(items):
-    return "".join(sorted("<li>%(name)s: %(price)s</li>" % item for item in items * 3))  # the answer
+    return "".join(sorted("<li>%(name)s: %(price)s</li>" % item for item in items * 20))  # the answer
 
 
 class Handler(BaseHTTPRequestHandler):
