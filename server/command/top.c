@@ -234,6 +234,7 @@ static enum err_code finish(struct top *top, struct err *err)
 static void close_screen(struct top *top)
 {
     model_deinit(&top->model);
+    reshaped_deinit(&top->reshaped);
     buffer_deinit(&top->text);
     if (top->has_snapshot)
         profile_snapshot_release(&top->snapshot);
