@@ -49,8 +49,8 @@ export function suggestedChoices(session, range, records) {
   const same = records.filter((record) => record.program !== "" && record.program === commandOf(session.target) && record.host === (session.target?.host ?? ""));
   const [from, to] = [began + (range?.from ?? 0), began + (range?.to ?? session.elapsed_s)];
   const before = Object.entries(HOURS).map(([suggestion, back]) => [suggestion, covering(same, from - back, to - back)]);
-  // What samples the whole host goes on over restarts.
-  const earlier = same.find((record) => !record.isOfHost && record.pid !== null && record.pid !== session.target?.pid && record.started < began) ?? null;
+  // It had ended; times of start are whole seconds. What samples the whole host goes on over restarts.
+  const earlier = same.find((record) => !record.isOfHost && record.pid !== null && record.pid !== session.target?.pid && record.started + record.seconds <= began + 1) ?? null;
   return [...before, ["restart", earlier]].flatMap(([suggestion, choice]) => (choice === null ? [] : [{ suggestion, ...choice, key: suggestion + " " + choice.key }]));
 }
 
