@@ -185,27 +185,35 @@ static process_id process_at(const struct processes *processes, size_t index)
                : processes->snapshot->sizes.processes;
 }
 
+/* A target may end while it is read, so a listed one is copied by its list. */
+static struct sampler_target copy_of(const struct session_info *session, int32_t pid,
+                                     const struct sampler_target *unlisted)
+{
+    struct sampler_target known;
+    for (size_t i = 0; session_target_at(session, i, &known); i++)
+        if (known.pid == pid)
+            return known;
+    return *unlisted;
+}
+
 /* The session's own process if it was selected, else the one that was seen first. */
 static void choose_target(struct report_header *header, const struct session_info *session,
                           const struct profile_snapshot *snapshot, process_id first)
 {
-    struct sampler_target known;
     const int32_t own = (int32_t)session->target->pid;
-    header->target = *session->target;
+    header->target = copy_of(session, own, session->target);
     if (header->process_count == 0 ||
         bsearch(&own, header->pids, header->process_count, sizeof own, by_number))
         return;
     const struct profile_process row = profile_process_at(snapshot, first);
     header->words[0] = profile_string(snapshot, row.name).text;
-    header->target = (struct sampler_target){ .pid = row.pid,
-                                              .argc = 1,
-                                              .argv = header->words,
-                                              .executable = "",
-                                              .python = session->target->python,
-                                              .validated = session->target->validated };
-    for (size_t i = 0; session_target_at(session, i, &known); i++)
-        if (known.pid == row.pid)
-            header->target = known;
+    const struct sampler_target unlisted = { .pid = row.pid,
+                                             .argc = 1,
+                                             .argv = header->words,
+                                             .executable = "",
+                                             .python = session->target->python,
+                                             .validated = session->target->validated };
+    header->target = copy_of(session, row.pid, &unlisted);
 }
 
 static enum err_code find_processes(struct report_header *header, const struct asked *asked,
