@@ -352,7 +352,9 @@ static void what_waits_shortly_is_as_it_was_at_first(void **state)
         assert_int_equal(thread_cpus_flush(&world.cpus, world.now_ns), ERR_OK);
         const struct state_sums sums = sums_of(&world);
         assert_int_equal(sums.samples, STILL + 1);
-        assert_int_equal(sums.yes[STATE_FLAG_ON_CPU], cpu == CPU_ON ? STILL + 1 : 0);
+        /* On a busy machine it may be without a processor meanwhile. */
+        assert_int_equal(sums.yes[STATE_FLAG_ON_CPU] + sums.yes[STATE_FLAG_RUNNABLE],
+                         cpu == CPU_ON ? STILL + 1 : 0);
         end(&world);
     }
 }
