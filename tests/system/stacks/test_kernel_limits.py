@@ -58,9 +58,11 @@ import sys, threading
 depth = int(sys.argv[1])
 sys.setrecursionlimit(depth + 100)
 threading.stack_size(256 << 20)
+def leaf():
+    pass
 def deep(depth):
     while depth == 0:
-        pass
+        leaf()
     deep(depth - 1)
 print("READY", flush=True)
 threading.Thread(target=deep, args=(depth,)).start()
