@@ -10,24 +10,26 @@
 #include "sampler/base/vec.h"
 #include "sampler/process/procfs.h"
 
-static bool parse_line(const char *line, size_t length, struct mapping *out)
+static enum err_code parse_line(const char *line, size_t length, struct mapping *out,
+                                struct err *err)
 {
     char permissions[5] = "";
     int path_at = 0;
     SCOPED_FREE char *text = malloc(length + 1);
     if (!text)
-        return false;
+        return err_nomem(err);
     memcpy(text, line, length);
     text[length] = '\0';
     if (sscanf(text, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 " %n",
                &out->start, &out->end, permissions, &out->offset, &out->device_major,
                &out->device_minor, &out->inode, &path_at) < 7)
-        return false;
+        return err_set(err, ERR_CORRUPT, "cannot parse the mapping '%.*s'",
+                       (int)(length > 80 ? 80 : length), text);
     out->readable = permissions[0] == 'r';
     out->writable = permissions[1] == 'w';
     out->executable = permissions[2] == 'x';
     out->path = strdup(path_at ? text + path_at : "");
-    return out->path != NULL;
+    return out->path ? ERR_OK : err_nomem(err);
 }
 
 static enum err_code append(struct maps *maps, const struct mapping *mapping, size_t *room,
@@ -50,12 +52,9 @@ enum err_code maps_parse(struct maps *maps, const char *text, struct err *err)
         const size_t length = newline ? (size_t)(newline - text) : left;
         struct mapping mapping;
         memset(&mapping, 0, sizeof mapping);
-        enum err_code rc = ERR_CORRUPT;
-        if (parse_line(text, length, &mapping))
+        enum err_code rc = parse_line(text, length, &mapping, err);
+        if (!rc)
             rc = append(maps, &mapping, &room, err);
-        else
-            err_set(err, ERR_CORRUPT, "cannot parse the mapping '%.*s'",
-                    (int)(length > 80 ? 80 : length), text);
         if (rc) {
             free(mapping.path);
             maps_deinit(maps);
