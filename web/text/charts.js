@@ -17,7 +17,7 @@ export const CHART_TEXT = {
     loading: "Reading the stacks of this thread…",
     nothing: "This thread has no samples here.",
     noTimes: "This report does not tell times apart, so it has no stack chart.",
-    inReport: "Not in the order of time: a report keeps sums of slots of time. Within each slot the largest stacks stand first.",
+    inReport: "Not in the order of time: a report keeps only sums over short spans of time. In each span the largest stacks stand first.",
     unordered: (share) => "Not in the order of time: " + share + " of what is shown (hatched). Only sums are left of it; the largest stacks stand first within each part.",
     joined: (runs) => runs + " short runs in this pixel; the longest is shown. Zoom in to see them.",
     unknownOrder: "Order in time unknown.",

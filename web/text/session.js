@@ -385,7 +385,7 @@ export const TEXT = {
     noPath: "Give a URL with {path}.",
     braces: "Use {path}, {line} and {commit}, and no other braces.",
     scheme: "Begin the URL with https:, http:, or the scheme of an editor.",
-    host: "Put a / behind the host.",
+    host: "Put a / after the host.",
     editor: "Give vscode, cursor, pycharm or a URL.",
     web: "Begin the URL with https: or http:.",
     map: "Give two folders: /app=/home/me/app.",
