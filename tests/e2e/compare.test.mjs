@@ -34,12 +34,13 @@ test("a session is compared with the run before the last restart, then with a ra
   const host = await serve("--data", data);
   const first = await startVictim("tests/victims/threads.py", "2", VICTIM_SECONDS);
   const before = await startSession(host, first.pid);
-  const samples = async (id) => (await (await host.ask("/sessions/" + id)).json()).quality.samples;
-  while ((await samples(before)) < 500) await new Promise((done) => setTimeout(done, 100));
+  const asked = async (id) => (await host.ask("/sessions/" + id)).json();
+  // Much longer than the range that is chosen of it below.
+  while ((await asked(before)).elapsed_s < 1 || (await asked(before)).quality.samples < 500) await new Promise((done) => setTimeout(done, 100));
   await first.end();
   const second = await startVictim("tests/victims/threads.py", "2", VICTIM_SECONDS);
   const now = await startSession(host, second.pid);
-  while ((await samples(now)) < 500) await new Promise((done) => setTimeout(done, 100));
+  while ((await asked(now)).quality.samples < 500) await new Promise((done) => setTimeout(done, 100));
   const page = await openPage(browser, host.url + "#v=1&session=" + now + "&view=diff&state=all");
   const choice = (key) => "document.querySelector('[data-testid=picker-choice][data-key=\"" + key + "\"]')";
   await page.press("diff-pick-first");
@@ -48,8 +49,9 @@ test("a session is compared with the run before the last restart, then with a ra
   await page.evaluate("(" + choice("session " + before) + ".click(), 0)");
   await page.until("!" + hook("picker") + ".open && location.hash.includes('&against=" + before + "') && " + ROWS + " > 1");
   assert.match(await page.text("diff-baseline"), new RegExp("of process " + first.pid + ":"));
-  await page.evaluate("location.reload()");
-  await page.until(ROWS + " > 1");
+  // The old page has rows too: wait until it is gone.
+  await page.evaluate("(globalThis.leaving = true, location.reload(), 0)");
+  await page.until("globalThis.leaving === undefined && " + ROWS + " > 1");
   // Only a range of the other session: its samples are fewer.
   const caption = "document.querySelector('[data-testid=diff-table] caption').textContent";
   const counted = "Number(/([\\d,]+) samples in the baseline/.exec(" + caption + ")[1].replaceAll(',', ''))";
