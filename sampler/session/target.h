@@ -139,10 +139,14 @@ size_t target_threads(const struct target *target);
 MUST_CHECK enum err_code target_read_tasks(struct target *target, uint32_t ticks,
                                            uint64_t now_ns);
 
-/* ERR_OK also if threads failed: they are counted.  Call once at each tick, or call target_skip. */
+/* ERR_OK also if threads failed: they are counted.  Call once at each tick, or call target_skip or
+ * target_pass. */
 MUST_CHECK enum err_code target_sample(struct target *target, struct tick *tick);
 /* What target_sample does at a tick before stops_idle_until. */
 void target_skip(struct target *target, uint64_t now_ns);
+/* A tick at which other targets stand for this one.  Its tasks are read seldom anyway: what they wait is counted
+ * for all ticks. */
+void target_pass(struct target *target);
 
 /* Code objects are read after the stack.  If the process has ended or called exec in between, what was
  * read may belong to its successor with the same pid or the same addresses: then false. */

@@ -276,15 +276,14 @@ static enum err_code sample(struct target_tick *now)
     return rc;
 }
 
-/* A tick that reads no tasks. */
-static void owe_tasks(struct target *target)
+void target_pass(struct target *target)
 {
     target->tasks.owed += target->fold.tasks != NULL;
 }
 
 void target_skip(struct target *target, uint64_t now_ns)
 {
-    owe_tasks(target);
+    target_pass(target);
     stops_skip(&target->stops, now_ns);
 }
 
@@ -297,7 +296,7 @@ enum err_code target_sample(struct target *target, struct tick *tick)
     if (tick->stopper && tick->stopper->count)
         resume_threads(target, tick->stopper, &(struct sampled){ .count = 0 });
     if (now.turn.step == STOPS_SKIP) {
-        owe_tasks(target);
+        target_pass(target);
         return ERR_OK;
     }
     const enum err_code rc = sample(&now);

@@ -232,8 +232,12 @@ bool targets_tick(struct targets *targets, bool *sampled_out, struct ending *out
     for (size_t i = targets->count; i-- > 0;) {
         struct target *const target = targets->items[i];
         struct ending ending;
-        if (!is_chosen(&targets->tick))
+        if (!is_chosen(&targets->tick)) {
+            target_pass(target);
+            targets->tick.now_ns = clock_now_ns();
+            *sampled_out = true;
             continue;
+        }
         const enum err_code rc = target_sample(target, &targets->tick);
         *sampled_out |= !rc;
         if (rc && !target_survives(target, rc, clock_now_ns(), &ending) &&

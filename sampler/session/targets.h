@@ -75,8 +75,8 @@ void targets_leave_kernel(struct targets *targets);
 /* Has one of them more than one interpreter? */
 bool targets_have_sub_interpreters(const struct targets *targets);
 
-/* Samples the targets.  *sampled_out: at least one was sampled.  false: the session cannot go
- * on, *out says why.  The caller checks whether targets are left. */
+/* Samples the targets.  *sampled_out: at least one was, or chance has left one out that others stand for.  false:
+ * the session cannot go on, *out says why.  The caller checks whether targets are left. */
 bool targets_tick(struct targets *targets, bool *sampled_out, struct ending *out);
 /* Until this instant ticks read nothing, so targets_skip can count them; 0: the next one may read. */
 uint64_t targets_idle_until(const struct targets *targets);

@@ -223,8 +223,45 @@ def check_one_picture(python):
     return problems
 
 
+# A task that waits, beside more threads than one tick samples.
+CROWD = """
+import asyncio, threading, time
+started = threading.Barrier(%d + 1)
+def rest():
+    started.wait()
+    time.sleep(1e6)
+async def waits():
+    started.wait()
+    print("READY", flush=True)
+    await asyncio.sleep(1000)
+threading.stack_size(256 * 1024)
+for _ in range(%d):
+    threading.Thread(target=rest, daemon=True).start()
+asyncio.get_event_loop_policy().new_event_loop().run_until_complete(waits())
+"""
+CROWD_THREADS = 300
+
+
+def check_crowd(python):
+    """Of several such processes, each tick samples some. The tasks of the others wait all the same."""
+    script, path = harness.file_in("crowd.py"), harness.file_in("crowd.folded")
+    with open(script, "w", encoding="utf-8") as file:
+        file.write(CROWD % (CROWD_THREADS, CROWD_THREADS))
+    with victim(script, python=python.path) as one, victim(script, python=python.path) as other:
+        process, code = run_program("record", str(one.pid), str(other.pid), "-a", "-d", "3", "-r", "50", "--async-mode", "all",
+                                    "--collapsed=" + path, "--quality", path + ".json", seconds=3 + harness.WAIT_SECONDS)
+    if code != 0:
+        raise AssertionError(process.output())
+    with open(path + ".json", encoding="utf-8") as file:
+        ticks = json.load(file)["ticks"]
+    waiting = sum(int(line.rsplit(" ", 1)[1]) for line in open(path, encoding="utf-8") if "waiting tasks" in line)
+    return [] if 1.6 * ticks < waiting < 2.1 * ticks else ["two tasks waited for %d samples in %d ticks" % (waiting, ticks)]
+
+
 def check(python):
     problems = check_dump(python) + check_one_picture(python)
+    if python.path == harness.newest_python():
+        problems += check_crowd(python)
     with victim("tasks.py", str(harness.VICTIM_SECONDS), python=python.path) as target:
         return problems + check_running(python, target.pid) + check_all(python, target.pid)
 
