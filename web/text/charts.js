@@ -13,6 +13,7 @@ export const CHART_TEXT = {
     follow: "Follow",
     followHint: "Follow the last seconds of the session",
     following: "following",
+    busiest: "busiest thread",
     hint: "Drag: select a time range. Wheel: zoom. Shift + wheel: move.",
     loading: "Reading the stacks of this thread…",
     nothing: "This thread has no samples here.",

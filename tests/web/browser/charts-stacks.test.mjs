@@ -43,6 +43,7 @@ test("the wheel and the keyboard zoom and move the chart; it follows again on re
   const { page, advance } = await live({ seconds: 20, fragment: "#v=1&view=stacks" });
   await drawn(page);
   assert.match(await spanOf(page), /following$/);
+  await page.until("!" + byId("stacks-busiest") + ".hidden");
   const before = await spanOf(page);
   advance(2);
   await page.until("document.querySelector('.stacks-span').textContent !== " + JSON.stringify(before));

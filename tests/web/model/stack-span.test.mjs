@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { clampSpan, fineMarks, fineTime, isFollowing, movedSpan, stackSpan, stackThread, wantedRuns, zoomedSpan } from "../../../web/model/page/stack-span.js";
-import { STATE_DOINGS } from "../../../web/model/profile/states.js";
+import { clampSpan, createFollowedThread, fineMarks, fineTime, isFollowing, movedSpan, stackSpan, wantedRuns, zoomedSpan } from "../../../web/model/page/stack-span.js";
+import { STATE_DOINGS, STATE_FACTS } from "../../../web/model/profile/states.js";
 import { stateOf } from "../support/sample.mjs";
 
 const timeline = (to) => ({ width: 0.25, from: 0, to, slots: [] });
@@ -37,14 +37,36 @@ test("what is asked for is a little more than what is shown", () => {
   assert.equal(wantedRuns(running(), { stackThread: null }), null);
 });
 
-test("the thread that is shown stays, unless another is chosen", () => {
-  const threads = [{ tid: 1, process: 0, ids: [0] }, { tid: 2, process: 0, ids: [1] }, { tid: 0, process: 0, ids: [2], tasks: true }];
-  const sums = (samples) => ({ samples, yes: [], unknown: [], doing: STATE_DOINGS.map(() => 0) });
-  const states = new Map([[0, sums(5)], [1, sums(9)], [2, sums(99)]]);
-  assert.equal(stackThread([], threads, states, null).tid, 2);
-  assert.equal(stackThread([], threads, states, threads[0]).tid, 1);
-  assert.equal(stackThread([threads[1]], threads, states, threads[0]).tid, 2);
-  assert.equal(stackThread([], [], states, threads[0]), null);
+const THREADS = [{ tid: 1, process: 0, ids: [0] }, { tid: 2, process: 0, ids: [1] }, { tid: 3, process: 0, ids: [2] }, { tid: 0, process: 0, ids: [3], tasks: true }];
+const sumsOf = (samples, doings, facts = {}) => ({ samples, yes: STATE_FACTS.map((fact) => facts[fact] ?? 0), unknown: [], doing: STATE_DOINGS.map((doing) => doings[doing] ?? 0) });
+const STATES = new Map([[0, sumsOf(9, { waits: 9 })], [1, sumsOf(9, { waits: 2 }, { in_gc: 1 })], [2, sumsOf(9, { waits: 6 }, { in_gc: 3 })], [3, sumsOf(99, {})]]);
+const following = (address = {}, changes = {}) => running(address, { threadStates: STATES, ...changes });
+
+test("the chart opens on the busiest thread of those chosen, once it is known which that is", () => {
+  const follow = createFollowedThread();
+  const seen = (state, chosen = []) => {
+    const { thread, isBusiest } = follow(state, chosen, THREADS);
+    return [thread?.tid ?? null, isBusiest];
+  };
+  assert.deepEqual(seen(following({ view: "flame" })), [null, false]);
+  assert.equal(seen(following({}, { threadStates: new Map() }))[1], false);
+  assert.deepEqual(seen(following()), [2, true]);
+  assert.deepEqual(seen(following(), [THREADS[0], THREADS[2]]), [3, true]);
+  assert.deepEqual(seen(following(), [THREADS[0]]), [1, false]);
+  assert.deepEqual(createFollowedThread()(following(), [], []), { thread: null, isBusiest: false });
+});
+
+test("the thread that is shown stays while the chart is open, and until something else is shown", () => {
+  const follow = createFollowedThread();
+  const tidOf = (state) => follow(state, [], THREADS).thread?.tid;
+  assert.equal(tidOf(following()), 2);
+  const turned = following({}, { threadStates: new Map([[0, sumsOf(9, {})]]) });
+  assert.deepEqual([tidOf(turned), follow(turned, [], THREADS).isBusiest], [2, false]);
+  assert.equal(tidOf(following({ states: ["in_gc"] })), 2);
+  tidOf(following({ view: "flame", states: ["in_gc"] }));
+  assert.equal(tidOf(following({ states: ["in_gc"] })), 2);
+  tidOf(following({ view: "flame" }));
+  assert.equal(tidOf(following({ states: ["waits"], range: { from: 1, to: 2 } })), 1);
 });
 
 test("marks are as fine as there is room for", () => {

@@ -24,7 +24,7 @@ import { STATE_FACTS, sumThreads } from "../profile/states.js";
 import { waitShares } from "../profile/waits.js";
 import { frameCounts, nameRanks, sortedRows, tableRows, topFrames } from "../code/table.js";
 import { layOutRuns } from "../trees/stacks.js";
-import { stackThread } from "./stack-span.js";
+import { createFollowedThread } from "./stack-span.js";
 import { distinctNames } from "../base/text.js";
 import { listThreads, resolveThreads, threadIds, threadsWithStates } from "../threads/threads.js";
 import { bottomUpTree, createMergedNames, resolveKeys, sandwichTrees, topDownTree, treeKeys, treePath } from "../trees/trees.js";
@@ -380,12 +380,13 @@ function createFaces(recording, version, grouping, totals) {
   return (group) => (faces[group] ??= fieldsOf(group));
 }
 
-// -> stacks(state, grouping, totals): {thread, layout (of stacks.js; null: nothing is known yet), faceOf(group)}
+// -> stacks(state, grouping, totals, followed thread): {thread, isBusiest, layout (of stacks.js; null: nothing is known yet), faceOf(group)}
 function createStackChart() {
   const layoutOf = memoise((runs, grouping, groups) => layOutRuns(runs, grouping));
   const facesOf = memoise(createFaces);
-  return ({ recording, recordingVersion: version }, grouping, totals, thread) => ({
+  return ({ recording, recordingVersion: version }, grouping, totals, { thread, isBusiest }) => ({
     thread,
+    isBusiest,
     layout: thread === null || recording.runs.key !== thread.ids.join() ? null : layoutOf(recording.runs, grouping, groupCount(grouping)),
     faceOf: facesOf(recording, version, grouping, totals),
   });
@@ -423,7 +424,7 @@ export function createPicture() {
   const hottestOf = memoise(makeHottest);
   const own = createOwn();
   const stackChart = createStackChart();
-  let followedThread = null;
+  const followedThread = createFollowedThread();
   const threadsOf = memoise((profile, count) => listThreads(profile));
   const chosenOf = memoise(resolveThreads);
   const sumsOf = memoise((threadStates, chosen, threads) => sumThreads(threadStates, threadIds(threadsWithStates(chosen.chosen, threads))));
@@ -451,7 +452,7 @@ export function createPicture() {
     const sandwich = () => sandwichOf(recording, version, functions, functionTotalsOf(recording, version, functions), address.about, state.width, namesOf(functions, address.about), address.order);
     const sums = sumsOf(state.threadStates, chosen, threads);
     const shownDiff = address.view === "diff" ? diff(state, functions, () => functionTotalsOf(recording, version, functions), native, matcher) : null;
-    if (address.view === "stacks") followedThread = stackThread(chosen.chosen, threads, state.threadStates, followedThread);
+    const followed = followedThread(state, chosen.chosen, threads);
     return {
       sum: totals.sum,
       // The native frames that are shown; null: there are none.
@@ -471,8 +472,8 @@ export function createPicture() {
       sandwich: address.view === "sandwich" ? markedSandwichOf(sandwich(), matcher) : null,
       source: address.view === "source" ? byLine() : null,
       // The thread in the order of time, and its boxes.
-      stackThread: address.view === "stacks" ? followedThread : null,
-      stacks: address.view === "stacks" ? stackChart(state, grouping, totals, followedThread) : null,
+      stackThread: followed.thread,
+      stacks: address.view === "stacks" ? stackChart(state, grouping, totals, followed) : null,
       own: address.view === "flame" ? own(recording, version, grouping, state.ownPatterns) : null,
       diff: shownDiff,
       gil: address.view === "gil" ? gilOf(recording, version, functions, state.gil, threads, sums, isWithoutGil(state.session, sums), state.width) : null,

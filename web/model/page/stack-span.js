@@ -1,7 +1,8 @@
 // Which thread a stack chart shows, and from when to when.
 
 import { statusOf } from "./state.js";
-import { busiestThreads } from "../threads/threads.js";
+import { shownStates } from "../profile/states.js";
+import { busiestThread } from "../threads/threads.js";
 import { timelineSpan } from "../time/timeline.js";
 
 // How much of a running session is followed.
@@ -55,11 +56,28 @@ export function movedSpan({ from, to }, by, whole) {
   return clampSpan({ from: from + by, to: to + by }, whole);
 }
 
-// The thread whose stacks are shown: the first of those chosen, else the one that was shown, else the busiest.
-export function stackThread(chosen, threads, threadStates, before) {
-  const able = threads.filter((thread) => !thread.tasks);
-  const same = able.find((thread) => before !== null && thread.tid === before.tid && thread.process === before.process);
-  return chosen.find((thread) => !thread.tasks) ?? same ?? busiestThreads(able, threadStates, 1)[0] ?? null;
+// -> follow(state, chosen, threads): the thread whose stacks are shown, {thread, isBusiest}: one of those chosen, where some are. It
+// stays while the chart is open; the chart opens on the busiest one when something else is shown than before.
+export function createFollowedThread() {
+  let before = null;
+  let question = "";
+  let wasOpen = false;
+  return ({ address, session, threadStates }, chosen, threads) => {
+    const able = threads.filter((thread) => !thread.tasks && (chosen.every((one) => one.tasks) || chosen.includes(thread)));
+    const isOpen = address.view === "stacks";
+    if (!isOpen || able.length === 0) {
+      wasOpen = wasOpen && isOpen;
+      return { thread: null, isBusiest: false };
+    }
+    const shown = shownStates({ address, session });
+    const asked = JSON.stringify([address.range, shown]);
+    const busiest = busiestThread(able, threadStates, shown);
+    const same = able.find((thread) => before !== null && thread.tid === before.tid && thread.process === before.process);
+    const thread = !wasOpen && asked !== question ? busiest : same ?? busiest;
+    // Before the states of threads are known, none is the busiest.
+    if (threadStates.size > 0) [before, question, wasOpen] = [thread, asked, true];
+    return { thread, isBusiest: able.length > 1 && threadStates.size > 0 && thread === busiest };
+  };
 }
 
 // What the source is asked for: {ids, from, to, slots}; more than is shown, for whoever moves on.

@@ -1,7 +1,7 @@
 // Threads as users know them: all rows of one native thread, which may be renamed, are one thread with its last name.
 
 import { TEXT } from "../../text/session.js";
-import { STATE_DOINGS, sumThreads } from "../profile/states.js";
+import { STATE_DOINGS, STATE_FACTS, sumThreads } from "../profile/states.js";
 import { visibleText } from "../base/text.js";
 
 // Waiting tasks share one pseudo-thread, as the profile calls it: it holds no lock and no CPU, and is none of those that do.
@@ -85,6 +85,19 @@ export function busiestThreads(threads, threadStates, most) {
   }));
   const kept = new Set(threads.slice().sort((a, b) => busy.get(b) - busy.get(a)).slice(0, most));
   return threads.filter((thread) => kept.has(thread));
+}
+
+// The thread with the most samples of what is shown: of one state, or else of what did not wait; null when there are none.
+export function busiestThread(threads, threadStates, shown) {
+  const fact = shown.length === 1 ? STATE_FACTS.indexOf(shown[0]) : -1;
+  const weight = ({ ids }) => {
+    const { samples, yes, doing } = sumThreads(threadStates, ids);
+    const waiting = doing[STATE_DOINGS.indexOf("waits")];
+    if (fact >= 0) return yes[fact];
+    return shown.length === 1 && shown[0] === "waits" ? waiting : samples - waiting;
+  };
+  const weights = threads.map(weight);
+  return threads[weights.indexOf(Math.max(...weights))] ?? null;
 }
 
 // Whose states count: of the threads chosen, or of all of them when there are none, those that are threads.

@@ -28,15 +28,16 @@ export function createStackHead(dispatch, changeSpan) {
     dispatch({ type: "address", changes: { range: null }, how: "push" });
   });
   const said = el("span", { class: "stacks-span" });
+  const busiest = el("span", { class: "stacks-busiest", "data-testid": "stacks-busiest" }, CHART_TEXT.stacks.busiest);
   const readout = el("span", { class: "strip-read", "data-testid": "stacks-read" });
   const note = el("p", { class: "stacks-note", "data-testid": "stacks-note", role: "status", hidden: true });
   let listed = [];
   let shown = "";
   return {
-    element: el("div", { class: "stacks-head" }, el("div", { class: "stacks-tools" }, thread, said, closer, wider, whole, follow, readout), note),
+    element: el("div", { class: "stacks-head" }, el("div", { class: "stacks-tools" }, thread, busiest, said, closer, wider, whole, follow, readout), note),
     read: (text) => setText(readout, text),
     update(state, span, noteText) {
-      const { threads, stackThread } = state.picture;
+      const { threads, stackThread, stacks } = state.picture;
       listed = threads.filter((one) => !one.tasks);
       const names = listed.map((one) => threadPlace(one, threads) + "  " + one.tid);
       if (names.join("\n") !== shown) {
@@ -45,6 +46,7 @@ export function createStackHead(dispatch, changeSpan) {
       }
       thread.selectedIndex = listed.indexOf(stackThread);
       setText(said, stackSpanText(span) + (isFollowing(state) ? ", " + CHART_TEXT.stacks.following : ""));
+      busiest.hidden = !stacks.isBusiest;
       follow.hidden = !state.live || state.session?.state !== "running" || isFollowing(state);
       const all = wholeSpan(state);
       whole.hidden = span.from <= all.from && span.to >= all.to;
