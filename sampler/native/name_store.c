@@ -62,7 +62,7 @@ enum err_code name_store_add(struct name_store *store, const char *name, size_t 
     if (!store->open)
         return ERR_NOMEM;
     if (NAME_STORE_BLOCK_BYTES - store->used < length + 1) {
-        if (store->count + 1 == MAX_BLOCKS)
+        if (store->count + 1 >= MAX_BLOCKS)
             return ERR_LIMIT;
         const enum err_code rc = seal(store);
         if (rc)
@@ -72,6 +72,21 @@ enum err_code name_store_add(struct name_store *store, const char *name, size_t 
     memcpy(store->open + store->used, name, length);
     store->open[store->used + length] = '\0';
     store->used += length + 1;
+    return ERR_OK;
+}
+
+enum err_code name_store_append(struct name_store *store, struct name_store *other,
+                                uint32_t *shift_out)
+{
+    if (seal(store) || seal(other) ||
+        !VEC_RESERVE(store->blocks, store->room, store->count + other->count))
+        return ERR_NOMEM;
+    *shift_out = (uint32_t)(store->count << OFFSET_BITS);
+    for (size_t i = 0; i < other->count; i++)
+        store->blocks[store->count++] = other->blocks[i];
+    store->compressed_bytes += other->compressed_bytes;
+    other->count = 0;
+    name_store_deinit(other);
     return ERR_OK;
 }
 

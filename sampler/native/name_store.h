@@ -7,7 +7,8 @@
  *
  * Ownership: the caller's storage; a zeroed struct is an empty store.
  * Threads: one while names are added; then any number may read.
- * Limits: NAME_STORE_MAX_BYTES of names, NAME_STORE_MAX_NAME bytes of each; longer ones are cut.
+ * Limits: NAME_STORE_MAX_BYTES of names, twice that of two stores in one; NAME_STORE_MAX_NAME bytes of each
+ * name, longer ones are cut.
  * Depends on: err, compress, vec.
  */
 #ifndef SAMPLER_NATIVE_NAME_STORE_H
@@ -37,6 +38,10 @@ void name_store_deinit(struct name_store *store);
 /* ERR_LIMIT: the store is full. */
 MUST_CHECK enum err_code name_store_add(struct name_store *store, const char *name,
                                         size_t length, uint32_t *id_out);
+/* Moves the names of another store to the end of this one; the other is empty then.  An id of the other is
+ * one of this store after the shift is added.  ERR_NOMEM: both are as before. */
+MUST_CHECK enum err_code name_store_append(struct name_store *store, struct name_store *other,
+                                           uint32_t *shift_out);
 /* After the last name. */
 MUST_CHECK enum err_code name_store_close(struct name_store *store);
 /* Returns the length; 0 and an empty text: there is no memory. */

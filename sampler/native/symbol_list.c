@@ -223,6 +223,28 @@ enum err_code symbol_list_add(struct symbol_list *list, uint64_t start, uint64_t
     return rc == ERR_LIMIT ? ERR_OK : rc;
 }
 
+enum err_code symbol_list_add_before(struct symbol_list *list, struct symbol_list *other)
+{
+    uint32_t shift;
+    const size_t room = SYMBOL_LIST_MAX - other->count;
+    const size_t added = list->count < room ? list->count : room;
+    if (!VEC_RESERVE(other->items, other->room, other->count + added) ||
+        name_store_append(&other->names, &list->names, &shift))
+        return ERR_NOMEM;
+    for (size_t i = 0; i < added; i++) {
+        other->items[other->count] = list->items[i];
+        other->items[other->count++].name += shift;
+    }
+    free(list->items);
+    list->is_cut = list->is_cut || other->is_cut || added < list->count;
+    list->items = other->items;
+    list->count = other->count;
+    list->room = other->room;
+    list->names = other->names;
+    *other = (struct symbol_list){ 0 };
+    return ERR_OK;
+}
+
 static int compare_places(const void *a, const void *b)
 {
     const struct listed_symbol *const left = a, *const right = b;

@@ -46,6 +46,10 @@ void symbol_list_deinit(struct symbol_list *list);
 /* Adds what a table of symbols has.  ERR_NOMEM: the list is unusable. */
 MUST_CHECK enum err_code symbol_list_add_table(struct symbol_list *list, struct elf *elf,
                                                const Elf64_Shdr *table);
+/* Puts the symbols of another list before those of this one; the other is empty then.  If there are too
+ * many, those of this list are left out. */
+MUST_CHECK enum err_code symbol_list_add_before(struct symbol_list *list,
+                                                struct symbol_list *other);
 MUST_CHECK enum err_code symbol_list_add(struct symbol_list *list, uint64_t start, uint64_t end,
                                          const char *name);
 /* Sorts by address; one symbol remains at each address, and all have an end. */

@@ -46,21 +46,37 @@ static enum err_code add_debug_file(struct symbol_list *list, struct elf *elf,
     return rc;
 }
 
-static enum err_code add_exported(struct symbol_list *list, struct elf *elf)
+/* Other symbols than those of .dynsym, which the list already has. */
+static enum err_code add_compressed(struct symbol_list *list, struct elf *elf)
 {
-    const enum err_code rc = add_table_of_type(list, elf, SHT_DYNSYM);
-    struct elf *const inner = rc ? NULL : elf_compressed(elf);
-    return inner ? add_table_of_type(list, inner, SHT_SYMTAB) : rc;
+    struct elf *const inner = elf_compressed(elf);
+    return inner ? add_table_of_type(list, inner, SHT_SYMTAB) : ERR_OK;
+}
+
+/* .dynsym is small and names what matters most, so it is read before a limit can end reading.  A whole .symtab
+ * has its names too. */
+static enum err_code add_tables(struct symbol_list *list, struct symbol_list *exported,
+                                struct elf *elf, const struct symbols_options *options)
+{
+    enum err_code rc = add_table_of_type(exported, elf, SHT_DYNSYM);
+    if (!rc)
+        rc = add_table_of_type(list, elf, SHT_SYMTAB);
+    if (!rc && list->count == 0)
+        rc = add_debug_file(list, elf, options);
+    const bool has_none = list->count == 0;
+    if (!rc && (has_none || list->is_cut))
+        rc = symbol_list_add_before(list, exported);
+    if (!rc && has_none)
+        rc = add_compressed(list, elf);
+    return rc;
 }
 
 static enum err_code gather(struct symbol_list *list, struct elf *elf,
                             const struct symbols_options *options)
 {
-    enum err_code rc = add_table_of_type(list, elf, SHT_SYMTAB);
-    if (!rc && list->count == 0)
-        rc = add_debug_file(list, elf, options);
-    if (!rc && list->count == 0)
-        rc = add_exported(list, elf);
+    struct symbol_list exported = { .take = options->take, .to = options->to };
+    enum err_code rc = add_tables(list, &exported, elf, options);
+    symbol_list_deinit(&exported);
     if (!rc)
         rc = plt_add_stubs(list, elf);
     if (!rc)

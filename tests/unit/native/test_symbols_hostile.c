@@ -1,3 +1,4 @@
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -237,6 +238,58 @@ static void table_with_too_many_symbols_is_cut(void **state)
     close(fd);
 }
 
+static void cancel_at_local(void *to, const char *name, size_t length)
+{
+    atomic_bool *const is_cancelled = to;
+    (void)length;
+    if (strcmp(name, "local") == 0)
+        atomic_store(is_cancelled, true);
+}
+
+static void exported_names_are_kept_if_a_limit_cuts_the_table(void **state)
+{
+    /* The strings of .symtab are longer than one reading of them. */
+    enum { COUNT = 8, NAME_BYTES = 1 << 16 };
+    static char text[COUNT][NAME_BYTES];
+    atomic_bool is_cancelled = false;
+    const struct deadline soon = { .at_ns = UINT64_MAX, .is_cancelled = &is_cancelled };
+    struct made_symbol list[COUNT + 1] = { { "local", TEXT, 8, STT_FUNC, STB_LOCAL, 1 } };
+    const struct made_symbol last = { "exported", TEXT + 256, 8, STT_FUNC, STB_GLOBAL, 1 };
+    char name[SYMBOL_NAME_BYTES];
+    struct made_elf made;
+    struct symbols *symbols;
+    struct symbol found;
+    (void)state;
+    for (unsigned i = 0; i < COUNT; i++) {
+        memset(text[i], 'b', NAME_BYTES - 1);
+        list[i + 1] =
+            (struct made_symbol){ text[i], TEXT + 16 + 8 * i, 8, STT_FUNC, STB_LOCAL, 1 };
+    }
+    made_elf_begin(&made);
+    made_elf_add_code(&made, ".text", TEXT, TEXT_BYTES);
+    made_elf_add_symbols(&made, SHT_SYMTAB, list, COUNT + 1);
+    made_elf_add_symbols(&made, SHT_DYNSYM, &last, 1);
+    const int fd = made_elf_open(&made);
+    const struct symbols_options options = { .deadline = soon,
+                                             .take = cancel_at_local,
+                                             .to = &is_cancelled };
+    struct elf *elf;
+    assert_int_equal(elf_open(fd, soon, &elf, NULL), ERR_OK);
+    assert_int_equal(symbols_load(elf, &options, &symbols, NULL), ERR_OK);
+    elf_close(elf);
+    assert_false(symbols_are_complete(symbols));
+    assert_true(symbols_count(symbols) < COUNT + 2);
+    assert_true(symbols_find(symbols, TEXT + 256, &found));
+    assert_int_equal(symbols_name(symbols, found.id, name), strlen(last.name));
+    assert_string_equal(name, last.name);
+    assert_true(symbols_find(symbols, TEXT, &found));
+    assert_int_equal(symbols_name(symbols, found.id, name), 5);
+    assert_string_equal(name, "local");
+    symbols_destroy(symbols);
+    close(fd);
+    made_elf_end(&made);
+}
+
 static void name_without_an_end_is_cut(void **state)
 {
     static char endless[3 * SYMBOL_NAME_BYTES];
@@ -296,5 +349,6 @@ TEST_MAIN(cmocka_unit_test(any_damage_to_tables_does_no_harm),
           cmocka_unit_test(file_that_shrinks_while_it_is_read_does_no_harm),
           cmocka_unit_test(after_the_deadline_symbols_are_incomplete),
           cmocka_unit_test(table_with_too_many_symbols_is_cut),
+          cmocka_unit_test(exported_names_are_kept_if_a_limit_cuts_the_table),
           cmocka_unit_test(name_without_an_end_is_cut),
           cmocka_unit_test(running_out_of_memory_is_reported))
