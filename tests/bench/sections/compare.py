@@ -1,0 +1,85 @@
+"""Does a comparison find what changed, and nothing that did not?
+
+Three runs of a program a round: two of it unchanged, and one in which a function that has a fifth of the time takes 10 % longer.
+`diff` compares the unchanged ones with each other, and the first with the changed one: quietly, and beside a neighbour that takes
+the processor in bursts. A round is one pair of each kind.
+"""
+
+import json
+import os
+import subprocess
+import tempfile
+
+from processes import BUILD, TARGET_CPUS, WORKLOADS, Target, run, start
+from table import Goal, columns, number
+
+TITLE = "Compare: two runs of an unchanged program, and a function of 20 % that takes 10 % longer"
+
+CHANGED, PERCENT = "discount", 10
+RATE, SECONDS = 1000, 30
+GOALS = {"unchanged": Goal(">= 95 %", at_least=0.95), "changed": Goal(">= 90 %", at_least=0.90)}
+MACHINES = ["quiet", "busy"]
+
+
+def measure(bench):
+    rows = []
+    for python in bench.pythons[-1:]:
+        for machine in bench.workloads(MACHINES):
+            rows += measure_machine(bench, python, machine)
+    print(columns(["target", "machine", "pairs", "unchanged and said so", "changed and found", "said to have changed without it"], rows))
+
+
+def measure_machine(bench, python, machine):
+    engine = next((engine for engine in reversed(bench.engines) if not engine.missing), None)
+    if not engine:
+        bench.note("compare: no engine of ours is here")
+        return []
+    right = {kind: 0 for kind in GOALS}
+    wrong, shares = set(), []
+    for _ in range(bench.rounds):
+        with tempfile.TemporaryDirectory(dir=BUILD) as folder:
+            first, again, slower = (capture(bench, engine, python, machine, percent, os.path.join(folder, name))
+                                    for name, percent in (("first.pyro", 0), ("again.pyro", 0), ("slower.pyro", PERCENT)))
+            same, other = compare(bench, first, again), compare(bench, first, slower)
+        right["unchanged"] += not same["significant"]
+        right["changed"] += CHANGED in other["significant"]
+        wrong |= same["significant"]
+        shares.append(other["share"])
+        bench.raw("compare", {"python": python.version, "machine": machine, "engine": engine.name,
+                              "unchanged": sorted(same["significant"]), "changed": sorted(other["significant"]), "share": other["share"]})
+    for kind, goal in GOALS.items():
+        bench.compare("compare", "%s, %s" % (kind, machine), "%", [right[kind] / bench.rounds], {}, goal)
+    return [[python.version, machine, bench.rounds, number(right["unchanged"] / bench.rounds, "%"),
+             number(right["changed"] / bench.rounds, "%"), ", ".join(sorted(wrong)) or "nothing"]]
+
+
+def capture(bench, engine, python, machine, percent, path):
+    seconds = bench.seconds(SECONDS)
+    neighbour = None
+    with Target(python, "compared.py", seconds + 60, [percent]) as target:
+        try:
+            if machine == "busy":
+                neighbour = start([python.path, os.path.join(WORKLOADS, "bursts.py"), "%d" % (seconds + 60)], TARGET_CPUS,
+                                  stdout=subprocess.DEVNULL)
+            outcome = run([bench.program, "record", target.pid, "--engine", engine.engine, "-r", "%d" % RATE, "-d", "%d" % seconds,
+                           "-o", path], seconds + 30)
+        finally:
+            if neighbour:
+                neighbour.kill()
+                neighbour.wait()
+    if outcome.code:
+        raise SystemExit("bench: record failed: " + outcome.text)
+    return path
+
+
+def compare(bench, baseline, now):
+    """Names of functions that have significantly more or less, themselves or in total; the share of the one that can change."""
+    words = [bench.program, "diff", "--json", baseline, now]
+    found = json.loads(subprocess.run(words, stdout=subprocess.PIPE, check=True).stdout)
+    names, share = set(), None
+    for row in found["functions"]:
+        if row["name"] == CHANGED:
+            share = [row["self"]["baseline_share"], row["self"]["now_share"]]
+        if any(row[what]["verdict"] in ("more", "less", "new", "gone") for what in ("self", "total")):
+            names.add(row["name"])
+    return {"significant": names, "share": share}
