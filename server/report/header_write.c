@@ -1,0 +1,194 @@
+#include <inttypes.h>
+#include <string.h>
+
+#include "sampler/base/buffer.h"
+#include "sampler/base/clock.h"
+#include "sampler/profile/views/frame_filters.h"
+#include "server/report/header.h"
+#include "server/report/names.h"
+#include "server/settings/state_words.h"
+#include "server/wire/json.h"
+#include "server/wire/rfc3339.h"
+
+/* The sentence names so many processes or threads, and counts the others. */
+enum { TEXT_MAX_NAMED = 4, NS_DECIMALS = 9 };
+
+/* "4.5 s": up to three decimals, at least one. */
+static void put_seconds(struct buffer *out, uint64_t ns)
+{
+    const uint64_t ms = (ns + NS_PER_MS / 2) / NS_PER_MS;
+    const unsigned rest = (unsigned)(ms % 1000);
+    const int decimals = rest % 100 == 0 ? 1 : rest % 10 == 0 ? 2 : 3;
+    buffer_printf(out, "%" PRIu64 ".%0*u s", ms / 1000, decimals,
+                  decimals == 1   ? rest / 100
+                  : decimals == 2 ? rest / 10
+                                  : rest);
+}
+
+static void put_range(const struct report_header *header, struct buffer *out)
+{
+    if (header->from_ns == 0 && header->to_ns == header->session_ns) {
+        buffer_text(out, "all ");
+    } else {
+        put_seconds(out, header->from_ns);
+        buffer_text(out, " to ");
+        put_seconds(out, header->to_ns);
+        buffer_text(out, " of ");
+    }
+    put_seconds(out, header->session_ns);
+}
+
+/* What stands before item number `index` of `count`. */
+static void put_comma(struct buffer *out, size_t index, size_t count)
+{
+    if (index > 0)
+        buffer_text(out, index + 1 == count ? " and " : ", ");
+}
+
+static void put_processes(const struct report_header *header, struct buffer *out)
+{
+    const size_t count = header->process_count;
+    if (count <= 1 && header->has_all_processes) {
+        buffer_printf(out, "; process %d", (int)header->target.pid);
+        return;
+    }
+    if (header->has_all_processes) {
+        buffer_printf(out, "; all %zu processes", count);
+        return;
+    }
+    buffer_text(out, count == 1 ? "; process " : count == 0 ? "; no process" : "; processes ");
+    for (size_t i = 0; i < count && i < TEXT_MAX_NAMED; i++) {
+        put_comma(out, i, count);
+        buffer_printf(out, "%d", (int)header->pids[i]);
+    }
+    if (count > TEXT_MAX_NAMED)
+        buffer_printf(out, " and %zu more", count - TEXT_MAX_NAMED);
+}
+
+static void put_threads(const struct report_header *header, struct buffer *out)
+{
+    const size_t count = header->thread_count;
+    buffer_text(out, count == 0 ? "" : count == 1 ? "; thread " : "; threads ");
+    for (size_t i = 0; i < count && i < TEXT_MAX_NAMED; i++) {
+        const struct report_header_thread *const thread = &header->threads[i];
+        const bool is_named = thread->name.length > 0 && !header->is_anonymized;
+        put_comma(out, i, count);
+        if (is_named)
+            names_put_plain(out, thread->name);
+        buffer_printf(out, is_named ? " (%d)" : "%d", (int)thread->tid);
+    }
+    if (count > TEXT_MAX_NAMED)
+        buffer_printf(out, " and %zu more", count - TEXT_MAX_NAMED);
+}
+
+static size_t filter_count(const struct report_header *header)
+{
+    return header->filters ? header->filters->count : 0;
+}
+
+static void put_pattern(const struct report_header *header, size_t index, struct buffer *out)
+{
+    const char *const text =
+        header->is_anonymized ? "[anonymized]" : header->filters->items[index].pattern;
+    names_put_plain(out, (struct strtab_string){ text, (uint32_t)strlen(text) });
+}
+
+void report_header_put_text(const struct report_header *header, struct buffer *out)
+{
+    put_range(header, out);
+    put_processes(header, out);
+    put_threads(header, out);
+    state_words_put_phrases(out, "; ", &header->states);
+    for (size_t i = 0; i < filter_count(header); i++) {
+        buffer_printf(out, "; %s ", frame_filter_name(header->filters->items[i].kind));
+        put_pattern(header, i, out);
+    }
+    if (header->native)
+        buffer_printf(out, "; native frames: %s", native_frames_texts[header->native]);
+}
+
+static void put_ns(struct json *json, const char *key, uint64_t ns)
+{
+    json_key(json, key);
+    json_decimal(json, ns, NS_DECIMALS);
+}
+
+static void put_count(struct json *json, const char *key, uint64_t count)
+{
+    json_key(json, key);
+    json_uint(json, count);
+}
+
+/* A member whose text stands in the buffer, which is emptied. */
+static void put_buffer(struct json *json, const char *key, struct buffer *text)
+{
+    json_key(json, key);
+    json_string(json, text->data ? text->data : "", text->length);
+    buffer_clear(text);
+}
+
+static void write_processes(const struct report_header *header, struct json *json)
+{
+    put_count(json, "process_count", header->process_count);
+    json_key(json, "processes");
+    json_array(json);
+    for (size_t i = 0; i < header->process_count && i < REPORT_HEADER_MAX_NAMED; i++)
+        json_int(json, header->pids[i]);
+    json_end(json);
+}
+
+static void write_threads(const struct report_header *header, struct json *json)
+{
+    put_count(json, "thread_count", header->thread_count);
+    json_key(json, "threads");
+    json_array(json);
+    for (size_t i = 0; i < header->thread_count && i < REPORT_HEADER_MAX_NAMED; i++)
+        json_int(json, header->threads[i].tid);
+    json_end(json);
+}
+
+static void write_filters(const struct report_header *header, struct json *json)
+{
+    struct buffer text = { 0 };
+    json_key(json, "filters");
+    json_array(json);
+    for (size_t i = 0; i < filter_count(header); i++) {
+        json_object(json);
+        json_key(json, "filter");
+        json_text(json, frame_filter_name(header->filters->items[i].kind));
+        put_pattern(header, i, &text);
+        put_buffer(json, "pattern", &text);
+        json_end(json);
+    }
+    json_end(json);
+    buffer_deinit(&text);
+}
+
+void report_header_write(const struct report_header *header, struct json *json)
+{
+    struct buffer text = { 0 };
+    json_object(json);
+    report_header_put_text(header, &text);
+    put_buffer(json, "text", &text);
+    json_key(json, "whole");
+    json_bool(json, header->is_whole);
+    put_ns(json, "from_s", header->from_ns);
+    put_ns(json, "to_s", header->to_ns);
+    put_ns(json, "duration_s", report_header_duration_ns(header));
+    put_ns(json, "session_s", header->session_ns);
+    rfc3339_write_ms(json, "started_at", header->began_at_ns);
+    rfc3339_write_ms(json, "ended_at", header->ended_at_ns);
+    put_count(json, "samples", header->samples);
+    put_ns(json, "seconds", header->ns);
+    write_processes(header, json);
+    write_threads(header, json);
+    state_words_put(&text, &header->states);
+    put_buffer(json, "state", &text);
+    write_filters(header, json);
+    if (header->native) {
+        json_key(json, "native");
+        json_text(json, native_frames_texts[header->native]);
+    }
+    json_end(json);
+    buffer_deinit(&text);
+}
