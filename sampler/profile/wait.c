@@ -70,6 +70,14 @@ bool wait_of_function(const struct profile_snapshot *snapshot, function_id funct
            wait_read_name(profile_string(snapshot, row.name).text, out);
 }
 
+node_id wait_unmarked(const struct profile_snapshot *snapshot, node_id node)
+{
+    struct wait_text ignored;
+    const struct profile_node row = profile_node_at(snapshot, node);
+    const function_id function = profile_frame_at(snapshot, row.frame).function;
+    return wait_of_function(snapshot, function, &ignored) ? row.parent : node;
+}
+
 bool wait_has_any(const struct profile_snapshot *snapshot)
 {
     struct wait_text ignored;

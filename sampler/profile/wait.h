@@ -65,6 +65,8 @@ bool wait_read_name(const char *name, struct wait_text *out);
 /* Is the function such a mark? */
 bool wait_of_function(const struct profile_snapshot *snapshot, function_id function,
                       struct wait_text *out);
+/* The node without the mark that it may be. */
+node_id wait_unmarked(const struct profile_snapshot *snapshot, node_id node);
 /* Has the profile any? */
 bool wait_has_any(const struct profile_snapshot *snapshot);
 

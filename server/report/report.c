@@ -64,6 +64,13 @@ bool report_is_page(const struct report_format *format)
            format->write == report_write_diff_flamegraph;
 }
 
+bool report_names_waits(const struct report_format *format)
+{
+    return format->write == report_write_summary ||
+           format->write == report_write_summary_markdown ||
+           format->write == report_write_summary_json;
+}
+
 const struct report_format *report_find(const char *name)
 {
     const struct report_format *format = NULL;

@@ -108,6 +108,8 @@ MUST_CHECK enum err_code report_write(const struct report_format *format,
 const struct report_format *report_find(const char *name);
 /* Whether the format is the page, which has texts of source files, and its own choice of native frames. */
 bool report_is_page(const struct report_format *format);
+/* Whether the format is a summary, which says why threads wait: its stacks have the marks. */
+bool report_names_waits(const struct report_format *format);
 /* NULL: fewer than index + 1. */
 const struct report_format *report_at(size_t index);
 /* The format of a file name, by its extension; NULL: none. */

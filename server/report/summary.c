@@ -7,6 +7,7 @@
 #include "sampler/profile/views/gil.h"
 #include "sampler/profile/views/own_lines.h"
 #include "sampler/profile/views/view.h"
+#include "sampler/profile/views/wait_shares.h"
 #include "server/report/flat.h"
 #include "server/report/header.h"
 #include "server/report/report.h"
@@ -44,7 +45,8 @@ static void count_cells(struct summary *summary, const struct view_cells *cells,
             summary->waiting += cell->count;
         if (!state_passes(&hot->states, cell->state))
             continue;
-        const frame_id frame = profile_node_at(snapshot, cell->node).frame;
+        const node_id node = wait_unmarked(snapshot, cell->node);
+        const frame_id frame = profile_node_at(snapshot, node).frame;
         const function_id function = profile_frame_at(snapshot, frame).function;
         summary->hot += cell->count;
         summary->hot_ns += report_cell_ns(cell, report_period_ns(summary->source));
@@ -120,6 +122,19 @@ static enum err_code find_lines(const struct report_source *source,
     return ERR_OK;
 }
 
+/* Why a thread waits is no function: those samples are of the function that waits. */
+static void take_marks(struct flat *flat, const struct profile_snapshot *snapshot)
+{
+    struct wait_text ignored;
+    for (size_t i = 0; i < flat->edge_count; i++) {
+        const struct flat_edge *const edge = &flat->edges[i];
+        if (!wait_of_function(snapshot, edge->callee, &ignored))
+            continue;
+        flat->self[edge->caller] += edge->self;
+        flat->self[edge->callee] -= edge->self;
+    }
+}
+
 static enum err_code find_functions(const struct report_source *source,
                                     const struct view_query *query, size_t most,
                                     struct summary_rows *rows, struct err *err)
@@ -128,6 +143,7 @@ static enum err_code find_functions(const struct report_source *source,
     const enum err_code rc = flat_init(&flat, source->snapshot, query, FLAT_FUNCTIONS, err);
     if (rc != ERR_OK)
         return rc;
+    take_marks(&flat, source->snapshot);
     for (function_id id = 1; id < flat.row_count; id++) {
         struct summary_row row = { .self = flat.self[id], .total = flat.total[id] };
         if (row.self == 0 || (rows->count == most && row.self <= rows->rows[most - 1].self))
@@ -140,6 +156,50 @@ static enum err_code find_functions(const struct report_source *source,
         rows->rows[at] = row;
     }
     flat_deinit(&flat);
+    return ERR_OK;
+}
+
+static void add_peer(struct summary_cause *cause, const struct wait_share *share)
+{
+    if (share->wait.detail_length == 0)
+        return;
+    if (cause->peer_count < SUMMARY_PEERS)
+        cause->peers[cause->peer_count] =
+            (struct summary_peer){ { share->wait.detail, (uint32_t)share->wait.detail_length },
+                                   share->samples };
+    cause->peer_count++;
+}
+
+static int by_samples(const void *left, const void *right)
+{
+    const struct summary_cause *const a = left, *const b = right;
+    if (a->samples != b->samples)
+        return a->samples > b->samples ? -1 : 1;
+    return (a->cause > b->cause) - (a->cause < b->cause);
+}
+
+/* None, if no cause is known. */
+static enum err_code find_causes(struct summary *summary, struct err *err)
+{
+    const struct report_source *const source = summary->source;
+    struct wait_shares shares;
+    const enum err_code rc = wait_shares_init(&shares, source->snapshot, source->query, err);
+    if (rc != ERR_OK)
+        return rc;
+    summary->thread_waiting = shares.waiting;
+    summary->idle = shares.idle;
+    for (enum wait_cause id = WAIT_UNKNOWN; id < WAIT_CAUSE_COUNT && shares.count > 0; id++) {
+        struct summary_cause *const cause = &summary->causes[summary->cause_count];
+        if (shares.by_cause[id] == 0)
+            continue;
+        *cause = (struct summary_cause){ .cause = id, .samples = shares.by_cause[id] };
+        for (size_t i = 0; i < shares.count; i++)
+            if (shares.items[i].wait.cause == id)
+                add_peer(cause, &shares.items[i]);
+        summary->cause_count++;
+    }
+    qsort(summary->causes, summary->cause_count, sizeof *summary->causes, by_samples);
+    wait_shares_deinit(&shares);
     return ERR_OK;
 }
 
@@ -220,5 +280,7 @@ enum err_code summary_init(struct summary *summary, const struct report_source *
     if (rc == ERR_OK && summary->waiting > 0)
         rc = find_functions(source, &waiting, most(source, SUMMARY_WAITS),
                             &summary->wait_functions, err);
+    if (rc == ERR_OK && summary->waiting > 0)
+        rc = find_causes(summary, err);
     return rc == ERR_OK ? find_gil(summary, chooses_states, err) : rc;
 }

@@ -1,14 +1,15 @@
 /*
- * summary - a profile in at most 40 lines (more if settings.limit asks for more): what was observed, the hottest lines and functions, where it waits,
- * the GIL, garbage collection, native code, and how far the numbers can be trusted.
+ * summary - a profile in at most 40 lines (more if settings.limit asks for more): what was observed, the hottest lines and functions, where it waits
+ * and why, the GIL, garbage collection, native code, and how far the numbers can be trusted.
  *
  * Hot means of active samples, as on the first screen of the page, unless states were chosen or
- * settings.shows_idle is set.  Waiting is of all samples that are not active.  formats/summary_*.c write it.
+ * settings.shows_idle is set.  Waiting is of all samples that are not active.  Why threads wait is known if the
+ * stacks of the source have their marks (report_names_waits).  formats/summary_*.c write it.
  *
  * Ownership: plain data; texts are borrowed from the source, which must have its header.
  * Threads: any, on a snapshot of one's own.
  * Cost: a few views of the source.
- * Depends on: profile, own_lines, gil, report, header, names, wire.
+ * Depends on: profile, own_lines, gil, wait_shares, report, header, names, wire.
  */
 #ifndef SERVER_REPORT_SUMMARY_H
 #define SERVER_REPORT_SUMMARY_H
@@ -19,6 +20,7 @@
 
 #include "sampler/base/err.h"
 #include "sampler/profile/views/states.h"
+#include "sampler/profile/wait.h"
 #include "server/report/names.h"
 
 struct report_source;
@@ -30,6 +32,7 @@ enum {
     SUMMARY_WAITS = 4,
     SUMMARY_WAIT_LINES = 3,
     SUMMARY_MAX_ROWS = 100, /* of each list, with settings.limit */
+    SUMMARY_PEERS = 2,      /* of each cause */
     SUMMARY_LIBRARIES = 3,
     SUMMARY_MAX_LINES = 40, /* of the text */
     SUMMARY_QUALITY_BYTES = 640,
@@ -52,6 +55,16 @@ struct summary_library {
     uint64_t samples; /* whose innermost frame is of it */
 };
 
+struct summary_cause {
+    enum wait_cause cause;
+    uint64_t samples;
+    size_t peer_count; /* known peers */
+    struct summary_peer {
+        struct strtab_string name;
+        uint64_t samples;
+    } peers[SUMMARY_PEERS]; /* most samples first */
+};
+
 enum summary_gil { SUMMARY_GIL_KNOWN, SUMMARY_GIL_UNKNOWN, SUMMARY_GIL_NONE };
 
 struct summary {
@@ -65,7 +78,12 @@ struct summary {
     uint64_t own;     /* hot samples with your code on the stack */
     struct summary_rows lines, functions;
     struct summary_rows wait_functions, wait_lines; /* of the waiting samples */
-    struct state_sums states; /* of the selection, without waiting tasks */
+    uint64_t
+        thread_waiting; /* waiting samples without those of waiting tasks, which have no cause */
+    uint64_t idle;      /* of these idle */
+    size_t cause_count;
+    struct summary_cause causes[WAIT_CAUSE_COUNT]; /* why threads wait; most samples first */
+    struct state_sums states;                      /* of the selection, without waiting tasks */
     enum summary_gil gil;
     struct strtab_string
         holder; /* the thread that held the GIL most while others waited; "": none */

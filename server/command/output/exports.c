@@ -18,6 +18,14 @@
 #include "server/wire/reshaped.h"
 #include "server/wire/session.h"
 
+/* Formats with the same stacks. */
+enum group { PLAIN, SUMMARIES, PAGES, GROUPS };
+
+static enum group group_of(const struct report_format *format)
+{
+    return report_is_page(format) ? PAGES : report_names_waits(format) ? SUMMARIES : PLAIN;
+}
+
 /* Some formats have a form for the screen, which is used unless the user names a file. */
 static const struct report_format *format_for(const struct options_format *wanted, bool named)
 {
@@ -64,9 +72,9 @@ enum err_code exports_open(struct exports *exports, const struct options *option
                            struct err *err)
 {
     memset(exports, 0, sizeof *exports);
-    exports->filters = filters;
-    exports->page_filters = *filters;
-    exports->page_filters.shows_waits = true;
+    exports->filters = exports->summary_filters = *filters;
+    exports->summary_filters.shows_waits = true;
+    exports->page_filters = exports->summary_filters;
     if (filters->native == NATIVE_FRAMES_DEFAULT)
         exports->page_filters.native = NATIVE_FRAMES_EVERYTHING;
     if (options->baseline) {
@@ -184,7 +192,7 @@ static enum err_code write_part(const struct exports *exports, const struct expo
 }
 
 static enum err_code write_parts(const struct exports *exports,
-                                 const struct report_source *source, bool are_pages,
+                                 const struct report_source *source, enum group group,
                                  struct err *err)
 {
     struct split split;
@@ -192,8 +200,8 @@ static enum err_code write_parts(const struct exports *exports,
     if (first != ERR_OK)
         return first;
     for (size_t i = 0; i < exports->count; i++)
-        for (size_t j = 0;
-             j < split.count && report_is_page(exports->items[i].format) == are_pages; j++) {
+        for (size_t j = 0; j < split.count && group_of(exports->items[i].format) == group;
+             j++) {
             const enum err_code rc = write_part(exports, &exports->items[i], source, &split,
                                                 &split.parts[j], first == ERR_OK ? err : NULL);
             if (first == ERR_OK)
@@ -203,15 +211,15 @@ static enum err_code write_parts(const struct exports *exports,
     return first;
 }
 
-/* Writes the pages, or all other reports. */
+/* Writes the reports of a group. */
 static enum err_code write_some(struct exports *exports, const struct report_source *source,
-                                bool are_pages, struct err *err)
+                                enum group group, struct err *err)
 {
     if (exports->splits)
-        return write_parts(exports, source, are_pages, err);
+        return write_parts(exports, source, group, err);
     enum err_code first = ERR_OK;
     for (size_t i = 0; i < exports->count; i++) {
-        if (report_is_page(exports->items[i].format) != are_pages)
+        if (group_of(exports->items[i].format) != group)
             continue;
         const enum err_code rc =
             write_one(exports, &exports->items[i], source, first == ERR_OK ? err : NULL);
@@ -222,7 +230,7 @@ static enum err_code write_some(struct exports *exports, const struct report_sou
 }
 
 static enum err_code write_filtered(struct exports *exports, const struct report_source *source,
-                                    const struct frame_filters *filters, bool are_pages,
+                                    const struct frame_filters *filters, enum group group,
                                     struct err *err)
 {
     const struct report_selection selection = { .snapshot = source->snapshot,
@@ -245,15 +253,15 @@ static enum err_code write_filtered(struct exports *exports, const struct report
     filtered.session = &info;
     filtered.selection = &selection;
     filtered.header = NULL;
-    rc = write_some(exports, &filtered, are_pages, err);
+    rc = write_some(exports, &filtered, group, err);
     reshaped_deinit(&reshaped);
     return rc;
 }
 
-static bool has_some(const struct exports *exports, bool are_pages)
+static bool has_some(const struct exports *exports, enum group group)
 {
     for (size_t i = 0; i < exports->count; i++)
-        if (report_is_page(exports->items[i].format) == are_pages)
+        if (group_of(exports->items[i].format) == group)
             return true;
     return false;
 }
@@ -262,15 +270,19 @@ enum err_code exports_write(struct exports *exports, const struct report_source 
                             struct err *err)
 {
     enum err_code first = ERR_OK;
-    for (int are_pages = 0; are_pages <= 1; are_pages++) {
-        const struct frame_filters *const filters =
-            are_pages ? &exports->page_filters : exports->filters;
+    const struct frame_filters *const filters_of[GROUPS] = {
+        [PLAIN] = &exports->filters,
+        [SUMMARIES] = &exports->summary_filters,
+        [PAGES] = &exports->page_filters,
+    };
+    for (enum group group = PLAIN; group < GROUPS; group++) {
+        const struct frame_filters *const filters = filters_of[group];
         struct err *const now = first == ERR_OK ? err : NULL;
-        if (!has_some(exports, are_pages))
+        if (!has_some(exports, group))
             continue;
         const enum err_code rc = reshape_is_needed(source->snapshot, filters)
-                                     ? write_filtered(exports, source, filters, are_pages, now)
-                                     : write_some(exports, source, are_pages, now);
+                                     ? write_filtered(exports, source, filters, group, now)
+                                     : write_some(exports, source, group, now);
         if (first == ERR_OK)
             first = rc;
     }

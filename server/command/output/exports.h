@@ -25,9 +25,8 @@ struct session_info;
 
 struct exports {
     size_t count;
-    const struct frame_filters *filters;
-    struct frame_filters
-        page_filters; /* a page has all native frames unless some were chosen */
+    /* A page has all native frames unless some were chosen; it and a summary have the causes of waits. */
+    struct frame_filters filters, summary_filters, page_filters;
     bool
         splits; /* one file per process; the opened files only prove that the folder is writable */
     struct capture_input baseline;

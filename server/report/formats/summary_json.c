@@ -160,12 +160,47 @@ static void write_hot(struct json *json, const struct summary *summary)
     json_end(json);
 }
 
+static void write_cause(struct json *json, const struct summary_cause *cause, uint64_t whole)
+{
+    json_object(json);
+    json_key(json, "cause");
+    json_text(json, wait_cause_text(cause->cause));
+    json_key(json, "title");
+    json_text(json, wait_cause_title(cause->cause));
+    json_key(json, "idle");
+    json_bool(json, wait_cause_is_idle(cause->cause));
+    put_uint(json, "samples", cause->samples);
+    put_share(json, "share", cause->samples, whole);
+    put_uint(json, "peer_count", cause->peer_count);
+    json_key(json, "peers");
+    json_array(json);
+    for (size_t i = 0; i < cause->peer_count && i < SUMMARY_PEERS; i++) {
+        json_object(json);
+        put_string(json, "peer", cause->peers[i].name);
+        put_uint(json, "samples", cause->peers[i].samples);
+        put_share(json, "share", cause->peers[i].samples, whole);
+        json_end(json);
+    }
+    json_end(json);
+    json_end(json);
+}
+
 static void write_waiting(struct json *json, const struct summary *summary)
 {
     json_key(json, "waiting");
     json_object(json);
     put_uint(json, "samples", summary->waiting);
     put_share(json, "share", summary->waiting, summary->samples);
+    json_key(json, "idle_share");
+    if (summary->cause_count > 0)
+        json_number(json, quality_percent(summary->idle, summary->thread_waiting) / 100);
+    else
+        json_null(json);
+    json_key(json, "causes");
+    json_array(json);
+    for (size_t i = 0; i < summary->cause_count; i++)
+        write_cause(json, &summary->causes[i], summary->thread_waiting);
+    json_end(json);
     write_rows(json, summary->source, "functions", &summary->wait_functions, summary->waiting);
     write_rows(json, summary->source, "lines", &summary->wait_lines, summary->waiting);
     json_end(json);

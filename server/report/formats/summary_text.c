@@ -259,13 +259,57 @@ static void put_hot(const struct writing *writing)
     put_rows(writing, &summary->functions, summary->hot, true);
 }
 
+/* "idle     event loop", "blocked  network read 10.0.0.5:5432", "blocked  network read, 30.1 % 10.0.0.5:5432". */
+static void put_cause(const struct writing *writing, const struct summary_cause *cause)
+{
+    const uint64_t whole = writing->summary->thread_waiting;
+    const bool is_idle = wait_cause_is_idle(cause->cause);
+    buffer_text(writing->out, writing->is_markdown ? "- " : "");
+    put_share(writing, cause->samples, whole);
+    if (cause->cause == WAIT_UNKNOWN) {
+        buffer_text(writing->out, "  unknown\n");
+        return;
+    }
+    buffer_printf(writing->out, writing->is_markdown ? "  %s: %s" : "  %-7s  %s",
+                  is_idle ? "idle" : "blocked", wait_cause_title(cause->cause));
+    for (size_t i = 0; i < cause->peer_count && i < SUMMARY_PEERS; i++) {
+        const struct summary_peer *const peer = &cause->peers[i];
+        if (peer->samples < cause->samples)
+            buffer_printf(writing->out, ", %.1f %%", quality_percent(peer->samples, whole));
+        buffer_char(writing->out, ' ');
+        put_name(writing, peer->name);
+    }
+    if (cause->peer_count > SUMMARY_PEERS)
+        buffer_printf(writing->out, " and %zu more", cause->peer_count - SUMMARY_PEERS);
+    buffer_char(writing->out, '\n');
+}
+
+static void put_causes(const struct writing *writing)
+{
+    const struct summary *const summary = writing->summary;
+    const size_t limit = summary->source->settings.limit;
+    const size_t most = limit ? limit : SUMMARY_WAITS;
+    char heading[120];
+    snprintf(heading, sizeof heading,
+             "Why it waits (%% of waiting samples, %.1f %% of them idle)",
+             quality_percent(summary->idle, summary->thread_waiting));
+    put_heading(writing, heading);
+    for (size_t i = 0; i < summary->cause_count && i < most; i++)
+        put_cause(writing, &summary->causes[i]);
+}
+
+/* Causes say more than the functions that wait. */
 static void put_waiting(const struct writing *writing)
 {
     const struct summary *const summary = writing->summary;
     if (summary->waiting == 0)
         return;
-    put_heading(writing, "Where it waits (% of waiting samples)");
-    put_rows(writing, &summary->wait_functions, summary->waiting, false);
+    if (summary->cause_count > 0) {
+        put_causes(writing);
+    } else {
+        put_heading(writing, "Where it waits (% of waiting samples)");
+        put_rows(writing, &summary->wait_functions, summary->waiting, false);
+    }
     if (summary->wait_lines.count == 0)
         return;
     put_heading(writing, "Lines of your code that wait (% of waiting samples)");

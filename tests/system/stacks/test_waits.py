@@ -110,6 +110,11 @@ class Causes(Test):
                 self.assertLessEqual({"sleep", "event_loop", "worker", "queue", "lock", "network_read", "network_write", "pipe", "child"},
                                      set(causes))
                 self.assertIn("127.0.0.1:" + port, {one["peer"] for one in waits["peers"]})
+                shown = live.get("/sessions/1/summary")["waiting"]
+                self.assertEqual(sum(one["samples"] for one in shown["causes"]), shown["samples"])
+                self.assertEqual({one["cause"]: one["samples"] for one in shown["causes"]},
+                                 {one["cause"]: one["samples"] for one in waits["causes"]})
+                self.assertFalse([row for row in shown["functions"] if "<waits" in row["name"]])
                 tree = live.get("/sessions/1/view?focus=wait:network")
                 self.assertGreater(tree["total"], 0)
                 self.assertLess(tree["total"], waits["waiting"])

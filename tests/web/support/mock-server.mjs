@@ -23,7 +23,14 @@ const PLACEHOLDER = '<script type="text/plain" id="profile-data"></script>';
 export const SUMMARY = {
   observed: { samples: 1000 },
   hot: { of: "active" },
-  waiting: { samples: 400, share: 0.4, functions: [{ name: "<native> time.sleep", share: 0.75 }, { name: "</script><img src=x onerror=alert(1)>", share: 0.25 }] },
+  waiting: {
+    samples: 400, share: 0.4, idle_share: 0.5, functions: [{ name: "<native> select.epoll.poll", share: 0.5 }],
+    causes: [
+      { cause: "event_loop", title: "event loop", share: 0.5, peers: [] },
+      { cause: "network_read", title: "network read", share: 0.3, peers: [{ peer: "</script><img src=x onerror=alert(1)>" }] },
+      { cause: "unknown", title: "unknown", share: 0.2, peers: [] },
+    ],
+  },
   gil: { held_share: 0.9, waited_share: 0.1, holder: { name: "", tid: 4713, share: 0.8 } },
   gc_share: 0.02,
   native: { share: 0.3, libraries: [{ path: "/usr/lib/libz.so.1", share: 0.3 }] },

@@ -15,6 +15,13 @@ function named(rows, nameOf) {
   return rows.slice(0, NAMED_MAX).flatMap((row, i) => [i === 0 ? "" : ", ", isolated(visibleText(nameOf(row))), " " + formatShare(row.share)]);
 }
 
+// What threads wait for, with the peer if there is one; without causes, the functions that wait.
+function waitParts({ causes, functions }) {
+  const known = causes.filter(({ cause }) => cause !== "unknown");
+  if (known.length === 0) return named(functions, (row) => row.name.replace(C_FUNCTION, ""));
+  return named(known, (row) => [row.title, ...row.peers.slice(0, 1).map(({ peer }) => peer)].join(" "));
+}
+
 function gilText({ gil, hot }) {
   if (gil === null) return [TEXT.summary.noGil];
   const waited = gil.waited_share === null ? TEXT.summary.waitsUnknown : TEXT.summary.waited(formatShare(gil.waited_share));
@@ -26,7 +33,7 @@ function gilText({ gil, hot }) {
 function rowsOf(summary) {
   const { waiting, native } = summary;
   const rows = [];
-  if (waiting.samples > 0) rows.push([TEXT.summary.waits, [TEXT.summary.waitingShare(formatShare(waiting.share)), ...named(waiting.functions, (row) => row.name.replace(C_FUNCTION, ""))]]);
+  if (waiting.samples > 0) rows.push([TEXT.summary.waits, [TEXT.summary.waitingShare(formatShare(waiting.share)), ...(waiting.idle_share === null ? [] : [TEXT.summary.idle(formatShare(waiting.idle_share))]), ...waitParts(waiting)]]);
   rows.push([TEXT.summary.gil, gilText(summary)]);
   rows.push([TEXT.summary.gc, [TEXT.summary.ofHot(formatShare(summary.gc_share), TEXT.summary.of[summary.hot.of])]]);
   if (native.libraries.length > 0) rows.push([TEXT.summary.native, named(native.libraries, (row) => baseName(row.path))]);

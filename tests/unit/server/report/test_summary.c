@@ -143,6 +143,57 @@ static void the_thread_that_others_wait_for_is_named(void **state)
     sample_session_destroy(session);
 }
 
+static void waits_are_shown_by_cause_and_peer(void **state)
+{
+    struct profile *const profile = made_profile();
+    const thread_id one = made_thread(profile, 1, 1), two = made_thread(profile, 1, 2);
+    (void)state;
+    made_add(profile, one, RUNNING, "main;work", 10);
+    made_add(profile, one, 0, "main;loop;<waits: event loop>", 60);
+    made_add(profile, two, 0, "main;read;<waits: network read 10.0.0.5:5432>", 20);
+    made_add(profile, two, 0, "main;read;<waits: network read 10.0.0.6:5432>", 6);
+    made_add(profile, two, 0, "main;read;<waits: network read>", 4);
+    made_add(profile, two, 0, "main;other", 10);
+    made_seal(profile, 1);
+    struct sample_session *const session = session_of(profile);
+    const struct summary summary = summarized(session);
+    assert_int_equal(summary.waiting, 100);
+    assert_int_equal(summary.thread_waiting, 100);
+    assert_int_equal(summary.idle, 60);
+    assert_int_equal(summary.cause_count, 3);
+    assert_int_equal(summary.causes[0].cause, WAIT_EVENT_LOOP);
+    assert_int_equal(summary.causes[1].cause, WAIT_NETWORK_READ);
+    assert_int_equal(summary.causes[1].samples, 30);
+    assert_int_equal(summary.causes[1].peer_count, 2);
+    expect_name(summary.causes[1].peers[0].name, "10.0.0.5:5432");
+    assert_int_equal(summary.causes[2].cause, WAIT_UNKNOWN);
+    /* The functions are those that wait, not the marks. */
+    expect_name(summary.wait_functions.rows[0].frame.name, "loop");
+    assert_int_equal(summary.wait_functions.rows[0].self, 60);
+    expect_name(summary.wait_functions.rows[1].frame.name, "read");
+    assert_int_equal(summary.wait_functions.rows[1].self, 30);
+    struct buffer out = written(&session->source, "summary");
+    assert_non_null(strstr(out.data,
+                           "Why it waits (% of waiting samples, 60.0 % of them idle)\n"
+                           "  60.0 %  idle     event loop\n"
+                           "  30.0 %  blocked  network read, 20.0 % 10.0.0.5:5432, "
+                           "6.0 % 10.0.0.6:5432\n"
+                           "  10.0 %  unknown\n"));
+    buffer_deinit(&out);
+    out = written(&session->source, "summary-markdown");
+    assert_non_null(
+        strstr(out.data, "- 30.0 %  blocked: network read, 20.0 % `10.0.0.5:5432`"));
+    buffer_deinit(&out);
+    session->source.settings.anonymizes = true;
+    out = written(&session->source, "summary-json");
+    assert_non_null(strstr(out.data, "{\"cause\":\"network_read\",\"title\":\"network read\","
+                                     "\"idle\":false,\"samples\":30,\"share\":0.3,"
+                                     "\"peer_count\":0,\"peers\":[]}"));
+    assert_null(strstr(out.data, "10.0.0.5"));
+    buffer_deinit(&out);
+    sample_session_destroy(session);
+}
+
 static void unknown_and_missing_gils_are_not_zero(void **state)
 {
     struct profile *const profile = made_profile();
@@ -305,6 +356,7 @@ int main(void)
         cmocka_unit_test(idle_samples_are_hot_with_shows_idle),
         cmocka_unit_test(native_samples_are_by_library_without_the_interpreter),
         cmocka_unit_test(the_thread_that_others_wait_for_is_named),
+        cmocka_unit_test(waits_are_shown_by_cause_and_peer),
         cmocka_unit_test(unknown_and_missing_gils_are_not_zero),
         cmocka_unit_test(texts_have_at_most_forty_lines),
         cmocka_unit_test(names_stay_code_in_markdown),
