@@ -1,4 +1,3 @@
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +8,7 @@
 #include "sampler/profile/views/reshape.h"
 #include "tests/support/failing_alloc.h"
 #include "tests/support/made_profile.h"
+#include "tests/support/shared_cases.h"
 #include "tests/support/test.h"
 
 /* tests/filters.json, which tests/web/model/shared-filters.test.mjs runs through the page's filters. */
@@ -16,14 +16,9 @@ static cJSON *cases;
 
 static int read_cases(void **state)
 {
-    static char text[32 * 1024];
-    FILE *const file = fopen(TEST_SOURCE_DIR "/filters.json", "r");
     (void)state;
-    assert_non_null(file);
-    text[fread(text, 1, sizeof text - 1, file)] = '\0';
-    fclose(file);
-    cases = cJSON_Parse(text);
-    return cases ? 0 : -1;
+    cases = shared_cases_read("filters.json");
+    return 0;
 }
 
 static int free_cases(void **state)
@@ -33,44 +28,10 @@ static int free_cases(void **state)
     return 0;
 }
 
-static const char *text_at(const cJSON *list, int index)
-{
-    return cJSON_GetStringValue(cJSON_GetArrayItem(list, index));
-}
-
-static bool names(const cJSON *list, const char *name)
-{
-    for (int i = 0; i < cJSON_GetArraySize(list); i++)
-        if (strcmp(text_at(list, i), name) == 0)
-            return true;
-    return false;
-}
-
 static void patterns_match_what_they_match_in_the_page(void **state)
 {
-    const cJSON *row, *function;
     (void)state;
-    cJSON_ArrayForEach(row, cJSON_GetObjectItem(cases, "patterns"))
-    {
-        struct pattern pattern;
-        struct err err = { 0 };
-        assert_ok(pattern_init(&pattern, text_at(row, 0), &err), &err);
-        cJSON_ArrayForEach(function, cJSON_GetObjectItem(cases, "functions"))
-        {
-            const bool expected = names(cJSON_GetArrayItem(row, 1), function->string);
-            bool matches;
-            const struct pattern_subject subject = {
-                .name = text_at(function, 0),
-                .file = text_at(function, 1),
-                .line = cJSON_GetArrayItem(function, 2)->valueint,
-                .library = cJSON_GetArraySize(function) > 3 ? text_at(function, 3) : NULL,
-            };
-            assert_ok(pattern_matches(&pattern, &subject, &matches, &err), &err);
-            if (matches != expected)
-                fail_msg("'%s' and %s", text_at(row, 0), function->string);
-        }
-        pattern_deinit(&pattern);
-    }
+    shared_cases_check_patterns(cases);
 }
 
 static void patterns_that_mean_nothing_are_refused_with_a_reason(void **state)
@@ -88,100 +49,6 @@ static void patterns_that_mean_nothing_are_refused_with_a_reason(void **state)
     }
 }
 
-static function_id function_of(struct profile *profile, const char *key)
-{
-    const cJSON *const row = cJSON_GetObjectItem(cJSON_GetObjectItem(cases, "functions"), key);
-    return made_function(profile, text_at(row, 0), text_at(row, 1),
-                         cJSON_GetArrayItem(row, 2)->valueint);
-}
-
-static void add_stack(struct profile *profile, thread_id thread, const char *stack,
-                      uint32_t count)
-{
-    char copy[128];
-    char *rest = copy;
-    node_id node = 0;
-    frame_id frame;
-    struct err err = { 0 };
-    snprintf(copy, sizeof copy, "%s", stack);
-    for (const char *key; (key = strtok_r(rest, ";", &rest));) {
-        assert_ok(profile_frame(profile, function_of(profile, key), 1, &frame, &err), &err);
-        assert_ok(profile_node(profile, node, frame, &node, &err), &err);
-    }
-    assert_ok(profile_add(profile, thread, STATE_ON_CPU, node, count, &err), &err);
-}
-
-static struct profile *made_session(uint64_t *samples)
-{
-    struct profile *const profile = made_profile();
-    const thread_id thread = made_thread(profile, 7, 7);
-    const cJSON *row;
-    *samples = 0;
-    cJSON_ArrayForEach(row, cJSON_GetObjectItem(cases, "stacks"))
-    {
-        add_stack(profile, thread, text_at(row, 0),
-                  (uint32_t)cJSON_GetArrayItem(row, 1)->valueint);
-        *samples += (uint64_t)cJSON_GetArrayItem(row, 1)->valueint;
-    }
-    made_seal(profile, 1);
-    return profile;
-}
-
-static const char *key_of(const struct profile_snapshot *snapshot, node_id node)
-{
-    const frame_id frame = profile_node_at(snapshot, node).frame;
-    const struct profile_function function =
-        profile_function_at(snapshot, profile_frame_at(snapshot, frame).function);
-    const char *const name = profile_string(snapshot, function.name).text;
-    const cJSON *row;
-    cJSON_ArrayForEach(row, cJSON_GetObjectItem(cases, "functions"))
-    {
-        if (strcmp(text_at(row, 0), name) == 0)
-            return row->string;
-    }
-    fail_msg("a function '%s'", name);
-    return "";
-}
-
-/* "main;work 6" of every stack that has samples. */
-static void expect_lines(struct profile *profile, const cJSON *lines)
-{
-    struct profile_snapshot snapshot = made_snapshot(profile);
-    struct view view = made_view(&snapshot, &(struct view_query){ 0 });
-    assert_int_equal(view.count, cJSON_GetArraySize(lines));
-    for (size_t i = 0; i < view.count; i++) {
-        char text[256] = "", rest[256];
-        for (node_id node = view.node[i]; node;
-             node = profile_node_at(&snapshot, node).parent) {
-            snprintf(rest, sizeof rest, "%s", text);
-            sprintf(text, "%s%s%.200s", key_of(&snapshot, node), *rest ? ";" : "", rest);
-        }
-        sprintf(text + strlen(text), " %d", (int)view.self[i]);
-        if (!names(lines, text))
-            fail_msg("'%s' is left", text);
-    }
-    view_deinit(&view);
-    profile_snapshot_release(&snapshot);
-}
-
-/* "show-from function:a" */
-static void add_term(struct frame_filters *filters, const char *term)
-{
-    const char *const pattern = strchr(term, ' ') + 1;
-    char word[16];
-    struct err err = { 0 };
-    snprintf(word, sizeof word, "%.*s", (int)(pattern - term - 1), term);
-    if (strchr(word, '-'))
-        *strchr(word, '-') = '_';
-    for (int kind = 0; kind < FRAME_FILTER_KIND_COUNT; kind++)
-        if (strcmp(frame_filter_name((enum frame_filter_kind)kind), word) == 0) {
-            assert_ok(frame_filters_add(filters, (enum frame_filter_kind)kind, pattern, &err),
-                      &err);
-            return;
-        }
-    fail_msg("no filter is called '%s'", word);
-}
-
 static void filters_leave_what_they_leave_in_the_page(void **state)
 {
     const cJSON *row;
@@ -189,24 +56,8 @@ static void filters_leave_what_they_leave_in_the_page(void **state)
     cJSON_ArrayForEach(row, cJSON_GetObjectItem(cases, "cases"))
     {
         struct frame_filters filters = { 0 };
-        struct reshape_counts counts = { 0 };
-        struct err err = { 0 };
-        uint64_t samples;
-        struct profile *const from = made_session(&samples);
-        struct profile *const into = made_profile();
-        struct profile_snapshot snapshot = made_snapshot(from);
-        for (int i = 0; i < cJSON_GetArraySize(cJSON_GetArrayItem(row, 0)); i++)
-            add_term(&filters, text_at(cJSON_GetArrayItem(row, 0), i));
-        const struct reshape_settings settings = { .filters = &filters };
-        assert_ok(
-            reshape_add(into, &snapshot, &(struct view_query){ 0 }, &settings, &counts, &err),
-            &err);
-        made_seal(into, 1);
-        expect_lines(into, cJSON_GetArrayItem(row, 1));
-        assert_int_equal(counts.samples + counts.filtered, samples);
-        profile_snapshot_release(&snapshot);
-        profile_destroy(into);
-        profile_destroy(from);
+        shared_cases_add_terms(&filters, cJSON_GetArrayItem(row, 0));
+        shared_cases_check(cases, &filters, cJSON_GetArrayItem(row, 1));
     }
 }
 
@@ -237,10 +88,12 @@ static void letters_are_the_same_as_in_the_page(void **state)
         const cJSON *pair;
         cJSON_ArrayForEach(pair, cJSON_GetObjectItem(letters, kinds[kind]))
         {
-            if (is_match(text_at(pair, 0), "i", text_at(pair, 1)) != (kind == 0) ||
-                is_match(text_at(pair, 0), NULL, text_at(pair, 1)) != (kind == 0) ||
-                is_match(text_at(pair, 0), "", text_at(pair, 1)))
-                fail_msg("%s and %s", text_at(pair, 0), text_at(pair, 1));
+            if (is_match(shared_cases_text(pair, 0), "i", shared_cases_text(pair, 1)) !=
+                    (kind == 0) ||
+                is_match(shared_cases_text(pair, 0), NULL, shared_cases_text(pair, 1)) !=
+                    (kind == 0) ||
+                is_match(shared_cases_text(pair, 0), "", shared_cases_text(pair, 1)))
+                fail_msg("%s and %s", shared_cases_text(pair, 0), shared_cases_text(pair, 1));
         }
     }
 }
