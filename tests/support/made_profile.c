@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sampler/profile/run.h"
 #include "tests/support/test.h"
 
 struct profile *made_profile(void)
@@ -126,6 +127,19 @@ void made_add(struct profile *profile, thread_id thread, state_bits state, const
     struct err err = { 0 };
     const node_id node = made_node(profile, stack);
     assert_ok(profile_add(profile, thread, state, node, count, &err), &err);
+}
+
+void made_add_at(struct profile *profile, thread_id thread, const char *stack,
+                 uint64_t first_ns, uint64_t period_ns, uint32_t count)
+{
+    made_add(profile, thread, STATE_ON_CPU, stack, count);
+    profile_order(profile, &(struct run){ .thread = thread,
+                                          .node = made_node(profile, stack),
+                                          .spot = PROFILE_NO_SPOT,
+                                          .count = count,
+                                          .state = STATE_ON_CPU,
+                                          .first_ns = first_ns,
+                                          .step_ns = count > 1 ? period_ns : 0 });
 }
 
 void made_seal(struct profile *profile, uint64_t seconds)

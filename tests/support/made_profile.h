@@ -32,6 +32,9 @@ thread_id made_thread(struct profile *profile, int32_t pid, int32_t tid);
 
 void made_add(struct profile *profile, thread_id thread, state_bits state, const char *stack,
               uint32_t count);
+/* On CPU, at first_ns and every period after it. */
+void made_add_at(struct profile *profile, thread_id thread, const char *stack,
+                 uint64_t first_ns, uint64_t period_ns, uint32_t count);
 void made_seal(struct profile *profile, uint64_t seconds);
 
 struct profile_snapshot made_snapshot(struct profile *profile);

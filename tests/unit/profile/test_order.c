@@ -30,14 +30,7 @@ static int end(void **state)
 static void add_at(struct profile *profile, thread_id thread, const char *stack,
                    uint64_t first_ns, uint32_t count)
 {
-    made_add(profile, thread, STATE_ON_CPU, stack, count);
-    profile_order(profile, &(struct run){ .thread = thread,
-                                          .node = made_node(profile, stack),
-                                          .spot = PROFILE_NO_SPOT,
-                                          .count = count,
-                                          .state = STATE_ON_CPU,
-                                          .first_ns = first_ns,
-                                          .step_ns = count > 1 ? PERIOD_NS : 0 });
+    made_add_at(profile, thread, stack, first_ns, PERIOD_NS, count);
 }
 
 /* Two stacks take turns, 20 samples each. */

@@ -1,4 +1,3 @@
-#include <stdio.h>
 #include <string.h>
 
 #include <cjson/cJSON.h>
@@ -6,6 +5,7 @@
 #include "sampler/base/buffer.h"
 #include "server/report/source_links.h"
 #include "server/wire/json.h"
+#include "tests/support/shared_cases.h"
 #include "tests/support/test.h"
 
 /* tests/source-links.json, which tests/web/model/links.test.mjs runs through the page. */
@@ -13,14 +13,9 @@ static cJSON *cases;
 
 static int read_cases(void **state)
 {
-    static char text[16 * 1024];
-    FILE *const file = fopen(TEST_SOURCE_DIR "/source-links.json", "r");
     (void)state;
-    assert_non_null(file);
-    text[fread(text, 1, sizeof text - 1, file)] = '\0';
-    fclose(file);
-    cases = cJSON_Parse(text);
-    return cases ? 0 : -1;
+    cases = shared_cases_read("source-links.json");
+    return 0;
 }
 
 static int free_cases(void **state)
@@ -44,7 +39,7 @@ static void texts_are_taken_that_the_page_takes(void **state)
         const cJSON *row;
         cJSON_ArrayForEach(row, cJSON_GetObjectItem(cases, kinds[i].name))
         {
-            const char *const text = cJSON_GetStringValue(cJSON_GetArrayItem(row, 0));
+            const char *const text = shared_cases_text(row, 0);
             const bool fits = cJSON_IsTrue(cJSON_GetArrayItem(row, 1));
             struct setting_texts out = { 0 };
             struct err why = { 0 };
