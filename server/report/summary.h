@@ -23,6 +23,7 @@
 #include "sampler/profile/wait.h"
 #include "server/report/names.h"
 
+struct json;
 struct report_source;
 struct session_info;
 
@@ -96,6 +97,11 @@ struct summary {
 
 MUST_CHECK enum err_code summary_init(struct summary *summary,
                                       const struct report_source *source, struct err *err);
+
+/* Writes the Summary document of openapi.json as a value. */
+MUST_CHECK enum err_code summary_write_json(struct json *json,
+                                            const struct report_source *source,
+                                            struct err *err);
 
 /* How far the numbers can be trusted: one sentence without its full stop, about the whole session. */
 void summary_quality_text(const struct session_info *info, char out[SUMMARY_QUALITY_BYTES]);

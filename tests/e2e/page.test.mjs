@@ -1,7 +1,7 @@
 // From a running Python program to what a person sees and does in the browser.
 
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { after, afterEach, before, test } from "node:test";
 import { launchChromium, pause } from "../web/support/chromium.mjs";
@@ -9,6 +9,7 @@ import { FRAMES, hook, openPage, SAMPLES, SHOWN } from "./page.mjs";
 import { attach, endAll, FOLDER, PROGRAM, start, startVictim, VICTIM_SECONDS, WAIT_MS } from "./processes.mjs";
 import { TEXT } from "../../web/text/session.js";
 
+const REPORT_MAX_BYTES = 400 * 1024;
 const HOSTILE = "</script><img src=x onerror=alert(1)>";
 const downloads = join(FOLDER, "e2e-downloads");
 let browser;
@@ -247,6 +248,7 @@ test("a report holds what the page held, without a server", async () => {
   assert.match(path, /\.html$/);
   const folded = await download(page, "collapsed");
   assert.ok(existsSync(folded));
+  assert.ok(statSync(path).size <= REPORT_MAX_BYTES, statSync(path).size + " bytes");
   await page.assertInnocent(profiler.origin);
   await page.close();
   await profiler.end("SIGINT");
@@ -256,6 +258,7 @@ test("a report holds what the page held, without a server", async () => {
   assert.equal(await report.evaluate(SHOWN), samples);
   assert.deepEqual((await report.names()).sort(), names.sort());
   assert.match(await report.text("command"), /threads\.py/);
+  await report.until(hook("summary") + "?.textContent.includes('GIL')");
   await report.clickFrame("spin");
   await report.until(hook("breadcrumb") + ".textContent.includes('spin')");
   await report.press("zoom-reset");
@@ -267,6 +270,8 @@ test("a report holds what the page held, without a server", async () => {
   await report.picture("report-light");
   await report.choose("view", "source");
   await report.until("Array.from(document.querySelectorAll('.line-code')).some((line) => line.textContent.startsWith('def spin'))");
+  await report.choose("view", "stacks");
+  await report.until(hook("stacks") + ".getBoundingClientRect().width > 10 && " + hook("stacks-note") + ".textContent === ''");
   await report.choose("view", "heatmap");
   await report.until(hook("heatmap") + ".getBoundingClientRect().width > 10");
   await report.choose("view", "gil");

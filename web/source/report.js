@@ -6,6 +6,7 @@ import { foldedStacks } from "../model/profile/folded.js";
 import { gilOfCells } from "../model/threads/gil.js";
 import { emptyHeat, withHeat } from "../model/time/heatmap.js";
 import { runsOfCells } from "../model/profile/report-runs.js";
+import { keptRuns } from "../model/profile/runs.js";
 import { emptyMatches, matchesOfCells } from "../model/time/matches.js";
 import { timelineOfCells } from "../model/time/timeline.js";
 import { applyTree, createProfile } from "../model/profile/profile.js";
@@ -43,9 +44,15 @@ function sourceOf(report, id) {
   return found;
 }
 
+function foldedText(report, { threads, states }) {
+  const profile = createProfile();
+  applyTree(profile, report.tree);
+  return foldedStacks(profile, report.cells, threads, states);
+}
+
 export function createReportSource(base64, handlers) {
   let report = null;
-  const watched = { gil: false, lanes: "", instructions: "", matches: "", runs: "", heat: false };
+  const watched = { gil: false, lanes: "", instructions: "", matches: "", runs: "", heat: false, summary: false };
   let asked = { threads: [], states: [], from: null, to: null };
 
   function deliverBaseline() {
@@ -76,12 +83,6 @@ export function createReportSource(base64, handlers) {
     }
   }
 
-  function foldedText({ threads, states }) {
-    const profile = createProfile();
-    applyTree(profile, report.tree);
-    return foldedStacks(profile, report.cells, threads, states);
-  }
-
   // Answers what is watched once, and again when the question changes.
   const watch = {
     heat(on) {
@@ -108,8 +109,13 @@ export function createReportSource(base64, handlers) {
       const key = wanted?.ids.join() ?? watched.runs;
       if (key === watched.runs) return;
       watched.runs = key;
-      const runs = runsOfCells(report, wanted.ids);
+      const runs = keptRuns(report, wanted.ids) ?? runsOfCells(report, wanted.ids);
       if (runs !== null) handlers.onRuns({ trees: [], runs });
+    },
+    summary(wanted) {
+      if (watched.summary || wanted === null || report.summary === undefined) return;
+      watched.summary = true;
+      handlers.onSummary?.({ ...report.summary, ofReport: true });
     },
     lanes(lists) {
       const signature = lists.map(String).join(";");
@@ -135,11 +141,12 @@ export function createReportSource(base64, handlers) {
     watch(what, wanted) {
       if (report !== null && !(what === "gil" && watched.gil === wanted)) watch[what]?.(wanted);
     },
+    summaryText: async () => report.summary_markdown,
     sourceText: async (id) => sourceOf(report, id),
     zoomTimeline() {},
     downloads(query) {
       if (report === null) return [];
-      return [{ key: "collapsed", label: TEXT.download.formats.collapsed[0], hint: TEXT.download.formats.collapsed[1], name: "profile.collapsed.txt", make: () => foldedText(query) }];
+      return [{ key: "collapsed", label: TEXT.download.formats.collapsed[0], hint: TEXT.download.formats.collapsed[1], name: "profile.collapsed.txt", make: () => foldedText(report, query) }];
     },
   };
 }

@@ -295,6 +295,7 @@ export const TEXT = {
 
   summary: {
     title: "Summary",
+    ofReport: "Summary of the whole report",
     copy: "Copy as Markdown",
     copied: "Summary copied",
     waits: "Waits",

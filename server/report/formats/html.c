@@ -7,7 +7,9 @@
 #include "server/report/embedded.h"
 #include "server/report/encoding/embedded_profile.h"
 #include "server/report/header.h"
+#include "server/report/kept_runs.h"
 #include "server/report/report.h"
+#include "server/report/summary.h"
 #include "server/report/timed.h"
 #include "server/wire/assets.h"
 #include "server/wire/json.h"
@@ -124,6 +126,21 @@ static enum err_code write_quality(struct json *json, const struct report_source
     return ERR_OK;
 }
 
+/* What the panel of the page shows, and the Markdown that it copies. */
+static enum err_code write_summary(struct json *json, const struct report_source *source,
+                                   struct err *err)
+{
+    struct buffer text = { 0 };
+    json_key(json, "summary");
+    enum err_code rc = summary_write_json(json, source, err);
+    if (rc == ERR_OK)
+        rc = report_write_summary_markdown(source, &text, err);
+    json_key(json, "summary_markdown");
+    json_string(json, text.length ? text.data : "", text.length);
+    buffer_deinit(&text);
+    return rc;
+}
+
 static void write_origin(struct json *json, const struct report_source *source)
 {
     json_key(json, "session");
@@ -180,7 +197,11 @@ static enum err_code write_profile(const struct report_source *source, const str
     write_tree(&json, source, &timed);
     if (timed.slots.count > 0)
         write_slots(&json, &timed.slots);
+    if (rc == ERR_OK && timed.slots.count > 0)
+        rc = kept_runs_write(&json, source, err);
     timed_deinit(&timed);
+    if (rc == ERR_OK)
+        rc = write_summary(&json, source, err);
     if (rc == ERR_OK && page->has_baseline)
         rc = write_baseline(&json, source->baseline, source->settings.by_time, err);
     if (rc == ERR_OK)

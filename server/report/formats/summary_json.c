@@ -277,24 +277,31 @@ static void write_quality(struct json *json, const struct session_info *info)
     json_end(json);
 }
 
-enum err_code report_write_summary_json(const struct report_source *source, struct buffer *out,
-                                        struct err *err)
+enum err_code summary_write_json(struct json *json, const struct report_source *source,
+                                 struct err *err)
 {
     struct summary summary;
-    struct json json;
     const enum err_code rc = summary_init(&summary, source, err);
     if (rc != ERR_OK)
         return rc;
+    json_object(json);
+    write_program(json, source);
+    write_observed(json, &summary);
+    write_hot(json, &summary);
+    write_waiting(json, &summary);
+    write_gil(json, &summary);
+    put_share(json, "gc_share", summary.states.yes[STATE_FLAG_IN_GC], summary.states.samples);
+    write_native(json, &summary);
+    write_quality(json, source->session);
+    json_end(json);
+    return ERR_OK;
+}
+
+enum err_code report_write_summary_json(const struct report_source *source, struct buffer *out,
+                                        struct err *err)
+{
+    struct json json;
     json_init(&json, out);
-    json_object(&json);
-    write_program(&json, source);
-    write_observed(&json, &summary);
-    write_hot(&json, &summary);
-    write_waiting(&json, &summary);
-    write_gil(&json, &summary);
-    put_share(&json, "gc_share", summary.states.yes[STATE_FLAG_IN_GC], summary.states.samples);
-    write_native(&json, &summary);
-    write_quality(&json, source->session);
-    json_end(&json);
-    return json_finish(&json, err);
+    const enum err_code rc = summary_write_json(&json, source, err);
+    return rc == ERR_OK ? json_finish(&json, err) : rc;
 }

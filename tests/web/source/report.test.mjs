@@ -4,6 +4,7 @@ import { gzipSync } from "node:zlib";
 import { threadsOfCells, viewOfCells } from "../../../web/model/profile/cells.js";
 import { foldedStacks, stackText } from "../../../web/model/profile/folded.js";
 import { applyTree, createProfile } from "../../../web/model/profile/profile.js";
+import { keptRuns } from "../../../web/model/profile/runs.js";
 import { createReportSource } from "../../../web/source/report.js";
 import { createProgram } from "../support/made-up-program.mjs";
 
@@ -21,6 +22,8 @@ function open(text) {
       onDelivery: (delivery) => seen.deliveries.push(delivery),
       onThreadStates: (threads) => (seen.threads = threads),
       onQuality: (quality) => (seen.quality = quality),
+      onRuns: ({ runs }) => (seen.runs = runs),
+      onSummary: (summary) => (seen.summary = summary),
       onConnection(connection) {
         seen.connection = connection;
         resolve(seen);
@@ -92,4 +95,28 @@ test("folded stacks have one line a stack, counts last, most frequent first", ()
 
 test("a copied stack has a line a frame, with its place", () => {
   assert.equal(stackText([{ name: "a", place: "/x.py:3" }, { name: "<native>", place: "" }]), "a (/x.py:3)\n<native>\n");
+});
+
+test("a report answers with the runs that it keeps of a thread, and else with the sums of its slots", async () => {
+  const { report } = recorded();
+  report.runs = [{ threads: [1, 2], from: 0, to: 3, gap_us: [500, 0, 1000], length_us: [1500, 500, 250000], node: [3, 2, 3], state: [1, 0, 1], ordered: [1, 1, 0], runs: [1, 4, 1] }];
+  const { source, ...seen } = await open(encode(report));
+  assert.equal(keptRuns(report, [1]), null);
+  assert.equal(keptRuns({}, [1, 2]), null);
+  const { key, start, end, node, ordered } = keptRuns(report, [1, 2]);
+  assert.deepEqual([key, Array.from(start), Array.from(end)], ["1,2", [0.0005, 0.002, 0.0035], [0.002, 0.0025, 0.2535]]);
+  assert.deepEqual([Array.from(node), Array.from(ordered)], [[3, 2, 3], [1, 1, 0]]);
+  assert.equal(seen.runs, undefined);
+});
+
+test("a report has the summary of the whole of it", async () => {
+  const { report } = recorded();
+  const seen = await open(encode({ ...report, summary: { gc_share: 0.5 }, summary_markdown: "## all" }));
+  seen.source.watch("summary", null);
+  assert.equal(seen.summary, undefined);
+  seen.source.watch("summary", { threads: [] });
+  assert.deepEqual(seen.summary, { gc_share: 0.5, ofReport: true });
+  assert.equal(await seen.source.summaryText(), "## all");
+  seen.source.watch("runs", { ids: [0] });
+  assert.ok(Array.from(seen.runs.ordered).every((one) => one === 0) && seen.runs.key === "0");
 });

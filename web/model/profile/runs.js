@@ -25,3 +25,19 @@ export function checkedRuns(runs, nodes) {
   }
   return runs;
 }
+
+// The runs that a report keeps of a thread with these ids; null: none.
+export function keptRuns({ runs = [] }, ids) {
+  const key = ids.join();
+  const kept = runs.find(({ threads }) => threads.join() === key);
+  if (kept === undefined) return null;
+  const start = [];
+  const end = [];
+  let us = 0;
+  for (const [i, gap] of kept.gap_us.entries()) {
+    start.push((us + gap) / 1e6);
+    us += gap + kept.length_us[i];
+    end.push(us / 1e6);
+  }
+  return runsOfAnswer(key, { ...kept, start, end });
+}

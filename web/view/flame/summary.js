@@ -46,5 +46,6 @@ export function summaryParts(summary, dispatch) {
   if (summary === null || summary.observed.samples === 0) return [];
   const copy = el("button", { type: "button", class: "quiet wide", "data-testid": "copy-summary", on: { click: () => dispatch({ type: "copySummary" }) } }, icon(ICONS.copy), el("span", {}, TEXT.summary.copy));
   const rows = rowsOf(summary).flatMap(([label, parts]) => [el("dt", {}, label), el("dd", {}, ...parts)]);
-  return [el("section", { class: "summary", "data-testid": "summary", "aria-label": TEXT.summary.title }, el("h2", { class: "plain" }, TEXT.summary.title), el("dl", {}, ...rows), copy)];
+  const title = summary.ofReport ? TEXT.summary.ofReport : TEXT.summary.title;
+  return [el("section", { class: "summary", "data-testid": "summary", "aria-label": title }, el("h2", { class: "plain" }, title), el("dl", {}, ...rows), copy)];
 }

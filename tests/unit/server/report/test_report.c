@@ -282,6 +282,8 @@ static void html_report_is_the_page_with_the_profile_inside(void **state)
     assert_true(at(at(json, "quality"), "samples")->valuedouble == FAKE_TOTAL);
     assert_null(cJSON_GetObjectItem(at(json, "quality"), "rss_bytes"));
     assert_true(at(at(json, "tree"), "generation")->valuedouble == 1);
+    assert_true(at(at(at(json, "summary"), "observed"), "samples")->valuedouble == FAKE_TOTAL);
+    assert_non_null(strstr(at(json, "summary_markdown")->valuestring, "GIL"));
     cJSON_Delete(json);
     buffer_deinit(&out);
     sampler_destroy(sampler);
