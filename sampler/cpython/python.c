@@ -230,6 +230,24 @@ struct thread_windows python_windows(const struct python *python, const struct t
     };
 }
 
+uint32_t python_window_offset(const struct python *python)
+{
+    return python->threads.window_start;
+}
+
+/* CPython adds interpreters at the head of their list. */
+size_t python_sub_interpreters(const struct python *python, remote_addr *out, size_t max)
+{
+    const struct thread_list *const list = &python->threads;
+    size_t count = 0;
+    if (!python->runtime.layout.has_state_per_interpreter || list->interpreter_count > max + 1)
+        return 0;
+    for (size_t i = 0; i < list->interpreter_count && count < max; i++)
+        if (list->interpreters[i].id)
+            out[count++] = list->interpreters[i].addr;
+    return count;
+}
+
 double python_weight(const struct python *python)
 {
     return python->chosen == python->some && python->chosen_count == PYTHON_MAX_THREADS_PER_TICK

@@ -81,6 +81,14 @@ struct thread_windows {
     remote_addr main_interpreter; /* 0: it is that */
     uint32_t runtime_bytes, interpreter_bytes, tstate_bytes;
 };
+/* The sub-interpreters in which the kernel engine can follow threads, the newest first: all of them, or none.  Returns
+ * how many. */
+size_t python_sub_interpreters(const struct python *python, remote_addr *out, size_t max);
+/* See thread_list_visit. */
+struct thread *python_visit(struct python *python, struct thread *thread, remote_addr tstate,
+                            remote_addr interp);
+/* Offset of an interpreter's window. */
+uint32_t python_window_offset(const struct python *python);
 struct thread_windows python_windows(const struct python *python, const struct thread *thread);
 
 /* Can the state of a thread be read in this version: does it hold the GIL, does it handle an exception?

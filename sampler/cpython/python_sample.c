@@ -140,6 +140,15 @@ enum err_code python_tick(struct python *python, bool all_threads, python_sample
               : python_sample(python, python->chosen, python->chosen_count, on_sample, context);
 }
 
+/* Who copied it knows that the thread is in this state. */
+static enum err_code report_copied(struct thread *thread, enum err_code rc,
+                                   python_sample_fn on_sample, void *context)
+{
+    return rc == ERR_NOMEM || (rc == ERR_GONE && thread->is_main)
+               ? rc
+               : on_sample(context, thread, rc);
+}
+
 enum err_code python_take_copy(struct python *python, struct thread *thread,
                                struct memory *memory, bool is_whole, python_sample_fn on_sample,
                                void *context)
@@ -152,7 +161,7 @@ enum err_code python_take_copy(struct python *python, struct thread *thread,
     copy->is_still = copy->shares_epoch = true;
     python->codes.is_described = is_whole;
     enum err_code rc = stack_read(&thread->stack, &python->codes);
-    rc = report(thread, rc, on_sample, context);
+    rc = report_copied(thread, rc, on_sample, context);
     python->codes.is_described = false;
     copy->memory = process;
     copy->is_still = copy->shares_epoch = false;
@@ -165,20 +174,40 @@ enum err_code python_repeat(struct python *python, struct thread *thread, struct
     thread_list_take_windows(&python->threads, thread, copy);
     thread_list_set_generation(&python->threads, thread);
     thread->stack.is_unchanged = thread->has_leaf = true;
-    const enum err_code rc = report(thread, ERR_OK, on_sample, context);
+    const enum err_code rc = report_copied(thread, ERR_OK, on_sample, context);
     thread->has_leaf = false;
+    return rc;
+}
+
+static enum err_code read_waiting(struct python *python, struct thread *thread)
+{
+    struct stack *const stack = &thread->stack;
+    thread_list_take_windows(&python->threads, thread, &python->process->memory.memory);
+    thread_list_set_generation(&python->threads, thread);
+    enum err_code rc = stack_read(stack, &python->codes);
+    /* The first reading predicts nothing, so it cannot be certain. */
+    if (!rc && stack->certainty != STACK_EXACT)
+        rc = stack_read(stack, &python->codes);
     return rc;
 }
 
 enum err_code python_read_waiting(struct python *python, struct thread *thread,
                                   python_sample_fn on_sample, void *context)
 {
-    thread_list_take_windows(&python->threads, thread, &python->process->memory.memory);
-    thread_list_set_generation(&python->threads, thread);
-    struct stack *const stack = &thread->stack;
-    enum err_code rc = stack_read(stack, &python->codes);
-    /* The first reading predicts nothing, so it cannot be certain. */
-    if (!rc && stack->certainty != STACK_EXACT)
-        rc = stack_read(stack, &python->codes);
-    return report(thread, rc, on_sample, context);
+    struct thread *at = NULL, *inside;
+    enum err_code rc;
+    /* Of its states, from the innermost one outwards, the first that runs something. */
+    do {
+        inside = at;
+        for (at = thread; at->inner != inside;)
+            at = at->inner;
+        rc = read_waiting(python, at);
+    } while (at != thread && (rc || !at->stack.count));
+    return report(at, rc, on_sample, context);
+}
+
+struct thread *python_visit(struct python *python, struct thread *thread, remote_addr tstate,
+                            remote_addr interp)
+{
+    return thread_list_visit(&python->threads, thread, tstate, interp);
 }

@@ -31,6 +31,9 @@
  * Before, it is read for the innermost frames of each tick, for all frames once a second, and for all frames
  * of all stacks for a second after a change was seen.
  *
+ * From 3.13 on a thread has a state of its own in each interpreter that it has entered, so the program searches it in
+ * the sub-interpreters that it knows, the newest one first, and copies the state that it finds there.
+ *
  * Included by the BPF program too, so it has neither types nor includes of libc.
  * Units: bytes; nanoseconds of CLOCK_MONOTONIC.
  */
@@ -47,6 +50,7 @@ enum {
     KERNEL_MAX_FRAMES = 4096,
     KERNEL_MAX_CHUNKS = 64,
     KERNEL_MAX_OFF_CHUNK = 1024,
+    KERNEL_MAX_INTERPRETERS = 16,   /* of one process, in which threads are searched */
     KERNEL_MAX_FIELDS_AT = 1 << 11, /* of offsets in a thread state */
     KERNEL_MAX_INSTANTS = 1 << 16,
     KERNEL_RED_ZONE_BYTES = 128, /* a function may use them without moving its stack pointer */
@@ -95,6 +99,9 @@ struct kernel_record {
     unsigned int instants;      /* of KERNEL_TICK: how many it stands for */
     unsigned int native_bytes;  /* of the native part, which follows the spans; 0: none */
     unsigned long long same_ns; /* 0: the stack is whole */
+    /* Of a stack in an interpreter that the thread has entered: the state there, and the interpreter; 0: it is of the
+     * state of the struct kernel_thread. */
+    unsigned long long tstate, interpreter;
     unsigned long long args[2]; /* of the system call: the first ones */
     /* Of a call that polls one descriptor: it, and what it is polled for. */
     int has_polled, polled;
@@ -151,7 +158,13 @@ struct kernel_process {
     unsigned int only_tid;       /* the only thread to sample; 0: all */
     unsigned int wants_native;
     struct kernel_code_layout code;
-    unsigned int serial; /* set by kernel_add_process */
+    /* Of a thread state: the native thread id, the next one of the interpreter, and its frame when it runs nothing. */
+    unsigned int tstate_tid, tstate_next, tstate_base;
+    unsigned int interp_threads, interp_window, interp_generation; /* 0: no generation */
+    unsigned int interpreter_count;
+    unsigned long long
+        interpreters[KERNEL_MAX_INTERPRETERS]; /* but the main one; newest first */
+    unsigned int serial;                       /* set by kernel_add_process */
     unsigned long long
         changed_ns; /* when the program last saw that a code object was another */
     unsigned long long descriptions; /* of code objects, by the program */
@@ -168,7 +181,9 @@ struct kernel_thread {
     unsigned long long left_ns; /* 0: it runs, or has not been seen to leave */
     unsigned long long
         generation; /* where its interpreter counts freed code objects; 0: nowhere */
+    unsigned long long interpreter;
     unsigned int window_bytes, pid;
+    unsigned int native_tid; /* as the interpreter names it */
     unsigned int
         is_inner; /* the state is one of a sub-interpreter, which the thread may leave */
     /* The last record with all its spans: its time, and checksums of its innermost frame and of all; 0: not

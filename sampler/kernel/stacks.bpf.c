@@ -94,6 +94,10 @@ struct area {
     __u64 sum_at, sum_end, sums[4];
     struct kernel_outer outer; /* of the record; from 0: it has none of its own */
     struct kernel_process process;
+    /* The state that the thread is in, and what belongs to it; see struct kernel_thread. */
+    __u64 tstate, window, main_window, generation_at;
+    __u64 outer_interpreter;
+    __u32 native_tid;
     __u64 generation; /* of code objects: what was read in the same one is still right */
     __u64 innermost;  /* frames whose code is checked whatever the generation is */
     __u64 fingerprint[FINGERPRINT_WORDS + NAME_WORDS];
@@ -176,16 +180,17 @@ static __noinline __u64 reach_up(__u64 from, __u64 to)
 #include "sampler/kernel/code.bpf.h"
 #include "sampler/kernel/frames.bpf.h"
 #include "sampler/kernel/native.bpf.h"
+#include "sampler/kernel/state.bpf.h"
 
 /* Of old versions, whose interpreters count nothing, see record.h. */
-static void set_generation(struct area *a, const struct kernel_thread *thread)
+static void set_generation(struct area *a)
 {
     const __u64 now_ns = a->record.time_ns;
     const __u64 changed_ns = a->process.changed_ns;
     a->innermost = 0;
     a->generation = 0;
-    if (thread->generation) {
-        bpf_probe_read_user(&a->generation, sizeof a->generation, (void *)thread->generation);
+    if (a->generation_at) {
+        bpf_probe_read_user(&a->generation, sizeof a->generation, (void *)a->generation_at);
         return;
     }
     a->innermost = a->record.kind == KERNEL_TICK ? INNERMOST : 0;
@@ -229,16 +234,17 @@ static __noinline int take(struct area *a, struct kernel_thread *thread)
     if (!a || !thread)
         return 0;
     a->record.bytes = 0;
-    set_generation(a, thread);
+    find_state(a, thread);
+    set_generation(a);
     if (thread->window_bytes)
-        put(a, thread->window, thread->window_bytes, 0);
-    if (thread->window_bytes && thread->main_window)
-        put(a, thread->main_window, thread->window_bytes, 0);
+        put(a, a->window, thread->window_bytes, 0);
+    if (thread->window_bytes && a->main_window)
+        put(a, a->main_window, thread->window_bytes, 0);
     if (a->process.runtime_window_bytes)
         put(a, a->process.runtime_window, a->process.runtime_window_bytes, 0);
     a->window_bytes = a->record.bytes;
     a->innermost_at = 0;
-    if (!put(a, thread->tstate, a->process.tstate_bytes, 0))
+    if (!put(a, a->tstate, a->process.tstate_bytes, 0))
         return 0;
     const __u64 tstate_at = a->last;
     put_frames(a, tstate_at);
@@ -306,6 +312,7 @@ static void begin(struct area *a, __u32 kind, __u32 pid, __u32 tid)
     a->record.native_bytes = 0;
     a->record.instants = 0;
     a->record.same_ns = 0;
+    a->record.tstate = a->record.interpreter = 0;
     a->outer.from = 0;
     a->record.has_polled = 0;
 }

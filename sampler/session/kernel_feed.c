@@ -103,7 +103,7 @@ static enum err_code count_absence(struct kernel_feed *feed, struct fed_thread *
         .call = fed->call,
     };
     fed->counted_ns = until_ns;
-    return times ? kernel_stack_count(&feed->stacks, &fed->stack, fed->target, fed->thread,
+    return times ? kernel_stack_count(&feed->stacks, &fed->stack, fed->target, fed->current,
                                       &instants)
                  : ERR_OK;
 }
@@ -125,7 +125,7 @@ static enum err_code leave(struct kernel_feed *feed, struct fed_thread *fed,
 {
     fed->left_ns = 0;
     const enum err_code rc =
-        kernel_stack_keep(&feed->stacks, &fed->stack, fed->thread, record, spans);
+        kernel_stack_keep(&feed->stacks, &fed->stack, fed->current, record, spans);
     if (rc == ERR_GONE)
         ask_again(feed, 0);
     if (rc)
@@ -177,6 +177,11 @@ static enum err_code learn_code(struct kernel_feed *feed, const struct kernel_re
     return rc == ERR_NOMEM ? rc : ERR_OK;
 }
 
+static bool has_stack(const struct kernel_record *record)
+{
+    return record->kind == KERNEL_TICK || record->kind == KERNEL_LEFT;
+}
+
 static enum err_code skip_record(void *context, const struct kernel_record *record,
                                  const void *spans)
 {
@@ -188,12 +193,14 @@ static enum err_code skip_record(void *context, const struct kernel_record *reco
         return ERR_OK;
     fed->has_moved = true;
     fed->left_ns = 0;
+    if (has_stack(record) && kernel_threads_enter(fed, record))
+        return ERR_NOMEM;
     if (record->kind == KERNEL_LEFT)
         return leave(feed, fed, record, spans);
     /* Later records may repeat its stack. */
     const enum err_code rc =
         record->kind == KERNEL_TICK
-            ? kernel_stack_keep(&feed->stacks, &fed->stack, fed->thread, record, spans)
+            ? kernel_stack_keep(&feed->stacks, &fed->stack, fed->current, record, spans)
             : ERR_OK;
     if (rc == ERR_GONE)
         ask_again(feed, 0);
@@ -218,7 +225,7 @@ static enum err_code count_tick(struct kernel_feed *feed, struct fed_thread *fed
                                               .runnable = VALUE_NO };
     fed->left_ns = 0;
     const enum err_code rc = kernel_stack_count_record(&feed->stacks, &fed->stack, fed->target,
-                                                       fed->thread, record, spans, &instants);
+                                                       fed->current, record, spans, &instants);
     if (rc == ERR_GONE)
         ask_again(feed, instants.times);
     return rc == ERR_GONE ? ERR_OK : rc;
@@ -253,6 +260,8 @@ static enum err_code take_record(void *context, const struct kernel_record *reco
         fed->counted_ns = record->time_ns;
     }
     fed->has_moved = true;
+    if (has_stack(record) && kernel_threads_enter(fed, record))
+        return ERR_NOMEM;
     switch (record->kind) {
     case KERNEL_TICK: return count_tick(feed, fed, record, spans);
     case KERNEL_LEFT: return leave(feed, fed, record, spans);

@@ -79,12 +79,15 @@ static enum err_code put_thread(struct kernel_threads *threads, struct target *t
     }
     known->target = target;
     known->thread = thread;
+    if (!known->current || known->current != thread->visit)
+        known->current = thread;
     known->is_listed = true;
     if (known->tstate == thread->head.addr)
         return ERR_OK;
     struct kernel_thread description;
     known->tstate = thread->head.addr;
     known->left_ns = known->stack.known_ns = 0;
+    known->current = thread;
     target_describe_thread(target, thread, &description);
     return kernel_add_thread(threads->kernel, known->tid, &description);
 }
@@ -96,6 +99,41 @@ struct fed_thread *kernel_threads_find(const struct kernel_threads *threads,
     return fed && (uint32_t)fed->target->process.pid == record->pid ? fed : NULL;
 }
 
+enum err_code kernel_threads_enter(struct fed_thread *fed, const struct kernel_record *record)
+{
+    fed->current = record->tstate ? python_visit(fed->target->python, fed->thread,
+                                                 record->tstate, record->interpreter)
+                                  : fed->thread;
+    return fed->current ? ERR_OK : ERR_NOMEM;
+}
+
+static enum err_code describe(struct kernel_threads *threads, struct fed_target *fed)
+{
+    target_describe(fed->target, &fed->described);
+    return kernel_add_process(threads->kernel, fed->target->process.pid, &fed->described);
+}
+
+/* Gives the engine the interpreters that there are now. */
+static enum err_code describe_interpreters(struct kernel_threads *threads,
+                                           struct fed_target *fed)
+{
+    const struct kernel_process *const known = &fed->described;
+    uint64_t now[KERNEL_MAX_INTERPRETERS];
+    const size_t count =
+        python_sub_interpreters(fed->target->python, now, KERNEL_MAX_INTERPRETERS);
+    bool is_same = count == known->interpreter_count;
+    for (size_t i = 0; i < count && is_same; i++)
+        is_same = now[i] == known->interpreters[i];
+    return is_same ? ERR_OK : describe(threads, fed);
+}
+
+/* Of the states of one thread, the engine gets the outermost one if it finds the others by itself, or else the
+ * innermost one, which runs. */
+static bool is_followed(const struct fed_target *fed, const struct thread *thread)
+{
+    return fed->described.interpreter_count ? !thread->is_inner : !thread->inner;
+}
+
 enum err_code kernel_threads_list(struct kernel_threads *threads, struct fed_target *fed)
 {
     struct target *const target = fed->target;
@@ -105,12 +143,13 @@ enum err_code kernel_threads_list(struct kernel_threads *threads, struct fed_tar
     fed->listed_ns = clock_now_ns();
     fed->is_old = python_list_threads(target->python, &changed) != ERR_OK;
     struct thread *const *const listed = python_threads(target->python, &count);
+    if (!fed->is_old)
+        rc = describe_interpreters(threads, fed);
     for (size_t i = 0; i < threads->count; i++)
         if (threads->items[i].target == target)
             threads->items[i].is_listed = false;
     for (size_t i = 0; i < count && !rc; i++)
-        /* Of the states of one thread, the innermost one runs. */
-        if (listed[i]->host_tid > 0 && !listed[i]->inner &&
+        if (listed[i]->host_tid > 0 && is_followed(fed, listed[i]) &&
             (target->options->all_threads || listed[i]->is_main))
             rc = put_thread(threads, target, listed[i]);
     const size_t before = threads->count;
@@ -125,16 +164,15 @@ enum err_code kernel_threads_list(struct kernel_threads *threads, struct fed_tar
 enum err_code kernel_threads_add(struct kernel_threads *threads, struct target *target,
                                  struct err *err)
 {
-    struct kernel_process description;
     if (!VEC_RESERVE(threads->targets, threads->target_room, threads->target_count + 1))
         return err_nomem(err);
-    target_describe(target, &description);
-    enum err_code rc = kernel_add_process(threads->kernel, target->process.pid, &description);
-    if (rc)
-        return err_set(err, rc, "the kernel engine takes no more processes");
-    struct fed_target *const fed = &threads->targets[threads->target_count++];
+    struct fed_target *const fed = &threads->targets[threads->target_count];
     *fed =
         (struct fed_target){ .target = target, .clears = python_begin_copies(target->python) };
+    enum err_code rc = describe(threads, fed);
+    if (rc)
+        return err_set(err, rc, "the kernel engine takes no more processes");
+    threads->target_count++;
     rc = kernel_threads_list(threads, fed);
     if (rc)
         kernel_threads_remove(threads, target);
@@ -155,11 +193,7 @@ void kernel_threads_remove(struct kernel_threads *threads, const struct target *
 
 void kernel_threads_clear_full(struct kernel_threads *threads, struct fed_target *fed)
 {
-    struct kernel_process description;
     const uint64_t clears = python_begin_copies(fed->target->python);
-    if (fed->clears == clears)
-        return;
-    target_describe(fed->target, &description);
-    if (!kernel_add_process(threads->kernel, fed->target->process.pid, &description))
+    if (fed->clears != clears && !describe(threads, fed))
         fed->clears = clears;
 }

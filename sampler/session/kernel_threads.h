@@ -18,6 +18,7 @@
 
 #include "sampler/base/err.h"
 #include "sampler/base/idmap.h"
+#include "sampler/kernel/record.h"
 #include "sampler/process/memory.h"
 #include "sampler/process/system_call.h"
 #include "sampler/session/kernel_stack.h"
@@ -31,6 +32,8 @@ struct fed_thread {
     int32_t tid;
     struct target *target;
     struct thread *thread;
+    struct thread
+        *current; /* the same, or in an interpreter that it has entered: of the last stack */
     remote_addr tstate;
     bool is_listed;
     bool has_moved;      /* the engine has seen it */
@@ -45,7 +48,8 @@ struct fed_thread {
 struct fed_target {
     struct target *target;
     uint64_t listed_ns;
-    bool is_old;     /* its list of threads */
+    bool is_old; /* its list of threads */
+    struct kernel_process described;
     uint64_t clears; /* of the table of code objects, when the engine described all last */
 };
 
@@ -74,6 +78,9 @@ void kernel_threads_clear_full(struct kernel_threads *threads, struct fed_target
 /* The thread of a record; NULL: it has ended, or its number is another process's now. */
 struct fed_thread *kernel_threads_find(const struct kernel_threads *threads,
                                        const struct kernel_record *record);
+/* Sets fed->current to the thread in the interpreter that the record's stack is of. */
+MUST_CHECK enum err_code kernel_threads_enter(struct fed_thread *fed,
+                                              const struct kernel_record *record);
 /* NULL: the process is no target. */
 struct fed_target *kernel_threads_find_target(const struct kernel_threads *threads,
                                               uint32_t pid);

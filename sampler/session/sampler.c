@@ -217,14 +217,15 @@ static enum err_code choose_engine(struct sampler *sampler, struct err *err)
     return ERR_OK;
 }
 
-/* An old interpreter does not say which thread runs in a sub-interpreter, and newer ones enter and leave
- * them faster than the kernel engine learns of it. */
+/* An old interpreter does not say which thread runs in a sub-interpreter. */
 static void leave_unfit_engine(struct sampler *sampler)
 {
     if (sampler->options.engine == SAMPLER_ENGINE_AUTO &&
-        targets_have_sub_interpreters(&sampler->targets)) {
+        targets_have_unfollowed_interpreters(&sampler->targets)) {
         targets_leave_kernel(&sampler->targets);
-        use_remote(sampler, "the kernel engine does not follow sub-interpreters");
+        use_remote(
+            sampler,
+            "the kernel engine follows at most 16 sub-interpreters, from Python 3.13 on");
     }
     if (sampler->options.engine == SAMPLER_ENGINE_AUTO)
         sampler->options.engine = SAMPLER_ENGINE_KERNEL;

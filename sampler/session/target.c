@@ -275,6 +275,17 @@ void target_describe(const struct target *target, struct kernel_process *out)
         .code = describe_code(layout),
     };
     const struct thread_windows windows = python_windows(target->python, NULL);
+    remote_addr interpreters[KERNEL_MAX_INTERPRETERS];
+    out->tstate_tid = layout->tstate_native_thread_id;
+    out->tstate_next = layout->tstate_next;
+    out->tstate_base = layout->tstate_base_frame;
+    out->interp_threads = layout->interp_threads_head;
+    out->interp_window = python_window_offset(target->python);
+    out->interp_generation = layout->interp_code_generation;
+    out->interpreter_count = (unsigned)python_sub_interpreters(target->python, interpreters,
+                                                               KERNEL_MAX_INTERPRETERS);
+    for (size_t i = 0; i < out->interpreter_count; i++)
+        out->interpreters[i] = interpreters[i];
     out->tstate_bytes = windows.tstate_bytes;
     out->runtime_window = windows.runtime;
     out->runtime_window_bytes = windows.runtime_bytes;
@@ -288,6 +299,8 @@ void target_describe_thread(const struct target *target, const struct thread *th
                                    .window = windows.interpreter,
                                    .window_bytes = windows.interpreter_bytes,
                                    .main_window = windows.main_interpreter,
+                                   .interpreter = thread->head.interp,
+                                   .native_tid = (uint32_t)thread->head.tid,
                                    .is_inner = thread->interp_id != 0,
                                    .generation = thread->stack.copy.generation_addr,
                                    .pid = (uint32_t)target->process.pid };

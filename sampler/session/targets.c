@@ -6,6 +6,7 @@
 #include "sampler/base/clock.h"
 #include "sampler/cpython/python.h"
 #include "sampler/kernel/engines.h"
+#include "sampler/kernel/record.h"
 #include "sampler/profile/profile.h"
 #include "sampler/session/kernel_feed.h"
 
@@ -51,11 +52,15 @@ void targets_leave_kernel(struct targets *targets)
     targets->kernel = NULL;
 }
 
-bool targets_have_sub_interpreters(const struct targets *targets)
+bool targets_have_unfollowed_interpreters(const struct targets *targets)
 {
-    for (size_t i = 0; i < targets->count; i++)
-        if (python_interpreters(targets->items[i]->python) > 1)
+    remote_addr followed[KERNEL_MAX_INTERPRETERS];
+    for (size_t i = 0; i < targets->count; i++) {
+        const struct python *const python = targets->items[i]->python;
+        if (python_interpreters(python) > 1 &&
+            !python_sub_interpreters(python, followed, KERNEL_MAX_INTERPRETERS))
             return true;
+    }
     return false;
 }
 

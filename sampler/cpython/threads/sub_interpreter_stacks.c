@@ -38,13 +38,17 @@ static size_t put_main_last(struct thread_list *list)
 void sub_stacks_find(struct thread_list *list)
 {
     for (size_t i = 0; i < list->count; i++)
-        list->items[i]->inner = NULL;
+        list->items[i]->inner = NULL, list->items[i]->is_inner = false;
     if (list->interpreter_count < 2 || !list->runtime->layout.has_state_per_interpreter)
         return;
     const size_t others = put_main_last(list);
-    for (size_t i = 0; i < list->count && others; i++)
-        if (list->items[i]->head.tid)
-            list->items[i]->inner = inner_of(list, list->items[i]);
+    for (size_t i = 0; i < list->count && others; i++) {
+        struct thread *const thread = list->items[i];
+        if (thread->head.tid)
+            thread->inner = inner_of(list, thread);
+        if (thread->inner)
+            thread->inner->is_inner = true;
+    }
 }
 
 bool sub_stacks_runs_elsewhere(const struct thread *thread)

@@ -28,8 +28,17 @@ void thread_list_init(struct thread_list *list, struct memory *memory,
     thread_windows_init(list);
 }
 
+static void free_visit(struct thread *thread)
+{
+    if (thread->visit)
+        stack_deinit(&thread->visit->stack);
+    free(thread->visit);
+    thread->visit = NULL;
+}
+
 static void free_thread(struct thread *thread)
 {
+    free_visit(thread);
     stack_deinit(&thread->stack);
     free(thread);
 }
@@ -105,13 +114,43 @@ static void init_stack(const struct thread_list *list, struct thread *thread)
     thread->stack.copy.ident = thread->head.ident;
 }
 
+static void clear_stack(const struct thread_list *list, struct thread *thread)
+{
+    stack_deinit(&thread->stack);
+    init_stack(list, thread);
+    thread->is_placed = false;
+}
+
 void thread_list_clear_stacks(struct thread_list *list)
 {
     for (size_t i = 0; i < list->count; i++) {
-        stack_deinit(&list->items[i]->stack);
-        init_stack(list, list->items[i]);
-        list->items[i]->is_placed = false;
+        clear_stack(list, list->items[i]);
+        if (list->items[i]->visit)
+            clear_stack(list, list->items[i]->visit);
     }
+}
+
+struct thread *thread_list_visit(const struct thread_list *list, struct thread *thread,
+                                 remote_addr tstate, remote_addr interp)
+{
+    if (!thread->visit)
+        thread->visit = calloc(1, sizeof *thread->visit);
+    struct thread *const visit = thread->visit;
+    if (!visit)
+        return NULL;
+    if (visit->head.addr != tstate || visit->head.interp != interp) {
+        stack_deinit(&visit->stack);
+        *visit = (struct thread){ .head = { .addr = tstate,
+                                            .interp = interp,
+                                            .ident = thread->head.ident,
+                                            .tid = thread->head.tid } };
+        init_stack(list, visit);
+    }
+    visit->host_tid = thread->host_tid;
+    visit->is_main = thread->is_main;
+    visit->name = thread->name;
+    visit->tag = thread->tag;
+    return visit;
 }
 
 static enum err_code add(struct thread_list *list, const struct thread_head *head,

@@ -70,6 +70,8 @@ struct thread {
     uint32_t tag;         /* for the caller; 0 when the thread or its name is new */
     uint64_t listed;      /* number of the last walk that found it */
     struct thread *inner; /* the same thread in a newer interpreter; NULL: none */
+    bool is_inner;        /* it is that of another one */
+    struct thread *visit; /* thread_list_visit */
     struct stack stack;
     struct leaf leaf; /* for the caller of leaf_read */
     bool has_leaf;    /* the same: it is that of this sample */
@@ -114,6 +116,10 @@ void thread_list_clear_stacks(struct thread_list *list);
 /* Walks all lists; a list that changes meanwhile is walked again.  A walk that fails adds and removes
  * nothing.  ERR_GONE: the main thread is another one, so the process has called exec. */
 MUST_CHECK enum err_code thread_list_walk(struct thread_list *list);
+/* The thread in an interpreter that it has entered, in a state there that need not be listed.  It lives as long as
+ * the thread; a later call for another state overwrites it.  NULL: out of memory. */
+struct thread *thread_list_visit(const struct thread_list *list, struct thread *thread,
+                                 remote_addr tstate, remote_addr interp);
 /* Is the list unchanged?  ERR_FAULT: a thread is gone. */
 MUST_CHECK enum err_code thread_list_check(struct thread_list *list, bool *same_out);
 /* CPython adds threads at the head of a list, so an unchanged head means no new thread.  A caller

@@ -108,6 +108,10 @@ while True:
 """
 
 
+# The same, but for less time than instants are apart; not always the same time, which might keep step with them.
+SHORT_VISITS = VISITS.replace("0.4", "0.0005 + time.monotonic() % 0.0017")
+
+
 # The method is an object of its own, whose memory might be another one's by now.
 BOUND_METHOD = """
 numbers = list(range(200000))
@@ -183,6 +187,20 @@ class KernelEngine(Test):
                     for count in (inner, outer):
                         self.assertGreater(count, 0.35 * quality["ticks"], (engine, inner, outer, quality))
                         self.assertLess(count, 0.65 * quality["ticks"], (engine, inner, outer, quality))
+
+    def test_short_visits_of_sub_interpreters(self):
+        """Each sample is of the interpreter that the thread was in, however shortly. To enter it takes time too."""
+        path = script("short-visits", SHORT_VISITS)
+        for python in pythons():
+            if not python.is_supported or python.minor < OWN_STATE_MINOR:
+                continue
+            with self.subTest(python.version), victim(path, python=python.path) as target:
+                stacks, quality = self.record(target, "kernel-short-visits-" + python.version, "-a", "--mode", "gil", "-d", "3")
+                inner, outer = (sum(stack.count for stack in stacks if name in stack.names) for name in ("inner", "outer"))
+                self.assertEqual([str(stack) for stack in stacks if {"inner", "outer"} <= set(stack.names)], [])
+                self.assertGreater(inner, 0.7 * outer, (inner, outer, quality))
+                self.assertLess(inner, 1.4 * outer, (inner, outer, quality))
+                self.assertLess(sum(quality["failed"].values()), 0.02 * quality["samples"] + 2, quality)
 
     def test_bound_methods_of_c_have_names(self):
         path = script("bound-method", BOUND_METHOD)

@@ -19,7 +19,7 @@ size_t taken_count, listings, checks;
 bool is_ready, is_failing;
 uint32_t interpreters = 1;
 uint64_t clears, learnt_addr, learnt_word;
-struct thread the_thread;
+struct thread the_thread, the_visit;
 const struct kernel_native the_native = { .ip = 7, .sp = 0x5000, .base = 0x6000 };
 
 static struct thread *const the_threads[] = { &the_thread };
@@ -29,9 +29,10 @@ enum err_code target_take(struct target *target, struct thread *thread,
                           const struct target_instants *instants)
 {
     (void)target;
-    assert_ptr_equal(thread, &the_thread);
+    assert_true(thread == &the_thread || thread == &the_visit);
     assert_true(taken_count < MAX_TAKEN);
     taken[taken_count].instants = *instants;
+    taken[taken_count].tstate = thread->head.addr;
     taken[taken_count].is_read = false;
     taken[taken_count].word = 0;
     (void)!memory_read_u64(&copy->memory, the_thread.head.addr, &taken[taken_count].word);
@@ -58,6 +59,7 @@ enum err_code target_take_same(struct target *target, struct thread *thread,
     assert_true(thread->is_placed);
     assert_true(taken_count < MAX_TAKEN);
     taken[taken_count].instants = *instants;
+    taken[taken_count].tstate = thread->head.addr;
     taken[taken_count].is_repeated = true;
     taken[taken_count].word = 0;
     (void)!memory_read_u64(&copy->memory, FED_WINDOW, &taken[taken_count++].word);
@@ -121,6 +123,24 @@ uint64_t python_begin_copies(struct python *python)
 {
     (void)python;
     return clears;
+}
+
+size_t python_sub_interpreters(const struct python *python, remote_addr *out, size_t max)
+{
+    (void)python;
+    assert_in_range(interpreters, 0, max);
+    for (uint32_t i = 1; i < interpreters; i++)
+        out[i - 1] = 0x9000 + i;
+    return interpreters ? interpreters - 1 : 0;
+}
+
+struct thread *python_visit(struct python *python, struct thread *thread, remote_addr tstate,
+                            remote_addr interp)
+{
+    (void)python;
+    assert_ptr_equal(thread, &the_thread);
+    the_visit.head = (struct thread_head){ .addr = tstate, .interp = interp };
+    return &the_visit;
 }
 
 enum err_code python_learn_code(struct python *python, struct memory *copy, remote_addr addr)

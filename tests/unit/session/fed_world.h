@@ -42,6 +42,7 @@ struct fed_sample {
     bool is_read;     /* from the process */
     bool is_repeated; /* from the thread, with the windows of a copy */
     uint64_t word;
+    remote_addr tstate;
     uint64_t native_word; /* the first of the C stack; 0: no native stack */
     uint64_t base_word;   /* the one at its base; 0: the stack does not get there */
 };
@@ -53,7 +54,7 @@ extern uint64_t learnt_addr, learnt_word;
 extern bool is_ready, is_failing; /* failing: what is taken cannot be read */
 extern uint32_t interpreters;
 extern uint64_t clears;
-extern struct thread the_thread;
+extern struct thread the_thread, the_visit;
 extern const struct kernel_native the_native;
 
 struct fed_world *fed_create(void);

@@ -390,7 +390,35 @@ static void what_was_cleared_is_described_again(void **state)
     fed_destroy(world);
 }
 
-TEST_MAIN(cmocka_unit_test(a_late_instant_is_as_many_samples_as_it_stands_for),
+/* The thread is in another interpreter at the first instant, leaves its processor there, and is back at the last. */
+static void a_stack_belongs_to_the_interpreter_that_the_thread_has_entered(void **state)
+{
+    struct fed_world *const world = fed_create();
+    struct kernel_record record = { .kind = KERNEL_TICK,
+                                    .time_ns = begin_ns + PERIOD_NS,
+                                    .tstate = 0x7000,
+                                    .interpreter = 0x9001 };
+    (void)state;
+    fed_put(world, record, 1);
+    record.kind = KERNEL_LEFT;
+    record.time_ns += PERIOD_NS;
+    record.tstate = 0x7100;
+    fed_put(world, record, 2);
+    fed_come_back(world, 2 * PERIOD_NS, 52 * PERIOD_NS);
+    fed_put(world,
+            (struct kernel_record){ .kind = KERNEL_TICK, .time_ns = begin_ns + 53 * PERIOD_NS },
+            3);
+    fed_drain(world);
+    assert_int_equal(taken_count, 3);
+    assert_int_equal(taken[0].tstate, 0x7000);
+    assert_int_equal(taken[1].tstate, 0x7100);
+    assert_in_range(taken[1].instants.times, 50, 51);
+    assert_int_equal(taken[2].tstate, the_thread.head.addr);
+    fed_destroy(world);
+}
+
+TEST_MAIN(cmocka_unit_test(a_stack_belongs_to_the_interpreter_that_the_thread_has_entered),
+          cmocka_unit_test(a_late_instant_is_as_many_samples_as_it_stands_for),
           cmocka_unit_test(a_thread_that_has_not_run_yet_may_be_ready),
           cmocka_unit_test(a_code_object_is_learnt_from_its_description),
           cmocka_unit_test(what_was_cleared_is_described_again),

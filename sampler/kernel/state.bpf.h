@@ -1,0 +1,71 @@
+/*
+ * state - which of its states a thread is in.  A part of stacks.bpf.c.
+ *
+ * A thread that enters another interpreter gets a state there, among the newest ones of that interpreter.  It has left
+ * it when the state is gone or runs nothing.
+ */
+enum { MAX_STATES = 8 /* of an interpreter, among which the thread's is searched */ };
+
+static __noinline int is_in_state(const struct area *a, __u64 addr)
+{
+    __u32 tid = 0;
+    __u64 frame = 0, base = 0;
+    if (!a)
+        return 0;
+    const struct kernel_process *const process = &a->process;
+    bpf_probe_read_user(&tid, sizeof tid, (void *)(addr + process->tstate_tid));
+    if (tid != a->native_tid)
+        return 0;
+    bpf_probe_read_user(&frame, sizeof frame, (void *)(addr + process->tstate_frame));
+    if (process->tstate_base)
+        bpf_probe_read_user(&base, sizeof base, (void *)(addr + process->tstate_base));
+    return frame && frame != base;
+}
+
+static long search_in(__u32 i, void *context)
+{
+    struct area *const a = ((struct walk *)context)->area;
+    const struct kernel_process *const process = &a->process;
+    __u64 addr = 0, index = i;
+    if (index >= process->interpreter_count)
+        return 1;
+    barrier_var(index);
+    const __u64 interpreter = process->interpreters[index & (KERNEL_MAX_INTERPRETERS - 1)];
+    /* It has been in this one before it entered another. */
+    if (interpreter == a->outer_interpreter)
+        return 1;
+    bpf_probe_read_user(&addr, sizeof addr, (void *)(interpreter + process->interp_threads));
+    for (int state = 0; state < MAX_STATES && addr; state++) {
+        if (is_in_state(a, addr)) {
+            a->record.tstate = addr;
+            a->record.interpreter = interpreter;
+            return 1;
+        }
+        if (bpf_probe_read_user(&addr, sizeof addr, (void *)(addr + process->tstate_next)))
+            return 0;
+    }
+    return 0;
+}
+
+static void find_state(struct area *a, const struct kernel_thread *thread)
+{
+    const struct kernel_process *const process = &a->process;
+    struct walk walk = { a };
+    a->tstate = thread->tstate;
+    a->window = thread->window;
+    a->main_window = thread->main_window;
+    a->generation_at = thread->generation;
+    a->native_tid = thread->native_tid;
+    a->outer_interpreter = thread->interpreter;
+    if (!process->interpreter_count)
+        return;
+    bpf_loop(KERNEL_MAX_INTERPRETERS, search_in, &walk, 0);
+    if (!a->record.tstate)
+        return;
+    a->tstate = a->record.tstate;
+    a->window = a->record.interpreter + process->interp_window;
+    if (!a->main_window)
+        a->main_window = thread->window;
+    a->generation_at =
+        process->interp_generation ? a->record.interpreter + process->interp_generation : 0;
+}
