@@ -12,8 +12,8 @@ void frame_state_init(struct frame_state *state, const struct native_registers *
         .ip = registers->ip,
         .sp = registers->sp,
         .r10 = registers->r10,
-        .known = ALL_KNOWN,
-        .has_r10 = true,
+        .known = registers->has_only_sp ? 0 : ALL_KNOWN,
+        .has_r10 = !registers->has_only_sp,
         .is_exact = true,
     };
     memcpy(state->saved, registers->saved, sizeof state->saved);

@@ -36,6 +36,7 @@ struct native_registers {
     remote_addr ip, sp;
     uint64_t r10;
     uint64_t saved[MACHINE_SAVED];
+    bool has_only_sp; /* of a thread that waits in a system call: the others are unknown */
 };
 
 /* Where the kernel puts registers when it calls a signal handler: bytes above the stack pointer that the

@@ -43,18 +43,13 @@ static enum err_code read_rest(struct memory *memory, struct memory_span inner, 
     return rc == ERR_FAULT ? ERR_OK : rc;
 }
 
-enum err_code native_copy_read(struct memory *memory, int32_t tid, remote_addr stack_start,
-                               unsigned char bytes[NATIVE_COPY_BYTES], struct native_copy *out)
+/* Copies from below the stack pointer to the base.  The registers and the base are known. */
+static enum err_code read_stack(struct memory *memory, unsigned char bytes[NATIVE_COPY_BYTES],
+                                struct native_copy *out)
 {
     struct native_stack *const stack = &out->stack;
-    remote_addr descriptor;
+    const remote_addr sp = out->registers.sp, base = stack->base;
     size_t arrived = 0;
-    *out = (struct native_copy){ .is_cut = false };
-    const enum err_code rc = machine_read_registers(tid, &out->registers, &descriptor);
-    const remote_addr sp = out->registers.sp;
-    if (rc)
-        return rc;
-    const remote_addr base = stack->base = base_of(sp, descriptor, stack_start);
     if (sp < UNWIND_RED_ZONE_BYTES || sp > UINT64_MAX - NATIVE_COPY_BYTES)
         return ERR_OK;
     const remote_addr from = sp - UNWIND_RED_ZONE_BYTES;
@@ -76,4 +71,28 @@ enum err_code native_copy_read(struct memory *memory, int32_t tid, remote_addr s
     if (arrived > spans[0].bytes)
         arrived = spans[0].bytes;
     return read_rest(memory, spans[0], arrived, bytes + NATIVE_COPY_PART_BYTES, out);
+}
+
+enum err_code native_copy_read(struct memory *memory, int32_t tid, remote_addr stack_start,
+                               unsigned char bytes[NATIVE_COPY_BYTES], struct native_copy *out)
+{
+    remote_addr descriptor;
+    *out = (struct native_copy){ .is_cut = false };
+    const enum err_code rc = machine_read_registers(tid, &out->registers, &descriptor);
+    if (rc)
+        return rc;
+    out->stack.base = base_of(out->registers.sp, descriptor, stack_start);
+    return read_stack(memory, bytes, out);
+}
+
+enum err_code native_copy_read_waiting(struct memory *memory, const struct system_call *call,
+                                       remote_addr stack_start,
+                                       unsigned char bytes[NATIVE_COPY_BYTES],
+                                       struct native_copy *out)
+{
+    *out = (struct native_copy){
+        .registers = { .ip = call->ip, .sp = call->sp, .has_only_sp = true },
+        .stack.base = base_of(call->sp, 0, stack_start),
+    };
+    return read_stack(memory, bytes, out);
 }

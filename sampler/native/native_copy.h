@@ -3,13 +3,13 @@
  * instant.
  *
  * Both sampling engines make it: the kernel engine where the thread runs or leaves its processor,
- * native_copy_read of a thread that has been stopped.  The copy begins UNWIND_RED_ZONE_BYTES below the stack
+ * native_copy_read of a thread that has been stopped, native_copy_read_waiting of one that waits.  The copy begins UNWIND_RED_ZONE_BYTES below the stack
  * pointer and ends at the base of the stack.  A stack that is too large is cut: then the copy lacks its middle, see
  * record.h.  Of a stopped thread, it has up to NATIVE_COPY_BYTES, or NATIVE_COPY_PART_BYTES at each end.
  *
  * Ownership: borrows the copied bytes.
  * Threads: native_copy_read from the thread that has stopped the other one, as ptrace demands.
- * Depends on: err, memory, machine, unwind.
+ * Depends on: err, memory, system_call, machine, unwind.
  */
 #ifndef SAMPLER_NATIVE_NATIVE_COPY_H
 #define SAMPLER_NATIVE_NATIVE_COPY_H
@@ -21,6 +21,7 @@
 #include "sampler/native/machine.h"
 #include "sampler/native/unwind.h"
 #include "sampler/process/memory.h"
+#include "sampler/process/system_call.h"
 
 enum { NATIVE_COPY_BYTES = 1 << 19, NATIVE_COPY_PART_BYTES = 1 << 15 };
 
@@ -38,5 +39,13 @@ MUST_CHECK enum err_code native_copy_read(struct memory *memory, int32_t tid,
                                           remote_addr stack_start,
                                           unsigned char bytes[NATIVE_COPY_BYTES],
                                           struct native_copy *out);
+
+/* The same of a thread that waits in a system call, without stopping it: only its stack pointer and where it
+ * is are known, and nothing shows here whether it has moved.  stack_start: 0 of other threads than the first. */
+MUST_CHECK enum err_code native_copy_read_waiting(struct memory *memory,
+                                                  const struct system_call *call,
+                                                  remote_addr stack_start,
+                                                  unsigned char bytes[NATIVE_COPY_BYTES],
+                                                  struct native_copy *out);
 
 #endif /* SAMPLER_NATIVE_NATIVE_COPY_H */

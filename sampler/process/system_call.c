@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <sys/syscall.h>
 
+/* The file shows so many. */
+enum { CALL_ARGUMENTS = 6 };
+
 /* By number.  Calls that the machine does not have are left out: new machines have fewer. */
 static const unsigned char kinds[] = {
     [SYS_nanosleep] = CALL_SLEEP,
@@ -96,4 +99,8 @@ void system_call_read(const char *text, struct system_call *out)
     out->is_known = true;
     for (size_t i = 0; i < sizeof out->args / sizeof *out->args; i++)
         out->args[i] = strtoull(end, &end, 16);
+    for (size_t i = sizeof out->args / sizeof *out->args; i < CALL_ARGUMENTS; i++)
+        (void)strtoull(end, &end, 16);
+    out->sp = strtoull(end, &end, 16);
+    out->ip = strtoull(end, &end, 16);
 }

@@ -16,6 +16,7 @@ struct system_call {
     int32_t polled;   /* of a call that polls one descriptor: it */
     int16_t events;   /* and what it is polled for */
     uint64_t args[2]; /* the first ones */
+    uint64_t sp, ip;  /* of the thread; 0: unknown */
 };
 
 enum call_kind {

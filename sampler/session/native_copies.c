@@ -41,3 +41,17 @@ const struct native_copy *native_copies_read(struct native_copies *copies,
     copies->count++;
     return &slot->copy;
 }
+
+const struct native_copy *native_copies_read_waiting(struct native_copies *copies,
+                                                     struct memory *memory,
+                                                     const struct system_call *call,
+                                                     remote_addr stack_start)
+{
+    if (native_copies_begin(copies, 1))
+        return NULL;
+    struct native_slot *const slot = copies->slots[0];
+    const bool is_read =
+        !native_copy_read_waiting(memory, call, stack_start, slot->bytes, &slot->copy);
+    copies->count = is_read;
+    return is_read ? &slot->copy : NULL;
+}

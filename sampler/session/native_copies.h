@@ -1,5 +1,5 @@
 /*
- * native_copies - the native stacks of threads that are stopped at the same time.
+ * native_copies - the native stacks of threads that are stopped at the same time, or of one that waits.
  *
  * Room is made before the threads are stopped, so that each stop is short.
  *
@@ -20,6 +20,7 @@
 
 struct native_copy;
 struct native_slot;
+struct system_call;
 
 struct native_copies {
     struct native_slot **slots;
@@ -34,5 +35,11 @@ MUST_CHECK enum err_code native_copies_begin(struct native_copies *copies, size_
 const struct native_copy *native_copies_read(struct native_copies *copies,
                                              struct memory *memory, int32_t tid,
                                              remote_addr stack_start);
+
+/* Forgets all copies, and copies the stack of a thread that waits, see native_copy_read_waiting. */
+const struct native_copy *native_copies_read_waiting(struct native_copies *copies,
+                                                     struct memory *memory,
+                                                     const struct system_call *call,
+                                                     remote_addr stack_start);
 
 #endif /* SAMPLER_SESSION_NATIVE_COPIES_H */

@@ -6,6 +6,7 @@
 #include "sampler/cpython/python.h"
 #include "sampler/kernel/copy_memory.h"
 #include "sampler/kernel/record.h"
+#include "sampler/process/cpu.h"
 #include "sampler/process/procfs.h"
 #include "sampler/profile/profile.h"
 #include "sampler/session/fold_native.h"
@@ -56,6 +57,7 @@ void target_close(struct target *target)
     if (!target)
         return;
     task_fold_deinit(&target->tasks);
+    native_copies_deinit(&target->waiting);
     fold_native_destroy(target->fold.native_stacks);
     python_detach(target->python);
     process_close(&target->process);
@@ -172,7 +174,46 @@ struct copied_sample {
     struct target *target;
     const struct target_instants *instants;
     const struct copy_memory *copy; /* NULL: read from the process */
+    struct watch *watch;            /* NULL: a copy, or native stacks are not wanted */
 };
+
+/* A thread that waits in a system call while it is read. */
+struct watch {
+    struct cpu_meter meter;
+    struct system_call call;
+};
+
+/* Does the thread wait?  Since watch_begin, it has not moved if it never ran. */
+static bool watch_asks(const struct target *target, const struct thread *thread,
+                       struct watch *watch, struct system_call *call_out)
+{
+    uint64_t ran_ns, queued_ns;
+    bool is_ready;
+    return cpu_meter_read(&watch->meter, &ran_ns, &queued_ns) && ran_ns == 0 &&
+           cpu_meter_is_runnable(&watch->meter, target->process.pid, thread->host_tid,
+                                 &is_ready, call_out) &&
+           !is_ready && call_out->is_known && call_out->sp;
+}
+
+/* Copies the native stack of a thread that waits; NULL: it does not wait, or cannot be copied. */
+static const struct native_copy *watch_begin(struct target *target, const struct thread *thread,
+                                             struct watch *watch)
+{
+    const bool is_first = thread->host_tid == target->process.pid;
+    if (!cpu_meter_open(&watch->meter, target->process.pid, thread->host_tid) ||
+        !watch_asks(target, thread, watch, &watch->call))
+        return NULL;
+    return native_copies_read_waiting(&target->waiting, &target->process.memory.memory,
+                                      &watch->call, is_first ? target->stack_start : 0);
+}
+
+static bool watch_holds(const struct target *target, const struct thread *thread,
+                        struct watch *watch)
+{
+    struct system_call call;
+    return watch_asks(target, thread, watch, &call) && call.number == watch->call.number &&
+           call.sp == watch->call.sp && call.ip == watch->call.ip;
+}
 
 static enum err_code count_copied(void *context, struct thread *thread, enum err_code failure)
 {
@@ -180,6 +221,8 @@ static enum err_code count_copied(void *context, struct thread *thread, enum err
     struct target *const target = copied->target;
     if (!target_is_same(target))
         return ERR_GONE;
+    if (thread->native && copied->watch && !watch_holds(target, thread, copied->watch))
+        thread->native = NULL;
     thread->sampled_ns = copied->instants->until_ns;
     thread->is_stopped = true;
     /* The record had no room for all of it: a part was read later. */
@@ -199,7 +242,7 @@ enum err_code target_take(struct target *target, struct thread *thread,
                           struct copy_memory *copy, const struct native_copy *native,
                           const struct target_instants *instants)
 {
-    struct copied_sample copied = { target, instants, copy };
+    struct copied_sample copied = { target, instants, copy, NULL };
     thread->native = native;
     thread->is_placed = false;
     const enum err_code rc = python_take_copy(target->python, thread, &copy->memory,
@@ -211,16 +254,24 @@ enum err_code target_take(struct target *target, struct thread *thread,
 enum err_code target_take_same(struct target *target, struct thread *thread,
                                struct copy_memory *copy, const struct target_instants *instants)
 {
-    struct copied_sample copied = { target, instants, copy };
+    struct copied_sample copied = { target, instants, copy, NULL };
     return python_repeat(target->python, thread, &copy->memory, count_copied, &copied);
 }
 
 enum err_code target_read_waiting(struct target *target, struct thread *thread,
                                   const struct target_instants *instants)
 {
-    struct copied_sample copied = { target, instants, NULL };
+    struct watch watch;
+    struct copied_sample copied = { target, instants, NULL, NULL };
     thread->is_placed = false;
-    return python_read_waiting(target->python, thread, count_copied, &copied);
+    if (!target->fold.native_stacks)
+        return python_read_waiting(target->python, thread, count_copied, &copied);
+    copied.watch = &watch;
+    thread->native = watch_begin(target, thread, &watch);
+    const enum err_code rc = python_read_waiting(target->python, thread, count_copied, &copied);
+    thread->native = NULL;
+    cpu_meter_close(&watch.meter);
+    return rc;
 }
 
 bool target_thread_is_ready(const struct target *target, const struct thread *thread,

@@ -25,6 +25,7 @@
 #include "sampler/process/process.h"
 #include "sampler/sampler.h"
 #include "sampler/session/fold.h"
+#include "sampler/session/native_copies.h"
 #include "sampler/session/pace/stops.h"
 #include "sampler/session/task_fold.h"
 
@@ -35,7 +36,6 @@ struct profile;
 struct python;
 struct copy_memory;
 struct native_copy;
-struct native_copies;
 struct kernel_process;
 struct kernel_thread;
 struct stopper;
@@ -59,10 +59,11 @@ struct target {
     int parent;                            /* pid; 0: unknown */
     size_t row;                            /* in the target table */
     remote_addr
-        stack_start;     /* of its first thread; 0: unknown, or native stacks are not wanted */
-    struct reading last; /* the last tick that was read and did not fail */
-    uint64_t failing_since_ns; /* 0: the last tick succeeded */
-    uint64_t checked_misses;   /* of the code table, when the process was last known to run */
+        stack_start; /* of its first thread; 0: unknown, or native stacks are not wanted */
+    struct native_copies waiting; /* a thread's that has slept since before the recording */
+    struct reading last;          /* the last tick that was read and did not fail */
+    uint64_t failing_since_ns;    /* 0: the last tick succeeded */
+    uint64_t checked_misses; /* of the code table, when the process was last known to run */
 };
 
 /* How a target ended. */

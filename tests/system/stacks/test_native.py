@@ -167,6 +167,26 @@ def check_deep(python):
     return problems[:3]
 
 
+def check_asleep(python):
+    """A thread that has slept since before the recording has its native frames, too: it sleeps in the C library."""
+    quality = harness.file_in("native-asleep-%s.json" % python.version)
+    options = ("-a", "--native=full", "--native-frames", "everything", "--quality", quality)
+    stacks = record("asleep.py", python, *options, *(("--stop", "always") if harness.ENGINE == "remote" else ()), rate_hz=100)
+    with open(quality, encoding="utf-8") as file:
+        counted = json.load(file)
+    problems = []
+    for sleeper in ("nap", "wait_for_lock"):
+        ends = collections.Counter()
+        for labels, count in stacks.items():
+            if sleeper in [function_of(label) for label in labels]:
+                ends[labels[-1].startswith("libc")] += count
+        if not ends[True] or ends[False] > MAX_WITHOUT_NATIVE * sum(ends.values()):
+            problems.append("%s ends in the C library and not: %s" % (sleeper, dict(ends)))
+    if counted["native_none"] > MAX_WITHOUT_NATIVE * counted["samples"]:
+        problems.append("%d of %d samples have no native stack" % (counted["native_none"], counted["samples"]))
+    return problems
+
+
 def check_dump(python):
     problems = []
     with victim("callbacks.py", str(harness.VICTIM_SECONDS), python=python.path) as target:
@@ -187,7 +207,7 @@ def check_pure(python):
 
 
 def check(python):
-    return check_shares(python) + check_callbacks(python) + check_full(python) + check_deep(python) + check_dump(python) + check_pure(python)
+    return check_shares(python) + check_callbacks(python) + check_full(python) + check_deep(python) + check_asleep(python) + check_dump(python) + check_pure(python)
 
 
 if __name__ == "__main__":

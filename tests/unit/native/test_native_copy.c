@@ -87,6 +87,27 @@ static void a_stack_is_read_at_once(void **state)
     }
 }
 
+static void of_a_thread_that_waits_only_sp_and_ip_are_known(void **state)
+{
+    const remote_addr starts[] = { BASE, 0 };
+    const remote_addr sp = BASE - PAGE;
+    const struct system_call call = { .is_known = true, .sp = sp, .ip = 7 };
+    (void)state;
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
+        begin(sp);
+        map(sp - PAGE, BASE);
+        assert_int_equal(
+            native_copy_read_waiting(&memory.memory, &call, starts[i], buffer, &copy), ERR_OK);
+        assert_int_equal(copy.registers.sp, sp);
+        assert_int_equal(copy.registers.ip, 7);
+        assert_true(copy.registers.has_only_sp);
+        assert_int_equal(copy.stack.base, starts[i]);
+        check_span(0, sp - UNWIND_RED_ZONE_BYTES, BASE);
+        assert_int_equal(copy.is_cut, starts[i] == 0);
+        end();
+    }
+}
+
 static void of_a_large_stack_both_ends_are_read_at_once(void **state)
 {
     const remote_addr sp = BASE - NATIVE_COPY_BYTES;
@@ -192,6 +213,7 @@ static void a_thread_that_cannot_be_read_has_no_copy(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(a_stack_is_read_at_once),
+          cmocka_unit_test(of_a_thread_that_waits_only_sp_and_ip_are_known),
           cmocka_unit_test(of_a_large_stack_both_ends_are_read_at_once),
           cmocka_unit_test(the_first_threads_stack_ends_where_it_began),
           cmocka_unit_test(nothing_may_lie_below_the_stack_pointer),

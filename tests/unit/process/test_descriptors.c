@@ -27,6 +27,8 @@ static void a_waiting_thread_has_a_call(void **state)
     assert_int_equal(call.number, 0);
     assert_int_equal(call.args[0], 3);
     assert_int_equal(call.args[1], 0x7ffd10);
+    assert_int_equal(call.sp, 0x7ffd00);
+    assert_int_equal(call.ip, 0x7f33);
     system_call_read("202 0xffffffffffffff9c 0x189 0x0\n", &call);
     assert_true(call.is_known);
     assert_true(call.args[0] == 0xffffffffffffff9cu);
