@@ -21,6 +21,7 @@ enum form {
     FORM_WRAPPER, /* __pyx_pw_: scopes, number, name */
     FORM_GET,     /* __pyx_getprop_: scopes, name */
     FORM_SET,
+    FORM_GENERATOR, /* __pyx_gb_: scopes, number, "generator", perhaps a number */
 };
 
 static bool is_digit(char c)
@@ -47,11 +48,9 @@ static bool take_form(struct name_part *symbol, enum form *out)
     static const struct {
         const char *prefix;
         enum form form;
-    } forms[] = { { "__pyx_f_", FORM_CDEF },
-                  { "__pyx_pf_", FORM_WORK },
-                  { "__pyx_pw_", FORM_WRAPPER },
-                  { "__pyx_getprop_", FORM_GET },
-                  { "__pyx_setprop_", FORM_SET } };
+    } forms[] = { { "__pyx_f_", FORM_CDEF },      { "__pyx_pf_", FORM_WORK },
+                  { "__pyx_pw_", FORM_WRAPPER },  { "__pyx_getprop_", FORM_GET },
+                  { "__pyx_setprop_", FORM_SET }, { "__pyx_gb_", FORM_GENERATOR } };
     skip_fuse(symbol);
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
         if (name_part_skip(symbol, forms[i].prefix)) {
@@ -63,7 +62,7 @@ static bool take_form(struct name_part *symbol, enum form *out)
 
 static bool has_numbers(enum form form)
 {
-    return form == FORM_WORK || form == FORM_WRAPPER;
+    return form == FORM_WORK || form == FORM_WRAPPER || form == FORM_GENERATOR;
 }
 
 static bool starts_with_digit(struct name_part part)
@@ -242,8 +241,11 @@ void cython_note(struct python_names *names, struct name_part symbol)
     }
     if (!take_form(&symbol, &form))
         return;
-    if (form == FORM_WRAPPER)
+    if (form == FORM_WRAPPER) {
         note_fact(names, hash_of(symbol.text, symbol.text + symbol.length, KIND_WRAPPER), 0);
+        generator_names_note_wrapper(names, symbol);
+    }
+    names->has_generators = names->has_generators || form == FORM_GENERATOR;
     note_scopes(names, symbol, form);
 }
 
@@ -274,6 +276,7 @@ struct decoding {
     const struct python_names *names;
     enum form form;
     const char *begin;
+    struct name_part number; /* of the function; empty: it has none */
     bool is_inside; /* the scopes so far may hold functions: the module is among them */
 };
 
@@ -338,7 +341,7 @@ static bool append_scope(struct decoding *decoding, struct python_name *out,
 
 /* Reads scopes up to the name of the function, or its number. */
 static bool decode_scopes(struct decoding *decoding, struct name_part *symbol,
-                          struct python_name *out, bool *has_number_out)
+                          struct python_name *out)
 {
     struct name_part scope;
     size_t number;
@@ -348,7 +351,10 @@ static bool decode_scopes(struct decoding *decoding, struct name_part *symbol,
             return false;
         switch (read_number(decoding, number_at, number, *symbol)) {
         case READ_UNCLEAR: return false;
-        case READ_FUNCTION: *has_number_out = true; return true;
+        case READ_FUNCTION:
+            decoding->number =
+                (struct name_part){ number_at, (size_t)(symbol->text - number_at) };
+            return true;
         case READ_SCOPE:
             if (!take_scope(symbol, number, decoding->form, &scope) ||
                 !append_scope(decoding, out, scope))
@@ -359,18 +365,31 @@ static bool decode_scopes(struct decoding *decoding, struct name_part *symbol,
     return true;
 }
 
+static bool append_generator(const struct decoding *decoding, struct name_part symbol,
+                             struct python_name *out)
+{
+    struct name_part digits = decoding->number;
+    const struct name_part scopes = { decoding->begin,
+                                      (size_t)(digits.text - decoding->begin) };
+    size_t number;
+    return digits.length && take_number(&digits, &number) && generator_names_is_body(symbol) &&
+           generator_names_append_cython(decoding->names, scopes, number, out);
+}
+
 bool cython_decode(const struct python_names *names, struct name_part symbol,
                    struct python_name *out)
 {
     struct decoding decoding = { .names = names };
-    bool has_number = false;
     if (!name_part_is_identifier(symbol) || !take_form(&symbol, &decoding.form) ||
         !starts_with_digit(symbol))
         return false;
     decoding.begin = symbol.text;
-    if (!decode_scopes(&decoding, &symbol, out, &has_number) ||
-        (!has_number && !may_end(symbol, decoding.form)) ||
-        !append_function(out, symbol, decoding.form))
+    if (!decode_scopes(&decoding, &symbol, out))
+        return false;
+    if (decoding.form == FORM_GENERATOR
+            ? !append_generator(&decoding, symbol, out)
+            : (!decoding.number.length && !may_end(symbol, decoding.form)) ||
+                  !append_function(out, symbol, decoding.form))
         return false;
     out->compiler = COMPILER_CYTHON;
     out->is_wrapper = decoding.form == FORM_WRAPPER;

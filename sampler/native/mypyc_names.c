@@ -33,6 +33,9 @@ size_t mypyc_bytes(const struct python_names *names)
 
 void mypyc_note(struct python_names *names, struct name_part symbol)
 {
+    struct name_part function = symbol;
+    if (name_part_skip(&function, "CPyDef_"))
+        generator_names_note_defined(names, function);
     const bool is_export = name_part_skip(&symbol, "CPyInit_");
     if ((!is_export && !name_part_skip(&symbol, "PyInit_")) ||
         !name_part_is_identifier(symbol) || symbol.length >= PYTHON_NAME_BYTES)
@@ -188,17 +191,35 @@ static bool append_parts(struct python_name *out, struct name_part parts)
     }
 }
 
+/* A class that ends with the helper, in a module whose functions have the prefix. */
+static bool append_generator(const struct python_names *names, struct name_part prefix,
+                             struct name_part class, struct python_name *out)
+{
+    struct python_name plain = { 0 };
+    return append_part(&plain, class.text, class.length) &&
+           generator_names_append_mypyc(
+               names, prefix, (struct name_part){ plain.text, strlen(plain.text) }, out);
+}
+
 bool mypyc_decode(const struct python_names *names, struct name_part symbol,
                   struct python_name *out)
 {
     out->is_wrapper = name_part_skip(&symbol, "CPyPy_");
     if (!out->is_wrapper && !name_part_skip(&symbol, "CPyDef_"))
         return false;
+    const char *const begin = symbol.text;
     const struct python_module *const module = find_module(names, &symbol);
     if (!module || !append_parts(out, (struct name_part){ module->name, strlen(module->name) }))
         return false;
     out->compiler = COMPILER_MYPYC;
     out->module_bytes = (uint32_t)strlen(out->text);
+    const char *const end = symbol.text + symbol.length;
+    const char *const after = find_separator(symbol.text, end);
+    const char *const function = after ? after + SEPARATOR_BYTES : end;
+    if (generator_names_is_helper((struct name_part){ function, (size_t)(end - function) }))
+        return append_generator(
+            names, (struct name_part){ begin, (size_t)(symbol.text - begin) },
+            (struct name_part){ symbol.text, (size_t)(after - symbol.text) }, out);
     return append_parts(out, symbol);
 }
 

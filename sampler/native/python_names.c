@@ -75,6 +75,7 @@ static struct name_part without_suffix(struct name_part symbol)
 void python_names_deinit(struct python_names *names)
 {
     mypyc_deinit(names);
+    generator_names_deinit(names);
     free(names->facts);
     *names = (struct python_names){ 0 };
 }
@@ -90,6 +91,7 @@ void python_names_close(struct python_names *names, bool is_complete)
 {
     names->is_unclear = names->is_unclear || !is_complete;
     mypyc_close(names);
+    generator_names_close(names);
 }
 
 bool python_names_decode(const struct python_names *names, const char *symbol,
@@ -104,5 +106,5 @@ bool python_names_decode(const struct python_names *names, const char *symbol,
 
 size_t python_names_bytes(const struct python_names *names)
 {
-    return mypyc_bytes(names) + cython_bytes(names);
+    return mypyc_bytes(names) + cython_bytes(names) + generator_names_bytes(names);
 }

@@ -17,6 +17,11 @@
  * Where a number can be read as both, it is the length of a scope if two names share that scope, or if the
  * module is not complete before it; and the number of a function if its wrapper has the next one.
  *
+ * Generators have bodies of their own: of mypyc, the method __mypyc_generator_helper__ of a class FUNCTION_gen or
+ * METHOD_CLASS_gen; of Cython, __pyx_gb_, scopes, a number, "generator" and a number, where the first number is
+ * one more than that of the function's wrapper, and a generator expression has no wrapper.  They are named as
+ * their functions.
+ *
  * Ownership: the caller's storage; a zeroed struct is empty.
  * Threads: one while names are noted; then any number may decode.
  * Limits: PYTHON_NAMES_MAX_MODULES modules and PYTHON_NAMES_MAX_SCOPES scopes; a file with more is
@@ -46,8 +51,14 @@ struct python_names {
     size_t module_count, module_room;
     struct cython_fact *facts; /* open addressing by key */
     size_t fact_count, fact_room;
-    bool has_exports; /* CPyInit_ was seen: PyInit_ is not a module of Python code */
-    bool is_unclear;  /* something was left out, so nothing is decoded */
+    bool has_exports;  /* CPyInit_ was seen: PyInit_ is not a module of Python code */
+    uint32_t *defined; /* hashes of what follows CPyDef_, in ascending order */
+    size_t defined_count, defined_room;
+    char *wrappers; /* what follows __pyx_pw_, each with its NUL */
+    size_t wrapper_bytes, wrapper_room;
+    bool has_generators;  /* without them, the last two are empty */
+    bool lacks_functions; /* the last two left something out, so generators are not decoded */
+    bool is_unclear;      /* something was left out, so nothing is decoded */
 };
 
 enum python_compiler { COMPILER_NONE, COMPILER_MYPYC, COMPILER_CYTHON };

@@ -198,6 +198,89 @@ static void module_and_class_of_one_name_are_not_distinguished(void **state)
     python_names_deinit(&names);
 }
 
+static void generators_are_named_as_their_functions(void **state)
+{
+    /* What Cython 3 and mypyc made of modules with functions, methods, coroutines and expressions. */
+    static const char *const cython[] = {
+        "PyInit_gens",
+        "__pyx_gb_4gens_2generator",
+        "__pyx_gb_4gens_6Walker_2generator1",
+        "__pyx_gb_4gens_6Walker_8generator3",
+        "__pyx_gb_4gens_3Box_2generator4",
+        "__pyx_gb_4gens_4make_1generator8",
+        "__pyx_gb_4gens_5outer_2generator7",
+        "__pyx_gb_4gens_5total_2generator6",
+        "__pyx_pf_4gens_5total_genexpr",
+        "__pyx_pw_4gens_1squares",
+        "__pyx_pw_4gens_3Box_1__iter__",
+        "__pyx_pw_4gens_3Box_4items",
+        "__pyx_pw_4gens_4make___pyx_lambda_funcdef_lambda1",
+        "__pyx_pw_4gens_4total",
+        "__pyx_pw_4gens_5outer_1inner",
+        "__pyx_pw_4gens_6Walker_1walk",
+        "__pyx_pw_4gens_6Walker_4fetch",
+        "__pyx_pw_4gens_6Walker_7stream",
+        "__pyx_pw_4gens_6outer",
+        "__pyx_pw_4gens_8make",
+    };
+    static const struct expected of_cython[] = {
+        { "__pyx_gb_4gens_2generator", "gens:squares" },
+        { "__pyx_gb_4gens_6Walker_2generator1", "gens:Walker.walk" },
+        { "__pyx_gb_4gens_6Walker_5generator2", "gens:Walker.fetch" },
+        { "__pyx_gb_4gens_6Walker_8generator3", "gens:Walker.stream" },
+        { "__pyx_gb_4gens_3Box_2generator4", "gens:Box.__iter__" },
+        { "__pyx_gb_4gens_3Box_5generator5", "gens:Box.items" },
+        { "__pyx_gb_4gens_5total_2generator6", "gens:total.<genexpr>" },
+        { "__pyx_gb_4gens_5outer_2generator7", "gens:outer.inner" },
+        { "__pyx_gb_4gens_4make_1generator8", "gens:make.<lambda>" },
+        { "__pyx_gb_4gens_2generator.constprop.0", "gens:squares" },
+        { "__pyx_gb_4gens_2other", "" },
+        { "__pyx_gb_4gens_generator", "" },
+        { "__pyx_gb_4gens_0generator", "" },
+        { "__pyx_gb_", "" },
+    };
+    static const char *const mypyc[] = {
+        "PyInit_mgens",          "CPyDef_Walker___fetch",
+        "CPyDef_Walker___parts", "CPyDef_get",
+        "CPyDef_squares",        "CPyDef_one_two",
+        "CPyDef_two___one",      "CPyDef_fetch_Walker_gen_____mypyc_generator_helper__",
+    };
+    static const struct expected of_mypyc[] = {
+        { "CPyDef_fetch_Walker_gen_____mypyc_generator_helper__", "mgens:Walker.fetch" },
+        { "CPyDef_parts_Walker_gen_____mypyc_generator_helper__", "mgens:Walker.parts" },
+        { "CPyDef_get_gen_____mypyc_generator_helper__", "mgens:get" },
+        { "CPyDef_squares_gen_____mypyc_generator_helper__", "mgens:squares" },
+        { "CPyDef_inner_gen___3_20_____mypyc_generator_helper__", "mgens:inner" },
+        { "CPyDef_one_two_gen_____mypyc_generator_helper__", "" },
+        { "CPyDef_plain_____mypyc_generator_helper__", "" },
+        { "CPyDef__gen_____mypyc_generator_helper__", "" },
+        { "CPyDef_get_gen___close", "mgens:get_gen.close" },
+    };
+    static const char *const group[] = {
+        "CPyInit_a___b",
+        "CPyInit_a___c",
+        "CPyDef_b___Walker___walk",
+        "CPyDef_c___walk_Walker",
+        "CPyDef_b___walk_Walker_gen_____mypyc_generator_helper__",
+    };
+    static const struct expected of_group[] = {
+        { "CPyDef_b___walk_Walker_gen_____mypyc_generator_helper__", "a.b:Walker.walk" },
+        { "CPyDef_c___walk_Walker_gen_____mypyc_generator_helper__", "a.c:walk_Walker" },
+    };
+    struct python_names names = { 0 };
+    (void)state;
+    NOTE(&names, cython);
+    CHECK(&names, of_cython);
+    assert_true(python_names_bytes(&names) > 0);
+    python_names_deinit(&names);
+    NOTE(&names, mypyc);
+    CHECK(&names, of_mypyc);
+    python_names_deinit(&names);
+    NOTE(&names, group);
+    CHECK(&names, of_group);
+    python_names_deinit(&names);
+}
+
 static void names_that_left_something_out_decode_nothing(void **state)
 {
     static const char module[] = "CPyInit_a", function[] = "CPyDef_f";
@@ -289,6 +372,7 @@ TEST_MAIN(cmocka_unit_test(mypyc_names_are_split_after_the_end_of_a_module),
           cmocka_unit_test(mypyc_file_of_one_module_has_no_module_in_its_names),
           cmocka_unit_test(cython_names_are_split_into_scopes),
           cmocka_unit_test(module_and_class_of_one_name_are_not_distinguished),
+          cmocka_unit_test(generators_are_named_as_their_functions),
           cmocka_unit_test(names_that_left_something_out_decode_nothing),
           cmocka_unit_test(long_names_are_not_decoded),
           cmocka_unit_test(source_is_beside_the_library))
