@@ -194,12 +194,13 @@ enum { KIND_SCOPE = 's', KIND_WRAPPER = 'w' };
 static void note_scopes(struct python_names *names, struct name_part symbol, enum form form)
 {
     const char *const begin = symbol.text, *const end = symbol.text + symbol.length;
+    /* What follows the last scope of a generator has a form of its own. */
+    const bool may_be_unclear = has_numbers(form) && form != FORM_GENERATOR;
     struct name_part scope;
     size_t number;
     while (take_number(&symbol, &number) && take_scope(&symbol, number, form, &scope)) {
         const bool is_first = scope.text == begin + 1 || scope.text == begin + 2;
-        const uint64_t rest =
-            is_first || !has_numbers(form) ? 0 : hash_of(symbol.text, end, 'r');
+        const uint64_t rest = is_first || !may_be_unclear ? 0 : hash_of(symbol.text, end, 'r');
         note_fact(names, hash_of(begin, symbol.text, KIND_SCOPE), rest);
     }
 }
@@ -288,7 +289,8 @@ static enum reading read_number(const struct decoding *decoding, const char *num
     struct name_part rest = after, scope;
     const bool may_be_scope = take_scope(&rest, number, decoding->form, &scope);
     const bool may_be_function =
-        decoding->is_inside && has_numbers(decoding->form) && name_part_is_identifier(after);
+        decoding->is_inside && has_numbers(decoding->form) && name_part_is_identifier(after) &&
+        (decoding->form != FORM_GENERATOR || generator_names_is_body(after));
     const bool is_scope =
         number < after.length &&
         is_certain(decoding->names, hash_of(begin, after.text + number + 1, KIND_SCOPE));

@@ -210,7 +210,6 @@ static void generators_are_named_as_their_functions(void **state)
         "__pyx_gb_4gens_4make_1generator8",
         "__pyx_gb_4gens_5outer_2generator7",
         "__pyx_gb_4gens_5total_2generator6",
-        "__pyx_pf_4gens_5total_genexpr",
         "__pyx_pw_4gens_1squares",
         "__pyx_pw_4gens_3Box_1__iter__",
         "__pyx_pw_4gens_3Box_4items",
