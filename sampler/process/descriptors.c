@@ -10,7 +10,13 @@
 #include "sampler/base/clock.h"
 #include "sampler/base/hash.h"
 
-enum { ENTRIES = 1 << 10, LINE_BYTES = 512, TABLES_PART = 50, FIRST_EPHEMERAL_PORT = 32768 };
+enum {
+    ENTRIES = 1 << 10,
+    LINE_BYTES = 512,
+    INFO_LINES = 16,
+    TABLES_PART = 50,
+    FIRST_EPHEMERAL_PORT = 32768
+};
 
 /* A socket without a peer may get one. */
 static const uint64_t AGAIN_NS = NS_PER_S;
@@ -133,9 +139,7 @@ bool descriptors_read_unix_line(const char *line, uint64_t inode,
     return true;
 }
 
-typedef bool read_line(const char *line, uint64_t inode, char out[DESCRIPTORS_PEER_BYTES]);
-
-static bool find_in_table(int pid, const char *table, read_line *read, struct known_socket *out)
+static bool find_in_table(int pid, const char *table, struct known_socket *out)
 {
     char path[64], line[LINE_BYTES];
     snprintf(path, sizeof path, "/proc/%d/net/%s", pid, table);
@@ -146,13 +150,51 @@ static bool find_in_table(int pid, const char *table, read_line *read, struct kn
     for (int i = 0; i < DESCRIPTORS_MAX_LINES && !is_found; i++) {
         if (!fgets(line, sizeof line, file))
             break;
-        is_found = read(line, out->inode, out->peer);
+        is_found = descriptors_read_line(line, out->inode, out->peer);
     }
     fclose(file);
     return is_found;
 }
 
-static const char *peer_of(struct descriptors *descriptors, int pid, uint64_t inode,
+/* Is a socket a UNIX socket?  Only those have a line of this name (from Linux 5.6 on). */
+static bool is_unix(int pid, int fd)
+{
+    char path[64], line[LINE_BYTES];
+    snprintf(path, sizeof path, "/proc/%d/fdinfo/%d", pid, fd);
+    FILE *const file = fopen(path, "re");
+    bool is_found = false;
+    if (!file)
+        return false;
+    for (int i = 0; i < INFO_LINES && !is_found && fgets(line, sizeof line, file); i++)
+        is_found = begins(line, "scm_fds:");
+    fclose(file);
+    return is_found;
+}
+
+/* A name with a newline in it makes a line of its own, so somebody else may claim any socket.  The socket's own line is
+ * there as well: a name counts only if all lines of the socket agree. */
+static void find_unix(int pid, struct known_socket *out)
+{
+    char path[64], line[LINE_BYTES], peer[DESCRIPTORS_PEER_BYTES];
+    bool is_found = false, is_certain = true, is_whole = false;
+    snprintf(path, sizeof path, "/proc/%d/net/unix", pid);
+    FILE *const file = fopen(path, "re");
+    if (!file)
+        return;
+    for (int i = 0; i < DESCRIPTORS_MAX_LINES && !is_whole; i++) {
+        is_whole = !fgets(line, sizeof line, file);
+        if (is_whole || !descriptors_read_unix_line(line, out->inode, peer))
+            continue;
+        is_certain = is_certain && (!is_found || strcmp(peer, out->peer) == 0);
+        snprintf(out->peer, sizeof out->peer, "%s", peer);
+        is_found = true;
+    }
+    fclose(file);
+    if (is_found && !(is_certain && is_whole))
+        snprintf(out->peer, sizeof out->peer, "unix");
+}
+
+static const char *peer_of(struct descriptors *descriptors, int pid, int fd, uint64_t inode,
                            uint64_t now_ns)
 {
     struct known_socket *const entry =
@@ -166,10 +208,10 @@ static const char *peer_of(struct descriptors *descriptors, int pid, uint64_t in
     if (descriptors->spent_ns > TABLES_NS + (begun_ns - descriptors->begun_ns) / TABLES_PART)
         return "";
     *entry = (struct known_socket){ .inode = inode, .read_ns = now_ns };
-    if (!find_in_table(pid, "tcp", descriptors_read_line, entry) &&
-        !find_in_table(pid, "tcp6", descriptors_read_line, entry) &&
-        !find_in_table(pid, "unix", descriptors_read_unix_line, entry))
-        (void)find_in_table(pid, "udp", descriptors_read_line, entry);
+    if (is_unix(pid, fd))
+        find_unix(pid, entry);
+    else if (!find_in_table(pid, "tcp", entry) && !find_in_table(pid, "tcp6", entry))
+        (void)find_in_table(pid, "udp", entry);
     descriptors->spent_ns += clock_now_ns() - begun_ns;
     return entry->peer;
 }
@@ -190,6 +232,6 @@ enum descriptor_kind descriptors_find(struct descriptors *descriptors, int pid, 
         entry->kind = descriptors_read_link(text, &entry->inode);
     }
     if (entry->kind == DESCRIPTOR_SOCKET)
-        *peer_out = peer_of(descriptors, pid, entry->inode, now_ns);
+        *peer_out = peer_of(descriptors, pid, fd, entry->inode, now_ns);
     return entry->kind;
 }

@@ -8,7 +8,7 @@
  *
  *     "10.0.0.5:5432"        the other end, for the side that connected
  *     "clients of :8000"     the side that was connected to: its peers are too many to name
- *     "unix:/run/pg.sock"    of a UNIX socket that has a path; others: "unix"
+ *     "unix:/run/pg.sock"    of a UNIX socket that has a path; others, and those whose path is disputed: "unix"
  *
  * A named pipe counts as a file: only opening what the target owns would show the difference.
  *

@@ -339,6 +339,61 @@ static void copy_rows(struct json *json, const struct json_value *rows)
     json_end(json);
 }
 
+/* Why threads wait, with the peers. */
+static void copy_causes(struct json *json, const struct json_value *causes)
+{
+    static const char *const names[] = { "cause", "title", "idle", "share" };
+    json_array(json);
+    for (const struct json_value *row = json_value_first(causes); row;
+         row = json_value_next(row)) {
+        json_object(json);
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+            copy_scalar(json, row, names[i], names[i]);
+        json_key(json, "peers");
+        json_array(json);
+        for (const struct json_value *peer = json_value_first(json_value_member(row, "peers"));
+             peer; peer = json_value_next(peer)) {
+            json_object(json);
+            copy_scalar(json, peer, "peer", "peer");
+            copy_scalar(json, peer, "share", "share");
+            json_end(json);
+        }
+        json_end(json);
+        json_end(json);
+    }
+    json_end(json);
+}
+
+static void waits(struct call *call)
+{
+    const char *const session = session_of(call, "session");
+    struct buffer target = { 0 }, text = { 0 };
+    struct json_value *answer = NULL;
+    struct json json;
+    if (!session)
+        return;
+    buffer_printf(&target, "/api/v1/sessions/%s/summary?format=json&limit=%u", session,
+                  limit_of(call, USUAL_ROWS, MOST_ROWS));
+    put_selection(&target, call);
+    if (call_ask_json(call, &target, &answer)) {
+        const struct json_value *const waiting = json_value_member(answer, "waiting");
+        json_init(&json, &text);
+        json_object(&json);
+        copy_scalar(&json, waiting, "share", "waiting_share");
+        copy_scalar(&json, waiting, "idle_share", "idle_share");
+        json_key(&json, "causes");
+        copy_causes(&json, json_value_member(waiting, "causes"));
+        json_key(&json, "functions");
+        copy_rows(&json, json_value_member(waiting, "functions"));
+        json_key(&json, "lines_of_your_code");
+        copy_rows(&json, json_value_member(waiting, "lines"));
+        json_end(&json);
+        send(call, &json, &text);
+    }
+    json_value_destroy(answer);
+    buffer_deinit(&target);
+}
+
 static void top_functions(struct call *call)
 {
     const char *const session = session_of(call, "session");
@@ -540,6 +595,16 @@ static const struct mcp_tool tools[] = {
       top_functions,
       { SESSION,
         { "limit", JSON_NUMBER, false, "maximum number of rows; default 20", NULL },
+        SELECTION } },
+    { "waits",
+      "List what threads wait for",
+      "List why threads wait, idle or blocked and for which peer, and the functions and lines of your "
+      "code that wait, as shares of the waiting samples.",
+      false,
+      waits,
+      { SESSION,
+        { "limit", JSON_NUMBER, false, "maximum number of functions and lines; default 20",
+          NULL },
         SELECTION } },
     { "source_lines",
       "Show source lines",

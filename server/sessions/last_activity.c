@@ -8,6 +8,7 @@
 #include "sampler/base/buffer.h"
 #include "sampler/base/clock.h"
 #include "sampler/profile/views/activity.h"
+#include "sampler/profile/wait.h"
 #include "sampler/sampler.h"
 #include "server/sessions/sessions.h"
 #include "server/wire/json.h"
@@ -105,6 +106,34 @@ static void put_hottest(struct json *json, const char *key,
     json_end(json);
 }
 
+/* Where a process waits, and why: null if that is unknown. */
+static void put_waits(struct json *json, const struct profile_snapshot *snapshot,
+                      const struct activity_place *place)
+{
+    struct wait_text wait;
+    json_key(json, "waits");
+    if (place->function == 0) {
+        json_null(json);
+        return;
+    }
+    const bool is_known = wait_of_function(snapshot, place->function, &wait);
+    json_object(json);
+    put_place(json, snapshot, place);
+    json_key(json, "cause");
+    json_text(json, is_known ? wait_cause_text(wait.cause) : NULL);
+    json_key(json, "idle");
+    if (is_known)
+        json_bool(json, wait_cause_is_idle(wait.cause));
+    else
+        json_null(json);
+    json_key(json, "peer");
+    if (is_known && wait.detail_length > 0)
+        json_string(json, wait.detail, wait.detail_length);
+    else
+        json_null(json);
+    json_end(json);
+}
+
 static void put_slots(struct json *json, const struct activity *activity,
                       const struct activity_process *process)
 {
@@ -135,7 +164,7 @@ static void put_process(struct json *json, const struct profile_snapshot *snapsh
     json_end(json);
     put_slots(json, activity, row);
     put_hottest(json, "hottest", snapshot, &row->hottest);
-    put_hottest(json, "waits", snapshot, &row->waits);
+    put_waits(json, snapshot, &row->waits);
     json_end(json);
 }
 

@@ -7,6 +7,7 @@
 #include "sampler/profile/profile.h"
 #include "sampler/profile/state.h"
 #include "sampler/profile/views/view.h"
+#include "sampler/profile/wait.h"
 #include "server/report/chain.h"
 #include "server/report/encoding/embedded_profile.h"
 #include "server/report/encoding/protobuf.h"
@@ -67,7 +68,9 @@ enum {
     X(THREAD_ID, "thread_id")     \
     X(PROCESS, "process")         \
     X(PROCESS_ID, "process_id")   \
-    X(STATE, "state")
+    X(STATE, "state")             \
+    X(WAIT, "wait")               \
+    X(PEER, "peer")
 
 enum own_string {
 #define X(name, text) OWN_##name,
@@ -77,7 +80,14 @@ enum own_string {
     OWN_EXECUTABLE = OWN_STRING_COUNT,
     OWN_COMMAND,
     OWN_SELECTION,
-    OWN_FIRST_STATE /* one for each combination of states, as they come */
+    OWN_FIRST_CAUSE,                                    /* titles of causes */
+    OWN_FIRST_TEXT = OWN_FIRST_CAUSE + WAIT_CAUSE_COUNT /* of labels, as they come */
+};
+
+/* A text of labels that is not among the strings of the profile. */
+struct label_text {
+    function_id mark; /* whose peer it is; 0: the words of `state` */
+    state_bits state;
 };
 
 struct pprof {
@@ -86,9 +96,9 @@ struct pprof {
     struct buffer part, inner; /* a message, and one within it */
     struct chain chain;
     uint64_t period_ns;
-    state_bits *states; /* whose words follow OWN_FIRST_STATE */
-    uint32_t state_count;
-    size_t state_room;
+    struct label_text *texts; /* from OWN_FIRST_TEXT on */
+    uint32_t text_count;
+    size_t text_room;
 };
 
 static void put_message(struct pprof *pprof, unsigned field)
@@ -167,6 +177,44 @@ static void put_label(struct pprof *pprof, enum own_string key, unsigned field, 
     put_inner(pprof, SAMPLE_LABEL);
 }
 
+/* There are at most 4^6 combinations of states, and in truth a few; and 256 causes with peers (session/waits.h). */
+static enum err_code number_text(struct pprof *pprof, struct label_text text,
+                                 uint32_t *number_out, struct err *err)
+{
+    uint32_t at = 0;
+    while (at < pprof->text_count &&
+           (pprof->texts[at].mark != text.mark || pprof->texts[at].state != text.state))
+        at++;
+    *number_out = at;
+    if (at < pprof->text_count)
+        return ERR_OK;
+    if (!VEC_RESERVE(pprof->texts, pprof->text_room, (size_t)pprof->text_count + 1))
+        return err_nomem(err);
+    pprof->texts[pprof->text_count++] = text;
+    return ERR_OK;
+}
+
+/* Why the thread waits, where the stack says so. */
+static enum err_code put_wait(struct pprof *pprof, const struct view_cell *cell,
+                              struct err *err)
+{
+    const struct profile_snapshot *const snapshot = pprof->source->snapshot;
+    const frame_id frame = profile_node_at(snapshot, cell->node).frame;
+    const function_id function = profile_frame_at(snapshot, frame).function;
+    struct wait_text wait;
+    uint32_t peer = 0;
+    if (!wait_of_function(snapshot, function, &wait))
+        return ERR_OK;
+    put_label(pprof, OWN_WAIT, LABEL_STR, own(pprof, OWN_FIRST_CAUSE + (uint64_t)wait.cause));
+    if (wait.detail_length == 0)
+        return ERR_OK;
+    const enum err_code rc =
+        number_text(pprof, (struct label_text){ .mark = function }, &peer, err);
+    if (rc == ERR_OK)
+        put_label(pprof, OWN_PEER, LABEL_STR, own(pprof, OWN_FIRST_TEXT + (uint64_t)peer));
+    return rc;
+}
+
 static void put_labels(struct pprof *pprof, const struct view_cell *cell, uint64_t state)
 {
     const struct profile_snapshot *const snapshot = pprof->source->snapshot;
@@ -179,23 +227,7 @@ static void put_labels(struct pprof *pprof, const struct view_cell *cell, uint64
         put_label(pprof, OWN_PROCESS, LABEL_STR, process.name);
     put_label(pprof, OWN_PROCESS_ID, LABEL_NUM, (uint64_t)(int64_t)process.pid);
     if (cell->state != 0)
-        put_label(pprof, OWN_STATE, LABEL_STR, own(pprof, OWN_FIRST_STATE + state));
-}
-
-/* There are at most 4^6 combinations, and in truth a few. */
-static enum err_code number_state(struct pprof *pprof, state_bits state, uint32_t *number_out,
-                                  struct err *err)
-{
-    uint32_t at = 0;
-    while (at < pprof->state_count && pprof->states[at] != state)
-        at++;
-    *number_out = at;
-    if (at < pprof->state_count)
-        return ERR_OK;
-    if (!VEC_RESERVE(pprof->states, pprof->state_room, (size_t)pprof->state_count + 1))
-        return err_nomem(err);
-    pprof->states[pprof->state_count++] = state;
-    return ERR_OK;
+        put_label(pprof, OWN_STATE, LABEL_STR, own(pprof, OWN_FIRST_TEXT + state));
 }
 
 static enum err_code put_sample(struct pprof *pprof, const struct view_cell *cell,
@@ -206,7 +238,7 @@ static enum err_code put_sample(struct pprof *pprof, const struct view_cell *cel
     uint32_t state = 0;
     enum err_code rc = chain_up(&pprof->chain, pprof->source->snapshot, cell->node, err);
     if (rc == ERR_OK)
-        rc = number_state(pprof, cell->state, &state, err);
+        rc = number_text(pprof, (struct label_text){ .state = cell->state }, &state, err);
     if (rc != ERR_OK)
         return rc;
     for (size_t i = 0; i < pprof->chain.depth; i++)
@@ -217,8 +249,9 @@ static enum err_code put_sample(struct pprof *pprof, const struct view_cell *cel
     protobuf_varint(&pprof->inner, on_cpu ? wall_ns : 0);
     put_inner(pprof, SAMPLE_VALUE);
     put_labels(pprof, cell, state);
+    rc = put_wait(pprof, cell, err);
     put_message(pprof, PROFILE_SAMPLE);
-    return buffer_check(pprof->out, err);
+    return rc == ERR_OK ? buffer_check(pprof->out, err) : rc;
 }
 
 static enum err_code put_samples(struct pprof *pprof, struct err *err)
@@ -281,6 +314,15 @@ static void put_command(struct pprof *pprof)
     put_message(pprof, PROFILE_STRING_TABLE);
 }
 
+static void put_label_text(struct pprof *pprof, const struct label_text *text)
+{
+    struct wait_text wait;
+    if (!text->mark)
+        names_put_state(&pprof->part, text->state);
+    else if (wait_of_function(pprof->source->snapshot, text->mark, &wait))
+        buffer_append(&pprof->part, wait.detail, wait.detail_length);
+}
+
 static void put_strings(struct pprof *pprof)
 {
     const struct profile_snapshot *const snapshot = pprof->source->snapshot;
@@ -302,8 +344,10 @@ static void put_strings(struct pprof *pprof)
     put_command(pprof);
     report_header_put_text(pprof->source->header, &pprof->part);
     put_message(pprof, PROFILE_STRING_TABLE);
-    for (uint32_t i = 0; i < pprof->state_count; i++) {
-        names_put_state(&pprof->part, pprof->states[i]);
+    for (enum wait_cause cause = WAIT_UNKNOWN; cause < WAIT_CAUSE_COUNT; cause++)
+        put_text(pprof, wait_cause_title(cause));
+    for (uint32_t i = 0; i < pprof->text_count; i++) {
+        put_label_text(pprof, &pprof->texts[i]);
         put_message(pprof, PROFILE_STRING_TABLE);
     }
 }
@@ -338,6 +382,6 @@ enum err_code report_write_pprof(const struct report_source *source, struct buff
     buffer_deinit(&pprof.part);
     buffer_deinit(&pprof.inner);
     chain_deinit(&pprof.chain);
-    free(pprof.states);
+    free(pprof.texts);
     return rc;
 }

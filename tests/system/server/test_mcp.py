@@ -87,6 +87,10 @@ class Mcp(Test):
             self.assertFalse(failed, again)
             self.assertIn(again.partition("\n\n")[2].strip().splitlines()[0], text)
             found = document_of(client.call("top_functions", session="1", limit=50)[0])
+            waits = document_of(client.call("waits", session="1")[0])
+            self.assertGreater(waits["waiting_share"], 0)
+            self.assertIn("sleep", {row["cause"] for row in waits["causes"]})
+            self.assertTrue(waits["functions"], waits)
             lines = [row for row in found["lines_of_your_code"] if row["file"].endswith("/threads.py")]
             self.assertTrue(lines, found)
             hottest = lines[0]

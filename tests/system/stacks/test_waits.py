@@ -1,6 +1,7 @@
 """What threads wait for: every cause on every interpreter, with known answers."""
 
 import collections
+import gzip
 import json
 import pathlib
 import re
@@ -65,6 +66,42 @@ def read_waits(path):
             known = [name for name in functions if name in names]
             if known:
                 found[known[-1]][mark.group(1) if mark else None] += int(count)
+    return found
+
+
+def fields(message):
+    """(number, value) of a protocol buffer; a value is a number or bytes."""
+    at = 0
+
+    def varint():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = message[at]
+            at += 1
+            value |= (byte & 0x7f) << shift
+            shift += 7
+            if byte < 0x80:
+                return value
+
+    while at < len(message):
+        key = varint()
+        value = varint()
+        if key & 7 == 2:
+            at += value
+            yield key >> 3, message[at - value:at]
+        else:
+            yield key >> 3, value
+
+
+def labels_of(profile):
+    """{key: texts} of all samples of a profile.proto."""
+    found = collections.defaultdict(set)
+    texts = [value.decode() for number, value in fields(profile) if number == 6]
+    for sample in (value for number, value in fields(profile) if number == 2):
+        for label in (dict(fields(value)) for number, value in fields(sample) if number == 3):
+            if 2 in label:
+                found[texts[label[1]]].add(texts[label[2]])
     return found
 
 
@@ -144,6 +181,27 @@ class Causes(Test):
             self.assertEqual(code, 0, process.output())
             for line in pathlib.Path(jsonl).read_text("utf-8").splitlines():
                 json.loads(line)
+
+    def test_pprof_has_labels_by_choice(self):
+        with victim(PROGRAM, "600") as target:
+            ports = target.wait_line(r"^PEERS (\d+) (\d+) (\d+)").groups()
+            capture = file_in("labels.pyro")
+            process, code = run_program("record", str(target.pid), "-a", "-r", str(RATE_HZ), "-d", str(SECONDS), "-o", capture)
+            self.assertEqual(code, 0, process.output())
+        for options in (), ("--waits",):
+            path = file_in("labels%d.pb.gz" % len(options))
+            process, code = run_program("replay", capture, "-o", path, "--pprof", *options)
+            self.assertEqual(code, 0, process.output())
+            with gzip.open(path) as file:
+                labels = labels_of(file.read())
+            if not options:
+                self.assertFalse({"wait", "peer"} & set(labels))
+                continue
+            self.assertLessEqual({"sleep", "event loop", "lock", "network read"}, labels["wait"])
+            # On a busy machine not all peers are read within a second.
+            self.assertTrue(labels["peer"])
+            self.assertLessEqual(labels["peer"], {"127.0.0.1:" + port for port in ports})
+            self.assertFalse([text for text in labels["state"] if "wait" in text and "<" in text])
 
     def test_names_of_the_target_are_only_text(self):
         path = file_in("hostile_waits.py")

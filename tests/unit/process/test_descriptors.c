@@ -9,7 +9,9 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -186,6 +188,62 @@ static void own_descriptors_are_found(void **state)
     descriptors_destroy(NULL);
 }
 
+static int bound_to(const char *name, size_t length)
+{
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    const int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    assert_true(length < sizeof address.sun_path);
+    memcpy(address.sun_path + 1, name, length);
+    const socklen_t bytes = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length);
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, bytes), 0);
+    return fd;
+}
+
+/* Binds a name that holds a line of the socket. */
+static int claim(int fd)
+{
+    char name[100];
+    struct stat status;
+    assert_int_equal(fstat(fd, &status), 0);
+    const int length =
+        snprintf(name, sizeof name, "x\n0: 00000002 00000000 00000000 0001 03 %lu /run/evil",
+                 (unsigned long)status.st_ino);
+    return bound_to(name, (size_t)length);
+}
+
+/* Whoever asks for the first time may always read the tables. */
+static void expect_peer(int fd, const char *wanted)
+{
+    struct descriptors *descriptors;
+    const char *peer;
+    assert_int_equal(descriptors_create(&descriptors, NULL), ERR_OK);
+    assert_int_equal(find(descriptors, fd, &peer), DESCRIPTOR_SOCKET);
+    assert_string_equal(peer, wanted);
+    descriptors_destroy(descriptors);
+}
+
+static void a_name_with_the_line_of_another_socket_is_no_peer(void **state)
+{
+    int ends[2];
+    char name[32], wanted[64];
+    (void)state;
+    const int length = snprintf(name, sizeof name, "pyrometer-test-%d", getpid());
+    snprintf(wanted, sizeof wanted, "unix:@%s", name);
+    const int named = bound_to(name, (size_t)length), tcp = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    expect_peer(named, wanted);
+    const int claims[] = { claim(ends[0]), claim(tcp), claim(named) };
+    expect_peer(ends[0], "unix");
+    expect_peer(tcp, "");
+    expect_peer(named, "unix");
+    for (size_t i = 0; i < sizeof claims / sizeof *claims; i++)
+        close(claims[i]);
+    close(named);
+    close(tcp);
+    close(ends[0]);
+    close(ends[1]);
+}
+
 static void an_old_answer_is_not_used(void **state)
 {
     struct descriptors *descriptors;
@@ -220,6 +278,7 @@ int main(void)
         cmocka_unit_test(lines_of_tables_name_peers),
         cmocka_unit_test(paths_of_sockets_are_made_printable),
         cmocka_unit_test(own_descriptors_are_found),
+        cmocka_unit_test(a_name_with_the_line_of_another_socket_is_no_peer),
         cmocka_unit_test(an_old_answer_is_not_used),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
