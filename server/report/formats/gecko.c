@@ -4,6 +4,7 @@
 #include "sampler/base/clock.h"
 #include "sampler/profile/profile.h"
 #include "sampler/profile/views/view.h"
+#include "sampler/profile/wait.h"
 #include "server/report/formats/gecko_rows.h"
 #include "server/report/formats/gecko_tables.h"
 #include "server/report/header.h"
@@ -106,6 +107,12 @@ static const struct field opcode_fields[] = {
     { "function", "Function", "string" },
 };
 
+static const struct field wait_fields[] = {
+    { "wait", "Waits for", "string" },
+    { "kind", "Kind", "string" },
+    { "peer", "Peer", "string" },
+};
+
 static void put_schema(struct gecko *gecko, const char *name, const char *label,
                        const struct field *fields, size_t field_count)
 {
@@ -136,6 +143,8 @@ static void put_schemas(struct gecko *gecko)
     put_schema(gecko, "State", "{marker.name}", NULL, 0);
     put_schema(gecko, "Opcode", "{marker.data.opname}", opcode_fields,
                sizeof opcode_fields / sizeof *opcode_fields);
+    put_schema(gecko, "Wait", "{marker.data.wait}", wait_fields,
+               sizeof wait_fields / sizeof *wait_fields);
     json_end(&gecko->json);
 }
 
@@ -315,10 +324,35 @@ static void put_opcode(struct gecko *gecko, spot_id id)
     json_end(&gecko->json);
 }
 
+static void put_wait(struct gecko *gecko, function_id mark)
+{
+    struct buffer text = { 0 };
+    struct wait_text wait;
+    json_object(&gecko->json);
+    put_key_text(gecko, "type", "Wait");
+    if (wait_of_function(gecko->snapshot, mark, &wait)) {
+        const int length = (int)wait.detail_length;
+        buffer_printf(&text, "%s%s%.*s", wait_cause_title(wait.cause), length ? " " : "",
+                      length, wait.detail);
+        put_key_text(gecko, "wait", buffer_string(&text));
+        put_key_text(gecko, "kind", wait_cause_is_idle(wait.cause) ? "idle" : "blocked");
+        if (length > 0) {
+            json_key(&gecko->json, "peer");
+            json_string(&gecko->json, wait.detail, wait.detail_length);
+        }
+    }
+    json_end(&gecko->json);
+    buffer_deinit(&text);
+}
+
 static void put_marker_data(struct gecko *gecko, const struct gecko_marker *marker)
 {
     if (marker->name == GECKO_OPCODE) {
         put_opcode(gecko, marker->spot);
+        return;
+    }
+    if (marker->name == GECKO_WAIT) {
+        put_wait(gecko, marker->wait);
         return;
     }
     json_object(&gecko->json);

@@ -6,6 +6,7 @@
 #include "sampler/base/vec.h"
 #include "sampler/profile/state.h"
 #include "sampler/profile/views/view.h"
+#include "sampler/profile/wait.h"
 #include "server/report/names.h"
 #include "server/report/report.h"
 #include "server/report/slices.h"
@@ -229,14 +230,41 @@ static enum err_code add_track(struct gecko_rows *rows, unsigned (*ask)(state_bi
     return name != NO_MARKER && rc == ERR_OK ? add_marker(rows, &open, err) : rc;
 }
 
+/* Why the thread waited, where its stack says so. */
+static enum err_code add_waits(struct making *making, uint64_t gap_ns, struct err *err)
+{
+    struct gecko_rows *const rows = making->rows;
+    const struct profile_snapshot *const snapshot = making->slices->source->snapshot;
+    enum err_code rc = ERR_OK;
+    struct gecko_marker open = { .wait = 0 };
+    for (size_t i = 0; i < rows->count && rc == ERR_OK; i++) {
+        const struct gecko_row *const row = &rows->rows[i];
+        const frame_id frame = profile_node_at(snapshot, row->node).frame;
+        const function_id function = profile_frame_at(snapshot, frame).function;
+        struct wait_text wait;
+        const function_id mark = wait_of_function(snapshot, function, &wait) ? function : 0;
+        if (mark == open.wait && row->start_ns <= open.end_ns + gap_ns) {
+            open.end_ns = row->end_ns;
+            continue;
+        }
+        if (open.wait)
+            rc = add_marker(rows, &open, err);
+        open = (struct gecko_marker){
+            .name = GECKO_WAIT, .wait = mark, .start_ns = row->start_ns, .end_ns = row->end_ns
+        };
+    }
+    return open.wait && rc == ERR_OK ? add_marker(rows, &open, err) : rc;
+}
+
 static enum err_code add_tracks(struct making *making, struct err *err)
 {
     static unsigned (*const questions[])(
         state_bits state) = { gil, waiting, cpu, code_type, exception, collecting };
+    const uint64_t gap_ns = 2 * making->slices->period_ns;
     enum err_code rc = ERR_OK;
     for (size_t i = 0; i < sizeof questions / sizeof *questions && rc == ERR_OK; i++)
-        rc = add_track(making->rows, questions[i], 2 * making->slices->period_ns, err);
-    return rc;
+        rc = add_track(making->rows, questions[i], gap_ns, err);
+    return rc == ERR_OK ? add_waits(making, gap_ns, err) : rc;
 }
 
 enum err_code gecko_rows_init(struct gecko_rows *rows, struct slices *slices,

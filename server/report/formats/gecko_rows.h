@@ -2,7 +2,7 @@
  * gecko_rows - one thread over time: its samples, and markers made of its states.
  *
  * A row is a cell of a slice, with the time assigned to it (slices.h).  A marker is a run of rows that
- * agree on one fact (did the thread hold the GIL?); an unknown fact makes no marker.
+ * agree on one fact (did the thread hold the GIL?  Why did it wait?); an unknown fact makes no marker.
  *
  * Ownership: the struct owns its arrays; gecko_rows_deinit accepts a zeroed one.
  * Units: nanoseconds since the session began.
@@ -36,7 +36,8 @@ enum { GECKO_MAX_MARKERS = 1 << 22 };
     X(EXCEPTION, "Exceptions", "Has Exception")   \
     X(NO_EXCEPTION, "Exceptions", "No Exception") \
     X(GC, "GC", "GC Collecting")                  \
-    X(OPCODE, "Opcodes", "Opcode")
+    X(OPCODE, "Opcodes", "Opcode")                \
+    X(WAIT, "Waits", "Wait")
 
 enum gecko_marker_name {
 #define X(name, category, text) GECKO_##name,
@@ -62,7 +63,10 @@ struct gecko_rows {
     struct gecko_marker {
         uint64_t start_ns, end_ns;
         enum gecko_marker_name name;
-        spot_id spot; /* of an opcode's */
+        union {
+            spot_id spot;     /* of an opcode's */
+            function_id wait; /* of a wait: the mark that says why */
+        };
     } * markers;
     size_t marker_room;
     size_t cut;

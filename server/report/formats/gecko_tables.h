@@ -15,16 +15,17 @@ struct json;
 struct profile_snapshot;
 
 /* name, text, colour */
-#define GECKO_CATEGORIES(X)          \
-    X(OTHER, "Other", "grey")        \
-    X(PYTHON, "Python", "yellow")    \
-    X(NATIVE, "Native", "blue")      \
-    X(GC, "GC", "orange")            \
-    X(GIL, "GIL", "green")           \
-    X(CPU, "CPU", "purple")          \
-    X(CODE, "Code Type", "red")      \
-    X(OPCODES, "Opcodes", "magenta") \
-    X(EXCEPTIONS, "Exceptions", "lightblue")
+#define GECKO_CATEGORIES(X)                  \
+    X(OTHER, "Other", "grey")                \
+    X(PYTHON, "Python", "yellow")            \
+    X(NATIVE, "Native", "blue")              \
+    X(GC, "GC", "orange")                    \
+    X(GIL, "GIL", "green")                   \
+    X(CPU, "CPU", "purple")                  \
+    X(CODE, "Code Type", "red")              \
+    X(OPCODES, "Opcodes", "magenta")         \
+    X(EXCEPTIONS, "Exceptions", "lightblue") \
+    X(WAITS, "Waits", "brown")
 
 enum gecko_category {
 #define X(name, text, colour) GECKO_CATEGORY_##name,

@@ -182,6 +182,36 @@ class Causes(Test):
             for line in pathlib.Path(jsonl).read_text("utf-8").splitlines():
                 json.loads(line)
 
+    def test_the_firefox_profiler_has_markers_by_choice(self):
+        with victim(PROGRAM, "600") as target:
+            ports = target.wait_line(r"^PEERS (\d+) (\d+) (\d+)").groups()
+            capture = file_in("markers.pyro")
+            process, code = run_program("record", str(target.pid), "-a", "-r", str(RATE_HZ), "-d", str(SECONDS), "-o", capture)
+            self.assertEqual(code, 0, process.output())
+        for options in (), ("--waits",):
+            path = file_in("markers%d.gecko.json" % len(options))
+            process, code = run_program("replay", capture, "-o", path, "--gecko", *options)
+            self.assertEqual(code, 0, process.output())
+            profile = json.loads(pathlib.Path(path).read_text("utf-8"))
+            found = []
+            for thread in profile["threads"]:
+                markers = thread["markers"]
+                for data, start, end in zip(markers["data"], markers["startTime"], markers["endTime"]):
+                    if data["type"] == "Wait":
+                        self.assertLess(start, end)
+                        found.append((data["wait"], data["kind"], data.get("peer")))
+            if not options:
+                self.assertEqual(found, [])
+                continue
+            self.assertLessEqual({("sleep", "idle", None), ("lock", "blocked", None)}, set(found))
+            network = [(wait, kind, peer) for wait, kind, peer in found if peer]
+            # On a busy machine not all peers are read within a second.
+            self.assertTrue(network, found)
+            for wait, kind, peer in network:
+                self.assertIn(peer, ["127.0.0.1:" + port for port in ports])
+                self.assertIn(wait, ["network read " + peer, "network write " + peer])
+                self.assertEqual(kind, "blocked")
+
     def test_pprof_has_labels_by_choice(self):
         with victim(PROGRAM, "600") as target:
             ports = target.wait_line(r"^PEERS (\d+) (\d+) (\d+)").groups()
@@ -198,7 +228,6 @@ class Causes(Test):
                 self.assertFalse({"wait", "peer"} & set(labels))
                 continue
             self.assertLessEqual({"sleep", "event loop", "lock", "network read"}, labels["wait"])
-            # On a busy machine not all peers are read within a second.
             self.assertTrue(labels["peer"])
             self.assertLessEqual(labels["peer"], {"127.0.0.1:" + port for port in ports})
             self.assertFalse([text for text in labels["state"] if "wait" in text and "<" in text])
