@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createPicture } from "../../../web/model/page/picture.js";
-import { exactSearch, parseSearch } from "../../../web/model/filters/search.js";
+import { parseSearch } from "../../../web/model/filters/search.js";
 import { stateOf } from "../support/sample.mjs";
 
 const matches = (lines, search, address = {}) => createPicture()(stateOf(lines, { search, ...address })).matches;
@@ -63,15 +63,9 @@ test("another search draws the same frames, which only differ in style", () => {
   assert.equal(first.markOf, undefined);
 });
 
-test("an exact search finds that name and not longer ones", () => {
-  const lines = ["a.b(c) 1", "a.b(c)d 2", "xa.b(c) 4"];
-  assert.equal(matches(lines, exactSearch("a.b(c)")).samples, 1);
-  assert.equal(matches(["</script> 3", "x 1"], exactSearch("</script>")).samples, 3);
-});
-
 test("hostile names are found as they are", () => {
   const name = "x".repeat(100000);
   assert.equal(matches([name + " 1", "__proto__ 2", "half\ud800 4"], "__PROTO__").samples, 2);
   assert.equal(matches([name + " 1", "half\ud800 4"], "half\ud800").samples, 4);
-  assert.equal(matches([name + " 1", "b 4"], exactSearch(name)).samples, 1);
+  assert.equal(matches([name + " 1", "b 4"], name.slice(0, 99)).samples, 1);
 });

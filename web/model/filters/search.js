@@ -5,7 +5,6 @@ import { fileText, functionText, libraryName } from "../profile/frames.js";
 import { functionCount } from "../profile/profile.js";
 
 const SEARCHED_LENGTH_MAX = 10000;
-const EXACT_LENGTH_MAX = 500;
 
 // With the flag u, letters and characters are those of Unicode, as on the server. The stricter syntax that comes with it is not required.
 function compile(source, flags) {
@@ -42,11 +41,6 @@ export function searchedText(profile, functionId) {
   const library = libraryName(profile, functionId);
   const text = functionText(profile, functionId) + " " + fileText(profile, functionId) + ":" + profile.functionLine.values[functionId] + (library === "" ? "" : " " + library);
   return text.length > SEARCHED_LENGTH_MAX ? text.slice(0, SEARCHED_LENGTH_MAX) : text;
-}
-
-// An expression that finds the functions of this name, wherever they are, and nothing else.
-export function exactSearch(name) {
-  return "/^" + escaped(name.slice(0, EXACT_LENGTH_MAX)) + (name.length > EXACT_LENGTH_MAX ? "/" : " /");
 }
 
 // Remembers per function whether it matches; functions that appear later are tested when they do.
