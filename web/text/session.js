@@ -190,6 +190,8 @@ export const TEXT = {
     label: "Thread states",
     active: ["Active", "On a CPU, runnable, holding or waiting for the GIL, or unknown: all that is not known to wait"],
     hidden: (share) => share + " waiting, hidden",
+    hiddenHint: "Threads that wait are not shown",
+    hiddenFor: (causes) => "They wait for: " + causes,
     show: "show",
     all: ["All", "Every sample, in any state"],
     on_cpu: ["On CPU", "The thread was on a CPU; the remote engine counts runnable threads too"],

@@ -78,6 +78,7 @@ test("the page opens without what waits, says how much that is, and shows it", a
   const waiting = 1 - program.view({ states: ["active"] }).total / program.view({}).total;
   assert.ok(waiting > 0.01, String(waiting));
   await page.until("parseFloat(" + byId("waiting-hidden") + ".textContent) === " + (waiting * 100).toFixed(1));
+  await page.until(byId("waiting-hidden") + ".dataset.hint === " + JSON.stringify(TEXT.states.hiddenFor("event loop 50.0 %, network read 30.0 %")));
   assert.doesNotMatch(await page.evaluate(byId("download-report") + ".getAttribute('href')"), /state=/);
   await click(page, "waiting-hidden");
   await page.until(shownNumber + " === " + program.view({}).total + " && " + byId("waiting-hidden") + ".hidden");

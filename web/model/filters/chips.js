@@ -39,12 +39,19 @@ export function stateLabel(words) {
   return filterOf(words)?.label ?? words.map(wordLabel).join(", ");
 }
 
+const CAUSES_NAMED = 3;
 const waitingOf = (sums) => sums.doing[STATE_DOINGS.indexOf("waits")];
 
 // What the words hide although nobody asked for that, as a share: "" when nothing is hidden.
 export function hiddenShare(sums, words) {
   const isActive = filterOf(words)?.key === "active";
   return isActive && waitingOf(sums) > 0 ? formatShare(ratio(waitingOf(sums), sums.samples)) : "";
+}
+
+// What the hidden threads wait for, of a summary or null: the causes that are known, the most first.
+export function hiddenHint(summary) {
+  const causes = (summary?.waiting.causes ?? []).filter(({ cause }) => cause !== "unknown").slice(0, CAUSES_NAMED);
+  return causes.length === 0 ? TEXT.states.hiddenHint : TEXT.states.hiddenFor(causes.map(({ title, share }) => title + " " + formatShare(share)).join(", "));
 }
 
 function countOf(filter, sums) {

@@ -1,6 +1,6 @@
 // The state filter: one choice, with the share of samples in each state.
 
-import { hiddenShare, stateChips } from "../../model/filters/chips.js";
+import { hiddenHint, hiddenShare, stateChips } from "../../model/filters/chips.js";
 import { isWithoutGil } from "../../model/threads/activity.js";
 import { shownStates } from "../../model/profile/states.js";
 import { formatCount } from "../../model/base/numbers.js";
@@ -67,6 +67,7 @@ export function createStateChips(root, dispatch) {
       const share = hiddenShare(state.picture.sums, words);
       reveal.hidden = share === "";
       setText(hidden, TEXT.states.hidden(share));
+      setAttribute(reveal, "data-hint", hiddenHint(state.summary));
       chips.forEach((chip, i) => {
         chip.element.hidden = i >= shown.length || shown[i].isIdle;
         if (i < shown.length) show(chip, shown[i]);
