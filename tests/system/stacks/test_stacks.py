@@ -38,8 +38,8 @@ MAX_IMPOSSIBLE = {8: 0.01, 9: 0.01, 10: 0.01, 11: 0.005, 12: 0.005, 13: 0.005, 1
 MAX_TRUNCATED = 0.25
 MAX_FAILED_PERCENT = 2
 # Until 3.10 a frame that is freed while it is read, and its code object, may be memory of something else. On a busy machine such
-# frames are not read stopped.
-MAX_FAILED_PERCENT_IN_HEAP, LAST_HEAP_MINOR = 5, 10
+# frames are not read stopped; of those that are never read stopped 60 to 80 % are cut off.
+MAX_TRUNCATED_IN_HEAP, MAX_FAILED_PERCENT_IN_HEAP, LAST_HEAP_MINOR = 0.5, 5, 10
 # Of the kernel engine, whose stacks cannot move: impossible ones and those cut short.
 MAX_WRONG_BY_KERNEL = 0
 # Until 3.10 a code object knows its plain name only.
@@ -193,14 +193,15 @@ def judge(name, python, engine, pid, stacks, failed_percent):
     impossible = [stack for stack in shown if not legal.allows(stack) or not outermost_is_right(stack, name, pid)]
     wrong = sum(stack.count for stack in impossible)
     truncated = sum(stack.count for stack in stacks if stack.is_truncated)
+    is_in_heap = python.minor <= LAST_HEAP_MINOR
     doubts = []
     if total < MIN_SAMPLES:
         doubts.append("only %d samples" % total)
     if wrong > (MAX_IMPOSSIBLE[python.minor] * total if engine == "remote" else MAX_WRONG_BY_KERNEL):
         doubts.extend("impossible, %d times: %s" % (stack.count, str(stack)[:400]) for stack in impossible[:5])
-    if truncated > (MAX_TRUNCATED * total if engine == "remote" else MAX_WRONG_BY_KERNEL):
+    if truncated > ((MAX_TRUNCATED_IN_HEAP if is_in_heap else MAX_TRUNCATED) * total if engine == "remote" else MAX_WRONG_BY_KERNEL):
         doubts.append("%d of %d samples are truncated" % (truncated, total))
-    if failed_percent > (MAX_FAILED_PERCENT_IN_HEAP if python.minor <= LAST_HEAP_MINOR else MAX_FAILED_PERCENT):
+    if failed_percent > (MAX_FAILED_PERCENT_IN_HEAP if is_in_heap else MAX_FAILED_PERCENT):
         doubts.append("%g %% of the samples failed" % failed_percent)
     for answer in legal.answers:
         if is_expected(name, answer, python, engine) and not any(legal.is_whole(answer, stack) for stack in stacks):
