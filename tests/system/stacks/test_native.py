@@ -36,7 +36,7 @@ MAX_WITHOUT_NATIVE = 0.05
 CALLS_DEEP = 400
 DEEP_RATE_HZ = 100
 # While a busy machine lets the profiler wait, stacks are cut.
-MAX_CUT = 0.1
+MAX_CUT = 0.2
 NOT_WHOLE = {"<gap>", "<native stack>", MARK}
 # All that alternate.py calls, to know the time and to count.
 ALWAYS = {"time.monotonic", "range"}
