@@ -364,7 +364,10 @@ static void copy_causes(struct json *json, const struct json_value *causes)
     json_end(json);
 }
 
-static void waits(struct call *call)
+typedef void write_part(struct json *json, const struct json_value *summary);
+
+/* Answers with what `write` takes of the summary of a session. */
+static void answer_of_summary(struct call *call, write_part *write)
 {
     const char *const session = session_of(call, "session");
     struct buffer target = { 0 }, text = { 0 };
@@ -376,17 +379,9 @@ static void waits(struct call *call)
                   limit_of(call, USUAL_ROWS, MOST_ROWS));
     put_selection(&target, call);
     if (call_ask_json(call, &target, &answer)) {
-        const struct json_value *const waiting = json_value_member(answer, "waiting");
         json_init(&json, &text);
         json_object(&json);
-        copy_scalar(&json, waiting, "share", "waiting_share");
-        copy_scalar(&json, waiting, "idle_share", "idle_share");
-        json_key(&json, "causes");
-        copy_causes(&json, json_value_member(waiting, "causes"));
-        json_key(&json, "functions");
-        copy_rows(&json, json_value_member(waiting, "functions"));
-        json_key(&json, "lines_of_your_code");
-        copy_rows(&json, json_value_member(waiting, "lines"));
+        write(&json, answer);
         json_end(&json);
         send(call, &json, &text);
     }
@@ -394,33 +389,41 @@ static void waits(struct call *call)
     buffer_deinit(&target);
 }
 
+static void copy_functions_and_lines(struct json *json, const struct json_value *part)
+{
+    json_key(json, "functions");
+    copy_rows(json, json_value_member(part, "functions"));
+    json_key(json, "lines_of_your_code");
+    copy_rows(json, json_value_member(part, "lines"));
+}
+
+static void write_waits(struct json *json, const struct json_value *summary)
+{
+    const struct json_value *const waiting = json_value_member(summary, "waiting");
+    copy_scalar(json, waiting, "share", "waiting_share");
+    copy_scalar(json, waiting, "idle_share", "idle_share");
+    json_key(json, "causes");
+    copy_causes(json, json_value_member(waiting, "causes"));
+    copy_functions_and_lines(json, waiting);
+}
+
+static void waits(struct call *call)
+{
+    answer_of_summary(call, write_waits);
+}
+
+static void write_top_functions(struct json *json, const struct json_value *summary)
+{
+    const struct json_value *const hot = json_value_member(summary, "hot");
+    copy_scalar(json, hot, "of", "shares_of");
+    copy_scalar(json, hot, "samples", "samples");
+    copy_scalar(json, hot, "seconds", "seconds");
+    copy_functions_and_lines(json, hot);
+}
+
 static void top_functions(struct call *call)
 {
-    const char *const session = session_of(call, "session");
-    struct buffer target = { 0 }, text = { 0 };
-    struct json_value *answer = NULL;
-    struct json json;
-    if (!session)
-        return;
-    buffer_printf(&target, "/api/v1/sessions/%s/summary?format=json&limit=%u", session,
-                  limit_of(call, USUAL_ROWS, MOST_ROWS));
-    put_selection(&target, call);
-    if (call_ask_json(call, &target, &answer)) {
-        const struct json_value *const hot = json_value_member(answer, "hot");
-        json_init(&json, &text);
-        json_object(&json);
-        copy_scalar(&json, hot, "of", "shares_of");
-        copy_scalar(&json, hot, "samples", "samples");
-        copy_scalar(&json, hot, "seconds", "seconds");
-        json_key(&json, "functions");
-        copy_rows(&json, json_value_member(hot, "functions"));
-        json_key(&json, "lines_of_your_code");
-        copy_rows(&json, json_value_member(hot, "lines"));
-        json_end(&json);
-        send(call, &json, &text);
-    }
-    json_value_destroy(answer);
-    buffer_deinit(&target);
+    answer_of_summary(call, write_top_functions);
 }
 
 /* Shares of the lines that are shown. */

@@ -1,8 +1,8 @@
 /*
  * kept_runs - in a report, what its busiest threads did in the order of time (thread_runs), for the stack chart.
  *
- * The busiest thread is the one with the most samples that do not wait.  It gets up to
- * half of KEPT_RUNS_MAX_ROWS rows, the next one up to half of what is left, and so on.  Compressed, a row takes about 5 bytes of a report.
+ * The busiest thread is the one with the most samples that do not wait.  It gets up to half of
+ * KEPT_RUNS_MAX_ROWS rows, the next one up to half of what is left, and so on.
  *
  * Depends on: profile, states, thread_runs, json.
  */

@@ -37,8 +37,10 @@ static size_t put_main_last(struct thread_list *list)
 
 void sub_stacks_find(struct thread_list *list)
 {
-    for (size_t i = 0; i < list->count; i++)
-        list->items[i]->inner = NULL, list->items[i]->is_inner = false;
+    for (size_t i = 0; i < list->count; i++) {
+        list->items[i]->inner = NULL;
+        list->items[i]->is_inner = false;
+    }
     if (list->interpreter_count < 2 || !list->runtime->layout.has_state_per_interpreter)
         return;
     const size_t others = put_main_last(list);

@@ -182,12 +182,17 @@ class Causes(Test):
             for line in pathlib.Path(jsonl).read_text("utf-8").splitlines():
                 json.loads(line)
 
-    def test_the_firefox_profiler_has_markers_by_choice(self):
+    def capture_of_peers(self, name):
+        """A capture of the program, and the ports of its peers."""
         with victim(PROGRAM, "600") as target:
             ports = target.wait_line(r"^PEERS (\d+) (\d+) (\d+)").groups()
-            capture = file_in("markers.pyro")
+            capture = file_in(name)
             process, code = run_program("record", str(target.pid), "-a", "-r", str(RATE_HZ), "-d", str(SECONDS), "-o", capture)
             self.assertEqual(code, 0, process.output())
+        return capture, ports
+
+    def test_the_firefox_profiler_has_markers_by_choice(self):
+        capture, ports = self.capture_of_peers("markers.pyro")
         for options in (), ("--waits",):
             path = file_in("markers%d.gecko.json" % len(options))
             process, code = run_program("replay", capture, "-o", path, "--gecko", *options)
@@ -213,11 +218,7 @@ class Causes(Test):
                 self.assertEqual(kind, "blocked")
 
     def test_pprof_has_labels_by_choice(self):
-        with victim(PROGRAM, "600") as target:
-            ports = target.wait_line(r"^PEERS (\d+) (\d+) (\d+)").groups()
-            capture = file_in("labels.pyro")
-            process, code = run_program("record", str(target.pid), "-a", "-r", str(RATE_HZ), "-d", str(SECONDS), "-o", capture)
-            self.assertEqual(code, 0, process.output())
+        capture, ports = self.capture_of_peers("labels.pyro")
         for options in (), ("--waits",):
             path = file_in("labels%d.pb.gz" % len(options))
             process, code = run_program("replay", capture, "-o", path, "--pprof", *options)
