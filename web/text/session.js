@@ -302,7 +302,7 @@ export const TEXT = {
     copied: "Summary copied",
     waits: "Waits",
     waitingShare: (share) => share + " of samples: ",
-    idle: (share) => share + " of that is idle; ",
+    idle: (share) => share + " of it idle; ",
     gil: "GIL",
     of: { active: "active samples", selected: "the samples" },
     held: (share, of) => "held in " + share + " of " + of,
