@@ -89,6 +89,7 @@ class Without(unittest.TestCase):
         self.assertIn("libdw was not found: built without source lines of native functions", self.build("libdw"))
         self.assertNotIn("libdw", self.links())
         self.assertIn("libbpf", self.links())
+        self.assertIn("\nbuilt without libdw: ", run(self.program, "--version"))
         folded = os.path.join(self.folder, "native.folded")
         code, text = self.record("--native=full", *REMOTE, "--native-frames", "everything", "-o", folded)
         self.assertEqual(code, 0, text)
