@@ -1,5 +1,6 @@
 #include <stdio.h>
 
+#include "sampler/debug_lines.h"
 #include "server/command/options/completion.h"
 #include "server/command/options/help.h"
 #include "server/command/options/man_page.h"
@@ -22,6 +23,8 @@ int main(int argc, char **argv)
     }
     if (options.wants_version) {
         puts("pyrometer " PYROMETER_VERSION);
+        if (!debug_lines_are_supported())
+            puts("built without libdw: native functions have no source lines");
         return exit_with(ERR_OK, NULL);
     }
     if (options.wants_completion) {

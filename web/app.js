@@ -16,6 +16,7 @@ import { threadIds } from "./model/threads/threads.js";
 import { askAccess } from "./source/host.js";
 import { openComparable, readComparable } from "./source/comparable.js";
 import { createLiveSource } from "./source/live.js";
+import { addRangeNote, removeRangeNote } from "./source/range-notes.js";
 import { send } from "./source/requests.js";
 import { createReportSource } from "./source/report.js";
 import { createAsTables } from "./view/page/as-table.js";
@@ -141,6 +142,7 @@ function createEffects(page) {
   }
 
   const note = (text) => page.dispatch({ type: "note", text });
+  const noted = (change) => change.then(() => page.source.retry(), (problem) => note(problem.message));
   const copy = (text, done) => copyText(text).then(() => note(done), () => note(TEXT.header.copyRefused));
 
   function share({ address, access, session }) {
@@ -193,6 +195,8 @@ function createEffects(page) {
     ["copySummary", () => page.source.summaryText(page.selected()).then((text) => page.dispatch({ type: "copy", text, note: TEXT.summary.copied }), (problem) => page.dispatch({ type: "note", text: String(problem.message) }))],
     ["copy", (state, action) => copy(action.text, action.note)],
     ["share", share],
+    ["addRangeNote", (state, action) => noted(addRangeNote(state.session, action.note))],
+    ["removeRangeNote", (state, action) => noted(removeRangeNote(state.session, action.id))],
     ["openPicker", openPicker],
     ["compareWith", compareWith],
     ["saveChart", (state, action) => saveChart(state, action.chart, action.format).then((drawn) => drawn || note(TEXT.download.noChart(TEXT.charts[action.chart])), (problem) => note(problem.message))],

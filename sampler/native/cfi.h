@@ -34,7 +34,7 @@ MUST_CHECK enum err_code cfi_open(struct blocks *blocks, remote_addr low, remote
                                   remote_addr header, uint64_t header_bytes,
                                   struct cfi_tables *out);
 
-/* RULE_NONE: no entry holds pc.  ERR_CORRUPT: the entry makes no sense.
+/* RULE_NONE: no entry holds pc, or, if there is a function, its form is unknown here.  ERR_CORRUPT: the entry makes no sense.
  * *function_out: the start of the function; 0: unknown. */
 MUST_CHECK enum err_code cfi_find(struct blocks *blocks, const struct cfi_tables *tables,
                                   remote_addr pc, struct rule *rule_out,

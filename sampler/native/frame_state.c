@@ -52,7 +52,7 @@ enum native_end frame_state_cfa(const struct frame_state *state, const struct ru
 {
     uint64_t base;
     if (!value_of(state, rule->base, &base))
-        return NATIVE_NO_RULE;
+        return NATIVE_NO_REGISTER;
     base += (uint64_t)(int64_t)rule->offset;
     if (rule->kind == RULE_DEREFERENCE) {
         const enum native_end end = frame_state_read(state, base, &base);

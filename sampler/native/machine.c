@@ -87,6 +87,25 @@ remote_addr machine_called(const unsigned char code[MACHINE_CALL_BYTES], remote_
     return code[MACHINE_CALL_BYTES - 5] == 0xe8 ? addr + (uint64_t)(int64_t)distance : 0;
 }
 
+remote_addr machine_jumped(const unsigned char code[MACHINE_JUMP_BYTES], remote_addr addr)
+{
+    int32_t distance;
+    memcpy(&distance, code + 1, sizeof distance);
+    return code[0] == 0xe9 ? addr + MACHINE_JUMP_BYTES + (uint64_t)(int64_t)distance : 0;
+}
+
+remote_addr machine_stub_slot(const unsigned char code[MACHINE_STUB_BYTES], remote_addr addr)
+{
+    static const unsigned char landing[] = { 0xf3, 0x0f, 0x1e, 0xfa }; /* endbr64 */
+    size_t at = memcmp(code, landing, sizeof landing) == 0 ? sizeof landing : 0;
+    at += code[at] == 0xf2;
+    int32_t distance;
+    memcpy(&distance, code + at + 2, sizeof distance);
+    return code[at] == 0xff && code[at + 1] == 0x25
+               ? addr + at + 6 + (uint64_t)(int64_t)distance
+               : 0;
+}
+
 bool machine_is_signal_return(const unsigned char code[MACHINE_SIGNAL_RETURN_BYTES])
 {
     /* mov $15,%rax; syscall */
@@ -155,6 +174,20 @@ bool machine_ends_with_call(const unsigned char code[MACHINE_CALL_BYTES])
 }
 
 remote_addr machine_called(const unsigned char code[MACHINE_CALL_BYTES], remote_addr addr)
+{
+    (void)code;
+    (void)addr;
+    return 0;
+}
+
+remote_addr machine_jumped(const unsigned char code[MACHINE_JUMP_BYTES], remote_addr addr)
+{
+    (void)code;
+    (void)addr;
+    return 0;
+}
+
+remote_addr machine_stub_slot(const unsigned char code[MACHINE_STUB_BYTES], remote_addr addr)
 {
     (void)code;
     (void)addr;

@@ -45,7 +45,12 @@ struct machine_signal_frame {
     int16_t ip, sp, r10, saved[MACHINE_SAVED];
 };
 
-enum { MACHINE_CALL_BYTES = 7, MACHINE_SIGNAL_RETURN_BYTES = 9 };
+enum {
+    MACHINE_CALL_BYTES = 7,
+    MACHINE_JUMP_BYTES = 5,
+    MACHINE_STUB_BYTES = 16,
+    MACHINE_SIGNAL_RETURN_BYTES = 9,
+};
 
 extern const struct machine_signal_frame machine_signal_frame;
 
@@ -60,6 +65,12 @@ bool machine_ends_with_call(const unsigned char code[MACHINE_CALL_BYTES]);
 /* The function that such a call calls, by the code alone; 0: only a register or memory knows.  `addr`:
  * the return address. */
 remote_addr machine_called(const unsigned char code[MACHINE_CALL_BYTES], remote_addr addr);
+
+/* Where the jump at `addr` leads, by the code alone; 0: the code is no such jump. */
+remote_addr machine_jumped(const unsigned char code[MACHINE_JUMP_BYTES], remote_addr addr);
+
+/* The address of the word through which the stub at `addr` jumps; 0: the code is no such stub. */
+remote_addr machine_stub_slot(const unsigned char code[MACHINE_STUB_BYTES], remote_addr addr);
 
 /* Are these bytes the function that a signal handler returns to? */
 bool machine_is_signal_return(const unsigned char code[MACHINE_SIGNAL_RETURN_BYTES]);

@@ -4,8 +4,9 @@
  *
  * Both sampling engines make it: the kernel engine where the thread runs or leaves its processor,
  * native_copy_read of a thread that has been stopped, native_copy_read_waiting of one that waits.  The
- * copy begins UNWIND_RED_ZONE_BYTES below the stack pointer and ends at the base of the stack.  A stack that is too large is cut: then the copy lacks its middle, see
- * record.h.  Of a stopped thread, it has up to NATIVE_COPY_BYTES, or NATIVE_COPY_PART_BYTES at each end.
+ * copy begins UNWIND_RED_ZONE_BYTES below the stack pointer and ends at the base of the stack.  A stack
+ * that is too large is cut: then the copy lacks its middle, see record.h.  Of a stopped thread, it has up
+ * to NATIVE_COPY_BYTES, or NATIVE_COPY_PART_BYTES at each end.
  *
  * Ownership: borrows the copied bytes.
  * Threads: native_copy_read from the thread that has stopped the other one, as ptrace demands.

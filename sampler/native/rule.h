@@ -22,7 +22,8 @@
 enum { RULES_MAX = 1 << 11 };
 
 enum rule_kind {
-    RULE_NONE,        /* nothing describes the code, or not in a form that is known here */
+    RULE_NONE,    /* nothing describes the code */
+    RULE_STRANGE, /* something does, but it makes no sense, or has a form that is unknown here */
     RULE_REGISTER,    /* CFA = register + offset */
     RULE_DEREFERENCE, /* CFA = the word at (register + offset), + add */
     RULE_STUB,   /* CFA = sp + offset, and 8 more from byte `add` of each 16 of the code on */

@@ -1,11 +1,11 @@
 /*
  * symbols - the function symbols of one ELF file, found by address.
  *
- * They come from .symtab; of a stripped file from the file with its symbols (debug_file), else from
- * .dynsym and the compressed symbols of .gnu_debugdata.  Where a limit cuts .symtab, .dynsym is there too.  Where several symbols have the same address,
- * a function with a size, exported, and with few leading underscores is the one.  A symbol without a
- * size ends at the next symbol or at the end of its section.  Stubs of the procedure linkage table are
- * named `NAME@plt` where their code says which symbol they jump to.
+ * They come from .symtab; of a stripped file from the file with its symbols (debug_file), else from .dynsym and
+ * the compressed symbols of .gnu_debugdata.  Where a limit cuts .symtab, .dynsym is there too.  Where several
+ * symbols have the same address, a function with a size, exported, and with few leading underscores is the one.
+ * A symbol without a size ends at the next symbol or at the end of its section.  Stubs of the procedure linkage
+ * table are named `NAME@plt` where their code says which symbol they jump to.
  *
  * Addresses are those of the file as linked: subtract the load bias from an address of a process.  Of a
  * return address, ask for the byte before it: the call may be the last instruction of a function.

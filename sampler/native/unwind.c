@@ -19,6 +19,7 @@ struct walker {
     uint64_t now_ns;
     struct image *image; /* of the frame before; NULL: unknown */
     bool has_refreshed;
+    bool lacks_table; /* a frame was left without one, so registers are unknown */
     unsigned signals;
     struct native_walk *walk;
 };
@@ -122,10 +123,10 @@ static struct rule read_rule(struct unwinder *unwinder, struct image *image, rem
 {
     unsigned char code[MACHINE_SIGNAL_RETURN_BYTES];
     struct rule rule = rule_initial;
+    enum err_code rc = ERR_OK;
     *function_out = 0;
     if (image->has_tables) {
-        const enum err_code rc =
-            cfi_find(&unwinder->blocks, &image->tables, pc, &rule, function_out);
+        rc = cfi_find(&unwinder->blocks, &image->tables, pc, &rule, function_out);
         unwinder->corrupt += rc == ERR_CORRUPT;
     }
     /* Some C libraries describe no code that is written in assembly.  pc is in front of it: a signal
@@ -136,6 +137,8 @@ static struct rule read_rule(struct unwinder *unwinder, struct image *image, rem
         rule.kind = RULE_SIGNAL;
         rule.is_interrupted = true;
     }
+    if (rule.kind == RULE_NONE && (rc || *function_out))
+        rule.kind = RULE_STRANGE;
     return rule;
 }
 
@@ -266,6 +269,17 @@ static enum native_end leave_generated(struct walker *walker, struct native_fram
     return leave_by_frame_pointer(walker, frame);
 }
 
+/* Code of a file that no rule describes. */
+static enum native_end leave_undescribed(struct walker *walker, struct native_frame *frame,
+                                         const struct rule *rule)
+{
+    walker->lacks_table = walker->lacks_table || rule->kind == RULE_NONE;
+    if (is_stub(walker))
+        return leave(walker, frame, &rule_initial, walker->state.sp + 8, NATIVE_LEFT_BY_CALL);
+    const enum native_end end = leave_by_frame_pointer(walker, frame);
+    return end == NATIVE_NO_RULE && rule->kind == RULE_STRANGE ? NATIVE_STRANGE_RULE : end;
+}
+
 /* Adds the frame of the state, and makes the state its caller's. */
 static enum native_end step(struct walker *walker)
 {
@@ -282,8 +296,10 @@ static enum native_end step(struct walker *walker)
     if (!image)
         return NATIVE_NO_IMAGE;
     frame->image = image->id;
-    if (image->state == IMAGE_ANONYMOUS)
+    if (image->state == IMAGE_ANONYMOUS) {
+        walker->lacks_table = true;
         return leave_generated(walker, frame);
+    }
     const struct rule rule = rule_at(walker->unwinder, image, pc, &frame->function);
     if (!walker->unwinder->blocks.budget)
         return NATIVE_COSTLY;
@@ -291,10 +307,8 @@ static enum native_end step(struct walker *walker)
         return NATIVE_COMPLETE;
     if (rule.kind == RULE_SIGNAL)
         return leave_signal(walker, frame);
-    if (rule.kind == RULE_NONE && is_stub(walker))
-        return leave(walker, frame, &rule_initial, state->sp + 8, NATIVE_LEFT_BY_CALL);
-    if (rule.kind == RULE_NONE)
-        return leave_by_frame_pointer(walker, frame);
+    if (rule.kind == RULE_NONE || rule.kind == RULE_STRANGE)
+        return leave_undescribed(walker, frame, &rule);
     const enum native_end end = frame_state_cfa(state, &rule, &cfa);
     return end ? end : leave(walker, frame, &rule, cfa, NATIVE_LEFT_BY_TABLE);
 }
@@ -375,9 +389,13 @@ void unwinder_walk(struct unwinder *unwinder, const struct native_registers *reg
     walk->count = walk->gaps = 0;
     unwinder->blocks.budget = UNWIND_BUDGET;
     refresh(unwinder, now_ns, unwinder->is_suspect);
+    walk->cause = NATIVE_COMPLETE;
     do {
         while ((walk->end = step(&walker)) == NATIVE_GOES_ON)
             continue;
+        if (walk->cause == NATIVE_COMPLETE)
+            walk->cause = walk->end == NATIVE_NO_REGISTER && walker.lacks_table ? NATIVE_NO_RULE
+                                                                                : walk->end;
     } while (walk->end != NATIVE_COMPLETE && walk->end != NATIVE_DEEP &&
              walk->end != NATIVE_COSTLY && restart(&walker));
     unwinder->is_suspect = walk->end == NATIVE_NO_IMAGE || walk->end == NATIVE_CONTRADICTION;

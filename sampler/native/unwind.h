@@ -73,15 +73,17 @@ struct native_frame {
     remote_addr sp, cfa;  /* the frame's bytes: sp <= byte < cfa; cfa 0: unknown */
 };
 
-#define NATIVE_ENDS(X)                \
-    X(GOES_ON, "goes on")             \
-    X(COMPLETE, "complete")           \
-    X(CUT, "the copy ends")           \
-    X(FAULT, "not in the copy")       \
-    X(NO_RULE, "no unwinding table")  \
-    X(NO_IMAGE, "not in an image")    \
-    X(DEEP, "too deep")               \
-    X(COSTLY, "tables take too long") \
+#define NATIVE_ENDS(X)                       \
+    X(GOES_ON, "goes on")                    \
+    X(COMPLETE, "complete")                  \
+    X(CUT, "the copy ends")                  \
+    X(FAULT, "not in the copy")              \
+    X(NO_RULE, "no unwinding table")         \
+    X(STRANGE_RULE, "unknown form of table") \
+    X(NO_REGISTER, "register unknown")       \
+    X(NO_IMAGE, "not in an image")           \
+    X(DEEP, "too deep")                      \
+    X(COSTLY, "tables take too long")        \
     X(CONTRADICTION, "contradiction")
 
 /* Why a walk ended; GOES_ON is for the walk itself. */
@@ -100,6 +102,8 @@ struct native_walk {
     size_t room, count;
     size_t gaps;
     enum native_end end;
+    enum native_end
+        cause; /* of the innermost place where frames are missing; NATIVE_COMPLETE: none are */
 };
 
 /* What is known about the evaluation function. */
@@ -130,7 +134,7 @@ void unwinder_deinit(struct unwinder *unwinder);
 /* The mappings of the process, read elsewhere. */
 MUST_CHECK enum err_code unwinder_take_maps(struct unwinder *unwinder, const struct maps *maps);
 
-/* entries: addresses of entry frames on this stack, ascending.  Sets count, gaps and end of *walk. */
+/* entries: addresses of entry frames on this stack, ascending.  Sets count, gaps, end and cause of *walk. */
 void unwinder_walk(struct unwinder *unwinder, const struct native_registers *registers,
                    const struct native_stack *stack, const remote_addr *entries,
                    size_t entry_count, uint64_t now_ns, struct native_walk *walk);

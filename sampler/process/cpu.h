@@ -1,12 +1,12 @@
 /*
  * cpu - the CPU time of one thread, and whether the thread runs, from the kernel's accounting.
  *
- * /proc/PID/task/TID/schedstat gives the nanoseconds that the thread has spent on a CPU.  While the
- * thread runs, the kernel updates them at its timer interrupts only, up to 10 ms apart, so
- * differences over shorter times mean nothing.  It also gives the nanoseconds that the thread was ready to
- * run without a processor; these are updated when it gets one.  /proc/PID/task/TID/syscall says whether the thread
- * runs now, and if not, in which system call it waits; where it cannot be read, the third field of stat says whether it runs.  The descriptors stay open: a
- * read of schedstat or syscall takes about a microsecond, one of stat three.
+ * /proc/PID/task/TID/schedstat gives the nanoseconds that the thread has spent on a CPU.  While the thread runs,
+ * the kernel updates them at its timer interrupts only, up to 10 ms apart, so differences over shorter times
+ * mean nothing.  It also gives the nanoseconds that the thread was ready to run without a processor; these are
+ * updated when it gets one.  /proc/PID/task/TID/syscall says whether the thread runs now, and if not, in which
+ * system call it waits; where it cannot be read, the third field of stat says whether it runs.  The descriptors
+ * stay open: a read of schedstat or syscall takes about a microsecond, one of stat three.
  *
  * Ownership: the caller's storage; cpu_meter_close accepts a meter that is not open.
  * Depends on: system_call.

@@ -17,13 +17,13 @@ enum err_code process_stats_parse(const char *stat, struct process_stats *out)
     const char *const end = strrchr(stat, ')');
     uint64_t user = 0, system = 0;
     struct process_stats stats = { .state = '?' };
-    if (!end ||
-        sscanf(end + 1,
-               " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64
-               " %*d %*d %*d %*d %" SCNu32 " %*d %" SCNu64 " %*u %" SCNu64 " %*u %" SCNu64
-               " %*u %" SCNu64,
-               &stats.state, &stats.parent, &user, &system, &stats.threads, &stats.start_ticks,
-               &stats.rss_bytes, &stats.code_start, &stats.stack_start) != 9)
+    if (!end || sscanf(end + 1,
+                       " %c %d %*d %*d %*d %*d %*u %" SCNu64 " %*u %*u %*u %" SCNu64 " %" SCNu64
+                       " %*d %*d %*d %*d %" SCNu32 " %*d %" SCNu64 " %*u %" SCNu64
+                       " %*u %" SCNu64 " %*u %" SCNu64,
+                       &stats.state, &stats.parent, &stats.minor_faults, &user, &system,
+                       &stats.threads, &stats.start_ticks, &stats.rss_bytes, &stats.code_start,
+                       &stats.stack_start) != 10)
         return ERR_CORRUPT;
     stats.cpu_ticks = user + system;
     stats.rss_bytes *= (uint64_t)sysconf(_SC_PAGESIZE);

@@ -15,7 +15,7 @@ struct process_stats {
     char state; /* 'Z': a zombie */
     int parent;
     uint32_t threads;
-    uint64_t cpu_ticks; /* of all its threads */
+    uint64_t minor_faults, cpu_ticks; /* of all its threads */
     uint64_t start_ticks;
     uint64_t rss_bytes;
     uint64_t code_start, stack_start; /* change at exec; 0 or 1: hidden from us */

@@ -32,6 +32,11 @@
     X(extrapolated, "samples that stand for threads not sampled, where there are too many")    \
     X(native_complete, "samples with all native frames")                                       \
     X(native_gaps, "samples that lack native frames, where they show <gap>")                   \
+    X(native_gaps_no_table,                                                                    \
+      "those of them that lack frames of code without unwinding tables, or from there on")     \
+    X(native_gaps_copy, "those of them whose stack was not copied whole")                      \
+    X(native_gaps_register, "those of them for which a register was unknown")                  \
+    X(native_gaps_other, "those of them with other causes")                                    \
     X(native_mismatched, "samples whose native and Python frames do not come out even")        \
     X(native_none, "samples without native frames, because none could be copied")              \
     X(native_entries, "calls of Python by C code, in all samples with native frames")          \
@@ -39,6 +44,7 @@
     X(moving, "samples of threads that were read while they moved")                            \
     X(stopped, "samples of threads that were stopped to be read")                              \
     X(stops_refused, "targets that the kernel did not let us stop")                            \
+    X(page_faults, "page faults of the targets while threads were stopped to be read")         \
     X(stopped_ns, "nanoseconds for which the target was stopped")                              \
     X(reads, "calls to process_vm_readv")                                                      \
     X(read_bytes, "bytes read from the target")                                                \

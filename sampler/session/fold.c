@@ -313,7 +313,9 @@ static enum err_code place(struct fold *fold, struct thread *thread, size_t gc,
     enum err_code rc = thread->has_leaf ? ERR_OK : fold_read_leaf(fold, thread);
     if (fold->native_stacks)
         sample->native.counter = &profile_quality(fold->profile)->native_none;
-    if (!rc && is_native)
+    if (!rc && thread->keeps_native && stack->native_tag && gc == NOWHERE)
+        fold_native_keep(thread, &sample->node, &sample->native);
+    else if (!rc && is_native)
         rc = native_node_of(fold, thread, gc, sample);
     else if (!rc && is_known(stack) && stack->tag && gc == NOWHERE)
         sample->node = stack->tag - 1;

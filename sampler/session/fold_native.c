@@ -5,6 +5,7 @@
 
 #include "sampler/base/hash.h"
 #include "sampler/native/native_copy.h"
+#include "sampler/native/tail_call.h"
 #include "sampler/native/unwind.h"
 #include "sampler/process/process.h"
 #include "sampler/session/fold_spots.h"
@@ -15,13 +16,17 @@
 #include "sampler/session/thread_cpu.h"
 
 static const size_t NONE = SIZE_MAX;
-enum { FIRST_ROOM = 256 };
+enum {
+    FIRST_ROOM = 256,
+    MAX_CALL_STEPS = 4, /* from the evaluation function to a built-in */
+};
 
 struct fold_native {
     struct unwinder unwinder;
     struct native_names names;
     struct native_run_list runs;
     struct native_merge merge;
+    struct tail_calls tail_calls;
     frame_id gap, separate;
     /* Of the stack that is folded. */
     struct native_walk walk;
@@ -120,7 +125,7 @@ static enum err_code find_frames(struct fold_native *native, const struct stack 
 static uint64_t key_of(const struct fold_native *native)
 {
     const struct native_walk *const walk = &native->walk;
-    uint64_t key = hash_word(walk->end, HASH_SEED);
+    uint64_t key = hash_word((uint64_t)walk->end << 8 | walk->cause, HASH_SEED);
     for (size_t i = 0; i < walk->count; i++) {
         const struct native_frame *const frame = &walk->frames[i];
         key = hash_word(frame->pc, key);
@@ -163,6 +168,8 @@ static void cut_coroutine(struct fold_native *native)
     walk->gaps = 0;
     for (size_t i = 0; i < walk->count; i++)
         walk->gaps += walk->frames[i].kind == NATIVE_GAP;
+    if (!walk->gaps)
+        walk->cause = NATIVE_COMPLETE;
 }
 
 /* A walk through the merged frames. */
@@ -176,29 +183,58 @@ struct adder {
     node_id *node;
 };
 
+/* Is the frame that of the known callee, or of what that jumps to at its end?  calls: how many calls lie between it
+ * and the innermost Python frame. */
+static bool implements(struct adder *a, size_t index, size_t calls)
+{
+    struct fold_native *const native = a->native;
+    const remote_addr function = native->walk.frames[index].function,
+                      code = a->thread->leaf.code;
+    if (!code || !function)
+        return false;
+    /* Compiled Python code has its name behind its wrapper. */
+    if (function == code)
+        return !native->named[index].is_wrapper;
+    return calls < MAX_CALL_STEPS &&
+           tail_call_leads_to(&native->tail_calls, &native->unwinder.images,
+                              &native->unwinder.blocks, code, function);
+}
+
+/* What passes calls on to built-ins leads to the callee: the frame behind it; NONE: nothing does. */
+static size_t find_behind_caller(const struct adder *a, size_t from)
+{
+    const struct native_merge *const merge = &a->native->merge;
+    for (size_t i = from; i + 1 < merge->count && merge->frames[i].kind == MERGED_NATIVE; i++) {
+        const struct native_name *const name = &a->native->named[merge->frames[i].index];
+        if (name->is_c_caller)
+            return merge->frames[i + 1].kind == MERGED_NATIVE ? i + 1 : NONE;
+        if (!name->is_call_step)
+            break;
+    }
+    return NONE;
+}
+
 /* Which of the merged frames below the innermost Python frame implements the callee? */
 static void find_callee(struct adder *a)
 {
     const struct native_merge *const merge = &a->native->merge;
-    const struct leaf *const leaf = &a->thread->leaf;
     size_t from = merge->count;
     a->callee = NONE;
     while (from && merge->frames[from - 1].kind != MERGED_PYTHON)
         from--;
-    if (!leaf->callee || !from)
+    if (!a->thread->leaf.callee || !from)
         return;
     a->adds_callee = true;
     for (size_t i = from; i < merge->count && a->callee == NONE; i++) {
         if (merge->frames[i].kind != MERGED_NATIVE)
             continue;
-        const size_t index = merge->frames[i].index;
-        const struct native_name *const name = &a->native->named[index];
-        /* Compiled Python code has its name behind its wrapper. */
-        if (leaf->code && a->native->walk.frames[index].function == leaf->code &&
-            !name->is_wrapper)
+        if (implements(a, merge->frames[i].index, i - from))
             a->callee = i;
-        a->adds_callee = a->adds_callee && name->is_interpreter;
+        a->adds_callee =
+            a->adds_callee && a->native->named[merge->frames[i].index].is_interpreter;
     }
+    if (a->callee == NONE)
+        a->callee = find_behind_caller(a, from);
     a->adds_callee = a->adds_callee && a->callee == NONE;
 }
 
@@ -295,15 +331,46 @@ static enum err_code add_frames(struct fold_native *native, struct fold *fold,
     return rc;
 }
 
+static uint64_t *counter_of_gap(enum native_end cause, struct quality *quality)
+{
+    switch (cause) {
+    case NATIVE_NO_RULE: return &quality->native_gaps_no_table;
+    case NATIVE_CUT:
+    case NATIVE_FAULT: return &quality->native_gaps_copy;
+    case NATIVE_NO_REGISTER: return &quality->native_gaps_register;
+    case NATIVE_GOES_ON:
+    case NATIVE_COMPLETE:
+    case NATIVE_STRANGE_RULE:
+    case NATIVE_NO_IMAGE:
+    case NATIVE_DEEP:
+    case NATIVE_COSTLY:
+    case NATIVE_CONTRADICTION:
+    case NATIVE_ENDS_COUNT: break;
+    }
+    return &quality->native_gaps_other;
+}
+
 static struct native_outcome outcome_of(const struct fold_native *native,
                                         struct quality *quality)
 {
     const struct native_merge *const merge = &native->merge;
+    const bool has_gaps = merge->has_gaps && !merge->is_mismatch;
     return (struct native_outcome){ .counter = merge->is_mismatch ? &quality->native_mismatched
-                                               : merge->has_gaps  ? &quality->native_gaps
+                                               : has_gaps         ? &quality->native_gaps
                                                                   : &quality->native_complete,
+                                    .gap = has_gaps
+                                               ? counter_of_gap(native->walk.cause, quality)
+                                               : NULL,
                                     .entries = (uint32_t)native->runs.count,
                                     .placed = (uint32_t)merge->placed };
+}
+
+void fold_native_keep(const struct thread *thread, node_id *node,
+                      struct native_outcome *outcome)
+{
+    *node = thread->stack.native_tag - 1;
+    *outcome = (struct native_outcome){ thread->native_counter, thread->native_gap,
+                                        thread->native_entries, thread->native_placed };
 }
 
 /* A thread whose Python frames and native frames are the same as before is where it was. */
@@ -319,9 +386,7 @@ enum err_code fold_native_node(struct fold_native *native, struct fold *fold,
         return rc;
     const uint64_t key = key_of(native);
     if (is_kept && stack->native_tag && thread->native_key == key) {
-        *node = stack->native_tag - 1;
-        *outcome = (struct native_outcome){ thread->native_counter, thread->native_entries,
-                                            thread->native_placed };
+        fold_native_keep(thread, node, outcome);
         return ERR_OK;
     }
     const struct native_runs runs = { native->runs.items, native->runs.count,
@@ -338,6 +403,7 @@ enum err_code fold_native_node(struct fold_native *native, struct fold *fold,
     stack->tag = 0;
     thread->native_key = key;
     thread->native_counter = outcome->counter;
+    thread->native_gap = outcome->gap;
     thread->native_entries = outcome->entries;
     thread->native_placed = outcome->placed;
     return rc;

@@ -103,6 +103,32 @@ static void cut_suffix(char *symbol)
     }
 }
 
+/* What calls the C function of a built-in: the interpreter has one of them for each kind of arguments. */
+static bool is_c_caller(const char *name)
+{
+    static const char *const callers[] = { "cfunction_vectorcall_", "method_vectorcall_" };
+    for (size_t i = 0; i < sizeof callers / sizeof *callers; i++)
+        if (strncmp(name, callers[i], strlen(callers[i])) == 0)
+            return true;
+    return strcmp(name, "cfunction_call") == 0;
+}
+
+/* What the evaluation function may call to reach it. */
+static bool is_call_step(const char *name)
+{
+    static const char *const steps[] = {
+        "PyObject_Vectorcall",      "_PyObject_Vectorcall", "PyObject_Call",
+        "_PyObject_Call",           "PyVectorcall_Call",    "_PyVectorcall_Call",
+        "_PyObject_MakeTpCall",     "method_vectorcall",    "do_call_core",
+        "trace_call_function",      "call_function",        "PyCFunction_Call",
+        "_PyEval_EvalFrameDefault",
+    };
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
+        if (strcmp(name, steps[i]) == 0)
+            return true;
+    return false;
+}
+
 /* What runs a greenlet first, in the part of a C stack that is its own. */
 static bool is_coroutine_start(const char *name)
 {
@@ -126,6 +152,8 @@ bool native_library_name(const struct native_library *library, uint64_t vaddr,
     if (name.language == FUNCTION_PLAIN)
         cut_suffix(name.text);
     out->is_evaluation = strcmp(name.text, EVALUATION) == 0;
+    out->is_call_step = is_call_step(name.text);
+    out->is_c_caller = is_c_caller(name.text);
     out->is_start = strcmp(name.text, "_start") == 0;
     out->is_main = strcmp(name.text, "main") == 0;
     out->is_coroutine_start = is_coroutine_start(name.text);

@@ -240,6 +240,8 @@ static enum err_code name_by_library(struct native_names *names, struct image *i
     out->is_evaluation = name.is_evaluation;
     out->is_wrapper = name.is_wrapper;
     out->is_interpreter = library->is_interpreter;
+    out->is_call_step = library->is_interpreter && name.is_call_step;
+    out->is_c_caller = library->is_interpreter && name.is_c_caller;
     out->is_start = library->is_c_library || name.is_start;
     out->is_main = name.is_main;
     out->is_coroutine_start = name.is_coroutine_start;

@@ -68,6 +68,8 @@ struct native_name {
     frame_id frame;
     bool is_evaluation;  /* the interpreter's evaluation function */
     bool is_interpreter; /* code of the interpreter's own library */
+    bool is_call_step;   /* of the interpreter: only passes a call on */
+    bool is_c_caller;    /* of the interpreter: calls the C function of a built-in */
     bool is_wrapper;     /* of compiled Python code: only calls a function of the same name */
     bool is_trampoline;  /* generated code that only calls a Python function */
     bool

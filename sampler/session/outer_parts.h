@@ -1,8 +1,8 @@
 /*
  * outer_parts - the outer parts of deep C stacks, which the kernel engine sends once (record.h).
  *
- * Ownership: the caller's storage; outer_part_deinit accepts a zeroed part, and comes before the end of its parts.  A native copy that has been completed
- * borrows the part's bytes until the next outer_part_learn.
+ * Ownership: the caller's storage; outer_part_deinit accepts a zeroed part, and comes before the end of its
+ * parts.  A native copy that has been completed borrows the part's bytes until the next outer_part_learn.
  * Threads: the profile's writer.
  * Limits: OUTER_PARTS_BYTES of all threads; more are not kept, and their stacks have a gap.
  * Depends on: decode, native_copy.

@@ -27,6 +27,7 @@
 #include "sampler/session/fold.h"
 #include "sampler/session/native_copies.h"
 #include "sampler/session/pace/stops.h"
+#include "sampler/session/page_faults.h"
 #include "sampler/session/task_fold.h"
 
 struct thread_cpus;
@@ -55,6 +56,7 @@ struct target {
     struct fold fold;
     struct task_fold tasks;
     struct stops stops;
+    struct page_faults faults;
     const struct sampler_options *options; /* NULL: has not joined */
     int parent;                            /* pid; 0: unknown */
     size_t row;                            /* in the target table */

@@ -2,6 +2,7 @@
 #include "sampler/cpython/python.h"
 #include "sampler/process/stopper.h"
 #include "sampler/profile/profile.h"
+#include "sampler/session/asleep.h"
 #include "sampler/session/bias.h"
 #include "sampler/session/native_copies.h"
 #include "sampler/session/target.h"
@@ -103,7 +104,12 @@ static enum err_code count_thread(void *context, struct thread *thread, enum err
     if (now->is_probe)
         return ERR_OK;
     thread->motion = motion_of(now, thread);
-    return count(now, thread, python_thread_state(target->python, thread), failure);
+    if (!failure)
+        asleep_find(target, thread);
+    const enum err_code rc =
+        count(now, thread, python_thread_state(target->python, thread), failure);
+    asleep_forget(thread);
+    return rc;
 }
 
 /* The thread stands still: reads what has to be read now, and leaves the rest to count_kept. */
@@ -193,6 +199,9 @@ static void resume_threads(struct target *target, struct stopper *stopper,
         sampled->threads[i]->stack.copy.is_still = false;
     if (stopper->stop_ns)
         stops_note_stop(&target->stops, stopper->stop_ns);
+    if (sampled->stopped)
+        quality->page_faults +=
+            page_faults_since(&target->faults, target->process.pid, clock_now_ns());
     quality->stopped_ns = stopper->stopped_ns;
 }
 

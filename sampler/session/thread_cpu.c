@@ -143,13 +143,16 @@ static void count_native(struct quality *quality, const struct native_outcome *n
                          uint32_t samples)
 {
     *native->counter += samples;
+    if (native->gap)
+        *native->gap += samples;
     quality->native_entries += (uint64_t)native->entries * samples;
     quality->native_placed += (uint64_t)native->placed * samples;
 }
 
 static bool is_same_native(const struct native_outcome *a, const struct native_outcome *b)
 {
-    return a->counter == b->counter && a->entries == b->entries && a->placed == b->placed;
+    return a->counter == b->counter && a->gap == b->gap && a->entries == b->entries &&
+           a->placed == b->placed;
 }
 
 static enum err_code count(struct thread_cpus *cpus, thread_id thread,
@@ -317,6 +320,28 @@ enum three_valued thread_cpus_ask(struct thread_cpus *cpus, thread_id thread, in
         cpu_meter_close(&own);
     }
     return !is_known ? VALUE_UNKNOWN : runs ? VALUE_YES : VALUE_NO;
+}
+
+/* The account of a thread that does not run is up to date. */
+bool thread_cpus_sleeps(struct thread_cpus *cpus, thread_id thread,
+                        struct system_call *call_out)
+{
+    struct thread_cpu *const thread_cpu = thread < cpus->count ? &cpus->items[thread] : NULL;
+    uint64_t ran_ns, queued_ns;
+    bool is_ready;
+    if (!thread_cpu || !thread_cpu->is_open || !thread_cpu->has_meter ||
+        !cpu_meter_is_runnable(&thread_cpu->meter, thread_cpu->pid, thread_cpu->tid, &is_ready,
+                               call_out) ||
+        is_ready || !call_out->is_known || !call_out->sp)
+        return false;
+    struct cpu_meter watched = thread_cpu->meter;
+    watched.run_ns = thread_cpu->watched_ns;
+    if (!cpu_meter_read(&watched, &ran_ns, &queued_ns))
+        return false;
+    const bool has_slept = thread_cpu->is_watched && ran_ns == 0;
+    thread_cpu->watched_ns = watched.run_ns;
+    thread_cpu->is_watched = true;
+    return has_slept;
 }
 
 /* Asks no more often than the kernel updates the account of one that runs. */

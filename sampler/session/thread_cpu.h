@@ -56,16 +56,19 @@ enum { THREAD_CPUS_MAX_WAITING = 256 };
 /* What the quality of the profile counts of a native stack. */
 struct native_outcome {
     uint64_t *counter;        /* of stacks like this one; NULL: none were asked for */
+    uint64_t *gap;            /* of gaps of this cause; NULL: there is none */
     uint32_t entries, placed; /* calls of Python by C code, and those whose place is known */
 };
 
 struct thread_cpu {
     bool is_open, has_meter;
     bool is_metered;   /* the account has been read since the stack last changed */
+    bool is_watched;   /* watched_ns is known */
     bool was_runnable; /* when the waiting samples began to wait */
     int pid;           /* of its process */
     int32_t tid;       /* on this host */
     struct cpu_meter meter;
+    uint64_t watched_ns; /* on a CPU, when thread_cpus_sleeps was last asked */
     uint64_t ran_ns;     /* when it was last known to be on a CPU */
     uint64_t metered_ns; /* when the account was last read */
     uint64_t since_ns;   /* the first sample that is not counted yet */
@@ -142,6 +145,9 @@ enum three_valued thread_cpus_ask(struct thread_cpus *cpus, thread_id thread, in
 /* Counts one sample, now or later. */
 MUST_CHECK enum err_code thread_cpus_add(struct thread_cpus *cpus, const struct sample *sample);
 
+/* Has the thread waited ever since the last such question, and does it now, in a system call?  false also: unknown. */
+bool thread_cpus_sleeps(struct thread_cpus *cpus, thread_id thread,
+                        struct system_call *call_out);
 /* Counts samples of a waiting task, taken since since_ns; its thread is only a name. */
 MUST_CHECK enum err_code thread_cpus_add_waiting(struct thread_cpus *cpus,
                                                  const struct sample *sample, uint32_t samples,

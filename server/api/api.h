@@ -72,6 +72,10 @@ enum err_code api_get_heatmap(const struct handler_context *handler, struct resp
                               struct err *err);
 enum err_code api_get_lines(const struct handler_context *handler, struct response *response,
                             struct err *err);
+enum err_code api_add_note(const struct handler_context *handler, struct response *response,
+                           struct err *err);
+enum err_code api_remove_note(const struct handler_context *handler, struct response *response,
+                              struct err *err);
 enum err_code api_find_matches(const struct handler_context *handler, struct response *response,
                                struct err *err);
 enum err_code api_get_source(const struct handler_context *handler, struct response *response,

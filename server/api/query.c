@@ -51,6 +51,7 @@ static const struct parameter parameters[] = {
     PARAMETER("baseline", TEXT, baseline, QUERY_BASELINE),
     PARAMETER("own", TEXTS, own, QUERY_OWN),
     PARAMETER("pid", NUMBER, pid, QUERY_PID, RANGE(1, INT32_MAX)),
+    PARAMETER("note", NUMBER, note, QUERY_NOTE, RANGE(1, INT32_MAX)),
     PARAMETER("seconds", NUMBER, seconds, QUERY_SECONDS, RANGE(1, QUERY_MAX_SECONDS)),
     PARAMETER("rate_hz", NUMBER, pull_hz, QUERY_RATE, RANGE(1, QUERY_MAX_PULL_HZ)),
 };

@@ -51,6 +51,7 @@ enum query_parameter {
     QUERY_OWN = 1 << 27,
     QUERY_BLOCKS = 1 << 28,
     QUERY_WAITS = 1 << 29,
+    QUERY_NOTE = 1 << 30,
     QUERY_PAGE = QUERY_OFFSET | QUERY_LIMIT,
     QUERY_CAPTURES =
         QUERY_PAGE | QUERY_SEARCH | QUERY_HOST | QUERY_LABEL | QUERY_FROM | QUERY_TO,
@@ -70,6 +71,7 @@ struct query {
     uint32_t slots;                                       /* 0: not given */
     function_id function;                                 /* 0: not given */
     uint32_t pid, seconds, pull_hz;                       /* 0: not given */
+    uint32_t note;                                        /* so is this */
     bool anonymizes, wants_tasks, wants_blocks;
     struct frame_filters filters;
     struct setting_ids threads, processes;

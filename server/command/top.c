@@ -150,7 +150,7 @@ static enum err_code draw(struct top *top, struct err *err)
     model_deinit(&top->model);
     const enum err_code rc = model_init(
         &top->model, top->reshaped.profile ? &top->reshaped.snapshot : &top->snapshot,
-        &top->display, err);
+        &top->snapshot, &top->display, err);
     if (rc != ERR_OK)
         return rc;
     session_describe(top->driver.session, &top->snapshot, &info);

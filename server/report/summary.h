@@ -1,6 +1,7 @@
 /*
- * summary - a profile in at most 40 lines (more if settings.limit asks for more): what was observed, the hottest lines and functions, where it waits
- * and why, the GIL, garbage collection, native code, and how far the numbers can be trusted.
+ * summary - a profile in at most 40 lines (more if settings.limit asks for more): what was observed, the hottest
+ * lines and functions, where it waits and why, the GIL, garbage collection, native code, and how far the numbers
+ * can be trusted.
  *
  * Hot means of active samples, as on the first screen of the page, unless states were chosen or
  * settings.shows_idle is set.  Waiting is of all samples that are not active.  Why threads wait is known if the

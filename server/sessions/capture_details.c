@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -10,8 +11,15 @@
 #include "sampler/base/scoped.h"
 #include "server/sessions/capture_store.h"
 #include "server/wire/json.h"
+#include "server/wire/range_notes.h"
 
-enum { PATH_BYTES = CAPTURES_NAME_BYTES + 16, MAX_BYTES = 16 * 1024 };
+enum { PATH_BYTES = CAPTURES_NAME_BYTES + 24, MAX_BYTES = 16 * 1024 };
+/* Each byte of a note may be written as six. */
+enum { NOTES_BYTES = RANGE_NOTES_MAX * (6 * RANGE_NOTE_MAX_TEXT + 128) };
+
+#define WORDS_SUFFIX ".json"
+/* No name has this character: ".notes.json" would belong to a capture "NAME.notes". */
+#define NOTES_SUFFIX "~notes.json"
 
 enum { WORDS_TITLE, WORDS_NOTE, WORDS_LABELS, WORDS_CONTINUOUS, WORDS_MEMBERS };
 
@@ -24,9 +32,19 @@ static void take(const struct body_member *members, struct capture_words *out)
     out->is_continuous = members[WORDS_CONTINUOUS].flag;
 }
 
+/* -1: there is none. */
+static ssize_t read_beside(int folder_fd, const char *name, const char *suffix, char *out,
+                           size_t size)
+{
+    char path[PATH_BYTES];
+    snprintf(path, sizeof path, "%s%s", name, suffix);
+    SCOPED_FD int fd = openat(folder_fd, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    return fd < 0 ? -1 : read(fd, out, size);
+}
+
 void captures_words_read(int folder_fd, const char *name, struct capture_words *out)
 {
-    char path[PATH_BYTES], text[MAX_BYTES];
+    char text[MAX_BYTES];
     struct body_member members[WORDS_MEMBERS] = {
         [WORDS_TITLE] = { .name = "title" },
         [WORDS_NOTE] = { .name = "note" },
@@ -37,9 +55,7 @@ void captures_words_read(int folder_fd, const char *name, struct capture_words *
         [WORDS_CONTINUOUS] = { .name = "continuous", .kind = BODY_FLAG },
     };
     memset(out, 0, sizeof *out);
-    snprintf(path, sizeof path, "%s.json", name);
-    SCOPED_FD int fd = openat(folder_fd, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    const ssize_t bytes = fd < 0 ? -1 : read(fd, text, sizeof text);
+    const ssize_t bytes = read_beside(folder_fd, name, WORDS_SUFFIX, text, sizeof text);
     if (bytes > 0 && body_read(text, (size_t)bytes, members, WORDS_MEMBERS, NULL) == ERR_OK)
         take(members, out);
     else
@@ -63,18 +79,18 @@ static void write_words(struct json *json, const struct capture_words *words)
     json_end(json);
 }
 
-static enum err_code put(int folder_fd, const char *name, const char *data, size_t bytes,
-                         struct err *err)
+static enum err_code put(int folder_fd, const char *name, const char *suffix,
+                         const struct buffer *data, struct err *err)
 {
     char path[PATH_BYTES], fresh[PATH_BYTES];
-    snprintf(path, sizeof path, "%s.json", name);
-    snprintf(fresh, sizeof fresh, "%s.json.new", name);
+    snprintf(path, sizeof path, "%s%s", name, suffix);
+    snprintf(fresh, sizeof fresh, "%s%s.new", name, suffix);
     SCOPED_FD int fd =
         openat(folder_fd, fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
         return err_sys(err, errno, "cannot write '%s'", fresh);
-    const ssize_t written = write(fd, data, bytes);
-    if (written >= 0 && written < (ssize_t)bytes)
+    const ssize_t written = write(fd, data->data, data->length);
+    if (written >= 0 && written < (ssize_t)data->length)
         errno = ENOSPC; /* the rest of what was written in part */
     else if (written >= 0 && fsync(fd) == 0 && renameat(folder_fd, fresh, folder_fd, path) == 0)
         return ERR_OK;
@@ -92,14 +108,42 @@ enum err_code captures_words_write(int folder_fd, const char *name,
     write_words(&json, words);
     enum err_code rc = json_finish(&json, err);
     if (rc == ERR_OK)
-        rc = put(folder_fd, name, buffer.data, buffer.length, err);
+        rc = put(folder_fd, name, WORDS_SUFFIX, &buffer, err);
+    buffer_deinit(&buffer);
+    return rc;
+}
+
+void captures_notes_read(int folder_fd, const char *name, struct range_notes *out)
+{
+    char *const text = malloc(NOTES_BYTES);
+    const ssize_t bytes =
+        text ? read_beside(folder_fd, name, NOTES_SUFFIX, text, NOTES_BYTES) : -1;
+    *out = (struct range_notes){ 0 };
+    if (bytes > 0)
+        range_notes_read(text, (size_t)bytes, out);
+    free(text);
+}
+
+enum err_code captures_notes_write(int folder_fd, const char *name,
+                                   const struct range_notes *notes, struct err *err)
+{
+    struct buffer buffer = { 0 };
+    struct json json;
+    json_init(&json, &buffer);
+    range_notes_write(&json, notes);
+    enum err_code rc = json_finish(&json, err);
+    if (rc == ERR_OK)
+        rc = put(folder_fd, name, NOTES_SUFFIX, &buffer, err);
     buffer_deinit(&buffer);
     return rc;
 }
 
 void captures_words_remove(int folder_fd, const char *name)
 {
+    static const char *const suffixes[] = { WORDS_SUFFIX, NOTES_SUFFIX };
     char path[PATH_BYTES];
-    snprintf(path, sizeof path, "%s.json", name);
-    unlinkat(folder_fd, path, 0);
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+        snprintf(path, sizeof path, "%s%s", name, suffixes[i]);
+        unlinkat(folder_fd, path, 0);
+    }
 }

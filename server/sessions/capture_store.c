@@ -22,6 +22,7 @@
 #include "server/sessions/capture_folder.h"
 #include "server/sessions/capture_item.h"
 #include "server/sessions/steady.h"
+#include "server/wire/range_notes.h"
 
 struct captures {
     struct captures_settings settings;
@@ -442,6 +443,24 @@ enum err_code captures_describe(struct captures *captures, const char *name,
     SCOPED_FD int fd = open_named(captures, name, &st);
     return fd < 0 ? no_capture(name, err)
                   : captures_words_write(captures->folder.fd, name, words, err);
+}
+
+void captures_read_notes(struct captures *captures, const char *name, struct range_notes *out)
+{
+    struct stat st;
+    SCOPED_FD int fd = open_named(captures, name, &st);
+    *out = (struct range_notes){ 0 };
+    if (fd >= 0)
+        captures_notes_read(captures->folder.fd, name, out);
+}
+
+enum err_code captures_write_notes(struct captures *captures, const char *name,
+                                   const struct range_notes *notes, struct err *err)
+{
+    struct stat st;
+    SCOPED_FD int fd = open_named(captures, name, &st);
+    return fd < 0 ? no_capture(name, err)
+                  : captures_notes_write(captures->folder.fd, name, notes, err);
 }
 
 enum err_code captures_remove(struct captures *captures, const char *name, struct err *err)

@@ -1,8 +1,9 @@
 /*
  * capture_store - the captures in a folder, with their titles, notes and labels.
  *
- * A capture NAME is the file NAME.pyro; NAME.json holds its title, note and labels.  Files are opened
- * relative to the descriptor of the folder, never by a path from outside, and links are not followed.
+ * A capture NAME is the file NAME.pyro; NAME.json holds its title, note and labels, NAME~notes.json the notes
+ * about ranges of its time.  Files are opened relative to the descriptor of the folder, never by a path from
+ * outside, and links are not followed.
  * The description of a capture comes from the start and the end of its file, which are read again only
  * if the file changes.  The program that records a capture locks its file (flock): other programs that
  * use the folder see the lock, and it disappears if the program is killed.
@@ -33,6 +34,7 @@ enum {
 #define CAPTURES_MAX_UPLOAD ((size_t)256 << 20)
 
 struct captures;
+struct range_notes;
 struct request;
 
 struct captures_settings {
@@ -115,6 +117,10 @@ MUST_CHECK enum err_code captures_adopt(struct captures *captures, int fd,
                                         char name_out[CAPTURES_NAME_BYTES], struct err *err);
 MUST_CHECK enum err_code captures_describe(struct captures *captures, const char *name,
                                            const struct capture_words *words, struct err *err);
+/* Notes about ranges of its time (wire/range_notes.h); a capture without any has none. */
+void captures_read_notes(struct captures *captures, const char *name, struct range_notes *out);
+MUST_CHECK enum err_code captures_write_notes(struct captures *captures, const char *name,
+                                              const struct range_notes *notes, struct err *err);
 /* ERR_LIMIT: it is being recorded. */
 MUST_CHECK enum err_code captures_remove(struct captures *captures, const char *name,
                                          struct err *err);

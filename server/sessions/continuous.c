@@ -13,6 +13,7 @@
 #include "sampler/sampler.h"
 #include "server/access/admission.h"
 #include "server/sessions/dashboard.h"
+#include "server/sessions/last_activity.h"
 #include "server/sessions/sessions.h"
 
 /* How often to look for new processes, and how old one should be: most of those that are just
@@ -30,6 +31,7 @@ struct continuous {
     bool is_stopping;     /* guarded by the mutex */
     struct session *now;  /* held; NULL: none */
     struct session *next; /* held, is to take the place of it; NULL: none */
+    bool is_shared;       /* both sample, each within half of the budget */
     size_t launches;
     uint64_t tick_ns;                   /* of CPU, that the last scan took */
     uint64_t examined_ns;               /* of CPU, that others have taken for scans so far */
@@ -75,6 +77,11 @@ static void drop(struct continuous *continuous, struct session **session)
     *session = NULL;
 }
 
+static double sampling_percent(const struct continuous *continuous)
+{
+    return continuous->settings.max_cpu_percent * (1 - CONTINUOUS_SCAN_SHARE);
+}
+
 static void launch(struct continuous *continuous, struct session **out)
 {
     struct session_words words = { .name = "all processes" };
@@ -88,8 +95,7 @@ static void launch(struct continuous *continuous, struct session **out)
         options.memory_bytes = CONTINUOUS_MEMORY_BYTES;
     options.waits = true;
     options.rate_hz = continuous->settings.rate_hz;
-    options.max_cpu_percent =
-        continuous->settings.max_cpu_percent * (1 - CONTINUOUS_SCAN_SHARE);
+    options.max_cpu_percent = sampling_percent(continuous);
     continuous->since_ns = clock_now_ns();
     if (dashboard_launch_continuous(continuous->dashboard, &options, &words, out, NULL) !=
         ERR_OK)
@@ -102,18 +108,42 @@ static bool is_over(struct session *session)
     return state == SAMPLER_ENDED || state == SAMPLER_FAILED;
 }
 
+/* Both sample for a while, so that the last minutes are always those of one session. */
+static void share_budget(struct continuous *continuous)
+{
+    const bool is_shared = continuous->now && continuous->next && continuous->now->sampler &&
+                           continuous->next->sampler;
+    if (is_shared == continuous->is_shared)
+        return;
+    continuous->is_shared = is_shared;
+    const double percent = sampling_percent(continuous) / (is_shared ? 2 : 1);
+    if (continuous->now && continuous->now->sampler)
+        sampler_set_max_cpu(continuous->now->sampler, percent);
+    if (continuous->next && continuous->next->sampler)
+        sampler_set_max_cpu(continuous->next->sampler, percent);
+}
+
+static uint64_t overlap_ns(const struct continuous *continuous)
+{
+    const uint64_t most_ns = continuous->settings.turn_ns / 2;
+    return LAST_ACTIVITY_RANGE_NS < most_ns ? LAST_ACTIVITY_RANGE_NS : most_ns;
+}
+
 static void take_turns(struct continuous *continuous)
 {
-    const bool is_due = clock_now_ns() - continuous->since_ns > continuous->settings.turn_ns;
+    const uint64_t age_ns = clock_now_ns() - continuous->since_ns;
+    const bool is_due = age_ns > continuous->settings.turn_ns;
     if (continuous->now && is_over(continuous->now))
         drop(continuous, &continuous->now);
     if (continuous->next && is_over(continuous->next))
         drop(continuous, &continuous->next);
-    if (continuous->next && continuous->next->sampler) {
+    if (continuous->next && continuous->next->sampler &&
+        (!continuous->now || age_ns > overlap_ns(continuous))) {
         drop(continuous, &continuous->now);
         continuous->now = continuous->next;
         continuous->next = NULL;
     }
+    share_budget(continuous);
     if (continuous->count == 0)
         return;
     if (!continuous->now)

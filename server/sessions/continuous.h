@@ -3,14 +3,15 @@
  *
  * One session at a time samples all processes that can be read and are admitted.  New processes join within a few
  * seconds, or later if finding them would exceed its part of the CPU budget.  Every CONTINUOUS_TURN_NS
- * a new session replaces the current one, so that captures are small enough to open, and old ones can
- * be removed.
+ * a new session begins, so that captures are small enough to open, and old ones can be removed.  It replaces the one
+ * before after LAST_ACTIVITY_RANGE_NS (at most half a turn), when it has the last minutes itself; until then both
+ * sample, each within half of the budget, and their captures overlap.
  *
  * Ownership: continuous_start makes, continuous_stop ends its thread and frees; NULL is fine.  Stop it
  * before the sessions are destroyed.
  * Threads: its own.
  * Limits: those of a session (SAMPLER_MAX_PROCESSES).
- * Depends on: dashboard, sessions, sampler/processes.
+ * Depends on: dashboard, sessions, last_activity, sampler/processes.
  */
 #ifndef SERVER_SESSIONS_CONTINUOUS_H
 #define SERVER_SESSIONS_CONTINUOUS_H
@@ -24,7 +25,7 @@
 /* The part of that budget for finding new processes; the rest is for sampling. */
 #define CONTINUOUS_SCAN_SHARE 0.25
 #define CONTINUOUS_TURN_NS    3600000000000ull
-/* Of the profile of such a session, and of the next one for a moment; less with --memory. */
+/* Of the profile of such a session, and of the next one while both sample; less with --memory. */
 #define CONTINUOUS_MEMORY_BYTES ((size_t)64 << 20)
 
 struct admission;

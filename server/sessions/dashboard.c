@@ -265,6 +265,7 @@ enum err_code dashboard_launch_capture(struct dashboard *dashboard, const char *
                                        struct session **out, struct err *err)
 {
     struct session_words words = { .name = "" };
+    struct range_notes notes;
     struct session *session = NULL;
     uint64_t bytes = 0;
     int fd = -1;
@@ -275,6 +276,10 @@ enum err_code dashboard_launch_capture(struct dashboard *dashboard, const char *
         return rc;
     rc =
         sessions_begin(dashboard->sessions, SESSION_CAPTURE, NULL, NULL, &words, &session, err);
+    if (rc == ERR_OK) {
+        captures_read_notes(dashboard->captures, name, &notes);
+        session_set_notes(session, &notes);
+    }
     if (rc == ERR_OK && (rc = start(dashboard, run_load, session, NULL, fd, err)) != ERR_OK) {
         sessions_remove(dashboard->sessions, session);
         session_release(session);

@@ -106,19 +106,20 @@ static void put_hottest(struct json *json, const char *key,
     json_end(json);
 }
 
-/* Where a process waits, and why: null if that is unknown. */
 static void put_waits(struct json *json, const struct profile_snapshot *snapshot,
-                      const struct activity_place *place)
+                      const struct activity_wait *waits)
 {
+    struct activity_place place = waits->place;
     struct wait_text wait;
     json_key(json, "waits");
-    if (place->function == 0) {
+    if (place.function == 0) {
         json_null(json);
         return;
     }
-    const bool is_known = wait_of_function(snapshot, place->function, &wait);
+    const bool is_known = waits->mark && wait_of_function(snapshot, waits->mark, &wait);
+    place.ns = waits->ns;
     json_object(json);
-    put_place(json, snapshot, place);
+    put_place(json, snapshot, &place);
     json_key(json, "cause");
     json_text(json, is_known ? wait_cause_text(wait.cause) : NULL);
     json_key(json, "idle");

@@ -458,6 +458,37 @@ void session_rename(struct session *session, const char *name, const char *note)
     pthread_mutex_unlock(&session->lock);
 }
 
+void session_notes(struct session *session, struct range_notes *out)
+{
+    pthread_mutex_lock(&session->lock);
+    *out = session->notes;
+    pthread_mutex_unlock(&session->lock);
+}
+
+void session_set_notes(struct session *session, const struct range_notes *notes)
+{
+    pthread_mutex_lock(&session->lock);
+    session->notes = *notes;
+    pthread_mutex_unlock(&session->lock);
+}
+
+enum err_code session_add_note(struct session *session, double from_s, double to_s,
+                               const char *text, struct range_note *out, struct err *err)
+{
+    pthread_mutex_lock(&session->lock);
+    const enum err_code rc = range_notes_add(&session->notes, from_s, to_s, text, out, err);
+    pthread_mutex_unlock(&session->lock);
+    return rc;
+}
+
+bool session_remove_note(struct session *session, uint32_t id)
+{
+    pthread_mutex_lock(&session->lock);
+    const bool was_there = range_notes_remove(&session->notes, id);
+    pthread_mutex_unlock(&session->lock);
+    return was_there;
+}
+
 void session_set_capture(struct session *session, const char *capture)
 {
     pthread_mutex_lock(&session->lock);
@@ -487,6 +518,7 @@ void session_describe(struct session *session, const struct profile_snapshot *sn
     out->source = session->source;
     out->filters = &session->filters;
     session_words(session, &out->words);
+    session_notes(session, &out->notes);
     if (opened) {
         out->target = &opened->target;
         out->targets = &opened->targets;

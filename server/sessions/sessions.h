@@ -26,6 +26,7 @@
 #include "sampler/profile/views/frame_filters.h"
 #include "sampler/sampler.h"
 #include "server/source/source.h"
+#include "server/wire/range_notes.h"
 #include "server/wire/session.h"
 
 struct open_capture;
@@ -55,6 +56,7 @@ struct session {
     bool is_removed;      /* so is this */
     pthread_mutex_t lock; /* guards what follows */
     struct session_words words;
+    struct range_notes notes;
     struct sampler_status status; /* until there is a sampler or a capture */
     bool is_stopping;
 };
@@ -117,6 +119,13 @@ enum sampler_state session_state(struct session *session);
 /* session_words copies the words; session_rename changes those that are not NULL. */
 void session_words(struct session *session, struct session_words *out);
 void session_rename(struct session *session, const char *name, const char *note);
+/* Notes about ranges of time; as range_notes_add and range_notes_remove. */
+void session_notes(struct session *session, struct range_notes *out);
+void session_set_notes(struct session *session, const struct range_notes *notes);
+MUST_CHECK enum err_code session_add_note(struct session *session, double from_s, double to_s,
+                                          const char *text, struct range_note *out,
+                                          struct err *err);
+bool session_remove_note(struct session *session, uint32_t id);
 /* Sets the capture that the session is recorded into from now on. */
 void session_set_capture(struct session *session, const char *capture);
 /* Sets why the session is not recorded, or no longer.  Only the first fault counts; true: this is

@@ -140,8 +140,16 @@ static enum err_code sum_threads(struct model *model, const struct view_query *q
     return ERR_OK;
 }
 
+static enum err_code find_waits(struct model *model, const struct view_query *query,
+                                struct err *err)
+{
+    const struct view_query every_thread = { .from_ns = query->from_ns };
+    return thread_waits_init(&model->waits, model->recorded, &every_thread, err);
+}
+
 enum err_code model_init(struct model *model, const struct profile_snapshot *snapshot,
-                         const struct display *display, struct err *err)
+                         const struct profile_snapshot *recorded, const struct display *display,
+                         struct err *err)
 {
     const struct view_query query = { .from_ns = display_from_ns(display, snapshot->end_ns),
                                       .threads = display->thread == DISPLAY_NO_THREAD
@@ -150,6 +158,7 @@ enum err_code model_init(struct model *model, const struct profile_snapshot *sna
                                       .thread_count = 1,
                                       .states = states_of(display->mode) };
     *model = (struct model){ .snapshot = snapshot,
+                             .recorded = recorded,
                              .by_line = display->by_line,
                              .from_ns = query.from_ns,
                              .to_ns = snapshot->end_ns };
@@ -161,6 +170,8 @@ enum err_code model_init(struct model *model, const struct profile_snapshot *sna
         rc = weigh(model, &query, err);
     if (rc == ERR_OK)
         rc = sum_threads(model, &query, display, err);
+    if (rc == ERR_OK)
+        rc = find_waits(model, &query, err);
     if (rc != ERR_OK)
         model_deinit(model);
     return rc;
@@ -170,6 +181,7 @@ void model_deinit(struct model *model)
 {
     flat_deinit(&model->flat);
     states_deinit(&model->states);
+    thread_waits_deinit(&model->waits);
     free(model->threads);
     free(model->order);
     *model = (struct model){ .snapshot = NULL };
@@ -181,6 +193,30 @@ size_t model_place(const struct model *model, uint32_t row)
     while (at < model->count && model->order[at] != row)
         at++;
     return at;
+}
+
+/* The same thread of two profiles. */
+static bool is_same(const struct profile_snapshot *left, thread_id a,
+                    const struct profile_snapshot *right, thread_id b)
+{
+    const struct profile_thread one = profile_thread_at(left, a);
+    const struct profile_thread other = profile_thread_at(right, b);
+    return one.tid == other.tid && one.ident == other.ident &&
+           profile_process_at(left, one.process).pid ==
+               profile_process_at(right, other.process).pid &&
+           strcmp(profile_string(left, one.name).text,
+                  profile_string(right, other.name).text) == 0;
+}
+
+const struct thread_wait *model_wait(const struct model *model, thread_id thread)
+{
+    const struct thread_waits *const waits = &model->waits;
+    if (thread == DISPLAY_NO_THREAD)
+        return waits->all.waiting > 0 ? &waits->all : NULL;
+    for (size_t i = 0; i < waits->count; i++)
+        if (is_same(model->snapshot, thread, model->recorded, waits->rows[i].thread))
+            return &waits->rows[i];
+    return NULL;
 }
 
 /* Inserts an edge into a list that is sorted by count; the last edge of a full list is dropped. */

@@ -19,6 +19,10 @@
  * has these columns.  PLACE: least width for a whole path. */
 enum { SHARE = 9, SECONDS = 10, COUNT = 11, WITH_SECONDS = 70, WITH_COUNTS = 110, PLACE = 44 };
 
+/* Of the list of threads: least width for the cause of waiting and for samples; the cause takes a third of what is left
+ * of a line, at least WAIT. */
+enum { WITH_WAITS = 66, WITH_SAMPLES = 92, WAIT = 14 };
+
 static struct writer start_line(const struct panel *panel)
 {
     return (struct writer){ .out = panel->out,
@@ -199,20 +203,40 @@ size_t panel_functions(const struct panel *panel, struct display *display)
     return panel->rows;
 }
 
+static unsigned wait_columns(unsigned left)
+{
+    return left / 3 > WAIT ? left / 3 : WAIT;
+}
+
 static void threads_title(const struct panel *panel)
 {
+    static const char *const shares[STATE_DOING_UNKNOWN] = { "GIL", "GIL WAIT", "CPU",
+                                                             "RUNNABLE", "WAITING" };
     struct writer writer = start_line(panel);
     writer.is_chosen = true;
     writer_colour(&writer, WRITER_PLAIN);
-    put_right(&writer, COUNT, "SAMPLES");
-    put_right(&writer, SHARE, "GIL");
-    put_right(&writer, SHARE, "WAITS");
-    put_right(&writer, SHARE, "CPU");
-    put_right(&writer, SHARE, "READY");
-    put_right(&writer, SHARE, "OFF");
-    writer_print(&writer, "  THREAD (Enter: its functions, a: all)");
+    if (panel->columns >= WITH_SAMPLES)
+        put_right(&writer, COUNT, "SAMPLES");
+    for (unsigned i = 0; i < STATE_DOING_UNKNOWN; i++)
+        put_right(&writer, SHARE, shares[i]);
+    writer_spaces(&writer, 2);
+    if (panel->columns >= WITH_WAITS) {
+        writer_field(&writer, "WAITS FOR", strlen("WAITS FOR"), wait_columns(writer.left));
+        writer_spaces(&writer, 1);
+    }
+    writer_print(&writer, "THREAD (Enter: its functions, a: all)");
     writer_spaces(&writer, writer.left);
     end_line(panel);
+}
+
+static void put_wait(struct writer *writer, const struct model *model, thread_id thread)
+{
+    char text[WAIT_MAX_NAME] = "";
+    const struct thread_wait *const wait = model_wait(model, thread);
+    if (wait)
+        thread_wait_text(model->recorded, wait, text, sizeof text);
+    writer_field(writer, text, strlen(text), wait_columns(writer->left));
+    writer_spaces(writer, 1);
 }
 
 static void threads_row(const struct panel *panel, const struct states_row *row, bool is_chosen)
@@ -222,7 +246,8 @@ static void threads_row(const struct panel *panel, const struct states_row *row,
     const struct state_sums *const sums = &row->sums;
     writer.is_chosen = is_chosen;
     writer_colour(&writer, WRITER_PLAIN);
-    put_count(&writer, sums->samples);
+    if (panel->columns >= WITH_SAMPLES)
+        put_count(&writer, sums->samples);
     for (unsigned i = 0; i < STATE_DOING_UNKNOWN; i++)
         if (sums->doing[STATE_DOING_UNKNOWN] == sums->samples ||
             (i == STATE_DOING_RUNNABLE && sums->unknown[STATE_FLAG_RUNNABLE] > 0 &&
@@ -231,6 +256,8 @@ static void threads_row(const struct panel *panel, const struct states_row *row,
         else
             put_share(&writer, sums->doing[i], sums->samples, i == STATE_DOING_WAITS_GIL);
     writer_spaces(&writer, 2);
+    if (panel->columns >= WITH_WAITS)
+        put_wait(&writer, panel->model, row->thread);
     names_put_thread(&name, panel->model->snapshot, row->thread);
     writer_field(&writer, name.data, name.length, writer.left);
     buffer_deinit(&name);

@@ -128,10 +128,26 @@ static bool is_unknown(const struct state_sums *sums, enum state_doing doing)
            sums->samples - sums->unknown[STATE_FLAG_WAITS_GIL] <= sums->yes[STATE_FLAG_HAS_GIL];
 }
 
-static void draw_states(struct buffer *out, const struct screen *screen)
+/* "  waiting for sleep 42.0 %" */
+static void put_wait(struct writer *writer, const struct screen *screen,
+                     const struct display *display)
 {
-    static const char *const words[STATE_DOING_COUNT] = { "GIL",      "waits", "CPU",
-                                                          "runnable", "off",   "unknown" };
+    char text[WAIT_MAX_NAME];
+    const struct thread_wait *const wait = model_wait(screen->model, display->thread);
+    if (!wait)
+        return;
+    thread_wait_text(screen->model->recorded, wait, text, sizeof text);
+    writer_print(writer, "  waiting for ");
+    writer_text(writer, text, strlen(text));
+    writer_print(writer, " %.1f %%",
+                 quality_percent(wait->samples, screen->model->doing.samples));
+}
+
+static void draw_states(struct buffer *out, const struct screen *screen,
+                        const struct display *display)
+{
+    static const char *const words[STATE_DOING_COUNT] = { "GIL",      "GIL wait", "CPU",
+                                                          "runnable", "waiting",  "unknown" };
     static const enum writer_colour colours[STATE_DOING_COUNT] = { WRITER_COOL,  WRITER_HOT,
                                                                    WRITER_WARM,  WRITER_HOT,
                                                                    WRITER_PLAIN, WRITER_DIM };
@@ -152,6 +168,7 @@ static void draw_states(struct buffer *out, const struct screen *screen)
     }
     put_state(&writer, "GC", sums, STATE_FLAG_IN_GC);
     put_state(&writer, "exc", sums, STATE_FLAG_HAS_EXCEPTION);
+    put_wait(&writer, screen, display);
     end_line(out);
 }
 
@@ -211,7 +228,7 @@ static void draw_head(struct buffer *out, const struct screen *screen,
     draw_who(out, screen);
     draw_command(out, screen);
     draw_quality(out, screen);
-    draw_states(out, screen);
+    draw_states(out, screen, display);
     draw_query(out, screen, display);
 }
 

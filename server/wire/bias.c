@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sampler/base/clock.h"
 #include "sampler/base/utf8.h"
 #include "sampler/profile/profile.h"
 #include "server/wire/json.h"
@@ -10,6 +11,8 @@
 #include "server/wire/session.h"
 
 static const double MILLION = 1e6, POINTS = 1e4;
+/* With fewer page faults a second, stops that come late make no difference of a point. */
+static const double FEW_FAULTS_HZ = 2000;
 
 enum kind {
     UNMEASURED,
@@ -134,10 +137,17 @@ void bias_format_functions(const struct session_info *info, char out[BIAS_TEXT_B
 void bias_format_stops(const struct session_info *info, char out[BIAS_TEXT_BYTES])
 {
     const struct quality *const quality = &info->snapshot->quality;
+    const double seconds = (double)info->snapshot->end_ns / (double)NS_PER_S;
+    const double faults_hz = seconds > 0 ? (double)quality->page_faults / seconds : 0;
     *out = '\0';
-    if (quality->stopped_ns > 0)
-        snprintf(out, BIAS_TEXT_BYTES,
-                 "%.2f %% of the samples read while stopped, %.2f %% of the time",
-                 quality_percent(quality->stopped, quality->samples),
-                 quality_percent(quality->stopped_ns, info->snapshot->end_ns));
+    if (!quality->stopped_ns)
+        return;
+    const int length = snprintf(
+        out, BIAS_TEXT_BYTES, "%.2f %% of the samples read while stopped, %.2f %% of the time",
+        quality_percent(quality->stopped, quality->samples),
+        quality_percent(quality->stopped_ns, info->snapshot->end_ns));
+    if (faults_hz >= FEW_FAULTS_HZ)
+        snprintf(out + length, BIAS_TEXT_BYTES - (size_t)length,
+                 "; %.0f page faults a second, which stopped samples show too often",
+                 faults_hz);
 }

@@ -223,6 +223,10 @@ static void write_quality(struct json *json, const struct session_info *info)
     put_number(json, "duration_s", (double)info->snapshot->end_ns / (double)NS_PER_S);
     put_uint(json, "native_complete", quality->native_complete);
     put_uint(json, "native_gaps", quality->native_gaps);
+    put_uint(json, "native_gaps_no_table", quality->native_gaps_no_table);
+    put_uint(json, "native_gaps_copy", quality->native_gaps_copy);
+    put_uint(json, "native_gaps_register", quality->native_gaps_register);
+    put_uint(json, "native_gaps_other", quality->native_gaps_other);
     put_uint(json, "native_mismatched", quality->native_mismatched);
     put_uint(json, "native_none", quality->native_none);
     put_uint(json, "native_entries", quality->native_entries);
@@ -274,6 +278,8 @@ void session_write(struct json *json, const struct session_info *info)
     json_key(json, "retention");
     retention_write(json, info->snapshot);
     write_words(json, info);
+    json_key(json, "notes");
+    range_notes_write(json, &info->notes);
     put_bool(json, "anonymized", info->is_anonymized);
     put_text(json, "pyrometer", PYROMETER_VERSION);
     json_end(json);

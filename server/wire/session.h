@@ -1,12 +1,13 @@
 /*
  * session - the Session document of openapi.json.
  *
- * Depends on: sampler.h, profile, json.
+ * Depends on: sampler.h, profile, json, range_notes.
  */
 #ifndef SERVER_WIRE_SESSION_H
 #define SERVER_WIRE_SESSION_H
 
 #include "sampler/sampler.h"
+#include "server/wire/range_notes.h"
 
 struct frame_filters;
 struct json;
@@ -53,6 +54,7 @@ struct session_info {
     const struct profile_snapshot *snapshot; /* generation and quality */
     enum session_source source;
     struct session_words words;
+    struct range_notes notes;
     bool is_anonymized; /* report/anonymize.h */
 };
 

@@ -163,6 +163,10 @@ class Target:
         with open("/proc/%d/schedstat" % self.pid, encoding="utf-8") as schedstat:
             return int(schedstat.read().split()[1]) / 1e9
 
+    def faults(self):
+        """How many page faults it has had that needed no disk."""
+        with open("/proc/%d/stat" % self.pid, encoding="utf-8", errors="replace") as stat:
+            return int(stat.read().rpartition(")")[2].split()[7])
 
     def blocked(self):
         """How often its main thread has left the processor although it was not made to: when it waits, and when it is stopped."""

@@ -9,11 +9,12 @@ import subprocess
 import tempfile
 
 import folded
-from processes import BUILD, FOLDER, run
-
+from processes import BUILD, FOLDER, TARGET_CPUS, run
 
 # What py-spy takes to start and to write; it does not say for how long it sampled.
 PYSPY_START_S = 0.2
+# Runs a program before all others.
+FIRST = ["chrt", "-f", "1"]
 QUALITY, CAPTURE = ".quality.json", ".pyro"
 RUNS = os.path.join(BUILD, "reference", "runs")
 
@@ -131,6 +132,27 @@ class Pyrometer(Profiler):
             recording.rate = recording.samples / recording.quality["duration_s"]
         failed = outcome.find(r"failed ([\d.]+) %")
         recording.dropped = None if failed is None else failed / 100
+
+
+class FirstPyrometer(Pyrometer):
+    """Ours that always stops the target, woken up on the target's own processor before all others.
+
+    So the target stands where the timer's interrupt met it. From another processor it stops some microseconds after it was asked
+    to, or sooner when it enters the kernel: then page faults and system calls are seen too often.
+    """
+
+    def __init__(self, program):
+        super().__init__(program, "remote", "always")
+        self.name += ", same processor"
+
+    def command(self, pid, rate, seconds, all_threads, path):
+        cpus = ",".join(str(cpu) for cpu in TARGET_CPUS)
+        return ["taskset", "-c", cpus] + FIRST + super().command(pid, rate, seconds, all_threads, path)
+
+
+@functools.lru_cache(maxsize=None)
+def may_be_first():
+    return subprocess.run(FIRST + ["true"], stderr=subprocess.DEVNULL, check=False).returncode == 0
 
 
 @functools.lru_cache(maxsize=None)

@@ -53,13 +53,19 @@ function fillHottest(cells, activity, row) {
   setText(cells.why, hottest === null ? HOST_TEXT.activity.idleProcess : "");
 }
 
+// The cause, or the function where that is unknown.
 function fillWaits(cells, row) {
   const found = mainWait(row);
   cells.waits.hidden = found === null;
   if (found === null) return;
-  const share = HOST_TEXT.activity.waits(formatShare(found.share));
-  const { name, place } = found.place === null ? { name: HOST_TEXT.activity.kinds[found.kind], place: "" } : activityPlace(found.place);
-  fillPlace(cells.waits, name, place === "" ? share : place + " · " + formatShare(found.share), name + " " + place + "\n" + share);
+  const text = HOST_TEXT.activity;
+  const { name, place } = found.place === null ? { name: "", place: "" } : activityPlace(found.place);
+  const isKnown = found.kind !== "unknown";
+  const first = isKnown ? text.causes[found.kind] : name;
+  const second = isKnown ? (found.place?.peer ?? "") : place;
+  const share = second === "" ? text.waits(formatShare(found.share)) : formatShare(found.share);
+  const where = found.place === null ? [] : isKnown ? [text.waitsIn([name, place].filter(Boolean).join(" "))] : [text.unknownCause];
+  fillPlace(cells.waits, first, [share, second].filter(Boolean).join(" · "), [[first, second].filter(Boolean).join(" "), ...where, text.waits(formatShare(found.share))].join("\n"));
 }
 
 // row: of /activity, undefined: none.

@@ -101,7 +101,7 @@ export const HOST_TEXT = {
   activity: {
     columns: {
       hottest: ["Hottest line", "Where its active threads were most in the last minutes: the innermost line of your code"],
-      waits: ["Waits in", "Where its threads waited most in the last minutes"],
+      waits: ["Waits for", "What its threads waited for most in the last minutes; the function they waited in if the cause is unknown"],
     },
     functions: "Hottest functions",
     note: (range, processes) => "last " + range + ", " + count(processes, "process", "processes"),
@@ -115,7 +115,12 @@ export const HOST_TEXT = {
     spark: (mean) => "Active threads over the last minutes: " + mean + " on average",
     hottest: (share) => share + " of active time",
     waits: (share) => share + " of waiting",
-    kinds: { gil: "the GIL", processor: "a processor" },
+    waitsIn: (place) => "in " + place,
+    unknownCause: "unknown cause",
+    causes: {
+      gil: "the GIL", processor: "a processor", sleep: "sleep", event_loop: "event loop", worker: "idle worker", terminal: "terminal", queue: "queue or condition", lock: "lock",
+      network_read: "network read", network_write: "network write", pipe: "pipe", disk: "disk", child: "child process",
+    },
     openLast: (process) => "Open the last minutes of " + process,
     notYet: "not sampled yet",
     idleProcess: "no active thread",

@@ -76,8 +76,10 @@ struct thread {
     struct leaf leaf; /* for the caller of leaf_read */
     bool has_leaf;    /* the same: it is that of this sample */
     bool is_placed;   /* the same: leaf and stack are those of the last sample, and whole */
-    uint64_t native_key, *native_counter; /* the same: of the stack's native tag */
+    uint64_t native_key, *native_counter, *native_gap; /* the same: of the stack's native tag */
     uint32_t native_entries, native_placed;
+    bool keeps_native;                /* the same: its native stack is that of the native tag */
+    remote_addr asleep_sp, asleep_ip; /* the same: where it slept when that was made */
 };
 
 /* The window is the part of an interpreter's state that is read at every tick. */

@@ -6,15 +6,17 @@
 #include "sampler/profile/views/own_lines.h"
 #include "sampler/profile/views/view.h"
 
-enum { OWN = 1, PYTHON = 2 };
+/* What is known of a function: these, and above them the cause if it is the mark of a wait. */
+enum { OWN = 1, PYTHON = 2, CAUSE_SHIFT = 2 };
 
 #define NO_ROW UINT32_MAX
 
-/* Time of one process at one frame. */
+/* Time of one process at one frame, for one cause of waiting. */
 struct entry {
     process_id process;
     frame_id frame;
     function_id function;
+    function_id mark; /* 0: active, or the cause is unknown */
     bool is_active;
     uint64_t ns;
 };
@@ -53,8 +55,12 @@ static enum err_code mark(struct own_marks *marks, const struct profile_snapshot
         const struct profile_function function = profile_function_at(snapshot, id);
         const bool is_mark =
             id == 0 || strcmp(profile_string(snapshot, function.file).text, "~") == 0;
+        struct wait_text wait = { .cause = WAIT_UNKNOWN };
+        if (is_mark)
+            (void)wait_of_function(snapshot, id, &wait);
         functions[id] = (unsigned char)((functions[id] ? OWN : 0) |
-                                        (function.library || is_mark ? 0 : PYTHON));
+                                        (function.library || is_mark ? 0 : PYTHON) |
+                                        wait.cause << CAUSE_SHIFT);
     }
     marks->count = count;
     return ERR_OK;
@@ -73,14 +79,19 @@ static void place_nodes(struct counting *counting)
     }
 }
 
-static frame_id frame_of(const struct counting *counting, const struct view_cell *cell)
+static enum wait_cause cause_of(const struct counting *counting, function_id function)
 {
-    const frame_id innermost = profile_node_at(counting->snapshot, cell->node).frame;
-    if (!(cell->state & STATE_ACTIVE))
-        return innermost;
-    if (counting->own[cell->node])
-        return counting->own[cell->node];
-    return counting->python[cell->node] ? counting->python[cell->node] : innermost;
+    return (enum wait_cause)(counting->marks->functions[function] >> CAUSE_SHIFT);
+}
+
+/* The frame of your own code that is active, or waits for a known cause. */
+static frame_id own_frame_of(const struct counting *counting, node_id node)
+{
+    if (counting->own[node])
+        return counting->own[node];
+    if (counting->python[node])
+        return counting->python[node];
+    return profile_node_at(counting->snapshot, wait_unmarked(counting->snapshot, node)).frame;
 }
 
 /* Rows in the order of processes, for those with samples. */
@@ -116,7 +127,11 @@ static void count_cells(struct counting *counting)
         const process_id process = profile_thread_at(counting->snapshot, cell->thread).process;
         struct activity_process *const row = &activity->processes[counting->row_of[process]];
         const bool is_active = (cell->state & STATE_ACTIVE) != 0;
-        const frame_id frame = frame_of(counting, cell);
+        const frame_id innermost = profile_node_at(counting->snapshot, cell->node).frame;
+        const function_id leaf = profile_frame_at(counting->snapshot, innermost).function;
+        const bool is_known = !is_active && cause_of(counting, leaf) != WAIT_UNKNOWN;
+        const frame_id frame =
+            is_active || is_known ? own_frame_of(counting, cell->node) : innermost;
         row->doing_ns[state_doing_of(cell->state)] += cell->ns;
         *(is_active ? &row->active_ns : &row->waiting_ns) += cell->ns;
         activity->active_ns += is_active ? cell->ns : 0;
@@ -124,6 +139,7 @@ static void count_cells(struct counting *counting)
             .process = process,
             .frame = frame,
             .function = profile_frame_at(counting->snapshot, frame).function,
+            .mark = is_known ? leaf : 0,
             .is_active = is_active,
             .ns = cell->ns,
         };
@@ -162,7 +178,9 @@ static int by_frame(const void *left, const void *right)
         return ORDER(b->is_active, a->is_active);
     if (a->function != b->function)
         return ORDER(a->function, b->function);
-    return a->process != b->process ? ORDER(a->process, b->process) : ORDER(a->frame, b->frame);
+    if (a->process != b->process)
+        return ORDER(a->process, b->process);
+    return a->frame != b->frame ? ORDER(a->frame, b->frame) : ORDER(a->mark, b->mark);
 }
 
 /* Adds up entries of the same frame in the same process. */
@@ -191,16 +209,54 @@ static struct activity_place place_of(const struct counting *counting,
     };
 }
 
-static void find_places(struct counting *counting)
+static struct activity_process *row_of(const struct counting *counting, process_id process)
+{
+    return &counting->activity->processes[counting->row_of[process]];
+}
+
+static void find_hottest(struct counting *counting)
 {
     for (size_t i = 0; i < counting->entry_count; i++) {
         const struct entry *const entry = &counting->entries[i];
-        struct activity_process *const row =
-            &counting->activity->processes[counting->row_of[entry->process]];
-        struct activity_place *const place = entry->is_active ? &row->hottest : &row->waits;
-        if (entry->ns > place->ns)
+        struct activity_place *const place = &row_of(counting, entry->process)->hottest;
+        if (entry->is_active && entry->ns > place->ns)
             *place = place_of(counting, entry);
     }
+}
+
+/* by_cause: the time of each row, for each cause.  The place of a cause is the one with most time. */
+static void find_waits(struct counting *counting, uint64_t (*by_cause)[WAIT_CAUSE_COUNT])
+{
+    for (size_t i = 0; i < counting->entry_count; i++) {
+        const struct entry *const entry = &counting->entries[i];
+        if (!entry->is_active && entry->mark)
+            by_cause[counting->row_of[entry->process]][cause_of(counting, entry->mark)] +=
+                entry->ns;
+    }
+    for (size_t i = 0; i < counting->entry_count; i++) {
+        const struct entry *const entry = &counting->entries[i];
+        struct activity_wait *const waits = &row_of(counting, entry->process)->waits;
+        const enum wait_cause cause =
+            entry->mark ? cause_of(counting, entry->mark) : WAIT_UNKNOWN;
+        const uint64_t ns =
+            entry->mark ? by_cause[counting->row_of[entry->process]][cause] : entry->ns;
+        const bool is_same = cause != WAIT_UNKNOWN && waits->cause == cause;
+        if (entry->is_active || (is_same ? entry->ns <= waits->place.ns : ns <= waits->ns))
+            continue;
+        *waits = (struct activity_wait){ cause, ns, entry->mark, place_of(counting, entry) };
+    }
+}
+
+static enum err_code find_places(struct counting *counting, struct err *err)
+{
+    uint64_t(*const by_cause)[WAIT_CAUSE_COUNT] =
+        calloc(counting->activity->count + 1, sizeof *by_cause);
+    if (!by_cause)
+        return err_nomem(err);
+    find_hottest(counting);
+    find_waits(counting, by_cause);
+    free(by_cause);
+    return ERR_OK;
 }
 
 /* Keeps the hottest, in order. */
@@ -268,9 +324,8 @@ static enum err_code count(struct counting *counting, const struct view_query *q
     count_cells(counting);
     count_slots(counting, query);
     merge(counting);
-    find_places(counting);
     find_functions(counting);
-    return ERR_OK;
+    return find_places(counting, err);
 }
 
 enum err_code activity_init(struct activity *activity, const struct profile_snapshot *snapshot,

@@ -3,7 +3,8 @@
  * and where it waited most; and the hottest functions of all processes together.
  *
  * An active sample counts at the innermost frame of your own code on its stack (own_lines.h); without such a frame at
- * the innermost Python frame, and without one at the innermost frame.  A waiting sample counts at its innermost frame.
+ * the innermost Python frame, and without one at the innermost frame.  A waiting sample counts for its cause, and where
+ * the cause is unknown, at its innermost frame.
  * A process has a row if it has samples in the range, and is present if it has some in the last ACTIVITY_PRESENT_NS.
  * Where the host has used a pid twice, there is a row for each.
  *
@@ -15,7 +16,7 @@
  * Cost: the cells of the range, plus the nodes of the session, plus one match for each new function.
  * Limits: ACTIVITY_MAX_SLOTS slots, ACTIVITY_MAX_FUNCTIONS functions; rows as processes in the profile.
  * Units: nanoseconds since the profile was created; times of threads add up.
- * Depends on: profile, view, own_lines.
+ * Depends on: profile, view, own_lines, wait.
  */
 #ifndef SAMPLER_PROFILE_VIEWS_ACTIVITY_H
 #define SAMPLER_PROFILE_VIEWS_ACTIVITY_H
@@ -26,6 +27,7 @@
 
 #include "sampler/base/err.h"
 #include "sampler/profile/profile.h"
+#include "sampler/profile/wait.h"
 
 enum { ACTIVITY_MAX_SLOTS = 240, ACTIVITY_MAX_FUNCTIONS = 32 };
 #define ACTIVITY_PRESENT_NS 5000000000ull
@@ -44,6 +46,15 @@ struct activity_place {
     uint64_t ns;
 };
 
+/* What a process waited for most. */
+struct activity_wait {
+    enum wait_cause cause;
+    uint64_t ns; /* of the cause; of the place if the cause is unknown */
+    /* The frame of the cause with its most frequent peer (wait.h); 0: the cause is unknown. */
+    function_id mark;
+    struct activity_place place; /* where, most: the innermost frame if the cause is unknown */
+};
+
 struct activity {
     uint64_t from_ns, to_ns, slot_ns;
     uint64_t active_ns; /* of all processes */
@@ -54,9 +65,10 @@ struct activity {
         bool is_present;
         uint64_t active_ns, waiting_ns;
         uint64_t doing_ns[STATE_DOING_COUNT];
-        struct activity_place hottest, waits;
-        const uint64_t *active; /* in each slot */
-    } * processes;              /* ascending */
+        struct activity_place hottest;
+        struct activity_wait waits; /* place.function 0: none */
+        const uint64_t *active;     /* in each slot */
+    } * processes;                  /* ascending */
     size_t function_count;
     struct activity_function {
         struct activity_place

@@ -314,6 +314,25 @@ static void say_engine(const struct session_info *info)
         say("stacks read from outside: %s", info->status.engine_reason);
 }
 
+/* Why frames are missing, and how many stacks are complete of those whose code has unwinding tables. */
+static void say_native_gaps(const struct quality *quality)
+{
+    const uint64_t gaps = quality->native_gaps;
+    const uint64_t described = quality->native_complete + gaps - quality->native_gaps_no_table +
+                               quality->native_mismatched;
+    if (!gaps)
+        return;
+    say("of the gaps, %.2f %% are of code without unwinding tables, %.2f %% of stacks not copied "
+        "whole, %.2f %% of unknown registers, %.2f %% of other causes",
+        quality_percent(quality->native_gaps_no_table, gaps),
+        quality_percent(quality->native_gaps_copy, gaps),
+        quality_percent(quality->native_gaps_register, gaps),
+        quality_percent(quality->native_gaps_other, gaps));
+    if (quality->native_gaps_no_table && described)
+        say("of the native stacks of code with unwinding tables, %.2f %% are complete",
+            quality_percent(quality->native_complete, described));
+}
+
 /* Nothing if the user did not ask for native stacks. */
 static void say_native(const struct session_info *info)
 {
@@ -326,6 +345,7 @@ static void say_native(const struct session_info *info)
         quality_percent(quality->native_gaps, samples),
         quality_percent(quality->native_mismatched, samples),
         quality_percent(quality->native_none, samples));
+    say_native_gaps(quality);
     if (quality->native_entries)
         say("of the calls of Python by C code, %.2f %% stand at their place among native frames",
             quality_percent(quality->native_placed, quality->native_entries));

@@ -59,7 +59,7 @@ def measure(bench):
 
 def measure_target(bench, python, tools, ours):
     short, long = bench.seconds(2), bench.seconds(2) + bench.seconds(5)
-    found = {tool.name: {"cpu": [], "rate": [], "memory": [], "placed": [], **{name: [] for name in OUTCOMES}} for tool in tools}
+    found = {tool.name: {"cpu": [], "rate": [], "memory": [], "placed": [], "no_table": [], **{name: [] for name in OUTCOMES}} for tool in tools}
     lifetime = bench.rounds * len(tools) * (short + long + 15) + 60
     with Target(python, WORKLOAD, lifetime) as target:
         for _ in range(bench.rounds):
@@ -86,10 +86,13 @@ def measure_costs(bench, python, tool, target, short, long, found):
     for name, count in counts.items():
         if sum(counts.values()):
             found[name].append(count / sum(counts.values()))
+    if sum(counts.values()):
+        found["no_table"].append(recording.quality.get("native_gaps_no_table", 0) / sum(counts.values()))
     if recording.quality.get("native_entries", 0):
         found["placed"].append(recording.quality["native_placed"] / recording.quality["native_entries"])
     bench.raw("native", {"tool": str(tool), "python": python.version, "cpu": share, "samples_per_s": found["rate"][-1],
-                         "peak_bytes": found["memory"][-1], "native": counts})
+                         "peak_bytes": found["memory"][-1], "native": counts,
+                         "gaps": {key: count for key, count in recording.quality.items() if key.startswith("native_gaps_")}})
 
 
 def measure_slowdown(bench, python, tools):
@@ -122,8 +125,9 @@ def compare(bench, python, tool, found, slow, names):
     bench.compare("native", "slowdown" + where, "%", slow[tool.name], {name: slow[name] for name in names},
                   value=stats.mean_interval(slow[tool.name])[0] if slow[tool.name] else None)
     bench.compare("native", "memory" + where, "B", found[tool.name]["memory"], of("memory"))
-    # Of the samples that have a native stack: the remote engine has one of stopped threads only.
-    whole = [c / (1 - n) for c, n in zip(found[tool.name]["complete"], found[tool.name]["none"]) if n < 1]
+    # Of the samples that have a native stack: the remote engine has none of running threads that it does not stop. Code
+    # without unwinding tables does not count.
+    whole = [c / (1 - n - t) for c, n, t in zip(*(found[tool.name][key] for key in ("complete", "none", "no_table"))) if n + t < 1]
     even = [1 - m / (1 - n) for m, n in zip(found[tool.name]["mismatched"], found[tool.name]["none"]) if n < 1]
     bench.compare("native", "complete" + where, "%", whole, {}, Goal(">= 99.9 %", at_least=0.999))
     bench.compare("native", "entries placed" + where, "%", found[tool.name]["placed"], {}, Goal(">= 99.9 %", at_least=0.999))

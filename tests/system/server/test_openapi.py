@@ -130,6 +130,13 @@ class Contract(unittest.TestCase):
         for body, status in (({"pids": []}, 400), ({"pids": [pid], "rate_hz": 1e9}, 400), ({"colour": 1}, 400)):
             self.ask("POST", "/api/v1/sessions", body, status=status)
         self.ask("PATCH", one, {"name": "nightly"}, status=200)
+        note = self.ask("POST", one + "/notes", {"from_s": 0, "to_s": 0.5, "text": "slow"}, status=201).json()
+        for body in ({"from_s": 0, "to_s": 0, "text": "x"}, {"from_s": 0, "to_s": 1, "text": " "}, {"from_s": 0, "to_s": 1, "text": "x" * 241}, {"text": "x", "to": 1}):
+            self.ask("POST", one + "/notes", body, status=400)
+        self.assertEqual(self.ask("GET", one, status=200).json()["notes"], [note])
+        self.ask("DELETE", one + "/notes", status=400)
+        self.ask("DELETE", one + "/notes?note=99", status=404)
+        self.ask("DELETE", one + "/notes?note=%d" % note["id"], status=204)
         self.ask("PATCH", one, {"state": "paused"}, status=409)
         self.ask("GET", one, headers={"Authorization": "Bearer x"}, status=401)
 

@@ -1,5 +1,7 @@
 """The server of a whole host: its processes, and sessions that are started, changed and ended through it."""
 
+import base64
+import gzip
 import http.client
 import json
 import os
@@ -14,7 +16,7 @@ import time
 import urllib.parse
 
 from harness import FOLDER, ROOT, SANITIZED, WAIT_SECONDS, Test, main, pythons, run_program, victim
-from host import Host
+from host import CHANGE, Host
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 LONG = "60"
@@ -268,7 +270,7 @@ class LongWork(Test):
 
 class Continuous(Test):
     def test_all_processes_are_sampled_also_new_ones(self):
-        with victim("chain.py", LONG) as first, Host("--continuous=50", "--turn", "8") as host:
+        with victim("chain.py", LONG) as first, Host("--continuous=50", "--turn", "14") as host:
             def mine(found, *pids):
                 return [one for one in found["sessions"] if one["source"] == "continuous" and
                         set(pids) <= {target["pid"] for target in one["targets"] if target["to_s"] is None}]
@@ -278,7 +280,11 @@ class Continuous(Test):
             self.assertEqual((found["name"], found["settings"]["max_cpu_percent"]), ("all processes", 0.75))
             with victim("chain.py", LONG) as second:
                 host.until("/sessions", lambda found: mine(found, first.pid, second.pid))
-            # The next one takes its place, and its capture stays.
+            # The next one takes its place once it has the last minutes (here: seconds) itself.
+            activity = host.until("/activity", lambda now: now["session"] != found["id"])
+            self.assertGreater(activity["to_s"] - activity["from_s"], 5)
+            self.assertGreater(sum(row["active_s"] for row in activity["processes"] if row["pid"] == first.pid), 2)
+            # The capture of the one before stays.
             host.until("/sessions", lambda now: mine(now, first.pid) and
                        all(one["id"] != found["id"] for one in now["sessions"]))
             # A capture has its title a moment after it is there.
@@ -352,6 +358,38 @@ class Captures(Test):
                     session = host.until("/sessions/" + two, lambda found: found["state"] == "ended")
                     self.assertGreaterEqual(session["quality"]["samples"], least)
                 self.assertTrue(session["reason"])
+
+    def test_notes_on_ranges_stay_with_the_capture(self):
+        hostile = "</script><img src=x onerror=alert(1)>"
+        with victim("chain.py", LONG) as target, Host() as host:
+            name, _ = recorded(host, target.pid)
+            one = host.get("/captures/" + name)["sessions"][0]
+            for i in range(32):
+                self.assertEqual(host.send("POST", "/sessions/%s/notes" % one, {"from_s": i, "to_s": i + 1, "text": hostile if i else "first"}).status, 201)
+            self.assertEqual(host.send("POST", "/sessions/%s/notes" % one, {"from_s": 0, "to_s": 1, "text": "one more"}).status, 409)
+            kept = host.get("/sessions/" + one)["notes"]
+            self.assertEqual(host.send("DELETE", "/sessions/%s/notes?note=%d" % (one, kept[0]["id"])).status, 204)
+            # Whoever has a link to the session sees them, and changes none.
+            link = host.send("POST", "/shares", {"session": one}).json()
+            viewer = {"Authorization": "Bearer " + link["token"]}
+            seen = host.ask("/api/v1/sessions/" + one, headers=viewer, token=False).json()["notes"]
+            self.assertEqual(seen, kept[1:])
+            self.assertEqual(host.ask("/api/v1/sessions/%s/notes" % one, "POST", json.dumps({"from_s": 0, "to_s": 1, "text": "x"}), dict(CHANGE, **viewer), token=False).status, 403)
+            # A report has them; its text cannot end the element that holds it.
+            report = host.send("GET", "/sessions/%s/report.html" % one).body
+            self.assertNotIn(hostile.encode(), report)
+            data = json.loads(gzip.decompress(base64.b64decode(re.search(rb'id="profile-data"[^>]*>([^<]*)<', report).group(1))))
+            self.assertEqual([note["text"] for note in data["session"]["notes"]], [note["text"] for note in kept[1:]])
+            secret = host.send("GET", "/sessions/%s/report.html?anonymize=1" % one).body
+            data = json.loads(gzip.decompress(base64.b64decode(re.search(rb'id="profile-data"[^>]*>([^<]*)<', secret).group(1))))
+            self.assertEqual(data["session"]["notes"], [])
+            self.assertEqual(host.send("DELETE", "/sessions/" + one).status, 204)
+            again = host.send("POST", "/captures", {"name": name}).json()["id"]
+            found = host.until("/sessions/" + again, lambda found: found["state"] == "ended")["notes"]
+            self.assertEqual([note["text"] for note in found], [note["text"] for note in kept[1:]])
+            host.send("DELETE", "/sessions/" + again)
+            self.assertEqual(host.send("DELETE", "/captures/" + name).status, 204)
+            self.assertEqual([file for file in os.listdir(host.data) if file.startswith(name)], [])
 
     def test_they_are_named_found_and_removed(self):
         with victim("chain.py", LONG) as target, Host() as host:

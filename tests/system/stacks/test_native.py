@@ -37,6 +37,8 @@ CALLS_DEEP = 400
 DEEP_RATE_HZ = 100
 # While a busy machine lets the profiler wait, stacks are cut.
 MAX_CUT = 0.2
+# How the names of the interpreter's functions begin, with and without symbols.
+OF_PYTHON = ("_PyEval_", "<lib", "<python")
 NOT_WHOLE = {"<gap>", "<native stack>", MARK}
 # All that alternate.py calls, to know the time and to count.
 ALWAYS = {"time.monotonic", "range"}
@@ -123,20 +125,24 @@ def check_full(python):
     with open(quality, encoding="utf-8") as file:
         counted = json.load(file)
     problems = []
+    # A thread that has not stopped in time is read without its native stack.
+    copied = counted["samples"] - counted["native_none"]
     native = collections.Counter()
     for labels, count in stacks.items():
         functions = [function_of(label) for label in labels]
+        if not any(function.startswith(OF_PYTHON) for function in functions):
+            continue
         for caller, callee in CALLBACKS.items():
             if callee in functions:
                 before = functions[functions.index(callee) - 1]
-                native[before.startswith("_PyEval_") or before.startswith("<lib") or before.startswith("<python")] += count
+                native[before.startswith(OF_PYTHON)] += count
     if not native[True] or native[False] > MAX_WITHOUT_NATIVE * sum(native.values()):
         problems.append("called by the evaluation function and not: %s" % dict(native))
     whole = counted["native_complete"]
-    if whole < (1 - MAX_WITHOUT_NATIVE) * counted["samples"]:
-        problems.append("%d of %d native stacks are complete" % (whole, counted["samples"]))
+    if copied < (1 - MAX_CUT) * counted["samples"] or whole < (1 - MAX_WITHOUT_NATIVE) * copied:
+        problems.append("of %d samples, %d have native stacks, and %d complete ones" % (counted["samples"], copied, whole))
     entries, placed = counted["native_entries"], counted["native_placed"]
-    if entries < counted["samples"] or not (1 - MAX_WITHOUT_NATIVE) * entries <= placed <= entries:
+    if entries < copied or not (1 - MAX_WITHOUT_NATIVE) * entries <= placed <= entries:
         problems.append("%d of %d calls of Python are at their place" % (placed, entries))
     return problems
 
@@ -161,17 +167,25 @@ def check_deep(python):
         functions = [function_of(label) for label in labels]
         calls = [i for i, function in enumerate(functions) if function == "level"]
         if "spin" in functions and not NOT_WHOLE & set(functions):
-            outside = [functions[i - 1] for i in calls if not functions[i - 1].startswith(("_PyEval_", "<lib", "<python"))]
+            outside = [functions[i - 1] for i in calls if not functions[i - 1].startswith(OF_PYTHON)]
             if len(calls) != CALLS_DEEP + 1 or len(outside) > 1:
                 problems.append("%d calls of level; called by %s" % (len(calls), sorted(set(outside))))
     return problems[:3]
 
 
 def check_asleep(python):
-    """A thread that has slept since before the recording has its native frames, too: it sleeps in the C library."""
+    """A thread that has slept since before the recording has its native frames, too."""
+    if harness.ENGINE == "kernel":
+        return check_sleepers(python)
+    # Without a stop, the first samples of a sleep have none.
+    return check_sleepers(python, "--stop", "always") + check_sleepers(python, "--stop", "never", most=MAX_CUT)
+
+
+def check_sleepers(python, *stop, most=MAX_WITHOUT_NATIVE):
+    """They sleep in the C library."""
     quality = harness.file_in("native-asleep-%s.json" % python.version)
     options = ("-a", "--native=full", "--native-frames", "everything", "--quality", quality)
-    stacks = record("asleep.py", python, *options, *(("--stop", "always") if harness.ENGINE == "remote" else ()), rate_hz=100)
+    stacks = record("asleep.py", python, *options, *stop, rate_hz=100)
     with open(quality, encoding="utf-8") as file:
         counted = json.load(file)
     problems = []
@@ -180,11 +194,25 @@ def check_asleep(python):
         for labels, count in stacks.items():
             if sleeper in [function_of(label) for label in labels]:
                 ends[labels[-1].startswith("libc")] += count
-        if not ends[True] or ends[False] > MAX_WITHOUT_NATIVE * sum(ends.values()):
+        if not ends[True] or ends[False] > most * sum(ends.values()):
             problems.append("%s ends in the C library and not: %s" % (sleeper, dict(ends)))
-    if counted["native_none"] > MAX_WITHOUT_NATIVE * counted["samples"]:
-        problems.append("%d of %d samples have no native stack" % (counted["native_none"], counted["samples"]))
+    if counted["native_none"] > most * counted["samples"] or (stop == ("--stop", "never") and counted["stopped"]):
+        problems.append("%d of %d samples have no native stack, %d were stopped" % (counted["native_none"], counted["samples"], counted["stopped"]))
     return problems
+
+
+def check_joined(python):
+    """str.join jumps to the function that does the work: that has the name, and is no frame of its own."""
+    stacks = record("native.py", python, "--native=full", "--native-frames", "everything",
+                    *(("--stop", "always") if harness.ENGINE == "remote" else ()))
+    joined = collections.Counter()
+    for labels, count in stacks.items():
+        functions = [function_of(label) for label in labels]
+        if "join" in functions:
+            below = functions[functions.index("join") + 1:]
+            joined[MARK + " str.join" in below, "PyUnicode_Join" in below] += count
+    named, total = joined[True, False], sum(joined.values())
+    return [] if named and named >= (1 - MAX_UNNAMED) * total else ["named str.join and PyUnicode_Join: %s" % dict(joined)]
 
 
 def check_dump(python):
@@ -207,7 +235,8 @@ def check_pure(python):
 
 
 def check(python):
-    return check_shares(python) + check_callbacks(python) + check_full(python) + check_deep(python) + check_asleep(python) + check_dump(python) + check_pure(python)
+    return check_shares(python) + check_callbacks(python) + check_full(python) + check_deep(python) + check_asleep(python) + check_joined(python) + \
+        check_dump(python) + check_pure(python)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,10 @@
-"""What native stacks show of greenlets and of compiled Python code, on every interpreter of this machine.
+"""What native stacks show of greenlets, of compiled Python code and of generated code, on every interpreter of this machine.
 
 Exit code: 0 all is right, 1 something is not, 77 there is no interpreter to sample.
 """
 
 import collections
+import json
 import os
 import sys
 
@@ -33,18 +34,33 @@ while True:
 # What each function of it calls: how often each name stands below.
 EXPECTED = {"compiled": {"counting.Counter.spin": DEPTH},
             "cythonized": {"counting.whirl": DEPTH, "counting.Counter.spin": 1}}
+# Code that no table describes and no frame pointer leads out of:
+#     push %rbp; xor %ebp,%ebp; push $0; push $0; 1: dec %rdi; jnz 1b; add $16,%rsp; pop %rbp; ret
+GENERATED = """
+import ctypes, mmap
+code = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+code.write(bytes.fromhex("55 31ed 6a00 6a00 48ffcf 75fb 4883c410 5d c3"))
+spin = ctypes.CFUNCTYPE(None, ctypes.c_uint64)(ctypes.addressof(ctypes.c_char.from_buffer(code)))
+print("READY", flush=True)
+def generated():
+    spin(20000000)
+while True:
+    generated()
+"""
+GAPS = ("no_table", "copy", "register", "other")
 # A wrapper may have been interrupted before it has called, or after.
 MAX_BETWEEN = 0.05
+LEAST_GENERATED = 0.9
 
 
-def record(name, python, *arguments):
+def record(name, python, *arguments, options=()):
     """The folded stacks of a victim: functions, outermost first, and their counts."""
     path = harness.file_in("rules-%s-%s.folded" % (os.path.basename(name)[:-3], python.version))
     variables = dict(os.environ, PYTHONPATH=python.packages)
     with victim(name, *arguments, python=python.path, env=variables) as target:
         recording, code = run_program("record", str(target.pid), "-o", path, "--collapsed", "-r", str(RATE_HZ), "-d", str(SECONDS),
                                       "--native=full", "--native-frames", "everything",
-                                      *(("--stop", "always") if harness.ENGINE == "remote" else ()),
+                                      *options, *(("--stop", "always") if harness.ENGINE == "remote" else ()),
                                       seconds=SECONDS + harness.WAIT_SECONDS)
         if code != 0:
             raise AssertionError(recording.output())
@@ -94,8 +110,22 @@ def check_compiled(python):
             if not right[caller] or wrong[caller] > MAX_BETWEEN * right[caller]]
 
 
+def check_causes(python):
+    """A gap counts for its cause: here, code that no table describes."""
+    path, quality = harness.file_in("generated.py"), harness.file_in("rules-%s.quality.json" % python.version)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(GENERATED)
+    record(path, python, options=("--quality", quality))
+    with open(quality, encoding="utf-8") as file:
+        counted = json.load(file)
+    causes = {cause: counted["native_gaps_" + cause] for cause in GAPS}
+    copied = counted["samples"] - counted["native_none"]
+    right = sum(causes.values()) == counted["native_gaps"] and causes["no_table"] >= LEAST_GENERATED * copied > 0
+    return [] if right else ["of %d native stacks %d have gaps, by cause: %s" % (copied, counted["native_gaps"], causes)]
+
+
 def check(python):
-    return check_greenlets(python) + check_compiled(python)
+    return check_greenlets(python) + check_compiled(python) + check_causes(python)
 
 
 if __name__ == "__main__":

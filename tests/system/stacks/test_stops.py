@@ -83,6 +83,12 @@ class Stops(Test):
             self.assertEqual(quality["bias"], {"share": 0, "error": 0, "functions": []})
             self.assertRegex(words, r"no thread moved while it was read; [0-9.]+ % of the samples read while stopped")
 
+    def test_stops_of_a_program_with_many_page_faults_say_so(self):
+        with victim("faults.py", LONG, python=newest_python()) as target:
+            quality, words = recorded(target, "--stop", "always")
+        self.assertGreater(quality["page_faults"], 0)
+        self.assertRegex(words, r"; [0-9]+ page faults a second, which stopped samples show too often")
+
 
 if __name__ == "__main__":
     main()

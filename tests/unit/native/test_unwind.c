@@ -91,7 +91,7 @@ static void a_slot_below_the_copy_means_that_the_register_is_unchanged(void **st
     world->stack.spans[0] =
         (struct native_span){ sp, (unsigned char *)made_word(world, 0), BASE_OF_STACK - sp };
     *made_word(world, 0) = THROUGH_R10 + CALL;
-    assert_int_equal(made_walk(world), NATIVE_NO_RULE);
+    assert_int_equal(made_walk(world), NATIVE_NO_REGISTER);
     *made_word(world, 0) = FIRST + CALL;
     assert_int_equal(made_walk(world), NATIVE_COMPLETE);
 }
@@ -106,7 +106,7 @@ static void r10_is_known_in_the_innermost_frame_only(void **state)
     assert_int_equal(world->frames[0].cfa, world->registers.sp + 5 * 8);
     world->registers.ip = PLAIN;
     *made_word(world, 0) = THROUGH_R10 + CALL;
-    assert_int_equal(made_walk(world), NATIVE_NO_RULE);
+    assert_int_equal(made_walk(world), NATIVE_NO_REGISTER);
 }
 
 static void a_realigned_frame_is_left_through_bp(void **state)

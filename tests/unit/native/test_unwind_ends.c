@@ -86,8 +86,10 @@ static void unknown_code_ends_the_stack(void **state)
     assert_int_not_equal(world->frames[0].image, 0);
     assert_int_equal(world->frames[0].function, 0);
     assert_int_equal(world->unwinder.corrupt, 0);
+    assert_int_equal(world->walk.cause, NATIVE_NO_RULE);
     world->registers.ip = CORRUPT;
-    assert_int_equal(made_walk(world), NATIVE_NO_RULE);
+    assert_int_equal(made_walk(world), NATIVE_STRANGE_RULE);
+    assert_int_equal(world->walk.cause, NATIVE_STRANGE_RULE);
     assert_int_equal(world->unwinder.corrupt, 1);
     *made_word(world, 0) = 0;
     world->registers.ip = PLAIN;

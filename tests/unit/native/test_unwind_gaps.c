@@ -64,8 +64,13 @@ static void frame_pointers_serve_where_there_are_no_tables(void **state)
     *made_word(world, 7) = FIRST + CALL;
     assert_int_equal(made_walk(world), NATIVE_COMPLETE);
     assert_int_equal(world->walk.count, 3);
+    assert_int_equal(world->walk.cause, NATIVE_COMPLETE);
     assert_int_equal(world->frames[0].left_by, NATIVE_LEFT_BY_FRAME_POINTER);
     assert_int_equal(world->frames[1].cfa, sp + 8 * 8);
+    /* A caller needs a register that is not known behind it. */
+    *made_word(world, 2) = THROUGH_R10 + CALL;
+    assert_int_equal(made_walk(world), NATIVE_NO_REGISTER);
+    assert_int_equal(world->walk.cause, NATIVE_NO_RULE);
     /* The caller's bp is not above, or the return address is not behind a call. */
     *made_word(world, 1) = sp + 8;
     assert_int_equal(made_walk(world), NATIVE_NO_RULE);
@@ -100,6 +105,7 @@ static void the_walk_goes_on_behind_a_gap(void **state)
     entries[1] = put_evaluation(world, 5);
     assert_int_equal(made_walk_with(world, entries, 2), NATIVE_COMPLETE);
     assert_int_equal(world->walk.gaps, 1);
+    assert_int_equal(world->walk.cause, NATIVE_NO_RULE);
     assert_int_equal(world->walk.count, 5);
     assert_int_equal(world->frames[0].pc, UNKNOWN);
     assert_int_equal(world->frames[1].kind, NATIVE_GAP);

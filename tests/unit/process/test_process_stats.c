@@ -25,6 +25,7 @@ static void names_do_not_shift_what_follows(void **state)
         assert_int_equal(process_stats_parse(texts[i], &stats), ERR_OK);
         assert_int_equal(stats.state, 'S');
         assert_int_equal(stats.parent, 2);
+        assert_int_equal(stats.minor_faults, 8);
         assert_int_equal(stats.cpu_ticks, 150);
         assert_int_equal(stats.threads, 4);
         assert_int_equal(stats.start_ticks, 777);

@@ -99,16 +99,58 @@ static void each_process_has_its_hottest_line_and_where_it_waits(void **state)
     const struct activity_process *const batch = row_of(&snapshot, &activity, BATCH);
     assert_int_equal(activity.count, 3);
     expect_place(&snapshot, &web->hottest, "work", 10, true, 40);
-    expect_place(&snapshot, &web->waits, "<native> time.sleep", 0, false, 140);
+    expect_place(&snapshot, &web->waits.place, "<native> time.sleep", 0, false, 140);
+    assert_int_equal(web->waits.cause, WAIT_UNKNOWN);
+    assert_int_equal(web->waits.ns, 14 * NS_PER_S);
     assert_int_equal(web->active_ns, 6 * NS_PER_S);
     assert_int_equal(web->waiting_ns, 14 * NS_PER_S);
     assert_int_equal(web->doing_ns[STATE_DOING_RUNNABLE], 2 * NS_PER_S);
     assert_int_equal(web->doing_ns[STATE_DOING_HOLDS_GIL], 4 * NS_PER_S);
     /* Without code of its own the innermost Python frame counts. */
     expect_place(&snapshot, &batch->hottest, "run", 7, false, 20);
-    expect_place(&snapshot, &batch->waits, "work", 10, true, 80);
+    expect_place(&snapshot, &batch->waits.place, "work", 10, true, 80);
     activity_deinit(&activity);
     own_marks_deinit(&marks);
+    profile_snapshot_release(&snapshot);
+}
+
+/* The cause with most time, though a single place of unknown cause has more than each of its own; of it the
+ * line of your own code and the peer with most. */
+static void a_process_waits_for_a_cause_at_a_line_of_its_own(void **state)
+{
+    static const char *const marks[] = { "<waits: network read 10.0.0.5:5432>",
+                                         "<waits: network read 10.0.0.6:80>" };
+    struct own_marks kept = { 0 };
+    struct profile *const profile = *state;
+    const node_id fetch = under(profile, 0, "fetch", "/srv/app.py", 30);
+    const node_id send = under(profile, 0, "send", "/srv/app.py", 50);
+    const node_id receive =
+        under(profile, under(profile, fetch, "readinto", "/usr/lib/python3.13/socket.py", 7),
+              "<native> recv_into", "~", 0);
+    for (uint32_t i = 0; i < 2; i++) {
+        const struct profile_function row = { .name = made_string(profile, marks[i]),
+                                              .file = made_string(profile, "~") };
+        struct err err = { 0 };
+        function_id function;
+        frame_id frame;
+        node_id node;
+        assert_ok(profile_function_row(profile, &row, &function, &err), &err);
+        assert_ok(profile_frame(profile, function, 0, &frame, &err), &err);
+        assert_ok(profile_node(profile, i ? send : receive, frame, &node, &err), &err);
+        add(profile, WEB, 1, node, 0, i ? 70 : 90);
+    }
+    made_seal(profile, 11);
+    struct profile_snapshot snapshot = made_snapshot(profile);
+    struct activity activity = activity_of(&snapshot, &kept, 20, 4);
+    const struct activity_wait *const waits = &row_of(&snapshot, &activity, WEB)->waits;
+    struct wait_text text;
+    assert_int_equal(waits->cause, WAIT_NETWORK_READ);
+    assert_int_equal(waits->ns, 16 * NS_PER_S);
+    expect_place(&snapshot, &waits->place, "fetch", 30, true, 90);
+    assert_true(wait_of_function(&snapshot, waits->mark, &text));
+    assert_memory_equal(text.detail, "10.0.0.5:5432", 13);
+    activity_deinit(&activity);
+    own_marks_deinit(&kept);
     profile_snapshot_release(&snapshot);
 }
 
@@ -231,6 +273,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(each_process_has_its_hottest_line_and_where_it_waits,
                                         begin, end),
+        cmocka_unit_test_setup_teardown(a_process_waits_for_a_cause_at_a_line_of_its_own, begin,
+                                        end),
         cmocka_unit_test_setup_teardown(functions_add_up_over_lines_and_processes, begin, end),
         cmocka_unit_test_setup_teardown(slots_begin_at_whole_multiples_and_the_last_goes_on,
                                         begin, end),

@@ -5,6 +5,7 @@
 
 #include "sampler/profile/views/frame_filters.h"
 #include "sampler/profile/views/reshape.h"
+#include "sampler/profile/views/thread_waits.h"
 #include "sampler/profile/views/wait_shares.h"
 #include "sampler/profile/wait.h"
 #include "tests/support/failing_alloc.h"
@@ -240,6 +241,76 @@ static void shares_without_memory_fail(void **state)
     profile_destroy(profile);
 }
 
+static void each_thread_has_its_main_cause(void **state)
+{
+    struct profile *const profile = made_waiting();
+    const thread_id reader = made_thread(profile, 7, 9);
+    struct err err = { 0 };
+    struct thread_waits waits;
+    char text[WAIT_MAX_NAME];
+    (void)state;
+    assert_ok(profile_add(profile, reader, 0, shared_cases_node(cases, profile, "main;read"), 9,
+                          &err),
+              &err);
+    made_seal(profile, 2);
+    struct profile_snapshot snapshot = made_snapshot(profile);
+    assert_ok(thread_waits_init(&waits, &snapshot, &(struct view_query){ 0 }, &err), &err);
+    assert_int_equal(waits.count, 2);
+    assert_int_equal(waits.rows[0].waiting, 38);
+    assert_int_equal(waits.rows[0].samples, 20);
+    thread_wait_text(&snapshot, &waits.rows[0], text, sizeof text);
+    assert_string_equal(text, "event loop");
+    assert_int_equal(waits.rows[1].thread, reader);
+    assert_int_equal(waits.rows[1].samples, 9);
+    thread_wait_text(&snapshot, &waits.rows[1], text, sizeof text);
+    assert_string_equal(text, "network read 10.0.0.5:5432");
+    /* Together they waited most for the network. */
+    assert_int_equal(waits.all.waiting, 47);
+    assert_int_equal(waits.all.samples, 22);
+    assert_int_equal(waits.all.cause, WAIT_NETWORK_READ);
+    thread_waits_deinit(&waits);
+    profile_snapshot_release(&snapshot);
+    profile_destroy(profile);
+}
+
+static void a_cause_that_is_unknown_is_said_to_be(void **state)
+{
+    struct profile *const profile = made_profile();
+    struct thread_waits waits;
+    struct err err = { 0 };
+    char text[WAIT_MAX_NAME];
+    (void)state;
+    made_add(profile, made_thread(profile, 7, 7), 0, "main", 9);
+    made_seal(profile, 1);
+    struct profile_snapshot snapshot = made_snapshot(profile);
+    assert_ok(thread_waits_init(&waits, &snapshot, &(struct view_query){ 0 }, &err), &err);
+    thread_wait_text(&snapshot, &waits.all, text, sizeof text);
+    assert_string_equal(text, "unknown");
+    assert_int_equal(waits.all.samples, 9);
+    thread_waits_deinit(&waits);
+    profile_snapshot_release(&snapshot);
+    profile_destroy(profile);
+}
+
+static void causes_of_threads_without_memory_fail(void **state)
+{
+    struct profile *const profile = made_waiting();
+    struct profile_snapshot snapshot = made_snapshot(profile);
+    struct thread_waits waits;
+    struct err err = { 0 };
+    enum err_code rc = ERR_NOMEM;
+    (void)state;
+    for (unsigned i = 0; rc == ERR_NOMEM; i++) {
+        failing_alloc_at(i);
+        rc = thread_waits_init(&waits, &snapshot, &(struct view_query){ 0 }, &err);
+        failing_alloc_never();
+    }
+    assert_ok(rc, &err);
+    thread_waits_deinit(&waits);
+    profile_snapshot_release(&snapshot);
+    profile_destroy(profile);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -253,6 +324,9 @@ int main(void)
         cmocka_unit_test(shares_are_of_waiting_samples),
         cmocka_unit_test(a_profile_without_causes_has_none),
         cmocka_unit_test(shares_without_memory_fail),
+        cmocka_unit_test(each_thread_has_its_main_cause),
+        cmocka_unit_test(a_cause_that_is_unknown_is_said_to_be),
+        cmocka_unit_test(causes_of_threads_without_memory_fail),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }

@@ -1,4 +1,5 @@
 #include "sampler/base/buffer.h"
+#include "sampler/base/clock.h"
 #include "server/wire/bias.h"
 #include "server/wire/json.h"
 #include "server/wire/session.h"
@@ -101,8 +102,43 @@ static void few_readings_of_moving_threads_bound_it(void **state)
            "bias 0.0 ± 0.5 points");
 }
 
+/* Expects the text about stops for a session of two seconds with so many page faults. */
+static void expect_stops(struct quality quality, uint64_t page_faults, const char *line)
+{
+    char text[BIAS_TEXT_BYTES];
+    struct profile *const profile = made_profile();
+    quality.page_faults = page_faults;
+    *profile_quality(profile) = quality;
+    made_seal(profile, 1);
+    struct profile_snapshot snapshot = made_snapshot(profile);
+    snapshot.end_ns = 2 * NS_PER_S;
+    const struct session_info info = { .options = &automatic, .snapshot = &snapshot };
+    bias_format_stops(&info, text);
+    assert_string_equal(text, line);
+    profile_snapshot_release(&snapshot);
+    profile_destroy(profile);
+}
+
+static void stops_are_a_share_of_the_time(void **state)
+{
+    (void)state;
+    expect_stops(measured, 3000,
+                 "40.00 % of the samples read while stopped, 1.00 % of the time");
+    expect_stops((struct quality){ .samples = 1000, .exact = 900 }, 40000, "");
+}
+
+static void many_page_faults_are_reported(void **state)
+{
+    (void)state;
+    expect_stops(measured, 40000,
+                 "40.00 % of the samples read while stopped, 1.00 % of the time; 20000 page "
+                 "faults a second, which stopped samples show too often");
+}
+
 TEST_MAIN(cmocka_unit_test(a_measured_bias_names_functions),
           cmocka_unit_test(a_function_that_the_profile_lacks_is_left_out),
           cmocka_unit_test(an_unmeasured_bias_is_null),
           cmocka_unit_test(without_moving_threads_there_is_none),
-          cmocka_unit_test(few_readings_of_moving_threads_bound_it))
+          cmocka_unit_test(few_readings_of_moving_threads_bound_it),
+          cmocka_unit_test(stops_are_a_share_of_the_time),
+          cmocka_unit_test(many_page_faults_are_reported))

@@ -63,7 +63,8 @@ static const char *draw(struct world *world, unsigned columns, unsigned rows)
                                    .rows = rows,
                                    .has_colours = true };
     model_deinit(&world->model);
-    assert_ok(model_init(&world->model, &world->session->snapshot, &world->display, &err),
+    assert_ok(model_init(&world->model, &world->session->snapshot, &world->session->snapshot,
+                         &world->display, &err),
               &err);
     buffer_clear(&world->text);
     world->shown = screen_draw(&world->text, &screen, &world->display);

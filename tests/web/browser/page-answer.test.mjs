@@ -40,8 +40,8 @@ test("the panel has the rest of the summary, and copies it as Markdown", async (
   await drawn(page);
   await page.until(byId("summary") + " !== null");
   const text = await page.evaluate(byId("summary") + ".querySelector('dl').textContent");
-  assert.match(text, /40(\.0)? % of samples: 50(\.0)? % of it idle; \u2068?event loop/);
-  assert.match(text, /network read <\/script><img src=x onerror=alert\(1\)>\u2069? 30/);
+  assert.match(text, /40(\.0)? % of samples\. Of these: event loop 50(\.0)? %, network read/);
+  assert.match(text, /network read <\/script><img src=x onerror=alert\(1\)> 30(\.0)? %; in all 50(\.0)? % idle\./);
   assert.doesNotMatch(text, /unknown|epoll/);
   assert.ok(text.includes("libz.so.1") && text.includes("Thread 4713") && text.includes(SUMMARY.quality.text), text);
   await page.evaluate("navigator.clipboard.writeText = (text) => { window.copied = text; return Promise.resolve(); }");
@@ -58,6 +58,40 @@ test("a report has them too", async () => {
   writeFileSync(path, reportPage(bundled, program.report({})));
   const page = await browser.open("file://" + path);
   await assertAnswered(page);
+  assertQuiet(page);
+  await page.close();
+});
+
+test("the panel stays as it is while text in it is selected", async () => {
+  const { page, advance } = await live({ asOpened: true });
+  await drawn(page);
+  const list = "document.querySelector('[data-testid=hottest]')";
+  await page.until(list + " !== null");
+  await page.evaluate("(" + list + ".dataset.kept = 'yes', getSelection().selectAllChildren(" + list + ".firstElementChild), 0)");
+  await page.until("getSelection().toString() !== ''");
+  const before = await page.evaluate(byId("drawing-note") + ".textContent");
+  advance(2);
+  await page.until(byId("drawing-note") + ".textContent !== " + JSON.stringify(before));
+  assert.equal(await page.evaluate(list + ".dataset.kept"), "yes");
+  await page.evaluate("(getSelection().removeAllRanges(), 0)");
+  advance(2);
+  await page.until(list + ".dataset.kept === undefined");
+  assertQuiet(page);
+  await page.close();
+});
+
+test("the panel keeps its place when its numbers change", async () => {
+  const { page, advance } = await live({ asOpened: true });
+  await page.resize(1280, 500);
+  await drawn(page);
+  const panel = byId("details");
+  await page.until(panel + ".scrollHeight > " + panel + ".clientHeight + 60");
+  await page.evaluate("(" + panel + ".scrollTop = 50, document.querySelector('[data-testid=hottest]').dataset.kept = 'yes', 0)");
+  await page.until(panel + ".scrollTop === 50");
+  await page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
+  advance(2);
+  await page.until("document.querySelector('[data-testid=hottest]').dataset.kept === undefined");
+  assert.equal(await page.evaluate(panel + ".scrollTop"), 50);
   assertQuiet(page);
   await page.close();
 });

@@ -179,3 +179,17 @@ test("a page begins with the filters of the recording, as chips that stay away o
   assertQuiet(page);
   await page.close();
 });
+
+test("the chips of states stand in one row, with a range too", async () => {
+  const { page } = await live({ seconds: 8, asOpened: true, fragment: "#v=1&range=2~6" });
+  await drawn(page);
+  await page.until(byId("waiting-hidden") + ".checkVisibility() && " + chip("has_exception") + ".checkVisibility()");
+  const rows = "new Set(Array.from(document.querySelectorAll('.chips > :not([hidden])'), (one) => Math.round(one.getBoundingClientRect().top))).size";
+  for (const width of [1280, 1366, 1440, 1920]) {
+    await page.resize(width, 800);
+    await page.until("innerWidth === " + width);
+    assert.equal(await page.evaluate(rows), 1, String(width));
+  }
+  assertQuiet(page);
+  await page.close();
+});

@@ -121,6 +121,7 @@ test("text is readable on everything it stands on, in both themes", () => {
   const pairs = [
     ...Array.from({ length: 8 }, (_, level) => ["heat-ink-" + level, "heat-" + level]),
     ...[0, 1, 2, 3, 4, 5, 6, "library"].map((hue) => ["hue-ink", "hue-" + hue]),
+    ...["idle", "lock", "network", "disk", "process"].map((hue) => ["hue-ink", "wait-" + hue]),
     ...["paper", "panel", "raised", "sunken"].flatMap((ground) => [["ink", ground], ["ink-soft", ground]]),
     ["neutral-ink", "neutral"], ["match-ink", "match"], ["accent", "panel"], ["accent", "accent-wash"], ["accent", "paper"], ["accent", "raised"],
     ["bad", "bad-wash"], ["bad", "panel"], ["warn", "panel"], ["match", "paper"],

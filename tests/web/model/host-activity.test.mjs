@@ -3,23 +3,25 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { activityByPid, activityLink, activityPlace, mainWait, meanActive, sampledRange, sparkHeights, sparkPath, startedSessions } from "../../../web/model/host/activity.js";
+import { HOST_TEXT } from "../../../web/text/host.js";
 import { parseAddress } from "../../../web/model/page/address.js";
 
 const row = (states, waits = null) => ({ states: { holds_gil: 5, waits_gil: 0, on_cpu: 0, runnable: 0, waits: 0, unknown: 0, ...states }, waits });
-const poll = { name: "<native> select.epoll.poll", file: "~", line: 0, own: false, seconds: 8 };
+const poll = { name: "<native> select.epoll.poll", file: "~", line: 0, own: false, seconds: 8, cause: null, idle: null, peer: null };
+const read = { name: "fetch", file: "/srv/app.py", line: 4, own: true, seconds: 12, cause: "network_read", idle: false, peer: "10.0.0.5:5432" };
 
 test("a function is named with its file, C code without", () => {
   assert.deepEqual(activityPlace({ name: "parse", file: "/srv/app.py", line: 22 }), { name: "parse", place: "app.py:22" });
   assert.deepEqual(activityPlace({ name: "parse", file: "/srv/app.py", line: 0 }), { name: "parse", place: "app.py" });
   assert.deepEqual(activityPlace(poll), { name: "select.epoll.poll", place: "" });
-  assert.deepEqual(activityPlace({ name: "<waits: pipe>", file: "~", line: 0 }), { name: "pipe", place: "" });
 });
 
-test("the main wait is what took most of the waiting: the GIL, a processor, or a place", () => {
+test("the main wait is what took most of the waiting: the GIL, a processor, a cause, or a place of unknown cause", () => {
   assert.equal(mainWait(row({})), null);
   assert.deepEqual(mainWait(row({ waits_gil: 6, runnable: 1, waits: 3 }, poll)), { kind: "gil", place: null, share: 0.6 });
   assert.deepEqual(mainWait(row({ waits_gil: 1, runnable: 3 })), { kind: "processor", place: null, share: 0.75 });
-  assert.deepEqual(mainWait(row({ waits_gil: 2, waits: 14 }, poll)), { kind: "place", place: poll, share: 0.5 });
+  assert.deepEqual(mainWait(row({ waits_gil: 2, waits: 14 }, poll)), { kind: "unknown", place: poll, share: 0.5 });
+  assert.deepEqual(mainWait(row({ runnable: 1, waits: 15 }, read)), { kind: "network_read", place: read, share: 0.75 });
   assert.equal(mainWait(row({ waits: 14 })), null);
 });
 
@@ -49,6 +51,7 @@ test("a link opens the process, the range, and the line where there is source", 
     assert.deepEqual([other.view, other.file, other.processes], ["flame", "", [4711]]);
   }
   assert.deepEqual(open(null, place).processes, []);
+  assert.equal(parseAddress(activityLink({ session: "3", from_s: -40, to_s: 9 }, 4711)).range.from, 0);
 });
 
 test("rows are found by pid, and sessions that sample all the time are not somebody's", () => {
@@ -56,4 +59,10 @@ test("rows are found by pid, and sessions that sample all the time are not someb
   assert.equal(activityByPid(null).size, 0);
   assert.deepEqual(startedSessions({ sessions: ["1", "2", "3"] }, new Set(["1", "3"])), ["2"]);
   assert.deepEqual(startedSessions({}, new Set()), []);
+});
+
+test("every cause that the server names has a word", async () => {
+  const { readFile } = await import("node:fs/promises");
+  const api = JSON.parse(await readFile(new URL("../../../server/openapi.json", import.meta.url), "utf8"));
+  for (const cause of api.components.schemas.WaitCause.enum) if (cause !== "unknown") assert.ok(HOST_TEXT.activity.causes[cause], cause);
 });

@@ -53,6 +53,9 @@ test("functions of a file have self and total samples, and callers whatever line
 test("files say where their code comes from; the hottest lines are of all files", () => {
   const { files } = linesOf(["m:1;a:12 4", "m:1;a:13;b:11 3", "m:2 1"]);
   assert.deepEqual(files.map((file) => file.kind), ["own", "own", "own"]);
+  const many = [{ path: "/a", lines: [5, 1, 9, 0, 9].map((self, i) => ({ line: i + 1, self, total: 9 })) }, { path: "/b", lines: [{ line: 3, self: 9, total: 9 }, { line: 4, self: 6, total: 7 }, { line: 5, self: 6, total: 8 }] }];
+  assert.deepEqual(topLines(many, 4).map(({ path, line }) => path + line), ["/a3", "/b3", "/a5", "/b5"]);
+  assert.equal(topLines(many, 20).length, 7);
   assert.deepEqual(topLines(files, 2), [{ path: "/app/a.py", line: 12, self: 4, total: 4 }, { path: "/app/b.py", line: 11, self: 3, total: 3 }]);
 });
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { engineValue, qualityValues } from "../../../web/model/page/quality.js";
+import { engineValue, measureGroups, qualityValues } from "../../../web/model/page/quality.js";
 import { QUALITY_TEXT } from "../../../web/text/quality.js";
 
 const QUALITY = {
@@ -43,6 +43,9 @@ test("an unmeasured bias says why, and how much is uncertain", () => {
 test("samples of stopped threads are a share of all, and the stops one of the time", () => {
   const shown = valueOf({ ...QUALITY, samples: 1000, stopped: 970, stopped_s: 0.09, duration_s: 10, stops_refused: 0 }, "stopped");
   assert.deepEqual([shown.value, shown.label, shown.level], ["97.0 %", "read stopped, 0.9 % of the time", "plain"]);
+  assert.ok(!shown.meaning.includes("page faults"));
+  const faulting = valueOf({ ...QUALITY, samples: 1000, stopped: 970, stopped_s: 0.09, duration_s: 10, page_faults: 200000 }, "stopped");
+  assert.match(faulting.meaning, /has 20,000 page faults a second\./);
   assert.equal(valueOf({ ...QUALITY, stopped: 0, stopped_s: 0, duration_s: 10, stops_refused: 1 }, "stopped").level, "warn");
 });
 
@@ -76,4 +79,12 @@ test("what reads the stacks is said, with the reason why it is not the kernel", 
   assert.equal(engineValue({ engine: "remote", engine_reason: null }).value, "read from outside");
   assert.equal(engineValue({ engine: "auto", engine_reason: null }), null);
   assert.equal(engineValue(null), null);
+});
+
+test("gaps of native stacks are counted by cause, where there are any", () => {
+  const counted = { samples: 100, native_complete: 90, native_gaps: 10, native_gaps_no_table: 8, native_gaps_copy: 2, native_gaps_register: 0, native_gaps_other: 0 };
+  const rowsOf = (quality) => Object.fromEntries(measureGroups(quality).find(({ title }) => title === QUALITY_TEXT.groups.native).rows.map(({ key, value, share }) => [key, value + " " + share]));
+  const rows = rowsOf(counted);
+  assert.deepEqual([rows.native_gaps, rows.native_gaps_no_table, rows.native_gaps_other], ["10 10.0 %", "8 80.0 %", "0 0 %"]);
+  assert.deepEqual(Object.keys(rowsOf({ ...counted, native_complete: 100, native_gaps: 0, native_gaps_no_table: 0, native_gaps_copy: 0 })), ["native_complete", "native_gaps"]);
 });

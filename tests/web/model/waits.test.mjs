@@ -7,7 +7,9 @@ import { parseTerm } from "../../../web/model/filters/filter.js";
 import { groupTotals } from "../../../web/model/trees/grouping.js";
 import { waitOf, waitShares } from "../../../web/model/profile/waits.js";
 import { createRecording, currentGrouping, takeDelivery } from "../../../web/model/trees/recording.js";
+import { createPicture } from "../../../web/model/page/picture.js";
 import { topDownTree } from "../../../web/model/trees/trees.js";
+import { outline, stateOf } from "../support/sample.mjs";
 
 const { functions, waits, patterns, stacks, cases } = JSON.parse(readFileSync(new URL("../../waits.json", import.meta.url), "utf8"));
 const keys = Object.keys(functions);
@@ -73,7 +75,8 @@ test("stacks are what they are on the server", () => {
 test("functions say what they say on the server", () => {
   keys.forEach((key, i) => {
     const [cause, idle, peer] = waits[key] ?? [];
-    assert.deepEqual(waitOf(profile, i + 1), key in waits ? { cause, idle, peer } : null, key);
+    const found = waitOf(profile, i + 1);
+    assert.deepEqual(found && [found.cause, found.idle, found.peer], key in waits ? [cause, idle, peer] : null, key);
   });
 });
 
@@ -85,4 +88,22 @@ test("waits are added up by cause and peer, the most first", () => {
     ["blocked network read 10.0.0.5:5432", "network read 10.0.0.5:5432", false, 6],
   ]);
   assert.deepEqual(waitShares(profile, recording.counts, () => false), []);
+});
+
+const STACKS = ["main;recv;<waits: network read 10.0.0.5:5432> 6", "main;poll;<waits: event loop> 3", "main;work 2"];
+
+test("stacks end with what they wait for where samples that wait are shown, in a hue of its own", () => {
+  const picture = createPicture()(stateOf(STACKS, { states: [] }));
+  assert.deepEqual(outline(picture.drawing.root), ["all 11", " main  main.py 11", "  poll  poll.py 3", "   waits: event loop 3", "  recv  recv.py 6", "   waits: network read 10.0.0.5:5432 6", "  work  work.py 2"]);
+  const leaf = picture.drawing.root.children[0].children[1].children[0];
+  assert.deepEqual([leaf.hue, leaf.neutral, leaf.foreign], ["wait-network", false, true]);
+  assert.deepEqual(picture.waitHues(), ["idle", "network"]);
+  // The lists of functions count such a sample where it waits.
+  assert.deepEqual(picture.hottest().map(({ label, self }) => label.name + " " + self), ["recv 6", "poll 3", "work 2"]);
+});
+
+test("where samples that wait are hidden there are no such frames", () => {
+  const picture = createPicture()(stateOf(STACKS));
+  assert.ok(outline(picture.drawing.root).every((line) => !line.includes("waits:")));
+  assert.deepEqual(picture.waitHues(), []);
 });

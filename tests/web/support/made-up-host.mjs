@@ -65,10 +65,14 @@ function activityOf(process, slots, i) {
   const sum = Math.round(500 * active.reduce((all, value) => all + value, 0)) / 100;
   const [name, file, line] = PLACES[i % PLACES.length];
   const waiting = Math.round(100 * (5 * slots * process.threads - sum)) / 100;
-  const waits = i % 5 === 2 ? { name: "<native> time.sleep", file: "~", line: 0 } : { name: "<native> select.epoll.poll", file: "~", line: 0 };
+  const waits = [
+    { name: "fetch", file: "/srv/shop/client.py", line: 41, own: true, cause: "network_read", idle: false, peer: "10.0.0.5:5432" },
+    { name: "<native> select.epoll.poll", file: "~", line: 0, own: false, cause: null, idle: null, peer: null },
+    { name: "serve", file: "/srv/shop/app.py", line: 7, own: true, cause: "event_loop", idle: true, peer: null },
+  ][i % 3];
   return {
     pid: process.pid, active_s: sum, waiting_s: waiting, states: { holds_gil: sum, waits_gil: i % 6 === 4 ? waiting * 2 : 0, on_cpu: 0, runnable: 0, waits: waiting, unknown: 0 }, active,
-    hottest: sum > 0 ? { name, file, line, own: true, seconds: Math.round(60 * sum) / 100 } : null, waits: { ...waits, own: false, seconds: Math.round(80 * waiting) / 100 },
+    hottest: sum > 0 ? { name, file, line, own: true, seconds: Math.round(60 * sum) / 100 } : null, waits: { ...waits, seconds: Math.round(80 * waiting) / 100 },
   };
 }
 

@@ -254,13 +254,16 @@ export function createProgram({ threads = 20, processes = 1, endsAfter = 0, deep
     if (endsAfter > 0 && elapsed >= endsAfter) ended = new Date((begun + elapsed) * 1000).toISOString().replace(/\.\d+Z/, "Z");
   }
 
+  let notes = [];
+  let lastNote = 0;
+
   function session() {
     return {
       id: "1", state: ended === null ? (elapsed < quietFor ? "starting" : "running") : "ended", reason: ended === null ? null : "target exited",
       target: { pid: 4711, command: ["python3", "/srv/shop/app.py", "--workers", "16"], executable: "/usr/bin/python3.13", python: "3.13.1", validated: true, host: "build7" },
       processes: { attached: processes, running: processes, over_limit: 0, denied: 0 },
       settings: { rate_hz: 50, duration_s: null, threads: "all", mode, engine: "kernel", engine_reason: null, async: waiting > 0 ? "all" : "off", filters },
-      started_at: startedAt, ended_at: ended, elapsed_s: elapsed, epoch, generation, quality: structuredClone(quality), pyrometer: "0.1.0",
+      started_at: startedAt, ended_at: ended, elapsed_s: elapsed, epoch, generation, quality: structuredClone(quality), notes: structuredClone(notes), pyrometer: "0.1.0",
     };
   }
 
@@ -461,5 +464,16 @@ export function createProgram({ threads = 20, processes = 1, endsAfter = 0, deep
     };
   }
 
-  return { advance, session, tasks, tree, view, timeline, heatmap, gil, runs, source, lines, matches, threadStates, fullQuality, report };
+  // Notes on ranges of time: POST adds one, DELETE removes that with the id `what`. -> {status, value}
+  function changeNotes(method, what) {
+    if (method === "DELETE") {
+      notes = notes.filter(({ id }) => id !== what);
+      return { status: 204 };
+    }
+    const note = { id: (lastNote += 1), ...what };
+    notes = [...notes, note].sort((a, b) => a.from_s - b.from_s);
+    return { status: 201, value: note };
+  }
+
+  return { advance, changeNotes, session, tasks, tree, view, timeline, heatmap, gil, runs, source, lines, matches, threadStates, fullQuality, report };
 }

@@ -131,6 +131,10 @@ export function createMockServer(program, page, host = null) {
       return found === null ? answerProblem(response, 404, "there is no such source file") : answerJson(request, response, found);
     }
     if (rest === "/matches" && request.method === "POST") return answerJson(request, response, program.matches((await readBody(request)).functions, readQuery(url)));
+    if (rest === "/notes") {
+      const { status, value } = program.changeNotes(request.method, request.method === "POST" ? await readBody(request) : Number(url.searchParams.get("note")));
+      return response.writeHead(status, { "Content-Type": "application/json" }).end(value === undefined ? undefined : JSON.stringify(value));
+    }
     if (rest === "/lines") return answerJson(request, response, program.lines(Number(url.searchParams.get("function"))));
     if (rest === "/quality") return answerJson(request, response, program.fullQuality());
     if (rest === "/summary") return url.searchParams.get("format") === "markdown" ? answerFile(response, "summary.md", "text/markdown", "## `made up`\n") : answerJson(request, response, SUMMARY);

@@ -48,6 +48,22 @@ export function findPair(pairs, first, second) {
   return pairs.slots[placeOf(pairs.slots, first, second) + ID];
 }
 
+// The id of (first, second), which is `fresh` from now on if it had none.
+export function takePair(pairs, first, second, fresh) {
+  const at = placeOf(pairs.slots, first, second);
+  const known = pairs.slots[at + ID];
+  if (known !== 0) return known;
+  if (2 * (pairs.count + 1) * STRIDE > pairs.slots.length) {
+    addPair(pairs, first, second, fresh);
+    return fresh;
+  }
+  pairs.slots[at + FIRST] = first;
+  pairs.slots[at + SECOND] = second;
+  pairs.slots[at + ID] = fresh;
+  pairs.count += 1;
+  return fresh;
+}
+
 export function addPair(pairs, first, second, id) {
   pairs.count += 1;
   reservePairs(pairs, pairs.count);

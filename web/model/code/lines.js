@@ -3,7 +3,7 @@
 
 import { fileText, functionText, hasSource, libraryOf, originOf } from "../profile/frames.js";
 import { countByKey, groupCount } from "../trees/grouping.js";
-import { addPair, createPairs, findPair } from "../base/pairs.js";
+import { createPairs, takePair } from "../base/pairs.js";
 import { functionCount } from "../profile/profile.js";
 
 // Files of libraries of the system are with those of Python's.
@@ -39,13 +39,11 @@ function placesOf(grouping, profile) {
     const file = fileOf[frames.function[frame]];
     if (file === 0) continue;
     const line = frames.line[frame] || profile.functionLine.values[frames.function[frame]];
-    let id = findPair(known, file, line);
-    if (id === 0) {
-      id = places.lines;
+    const id = takePair(known, file, line, places.lines);
+    if (id === places.lines) {
       places.lines += 1;
       places.file[id] = file;
       places.line[id] = line;
-      addPair(known, file, line, id);
     }
     places.fileOf[frame] = file;
     places.lineOf[frame] = id;
@@ -215,6 +213,17 @@ export function shownLines(count, hot, most, around) {
 
 // The lines of all files with the most self samples: [{path, line, self, total}]
 export function topLines(files, most) {
-  const hot = files.flatMap((file) => hottestLines(file.lines, most).filter((line) => line.self > 0).map(({ line, self, total }) => ({ path: file.path, line, self, total })));
-  return hot.sort((a, b) => byHeat(a, b) || a.line - b.line).slice(0, most);
+  const top = [];
+  for (const { path, lines } of files) {
+    for (const { line, self, total } of lines) {
+      if (!(self > 0)) continue;
+      const found = { path, line, self, total };
+      let at = top.length;
+      while (at > 0 && (byHeat(found, top[at - 1]) || line - top[at - 1].line) < 0) at -= 1;
+      if (at === most) continue;
+      top.splice(at, 0, found);
+      if (top.length > most) top.pop();
+    }
+  }
+  return top;
 }

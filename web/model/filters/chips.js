@@ -96,7 +96,7 @@ function isSpared({ key }, sums, words, { yes }) {
   return (RARE.includes(key) && yes < RARE_SHARE * sums.samples) || (key === "waits" && hiddenShare(sums, words) !== "");
 }
 
-// -> [{key, label, words, share, hint, pressed, disabled, doing (whose colour it has, or ""), isIdle (not worth a chip)}]; sums: of the threads shown
+// -> [{key, label, short (where there is little room, or ""), words, share, hint, pressed, disabled, doing (whose colour it has, or ""), isIdle (not worth a chip)}]; sums: of the threads shown
 export function stateChips(sums, words, isFreeThreaded = false) {
   const chosen = filterOf(words);
   const chips = FILTERS.map((filter) => {
@@ -104,9 +104,9 @@ export function stateChips(sums, words, isFreeThreaded = false) {
     const withoutGil = isFreeThreaded && ["has_gil", "waits_gil"].includes(filter.key);
     const disabled = withoutGil || isUnknown(filter, sums, count);
     const share = filter.key === "all" || sums.samples === 0 ? "" : withoutGil ? TEXT.doing.noGil : disabled ? TEXT.states.unknown : formatShare(ratio(count.yes, sums.samples));
-    return { key: filter.key, label: filter.label, words: filter.words, share, hint: hintOf(filter, sums, count, disabled, withoutGil), pressed: filter === chosen, disabled, doing: COLOURS[filter.key] ?? "", isIdle: filter !== chosen && isSpared(filter, sums, words, count) };
+    return { key: filter.key, label: filter.label, short: TEXT.states.short[filter.key] ?? "", words: filter.words, share, hint: hintOf(filter, sums, count, disabled, withoutGil), pressed: filter === chosen, disabled, doing: COLOURS[filter.key] ?? "", isIdle: filter !== chosen && isSpared(filter, sums, words, count) };
   });
-  if (chosen === null) chips.push({ key: "link", label: stateLabel(words), words, share: "", hint: TEXT.states.fromLink, pressed: true, disabled: false, doing: "", isIdle: false });
+  if (chosen === null) chips.push({ key: "link", label: stateLabel(words), short: "", words, share: "", hint: TEXT.states.fromLink, pressed: true, disabled: false, doing: "", isIdle: false });
   return chips;
 }
 

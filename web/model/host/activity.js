@@ -4,7 +4,6 @@ import { baseName } from "../base/text.js";
 import { ratio } from "../base/numbers.js";
 
 const NATIVE_PREFIX = "<native> ";
-const WAITS_FOR = /^<waits: (.+)>$/s;
 const SPARK_FLOOR = 0.04;
 const SOURCE_FILE = /^[^<~].*\.(py|pyw|pyx|ipynb)$/s;
 
@@ -12,23 +11,24 @@ export function activityByPid(activity) {
   return new Map((activity?.processes ?? []).map((row) => [row.pid, row]));
 }
 
-// -> {name, place}: "parse", "app.py:22"; a C function, and what a thread waits for, have no place.
+// -> {name, place}: "parse", "app.py:22"; a C function has no place.
 export function activityPlace({ name, file, line }) {
   const shown = name.startsWith(NATIVE_PREFIX) ? name.slice(NATIVE_PREFIX.length) : name;
-  if (file === "~" || file === "") return { name: WAITS_FOR.exec(shown)?.[1] ?? shown, place: "" };
+  if (file === "~" || file === "") return { name: shown, place: "" };
   return { name: shown, place: baseName(file) + (line > 0 ? ":" + line : "") };
 }
 
 const WAITS = ["waits_gil", "runnable", "waits"];
 
-// What a process waited for most: {kind: "gil" | "processor" | "place", place, share of all the time its threads waited}, or null.
+// What a process waited for most: {kind: "gil" | "processor" | a cause of ActivityWait | "unknown", place: that wait or null, share of all the time its
+// threads waited}, or null.
 export function mainWait(row) {
   const times = WAITS.map((key) => row.states[key]);
   const all = times.reduce((sum, time) => sum + time, 0);
   if (!(all > 0)) return null;
   const most = times.indexOf(Math.max(...times));
   if (most < 2) return { kind: most === 0 ? "gil" : "processor", place: null, share: times[most] / all };
-  return row.waits === null ? null : { kind: "place", place: row.waits, share: Math.min(1, row.waits.seconds / all) };
+  return row.waits === null ? null : { kind: row.waits.cause ?? "unknown", place: row.waits, share: Math.min(1, row.waits.seconds / all) };
 }
 
 // Heights of 0 to 1 at the right end of `slots` places, one active thread being 1 unless there were more at once.
@@ -63,13 +63,14 @@ export function meanActive(activity, row) {
 // Opens the last minutes of a process, or of the host without a pid, at a line where it has one.
 export function activityLink(activity, pid, place = null) {
   const link = new URLSearchParams({ v: "1", session: activity.session });
+  const range = Math.max(0, activity.from_s) + "~";
   if (place !== null && SOURCE_FILE.test(place.file)) {
     link.set("view", "source");
-    link.set("range", activity.from_s + "~");
+    link.set("range", range);
     link.set("file", place.file);
     if (place.line > 0) link.set("line", String(place.line));
   } else {
-    link.set("range", activity.from_s + "~");
+    link.set("range", range);
   }
   if (pid !== null) link.set("process", String(pid));
   return "#" + link.toString().replaceAll("%7E", "~");

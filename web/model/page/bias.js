@@ -8,6 +8,8 @@ const BIAS = QUALITY_TEXT.bias;
 // A bias that is above this for certain, and a share of uncertain readings above that, are warnings.
 const HIGH_BIAS = 0.03;
 const HIGH_UNCERTAIN = 0.1;
+// With fewer page faults a second, stops that come late make no difference of a point.
+const FEW_FAULTS_HZ = 2000;
 
 // "3", "0.4", "-1.2": points of share, as exact as the error allows
 export function pointsText(share, error = 0) {
@@ -44,12 +46,14 @@ export function biasValue(quality, settings) {
 }
 
 // The same, for the samples of stopped threads.
-export function stoppedValue({ samples, stopped, stopped_s: seconds, duration_s: duration, stops_refused: refused }) {
+export function stoppedValue({ samples, stopped, stopped_s: seconds, duration_s: duration, stops_refused: refused, page_faults: faults }) {
   const texts = QUALITY_TEXT.stopped;
   const share = ratio(stopped, samples), time = ratio(seconds, duration);
   const counted = isKnown(share) ? QUALITY_TEXT.of(formatCount(stopped), formatCount(samples)) : QUALITY_TEXT.notKnown;
+  const faultsHz = ratio(faults, duration);
+  const many = stopped > 0 && faultsHz >= FEW_FAULTS_HZ ? texts.faults(formatCount(Math.round(faultsHz))) : "";
   return {
     key: "stopped", value: formatShare(share), label: texts.label + (stopped > 0 && isKnown(time) ? texts.time(formatShare(time)) : ""),
-    meaning: texts.meaning + counted + (refused > 0 ? " " + BIAS.refused : ""), level: refused > 0 ? "warn" : "plain",
+    meaning: texts.meaning + counted + many + (refused > 0 ? " " + BIAS.refused : ""), level: refused > 0 ? "warn" : "plain",
   };
 }

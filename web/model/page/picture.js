@@ -20,7 +20,8 @@ import { currentGrouping } from "../trees/recording.js";
 import { nodeCount } from "../profile/profile.js";
 import { isCounted } from "../filters/filter.js";
 import { createMatcher, extendMatcher } from "../filters/search.js";
-import { STATE_FACTS, sumThreads } from "../profile/states.js";
+import { shownStates, STATE_FACTS, sumThreads } from "../profile/states.js";
+import { WAIT_HUES } from "../profile/wait-causes.js";
 import { waitShares } from "../profile/waits.js";
 import { frameCounts, nameRanks, sortedRows, tableRows, topFrames } from "../code/table.js";
 import { layOutRuns } from "../trees/stacks.js";
@@ -90,7 +91,7 @@ function createFields(recording, grouping, totals, tree) {
       total: tree.total(id),
       heat: heatLevel(self / totals.sum),
       hue: label.hue,
-      neutral: label.synthetic && (!label.runs || self < totals.sum * HEAT_STEPS[0]),
+      neutral: label.synthetic && label.wait === null && (!label.runs || self < totals.sum * HEAT_STEPS[0]),
       foreign: label.synthetic,
       function: frames.function[frame],
     };
@@ -228,7 +229,7 @@ function makeDiff(compared, recording, grouping, width, zoom, widthOf, by, order
     const { verdict, baselineShare, currentShare } = changes[by];
     const points = verdict === "same" || verdict === "few" ? "" : "  " + formatPoints(currentShare - baselineShare);
     // Siblings are in the order of the flame graph, by name without a sign.
-    return { name: (DIFF_SIGNS[verdict] ?? "") + label.label + points, label: label.label, heat: 0, hue: label.hue, neutral: false, foreign: label.synthetic, mark: changeStyle(verdict, currentShare - baselineShare), changes, function: frames.function[tree.frame(id)] };
+    return { name: (DIFF_SIGNS[verdict] ?? "") + label.label + points, label: label.label, heat: 0, hue: label.wait === null ? label.hue : "none", neutral: false, foreign: label.synthetic, mark: changeStyle(verdict, currentShare - baselineShare), changes, function: frames.function[tree.frame(id)] };
   };
   const { id, missing } = resolveKeys(tree, frames, recording.profile, zoom);
   const focus = missing === 0 && tree.total(id) > 0 ? id : 0;
@@ -342,6 +343,25 @@ function makeWaits(recording, { filter, seen, groupOfNode }) {
   return waitShares(recording.profile, recording.counts, counted);
 }
 
+// Where samples that wait are shown, stacks end with what they wait for.
+function endsWithWaits(state) {
+  return [...FLAME_VIEWS, "stacks"].includes(state.address.view) && shownStates(state).join() !== "active";
+}
+
+// -> overview(recording, version, grouping, counts() of its frames, the same without what stacks wait for): {hottest(), waits(), waitHues(): those of
+// wait-causes.js that are drawn}
+function createOverview() {
+  const totalsOf = memoise((recording, version, grouping) => groupTotals(grouping, recording.counts));
+  const countsOf = memoise((version, grouping, totals) => frameCounts(grouping, totals));
+  const hottestOf = memoise(makeHottest);
+  const waitsOf = memoise((recording, version, grouping) => makeWaits(recording, grouping));
+  return (recording, version, grouping, counts, plain) => ({
+    hottest: () => hottestOf(recording, plain, plain === grouping ? counts() : countsOf(version, plain, totalsOf(recording, version, plain))),
+    waits: () => waitsOf(recording, version, grouping),
+    waitHues: () => (grouping.waits ? WAIT_HUES.filter((hue) => waitsOf(recording, version, grouping).some((wait) => wait.hue === hue)) : []),
+  });
+}
+
 // What a function is, wherever it is called: null when it has no samples.
 function describeFunction(recording, functions, { self, total }, key) {
   const frame = key === "" ? 0 : frameOfKey(functions.frames, recording.profile, key);
@@ -421,7 +441,7 @@ export function createPicture() {
   const functionCountsOf = memoise((version, grouping, totals) => frameCounts(grouping, totals));
   const rowsOf = memoise(tableRows);
   const tableOf = memoise(makeTable);
-  const hottestOf = memoise(makeHottest);
+  const overview = createOverview();
   const own = createOwn();
   const stackChart = createStackChart();
   const followedThread = createFollowedThread();
@@ -433,7 +453,8 @@ export function createPicture() {
     const { recording, recordingVersion: version, address } = state;
     const { profile } = recording;
     const native = nativeSetting(address, state.session, state.live);
-    const grouping = currentGrouping(recording, address.by, address.filters, native);
+    const isFlame = FLAME_VIEWS.includes(address.view);
+    const grouping = currentGrouping(recording, address.by, address.filters, native, endsWithWaits(state));
     const totals = totalsOf(recording, version, grouping);
     const tree = treeOf(recording, version, grouping, totals, address.bottomUp && address.view !== "stacks", address.by);
     const focus = focusOf(tree, grouping.frames, profile, address.zoom);
@@ -441,7 +462,6 @@ export function createPicture() {
     const matcher = matcherOf(profile, address.search);
     extendMatcher(matcher, profile);
     const threads = threadsOf(profile, profile.threads.length);
-    const isFlame = FLAME_VIEWS.includes(address.view);
     const drawing = isFlame ? markedOf(drawingOf(recording, version, grouping, totals, tree, focus.id, state.width, siblingOrder(address.order, address.bottomUp)), matcher) : null;
     const chosen = chosenOf(threads, address.threads, address.processes);
     const functions = currentGrouping(recording, "function", address.filters, native);
@@ -481,10 +501,9 @@ export function createPicture() {
       secondsPerSample: isKnown(recording.counts.seconds) && recording.counts.seconds > 0 ? ratio(recording.counts.seconds, recording.counts.total) : 1 / (state.session?.quality?.achieved_hz || NaN),
       functions: () => rowsOf(countsOf(version, grouping, totals)).slice().sort((a, b) => b.total - a.total).map((row) => ({ label: frameLabel(grouping.frames, profile, row.frame), key: functionKey(recording, grouping, row.frame) })),
       paths: () => pathsOf(profile, profile.functionName.length),
-      hottest: () => hottestOf(recording, grouping, countsOf(version, grouping, totals)),
-      waits: () => makeWaits(recording, grouping),
+      ...overview(recording, version, grouping, () => countsOf(version, grouping, totals), currentGrouping(recording, address.by, address.filters, native)),
       // The function that the address is about.
-      about: () => describeFunction(recording, functions, functionCountsOf(version, functions, functionTotalsOf(recording, version, functions)), address.about),
+      about: () => address.about === "" ? null : describeFunction(recording, functions, functionCountsOf(version, functions, functionTotalsOf(recording, version, functions)), address.about),
       threads, chosen, sums,
       empty: emptyReason(state, totals.sum, sums, shownDiff !== null),
       tree,

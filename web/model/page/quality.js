@@ -99,6 +99,8 @@ const framesOf = (q) => q.code_hits + q.code_misses;
 const samplesOf = (q) => q.samples;
 const durationOf = (q) => q.duration_s;
 
+const GAP_CAUSES = ["no_table", "copy", "register", "other"].map((cause) => "native_gaps_" + cause);
+
 // Group: [key of a measure, text of a value, whole of which it is a share]
 const GROUPS = {
   rate: [
@@ -109,9 +111,9 @@ const GROUPS = {
     ["samples", formatCount], ["exact", formatCount, samplesOf], ["retried", formatCount, samplesOf], ["truncated", formatCount, samplesOf],
     ["filtered", formatCount, (q) => q.samples + q.filtered], ["extrapolated", formatCount, samplesOf], ["overflowed", formatCount, samplesOf],
   ],
-  native: [["native_complete", formatCount, samplesOf], ["native_gaps", formatCount, samplesOf], ["native_mismatched", formatCount, samplesOf], ["native_none", formatCount, samplesOf], ["native_entries", formatCount], ["native_placed", formatCount, (q) => q.native_entries]],
+  native: [["native_complete", formatCount, samplesOf], ["native_gaps", formatCount, samplesOf], ...GAP_CAUSES.map((key) => [key, formatCount, (q) => q.native_gaps]), ["native_mismatched", formatCount, samplesOf], ["native_none", formatCount, samplesOf], ["native_entries", formatCount], ["native_placed", formatCount, (q) => q.native_entries]],
   bias: [
-    ["bias_share", sharePoints], ["bias_error", sharePoints], ["control", formatCount], ["moving", formatCount, samplesOf], ["stopped", formatCount, samplesOf], ["stops_refused", formatCount],
+    ["bias_share", sharePoints], ["bias_error", sharePoints], ["control", formatCount], ["moving", formatCount, samplesOf], ["stopped", formatCount, samplesOf], ["stops_refused", formatCount], ["page_faults", formatCount],
   ],
   failed: [["failed_gone", formatCount, triedOf], ["failed_fault", formatCount, triedOf], ["failed_perm", formatCount, triedOf], ["failed_corrupt", formatCount, triedOf]],
   target: [["stopped_s", formatDuration, durationOf], ["reads", formatCount], ["read_bytes", bytesText]],
@@ -155,6 +157,7 @@ export function measureGroups(quality) {
   const numbers = flatNumbers(quality);
   // Without native stacks, none of these counts anything.
   if (!GROUPS.native.some(([key]) => numbers[key] > 0)) for (const [key] of GROUPS.native) delete numbers[key];
+  if (!(numbers.native_gaps > 0)) for (const key of GAP_CAUSES) delete numbers[key];
   const groups = Object.entries(GROUPS).map(([name, rows]) => ({
     title: QUALITY_TEXT.groups[name], rows: rows.filter(([key]) => key in numbers).map((row) => numberRow(row, numbers, quality)),
   }));

@@ -1,9 +1,10 @@
 // Frames as people see them: a function, or one line of a function. Frame 0 is the root.
 
-import { addPair, createPairs, findPair } from "../base/pairs.js";
+import { createPairs, findPair, takePair } from "../base/pairs.js";
 import { TEXT } from "../../text/session.js";
 import { nativeName } from "./brief.js";
 import { baseName, hashText, visibleText } from "../base/text.js";
+import { readWait } from "./wait-causes.js";
 
 const HUES = 7;
 const PACKAGE = /(?:^|\/)(?:site|dist)-packages\/([^/]+)/;
@@ -18,11 +19,12 @@ export function createFrames(byLine, foldsLibraries = false) {
 // The frame of (function, line): the line counts only when frames are lines, and not of a library.
 export function frameOf(frames, functionId, line, isLibrary = false) {
   const shown = frames.byLine && !isLibrary ? line : 0;
-  const known = findPair(frames.index, functionId, shown);
-  if (known !== 0 || (functionId === 0 && shown === 0)) return known;
-  const frame = frames.function.push(functionId) - 1;
+  if (functionId === 0 && shown === 0) return 0;
+  const fresh = frames.function.length;
+  const frame = takePair(frames.index, functionId, shown, fresh);
+  if (frame !== fresh) return frame;
+  frames.function.push(functionId);
   frames.line.push(shown);
-  addPair(frames.index, functionId, shown, frame);
   return frame;
 }
 
@@ -92,14 +94,15 @@ const RUNS = /^<(?:native|GC)>/;
 // C code that a Python frame calls, where its name is known.
 const NATIVE_MARK = /^<native> (?=.)/;
 
-function hueOf(origin, isNative) {
+function hueOf(origin, isNative, wait) {
   if (isNative) return "native";
+  if (wait !== null) return "wait-" + wait.hue;
   if (origin.kind === "synthetic") return "none";
   if (origin.kind === "library") return "library";
   return String(hashText(origin.name) % HUES);
 }
 
-// Everything the page says about a frame, made once: {raw, name, brief (the name in a chart), short (where it is), place, path, file, label, synthetic, runs, hue, library, hasSource}.
+// Everything the page says about a frame, made once: {raw, name, brief (the name in a chart), short (where it is), place, path, file, label, synthetic, runs, hue, wait (of wait-causes.js, or null), library, hasSource}.
 export function frameLabel(frames, profile, frame) {
   let label = frames.labels[frame];
   if (label === undefined) {
@@ -112,10 +115,11 @@ export function frameLabel(frames, profile, frame) {
     const file = visibleText(folded ? libraryOf(profile, id).path : fileText(profile, id), "");
     const raw = folded ? libraryName(profile, id) : functionText(profile, id);
     const isNative = synthetic && NATIVE_MARK.test(raw);
+    const wait = synthetic ? readWait(raw) : null;
     const base = folded ? "" : library || baseName(file);
     const at = frames.byLine && line > 0 ? base + ":" + line : base;
     const short = isNative ? TEXT.native.badge : synthetic || base === "" ? "" : at;
-    const name = visibleText(isNative ? raw.replace(NATIVE_MARK, "") : raw);
+    const name = visibleText(isNative ? raw.replace(NATIVE_MARK, "") : wait !== null ? raw.slice(1, -1) : raw);
     const brief = library === "" ? name : nativeName(name, library);
     label = {
       raw,
@@ -129,7 +133,8 @@ export function frameLabel(frames, profile, frame) {
       label: short === "" ? brief : brief + "  " + short,
       synthetic,
       runs: !synthetic || RUNS.test(raw),
-      hue: hueOf(origin, library !== "" || isNative),
+      hue: hueOf(origin, library !== "" || isNative, wait),
+      wait,
       library,
       hasSource: !folded && hasSource(profile, id),
     };

@@ -5,7 +5,7 @@ import { columnPush, createColumn } from "../base/column.js";
 import { createFilter, extendFilter, isCounted, isKept, leaveFilter, stepFilter } from "../filters/filter.js";
 import { createFrames, frameOf } from "../profile/frames.js";
 import { frameKind, isKeptBelow, isKeptHere, NATIVE_ROOT, replacesCallers, stepNative } from "./native.js";
-import { addPair, createPairs, findPair, reservePairs } from "../base/pairs.js";
+import { addPair, createPairs, findPair, reservePairs, takePair } from "../base/pairs.js";
 import { functionPlace, nodeCount } from "../profile/profile.js";
 
 // by: "function", "line", or "name": functions of one name in one file are one. filters: terms of filter.js; native: a setting of
@@ -42,12 +42,12 @@ export function groupCount(grouping) {
 }
 
 function groupUnder(grouping, parent, frame) {
-  const known = findPair(grouping.index, parent, frame);
-  if (known !== 0) return known;
-  const group = columnPush(grouping.parent, parent);
+  const fresh = grouping.parent.length;
+  const group = takePair(grouping.index, parent, frame, fresh);
+  if (group !== fresh) return group;
+  columnPush(grouping.parent, parent);
   columnPush(grouping.frame, frame);
   columnPush(grouping.depth, grouping.depth.values[parent] + 1);
-  addPair(grouping.index, parent, frame, group);
   return group;
 }
 
@@ -88,10 +88,25 @@ function pushNode(grouping, bits, here, below) {
   columnPush(grouping.seenBelow, below.seen);
 }
 
-function extendNode(grouping, profile, node) {
+// A Python frame where there are no filters, as most are.
+function pushPython(grouping, profile, node, parent, bits) {
+  const group = groupOfFunction(grouping, profile, grouping.groupBelow.values[parent], profile.nodeFunction.values[node], profile.nodeLine.values[node]);
+  const seen = stepFilter(grouping.filter, grouping.seenBelow.values[parent], profile.nodeFunction.values[node]);
+  columnPush(grouping.nativeBits, bits);
+  columnPush(grouping.groupOfNode, group);
+  columnPush(grouping.seen, seen);
+  columnPush(grouping.groupBelow, group);
+  columnPush(grouping.seenBelow, seen);
+}
+
+function extendNode(grouping, profile, node, kinds) {
   const parent = profile.nodeParent.values[node];
-  const kind = frameKind(profile, profile.nodeFunction.values[node]);
+  const kind = (kinds[profile.nodeFunction.values[node]] ??= frameKind(profile, profile.nodeFunction.values[node]));
   const bits = stepNative(grouping.native, grouping.nativeBits.values[parent], kind);
+  if (kind === "python" && grouping.filter.terms.length === 0) {
+    pushPython(grouping, profile, node, parent, bits);
+    return;
+  }
   const ofSamples = (isShown) => placeNode(grouping, profile, node, grouping.groupOfNode.values[parent], grouping.seen.values[parent], isShown);
   const ofCalls = (isShown) => placeNode(grouping, profile, node, grouping.groupBelow.values[parent], grouping.seenBelow.values[parent], isShown);
   if (kind === "python" || kind === "mark" || kind === "wait") {
@@ -109,11 +124,12 @@ export function extendGrouping(grouping, profile) {
   const { filter } = grouping;
   if (filter.terms.length > 0) extendFilter(filter, profile);
   const before = groupCount(grouping);
+  const kinds = [];
   if (nodes > 2 * grouping.groupOfNode.length) reservePairs(grouping.index, nodes);
   for (let node = grouping.groupOfNode.length; node < nodes; node += 1) {
     const root = { group: 0, seen: filter.start };
     if (node === 0) pushNode(grouping, NATIVE_ROOT, root, root);
-    else extendNode(grouping, profile, node);
+    else extendNode(grouping, profile, node, kinds);
   }
   if (groupCount(grouping) !== before) grouping.children = null;
 }

@@ -9,11 +9,12 @@ import { el, setAttribute, setText } from "../elements/dom.js";
 
 function createChip(choose) {
   const label = el("span", {});
+  const short = el("span", { class: "short-label", "aria-hidden": "true" });
   const share = el("span", { class: "chip-share" });
   // The chips are the legend of the timeline.
   const colour = el("i", { class: "doing", "aria-hidden": "true" });
-  const element = el("button", { type: "button", class: "chip", "data-testid": "state" }, colour, label, share);
-  const chip = { element, label, share, colour, shown: null };
+  const element = el("button", { type: "button", class: "chip", "data-testid": "state" }, colour, label, short, share);
+  const chip = { element, label, short, share, colour, shown: null };
   element.addEventListener("click", () => {
     if (!chip.shown.disabled) choose(chip.shown.words);
   });
@@ -32,7 +33,7 @@ export function createStateChips(root, dispatch) {
   let inView = null;
   const note = el("span", { class: "states-note", "data-testid": "recorded-mode" });
   const hidden = el("span", {});
-  const reveal = el("button", { type: "button", class: "chip hidden-chip", "data-testid": "waiting-hidden", on: { click: () => choose([]) } }, el("i", { class: "doing", "data-doing": "waits", "aria-hidden": "true" }), hidden, el("span", { class: "link-word" }, TEXT.states.show));
+  const reveal = el("button", { type: "button", class: "chip hidden-chip", "data-testid": "waiting-hidden", on: { click: () => choose([]) } }, el("i", { class: "doing", "data-doing": "waits", "aria-hidden": "true" }), el("span", {}, hidden, el("span", { class: "long-label" }, TEXT.states.isHidden)), el("span", { class: "link-word" }, TEXT.states.show));
   const list = el("div", { class: "chips", role: "group", "aria-label": TEXT.states.label });
   root.append(list, note);
   const choose = (words) => dispatch({ type: "address", changes: { states: words }, how: "push" });
@@ -40,6 +41,8 @@ export function createStateChips(root, dispatch) {
   function show(chip, shown) {
     chip.shown = shown;
     setText(chip.label, shown.label);
+    setText(chip.short, shown.short);
+    chip.label.classList.toggle("long-label", shown.short !== "");
     setAttribute(chip.colour, "data-doing", shown.doing);
     chip.colour.hidden = shown.doing === "";
     setText(chip.share, shown.share);

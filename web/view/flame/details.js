@@ -5,10 +5,13 @@ import { stateLabel } from "../../model/filters/chips.js";
 import { formatCount, formatDuration, formatShare, isKnown, ratio } from "../../model/base/numbers.js";
 import { nativePath } from "../../model/code/lines.js";
 import { shownStates } from "../../model/profile/states.js";
+import { waitWords } from "../../model/profile/wait-causes.js";
 import { stackText } from "../../model/profile/folded.js";
 import { exactPattern, FILTER_VERBS } from "../../model/filters/filter.js";
+import { notesOf } from "../../model/time/range-notes.js";
 import { rangeText } from "../../model/time/timeline.js";
 import { TEXT } from "../../text/session.js";
+import { createRangeNotes, mayWriteNotes } from "./range-notes.js";
 import { summaryParts } from "./summary.js";
 import { el, icon, isolated, pathText } from "../elements/dom.js";
 import { offerMenu } from "../elements/menu.js";
@@ -81,7 +84,7 @@ export function pathStack(path, bottomUp) {
 
 // The filters of frames that this one suggests.
 function filterButtons(label, dispatch) {
-  const pattern = "function:" + exactPattern(label.raw);
+  const pattern = label.wait === null ? "function:" + exactPattern(label.raw) : "wait:" + exactPattern(waitWords(label.wait));
   const button = (verb) => el("button", { type: "button", class: "link", "data-hint": TEXT.filters.meanings[verb], on: { click: () => dispatch({ type: "filter", text: verb + " " + pattern }) } }, verb);
   return el("p", { class: "filter-ways" }, el("span", { class: "soft" }, TEXT.details.filter), ...FILTER_VERBS.map(button));
 }
@@ -125,12 +128,20 @@ export function createDetails(root, dispatch) {
   root.dataset.testid = "details";
   let shown = null;
   let shownFrame = null;
+  let selecting = false;
+  let scrolled = 0;
+  const notes = createRangeNotes(dispatch);
   let latest = null;
+
+  // Not asked at each update: the answers take a layout of the page.
+  root.addEventListener("scroll", () => (scrolled = root.scrollTop));
+  document.addEventListener("selectionchange", () => {
+    const selection = document.getSelection();
+    selecting = selection !== null && root.contains(selection.anchorNode) && !selection.isCollapsed;
+  });
 
   // Someone reads or copies here, or is about to press: numbers may wait, the text must not change beneath them.
   function isInUse() {
-    const selection = document.getSelection();
-    const selecting = selection !== null && !selection.isCollapsed && root.contains(selection.anchorNode);
     return selecting || root.contains(document.activeElement) || root.matches(":active");
   }
 
@@ -156,7 +167,7 @@ export function createDetails(root, dispatch) {
   // Nothing chosen: where the program spends its time, and how to go on.
   function overview(state) {
     const hottest = state.picture.hottest();
-    if (hottest.length === 0) return [];
+    if (hottest.length === 0) return notes.parts(state);
     const byLine = state.address.by === "line";
     const rows = hottest.map((row) => hottestRow(row, state.picture.sum, hottest[0].self));
     return [
@@ -165,6 +176,7 @@ export function createDetails(root, dispatch) {
       el("ol", { class: "hottest-list", "data-testid": "hottest" }, ...rows),
       ...summaryParts(state.summary, dispatch),
       ...waitsList(state, dispatch),
+      ...notes.parts(state),
       el("p", { class: "soft hint-text" }, TEXT.details.howTo),
     ];
   }
@@ -200,14 +212,13 @@ export function createDetails(root, dispatch) {
       const id = shownId(state);
       const found = id === null ? state.picture.about() : null;
       const subject = id ?? found?.key ?? null;
-      const signature = [subject, subject === null ? state.summaryVersion : 0, state.recordingVersion, state.address.by, state.picture.native, state.address.bottomUp, state.picture.focus.id, state.picture.sum, shownStates(state), state.address.filters.join("\n"), state.address.range?.from, state.address.range?.to, state.picture.secondsPerSample].join(" ");
-      if (signature === shown || root.hidden || (isInUse() && shownFrame === subject)) return;
+      const signature = [subject, subject === null ? state.summaryVersion : 0, state.recordingVersion, state.address.by, state.picture.native, state.address.bottomUp, state.picture.focus.id, state.picture.sum, shownStates(state), state.address.filters.join("\n"), state.address.range?.from, state.address.range?.to, state.picture.secondsPerSample, JSON.stringify(notesOf(state.session)), mayWriteNotes(state)].join(" ");
+      if (signature === shown || root.hidden || (shownFrame === subject && isInUse())) return;
       shown = signature;
       shownFrame = subject;
-      const top = root.scrollTop;
       const parts = id !== null ? ofFrame(state, id) : found !== null ? ofFunction(state, found) : overview(state);
       root.replaceChildren(...parts.filter((part) => part !== null));
-      root.scrollTop = top;
+      if (scrolled > 0) root.scrollTop = scrolled;
     },
   };
 }

@@ -2,6 +2,7 @@
 
 import { FLAME_VIEWS, ORDERS } from "../../model/page/address.js";
 import { HEAT_STEPS } from "../../model/page/picture.js";
+import { WAIT_HUES } from "../../model/profile/wait-causes.js";
 import { TEXT } from "../../text/session.js";
 import { el, segmented } from "../elements/dom.js";
 
@@ -15,7 +16,9 @@ export function createLegend(root, dispatch) {
   const meaning = el("span", {});
   const scale = el("span", { class: "scale" }, el("span", { class: "soft" }, "0 %"), el("span", { class: "swatches" }, ...swatches), el("span", { class: "soft" }, "40 %"));
   const neutral = el("span", { class: "scale" }, el("i", { class: "swatch", "data-style": "neutral" }), el("span", { class: "soft" }, TEXT.colour.neutral(HEAT_STEPS[0] * 100)));
-  const element = el("div", { class: "legend" }, order.element, colour.element, meaning, scale, neutral);
+  const waits = WAIT_HUES.map((hue) => el("span", { class: "scale", "data-testid": "legend-wait" }, el("i", { class: "swatch", "data-style": "u-wait-" + hue }), el("span", { class: "soft" }, TEXT.colour.waits[hue])));
+  const waitList = el("span", { class: "legend-waits" }, el("span", {}, TEXT.colour.waitsFor), ...waits);
+  const element = el("div", { class: "legend" }, order.element, colour.element, meaning, scale, neutral, waitList);
   root.append(element);
   return {
     update(state) {
@@ -25,6 +28,9 @@ export function createLegend(root, dispatch) {
       colour.set(state.address.colour);
       const heat = state.address.colour === "heat";
       scale.hidden = !heat;
+      const hues = state.picture.waitHues();
+      waitList.hidden = hues.length === 0;
+      waits.forEach((wait, i) => (wait.hidden = !hues.includes(WAIT_HUES[i])));
       meaning.textContent = heat ? TEXT.colour.heatMeaning : TEXT.colour.moduleMeaning;
     },
   };

@@ -1,6 +1,7 @@
 // A stack chart on a canvas: what threads did above, below it a row of frames for each level of the stacks.
 
 import { doingOf, STATE_DOINGS } from "../../model/profile/states.js";
+import { WAIT_HUES } from "../../model/profile/wait-causes.js";
 import { eachVisible, firstAt, unorderedParts } from "../../model/trees/stacks.js";
 import { el } from "../elements/dom.js";
 
@@ -17,7 +18,7 @@ const FONT_SHARE = 0.57;
 const DOING_COLOURS = { holds_gil: "state-gil", on_cpu: "state-cpu", runnable: "state-runnable", waits_gil: "state-waits-gil", waits: "state-waits", unknown: "state-unknown" };
 const NAMES = [
   ...Array.from({ length: 8 }, (_, i) => ["heat-" + i, "heat-ink-" + i]).flat(), ...Array.from({ length: 7 }, (_, i) => "hue-" + i), ...Object.values(DOING_COLOURS),
-  "hue-library", "hue-native", "hue-ink", "neutral", "neutral-ink", "match", "match-ink", "panel", "ink", "ink-soft", "accent", "selected", "line-strong",
+  ...WAIT_HUES.map((hue) => "wait-" + hue), "hue-library", "hue-native", "hue-ink", "neutral", "neutral-ink", "match", "match-ink", "panel", "ink", "ink-soft", "accent", "selected", "line-strong",
 ];
 
 // The colours of the style sheet as a canvas takes them; they change with the theme.
@@ -38,6 +39,7 @@ export function readStackColours(element) {
 function coloursOf(face, colour, colours) {
   const [fill, ink] =
     face.mark === "match" ? ["match", "match-ink"]
+    : face.hue.startsWith("wait-") ? [face.hue, "hue-ink"]
     : face.neutral || (colour === "module" && face.hue === "none") ? ["neutral", "neutral-ink"]
     : colour === "module" ? ["hue-" + face.hue, "hue-ink"]
     : ["heat-" + face.heat, "heat-ink-" + face.heat];

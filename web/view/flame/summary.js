@@ -33,7 +33,7 @@ function gilText({ gil, hot }) {
 function rowsOf(summary) {
   const { waiting, native } = summary;
   const rows = [];
-  if (waiting.samples > 0) rows.push([TEXT.summary.waits, [TEXT.summary.waitingShare(formatShare(waiting.share)), ...(waiting.idle_share === null ? [] : [TEXT.summary.idle(formatShare(waiting.idle_share))]), ...waitParts(waiting)]]);
+  if (waiting.samples > 0) rows.push([TEXT.summary.waits, [TEXT.summary.waitingShare(formatShare(waiting.share)), ...waitParts(waiting), ...(waiting.idle_share === null ? [] : [TEXT.summary.idle(formatShare(waiting.idle_share))]), "."]]);
   rows.push([TEXT.summary.gil, gilText(summary)]);
   rows.push([TEXT.summary.gc, [TEXT.summary.ofHot(formatShare(summary.gc_share), TEXT.summary.of[summary.hot.of])]]);
   if (native.libraries.length > 0) rows.push([TEXT.summary.native, named(native.libraries, (row) => baseName(row.path))]);

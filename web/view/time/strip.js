@@ -3,7 +3,9 @@
 import { doingText } from "../../model/threads/activity.js";
 import { statusOf } from "../../model/page/state.js";
 import { createSums, STATE_DOINGS } from "../../model/profile/states.js";
+import { notesAt, notesOf } from "../../model/time/range-notes.js";
 import { axisMarks, rangeText, slotAt, snapRange, STACKED, stackedLayers, timeLabel, timelineSpan } from "../../model/time/timeline.js";
+import { visibleText } from "../../model/base/text.js";
 import { TEXT } from "../../text/session.js";
 import { el, icon, setAttribute, setText } from "../elements/dom.js";
 import { ICONS } from "../elements/icons.js";
@@ -51,19 +53,21 @@ function createStripTools(dispatch, zoom) {
 }
 
 // Where times stand in the strip, and the range on it: {element, axis, spanNow(), timeAt(x), pxOf(time), draw(timeline, span, is
-// live), showRange(range with both ends or null, text)}.
+// live, notes), showRange(range with both ends or null, text)}.
 function createStripArea() {
   const plot = createPlot();
   const before = el("i", { class: "strip-shade" });
   const after = el("i", { class: "strip-shade" });
   const brush = el("i", { class: "strip-brush" }, el("i", { class: "strip-edge" }), el("i", { class: "strip-edge" }));
   const edge = el("i", { class: "strip-live" });
-  const element = el("div", { class: "strip-plot", tabindex: "0", role: "slider", "aria-orientation": "horizontal", "data-testid": "strip" }, plot.root, before, after, brush, edge);
+  const pins = el("div", { class: "strip-notes" });
+  const element = el("div", { class: "strip-plot", tabindex: "0", role: "slider", "aria-orientation": "horizontal", "data-testid": "strip" }, plot.root, before, after, brush, edge, pins);
   const axis = el("div", { class: "strip-axis", "aria-hidden": "true" });
   let span = { from: 0, to: 1 };
   let drawnTimeline = null;
   let drawnSpan = "";
   let shownAxis = "";
+  let shownPins = "";
 
   const shareOf = (time) => Math.min(1, Math.max(0, (time - span.from) / (span.to - span.from)));
 
@@ -87,6 +91,18 @@ function createStripArea() {
     }));
   }
 
+  function drawNotes(notes) {
+    const signature = JSON.stringify([span, notes]);
+    if (signature === shownPins) return;
+    shownPins = signature;
+    pins.replaceChildren(...notes.filter(({ from_s: from, to_s: to }) => from < span.to && to > span.from).map(({ from_s: from, to_s: to }) => {
+      const pin = el("i", { class: "strip-note", "data-testid": "strip-note" });
+      pin.style.left = shareOf(from) * 100 + "%";
+      pin.style.width = (shareOf(to) - shareOf(from)) * 100 + "%";
+      return pin;
+    }));
+  }
+
   return {
     element,
     axis,
@@ -99,11 +115,12 @@ function createStripArea() {
       const at = element.getBoundingClientRect();
       return at.left + shareOf(time) * at.width;
     },
-    draw(timeline, shown, isLive) {
+    draw(timeline, shown, isLive, notes) {
       span = shown;
       edge.hidden = !isLive;
       drawLayers(timeline);
       drawAxis();
+      drawNotes(notes);
     },
     // `text`: what is chosen, in words
     showRange(range, text) {
@@ -123,11 +140,12 @@ function createStripArea() {
   };
 }
 
-// The slot at a time, in words.
-function slotText(timeline, time) {
+// The slot at a time, in words, and the notes there.
+function slotText(timeline, time, notes) {
   const slot = slotAt(timeline, time);
-  if (slot === null) return timeLabel(time, 0.25) + "  " + TEXT.strip.none;
-  return timeLabel(slot.start, 0.25) + "  " + doingText({ ...createSums(), samples: slot.samples, doing: slot.doing });
+  const said = notesAt(notes, time).map(({ text }) => visibleText(text));
+  const doing = slot === null ? TEXT.strip.none : doingText({ ...createSums(), samples: slot.samples, doing: slot.doing });
+  return [timeLabel(slot?.start ?? time, 0.25), ...said, doing].join("  ");
 }
 
 // The range moved by an arrow key: by a slot, with Shift only its end; the first key makes one at the end. Null: the key is none
@@ -193,7 +211,7 @@ export function createStrip(root, dispatch) {
   area.element.addEventListener("pointermove", (event) => {
     const time = area.timeAt(event.clientX);
     if (drag !== null && (drag.grabbed || Math.abs(event.clientX - drag.x) >= CLICK_PX)) drag.range = snapRange(state.timeline, Math.min(drag.fixed, time), Math.max(drag.fixed, time));
-    setText(readout, drag?.range ? rangeText(drag.range) : slotText(state.timeline, time));
+    setText(readout, drag?.range ? rangeText(drag.range) : slotText(state.timeline, time, notesOf(state.session)));
     showRange();
   });
   area.element.addEventListener("pointerup", () => {
@@ -228,7 +246,7 @@ export function createStrip(root, dispatch) {
       const span = drag === null ? state.timelineZoom ?? timelineSpan(state.timeline, null) : area.spanNow();
       tools.update(state);
       setAttribute(area.element, "aria-label", TEXT.strip.label);
-      area.draw(state.timeline, span, state.live && statusOf(state) === "running" && state.timelineZoom === null);
+      area.draw(state.timeline, span, state.live && statusOf(state) === "running" && state.timelineZoom === null, notesOf(state.session));
       showRange();
     },
     focus: () => area.element.focus(),

@@ -1,0 +1,27 @@
+// The causes of waits, and the names of the marks that stand for them. sampler/profile/wait.h has the same causes.
+
+// title -> [is it idle (waits for work)? The others are blocked: their work waits; the hue of its frames].
+const CAUSES = new Map([
+  ["sleep", [true, "idle"]], ["event loop", [true, "idle"]], ["idle worker", [true, "idle"]], ["terminal", [true, "idle"]],
+  ["queue or condition", [false, "lock"]], ["lock", [false, "lock"]], ["GIL", [false, "lock"]],
+  ["network read", [false, "network"]], ["network write", [false, "network"]], ["pipe", [false, "process"]], ["disk", [false, "disk"]], ["child process", [false, "process"]],
+]);
+
+const WAIT_MARK = /^<waits: (.+)>$/s;
+
+export const WAIT_HUES = ["idle", "lock", "network", "disk", "process"];
+
+// What the name of a mark says, "<waits: network read 10.0.0.5:5432>": {cause (a title), idle, hue, peer}, or null if it is no such name.
+export function readWait(name) {
+  const found = WAIT_MARK.exec(name);
+  if (found === null) return null;
+  for (const [cause, [idle, hue]] of CAUSES) {
+    if (found[1] === cause || found[1].startsWith(cause + " ")) return { cause, idle, hue, peer: found[1].slice(cause.length + 1) };
+  }
+  return null;
+}
+
+// What filters match: "blocked network read 10.0.0.5:5432".
+export function waitWords({ idle, cause, peer }) {
+  return [idle ? "idle" : "blocked", cause, peer].filter((part) => part !== "").join(" ");
+}
