@@ -37,16 +37,23 @@ void logins_destroy(struct logins *logins)
     free(logins);
 }
 
+/* Requests read the clock before they take the lock, so one may be later than now. */
+static uint64_t since(uint64_t then_ns, uint64_t now_ns)
+{
+    return now_ns > then_ns ? now_ns - then_ns : 0;
+}
+
 static bool is_over(const struct login *login, uint64_t now_ns)
 {
-    return now_ns - login->last_ns >= LOGINS_IDLE_S * NS_PER_S ||
-           now_ns - login->began_ns >= LOGINS_LIFE_S * NS_PER_S;
+    return since(login->last_ns, now_ns) >= LOGINS_IDLE_S * NS_PER_S ||
+           since(login->began_ns, now_ns) >= LOGINS_LIFE_S * NS_PER_S;
 }
 
 static bool is_old_good(const struct login *login, uint64_t now_ns)
 {
     return login->has_old &&
-           (login->seen_ns == 0 || now_ns - login->seen_ns < LOGINS_OVERLAP_S * NS_PER_S);
+           (login->seen_ns == 0 ||
+            since(login->seen_ns, now_ns) < LOGINS_OVERLAP_S * NS_PER_S);
 }
 
 /* All are compared, so that the time does not show how far the comparison came. */
@@ -116,7 +123,7 @@ bool logins_find(struct logins *logins, const char *cookie, size_t length, uint6
     pthread_mutex_lock(&logins->lock);
     struct login *const login = find(logins, &digest, now_ns, &is_old);
     if (login) {
-        login->last_ns = now_ns;
+        login->last_ns += since(login->last_ns, now_ns);
         if (!is_old && login->seen_ns == 0)
             login->seen_ns = now_ns;
     }
@@ -127,7 +134,7 @@ bool logins_find(struct logins *logins, const char *cookie, size_t length, uint6
 /* The old cookie comes back, and nobody has seen the new one: its answer may be lost. */
 static bool is_due(const struct login *login, bool is_old, uint64_t now_ns)
 {
-    const uint64_t age_ns = now_ns - login->changed_ns;
+    const uint64_t age_ns = since(login->changed_ns, now_ns);
     return is_old ? login->seen_ns == 0 && age_ns >= LOGINS_OVERLAP_S * NS_PER_S
                   : age_ns >= LOGINS_CHANGE_S * NS_PER_S;
 }

@@ -92,6 +92,8 @@ class Legal:
 
     def is_whole(self, answer, stack):
         """True if the stack fits and reaches the answer's innermost function."""
+        if not stack.frames:
+            return False
         innermost = [part for part in answer.parts if part is not check.ANY][-1][0]
         if answer.parts[-1] is check.ANY:
             return self.allows(stack) and any(check.name_fits(innermost, name) for name in stack.names)

@@ -119,6 +119,18 @@ static void a_lost_answer_logs_nobody_out(void **state)
     assert_true(is_good(*state, &new, later_ns));
 }
 
+/* Requests at a time come to the lock in another order than they read the clock. */
+static void a_request_that_comes_late_is_let_in(void **state)
+{
+    const struct cookie cookie = add(*state, START_NS), other = add(*state, START_NS);
+    struct cookie changed;
+    assert_true(is_good(*state, &cookie, START_NS + 2));
+    assert_true(is_good(*state, &cookie, START_NS + 1));
+    assert_false(is_changed(*state, &cookie, START_NS - 1, &changed));
+    assert_true(is_good(*state, &cookie, START_NS + LOGINS_IDLE_S * NS_PER_S + 1));
+    assert_false(is_good(*state, &other, START_NS + LOGINS_IDLE_S * NS_PER_S + 1));
+}
+
 static void the_table_is_bounded(void **state)
 {
     struct cookie cookies[LOGINS_MAX];
@@ -140,6 +152,7 @@ int main(void)
         TEST(a_login_ends_after_a_week_whatever_happens),
         TEST(the_old_cookie_is_good_for_a_minute_more),
         TEST(a_lost_answer_logs_nobody_out),
+        TEST(a_request_that_comes_late_is_let_in),
         TEST(the_table_is_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
