@@ -52,8 +52,7 @@ static bool is_over(const struct login *login, uint64_t now_ns)
 static bool is_old_good(const struct login *login, uint64_t now_ns)
 {
     return login->has_old &&
-           (login->seen_ns == 0 ||
-            since(login->seen_ns, now_ns) < LOGINS_OVERLAP_S * NS_PER_S);
+           (login->seen_ns == 0 || since(login->seen_ns, now_ns) < LOGINS_OVERLAP_S * NS_PER_S);
 }
 
 /* All are compared, so that the time does not show how far the comparison came. */
