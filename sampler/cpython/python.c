@@ -273,6 +273,11 @@ bool python_knows_exceptions(const struct python *python)
     return thread_state_knows_exceptions(&python->threads);
 }
 
+const struct thread_list *python_thread_list(const struct python *python)
+{
+    return &python->threads;
+}
+
 struct thread_state python_thread_state(struct python *python, const struct thread *thread)
 {
     return thread_state_of(&python->threads, thread);

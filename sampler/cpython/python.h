@@ -95,6 +95,8 @@ struct thread_windows python_windows(const struct python *python, const struct t
  * false: the state is VALUE_UNKNOWN for all threads. */
 bool python_knows_gil(const struct python *python);
 bool python_knows_exceptions(const struct python *python);
+/* The states of its threads are in it; for thread_state_is_gil. */
+const struct thread_list *python_thread_list(const struct python *python);
 
 /* What the thread was doing at this tick; valid in `on_sample` only. */
 struct thread_state python_thread_state(struct python *python, const struct thread *thread);

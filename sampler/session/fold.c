@@ -350,6 +350,7 @@ enum err_code fold_thread(struct fold *fold, struct thread *thread, struct threa
                              .runs = thread->runs,
                              .runnable = thread->runnable,
                              .call = thread->call,
+                             .threads = fold->threads,
                              .codes = fold->codes,
                              .stack = stack,
                              .leaf = &thread->leaf,

@@ -38,6 +38,7 @@ struct fold {
     str_id opcode_names[OPCODES];           /* 0: not interned yet */
     bool native, no_gc, opcodes;            /* of the options */
     frame_id idle, truncated, gc, callback; /* marks */
+    const struct thread_list *threads;      /* of the process; NULL: unknown */
     struct origins *origins;                /* of the session; NULL: functions have none */
     profile_origin origin;                  /* of the process */
     struct task_fold *tasks;                /* NULL: stacks are not of tasks */

@@ -88,6 +88,7 @@ enum err_code target_join(struct target *target, struct profile *profile,
                                        cpus, options, process->pid, name, err);
     if (rc)
         return rc;
+    target->fold.threads = python_thread_list(target->python);
     target->fold.origins = origins;
     target->fold.origin = origins_add(origins, process, python_anchor(target->python));
     const enum err_code joined = join_native(target, err);

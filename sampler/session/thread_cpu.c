@@ -6,6 +6,7 @@
 #include "sampler/base/clock.h"
 #include "sampler/base/vec.h"
 #include "sampler/cpython/objects/code.h"
+#include "sampler/cpython/threads/thread_state.h"
 #include "sampler/session/wait_site.h"
 
 /* The kernel updates the account in steps of some milliseconds. */
@@ -87,6 +88,18 @@ static bool is_same(const struct system_call *a, const struct system_call *b)
            a->args[1] == b->args[1];
 }
 
+/* Whether it waits for the GIL, by the call alone. */
+static enum three_valued is_at_gil(const struct sample *sample, const struct system_call *call)
+{
+    if (!call->is_known)
+        return VALUE_UNKNOWN;
+    if (system_call_kind(call->number) != CALL_FUTEX)
+        return VALUE_NO;
+    return sample->threads && thread_state_is_gil(sample->threads, call->args[0])
+               ? VALUE_YES
+               : VALUE_UNKNOWN;
+}
+
 /* Finds why the thread waits.  is_still: the stack has not changed since that was found last; then a thread
  * that runs right now waits for the same as before. */
 static void find_wait(struct thread_cpus *cpus, struct thread_cpu *thread_cpu,
@@ -103,13 +116,18 @@ static void find_wait(struct thread_cpus *cpus, struct thread_cpu *thread_cpu,
     thread_cpu->wait = 0;
     thread_cpu->call = *call;
     thread_cpu->found_ns = sample->now_ns;
-    if (!cpus->waits || !sample->codes || !call->is_known || !keeps(cpus->mode, sample->state))
+    thread_cpu->at_gil = is_at_gil(sample, call);
+    if (thread_cpu->at_gil == VALUE_YES || !cpus->waits || !sample->codes || !call->is_known ||
+        !keeps(cpus->mode, sample->state))
         return;
     const struct wait_site site =
         wait_site_of(sample->stack, sample->leaf, sample->codes, profile_strings(cpus->profile),
                      system_call_kind(call->number) == CALL_FUTEX);
     thread_cpu->wait = waits_find(cpus->waits, sample->pid, sample->codes->memory, call, &site,
                                   sample->now_ns);
+    if (thread_cpu->at_gil == VALUE_UNKNOWN && thread_cpu->wait)
+        thread_cpu->at_gil =
+            waits_cause_of(cpus->waits, thread_cpu->wait) == WAIT_GIL ? VALUE_YES : VALUE_NO;
 }
 
 /* Samples [first, first + count) of the waiting ones. */
@@ -155,12 +173,28 @@ static bool is_same_native(const struct native_outcome *a, const struct native_o
            a->placed == b->placed;
 }
 
+/* The whole state.  Where the interpreter does not say whether a thread waits for the GIL, the kernel does. */
+static state_bits state_of(const struct thread_cpu *thread_cpu, state_bits cpu)
+{
+    const unsigned state = thread_cpu->state | cpu;
+    if (!(state & STATE_UNKNOWN_WAITS_GIL))
+        return (state_bits)state;
+    /* A thread that waits for it wakes up every few milliseconds, and goes on waiting. */
+    const bool is_ready = cpu & (STATE_ON_CPU | STATE_RUNNABLE);
+    const enum three_valued waits =
+        is_ready && thread_cpu->at_gil != VALUE_YES ? VALUE_NO : thread_cpu->at_gil;
+    const unsigned known = state & ~(unsigned)STATE_UNKNOWN_WAITS_GIL;
+    return (state_bits)(waits == VALUE_UNKNOWN ? state
+                        : waits == VALUE_YES   ? known | STATE_WAITS_GIL
+                                               : known);
+}
+
 static enum err_code count(struct thread_cpus *cpus, thread_id thread,
                            const struct thread_cpu *thread_cpu, state_bits cpu,
                            struct part part)
 {
     struct quality *const quality = profile_quality(cpus->profile);
-    const state_bits state = (state_bits)(thread_cpu->state | cpu);
+    const state_bits state = state_of(thread_cpu, cpu);
     const uint32_t samples = part.count;
     if (!samples)
         return ERR_OK;

@@ -14,7 +14,8 @@
  * count as runnable: those that do not move first, because without a processor nothing moves.
  *
  * The same reading says in which system call a thread waits.  Samples that wait count below a mark that says
- * why (waits.h).
+ * why (waits.h).  Where the interpreter does not say whether a thread waits for the GIL, as before 3.15, the call
+ * does.
  *
  * The recording mode is applied here, because only here the whole state of a sample is known: a
  * sample that the mode does not keep is counted as filtered.  A sample whose state is unknown is
@@ -45,6 +46,7 @@
 struct code_table;
 struct leaf;
 struct stack;
+struct thread_list;
 
 enum { THREAD_CPUS_MAX_WAITING = 256 };
 
@@ -82,16 +84,17 @@ struct thread_cpu {
     spot_id spot;
     uint64_t *certainty, *motion;
     struct native_outcome native;
-    bool is_overflowed;      /* of the waiting samples */
-    wait_id wait;            /* why they wait; 0: unknown */
-    struct system_call call; /* by which that was found */
-    uint64_t found_ns;       /* when */
-    double owed;             /* samples on a CPU that are not counted as such yet */
-    bool has_queue;          /* the kernel says how long the thread was without a processor */
-    uint64_t first_ns;       /* the first sample since the account was opened */
-    uint64_t taken;          /* samples after it */
-    uint64_t asked_ns;       /* when queued_ns was last read */
-    uint64_t queued_ns;      /* without a processor, not counted as runnable yet */
+    bool is_overflowed;       /* of the waiting samples */
+    wait_id wait;             /* why they wait; 0: unknown */
+    enum three_valued at_gil; /* do they wait for the GIL? */
+    struct system_call call;  /* by which that was found */
+    uint64_t found_ns;        /* when */
+    double owed;              /* samples on a CPU that are not counted as such yet */
+    bool has_queue;           /* the kernel says how long the thread was without a processor */
+    uint64_t first_ns;        /* the first sample since the account was opened */
+    uint64_t taken;           /* samples after it */
+    uint64_t asked_ns;        /* when queued_ns was last read */
+    uint64_t queued_ns;       /* without a processor, not counted as runnable yet */
 };
 
 struct thread_cpus {
@@ -119,9 +122,10 @@ struct sample {
     bool is_overflowed; /* the node is a caller: the tables had no room for the node itself */
     bool is_still;      /* its stack is that of the last sample */
     bool is_stopped;    /* `runs` is known already; if we stopped it, nothing else shows it */
-    enum three_valued runs;     /* then: did it run, or was it ready to? */
-    enum three_valued runnable; /* then: if so, was it without a processor? */
-    struct system_call call;    /* then: if not, where it waits */
+    enum three_valued runs;            /* then: did it run, or was it ready to? */
+    enum three_valued runnable;        /* then: if so, was it without a processor? */
+    struct system_call call;           /* then: if not, where it waits */
+    const struct thread_list *threads; /* of the process; NULL: unknown */
     /* Where Python code waits; codes NULL: unknown. */
     const struct code_table *codes;
     const struct stack *stack;

@@ -214,6 +214,11 @@ wait_id waits_find(struct waits *waits, int pid, struct memory *memory,
     return cause ? find(waits, cause, has_peer ? descriptor.peer : "") : 0;
 }
 
+enum wait_cause waits_cause_of(const struct waits *waits, wait_id wait)
+{
+    return wait ? waits->items[wait - 1].cause : WAIT_UNKNOWN;
+}
+
 bool waits_lacks_peer(const struct waits *waits, wait_id wait)
 {
     const struct known_wait *const item = wait ? &waits->items[wait - 1] : NULL;

@@ -39,6 +39,8 @@ wait_id waits_find(struct waits *waits, int pid, struct memory *memory,
                    const struct system_call *call, const struct wait_site *site,
                    uint64_t now_ns);
 
+enum wait_cause waits_cause_of(const struct waits *waits, wait_id wait);
+
 /* Is the peer of this cause not known yet? */
 bool waits_lacks_peer(const struct waits *waits, wait_id wait);
 

@@ -243,7 +243,9 @@ static enum err_code find_gil(struct summary *summary, bool chooses_states, stru
     const uint64_t waited = sums->yes[STATE_FLAG_WAITS_GIL];
     if (!has_gil(summary))
         summary->gil = SUMMARY_GIL_NONE;
-    else if (waited == 0 && sums->unknown[STATE_FLAG_WAITS_GIL] > 0)
+    else if (waited == 0 && sums->unknown[STATE_FLAG_WAITS_GIL] > 0 &&
+             sums->unknown[STATE_FLAG_WAITS_GIL] + sums->yes[STATE_FLAG_HAS_GIL] >=
+                 sums->samples)
         summary->gil = SUMMARY_GIL_UNKNOWN;
     return summary->gil == SUMMARY_GIL_KNOWN && waited > 0 && !chooses_states
                ? find_holder(summary, err)

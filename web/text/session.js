@@ -119,7 +119,7 @@ export const TEXT = {
     of: { active: "active samples", selected: "the samples" },
     held: (share, of) => "held in " + share + " of " + of,
     waited: (share) => ", wanted in " + share + ".",
-    waitsUnknown: "; waits for it are unknown before Python 3.15.",
+    waitsUnknown: "; waits for it are unknown.",
     holds: (share) => " held it in " + share + " of that time.",
     thread: (tid) => "Thread " + tid,
     noGil: "none, this Python is free-threaded.",

@@ -141,7 +141,7 @@ export const VIEW_TEXT = {
     cell: (share, count) => share + ", " + samples(count),
     othersWaited: (time) => "others waited " + time,
     freeThreaded: "This interpreter is free-threaded: it has no GIL.",
-    tooOld: "GIL waits need Python 3.15 or later.",
+    unknown: "It is unknown whether threads waited for the GIL.",
     none: "No thread waited for the GIL.",
   },
 

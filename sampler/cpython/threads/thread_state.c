@@ -28,6 +28,24 @@ bool thread_state_knows_gil(const struct thread_list *list)
     return layout->runtime_gil_holder || layout->interp_gil_holder;
 }
 
+/* `locked` is followed by a counter and by two pairs of a condition and a mutex: 48 bytes each at most. */
+static bool is_in_gil(remote_addr locked, remote_addr word)
+{
+    enum { GIL_BYTES = 16 + 4 * 48 };
+    return word >= locked && word - locked < GIL_BYTES;
+}
+
+bool thread_state_is_gil(const struct thread_list *list, remote_addr word)
+{
+    const struct layout *const layout = &list->runtime->layout;
+    if (layout->runtime_gil_locked)
+        return is_in_gil(list->runtime->addr + layout->runtime_gil_locked, word);
+    for (size_t i = 0; i < list->interpreter_count && layout->interp_gil_locked; i++)
+        if (is_in_gil(list->interpreters[i].addr + layout->interp_gil_locked, word))
+            return true;
+    return false;
+}
+
 /* An interpreter may have its own GIL or share the main one's; a GIL names the thread that holds it. */
 static enum three_valued has_gil(const struct thread_list *list, const struct thread *thread)
 {

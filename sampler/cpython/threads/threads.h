@@ -136,9 +136,9 @@ void thread_list_take_windows(struct thread_list *list, const struct thread *thr
                               struct memory *copy);
 bool thread_list_heads_same(const struct thread_list *list);
 void thread_list_set_generation(const struct thread_list *list, struct thread *thread);
-/* The thread's interpreter; NULL: unknown. */
 /* NULL: it has not been listed. */
 const struct interpreter *thread_list_main_interpreter(const struct thread_list *list);
+/* The thread's interpreter; NULL: unknown. */
 const struct interpreter *thread_list_interpreter(const struct thread_list *list,
                                                   const struct thread *thread);
 /* A field of an interpreter's window. */

@@ -354,9 +354,8 @@ static void put_gil(const struct writing *writing)
         put_item(writing, "GIL: none, this Python is free-threaded.\n");
         return;
     case SUMMARY_GIL_UNKNOWN:
-        put_item(writing,
-                 "GIL: held in %.1f %% of %s; waits for it are unknown before Python 3.15.\n",
-                 held, of_hot(summary));
+        put_item(writing, "GIL: held in %.1f %% of %s; waits for it are unknown.\n", held,
+                 of_hot(summary));
         return;
     case SUMMARY_GIL_KNOWN: break;
     }

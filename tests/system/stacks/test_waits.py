@@ -105,6 +105,26 @@ def labels_of(profile):
     return found
 
 
+class Gil(Test):
+    """Two threads of threads.py compute and two sleep, with a GIL in every version but free-threaded ones."""
+
+    def test_who_computes_waits_for_the_gil(self):
+        for python in pythons():
+            if not python.is_supported or "t" in python.kind[1]:
+                continue
+            with self.subTest(python.version), victim("threads.py", "4", "600", python=python.path) as target:
+                path = file_in("gil-" + python.version)
+                process, code = run_program("record", str(target.pid), "-a", "-r", str(RATE_HZ), "-d", "2",
+                                            "--summary-json=" + path)
+                self.assertEqual(code, 0, process.output())
+                gil = json.loads(pathlib.Path(path).read_text("utf-8"))["gil"]
+                # On a busy machine both are ready without a processor now and then.
+                self.assertAlmostEqual(gil["held_share"], 0.5, delta=0.2)
+                self.assertGreater(gil["waited_share"], 0.1)
+                self.assertLess(gil["waited_share"], 0.7)
+                self.assertRegex(gil["holder"]["name"], "^worker-[02]$")
+
+
 class Causes(Test):
     def record(self, target, name, *options):
         folded = file_in(name)

@@ -488,6 +488,25 @@ static void the_gil_is_held_by_the_thread_it_names(void **state)
     }
 }
 
+static void each_interpreter_may_have_a_gil(void **state)
+{
+    (void)state;
+    for (unsigned minor = FAKE_OLDEST_MINOR; minor <= FAKE_NEWEST_MINOR; minor++) {
+        struct world *const world = begin(minor);
+        const struct layout *const layout = &world->python.runtime.layout;
+        const remote_addr gil = layout->runtime_gil_locked
+                                    ? world->python.runtime.addr + layout->runtime_gil_locked
+                                    : world->interp + layout->interp_gil_locked;
+        walk(world);
+        assert_true(thread_state_is_gil(&world->list, gil + 16));
+        assert_true(thread_state_is_gil(&world->list, gil + 16 + 48));
+        assert_false(thread_state_is_gil(&world->list, gil - 4));
+        assert_false(thread_state_is_gil(&world->list, gil + 1024));
+        assert_false(thread_state_is_gil(&world->list, 0));
+        end(world);
+    }
+}
+
 /* What is handled is read with the thread's stack. */
 static enum three_valued handles(struct world *world, remote_addr handled)
 {
@@ -535,4 +554,5 @@ TEST_MAIN(cmocka_unit_test(none_is_not_an_exception_in_hand),
           cmocka_unit_test(stacks_can_be_forgotten_and_threads_stay),
           cmocka_unit_test(a_thread_that_starts_while_the_list_is_walked_is_not_lost),
           cmocka_unit_test(the_heads_of_the_lists_tell_of_new_threads),
+          cmocka_unit_test(each_interpreter_may_have_a_gil),
           cmocka_unit_test(the_gil_is_held_by_the_thread_it_names))

@@ -279,7 +279,8 @@ function gilReason(gil, sums, withoutGil) {
   const waits = STATE_FACTS.indexOf("waits_gil");
   if (sums.samples === 0) return TEXT.noSamples;
   if (withoutGil) return TEXT.gil.freeThreaded;
-  if (sums.yes[waits] === 0 && sums.unknown[waits] > 0) return TEXT.gil.tooOld;
+  const holds = STATE_FACTS.indexOf("has_gil");
+  if (sums.yes[waits] === 0 && sums.unknown[waits] > 0 && sums.unknown[waits] + sums.yes[holds] >= sums.samples) return TEXT.gil.unknown;
   return gil.waited > 0 ? null : TEXT.gil.none;
 }
 

@@ -218,6 +218,23 @@ static void unknown_and_missing_gils_are_not_zero(void **state)
     sample_session_destroy(session);
 }
 
+/* Beside many that are known, a few unknown ones do not hide that nobody waited. */
+static void few_unknown_waits_for_the_gil_are_said_to_be_the_least(void **state)
+{
+    struct profile *const profile = made_profile();
+    const thread_id thread = made_thread(profile, 1, 1);
+    (void)state;
+    made_add(profile, thread, STATE_ON_CPU | STATE_HAS_GIL, "main;work", 60);
+    made_add(profile, thread, STATE_ON_CPU, "main;work;read", 30);
+    made_add(profile, thread, STATE_ON_CPU | STATE_UNKNOWN_WAITS_GIL, "main;other", 10);
+    made_seal(profile, 1);
+    struct sample_session *const session = session_of(profile);
+    struct buffer out = written(&session->source, "summary");
+    assert_non_null(strstr(out.data, "threads wait for it in at least 0.0 %"));
+    buffer_deinit(&out);
+    sample_session_destroy(session);
+}
+
 static size_t lines_of(const struct buffer *text)
 {
     size_t lines = 0;
@@ -357,6 +374,7 @@ int main(void)
         cmocka_unit_test(native_samples_are_by_library_without_the_interpreter),
         cmocka_unit_test(the_thread_that_others_wait_for_is_named),
         cmocka_unit_test(waits_are_shown_by_cause_and_peer),
+        cmocka_unit_test(few_unknown_waits_for_the_gil_are_said_to_be_the_least),
         cmocka_unit_test(unknown_and_missing_gils_are_not_zero),
         cmocka_unit_test(texts_have_at_most_forty_lines),
         cmocka_unit_test(names_stay_code_in_markdown),
