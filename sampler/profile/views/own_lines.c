@@ -51,6 +51,18 @@ static bool is_generated(const char *file)
                              strncmp(file, "<stdin", 6) != 0);
 }
 
+/* What pip puts into bin/ to start a program of a package. */
+static bool is_launcher(const char *name, const char *file)
+{
+    static const char folder[] = "bin/";
+    const char *const slash = strrchr(file, '/');
+    const char *const base = slash ? slash + 1 : file;
+    const size_t before = (size_t)(base - file), length = sizeof folder - 1;
+    return strcmp(name, "<module>") == 0 && !strchr(base, '.') && before >= length &&
+           strncmp(base - length, folder, length) == 0 &&
+           (before == length || base[-1 - (ptrdiff_t)length] == '/');
+}
+
 static enum err_code is_own(const struct own_code *code,
                             const struct profile_snapshot *snapshot, function_id id, bool *out,
                             struct err *err)
@@ -67,7 +79,8 @@ static enum err_code is_own(const struct own_code *code,
     if (code->count == 0) {
         bool is_library = false;
         const enum err_code rc = pattern_matches(&code->libraries, &subject, &is_library, err);
-        *out = !is_library && !is_generated(subject.file);
+        *out = !is_library && !is_generated(subject.file) &&
+               !is_launcher(subject.name, subject.file);
         return rc;
     }
     for (size_t i = 0; i < code->count && !*out; i++) {

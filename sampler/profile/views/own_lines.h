@@ -3,7 +3,7 @@
  * code on its stack, at the line that runs there, whatever that line has called.
  *
  * Your code is Python code that is neither of the standard library nor of an installed package
- * (pattern.h) nor generated: a file such as <string>.  Patterns of paths say otherwise.  The page has
+ * (pattern.h) nor generated: a file such as <string>, or the script in bin/ that starts a package.  Patterns of paths say otherwise.  The page has
  * the same rule (web/model/code/own.js).
  *
  * Ownership: the lines belong to the struct; own_lines_deinit accepts a zeroed one.  Patterns are

@@ -30,6 +30,7 @@ static void add(struct profile *profile, node_id node, state_bits state, uint32_
 static int begin(void **state)
 {
     struct profile *const profile = made_profile();
+    const node_id launcher = under(profile, 0, "<module>", "/srv/venv/bin/serve", 8);
     const node_id main = under(profile, 0, "main", "/srv/app.py", 3);
     const node_id load = under(profile, main, "load", "/srv/app.py", 10);
     const node_id decode = under(profile, load, "decode", "/usr/lib/python3.13/json.py", 40);
@@ -43,6 +44,8 @@ static int begin(void **state)
     add(profile, callback, STATE_ON_CPU, 25);
     add(profile, dot, 0, 15);
     add(profile, made, STATE_ON_CPU, 10);
+    add(profile, under(profile, launcher, "serve", "/usr/lib/python3.13/serve.py", 5),
+        STATE_ON_CPU, 7);
     made_seal(profile, 1);
     *state = profile;
     return 0;
@@ -76,7 +79,7 @@ static void a_sample_counts_at_the_innermost_own_line(void **state)
 {
     struct profile_snapshot snapshot = made_snapshot(*state);
     struct own_lines own = lines_of(&snapshot, &(struct view_query){ 0 }, NULL, 10);
-    assert_int_equal(own.samples, 105);
+    assert_int_equal(own.samples, 112);
     assert_int_equal(own.own_samples, 95);
     assert_int_equal(own.count, 3);
     expect_line(&own, 0, 10, 55);

@@ -48,6 +48,7 @@ const STACKS = [
   [[["main", "/srv/app.py", 3], ["load", "/srv/app.py", 11]], 15],
   [[["main", "/srv/app.py", 4], ["dot", PACKAGE, 8], ["callback", "/srv/app.py", 20]], 25],
   [[["run", "<frozen runpy>", 88], ["main", "<string>", 1]], 10],
+  [[["<module>", "/srv/venv/bin/serve", 8], ["run", "/srv/venv/lib/python3.13/site-packages/serve.py", 5]], 7],
 ];
 
 test("a sample counts at the innermost line of your code, whatever that has called", () => {

@@ -14,6 +14,8 @@ const OWN_LENGTH_MAX = 500;
 const LEAST_SHARE = 0.001;
 // Code made of text has no file; that of a notebook or of a terminal is somebody's.
 const GENERATED = /^<(?!ipython-input|stdin)/;
+// What pip puts into bin/ to start a program of a package.
+const LAUNCHER = /(?:^|\/)bin\/[^./]+$/;
 
 // "src/, /apps\/[ab]/" -> what its paths match: one of the parts. Nothing: null.
 function pathMatcher(text) {
@@ -31,7 +33,7 @@ function isOwn(profile, id, matches) {
   const origin = originOf(profile, id);
   const path = fileText(profile, id);
   if (matches !== null) return origin.kind !== "synthetic" && matches(path);
-  return origin.kind === "own" && path !== "" && !GENERATED.test(path);
+  return origin.kind === "own" && path !== "" && !GENERATED.test(path) && !(functionText(profile, id) === "<module>" && LAUNCHER.test(path));
 }
 
 // The lines of your code that the nodes of a profile are called from; grows with the profile. `patterns`: a text, "" for the rule.
