@@ -434,7 +434,7 @@ static void add_waiting(struct thread_cpus *cpus, struct thread_cpu *thread_cpu,
                         const struct sample *sample)
 {
     const bool is_first = !thread_cpu->waiting;
-    struct system_call call;
+    struct system_call call = { 0 };
     double share;
     thread_cpu->waiting += sample->times;
     /* Of a thread that runs now and then, some samples find it waiting. */

@@ -91,7 +91,8 @@ class Bombs(Test):
                         packed = packed[:60000]
                     answer = host.ask(path, method, packed, dict(MARK, **{"Content-Type": kind, "Content-Encoding": coding}))
                     self.assertEqual(answer.status, 415, (coding, method, answer.body))
-            self.assertLess(memory_of(host.process.pid) - before, 60 * MIB)
+            # A sanitizer keeps memory that was freed; the release build has the strict limit.
+            self.assertLess(memory_of(host.process.pid) - before, (120 if SANITIZED else 60) * MIB)
 
 
 class Readers(Test):
