@@ -256,7 +256,7 @@ export const VIEW_TEXT = {
     filteredUnknown: (count, whose) => "Filters exclude every sample: this state is unknown for all " + samples(count) + whose + ".",
     unknownFor: (count) => " It is unknown for " + count + ".",
     ofThreads: " of the selected threads",
-    onlyMain: "Only the main thread is sampled; --all-threads (-a) adds the others.",
+    onlyMain: "Only the main thread is sampled (--main-thread); start again without it for the others.",
     filteredThreads: (count) => "Filters exclude every sample: none of the " + samples(count) + " is of the selected threads.",
     noneIn: (range) => "No samples in " + range + ".",
     mode: (mode, count) => "--mode " + mode + " left out all " + samples(count) + ". Record without --mode to keep them.",
