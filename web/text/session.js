@@ -166,6 +166,7 @@ export const TEXT = {
   own: {
     title: "Your hottest lines",
     note: (share, count) => share + " of " + count + ", with what these lines call in libraries",
+    ready: (share) => "; " + share + " more wait for the GIL or a processor after a sleep or a lock",
     none: "No line of your code is in these samples.",
     setting: "What counts as your code",
     patterns: "Paths of your code",
