@@ -64,6 +64,12 @@ export function isInUse(element) {
   return element.matches(":hover") || element.contains(document.activeElement);
 }
 
+// Scrolls a row that is wider than its place until this item of it is in sight.
+export function scrollSideways(row, item) {
+  const left = item.offsetLeft - row.offsetLeft;
+  if (left < row.scrollLeft || left + item.offsetWidth > row.scrollLeft + row.clientWidth) row.scrollLeft = left - row.clientWidth / 3;
+}
+
 // A row of buttons of which one is pressed: options [{value, label, hint}].
 export function segmented(label, testid, options, choose) {
   const buttons = options.map((option) =>
