@@ -55,7 +55,7 @@ void tool_send(struct call *call, struct json *json, struct buffer *text)
 }
 
 void tool_copy(struct json *json, const struct json_value *from, const char *name,
-                        const char *as)
+               const char *as)
 {
     const struct json_value *const value = json_value_member(from, name);
     json_key(json, as);

@@ -182,8 +182,8 @@ static void find_checkout(struct round *round, const struct file *file,
         return;
     keeper->checkout_tries++;
     wanted.wants_checkout = true;
-    const enum err_code rc = fetch_file(keeper->fetcher, &wanted, keeper->stop_fd, &answer,
-                                        &ignored, NULL, NULL);
+    const enum err_code rc =
+        fetch_file(keeper->fetcher, &wanted, keeper->stop_fd, &answer, &ignored, NULL, NULL);
     if (rc == ERR_OK && answer.length == sizeof found) {
         memcpy(&found, answer.data, sizeof found);
         if (checkout_is_valid(&found)) {

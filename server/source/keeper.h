@@ -29,7 +29,7 @@ struct keeper {
     struct cache *cache;
     pthread_t thread;
     bool is_started;
-    int stop_fd; /* readable: the thread is to end */
+    int stop_fd;                     /* readable: the thread is to end */
     struct source_checkout checkout; /* written once, before has_checkout */
     atomic_bool has_checkout;
     unsigned checkout_tries;

@@ -159,6 +159,7 @@ export const TEXT = {
     keepWait: "Keep only samples that wait for this",
     idle: "idle",
     howTo: "Hover over a frame for details; click it to zoom in; right-click for more.",
+    howToTouch: "Tap a frame to zoom in and to see its details; hold it for more.",
     back: "‹ Hottest functions",
     source: "Show source",
   },

@@ -41,9 +41,9 @@ static int begin(void **state)
     put("/srv/loose/.git/refs/heads/main", ONE "\n");
     put("/srv/loose/inner/.git/HEAD", OTHER "\n");
     put("/srv/packed/.git/HEAD", "ref: refs/heads/feature/a\n");
-    put("/srv/packed/.git/packed-refs", "# pack-refs with: peeled fully-peeled sorted\n" OTHER
-                                        " refs/heads/feature\n" ONE
-                                        " refs/heads/feature/a\n^" OTHER "\n");
+    put("/srv/packed/.git/packed-refs",
+        "# pack-refs with: peeled fully-peeled sorted\n" OTHER " refs/heads/feature\n" ONE
+        " refs/heads/feature/a\n^" OTHER "\n");
     put("/srv/sha256/.git/HEAD", LONG "\n");
     put("/srv/loose/.git/worktrees/tree/HEAD", "ref: refs/heads/main\n");
     put("/srv/loose/.git/worktrees/tree/commondir", "../..\n");
@@ -91,8 +91,9 @@ static void the_commit_is_the_one_that_is_checked_out(void **state)
 
 static void without_a_commit_there_is_no_checkout(void **state)
 {
-    static const char *const paths[] = { "/srv/plain/app.py", "/app.py", "app.py", "/",
-                                         "/srv/unborn/a.py",  "/nowhere/at/all.py" };
+    static const char *const paths[] = {
+        "/srv/plain/app.py", "/app.py", "app.py", "/", "/srv/unborn/a.py", "/nowhere/at/all.py"
+    };
     struct source_checkout found;
     (void)state;
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)

@@ -501,7 +501,7 @@ export function createPicture() {
       own: address.view === "flame" ? own(recording, version, grouping, state.ownPatterns, showsActive(state)) : null,
       diff: shownDiff,
       gil: address.view === "gil" ? gilOf(recording, version, functions, state.gil, threads, sums, isWithoutGil(state.session, sums), state.width) : null,
-      tasks: address.view === "tasks" ? tasksOf(recording, version, state.tasks, tasksReason(state.tasks, state.session, state.live)) : null,
+      tasks: address.view === "tasks" ? tasksOf(recording, version, state.tasks, tasksReason(state.tasks, state.session, state.live, profile)) : null,
       secondsPerSample: isKnown(recording.counts.seconds) && recording.counts.seconds > 0 ? ratio(recording.counts.seconds, recording.counts.total) : 1 / (state.session?.quality?.achieved_hz || NaN),
       functions: () => rowsOf(countsOf(version, grouping, totals)).slice().sort((a, b) => b.total - a.total).map((row) => ({ label: frameLabel(grouping.frames, profile, row.frame), key: functionKey(recording, grouping, row.frame) })),
       paths: () => pathsOf(profile, profile.functionName.length),

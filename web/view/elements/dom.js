@@ -64,10 +64,13 @@ export function isInUse(element) {
   return element.matches(":hover") || element.contains(document.activeElement);
 }
 
-// Scrolls a row that is wider than its place until this item of it is in sight.
-export function scrollSideways(row, item) {
-  const left = item.offsetLeft - row.offsetLeft;
-  if (left < row.scrollLeft || left + item.offsetWidth > row.scrollLeft + row.clientWidth) row.scrollLeft = left - row.clientWidth / 3;
+// Brings an item into sight whose row is wider than its place and scrolls by itself.
+export function scrollSideways(item) {
+  let row = item.parentElement;
+  while (row !== null && !/auto|scroll/.test(getComputedStyle(row).overflowX)) row = row.parentElement;
+  if (row === null) return;
+  const [outer, inner] = [row.getBoundingClientRect(), item.getBoundingClientRect()];
+  if (inner.left < outer.left || inner.right > outer.right) row.scrollLeft += inner.left - outer.left - outer.width / 3;
 }
 
 // A row of buttons of which one is pressed: options [{value, label, hint}].

@@ -70,7 +70,7 @@ export function createStateChips(root, dispatch) {
         if (i < shown.length) show(chip, shown[i]);
       });
       const pressed = shown.findIndex((chip) => chip.pressed);
-      if (shown[pressed].label !== inView) scrollSideways(list, chips[pressed].element);
+      if (shown[pressed].label !== inView) scrollSideways(chips[pressed].element);
       inView = shown[pressed].label;
       setText(note, recordedText(state.session));
       note.hidden = note.textContent === "";

@@ -21,7 +21,7 @@ export function createToolbar(root, dispatch) {
     update(state) {
       view.set(state.address.view);
       tasksButton.hidden = state.address.view !== "tasks" && (state.session?.settings?.async ?? "off") === "off";
-      if (inSight !== state.address.view) scrollSideways(view.element, view.element.querySelector("[data-value=" + state.address.view + "]"));
+      if (inSight !== state.address.view) scrollSideways(view.element.querySelector("[data-value=" + state.address.view + "]"));
       inSight = state.address.view;
       threads.update(state);
       search.update(state);
