@@ -29,6 +29,31 @@ bool wait_cause_is_idle(enum wait_cause cause)
     return causes[cause].is_idle;
 }
 
+bool wait_is_call(const char *name)
+{
+    static const char prefix[] = "<native> ";
+    static const char *const calls[] = {
+        "time.sleep",
+        "select.select",
+        "select.poll.poll",
+        "select.epoll.poll",
+        "_thread.lock.acquire",
+        "_thread.lock.acquire_lock",
+        "_thread.lock.__enter__",
+        "_thread.RLock.acquire",
+        "_thread.RLock.__enter__",
+        "_queue.SimpleQueue.get",
+        "_thread._ThreadHandle.join",
+        "posix.waitpid",
+    };
+    if (strncmp(name, prefix, strlen(prefix)) != 0)
+        return false;
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+        if (strcmp(name + strlen(prefix), calls[i]) == 0)
+            return true;
+    return false;
+}
+
 void wait_name(enum wait_cause cause, const char *detail, char out[WAIT_MAX_NAME])
 {
     snprintf(out, WAIT_MAX_NAME, MARK_BEGIN "%s%s%.80s>", causes[cause].title,

@@ -52,6 +52,10 @@ bool wait_cause_is_idle(enum wait_cause cause);
 /* The name of a mark.  detail: "" for none; it must not hold control characters. */
 void wait_name(enum wait_cause cause, const char *detail, char out[WAIT_MAX_NAME]);
 
+/* Is it the name of a C function that does nothing but wait, "<native> time.sleep"?  A thread that is active
+ * in one has waited, and is about to go on: it waits for the GIL or a processor. */
+bool wait_is_call(const char *name);
+
 /* What a mark's name says. */
 struct wait_text {
     enum wait_cause cause;

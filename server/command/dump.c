@@ -1,6 +1,7 @@
 #include "server/sessions/dump.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "sampler/sampler.h"
 #include "server/command/options/commands.h"
@@ -82,6 +83,18 @@ static void print_tasks(const struct dump *dump)
         puts("  and more tasks");
 }
 
+/* A greenlet that is switched out is an object that only its library and the garbage collector know. */
+static bool has_greenlets(const struct profile_snapshot *snapshot)
+{
+    for (function_id id = 1; id < snapshot->sizes.functions; id++) {
+        const char *const file =
+            profile_string(snapshot, profile_function_at(snapshot, id).file).text;
+        if (strstr(file, "/gevent/") || strstr(file, "/eventlet/"))
+            return true;
+    }
+    return false;
+}
+
 int command_dump(const struct options *options)
 {
     struct err err = { 0 };
@@ -100,6 +113,8 @@ int command_dump(const struct options *options)
             print_thread(&dump, &dump.rows[k]);
         if (options->sampling.async == SAMPLER_ASYNC_ALL || !options->names_async_mode)
             print_tasks(&dump);
+        if (has_greenlets(&dump.snapshot))
+            puts("  greenlets that are switched out cannot be listed");
         dump_deinit(&dump);
     }
     return exit_with(rc, &err);

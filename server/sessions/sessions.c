@@ -511,7 +511,12 @@ void session_describe(struct session *session, const struct profile_snapshot *sn
 {
     struct sampler *const sampler = session->sampler;
     const struct open_capture *const opened = session->opened;
+    const struct source_checkout *const checkout = source_checkout(session->texts);
     memset(out, 0, sizeof *out);
+    if (checkout) {
+        out->checkout_root = checkout->root;
+        out->checkout_commit = checkout->commit;
+    }
     out->id = session->id;
     out->epoch = session->epoch;
     out->snapshot = snapshot;

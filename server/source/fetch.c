@@ -114,7 +114,8 @@ static enum err_code fetch_as(struct fetcher *fetcher, profile_origin origin,
                               struct buffer *out, uint64_t *changed_ns_out,
                               struct source_place *place_out, struct err *err)
 {
-    const struct source_wish wish = { origins->key.path, origins->entry, origins->build_id };
+    const struct source_wish wish = { origins->key.path, origins->entry, origins->build_id,
+                                      origins->wants_checkout };
     struct sampler_origin process;
     enum err_code rc = sampler_origin(fetcher->sampler, origin, &process, err);
     if (rc != ERR_OK)

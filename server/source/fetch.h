@@ -38,6 +38,8 @@ struct file_origins {
     struct cache_key key;
     uint64_t entry; /* of a native function whose library the key names; 0: a source file */
     struct strtab_string build_id; /* of that library */
+    bool
+        wants_checkout; /* instead of the text a struct source_checkout, which must be validated */
     profile_origin items[FETCH_MAX_ORIGINS];
     size_t count;
 };

@@ -81,9 +81,11 @@ static enum err_code send_request(const struct sampler_origin *of,
                                   const struct source_wish *wish, int answer_fd,
                                   struct err *err)
 {
-    struct source_request request = {
-        .pid = of->pid, .mapped_addr = of->mapped_addr, .owner = of->owner, .entry = wish->entry
-    };
+    struct source_request request = { .pid = of->pid,
+                                      .mapped_addr = of->mapped_addr,
+                                      .owner = of->owner,
+                                      .entry = wish->entry,
+                                      .wants_checkout = wish->wants_checkout };
     const int fds[SOURCE_FD_COUNT] = { [SOURCE_FD_ANSWER] = answer_fd,
                                        [SOURCE_FD_PROCESS] = of->pidfd,
                                        [SOURCE_FD_SPACE] = of->space_fd };

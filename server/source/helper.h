@@ -13,6 +13,7 @@
 #ifndef SERVER_SOURCE_HELPER_H
 #define SERVER_SOURCE_HELPER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -30,6 +31,7 @@ struct source_wish {
     uint64_t
         entry; /* of a function of the library at the path, as linked; 0: it is a source file */
     struct strtab_string build_id; /* of that library, in hexadecimal digits; empty: unknown */
+    bool wants_checkout;           /* instead of the text a struct source_checkout */
 };
 
 MUST_CHECK enum err_code source_helper_start(struct err *err);

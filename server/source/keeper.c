@@ -4,15 +4,18 @@
 #include <limits.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "sampler/base/buffer.h"
 #include "sampler/base/thread.h"
+#include "sampler/profile/views/own_lines.h"
 #include "sampler/profile/views/view.h"
 #include "sampler/sampler.h"
 #include "server/source/cache.h"
+#include "server/source/checkout.h"
 #include "server/source/fetch.h"
 
 /* A window of samples is seen after a quarter of a second. */
@@ -44,6 +47,7 @@ struct round {
     struct keeper *keeper;
     struct profile_snapshot snapshot;
     uint64_t *self, *total; /* by function */
+    unsigned char *own;     /* by function: is it your code? */
     function_id *functions; /* with an origin, by file */
     size_t function_count;
     struct file *files; /* hottest first */
@@ -55,6 +59,7 @@ static void round_deinit(struct round *round)
     profile_snapshot_release(&round->snapshot);
     free(round->self);
     free(round->total);
+    free(round->own);
     free(round->functions);
     free(round->files);
 }
@@ -64,9 +69,10 @@ static bool allocate(struct round *round)
     const size_t count = round->snapshot.sizes.functions + 1u;
     round->self = calloc(count, sizeof *round->self);
     round->total = calloc(count, sizeof *round->total);
+    round->own = calloc(count, sizeof *round->own);
     round->functions = calloc(count, sizeof *round->functions);
     round->files = calloc(count, sizeof *round->files);
-    return round->self && round->total && round->functions && round->files;
+    return round->self && round->total && round->own && round->functions && round->files;
 }
 
 static function_id function_of(const struct round *round, node_id node)
@@ -162,6 +168,32 @@ static bool fetch(struct round *round, const struct file_origins *origins, uint3
     return rc != ERR_LIMIT;
 }
 
+/* What git says of the file, if it is the first of your code that is in a checkout. */
+static void find_checkout(struct round *round, const struct file *file,
+                          const struct file_origins *origins)
+{
+    struct keeper *const keeper = round->keeper;
+    struct file_origins wanted = *origins;
+    struct source_checkout found;
+    struct buffer answer = { 0 };
+    uint64_t ignored = 0;
+    if (keeper->has_checkout || keeper->checkout_tries == KEEPER_MAX_TRIES ||
+        !round->own[round->functions[file->first]])
+        return;
+    keeper->checkout_tries++;
+    wanted.wants_checkout = true;
+    const enum err_code rc =
+        fetch_file(keeper->fetcher, &wanted, keeper->stop_fd, &answer, &ignored, NULL, NULL);
+    if (rc == ERR_OK && answer.length == sizeof found) {
+        memcpy(&found, answer.data, sizeof found);
+        if (checkout_is_valid(&found)) {
+            keeper->checkout = found;
+            keeper->has_checkout = true;
+        }
+    }
+    buffer_deinit(&answer);
+}
+
 static enum left fetch_files(struct round *round)
 {
     struct buffer text = { 0 };
@@ -181,6 +213,7 @@ static enum left fetch_files(struct round *round)
         }
         if (!fetch(round, &origins, i, &text))
             left = LEFT_BUSY;
+        find_checkout(round, file, &origins);
     }
     buffer_deinit(&text);
     return left;
@@ -195,7 +228,8 @@ static enum left keep(struct keeper *keeper, struct progress *progress)
     if (profile_snapshot(sampler_profile(sampler), &round.snapshot, NULL) != ERR_OK)
         return left;
     const uint32_t functions = round.snapshot.sizes.functions;
-    if (functions != progress->functions && allocate(&round) && add_heat(&round)) {
+    if (functions != progress->functions && allocate(&round) && add_heat(&round) &&
+        own_lines_mark(&round.snapshot, 1, round.own, NULL) == ERR_OK) {
         find_files(&round);
         left = fetch_files(&round);
         progress->tries = left == LEFT_BUSY ? progress->tries + 1 : 0;
@@ -230,7 +264,8 @@ static void *run(void *context)
 enum err_code keeper_start(struct keeper *keeper, struct fetcher *fetcher, struct cache *cache,
                            struct err *err)
 {
-    *keeper = (struct keeper){ .fetcher = fetcher, .cache = cache };
+    keeper->fetcher = fetcher;
+    keeper->cache = cache;
     keeper->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (keeper->stop_fd < 0)
         return err_sys(err, errno, "cannot make an event descriptor");
@@ -240,6 +275,11 @@ enum err_code keeper_start(struct keeper *keeper, struct fetcher *fetcher, struc
         return ERR_OK;
     close(keeper->stop_fd);
     return err_sys(err, sys, "cannot start the thread that fetches source files");
+}
+
+const struct source_checkout *keeper_checkout(const struct keeper *keeper)
+{
+    return keeper->has_checkout ? &keeper->checkout : NULL;
 }
 
 void keeper_stop(struct keeper *keeper)

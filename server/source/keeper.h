@@ -1,33 +1,44 @@
 /*
  * keeper - a thread that fetches source files in advance, hottest first, into a cache.
  *
- * So their text is there after the processes have ended.
+ * So their text is there after the processes have ended.  Of files of your code it also asks for the checkout, until
+ * one has been found.
  *
  * Ownership: the caller's storage; borrows the fetcher and the cache until keeper_stop.
- * Threads: keeper_start and keeper_stop from one.
+ * Threads: keeper_start and keeper_stop from one; keeper_checkout from any.
+ * Limits: KEEPER_MAX_TRIES files are asked for their checkout.
  * Depends on: fetch, cache, sampler.h, profile.
  */
 #ifndef SERVER_SOURCE_KEEPER_H
 #define SERVER_SOURCE_KEEPER_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "sampler/base/err.h"
+#include "server/source/source.h"
 
 struct cache;
 struct fetcher;
+
+enum { KEEPER_MAX_TRIES = 16 };
 
 struct keeper {
     struct fetcher *fetcher;
     struct cache *cache;
     pthread_t thread;
     bool is_started;
-    int stop_fd; /* readable: the thread is to end */
+    int stop_fd;                     /* readable: the thread is to end */
+    struct source_checkout checkout; /* written once, before has_checkout */
+    atomic_bool has_checkout;
+    unsigned checkout_tries;
 };
 
 MUST_CHECK enum err_code keeper_start(struct keeper *keeper, struct fetcher *fetcher,
                                       struct cache *cache, struct err *err);
+/* NULL: none has been found. */
+const struct source_checkout *keeper_checkout(const struct keeper *keeper);
 /* A zeroed one is fine. */
 void keeper_stop(struct keeper *keeper);
 

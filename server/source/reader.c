@@ -2,8 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/magic.h>
-#include <linux/openat2.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -12,25 +10,15 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/time.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "sampler/base/clock.h"
+#include "server/source/checkout.h"
 #include "server/source/native_place.h"
 #include "server/source/rights.h"
+#include "server/source/rooted_file.h"
 #include "server/source/source.h"
-
-#ifndef CONFIGFS_MAGIC
-#define CONFIGFS_MAGIC 0x62656570
-#endif
-#ifndef FUSE_CTL_SUPER_MAGIC
-#define FUSE_CTL_SUPER_MAGIC 0x65735543
-#endif
-#ifndef MQUEUE_MAGIC
-#define MQUEUE_MAGIC 0x19800202
-#endif
 
 /* A descriptor for each that is held, and a few for the C library. */
 enum { MAX_FILES = 32, MAX_CPU_S = 2 };
@@ -111,56 +99,6 @@ static enum source_outcome hold_root(const struct source_request *request, const
                : SOURCE_OTHER_OWNER;
 }
 
-static enum source_outcome outcome_of(int sys)
-{
-    switch (sys) {
-    case ENOENT:
-    case ENOTDIR:
-    case ENAMETOOLONG:
-    case ELOOP: return SOURCE_MISSING;
-    case EACCES:
-    case EPERM: return SOURCE_DENIED;
-    case EAGAIN: return SOURCE_BUSY;
-    default: return SOURCE_FAILED;
-    }
-}
-
-/* Files of the kernel seem regular and are not: reading them reveals or does things. */
-static bool is_ordinary(int fd)
-{
-    static const long kernel_made[] = {
-        PROC_SUPER_MAGIC,    SYSFS_MAGIC,        DEBUGFS_MAGIC,        TRACEFS_MAGIC,
-        SECURITYFS_MAGIC,    CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC,  BPF_FS_MAGIC,
-        PSTOREFS_MAGIC,      EFIVARFS_MAGIC,     BINFMTFS_MAGIC,       SELINUX_MAGIC,
-        SMACK_MAGIC,         CONFIGFS_MAGIC,     FUSE_CTL_SUPER_MAGIC, MQUEUE_MAGIC,
-        RDTGROUP_SUPER_MAGIC
-    };
-    struct statfs system;
-    if (fstatfs(fd, &system) != 0)
-        return false;
-    for (size_t i = 0; i < sizeof kernel_made / sizeof *kernel_made; i++)
-        if ((long)system.f_type == kernel_made[i])
-            return false;
-    return true;
-}
-
-/* Examined before it is opened, since opening a device may already do something. */
-static enum source_outcome open_file(int root, const char *path, int *out)
-{
-    const struct open_how how = { .flags = O_PATH | O_CLOEXEC,
-                                  .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
-    char again[48];
-    struct stat status;
-    const int handle = (int)syscall(SYS_openat2, root, path, &how, sizeof how);
-    if (handle < 0)
-        return outcome_of(errno);
-    if (fstat(handle, &status) != 0 || !S_ISREG(status.st_mode) || !is_ordinary(handle))
-        return SOURCE_NOT_REGULAR;
-    snprintf(again, sizeof again, "/proc/self/fd/%d", handle);
-    *out = open(again, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    return *out < 0 ? outcome_of(errno) : SOURCE_DONE;
-}
-
 static enum source_outcome read_text(int fd, struct source_answer *answer, char **text_out)
 {
     struct stat status;
@@ -175,7 +113,7 @@ static enum source_outcome read_text(int fd, struct source_answer *answer, char 
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
-            return outcome_of(errno);
+            return rooted_file_outcome(errno);
         if (got == 0)
             break;
         length += (size_t)got;
@@ -194,13 +132,24 @@ static enum source_outcome open_native(const struct source_request *request, int
                                        struct debug_line *place, int *out)
 {
     int library = -1;
-    enum source_outcome outcome = open_file(root, request->path, &library);
+    enum source_outcome outcome = rooted_file_open(root, request->path, &library);
     if (outcome != SOURCE_DONE)
         return outcome == SOURCE_MISSING || outcome == SOURCE_NOT_REGULAR ? SOURCE_OTHER_LIBRARY
                                                                           : outcome;
     outcome = native_place_find(request, root, library, place);
     close(library);
-    return outcome == SOURCE_DONE ? open_file(root, place->file, out) : outcome;
+    return outcome == SOURCE_DONE ? rooted_file_open(root, place->file, out) : outcome;
+}
+
+static enum source_outcome read_checkout(const struct source_request *request, int root,
+                                         struct source_answer *answer, char **text_out)
+{
+    struct source_checkout *const checkout = malloc(sizeof *checkout);
+    if (!checkout)
+        return SOURCE_FAILED;
+    answer->length = sizeof *checkout;
+    *text_out = (char *)checkout;
+    return checkout_find(root, request->path, checkout) ? SOURCE_DONE : SOURCE_MISSING;
 }
 
 static enum source_outcome read_source(const struct source_request *request, const int *fds,
@@ -216,8 +165,10 @@ static enum source_outcome read_source(const struct source_request *request, con
     close(fds[SOURCE_FD_SPACE]);
     if (!rights_become(&owner))
         return SOURCE_NOT_OURS;
+    if (request->wants_checkout)
+        return read_checkout(request, root, answer, text_out);
     outcome = request->entry ? open_native(request, root, place, &file)
-                             : open_file(root, request->path, &file);
+                             : rooted_file_open(root, request->path, &file);
     return outcome == SOURCE_DONE ? read_text(file, answer, text_out) : outcome;
 }
 

@@ -64,6 +64,7 @@ struct source_request {
     struct owner owner;   /* when it was first sampled */
     char path[PATH_MAX];  /* of the source file, or of the library; ends with a NUL */
     uint64_t entry; /* of a function of the library, as linked; 0: path is a source file */
+    uint8_t wants_checkout; /* the text of the answer is a source_checkout, that of the file */
     char
         build_id[DEBUG_LINES_BUILD_ID_BYTES]; /* of the library; "": unknown; ends with a NUL */
 };

@@ -62,6 +62,11 @@ static enum err_code read_one(void *context, const struct profile_snapshot *snap
                    "fetched before");
 }
 
+const struct source_checkout *source_checkout(const struct source *source)
+{
+    return source ? keeper_checkout(&source->keeper) : NULL;
+}
+
 struct source_reader source_reader_of(struct source *source)
 {
     return (struct source_reader){ .read = read_one, .context = source };

@@ -6,6 +6,9 @@
  * Texts are fetched while their process runs, so that they are available when it has ended: the hottest
  * files first, shortly after the first samples, and then as new files appear.
  *
+ * Meanwhile the checkout of your code (own_lines.h) is looked for, with the same rights: links to a repository need
+ * its commit.
+ *
  * The source of native code whose file is unknown is where the debug information of its library says, if there
  * is any.  It is searched only when somebody asks for it, and only while the process runs.
  *
@@ -29,12 +32,18 @@ struct buffer;
 struct sampler;
 struct source;
 
-enum { SOURCE_MAX_BYTES = 4 << 20 };
+enum { SOURCE_MAX_BYTES = 4 << 20, SOURCE_MAX_CHECKOUT = 1024, SOURCE_COMMIT_BYTES = 65 };
 
 /* Where debug information places a function. */
 struct source_place {
     char path[PATH_MAX]; /* "": the file that the function names */
     int32_t line;        /* 0: unknown */
+};
+
+/* A git checkout that your code is in. */
+struct source_checkout {
+    char root[SOURCE_MAX_CHECKOUT];   /* its folder, as the process names it */
+    char commit[SOURCE_COMMIT_BYTES]; /* hexadecimal */
 };
 
 /* Where views and reports get texts from. */
@@ -52,6 +61,9 @@ MUST_CHECK enum err_code source_create(struct sampler *sampler, bool keeps, stru
 /* No thread reads afterwards.  NULL is fine. */
 void source_destroy(struct source *source);
 struct source_reader source_reader_of(struct source *source);
+/* The checkout of the hottest file of your code that is in one, until source_destroy; NULL: none is known, or
+ * not yet. */
+const struct source_checkout *source_checkout(const struct source *source);
 
 /* Reads the file that contains all these functions.  Replaces the content of `out`.  changed_ns_out: when
  * the file was last written, since 1970.  place_out: NULL: native code whose file is unknown has no

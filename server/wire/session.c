@@ -251,6 +251,19 @@ static void write_words(struct json *json, const struct session_info *info)
     put_text(json, "capture_error", *words->fault ? words->fault : NULL);
 }
 
+static void write_checkout(struct json *json, const struct session_info *info)
+{
+    json_key(json, "checkout");
+    if (!info->checkout_root) {
+        json_null(json);
+        return;
+    }
+    json_object(json);
+    put_text(json, "root", info->checkout_root);
+    put_text(json, "commit", info->checkout_commit);
+    json_end(json);
+}
+
 void session_write(struct json *json, const struct session_info *info)
 {
     const struct sampler_status *const status = &info->status;
@@ -280,6 +293,7 @@ void session_write(struct json *json, const struct session_info *info)
     write_words(json, info);
     json_key(json, "notes");
     range_notes_write(json, &info->notes);
+    write_checkout(json, info);
     put_bool(json, "anonymized", info->is_anonymized);
     put_text(json, "pyrometer", PYROMETER_VERSION);
     json_end(json);

@@ -55,7 +55,9 @@ struct session_info {
     enum session_source source;
     struct session_words words;
     struct range_notes notes;
-    bool is_anonymized; /* report/anonymize.h */
+    const char *checkout_root; /* the git checkout that your code is in; NULL: none is known */
+    const char *checkout_commit; /* its commit */
+    bool is_anonymized;          /* report/anonymize.h */
 };
 
 /* The members engine and engine_reason, of an object that is open. */

@@ -112,7 +112,7 @@ class Pyrometer(Profiler):
 
     def command(self, pid, rate, seconds, all_threads, path):
         return ([self.program, "record", pid, "--engine", self.engine, "-r", "%d" % rate, "-d", "%g" % seconds, "--collapsed",
-                 "-o", path] + (["--stop", self.stop] if self.stop else []) + (["-a"] if all_threads else []) +
+                 "-o", path] + (["--stop", self.stop] if self.stop else []) + ([] if all_threads else ["--main-thread"]) +
                 (["--quality", path + QUALITY] if path != os.devnull else []) +
                 (["--binary=" + path + CAPTURE] if self.writes_capture and path != os.devnull else []))
 

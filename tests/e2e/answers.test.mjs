@@ -26,12 +26,12 @@ after(async () => {
 
 // [name, options of attach, the least share that waits (in percent), whether threads wait for the GIL]
 const PROGRAMS = [
-  ["web_server.py", ["-a"], 0, false],
-  ["training.py", ["-a"], 30, false],
+  ["web_server.py", [], 0, false],
+  ["training.py", [], 30, false],
   ["etl.py", [], 0, false],
   ["asyncio_client.py", [], 30, false],
-  ["process_pool.py", ["--subprocesses", "-a"], 20, false],
-  ["gil_threads.py", ["-a"], 0, true],
+  ["process_pool.py", ["--subprocesses"], 20, false],
+  ["gil_threads.py", [], 0, true],
 ];
 
 for (const [name, options, waiting, wantsGil] of PROGRAMS) {

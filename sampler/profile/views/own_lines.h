@@ -1,6 +1,8 @@
 /*
  * own_lines - the hottest lines of your own code: each sample counts at the innermost frame of your
- * code on its stack, at the line that runs there, whatever that line has called.
+ * code on its stack, at the line that runs there, whatever that line has called.  Where only active samples
+ * are asked for, those in a call that only waits (wait_is_call) count at no line: their threads have slept,
+ * and wait for the GIL or a processor.
  *
  * Your code is Python code that is neither of the standard library nor of an installed package
  * (pattern.h) nor generated: a file such as <string>, or the script in bin/ that starts a package.  Patterns of paths say otherwise.  The page has

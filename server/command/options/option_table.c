@@ -92,7 +92,8 @@ static const struct option table[] = {
     OPTION('d', "duration", "TIME", DURATION, sampling.duration_ns, SAMPLING,
            "stop after TIME: 10, 0.5, 2m, 1h"),
     OPTION('a', "all-threads", NULL, FLAG, sampling.all_threads, LOGGING,
-           "sample all threads, not only the main thread"),
+           "sample all threads (the default)", GIVEN(names_all_threads)),
+    SWITCH("main-thread", only_main_thread, LOGGING, "sample the main thread only"),
     LONG("mode", "MODE", CHOICE, sampling.mode, SAMPLING,
          "what to record: wall (all), cpu, gil or exception", TEXTS(sampler_mode_texts, 0)),
     LONG("native", "=WHAT", CHOICE, sampling.native, SAMPLING,
@@ -205,7 +206,7 @@ static const struct option table[] = {
          "URL with {commit}, {path} below FROM, and {line}",
          READ(source_links_read_repository)),
     LONG("commit", "COMMIT", OTHER, report.links.commit, LINKING,
-         "what {commit} stands for (default HEAD)", READ(source_links_read_commit)),
+         "what {commit} stands for (default: of the checkout)", READ(source_links_read_commit)),
 
     LONG("token-file", "FILE", TEXT, token_file, SERVING, "read the access token from FILE",
          .heading = "Access"),

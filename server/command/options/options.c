@@ -15,7 +15,7 @@
 #include "server/sessions/dashboard.h"
 
 static const struct options defaults = {
-    .sampling = { .rate_hz = 1000, .memory_bytes = 256 << 20 },
+    .sampling = { .rate_hz = 1000, .memory_bytes = 256 << 20, .all_threads = true },
     .listen = { .host = "127.0.0.1", .port = LISTEN_DEFAULT_PORT },
     .serve = { .max_rate_hz = DASHBOARD_MAX_RATE_HZ,
                .max_sessions = DASHBOARD_MAX_SESSIONS,
@@ -353,6 +353,8 @@ static enum err_code complete_sides(struct options *options, struct err *err)
 /* Checks that need all options. */
 static enum err_code complete(struct options *options, struct err *err)
 {
+    if (options->only_main_thread)
+        options->sampling.all_threads = false;
     if (options->is_async_aware && !options->names_async_mode)
         options->sampling.async = SAMPLER_ASYNC_RUNNING;
     if (options->is_blocking)
@@ -396,6 +398,9 @@ static enum err_code complete(struct options *options, struct err *err)
     if (options->no_token && options->token_file)
         return err_set(err, ERR_INVALID,
                        "--no-token and --token-file cannot be given together");
+    if (options->only_main_thread && options->names_all_threads)
+        return err_set(err, ERR_INVALID,
+                       "--all-threads and --main-thread cannot be given together");
     if (options->serve.is_continuous && options->serve.no_continuous)
         return err_set(err, ERR_INVALID,
                        "--continuous and --no-continuous cannot be given together");

@@ -71,6 +71,7 @@ struct options {
     bool wants_completion;
     unsigned completion;             /* of completion_texts */
     struct sampler_options sampling; /* pid included */
+    bool names_all_threads, only_main_thread;
     bool is_async_aware, names_async_mode;
     bool shows_native; /* in a dump */
     bool is_blocking;

@@ -285,6 +285,22 @@ class Kept(Source):
             self.put("short.py", SECRET)
             self.assert_no_secret(self.source(live, "short_work").body)
 
+    def test_the_checkout_is_found_with_the_rights_of_the_target(self):
+        head = os.urandom(20).hex()
+        folder = os.path.join(self.folder, "shop")
+        os.makedirs(os.path.join(folder, ".git"))
+        path = self.put("shop/app.py", self.TEXT % 60)
+        git = self.put("shop/.git/HEAD", head + "\n")
+        with victim(path, preexec_fn=as_user(NOBODY)) as target, Live("attach", str(target.pid)) as live:
+            live.wait_until(lambda: live.session()["checkout"])
+            self.assertEqual(live.session()["checkout"], {"root": folder, "commit": head})
+            self.assert_has(head, live.ask("/api/v1/sessions/1/report.html").body)
+        os.chmod(git, 0o600)
+        with victim(path, preexec_fn=as_user(NOBODY)) as target, Live("attach", str(target.pid)) as live:
+            self.assertEqual(self.source(live, "short_work").status, 200)
+            time.sleep(2)
+            self.assertIsNone(live.session()["checkout"])
+
     def test_of_a_program_that_was_run(self):
         path = self.put("short.py", self.TEXT % 2)
         with Live("run", "--", newest_python(), path) as live:

@@ -15,7 +15,7 @@ import tempfile
 import time
 import urllib.parse
 
-from harness import FOLDER, ROOT, SANITIZED, WAIT_SECONDS, Test, main, pythons, run_program, victim
+from harness import FOLDER, ROOT, SANITIZED, WAIT_SECONDS, Test, file_in, main, pythons, run_program, victim
 from host import CHANGE, Host
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -45,6 +45,15 @@ class Processes(Test):
             target.kill()
             host.until("/processes", lambda found: all(row["pid"] != target.pid for row in found["processes"]))
 
+    def test_a_dump_says_that_greenlets_are_missing(self):
+        path = os.path.join(file_in("gevent"), "hub.py")
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("import time\nprint('READY', flush=True)\ntime.sleep(60)\n")
+        with victim(path) as target:
+            process, code = run_program("dump", str(target.pid))
+            self.assertEqual((code, process.out[-1]), (0, "  greenlets that are switched out cannot be listed"))
+
     def test_a_dump_shows_every_thread_once(self):
         with victim("chain.py", LONG) as target, Host() as host:
             dump = host.get("/processes/%d/dump" % target.pid)
@@ -60,6 +69,7 @@ class Processes(Test):
             self.assertEqual(code, 0, process.err)
             self.assertRegex(process.out[0], r"^process %d, Python 3\.\d+" % target.pid)
             self.assertTrue(any(line.startswith("    <module> (") for line in process.out))
+            self.assertFalse(any("greenlets" in line for line in process.out))
         process, code = run_program("dump", "4194300")
         self.assertEqual((code, process.out), (4, []))
         self.assertEqual(run_program("dump")[1], 2)

@@ -49,6 +49,15 @@ static void stacks_are_what_they_are_in_the_page(void **state)
     }
 }
 
+static void calls_that_only_wait_are_those_of_the_page(void **state)
+{
+    const cJSON *row;
+    (void)state;
+    cJSON_ArrayForEach(row, cJSON_GetObjectItem(cases, "calls_that_only_wait"))
+        assert_int_equal(wait_is_call(cJSON_GetArrayItem(row, 0)->valuestring),
+                         cJSON_IsTrue(cJSON_GetArrayItem(row, 1)));
+}
+
 static void every_name_is_read_as_it_was_written(void **state)
 {
     char name[WAIT_MAX_NAME];
@@ -317,6 +326,7 @@ int main(void)
         cmocka_unit_test(patterns_match_what_they_match_in_the_page),
         cmocka_unit_test(stacks_are_what_they_are_in_the_page),
         cmocka_unit_test(functions_say_what_they_say_in_the_page),
+        cmocka_unit_test(calls_that_only_wait_are_those_of_the_page),
         cmocka_unit_test(every_name_is_read_as_it_was_written),
         cmocka_unit_test(a_long_peer_is_cut),
         cmocka_unit_test(other_marks_say_nothing),

@@ -7,6 +7,7 @@ import { test } from "node:test";
 import { createProgram } from "../support/made-up-program.mjs";
 import { reportPage } from "../support/mock-server.mjs";
 import { assertQuiet, browser, bundled, byId, click, drawn, folder, live, pointAt, samplesShown, shownNumber, textOf } from "../support/open-page.mjs";
+import { VIEWS } from "../../../web/model/page/address.js";
 import { TEXT } from "../../../web/text/session.js";
 
 test("the table is a real one and sorts", async () => {
@@ -260,6 +261,24 @@ test("frames stay where they are while one is pointed at, and follow when the po
   assert.match(await page.evaluate("document.querySelector('.tip').textContent"), new RegExp(TEXT.flame.frozen));
   await page.point(x, 5);
   await page.until(places + " !== " + JSON.stringify(before));
+  assertQuiet(page);
+  await page.close();
+});
+
+test("on a phone no view is wider than the screen, and the button of the view is in sight", async () => {
+  // Many failures, which the badge of the quality warns of.
+  const { page } = await live({ seconds: 4, failing: 0.9, threads: 30 });
+  await page.call("Emulation.setDeviceMetricsOverride", { width: 390, height: 844, deviceScaleFactor: 1, mobile: true });
+  await drawn(page);
+  await page.until(byId("quality-warning") + ".textContent.includes('failed')");
+  for (const view of VIEWS) {
+    await page.evaluate("(location.hash = '#v=1&state=all&view=" + view + "', 0)");
+    const button = "document.querySelector('[data-testid=view] [data-value=" + view + "]')";
+    await page.until(button + ".getAttribute('aria-pressed') === 'true'");
+    const [wide, left, right] = await page.evaluate("[document.documentElement.scrollWidth, " + button + ".getBoundingClientRect().left, " + button + ".getBoundingClientRect().right]");
+    assert.ok(wide <= 390, view + ": " + wide);
+    assert.ok(left >= 0 && right <= 390, view + ": " + left + " to " + right);
+  }
   assertQuiet(page);
   await page.close();
 });

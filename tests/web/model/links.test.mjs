@@ -56,6 +56,18 @@ test("what is wrong in settings is left out; those of the browser come first", (
     links({ editor: "cursor", repository: REPOSITORY, maps: ["/c=/d", "/a=/b"] }));
 });
 
+test("a git checkout gives the commit and the folder, where nobody has said otherwise", () => {
+  const checkout = { root: "/srv/shop", commit: "0123456789abcdef0123456789abcdef01234567" };
+  const found = mergeLinks(links({ repository: REPOSITORY, editor: "vscode" }), noLinks(), checkout);
+  assert.equal(repositoryUrl(found, "/srv/shop/a/app.py", 12), "https://git.example/shop/blob/" + checkout.commit + "/a/app.py#L12");
+  assert.equal(repositoryUrl(found, "/srv/other.py", 12), null);
+  assert.equal(repositoryUrl(found, "/srv/shop/.venv/lib/python3.13/site-packages/flask/app.py", 12), null);
+  assert.equal(editorUrl(found, "/srv/shop/a/app.py", 1), "vscode://file/srv/shop/a/app.py:1");
+  const said = mergeLinks(links({ repository: REPOSITORY, commit: "v2", maps: ["/srv/shop/a=/home/me"] }), noLinks(), checkout);
+  assert.equal(repositoryUrl(said, "/srv/shop/a/app.py", 12), "https://git.example/shop/blob/v2/app.py#L12");
+  assert.deepEqual(mergeLinks(noLinks(), noLinks(), { root: "no path", commit: "a b" }), noLinks());
+});
+
 test("the menu has links where there are settings, and offers to choose them where there are none", () => {
   const subject = { label: { raw: "f", name: "f", path: "/srv/app.py", line: 4, hasSource: true }, key: "k", stack: "" };
   const keys = (given, about = subject) => menuItems(about, given).map((item) => item.key);

@@ -33,13 +33,13 @@ function recordingOf(stacks) {
   return { profile, counts };
 }
 
-function hottest(stacks, patterns = "", filters = [], most = 5) {
+function hottest(stacks, patterns = "", filters = [], most = 5, isActive = false) {
   const { profile, counts } = recordingOf(stacks);
   const [lines, grouping] = [createOwnLines(patterns), createGrouping("function", filters)];
   extendOwnLines(lines, profile);
   extendGrouping(grouping, profile);
-  const { rows, samples } = hottestOwnLines(lines, profile, grouping, counts, most);
-  return { rows: rows.map(({ path, line, name, samples: count }) => [path + ":" + line, name, count]), samples };
+  const { rows, samples, ready } = hottestOwnLines(lines, profile, grouping, counts, most, isActive);
+  return { ...(isActive ? { ready } : {}), rows: rows.map(({ path, line, name, samples: count }) => [path + ":" + line, name, count]), samples };
 }
 
 const STACKS = [
@@ -53,6 +53,12 @@ const STACKS = [
 
 test("a sample counts at the innermost line of your code, whatever that has called", () => {
   assert.deepEqual(hottest(STACKS), { samples: 90, rows: [["/srv/app.py:10", "load", 50], ["/srv/app.py:20", "callback", 25], ["/srv/app.py:11", "load", 15]] });
+});
+
+test("active samples of a call that only waits count at no line", () => {
+  const stacks = [...STACKS, [[["nap", "/srv/app.py", 30], ["<native> time.sleep", "~", 0]], 60], [[["run", LIBRARY, 1], ["<native> time.sleep", "~", 0]], 5]];
+  assert.deepEqual(hottest(stacks, "", [], 1, true), { ready: 60, samples: 150, rows: [["/srv/app.py:10", "load", 50]] });
+  assert.deepEqual(hottest(stacks, "", [], 1), { samples: 150, rows: [["/srv/app.py:30", "nap", 60]] });
 });
 
 test("patterns say what else is your code", () => {

@@ -46,10 +46,13 @@ test("more places than can be shown are counted", () => {
   assert.deepEqual([made.rows.length, made.left, made.count], [TASK_ROWS_MAX, 20, many]);
 });
 
-test("why there are none is said", () => {
-  assert.equal(tasksReason(tasks, { settings: { async: "all" } }, true), null);
-  assert.match(tasksReason(emptyTasks(), { settings: {} }, true), /--async-aware/);
-  assert.match(tasksReason(emptyTasks(), { settings: { async: "all" }, source: "live" }, true), new RegExp(TEXT.tasks.none));
-  assert.match(tasksReason(emptyTasks(), { settings: { async: "all" }, source: "capture" }, true), /Captures/);
-  assert.match(tasksReason(tasks, { settings: { async: "all" } }, false), /Reports/);
+test("why there are none is said, and that greenlets cannot be listed", () => {
+  assert.equal(tasksReason(tasks, { settings: { async: "all" } }, true, profile()), null);
+  assert.match(tasksReason(emptyTasks(), { settings: {} }, true, profile()), /--async-aware/);
+  assert.match(tasksReason(emptyTasks(), { settings: { async: "all" }, source: "live" }, true, profile()), new RegExp(TEXT.tasks.none));
+  assert.match(tasksReason(emptyTasks(), { settings: { async: "all" }, source: "capture" }, true, profile()), /Captures/);
+  assert.match(tasksReason(tasks, { settings: { async: "all" } }, false, profile()), /Reports/);
+  const gevent = profile();
+  gevent.strings[gevent.functionFile.values[4]] = "/srv/venv/lib/python3.13/site-packages/gevent/hub.py";
+  assert.equal(tasksReason(emptyTasks(), { settings: {} }, true, gevent), TEXT.tasks.greenlets);
 });

@@ -5,13 +5,14 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { parseTerm } from "../../../web/model/filters/filter.js";
 import { groupTotals } from "../../../web/model/trees/grouping.js";
+import { onlyWaits } from "../../../web/model/profile/wait-causes.js";
 import { waitOf, waitShares } from "../../../web/model/profile/waits.js";
 import { createRecording, currentGrouping, takeDelivery } from "../../../web/model/trees/recording.js";
 import { createPicture } from "../../../web/model/page/picture.js";
 import { topDownTree } from "../../../web/model/trees/trees.js";
 import { outline, stateOf } from "../support/sample.mjs";
 
-const { functions, waits, patterns, stacks, cases } = JSON.parse(readFileSync(new URL("../../waits.json", import.meta.url), "utf8"));
+const { functions, waits, calls_that_only_wait: calls, patterns, stacks, cases } = JSON.parse(readFileSync(new URL("../../waits.json", import.meta.url), "utf8"));
 const keys = Object.keys(functions);
 
 // What /tree and /view answer of the stacks.
@@ -78,6 +79,10 @@ test("functions say what they say on the server", () => {
     const found = waitOf(profile, i + 1);
     assert.deepEqual(found && [found.cause, found.idle, found.peer], key in waits ? [cause, idle, peer] : null, key);
   });
+});
+
+test("calls that only wait are those of the server", () => {
+  for (const [name, expected] of calls) assert.equal(onlyWaits(name), expected, name);
 });
 
 test("waits are added up by cause and peer, the most first", () => {

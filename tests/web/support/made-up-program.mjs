@@ -158,7 +158,7 @@ function columns(rows, first, names) {
   return table;
 }
 
-export function createProgram({ threads = 20, processes = 1, endsAfter = 0, deep = 0, functions = 0, quietFor = 0, exceptions = true, mode = "wall", filters = [], waiting = 0, orderedFrom = 0, seed = 7, now = () => Date.now() / 1000 } = {}) {
+export function createProgram({ threads = 20, processes = 1, endsAfter = 0, deep = 0, functions = 0, quietFor = 0, exceptions = true, mode = "wall", filters = [], waiting = 0, orderedFrom = 0, failing = 0.0002, seed = 7, now = () => Date.now() / 1000 } = {}) {
   const tables = createTables();
   const random = createRandom(seed);
   const stateRandom = createRandom(seed + 1);
@@ -225,7 +225,7 @@ export function createProgram({ threads = 20, processes = 1, endsAfter = 0, deep
   function tick(at) {
     quality.ticks += 1;
     if (random() < 0.0004) quality.missed_ticks += 1;
-    if (random() < 0.0002) quality.failed.gone += 1;
+    if (random() < failing) quality.failed.gone += 1;
     for (const person of people) {
       const { names, stack } = madeUpStack(person);
       const state = madeUpState(names, stateRandom, { exceptions });

@@ -1,9 +1,11 @@
 // Your hottest lines: every sample counts at the innermost frame of your code, at the line that runs there, whatever that line has
 // called. Your code is what neither the standard library nor an installed package nor generated code is, or what the patterns say.
+// Of active samples, those in a call that only waits count at no line: their threads have slept, and wait for the GIL or a processor.
 
 import { columnPush, createColumn } from "../base/column.js";
 import { addPair, createPairs, findPair } from "../base/pairs.js";
 import { fileText, functionText, originOf } from "../profile/frames.js";
+import { onlyWaits } from "../profile/wait-causes.js";
 import { functionCount, nodeCount } from "../profile/profile.js";
 import { isCounted } from "../filters/filter.js";
 import { parseSearch } from "../filters/search.js";
@@ -38,7 +40,7 @@ function isOwn(profile, id, matches) {
 
 // The lines of your code that the nodes of a profile are called from; grows with the profile. `patterns`: a text, "" for the rule.
 export function createOwnLines(patterns) {
-  return { matches: pathMatcher(patterns), own: [], lineOf: createColumn(), index: createPairs(), file: [0], line: [0], function: [0] };
+  return { matches: pathMatcher(patterns), own: [], waits: [], lineOf: createColumn(), index: createPairs(), file: [0], line: [0], function: [0] };
 }
 
 function lineAt(lines, profile, node) {
@@ -54,7 +56,10 @@ function lineAt(lines, profile, node) {
 }
 
 export function extendOwnLines(lines, profile) {
-  for (let id = lines.own.length; id < functionCount(profile); id += 1) lines.own.push(isOwn(profile, id, lines.matches));
+  for (let id = lines.own.length; id < functionCount(profile); id += 1) {
+    lines.own.push(isOwn(profile, id, lines.matches));
+    lines.waits.push(originOf(profile, id).kind === "synthetic" && onlyWaits(functionText(profile, id)));
+  }
   const nodes = nodeCount(profile);
   for (let node = lines.lineOf.length; node < nodes; node += 1) {
     const isHere = lines.own[profile.nodeFunction.values[node]];
@@ -62,19 +67,23 @@ export function extendOwnLines(lines, profile) {
   }
 }
 
-// -> {rows: [{path, line, function, raw (name), name, samples}], samples (of your code)}: those with the most samples of the current query, after
-// the filters of the grouping.
-export function hottestOwnLines(lines, profile, grouping, counts, most) {
+// -> {rows: [{path, line, function, raw (name), name, samples}], samples (of your code), ready (of these in calls that only wait)}: those with
+// the most samples of the current query, after the filters of the grouping. `isActive`: the query is for active samples.
+export function hottestOwnLines(lines, profile, grouping, counts, most, isActive) {
   const sums = new Float64Array(lines.line.length);
   const { filter, seen, groupOfNode } = grouping;
   const isFiltering = filter.terms.length > 0;
   const nodes = Math.min(lines.lineOf.length, counts.self.length, groupOfNode.length);
+  let ready = 0;
   for (let node = 1; node < nodes; node += 1) {
     const isShown = isFiltering ? isCounted(seen.values[node], groupOfNode.values[node]) : groupOfNode.values[node] !== 0;
-    if (isShown) sums[lines.lineOf.values[node]] += counts.self[node];
+    if (!isShown) continue;
+    const line = lines.lineOf.values[node];
+    if (isActive && line > 0 && lines.waits[profile.nodeFunction.values[node]]) ready += counts.self[node];
+    else sums[line] += counts.self[node];
   }
   const hot = [];
-  let samples = 0;
+  let samples = ready;
   for (let at = 1; at < sums.length; at += 1) {
     samples += sums[at];
     if (sums[at] === 0 || (hot.length === most && sums[at] <= sums[hot[most - 1]])) continue;
@@ -83,5 +92,5 @@ export function hottestOwnLines(lines, profile, grouping, counts, most) {
     for (let i = hot.length - 1; i > 0 && sums[hot[i]] > sums[hot[i - 1]]; i -= 1) [hot[i], hot[i - 1]] = [hot[i - 1], hot[i]];
   }
   const row = (at) => ({ path: fileText(profile, lines.function[at]), line: lines.line[at], function: lines.function[at], raw: functionText(profile, lines.function[at]), name: visibleText(functionText(profile, lines.function[at])), samples: sums[at] });
-  return { rows: hot.filter((at) => sums[at] >= LEAST_SHARE * samples).map(row), samples };
+  return { rows: hot.filter((at) => sums[at] >= LEAST_SHARE * samples).map(row), samples, ready };
 }

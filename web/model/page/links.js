@@ -1,4 +1,4 @@
-// Where a line of source code opens: an editor, and the view of a repository. Settings are {editor, repository, commit, maps},
+// Where a line of source code opens: an editor, and the view of a repository. Settings are {editor, repository, commit, maps, checkout (folders of git checkouts, as maps)},
 // of the server (server/report/source_links.h), of the report, or of this browser. Paths are the target's: percent-encoded, and
 // none with a part that would lead elsewhere.
 
@@ -17,7 +17,7 @@ const PATH_MAX = 4096;
 const HEAD = "HEAD";
 
 export function noLinks() {
-  return { editor: null, repository: null, commit: null, maps: [] };
+  return { editor: null, repository: null, commit: null, maps: [], checkout: [] };
 }
 
 // What is wrong with a template, or null.
@@ -51,12 +51,14 @@ export function cleanLinks(given) {
     repository: text(given?.repository, repositoryProblem),
     commit: text(given?.commit, (value) => (/^[!-~]+$/.test(value) && value.length <= COMMIT_MAX ? null : TEXT.links.commit)),
     maps: (Array.isArray(given?.maps) ? given.maps : []).filter((map) => text(map, mapProblem) !== null).slice(0, MAPS_MAX),
+    checkout: [],
   };
 }
 
-// Those of this browser before those that came with the page.
-export function mergeLinks(came, own) {
-  return { editor: own.editor ?? came.editor, repository: own.repository ?? came.repository, commit: own.commit ?? came.commit, maps: [...own.maps, ...came.maps] };
+// Those of this browser before those that came with the page, and the commit of `checkout`, the git checkout that your code is in, after both.
+export function mergeLinks(came, own, checkout = null) {
+  const found = cleanLinks({ commit: checkout?.commit, maps: [checkout?.root + "=/"] });
+  return { editor: own.editor ?? came.editor, repository: own.repository ?? came.repository, commit: own.commit ?? came.commit ?? found.commit, maps: [...own.maps, ...came.maps], checkout: found.maps };
 }
 
 // The longest folder that `path` is below: {to, rest}, where rest has no slash at its start; or null.
@@ -98,11 +100,11 @@ export function editorUrl({ editor, commit, maps }, path, line) {
   return fill(EDITORS[editor] ?? editor, found === null ? path : found.to + "/" + found.rest, line, commit ?? HEAD);
 }
 
-// The same in the repository: the path below the folder of the target that is mapped. Without mapped folders all of it, but of
-// your code only: no library is in your repository.
-export function repositoryUrl({ repository, commit, maps }, path, line) {
+// The same in the repository: the path below the folder of the target that is mapped, or that is a checkout. Without such folders all of
+// it, but of your code only: no library is in your repository.
+export function repositoryUrl({ repository, commit, maps, checkout }, path, line) {
   if (repository === null || !isAbsolute(path)) return null;
-  const found = mapped(path, maps);
-  if (found === null && (maps.length > 0 || isLibraryPath(path))) return null;
+  const found = mapped(path, maps) ?? (isLibraryPath(path) ? null : mapped(path, checkout));
+  if (found === null && (maps.length + checkout.length > 0 || isLibraryPath(path))) return null;
   return fill(repository, found === null ? path.slice(1) : found.rest, line, commit ?? HEAD);
 }

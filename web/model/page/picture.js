@@ -331,10 +331,10 @@ function makeHottest(recording, grouping, { self }) {
 // The lines of your code with the most samples, whatever these lines called: what hottestOwnLines() gives.
 function createOwn() {
   const linesOf = memoise((profile, patterns) => createOwnLines(patterns));
-  return memoise((recording, version, grouping, patterns) => {
+  return memoise((recording, version, grouping, patterns, isActive) => {
     const lines = linesOf(recording.profile, patterns);
     extendOwnLines(lines, recording.profile);
-    return hottestOwnLines(lines, recording.profile, grouping, recording.counts, OWN_COUNT);
+    return hottestOwnLines(lines, recording.profile, grouping, recording.counts, OWN_COUNT, isActive);
   });
 }
 
@@ -344,9 +344,13 @@ function makeWaits(recording, { filter, seen, groupOfNode }) {
   return waitShares(recording.profile, recording.counts, counted);
 }
 
+function showsActive(state) {
+  return shownStates(state).join() === "active";
+}
+
 // Where samples that wait are shown, stacks end with what they wait for.
 function endsWithWaits(state) {
-  return [...FLAME_VIEWS, "stacks"].includes(state.address.view) && shownStates(state).join() !== "active";
+  return [...FLAME_VIEWS, "stacks"].includes(state.address.view) && !showsActive(state);
 }
 
 // -> overview(recording, version, grouping, counts() of its frames, the same without what stacks wait for): {hottest(), waits(), waitHues(): those of
@@ -495,10 +499,10 @@ export function createPicture() {
       // The thread in the order of time, and its boxes.
       stackThread: followed.thread,
       stacks: address.view === "stacks" ? stackChart(state, grouping, totals, followed) : null,
-      own: address.view === "flame" ? own(recording, version, grouping, state.ownPatterns) : null,
+      own: address.view === "flame" ? own(recording, version, grouping, state.ownPatterns, showsActive(state)) : null,
       diff: shownDiff,
       gil: address.view === "gil" ? gilOf(recording, version, functions, state.gil, threads, sums, isWithoutGil(state.session, sums), state.width) : null,
-      tasks: address.view === "tasks" ? tasksOf(recording, version, state.tasks, tasksReason(state.tasks, state.session, state.live)) : null,
+      tasks: address.view === "tasks" ? tasksOf(recording, version, state.tasks, tasksReason(state.tasks, state.session, state.live, profile)) : null,
       secondsPerSample: isKnown(recording.counts.seconds) && recording.counts.seconds > 0 ? ratio(recording.counts.seconds, recording.counts.total) : 1 / (state.session?.quality?.achieved_hz || NaN),
       functions: () => rowsOf(countsOf(version, grouping, totals)).slice().sort((a, b) => b.total - a.total).map((row) => ({ label: frameLabel(grouping.frames, profile, row.frame), key: functionKey(recording, grouping, row.frame) })),
       paths: () => pathsOf(profile, profile.functionName.length),

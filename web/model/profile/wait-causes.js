@@ -7,6 +7,11 @@ const CAUSES = new Map([
   ["network read", [false, "network"]], ["network write", [false, "network"]], ["pipe", [false, "process"]], ["disk", [false, "disk"]], ["child process", [false, "process"]],
 ]);
 
+// C functions that do nothing but wait. A thread that is active in one has waited, and is about to go on.
+const WAITING_CALLS = new Set(["time.sleep", "select.select", "select.poll.poll", "select.epoll.poll", "_thread.lock.acquire", "_thread.lock.acquire_lock",
+  "_thread.lock.__enter__", "_thread.RLock.acquire", "_thread.RLock.__enter__", "_queue.SimpleQueue.get", "_thread._ThreadHandle.join", "posix.waitpid"]);
+const CALLEE_PREFIX = "<native> ";
+
 const WAIT_MARK = /^<waits: (.+)>$/s;
 
 export const WAIT_HUES = ["idle", "lock", "network", "disk", "process"];
@@ -19,6 +24,11 @@ export function readWait(name) {
     if (found[1] === cause || found[1].startsWith(cause + " ")) return { cause, idle, hue, peer: found[1].slice(cause.length + 1) };
   }
   return null;
+}
+
+// Is it the name of a C function that only waits, "<native> time.sleep"?
+export function onlyWaits(name) {
+  return name.startsWith(CALLEE_PREFIX) && WAITING_CALLS.has(name.slice(CALLEE_PREFIX.length));
 }
 
 // What filters match: "blocked network read 10.0.0.5:5432".

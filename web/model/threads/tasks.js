@@ -1,9 +1,9 @@
 // Asyncio tasks, as in /tasks. Tasks that wait at the same place for the same reason are one row.
 
 import { TEXT } from "../../text/session.js";
-import { createFrames, frameLabel, frameOf } from "../profile/frames.js";
+import { createFrames, fileText, frameLabel, frameOf } from "../profile/frames.js";
 import { formatCount, formatDuration } from "../base/numbers.js";
-import { nodeCount } from "../profile/profile.js";
+import { functionCount, nodeCount } from "../profile/profile.js";
 import { visibleText } from "../base/text.js";
 
 // The name that asyncio gives says nothing.
@@ -77,12 +77,21 @@ export function taskRows(tasks, profile) {
   };
 }
 
+const GREENLETS = /\/(?:gevent|eventlet)\//;
+
+function usesGreenlets(profile) {
+  for (let id = 1; id < functionCount(profile); id += 1) if (GREENLETS.test(fileText(profile, id))) return true;
+  return false;
+}
+
 // Why there are no tasks to show, or null.
-export function tasksReason(tasks, session, live) {
+export function tasksReason(tasks, session, live, profile) {
   if (session === null) return "";
   if (!live) return TEXT.tasks.inReport;
-  if ((session.settings?.async ?? "off") === "off") return TEXT.tasks.off;
-  if (tasks.name.length > 0) return null;
+  const isOff = (session.settings?.async ?? "off") === "off";
+  if (!isOff && tasks.name.length > 0) return null;
+  if (usesGreenlets(profile)) return TEXT.tasks.greenlets;
+  if (isOff) return TEXT.tasks.off;
   return session.source === "capture" ? TEXT.tasks.inCapture : TEXT.tasks.none;
 }
 

@@ -29,6 +29,14 @@ function createOwnSetting(dispatch) {
   };
 }
 
+// Below this share of all samples, what waits to go on is not worth a word.
+const READY_SHARE = 0.01;
+
+function noteOf({ samples, ready }, sum) {
+  const share = (count) => formatShare(ratio(count, sum));
+  return TEXT.own.note(share(samples - ready), TEXT.samples(formatCount(sum))) + (ready >= READY_SHARE * sum ? TEXT.own.ready(share(ready)) : "");
+}
+
 export function createOwnLinesView(root, dispatch) {
   const setting = createOwnSetting(dispatch);
   const note = el("span", { class: "soft", "data-testid": "own-note" });
@@ -77,7 +85,7 @@ export function createOwnLinesView(root, dispatch) {
       if (signature === shown || (shown !== "" && (wouldMove || isInUse(list)))) return;
       shown = signature;
       const names = distinctNames(Array.from(new Set(own.rows.map((row) => row.path))));
-      setText(note, own.rows.length === 0 ? TEXT.own.none : TEXT.own.note(formatShare(ratio(own.samples, sum)), TEXT.samples(formatCount(sum))));
+      setText(note, own.rows.length === 0 ? TEXT.own.none : noteOf(own, sum));
       list.replaceChildren(...own.rows.map((row, i) => rowOf(row, names, codes[i], sum, own.rows[0].samples)));
     },
   };

@@ -64,6 +64,15 @@ export function isInUse(element) {
   return element.matches(":hover") || element.contains(document.activeElement);
 }
 
+// Brings an item into sight whose row is wider than its place and scrolls by itself.
+export function scrollSideways(item) {
+  let row = item.parentElement;
+  while (row !== null && !/auto|scroll/.test(getComputedStyle(row).overflowX)) row = row.parentElement;
+  if (row === null) return;
+  const [outer, inner] = [row.getBoundingClientRect(), item.getBoundingClientRect()];
+  if (inner.left < outer.left || inner.right > outer.right) row.scrollLeft += inner.left - outer.left - outer.width / 3;
+}
+
 // A row of buttons of which one is pressed: options [{value, label, hint}].
 export function segmented(label, testid, options, choose) {
   const buttons = options.map((option) =>

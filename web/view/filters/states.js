@@ -5,7 +5,7 @@ import { isWithoutGil } from "../../model/threads/activity.js";
 import { shownStates } from "../../model/profile/states.js";
 import { formatCount } from "../../model/base/numbers.js";
 import { TEXT } from "../../text/session.js";
-import { el, setAttribute, setText } from "../elements/dom.js";
+import { el, scrollSideways, setAttribute, setText } from "../elements/dom.js";
 
 function createChip(choose) {
   const label = el("span", {});
@@ -52,12 +52,6 @@ export function createStateChips(root, dispatch) {
     setAttribute(chip.element, "aria-disabled", shown.disabled ? "true" : null);
   }
 
-  // On a narrow screen the row scrolls by itself.
-  function bringIntoView(chip) {
-    const left = chip.element.offsetLeft - list.offsetLeft;
-    if (left < list.scrollLeft || left + chip.element.offsetWidth > list.scrollLeft + list.clientWidth) list.scrollLeft = left - list.clientWidth / 3;
-  }
-
   return {
     update(state) {
       const words = shownStates(state);
@@ -76,7 +70,7 @@ export function createStateChips(root, dispatch) {
         if (i < shown.length) show(chip, shown[i]);
       });
       const pressed = shown.findIndex((chip) => chip.pressed);
-      if (shown[pressed].label !== inView) bringIntoView(chips[pressed]);
+      if (shown[pressed].label !== inView) scrollSideways(chips[pressed].element);
       inView = shown[pressed].label;
       setText(note, recordedText(state.session));
       note.hidden = note.textContent === "";

@@ -177,7 +177,8 @@ export function createDetails(root, dispatch) {
       ...summaryParts(state.summary, dispatch),
       ...waitsList(state, dispatch),
       ...notes.parts(state),
-      el("p", { class: "soft hint-text" }, TEXT.details.howTo),
+      el("p", { class: "soft hint-text", "data-for": "pointer" }, TEXT.details.howTo),
+      el("p", { class: "soft hint-text", "data-for": "touch" }, TEXT.details.howToTouch),
     ];
   }
 

@@ -88,7 +88,7 @@ function createOptions(change) {
       width.set(state.address.diffWidth);
       by.set(state.address.diffBy);
       reset.hidden = state.picture.diff.focus === 0;
-      setText(basis, (otherBaseline(state)?.by === "time" ? TEXT.compare.byTime : TEXT.compare.bySamples) + " " + TEXT.compare.method(formatShare(COMPARED_Q_MAX), formatPoints(CHANGE_LEAST).slice(1), formatShare(CHANGE_LEAST_RELATIVE)) + (state.picture.diff.hasBlocks ? "" : " " + TEXT.compare.noBlocks));
+      setText(basis, (otherBaseline(state)?.by === "time" ? TEXT.compare.byTime : TEXT.compare.bySamples) + " " + TEXT.compare.method(formatShare(COMPARED_Q_MAX), formatPoints(CHANGE_LEAST).slice(1), formatShare(CHANGE_LEAST_RELATIVE)) + (state.picture.diff.hasBlocks ? "" : " " + (state.live ? TEXT.compare.blocksLater : TEXT.compare.noBlocks)));
     },
   };
 }

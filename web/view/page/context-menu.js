@@ -55,8 +55,8 @@ export function createContextMenu(root, dispatch) {
   }
 
   return {
-    update({ menu, links }) {
-      if (menu !== null && menu !== shown) open(menu, mergeLinks(links.came, links.own));
+    update({ menu, links, session }) {
+      if (menu !== null && menu !== shown) open(menu, mergeLinks(links.came, links.own, session?.checkout));
     },
   };
 }

@@ -19,7 +19,7 @@ export function createLinkSettings(root, dispatch) {
   const close = el("button", { type: "button", class: "quiet", "aria-label": TEXT.help.close, on: { click: () => dialog.close() } }, icon(ICONS.close));
   const form = el("form", { class: "form", novalidate: true },
     linkRow(TEXT.links.editorLabel, TEXT.links.editorHint, editor), el("datalist", { id: "link-editors" }, ...Object.keys(EDITORS).map((value) => el("option", { value }))),
-    linkRow(TEXT.links.mapsLabel, TEXT.links.mapsHint, maps), linkRow(TEXT.links.repositoryLabel, TEXT.links.repositoryHint, repository), linkRow(TEXT.links.commitLabel, "", commit), error,
+    linkRow(TEXT.links.mapsLabel, TEXT.links.mapsHint, maps), linkRow(TEXT.links.repositoryLabel, TEXT.links.repositoryHint, repository), linkRow(TEXT.links.commitLabel, TEXT.links.commitHint, commit), error,
     el("div", { class: "form-buttons" }, el("button", { type: "button", on: { click: () => dialog.close() } }, TEXT.links.cancel), el("button", { type: "submit", class: "primary", "data-testid": "links-save" }, TEXT.links.save)));
   const dialog = el("dialog", { class: "help host-dialog", "data-testid": "links-dialog", "aria-labelledby": "links-title" },
     el("div", { class: "help-head" }, el("h2", { id: "links-title" }, TEXT.links.title), close), el("p", { class: "soft" }, TEXT.links.about), form);

@@ -2,7 +2,7 @@
 
 import { viewKey, VIEWS } from "../../model/page/address.js";
 import { TEXT } from "../../text/session.js";
-import { segmented } from "../elements/dom.js";
+import { scrollSideways, segmented } from "../elements/dom.js";
 import { createSearch } from "../filters/search.js";
 import { createThreadFilter } from "../filters/threads.js";
 
@@ -14,11 +14,15 @@ export function createToolbar(root, dispatch) {
   const search = createSearch(dispatch);
   root.append(view.element, threads.element, search.element);
   threads.attach();
+  let inSight = null;
+
   return {
     focusSearch: search.focus,
     update(state) {
       view.set(state.address.view);
       tasksButton.hidden = state.address.view !== "tasks" && (state.session?.settings?.async ?? "off") === "off";
+      if (inSight !== state.address.view) scrollSideways(view.element.querySelector("[data-value=" + state.address.view + "]"));
+      inSight = state.address.view;
       threads.update(state);
       search.update(state);
     },

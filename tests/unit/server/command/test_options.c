@@ -43,7 +43,7 @@ static void a_capture_is_written_to_the_named_file(void **state)
     }
 }
 
-static void defaults_are_a_kilohertz_of_the_main_thread_on_loopback(void **state)
+static void defaults_are_a_kilohertz_of_all_threads_on_loopback(void **state)
 {
     struct options options;
     (void)state;
@@ -52,7 +52,7 @@ static void defaults_are_a_kilohertz_of_the_main_thread_on_loopback(void **state
     assert_int_equal(options.sampling.pids[0], 4711);
     assert_true(options.sampling.rate_hz == 1000);
     assert_int_equal(options.sampling.duration_ns, 0);
-    assert_false(options.sampling.all_threads);
+    assert_true(options.sampling.all_threads);
     assert_string_equal(options.listen.host, "127.0.0.1");
     assert_int_equal(options.listen.port, LISTEN_DEFAULT_PORT);
     assert_false(options.has_listen);
@@ -159,6 +159,18 @@ static void options_may_stand_anywhere_and_be_joined(void **state)
         assert_true(options.sampling.rate_hz == 10000);
         assert_true(options.sampling.duration_ns == 120000000000u);
         assert_true(options.sampling.all_threads);
+    }
+}
+
+static void the_main_thread_alone_is_an_option_of_each_command_that_logs(void **state)
+{
+    static const char *const lines[] = { "attach 1 --main-thread", "record --main-thread 1",
+                                         "run --main-thread app.py" };
+    (void)state;
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        struct options options;
+        assert_int_equal(parse_text(lines[i], &options, NULL), ERR_OK);
+        assert_false(options.sampling.all_threads);
     }
 }
 
@@ -437,12 +449,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_capture_is_written_to_the_named_file),
-        cmocka_unit_test(defaults_are_a_kilohertz_of_the_main_thread_on_loopback),
+        cmocka_unit_test(defaults_are_a_kilohertz_of_all_threads_on_loopback),
         cmocka_unit_test(what_is_recorded_is_chosen_for_every_command),
         cmocka_unit_test(nothing_special_is_recorded_unasked),
         cmocka_unit_test(serving_settings_are_read_and_have_defaults),
         cmocka_unit_test(asyncio_is_off_running_or_all),
         cmocka_unit_test(options_may_stand_anywhere_and_be_joined),
+        cmocka_unit_test(the_main_thread_alone_is_an_option_of_each_command_that_logs),
         cmocka_unit_test(run_leaves_the_words_of_the_target_alone),
         cmocka_unit_test(serving_options_are_read),
         cmocka_unit_test(listen_addresses_have_defaults),
