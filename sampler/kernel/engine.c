@@ -4,46 +4,31 @@
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <limits.h>
-#include <linux/perf_event.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/ioctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "sampler/base/clock.h"
-#include "sampler/base/random.h"
+#include "sampler/kernel/clocks.h"
 #include "sampler/kernel/decode.h"
 #include "sampler/kernel/stacks.skel.h"
 
 /* Longer absences are always reported. */
 static const uint64_t MIN_AWAY_NS = 10 * NS_PER_MS;
 static const uint64_t MAX_DRAIN_NS = 100 * NS_PER_MS;
-/* The period changes after about this many instants, and this time, so that a program with a rhythm is not sampled
- * in its rhythm.  A change interrupts every processor, which in a virtual machine costs as much as taking ten
- * records, and half an instant. */
-enum { INSTANTS_PER_PERIOD = 4, MAX_CPUS = KERNEL_MAX_CPUS };
-static const uint64_t MIN_STAY_NS = 200 * NS_PER_MS;
-/* Of the mean rate, in thousandths. */
-enum { LEAST_RATE = 700, RATES = 601 };
-
 struct kernel {
     struct stacks *program;
     struct ring_buffer *ring;
-    int events[MAX_CPUS]; /* -1: none */
-    size_t cpus;
+    struct clocks clocks;
     int epoll; /* says when the program calls; -1: none */
     uint64_t period_ns;
-    uint64_t changed_ns,
-        change_ns;    /* when the period changed last, and when it is due to change */
     uint64_t damaged; /* records */
     uint64_t drain_until_ns;
     uint64_t started_ns;         /* by the session that uses the engine */
     struct kernel_counts before; /* counted by then */
-    struct random random;
     kernel_record_fn on_record;
     void *context;
     enum err_code outcome;
@@ -119,7 +104,8 @@ static enum err_code load(struct kernel *kernel, const struct kernel *lender, st
     program->bss->min_away_ns = MIN_AWAY_NS;
     int sys = lender ? bpf_map__reuse_fd(program->maps.areas,
                                          bpf_map__fd(lender->program->maps.areas))
-                     : bpf_map__set_max_entries(program->maps.areas, (uint32_t)kernel->cpus);
+                     : bpf_map__set_max_entries(program->maps.areas,
+                                                (uint32_t)kernel->clocks.processors);
     if (!sys)
         sys = stacks__load(program);
     if (sys)
@@ -127,35 +113,6 @@ static enum err_code load(struct kernel *kernel, const struct kernel *lender, st
     program->links.on_switch = bpf_program__attach(program->progs.on_switch);
     return program->links.on_switch ? ERR_OK
                                     : refuse(err, errno, "the tracepoint sched_switch");
-}
-
-static int open_event(int cpu)
-{
-    struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE,
-                                    .size = sizeof attr,
-                                    .config = PERF_COUNT_SW_CPU_CLOCK,
-                                    .sample_period = NS_PER_S,
-                                    .disabled = 1,
-                                    .exclude_idle = 1 };
-    return (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-}
-
-/* A processor that is offline has no events. */
-static enum err_code attach(struct kernel *kernel, struct err *err)
-{
-    size_t attached = 0;
-    for (size_t i = 0; i < kernel->cpus; i++) {
-        const int fd = kernel->events[i] = open_event((int)i);
-        if (fd < 0 && errno == ENODEV)
-            continue;
-        if (fd < 0)
-            return refuse(err, errno, "perf_event_open");
-        if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, bpf_program__fd(kernel->program->progs.on_tick)))
-            return refuse(err, errno, "a program at a perf event");
-        attached++;
-    }
-    return attached ? ERR_OK
-                    : err_set(err, ERR_UNSUPPORTED, "no processor has a clock for perf events");
 }
 
 /* Edge-triggered: that there are records is no reason to wake up. */
@@ -169,16 +126,20 @@ static enum err_code watch_ring(struct kernel *kernel, struct err *err)
                : ERR_OK;
 }
 
+static enum err_code attach(struct kernel *kernel, struct err *err)
+{
+    const char *const refused =
+        clocks_open(&kernel->clocks, bpf_program__fd(kernel->program->progs.on_tick));
+    return refused ? refuse(err, errno, refused) : ERR_OK;
+}
+
 enum err_code kernel_open(const struct kernel *lender, struct kernel **out, struct err *err)
 {
     struct kernel *const kernel = calloc(1, sizeof *kernel);
     if (!kernel)
         return err_nomem(err);
     const int cpus = libbpf_num_possible_cpus();
-    kernel->cpus = cpus < 1 ? 1 : cpus > MAX_CPUS ? MAX_CPUS : (size_t)cpus;
-    random_init_any(&kernel->random);
-    for (size_t i = 0; i < kernel->cpus; i++)
-        kernel->events[i] = -1;
+    clocks_init(&kernel->clocks, cpus < 1 ? 1 : (size_t)cpus);
     kernel->epoll = -1;
     enum err_code rc = load(kernel, lender, err);
     if (!rc)
@@ -196,9 +157,7 @@ void kernel_close(struct kernel *kernel)
 {
     if (!kernel)
         return;
-    for (size_t i = 0; i < kernel->cpus; i++)
-        if (kernel->events[i] >= 0)
-            close(kernel->events[i]);
+    clocks_close(&kernel->clocks);
     if (kernel->epoll >= 0)
         close(kernel->epoll);
     ring_buffer__free(kernel->ring);
@@ -264,18 +223,11 @@ void kernel_forget(struct kernel *kernel)
     kernel->program->bss->forgets++;
 }
 
-static void change_period(struct kernel *kernel, uint64_t period_ns)
-{
-    for (size_t i = 0; i < kernel->cpus; i++)
-        if (kernel->events[i] >= 0)
-            (void)ioctl(kernel->events[i], PERF_EVENT_IOC_PERIOD, &period_ns);
-}
-
 void kernel_set_rate(struct kernel *kernel, double rate_hz)
 {
     kernel->period_ns = (uint64_t)((double)NS_PER_S / rate_hz);
     kernel->program->bss->period_ns = kernel->period_ns;
-    change_period(kernel, kernel->period_ns);
+    clocks_set(&kernel->clocks, kernel->period_ns);
 }
 
 uint64_t kernel_period_ns(const struct kernel *kernel)
@@ -289,29 +241,14 @@ uint64_t kernel_min_away_ns(const struct kernel *kernel)
     return MIN_AWAY_NS;
 }
 
-/* Rates are chosen, not periods: with half an instant more for each change, their mean is what was asked for. */
-static void vary_period(struct kernel *kernel)
-{
-    const uint64_t now_ns = clock_now_ns();
-    const uint64_t few_ns = INSTANTS_PER_PERIOD * kernel->period_ns;
-    const uint64_t stay_ns = few_ns > MIN_STAY_NS ? few_ns : MIN_STAY_NS;
-    if (now_ns < kernel->change_ns)
-        return;
-    const uint64_t lasted_ns = now_ns - kernel->changed_ns + 1;
-    const uint64_t lost = 500 * kernel->period_ns / lasted_ns;
-    const uint64_t rate = LEAST_RATE + random_below(&kernel->random, RATES);
-    kernel->changed_ns = now_ns;
-    kernel->change_ns = now_ns + stay_ns / 2 + random_below(&kernel->random, stay_ns);
-    change_period(kernel, kernel->period_ns * 1000 / (rate + (lost < 500 ? lost : 500)));
-}
-
 enum err_code kernel_drain(struct kernel *kernel, kernel_record_fn on_record, void *context)
 {
     kernel->on_record = on_record;
     kernel->context = context;
     kernel->outcome = ERR_OK;
-    kernel->drain_until_ns = clock_now_ns() + MAX_DRAIN_NS;
-    vary_period(kernel);
+    const uint64_t now_ns = clock_now_ns();
+    kernel->drain_until_ns = now_ns + MAX_DRAIN_NS;
+    clocks_vary(&kernel->clocks, now_ns);
     (void)ring_buffer__consume(kernel->ring);
     /* Not sooner: a call for records that have been taken by now wakes nobody up, but would be the last one. */
     kernel->program->bss->is_woken = 0;
@@ -334,10 +271,10 @@ bool kernel_is_filling(const struct kernel *kernel)
 
 static uint64_t sum(const struct kernel *kernel, uint32_t counter)
 {
-    uint64_t values[MAX_CPUS], total = 0;
+    uint64_t values[KERNEL_MAX_CPUS], total = 0;
     if (bpf_map_lookup_elem(bpf_map__fd(kernel->program->maps.counters), &counter, values))
         return 0;
-    for (size_t i = 0; i < kernel->cpus; i++)
+    for (size_t i = 0; i < kernel->clocks.processors; i++)
         total += values[i];
     return total;
 }
@@ -357,15 +294,6 @@ void kernel_count(const struct kernel *kernel, struct kernel_counts *out)
                                    .lost = now.lost - before.lost,
                                    .faulted = now.faulted - before.faulted,
                                    .damaged = now.damaged - before.damaged };
-}
-
-static enum err_code switch_events(const struct kernel *kernel, unsigned long request,
-                                   struct err *err)
-{
-    for (size_t i = 0; i < kernel->cpus; i++)
-        if (kernel->events[i] >= 0 && ioctl(kernel->events[i], request, 0) != 0)
-            return refuse(err, errno, "a perf event");
-    return ERR_OK;
 }
 
 static void empty(const struct bpf_map *map)
@@ -398,15 +326,16 @@ enum err_code kernel_start(struct kernel *kernel, double rate_hz, struct err *er
     kernel->started_ns = clock_now_ns();
     kernel->before = count_all(kernel);
     kernel->program->bss->is_on = 1;
-    const enum err_code rc = switch_events(kernel, PERF_EVENT_IOC_ENABLE, err);
-    if (rc)
-        kernel_stop(kernel);
+    if (clocks_run(&kernel->clocks))
+        return ERR_OK;
+    const enum err_code rc = refuse(err, errno, "a perf event");
+    kernel_stop(kernel);
     return rc;
 }
 
 void kernel_stop(struct kernel *kernel)
 {
-    (void)!switch_events(kernel, PERF_EVENT_IOC_DISABLE, NULL);
+    clocks_halt(&kernel->clocks);
     kernel->program->bss->is_on = 0;
     ring_buffer__free(kernel->ring);
     kernel->ring = NULL;

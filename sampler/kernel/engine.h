@@ -3,10 +3,7 @@
  *
  * The program runs at instants of each processor's clock and whenever a thread leaves or gets a
  * processor.  It knows the processes and threads that it is given, and copies a thread's stack in one
- * instant, in which nothing of it can move.  The instants are not periodic: kernel_drain changes their
- * period a little from time to time.  They are of the processor's clock, not of its cycles: cycles are counted by
- * an interrupt that cannot be masked, which may interrupt the program in the middle of a switch, and stand for more
- * time where the processor is slow.
+ * instant, in which nothing of it can move.  The instants are not periodic: see clocks.h.
  *
  * An open engine is idle: its events are disabled, its ring buffer is not mapped, and a switch of threads
  * costs it a few instructions.  kernel_start makes it sample for one session, kernel_stop makes it idle

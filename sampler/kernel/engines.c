@@ -27,7 +27,7 @@ static size_t next_descriptor(void)
     return fd < 0 ? SIZE_MAX / 2 : (size_t)fd;
 }
 
-/* An engine has a descriptor for each processor.  Half of all are for others. */
+/* An engine has a descriptor for each clock of each processor.  Half of all are for others. */
 static bool may_open_more(size_t before)
 {
     struct rlimit limit = { .rlim_cur = RLIM_INFINITY };

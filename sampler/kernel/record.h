@@ -174,8 +174,8 @@ struct kernel_thread {
     unsigned long long tstate;
     /* When it got its processor, or was counted since; if that is unknown, when it was added. */
     unsigned long long came_ns;
-    unsigned long long uncounted_ns; /* it had run before and was not counted for */
-    unsigned long long window;       /* of its interpreter */
+    long long uncounted_ns;    /* it had run before and was not counted for; see instants.h */
+    unsigned long long window; /* of its interpreter */
     unsigned long long
         main_window; /* of the main one, if that is another: they may share its GIL */
     unsigned long long left_ns; /* 0: it runs, or has not been seen to leave */

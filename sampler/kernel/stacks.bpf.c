@@ -13,6 +13,7 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_tracing.h>
 
+#include "sampler/kernel/instants.h"
 #include "sampler/kernel/record.h"
 /* clang-format on */
 
@@ -282,21 +283,13 @@ static struct area *own_area(void)
     return bpf_map_lookup_elem(&areas, &index);
 }
 
-/* A clock event stands for the time that the thread has run since the one before it: so all of it is counted,
- * though the period varies, and events come late where the processor was kept busy or, of a virtual machine,
- * was away.  What is less than an instant is left to the next event. */
+/* All the time that a thread runs is counted: events come late where the processor was kept busy or, of a virtual
+ * machine, was away. */
 static __u32 instants_until(__u64 now_ns, struct kernel_thread *thread)
 {
-    const __u64 period = period_ns;
-    if (!period)
-        return 1;
-    const __u64 ran_ns = thread->uncounted_ns + now_ns - thread->came_ns;
-    __u64 instants = ran_ns / period;
-    if (instants > KERNEL_MAX_INSTANTS)
-        instants = KERNEL_MAX_INSTANTS;
+    const __u64 ran_ns = now_ns - thread->came_ns, period = period_ns;
     thread->came_ns = now_ns;
-    thread->uncounted_ns = ran_ns - instants * period;
-    return instants;
+    return period ? instants_take(ran_ns, period, &thread->uncounted_ns) : 1;
 }
 
 static void begin(struct area *a, __u32 kind, __u32 pid, __u32 tid)
@@ -397,7 +390,7 @@ static void leave(struct task_struct *task, int is_preempted)
     begin(a, KERNEL_LEFT, thread->pid, tid);
     a->process = *process;
     thread->left_ns = a->record.time_ns;
-    thread->uncounted_ns += thread->left_ns - thread->came_ns;
+    thread->uncounted_ns += (long long)(thread->left_ns - thread->came_ns);
     if (is_preempted || state == 0)
         a->record.flags |= KERNEL_RUNNABLE;
     set_call(a);

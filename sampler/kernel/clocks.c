@@ -1,0 +1,103 @@
+#include "sampler/kernel/clocks.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "sampler/base/clock.h"
+
+void clocks_init(struct clocks *clocks, size_t processors)
+{
+    struct random random;
+    random_init_any(&random);
+    periods_init(&clocks->periods, random_u64(&random));
+    clocks->processors = processors < KERNEL_MAX_CPUS ? processors : KERNEL_MAX_CPUS;
+    for (size_t cpu = 0; cpu < KERNEL_MAX_CPUS; cpu++)
+        for (size_t i = 0; i < PERIODS; i++)
+            clocks->events[cpu][i] = -1;
+}
+
+static int open_event(int cpu)
+{
+    struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE,
+                                    .size = sizeof attr,
+                                    .config = PERF_COUNT_SW_CPU_CLOCK,
+                                    .sample_period = NS_PER_S,
+                                    .disabled = 1,
+                                    .exclude_idle = 1 };
+    return (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+const char *clocks_open(struct clocks *clocks, int program)
+{
+    size_t opened = 0;
+    for (size_t cpu = 0; cpu < clocks->processors; cpu++)
+        for (size_t i = 0; i < PERIODS; i++) {
+            const int fd = clocks->events[cpu][i] = open_event((int)cpu);
+            if (fd < 0 && errno == ENODEV)
+                break;
+            if (fd < 0)
+                return "perf_event_open";
+            if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, program))
+                return "a program at a perf event";
+            opened++;
+        }
+    errno = ENODEV;
+    return opened ? NULL : "a clock for perf events";
+}
+
+void clocks_close(struct clocks *clocks)
+{
+    for (size_t cpu = 0; cpu < clocks->processors; cpu++)
+        for (size_t i = 0; i < PERIODS; i++)
+            if (clocks->events[cpu][i] >= 0)
+                close(clocks->events[cpu][i]);
+}
+
+/* Asks clock `i` of each processor.  false: one of them refuses. */
+static bool ask(const struct clocks *clocks, size_t i, unsigned long request, uint64_t *argument)
+{
+    bool is_done = true;
+    for (size_t cpu = 0; cpu < clocks->processors; cpu++)
+        if (clocks->events[cpu][i] >= 0)
+            is_done &= ioctl(clocks->events[cpu][i], request, argument) == 0;
+    return is_done;
+}
+
+static void set_clock(const struct clocks *clocks, size_t i)
+{
+    uint64_t period_ns = periods_of(&clocks->periods, i);
+    (void)ask(clocks, i, PERF_EVENT_IOC_PERIOD, &period_ns);
+}
+
+void clocks_set(struct clocks *clocks, uint64_t period_ns)
+{
+    periods_set(&clocks->periods, period_ns, clocks->processors);
+    for (size_t i = 0; i < PERIODS; i++)
+        set_clock(clocks, i);
+}
+
+bool clocks_run(const struct clocks *clocks)
+{
+    bool is_done = true;
+    for (size_t i = 0; i < PERIODS; i++)
+        is_done &= ask(clocks, i, PERF_EVENT_IOC_ENABLE, NULL);
+    return is_done;
+}
+
+void clocks_halt(const struct clocks *clocks)
+{
+    for (size_t i = 0; i < PERIODS; i++)
+        (void)ask(clocks, i, PERF_EVENT_IOC_DISABLE, NULL);
+}
+
+void clocks_vary(struct clocks *clocks, uint64_t now_ns)
+{
+    size_t changed[2];
+    if (!periods_vary(&clocks->periods, now_ns, changed))
+        return;
+    for (size_t i = 0; i < 2; i++)
+        set_clock(clocks, changed[i]);
+}
