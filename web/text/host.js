@@ -312,7 +312,8 @@ export const HOST_TEXT = {
   },
 
   help: {
-    title: "Keyboard shortcuts",
+    title: "Help",
+    manual: "Manual",
     keys: [
       ["/", "search"], ["1  2  3", "processes, sessions, captures"], ["↑ ↓", "previous and next row, once one has the focus"], ["Esc", "clear the search, or the selection"],
       ["t", "theme: system, light, dark"], ["?", "this help"],
