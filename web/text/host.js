@@ -71,7 +71,7 @@ export const HOST_TEXT = {
       pid: ["PID", "Process ID on this host"],
       python: ["Python", "Version of the interpreter"],
       user: ["User", "User it runs as"],
-      container: ["Container", "From its control group"],
+      container: ["Container", "Pod or container, from its control group"],
       uptime: ["Up", "Time since it started"],
     },
     named: (name, pid) => name + ", process " + pid,
