@@ -46,6 +46,7 @@ struct process_info {
     const char *user;           /* the number of a user without a name */
     const char *container;      /* id; NULL: not in a container */
     const char *container_name; /* "": unknown */
+    const char *pod;            /* of Kubernetes, "NAMESPACE/NAME"; NULL: in none */
     uint32_t threads;
     double cpu_percent; /* below 0: not known yet */
     uint64_t rss_bytes;

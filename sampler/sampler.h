@@ -163,6 +163,7 @@ struct sampler_target {
     const char *const *argv;
     const char *executable;
     const char *python; /* "3.11.2" */
+    const char *pod;    /* of Kubernetes, "NAMESPACE/NAME"; NULL: in none, or not known */
     bool validated;     /* false: a version newer than any we know */
     uint64_t from_ns;   /* when sampling began, since the start of the session */
     uint64_t to_ns;     /* when it ended; 0: not yet */

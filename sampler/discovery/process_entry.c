@@ -80,6 +80,7 @@ struct process_info process_entry_info(const struct process_entry *entry, uint64
         .user = finding->user,
         .container = *finding->container.id ? finding->container.id : NULL,
         .container_name = finding->container.name,
+        .pod = *finding->container.pod ? finding->container.pod : NULL,
         .threads = entry->stats.threads,
         .cpu_percent = entry->cpu_percent,
         .rss_bytes = entry->stats.rss_bytes,

@@ -1,6 +1,9 @@
 #include "sampler/process/process_stats.h"
 
+#include <ctype.h>
+#include <dirent.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +12,7 @@
 #include "sampler/base/scoped.h"
 #include "sampler/process/procfs.h"
 
-enum { ID_LEAST_DIGITS = 32 };
+enum { ID_LEAST_DIGITS = 32, UUID_LENGTH = 36, MAX_PODS = 4096 };
 
 enum err_code process_stats_parse(const char *stat, struct process_stats *out)
 {
@@ -88,6 +91,37 @@ static void name_runtime(const char *path, const char *id, char out[CONTAINER_NA
     out[length] = '\0';
 }
 
+/* The length of a UID at `text`: a UUID, which systemd writes with '_', or the 32 digits of a static pod; 0: none. */
+static size_t uid_length(const char *text, const char *end)
+{
+    size_t length = 0;
+    bool has_dash = false;
+    while (text + length < end && length < UUID_LENGTH) {
+        const char c = text[length];
+        const bool is_dash = c == '-' || c == '_';
+        if (is_dash ? length != 8 && length != 13 && length != 18 && length != 23
+                    : !isxdigit((unsigned char)c))
+            break;
+        has_dash |= is_dash;
+        length++;
+    }
+    return length == (has_dash ? UUID_LENGTH : ID_LEAST_DIGITS) ? length : 0;
+}
+
+/* ".../podUID/ID", or "...-podUID.slice/RUNTIME-ID.scope" */
+static void parse_pod(const char *line, size_t bytes, char out[POD_UID_BYTES])
+{
+    const char *const end = line + bytes;
+    for (const char *at = line; (at = strstr(at, "pod")) && at < end;) {
+        at += 3;
+        const size_t length = uid_length(at, end);
+        for (size_t i = 0; i < length; i++)
+            out[i] = at[i] == '_' ? '-' : at[i];
+        if (length > 0)
+            out[length] = '\0';
+    }
+}
+
 static void parse_line(const char *line, size_t bytes, struct container *out)
 {
     size_t length = 0;
@@ -105,6 +139,49 @@ static void parse_line(const char *line, size_t bytes, struct container *out)
     memcpy(out->id, id, length);
     out->id[length] = '\0';
     name_runtime(line, id, out->name);
+    parse_pod(line, bytes, out->pod_uid);
+}
+
+/* "NAMESPACE_NAME_UID", as names of Kubernetes are: they have no '_'. */
+static bool is_pod_folder(const char *entry, const char *uid, char out[POD_BYTES])
+{
+    const char *const first = strchr(entry, '_'), *const last = strrchr(entry, '_');
+    const size_t length = last ? (size_t)(last - entry) : 0;
+    if (!first || first == entry || last <= first + 1 || strcmp(last + 1, uid) != 0 ||
+        length >= POD_BYTES ||
+        strspn(entry, "abcdefghijklmnopqrstuvwxyz0123456789.-_") < length)
+        return false;
+    memcpy(out, entry, length);
+    out[first - entry] = '/';
+    out[length] = '\0';
+    return true;
+}
+
+static bool find_pod(const char *folder, struct container *container)
+{
+    DIR *const pods = opendir(folder);
+    bool found = false;
+    if (!pods)
+        return false;
+    const struct dirent *entry = NULL;
+    for (size_t i = 0; !found && i < MAX_PODS && (entry = readdir(pods)); i++)
+        found = is_pod_folder(entry->d_name, container->pod_uid, container->pod);
+    closedir(pods);
+    return found;
+}
+
+void container_name_pod(const char *folder, struct container *container)
+{
+    const char *const name = getenv(POD_NAME_VARIABLE);
+    const char *const namespace = getenv(POD_NAMESPACE_VARIABLE);
+    if (*container->pod_uid) {
+        if (!find_pod(folder, container))
+            snprintf(container->pod, sizeof container->pod, "%s", container->pod_uid);
+    } else if (name && *name) {
+        /* Within a pod its containers see no more of the control group than their own part. */
+        snprintf(container->pod, sizeof container->pod, "%s%s%s", namespace ? namespace : "",
+                 namespace && *namespace ? "/" : "", name);
+    }
 }
 
 void container_parse(const char *cgroup, struct container *out)
@@ -124,4 +201,5 @@ void container_of(int pid, struct container *out)
     memset(out, 0, sizeof *out);
     if (!procfs_read(pid, "cgroup", &text, &bytes, NULL))
         container_parse(text, out);
+    container_name_pod(POD_FOLDER, out);
 }

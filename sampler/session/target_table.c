@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "sampler/process/process.h"
+#include "sampler/process/process_stats.h"
 
 void target_table_init(struct target_table *target_table)
 {
@@ -19,6 +20,7 @@ static void free_item(const struct sampler_target *item)
     free((void *)(uintptr_t)item->argv);
     free((char *)(uintptr_t)item->executable);
     free((char *)(uintptr_t)item->python);
+    free((char *)(uintptr_t)item->pod);
 }
 
 void target_table_deinit(struct target_table *target_table)
@@ -34,9 +36,13 @@ static enum err_code describe(struct process *process, const struct target_table
 {
     char *const executable = strdup(process->executable ? process->executable : "");
     char *const python = strdup(info->python);
-    if (!executable || !python) {
+    struct container container;
+    container_of(process->pid, &container);
+    char *const pod = *container.pod ? strdup(container.pod) : NULL;
+    if (!executable || !python || (*container.pod && !pod)) {
         free(executable);
         free(python);
+        free(pod);
         return err_nomem(err);
     }
     *out = (struct sampler_target){ .pid = process->pid,
@@ -45,6 +51,7 @@ static enum err_code describe(struct process *process, const struct target_table
                                     .argv = (const char *const *)process->argv,
                                     .executable = executable,
                                     .python = python,
+                                    .pod = pod,
                                     .validated = info->validated,
                                     .from_ns = info->from_ns };
     process->argv = NULL;

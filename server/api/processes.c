@@ -130,6 +130,7 @@ static void write_process(void *context, const struct process_info *info)
     put_uint(json, "uid", info->uid);
     put_text(json, "user", info->user);
     write_container(json, info);
+    put_text(json, "pod", info->pod);
     write_usage(json, info);
     write_uses(listing, info->pid);
     json_key(json, "can_attach");

@@ -17,6 +17,17 @@ static enum err_code get_page(const struct handler_context *handler, struct resp
     return ERR_OK;
 }
 
+static enum err_code get_manual(const struct handler_context *handler,
+                                struct response *response, struct err *err)
+{
+    const struct asset manual = asset_manual(), csp = asset_manual_csp();
+    (void)handler;
+    (void)err;
+    response_fix_body(response, MIME_HTML, manual.data, manual.bytes);
+    response_set_header(response, "Content-Security-Policy", "%.*s", (int)csp.bytes, csp.data);
+    return ERR_OK;
+}
+
 static enum err_code get_health(const struct handler_context *handler,
                                 struct response *response, struct err *err)
 {
@@ -39,6 +50,7 @@ static enum err_code get_openapi(const struct handler_context *handler,
 /* SCOPE_SESSION is only for routes that check the session with handler_session or handler_sees. */
 static const struct route routes[] = {
     { METHOD_GET, "/", get_page, SCOPE_SESSION },
+    { METHOD_GET, "/manual", get_manual, SCOPE_SESSION },
     { METHOD_GET, "/healthz", get_health, SCOPE_OPEN },
     { METHOD_GET, "/metrics", api_get_metrics, SCOPE_VIEWER },
     { METHOD_GET, "/debug/pprof/profile", api_pull_pprof,

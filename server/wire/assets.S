@@ -1,4 +1,4 @@
-/* The files of the page's build, found through the include path. */
+/* The files of the build of page and manual, found through the include path. */
 #ifdef __CET__
 #include <cet.h> /* without its note no shadow stack for the whole program */
 #endif
@@ -19,6 +19,8 @@
     asset asset_page, "page.html"
     asset asset_page_csp, "page.csp"
     asset asset_page_meta, "page.meta"
+    asset asset_manual, "manual.html"
+    asset asset_manual_csp, "manual.csp"
     asset asset_openapi, "openapi.json"
 
     .section .note.GNU-stack, "", %progbits

@@ -4,6 +4,8 @@
 extern const char asset_page_start[], asset_page_end[];
 extern const char asset_page_csp_start[], asset_page_csp_end[];
 extern const char asset_page_meta_start[], asset_page_meta_end[];
+extern const char asset_manual_start[], asset_manual_end[];
+extern const char asset_manual_csp_start[], asset_manual_csp_end[];
 extern const char asset_openapi_start[], asset_openapi_end[];
 
 static struct asset trimmed(const char *start, const char *end)
@@ -26,6 +28,17 @@ struct asset asset_page_csp(void)
 struct asset asset_page_meta(void)
 {
     return trimmed(asset_page_meta_start, asset_page_meta_end);
+}
+
+struct asset asset_manual(void)
+{
+    return (struct asset){ asset_manual_start,
+                           (size_t)(asset_manual_end - asset_manual_start) };
+}
+
+struct asset asset_manual_csp(void)
+{
+    return trimmed(asset_manual_csp_start, asset_manual_csp_end);
 }
 
 struct asset asset_openapi(void)

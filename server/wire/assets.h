@@ -1,5 +1,5 @@
 /*
- * assets - the page, as part of the program.
+ * assets - the page and the manual, as part of the program.
  *
  * Depends on: libc.
  */
@@ -19,6 +19,9 @@ struct asset asset_page(void);
 struct asset asset_page_csp(void);
 /* The <meta> element that says the same in a report. */
 struct asset asset_page_meta(void);
+/* The manual: one HTML document, and the value of Content-Security-Policy that belongs to it. */
+struct asset asset_manual(void);
+struct asset asset_manual_csp(void);
 /* The description of the API, OpenAPI 3.1. */
 struct asset asset_openapi(void);
 

@@ -50,6 +50,8 @@ static void put_target(struct json *json, const struct sampler_target *target)
     json_end(json);
     put_text(json, "executable", target->executable);
     put_text(json, "python", target->python);
+    if (target->pod)
+        put_text(json, "pod", target->pod);
     put_bool(json, "validated", target->validated);
 }
 

@@ -226,7 +226,7 @@ export function pageActions(page) {
   const { state, overlay } = page;
   return {
     share: () => openShare(page, "#" + formatHostAddress(state.address), null),
-    help: () => openDialog(overlay, { title: HOST_TEXT.help.title, testid: "help-dialog" }, el("dl", {}, ...HOST_TEXT.help.keys.map(([key, meaning]) => el("div", {}, el("dt", {}, el("kbd", {}, key)), el("dd", {}, meaning)))),
+    help: () => openDialog(overlay, { title: HOST_TEXT.help.title, testid: "help-dialog" }, el("p", {}, el("a", { href: "manual", target: "_blank", rel: "noopener", "data-testid": "manual" }, HOST_TEXT.help.manual)), el("dl", {}, ...HOST_TEXT.help.keys.map(([key, meaning]) => el("div", {}, el("dt", {}, el("kbd", {}, key)), el("dd", {}, meaning)))),
       el("p", { class: "soft" }, HOST_TEXT.help.about)),
   };
 }

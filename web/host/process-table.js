@@ -1,6 +1,6 @@
 // The Python processes of the host. Values change every second; rows keep their places while the pointer or the focus is on them.
 
-import { arrangeProcesses, commonRefusal, containerName, processKey, programName } from "../model/host/processes.js";
+import { arrangeProcesses, commonRefusal, placeName, processKey, programName } from "../model/host/processes.js";
 import { activityByPid, activityLink, startedSessions } from "../model/host/activity.js";
 import { formatAge, formatBytes } from "../model/host/sessions.js";
 import { formatCount } from "../model/base/numbers.js";
@@ -57,7 +57,7 @@ function fillNumbers(row, process) {
   row.fill.style.width = Math.min(100, percent ?? 0) + "%";
   setAttribute(row.fill, "data-over", (percent ?? 0) > 100 || null);
   setText(row.cpu, typeof percent === "number" ? (percent < 9.95 ? percent.toFixed(1) : Math.round(percent)) + " %" : "—");
-  const container = containerName(process.container);
+  const container = placeName(process);
   const texts = {
     memory: formatBytes(process.rss_bytes), threads: formatCount(process.threads), pid: String(process.pid), python: process.python ?? "—", user: visibleText(process.user ?? "", "—"),
     container: visibleText(container, ""), uptime: formatAge(process.uptime_s),
@@ -205,7 +205,7 @@ export function createProcessTable(root, act) {
       refusal.hidden = common === null;
       if (common !== null) setText(refusal, HOST_TEXT.processes.noneProfilable(formatCount(common.count), visibleText(common.reason)));
       setAttribute(table, "data-activity", (state.activity !== null && state.activity.session !== null) || null);
-      setAttribute(table, "data-containers", state.processes.some((process) => process.container) || null);
+      setAttribute(table, "data-containers", state.processes.some((process) => process.container || process.pod) || null);
       every.hidden = !state.operator;
       every.checked = state.selected.size > 0 && shownRows.every((row) => row.gone || !row.process.can_attach || state.selected.has(processKey(row.process)));
       more.hidden = shownRows.length <= limit;

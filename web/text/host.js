@@ -71,7 +71,7 @@ export const HOST_TEXT = {
       pid: ["PID", "Process ID on this host"],
       python: ["Python", "Version of the interpreter"],
       user: ["User", "User it runs as"],
-      container: ["Container", "From its control group"],
+      container: ["Container", "Pod or container, from its control group"],
       uptime: ["Up", "Time since it started"],
     },
     named: (name, pid) => name + ", process " + pid,
@@ -312,7 +312,8 @@ export const HOST_TEXT = {
   },
 
   help: {
-    title: "Keyboard shortcuts",
+    title: "Help",
+    manual: "Manual",
     keys: [
       ["/", "search"], ["1  2  3", "processes, sessions, captures"], ["↑ ↓", "previous and next row, once one has the focus"], ["Esc", "clear the search, or the selection"],
       ["t", "theme: system, light, dark"], ["?", "this help"],

@@ -246,8 +246,10 @@ export const TEXT = {
   },
 
   help: {
-    title: "Keyboard shortcuts",
+    title: "Help",
     close: "Close",
+    manual: "Manual",
+    thisView: "How to read this view",
     keys: [
       ["1 … 9, 0", "flame graph, stack chart, sandwich, functions, source, heat map, threads, GIL, compare, tasks"],
       ["k or Ctrl+K", "command palette: commands, states, formats, themes, threads, files and functions by name"],

@@ -89,11 +89,15 @@ class Access(Test):
             self.assertEqual(page.status, 200)
             self.assertIn("default-src 'none'", page.headers["Content-Security-Policy"])
             self.assertNotIn(live.token.encode(), page.body)
+            manual = live.ask("/manual", headers=sent, token=False)
+            self.assertEqual((manual.status, manual.headers["Content-Type"]), (200, "text/html; charset=utf-8"))
+            self.assertIn(b'<section id="recipes">', manual.body)
+            self.assertNotEqual(manual.headers["Content-Security-Policy"], page.headers["Content-Security-Policy"])
             self.assertEqual(live.ask("/api/v1/sessions", headers=sent, token=False).status, 200)
 
     def test_nobody_gets_in_without(self):
         with victim("chain.py", LONG) as target, Live("attach", str(target.pid)) as live:
-            paths = ["/", "/api/v1/sessions", "/api/v1/sessions/1", "/api/v1/sessions/1/tree", "/api/v1/sessions/1/view",
+            paths = ["/", "/manual", "/api/v1/sessions", "/api/v1/sessions/1", "/api/v1/sessions/1/tree", "/api/v1/sessions/1/view",
                      "/api/v1/sessions/1/export?format=collapsed", "/api/v1/sessions/1/report.html", "/nothing"]
             for path in paths:
                 wrong = [{}, {"Authorization": "Bearer " + "0" * 64}, {"Authorization": "Bearer " + live.token[:-1]},

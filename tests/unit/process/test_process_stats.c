@@ -2,7 +2,10 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -80,6 +83,75 @@ static void the_path_identifies_a_container(void **state)
     }
 }
 
+#define UID "0c3e1f7a-11aa-4bcd-9e00-0123456789ab"
+
+static void the_path_identifies_a_pod(void **state)
+{
+    static const struct {
+        const char *text, *uid;
+    } rows[] = {
+        { "0::/system.slice/docker-" ID ".scope\n", "" },
+        { "0::/kubepods/burstable/pod" UID "/" ID "\n", UID },
+        { "0::/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-"
+          "pod0c3e1f7a_11aa_4bcd_9e00_0123456789ab.slice/cri-containerd-" ID ".scope\n",
+          UID },
+        { "0::/../../kubepods-besteffort-pod" UID ".slice/crio-" ID ".scope\n", UID },
+        { "12:cpu:/kubepods/pod0123456789abcdef0123456789abcdef/" ID "\n", /* a static pod */
+          "0123456789abcdef0123456789abcdef" },
+        { "0::/kubepods/pod0c3e-11/" ID "\n", "" },
+        { "0::/pod" UID, "" }, /* in no container of it */
+        { "0::/pods/" ID "\n", "" },
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct container container;
+        container_parse(rows[i].text, &container);
+        assert_string_equal(container.pod_uid, rows[i].uid);
+    }
+}
+
+/* The pod of a process of that control group, with what a node has in its folder. */
+static void assert_pod(const char *folder, const char *uid, const char *expected)
+{
+    struct container container = { .id = ID };
+    snprintf(container.pod_uid, sizeof container.pod_uid, "%s", uid);
+    container_name_pod(folder, &container);
+    assert_string_equal(container.pod, expected);
+}
+
+static void the_node_or_the_environment_names_the_pod(void **state)
+{
+    static const char *const folders[] = { "shop_web-7d9f_" UID,
+                                           "a<b_x_11111111-11aa-4bcd-9e00-0123456789ab",
+                                           "no-name_22222222-11aa-4bcd-9e00-0123456789ab" };
+    char root[] = "/tmp/pyrometer-pods-XXXXXX", path[256];
+    (void)state;
+    assert_non_null(mkdtemp(root));
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        snprintf(path, sizeof path, "%s/%s", root, folders[i]);
+        assert_int_equal(mkdir(path, 0700), 0);
+    }
+    assert_pod(root, UID, "shop/web-7d9f");
+    assert_pod(root, "11111111-11aa-4bcd-9e00-0123456789ab",
+               "11111111-11aa-4bcd-9e00-0123456789ab");
+    assert_pod(root, "22222222-11aa-4bcd-9e00-0123456789ab",
+               "22222222-11aa-4bcd-9e00-0123456789ab");
+    assert_pod("/nonexistent", UID, UID);
+    assert_pod(root, "", "");
+    setenv(POD_NAME_VARIABLE, "api-0", 1);
+    assert_pod(root, "", "api-0");
+    setenv(POD_NAMESPACE_VARIABLE, "shop", 1);
+    assert_pod(root, "", "shop/api-0");
+    assert_pod(root, UID, "shop/web-7d9f"); /* the control group knows better */
+    unsetenv(POD_NAME_VARIABLE);
+    unsetenv(POD_NAMESPACE_VARIABLE);
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        snprintf(path, sizeof path, "%s/%s", root, folders[i]);
+        assert_int_equal(rmdir(path), 0);
+    }
+    assert_int_equal(rmdir(root), 0);
+}
+
 static void our_own_process_can_be_read(void **state)
 {
     struct process_stats stats;
@@ -98,6 +170,8 @@ int main(void)
         cmocka_unit_test(names_do_not_shift_what_follows),
         cmocka_unit_test(a_truncated_text_is_refused),
         cmocka_unit_test(the_path_identifies_a_container),
+        cmocka_unit_test(the_path_identifies_a_pod),
+        cmocka_unit_test(the_node_or_the_environment_names_the_pod),
         cmocka_unit_test(our_own_process_can_be_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

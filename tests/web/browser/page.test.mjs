@@ -85,6 +85,7 @@ test("keys move, zoom, invert, search, pause and change the theme", async () => 
   await page.until("getComputedStyle(document.body.parentElement).backgroundColor === 'rgb(19, 20, 23)'");
   await page.press("?");
   await page.until(byId("help-dialog") + ".open");
+  assert.deepEqual(await page.evaluate("[" + byId("manual") + ".getAttribute('href'), " + byId("manual-view") + ".getAttribute('href')]"), ["manual", "manual#views-flame-graph"]);
   await page.press("Escape");
   await page.until("!" + byId("help-dialog") + ".open");
   await page.press("/");

@@ -24,8 +24,11 @@ export function containerName(container) {
   return [container.name, container.id.slice(0, 12)].filter(Boolean).join(" ");
 }
 
+// Where it runs: its pod, else its container.
+export const placeName = (process) => process.pod || containerName(process.container);
+
 function haystack(process) {
-  return [process.pid, ...(process.command ?? []), process.python ?? "", process.user ?? "", containerName(process.container)].join(" ").toLowerCase();
+  return [process.pid, ...(process.command ?? []), process.python ?? "", process.user ?? "", process.pod ?? "", containerName(process.container)].join(" ").toLowerCase();
 }
 
 // Every word must be somewhere in the process.
@@ -49,7 +52,7 @@ const PROCESS_KEYS = {
   command: (process) => programName(process.command).name.toLowerCase(),
   python: (process) => versionNumber(process.python),
   user: (process) => process.user ?? "",
-  container: (process) => containerName(process.container),
+  container: placeName,
   uptime: (process) => process.uptime_s ?? -1,
 };
 

@@ -19,7 +19,7 @@ function factsOf(session) {
   const python = TEXT.header.python(target.python) + (target.validated === false ? TEXT.header.untested : "");
   const others = (selection?.process_count ?? session.processes?.attached ?? 1) - 1;
   const who = TEXT.header.processes(target.pid, others > 0 ? formatCount(others) : "");
-  const where = session.anonymized === true ? TEXT.header.anonymized : target.host;
+  const where = session.anonymized === true ? TEXT.header.anonymized : [target.pod, target.host].filter(Boolean).join(" · ");
   return [who, python, where, selection === null || selection.whole ? "" : TEXT.header.selected(selection.text)].filter(Boolean);
 }
 

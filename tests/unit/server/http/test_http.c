@@ -112,7 +112,8 @@ static void foreign_hosts_are_turned_away_before_anything_else(void **state)
 
 static void every_answer_carries_the_security_headers(void **state)
 {
-    static const char *const targets[] = { "/", "/healthz", "/api/v1/sessions", "/nothing" };
+    static const char *const targets[] = { "/", "/manual", "/healthz", "/api/v1/sessions",
+                                           "/nothing" };
     static const char *const headers[][2] = { { "X-Content-Type-Options", "nosniff" },
                                               { "Referrer-Policy", "no-referrer" },
                                               { "Cross-Origin-Resource-Policy", "same-origin" },
@@ -135,7 +136,8 @@ static void every_answer_carries_the_security_headers(void **state)
 
 static void all_encodings_hold_the_same_bytes(void **state)
 {
-    static const char *const targets[] = { "/", "/api/v1/sessions/1", "/api/v1/sessions/1/tree",
+    static const char *const targets[] = { "/", "/manual", "/api/v1/sessions/1",
+                                           "/api/v1/sessions/1/tree",
                                            "/api/v1/sessions/1/export?format=collapsed" };
     static const char *const offers[][2] = {
         { BEARER "Accept-Encoding: gzip, deflate\r\n", "gzip" },
@@ -192,6 +194,7 @@ static void known_content_is_not_sent_again(void **state)
 {
     static const char *const targets[] = {
         "/",
+        "/manual",
         "/healthz",
         "/api/v1/sessions",
         "/api/v1/sessions/1",
