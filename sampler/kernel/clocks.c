@@ -1,3 +1,4 @@
+#define _GNU_SOURCE
 #include "sampler/kernel/clocks.h"
 
 #include <errno.h>
@@ -57,7 +58,8 @@ void clocks_close(struct clocks *clocks)
 }
 
 /* Asks clock `i` of each processor.  false: one of them refuses. */
-static bool ask(const struct clocks *clocks, size_t i, unsigned long request, uint64_t *argument)
+static bool ask(const struct clocks *clocks, size_t i, unsigned long request,
+                uint64_t *argument)
 {
     bool is_done = true;
     for (size_t cpu = 0; cpu < clocks->processors; cpu++)

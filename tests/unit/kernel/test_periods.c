@@ -35,8 +35,8 @@ static uint32_t next_event(struct world *world)
         for (size_t i = 0; i < 2; i++)
             world->next_ns[changed[i]] =
                 world->now_ns + periods_of(&world->periods, changed[i]);
-    const uint32_t instants =
-        instants_take(world->now_ns - world->counted_ns, world->periods.period_ns, &world->balance_ns);
+    const uint32_t instants = instants_take(world->now_ns - world->counted_ns,
+                                            world->periods.period_ns, &world->balance_ns);
     world->counted_ns = world->now_ns;
     world->events++;
     world->instants += instants;
@@ -85,7 +85,7 @@ static void a_program_in_step_has_its_shares(void **state)
     }
 }
 
-static void there_are_as_many_instants_as_asked_for(void **state)
+static void there_are_as_many_instants_as_requested(void **state)
 {
     static const uint64_t rates_hz[] = { 1, 19, 100, 1000, 10000 };
     (void)state;
@@ -142,12 +142,14 @@ static void an_event_that_comes_late_stands_for_what_was_missed(void **state)
     (void)state;
     assert_int_equal(instants_take(NS_PER_MS, NS_PER_MS, &balance_ns), 1);
     /* 50 events were due. */
-    assert_in_range(instants_take(50 * NS_PER_MS, NS_PER_MS, &balance_ns), 50 - INSTANTS_BY_CHANCE, 50);
+    assert_in_range(instants_take(50 * NS_PER_MS, NS_PER_MS, &balance_ns),
+                    50 - INSTANTS_BY_CHANCE, 50);
     uint64_t instants = 0;
     for (int i = 0; i < 100; i++)
         instants += instants_take(3 * NS_PER_MS, NS_PER_MS, &balance_ns);
     assert_in_range(instants, 300, 300 + INSTANTS_BY_CHANCE);
-    assert_int_equal(instants_take(NS_PER_S * 1000, NS_PER_US, &balance_ns), KERNEL_MAX_INSTANTS);
+    assert_int_equal(instants_take(NS_PER_S * 1000, NS_PER_US, &balance_ns),
+                     KERNEL_MAX_INSTANTS);
 }
 
 static void events_that_come_too_often_stand_for_nothing(void **state)
@@ -168,7 +170,7 @@ static void a_short_life_has_samples_too(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(a_program_in_step_has_its_shares),
-          cmocka_unit_test(there_are_as_many_instants_as_asked_for),
+          cmocka_unit_test(there_are_as_many_instants_as_requested),
           cmocka_unit_test(clocks_differ_and_have_all_of_the_rate),
           cmocka_unit_test(many_processors_are_interrupted_less_often),
           cmocka_unit_test(an_event_that_comes_late_stands_for_what_was_missed),

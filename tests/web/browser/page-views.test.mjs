@@ -265,7 +265,7 @@ test("frames stay where they are while one is pointed at, and follow when the po
   await page.close();
 });
 
-test("on a phone no view is wider than the screen, and the button of the view is in sight", async () => {
+test("on a phone no view is wider than the screen, and the button of the view can be seen", async () => {
   // Many failures, which the badge of the quality warns of.
   const { page } = await live({ seconds: 4, failing: 0.9, threads: 30 });
   await page.call("Emulation.setDeviceMetricsOverride", { width: 390, height: 844, deviceScaleFactor: 1, mobile: true });

@@ -64,7 +64,7 @@ export function isInUse(element) {
   return element.matches(":hover") || element.contains(document.activeElement);
 }
 
-// Brings an item into sight whose row is wider than its place and scrolls by itself.
+// Scrolls to an item whose row is wider than its place and scrolls by itself.
 export function scrollSideways(item) {
   let row = item.parentElement;
   while (row !== null && !/auto|scroll/.test(getComputedStyle(row).overflowX)) row = row.parentElement;

@@ -14,15 +14,15 @@ export function createToolbar(root, dispatch) {
   const search = createSearch(dispatch);
   root.append(view.element, threads.element, search.element);
   threads.attach();
-  let inSight = null;
+  let scrolledTo = null;
 
   return {
     focusSearch: search.focus,
     update(state) {
       view.set(state.address.view);
       tasksButton.hidden = state.address.view !== "tasks" && (state.session?.settings?.async ?? "off") === "off";
-      if (inSight !== state.address.view) scrollSideways(view.element.querySelector("[data-value=" + state.address.view + "]"));
-      inSight = state.address.view;
+      if (scrolledTo !== state.address.view) scrollSideways(view.element.querySelector("[data-value=" + state.address.view + "]"));
+      scrolledTo = state.address.view;
       threads.update(state);
       search.update(state);
     },
