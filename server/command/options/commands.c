@@ -63,8 +63,8 @@ static const struct command commands[] = {
       command_top },
     { "dump", COMMAND_DUMP, "PID...", "print the current stack of every thread",
       "Prints the innermost frame first, and the states of each thread: on_cpu, has_gil\n"
-      "and others.  Of the greenlets of a thread it prints the one that runs or waits in\n"
-      "the hub: those that are switched out cannot be listed.\n",
+      "and others.  Of the greenlets of a thread it prints the one that runs or waits\n"
+      "in the hub: those that are switched out cannot be listed.\n",
       command_dump },
     { "doctor", COMMAND_DOCTOR, "[PID]...", "check whether a process can be profiled",
       "Prints one line per check: OK, BYPASSED, UNKNOWN or BLOCKED, followed by the\n"

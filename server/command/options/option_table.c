@@ -206,7 +206,7 @@ static const struct option table[] = {
          "URL with {commit}, {path} below FROM, and {line}",
          READ(source_links_read_repository)),
     LONG("commit", "COMMIT", OTHER, report.links.commit, LINKING,
-         "what {commit} stands for (default: of the checkout)", READ(source_links_read_commit)),
+         "what {commit} stands for (default: its checkout)", READ(source_links_read_commit)),
 
     LONG("token-file", "FILE", TEXT, token_file, SERVING, "read the access token from FILE",
          .heading = "Access"),
