@@ -221,10 +221,22 @@ static void close_captures(struct comparing *comparing)
     free(comparing->captures);
 }
 
-int command_diff(const struct options *options)
+/* How long a thread waits for a processor, and where it stands meanwhile, is a matter of the machine.  A busy one would
+ * hide changes of the program, and show some that are none.  The page asks for states itself. */
+static void leave_out_runnable(struct options *options)
 {
+    struct state_condition *const states = &options->view.query.states;
+    if (!state_condition_is_set(states) && form_of(options) != FORM_HTML)
+        states->exclude = STATE_RUNNABLE;
+}
+
+int command_diff(const struct options *given)
+{
+    struct options chosen = *given;
+    const struct options *const options = &chosen;
     struct comparing comparing = { .options = options, .output.fd = -1 };
     struct err err = { 0 };
+    leave_out_runnable(&chosen);
     const enum err_code rc = compare(&comparing, &err);
     comparison_deinit(&comparing.comparison);
     close_captures(&comparing);

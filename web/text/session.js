@@ -114,7 +114,7 @@ export const TEXT = {
     copied: "Summary copied",
     waits: "Waits",
     waitingShare: (share) => share + " of samples. Of these: ",
-    idle: (share) => "; in all " + share + " idle",
+    idle: (share) => "; " + share + " of the waiting is idle",
     gil: "GIL",
     of: { active: "active samples", selected: "the samples" },
     held: (share, of) => "held in " + share + " of " + of,

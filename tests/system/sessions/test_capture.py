@@ -148,6 +148,14 @@ class Replay(Test):
         self.assertIn("different filters, which do not apply", process.output())
         self.assertEqual(sides["now"]["captures"][0]["selection"]["filters"], [{"filter": "focus", "pattern": "chain.py"}])
 
+    def test_a_comparison_leaves_out_samples_that_wait_for_a_processor(self):
+        path = file_in("one.pyro")
+        with victim("chain.py", LONG) as target:
+            self.assertEqual(finished("record", str(target.pid), "-d", "0.5", "-o", path).wait(), 0)
+        for words, state in (((), "~runnable"), (("--state", "active"), "active")):
+            sides = json.loads("\n".join(finished("diff", path, path, "--json", *words).out))
+            self.assertEqual([sides[side]["captures"][0]["selection"]["state"] for side in ("baseline", "now")], [state, state])
+
     def test_two_become_one(self):
         names = [file_in("one.pyro"), file_in("two.pyro")]
         total = 0
