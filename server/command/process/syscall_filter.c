@@ -216,12 +216,23 @@ static int fill(scmp_filter_ctx filter, unsigned groups)
     return rc == 0 ? seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0) : rc;
 }
 
+/* libseccomp 2.5 does not check all that it allocates. */
+static bool has_room(void)
+{
+    enum { FILTER_BYTES = 1 << 20 };
+    void *const room = malloc(FILTER_BYTES);
+    free(room);
+    return room != NULL;
+}
+
 enum err_code syscall_filter_install(unsigned groups, struct err *err)
 {
     const char *const denied = getenv("PYROMETER_DENIED_CALL");
     const bool kills = denied && strcmp(denied, "kill") == 0;
     if (IS_SANITIZED)
         return ERR_OK;
+    if (!has_room())
+        return err_nomem(err);
     const scmp_filter_ctx filter =
         seccomp_init(kills ? SCMP_ACT_KILL_PROCESS : SCMP_ACT_ERRNO(EPERM));
     if (!filter)

@@ -106,7 +106,7 @@ class Contract(unittest.TestCase):
         self.assertEqual(started["state"], "starting")
         self.live.wait_ended()
         one = "/api/v1/sessions/1"
-        for path in ("/", "/healthz", "/metrics", "/api/v1/openapi.json", "/api/v1/processes", "/api/v1/activity", "/api/v1/sessions", one,
+        for path in ("/", "/manual", "/healthz", "/metrics", "/api/v1/openapi.json", "/api/v1/processes", "/api/v1/activity", "/api/v1/sessions", one,
                      one + "/tree", one + "/view", one + "/view?hide=chain.py",
                      one + "/view?state=on_cpu&from=0&to=1", one + "/threads", one + "/tasks", one + "/own-lines", one + "/waits", one + "/summary", one + "/summary?format=markdown", one + "/timeline", one + "/runs?thread=0", one + "/gil",
                      one + "/heatmap", one + "/quality", one + "/export?format=collapsed", one + "/export?format=pprof",

@@ -336,7 +336,7 @@ class Numbers(Test):
             self.assertEqual(session["target"]["command"][1:], [os.path.join(VICTIMS, "chain.py"), LONG])
             self.assertRegex(session["target"]["python"], r"^3\.\d+\.\d+")
             self.assertTrue(session["target"]["validated"])
-            for setting, value in (("rate_hz", 100), ("duration_s", None), ("threads", "main"), ("mode", "wall")):
+            for setting, value in (("rate_hz", 100), ("duration_s", None), ("threads", "all"), ("mode", "wall")):
                 self.assertEqual(session["settings"][setting], value, setting)
             self.assertRegex(session["started_at"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
             self.assertRegex(session["epoch"], r"^[0-9a-f]{16}$")
