@@ -7,6 +7,7 @@ import tempfile
 import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+CONSUMERS = os.environ.get("PYROMETER_CONSUMERS") or os.path.join(ROOT, ".consumers")
 MISSING = 3
 SKIPPED = 77
 

@@ -1,4 +1,7 @@
-"""The Helm chart: its values and their schema agree, and helm finds no fault. helm: in PATH, or the program that HELM names."""
+"""The Helm chart: its values and their schema agree, and helm finds no fault.
+
+helm: in PATH, the program that HELM names, or that of scripts/get-consumers --packages.
+"""
 
 import json
 import os
@@ -7,9 +10,9 @@ import shutil
 import subprocess
 import tarfile
 
-from building import Built, build, main
+from building import CONSUMERS, Built, build, main
 
-HELM = os.environ.get("HELM") or shutil.which("helm")
+HELM = os.environ.get("HELM") or shutil.which("helm") or shutil.which(os.path.join(CONSUMERS, "helm"))
 
 
 class Chart(Built):
@@ -21,7 +24,7 @@ class Chart(Built):
 
     def helm(self, *words, code=0):
         if not HELM:
-            self.skipTest("no helm")
+            self.skipTest("no helm: run scripts/get-consumers --packages")
         done = subprocess.run([HELM, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
         self.assertEqual(done.returncode, code, done.stdout)
         return done.stdout
@@ -54,6 +57,7 @@ class Chart(Built):
     def test_helm_makes_the_daemon_set_of_the_values(self):
         made = self.helm("template", "prof", "--kube-version", "1.30.0", self.made[0])
         self.assertIn("hostPID: true", made)
+        self.assertIn("path: /var/log/pods", made)
         self.assertIn("--listen=127.0.0.1:7997", made)
         self.assertNotIn("--token-file", made)
         made = self.helm("template", "prof", "--kube-version", "1.30.0", self.made[0], "--set",
