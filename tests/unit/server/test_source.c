@@ -308,7 +308,8 @@ static enum err_code read_native(struct world *world, const char *name, const ch
     uint64_t changed_ns = 0;
     snprintf(path, sizeof path, "%s%s", world->has_root ? "" : world->folder, name);
     const struct source_wish wish = { .path = { path, (uint32_t)strlen(path) },
-                                      .entry = entry,
+                                      .entries = &entry,
+                                      .entry_count = 1,
                                       .build_id = { build_id, (uint32_t)strlen(build_id) } };
     return source_helper_read(&world->target, &wish, -1, &world->text, &changed_ns, place, err);
 }
