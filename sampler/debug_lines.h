@@ -44,11 +44,16 @@ MUST_CHECK enum err_code debug_lines_open(int library_fd, int root_fd, const cha
                                           const char *build_id, struct deadline deadline,
                                           struct debug_lines_file *out);
 
-/* Where the function at an address begins.  vaddr: as linked.  Needs no system calls but pread and those
+/* Gets each function, in the order asked for.  ERR_OK, or ERR_NOT_FOUND: the debug information does not
+ * describe it.  false: no more are wanted. */
+typedef bool debug_lines_found(void *context, enum err_code rc, const struct debug_line *line);
+
+/* Where the functions at addresses begin.  vaddrs: as linked.  Needs no system calls but pread and those
  * that allocate memory.
- * ERR_NOT_FOUND: the debug information does not describe the function; ERR_NOMEM; ERR_SYS: the file
- * cannot be read; ERR_INVALID: the debug information is damaged; ERR_UNSUPPORTED. */
-MUST_CHECK enum err_code debug_lines_find(const struct debug_lines_file *file, uint64_t vaddr,
-                                          struct debug_line *out);
+ * ERR_NOMEM; ERR_SYS: the file cannot be read; ERR_INVALID: the debug information is damaged;
+ * ERR_UNSUPPORTED.  Then nothing was found. */
+MUST_CHECK enum err_code debug_lines_find(const struct debug_lines_file *file,
+                                          const uint64_t *vaddrs, size_t count,
+                                          debug_lines_found *found, void *context);
 
 #endif /* SAMPLER_DEBUG_LINES_H */

@@ -4,6 +4,12 @@
 #include <elfutils/libdw.h>
 #include <libelf.h>
 #include <stdio.h>
+#include <stdlib.h>
+
+struct source_lines {
+    Elf *elf;
+    Dwarf *dwarf;
+};
 
 bool source_lines_are_supported(void)
 {
@@ -82,22 +88,37 @@ static bool find_row(Dwarf_Die *unit, uint64_t vaddr, struct place *out)
            set(out, unit, dwarf_linesrc(row, NULL, NULL), line);
 }
 
-enum err_code source_lines_find(void *image, size_t bytes, uint64_t vaddr, char *file,
+struct source_lines *source_lines_open(void *image, size_t bytes)
+{
+    struct source_lines *const lines = calloc(1, sizeof *lines);
+    if (!lines)
+        return NULL;
+    (void)elf_version(EV_CURRENT);
+    lines->elf = elf_memory(image, bytes);
+    lines->dwarf = lines->elf ? dwarf_begin_elf(lines->elf, DWARF_C_READ, NULL) : NULL;
+    if (lines->dwarf)
+        return lines;
+    source_lines_close(lines);
+    return NULL;
+}
+
+void source_lines_close(struct source_lines *lines)
+{
+    (void)dwarf_end(lines->dwarf);
+    (void)elf_end(lines->elf);
+    free(lines);
+}
+
+enum err_code source_lines_find(struct source_lines *lines, uint64_t vaddr, char *file,
                                 size_t room, int32_t *line_out)
 {
     struct place place = { file, room, 0 };
     Dwarf_Die unit;
     struct search search = { .unit = &unit, .vaddr = vaddr, .out = &place };
-    (void)elf_version(EV_CURRENT);
-    Elf *const elf = elf_memory(image, bytes);
-    Dwarf *const dwarf = elf ? dwarf_begin_elf(elf, DWARF_C_READ, NULL) : NULL;
-    if (dwarf && find_unit(dwarf, vaddr, &unit)) {
+    if (find_unit(lines->dwarf, vaddr, &unit)) {
         (void)dwarf_getfuncs(&unit, take_function, &search, 0);
         search.is_found = search.is_found || find_row(&unit, vaddr, &place);
     }
-    const enum err_code rc = !dwarf ? ERR_INVALID : search.is_found ? ERR_OK : ERR_NOT_FOUND;
-    (void)dwarf_end(dwarf);
-    (void)elf_end(elf);
     *line_out = place.line;
-    return rc;
+    return search.is_found ? ERR_OK : ERR_NOT_FOUND;
 }

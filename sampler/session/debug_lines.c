@@ -90,8 +90,25 @@ static bool read_all(const struct debug_lines_file *file, char *image)
     return true;
 }
 
-enum err_code debug_lines_find(const struct debug_lines_file *file, uint64_t vaddr,
-                               struct debug_line *out)
+static enum err_code find_each(void *image, size_t bytes, const uint64_t *vaddrs, size_t count,
+                               debug_lines_found *found, void *context)
+{
+    static struct debug_line line;
+    struct source_lines *const lines = source_lines_open(image, bytes);
+    if (!lines)
+        return ERR_INVALID;
+    bool goes_on = true;
+    for (size_t i = 0; i < count && goes_on; i++) {
+        const enum err_code rc =
+            source_lines_find(lines, vaddrs[i], line.file, sizeof line.file, &line.line);
+        goes_on = found(context, rc, &line);
+    }
+    source_lines_close(lines);
+    return ERR_OK;
+}
+
+enum err_code debug_lines_find(const struct debug_lines_file *file, const uint64_t *vaddrs,
+                               size_t count, debug_lines_found *found, void *context)
 {
     if (!debug_lines_are_supported())
         return ERR_UNSUPPORTED;
@@ -102,8 +119,7 @@ enum err_code debug_lines_find(const struct debug_lines_file *file, uint64_t vad
     if (image == MAP_FAILED)
         return ERR_NOMEM;
     const enum err_code rc = read_all(file, image)
-                                 ? source_lines_find(image, file->bytes, vaddr, out->file,
-                                                     sizeof out->file, &out->line)
+                                 ? find_each(image, file->bytes, vaddrs, count, found, context)
                                  : ERR_SYS;
     munmap(image, file->bytes);
     return rc;

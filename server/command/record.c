@@ -91,12 +91,15 @@ static enum err_code finish(struct record *record, struct err *err)
     return rc;
 }
 
-/* Only some formats contain source text; a capture does not. */
+/* Only some formats contain source text, or say where native code is defined; a capture does not. */
 static bool wants_source(const struct options *options)
 {
+    const bool has_native = options->sampling.native == SAMPLER_NATIVE_FULL;
     bool wants = false;
-    for (size_t i = 0; i < options->format_count; i++)
-        wants |= report_is_page(options->formats[i].format);
+    for (size_t i = 0; i < options->format_count; i++) {
+        const struct report_format *const format = options->formats[i].format;
+        wants |= report_is_page(format) || (format->has_places && has_native);
+    }
     return wants && !options->report.no_source;
 }
 

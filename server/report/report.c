@@ -11,6 +11,7 @@
 #include "sampler/profile/views/view.h"
 #include "server/report/anonymize.h"
 #include "server/report/header.h"
+#include "server/report/located.h"
 #include "server/wire/session.h"
 
 #define MIME_TEXT "text/plain; charset=utf-8"
@@ -19,36 +20,37 @@
 
 static const struct report_format formats[] = {
     { "collapsed", MIME_TEXT, "folded", "folded stacks, one per line, for other tools",
-      report_write_collapsed, NULL, false, false },
+      report_write_collapsed, NULL, false, false, false },
     { "flamegraph", MIME_HTML, "html", "one HTML file: the page with the profile in it",
-      report_write_html, NULL, false, false },
+      report_write_html, NULL, false, false, false },
     { "heatmap", MIME_HTML, "heatmap.html", "one HTML file: the page, opened at Source",
-      report_write_heatmap, NULL, false, false },
+      report_write_heatmap, NULL, false, false, false },
     { "pstats", "application/octet-stream", "pstats",
       "for Python's pstats; a table if no file is named", report_write_pstats, "pstats-text",
-      false, false },
+      false, false, true },
     { "pstats-text", MIME_TEXT, "txt", "table of the functions with the most samples",
-      report_write_pstats_text, NULL, false, true },
+      report_write_pstats_text, NULL, false, true, true },
     { "summary", MIME_TEXT, "summary.txt", "the answer in at most 40 lines",
-      report_write_summary, "summary", false, false },
+      report_write_summary, "summary", false, false, false },
     { "summary-markdown", "text/markdown; charset=utf-8", "md", "the same as Markdown",
-      report_write_summary_markdown, "summary-markdown", false, false },
+      report_write_summary_markdown, "summary-markdown", false, false, false },
     { "summary-json", MIME_JSON, "summary.json", "the same as JSON", report_write_summary_json,
-      "summary-json", false, false },
+      "summary-json", false, false, false },
     { "jsonl", "application/x-ndjson", "jsonl", "tables and sums, one JSON document per line",
-      report_write_jsonl, NULL, false, false },
+      report_write_jsonl, NULL, false, false, true },
     { "gecko", MIME_JSON, "gecko.json", "for the Firefox Profiler, with state markers",
-      report_write_gecko, NULL, false, false },
+      report_write_gecko, NULL, false, false, true },
     { "chrome-trace", MIME_JSON, "trace.json", "for Perfetto and chrome://tracing",
-      report_write_chrome_trace, NULL, false, false },
+      report_write_chrome_trace, NULL, false, false, true },
     { "speedscope", MIME_JSON, "speedscope.json", "for speedscope.app", report_write_speedscope,
-      NULL, false, false },
+      NULL, false, false, true },
     { "pprof", "application/gzip", "pb.gz", "for go tool pprof, Pyroscope, Parca",
-      report_write_pprof, NULL, false, false },
+      report_write_pprof, NULL, false, false, true },
     { "diff-flamegraph", MIME_HTML, "diff.html", "the page, opened at the comparison with FILE",
-      report_write_diff_flamegraph, NULL, true, false },
+      report_write_diff_flamegraph, NULL, true, false, false },
     { "diff-markdown", "text/markdown; charset=utf-8", "diff.md",
-      "table of significant changes from FILE", report_write_diff_markdown, NULL, true, false },
+      "table of significant changes from FILE", report_write_diff_markdown, NULL, true, false,
+      false },
 };
 
 const char *const report_sort_texts[] = { REPORT_SORTS(ENUM_TEXT) NULL };
@@ -119,6 +121,18 @@ static enum err_code write_anonymized(const struct report_format *format,
     return rc;
 }
 
+static enum err_code write_located(const struct report_format *format,
+                                   const struct report_source *source, struct buffer *out,
+                                   struct err *err)
+{
+    struct located located;
+    enum err_code rc = located_init(&located, source, err);
+    if (rc == ERR_OK)
+        rc = format->write(&located.source, out, err);
+    located_deinit(&located);
+    return rc;
+}
+
 enum err_code report_write(const struct report_format *format,
                            const struct report_source *source, struct buffer *out,
                            struct err *err)
@@ -131,6 +145,7 @@ enum err_code report_write(const struct report_format *format,
     }
     if (rc == ERR_OK)
         rc = source->settings.anonymizes ? write_anonymized(format, &now.source, out, err)
+             : format->has_places        ? write_located(format, &now.source, out, err)
                                          : format->write(&now.source, out, err);
     report_header_deinit(&baseline.header);
     report_header_deinit(&now.header);

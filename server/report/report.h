@@ -96,6 +96,8 @@ struct report_format {
     bool needs_baseline;
     bool
         opens_active; /* on a command line: without waiting samples, unless states are chosen */
+    bool
+        has_places; /* says where functions are defined: debug information is read (located.h) */
 };
 
 /* Writes a report in that format, anonymized if the settings say so.  Use this instead of the writers.

@@ -188,6 +188,7 @@ static bool take_request(struct broker *broker)
     const size_t count = descriptors_of(&message, fds);
     if (got == (ssize_t)sizeof request && count == SOURCE_FD_COUNT &&
         request.owner.group_count <= OWNER_MAX_GROUPS &&
+        request.entry_count <= SOURCE_MAX_PLACES &&
         memchr(request.path, '\0', sizeof request.path) &&
         memchr(request.build_id, '\0', sizeof request.build_id))
         start_reader(broker, &request, fds);

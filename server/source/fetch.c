@@ -36,14 +36,6 @@ static bool has_origin(const struct file_origins *origins, profile_origin origin
     return false;
 }
 
-/* Native code whose source file is unknown has the path of its library. */
-static bool has_source(const struct profile_snapshot *snapshot,
-                       const struct profile_function *function)
-{
-    return !function->library ||
-           profile_library_at(snapshot, function->library).path != function->file;
-}
-
 /* What to ask about it: where its library's debug information places it. */
 static enum err_code locate(const struct profile_snapshot *snapshot,
                             const struct profile_function *function, struct file_origins *out,
@@ -54,23 +46,26 @@ static enum err_code locate(const struct profile_snapshot *snapshot,
                        "this program was built without libdw, which reads debug information");
     if (!function->entry)
         return err_set(err, ERR_NOT_FOUND, "no source file is known for this native function");
-    out->entry = function->entry;
+    if (out->entry_count == SOURCE_MAX_PLACES)
+        return err_set(err, ERR_LIMIT, "too many native functions at once");
+    out->entries[out->entry_count++] = function->entry;
     out->build_id =
         profile_string(snapshot, profile_library_at(snapshot, function->library).build_id);
     return ERR_OK;
 }
 
 enum err_code fetch_find_origins(const struct profile_snapshot *snapshot,
-                                 const function_id *functions, size_t count, bool may_locate,
-                                 struct file_origins *out, struct err *err)
+                                 const function_id *functions, size_t count,
+                                 enum fetch_want want, struct file_origins *out,
+                                 struct err *err)
 {
     bool is_several = false, is_unknown = count == 0;
-    *out = (struct file_origins){ .count = 0 };
+    *out = (struct file_origins){ .wants_places = want == FETCH_PLACES };
     for (size_t i = 0; i < count; i++) {
         const struct profile_function row = profile_function_at(snapshot, functions[i]);
         const unsigned owner = sampler_origin_owner(row.origin);
-        const bool is_known = has_source(snapshot, &row);
-        if (!is_known && (!may_locate || count > 1))
+        const bool is_known = source_is_known(snapshot, functions[i]);
+        if (!is_known && (want == FETCH_TEXT || (want == FETCH_NATIVE_TEXT && count > 1)))
             return err_set(err, ERR_NOT_FOUND,
                            "no source file is known for this native function");
         const enum err_code rc = is_known ? ERR_OK : locate(snapshot, &row, out, err);
@@ -114,8 +109,12 @@ static enum err_code fetch_as(struct fetcher *fetcher, profile_origin origin,
                               struct buffer *out, uint64_t *changed_ns_out,
                               struct source_place *place_out, struct err *err)
 {
-    const struct source_wish wish = { origins->key.path, origins->entry, origins->build_id,
-                                      origins->wants_checkout };
+    const struct source_wish wish = { .path = origins->key.path,
+                                      .entries = origins->entries,
+                                      .entry_count = origins->entry_count,
+                                      .wants_places = origins->wants_places,
+                                      .wants_checkout = origins->wants_checkout,
+                                      .build_id = origins->build_id };
     struct sampler_origin process;
     enum err_code rc = sampler_origin(fetcher->sampler, origin, &process, err);
     if (rc != ERR_OK)

@@ -18,10 +18,10 @@
 #include "sampler/base/err.h"
 #include "sampler/profile/profile.h"
 #include "server/source/cache.h"
+#include "server/source/source.h"
 
 struct buffer;
 struct sampler;
-struct source_place;
 
 /* FETCH_MAX_ORIGINS: processes with whose rights one file is tried. */
 enum { FETCH_MAX_ORIGINS = 8, FETCH_STUCK_OWNERS = 16 };
@@ -36,10 +36,12 @@ struct fetcher {
 /* The processes with whose rights a file can be read. */
 struct file_origins {
     struct cache_key key;
-    uint64_t entry; /* of a native function whose library the key names; 0: a source file */
-    struct strtab_string build_id; /* of that library */
+    uint64_t entries[SOURCE_MAX_PLACES]; /* of native functions whose library the key names */
+    size_t entry_count;                  /* 0: a source file */
+    bool wants_places;                   /* instead of the text */
     bool
         wants_checkout; /* instead of the text a struct source_checkout, which must be validated */
+    struct strtab_string build_id; /* of that library */
     profile_origin items[FETCH_MAX_ORIGINS];
     size_t count;
 };
@@ -47,13 +49,18 @@ struct file_origins {
 void fetcher_init(struct fetcher *fetcher, struct sampler *sampler);
 void fetcher_deinit(struct fetcher *fetcher);
 
-/* may_locate: native code whose file is unknown is wanted too, if it is the only function.
- * ERR_PERM: they have several owners; ERR_NOT_FOUND: no process is known. */
+enum fetch_want {
+    FETCH_TEXT,        /* of a file that is known */
+    FETCH_NATIVE_TEXT, /* also of native code whose file is unknown, if it is the only function */
+    FETCH_PLACES,      /* of native functions of one library, whose file is unknown */
+};
+
+/* ERR_PERM: they have several owners; ERR_NOT_FOUND: no process is known. */
 MUST_CHECK enum err_code fetch_find_origins(const struct profile_snapshot *snapshot,
                                             const function_id *functions, size_t count,
-                                            bool may_locate, struct file_origins *out,
+                                            enum fetch_want want, struct file_origins *out,
                                             struct err *err);
-/* Reads the file with the rights of a running process.  cancel_fd: readable ends it; -1: none.
+/* Reads the file, or the places (request.h), with the rights of a running process.  cancel_fd: readable ends it; -1: none.
  * place_out: may be NULL for a source file.
  * ERR_GONE: no such process runs; ERR_LIMIT: too slow. */
 MUST_CHECK enum err_code fetch_file(struct fetcher *fetcher, const struct file_origins *origins,

@@ -84,7 +84,8 @@ static enum err_code send_request(const struct sampler_origin *of,
     struct source_request request = { .pid = of->pid,
                                       .mapped_addr = of->mapped_addr,
                                       .owner = of->owner,
-                                      .entry = wish->entry,
+                                      .entry_count = (uint32_t)wish->entry_count,
+                                      .wants_places = wish->wants_places,
                                       .wants_checkout = wish->wants_checkout };
     const int fds[SOURCE_FD_COUNT] = { [SOURCE_FD_ANSWER] = answer_fd,
                                        [SOURCE_FD_PROCESS] = of->pidfd,
@@ -99,6 +100,8 @@ static enum err_code send_request(const struct sampler_origin *of,
                               .msg_control = control.bytes,
                               .msg_controllen = sizeof control.bytes };
     struct cmsghdr *const head = CMSG_FIRSTHDR(&message);
+    if (wish->entry_count)
+        memcpy(request.entries, wish->entries, wish->entry_count * sizeof *wish->entries);
     memcpy(request.path, wish->path.text, wish->path.length);
     if (wish->build_id.length)
         memcpy(request.build_id, wish->build_id.text, wish->build_id.length);
@@ -162,7 +165,7 @@ static enum err_code check_answer(const struct source_answer *answer,
     if (answer->outcome > SOURCE_FAILED)
         return err_set(err, code, "%s %s", slash ? slash + 1 : wish->path.text,
                        outcomes[answer->outcome].text);
-    if (wish->entry && *place->path)
+    if (*place->path)
         return err_set(err, code, "%s:%d: %s", place->path, (int)place->line,
                        outcomes[answer->outcome].text);
     return err_set(err, code, "%s", outcomes[answer->outcome].text);
@@ -229,7 +232,8 @@ enum err_code source_helper_read(const struct sampler_origin *of,
     int ends[2];
     if (!helper.runs)
         return has_ended(err);
-    if (!is_path(wish->path) || wish->build_id.length >= DEBUG_LINES_BUILD_ID_BYTES)
+    if (!is_path(wish->path) || wish->build_id.length >= DEBUG_LINES_BUILD_ID_BYTES ||
+        wish->entry_count > SOURCE_MAX_PLACES)
         return err_set(err, ERR_INVALID, "the path of the source file is not an absolute path");
     if (pipe2(ends, O_CLOEXEC) != 0)
         return err_sys(err, errno, "cannot make a pipe");

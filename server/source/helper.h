@@ -25,11 +25,12 @@ struct buffer;
 struct sampler_origin;
 struct source_place;
 
-/* What to read: a source file, or that of a function of a library. */
+/* What to read: a source file, or that of a function of a library, or the places of several. */
 struct source_wish {
     struct strtab_string path;
-    uint64_t
-        entry; /* of a function of the library at the path, as linked; 0: it is a source file */
+    const uint64_t *entries;       /* of functions of the library at the path, as linked */
+    size_t entry_count;            /* at most SOURCE_MAX_PLACES; 0: it is a source file */
+    bool wants_places;             /* of all entries; otherwise the text of the first */
     struct strtab_string build_id; /* of that library, in hexadecimal digits; empty: unknown */
     bool wants_checkout;           /* instead of the text a struct source_checkout */
 };
@@ -40,7 +41,7 @@ void source_helper_stop(void);
 /* 0: none was started. */
 pid_t source_helper_pid(void);
 
-/* The text of the file, as the process sees it.  Replaces the content of `out`.  Reading is cancelled
+/* The text of the file, as the process sees it, or the places (request.h).  Replaces the content of `out`.  Reading is cancelled
  * once cancel_fd is readable; -1: never.  place_out: where debug information places the function, also if that
  * file cannot be read; may be NULL for a source file.
  * ERR_GONE: the process has ended, or runs another program. */

@@ -204,7 +204,7 @@ static enum left fetch_files(struct round *round)
         const struct file *const file = &round->files[i];
         struct file_origins origins;
         if (fetch_find_origins(&round->snapshot, &round->functions[file->first], file->count,
-                               false, &origins, NULL) != ERR_OK ||
+                               FETCH_TEXT, &origins, NULL) != ERR_OK ||
             cache_rank(round->keeper->cache, &origins.key, i))
             continue;
         if (fetches++ == FETCHES_AT_ONCE || is_stopping(round->keeper)) {

@@ -1,5 +1,5 @@
 /*
- * native_place - where the source of a function of a library is.
+ * native_place - where the source of functions of a library is.
  *
  * The library's debug information is found here, and read by a child process that can only compute
  * (confine.h), because it is hostile.  What that process answers is hostile too.
@@ -15,8 +15,15 @@
 
 #include "server/source/request.h"
 
-/* root: of the process; library: the open file.  The name in *out ends with a NUL. */
+/* Gets a function, in the order of the request; the name in *place ends with a NUL.
+ * SOURCE_NO_LINE: it has no place. */
+typedef void native_place_found(void *context, enum source_outcome outcome,
+                                const struct debug_line *place);
+
+/* Where all functions of the request are, or the first of them, until time or memory run out.
+ * root: of the process; library: the open file.
+ * SOURCE_DONE: at least one was looked for. */
 enum source_outcome native_place_find(const struct source_request *request, int root,
-                                      int library, struct debug_line *out);
+                                      int library, native_place_found *found, void *context);
 
 #endif /* SERVER_SOURCE_NATIVE_PLACE_H */

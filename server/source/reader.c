@@ -127,18 +127,85 @@ static enum source_outcome read_text(int fd, struct source_answer *answer, char 
     return SOURCE_DONE;
 }
 
+/* What debug information says of one function. */
+struct native_answer {
+    enum source_outcome outcome;
+    struct debug_line *place;
+};
+
+static void take_place(void *context, enum source_outcome outcome,
+                       const struct debug_line *place)
+{
+    struct native_answer *const native = context;
+    native->outcome = outcome;
+    if (outcome == SOURCE_DONE)
+        *native->place = *place;
+}
+
 /* The source file of a function of a library, as the library's debug information has it. */
 static enum source_outcome open_native(const struct source_request *request, int root,
-                                       struct debug_line *place, int *out)
+                                       int library, struct debug_line *place, int *out)
 {
-    int library = -1;
+    struct native_answer native = { SOURCE_NO_LINE, place };
+    const enum source_outcome outcome =
+        native_place_find(request, root, library, take_place, &native);
+    if (outcome != SOURCE_DONE || native.outcome != SOURCE_DONE)
+        return outcome != SOURCE_DONE ? outcome : native.outcome;
+    return rooted_file_open(root, place->file, out);
+}
+
+/* The places of the functions of a request, for its answer. */
+struct listing {
+    char *text;
+    size_t length, room;
+};
+
+static void list_place(void *context, enum source_outcome outcome,
+                       const struct debug_line *place)
+{
+    struct listing *const listing = context;
+    const bool is_found = outcome == SOURCE_DONE;
+    const struct source_found_row found = {
+        .line = is_found ? place->line : 0,
+        .path_length = is_found ? (uint32_t)strlen(place->file) : 0,
+    };
+    if (listing->room - listing->length < sizeof found + found.path_length)
+        return;
+    memcpy(listing->text + listing->length, &found, sizeof found);
+    memcpy(listing->text + listing->length + sizeof found, place->file, found.path_length);
+    listing->length += sizeof found + found.path_length;
+}
+
+static enum source_outcome list_places(const struct source_request *request, int root,
+                                       int library, struct source_answer *answer,
+                                       char **text_out)
+{
+    struct listing listing = { .room = SOURCE_MAX_PLACES *
+                                       (sizeof(struct source_found_row) + PATH_MAX) };
+    listing.text = malloc(listing.room);
+    if (!listing.text)
+        return SOURCE_FAILED;
+    const enum source_outcome outcome =
+        native_place_find(request, root, library, list_place, &listing);
+    *text_out = listing.text;
+    answer->length = (uint32_t)listing.length;
+    return outcome;
+}
+
+static enum source_outcome read_native(const struct source_request *request, int root,
+                                       struct source_answer *answer, struct debug_line *place,
+                                       char **text_out)
+{
+    int library = -1, file = -1;
     enum source_outcome outcome = rooted_file_open(root, request->path, &library);
     if (outcome != SOURCE_DONE)
         return outcome == SOURCE_MISSING || outcome == SOURCE_NOT_REGULAR ? SOURCE_OTHER_LIBRARY
                                                                           : outcome;
-    outcome = native_place_find(request, root, library, place);
+    if (request->wants_places)
+        return list_places(request, root, library, answer, text_out);
+    outcome = open_native(request, root, library, place, &file);
     close(library);
-    return outcome == SOURCE_DONE ? rooted_file_open(root, place->file, out) : outcome;
+    return outcome == SOURCE_DONE ? read_text(file, answer, text_out) : outcome;
 }
 
 static enum source_outcome read_checkout(const struct source_request *request, int root,
@@ -167,8 +234,9 @@ static enum source_outcome read_source(const struct source_request *request, con
         return SOURCE_NOT_OURS;
     if (request->wants_checkout)
         return read_checkout(request, root, answer, text_out);
-    outcome = request->entry ? open_native(request, root, place, &file)
-                             : rooted_file_open(root, request->path, &file);
+    if (request->entry_count)
+        return read_native(request, root, answer, place, text_out);
+    outcome = rooted_file_open(root, request->path, &file);
     return outcome == SOURCE_DONE ? read_text(file, answer, text_out) : outcome;
 }
 

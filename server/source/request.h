@@ -3,22 +3,25 @@
  *
  * A request is one message of the socket, with three descriptors: the pipe for the answer, a pidfd
  * of the process and its memory.  It names a source file, or a function of a library whose source file
- * the library's debug information names.  The answer in the pipe is a source_answer, the name of that
- * source file, and the text.  If the pipe ends without an answer, the reader was killed, which the owner of
+ * the library's debug information names, or several such functions of which only the places are wanted.  The
+ * answer in the pipe is a source_answer, the name of that source file, and the text.  The text of places is
+ * a source_found_row for each function, followed by the name of its source file.  If the pipe ends without an answer, the reader was killed, which the owner of
  * the process may do.
  *
  * Private to the folder.
  *
- * Depends on: owner, debug_lines.
+ * Depends on: owner, debug_lines, source.
  */
 #ifndef SERVER_SOURCE_REQUEST_H
 #define SERVER_SOURCE_REQUEST_H
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "sampler/debug_lines.h"
 #include "sampler/owner.h"
+#include "server/source/source.h"
 
 /* Name, code, sentence. */
 #define SOURCE_OUTCOMES(X)                                                               \
@@ -63,8 +66,10 @@ struct source_request {
     uint64_t mapped_addr; /* an address that is mapped in the process */
     struct owner owner;   /* when it was first sampled */
     char path[PATH_MAX];  /* of the source file, or of the library; ends with a NUL */
-    uint64_t entry; /* of a function of the library, as linked; 0: path is a source file */
-    uint8_t wants_checkout; /* the text of the answer is a source_checkout, that of the file */
+    uint64_t entries[SOURCE_MAX_PLACES]; /* of functions of the library, as linked */
+    uint32_t entry_count;                /* 0: path is a source file */
+    bool wants_places;                   /* of all entries; otherwise the text of the first */
+    bool wants_checkout; /* the text of the answer is a source_checkout, that of the file */
     char
         build_id[DEBUG_LINES_BUILD_ID_BYTES]; /* of the library; "": unknown; ends with a NUL */
 };
@@ -75,6 +80,12 @@ struct source_answer {
     uint64_t changed_ns;
     uint32_t path_length; /* of the name of the source file that debug information names */
     int32_t line;         /* the same for the line; 0: not asked for, or unknown */
+};
+
+/* Without a name: the function's source is unknown.  Functions at the end may lack. */
+struct source_found_row {
+    int32_t line;
+    uint32_t path_length;
 };
 
 #endif /* SERVER_SOURCE_REQUEST_H */

@@ -1,11 +1,13 @@
 #include "server/source/source.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "sampler/base/buffer.h"
 #include "server/source/cache.h"
 #include "server/source/fetch.h"
 #include "server/source/keeper.h"
+#include "server/source/request.h"
 
 struct source {
     struct fetcher fetcher;
@@ -48,12 +50,12 @@ static enum err_code read_one(void *context, const struct profile_snapshot *snap
 {
     struct source *const source = context;
     struct file_origins origins;
-    enum err_code rc =
-        fetch_find_origins(snapshot, functions, count, place_out != NULL, &origins, err);
+    enum err_code rc = fetch_find_origins(
+        snapshot, functions, count, place_out ? FETCH_NATIVE_TEXT : FETCH_TEXT, &origins, err);
     if (rc != ERR_OK)
         return rc;
     rc = fetch_file(&source->fetcher, &origins, -1, out, changed_ns_out, place_out, err);
-    if (rc != ERR_GONE || origins.entry)
+    if (rc != ERR_GONE || origins.entry_count)
         return rc;
     if (cache_get(&source->cache, &origins.key, out, changed_ns_out))
         return ERR_OK;
@@ -67,9 +69,65 @@ const struct source_checkout *source_checkout(const struct source *source)
     return source ? keeper_checkout(&source->keeper) : NULL;
 }
 
+/* The answer's places are in the order of the request; those at its end may lack. */
+static void tell_places(const struct buffer *text, const function_id *functions, size_t count,
+                        source_found *found, void *context)
+{
+    struct source_found_row row;
+    struct source_place place;
+    size_t at = 0;
+    for (size_t i = 0; i < count && text->length - at >= sizeof row; i++) {
+        memcpy(&row, text->data + at, sizeof row);
+        at += sizeof row;
+        if (row.path_length >= sizeof place.path || row.path_length > text->length - at)
+            return;
+        memcpy(place.path, text->data + at, row.path_length);
+        place.path[row.path_length] = '\0';
+        place.line = row.line;
+        at += row.path_length;
+        if (place.path[0] == '/' && place.line > 0)
+            found(context, functions[i], &place);
+    }
+}
+
+static enum err_code locate(void *context, const struct profile_snapshot *snapshot,
+                            const function_id *functions, size_t count, source_found *found,
+                            void *found_context, struct err *err)
+{
+    struct source *const source = context;
+    struct file_origins origins;
+    struct source_place ignored;
+    struct buffer text = { 0 };
+    uint64_t changed_ns = 0;
+    enum err_code rc =
+        fetch_find_origins(snapshot, functions, count, FETCH_PLACES, &origins, err);
+    if (rc == ERR_OK)
+        rc = fetch_file(&source->fetcher, &origins, -1, &text, &changed_ns, &ignored, err);
+    if (rc == ERR_OK)
+        tell_places(&text, functions, count, found, found_context);
+    buffer_deinit(&text);
+    return rc;
+}
+
 struct source_reader source_reader_of(struct source *source)
 {
-    return (struct source_reader){ .read = read_one, .context = source };
+    return (struct source_reader){ .read = read_one, .locate = locate, .context = source };
+}
+
+bool source_is_known(const struct profile_snapshot *snapshot, function_id function)
+{
+    const struct profile_function row = profile_function_at(snapshot, function);
+    return !row.library || profile_library_at(snapshot, row.library).path != row.file;
+}
+
+enum err_code source_locate(const struct source_reader *reader,
+                            const struct profile_snapshot *snapshot,
+                            const function_id *functions, size_t count, source_found *found,
+                            void *context, struct err *err)
+{
+    if (!reader || !reader->locate)
+        return err_set(err, ERR_NOT_FOUND, "this session has no source text");
+    return reader->locate(reader->context, snapshot, functions, count, found, context, err);
 }
 
 enum err_code source_read(const struct source_reader *reader,

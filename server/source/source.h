@@ -14,7 +14,7 @@
  *
  * Ownership: source_create makes, source_destroy frees; it borrows the sampler.
  * Threads: any may read; a thread of the session fetches.
- * Limits: SOURCE_MAX_BYTES for a file; CACHE_MAX_FILES files and CACHE_MAX_BYTES for a session.
+ * Limits: SOURCE_MAX_BYTES for a file; SOURCE_MAX_PLACES at once; CACHE_MAX_FILES files and CACHE_MAX_BYTES for a session.
  * Depends on: buffer, cache, helper, profile, sampler.h.
  */
 #ifndef SERVER_SOURCE_SOURCE_H
@@ -32,7 +32,8 @@ struct buffer;
 struct sampler;
 struct source;
 
-enum { SOURCE_MAX_BYTES = 4 << 20, SOURCE_MAX_CHECKOUT = 1024, SOURCE_COMMIT_BYTES = 65 };
+enum { SOURCE_MAX_BYTES = 4 << 20, SOURCE_MAX_PLACES = 64 };
+enum { SOURCE_MAX_CHECKOUT = 1024, SOURCE_COMMIT_BYTES = 65 };
 
 /* Where debug information places a function. */
 struct source_place {
@@ -46,12 +47,19 @@ struct source_checkout {
     char commit[SOURCE_COMMIT_BYTES]; /* hexadecimal */
 };
 
-/* Where views and reports get texts from. */
+/* Gets a function whose place is known. */
+typedef void source_found(void *context, function_id function,
+                          const struct source_place *place);
+
+/* Where views and reports get texts and places from.  locate: NULL: there are no places. */
 struct source_reader {
     enum err_code (*read)(void *context, const struct profile_snapshot *snapshot,
                           const function_id *functions, size_t count, struct buffer *out,
                           uint64_t *changed_ns_out, struct source_place *place_out,
                           struct err *err);
+    enum err_code (*locate)(void *context, const struct profile_snapshot *snapshot,
+                            const function_id *functions, size_t count, source_found *found,
+                            void *found_context, struct err *err);
     void *context;
 };
 
@@ -75,5 +83,16 @@ MUST_CHECK enum err_code source_read(const struct source_reader *reader,
                                      const function_id *functions, size_t count,
                                      struct buffer *out, uint64_t *changed_ns_out,
                                      struct source_place *place_out, struct err *err);
+
+/* Whether the source file of a function is known: native code may have the path of its library only. */
+bool source_is_known(const struct profile_snapshot *snapshot, function_id function);
+
+/* Where debug information places native functions of one library whose source is unknown: at most
+ * SOURCE_MAX_PLACES.  Files may lack, as nothing but the debug information is read.
+ * ERR_NOT_FOUND: there is none; otherwise as source_read. */
+MUST_CHECK enum err_code source_locate(const struct source_reader *reader,
+                                       const struct profile_snapshot *snapshot,
+                                       const function_id *functions, size_t count,
+                                       source_found *found, void *context, struct err *err);
 
 #endif /* SERVER_SOURCE_SOURCE_H */

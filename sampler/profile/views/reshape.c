@@ -335,7 +335,8 @@ static enum err_code reshape_with(struct reshape *reshape, const struct view_que
     struct reshape_counts ignored = { 0 };
     reshape->rows = (struct reshape_rows){ .into = reshape->into,
                                            .from = reshape->from,
-                                           .names = settings ? settings->names : NULL };
+                                           .names = settings ? settings->names : NULL,
+                                           .places = settings ? settings->places : NULL };
     enum err_code rc = reshape_init(reshape, settings ? settings->filters : NULL, err);
     if (!rc)
         rc = copy_tables(reshape, query, err);

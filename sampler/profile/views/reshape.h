@@ -25,10 +25,9 @@
 
 #include "sampler/base/err.h"
 #include "sampler/base/strtab.h"
+#include "sampler/profile/profile.h"
 
 struct frame_filters;
-struct profile;
-struct profile_snapshot;
 struct view_query;
 
 enum reshape_text {
@@ -50,10 +49,19 @@ struct reshape_names {
     void *context;
 };
 
+/* Gives functions of `from` another source file and first line; false: they stay.  The file is good until
+ * the next call. */
+struct reshape_places {
+    bool (*place)(void *context, function_id function, struct strtab_string *file_out,
+                  int32_t *line_out);
+    void *context;
+};
+
 /* Zeroed: changes nothing. */
 struct reshape_settings {
     const struct frame_filters *filters; /* NULL: none */
     const struct reshape_names *names;   /* NULL: names stay; filters see the old names */
+    const struct reshape_places *places; /* NULL: they stay; filters see the old ones */
 };
 
 struct reshape_counts {

@@ -98,6 +98,17 @@ static enum err_code copy_names(struct reshape_rows *rows, struct profile_functi
     return rc ? rc : copy_library(rows, row->library, &row->library, err);
 }
 
+static enum err_code replace_place(const struct reshape_rows *rows, function_id id,
+                                   struct profile_function *row, struct err *err)
+{
+    struct strtab_string file;
+    int32_t line;
+    if (!rows->places || !rows->places->place(rows->places->context, id, &file, &line))
+        return ERR_OK;
+    row->first_line = line;
+    return strtab_intern(profile_strings(rows->into), file.text, file.length, &row->file, err);
+}
+
 enum err_code reshape_rows_function(struct reshape_rows *rows, function_id id, function_id *out,
                                     struct err *err)
 {
@@ -106,9 +117,13 @@ enum err_code reshape_rows_function(struct reshape_rows *rows, function_id id, f
     if (rows->functions[id] == NONE) {
         rc = copy_names(rows, &row, err);
         if (!rc)
+            rc = replace_place(rows, id, &row, err);
+        if (!rc)
             rc = profile_function_row(rows->into, &row, &rows->functions[id], err);
         if (!rc)
             copy_origin(rows, rows->functions[id], row.origin);
+        if (!rc && row.entry)
+            profile_set_entry(rows->into, rows->functions[id], row.entry);
     }
     *out = rows->functions[id];
     return rc;

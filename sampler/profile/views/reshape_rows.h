@@ -19,6 +19,7 @@ struct reshape_rows {
     struct profile *into;
     const struct profile_snapshot *from;
     const struct reshape_names *names;                  /* NULL: names stay */
+    const struct reshape_places *places;                /* NULL: places stay */
     uint32_t *libraries, *functions, *frames, *threads; /* of `into`, by those of `from` */
     str_id *library_paths;                              /* of `into` */
 };

@@ -308,7 +308,8 @@ static enum err_code read_native(struct world *world, const char *name, const ch
     uint64_t changed_ns = 0;
     snprintf(path, sizeof path, "%s%s", world->has_root ? "" : world->folder, name);
     const struct source_wish wish = { .path = { path, (uint32_t)strlen(path) },
-                                      .entry = entry,
+                                      .entries = &entry,
+                                      .entry_count = 1,
                                       .build_id = { build_id, (uint32_t)strlen(build_id) } };
     return source_helper_read(&world->target, &wish, -1, &world->text, &changed_ns, place, err);
 }
@@ -338,6 +339,35 @@ static void native_code_is_read_where_debug_information_places_it(void **state)
     assert_ok(read_native(world, "/described.so", "", entry, &place, &err), &err);
     assert_int_equal(place.line, line);
     assert_non_null(strstr(buffer_string(&world->text), "described_function"));
+}
+
+/* One that is not described does not keep the others from being found. */
+static void places_of_several_functions_come_together(void **state)
+{
+    struct world *const world = *state;
+    struct source_found_row row;
+    struct err err = { 0 };
+    char path[512];
+    int line = 0;
+    uint64_t changed_ns = 0;
+    const uint64_t entry = entry_of_described(&line), entries[] = { 1, entry };
+    if (!debug_lines_are_supported())
+        skip();
+    copy(world, DESCRIBED, "described.so", SIZE_MAX);
+    snprintf(path, sizeof path, "%s/described.so", world->has_root ? "" : world->folder);
+    const struct source_wish wish = { .path = { path, (uint32_t)strlen(path) },
+                                      .entries = entries,
+                                      .entry_count = 2,
+                                      .wants_places = true };
+    assert_ok(
+        source_helper_read(&world->target, &wish, -1, &world->text, &changed_ns, NULL, &err),
+        &err);
+    assert_int_equal(world->text.length, 2 * sizeof row + strlen("/src/described.c"));
+    memcpy(&row, world->text.data, sizeof row);
+    assert_int_equal(row.path_length, 0);
+    memcpy(&row, world->text.data + sizeof row, sizeof row);
+    assert_int_equal(row.line, line);
+    assert_memory_equal(world->text.data + 2 * sizeof row, "/src/described.c", row.path_length);
 }
 
 static void native_code_that_is_not_described_has_a_reason(void **state)
@@ -409,6 +439,7 @@ TEST_MAIN(WITH_WORLD(files_of_the_targets_root_are_read),
           WITH_WORLD(another_owner_than_at_first_is_refused),
           WITH_WORLD(nothing_is_read_for_a_process_that_has_gone),
           WITH_WORLD(native_code_is_read_where_debug_information_places_it),
+          WITH_WORLD(places_of_several_functions_come_together),
           WITH_WORLD(native_code_that_is_not_described_has_a_reason),
           WITH_WORLD(damaged_debug_information_ends_nothing_else),
           WITH_WORLD(without_the_helper_the_error_says_so))

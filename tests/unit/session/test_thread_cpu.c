@@ -158,7 +158,9 @@ static void a_stopped_thread_is_counted_as_it_was_before(void **state)
             }
             const struct state_sums sums = sums_of(&world);
             assert_int_equal(sums.samples, 100);
-            assert_int_equal(sums.yes[STATE_FLAG_ON_CPU], info[i] == VALUE_YES ? 100 : 0);
+            /* On a busy machine it has had no processor now and then. */
+            assert_int_equal(sums.yes[STATE_FLAG_ON_CPU] + sums.yes[STATE_FLAG_RUNNABLE],
+                             info[i] == VALUE_YES ? 100 : 0);
             assert_int_equal(sums.unknown[STATE_FLAG_ON_CPU],
                              info[i] == VALUE_UNKNOWN ? 100 : 0);
             end(&world);
