@@ -48,7 +48,7 @@ class record(contextlib.ContextDecorator):  # pylint: disable=invalid-name  # it
         self._folder = tempfile.TemporaryDirectory(prefix="pyrometer-")  # pylint: disable=consider-using-with
         said, started = (os.path.join(self._folder.name, name) for name in ("said", "started"))
         # The log of access has its first line once sampling has started.
-        command = [path(), "record", str(os.getpid()), "-o", self.file, "--all-threads", *self.options, "--audit", started]
+        command = [path(), "record", str(os.getpid()), "-o", self.file, *self.options, "--audit", started]
         with open(said, "wb") as output:
             # A session of its own: Ctrl-C is for this program, which ends the recording.
             self._process = subprocess.Popen(  # pylint: disable=consider-using-with
