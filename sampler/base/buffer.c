@@ -40,8 +40,9 @@ char *buffer_reserve(struct buffer *buffer, size_t bytes)
 {
     if (buffer->drain && buffer->length >= BUFFER_DRAIN_BYTES)
         buffer_flush(buffer);
-    buffer->failed = buffer->failed || bytes > BUFFER_MAX_BYTES - buffer->length ||
-                     !VEC_RESERVE(buffer->data, buffer->capacity, buffer->length + bytes);
+    buffer->failed =
+        buffer->failed || bytes > BUFFER_MAX_BYTES - buffer->length ||
+        !VEC_RESERVE(buffer->data, buffer->capacity, buffer->length + (bytes ? bytes : 1));
     return buffer->failed ? NULL : buffer->data + buffer->length;
 }
 
