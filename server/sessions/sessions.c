@@ -511,7 +511,9 @@ void session_describe(struct session *session, const struct profile_snapshot *sn
 {
     struct sampler *const sampler = session->sampler;
     const struct open_capture *const opened = session->opened;
-    const struct source_checkout *const checkout = source_checkout(session->texts);
+    /* The texts are there when the sampler is. */
+    const struct source_checkout *const checkout =
+        sampler ? source_checkout(session->texts) : NULL;
     memset(out, 0, sizeof *out);
     if (checkout) {
         out->checkout_root = checkout->root;
