@@ -121,7 +121,7 @@ static void assert_pod(const char *folder, const char *uid, const char *expected
 
 static void the_node_or_the_environment_names_the_pod(void **state)
 {
-    static const char *const folders[] = { "shop_web-7d9f_" UID,
+    static const char *const folders[] = { ("shop_web-7d9f_" UID),
                                            "a<b_x_11111111-11aa-4bcd-9e00-0123456789ab",
                                            "no-name_22222222-11aa-4bcd-9e00-0123456789ab" };
     char root[] = "/tmp/pyrometer-pods-XXXXXX", path[256];
