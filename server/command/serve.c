@@ -6,13 +6,13 @@
 #include "server/command/output/capture_input.h"
 #include "server/command/process/exit.h"
 #include "server/command/process/privilege.h"
+#include "server/command/process/reader.h"
 #include "server/command/process/signals.h"
 #include "server/sessions/capture_store.h"
 #include "server/sessions/continuous.h"
 #include "server/sessions/dashboard.h"
 #include "server/sessions/leave.h"
 #include "server/sessions/sessions.h"
-#include "server/source/helper.h"
 
 /* How often old captures are removed. */
 enum { TIDY_MS = 60 * 1000 };
@@ -79,7 +79,7 @@ int command_serve(const struct options *options)
     struct continuous *continuous = NULL;
     struct signals signals;
     struct err err = { 0 };
-    enum err_code rc = options->report.no_source ? ERR_OK : source_helper_start(&err);
+    enum err_code rc = reader_start(options, DASHBOARD_ENGINES, &err);
     if (rc == ERR_OK)
         rc = signals_init(&signals, &err);
     if (rc == ERR_OK)
