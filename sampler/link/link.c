@@ -20,6 +20,8 @@
 
 /* How often it is checked whether the caller has cancelled. */
 enum { POLL_MS = 50, USAGE_MS = 200 };
+/* Until the reader process has read requests before this one. */
+enum { SEND_MS = 5000 };
 
 static int link_socket = -1;
 
@@ -45,7 +47,13 @@ static enum err_code send_message(const struct bytes *message, int answer_fd, st
         head->cmsg_len = CMSG_LEN(sizeof answer_fd);
         memcpy(CMSG_DATA(head), &answer_fd, sizeof answer_fd);
     }
-    if (sendmsg(link_socket, &header, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)message->count)
+    const uint64_t end_ns = clock_now_ns() + SEND_MS * NS_PER_MS;
+    struct pollfd room = { .fd = link_socket, .events = POLLOUT };
+    ssize_t sent = 0;
+    while ((sent = sendmsg(link_socket, &header, MSG_NOSIGNAL | MSG_DONTWAIT)) < 0 &&
+           errno == EAGAIN && clock_now_ns() < end_ns)
+        (void)poll(&room, 1, POLL_MS);
+    if (sent == (ssize_t)message->count)
         return ERR_OK;
     if (errno == EAGAIN)
         return err_set(err, ERR_LIMIT, "the reader process has too many requests: try again");

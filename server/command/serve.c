@@ -1,3 +1,5 @@
+#include <limits.h>
+
 #include "sampler/base/clock.h"
 #include "server/command/hosting.h"
 #include "server/command/live.h"
@@ -8,6 +10,8 @@
 #include "server/command/process/privilege.h"
 #include "server/command/process/reader.h"
 #include "server/command/process/signals.h"
+#include "server/http/spool.h"
+#include "server/sessions/capture_folder.h"
 #include "server/sessions/capture_store.h"
 #include "server/sessions/continuous.h"
 #include "server/sessions/dashboard.h"
@@ -31,6 +35,8 @@ static enum err_code load_all(struct live *live, const struct options *options, 
     return rc;
 }
 
+static char exports_folder[PATH_MAX];
+
 static enum err_code open_captures(struct dashboard *dashboard,
                                    const struct serve_settings *settings, struct err *err)
 {
@@ -50,6 +56,9 @@ static enum err_code open_captures(struct dashboard *dashboard,
                        "%s (--data DIR names another folder, --no-data records nothing)",
                        why.message);
     captures_tidy(dashboard->captures);
+    /* Where this process may write. */
+    if (captures_folder_path(settings->data, exports_folder, NULL) == ERR_OK)
+        spool_use(exports_folder);
     return ERR_OK;
 }
 

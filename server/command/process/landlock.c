@@ -17,20 +17,24 @@ enum { REFER = 1 << 13, TRUNCATE = 1 << 14 };
 enum {
     FIRST = (1 << 13) - 1,
     READS = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR,
-    WRITES = READS | LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REMOVE_FILE |
-             LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG |
-             LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_MAKE_SOCK,
+    FILES = READS | LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REMOVE_FILE |
+            LANDLOCK_ACCESS_FS_MAKE_REG | TRUNCATE,
+    WRITES = FILES | LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_MAKE_DIR |
+             LANDLOCK_ACCESS_FS_MAKE_SOCK | REFER,
     OF_FILES = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE | TRUNCATE,
 };
 
 static enum err_code add(int rules, const struct landlock_folder *folder, uint64_t handled,
                          struct err *err)
 {
+    static const uint64_t uses[] = {
+        [LANDLOCK_READ] = READS, [LANDLOCK_FILES] = FILES, [LANDLOCK_WRITE] = WRITES
+    };
     struct stat status;
     SCOPED_FD int fd = open(folder->path, O_PATH | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &status) != 0)
         return ERR_OK;
-    uint64_t allowed = (folder->is_written ? WRITES | REFER | TRUNCATE : READS) & handled;
+    uint64_t allowed = uses[folder->use] & handled;
     if (!S_ISDIR(status.st_mode))
         allowed &= OF_FILES;
     const struct landlock_path_beneath_attr rule = { .allowed_access = allowed,

@@ -13,9 +13,15 @@
 
 #include "sampler/base/err.h"
 
+enum landlock_use {
+    LANDLOCK_READ,
+    LANDLOCK_FILES, /* and files may be made, changed and removed */
+    LANDLOCK_WRITE, /* and folders and sockets too */
+};
+
 struct landlock_folder {
-    const char *path; /* one that does not exist is left out */
-    bool is_written;  /* files may be made, changed and removed there */
+    const char *path; /* of a folder or a file; one that does not exist is left out */
+    enum landlock_use use;
 };
 
 /* no_new_privs must be set.  ERR_UNSUPPORTED: this kernel cannot do it. */

@@ -252,33 +252,35 @@ static void load_user_names(void)
     (void)getpwuid_r(NOBODY - 1, &entry, room, sizeof room, &found);
 }
 
-/* What the C library reads, our own files in /proc, and where large exports are made. */
+/* What the C library reads, and our own files in /proc. */
 static const struct landlock_folder common_folders[] = {
-    { "/etc", false },
-    { "/usr/share/zoneinfo", false },
-    { "/sys/devices/system/cpu", false },
-    { "/proc/self", false },
-    { "/dev/null", true },
+    { "/etc/passwd", LANDLOCK_READ },         { "/etc/group", LANDLOCK_READ },
+    { "/etc/nsswitch.conf", LANDLOCK_READ },  { "/etc/localtime", LANDLOCK_READ },
+    { "/usr/share/zoneinfo", LANDLOCK_READ }, { "/sys/devices/system/cpu", LANDLOCK_READ },
+    { "/proc/self", LANDLOCK_READ },          { "/dev/null", LANDLOCK_FILES },
 };
 
-static const struct landlock_folder temporary_folders[] = { { "/var/tmp", true },
-                                                            { "/tmp", true } };
+/* Where large exports are made without a folder of captures. */
+static const struct landlock_folder temporary_folders[] = { { "/var/tmp", LANDLOCK_FILES },
+                                                            { "/tmp", LANDLOCK_FILES } };
 
 enum { COMMON = sizeof common_folders / sizeof *common_folders };
 enum { TEMPORARY = sizeof temporary_folders / sizeof *temporary_folders };
 
-static enum err_code limit_files(const struct owners *owners, struct err *err)
+static enum err_code limit_files(const struct options *options, const struct owners *owners,
+                                 struct err *err)
 {
     struct landlock_folder folders[COMMON + MAX_FOLDERS + TEMPORARY + 1];
     const char *const temporary = getenv("TMPDIR");
+    const bool has_data = bit_of(options) == COMMAND_SERVE && !options->serve.no_data;
     size_t count = COMMON;
     memcpy(folders, common_folders, sizeof common_folders);
     for (size_t i = 0; i < owners->count; i++)
-        folders[count++] = (struct landlock_folder){ owners->folders[i], true };
-    for (size_t i = 0; i < TEMPORARY; i++)
+        folders[count++] = (struct landlock_folder){ owners->folders[i], LANDLOCK_WRITE };
+    for (size_t i = 0; i < TEMPORARY && !has_data; i++)
         folders[count++] = temporary_folders[i];
-    if (temporary && *temporary)
-        folders[count++] = (struct landlock_folder){ temporary, true };
+    if (temporary && *temporary && !has_data)
+        folders[count++] = (struct landlock_folder){ temporary, LANDLOCK_FILES };
     const enum err_code rc = landlock_limit(folders, count, err);
     return rc == ERR_UNSUPPORTED ? ERR_OK : rc;
 }
@@ -309,7 +311,7 @@ enum err_code privilege_drop(const struct options *options, struct err *err)
     if (rc == ERR_OK)
         rc = drop(&need, &owners, err);
     if (rc == ERR_OK && (need.calls & (SYSCALLS_SERVE | SYSCALLS_READ)) == SYSCALLS_SERVE)
-        rc = limit_files(&owners, err);
+        rc = limit_files(options, &owners, err);
     return rc == ERR_OK ? limit_calls(&need, err) : rc;
 }
 
@@ -336,6 +338,8 @@ bool privilege_keep_reader(void)
     const uint64_t kept = READING | BIT(CAP_SETUID) | BIT(CAP_SETGID) | BIT(CAP_KILL) |
                           BIT(CAP_SETPCAP) | BIT(BPF) | BIT(PERFMON);
     uint64_t held;
+    if (capabilities_held(&held) && held & BIT(CAP_SYS_PTRACE))
+        capabilities_bound(kept);
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
            prctl(PR_SET_DUMPABLE, !syscall_filter_is_built(), 0, 0, 0) == 0 &&
            capabilities_held(&held) &&
