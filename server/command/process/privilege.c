@@ -86,13 +86,14 @@ struct owners {
     bool is_any, differ;
     uid_t uid;
     size_t count;
-    char folders[MAX_FOLDERS][PATH_MAX]; /* the first of them */
+    char *folders[MAX_FOLDERS]; /* the first of them */
 };
 
 static void add_owner(struct owners *owners, uid_t uid, const char *folder)
 {
-    if (owners->count < MAX_FOLDERS)
-        snprintf(owners->folders[owners->count++], PATH_MAX, "%s", folder);
+    char *const copy = owners->count < MAX_FOLDERS ? strdup(folder) : NULL;
+    if (copy)
+        owners->folders[owners->count++] = copy;
     owners->differ |= owners->is_any && owners->uid != uid;
     owners->is_any = true;
     owners->uid = uid;
@@ -304,7 +305,7 @@ static enum err_code begin_drop(struct err *err)
 
 enum err_code privilege_drop(const struct options *options, struct err *err)
 {
-    static struct owners owners;
+    struct owners owners = { .is_any = false };
     const struct need need = need_of(options);
     find_owners(options, &owners);
     enum err_code rc = begin_drop(err);
@@ -312,6 +313,8 @@ enum err_code privilege_drop(const struct options *options, struct err *err)
         rc = drop(&need, &owners, err);
     if (rc == ERR_OK && (need.calls & (SYSCALLS_SERVE | SYSCALLS_READ)) == SYSCALLS_SERVE)
         rc = limit_files(options, &owners, err);
+    for (size_t i = 0; i < owners.count; i++)
+        free(owners.folders[i]);
     return rc == ERR_OK ? limit_calls(&need, err) : rc;
 }
 

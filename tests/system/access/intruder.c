@@ -158,7 +158,7 @@ static bool intrude(void)
     open_file("shadow", "/etc/shadow");
     open_file("passwords", "/etc/ssh/ssh_host_rsa_key");
     note("network", socket(AF_INET, SOCK_STREAM, 0) >= 0);
-    char *const words[] = { (char *)(uintptr_t)"true", NULL };
+    char *const words[] = { (char *)(uintptr_t) "true", NULL };
     const pid_t child = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
     if (child == 0)
         _exit(0);
