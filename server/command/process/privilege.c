@@ -336,6 +336,11 @@ enum err_code privilege_drop_reader(const struct options *options, struct err *e
     return rc == ERR_OK ? limit_calls(&need, err) : rc;
 }
 
+static bool keeps_calls(enum err_code rc)
+{
+    return rc == ERR_OK || rc == ERR_UNSUPPORTED;
+}
+
 bool privilege_keep_reader(void)
 {
     const uint64_t kept = READING | BIT(CAP_SETUID) | BIT(CAP_SETGID) | BIT(CAP_KILL) |
@@ -346,5 +351,6 @@ bool privilege_keep_reader(void)
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
            prctl(PR_SET_DUMPABLE, !syscall_filter_is_built(), 0, 0, 0) == 0 &&
            capabilities_held(&held) &&
-           (!(held & BIT(CAP_SYS_PTRACE)) || capabilities_keep(kept));
+           (!(held & BIT(CAP_SYS_PTRACE)) || capabilities_keep(kept)) &&
+           keeps_calls(syscall_filter_install_wide(NULL));
 }

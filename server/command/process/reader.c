@@ -22,6 +22,7 @@
 #include "server/command/options/commands.h"
 #include "server/command/options/options.h"
 #include "server/command/process/exit.h"
+#include "server/command/process/limits.h"
 #include "server/command/process/privilege.h"
 #include "server/sessions/continuous.h"
 #include "server/sessions/dashboard.h"
@@ -203,6 +204,9 @@ static noreturn void keep(const struct options *options, size_t engines, int soc
 enum err_code reader_start(const struct options *options, size_t engines, struct err *err)
 {
     int ends[2];
+    const enum err_code rc = limits_check_serving(err);
+    if (rc != ERR_OK)
+        return rc;
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
         return err_sys(err, errno, "cannot make a socket");
     /* A signal meant for the program must not end the keeper before it has come to ignore it. */

@@ -444,7 +444,7 @@ class Hardening(Test):
         level = re.search(r"exposure level for pyrometer.service: ([0-9.]+)", done.stdout)
         if not level:
             self.skipTest("this systemd-analyze judges no files: " + done.stdout[:200])
-        self.assertLess(float(level.group(1)), 2.5, done.stdout)
+        self.assertLess(float(level.group(1)), 2.0, done.stdout)
 
     @unittest.skipUnless(os.environ.get("PYROMETER_HARDENED") == "1", "only a release build is hardened")
     def test_the_program_is_hardened(self):
