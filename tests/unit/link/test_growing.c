@@ -22,6 +22,7 @@ struct world {
     struct growing growing;
     struct profile *profile;
     size_t runs, lacking;
+    uint64_t samples, lost;
 };
 
 static void put_state(void *context, const struct live_capture_seal *seal, struct bytes *out)
@@ -29,6 +30,7 @@ static void put_state(void *context, const struct live_capture_seal *seal, struc
     (void)context;
     bytes_number(out, seal->end_ns);
     bytes_number(out, seal->quality.samples);
+    bytes_number(out, seal->lost);
 }
 
 static void begin(struct world *world)
@@ -98,6 +100,7 @@ static void take(void *context, const struct reader_window *window)
     struct world *const world = context;
     for (size_t i = 0; i < window->run_count; i++) {
         world->runs++;
+        world->samples += window->runs[i].count;
         world->lacking += window->runs[i].lacks_native;
     }
 }
@@ -115,6 +118,7 @@ static enum err_code grow(struct world *world, enum capture_kind *kind)
     struct quality quality = { 0 };
     const uint64_t end_ns = cursor_number(&cursor);
     quality.samples = cursor_number(&cursor);
+    world->lost = cursor_number(&cursor);
     return growing_seal(&world->growing, &quality, end_ns, take, world, NULL);
 }
 
@@ -201,6 +205,37 @@ static void the_end_follows_the_last_state(void **state)
     end(&world);
 }
 
+/* Nobody reads meanwhile; the sink does not wait for that. */
+static void what_is_not_read_in_time_is_counted(void **state)
+{
+    enum { WINDOWS = 600, RUNS = 100 };
+    struct world world;
+    enum capture_kind kind;
+    pthread_t thread;
+    (void)state;
+    begin(&world);
+    for (uint64_t second = 0; second < WINDOWS; second++) {
+        for (uint64_t i = 0; i < RUNS; i++)
+            count(&world, i % 2 ? "main;work" : second > WINDOWS / 2 ? "main;late" : "main", 1,
+                  second * 1000 + i, false);
+        seal(&world, second + 1);
+    }
+    assert_int_equal(pthread_create(&thread, NULL, finish, &world), 0);
+    do
+        assert_int_equal(grow(&world, &kind), ERR_OK);
+    while (kind != CAPTURE_END);
+    pthread_join(thread, NULL);
+    assert_true(world.lost > 0);
+    assert_true(world.samples > 0);
+    assert_int_equal(world.samples + world.lost, WINDOWS * RUNS);
+    /* Rows are whole, whatever was lost. */
+    struct profile_snapshot snapshot;
+    assert_int_equal(profile_snapshot(world.capture.profile, &snapshot, NULL), ERR_OK);
+    assert_int_equal(world.growing.sizes.nodes, snapshot.sizes.nodes);
+    profile_snapshot_release(&snapshot);
+    end(&world);
+}
+
 /* The writer wrote less than a block. */
 static void an_end_within_a_block_is_another_end(void **state)
 {
@@ -237,5 +272,6 @@ TEST_MAIN(cmocka_unit_test(a_profile_grows_window_by_window),
           cmocka_unit_test(a_window_without_samples_is_a_state),
           cmocka_unit_test(a_run_says_whether_it_lacks_native_frames),
           cmocka_unit_test(the_end_follows_the_last_state),
+          cmocka_unit_test(what_is_not_read_in_time_is_counted),
           cmocka_unit_test(an_end_within_a_block_is_another_end),
           cmocka_unit_test(what_is_no_live_capture_is_refused))
