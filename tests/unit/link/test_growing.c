@@ -216,8 +216,11 @@ static void what_is_not_read_in_time_is_counted(void **state)
     begin(&world);
     for (uint64_t second = 0; second < WINDOWS; second++) {
         for (uint64_t i = 0; i < RUNS; i++)
-            count(&world, i % 2 ? "main;work" : second > WINDOWS / 2 ? "main;late" : "main", 1,
-                  second * 1000 + i, false);
+            count(&world,
+                  i % 2                  ? "main;work"
+                  : second > WINDOWS / 2 ? "main;late"
+                                         : "main",
+                  1, second * 1000 + i, false);
         seal(&world, second + 1);
     }
     assert_int_equal(pthread_create(&thread, NULL, finish, &world), 0);
