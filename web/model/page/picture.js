@@ -9,7 +9,7 @@ import { isWithoutGil } from "../threads/activity.js";
 import { emptyReason } from "./empty.js";
 import { frameKey, frameLabel, frameOfFunction } from "../profile/frames.js";
 import { gilMatrix, causedCounts } from "../threads/gil.js";
-import { taskRows, tasksReason } from "../threads/tasks.js";
+import { taskRows, tasksReason, tasksRequest, usesAsyncio } from "../threads/tasks.js";
 import { groupCount, groupTotals, matchedSamples } from "../trees/grouping.js";
 import { lineNeighbours, sourceLines, sourcePaths, topLines } from "../code/lines.js";
 import { formatCount, formatPoints, formatShare, isKnown, ratio } from "../base/numbers.js";
@@ -17,7 +17,7 @@ import { createOwnLines, extendOwnLines, hottestOwnLines } from "../code/own.js"
 import { otherBaseline } from "./questions.js";
 import { nativeSetting } from "../trees/native.js";
 import { currentGrouping } from "../trees/recording.js";
-import { nodeCount } from "../profile/profile.js";
+import { functionCount, nodeCount } from "../profile/profile.js";
 import { isCounted } from "../filters/filter.js";
 import { createMatcher, extendMatcher } from "../filters/search.js";
 import { shownStates, STATE_FACTS, sumThreads } from "../profile/states.js";
@@ -302,8 +302,8 @@ function makeGil(recording, version, grouping, gil, threads, sums, withoutGil, w
   };
 }
 
-function makeTasks(recording, version, tasks, reason) {
-  return { ...taskRows(tasks, recording.profile), reason };
+function makeTasks(recording, version, tasks, reason, again) {
+  return { ...taskRows(tasks, recording.profile), reason, again };
 }
 
 // All rows in their order; labels are made where they are shown.
@@ -433,6 +433,7 @@ export function createPicture() {
   const markedOf = memoise(markDrawing);
   const gilOf = memoise(makeGil);
   const tasksOf = memoise(makeTasks);
+  const asyncioOf = memoise((profile, count) => usesAsyncio(profile));
   const namesOf = memoise((grouping, key) => ({ up: createMergedNames(), down: createMergedNames() }));
   const sandwichOf = memoise(makeSandwich);
   const markedSandwichOf = memoise(markSandwich);
@@ -502,7 +503,9 @@ export function createPicture() {
       own: address.view === "flame" ? own(recording, version, grouping, state.ownPatterns, showsActive(state)) : null,
       diff: shownDiff,
       gil: address.view === "gil" ? gilOf(recording, version, functions, state.gil, threads, sums, isWithoutGil(state.session, sums), state.width) : null,
-      tasks: address.view === "tasks" ? tasksOf(recording, version, state.tasks, tasksReason(state.tasks, state.session, state.live, profile)) : null,
+      tasks: address.view === "tasks" ? tasksOf(recording, version, state.tasks, tasksReason(state.tasks, state.session, state.live, profile), tasksRequest(state) !== null) : null,
+      // Whether the view of tasks has something to show, or says how to get it.
+      offersTasks: (state.session?.settings?.async ?? "off") !== "off" || (state.live && asyncioOf(profile, functionCount(profile))),
       secondsPerSample: isKnown(recording.counts.seconds) && recording.counts.seconds > 0 ? ratio(recording.counts.seconds, recording.counts.total) : 1 / (state.session?.quality?.achieved_hz || NaN),
       functions: () => rowsOf(countsOf(version, grouping, totals)).slice().sort((a, b) => b.total - a.total).map((row) => ({ label: frameLabel(grouping.frames, profile, row.frame), key: functionKey(recording, grouping, row.frame) })),
       paths: () => pathsOf(profile, profile.functionName.length),

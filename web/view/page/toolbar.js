@@ -20,7 +20,7 @@ export function createToolbar(root, dispatch) {
     focusSearch: search.focus,
     update(state) {
       view.set(state.address.view);
-      tasksButton.hidden = state.address.view !== "tasks" && (state.session?.settings?.async ?? "off") === "off";
+      tasksButton.hidden = state.address.view !== "tasks" && !state.picture.offersTasks;
       if (scrolledTo !== state.address.view) scrollSideways(view.element.querySelector("[data-value=" + state.address.view + "]"));
       scrolledTo = state.address.view;
       threads.update(state);
