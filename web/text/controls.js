@@ -115,7 +115,7 @@ export const CONTROL_TEXT = {
     in_gc: ["In GC", "The garbage collector was running"],
     has_exception: ["Handling an exception", "The thread was handling an exception"],
     facts: { active: "active", on_cpu: "on CPU", has_gil: "holding the GIL", waits_gil: "waiting for the GIL", in_gc: "in GC", in_native: "in C code", has_exception: "handling an exception", runnable: "runnable" },
-    signs: { "": "", "!": "not ", "~": "not known to be " },
+    signs: { "": "", "!": "not ", "~": "all but " },
     isUnknown: ": unknown",
     isKnown: ": known",
     unknown: "unknown",

@@ -99,7 +99,7 @@ test("words of a link that are no chip get one of their own", () => {
   assert.deepEqual([chips.at(-1).pressed, chips.at(-1).label], [true, "not holding the GIL, on CPU"]);
   assert.equal(chips.filter((chip) => chip.pressed).length, 1);
   assert.equal(stateLabel(["on_cpu"]), "On CPU");
-  assert.equal(stateLabel(["unknown_in_gc", "!unknown_on_cpu", "~has_gil"]), "in GC: unknown, on CPU: known, not known to be holding the GIL");
+  assert.equal(stateLabel(["unknown_in_gc", "!unknown_on_cpu", "~has_gil"]), "in GC: unknown, on CPU: known, all but holding the GIL");
 });
 
 test("a filter that leaves nothing says what there is instead", () => {
