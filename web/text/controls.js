@@ -106,6 +106,7 @@ export const CONTROL_TEXT = {
     hiddenHint: "Threads that wait are not shown",
     hiddenFor: (causes) => "They wait for: " + causes,
     show: "show",
+    compared: ["Active, not runnable", "All that is active, but for threads that are ready to run and have no CPU: how long they wait for one is no matter of the program"],
     all: ["All", "Every sample, in any state"],
     on_cpu: ["On CPU", "The thread was on a CPU; the remote engine counts runnable threads too"],
     runnable: ["Runnable", "The thread was ready to run but had no CPU; only the kernel engine shows this"],
