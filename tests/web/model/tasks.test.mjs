@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { applyTree, createProfile } from "../../../web/model/profile/profile.js";
-import { emptyTasks, TASK_ROWS_MAX, taskRows, tasksReason, tasksRequest, tasksText, usesAsyncio } from "../../../web/model/threads/tasks.js";
+import { emptyTasks, TASK_ROWS_MAX, taskRows, tasksReason, tasksRequest, tasksText, createTasksOffer } from "../../../web/model/threads/tasks.js";
 import { TEXT } from "../../../web/text/session.js";
 
 // Nodes: 1 <task main>, 2 main below it, 3 <task> below that, 4 read, 5 sleep.
@@ -58,10 +58,11 @@ test("why there are none is said, and that greenlets cannot be listed", () => {
 });
 
 test("what runs asyncio is known by its loop", () => {
-  assert.equal(usesAsyncio(profile()), false);
+  const offered = (session, made, live = true) => createTasksOffer()({ live, session, recording: { profile: made } });
   const made = profile();
+  assert.deepEqual([offered(null, made), offered({ settings: { async: "all" } }, made)], [false, true]);
   made.strings[made.functionFile.values[5]] = "/usr/lib/python3.13/asyncio/base_events.py";
-  assert.equal(usesAsyncio(made), true);
+  assert.deepEqual([offered(null, made), offered(null, made, false)], [true, false]);
 });
 
 test("the same is sampled again with tasks by an operator of a host, and nobody else", () => {

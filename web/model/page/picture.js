@@ -9,15 +9,16 @@ import { isWithoutGil } from "../threads/activity.js";
 import { emptyReason } from "./empty.js";
 import { frameKey, frameLabel, frameOfFunction } from "../profile/frames.js";
 import { gilMatrix, causedCounts } from "../threads/gil.js";
-import { taskRows, tasksReason, tasksRequest, usesAsyncio } from "../threads/tasks.js";
+import { taskRows, tasksReason, tasksRequest } from "../threads/tasks.js";
 import { groupCount, groupTotals, matchedSamples } from "../trees/grouping.js";
 import { lineNeighbours, sourceLines, sourcePaths, topLines } from "../code/lines.js";
+import { memoise } from "../base/memoise.js";
 import { formatCount, formatPoints, formatShare, isKnown, ratio } from "../base/numbers.js";
 import { createOwnLines, extendOwnLines, hottestOwnLines } from "../code/own.js";
 import { otherBaseline } from "./questions.js";
 import { nativeSetting } from "../trees/native.js";
 import { currentGrouping } from "../trees/recording.js";
-import { functionCount, nodeCount } from "../profile/profile.js";
+import { nodeCount } from "../profile/profile.js";
 import { isCounted } from "../filters/filter.js";
 import { createMatcher, extendMatcher } from "../filters/search.js";
 import { shownStates, STATE_FACTS, sumThreads } from "../profile/states.js";
@@ -40,19 +41,6 @@ export function heatLevel(share) {
   let level = 0;
   while (level < HEAT_STEPS.length && share >= HEAT_STEPS[level]) level += 1;
   return level;
-}
-
-// Keeps the last result of `make(...inputs)` for as long as the inputs are the same.
-export function memoise(make) {
-  let inputs = null;
-  let result;
-  return (...given) => {
-    if (inputs === null || given.some((value, i) => value !== inputs[i])) {
-      result = make(...given);
-      inputs = given;
-    }
-    return result;
-  };
 }
 
 function remainderFields(kind, count, value, isMore, sum) {
@@ -433,7 +421,6 @@ export function createPicture() {
   const markedOf = memoise(markDrawing);
   const gilOf = memoise(makeGil);
   const tasksOf = memoise(makeTasks);
-  const asyncioOf = memoise((profile, count) => usesAsyncio(profile));
   const namesOf = memoise((grouping, key) => ({ up: createMergedNames(), down: createMergedNames() }));
   const sandwichOf = memoise(makeSandwich);
   const markedSandwichOf = memoise(markSandwich);
@@ -504,8 +491,6 @@ export function createPicture() {
       diff: shownDiff,
       gil: address.view === "gil" ? gilOf(recording, version, functions, state.gil, threads, sums, isWithoutGil(state.session, sums), state.width) : null,
       tasks: address.view === "tasks" ? tasksOf(recording, version, state.tasks, tasksReason(state.tasks, state.session, state.live, profile), tasksRequest(state) !== null) : null,
-      // Whether the view of tasks has something to show, or says how to get it.
-      offersTasks: (state.session?.settings?.async ?? "off") !== "off" || (state.live && asyncioOf(profile, functionCount(profile))),
       secondsPerSample: isKnown(recording.counts.seconds) && recording.counts.seconds > 0 ? ratio(recording.counts.seconds, recording.counts.total) : 1 / (state.session?.quality?.achieved_hz || NaN),
       functions: () => rowsOf(countsOf(version, grouping, totals)).slice().sort((a, b) => b.total - a.total).map((row) => ({ label: frameLabel(grouping.frames, profile, row.frame), key: functionKey(recording, grouping, row.frame) })),
       paths: () => pathsOf(profile, profile.functionName.length),

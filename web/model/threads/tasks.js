@@ -2,6 +2,7 @@
 
 import { TEXT } from "../../text/session.js";
 import { createFrames, fileText, frameLabel, frameOf } from "../profile/frames.js";
+import { memoise } from "../base/memoise.js";
 import { formatCount, formatDuration } from "../base/numbers.js";
 import { functionCount, nodeCount } from "../profile/profile.js";
 import { visibleText } from "../base/text.js";
@@ -85,9 +86,15 @@ function hasFile(profile, pattern) {
   return false;
 }
 
-export const usesAsyncio = (profile) => hasFile(profile, ASYNCIO);
+const usesAsyncio = (profile) => hasFile(profile, ASYNCIO);
 
 const areOff = (session) => (session?.settings?.async ?? "off") === "off";
+
+// Whether the view of tasks has something to show, or says how to get it: {live, session, recording} -> bool
+export function createTasksOffer() {
+  const asyncioOf = memoise((profile, count) => usesAsyncio(profile));
+  return ({ live, session, recording: { profile } }) => !areOff(session) || (live && asyncioOf(profile, functionCount(profile)));
+}
 
 // The body of POST /sessions that samples the same processes with their tasks; null where this page cannot start a session.
 export function tasksRequest({ live, access, session }) {
