@@ -125,6 +125,7 @@ struct sampler_options {
     size_t memory_bytes;             /* for the profile; 0: no bound */
     double max_cpu_percent;          /* of one core, for the profiler; 0: no budget */
     const struct sink *sink;         /* receives every sample; NULL: none */
+    bool drops_samples;              /* the sink keeps them, the profile only tables */
     const atomic_bool *is_cancelled; /* cancels sampler_start; NULL: never */
 };
 
