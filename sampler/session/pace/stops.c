@@ -18,7 +18,7 @@ static const double BALANCE_NS = 1e9;
 /* A debt makes gaps at most so many times longer. */
 static const double LONGEST_FACTOR = 2;
 /* A sample must not stand for much time: where stops must be so far apart, threads are read while they move. */
-static const double MAX_GAP_NS = 20e6;
+static const double MAX_GAP_NS = 50e6;
 /* Stops may use the share of this much time in advance, and later that of this much time in which they used none. */
 static const double MAX_DEBT_NS = 1500e6, SAVED_NS = 500e6;
 
