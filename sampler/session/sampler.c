@@ -249,6 +249,11 @@ static enum err_code attach(struct sampler *sampler, struct err *err)
     return rc;
 }
 
+bool sampler_has_kernel_engine(void)
+{
+    return kernel_is_built();
+}
+
 enum err_code sampler_open_engines(size_t count, struct engines **out, struct err *err)
 {
     return engines_open(count, out, err);
