@@ -1,6 +1,7 @@
 #include <stdio.h>
 
 #include "sampler/debug_lines.h"
+#include "sampler/sampler.h"
 #include "server/command/options/completion.h"
 #include "server/command/options/help.h"
 #include "server/command/options/man_page.h"
@@ -23,6 +24,8 @@ int main(int argc, char **argv)
     }
     if (options.wants_version) {
         puts("pyrometer " PYROMETER_VERSION);
+        if (!sampler_has_kernel_engine())
+            puts("built without libbpf: stacks are read from outside");
         if (!debug_lines_are_supported())
             puts("built without libdw: native functions have no source lines");
         return exit_with(ERR_OK, NULL);
