@@ -29,7 +29,7 @@ static int open_in(const char *folder)
     return named;
 }
 
-static int open_file(void)
+int spool_open_file(void)
 {
     const char *const wanted = getenv("TMPDIR");
     const char *const folders[] = { wanted && *wanted ? wanted : "/var/tmp", "/var/tmp",
@@ -59,7 +59,7 @@ static bool put(struct spool *spool, const char *data, size_t bytes)
 /* From now on there is a file. */
 static bool move_to_file(struct spool *spool)
 {
-    spool->fd = open_file();
+    spool->fd = spool_open_file();
     if (spool->fd < 0) {
         spool->sys = errno;
         return false;

@@ -51,8 +51,8 @@ static const struct need {
     { COMMAND_MCP, READING, SYSCALLS_READ | SYSCALLS_STOP, false },
     /* doctor reports the rights of its user, so that must not change. */
     { COMMAND_DOCTOR, READING, SYSCALLS_READ, true },
-    { COMMAND_REPLAY | COMMAND_DIFF | COMMAND_MERGE, BIT(CAP_DAC_READ_SEARCH), SYSCALLS_ANY,
-      false },
+    { COMMAND_REPLAY | COMMAND_DIFF | COMMAND_MERGE | COMMAND_PUSH, BIT(CAP_DAC_READ_SEARCH),
+      SYSCALLS_ANY, false },
 };
 
 static struct need need_of(const struct options *options)
@@ -66,6 +66,8 @@ static struct need need_of(const struct options *options)
             need = needs[i];
     if (options->sampling.stop != SAMPLER_STOP_NEVER)
         need.calls |= SYSCALLS_STOP;
+    if (options->push.endpoint_count > 0)
+        need.calls |= SYSCALLS_PUSH;
     if ((bit & (SAMPLING | HOSTING)) && options->sampling.engine != SAMPLER_ENGINE_REMOTE)
         need.calls |= SYSCALLS_KERNEL;
     return need;

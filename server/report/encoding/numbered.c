@@ -109,8 +109,7 @@ uint32_t numbered_string(struct numbered *numbered, str_id id)
 uint32_t numbered_text(struct numbered *numbered, const char *text, size_t length)
 {
     str_id id = 0;
-    if (!numbered->texts.is_closed &&
-        numbered->texts.strings.count >= NUMBERED_MAX_TEXTS - 1 &&
+    if (!numbered->texts.is_closed && numbered->texts.strings.count >= NUMBERED_MAX_TEXTS - 1 &&
         strtab_close(&numbered->texts, other, NULL) != ERR_OK)
         return 0;
     if (length > STRTAB_MAX_LENGTH)
@@ -171,7 +170,8 @@ uint32_t numbered_node(struct numbered *numbered, node_id id)
 
 struct strtab_string numbered_string_at(const struct numbered *numbered, uint32_t number)
 {
-    const uint32_t row = numbered->strings.rows[number], own = numbered->snapshot->sizes.strings;
+    const uint32_t row = numbered->strings.rows[number],
+                   own = numbered->snapshot->sizes.strings;
     return row < own ? profile_string(numbered->snapshot, row)
                      : strtab_get(&numbered->texts, row - own);
 }

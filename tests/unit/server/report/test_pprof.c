@@ -1,17 +1,27 @@
-#include "server/report/encoding/pprof.h"
-
 #include <string.h>
 
 #include "sampler/base/buffer.h"
 #include "sampler/profile/state.h"
 #include "server/report/chain.h"
+#include "server/report/encoding/pprof.h"
 #include "tests/support/made_profile.h"
 #include "tests/support/message.h"
 #include "tests/support/sample_session.h"
 #include "tests/support/test.h"
 
 /* Fields of profile.proto. */
-enum { SAMPLE_TYPE = 1, SAMPLE, MAPPING, LOCATION, FUNCTION, STRING, TIME = 9, DURATION, PERIOD_TYPE, PERIOD };
+enum {
+    SAMPLE_TYPE = 1,
+    SAMPLE,
+    MAPPING,
+    LOCATION,
+    FUNCTION,
+    STRING,
+    TIME = 9,
+    DURATION,
+    PERIOD_TYPE,
+    PERIOD
+};
 enum { PERIOD_NS = 1000000 };
 
 struct fixture {
@@ -154,7 +164,9 @@ static void samples_have_the_labels_that_were_chosen(void **state)
     static const struct {
         unsigned labels;
         const char *key;
-    } rows[] = { { PPROF_THREAD, "thread" }, { PPROF_PROCESS, "process" }, { PPROF_STATE, "state" } };
+    } rows[] = { { PPROF_THREAD, "thread" },
+                 { PPROF_PROCESS, "process" },
+                 { PPROF_STATE, "state" } };
     struct pprof_settings settings = { .executable = "" };
     struct field field, label;
     write(fixture, &settings, 0);
@@ -216,10 +228,12 @@ static void deep_stacks_keep_both_ends(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(cpu_and_wall_are_profiles_of_their_own, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(cpu_and_wall_are_profiles_of_their_own, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(samples_have_the_labels_that_were_chosen, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(what_does_not_fit_is_in_other_messages, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_does_not_fit_is_in_other_messages, set_up,
+                                        tear_down),
         cmocka_unit_test(deep_stacks_keep_both_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
