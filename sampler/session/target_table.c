@@ -21,6 +21,7 @@ static void free_item(const struct sampler_target *item)
     free((char *)(uintptr_t)item->executable);
     free((char *)(uintptr_t)item->python);
     free((char *)(uintptr_t)item->pod);
+    free((void *)(uintptr_t)item->service);
 }
 
 void target_table_deinit(struct target_table *target_table)
@@ -31,6 +32,10 @@ void target_table_deinit(struct target_table *target_table)
     memset(target_table, 0, sizeof *target_table);
 }
 
+_Static_assert((int)SERVICE_BYTES == (int)SAMPLER_SERVICE_BYTES &&
+                   (int)CONTAINER_ID_BYTES <= (int)SAMPLER_SERVICE_BYTES,
+               "both hold the same texts");
+
 static enum err_code describe(struct process *process, const struct target_table_info *info,
                               struct sampler_target *out, struct err *err)
 {
@@ -39,12 +44,18 @@ static enum err_code describe(struct process *process, const struct target_table
     struct container container;
     container_of(process->pid, &container);
     char *const pod = *container.pod ? strdup(container.pod) : NULL;
-    if (!executable || !python || (*container.pod && !pod)) {
+    struct sampler_service *const service = calloc(1, sizeof *service);
+    if (!executable || !python || (*container.pod && !pod) || !service) {
         free(executable);
         free(python);
         free(pod);
+        free(service);
         return err_nomem(err);
     }
+    memcpy(service->name, process->service.name, SERVICE_BYTES);
+    memcpy(service->namespace, process->service.namespace, SERVICE_BYTES);
+    memcpy(service->version, process->service.version, SERVICE_BYTES);
+    memcpy(service->container, container.id, CONTAINER_ID_BYTES);
     *out = (struct sampler_target){ .pid = process->pid,
                                     .parent = info->parent,
                                     .argc = process->argc,
@@ -52,6 +63,7 @@ static enum err_code describe(struct process *process, const struct target_table
                                     .executable = executable,
                                     .python = python,
                                     .pod = pod,
+                                    .service = service,
                                     .validated = info->validated,
                                     .from_ns = info->from_ns };
     process->argv = NULL;

@@ -30,7 +30,7 @@ struct http_client;
 
 struct http_answer {
     unsigned status;
-    uint64_t retry_after_ns;                /* 0: not said */
+    uint64_t retry_after_ns;               /* 0: not said */
     char text[HTTP_CLIENT_TEXT_BYTES + 1]; /* how its body begins, in one line */
 };
 

@@ -12,8 +12,9 @@ enum err_code http_client_create(const char *url, const char *const *headers,
     (void)url;
     (void)headers;
     (void)out;
-    return err_set(err, ERR_UNSUPPORTED,
-                   "this build cannot push profiles: it was built without libcurl 7.85 or later");
+    return err_set(
+        err, ERR_UNSUPPORTED,
+        "this build cannot push profiles: it was built without libcurl 7.85 or later");
 }
 
 void http_client_destroy(struct http_client *client)

@@ -225,8 +225,8 @@ static void put_resource(struct otlp *otlp, const struct push_labels *labels)
     for (size_t i = 0; i < labels->count; i++) {
         const struct push_label *const label = &labels->items[i];
         const char *const key = push_label_attribute(label);
-        if (strcmp(key, "process.pid") == 0 && strspn(label->value, "0123456789") ==
-                                                   strlen(label->value))
+        if (strcmp(key, "process.pid") == 0 &&
+            strspn(label->value, "0123456789") == strlen(label->value))
             protobuf_uint(&otlp->inner, ANY_INT, strtoull(label->value, NULL, 10));
         else
             put_text(&otlp->inner, ANY_STRING, label->value);
@@ -259,7 +259,8 @@ static void put_mappings(struct otlp *otlp, struct buffer *out)
         struct profile_library library = { .flags = 0 };
         if (row > 0)
             library = profile_library_at(otlp->window->snapshot, row);
-        const struct strtab_string id = profile_string(otlp->window->snapshot, library.build_id);
+        const struct strtab_string id =
+            profile_string(otlp->window->snapshot, library.build_id);
         protobuf_uint(&otlp->part, MAPPING_FILENAME,
                       row > 0 ? numbered_string(&otlp->numbered, library.path)
                               : word(otlp, "python"));
@@ -283,7 +284,8 @@ static void put_locations(struct otlp *otlp, struct buffer *out)
             profile_frame_at(otlp->window->snapshot, frames->rows[i]);
         const library_id library =
             profile_function_at(otlp->window->snapshot, frame.function).library;
-        protobuf_uint(&otlp->part, LOCATION_MAPPING, numbered_library(&otlp->numbered, library));
+        protobuf_uint(&otlp->part, LOCATION_MAPPING,
+                      numbered_library(&otlp->numbered, library));
         protobuf_uint(&otlp->inner, LINE_FUNCTION,
                       numbered_function(&otlp->numbered, frame.function));
         protobuf_uint(&otlp->inner, LINE_LINE, frame.line > 0 ? (uint64_t)frame.line : 0);

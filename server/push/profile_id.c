@@ -21,7 +21,7 @@ void profile_id_make(unsigned char out[PROFILE_ID_BYTES])
 void profile_id_format(const unsigned char id[PROFILE_ID_BYTES], char out[PROFILE_ID_TEXT + 1])
 {
     snprintf(out, PROFILE_ID_TEXT + 1,
-             "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", id[0], id[1],
-             id[2], id[3], id[4], id[5], id[6], id[7], id[8], id[9], id[10], id[11], id[12],
-             id[13], id[14], id[15]);
+             "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", id[0],
+             id[1], id[2], id[3], id[4], id[5], id[6], id[7], id[8], id[9], id[10], id[11],
+             id[12], id[13], id[14], id[15]);
 }

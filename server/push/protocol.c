@@ -20,7 +20,8 @@ const struct push_protocol *push_protocol_find(const char *scheme, size_t length
 {
     const struct push_protocol *protocol = NULL;
     for (size_t i = 0; (protocol = push_protocol_at(i)); i++)
-        if (strlen(protocol->scheme) == length && strncmp(protocol->scheme, scheme, length) == 0)
+        if (strlen(protocol->scheme) == length &&
+            strncmp(protocol->scheme, scheme, length) == 0)
             return protocol;
     return NULL;
 }

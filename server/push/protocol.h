@@ -20,11 +20,11 @@ struct buffer;
 struct push_window;
 
 enum {
-    PUSH_PROFILE_SAMPLES = 16000,          /* Pyroscope: of one profile */
-    PUSH_PROFILE_BYTES = 1 << 20,          /* before compression */
+    PUSH_PROFILE_SAMPLES = 16000,           /* Pyroscope: of one profile */
+    PUSH_PROFILE_BYTES = 1 << 20,           /* before compression */
     PUSH_REQUEST_BYTES = (2 << 20) - 65536, /* Pyroscope: a burst, before compression */
-    PUSH_BODY_BYTES = 4 << 20,             /* larger bodies are not sent */
-    PUSH_DEPTH = 1000                      /* Pyroscope: frames of a stack */
+    PUSH_BODY_BYTES = 4 << 20,              /* larger bodies are not sent */
+    PUSH_DEPTH = 1000                       /* Pyroscope: frames of a stack */
 };
 
 /* Takes the body of a request. */

@@ -16,7 +16,8 @@
 #include "server/sessions/sessions.h"
 #include "server/wire/push_counters.h"
 
-_Static_assert((int)PUSH_COUNTERS_MAX == (int)PUSH_MAX_ENDPOINTS, "a counter for each endpoint");
+_Static_assert((int)PUSH_COUNTERS_MAX == (int)PUSH_MAX_ENDPOINTS,
+               "a counter for each endpoint");
 
 enum { HOST_BYTES = 256, NICENESS = 10 };
 
@@ -28,9 +29,9 @@ struct push {
     char host[HOST_BYTES];
     struct sessions *sessions;
     enum session_source source;
-    char epoch[17];      /* of the session that was pushed last */
-    uint64_t began_ns;   /* when that session began; clock_now_ns */
-    uint64_t until_ns;   /* what is before has been pushed; clock_now_ns */
+    char epoch[17];    /* of the session that was pushed last */
+    uint64_t began_ns; /* when that session began; clock_now_ns */
+    uint64_t until_ns; /* what is before has been pushed; clock_now_ns */
     pthread_t thread;
     bool is_started;
     pthread_mutex_t mutex;
@@ -120,8 +121,8 @@ static void push_range(struct push *push, const struct session_info *info, uint6
                        uint64_t to_ns)
 {
     struct push_window window;
-    const enum err_code rc = push_window_init(&window, info, from_ns, to_ns, push->host,
-                                              &push->settings, NULL);
+    const enum err_code rc =
+        push_window_init(&window, info, from_ns, to_ns, push->host, &push->settings, NULL);
     for (size_t i = 0; i < push->count; i++) {
         struct sender *const sender = push->senders[i];
         if (rc != ERR_OK ||
@@ -234,9 +235,9 @@ static enum err_code send_range(struct push *push, const struct session_info *in
                                 struct err *err)
 {
     struct push_window window;
-    enum err_code rc = push_window_init(&window, info, from_ns, to_ns,
-                                        info->host ? info->host : push->host, &push->settings,
-                                        err);
+    enum err_code rc =
+        push_window_init(&window, info, from_ns, to_ns, info->host ? info->host : push->host,
+                         &push->settings, err);
     if (rc != ERR_OK)
         return rc;
     for (size_t i = 0; i < push->count && rc == ERR_OK; i++)

@@ -82,7 +82,8 @@ static enum err_code split_headers(char *text, const char **headers, size_t *cou
                                    struct err *err)
 {
     char *rest = NULL;
-    for (char *line = strtok_r(text, "\r\n", &rest); line; line = strtok_r(NULL, "\r\n", &rest)) {
+    for (char *line = strtok_r(text, "\r\n", &rest); line;
+         line = strtok_r(NULL, "\r\n", &rest)) {
         if (*line == '#' || line[strspn(line, " \t")] == '\0')
             continue;
         if (!is_header(line))
@@ -375,8 +376,7 @@ enum err_code sender_send_now(void *to, const struct buffer *body, struct err *e
         const uint64_t pause_ns = pause_after(sender, attempts, retry_after_ns);
         if (outcome == REFUSED || clock_now_ns() + pause_ns > end_ns)
             return err_set(err, ERR_SYS, "%.200s %s: %.80s", sender->url,
-                           outcome == REFUSED ? "refuses a profile"
-                                              : "does not take a profile",
+                           outcome == REFUSED ? "refuses a profile" : "does not take a profile",
                            why.message);
         note_failing(sender, &why);
         if (!rest(sender, pause_ns))

@@ -16,9 +16,10 @@ const char *const push_sample_labels_texts[] = { PUSH_SAMPLE_LABELS(ENUM_TEXT) N
 
 static enum err_code wants_endpoint(struct err *why)
 {
-    return err_set(why, ERR_INVALID,
-                   "want pyroscope://HOST:PORT, otlp://HOST:PORT or parca://HOST:PORT; with TLS "
-                   "pyroscope+https://HOST");
+    return err_set(
+        why, ERR_INVALID,
+        "want pyroscope://HOST:PORT, otlp://HOST:PORT or parca://HOST:PORT; with TLS "
+        "pyroscope+https://HOST");
 }
 
 static bool reads_scheme(const char *text, size_t length, struct push_endpoint_setting *out)
@@ -75,7 +76,8 @@ enum err_code push_read_label(const struct setting *setting, void *out, const ch
                               struct err *why)
 {
     static const char first[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
-    static const char others[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_.0123456789";
+    static const char others[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_.0123456789";
     struct push_settings *const settings = out;
     const size_t length = strcspn(text, "=");
     (void)setting;
@@ -87,8 +89,9 @@ enum err_code push_read_label(const struct setting *setting, void *out, const ch
                        PUSH_MAX_LABEL_NAME, PUSH_MAX_LABEL_VALUE);
     if (settings->label_count == PUSH_MAX_OWN_LABELS)
         return err_set(why, ERR_INVALID, "at most %d labels are allowed", PUSH_MAX_OWN_LABELS);
-    settings->labels[settings->label_count++] =
-        (struct push_own_label){ .name = text, .value = text + length + 1, .name_length = length };
+    settings->labels[settings->label_count++] = (struct push_own_label){
+        .name = text, .value = text + length + 1, .name_length = length
+    };
     return ERR_OK;
 }
 

@@ -27,10 +27,10 @@ enum { PUSH_MAX_ENDPOINTS = 4, PUSH_MAX_OWN_LABELS = 16, PUSH_MAX_URL = 1024 };
 #define PUSH_SPOOL_BYTES (64ull << 20)
 
 /* What the samples of a push are labelled with. */
-#define PUSH_SAMPLE_LABELS(X)   \
-    X(NONE, "none")             \
-    X(THREAD, "thread")         \
-    X(STATE, "state")           \
+#define PUSH_SAMPLE_LABELS(X) \
+    X(NONE, "none")           \
+    X(THREAD, "thread")       \
+    X(STATE, "state")         \
     X(THREAD_STATE, "thread,state")
 
 enum push_sample_labels {

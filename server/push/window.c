@@ -81,8 +81,8 @@ static size_t select_rows(const struct push_window *window, const struct view_ce
 
 /* The cells of a process are one range of them. */
 static enum err_code divide(struct push_window *window, enum push_values values,
-                            const struct row *rows, size_t count, struct push_cells *by_process_id,
-                            struct err *err)
+                            const struct row *rows, size_t count,
+                            struct push_cells *by_process_id, struct err *err)
 {
     struct view_cell *const cells = calloc(count + 1, sizeof *cells);
     if (!cells)
@@ -106,11 +106,11 @@ static void name_process(const struct session_info *info, struct profile_process
     bool is_known = false;
     for (size_t i = 0; !is_known && session_target_at(info, i, &at); i++)
         is_known = at.pid == row.pid;
-    target = is_known ? at
-                      : (struct sampler_target){ .pid = row.pid,
-                                                 .argc = *name ? 1 : 0,
-                                                 .argv = words,
-                                                 .executable = "" };
+    target = is_known
+                 ? at
+                 : (struct sampler_target){
+                       .pid = row.pid, .argc = *name ? 1 : 0, .argv = words, .executable = ""
+                   };
     push_labels_of(&target, host, settings, &out->labels);
     out->executable = target.executable;
 }
@@ -120,7 +120,8 @@ static enum err_code list_processes(struct push_window *window, const struct ses
                                     struct push_cells *ranges[PUSH_VALUES], struct err *err)
 {
     const struct profile_snapshot *const snapshot = window->snapshot;
-    window->processes = calloc((size_t)snapshot->sizes.processes + 1, sizeof *window->processes);
+    window->processes =
+        calloc((size_t)snapshot->sizes.processes + 1, sizeof *window->processes);
     if (!window->processes)
         return err_nomem(err);
     for (process_id id = 0; id < snapshot->sizes.processes; id++) {
@@ -130,7 +131,8 @@ static enum err_code list_processes(struct push_window *window, const struct ses
         struct push_process *const process = &window->processes[window->process_count++];
         process->values[PUSH_CPU] = ranges[PUSH_CPU][id];
         process->values[PUSH_WALL] = ranges[PUSH_WALL][id];
-        name_process(info, row, profile_string(snapshot, row.name).text, host, settings, process);
+        name_process(info, row, profile_string(snapshot, row.name).text, host, settings,
+                     process);
     }
     return ERR_OK;
 }
@@ -193,9 +195,8 @@ static enum err_code anonymize(struct push_window *window, const struct session_
 
 static uint64_t average_period(const struct profile_snapshot *snapshot)
 {
-    return snapshot->window_count > 0
-               ? snapshot->windows[snapshot->window_count - 1]->period_ns
-               : 0;
+    return snapshot->window_count > 0 ? snapshot->windows[snapshot->window_count - 1]->period_ns
+                                      : 0;
 }
 
 enum err_code push_window_init(struct push_window *window, const struct session_info *info,
@@ -206,7 +207,8 @@ enum err_code push_window_init(struct push_window *window, const struct session_
     static const unsigned labels[] = { [PUSH_SAMPLES_NONE] = 0,
                                        [PUSH_SAMPLES_THREAD] = PPROF_THREAD,
                                        [PUSH_SAMPLES_STATE] = PPROF_STATE,
-                                       [PUSH_SAMPLES_THREAD_STATE] = PPROF_THREAD | PPROF_STATE };
+                                       [PUSH_SAMPLES_THREAD_STATE] =
+                                           PPROF_THREAD | PPROF_STATE };
     const struct view_query range = { .from_ns = from_ns, .to_ns = to_ns };
     const struct session_info *named = info;
     struct view_cells cells;

@@ -113,6 +113,19 @@ class Pushed(Test):
                     for stack in profile.sums:
                         self.assertFalse([name for name in stack if "secret" in name.lower()], stack)
 
+    def test_a_service_is_what_its_environment_says(self):
+        names = dict(os.environ, OTEL_SERVICE_NAME="checkout", OTEL_RESOURCE_ATTRIBUTES="service.version=1.2,secret=word", SECRET="word")
+        with victim("threads.py", env=names) as target:
+            for options, wanted in ((), ("checkout", "1.2")), (("--hide-args",), ("python", None)):
+                with Receiver("pyroscope") as receiver:
+                    process, code = run_program("record", target.pid, "-d", "1", "--push", receiver.url, *options)
+                    self.assertEqual(code, 0, process.output())
+                    for profile in receiver.profiles():
+                        given = profile.labels["service_name"], profile.labels.get("service_version")
+                        self.assertTrue(given[0].startswith(wanted[0]), given)
+                        self.assertEqual(given[1], wanted[1])
+                        self.assertNotIn("word", json.dumps(profile.labels))
+
     def test_a_refused_capture_fails(self):
         capture = file_in("push-refused.pyro")
         with victim("threads.py") as target:

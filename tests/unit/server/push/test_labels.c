@@ -1,8 +1,7 @@
-#include "server/push/labels.h"
-
 #include <string.h>
 
 #include "sampler/sampler.h"
+#include "server/push/labels.h"
 #include "server/push/protocol.h"
 #include "tests/support/test.h"
 
@@ -17,10 +16,9 @@ static const char *value_of(const struct push_labels *labels, const char *name)
 static const char *service_of(const char *const *argv, size_t argc)
 {
     static struct push_labels labels;
-    const struct sampler_target target = { .pid = 1,
-                                           .argc = argc,
-                                           .argv = argv,
-                                           .executable = "/usr/bin/python3.11" };
+    const struct sampler_target target = {
+        .pid = 1, .argc = argc, .argv = argv, .executable = "/usr/bin/python3.11"
+    };
     const struct push_settings settings = { .label_count = 0 };
     push_labels_of(&target, NULL, &settings, &labels);
     return value_of(&labels, "service_name");
@@ -49,6 +47,25 @@ static void a_service_is_named_after_its_command(void **state)
     }
 }
 
+static void what_the_environment_says_comes_first(void **state)
+{
+    static const char *const argv[] = { "app" };
+    static const struct sampler_service service = { .name = "checkout",
+                                                    .version = "1.2",
+                                                    .container = "0123abcd" };
+    const struct sampler_target target = {
+        .pid = 1, .argc = 1, .argv = argv, .service = &service
+    };
+    const struct push_settings settings = { .label_count = 0 };
+    struct push_labels labels;
+    (void)state;
+    push_labels_of(&target, NULL, &settings, &labels);
+    assert_string_equal(value_of(&labels, "service_name"), "checkout");
+    assert_string_equal(value_of(&labels, "service_version"), "1.2");
+    assert_string_equal(value_of(&labels, "container"), "0123abcd");
+    assert_null(value_of(&labels, "service_namespace"));
+}
+
 static void read_label(struct push_settings *settings, const char *text)
 {
     struct err err = { 0 };
@@ -58,7 +75,9 @@ static void read_label(struct push_settings *settings, const char *text)
 static void own_labels_replace_others_and_remove_them(void **state)
 {
     static const char *const argv[] = { "app" };
-    struct sampler_target target = { .pid = 4711, .argc = 1, .argv = argv, .pod = "shop/web-1" };
+    struct sampler_target target = {
+        .pid = 4711, .argc = 1, .argv = argv, .pod = "shop/web-1"
+    };
     struct push_settings settings = { .label_count = 0 };
     struct push_labels labels;
     (void)state;
@@ -89,7 +108,8 @@ static void values_are_text_of_a_bounded_length(void **state)
     memset(word, 'x', sizeof word - 1);
     word[sizeof word - 1] = '\0';
     assert_int_equal(strlen(service_of(argv, 1)), PUSH_MAX_LABEL_VALUE);
-    strcpy(word, "a\nb\xff\x1b" "c\xc3\xa4");
+    strcpy(word, "a\nb\xff\x1b"
+                 "c\xc3\xa4");
     assert_string_equal(service_of(argv, 1), "a b? c\xc3\xa4");
 }
 
@@ -142,6 +162,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_service_is_named_after_its_command),
+        cmocka_unit_test(what_the_environment_says_comes_first),
         cmocka_unit_test(own_labels_replace_others_and_remove_them),
         cmocka_unit_test(values_are_text_of_a_bounded_length),
         cmocka_unit_test(malformed_options_say_what_is_wanted),

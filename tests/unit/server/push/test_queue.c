@@ -1,9 +1,8 @@
-#include "server/push/queue.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "sampler/base/clock.h"
+#include "server/push/queue.h"
 #include "tests/support/test.h"
 
 enum { BODY_BYTES = 100000, FILE_BYTES = 1 << 20 };
@@ -51,7 +50,8 @@ static void bodies_come_in_order_from_memory_and_file(void **state)
         add(queue, next++);
     assert_true(counts_of(queue).bytes > QUEUE_MEMORY_BYTES);
     for (size_t round = 0; round < 200; round++) {
-        for (size_t i = 0; i < 1 + round % 4 && counts_of(queue).file_bytes < FILE_BYTES / 2; i++)
+        for (size_t i = 0; i < 1 + round % 4 && counts_of(queue).file_bytes < FILE_BYTES / 2;
+             i++)
             add(queue, next++);
         assert_int_equal(take(queue), wanted++);
     }
