@@ -193,10 +193,20 @@ static enum err_code anonymize(struct push_window *window, const struct session_
     return rc;
 }
 
-static uint64_t average_period(const struct profile_snapshot *snapshot)
+/* What a sample of the range stands for, as in reports: a window of an older capture may not say it. */
+static enum err_code find_period(struct push_window *window, const struct session_info *info,
+                                 const struct view_query *range, struct err *err)
 {
-    return snapshot->window_count > 0 ? snapshot->windows[snapshot->window_count - 1]->period_ns
-                                      : 0;
+    const struct report_source source = { .snapshot = info->snapshot,
+                                          .query = range,
+                                          .session = info };
+    struct report_header header;
+    const enum err_code rc = report_header_init(&header, &source, err);
+    if (rc != ERR_OK)
+        return rc;
+    window->period_ns = header.period_ns;
+    report_header_deinit(&header);
+    return ERR_OK;
 }
 
 enum err_code push_window_init(struct push_window *window, const struct session_info *info,
@@ -216,9 +226,11 @@ enum err_code push_window_init(struct push_window *window, const struct session_
     window->began_at_ns = info->status.started_at_ns + from_ns;
     window->duration_ns = to_ns - from_ns;
     window->sample_labels = labels[settings->sample_labels];
-    window->period_ns = average_period(info->snapshot);
-    enum err_code rc = reshaped_init(&window->reshaped, info->snapshot, &range, info->filters,
-                                     RESHAPED_SUM, err);
+    enum err_code rc = find_period(window, info, &range, err);
+    if (rc != ERR_OK)
+        return rc;
+    rc = reshaped_init(&window->reshaped, info->snapshot, &range, info->filters, RESHAPED_SUM,
+                       err);
     if (rc != ERR_OK)
         return rc;
     window->snapshot = &window->reshaped.snapshot;

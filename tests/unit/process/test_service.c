@@ -1,5 +1,3 @@
-#include "sampler/process/service.h"
-
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -7,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "sampler/process/service.h"
 #include "tests/support/test.h"
 
 #define PARSE(text, out) service_parse(text, sizeof(text) - 1, out)
@@ -30,12 +29,14 @@ static void other_variables_say_nothing(void **state)
 {
     struct service service;
     (void)state;
-    PARSE("XOTEL_SERVICE_NAME=a\0OTEL_SERVICE_NAMES=b\0OTEL_SERVICE_NAME\0SECRET=OTEL_SERVICE_NAME=c\0",
-          &service);
+    PARSE(
+        "XOTEL_SERVICE_NAME=a\0OTEL_SERVICE_NAMES=b\0OTEL_SERVICE_NAME\0SECRET=OTEL_SERVICE_NAME=c\0",
+        &service);
     assert_string_equal(service.name, "");
     PARSE("", &service);
     assert_string_equal(service.name, "");
-    PARSE("OTEL_RESOURCE_ATTRIBUTES=,,=,service.name,xservice.name=a,service.names=b", &service);
+    PARSE("OTEL_RESOURCE_ATTRIBUTES=,,=,service.name,xservice.name=a,service.names=b",
+          &service);
     assert_string_equal(service.name, "");
 }
 
@@ -47,7 +48,9 @@ static void values_are_printable_and_bounded(void **state)
     memset(text + strlen(text), 'x', sizeof text - strlen(text));
     service_parse(text, sizeof text, &service);
     assert_int_equal(strlen(service.name), SERVICE_BYTES - 1);
-    PARSE("OTEL_SERVICE_NAME=a\n\x1b[31m\xff" "b\xc3\xa4\x7f", &service);
+    PARSE("OTEL_SERVICE_NAME=a\n\x1b[31m\xff"
+          "b\xc3\xa4\x7f",
+          &service);
     assert_string_equal(service.name, "a[31mb\xc3\xa4");
     PARSE("OTEL_RESOURCE_ATTRIBUTES=service.name=a%00b%0A%ffc", &service);
     assert_string_equal(service.name, "abc");
