@@ -1,5 +1,6 @@
 #include <stdlib.h>
 #include <string.h>
+
 #include <zlib.h>
 
 #include "sampler/base/buffer.h"
@@ -107,7 +108,8 @@ static enum err_code take_otlp(void *to, const struct buffer *body, struct err *
         assert_true(message_find(resource.bytes, 2, 0, &scope));
         for (size_t i = 0; message_find(scope.bytes, 2, i, &profile); i++) {
             assert_true(message_find(profile.bytes, 1, 0, &type));
-            assert_true(message_find(dictionary.bytes, 5, message_number(type.bytes, 1), &text));
+            assert_true(
+                message_find(dictionary.bytes, 5, message_number(type.bytes, 1), &text));
             add_profile(taken, profile.bytes, 4,
                         message_is(text.bytes, "cpu") ? PUSH_CPU : PUSH_WALL);
         }
@@ -170,7 +172,9 @@ static void a_large_window_is_several_requests(void **state)
     static const struct {
         const char *scheme;
         push_take *take;
-    } rows[] = { { "pyroscope", take_pyroscope }, { "otlp", take_otlp }, { "parca", take_parca } };
+    } rows[] = { { "pyroscope", take_pyroscope },
+                 { "otlp", take_otlp },
+                 { "parca", take_parca } };
     struct sample_session *const session = sample_session_big(NODES, SAMPLES);
     struct push_window window;
     struct err err = { 0 };
@@ -184,7 +188,8 @@ static void a_large_window_is_several_requests(void **state)
         assert_true(taken.requests > 1);
         assert_in_range(taken.largest_body, 1, PUSH_BODY_BYTES);
         assert_in_range(taken.most_samples, 0, PUSH_PROFILE_SAMPLES);
-        for (enum push_values values = PUSH_CPU; values < PUSH_VALUES && taken.samples; values++)
+        for (enum push_values values = PUSH_CPU; values < PUSH_VALUES && taken.samples;
+             values++)
             assert_int_equal(taken.sums[values], time_of(&window, values));
     }
     push_window_deinit(&window);
