@@ -70,7 +70,7 @@ static bool set_options(struct http_client *client, const char *url)
 }
 
 enum err_code http_client_create(const char *url, const char *const *headers,
-                                 struct http_client **out, struct err *err)
+                                 const char *ca_file, struct http_client **out, struct err *err)
 {
     if (!start_library())
         return err_set(err, ERR_UNSUPPORTED, "libcurl does not start");
@@ -86,7 +86,8 @@ enum err_code http_client_create(const char *url, const char *const *headers,
         is_made = longer != NULL;
         client->headers = longer ? longer : client->headers;
     }
-    if (!is_made || !set_options(client, url)) {
+    if (!is_made || !set_options(client, url) ||
+        (ca_file && curl_easy_setopt(client->easy, CURLOPT_CAINFO, ca_file) != CURLE_OK)) {
         http_client_destroy(client);
         return is_made ? err_set(err, ERR_INVALID, "libcurl does not accept '%.200s'", url)
                        : err_nomem(err);

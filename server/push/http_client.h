@@ -36,9 +36,11 @@ struct http_answer {
 
 bool http_client_is_built(void);
 
-/* headers: lines "Name: value" that every request has, NULL at the end; copied. */
+/* headers: lines "Name: value" that every request has, NULL at the end; copied.  ca_file: certificates to trust;
+ * NULL: those of the system. */
 MUST_CHECK enum err_code http_client_create(const char *url, const char *const *headers,
-                                            struct http_client **out, struct err *err);
+                                            const char *ca_file, struct http_client **out,
+                                            struct err *err);
 /* NULL is fine. */
 void http_client_destroy(struct http_client *client);
 

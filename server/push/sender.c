@@ -97,7 +97,7 @@ static enum err_code split_headers(char *text, const char **headers, size_t *cou
 }
 
 static enum err_code make_client(struct sender *sender, const char *own_headers,
-                                 struct err *err)
+                                 const char *ca_file, struct err *err)
 {
     const char *headers[SENDER_MAX_HEADERS + 4] = { NULL };
     char type[96];
@@ -112,7 +112,7 @@ static enum err_code make_client(struct sender *sender, const char *own_headers,
     if (sender->protocol->is_gzip)
         headers[count++] = "Content-Encoding: gzip";
     if (rc == ERR_OK)
-        rc = http_client_create(sender->http, headers, &sender->client, err);
+        rc = http_client_create(sender->http, headers, ca_file, &sender->client, err);
     explicit_bzero(text, strlen(text));
     free(text);
     return rc;
@@ -138,7 +138,7 @@ enum err_code sender_create(const struct sender_settings *settings, struct sende
     pthread_cond_init(&sender->stopped, &monotonic);
     pthread_cond_init(&sender->ended, &monotonic);
     pthread_condattr_destroy(&monotonic);
-    enum err_code rc = make_client(sender, settings->headers, err);
+    enum err_code rc = make_client(sender, settings->headers, settings->endpoint->ca_file, err);
     if (rc == ERR_OK)
         rc = queue_create(settings->spool_bytes, &sender->queue, err);
     if (rc == ERR_OK) {

@@ -57,18 +57,39 @@ enum err_code push_read_endpoint(const struct setting *setting, void *out, const
     return ERR_OK;
 }
 
+/* NULL: there is none. */
+static struct push_endpoint_setting *newest(struct push_settings *settings, struct err *why)
+{
+    if (settings->endpoint_count > 0)
+        return &settings->endpoints[settings->endpoint_count - 1];
+    (void)err_set(why, ERR_INVALID, "name the URL before it");
+    return NULL;
+}
+
 enum err_code push_read_headers_file(const struct setting *setting, void *out, const char *text,
                                      struct err *why)
 {
     struct push_settings *const settings = out;
     (void)setting;
-    if (settings->endpoint_count == 0)
-        return err_set(why, ERR_INVALID, "name the endpoint first: --push URL --push-headers");
-    struct push_endpoint_setting *const endpoint =
-        &settings->endpoints[settings->endpoint_count - 1];
+    struct push_endpoint_setting *const endpoint = newest(settings, why);
+    if (!endpoint)
+        return ERR_INVALID;
     if (endpoint->headers_file)
         return err_set(why, ERR_INVALID, "this endpoint has a file of headers already");
     endpoint->headers_file = text;
+    return ERR_OK;
+}
+
+enum err_code push_read_ca_file(const struct setting *setting, void *out, const char *text,
+                                struct err *why)
+{
+    struct push_endpoint_setting *const endpoint = newest(out, why);
+    (void)setting;
+    if (!endpoint)
+        return ERR_INVALID;
+    if (!endpoint->is_tls)
+        return err_set(why, ERR_INVALID, "the URL before it has no TLS: it needs +https");
+    endpoint->ca_file = text;
     return ERR_OK;
 }
 

@@ -47,6 +47,7 @@ struct push_endpoint_setting {
     bool is_tls;
     const char *rest;         /* HOST[:PORT][/PATH] */
     const char *headers_file; /* NULL: none */
+    const char *ca_file;      /* certificates to trust; NULL: those of the system */
 };
 
 struct push_settings {
@@ -65,9 +66,11 @@ struct push_settings {
 /* Readers of the option table; `out` is a struct push_settings.  ERR_INVALID: `why` says what is wanted. */
 MUST_CHECK enum err_code push_read_endpoint(const struct setting *setting, void *out,
                                             const char *text, struct err *why);
-/* Belongs to the newest endpoint. */
+/* Both belong to the newest endpoint. */
 MUST_CHECK enum err_code push_read_headers_file(const struct setting *setting, void *out,
                                                 const char *text, struct err *why);
+MUST_CHECK enum err_code push_read_ca_file(const struct setting *setting, void *out,
+                                           const char *text, struct err *why);
 MUST_CHECK enum err_code push_read_label(const struct setting *setting, void *out,
                                          const char *text, struct err *why);
 MUST_CHECK enum err_code push_read_window(const struct setting *setting, void *out,

@@ -4,10 +4,13 @@ import collections
 import gzip
 import json
 import os
+import shutil
+import ssl
+import subprocess
 import time
 import unittest
 
-from harness import Live, SLOWNESS, Test, file_in, main, program, run_program, victim
+from harness import FOLDER, Live, SLOWNESS, Test, file_in, main, program, run_program, victim
 from receivers import Receiver, message, packed, text
 
 SCHEMES = ("pyroscope", "otlp", "parca")
@@ -235,6 +238,33 @@ class Secrets(Test):
                 process, code = run_program("record", target.pid, "-d", "1", "--push", "otlp://127.0.0.1:1", "--push-headers", path)
                 self.assertEqual(code, 2, process.output())
                 self.assertIn("is not 'Name: value'", process.err[-1])
+
+
+class Tls(Test):
+    def test_a_certificate_must_be_trusted(self):
+        if not shutil.which("openssl"):
+            self.skipTest("openssl is not installed")
+        key, certificate = file_in("push.key"), file_in("push.crt")
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", certificate, "-days", "1",
+                        "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"], check=True, stderr=subprocess.DEVNULL)
+        # The program drops root before it connects.
+        os.chmod(FOLDER, 0o755)
+        os.chmod(certificate, 0o644)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate, key)
+        with victim("threads.py") as target, Receiver("otlp") as receiver:
+            receiver.server.socket = context.wrap_socket(receiver.server.socket, server_side=True)
+            url = "otlp+https://localhost:%d" % receiver.port
+            process, code = run_program("record", target.pid, "-d", "1", "--push", url)
+            self.assertEqual(code, 0, process.output())
+            self.assertTrue([line for line in process.err if "trying again" in line and "certificate" in line], process.err)
+            self.assertEqual(receiver.requests, [])
+            process, code = run_program("record", target.pid, "-d", "1", "--push", url, "--push-ca", certificate)
+            self.assertEqual(code, 0, process.output())
+            self.assertTrue(receiver.profiles(), process.output())
+            process, code = run_program("record", target.pid, "-d", "1", "--push", "otlp://localhost", "--push-ca", certificate)
+            self.assertEqual(code, 2)
+            self.assertIn("the URL before it has no TLS", process.err[-1])
 
 
 class Host(Test):

@@ -132,6 +132,7 @@ static void malformed_options_say_what_is_wanted(void **state)
     for (size_t i = 0; i < sizeof urls / sizeof *urls; i++)
         assert_int_equal(push_read_endpoint(NULL, &settings, urls[i], &err), ERR_INVALID);
     assert_int_equal(push_read_headers_file(NULL, &settings, "file", &err), ERR_INVALID);
+    assert_int_equal(push_read_ca_file(NULL, &settings, "file", &err), ERR_INVALID);
     assert_int_equal(push_read_window(NULL, &settings, "0.5", &err), ERR_INVALID);
     assert_int_equal(push_read_window(NULL, &settings, "11m", &err), ERR_INVALID);
     assert_int_equal(settings.endpoint_count + settings.label_count, 0);
@@ -146,6 +147,8 @@ static void an_endpoint_is_a_protocol_and_a_place(void **state)
     assert_ok(push_read_endpoint(NULL, &settings, "otlp+https://[::1]:2/x", &err), &err);
     assert_ok(push_read_headers_file(NULL, &settings, "file", &err), &err);
     assert_int_equal(push_read_headers_file(NULL, &settings, "file", &err), ERR_INVALID);
+    assert_ok(push_read_ca_file(NULL, &settings, "certificates", &err), &err);
+    assert_string_equal(settings.endpoints[1].ca_file, "certificates");
     assert_string_equal(settings.endpoints[0].protocol->scheme, "pyroscope");
     assert_false(settings.endpoints[0].is_tls);
     assert_null(settings.endpoints[0].headers_file);
@@ -156,6 +159,7 @@ static void an_endpoint_is_a_protocol_and_a_place(void **state)
     while (settings.endpoint_count < PUSH_MAX_ENDPOINTS)
         assert_ok(push_read_endpoint(NULL, &settings, "parca://host", &err), &err);
     assert_int_equal(push_read_endpoint(NULL, &settings, "parca://host", &err), ERR_INVALID);
+    assert_int_equal(push_read_ca_file(NULL, &settings, "file", &err), ERR_INVALID);
 }
 
 int main(void)
