@@ -78,4 +78,10 @@ MUST_CHECK enum err_code processes_visit(struct processes *processes, processes_
                                          void *context, struct processes_summary *out,
                                          struct err *err);
 
+/* From now on processes_visit asks another process, which hides arguments itself.  Call it before any other
+ * function of this header. */
+typedef enum err_code processes_provider(processes_visitor visit, void *context,
+                                         struct processes_summary *out, struct err *err);
+void processes_provide(processes_provider *provider);
+
 #endif /* SAMPLER_PROCESSES_H */

@@ -125,6 +125,7 @@ struct sampler_options {
     size_t memory_bytes;             /* for the profile; 0: no bound */
     double max_cpu_percent;          /* of one core, for the profiler; 0: no budget */
     const struct sink *sink;         /* receives every sample; NULL: none */
+    bool drops_samples;              /* the sink keeps them, the profile only tables */
     const atomic_bool *is_cancelled; /* cancels sampler_start; NULL: never */
 };
 
@@ -173,11 +174,11 @@ struct sampler_target {
     const char *executable;
     const char *python; /* "3.11.2" */
     const char *pod;    /* of Kubernetes, "NAMESPACE/NAME"; NULL: in none, or not known */
-    const struct sampler_service *service; /* NULL: not known, or of a capture */
-    bool validated;                        /* false: a version newer than any we know */
-    uint64_t from_ns;   /* when sampling began, since the start of the session */
-    uint64_t to_ns;     /* when it ended; 0: not yet */
-    const char *reason; /* a sentence once it has ended, else NULL */
+    struct sampler_service service; /* not known of a capture */
+    bool validated;                 /* false: a version newer than any we know */
+    uint64_t from_ns;               /* when sampling began, since the start of the session */
+    uint64_t to_ns;                 /* when it ended; 0: not yet */
+    const char *reason;             /* a sentence once it has ended, else NULL */
 };
 
 /* Further processes are sampled but not listed. */

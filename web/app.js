@@ -12,6 +12,7 @@ import { takeBaseline, takeBlocks, takeDelivery, takeRuns } from "./model/trees/
 import { createState, reduce } from "./model/page/state.js";
 import { wantedRuns } from "./model/page/stack-span.js";
 import { sessionTitle } from "./model/host/sessions.js";
+import { tasksRequest } from "./model/threads/tasks.js";
 import { threadIds } from "./model/threads/threads.js";
 import { askAccess } from "./source/host.js";
 import { openComparable, readComparable } from "./source/comparable.js";
@@ -154,6 +155,11 @@ function createEffects(page) {
     openSessionShare(document.getElementById("overlay"), { access, send: ask, copy: (text) => copy(text, TEXT.menu.copied), address: here, session: { id: session.id, title: sessionTitle(session) } });
   }
 
+  async function sampleTasks(state) {
+    const session = await send("POST", "/sessions", tasksRequest(state)).then((response) => response.json());
+    location.hash = formatAddress({ ...state.address, session: session.id, view: "tasks", threads: [], processes: [], range: null });
+  }
+
   async function openPicker({ access }) {
     const picker = { sessions: null, captures: [], mayOpen: access?.scope === "operator", error: "", busy: false };
     page.dispatch({ type: "picker", picker });
@@ -197,6 +203,7 @@ function createEffects(page) {
     ["share", share],
     ["addRangeNote", (state, action) => noted(addRangeNote(state.session, action.note))],
     ["removeRangeNote", (state, action) => noted(removeRangeNote(state.session, action.id))],
+    ["sampleTasks", (state) => sampleTasks(state).catch((problem) => note(problem.message))],
     ["openPicker", openPicker],
     ["compareWith", compareWith],
     ["saveChart", (state, action) => saveChart(state, action.chart, action.format).then((drawn) => drawn || note(TEXT.download.noChart(TEXT.charts[action.chart])), (problem) => note(problem.message))],

@@ -57,6 +57,17 @@ enum err_code block_encode(enum capture_kind kind, const struct bytes *raw, stru
     return bytes_check(out, err);
 }
 
+enum err_code block_encode_plain(enum capture_kind kind, const struct bytes *raw,
+                                 struct bytes *out, struct err *err)
+{
+    const enum err_code rc = check_length(raw, err);
+    if (rc)
+        return rc;
+    put_head(out, kind, CODING_NONE, raw->count, raw->data, raw->count);
+    bytes_put(out, raw->data, raw->count);
+    return bytes_check(out, err);
+}
+
 void block_chain_deinit(struct block_chain *chain)
 {
     zstd_writer_destroy(chain->writer);

@@ -51,6 +51,10 @@ MUST_CHECK enum err_code block_chain_encode(struct block_chain *chain, enum capt
 MUST_CHECK enum err_code block_encode(enum capture_kind kind, const struct bytes *raw,
                                       struct bytes *out, struct err *err);
 
+/* The same without compression. */
+MUST_CHECK enum err_code block_encode_plain(enum capture_kind kind, const struct bytes *raw,
+                                            struct bytes *out, struct err *err);
+
 /* ERR_CORRUPT: the bytes are not a head. */
 MUST_CHECK enum err_code block_head_decode(const unsigned char data[CAPTURE_BLOCK_HEAD_BYTES],
                                            struct block_head *out, struct err *err);

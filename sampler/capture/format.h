@@ -31,6 +31,7 @@ enum capture_kind {
     CAPTURE_ROWS = 'R',     /* new rows of the tables */
     CAPTURE_WINDOWS = 'W',  /* samples, and the counters of quality after them */
     CAPTURE_END = 'E',      /* the last block */
+    CAPTURE_STATE = 's',    /* after each window of a live capture; no file has it */
 };
 
 #endif /* SAMPLER_CAPTURE_FORMAT_H */

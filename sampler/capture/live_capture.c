@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "sampler/base/thread.h"
+#include "sampler/capture/bytes.h"
 #include "sampler/capture/metadata.h"
 #include "sampler/capture/writer.h"
 #include "sampler/profile/profile.h"
@@ -31,6 +32,7 @@ struct live_capture {
     int fd;
     struct profile *profile;
     void (*failed)(void *context, const struct err *err);
+    live_capture_put *put; /* NULL: a file */
     void *context;
 
     /* Used by the sampling thread only; by others after it has ended. */
@@ -49,9 +51,8 @@ struct live_capture {
 
     /* Used by the capture's thread only; by others after it has ended. */
     struct writer writer;
-    struct quality quality; /* of the last closed window */
-    uint64_t lost_so_far;   /* at that time, with the dropped ones */
-    uint64_t dropped;       /* samples that had no room in a block */
+    struct live_capture_seal sealed; /* the last closed window; lost with the dropped ones */
+    uint64_t dropped;                /* samples that had no room in a block */
     bool is_regular;
     off_t start; /* offset of the capture in the file */
     struct err err;
@@ -144,7 +145,7 @@ const struct sink *live_capture_sink(const struct live_capture *capture)
     return &capture->sink;
 }
 
-static enum err_code put(void *to, const void *data, size_t bytes, struct err *err)
+static enum err_code write_all(void *to, const void *data, size_t bytes, struct err *err)
 {
     struct live_capture *const capture = to;
     const char *at = data;
@@ -162,6 +163,13 @@ static enum err_code put(void *to, const void *data, size_t bytes, struct err *e
     return ERR_OK;
 }
 
+static void put_state(void *context, struct bytes *out)
+{
+    struct live_capture *const capture = context;
+    capture->sealed.rows = capture->writer.done;
+    capture->put(capture->context, &capture->sealed, out);
+}
+
 /* Every row that the runs refer to was published before they were handed over. */
 static enum err_code flush(struct live_capture *capture, struct err *err)
 {
@@ -169,10 +177,10 @@ static enum err_code flush(struct live_capture *capture, struct err *err)
     enum err_code rc = profile_snapshot(capture->profile, &snapshot, err);
     if (rc)
         return rc;
-    rc =
-        writer_flush(&capture->writer, &snapshot, &capture->quality, capture->lost_so_far, err);
+    rc = writer_flush(&capture->writer, &snapshot, &capture->sealed.quality,
+                      capture->sealed.lost, err);
     profile_snapshot_release(&snapshot);
-    return rc;
+    return !rc && capture->put ? writer_state(&capture->writer, put_state, capture, err) : rc;
 }
 
 static void drop(struct live_capture *capture, const struct chunk *chunk)
@@ -202,8 +210,9 @@ static enum err_code take_chunk(struct live_capture *capture, const struct chunk
         drop(capture, chunk);
     if (rc || !chunk->seals)
         return rc;
-    capture->quality = chunk->quality;
-    capture->lost_so_far = chunk->lost + capture->dropped;
+    capture->sealed = (struct live_capture_seal){ .end_ns = chunk->end_ns,
+                                                  .quality = chunk->quality,
+                                                  .lost = chunk->lost + capture->dropped };
     rc = writer_seal(writer, chunk->end_ns, chunk->period_ns, err);
     return !rc && writer_is_due(writer) ? flush(capture, err) : rc;
 }
@@ -282,6 +291,37 @@ static void unblock(const sigset_t *before)
     pthread_sigmask(SIG_SETMASK, before, NULL);
 }
 
+static enum err_code start_thread(struct live_capture *capture, struct err *err)
+{
+    const int sys = thread_start(&capture->thread, capture_main, capture);
+    if (sys)
+        return err_sys(err, sys, "cannot start a thread to write the capture");
+    capture->has_thread = true;
+    return ERR_OK;
+}
+
+/* Precise to a microsecond, because no file grows by it. */
+enum { LIVE_UNIT_NS = 1000 };
+
+enum err_code live_capture_begin_live(struct live_capture *capture, int fd,
+                                      struct profile *profile,
+                                      const struct capture_metadata *metadata,
+                                      live_capture_put *put, void *context, struct err *err)
+{
+    struct capture_metadata written = *metadata;
+    capture->fd = fd;
+    capture->profile = profile;
+    capture->put = put;
+    capture->context = context;
+    written.unit_ns = LIVE_UNIT_NS;
+    const sigset_t before = block_limit_signal();
+    enum err_code rc = writer_init_live(&capture->writer, &written, write_all, capture, err);
+    if (!rc)
+        rc = flush(capture, err);
+    unblock(&before);
+    return rc ? rc : start_thread(capture, err);
+}
+
 enum err_code live_capture_begin(struct live_capture *capture, int fd, struct profile *profile,
                                  const struct capture_metadata *metadata,
                                  void (*failed)(void *context, const struct err *err),
@@ -297,15 +337,9 @@ enum err_code live_capture_begin(struct live_capture *capture, int fd, struct pr
     capture->start = capture->is_regular ? lseek(fd, 0, SEEK_CUR) : 0;
     written.unit_ns = writer_unit_ns((double)metadata->rate_uhz / 1e6);
     const sigset_t before = block_limit_signal();
-    enum err_code rc = writer_init(&capture->writer, &written, put, capture, err);
+    const enum err_code rc = writer_init(&capture->writer, &written, write_all, capture, err);
     unblock(&before);
-    if (rc)
-        return rc;
-    const int sys = thread_start(&capture->thread, capture_main, capture);
-    if (sys)
-        return err_sys(err, sys, "cannot start a thread to write the capture");
-    capture->has_thread = true;
-    return ERR_OK;
+    return rc ? rc : start_thread(capture, err);
 }
 
 static void join(struct live_capture *capture)
@@ -324,7 +358,7 @@ static enum err_code write_end(struct live_capture *capture, const struct captur
                                struct err *err)
 {
     struct capture_metadata written = *end;
-    capture->lost_so_far = capture->lost + capture->dropped;
+    capture->sealed.lost = capture->lost + capture->dropped;
     if (!capture->err.code && flush(capture, &capture->err))
         drop_rest(capture);
     if (capture->err.code) {

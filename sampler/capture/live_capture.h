@@ -14,7 +14,7 @@
  *
  * Ownership: the capture owns its thread and its chunks; the descriptor is the caller's.
  * Threads: the sink is for the sampling thread; the other functions are for one other thread.
- * Depends on: profile (sink), writer, metadata.
+ * Depends on: profile (sink, quality), writer, metadata.
  */
 #ifndef SAMPLER_CAPTURE_LIVE_CAPTURE_H
 #define SAMPLER_CAPTURE_LIVE_CAPTURE_H
@@ -22,7 +22,9 @@
 #include <stdint.h>
 
 #include "sampler/base/err.h"
+#include "sampler/profile/profile.h"
 
+struct bytes;
 struct capture_metadata;
 struct profile;
 struct live_capture;
@@ -46,6 +48,25 @@ MUST_CHECK enum err_code live_capture_begin(
     struct live_capture *capture, int fd, struct profile *profile,
     const struct capture_metadata *metadata,
     void (*failed)(void *context, const struct err *err), void *context, struct err *err);
+
+/* What a window ended with. */
+struct live_capture_seal {
+    uint64_t end_ns;
+    struct quality quality;
+    uint64_t lost;             /* samples so far that could not be written in time */
+    struct profile_sizes rows; /* that were written before the state */
+};
+
+/* Instead of live_capture_begin: the capture goes to a process that waits for it (writer_init_live).
+ * put: appends the bytes of the CAPTURE_STATE block that follows each window; called on the capture's thread, and
+ * on this one for the first and the last. */
+typedef void live_capture_put(void *context, const struct live_capture_seal *seal,
+                              struct bytes *out);
+MUST_CHECK enum err_code live_capture_begin_live(struct live_capture *capture, int fd,
+                                                 struct profile *profile,
+                                                 const struct capture_metadata *metadata,
+                                                 live_capture_put *put, void *context,
+                                                 struct err *err);
 
 /* end: metadata of the end; `lost` is added.  Waits until everything is written. */
 MUST_CHECK enum err_code live_capture_finish(struct live_capture *capture,

@@ -28,11 +28,15 @@ static const size_t counter_offsets[] = {
 #undef X
 };
 
+static const char lacks_native[] = "lacks_native";
+
+/* That of live captures is behind them. */
 static const char *state_names[] = {
 #define X(name, bit, text) text,
     STATE_FLAGS(X)
 #undef X
-        NULL
+        lacks_native,
+    NULL
 };
 
 static const unsigned state_shifts[] = {
@@ -47,12 +51,18 @@ static const unsigned state_shifts[] = {
 
 _Static_assert(NUMBERS <= (size_t)NAMES_MAX_COUNTERS, "too many counters for a capture");
 _Static_assert(NUMBERS == COUNTERS + 2 * QUALITY_BIASED, "not a name for each biased function");
-_Static_assert(STATES <= (size_t)NAMES_MAX_STATES, "too many states for a capture");
+_Static_assert(STATES < (size_t)NAMES_MAX_STATES, "too many states for a capture");
 
 void names_set(struct capture_metadata *metadata)
 {
     metadata->counters = (struct capture_texts){ NUMBERS, counter_names };
     metadata->states = (struct capture_texts){ STATES, state_names };
+}
+
+void names_set_live(struct capture_metadata *metadata)
+{
+    names_set(metadata);
+    metadata->states.count = STATES + 1;
 }
 
 /* SIZE_MAX: not found. */
@@ -87,6 +97,8 @@ static void learn_states(struct names *names, const struct capture_texts *list)
     names->missing = STATE_ALL_UNKNOWN;
     for (size_t i = 0; i < names->state_count; i++) {
         const size_t at = find(state_names, STATES, list->items[i]);
+        if (strcmp(list->items[i], lacks_native) == 0)
+            names->lacks_native = 1ull << i;
         if (at == SIZE_MAX)
             continue;
         names->yes[i] = (state_bits)(1u << state_shifts[at]);
@@ -155,9 +167,10 @@ void names_take_quality(const struct names *names, struct cursor *cursor, struct
     }
 }
 
-uint64_t names_bits(state_bits state)
+uint64_t names_bits(state_bits state, bool lacks)
 {
-    return state & STATE_RUNNABLE ? state | STATE_ON_CPU : state;
+    const uint64_t bits = state & STATE_RUNNABLE ? state | STATE_ON_CPU : state;
+    return lacks ? bits | 1ull << STATES : bits;
 }
 
 state_bits names_state(const struct names *names, uint64_t bits)

@@ -31,17 +31,21 @@ struct names {
     state_bits yes[NAMES_MAX_STATES],
         unknown[NAMES_MAX_STATES]; /* of the bits of the capture */
     state_bits missing;            /* the states that the capture lacks, as unknown */
+    uint64_t lacks_native;         /* the bit of a live capture; 0: none */
 };
 
 /* Sets the names that this program writes; the lists are static. */
 void names_set(struct capture_metadata *metadata);
+/* The same for a live capture, whose states have one more: native frames were wanted, and could not be
+ * copied. */
+void names_set_live(struct capture_metadata *metadata);
 /* Takes the names of a capture. */
 void names_init(struct names *names, const struct capture_metadata *metadata);
 
 void names_put_quality(const struct quality *quality, struct bytes *out);
 void names_take_quality(const struct names *names, struct cursor *cursor, struct quality *out);
 /* A runnable thread is written as on a CPU too: that is what readers before 3.1 took it for. */
-uint64_t names_bits(state_bits state);
+uint64_t names_bits(state_bits state, bool lacks_native);
 state_bits names_state(const struct names *names, uint64_t bits);
 
 #endif /* SAMPLER_CAPTURE_NAMES_H */

@@ -7,6 +7,7 @@
 
 #include "sampler/capture/block_reader.h"
 #include "sampler/capture/format.h"
+#include "sampler/capture/load.h"
 #include "sampler/capture/names.h"
 #include "sampler/capture/rows.h"
 #include "sampler/capture/windows.h"
@@ -295,38 +296,6 @@ void reader_rewind(struct reader *reader)
     reader->window = 0;
     reader->at_end = false;
     reader->blocks.at = reader->first_at;
-}
-
-static enum err_code load_run(struct profile *profile, const struct run *run, struct err *err)
-{
-    enum err_code rc =
-        profile_add(profile, run->thread, run->state, run->node, run->count, err);
-    if (!rc && run->spot != PROFILE_NO_SPOT)
-        rc = profile_add_spot(profile, run->spot_node, run->spot, run->count, err);
-    if (!rc)
-        profile_order(profile, run);
-    if (!rc)
-        profile_tick(profile, run->first_ns, run->first_ns + run->step_ns * (run->count - 1),
-                     run->state, run->count);
-    return rc;
-}
-
-static enum err_code load_window(struct profile *profile, const struct reader_window *window,
-                                 uint64_t *last_ns, struct err *err)
-{
-    enum err_code rc = ERR_OK;
-    /* No window covers a time without samples. */
-    if (window->start_ns > *last_ns)
-        rc = profile_seal(profile, window->start_ns, err);
-    *last_ns = window->start_ns;
-    for (size_t i = 0; i < window->run_count && !rc; i++)
-        rc = load_run(profile, &window->runs[i], err);
-    if (rc || window->is_open)
-        return rc;
-    *profile_quality(profile) = window->quality;
-    profile_set_period(profile, window->period_ns);
-    *last_ns = window->end_ns;
-    return profile_seal(profile, window->end_ns, err);
 }
 
 /* Skips blocks of samples without a window of the part, except the last, which has the counters of

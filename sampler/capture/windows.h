@@ -51,6 +51,7 @@ struct block_window {
 /* Collects the runs of the next block. */
 struct windows_encoder {
     uint64_t unit_ns;
+    bool marks_native; /* as names_set_live */
     uint64_t start_ns; /* of the open window */
     struct idmap index;
     struct place *places;

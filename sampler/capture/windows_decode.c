@@ -79,7 +79,9 @@ static enum err_code take_places(struct decoder *decoder, struct err *err)
         return rc;
     struct run *const places = decoder->places->items + first;
     for (size_t i = 0; i < count; i++) {
-        places[i].state = names_state(decoder->names, cursor_number(cursor));
+        const uint64_t bits = cursor_number(cursor);
+        places[i].state = names_state(decoder->names, bits);
+        places[i].lacks_native = (bits & decoder->names->lacks_native) != 0;
         places[i].spot = PROFILE_NO_SPOT;
     }
     for (size_t i = 0; i < count; i++) {

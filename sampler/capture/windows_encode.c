@@ -9,6 +9,7 @@
 
 struct place {
     state_bits state;
+    bool lacks_native; /* only if the encoder marks it */
     node_id node, spot_node;
     spot_id spot;
     uint32_t uses; /* runs */
@@ -40,9 +41,10 @@ void windows_encoder_deinit(struct windows_encoder *encoder)
     memset(encoder, 0, sizeof *encoder);
 }
 
-static bool is_at(const struct place *place, const struct run *run)
+static bool is_at(const struct place *place, const struct run *run, bool lacks_native)
 {
-    return place->state == run->state && place->node == run->node && place->spot == run->spot &&
+    return place->state == run->state && place->lacks_native == lacks_native &&
+           place->node == run->node && place->spot == run->spot &&
            (place->spot == PROFILE_NO_SPOT || place->spot_node == run->spot_node);
 }
 
@@ -56,6 +58,7 @@ static enum err_code add_place(struct windows_encoder *encoder, uint32_t hash,
     if (!rc)
         encoder->places[encoder->place_count++] =
             (struct place){ .state = run->state,
+                            .lacks_native = encoder->marks_native && run->lacks_native,
                             .node = run->node,
                             .spot_node = run->spot == PROFILE_NO_SPOT ? 0 : run->spot_node,
                             .spot = run->spot };
@@ -68,8 +71,9 @@ static enum err_code find_place(struct windows_encoder *encoder, const struct ru
     const uint32_t hash =
         hash_mix((uint64_t)run->node << 16 | run->state,
                  run->spot == PROFILE_NO_SPOT ? 0 : (uint64_t)run->spot_node << 32 | run->spot);
+    const bool lacks_native = encoder->marks_native && run->lacks_native;
     struct idmap_slot *at;
-    IDMAP_FIND(at, &encoder->index, hash, is_at(&encoder->places[at->id], run));
+    IDMAP_FIND(at, &encoder->index, hash, is_at(&encoder->places[at->id], run, lacks_native));
     *out = at ? at->id : (uint32_t)encoder->place_count;
     return at ? ERR_OK : add_place(encoder, hash, run, err);
 }
@@ -205,7 +209,7 @@ static void put_places(struct place *const *places, size_t count, struct bytes *
     bool has_spots = false;
     bytes_number(out, count);
     for (size_t i = 0; i < count; i++) {
-        bytes_number(out, names_bits(places[i]->state));
+        bytes_number(out, names_bits(places[i]->state, places[i]->lacks_native));
         has_spots |= places[i]->spot != PROFILE_NO_SPOT;
     }
     for (size_t i = 0; i < count; node = places[i++]->node)

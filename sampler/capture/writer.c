@@ -36,10 +36,13 @@ static enum err_code send(struct writer *writer, struct err *err)
 /* Makes the bytes of `raw` a block of this kind. */
 static enum err_code add_block(struct writer *writer, enum capture_kind kind, struct err *err)
 {
-    const enum err_code rc =
-        kind == CAPTURE_WINDOWS
-            ? block_chain_encode(&writer->chain, kind, &writer->raw, &writer->out, err)
-            : block_encode(kind, &writer->raw, &writer->out, err);
+    enum err_code rc = ERR_OK;
+    if (writer->is_live)
+        rc = block_encode_plain(kind, &writer->raw, &writer->out, err);
+    else if (kind == CAPTURE_WINDOWS)
+        rc = block_chain_encode(&writer->chain, kind, &writer->raw, &writer->out, err);
+    else
+        rc = block_encode(kind, &writer->raw, &writer->out, err);
     bytes_clear(&writer->raw);
     return rc;
 }
@@ -54,20 +57,34 @@ static void put_preamble(struct bytes *out)
     bytes_u32(out, 0);
 }
 
-enum err_code writer_init(struct writer *writer, const struct capture_metadata *metadata,
-                          writer_take take, void *to, struct err *err)
+static enum err_code init(struct writer *writer, const struct capture_metadata *metadata,
+                          bool is_live, writer_take take, void *to, struct err *err)
 {
     struct capture_metadata named = *metadata;
     memset(writer, 0, sizeof *writer);
     writer->take = take;
     writer->to = to;
+    writer->is_live = is_live;
     writer->done = rows_at_start();
     windows_encoder_init(&writer->windows, metadata->unit_ns);
-    names_set(&named);
+    writer->windows.marks_native = is_live;
+    (is_live ? names_set_live : names_set)(&named);
     put_preamble(&writer->out);
     metadata_encode(&named, &writer->raw);
     const enum err_code rc = add_block(writer, CAPTURE_METADATA, err);
     return rc ? rc : send(writer, err);
+}
+
+enum err_code writer_init(struct writer *writer, const struct capture_metadata *metadata,
+                          writer_take take, void *to, struct err *err)
+{
+    return init(writer, metadata, false, take, to, err);
+}
+
+enum err_code writer_init_live(struct writer *writer, const struct capture_metadata *metadata,
+                               writer_take take, void *to, struct err *err)
+{
+    return init(writer, metadata, true, take, to, err);
 }
 
 void writer_deinit(struct writer *writer)
@@ -95,7 +112,7 @@ enum err_code writer_seal(struct writer *writer, uint64_t end_ns, uint64_t perio
 bool writer_is_due(const struct writer *writer)
 {
     const struct windows_encoder *const windows = &writer->windows;
-    if (windows_encoder_is_full(windows))
+    if (writer->is_live || windows_encoder_is_full(windows))
         return true;
     return !windows_encoder_is_empty(windows) &&
            writer->now_ns >= windows_encoder_start_ns(windows) + WRITER_PATIENCE_NS;
@@ -130,12 +147,13 @@ enum err_code writer_flush(struct writer *writer, const struct profile_snapshot 
 {
     const uint64_t samples = windows_encoder_samples(&writer->windows);
     const uint64_t start_ns = windows_encoder_start_ns(&writer->windows);
-    const bool is_first = writer->chain.pieces == 0;
+    const bool is_first = writer->chain.pieces == 0 && !writer->is_live;
+    const bool has_windows = !writer->is_live || !windows_encoder_is_empty(&writer->windows);
     enum err_code rc = add_rows(writer, snapshot, err);
     const uint64_t at = next_at(writer);
-    if (!rc)
+    if (!rc && has_windows)
         rc = windows_encode(&writer->windows, quality, lost, &writer->raw, err);
-    if (!rc)
+    if (!rc && has_windows)
         rc = add_block(writer, CAPTURE_WINDOWS, err);
     if (!rc)
         rc = send(writer, err);
@@ -144,12 +162,22 @@ enum err_code writer_flush(struct writer *writer, const struct profile_snapshot 
         return rc;
     if (writer->windows.place_count > WINDOWS_FULL_PLACES)
         block_chain_break(&writer->chain);
-    if (!writer->chain.pieces)
+    /* A live capture is one stream of places until there are too many. */
+    if (!writer->chain.pieces &&
+        (!writer->is_live || writer->windows.place_count > WINDOWS_FULL_PLACES))
         windows_encoder_forget(&writer->windows);
     if (is_first)
         note(writer, at, start_ns, samples);
     writer->samples += samples;
     return ERR_OK;
+}
+
+enum err_code writer_state(struct writer *writer, writer_put *put, void *context,
+                           struct err *err)
+{
+    put(context, &writer->raw);
+    const enum err_code rc = add_block(writer, CAPTURE_STATE, err);
+    return rc ? rc : send(writer, err);
 }
 
 static void put_trailer(struct bytes *out, uint64_t end_at)

@@ -42,6 +42,7 @@ typedef enum err_code (*writer_take)(void *to, const void *data, size_t bytes, s
 struct writer {
     writer_take take;
     void *to;
+    bool is_live; /* for a process that waits for it: blocks are neither late nor compressed */
     struct windows_encoder windows;
     struct block_chain chain;  /* of blocks of samples */
     struct profile_sizes done; /* rows written */
@@ -62,6 +63,11 @@ uint64_t writer_unit_ns(double rate_hz);
 MUST_CHECK enum err_code writer_init(struct writer *writer,
                                      const struct capture_metadata *metadata, writer_take take,
                                      void *to, struct err *err);
+/* The same for a process that waits for it: each window is a block of its own, not compressed; runs say
+ * whether they lack native frames; there is no index. */
+MUST_CHECK enum err_code writer_init_live(struct writer *writer,
+                                          const struct capture_metadata *metadata,
+                                          writer_take take, void *to, struct err *err);
 void writer_deinit(struct writer *writer);
 
 MUST_CHECK enum err_code writer_run(struct writer *writer, const struct run *run,
@@ -75,6 +81,10 @@ bool writer_is_due(const struct writer *writer);
 MUST_CHECK enum err_code writer_flush(struct writer *writer,
                                       const struct profile_snapshot *snapshot,
                                       const struct quality *quality, uint64_t lost,
+                                      struct err *err);
+/* Adds a CAPTURE_STATE block, with the bytes that `put` appends. */
+typedef void writer_put(void *context, struct bytes *out);
+MUST_CHECK enum err_code writer_state(struct writer *writer, writer_put *put, void *context,
                                       struct err *err);
 /* end: metadata of the end. */
 MUST_CHECK enum err_code writer_finish(struct writer *writer,

@@ -180,7 +180,7 @@ static enum err_code add(struct profile *profile, thread_id thread, state_bits s
     enum err_code rc = check(thread, table_count(&profile->tables.threads), "thread", err);
     if (!rc)
         rc = check(node, table_count(&profile->tables.nodes), "node", err);
-    if (rc || !count)
+    if (rc || !count || profile->drops_samples)
         return rc;
     return open_window_add(&profile->open, thread, state, node, count, ns, err);
 }
@@ -200,7 +200,8 @@ enum err_code profile_add_timed(struct profile *profile, thread_id thread, state
 
 void profile_order(struct profile *profile, const struct run *run)
 {
-    open_window_order(&profile->open, run);
+    if (!profile->drops_samples)
+        open_window_order(&profile->open, run);
 }
 
 enum err_code profile_spot(struct profile *profile, const struct profile_spot *spot,
@@ -227,7 +228,7 @@ enum err_code profile_add_spot(struct profile *profile, node_id node, spot_id sp
     enum err_code rc = check(node, table_count(&profile->tables.nodes), "node", err);
     if (!rc)
         rc = check(spot, table_count(&profile->tables.spots), "spot", err);
-    if (rc || !count)
+    if (rc || !count || profile->drops_samples)
         return rc;
     return open_window_add_spot(&profile->open, node, spot, count, err);
 }
@@ -240,6 +241,16 @@ size_t profile_table_bytes(const struct profile *profile)
 void profile_set_memory(struct profile *profile, size_t bytes)
 {
     profile->memory_bytes = bytes;
+}
+
+void profile_drop_samples(struct profile *profile)
+{
+    profile->drops_samples = true;
+}
+
+void profile_keep_open(struct profile *profile)
+{
+    profile->is_kept_open = true;
 }
 
 void profile_set_period(struct profile *profile, uint64_t period_ns)
@@ -265,7 +276,7 @@ void profile_tick(struct profile *profile, uint64_t from_ns, uint64_t to_ns, sta
     if (bins > SERIES_PENDING_BINS)
         bins = SERIES_PENDING_BINS;
     uint64_t done = 0;
-    for (uint64_t i = 0; i < bins; i++) {
+    for (uint64_t i = 0; i < bins && !profile->drops_samples; i++) {
         const uint64_t due = count * (i + 1) / bins;
         tick_bin(profile, first + i, doing, (uint32_t)(due - done));
         done = due;
@@ -275,7 +286,7 @@ void profile_tick(struct profile *profile, uint64_t from_ns, uint64_t to_ns, sta
 /* The tables grow by doubling: if closed here, they stay below three quarters of the memory. */
 static void close_tables(struct profile *profile)
 {
-    if (profile->is_closed || !profile->memory_bytes ||
+    if (profile->is_closed || profile->is_kept_open || !profile->memory_bytes ||
         tables_bytes(&profile->tables) < profile->memory_bytes / 8 * 3)
         return;
     tables_close(&profile->tables);
@@ -318,12 +329,25 @@ static bool has_news(const struct profile *profile)
     return profile->open.cells.count || memcmp(&now, &profile->sealed, sizeof now) != 0;
 }
 
+static void seal_rows(struct profile *profile, uint64_t now_ns)
+{
+    profile->sealed = tables_sizes(&profile->tables);
+    publication_add_rows(&profile->published, &profile->sealed, now_ns, &profile->quality,
+                         tables_bytes(&profile->tables));
+    profile->open.start_ns = now_ns;
+    close_tables(profile);
+}
+
 enum err_code profile_seal(struct profile *profile, uint64_t now_ns, struct err *err)
 {
     struct window *window = NULL;
     enum err_code rc = ERR_OK;
     if (now_ns < profile->open.start_ns)
         now_ns = profile->open.start_ns;
+    if (profile->drops_samples) {
+        seal_rows(profile, now_ns);
+        return ERR_OK;
+    }
     if (has_news(profile))
         rc = open_window_close(&profile->open, now_ns, &window, err);
     if (window)

@@ -196,6 +196,10 @@ size_t profile_table_bytes(const struct profile *profile);
 /* The memory that tables and windows may take together; 0 (the default): no bound.  When samples were
  * taken is forgotten first, from the oldest window on, and once that takes a quarter of the memory. */
 void profile_set_memory(struct profile *profile, size_t bytes);
+/* From now on only tables and counters are kept: samples are for a sink. */
+void profile_drop_samples(struct profile *profile);
+/* The tables are never closed, because another profile decides which rows there are. */
+void profile_keep_open(struct profile *profile);
 /* The time that each sample of the open window and of later ones stands for; the value at the seal
  * counts.  If samples are added with profile_add_timed, change it only right after a seal.  0 (the
  * default): unknown. */

@@ -21,6 +21,8 @@ struct profile {
     struct series_pending pending;
     size_t memory_bytes; /* 0: no bound */
     bool is_closed;      /* the tables take no new rows for places */
+    bool is_kept_open;   /* they always do */
+    bool drops_samples;  /* no windows and no series */
     struct quality quality;
     struct profile_sizes sealed; /* sizes at the last generation, or at creation */
 

@@ -43,6 +43,18 @@ enum err_code publication_add(struct publication *publication, struct window *wi
     return rc;
 }
 
+void publication_add_rows(struct publication *publication, const struct profile_sizes *sizes,
+                          uint64_t end_ns, const struct quality *quality, size_t table_bytes)
+{
+    pthread_mutex_lock(&publication->lock);
+    publication->generation++;
+    publication->sizes = *sizes;
+    publication->end_ns = end_ns;
+    publication->quality = *quality;
+    publication->table_bytes = table_bytes;
+    pthread_mutex_unlock(&publication->lock);
+}
+
 void publication_flush_series(struct publication *publication, struct series_pending *pending)
 {
     pthread_mutex_lock(&publication->lock);

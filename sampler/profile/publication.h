@@ -42,6 +42,9 @@ void publication_deinit(struct publication *publication);
 MUST_CHECK enum err_code publication_add(struct publication *publication, struct window *window,
                                          const struct quality *quality, size_t table_bytes,
                                          struct series_pending *pending, struct err *err);
+/* Publishes counters and the sizes of tables, as a generation without a window. */
+void publication_add_rows(struct publication *publication, const struct profile_sizes *sizes,
+                          uint64_t end_ns, const struct quality *quality, size_t table_bytes);
 void publication_flush_series(struct publication *publication, struct series_pending *pending);
 /* The profile lasted until end_ns, without another window. */
 void publication_extend(struct publication *publication, uint64_t end_ns);

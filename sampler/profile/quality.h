@@ -46,6 +46,7 @@
     X(stops_refused, "targets that the kernel did not let us stop")                            \
     X(page_faults, "page faults of the targets while threads were stopped to be read")         \
     X(stopped_ns, "nanoseconds for which the target was stopped")                              \
+    X(undelivered, "samples lost because the server did not take them in time")                \
     X(reads, "calls to process_vm_readv")                                                      \
     X(read_bytes, "bytes read from the target")                                                \
     X(code_hits, "frames whose code object was cached")                                        \

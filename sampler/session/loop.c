@@ -35,7 +35,7 @@ static const uint64_t GAP_NS = NS_PER_S;
 
 /* Used by the thread only. */
 struct loop {
-    struct sampler *sampler;
+    struct local_sampler *sampler;
     struct schedule schedule;
     struct waker waker;
     struct budget budget;
@@ -48,7 +48,7 @@ struct loop {
     bool has_no_targets; /* the session ended because no targets are left */
 };
 
-void loop_take_new(struct sampler *sampler)
+void loop_take_new(struct local_sampler *sampler)
 {
     struct target *target = NULL;
     while (sampler->tracker && (target = child_tracker_take(sampler->tracker)))
@@ -69,7 +69,7 @@ static bool end(struct loop *loop, enum sampler_state state, const char *reason)
 }
 
 /* If several processes have ended, the reason names how many. */
-static void set_reason(struct sampler *sampler, const struct loop *loop)
+static void set_reason(struct local_sampler *sampler, const struct loop *loop)
 {
     struct sampler_processes processes;
     target_table_counts(&sampler->targets.target_table, &processes);
@@ -85,7 +85,7 @@ static void set_reason(struct sampler *sampler, const struct loop *loop)
 /* Called after the last window has been sealed: a reader that sees the end sees everything. */
 static void announce_end(const struct loop *loop)
 {
-    struct sampler *const sampler = loop->sampler;
+    struct local_sampler *const sampler = loop->sampler;
     const uint64_t one = 1;
     pthread_mutex_lock(&sampler->mutex);
     sampler->status.state = loop->ending.state;
@@ -95,10 +95,10 @@ static void announce_end(const struct loop *loop)
     sampler->status.ended_at_ns =
         sampler->status.started_at_ns + (sampler->ended_ns - sampler->created_ns);
     pthread_mutex_unlock(&sampler->mutex);
-    (void)!write(sampler->end_fd, &one, sizeof one);
+    (void)!write(sampler->face.end_fd, &one, sizeof one);
 }
 
-static bool is_stopping(struct sampler *sampler)
+static bool is_stopping(struct local_sampler *sampler)
 {
     pthread_mutex_lock(&sampler->mutex);
     const bool stopping = sampler->stop;
@@ -106,7 +106,7 @@ static bool is_stopping(struct sampler *sampler)
     return stopping;
 }
 
-static void sleep_or_change(struct sampler *sampler, uint64_t deadline_ns)
+static void sleep_or_change(struct local_sampler *sampler, uint64_t deadline_ns)
 {
     const struct timespec deadline = clock_timespec(deadline_ns);
     int rc = 0;
@@ -121,7 +121,7 @@ static void sleep_or_change(struct sampler *sampler, uint64_t deadline_ns)
 static bool sleep_until(struct loop *loop, uint64_t now_ns, uint64_t deadline_ns,
                         uint64_t *instant_ns)
 {
-    struct sampler *const sampler = loop->sampler;
+    struct local_sampler *const sampler = loop->sampler;
     struct kernel_feed *const feed = sampler->targets.feed;
     if (feed && deadline_ns > now_ns + NEAR_NS) {
         const uint64_t sooner_ns = kernel_feed_wait(feed, deadline_ns);
@@ -133,7 +133,7 @@ static bool sleep_until(struct loop *loop, uint64_t now_ns, uint64_t deadline_ns
     return !is_stopping(sampler);
 }
 
-static bool is_paused(struct sampler *sampler)
+static bool is_paused(struct local_sampler *sampler)
 {
     pthread_mutex_lock(&sampler->mutex);
     const bool paused = sampler->paused;
@@ -152,14 +152,14 @@ static uint64_t weigh(struct loop *loop, bool is_last)
 
 static enum err_code seal(struct loop *loop, uint64_t now_ns, bool is_last)
 {
-    struct sampler *const sampler = loop->sampler;
+    struct local_sampler *const sampler = loop->sampler;
     /* Windows end at whole multiples, so that every time slot has the same number of them. */
     loop->sealed_ns = now_ns - (now_ns - sampler->created_ns) % WINDOW_NS;
-    const struct sink *const sink = sampler->options.sink;
+    const struct sink *const sink = sampler->face.options.sink;
     const uint64_t end_ns = now_ns - sampler->created_ns;
     enum err_code rc = targets_flush(&sampler->targets, now_ns);
     const uint64_t weight_ns = weigh(loop, is_last);
-    if (!rc && sampler->options.async != SAMPLER_ASYNC_OFF)
+    if (!rc && sampler->face.options.async != SAMPLER_ASYNC_OFF)
         rc = targets_show_tasks(&sampler->targets);
     profile_set_period(sampler->targets.profile, weight_ns);
     if (!rc)
@@ -171,13 +171,13 @@ static enum err_code seal(struct loop *loop, uint64_t now_ns, bool is_last)
     return rc;
 }
 
-static bool may_get_targets(struct sampler *sampler)
+static bool may_get_targets(struct local_sampler *sampler)
 {
-    return sampler->options.waits ||
+    return sampler->face.options.waits ||
            (sampler->tracker && child_tracker_may_find_more(sampler->tracker));
 }
 
-static void count_left_out(struct sampler *sampler)
+static void count_left_out(struct local_sampler *sampler)
 {
     struct child_tracker_counts counts;
     if (!sampler->tracker)
@@ -219,7 +219,7 @@ static bool do_tick(struct loop *loop)
 /* Applies changes of rate and budget.  false: there are none. */
 static bool take_changes(struct loop *loop)
 {
-    struct sampler *const sampler = loop->sampler;
+    struct local_sampler *const sampler = loop->sampler;
     pthread_mutex_lock(&sampler->mutex);
     const bool has_changed = sampler->has_changed;
     const double share = sampler->max_cpu_percent / 100, requested_hz = sampler->requested_hz;
@@ -232,10 +232,10 @@ static bool take_changes(struct loop *loop)
 
 static double tick_hz(const struct loop *loop, uint64_t now_ns)
 {
-    const struct sampler *const sampler = loop->sampler;
+    const struct local_sampler *const sampler = loop->sampler;
     if (!sampler->targets.feed)
         return loop->budget.rate_hz;
-    return sampler->tracker || sampler->options.async != SAMPLER_ASYNC_OFF
+    return sampler->tracker || sampler->face.options.async != SAMPLER_ASYNC_OFF
                ? BUSY_DRAIN_HZ
                : kernel_feed_drain_hz(sampler->targets.feed, now_ns);
 }
@@ -251,7 +251,7 @@ static void set_tick_rate(struct loop *loop, uint64_t now_ns)
 /* Sets the rate to the requested one, or to what the budget allows. */
 static void keep_budget(struct loop *loop)
 {
-    struct sampler *const sampler = loop->sampler;
+    struct local_sampler *const sampler = loop->sampler;
     const uint64_t ticks = profile_quality(sampler->targets.profile)->ticks;
     const uint64_t cpu_ns =
         clock_thread_ns() + (sampler->tracker ? child_tracker_cpu_ns(sampler->tracker) : 0);
@@ -281,9 +281,9 @@ static bool publish(struct loop *loop, uint64_t now_ns)
 }
 
 /* The instant at which the duration is over; UINT64_MAX: never. */
-static uint64_t over_ns(const struct sampler *sampler)
+static uint64_t over_ns(const struct local_sampler *sampler)
 {
-    const uint64_t duration_ns = sampler->options.duration_ns;
+    const uint64_t duration_ns = sampler->face.options.duration_ns;
     return duration_ns && duration_ns < UINT64_MAX - sampler->created_ns
                ? sampler->created_ns + duration_ns
                : UINT64_MAX;
@@ -341,7 +341,7 @@ static void note_missed(struct loop *loop, uint64_t missed)
 
 static void run(struct loop *loop)
 {
-    struct sampler *const sampler = loop->sampler;
+    struct local_sampler *const sampler = loop->sampler;
     bool was_paused = false, has_skipped = false;
     for (;;) {
         uint64_t missed;
@@ -373,7 +373,7 @@ static void run(struct loop *loop)
 
 void *loop_main(void *context)
 {
-    struct sampler *const sampler = context;
+    struct local_sampler *const sampler = context;
     const uint64_t now_ns = clock_now_ns();
     struct loop loop = { .sampler = sampler, .sealed_ns = now_ns };
     struct random random;
@@ -381,8 +381,8 @@ void *loop_main(void *context)
     pthread_setname_np(pthread_self(), "sampler");
     waker_hasten();
     random_init_any(&random);
-    budget_init(&loop.budget, sampler->options.max_cpu_percent / 100, sampler->options.rate_hz,
-                clock_thread_ns());
+    budget_init(&loop.budget, sampler->face.options.max_cpu_percent / 100,
+                sampler->face.options.rate_hz, clock_thread_ns());
     loop.tick_hz = tick_hz(&loop, now_ns);
     schedule_init(&loop.schedule, now_ns, loop.tick_hz, random_u64(&random));
     loop.period_ns = (uint64_t)((double)NS_PER_S / loop.budget.rate_hz);

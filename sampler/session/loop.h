@@ -1,14 +1,14 @@
 /*
- * loop - the sampling thread, and the session that it shares with the callers of sampler.h.
+ * loop - the sampling thread, and the session that it shares with the callers of local_sampler.
  *
  * The thread samples the targets at every scheduled instant, takes in new targets, closes those
  * that have ended, and seals a window four times a second.
  *
- * Private to sampler.c and loop.c.
+ * Private to local_sampler.c and loop.c.
  *
  * Threads: loop_main is the sampling thread.  Fields below `mutex` are guarded by it; the other
  * fields do not change once the thread runs, or guard themselves.
- * Depends on: targets, attach_queue, child_tracker, sampler.h.
+ * Depends on: targets, attach_queue, child_tracker, sampler_ops.
  */
 #ifndef SAMPLER_SESSION_LOOP_H
 #define SAMPLER_SESSION_LOOP_H
@@ -18,17 +18,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sampler/sampler.h"
+#include "sampler/sampler_ops.h"
 #include "sampler/session/attach_queue.h"
 #include "sampler/session/child_tracker.h"
 #include "sampler/session/targets.h"
 
-struct sampler {
-    struct sampler_options options;
+struct local_sampler {
+    struct sampler face;
     struct targets targets;
     struct attach_queue queue;
     struct child_tracker *tracker; /* NULL: children are not followed */
-    int end_fd;
     atomic_bool is_ending; /* sampler_stop was called: cancels the search for an interpreter */
 
     pthread_t thread;
@@ -47,6 +46,6 @@ void *loop_main(void *context);
 
 /* Adds the targets that the child tracker has found and those in the attach queue; closes a
  * target that cannot be added. */
-void loop_take_new(struct sampler *sampler);
+void loop_take_new(struct local_sampler *sampler);
 
 #endif /* SAMPLER_SESSION_LOOP_H */

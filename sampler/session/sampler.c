@@ -1,257 +1,22 @@
-#define _GNU_SOURCE
 #include "sampler/sampler.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
-
-#include "sampler/base/clock.h"
-#include "sampler/base/scoped.h"
-#include "sampler/base/thread.h"
-#include "sampler/discovery/turns.h"
-#include "sampler/kernel/engine.h"
 #include "sampler/kernel/engines.h"
-#include "sampler/native/machine.h"
-#include "sampler/process/process_scan.h"
-#include "sampler/process/process_stats.h"
-#include "sampler/profile/profile.h"
-#include "sampler/session/loop.h"
-#include "sampler/session/pace/budget.h"
+#include "sampler/sampler_ops.h"
+#include "sampler/session/local_sampler.h"
 
-static enum err_code check_rate(double rate_hz, struct err *err)
-{
-    return rate_hz >= SAMPLER_MIN_RATE_HZ && rate_hz <= SAMPLER_MAX_RATE_HZ
-               ? ERR_OK
-               : err_set(err, ERR_INVALID, "the sampling rate must be between 1 Hz and 1 MHz");
-}
+static const struct sampler_provider local = { local_sampler_start,
+                                               local_sampler_check_engine };
 
-static enum err_code check_options(const struct sampler_options *options, struct err *err)
+static const struct sampler_provider *provider(void)
 {
-    if (check_rate(options->rate_hz, err))
-        return ERR_INVALID;
-    if (!(options->max_cpu_percent >= 0 && options->max_cpu_percent <= 100))
-        return err_set(err, ERR_INVALID, "the CPU budget must be between 0 and 100 percent");
-    if (!(options->max_stop_percent >= 0 && options->max_stop_percent <= 100))
-        return err_set(err, ERR_INVALID,
-                       "the limit of stops must be between 0 and 100 percent");
-    if (options->native == SAMPLER_NATIVE_FULL && !machine_is_supported())
-        return err_set(err, ERR_UNSUPPORTED,
-                       "native stacks need an x86-64 processor: use --native=leaf");
-    if (options->pid_count > SAMPLER_MAX_PROCESSES)
-        return err_set(err, ERR_INVALID, "a session samples at most %d processes at a time",
-                       SAMPLER_MAX_PROCESSES);
-    if (options->pid_count == 0 && !options->all)
-        return err_set(err, ERR_INVALID, "no process was given: name one by its id");
-    for (size_t i = 0; i < options->pid_count; i++)
-        if (options->pids[i] <= 0)
-            return err_set(err, ERR_INVALID, "%d is not a process id", (int)options->pids[i]);
-    return ERR_OK;
-}
-
-static void free_sampler(struct sampler *sampler)
-{
-    child_tracker_destroy(sampler->tracker);
-    attach_queue_deinit(&sampler->queue);
-    targets_deinit(&sampler->targets);
-    if (sampler->end_fd >= 0)
-        close(sampler->end_fd);
-    pthread_cond_destroy(&sampler->changed);
-    pthread_mutex_destroy(&sampler->mutex);
-    free(sampler);
-}
-
-static struct sampler *allocate(const struct sampler_options *options)
-{
-    pthread_condattr_t monotonic;
-    struct sampler *const sampler = calloc(1, sizeof *sampler);
-    if (!sampler)
-        return NULL;
-    sampler->options = *options;
-    sampler->requested_hz = options->rate_hz;
-    sampler->max_cpu_percent = options->max_cpu_percent;
-    atomic_init(&sampler->is_ending, false);
-    sampler->end_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    pthread_mutex_init(&sampler->mutex, NULL);
-    attach_queue_init(&sampler->queue);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&sampler->changed, &monotonic);
-    pthread_condattr_destroy(&monotonic);
-    return sampler;
-}
-
-static bool is_cancelled(const struct sampler *sampler)
-{
-    return sampler->options.is_cancelled && atomic_load(sampler->options.is_cancelled);
-}
-
-static enum err_code attach_one(struct sampler *sampler, int pid, enum runtime_effort effort,
-                                struct err *err)
-{
-    struct target *target = NULL;
-    enum err_code rc =
-        target_open(pid, effort, sampler->options.mode, sampler->options.is_cancelled,
-                    profile_strings(sampler->targets.profile), &target, err);
-    if (!rc && (rc = targets_add(&sampler->targets, target, err)))
-        target_close(target);
-    if (!rc && sampler->tracker)
-        rc = child_tracker_follow(sampler->tracker, pid, true, err);
-    return rc;
-}
-
-/* All processes except this one, one of each owner in turn. */
-static enum err_code list_all(struct turn_item **out, size_t *count_out, struct err *err)
-{
-    struct pid_list pids = { 0 };
-    size_t count = 0;
-    const enum err_code rc = process_scan_all(&pids, err);
-    if (rc)
-        return rc;
-    struct turn_item *const items = calloc(pids.count + 1, sizeof *items);
-    for (size_t i = 0; items && i < pids.count; i++)
-        if (pids.items[i] != (int)getpid() &&
-            !process_stats_user(pids.items[i], &items[count].uid, NULL))
-            items[count++].pid = pids.items[i];
-    pid_list_deinit(&pids);
-    if (!items)
-        return err_nomem(err);
-    turns_sort(items, count);
-    *out = items;
-    *count_out = count;
-    return ERR_OK;
-}
-
-/* Attaches to every Python process that the profiler may read.  Skips the others, and those of an
- * owner whose processes have taken too long. */
-static enum err_code attach_all(struct sampler *sampler, struct err *err)
-{
-    SCOPED_FREE struct turn_item *items = NULL;
-    struct debts debts = { .items = { { 0 } } };
-    size_t count = 0;
-    uint64_t over = 0, unfit = 0;
-    enum err_code rc = list_all(&items, &count, err);
-    if (rc)
-        return rc;
-    for (size_t i = 0; i < count && rc != ERR_NOMEM; i++) {
-        const uint64_t began_ns = clock_now_ns();
-        if (debts_rest_until_ns(&debts, items[i].uid, began_ns)) {
-            over++;
-            continue;
-        }
-        rc = attach_one(sampler, items[i].pid, RUNTIME_QUICK, NULL);
-        const uint64_t now_ns = clock_now_ns();
-        /* Processes of root are not slow on purpose, only because the machine is busy. */
-        if (items[i].uid != 0)
-            debts_charge(&debts, items[i].uid, now_ns - began_ns, now_ns);
-        over += rc == ERR_LIMIT;
-        unfit += rc == ERR_INVALID;
-    }
-    target_table_left_out(&sampler->targets.target_table, over, unfit);
-    if (rc == ERR_NOMEM)
-        return err_nomem(err);
-    if (sampler->targets.count == 0)
-        return err_set(err, ERR_NOT_PYTHON, "found no Python process that can be read%s",
-                       unfit ? " and whose interpreter shows what the mode keeps" : "");
-    return ERR_OK;
-}
-
-/* A process that is not Python may have children that are. */
-static enum err_code attach_named(struct sampler *sampler, int pid, struct err *err)
-{
-    struct err own = { 0 };
-    enum err_code rc = attach_one(sampler, pid, RUNTIME_THOROUGH, &own);
-    if (rc == ERR_NOT_PYTHON && sampler->tracker)
-        return child_tracker_follow(sampler->tracker, pid, false, err);
-    return rc ? err_set(err, rc, "%s", own.message) : ERR_OK;
-}
-
-static enum err_code attach_family(struct sampler *sampler, struct err *err)
-{
-    child_tracker_scan_once(sampler->tracker);
-    loop_take_new(sampler);
-    if (sampler->targets.count > 0)
-        return ERR_OK;
-    return err_set(err, ERR_NOT_PYTHON,
-                   "neither process %d nor any of its descendants is a Python process",
-                   (int)sampler->options.pids[0]);
-}
-
-static void give_back(void *context, const struct process *process)
-{
-    child_tracker_release(context, process);
-}
-
-static enum err_code follow(struct sampler *sampler, struct err *err)
-{
-    const enum err_code rc = child_tracker_create(
-        profile_strings(sampler->targets.profile), sampler->options.mode,
-        sampler->options.adopts, sampler->options.helper, &sampler->tracker, err);
-    sampler->targets.left = rc ? NULL : give_back;
-    sampler->targets.context = sampler->tracker;
-    return rc;
-}
-
-static void use_remote(struct sampler *sampler, const char *why)
-{
-    sampler->options.engine = SAMPLER_ENGINE_REMOTE;
-    snprintf(sampler->status.engine_reason, sizeof sampler->status.engine_reason, "%.*s",
-             SAMPLER_MAX_ENGINE_REASON, why);
-}
-
-/* Takes a kernel engine if the options ask for one; without it AUTO goes on with the remote one. */
-static enum err_code choose_engine(struct sampler *sampler, struct err *err)
-{
-    struct sampler_options *const options = &sampler->options;
-    struct err why = { 0 };
-    if (options->engine == SAMPLER_ENGINE_REMOTE)
-        return ERR_OK;
-    enum err_code rc = sampler_check_engine(options, &why);
-    if (!rc)
-        rc = targets_use_kernel(&sampler->targets, &why);
-    if (rc == ERR_NOMEM || (rc && options->engine == SAMPLER_ENGINE_KERNEL))
-        return err_set(err, rc, "%s", why.message);
-    if (rc)
-        use_remote(sampler, why.message);
-    return ERR_OK;
-}
-
-/* An old interpreter does not say which thread runs in a sub-interpreter. */
-static void leave_unfit_engine(struct sampler *sampler)
-{
-    if (sampler->options.engine == SAMPLER_ENGINE_AUTO &&
-        targets_have_unfollowed_interpreters(&sampler->targets)) {
-        targets_leave_kernel(&sampler->targets);
-        use_remote(
-            sampler,
-            "the kernel engine follows at most 16 sub-interpreters, from Python 3.13 on");
-    }
-    if (sampler->options.engine == SAMPLER_ENGINE_AUTO)
-        sampler->options.engine = SAMPLER_ENGINE_KERNEL;
-}
-
-static enum err_code attach(struct sampler *sampler, struct err *err)
-{
-    enum err_code rc = targets_init(&sampler->targets, &sampler->options, err);
-    if (!rc)
-        rc = choose_engine(sampler, err);
-    if (!rc && sampler->options.subprocesses)
-        rc = follow(sampler, err);
-    if (!rc && sampler->options.all)
-        rc = attach_all(sampler, err);
-    for (size_t i = 0; i < sampler->options.pid_count && !rc; i++)
-        rc = attach_named(sampler, sampler->options.pids[i], err);
-    if (!rc && sampler->tracker)
-        rc = attach_family(sampler, err);
-    if (!rc)
-        leave_unfit_engine(sampler);
-    return rc;
+    const struct sampler_provider *const other = sampler_provided();
+    return other ? other : &local;
 }
 
 enum err_code sampler_open_engines(size_t count, struct engines **out, struct err *err)
 {
-    return engines_open(count, out, err);
+    *out = NULL;
+    return sampler_provided() ? ERR_OK : engines_open(count, out, err);
 }
 
 void sampler_close_engines(struct engines *engines)
@@ -261,152 +26,75 @@ void sampler_close_engines(struct engines *engines)
 
 enum err_code sampler_check_engine(const struct sampler_options *options, struct err *err)
 {
-    if (options->stop == SAMPLER_STOP_ALWAYS)
-        return err_set(err, ERR_INVALID,
-                       "the kernel engine does not stop threads (--stop always)");
-    if (options->rate_hz > KERNEL_MAX_RATE_HZ)
-        return err_set(err, ERR_INVALID, "the kernel engine samples at most %g times a second",
-                       KERNEL_MAX_RATE_HZ);
-    if (!options->engines)
-        return err_set(err, ERR_UNSUPPORTED, "pyrometer runs with --engine remote");
-    return engines_check(options->engines, err);
+    return provider()->check_engine(options, err);
 }
 
 enum err_code sampler_start(const struct sampler_options *options, struct sampler **out,
                             struct err *err)
 {
-    enum err_code rc = check_options(options, err);
-    if (rc)
-        return rc;
-    struct sampler *const sampler = allocate(options);
-    if (!sampler)
-        return err_nomem(err);
-    if (sampler->end_fd < 0)
-        rc = err_sys(err, errno, "cannot create an event descriptor");
-    else
-        rc = attach(sampler, err);
-    if (is_cancelled(sampler))
-        rc = err_set(err, ERR_SYS, "cancelled before the interpreter was found");
-    sampler->options.is_cancelled = NULL;
-    if (!rc) {
-        sampler->created_ns = clock_now_ns();
-        targets_begin(&sampler->targets, sampler->created_ns);
-        profile_set_memory(sampler->targets.profile, options->memory_bytes);
-        const double first_hz =
-            budget_first_hz(options->max_cpu_percent / 100, options->rate_hz);
-        profile_set_period(sampler->targets.profile, (uint64_t)((double)NS_PER_S / first_hz));
-        sampler->status.state = SAMPLER_RUNNING;
-        sampler->status.started_at_ns = clock_wall_ns();
-        sampler->status.rate_hz = first_hz;
-        if (sampler->tracker)
-            rc = child_tracker_start(sampler->tracker, err);
-        const int sys = rc ? 0 : thread_start(&sampler->thread, loop_main, sampler);
-        if (sys)
-            rc = err_sys(err, sys, "cannot start the sampling thread");
-    }
-    if (rc)
-        free_sampler(sampler);
-    else
-        *out = sampler;
-    return rc;
-}
-
-void sampler_stop(struct sampler *sampler)
-{
-    atomic_store(&sampler->is_ending, true);
-    pthread_mutex_lock(&sampler->mutex);
-    sampler->stop = true;
-    pthread_cond_signal(&sampler->changed);
-    pthread_mutex_unlock(&sampler->mutex);
+    return provider()->start(options, out, err);
 }
 
 void sampler_destroy(struct sampler *sampler)
 {
-    if (!sampler)
-        return;
-    sampler_stop(sampler);
-    pthread_join(sampler->thread, NULL);
-    free_sampler(sampler);
+    if (sampler)
+        sampler->ops->destroy(sampler);
+}
+
+void sampler_stop(struct sampler *sampler)
+{
+    sampler->ops->stop(sampler);
 }
 
 void sampler_pause(struct sampler *sampler, bool paused)
 {
-    pthread_mutex_lock(&sampler->mutex);
-    sampler->paused = paused;
-    if (sampler->status.state == SAMPLER_RUNNING || sampler->status.state == SAMPLER_PAUSED)
-        sampler->status.state = paused ? SAMPLER_PAUSED : SAMPLER_RUNNING;
-    pthread_mutex_unlock(&sampler->mutex);
+    sampler->ops->pause(sampler, paused);
 }
 
-enum err_code sampler_join(struct sampler *sampler, int pid, struct err *err)
+enum err_code sampler_join(struct sampler *sampler, pid_t pid, struct err *err)
 {
-    struct target *target = NULL;
-    if (sampler->options.subprocesses)
-        return err_set(err, ERR_INVALID, "the session adds processes itself (--subprocesses)");
-    enum err_code rc =
-        target_open(pid, RUNTIME_THOROUGH, sampler->options.mode, &sampler->is_ending,
-                    profile_strings(sampler->targets.profile), &target, err);
-    if (!rc && (rc = attach_queue_put(&sampler->queue, target, err)))
-        target_close(target);
-    return rc;
+    return sampler->ops->join(sampler, pid, err);
 }
 
 enum err_code sampler_set_rate(struct sampler *sampler, double rate_hz, struct err *err)
 {
-    const enum err_code rc = check_rate(rate_hz, err);
-    if (rc)
-        return rc;
-    if (sampler->options.engine == SAMPLER_ENGINE_KERNEL && rate_hz > KERNEL_MAX_RATE_HZ)
-        return err_set(err, ERR_INVALID, "the kernel engine samples at most %g times a second",
-                       KERNEL_MAX_RATE_HZ);
-    pthread_mutex_lock(&sampler->mutex);
-    sampler->requested_hz = sampler->status.requested_hz = rate_hz;
-    sampler->has_changed = true;
-    pthread_mutex_unlock(&sampler->mutex);
-    return ERR_OK;
+    return sampler->ops->set_rate(sampler, rate_hz, err);
 }
 
 void sampler_set_max_cpu(struct sampler *sampler, double percent)
 {
-    pthread_mutex_lock(&sampler->mutex);
-    sampler->max_cpu_percent = percent < 0 ? 0 : percent > 100 ? 100 : percent;
-    sampler->has_changed = true;
-    pthread_mutex_unlock(&sampler->mutex);
+    sampler->ops->set_max_cpu(sampler, percent);
 }
 
 void sampler_status(struct sampler *sampler, struct sampler_status *out)
 {
-    pthread_mutex_lock(&sampler->mutex);
-    *out = sampler->status;
-    const uint64_t now_ns = sampler->ended_ns ? sampler->ended_ns : clock_now_ns();
-    out->elapsed_ns = now_ns - sampler->created_ns;
-    pthread_mutex_unlock(&sampler->mutex);
-}
-
-struct profile *sampler_profile(struct sampler *sampler)
-{
-    return sampler->targets.profile;
+    sampler->ops->status(sampler, out);
 }
 
 const struct sampler_target *sampler_target(const struct sampler *sampler)
 {
-    return &sampler->targets.target_table.items[0];
+    return sampler->first_target;
 }
 
 bool sampler_target_at(const struct sampler *sampler, size_t index, struct sampler_target *out)
 {
-    return target_table_at(&sampler->targets.target_table, index, out);
+    return sampler->ops->target_at(sampler, index, out);
 }
 
 void sampler_processes(const struct sampler *sampler, struct sampler_processes *out)
 {
-    target_table_counts(&sampler->targets.target_table, out);
+    sampler->ops->processes(sampler, out);
 }
 
 enum err_code sampler_origin(struct sampler *sampler, profile_origin number,
                              struct sampler_origin *out, struct err *err)
 {
-    return origins_find(&sampler->targets.origins, number, out, err);
+    return sampler->ops->origin(sampler, number, out, err);
+}
+
+enum err_code sampler_tasks(struct sampler *sampler, struct sampler_tasks *out, struct err *err)
+{
+    return sampler->ops->tasks(sampler, out, err);
 }
 
 const struct sampler_options *sampler_options(const struct sampler *sampler)
@@ -414,9 +102,9 @@ const struct sampler_options *sampler_options(const struct sampler *sampler)
     return &sampler->options;
 }
 
-enum err_code sampler_tasks(struct sampler *sampler, struct sampler_tasks *out, struct err *err)
+struct profile *sampler_profile(struct sampler *sampler)
 {
-    return task_board_copy(&sampler->targets.board, out, err);
+    return sampler->profile;
 }
 
 int sampler_end_fd(const struct sampler *sampler)

@@ -21,7 +21,6 @@ static void free_item(const struct sampler_target *item)
     free((char *)(uintptr_t)item->executable);
     free((char *)(uintptr_t)item->python);
     free((char *)(uintptr_t)item->pod);
-    free((void *)(uintptr_t)item->service);
 }
 
 void target_table_deinit(struct target_table *target_table)
@@ -44,18 +43,12 @@ static enum err_code describe(struct process *process, const struct target_table
     struct container container;
     container_of(process->pid, &container);
     char *const pod = *container.pod ? strdup(container.pod) : NULL;
-    struct sampler_service *const service = calloc(1, sizeof *service);
-    if (!executable || !python || (*container.pod && !pod) || !service) {
+    if (!executable || !python || (*container.pod && !pod)) {
         free(executable);
         free(python);
         free(pod);
-        free(service);
         return err_nomem(err);
     }
-    memcpy(service->name, process->service.name, SERVICE_BYTES);
-    memcpy(service->namespace, process->service.namespace, SERVICE_BYTES);
-    memcpy(service->version, process->service.version, SERVICE_BYTES);
-    memcpy(service->container, container.id, CONTAINER_ID_BYTES);
     *out = (struct sampler_target){ .pid = process->pid,
                                     .parent = info->parent,
                                     .argc = process->argc,
@@ -63,9 +56,12 @@ static enum err_code describe(struct process *process, const struct target_table
                                     .executable = executable,
                                     .python = python,
                                     .pod = pod,
-                                    .service = service,
                                     .validated = info->validated,
                                     .from_ns = info->from_ns };
+    memcpy(out->service.name, process->service.name, SERVICE_BYTES);
+    memcpy(out->service.namespace, process->service.namespace, SERVICE_BYTES);
+    memcpy(out->service.version, process->service.version, SERVICE_BYTES);
+    memcpy(out->service.container, container.id, CONTAINER_ID_BYTES);
     process->argv = NULL;
     process->argc = 0;
     return ERR_OK;

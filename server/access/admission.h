@@ -38,4 +38,8 @@ bool admission_is_open(const struct admission *admission);
 MUST_CHECK enum err_code admission_check(const struct admission *admission, pid_t pid,
                                          struct err *err);
 
+/* From now on another process decides, which sees all processes.  Call it before other threads start. */
+typedef enum err_code admission_ask(pid_t pid, struct err *err);
+void admission_use(admission_ask *ask);
+
 #endif /* SERVER_ACCESS_ADMISSION_H */

@@ -4,9 +4,7 @@
 
 int command_attach(const struct options *options)
 {
-    struct driver driver = { .options = options,
-                             .serves = true,
-                             .reads_source = !options->report.no_source };
+    struct driver driver = { .options = options, .serves = true, .has_reader = true };
     struct err err = { 0 };
     enum err_code rc = driver_open(&driver, &err);
     if (rc == ERR_OK)

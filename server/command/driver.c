@@ -14,6 +14,7 @@
 #include "server/command/process/child.h"
 #include "server/command/process/exit.h"
 #include "server/command/process/privilege.h"
+#include "server/command/process/reader.h"
 #include "server/command/pushing.h"
 #include "server/push/push.h"
 #include "server/sessions/leave.h"
@@ -46,7 +47,11 @@ enum err_code driver_open(struct driver *driver, struct err *err)
     const struct options *const options = driver->options;
     driver->signals.fd = driver->quality.fd = driver->audit.fd = driver->live.listener.fd = -1;
     driver->capture = (struct capture_output)CAPTURE_OUTPUT_NONE;
-    enum err_code rc = driver->reads_source ? source_helper_start(err) : ERR_OK;
+    enum err_code rc = ERR_OK;
+    if (driver->has_reader)
+        rc = reader_start(options, 1, err);
+    else if (driver->reads_source)
+        rc = source_helper_start(err);
     if (rc == ERR_OK)
         rc = signals_init(&driver->signals, err);
     if (rc == ERR_OK)

@@ -11,7 +11,7 @@
  *     driver_end       prints the error and returns the exit status
  *     driver_close
  *
- * The command fills the first three fields; the rest is zero until driver_open.  After a failure of
+ * The command fills the first four fields; the rest is zero until driver_open.  After a failure of
  * any call, call driver_end and driver_close.
  *
  * Ownership: the caller's storage, which must not move; the driver owns everything it opens.
@@ -46,6 +46,7 @@ struct driver {
     const struct options *options;
     bool serves;       /* serves the page of the session */
     bool reads_source; /* starts the helper that reads source files */
+    bool has_reader;   /* starts a process that reads other processes, and source files */
 
     struct signals signals;
     struct live live;          /* if it serves */

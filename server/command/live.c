@@ -93,7 +93,6 @@ enum err_code live_open(struct live *live, const struct options *options,
     memset(live, 0, sizeof *live);
     live->listener.fd = -1;
     live->tls_cert = options->access.tls_cert;
-    live->tls_key = options->access.tls_key;
     systemd_init(&live->systemd);
     enum err_code rc = limits_check_serving(err);
     if (rc == ERR_OK)
@@ -106,6 +105,8 @@ enum err_code live_open(struct live *live, const struct options *options,
             "--no-token would give the whole network access: use it with a loopback address");
     if (rc == ERR_OK)
         rc = open_pipeline(live, options, err);
+    if (rc == ERR_OK)
+        rc = credentials_read_tls(live->tls_cert, options->access.tls_key, &live->tls, err);
     if (rc == ERR_OK && options->opens_browser)
         child_prepare(&live->browser, "xdg-open", signals);
     return rc;
@@ -128,6 +129,7 @@ void live_close(struct live *live)
     systemd_deinit(&live->systemd);
     child_run_prepared(&live->browser, NULL);
     source_helper_stop();
+    credentials_wipe_tls(&live->tls);
     http_stop(live->http);
     listen_forget(&live->listener);
     if (!live->http && live->listener.fd >= 0)
@@ -175,19 +177,16 @@ enum err_code live_say_url(struct live *live, const struct options *options, str
 
 enum err_code live_start(struct live *live, struct err *err)
 {
-    struct tls tls;
-    enum err_code rc = credentials_read_tls(live->tls_cert, live->tls_key, &tls, err);
     const struct http_options http = { .listen_fd = live->listener.fd,
                                        .handler = pipeline_answer,
                                        .admit = pipeline_admit,
                                        .is_slow = pipeline_is_slow,
                                        .knows = pipeline_knows,
                                        .context = &live->pipeline,
-                                       .tls_cert = tls.cert,
-                                       .tls_key = tls.key };
-    if (rc == ERR_OK)
-        rc = http_start(&http, &live->http, err);
-    credentials_wipe_tls(&tls);
+                                       .tls_cert = live->tls.cert,
+                                       .tls_key = live->tls.key };
+    const enum err_code rc = http_start(&http, &live->http, err);
+    credentials_wipe_tls(&live->tls);
     return rc;
 }
 

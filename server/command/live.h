@@ -14,6 +14,7 @@
 #include "server/access/systemd.h"
 #include "server/api/pipeline.h"
 #include "server/command/process/child.h"
+#include "server/command/process/credentials.h"
 #include "server/http/listen.h"
 
 struct http;
@@ -27,10 +28,11 @@ struct live {
     struct sessions *sessions;
     struct http *http;
     struct systemd systemd;
-    bool is_passed;                 /* systemd passed the socket */
-    const char *shows;              /* id of the session that the URL opens; NULL: the list */
-    const char *tls_cert, *tls_key; /* files, borrowed; NULL: no TLS */
-    struct prepared_child browser;  /* waits for the URL */
+    bool is_passed;                /* systemd passed the socket */
+    const char *shows;             /* id of the session that the URL opens; NULL: the list */
+    const char *tls_cert;          /* a file, borrowed; NULL: no TLS */
+    struct tls tls;                /* until live_start */
+    struct prepared_child browser; /* waits for the URL */
 };
 
 /* A zeroed live may be closed. */

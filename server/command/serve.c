@@ -1,3 +1,5 @@
+#include <limits.h>
+
 #include "sampler/base/clock.h"
 #include "server/command/hosting.h"
 #include "server/command/live.h"
@@ -6,15 +8,17 @@
 #include "server/command/output/capture_input.h"
 #include "server/command/process/exit.h"
 #include "server/command/process/privilege.h"
+#include "server/command/process/reader.h"
 #include "server/command/process/signals.h"
 #include "server/command/pushing.h"
+#include "server/http/spool.h"
 #include "server/push/push.h"
+#include "server/sessions/capture_folder.h"
 #include "server/sessions/capture_store.h"
 #include "server/sessions/continuous.h"
 #include "server/sessions/dashboard.h"
 #include "server/sessions/leave.h"
 #include "server/sessions/sessions.h"
-#include "server/source/helper.h"
 
 /* How often old captures are removed. */
 enum { TIDY_MS = 60 * 1000 };
@@ -32,6 +36,8 @@ static enum err_code load_all(struct live *live, const struct options *options, 
         live->shows = session->id;
     return rc;
 }
+
+static char exports_folder[PATH_MAX];
 
 static enum err_code open_captures(struct dashboard *dashboard,
                                    const struct serve_settings *settings, struct err *err)
@@ -52,6 +58,9 @@ static enum err_code open_captures(struct dashboard *dashboard,
                        "%s (--data DIR names another folder, --no-data records nothing)",
                        why.message);
     captures_tidy(dashboard->captures);
+    /* Where this process may write. */
+    if (captures_folder_path(settings->data, exports_folder, NULL) == ERR_OK)
+        spool_use(exports_folder);
     return ERR_OK;
 }
 
@@ -95,7 +104,7 @@ int command_serve(const struct options *options)
     struct push *push = NULL;
     struct signals signals;
     struct err err = { 0 };
-    enum err_code rc = options->report.no_source ? ERR_OK : source_helper_start(&err);
+    enum err_code rc = reader_start(options, DASHBOARD_ENGINES, &err);
     if (rc == ERR_OK)
         rc = signals_init(&signals, &err);
     if (rc == ERR_OK)

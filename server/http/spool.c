@@ -29,8 +29,17 @@ static int open_in(const char *folder)
     return named;
 }
 
+static const char *only_folder; /* NULL: any */
+
+void spool_use(const char *folder)
+{
+    only_folder = folder;
+}
+
 int spool_open_file(void)
 {
+    if (only_folder)
+        return open_in(only_folder);
     const char *const wanted = getenv("TMPDIR");
     const char *const folders[] = { wanted && *wanted ? wanted : "/var/tmp", "/var/tmp",
                                     "/tmp" };

@@ -8,7 +8,7 @@
  *     enum err_code rc = format->write(source, &out, err);
  *     return spool_end(&spool, &out, rc, mime, response, err);
  *
- * The file is in $TMPDIR, /var/tmp or /tmp, and disappears with the answer, also after a crash.
+ * The file is in $TMPDIR, /var/tmp or /tmp, or where spool_use says, and disappears with the answer, also after a crash.
  *
  * Ownership: the caller's storage, which must not move; spool_end gives all to the response.
  * Threads: one.
@@ -36,6 +36,9 @@ struct spool {
     uint64_t hash;
     int sys; /* errno of what went wrong with the file, 0: nothing */
 };
+
+/* Files are made in this folder only; borrowed.  Before other threads start. */
+void spool_use(const char *folder);
 
 void spool_begin(struct spool *spool, struct buffer *out);
 /* rc: the result of the writer.  Sets the body, its type and its tag, or the error. */

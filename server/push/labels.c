@@ -117,19 +117,17 @@ static int by_name(const void *left, const void *right)
 void push_labels_of(const struct sampler_target *target, const char *host,
                     const struct push_settings *settings, struct push_labels *out)
 {
-    const struct sampler_service *const service = target->service;
+    const struct sampler_service *const service = &target->service;
     char pid[16];
     snprintf(pid, sizeof pid, "%d", (int)target->pid);
     memset(out, 0, sizeof *out);
-    if (service && *service->name)
+    if (*service->name)
         add_text(out, "service_name", "service.name", service->name);
     else
         add_command(out, target);
-    if (service) {
-        add_text(out, "service_namespace", "service.namespace", service->namespace);
-        add_text(out, "service_version", "service.version", service->version);
-        add_text(out, "container", "container.id", service->container);
-    }
+    add_text(out, "service_namespace", "service.namespace", service->namespace);
+    add_text(out, "service_version", "service.version", service->version);
+    add_text(out, "container", "container.id", service->container);
     add_pod(out, target->pod);
     add_text(out, "hostname", "host.name", host);
     add_text(out, "process_id", "process.pid", pid);

@@ -10,6 +10,7 @@
 
 #include "sampler/base/clock.h"
 #include "sampler/profile/profile.h"
+#include "sampler/reader_link.h"
 #include "server/sessions/open_capture.h"
 #include "server/source/helper.h"
 
@@ -185,7 +186,7 @@ static void open_files(struct session *session, struct sampler *sampler)
 {
     /* Of all processes of a host nobody has asked for the files. */
     const bool keeps = !sampler_options(sampler)->all && session->source == SESSION_LIVE;
-    if (session->owner->hides_source || source_helper_pid() == 0 ||
+    if (session->owner->hides_source || (source_helper_pid() == 0 && !reader_link_is_used()) ||
         source_create(sampler, keeps, &session->texts, NULL) != ERR_OK)
         return;
     session->files = source_reader_of(session->texts);

@@ -110,7 +110,7 @@ static const struct {
 } askings[ASKED_COUNT] = {
     [YES] = { "", "", false },
     [NO] = { "!", "not ", false },
-    [NOT_KNOWN_SO] = { "~", "not known to be ", false },
+    [NOT_KNOWN_SO] = { "~", "all but ", false },
     [UNKNOWN] = { "", "unknown whether ", true },
     [KNOWN] = { "!", "known whether ", true },
 };

@@ -8,6 +8,7 @@
 #include "sampler/debug_lines.h"
 #include "sampler/sampler.h"
 #include "server/source/helper.h"
+#include "server/source/relay.h"
 #include "server/source/request.h"
 #include "server/source/source.h"
 
@@ -115,13 +116,9 @@ static enum err_code fetch_as(struct fetcher *fetcher, profile_origin origin,
                                       .wants_places = origins->wants_places,
                                       .wants_checkout = origins->wants_checkout,
                                       .build_id = origins->build_id };
-    struct sampler_origin process;
-    enum err_code rc = sampler_origin(fetcher->sampler, origin, &process, err);
-    if (rc != ERR_OK)
-        return rc;
     const uint64_t began_ns = clock_now_ns();
-    rc = source_helper_read(&process, &wish, cancel_fd, out, changed_ns_out, place_out, err);
-    sampler_origin_close(&process);
+    const enum err_code rc = relay_read(fetcher->sampler, origin, &wish, cancel_fd, out,
+                                        changed_ns_out, place_out, err);
     if (rc != ERR_OK && clock_now_ns() - began_ns >= SLOW_NS)
         note_stuck(fetcher, origins->key.owner);
     return rc;

@@ -5,6 +5,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "sampler/reader_link.h"
+
 static double seconds(struct timeval time)
 {
     return (double)time.tv_sec + (double)time.tv_usec / 1e6;
@@ -27,13 +29,16 @@ void usage_read(struct usage *out)
 {
     struct rusage usage = { 0 };
     const uint64_t resident = resident_bytes();
+    struct reader_usage reader = { .rss_bytes = 0 };
     getrusage(RUSAGE_SELF, &usage);
+    if (reader_link_is_used())
+        reader_link_usage(&reader);
     /* The kernel updates its peak now and then. */
     const uint64_t peak = (uint64_t)usage.ru_maxrss * 1024;
     *out = (struct usage){
-        .cpu_user_s = seconds(usage.ru_utime),
-        .cpu_sys_s = seconds(usage.ru_stime),
-        .rss_bytes = resident,
-        .rss_peak_bytes = peak > resident ? peak : resident,
+        .cpu_user_s = seconds(usage.ru_utime) + reader.cpu_user_s,
+        .cpu_sys_s = seconds(usage.ru_stime) + reader.cpu_sys_s,
+        .rss_bytes = resident + reader.rss_bytes,
+        .rss_peak_bytes = (peak > resident ? peak : resident) + reader.rss_peak_bytes,
     };
 }

@@ -27,6 +27,7 @@ const WATCH = `
   };
   globalThis.choose = (group, value) => hook(group).querySelector("[data-value=" + value + "]").click();
   globalThis.tall = (element) => element !== null && element !== undefined && element.getBoundingClientRect().height > 0;
+  globalThis.frameNames = () => Array.from(document.querySelectorAll("g.frame"), (g) => g.getAttribute("name")).sort().join();
   globalThis.shown = () => hook("drawing-note").textContent;
   globalThis.hook = (id) => document.querySelector("[data-testid=" + id + "]");
   globalThis.widest = (nth) => Array.from(document.querySelectorAll("g.frame")).filter((g) => !/remainder/.test(g.dataset.style))
@@ -59,10 +60,9 @@ const ACTIONS = {
     return ms;
   })()`,
   invert: `(async () => {
-    const names = () => Array.from(document.querySelectorAll("g.frame"), (g) => g.getAttribute("name")).sort().join();
-    const before = names();
-    const ms = await took(() => choose("direction", "up"), () => names() !== before);
-    await took(() => choose("direction", "down"), () => names() === before);
+    const before = frameNames();
+    const ms = await took(() => choose("direction", "up"), () => frameNames() !== before);
+    await took(() => choose("direction", "down"), () => frameNames() === before);
     return ms;
   })()`,
   table: `(async () => {
@@ -93,12 +93,12 @@ const ACTIONS = {
     return ms;
   })()`,
   stacks: `(async () => {
-    const ms = await took(() => choose("view", "stacks"), () => tall(hook("stacks")) && hook("stacks").height > 60);
+    const ms = await took(() => choose("view", "stacks"), () => tall(hook("stacks")) && hook("stacks").height > 30);
     await took(() => choose("view", "flame"), () => tall(hook("flame")));
     return ms;
   })()`,
   stack_zoom: `(async () => {
-    await took(() => choose("view", "stacks"), () => tall(hook("stacks")) && hook("stacks").height > 60);
+    await took(() => choose("view", "stacks"), () => tall(hook("stacks")) && hook("stacks").height > 30);
     const span = () => document.querySelector(".stacks-span").textContent;
     const before = span();
     const at = hook("stacks").getBoundingClientRect();
@@ -112,19 +112,18 @@ const ACTIONS = {
     return ms;
   })()`,
   line: `(async () => {
-    const names = () => Array.from(document.querySelectorAll("g.frame"), (g) => g.getAttribute("name")).sort().join();
-    const before = names();
-    const ms = await took(() => choose("grouping", "line"), () => names() !== before);
-    await took(() => choose("grouping", "function"), () => names() === before);
+    const before = frameNames();
+    const ms = await took(() => choose("grouping", "line"), () => frameNames() !== before);
+    await took(() => choose("grouping", "function"), () => frameNames() === before);
     return ms;
   })()`,
   hide: `(async () => {
-    const before = shown();
+    const before = frameNames();
     const box = hook("filter-input");
-    box.value = "hide function_" + (21 + round);
-    const ms = await took(() => box.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true })), () => shown() !== before);
+    box.value = "hide function_" + (1 + round);
+    const ms = await took(() => box.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true })), () => frameNames() !== before);
     history.back();
-    await took(() => {}, () => shown() === before);
+    await took(() => {}, () => frameNames() === before);
     return ms;
   })()`,
   thread: `(async () => {

@@ -24,22 +24,16 @@ after(async () => {
   await browser.close();
 });
 
-async function startSession(host, pid) {
-  const answer = await fetch(host.origin + "/api/v1/sessions", { method: "POST", headers: { Authorization: "Bearer " + host.token, "X-Pyrometer": "1", "Content-Type": "application/json" }, body: JSON.stringify({ pids: [pid], threads: "all" }) });
-  assert.equal(answer.status, 202);
-  return (await answer.json()).id;
-}
-
 test("a session is compared with the run before the last restart, then with a range of a capture", async () => {
   const host = await serve("--data", data);
   const first = await startVictim("tests/victims/threads.py", "2", VICTIM_SECONDS);
-  const before = await startSession(host, first.pid);
+  const before = await host.startSession(first.pid);
   const asked = async (id) => (await host.ask("/sessions/" + id)).json();
   // Much longer than the range that is chosen of it below.
   while ((await asked(before)).elapsed_s < 1 || (await asked(before)).quality.samples < 500) await new Promise((done) => setTimeout(done, 100));
   await first.end();
   const second = await startVictim("tests/victims/threads.py", "2", VICTIM_SECONDS);
-  const now = await startSession(host, second.pid);
+  const now = await host.startSession(second.pid);
   while ((await asked(now)).quality.samples < 500) await new Promise((done) => setTimeout(done, 100));
   const page = await openPage(browser, host.url + "#v=1&session=" + now + "&view=diff&state=all");
   const choice = (key) => "document.querySelector('[data-testid=picker-choice][data-key=\"" + key + "\"]')";

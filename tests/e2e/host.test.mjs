@@ -61,3 +61,18 @@ test("a process is found, profiled, stopped, and its capture opened again", asyn
   await page.assertInnocent(host.origin);
   await page.close();
 });
+
+test("a program that runs asyncio is sampled again with its tasks", async () => {
+  const victim = await startVictim("tests/victims/asyncio_server.py", VICTIM_SECONDS);
+  const host = await serve("--no-continuous");
+  const id = await host.startSession(victim.pid, { rate_hz: 200 });
+  const page = await openPage(browser, host.url + "#v=1&session=" + id);
+  const tasks = "document.querySelector('[data-testid=view] [data-value=tasks]')";
+  await page.until(tasks + "?.checkVisibility()");
+  await page.choose("view", "tasks");
+  await page.press("tasks-again");
+  await page.until("location.hash.includes('view=tasks') && !location.hash.includes('session=" + id + "') && document.querySelectorAll('[data-testid=task]').length > 0");
+  await page.picture("tasks-again");
+  await page.assertInnocent(host.origin);
+  await page.close();
+});

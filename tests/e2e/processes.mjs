@@ -91,7 +91,14 @@ async function startServer(...words) {
     if (!answer.ok) throw new Error(path + ": " + answer.status);
     return answer;
   };
-  return Object.assign(profiler, { url, origin, token, ask, session: async () => (await ask("/sessions/1")).json() });
+  // The id of a session that `serve` has started.
+  const startSession = async (pid, settings = {}) => {
+    const headers = { Authorization: "Bearer " + token, "X-Pyrometer": "1", "Content-Type": "application/json" };
+    const answer = await fetch(origin + "/api/v1/sessions", { method: "POST", headers, body: JSON.stringify({ pids: [pid], threads: "all", ...settings }) });
+    if (answer.status !== 202) throw new Error("POST /sessions: " + answer.status);
+    return (await answer.json()).id;
+  };
+  return Object.assign(profiler, { url, origin, token, ask, startSession, session: async () => (await ask("/sessions/1")).json() });
 }
 
 export const attach = (pid, ...options) => startServer("attach", "--listen", "127.0.0.1:0", ...options, String(pid));

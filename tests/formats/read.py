@@ -515,7 +515,7 @@ def test_diff(files):
     with open(os.path.join(files.folder, "diff.txt"), encoding="utf-8") as file:
         wanted = file.read()
     # The command leaves out samples that wait for a processor, and says so; these captures have none.
-    given = re.sub(r"^ +selected: .*; not known to be runnable\n", "", run(pyrometer, "diff", before, now), flags=re.M)
+    given = re.sub(r"^ +selected: .*; all but runnable\n", "", run(pyrometer, "diff", before, now), flags=re.M)
     check(given, wanted, "text")
     with open(os.path.join(files.folder, "diff.json"), encoding="utf-8") as file:
         wanted = json.load(file)

@@ -121,7 +121,7 @@ SELECTIONS = [
               keep=lambda row: row.tid == WORKER),
     Selection("all 4.5 s; all 2 processes; on CPU", ["--state", "on_cpu"], [("state", "on_cpu")],
               keep=lambda row: row.state & ON_CPU),
-    Selection("2.0 s to 4.5 s of 4.5 s; all 2 processes; not on CPU; not known to be holding the GIL",
+    Selection("2.0 s to 4.5 s of 4.5 s; all 2 processes; not on CPU; all but holding the GIL",
               ["--from", "2", "--state", "!on_cpu,~has_gil"], [("from", 2), ("state", "!on_cpu,~has_gil")], 2 * S,
               keep=lambda row: not row.state),
     Selection("all 4.5 s; all 2 processes; hide function:wait", ["--hide", "function:wait"], [("hide", "function:wait")],

@@ -281,9 +281,38 @@ def unwinds():
         yield "damaged_" + name, plain[:headers + at] + value + plain[headers + at + len(value):]
 
 
+def links():
+    """A byte for the decoder, and what it reads (sampler/link/request.h, state.h)."""
+    double = lambda value: struct.pack("<d", value)
+    text = lambda value: number(len(value)) + value + b"\0"
+    options = (number(2) + number(1) + number(4711) + number(0x0b) + double(997) + number(10 ** 9) + bytes([1, 2, 0, 2, 0])
+               + double(1) + number(1 << 26) + double(2))
+    for name, kind, contents in (("start", 1, options), ("stop", 2, bytes(8)), ("pause", 3, bytes(8) + b"\1"),
+                                 ("rate", 4, bytes(8) + double(100)), ("join", 6, bytes(8) + number(4711)), ("engine", 7, options),
+                                 ("admit", 8, number(4711)), ("list", 9, b""), ("read", 10, bytes(16) + number(4) + b"wish")):
+        yield "request_" + name, bytes([0, 1, kind]) + contents
+    yield "answer", bytes([1, 1, 4, 0, 0]) + struct.pack("<I", 9) + number(0) + text(b"no more")
+    row = (number(4711) + number(1) + number(2) + text(b"python3") + text(b"app.py") + b"\1" + text(b"/usr/bin/python3") + b"\0"
+           + number(1000) + b"\1" + text(b"user") + bytes(3) + number(4) + double(12.5) + number(1 << 20) + number(5) + number(6) + b"\0")
+    yield "processes", bytes([2]) + b"".join(map(number, (5, 6, 0, 7, 2))) + row + row
+    status = b"\1" + text(b"") + text(b"no kernel engine") + b"".join(map(number, (1, 0, 2))) + double(100) + double(0)
+    with open(os.path.join(HERE, "..", "..", "sampler", "profile", "quality.h"), encoding="ascii") as file:
+        counters = len(re.findall(r"^    X\(\w+, ?$|^    X\(\w+, ?\"|^    X\(\w+,", file.read(), re.M))
+    quality = bytes(counters) + (number(3) + number(20)) * 3 + bytes(5)
+    target = (number(4711) + number(0) + number(1) + text(b"python3") + text(b"/usr/bin/python3") + text(b"3.12.1") + b"\0\1" + number(0))
+    targets = number(0) + number(1) + target + number(1) + number(0) + number(9) + b"\1" + text(b"exited")
+    origins = number(1) + number(2) + struct.pack("<Q", 1 << 48 | 1) + number(4096)
+    task = (number(4711) + number(4712) + number(3) + number(1) + number(4) + b"\1" + number(1) + number(2))
+    tasks = b"\1" + number(9) + b"\0" + number(2) + task + number(0) + task + number(1) + number(0)
+    for name, end in (("state", b"\0"), ("state_tasks", tasks)):
+        yield name, bytes([3]) + status + number(10) + number(0) + quality + bytes(4) + targets + origins + end
+    rows = b"".join(piece(b"R", row) for row in rows_of_a_capture())
+    yield "live", bytes([4]) + rows + piece(b"s", b"") + piece(b"E", b"")
+
+
 def main():
     folder = sys.argv[1] if len(sys.argv) > 1 else os.path.join(HERE, "corpus")
-    for target, seeds in (("capture", captures), ("elf", elves), ("location", locations), ("maps", maps),
+    for target, seeds in (("capture", captures), ("elf", elves), ("link", links), ("location", locations), ("maps", maps),
                           ("native_names", native_names), ("layout", layouts), ("object", objects), ("stack", stacks),
                           ("unwind", unwinds)):
         os.makedirs(os.path.join(folder, target), exist_ok=True)

@@ -175,6 +175,40 @@ def tied(command):
     return ["setpriv", "--pdeathsig", "KILL"] + command
 
 
+def processes_of(pid):
+    """The processes that a server has started, and those that they have: {name: pid}."""
+    found, left = {}, [pid]
+    while left:
+        one = left.pop()
+        try:
+            with open("/proc/%d/task/%d/children" % (one, one), encoding="ascii") as file:
+                left += map(int, file.read().split())
+            if one != pid:
+                with open("/proc/%d/comm" % one, encoding="utf-8", errors="replace") as file:
+                    found[file.read().rstrip("\n")] = one
+        except (FileNotFoundError, ProcessLookupError):
+            pass
+    return found
+
+
+def reader_of(process):
+    """The process that reads others for this one, once it is there; this one itself, if it serves nothing."""
+    if not set(getattr(process, "command", ())) & {"serve", "attach"}:
+        return process.pid
+    end = time.monotonic() + WAIT_SECONDS
+    while True:
+        found = processes_of(process.pid)
+        if "pyrometer-read" in found:
+            return found["pyrometer-read"]
+        assert time.monotonic() < end and process.is_running(), "nothing reads other processes: " + process.output()
+        time.sleep(0.05)
+
+
+def has_landlock():
+    """Can a process limit itself to some folders here?"""
+    return ctypes.CDLL(None).syscall(444, None, ctypes.c_size_t(0), ctypes.c_uint(1)) > 0
+
+
 def victim(name, *arguments, python=None, ready=True, **options):
     """A victim (or any script, given its path) that has said READY."""
     path = name if os.sep in name else os.path.join(VICTIMS, name)

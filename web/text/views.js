@@ -202,6 +202,8 @@ export const VIEW_TEXT = {
     inReport: "Reports have no list of tasks. When recorded with --async-aware, their stacks start with the tasks.",
     inCapture: "Captures have no list of tasks; their stacks start with the tasks.",
     off: "Tasks were not recorded. Start with --async-aware to see where each asyncio task waits and what awaits it.",
+    offHere: "Tasks were not recorded. Sample the program again with its tasks to see where each waits and what awaits it.",
+    again: "Sample again with asyncio tasks",
     none: "No asyncio task was seen.",
     greenlets: "Greenlets of gevent and eventlet that are switched out cannot be listed; the one that runs in each thread is sampled.",
     summary: (count, cut, running, waiting, longest) => [count + (cut ? " or more tasks" : count === "1" ? " task" : " tasks"), running + " running", waiting + " waiting"].join(", ") + (longest === null ? "" : ", the longest for " + longest) + ".",

@@ -7,6 +7,7 @@
  *
  * It retains these capabilities, if they were held:
  *
+ *     serves HTTP (but not run)    none: its reader process reads
  *     reads other processes        CAP_SYS_PTRACE, and CAP_DAC_READ_SEARCH (mem, syscall,
  *                                  map_files, files that only their owner reads) and
  *                                  CAP_CHECKPOINT_RESTORE (opening what map_files lists)
@@ -23,6 +24,9 @@
  *     it writes into folders of one owner      that owner
  *     it writes into folders of several        root with CAP_DAC_OVERRIDE
  *     it is a setuid program                   the user who started it
+ *
+ * A command that serves HTTP, but not run, is limited to these folders where the kernel has Landlock (landlock.h), and can
+ * then not trace any other process.
  *
  * Files that are written by name later: reports and the quality file (renamed into their folder at
  * the end), a capture and a Unix socket (removed), shares, the data folder.
@@ -42,6 +46,12 @@
 struct options;
 
 MUST_CHECK enum err_code privilege_drop(const struct options *options, struct err *err);
+
+/* The same for the reader process of such a command, which has the rights that the command lacks.  It becomes nobody, if it
+ * is started as root. */
+MUST_CHECK enum err_code privilege_drop_reader(const struct options *options, struct err *err);
+/* Keeps what a reader process, its source helper and its kernel engines need to begin with. */
+bool privilege_keep_reader(void);
 
 /* True if the program has rights that the user who started it lacks.  Files that it writes are then
  * readable by their owner only. */

@@ -223,6 +223,49 @@ static int fill(scmp_filter_ctx filter, unsigned groups)
     return rc == 0 ? seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0) : rc;
 }
 
+/* Refused in the filter that allows all else.  Calls that the machine does not have are skipped. */
+static const int refused_calls[] = { SCMP_SYS(execve),
+                                     SCMP_SYS(execveat),
+                                     SCMP_SYS(bind),
+                                     SCMP_SYS(listen),
+                                     SCMP_SYS(accept),
+                                     SCMP_SYS(accept4),
+                                     SCMP_SYS(mount),
+                                     SCMP_SYS(umount2),
+                                     SCMP_SYS(move_mount),
+                                     SCMP_SYS(open_tree),
+                                     SCMP_SYS(fsopen),
+                                     SCMP_SYS(pivot_root),
+                                     SCMP_SYS(chroot),
+                                     SCMP_SYS(unshare),
+                                     SCMP_SYS(setns),
+                                     SCMP_SYS(init_module),
+                                     SCMP_SYS(finit_module),
+                                     SCMP_SYS(delete_module),
+                                     SCMP_SYS(kexec_load),
+                                     SCMP_SYS(kexec_file_load),
+                                     SCMP_SYS(reboot),
+                                     SCMP_SYS(swapon),
+                                     SCMP_SYS(swapoff),
+                                     SCMP_SYS(add_key),
+                                     SCMP_SYS(request_key),
+                                     SCMP_SYS(keyctl),
+                                     SCMP_SYS(io_uring_setup),
+                                     SCMP_SYS(process_vm_writev),
+                                     SCMP_SYS(open_by_handle_at),
+                                     SCMP_SYS(pidfd_getfd),
+                                     END };
+
+static int fill_wide(scmp_filter_ctx filter, uint32_t refusal)
+{
+    const struct scmp_arg_cmp is_network = { 0, SCMP_CMP_NE, AF_UNIX, 0 };
+    (void)seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);
+    int rc = seccomp_rule_add_array(filter, refusal, SCMP_SYS(socket), 1, &is_network);
+    for (const int *call = refused_calls; *call != END && rc == 0; call++)
+        rc = seccomp_rule_add(filter, refusal, *call, 0);
+    return rc;
+}
+
 /* libseccomp 2.5 does not check all that it allocates. */
 static bool has_room(void)
 {
@@ -232,23 +275,38 @@ static bool has_room(void)
     return room != NULL;
 }
 
-enum err_code syscall_filter_install(unsigned groups, struct err *err)
+static uint32_t refusal(void)
 {
     const char *const denied = getenv("PYROMETER_DENIED_CALL");
-    const bool kills = denied && strcmp(denied, "kill") == 0;
+    return denied && strcmp(denied, "kill") == 0 ? SCMP_ACT_KILL_PROCESS
+                                                 : SCMP_ACT_ERRNO(EPERM);
+}
+
+/* groups 0: the filter that allows all but refused_calls. */
+static enum err_code install(unsigned groups, struct err *err)
+{
     if (IS_SANITIZED)
         return ERR_OK;
     if (!has_room())
         return err_nomem(err);
-    const scmp_filter_ctx filter =
-        seccomp_init(kills ? SCMP_ACT_KILL_PROCESS : SCMP_ACT_ERRNO(EPERM));
+    const scmp_filter_ctx filter = seccomp_init(groups ? refusal() : SCMP_ACT_ALLOW);
     if (!filter)
         return err_nomem(err);
-    int rc = fill(filter, groups | SYSCALLS_ANY);
+    int rc = groups ? fill(filter, groups) : fill_wide(filter, refusal());
     if (rc == 0)
         rc = seccomp_load(filter);
     seccomp_release(filter);
     if (rc == -EINVAL || rc == -ENOSYS || rc == -ECANCELED)
         return err_set(err, ERR_UNSUPPORTED, "this kernel has no filters of system calls");
     return rc == 0 ? ERR_OK : err_sys(err, -rc, "cannot limit the system calls");
+}
+
+enum err_code syscall_filter_install(unsigned groups, struct err *err)
+{
+    return install(groups | SYSCALLS_ANY, err);
+}
+
+enum err_code syscall_filter_install_wide(struct err *err)
+{
+    return install(0, err);
 }

@@ -39,6 +39,10 @@ enum syscall_group {
 
 bool syscall_filter_is_built(void);
 
+/* For a process that starts others which still need most calls: it and they start no programs, have no network and no
+ * part in mounts, namespaces, modules and keys, and write into no other process.  As syscall_filter_install. */
+MUST_CHECK enum err_code syscall_filter_install_wide(struct err *err);
+
 /* groups: bits of enum syscall_group.  no_new_privs must be set.  ERR_UNSUPPORTED: the kernel
  * has no filters. */
 MUST_CHECK enum err_code syscall_filter_install(unsigned groups, struct err *err);

@@ -13,7 +13,7 @@ import tempfile
 import time
 import unittest
 
-from harness import PROGRAM, WAIT_SECONDS, Live, Process, Test, file_in, main, newest_python, victim, wait_gone
+from harness import PROGRAM, WAIT_SECONDS, Live, Process, Test, file_in, main, newest_python, processes_of, victim, wait_gone
 
 MARK = {"X-Pyrometer": "1", "Content-Type": "application/json"}
 # Nothing of this machine has it: our own source, which is sampled with all others, neither.
@@ -325,16 +325,19 @@ class Kept(Source):
         with victim(path) as target:
             for options, count in (([], 1), (["--no-source"], 0)):
                 with Live("attach", *options, str(target.pid)) as live:
-                    with open("/proc/%d/task/%d/children" % ((live.process.pid,) * 2), encoding="utf-8") as file:
-                        self.assertEqual(len(file.read().split()), count)
+                    live.wait_samples(10)
+                    self.assertEqual("pyrometer-src" in processes_of(live.process.pid), count == 1)
 
 
 class Helper(Source):
     def helper_of(self, live):
-        with open("/proc/%d/task/%d/children" % ((live.process.pid,) * 2), encoding="utf-8") as file:
-            children = [int(word) for word in file.read().split()]
-        self.assertEqual(len(children), 1)
-        return children[0]
+        found = {}
+
+        def is_there():
+            found.update(processes_of(live.process.pid))
+            return "pyrometer-src" in found
+        live.wait_until(is_there)
+        return found["pyrometer-src"]
 
     def status(self, pid):
         with open("/proc/%d/status" % pid, encoding="utf-8") as file:

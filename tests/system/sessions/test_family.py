@@ -6,7 +6,7 @@ import signal
 import time
 
 from folded import read_folded
-from harness import (SANITIZED, VICTIMS, WAIT_SECONDS, Live, Process, Test, file_in, main, newest_python, pythons, run_program,
+from harness import (SANITIZED, VICTIMS, WAIT_SECONDS, Live, Process, Test, file_in, main, newest_python, pythons, reader_of, run_program,
                      victim)
 
 LONG = "60"
@@ -275,7 +275,7 @@ class Children(Test):
         """Files that are open: the fewest of several counts, as those of connections and of ticks come and go."""
         counts = []
         for _ in range(20):
-            counts.append(len(os.listdir("/proc/%d/fd" % live.process.pid)))
+            counts.append(sum(len(os.listdir("/proc/%d/fd" % pid)) for pid in both(live)))
             time.sleep(0.05)
         return min(counts)
 
@@ -293,9 +293,17 @@ def daemons_of(master):
     return {int(line.split()[1]) for line in list(master.out) if line.startswith("DAEMON ")}
 
 
+def both(live):
+    """The process that serves, and the one that reads others."""
+    return {live.process.pid, reader_of(live.process)}
+
+
 def resident_bytes(live):
-    with open("/proc/%d/statm" % live.process.pid) as statm:
-        return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    pages = 0
+    for pid in both(live):
+        with open("/proc/%d/statm" % pid, encoding="ascii") as statm:
+            pages += int(statm.read().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 if __name__ == "__main__":

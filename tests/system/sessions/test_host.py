@@ -15,7 +15,7 @@ import tempfile
 import time
 import urllib.parse
 
-from harness import FOLDER, ROOT, SANITIZED, WAIT_SECONDS, Test, file_in, main, pythons, run_program, victim
+from harness import FOLDER, ROOT, SANITIZED, WAIT_SECONDS, Test, file_in, has_landlock, main, pythons, run_program, victim
 from host import CHANGE, Host
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -553,6 +553,11 @@ class Captures(Test):
             shutil.rmtree(host.data)
             self.check_fault(host, one, "the capture has been removed")
             two = host.start(pids=[target.pid])
+            if has_landlock():
+                # The server is limited to the folder that was there.
+                session = host.until("/sessions/" + two, lambda found: found["capture_error"])
+                self.assertRegex(session["capture_error"], "removed and cannot be created")
+                return
             name = host.capture_of(two)
             self.assertIsNone(host.get("/sessions/" + two)["capture_error"])
             self.assertTrue(os.path.exists(os.path.join(host.data, name + ".pyro")))

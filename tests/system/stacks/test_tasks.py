@@ -114,11 +114,11 @@ def record(python, pid, mode):
             thread, *labels = labels.split(";")
             names = [label if label.startswith("<") else re.match(r"[^:]*:(.*):-?\d+$", label).group(1) for label in labels]
             stacks[thread, tuple(names)] += int(count)
-    check_states(stacks, quality, process)
+    check_states(stacks, quality, process, python)
     return stacks
 
 
-def check_states(stacks, quality, process):
+def check_states(stacks, quality, process, python):
     """What threads were doing is said of threads only: tasks that wait have not let go of a lock."""
     waiting = sum(count for (thread, _), count in stacks.items() if "waiting tasks" in thread)
     threads = sum(stacks.values()) - waiting
@@ -129,6 +129,10 @@ def check_states(stacks, quality, process):
     said = [line for line in process.err if "belong to waiting tasks" in line]
     if len(said) != (waiting > 0) or (said and " %d samples, " % waiting not in said[0]):
         raise AssertionError("%d samples are of waiting tasks: %s" % (waiting, process.output()))
+    if python.is_free_threaded:
+        if not any("GIL n/a (free-threaded)" in line for line in process.err):
+            raise AssertionError("does not say that there is no GIL: " + process.output())
+        return
     shares = [float(share) for share in re.search(r"GIL held ([0-9.]+) %.*released ([0-9.]+) %", "\n".join(process.err)).groups()]
     if abs(shares[0] / 100 * threads - held["yes"]) > 0.0001 * threads:
         raise AssertionError("the GIL was held %s %% of the samples of threads: %s" % (shares[0], process.output()))

@@ -8,7 +8,7 @@ import struct
 import time
 import unittest
 
-from harness import PROGRAM, SLOWNESS, Process, Test, file_in, main, program, victim
+from harness import PROGRAM, SLOWNESS, Process, Test, file_in, main, program, reader_of, victim
 from host import Host
 from screen import Terminal
 
@@ -134,7 +134,7 @@ class Memory(Hangs):
 
     def wait_stuck(self, process):
         """Until a thread of it reads that memory, and the next tick finds it there still."""
-        folder = "/proc/%d/task" % process.pid
+        folder = "/proc/%d/task" % reader_of(process)
 
         def is_stuck():
             for thread in os.listdir(folder):

@@ -52,7 +52,7 @@ static void a_runnable_thread_is_on_a_cpu_to_earlier_readers(void **state)
     names_init(&now, &metadata);
     metadata.states.count = STATE_FLAG_RUNNABLE;
     names_init(&earlier, &metadata);
-    const uint64_t bits = names_bits(STATE_RUNNABLE | STATE_HAS_GIL);
+    const uint64_t bits = names_bits(STATE_RUNNABLE | STATE_HAS_GIL, false);
     assert_int_equal(names_state(&now, bits), STATE_RUNNABLE | STATE_HAS_GIL);
     assert_int_equal(names_state(&earlier, bits),
                      STATE_ON_CPU | STATE_HAS_GIL | STATE_UNKNOWN_RUNNABLE);

@@ -4,7 +4,7 @@ import { filteredText, stateChips, stateLabel } from "../../../web/model/filters
 import { doingParts, doingText, factText, isWithoutGil } from "../../../web/model/threads/activity.js";
 import { measureGroups } from "../../../web/model/page/quality.js";
 import { createPicture } from "../../../web/model/page/picture.js";
-import { addState, addThreads, cleanWords, createSums, stateMatches, stateQuery, sumThreads } from "../../../web/model/profile/states.js";
+import { addState, addThreads, cleanWords, createSums, shownStates, stateMatches, stateQuery, sumThreads } from "../../../web/model/profile/states.js";
 import { QUALITY_TEXT } from "../../../web/text/quality.js";
 import { TEXT } from "../../../web/text/session.js";
 import { createProgram } from "../support/made-up-program.mjs";
@@ -99,7 +99,7 @@ test("words of a link that are no chip get one of their own", () => {
   assert.deepEqual([chips.at(-1).pressed, chips.at(-1).label], [true, "not holding the GIL, on CPU"]);
   assert.equal(chips.filter((chip) => chip.pressed).length, 1);
   assert.equal(stateLabel(["on_cpu"]), "On CPU");
-  assert.equal(stateLabel(["unknown_in_gc", "!unknown_on_cpu", "~has_gil"]), "in GC: unknown, on CPU: known, not known to be holding the GIL");
+  assert.equal(stateLabel(["unknown_in_gc", "!unknown_on_cpu", "~has_gil"]), "in GC: unknown, on CPU: known, all but holding the GIL");
 });
 
 test("a filter that leaves nothing says what there is instead", () => {
@@ -166,4 +166,14 @@ test("the numbers of a session alone make a panel too, and none makes none", () 
   const groups = measureGroups(program.session().quality);
   assert.deepEqual(groups.map((group) => group.title), [QUALITY_TEXT.groups.rate, QUALITY_TEXT.groups.samples, QUALITY_TEXT.groups.bias, QUALITY_TEXT.groups.failed, QUALITY_TEXT.groups.target]);
   assert.deepEqual(measureGroups(null), []);
+});
+
+test("a comparison leaves out what waits for a processor, until other states are chosen", () => {
+  const shown = (view, states = null, session = null) => shownStates({ address: { view, states }, session });
+  assert.deepEqual([shown("flame"), shown("diff"), shown("diff", ["on_cpu"]), shown("diff", [])], [["active"], ["active", "~runnable"], ["on_cpu"], []]);
+  assert.deepEqual(shown("diff", null, { selection: { state: "on_cpu" } }), []);
+  const sums = sumsOf([[HAS_GIL | ON_CPU, 60], [RUNNABLE, 30], [0, 10]]);
+  const chip = stateChips(sums, shown("diff")).find(({ pressed }) => pressed);
+  assert.deepEqual([chip.key, chip.share, chip.isIdle], ["compared", "60.0 %", false]);
+  assert.equal(chipOf(sums, "compared", ["active"]).isIdle, true);
 });

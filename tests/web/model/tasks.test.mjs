@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { applyTree, createProfile } from "../../../web/model/profile/profile.js";
-import { emptyTasks, TASK_ROWS_MAX, taskRows, tasksReason, tasksText } from "../../../web/model/threads/tasks.js";
+import { emptyTasks, TASK_ROWS_MAX, taskRows, tasksReason, tasksRequest, tasksText, createTasksOffer } from "../../../web/model/threads/tasks.js";
 import { TEXT } from "../../../web/text/session.js";
 
 // Nodes: 1 <task main>, 2 main below it, 3 <task> below that, 4 read, 5 sleep.
@@ -55,4 +55,24 @@ test("why there are none is said, and that greenlets cannot be listed", () => {
   const gevent = profile();
   gevent.strings[gevent.functionFile.values[4]] = "/srv/venv/lib/python3.13/site-packages/gevent/hub.py";
   assert.equal(tasksReason(emptyTasks(), { settings: {} }, true, gevent), TEXT.tasks.greenlets);
+});
+
+test("what runs asyncio is known by its loop", () => {
+  const offered = (session, made, live = true) => createTasksOffer()({ live, session, recording: { profile: made } });
+  const made = profile();
+  assert.deepEqual([offered(null, made), offered({ settings: { async: "all" } }, made)], [false, true]);
+  made.strings[made.functionFile.values[5]] = "/usr/lib/python3.13/asyncio/base_events.py";
+  assert.deepEqual([offered(null, made), offered(null, made, false)], [true, false]);
+});
+
+test("the same is sampled again with tasks by an operator of a host, and nobody else", () => {
+  const settings = { async: "off", rate_hz: 250, duration_s: 60, threads: "all", subprocesses: true, mode: "wall", native: "off", gc: true, opcodes: false, engine: "remote", engine_reason: null, stop: "never", max_stop_percent: 1, max_cpu_percent: null, native_frames: "leaf", filters: [{ filter: "hide", pattern: "a" }, { filter: "hide", pattern: "b" }] };
+  const targets = [{ pid: 7, parent: null, to_s: null }, { pid: 8, parent: 7, to_s: null }, { pid: 9, parent: null, to_s: 2 }];
+  const access = { scope: "operator", host: true };
+  const session = { name: "web", source: "live", settings, targets };
+  assert.deepEqual(tasksRequest({ live: true, access, session }), {
+    pids: [7], rate_hz: 250, duration_s: null, threads: "all", subprocesses: true, mode: "wall", native: "off", gc: true, opcodes: false, engine: "remote", stop: "never", max_stop_percent: 1, hide: ["a", "b"], name: "web", async: "all",
+  });
+  for (const other of [{ access: null }, { access: { ...access, scope: "viewer" } }, { access: { ...access, host: false } }, { live: false }, { session: null }, { session: { ...session, source: "capture" } },
+    { session: { ...session, settings: { ...settings, async: "all" } } }, { session: { ...session, targets: targets.slice(2) } }]) assert.equal(tasksRequest({ live: true, access, session, ...other }), null);
 });

@@ -6,6 +6,7 @@ import { STATE_DOINGS, STATE_FACTS } from "../profile/states.js";
 
 const FILTERS = [
   { key: "active", words: ["active"] },
+  { key: "compared", words: ["active", "~runnable"] },
   { key: "all", words: [] },
   { key: "on_cpu", words: ["on_cpu"], fact: "on_cpu" },
   { key: "has_gil", words: ["has_gil"], fact: "has_gil" },
@@ -56,6 +57,7 @@ export function hiddenHint(summary) {
 
 function countOf(filter, sums) {
   if (filter.key === "active") return { yes: sums.samples - waitingOf(sums), unknown: 0 };
+  if (filter.key === "compared") return { yes: sums.samples - waitingOf(sums) - sums.doing[STATE_DOINGS.indexOf("runnable")], unknown: 0 };
   if (filter.key === "all") return { yes: sums.samples, unknown: 0 };
   if (filter.doing) return { yes: sums.doing[STATE_DOINGS.indexOf(filter.doing)], unknown: sums.doing[STATE_DOINGS.indexOf("unknown")] };
   const fact = STATE_FACTS.indexOf(filter.fact);
@@ -91,9 +93,9 @@ const COLOURS = { on_cpu: "on_cpu", has_gil: "holds_gil", waits_gil: "waits_gil"
 const RARE = ["in_gc", "has_exception"];
 const RARE_SHARE = 0.01;
 
-// What waits has a chip of its own while it is hidden.
+// What waits has a chip of its own while it is hidden; what comparisons show at first has one there.
 function isSpared({ key }, sums, words, { yes }) {
-  return (RARE.includes(key) && yes < RARE_SHARE * sums.samples) || (key === "waits" && hiddenShare(sums, words) !== "");
+  return key === "compared" || (RARE.includes(key) && yes < RARE_SHARE * sums.samples) || (key === "waits" && hiddenShare(sums, words) !== "");
 }
 
 // -> [{key, label, short (where there is little room, or ""), words, share, hint, pressed, disabled, doing (whose colour it has, or ""), isIdle (not worth a chip)}]; sums: of the threads shown

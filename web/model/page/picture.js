@@ -9,9 +9,10 @@ import { isWithoutGil } from "../threads/activity.js";
 import { emptyReason } from "./empty.js";
 import { frameKey, frameLabel, frameOfFunction } from "../profile/frames.js";
 import { gilMatrix, causedCounts } from "../threads/gil.js";
-import { taskRows, tasksReason } from "../threads/tasks.js";
+import { taskRows, tasksReason, tasksRequest } from "../threads/tasks.js";
 import { groupCount, groupTotals, matchedSamples } from "../trees/grouping.js";
 import { lineNeighbours, sourceLines, sourcePaths, topLines } from "../code/lines.js";
+import { memoise } from "../base/memoise.js";
 import { formatCount, formatPoints, formatShare, isKnown, ratio } from "../base/numbers.js";
 import { createOwnLines, extendOwnLines, hottestOwnLines } from "../code/own.js";
 import { otherBaseline } from "./questions.js";
@@ -40,19 +41,6 @@ export function heatLevel(share) {
   let level = 0;
   while (level < HEAT_STEPS.length && share >= HEAT_STEPS[level]) level += 1;
   return level;
-}
-
-// Keeps the last result of `make(...inputs)` for as long as the inputs are the same.
-export function memoise(make) {
-  let inputs = null;
-  let result;
-  return (...given) => {
-    if (inputs === null || given.some((value, i) => value !== inputs[i])) {
-      result = make(...given);
-      inputs = given;
-    }
-    return result;
-  };
 }
 
 function remainderFields(kind, count, value, isMore, sum) {
@@ -302,8 +290,8 @@ function makeGil(recording, version, grouping, gil, threads, sums, withoutGil, w
   };
 }
 
-function makeTasks(recording, version, tasks, reason) {
-  return { ...taskRows(tasks, recording.profile), reason };
+function makeTasks(recording, version, tasks, reason, again) {
+  return { ...taskRows(tasks, recording.profile), reason, again };
 }
 
 // All rows in their order; labels are made where they are shown.
@@ -502,7 +490,7 @@ export function createPicture() {
       own: address.view === "flame" ? own(recording, version, grouping, state.ownPatterns, showsActive(state)) : null,
       diff: shownDiff,
       gil: address.view === "gil" ? gilOf(recording, version, functions, state.gil, threads, sums, isWithoutGil(state.session, sums), state.width) : null,
-      tasks: address.view === "tasks" ? tasksOf(recording, version, state.tasks, tasksReason(state.tasks, state.session, state.live, profile)) : null,
+      tasks: address.view === "tasks" ? tasksOf(recording, version, state.tasks, tasksReason(state.tasks, state.session, state.live, profile), tasksRequest(state) !== null) : null,
       secondsPerSample: isKnown(recording.counts.seconds) && recording.counts.seconds > 0 ? ratio(recording.counts.seconds, recording.counts.total) : 1 / (state.session?.quality?.achieved_hz || NaN),
       functions: () => rowsOf(countsOf(version, grouping, totals)).slice().sort((a, b) => b.total - a.total).map((row) => ({ label: frameLabel(grouping.frames, profile, row.frame), key: functionKey(recording, grouping, row.frame) })),
       paths: () => pathsOf(profile, profile.functionName.length),

@@ -11,9 +11,11 @@ const ACTIVE = "active";
 // On a CPU, holding or waiting for the GIL, runnable, or not known to be on a CPU.
 const ACTIVE_BITS = 1 | 2 | 4 | 64 | (1 << UNKNOWN_SHIFT);
 
-// The words in force: those of the address, else what waits is hidden. A report may have been made of some states only.
+// The words in force: those of the address, else what waits is hidden, and in a comparison what waits for a processor too:
+// that is of the machine, not of the program. A report may have been made of some states only.
 export function shownStates({ address, session }) {
-  return address.states ?? ((session?.selection?.state ?? "") === "" ? [ACTIVE] : []);
+  const first = address.view === "diff" ? [ACTIVE, "~runnable"] : [ACTIVE];
+  return address.states ?? ((session?.selection?.state ?? "") === "" ? first : []);
 }
 const WORD = /^([!~]?)(unknown_)?([a-z_]+)$/;
 

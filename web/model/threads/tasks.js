@@ -2,6 +2,7 @@
 
 import { TEXT } from "../../text/session.js";
 import { createFrames, fileText, frameLabel, frameOf } from "../profile/frames.js";
+import { memoise } from "../base/memoise.js";
 import { formatCount, formatDuration } from "../base/numbers.js";
 import { functionCount, nodeCount } from "../profile/profile.js";
 import { visibleText } from "../base/text.js";
@@ -78,20 +79,40 @@ export function taskRows(tasks, profile) {
 }
 
 const GREENLETS = /\/(?:gevent|eventlet)\//;
+const ASYNCIO = /\/asyncio\/(?:base_events|runners)\.py$/;
 
-function usesGreenlets(profile) {
-  for (let id = 1; id < functionCount(profile); id += 1) if (GREENLETS.test(fileText(profile, id))) return true;
+function hasFile(profile, pattern) {
+  for (let id = 1; id < functionCount(profile); id += 1) if (pattern.test(fileText(profile, id))) return true;
   return false;
+}
+
+const usesAsyncio = (profile) => hasFile(profile, ASYNCIO);
+
+const areOff = (session) => (session?.settings?.async ?? "off") === "off";
+
+// Whether the view of tasks has something to show, or says how to get it: {live, session, recording} -> bool
+export function createTasksOffer() {
+  const asyncioOf = memoise((profile, count) => usesAsyncio(profile));
+  return ({ live, session, recording: { profile } }) => !areOff(session) || (live && asyncioOf(profile, functionCount(profile)));
+}
+
+// The body of POST /sessions that samples the same processes with their tasks; null where this page cannot start a session.
+export function tasksRequest({ live, access, session }) {
+  if (!live || access?.host !== true || access.scope !== "operator" || session === null || !areOff(session)) return null;
+  const pids = (session.targets ?? []).filter((target) => target.parent === null && target.to_s === null).map((target) => target.pid);
+  if (pids.length === 0 || session.source === "capture") return null;
+  const { rate_hz, threads, subprocesses, mode, native, gc, opcodes, engine, stop, max_stop_percent, filters = [] } = session.settings;
+  const kept = Object.fromEntries(filters.map(({ filter }) => [filter, filters.filter((other) => other.filter === filter).map((other) => other.pattern)]));
+  return { pids, rate_hz, duration_s: null, threads, subprocesses, mode, native, gc, opcodes, engine, stop, max_stop_percent, ...kept, name: session.name ?? "", async: "all" };
 }
 
 // Why there are no tasks to show, or null.
 export function tasksReason(tasks, session, live, profile) {
   if (session === null) return "";
   if (!live) return TEXT.tasks.inReport;
-  const isOff = (session.settings?.async ?? "off") === "off";
-  if (!isOff && tasks.name.length > 0) return null;
-  if (usesGreenlets(profile)) return TEXT.tasks.greenlets;
-  if (isOff) return TEXT.tasks.off;
+  if (!areOff(session) && tasks.name.length > 0) return null;
+  if (hasFile(profile, GREENLETS)) return TEXT.tasks.greenlets;
+  if (areOff(session)) return TEXT.tasks.off;
   return session.source === "capture" ? TEXT.tasks.inCapture : TEXT.tasks.none;
 }
 

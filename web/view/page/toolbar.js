@@ -1,6 +1,7 @@
 // The toolbar: views, threads, search.
 
 import { viewKey, VIEWS } from "../../model/page/address.js";
+import { createTasksOffer } from "../../model/threads/tasks.js";
 import { TEXT } from "../../text/session.js";
 import { scrollSideways, segmented } from "../elements/dom.js";
 import { createSearch } from "../filters/search.js";
@@ -10,6 +11,7 @@ export function createToolbar(root, dispatch) {
   const change = (changes) => dispatch({ type: "address", changes, how: "push" });
   const view = segmented(TEXT.view.label, "view", VIEWS.map((value, i) => ({ value, label: TEXT.view[value][0], hint: TEXT.view[value][1] + "  ( " + viewKey(i) + " )" })), (value) => change({ view: value }));
   const tasksButton = view.element.querySelector("[data-value=tasks]");
+  const offersTasks = createTasksOffer();
   const threads = createThreadFilter(dispatch);
   const search = createSearch(dispatch);
   root.append(view.element, threads.element, search.element);
@@ -20,7 +22,7 @@ export function createToolbar(root, dispatch) {
     focusSearch: search.focus,
     update(state) {
       view.set(state.address.view);
-      tasksButton.hidden = state.address.view !== "tasks" && (state.session?.settings?.async ?? "off") === "off";
+      tasksButton.hidden = state.address.view !== "tasks" && !offersTasks(state);
       if (scrolledTo !== state.address.view) scrollSideways(view.element.querySelector("[data-value=" + state.address.view + "]"));
       scrolledTo = state.address.view;
       threads.update(state);

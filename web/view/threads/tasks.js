@@ -20,7 +20,9 @@ export function createTasks(root, dispatch) {
   const body = el("tbody", {});
   const table = el("table", { class: "task-table", "data-testid": "task-table", "aria-label": TEXT.tasks.label }, el("thead", {}, head), body);
   const left = el("p", { class: "soft" });
-  const none = el("p", { class: "empty", "data-testid": "tasks-none" });
+  const reason = el("p", {});
+  const again = el("button", { type: "button", "data-testid": "tasks-again", on: { click: () => dispatch({ type: "sampleTasks" }) } }, TEXT.tasks.again);
+  const none = el("div", { class: "empty", "data-testid": "tasks-none" }, reason, again);
   const element = el("div", { class: "tasks", "data-testid": "tasks", tabindex: "0", role: "region", "aria-label": TEXT.tasks.label }, summary, table, left, none);
   root.append(element);
   const open = new Set();
@@ -69,7 +71,8 @@ export function createTasks(root, dispatch) {
       const { tasks, matched } = state.picture;
       for (const part of [summary, table, left]) part.hidden = tasks.reason !== null;
       none.hidden = tasks.reason === null;
-      setText(none, tasks.reason ?? "");
+      again.hidden = !tasks.again || tasks.reason !== TEXT.tasks.off;
+      setText(reason, (again.hidden ? tasks.reason : TEXT.tasks.offHere) ?? "");
       if (tasks.reason !== null || (shown === tasks && shownMatches === matched)) return;
       setText(summary, tasksText(tasks));
       // What is pointed at or read stays where it is.

@@ -39,7 +39,7 @@ class Usage(unittest.TestCase):
         self.expect(run("a\nb\x1b[31m"), 2, "unknown command 'a?b?[31m' (see --help)")
 
     def test_targets_that_cannot_be_sampled_have_their_status(self):
-        self.expect(run("attach", GONE), 4, "no process %d" % GONE)
+        self.expect(run("record", GONE, "--collapsed=-"), 4, "no process %d" % GONE)
         self.expect(run("attach", SHELL), 4, "process %d is not Python" % SHELL)
         self.expect(run("attach", DENIED), 3, "not permitted to read process %d" % DENIED)
         with tempfile.TemporaryDirectory() as folder:

@@ -50,11 +50,11 @@ static void a_service_is_named_after_its_command(void **state)
 static void what_the_environment_says_comes_first(void **state)
 {
     static const char *const argv[] = { "app" };
-    static const struct sampler_service service = { .name = "checkout",
-                                                    .version = "1.2",
-                                                    .container = "0123abcd" };
     const struct sampler_target target = {
-        .pid = 1, .argc = 1, .argv = argv, .service = &service
+        .pid = 1,
+        .argc = 1,
+        .argv = argv,
+        .service = { .name = "checkout", .version = "1.2", .container = "0123abcd" }
     };
     const struct push_settings settings = { .label_count = 0 };
     struct push_labels labels;

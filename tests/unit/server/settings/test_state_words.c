@@ -42,7 +42,7 @@ static void each_question_has_its_phrase(void **state)
         { "on_cpu,has_gil", "; on CPU; holding the GIL" },
         { "active,in_gc", "; active; collecting garbage" },
         { "!waits_gil", "; not waiting for the GIL" },
-        { "~in_gc", "; not known to be collecting garbage" },
+        { "~in_gc", "; all but collecting garbage" },
         { "unknown_in_native", "; unknown whether in native code" },
         { "!unknown_has_exception", "; known whether handling an exception" },
     };

@@ -1,0 +1,161 @@
+#include "sampler/capture/growing.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/capture/format.h"
+#include "sampler/capture/load.h"
+#include "sampler/capture/rows.h"
+#include "sampler/profile/profile.h"
+
+enum { MAGIC_BYTES = sizeof CAPTURE_MAGIC - 1 };
+
+void growing_init(struct growing *growing, struct profile *profile, size_t table_bytes)
+{
+    *growing = (struct growing){ .profile = profile,
+                                 .table_bytes = table_bytes,
+                                 .sizes = rows_at_start() };
+    profile_keep_open(profile);
+}
+
+void growing_deinit(struct growing *growing)
+{
+    metadata_deinit(&growing->metadata);
+    windows_block_deinit(&growing->block);
+    windows_places_deinit(&growing->places);
+    block_chain_deinit(&growing->chain);
+    bytes_deinit(&growing->stored);
+    bytes_deinit(&growing->raw);
+    bytes_deinit(&growing->start_bytes);
+    *growing = (struct growing){ .profile = NULL };
+}
+
+/* Both ends are of one program, so the version is the same. */
+static enum err_code read_preamble(growing_fill *fill, void *context, struct err *err)
+{
+    unsigned char preamble[CAPTURE_PREAMBLE_BYTES];
+    const enum err_code rc = fill(context, preamble, sizeof preamble, err);
+    if (rc)
+        return rc;
+    if (memcmp(preamble, CAPTURE_MAGIC, MAGIC_BYTES) != 0 ||
+        preamble[MAGIC_BYTES] != CAPTURE_MAJOR || preamble[MAGIC_BYTES + 2] != CAPTURE_MINOR)
+        return err_set(err, ERR_CORRUPT, "it is not a live capture of this version");
+    return ERR_OK;
+}
+
+static enum err_code read_stored(struct growing *growing, const struct block_head *head,
+                                 growing_fill *fill, void *context, struct err *err)
+{
+    struct bytes *const stored = &growing->stored;
+    if (stored->room < head->stored_bytes) {
+        bytes_deinit(stored);
+        stored->data = malloc(head->stored_bytes);
+        if (!stored->data)
+            return err_nomem(err);
+        stored->room = head->stored_bytes;
+    }
+    enum err_code rc = fill(context, stored->data, head->stored_bytes, err);
+    if (rc == ERR_NOT_FOUND)
+        rc = err_set(err, ERR_GONE, "it ends within a block");
+    return rc ? rc : block_decode(&growing->chain, head, stored->data, &growing->raw, err);
+}
+
+static enum err_code take_metadata(struct growing *growing, struct err *err)
+{
+    const struct bytes raw = growing->raw;
+    if (growing->has_metadata)
+        return err_set(err, ERR_CORRUPT, "metadata are in the wrong place");
+    growing->raw = growing->start_bytes;
+    growing->start_bytes = raw;
+    struct cursor cursor = cursor_of(raw.data, raw.count);
+    const enum err_code rc = metadata_decode(&growing->metadata, &cursor, err);
+    if (rc)
+        return rc;
+    if (growing->metadata.unit_ns < 1 || growing->metadata.unit_ns > WINDOWS_MAX_UNIT_NS)
+        return err_set(err, ERR_CORRUPT, "its unit of time is invalid");
+    names_init(&growing->names, &growing->metadata);
+    growing->has_metadata = true;
+    return ERR_OK;
+}
+
+static enum err_code take_rows(struct growing *growing, struct err *err)
+{
+    struct cursor cursor = cursor_of(growing->raw.data, growing->raw.count);
+    const enum err_code rc = rows_decode(growing->profile, &cursor, &growing->sizes, err);
+    if (!rc && growing->table_bytes &&
+        profile_table_bytes(growing->profile) > growing->table_bytes)
+        return err_set(err, ERR_LIMIT, "its tables need more than %zu MiB",
+                       growing->table_bytes >> 20);
+    return rc;
+}
+
+static enum err_code take_windows(struct growing *growing, struct err *err)
+{
+    struct cursor cursor = cursor_of(growing->raw.data, growing->raw.count);
+    windows_block_deinit(&growing->block);
+    return windows_decode(&cursor, &growing->names, growing->metadata.unit_ns, &growing->sizes,
+                          true, &growing->places, &growing->block, err);
+}
+
+static enum err_code take_block(struct growing *growing, enum capture_kind kind,
+                                struct err *err)
+{
+    if (kind == CAPTURE_METADATA)
+        return take_metadata(growing, err);
+    if (!growing->has_metadata)
+        return err_set(err, ERR_CORRUPT, "it does not begin with metadata");
+    if (kind == CAPTURE_ROWS)
+        return take_rows(growing, err);
+    if (kind == CAPTURE_WINDOWS)
+        return take_windows(growing, err);
+    if (kind != CAPTURE_STATE && kind != CAPTURE_END)
+        return err_set(err, ERR_CORRUPT, "a block is of an unknown kind");
+    return ERR_OK;
+}
+
+enum err_code growing_read(struct growing *growing, growing_fill *fill, void *context,
+                           enum capture_kind *kind_out, struct err *err)
+{
+    unsigned char data[CAPTURE_BLOCK_HEAD_BYTES];
+    struct block_head head;
+    enum err_code rc = growing->has_metadata ? ERR_OK : read_preamble(fill, context, err);
+    if (!rc)
+        rc = fill(context, data, sizeof data, err);
+    if (!rc)
+        rc = block_head_decode(data, &head, err);
+    if (!rc)
+        rc = read_stored(growing, &head, fill, context, err);
+    if (rc)
+        return rc;
+    *kind_out = (enum capture_kind)head.kind;
+    return take_block(growing, *kind_out, err);
+}
+
+enum err_code growing_seal(struct growing *growing, const struct quality *quality,
+                           uint64_t end_ns, growing_take *take, void *context, struct err *err)
+{
+    const struct windows_block *const block = &growing->block;
+    enum err_code rc = ERR_OK;
+    for (size_t i = 0; i < block->window_count && !rc; i++) {
+        const struct block_window *const window = &block->windows[i];
+        const struct reader_window loaded = {
+            .start_ns = window->start_ns,
+            .end_ns = window->end_ns,
+            .period_ns = window->period_ns,
+            .is_open = window->is_open,
+            .quality = *quality,
+            .runs = window->run_count ? block->runs + window->runs_at : NULL,
+            .run_count = window->run_count,
+        };
+        rc = load_window(growing->profile, &loaded, &growing->last_ns, err);
+        if (!rc && take)
+            take(context, &loaded);
+    }
+    windows_block_deinit(&growing->block);
+    *profile_quality(growing->profile) = *quality;
+    if (!rc && end_ns >= growing->last_ns) {
+        growing->last_ns = end_ns;
+        rc = profile_seal(growing->profile, end_ns, err);
+    }
+    return rc;
+}

@@ -1,0 +1,249 @@
+#define _GNU_SOURCE
+#include "sampler/link/link.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "sampler/base/clock.h"
+#include "sampler/base/scoped.h"
+#include "sampler/capture/bytes.h"
+#include "sampler/link/link_sampler.h"
+#include "sampler/link/request.h"
+#include "sampler/processes.h"
+#include "sampler/reader_link.h"
+#include "sampler/sampler_ops.h"
+
+/* How often it is checked whether the caller has cancelled. */
+enum { POLL_MS = 50, USAGE_MS = 200 };
+/* Until the reader process has read requests before this one. */
+enum { SEND_MS = 5000 };
+
+static int link_socket = -1;
+
+bool reader_link_is_used(void)
+{
+    return link_socket >= 0;
+}
+
+static enum err_code send_message(const struct bytes *message, int answer_fd, struct err *err)
+{
+    union {
+        struct cmsghdr align;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control = { .bytes = { 0 } };
+    struct iovec part = { .iov_base = message->data, .iov_len = message->count };
+    struct msghdr header = { .msg_iov = &part, .msg_iovlen = 1 };
+    if (answer_fd >= 0) {
+        header.msg_control = control.bytes;
+        header.msg_controllen = sizeof control.bytes;
+        struct cmsghdr *const head = CMSG_FIRSTHDR(&header);
+        head->cmsg_level = SOL_SOCKET;
+        head->cmsg_type = SCM_RIGHTS;
+        head->cmsg_len = CMSG_LEN(sizeof answer_fd);
+        memcpy(CMSG_DATA(head), &answer_fd, sizeof answer_fd);
+    }
+    const uint64_t end_ns = clock_now_ns() + SEND_MS * NS_PER_MS;
+    struct pollfd room = { .fd = link_socket, .events = POLLOUT };
+    ssize_t sent = 0;
+    while ((sent = sendmsg(link_socket, &header, MSG_NOSIGNAL | MSG_DONTWAIT)) < 0 &&
+           errno == EAGAIN && clock_now_ns() < end_ns)
+        (void)poll(&room, 1, POLL_MS);
+    if (sent == (ssize_t)message->count)
+        return ERR_OK;
+    if (errno == EAGAIN)
+        return err_set(err, ERR_LIMIT, "the reader process has too many requests: try again");
+    return err_sys(err, errno, "cannot reach the reader process");
+}
+
+enum err_code link_send(const struct link_request *request, int *answer_out, struct err *err)
+{
+    struct bytes message = { 0 };
+    int ends[2] = { -1, -1 };
+    link_request_encode(request, &message);
+    enum err_code rc = bytes_check(&message, err);
+    if (!rc && message.count > LINK_MAX_REQUEST_BYTES)
+        rc = err_set(err, ERR_INVALID, "the request is too long");
+    if (!rc && answer_out && pipe2(ends, O_CLOEXEC) != 0)
+        rc = err_sys(err, errno, "cannot make a pipe");
+    if (!rc)
+        rc = send_message(&message, ends[1], err);
+    bytes_deinit(&message);
+    if (ends[1] >= 0)
+        close(ends[1]);
+    if (rc && ends[0] >= 0)
+        close(ends[0]);
+    else if (!rc && answer_out)
+        *answer_out = ends[0];
+    return rc;
+}
+
+/* ERR_OK: there is something to read, or somebody may ask again. */
+static enum err_code wait(int fd, const struct link_patience *patience, bool *is_ready_out,
+                          struct err *err)
+{
+    struct pollfd wanted[] = { { fd, POLLIN, 0 }, { patience->cancel_fd, POLLIN, 0 } };
+    const uint64_t now_ns = clock_now_ns();
+    int wait_ms = patience->is_cancelled ? POLL_MS : -1;
+    if (patience->end_ns && now_ns >= patience->end_ns)
+        return err_set(err, ERR_LIMIT, "the reader process does not answer");
+    if (patience->end_ns && wait_ms < 0)
+        wait_ms = (int)((patience->end_ns - now_ns) / NS_PER_MS) + 1;
+    if (poll(wanted, 2, wait_ms) < 0 && errno != EINTR)
+        return err_sys(err, errno, "cannot wait for the reader process");
+    *is_ready_out = wanted[0].revents != 0;
+    if (wanted[1].revents || (patience->is_cancelled && atomic_load(patience->is_cancelled)))
+        return err_set(err, ERR_SYS, "cancelled");
+    return ERR_OK;
+}
+
+enum err_code link_receive(int fd, void *out, size_t bytes,
+                           const struct link_patience *patience, struct err *err)
+{
+    char *at = out;
+    while (bytes > 0) {
+        bool is_ready = false;
+        const enum err_code rc = wait(fd, patience, &is_ready, err);
+        if (rc)
+            return rc;
+        if (!is_ready)
+            continue;
+        const ssize_t got = read(fd, at, bytes);
+        if (got == 0)
+            return err_set(err, at == (char *)out ? ERR_NOT_FOUND : ERR_GONE,
+                           "the reader process has ended; another one takes its place");
+        if (got < 0 && errno != EINTR && errno != EAGAIN)
+            return err_sys(err, errno, "cannot read from the reader process");
+        at += got > 0 ? got : 0;
+        bytes -= got > 0 ? (size_t)got : 0;
+    }
+    return ERR_OK;
+}
+
+static enum err_code receive_contents(int fd, size_t bytes,
+                                      const struct link_patience *patience, struct bytes *out,
+                                      struct err *err)
+{
+    bytes_deinit(out);
+    out->data = malloc(bytes + 1);
+    if (!out->data)
+        return err_nomem(err);
+    out->room = bytes + 1;
+    out->count = bytes;
+    return link_receive(fd, out->data, bytes, patience, err);
+}
+
+/* No end of the reader process is an error of what was asked for. */
+static enum err_code of_system(enum err_code rc, struct err *err)
+{
+    if (rc != ERR_NOT_FOUND && rc != ERR_GONE)
+        return rc;
+    if (err)
+        err->code = ERR_SYS;
+    return ERR_SYS;
+}
+
+enum err_code link_receive_answer(int fd, const struct link_patience *patience,
+                                  struct bytes *out, struct err *err)
+{
+    unsigned char head[LINK_HEAD_BYTES];
+    enum err_code code = ERR_OK;
+    size_t bytes = 0;
+    enum err_code rc = link_receive(fd, head, sizeof head, patience, err);
+    if (!rc)
+        rc = link_head_decode(head, &code, &bytes, err);
+    if (!rc)
+        rc = receive_contents(fd, bytes, patience, out, err);
+    if (rc)
+        return of_system(rc, err);
+    if (code) {
+        struct cursor cursor = cursor_of(out->data, out->count);
+        link_err_decode(&cursor, code, err);
+    }
+    return code;
+}
+
+static enum err_code ask_within(const struct link_request *request, int cancel_fd,
+                                uint64_t wait_ms, struct bytes *out, struct err *err)
+{
+    const struct link_patience patience = { .end_ns = clock_now_ns() + wait_ms * NS_PER_MS,
+                                            .cancel_fd = cancel_fd };
+    SCOPED_FD int answer = -1;
+    const enum err_code rc = link_send(request, &answer, err);
+    return rc ? rc : link_receive_answer(answer, &patience, out, err);
+}
+
+enum err_code link_ask(const struct link_request *request, int cancel_fd, struct bytes *out,
+                       struct err *err)
+{
+    return ask_within(request, cancel_fd, READER_LINK_WAIT_MS, out, err);
+}
+
+enum err_code reader_link_admits(pid_t pid, struct err *err)
+{
+    const struct link_request request = { .kind = LINK_ADMIT, .pid = pid };
+    struct bytes answer = { 0 };
+    const enum err_code rc = link_ask(&request, -1, &answer, err);
+    bytes_deinit(&answer);
+    return rc;
+}
+
+enum err_code reader_link_read(struct sampler *sampler, profile_origin origin, const void *wish,
+                               size_t wish_bytes, int cancel_fd, struct bytes *answer,
+                               struct err *err)
+{
+    const struct link_request request = { .kind = LINK_READ,
+                                          .session = link_sampler_session(sampler),
+                                          .origin = origin,
+                                          .wish = wish,
+                                          .wish_bytes = wish_bytes };
+    return link_ask(&request, cancel_fd, answer, err);
+}
+
+void reader_link_usage(struct reader_usage *out)
+{
+    const struct link_request request = { .kind = LINK_USAGE };
+    struct bytes answer = { 0 };
+    *out = (struct reader_usage){ .rss_bytes = 0 };
+    if (ask_within(&request, -1, USAGE_MS, &answer, NULL) == ERR_OK) {
+        struct cursor cursor = cursor_of(answer.data, answer.count);
+        if (link_usage_decode(&cursor, out, NULL) != ERR_OK)
+            *out = (struct reader_usage){ .rss_bytes = 0 };
+    }
+    bytes_deinit(&answer);
+}
+
+static enum err_code check_engine(const struct sampler_options *options, struct err *err)
+{
+    const struct link_request request = { .kind = LINK_CHECK_ENGINE, .options = *options };
+    struct bytes answer = { 0 };
+    const enum err_code rc = link_ask(&request, -1, &answer, err);
+    bytes_deinit(&answer);
+    return rc;
+}
+
+static enum err_code list(processes_visitor visit, void *context, struct processes_summary *out,
+                          struct err *err)
+{
+    const struct link_request request = { .kind = LINK_LIST };
+    struct bytes answer = { 0 };
+    enum err_code rc = link_ask(&request, -1, &answer, err);
+    if (!rc) {
+        struct cursor cursor = cursor_of(answer.data, answer.count);
+        rc = link_list_decode(&cursor, visit, context, out, err);
+    }
+    bytes_deinit(&answer);
+    return rc;
+}
+
+void reader_link_use(int socket)
+{
+    static const struct sampler_provider provider = { link_sampler_start, check_engine };
+    link_socket = socket;
+    sampler_provide(&provider);
+    processes_provide(list);
+}

@@ -1,0 +1,42 @@
+/*
+ * link - sends requests to the reader process and waits for answers.
+ *
+ * Ownership: the answer's pipe is the caller's.
+ * Threads: any, after reader_link_use.
+ * Depends on: request, bytes.
+ */
+#ifndef SAMPLER_LINK_LINK_H
+#define SAMPLER_LINK_LINK_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sampler/base/err.h"
+
+struct bytes;
+struct link_request;
+
+/* When to stop waiting. */
+struct link_patience {
+    uint64_t end_ns;                 /* 0: never */
+    int cancel_fd;                   /* readable: at once; -1: none */
+    const atomic_bool *is_cancelled; /* NULL: never */
+};
+
+/* answer_out: the pipe of the answer; NULL: there is none. */
+MUST_CHECK enum err_code link_send(const struct link_request *request, int *answer_out,
+                                   struct err *err);
+/* Exactly so many bytes.  ERR_NOT_FOUND: the other end was closed before the first; ERR_GONE: after it;
+ * ERR_LIMIT: it takes too long; ERR_SYS: cancelled. */
+MUST_CHECK enum err_code link_receive(int fd, void *out, size_t bytes,
+                                      const struct link_patience *patience, struct err *err);
+/* The contents of an answer; its error, if it is one. */
+MUST_CHECK enum err_code link_receive_answer(int fd, const struct link_patience *patience,
+                                             struct bytes *out, struct err *err);
+/* All of this: sends, and waits up to READER_LINK_WAIT_MS. */
+MUST_CHECK enum err_code link_ask(const struct link_request *request, int cancel_fd,
+                                  struct bytes *out, struct err *err);
+
+#endif /* SAMPLER_LINK_LINK_H */

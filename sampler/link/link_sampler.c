@@ -1,0 +1,517 @@
+#define _GNU_SOURCE
+#include "sampler/link/link_sampler.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "sampler/base/clock.h"
+#include "sampler/base/thread.h"
+#include "sampler/capture/bytes.h"
+#include "sampler/capture/format.h"
+#include "sampler/capture/growing.h"
+#include "sampler/link/link.h"
+#include "sampler/link/request.h"
+#include "sampler/link/state.h"
+#include "sampler/profile/profile.h"
+#include "sampler/profile/sink.h"
+#include "sampler/sampler_ops.h"
+
+static const char *const LOST_READER =
+    "the process that reads other processes ended: samples after that are lost";
+
+/* More than a second of samples of a busy host, if the kernel permits it. */
+enum { PIPE_BYTES = 1 << 20 };
+
+struct link_sampler {
+    struct sampler face;
+    uint64_t session;
+    uint64_t created_ns; /* CLOCK_MONOTONIC */
+    int stream_fd;
+    int cancel_fd;
+    pthread_t thread;
+    bool has_thread;
+
+    /* Used by the thread only, once it runs. */
+    struct growing growing;
+    struct state state; /* the last record */
+    bool has_state;
+    bool has_passed; /* the window of the record had samples */
+
+    pthread_mutex_t mutex; /* guards what follows */
+    struct sampler_status status;
+    bool paused;         /* as was asked for last */
+    double requested_hz; /* likewise; 0: that of the options */
+    bool has_ended;
+    struct sampler_processes processes;
+    struct sampler_target targets[SAMPLER_MAX_LISTED]; /* the first never moves or changes */
+    size_t target_count;
+    struct sampler_tasks tasks;
+};
+
+static struct link_sampler *of(struct sampler *sampler)
+{
+    return (struct link_sampler *)(void *)sampler;
+}
+
+static const struct link_sampler *of_const(const struct sampler *sampler)
+{
+    return (const struct link_sampler *)(const void *)sampler;
+}
+
+/* Readers have a const sampler and lock it too. */
+static pthread_mutex_t *lock_of(const struct link_sampler *sampler)
+{
+    return (pthread_mutex_t *)(uintptr_t)&sampler->mutex;
+}
+
+static void free_target(struct sampler_target *target)
+{
+    for (size_t i = 0; i < target->argc; i++)
+        free((char *)(uintptr_t)target->argv[i]);
+    free((void *)(uintptr_t)target->argv);
+    free((char *)(uintptr_t)target->executable);
+    free((char *)(uintptr_t)target->python);
+    free((char *)(uintptr_t)target->pod);
+    free((char *)(uintptr_t)target->reason);
+}
+
+static bool copy_text(const char *text, const char **out)
+{
+    *out = text ? strdup(text) : NULL;
+    return !text || *out;
+}
+
+static enum err_code copy_target(const struct sampler_target *from, struct sampler_target *out,
+                                 struct err *err)
+{
+    const char **const words = calloc(from->argc + 1, sizeof *words);
+    *out = *from;
+    out->argc = 0;
+    out->argv = words;
+    bool is_whole = words && copy_text(from->executable, &out->executable);
+    out->python = out->pod = out->reason = NULL;
+    if (!is_whole)
+        out->executable = NULL;
+    is_whole =
+        is_whole && copy_text(from->python, &out->python) && copy_text(from->pod, &out->pod);
+    for (size_t i = 0; i < from->argc && is_whole; i++) {
+        is_whole = copy_text(from->argv[i], &words[i]);
+        out->argc += is_whole;
+    }
+    if (is_whole)
+        return ERR_OK;
+    free_target(out);
+    return err_nomem(err);
+}
+
+static void free_sampler(struct link_sampler *sampler)
+{
+    for (size_t i = 0; i < sampler->target_count; i++)
+        free_target(&sampler->targets[i]);
+    sampler_tasks_deinit(&sampler->tasks);
+    state_deinit(&sampler->state);
+    growing_deinit(&sampler->growing);
+    profile_destroy(sampler->face.profile);
+    if (sampler->stream_fd >= 0)
+        close(sampler->stream_fd);
+    if (sampler->cancel_fd >= 0)
+        close(sampler->cancel_fd);
+    if (sampler->face.end_fd >= 0)
+        close(sampler->face.end_fd);
+    pthread_mutex_destroy(&sampler->mutex);
+    free(sampler);
+}
+
+static enum err_code allocate(const struct sampler_options *options, struct link_sampler **out,
+                              struct err *err)
+{
+    struct link_sampler *const sampler = calloc(1, sizeof *sampler);
+    if (!sampler)
+        return err_nomem(err);
+    pthread_mutex_init(&sampler->mutex, NULL);
+    sampler->face.options = *options;
+    sampler->stream_fd = -1;
+    sampler->face.end_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    sampler->cancel_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    enum err_code rc = ERR_OK;
+    if (sampler->face.end_fd < 0 || sampler->cancel_fd < 0)
+        rc = err_sys(err, errno, "cannot create an event descriptor");
+    if (!rc)
+        rc = profile_create(&sampler->face.profile, err);
+    if (rc) {
+        free_sampler(sampler);
+        return rc;
+    }
+    profile_set_memory(sampler->face.profile, options->memory_bytes);
+    growing_init(&sampler->growing, sampler->face.profile, options->memory_bytes);
+    *out = sampler;
+    return ERR_OK;
+}
+
+static enum err_code fill(void *context, void *out, size_t bytes, struct err *err)
+{
+    struct link_sampler *const sampler = context;
+    const struct link_patience patience = { .cancel_fd = sampler->cancel_fd,
+                                            .is_cancelled =
+                                                sampler->face.options.is_cancelled };
+    return link_receive(sampler->stream_fd, out, bytes, &patience, err);
+}
+
+/* To the sink, once the profile has published the rows. */
+static void pass_on(void *context, const struct reader_window *window)
+{
+    struct link_sampler *const sampler = context;
+    const struct sink *const sink = sampler->face.options.sink;
+    sampler->has_passed = true;
+    for (size_t i = 0; i < window->run_count && sink; i++)
+        sink->count(sink->context, &window->runs[i]);
+    if (sink && !window->is_open)
+        sink->seal(sink->context, window->end_ns, window->period_ns, &window->quality);
+}
+
+static enum err_code add_targets(struct link_sampler *sampler, struct err *err)
+{
+    const struct state *const state = &sampler->state;
+    enum err_code rc = ERR_OK;
+    if (state->first_target != sampler->target_count)
+        return err_set(err, ERR_CORRUPT, "a process of the session is missing");
+    for (size_t i = 0; i < state->target_count && !rc; i++) {
+        rc = copy_target(&state->targets[i], &sampler->targets[sampler->target_count], err);
+        sampler->target_count += !rc;
+    }
+    return rc;
+}
+
+static void end_target(struct sampler_target *target, uint64_t to_ns, const char *reason)
+{
+    if (!target->reason)
+        (void)copy_text(reason, &target->reason);
+    target->to_ns = to_ns;
+}
+
+static void take_status(struct link_sampler *sampler)
+{
+    const bool was_paused = sampler->paused;
+    sampler->status = sampler->state.status;
+    /* What was asked for since this record was written counts. */
+    if (sampler->status.state == SAMPLER_RUNNING || sampler->status.state == SAMPLER_PAUSED)
+        sampler->status.state = was_paused ? SAMPLER_PAUSED : SAMPLER_RUNNING;
+    if (sampler->requested_hz > 0)
+        sampler->status.requested_hz = sampler->requested_hz;
+}
+
+/* What readers of the sampler see. */
+static enum err_code publish(struct link_sampler *sampler, struct err *err)
+{
+    struct state *const state = &sampler->state;
+    pthread_mutex_lock(&sampler->mutex);
+    const enum err_code rc = add_targets(sampler, err);
+    for (size_t i = 0; i < state->end_count && !rc; i++)
+        end_target(&sampler->targets[state->ends[i].target], state->ends[i].to_ns,
+                   state->ends[i].reason);
+    if (state->has_tasks) {
+        sampler_tasks_deinit(&sampler->tasks);
+        sampler->tasks = state->tasks;
+        state->tasks = (struct sampler_tasks){ 0 };
+    }
+    sampler->processes = state->processes;
+    take_status(sampler);
+    pthread_mutex_unlock(&sampler->mutex);
+    return rc;
+}
+
+static enum err_code take_state(struct link_sampler *sampler, struct err *err)
+{
+    struct growing *const growing = &sampler->growing;
+    const struct sink *const sink = sampler->face.options.sink;
+    struct state *const state = &sampler->state;
+    struct cursor cursor = cursor_of(growing->raw.data, growing->raw.count);
+    state_deinit(state);
+    enum err_code rc = state_decode(&cursor, &growing->sizes, state, err);
+    if (rc)
+        return rc;
+    state->quality.undelivered = state->lost;
+    for (size_t i = 0; i < state->origin_count; i++) {
+        const struct state_origin *const row = &state->origins[i];
+        profile_set_origin(sampler->face.profile, row->function, row->origin);
+        profile_set_entry(sampler->face.profile, row->function, row->entry);
+    }
+    sampler->has_passed = false;
+    rc = growing_seal(growing, &state->quality, state->end_ns, pass_on, sampler, err);
+    if (!rc && sink && !sampler->has_passed && state->end_ns)
+        sink->seal(sink->context, state->end_ns, 0, &state->quality);
+    return rc ? rc : publish(sampler, err);
+}
+
+/* Up to the next state; *ended_out: the session has ended. */
+static enum err_code take_blocks(struct link_sampler *sampler, bool *ended_out, struct err *err)
+{
+    enum capture_kind kind = CAPTURE_METADATA;
+    enum err_code rc = ERR_OK;
+    *ended_out = false;
+    while (!rc && kind != CAPTURE_STATE && kind != CAPTURE_END) {
+        rc = growing_read(&sampler->growing, fill, sampler, &kind, err);
+        if (!rc && kind == CAPTURE_STATE)
+            rc = take_state(sampler, err);
+        else if (!rc)
+            *ended_out = kind == CAPTURE_END;
+    }
+    return rc;
+}
+
+/* The session ends here as failed, because nothing more is known of it. */
+static void fail(struct link_sampler *sampler, const char *reason)
+{
+    const uint64_t elapsed_ns = clock_now_ns() - sampler->created_ns;
+    struct sampler_status *const status = &sampler->status;
+    status->state = SAMPLER_FAILED;
+    snprintf(status->reason, sizeof status->reason, "%.200s", reason);
+    status->elapsed_ns = elapsed_ns;
+    status->ended_at_ns = status->started_at_ns + elapsed_ns;
+    for (size_t i = 0; i < sampler->target_count; i++)
+        if (!sampler->targets[i].to_ns)
+            end_target(&sampler->targets[i], elapsed_ns, reason);
+    sampler->processes.running = 0;
+}
+
+/* reason: NULL: as the last state says. */
+static void announce_end(struct link_sampler *sampler, const char *reason)
+{
+    const uint64_t one = 1;
+    pthread_mutex_lock(&sampler->mutex);
+    if (reason)
+        fail(sampler, reason);
+    sampler->has_ended = true;
+    pthread_mutex_unlock(&sampler->mutex);
+    (void)!write(sampler->face.end_fd, &one, sizeof one);
+}
+
+static void *run(void *context)
+{
+    struct link_sampler *const sampler = context;
+    struct err err = { 0 };
+    bool has_ended = false;
+    enum err_code rc = ERR_OK;
+    pthread_setname_np(pthread_self(), "session");
+    while (!rc && !has_ended)
+        rc = take_blocks(sampler, &has_ended, &err);
+    announce_end(sampler, !rc                                     ? NULL
+                          : rc == ERR_NOT_FOUND || rc == ERR_GONE ? LOST_READER
+                                                                  : err.message);
+    return NULL;
+}
+
+static enum err_code begin(struct link_sampler *sampler, struct err *err)
+{
+    const struct link_request request = { .kind = LINK_START,
+                                          .options = sampler->face.options };
+    const struct link_patience patience = { .cancel_fd = -1,
+                                            .is_cancelled =
+                                                sampler->face.options.is_cancelled };
+    struct bytes answer = { 0 };
+    struct link_started started = { .session = 0 };
+    bool has_ended = false;
+    enum err_code rc = link_send(&request, &sampler->stream_fd, err);
+    if (!rc) {
+        (void)fcntl(sampler->stream_fd, F_SETPIPE_SZ, PIPE_BYTES);
+        rc = link_receive_answer(sampler->stream_fd, &patience, &answer, err);
+    }
+    if (!rc) {
+        struct cursor cursor = cursor_of(answer.data, answer.count);
+        rc = link_started_decode(&cursor, &started, err);
+    }
+    bytes_deinit(&answer);
+    if (rc)
+        return rc;
+    sampler->session = started.session;
+    sampler->created_ns = started.created_ns;
+    sampler->face.options.engine = started.engine;
+    rc = take_blocks(sampler, &has_ended, err);
+    if (rc == ERR_NOT_FOUND || rc == ERR_GONE)
+        rc = err_set(err, ERR_SYS, "%s", LOST_READER);
+    if (!rc && (has_ended || sampler->target_count == 0))
+        rc = err_set(err, ERR_CORRUPT, "the reader process sent a session without processes");
+    return rc;
+}
+
+static void stop(struct sampler *face)
+{
+    const struct link_request request = { .kind = LINK_STOP, .session = of(face)->session };
+    /* If it does not reach the reader process, that has ended. */
+    (void)!link_send(&request, NULL, NULL);
+}
+
+static void destroy(struct sampler *face)
+{
+    struct link_sampler *const sampler = of(face);
+    stop(face);
+    eventfd_write(sampler->cancel_fd, 1);
+    if (sampler->has_thread)
+        pthread_join(sampler->thread, NULL);
+    free_sampler(sampler);
+}
+
+static enum err_code ask(const struct link_request *request, struct err *err)
+{
+    struct bytes answer = { 0 };
+    const enum err_code rc = link_ask(request, -1, &answer, err);
+    bytes_deinit(&answer);
+    return rc;
+}
+
+static void set_paused(struct sampler *face, bool paused)
+{
+    struct link_sampler *const sampler = of(face);
+    const struct link_request request = { .kind = LINK_PAUSE,
+                                          .session = sampler->session,
+                                          .paused = paused };
+    if (ask(&request, NULL) != ERR_OK)
+        return;
+    pthread_mutex_lock(&sampler->mutex);
+    sampler->paused = paused;
+    if (sampler->status.state == SAMPLER_RUNNING || sampler->status.state == SAMPLER_PAUSED)
+        sampler->status.state = paused ? SAMPLER_PAUSED : SAMPLER_RUNNING;
+    pthread_mutex_unlock(&sampler->mutex);
+}
+
+static enum err_code join(struct sampler *face, pid_t pid, struct err *err)
+{
+    const struct link_request request = { .kind = LINK_JOIN,
+                                          .session = of(face)->session,
+                                          .pid = pid };
+    return ask(&request, err);
+}
+
+static enum err_code set_rate(struct sampler *face, double rate_hz, struct err *err)
+{
+    struct link_sampler *const sampler = of(face);
+    const struct link_request request = { .kind = LINK_SET_RATE,
+                                          .session = sampler->session,
+                                          .value = rate_hz };
+    const enum err_code rc = ask(&request, err);
+    if (rc)
+        return rc;
+    pthread_mutex_lock(&sampler->mutex);
+    sampler->requested_hz = sampler->status.requested_hz = rate_hz;
+    pthread_mutex_unlock(&sampler->mutex);
+    return ERR_OK;
+}
+
+static void set_max_cpu(struct sampler *face, double percent)
+{
+    const struct link_request request = { .kind = LINK_SET_CPU,
+                                          .session = of(face)->session,
+                                          .value = percent };
+    (void)!link_send(&request, NULL, NULL);
+}
+
+static void status(struct sampler *face, struct sampler_status *out)
+{
+    struct link_sampler *const sampler = of(face);
+    pthread_mutex_lock(&sampler->mutex);
+    *out = sampler->status;
+    if (out->state != SAMPLER_ENDED && out->state != SAMPLER_FAILED)
+        out->elapsed_ns = clock_now_ns() - sampler->created_ns;
+    pthread_mutex_unlock(&sampler->mutex);
+}
+
+static bool target_at(const struct sampler *face, size_t index, struct sampler_target *out)
+{
+    const struct link_sampler *const sampler = of_const(face);
+    pthread_mutex_lock(lock_of(sampler));
+    const bool is_there = index < sampler->target_count;
+    if (is_there)
+        *out = sampler->targets[index];
+    pthread_mutex_unlock(lock_of(sampler));
+    return is_there;
+}
+
+static void processes(const struct sampler *face, struct sampler_processes *out)
+{
+    const struct link_sampler *const sampler = of_const(face);
+    pthread_mutex_lock(lock_of(sampler));
+    *out = sampler->processes;
+    pthread_mutex_unlock(lock_of(sampler));
+}
+
+static enum err_code origin(struct sampler *face, profile_origin number,
+                            struct sampler_origin *out, struct err *err)
+{
+    (void)face;
+    (void)number;
+    (void)out;
+    return err_set(err, ERR_PERM, "only the reader process holds other processes");
+}
+
+static void *copy(const void *from, size_t count, size_t bytes)
+{
+    void *const to = malloc((count + 1) * bytes);
+    if (to && count)
+        memcpy(to, from, count * bytes);
+    return to;
+}
+
+static enum err_code tasks(struct sampler *face, struct sampler_tasks *out, struct err *err)
+{
+    struct link_sampler *const sampler = of(face);
+    pthread_mutex_lock(&sampler->mutex);
+    struct sampler_tasks all = sampler->tasks;
+    all.items = copy(all.items, all.count, sizeof *all.items);
+    all.awaiters = copy(all.awaiters, all.awaiter_count, sizeof *all.awaiters);
+    pthread_mutex_unlock(&sampler->mutex);
+    if (!all.items || !all.awaiters) {
+        sampler_tasks_deinit(&all);
+        return err_nomem(err);
+    }
+    *out = all;
+    return ERR_OK;
+}
+
+static const struct sampler_ops ops = {
+    .destroy = destroy,
+    .stop = stop,
+    .pause = set_paused,
+    .join = join,
+    .set_rate = set_rate,
+    .set_max_cpu = set_max_cpu,
+    .status = status,
+    .target_at = target_at,
+    .processes = processes,
+    .origin = origin,
+    .tasks = tasks,
+};
+
+uint64_t link_sampler_session(const struct sampler *sampler)
+{
+    return of_const(sampler)->session;
+}
+
+enum err_code link_sampler_start(const struct sampler_options *options, struct sampler **out,
+                                 struct err *err)
+{
+    struct link_sampler *sampler = NULL;
+    enum err_code rc = allocate(options, &sampler, err);
+    if (rc)
+        return rc;
+    sampler->face.ops = &ops;
+    sampler->face.first_target = &sampler->targets[0];
+    rc = begin(sampler, err);
+    sampler->face.options.is_cancelled = NULL;
+    if (!rc) {
+        const int sys = thread_start(&sampler->thread, run, sampler);
+        sampler->has_thread = sys == 0;
+        if (sys)
+            rc = err_sys(err, sys, "cannot start a thread");
+    }
+    if (rc)
+        free_sampler(sampler);
+    else
+        *out = &sampler->face;
+    return rc;
+}

@@ -1,0 +1,308 @@
+#define _GNU_SOURCE
+#include "sampler/reader_process.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sampler/base/thread.h"
+#include "sampler/capture/bytes.h"
+#include "sampler/link/answer.h"
+#include "sampler/link/hosted.h"
+#include "sampler/link/request.h"
+#include "sampler/processes.h"
+#include "sampler/sampler.h"
+
+enum { STARTING_POLL_MS = 50 };
+
+/* Command lines beyond so many bytes are left out, the hosts of which have other cares. */
+enum { LIST_BYTES = LINK_MAX_ANSWER_BYTES / 2 };
+
+struct service {
+    const struct reader_process *settings;
+    struct processes *processes;
+    atomic_size_t requests;
+};
+
+/* A request on a thread of its own. */
+struct job {
+    struct service *service;
+    int answer_fd;
+    struct link_request request; /* points into the message */
+    unsigned char message[LINK_MAX_REQUEST_BYTES];
+};
+
+static void put_process(void *context, const struct process_info *info)
+{
+    struct bytes *const out = context;
+    if (out->count < LIST_BYTES)
+        link_process_encode(info, out);
+}
+
+static enum err_code list(struct service *service, struct bytes *out, struct err *err)
+{
+    struct bytes rows = { 0 };
+    struct processes_summary summary;
+    const enum err_code rc =
+        processes_visit(service->processes, put_process, &rows, &summary, err);
+    if (!rc) {
+        link_summary_encode(&summary, out);
+        bytes_put(out, rows.data, rows.count);
+        out->is_short |= rows.is_short;
+    }
+    bytes_deinit(&rows);
+    return rc;
+}
+
+static enum err_code check_engine(const struct service *service,
+                                  const struct link_request *request, struct err *err)
+{
+    struct sampler_options options = request->options;
+    options.engines = service->settings->engines;
+    return sampler_check_engine(&options, err);
+}
+
+static double seconds(struct timeval time)
+{
+    return (double)time.tv_sec + (double)time.tv_usec / 1e6;
+}
+
+static uint64_t resident_bytes(void)
+{
+    uint64_t pages = 0;
+    FILE *const file = fopen("/proc/self/statm", "re");
+    if (!file)
+        return 0;
+    if (fscanf(file, "%*u %" SCNu64, &pages) != 1)
+        pages = 0;
+    fclose(file);
+    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static void put_usage(struct bytes *out)
+{
+    struct rusage usage = { 0 };
+    getrusage(RUSAGE_SELF, &usage);
+    const uint64_t resident = resident_bytes(), peak = (uint64_t)usage.ru_maxrss * 1024;
+    const struct reader_usage used = { .cpu_user_s = seconds(usage.ru_utime),
+                                       .cpu_sys_s = seconds(usage.ru_stime),
+                                       .rss_bytes = resident,
+                                       .rss_peak_bytes = peak > resident ? peak : resident };
+    link_usage_encode(&used, out);
+}
+
+static enum err_code set_rate(const struct service *service, struct sampler *sampler,
+                              double rate_hz, struct err *err)
+{
+    if (rate_hz > service->settings->max_rate_hz)
+        return err_set(err, ERR_INVALID, "the sampling rate is at most %g Hz on this server",
+                       service->settings->max_rate_hz);
+    return sampler_set_rate(sampler, rate_hz, err);
+}
+
+static void set_cpu(const struct service *service, struct sampler *sampler, double percent)
+{
+    const double most = service->settings->max_cpu_percent;
+    sampler_set_max_cpu(sampler, most > 0 && (percent <= 0 || percent > most) ? most : percent);
+}
+
+static enum err_code join(const struct service *service, struct sampler *sampler, pid_t pid,
+                          struct err *err)
+{
+    const enum err_code rc = service->settings->admit(service->settings->context, pid, err);
+    return rc ? rc : sampler_join(sampler, pid, err);
+}
+
+static enum err_code read_file(const struct service *service, struct sampler *sampler,
+                               const struct link_request *request, struct bytes *out,
+                               struct err *err)
+{
+    const struct reader_process *const settings = service->settings;
+    if (!settings->read)
+        return err_set(err, ERR_NOT_FOUND, "this server shows no source files");
+    return settings->read(settings->context, sampler, request->origin, request->wish,
+                          request->wish_bytes, out, err);
+}
+
+static enum err_code answer_session(const struct service *service, struct sampler *sampler,
+                                    const struct link_request *request, struct bytes *out,
+                                    struct err *err)
+{
+    switch (request->kind) {
+    case LINK_STOP: sampler_stop(sampler); return ERR_OK;
+    case LINK_PAUSE: sampler_pause(sampler, request->paused); return ERR_OK;
+    case LINK_SET_RATE: return set_rate(service, sampler, request->value, err);
+    case LINK_SET_CPU: set_cpu(service, sampler, request->value); return ERR_OK;
+    case LINK_JOIN: return join(service, sampler, request->pid, err);
+    case LINK_READ: return read_file(service, sampler, request, out, err);
+    case LINK_START:
+    case LINK_CHECK_ENGINE:
+    case LINK_ADMIT:
+    case LINK_LIST:
+    case LINK_USAGE:
+    case LINK_KINDS: break;
+    }
+    return err_set(err, ERR_INVALID, "the request is invalid");
+}
+
+static enum err_code answer(struct service *service, const struct link_request *request,
+                            struct bytes *out, struct err *err)
+{
+    if (request->kind == LINK_LIST)
+        return list(service, out, err);
+    if (request->kind == LINK_CHECK_ENGINE)
+        return check_engine(service, request, err);
+    if (request->kind == LINK_ADMIT)
+        return service->settings->admit(service->settings->context, request->pid, err);
+    if (request->kind == LINK_USAGE) {
+        put_usage(out);
+        return ERR_OK;
+    }
+    struct hosted *const hosted = hosted_find(request->session);
+    if (!hosted)
+        return err_set(err, ERR_GONE, "the reader process does not run this session");
+    const enum err_code rc = answer_session(service, hosted_sampler(hosted), request, out, err);
+    hosted_release(hosted);
+    return rc;
+}
+
+static void free_job(struct job *job)
+{
+    if (job->answer_fd >= 0)
+        close(job->answer_fd);
+    free(job);
+}
+
+static void *run_job(void *context)
+{
+    struct job *const job = context;
+    struct service *const service = job->service;
+    struct bytes contents = { 0 };
+    struct err err = { 0 };
+    const enum err_code rc = answer(service, &job->request, &contents, &err);
+    if (job->answer_fd >= 0)
+        answer_send(job->answer_fd, rc, &contents, &err);
+    bytes_deinit(&contents);
+    free_job(job);
+    atomic_fetch_sub(&service->requests, 1);
+    return NULL;
+}
+
+static void refuse(struct job *job, enum err_code code, const struct err *err)
+{
+    if (job->answer_fd >= 0)
+        answer_send(job->answer_fd, code, NULL, err);
+    free_job(job);
+}
+
+static void start_job(struct job *job)
+{
+    struct service *const service = job->service;
+    struct err err = { 0 };
+    enum err_code rc = ERR_OK;
+    if (atomic_fetch_add(&service->requests, 1) >= READER_MAX_REQUESTS)
+        rc = err_set(&err, ERR_LIMIT, "the reader process is busy: try again");
+    const int sys = rc ? 0 : thread_start(NULL, run_job, job);
+    if (sys)
+        rc = err_sys(&err, sys, "cannot start a thread");
+    if (!rc)
+        return;
+    atomic_fetch_sub(&service->requests, 1);
+    refuse(job, rc, &err);
+}
+
+/* One descriptor, and it must be a pipe: this process writes into nothing else. */
+static int descriptor_of(struct msghdr *message)
+{
+    int found = -1;
+    for (struct cmsghdr *at = CMSG_FIRSTHDR(message); at; at = CMSG_NXTHDR(message, at)) {
+        if (at->cmsg_level != SOL_SOCKET || at->cmsg_type != SCM_RIGHTS)
+            continue;
+        const size_t count = (at->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+        for (size_t i = 0; i < count; i++) {
+            struct stat status;
+            int fd;
+            memcpy(&fd, CMSG_DATA(at) + i * sizeof fd, sizeof fd);
+            if (found < 0 && fstat(fd, &status) == 0 && S_ISFIFO(status.st_mode))
+                found = fd;
+            else
+                close(fd);
+        }
+    }
+    return found;
+}
+
+static void take(struct job *job, size_t bytes)
+{
+    struct cursor cursor = cursor_of(job->message, bytes);
+    struct err err = { 0 };
+    const enum err_code rc = link_request_decode(&cursor, &job->request, &err);
+    if (rc) {
+        refuse(job, rc, &err);
+    } else if (job->request.kind != LINK_START) {
+        start_job(job);
+    } else if (job->answer_fd >= 0) {
+        hosted_start(job->service->settings, &job->request, job->answer_fd);
+        free(job);
+    } else {
+        free_job(job);
+    }
+}
+
+/* false: the HTTP process has ended. */
+static bool receive(struct service *service)
+{
+    union {
+        struct cmsghdr align;
+        char bytes[CMSG_SPACE(4 * sizeof(int))];
+    } control;
+    struct job *const job = malloc(sizeof *job);
+    if (!job)
+        return true;
+    struct iovec part = { .iov_base = job->message, .iov_len = sizeof job->message };
+    struct msghdr message = { .msg_iov = &part,
+                              .msg_iovlen = 1,
+                              .msg_control = control.bytes,
+                              .msg_controllen = sizeof control.bytes };
+    const ssize_t got =
+        recvmsg(service->settings->socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+    if (got <= 0) {
+        const bool goes_on = got < 0 && (errno == EAGAIN || errno == EINTR);
+        free(job);
+        return goes_on;
+    }
+    job->service = service;
+    job->answer_fd = descriptor_of(&message);
+    take(job, (size_t)got);
+    return true;
+}
+
+enum err_code reader_process_serve(const struct reader_process *settings, struct err *err)
+{
+    struct service service = { .settings = settings };
+    const enum err_code rc = processes_create(&service.processes, err);
+    if (rc)
+        return rc;
+    if (settings->hides_arguments)
+        processes_hide_arguments(service.processes);
+    struct pollfd wanted = { .fd = settings->socket, .events = POLLIN };
+    bool goes_on = true;
+    while (goes_on) {
+        const int wait_ms = hosted_check_starting() ? STARTING_POLL_MS : -1;
+        const int ready = poll(&wanted, 1, wait_ms);
+        if (ready > 0)
+            goes_on = receive(&service);
+        else if (ready < 0 && errno != EINTR)
+            return err_sys(err, errno, "cannot wait for requests");
+    }
+    return ERR_OK;
+}

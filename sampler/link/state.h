@@ -1,0 +1,82 @@
+/*
+ * state - what a live session is, beyond the samples in its capture: its status, counters, processes, asyncio tasks,
+ * and where its functions come from.
+ *
+ * A record follows each window.  It holds status and counters as a whole, and of everything else what has changed
+ * since the record before.
+ *
+ * Ownership: the caller's storage; state_decode allocates, state_deinit frees and accepts a zeroed one.  Decoded
+ * texts point into the block.
+ * Threads: one at a time.
+ * Limits: STATE_MAX_ORIGINS functions in a record, the others are in later ones; SAMPLER_MAX_LISTED processes;
+ * SAMPLER_MAX_TASKS.  Tasks that refer to rows which are not written yet are left out of a record.
+ * Depends on: sampler.h, profile, live_capture, bytes.
+ */
+#ifndef SAMPLER_LINK_STATE_H
+#define SAMPLER_LINK_STATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sampler/base/err.h"
+#include "sampler/profile/quality.h"
+#include "sampler/sampler.h"
+
+struct bytes;
+struct cursor;
+struct live_capture_seal;
+
+enum { STATE_MAX_ORIGINS = 1 << 16, STATE_MAX_AWAITERS = 1 << 20 };
+
+/* What the records so far have said. */
+struct state_writer {
+    size_t targets;                    /* processes */
+    uint64_t ends[SAMPLER_MAX_LISTED]; /* their to_ns */
+    struct state_origin *functions;    /* by function */
+    size_t function_count, function_room;
+    uint64_t tasks_at_ns;
+};
+
+struct state_origin {
+    uint32_t function;
+    profile_origin origin;
+    uint64_t entry;
+};
+
+struct state_end {
+    size_t target; /* its index */
+    uint64_t to_ns;
+    const char *reason;
+};
+
+struct state {
+    struct sampler_status status;
+    uint64_t end_ns; /* of the window */
+    uint64_t lost;   /* samples so far */
+    struct quality quality;
+    struct sampler_processes processes;
+    size_t first_target; /* so many were known */
+    struct sampler_target *targets;
+    size_t target_count;
+    const char **words; /* of their command lines */
+    size_t word_count, word_room;
+    struct state_end *ends;
+    size_t end_count;
+    struct state_origin *origins;
+    size_t origin_count;
+    bool has_tasks;
+    struct sampler_tasks tasks;
+};
+
+void state_writer_deinit(struct state_writer *writer);
+/* Appends a record. */
+void state_encode(struct state_writer *writer, struct sampler *sampler,
+                  const struct live_capture_seal *seal, struct bytes *out);
+
+/* rows: those that came before.  ERR_CORRUPT: it refers to others, or is invalid. */
+MUST_CHECK enum err_code state_decode(struct cursor *cursor, const struct profile_sizes *rows,
+                                      struct state *out, struct err *err);
+void state_deinit(struct state *state);
+
+#endif /* SAMPLER_LINK_STATE_H */

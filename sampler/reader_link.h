@@ -1,0 +1,49 @@
+/*
+ * reader_link - the HTTP process's side of the reader process.
+ *
+ * After reader_link_use, the functions of sampler.h and processes.h ask the reader process: sessions run there, and
+ * this process holds their profiles, which grow by what the reader process sends.  A session whose reader process
+ * ends has failed and keeps what came before; the next request is for the process that takes its place.
+ *
+ * Ownership: the socket is the link's, for the life of this process.
+ * Threads: reader_link_use before others start; the others any.
+ * Limits: READER_LINK_WAIT_MS for an answer, but any time to start a session, which can be cancelled.
+ * Depends on: sampler.h, processes.h, bytes.
+ */
+#ifndef SAMPLER_READER_LINK_H
+#define SAMPLER_READER_LINK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "sampler/base/err.h"
+#include "sampler/profile/profile.h"
+
+struct bytes;
+struct sampler;
+
+enum { READER_LINK_WAIT_MS = 30000 };
+
+void reader_link_use(int socket);
+bool reader_link_is_used(void);
+
+/* ERR_PERM: the reader process may not read this process. */
+MUST_CHECK enum err_code reader_link_admits(pid_t pid, struct err *err);
+
+/* Reads a source file with the rights of a process of this origin.  The wish and the answer are of the server's
+ * source/.  Readable cancel_fd ends it; -1: none. */
+MUST_CHECK enum err_code reader_link_read(struct sampler *sampler, profile_origin origin,
+                                          const void *wish, size_t wish_bytes, int cancel_fd,
+                                          struct bytes *answer, struct err *err);
+
+/* What the reader process has used so far; zeros: not known. */
+struct reader_usage {
+    double cpu_user_s, cpu_sys_s;
+    uint64_t rss_bytes, rss_peak_bytes;
+};
+
+void reader_link_usage(struct reader_usage *out);
+
+#endif /* SAMPLER_READER_LINK_H */

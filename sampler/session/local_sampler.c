@@ -1,0 +1,430 @@
+#define _GNU_SOURCE
+#include "sampler/session/local_sampler.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "sampler/base/clock.h"
+#include "sampler/base/scoped.h"
+#include "sampler/base/thread.h"
+#include "sampler/discovery/turns.h"
+#include "sampler/kernel/engine.h"
+#include "sampler/kernel/engines.h"
+#include "sampler/native/machine.h"
+#include "sampler/process/process_scan.h"
+#include "sampler/process/process_stats.h"
+#include "sampler/profile/profile.h"
+#include "sampler/session/loop.h"
+#include "sampler/session/pace/budget.h"
+
+static enum err_code check_rate(double rate_hz, struct err *err)
+{
+    return rate_hz >= SAMPLER_MIN_RATE_HZ && rate_hz <= SAMPLER_MAX_RATE_HZ
+               ? ERR_OK
+               : err_set(err, ERR_INVALID, "the sampling rate must be between 1 Hz and 1 MHz");
+}
+
+static enum err_code check_options(const struct sampler_options *options, struct err *err)
+{
+    if (check_rate(options->rate_hz, err))
+        return ERR_INVALID;
+    if (!(options->max_cpu_percent >= 0 && options->max_cpu_percent <= 100))
+        return err_set(err, ERR_INVALID, "the CPU budget must be between 0 and 100 percent");
+    if (!(options->max_stop_percent >= 0 && options->max_stop_percent <= 100))
+        return err_set(err, ERR_INVALID,
+                       "the limit of stops must be between 0 and 100 percent");
+    if (options->native == SAMPLER_NATIVE_FULL && !machine_is_supported())
+        return err_set(err, ERR_UNSUPPORTED,
+                       "native stacks need an x86-64 processor: use --native=leaf");
+    if (options->pid_count > SAMPLER_MAX_PROCESSES)
+        return err_set(err, ERR_INVALID, "a session samples at most %d processes at a time",
+                       SAMPLER_MAX_PROCESSES);
+    if (options->pid_count == 0 && !options->all)
+        return err_set(err, ERR_INVALID, "no process was given: name one by its id");
+    for (size_t i = 0; i < options->pid_count; i++)
+        if (options->pids[i] <= 0)
+            return err_set(err, ERR_INVALID, "%d is not a process id", (int)options->pids[i]);
+    return ERR_OK;
+}
+
+static void free_sampler(struct local_sampler *sampler)
+{
+    child_tracker_destroy(sampler->tracker);
+    attach_queue_deinit(&sampler->queue);
+    targets_deinit(&sampler->targets);
+    if (sampler->face.end_fd >= 0)
+        close(sampler->face.end_fd);
+    pthread_cond_destroy(&sampler->changed);
+    pthread_mutex_destroy(&sampler->mutex);
+    free(sampler);
+}
+
+static struct local_sampler *allocate(const struct sampler_options *options)
+{
+    pthread_condattr_t monotonic;
+    struct local_sampler *const sampler = calloc(1, sizeof *sampler);
+    if (!sampler)
+        return NULL;
+    sampler->face.options = *options;
+    sampler->requested_hz = options->rate_hz;
+    sampler->max_cpu_percent = options->max_cpu_percent;
+    atomic_init(&sampler->is_ending, false);
+    sampler->face.end_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    pthread_mutex_init(&sampler->mutex, NULL);
+    attach_queue_init(&sampler->queue);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&sampler->changed, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    return sampler;
+}
+
+static bool is_cancelled(const struct local_sampler *sampler)
+{
+    return sampler->face.options.is_cancelled &&
+           atomic_load(sampler->face.options.is_cancelled);
+}
+
+static enum err_code attach_one(struct local_sampler *sampler, int pid,
+                                enum runtime_effort effort, struct err *err)
+{
+    struct target *target = NULL;
+    enum err_code rc =
+        target_open(pid, effort, sampler->face.options.mode, sampler->face.options.is_cancelled,
+                    profile_strings(sampler->targets.profile), &target, err);
+    if (!rc && (rc = targets_add(&sampler->targets, target, err)))
+        target_close(target);
+    if (!rc && sampler->tracker)
+        rc = child_tracker_follow(sampler->tracker, pid, true, err);
+    return rc;
+}
+
+/* All processes except this one, one of each owner in turn. */
+static enum err_code list_all(struct turn_item **out, size_t *count_out, struct err *err)
+{
+    struct pid_list pids = { 0 };
+    size_t count = 0;
+    const enum err_code rc = process_scan_all(&pids, err);
+    if (rc)
+        return rc;
+    struct turn_item *const items = calloc(pids.count + 1, sizeof *items);
+    for (size_t i = 0; items && i < pids.count; i++)
+        if (pids.items[i] != (int)getpid() &&
+            !process_stats_user(pids.items[i], &items[count].uid, NULL))
+            items[count++].pid = pids.items[i];
+    pid_list_deinit(&pids);
+    if (!items)
+        return err_nomem(err);
+    turns_sort(items, count);
+    *out = items;
+    *count_out = count;
+    return ERR_OK;
+}
+
+/* Attaches to every Python process that the profiler may read.  Skips the others, and those of an
+ * owner whose processes have taken too long. */
+static enum err_code attach_all(struct local_sampler *sampler, struct err *err)
+{
+    SCOPED_FREE struct turn_item *items = NULL;
+    struct debts debts = { .items = { { 0 } } };
+    size_t count = 0;
+    uint64_t over = 0, unfit = 0;
+    enum err_code rc = list_all(&items, &count, err);
+    if (rc)
+        return rc;
+    for (size_t i = 0; i < count && rc != ERR_NOMEM; i++) {
+        const uint64_t began_ns = clock_now_ns();
+        if (debts_rest_until_ns(&debts, items[i].uid, began_ns)) {
+            over++;
+            continue;
+        }
+        rc = attach_one(sampler, items[i].pid, RUNTIME_QUICK, NULL);
+        const uint64_t now_ns = clock_now_ns();
+        /* Processes of root are not slow on purpose, only because the machine is busy. */
+        if (items[i].uid != 0)
+            debts_charge(&debts, items[i].uid, now_ns - began_ns, now_ns);
+        over += rc == ERR_LIMIT;
+        unfit += rc == ERR_INVALID;
+    }
+    target_table_left_out(&sampler->targets.target_table, over, unfit);
+    if (rc == ERR_NOMEM)
+        return err_nomem(err);
+    if (sampler->targets.count == 0)
+        return err_set(err, ERR_NOT_PYTHON, "found no Python process that can be read%s",
+                       unfit ? " and whose interpreter shows what the mode keeps" : "");
+    return ERR_OK;
+}
+
+/* A process that is not Python may have children that are. */
+static enum err_code attach_named(struct local_sampler *sampler, int pid, struct err *err)
+{
+    struct err own = { 0 };
+    enum err_code rc = attach_one(sampler, pid, RUNTIME_THOROUGH, &own);
+    if (rc == ERR_NOT_PYTHON && sampler->tracker)
+        return child_tracker_follow(sampler->tracker, pid, false, err);
+    return rc ? err_set(err, rc, "%s", own.message) : ERR_OK;
+}
+
+static enum err_code attach_family(struct local_sampler *sampler, struct err *err)
+{
+    child_tracker_scan_once(sampler->tracker);
+    loop_take_new(sampler);
+    if (sampler->targets.count > 0)
+        return ERR_OK;
+    return err_set(err, ERR_NOT_PYTHON,
+                   "neither process %d nor any of its descendants is a Python process",
+                   (int)sampler->face.options.pids[0]);
+}
+
+static void give_back(void *context, const struct process *process)
+{
+    child_tracker_release(context, process);
+}
+
+static enum err_code follow(struct local_sampler *sampler, struct err *err)
+{
+    const enum err_code rc = child_tracker_create(
+        profile_strings(sampler->targets.profile), sampler->face.options.mode,
+        sampler->face.options.adopts, sampler->face.options.helper, &sampler->tracker, err);
+    sampler->targets.left = rc ? NULL : give_back;
+    sampler->targets.context = sampler->tracker;
+    return rc;
+}
+
+static void use_remote(struct local_sampler *sampler, const char *why)
+{
+    sampler->face.options.engine = SAMPLER_ENGINE_REMOTE;
+    snprintf(sampler->status.engine_reason, sizeof sampler->status.engine_reason, "%.*s",
+             SAMPLER_MAX_ENGINE_REASON, why);
+}
+
+/* Takes a kernel engine if the options ask for one; without it AUTO goes on with the remote one. */
+static enum err_code choose_engine(struct local_sampler *sampler, struct err *err)
+{
+    struct sampler_options *const options = &sampler->face.options;
+    struct err why = { 0 };
+    if (options->engine == SAMPLER_ENGINE_REMOTE)
+        return ERR_OK;
+    enum err_code rc = local_sampler_check_engine(options, &why);
+    if (!rc)
+        rc = targets_use_kernel(&sampler->targets, &why);
+    if (rc == ERR_NOMEM || (rc && options->engine == SAMPLER_ENGINE_KERNEL))
+        return err_set(err, rc, "%s", why.message);
+    if (rc)
+        use_remote(sampler, why.message);
+    return ERR_OK;
+}
+
+/* An old interpreter does not say which thread runs in a sub-interpreter. */
+static void leave_unfit_engine(struct local_sampler *sampler)
+{
+    if (sampler->face.options.engine == SAMPLER_ENGINE_AUTO &&
+        targets_have_unfollowed_interpreters(&sampler->targets)) {
+        targets_leave_kernel(&sampler->targets);
+        use_remote(
+            sampler,
+            "the kernel engine follows at most 16 sub-interpreters, from Python 3.13 on");
+    }
+    if (sampler->face.options.engine == SAMPLER_ENGINE_AUTO)
+        sampler->face.options.engine = SAMPLER_ENGINE_KERNEL;
+}
+
+static enum err_code attach(struct local_sampler *sampler, struct err *err)
+{
+    enum err_code rc = targets_init(&sampler->targets, &sampler->face.options, err);
+    if (!rc)
+        rc = choose_engine(sampler, err);
+    if (!rc && sampler->face.options.subprocesses)
+        rc = follow(sampler, err);
+    if (!rc && sampler->face.options.all)
+        rc = attach_all(sampler, err);
+    for (size_t i = 0; i < sampler->face.options.pid_count && !rc; i++)
+        rc = attach_named(sampler, sampler->face.options.pids[i], err);
+    if (!rc && sampler->tracker)
+        rc = attach_family(sampler, err);
+    if (!rc)
+        leave_unfit_engine(sampler);
+    return rc;
+}
+
+enum err_code local_sampler_check_engine(const struct sampler_options *options, struct err *err)
+{
+    if (options->stop == SAMPLER_STOP_ALWAYS)
+        return err_set(err, ERR_INVALID,
+                       "the kernel engine does not stop threads (--stop always)");
+    if (options->rate_hz > KERNEL_MAX_RATE_HZ)
+        return err_set(err, ERR_INVALID, "the kernel engine samples at most %g times a second",
+                       KERNEL_MAX_RATE_HZ);
+    if (!options->engines)
+        return err_set(err, ERR_UNSUPPORTED, "pyrometer runs with --engine remote");
+    return engines_check(options->engines, err);
+}
+
+static struct local_sampler *local(struct sampler *sampler)
+{
+    return (struct local_sampler *)(void *)sampler;
+}
+
+static const struct local_sampler *local_const(const struct sampler *sampler)
+{
+    return (const struct local_sampler *)(const void *)sampler;
+}
+
+static void stop(struct sampler *face)
+{
+    struct local_sampler *const sampler = local(face);
+    atomic_store(&sampler->is_ending, true);
+    pthread_mutex_lock(&sampler->mutex);
+    sampler->stop = true;
+    pthread_cond_signal(&sampler->changed);
+    pthread_mutex_unlock(&sampler->mutex);
+}
+
+static void destroy(struct sampler *face)
+{
+    struct local_sampler *const sampler = local(face);
+    stop(face);
+    pthread_join(sampler->thread, NULL);
+    free_sampler(sampler);
+}
+
+static void set_paused(struct sampler *face, bool paused)
+{
+    struct local_sampler *const sampler = local(face);
+    pthread_mutex_lock(&sampler->mutex);
+    sampler->paused = paused;
+    if (sampler->status.state == SAMPLER_RUNNING || sampler->status.state == SAMPLER_PAUSED)
+        sampler->status.state = paused ? SAMPLER_PAUSED : SAMPLER_RUNNING;
+    pthread_mutex_unlock(&sampler->mutex);
+}
+
+static enum err_code join(struct sampler *face, pid_t pid, struct err *err)
+{
+    struct local_sampler *const sampler = local(face);
+    struct target *target = NULL;
+    if (sampler->face.options.subprocesses)
+        return err_set(err, ERR_INVALID, "the session adds processes itself (--subprocesses)");
+    enum err_code rc =
+        target_open(pid, RUNTIME_THOROUGH, sampler->face.options.mode, &sampler->is_ending,
+                    profile_strings(sampler->targets.profile), &target, err);
+    if (!rc && (rc = attach_queue_put(&sampler->queue, target, err)))
+        target_close(target);
+    return rc;
+}
+
+static enum err_code set_rate(struct sampler *face, double rate_hz, struct err *err)
+{
+    struct local_sampler *const sampler = local(face);
+    const enum err_code rc = check_rate(rate_hz, err);
+    if (rc)
+        return rc;
+    if (sampler->face.options.engine == SAMPLER_ENGINE_KERNEL && rate_hz > KERNEL_MAX_RATE_HZ)
+        return err_set(err, ERR_INVALID, "the kernel engine samples at most %g times a second",
+                       KERNEL_MAX_RATE_HZ);
+    pthread_mutex_lock(&sampler->mutex);
+    sampler->requested_hz = sampler->status.requested_hz = rate_hz;
+    sampler->has_changed = true;
+    pthread_mutex_unlock(&sampler->mutex);
+    return ERR_OK;
+}
+
+static void set_max_cpu(struct sampler *face, double percent)
+{
+    struct local_sampler *const sampler = local(face);
+    pthread_mutex_lock(&sampler->mutex);
+    sampler->max_cpu_percent = percent < 0 ? 0 : percent > 100 ? 100 : percent;
+    sampler->has_changed = true;
+    pthread_mutex_unlock(&sampler->mutex);
+}
+
+static void status(struct sampler *face, struct sampler_status *out)
+{
+    struct local_sampler *const sampler = local(face);
+    pthread_mutex_lock(&sampler->mutex);
+    *out = sampler->status;
+    const uint64_t now_ns = sampler->ended_ns ? sampler->ended_ns : clock_now_ns();
+    out->elapsed_ns = now_ns - sampler->created_ns;
+    pthread_mutex_unlock(&sampler->mutex);
+}
+
+static bool target_at(const struct sampler *face, size_t index, struct sampler_target *out)
+{
+    return target_table_at(&local_const(face)->targets.target_table, index, out);
+}
+
+static void processes(const struct sampler *face, struct sampler_processes *out)
+{
+    target_table_counts(&local_const(face)->targets.target_table, out);
+}
+
+static enum err_code origin(struct sampler *face, profile_origin number,
+                            struct sampler_origin *out, struct err *err)
+{
+    return origins_find(&local(face)->targets.origins, number, out, err);
+}
+
+static enum err_code tasks(struct sampler *face, struct sampler_tasks *out, struct err *err)
+{
+    return task_board_copy(&local(face)->targets.board, out, err);
+}
+
+static const struct sampler_ops ops = {
+    .destroy = destroy,
+    .stop = stop,
+    .pause = set_paused,
+    .join = join,
+    .set_rate = set_rate,
+    .set_max_cpu = set_max_cpu,
+    .status = status,
+    .target_at = target_at,
+    .processes = processes,
+    .origin = origin,
+    .tasks = tasks,
+};
+
+enum err_code local_sampler_start(const struct sampler_options *options, struct sampler **out,
+                                  struct err *err)
+{
+    enum err_code rc = check_options(options, err);
+    if (rc)
+        return rc;
+    struct local_sampler *const sampler = allocate(options);
+    if (!sampler)
+        return err_nomem(err);
+    sampler->face.ops = &ops;
+    if (sampler->face.end_fd < 0)
+        rc = err_sys(err, errno, "cannot create an event descriptor");
+    else
+        rc = attach(sampler, err);
+    if (is_cancelled(sampler))
+        rc = err_set(err, ERR_SYS, "cancelled before the interpreter was found");
+    sampler->face.options.is_cancelled = NULL;
+    if (!rc) {
+        sampler->face.profile = sampler->targets.profile;
+        sampler->face.first_target = &sampler->targets.target_table.items[0];
+        sampler->created_ns = clock_now_ns();
+        targets_begin(&sampler->targets, sampler->created_ns);
+        profile_set_memory(sampler->targets.profile, options->memory_bytes);
+        if (options->drops_samples)
+            profile_drop_samples(sampler->targets.profile);
+        const double first_hz =
+            budget_first_hz(options->max_cpu_percent / 100, options->rate_hz);
+        profile_set_period(sampler->targets.profile, (uint64_t)((double)NS_PER_S / first_hz));
+        sampler->status.state = SAMPLER_RUNNING;
+        sampler->status.started_at_ns = clock_wall_ns();
+        sampler->status.rate_hz = first_hz;
+        if (sampler->tracker)
+            rc = child_tracker_start(sampler->tracker, err);
+        const int sys = rc ? 0 : thread_start(&sampler->thread, loop_main, sampler);
+        if (sys)
+            rc = err_sys(err, sys, "cannot start the sampling thread");
+    }
+    if (rc)
+        free_sampler(sampler);
+    else
+        *out = &sampler->face;
+    return rc;
+}

@@ -1,0 +1,28 @@
+/*
+ * reader - starts the processes that hold the rights to read others, for a command that serves HTTP.
+ *
+ *     this process       serves HTTP, and asks through a socket
+ *     the keeper         starts the reader, and another one when that ends; it opens and reads nothing
+ *     the reader         reads other processes (sampler/reader_process.h)
+ *     its source helper  becomes the owner of a target to read its source files (source/helper.h)
+ *
+ * When this process ends, the others end.
+ *
+ * Call it before the program has threads, opens files or drops rights.
+ *
+ * Depends on: sampler/reader_link, sampler/reader_process, options, privilege, source, access/admission.
+ */
+#ifndef SERVER_COMMAND_PROCESS_READER_H
+#define SERVER_COMMAND_PROCESS_READER_H
+
+#include <stddef.h>
+
+#include "sampler/base/err.h"
+
+struct options;
+
+/* engines: how many sessions may have a kernel engine at a time. */
+MUST_CHECK enum err_code reader_start(const struct options *options, size_t engines,
+                                      struct err *err);
+
+#endif /* SERVER_COMMAND_PROCESS_READER_H */

@@ -1,0 +1,227 @@
+"""What each process of a server holds and may reach; what somebody in the one that speaks HTTP could do; what happens when one of
+them is killed."""
+
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import tempfile
+import time
+import unittest
+
+from harness import PROGRAM, SANITIZED, WAIT_SECONDS, Live, Test, has_landlock, main, processes_of, reader_of, victim, wait_gone
+
+LONG = "120"
+SOMEBODY = 45454
+MARK = {"X-Pyrometer": "1", "Content-Type": "application/json"}
+NAMES = {"pyrometer-keep", "pyrometer-read", "pyrometer-src"}
+
+
+def descriptors(pid):
+    """What a process has open: kinds, or paths."""
+    found = []
+    for fd in os.listdir("/proc/%d/fd" % pid):
+        try:
+            found.append(re.sub(r":\[\d+\]$", "", os.readlink("/proc/%d/fd/%s" % (pid, fd))))
+        except FileNotFoundError:
+            pass
+    return found
+
+
+def listens(pid):
+    """Does it hold a socket of the network?"""
+    inodes = set()
+    for name in ("tcp", "tcp6"):
+        with open("/proc/%d/net/%s" % (pid, name), encoding="ascii") as file:
+            inodes |= {"socket:[%s]" % line.split()[9] for line in file.readlines()[1:]}
+    return any(os.readlink("/proc/%d/fd/%s" % (pid, fd)) in inodes for fd in os.listdir("/proc/%d/fd" % pid))
+
+
+def status(pid):
+    with open("/proc/%d/status" % pid, encoding="utf-8", errors="replace") as file:
+        return dict(line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line)
+
+
+def mapped(pid):
+    """An address of its stack, where there is something to read."""
+    with open("/proc/%d/maps" % pid, encoding="utf-8", errors="replace") as file:
+        return next(int(line.split("-")[0], 16) for line in file if " rw-p " in line and "[heap]" in line)
+
+
+class Served(Test):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="pyrometer-processes-")
+        self.addCleanup(shutil.rmtree, self.folder)
+        os.chmod(self.folder, 0o755)
+
+    def data(self):
+        path = os.path.join(self.folder, "data")
+        os.mkdir(path, 0o700)
+        if os.geteuid() == 0:
+            os.chown(path, SOMEBODY, SOMEBODY)
+        return path
+
+    def serve(self, *options, **others):
+        live = Live("serve", "--data", self.data(), "--no-continuous", *options, **others)
+        self.addCleanup(live.process.kill)
+        live.wait_until(lambda: NAMES <= set(processes_of(live.process.pid)))
+        return live
+
+    def start(self, live, pid, **members):
+        answer = live.ask("/api/v1/sessions", "POST", json.dumps({"pids": [pid], **members}), MARK)
+        self.assertEqual(answer.status, 202, answer.body)
+        return answer.json()["id"]
+
+    def until(self, live, session, is_so):
+        live.wait_until(lambda: is_so(live.get("/sessions/" + session)))
+        return live.get("/sessions/" + session)
+
+
+@unittest.skipIf(SANITIZED, "a sanitizer leaves out the filter of system calls")
+class Rights(Served):
+    def test_each_holds_what_it_needs(self):
+        with victim("chain.py", LONG) as target, self.serve() as live:
+            session = self.start(live, target.pid)
+            self.until(live, session, lambda found: found["quality"]["samples"] > 10)
+            pids = {"pyrometer": live.process.pid, **processes_of(live.process.pid)}
+            self.assertEqual(set(pids), NAMES | {"pyrometer"})
+            self.assertEqual([name for name, pid in pids.items() if listens(pid)], ["pyrometer"])
+            for name, pid in pids.items():
+                self.assertEqual(status(pid)["NoNewPrivs"], "1", name)
+                self.assertEqual(status(pid)["Seccomp"], "2", name)
+            self.assertEqual(int(status(live.process.pid)["CapPrm"], 16), 0)
+            self.assertEqual(int(status(live.process.pid)["CapBnd"], 16) if os.geteuid() == 0 else 0, 0)
+            if os.geteuid() == 0:
+                self.assertEqual(status(live.process.pid)["Uid"].split(), [str(SOMEBODY)] * 4)
+                self.assertNotIn("0", status(pids["pyrometer-read"])["Uid"].split())
+
+    def test_nothing_of_another_process_is_open_in_the_one_that_speaks_http(self):
+        with victim("chain.py", LONG) as target, self.serve() as live:
+            session = self.start(live, target.pid)
+            self.until(live, session, lambda found: found["quality"]["samples"] > 10)
+            pids = processes_of(live.process.pid)
+            ours = descriptors(live.process.pid)
+            self.assertEqual([path for path in ours if path.startswith("/proc/") or "pidfd" in path or "bpf" in path], [])
+            self.assertEqual(set(descriptors(pids["pyrometer-keep"])) - {"pipe"},
+                             {"/dev/null", "socket", "anon_inode:[signalfd]"})
+            theirs = descriptors(pids["pyrometer-read"])
+            self.assertIn("/proc/%d/mem" % target.pid, theirs)
+            self.assertEqual([path for path in theirs if path.startswith("/") and not path.startswith("/proc/")
+                              and path != "/dev/null"], [])
+
+    @unittest.skipUnless(os.environ.get("PYROMETER_INTRUDER"), "no library to preload")
+    @unittest.skipUnless(os.geteuid() == 0 and has_landlock(), "needs root, and a kernel with Landlock")
+    def test_somebody_in_the_one_that_speaks_http_gets_nowhere(self):
+        facts, results = os.path.join(self.folder, "facts"), os.path.join(self.folder, "results")
+        secret = os.path.join(self.folder, "secret")
+        for path in (facts, results, secret):
+            with open(path, "w", encoding="ascii") as file:
+                file.write("")
+        os.chmod(secret, 0o600)
+        environment = {**os.environ, "LD_PRELOAD": os.environ["PYROMETER_INTRUDER"], "INTRUDER": facts,
+                       "INTRUDER_RESULTS": results, "PYROMETER_DENIED_CALL": ""}
+        with victim("chain.py", LONG) as target, victim("threads.py", "1", LONG) as forbidden, \
+                self.serve("--allow-command", "*chain.py*", env=environment) as live:
+            session = self.start(live, target.pid)
+            self.until(live, session, lambda found: found["quality"]["samples"] > 10)
+            reader = reader_of(live.process)
+            with open(facts, "w", encoding="ascii") as file:
+                file.write("%d %d %d %x %x %s\n" % (target.pid, reader, forbidden.pid, mapped(target.pid), mapped(reader), secret))
+            live.get("/processes")
+
+            def outcomes():
+                with open(results, encoding="ascii") as file:
+                    return {line.split()[0]: int(line.split()[1]) for line in file if line.endswith("\n")}
+            live.wait_until(lambda: "end" in outcomes())
+            found = outcomes()
+            self.assertEqual({name for name, done in found.items() if done}, {"permitted_session", "end"})
+            self.assertGreater(len(found), 15)
+            # It goes on all the same.
+            self.until(live, session, lambda found: found["state"] == "running")
+
+
+class Ends(Served):
+    def test_they_end_with_the_one_that_speaks_http(self):
+        with victim("chain.py", LONG) as target:
+            for ending in (signal.SIGKILL, signal.SIGTERM):
+                with self.serve() as live:
+                    self.start(live, target.pid)
+                    pids = processes_of(live.process.pid)
+                    live.process.signal(ending)
+                    for pid in pids.values():
+                        wait_gone(pid)
+                shutil.rmtree(os.path.join(self.folder, "data"))
+
+    def test_a_reader_that_ends_is_reported_and_replaced_within_a_second(self):
+        with victim("chain.py", LONG) as target, self.serve() as live:
+            session = self.start(live, target.pid)
+            before = self.until(live, session, lambda found: found["quality"]["samples"] > 100)
+            reader = reader_of(live.process)
+            os.kill(reader, signal.SIGKILL)
+            began = time.monotonic()
+            after = self.until(live, session, lambda found: found["state"] == "failed")
+            self.assertRegex(after["reason"], "samples after that are lost")
+            self.assertGreaterEqual(after["quality"]["samples"], before["quality"]["samples"])
+            self.assertEqual(after["processes"]["running"], 0)
+            live.wait_until(lambda: processes_of(live.process.pid).get("pyrometer-read", reader) != reader)
+            self.assertLess(time.monotonic() - began, max(1, WAIT_SECONDS / 10))
+            live.process.wait_line("was ended by signal 9: another one takes its place", live.process.err)
+            again = self.start(live, target.pid)
+            self.until(live, again, lambda found: found["quality"]["samples"] > 10)
+            self.assertEqual(live.get("/processes")["host"] != "", True)
+            # What was recorded until then can be opened.
+            capture = after["capture"]
+            live.wait_until(lambda: live.get("/captures/" + capture)["state"] != "recording")
+            opened = live.ask("/api/v1/captures", "POST", json.dumps({"name": capture}), MARK)
+            self.assertIn(opened.status, (200, 202), opened.body)
+
+    def test_any_of_them_at_any_moment(self):
+        """Under load; the server answers, and samples again."""
+        rng = random.Random(1)
+        with victim("chain.py", LONG) as target, self.serve() as live:
+            for _ in range(12):
+                session = self.start(live, target.pid, rate_hz=1000)
+                time.sleep(rng.random() / 2)
+                pids = processes_of(live.process.pid)
+                name = rng.choice(["pyrometer-read", "pyrometer-src"])
+                if name in pids:
+                    os.kill(pids[name], signal.SIGKILL)
+                found = live.get("/sessions/" + session)
+                self.assertIn(found["state"], ("starting", "running", "failed"))
+                live.get("/processes")
+                live.ask("/api/v1/sessions/" + session, "PATCH", '{"state": "ended"}', MARK)
+            session = self.start(live, target.pid)
+            self.until(live, session, lambda found: found["state"] == "failed" or found["quality"]["samples"] > 10)
+            self.assertEqual(live.get("/sessions/" + session)["state"], "running")
+
+    def test_attach_stays_with_what_it_has(self):
+        with victim("chain.py", LONG) as target, Live("attach", str(target.pid)) as live:
+            live.wait_samples(100)
+            os.kill(reader_of(live.process), signal.SIGKILL)
+            self.assertEqual(live.wait_ended()["state"], "failed")
+            self.assertGreaterEqual(live.session()["quality"]["samples"], 100)
+            self.assertEqual(live.ask("/api/v1/sessions/1/report.html").status, 200)
+            self.assertEqual(live.stop(), 0)
+
+
+class Slow(Served):
+    def test_one_that_does_not_read_loses_samples_and_says_how_many(self):
+        """It is stopped meanwhile; the target does not notice."""
+        with victim("threads.py", "20", LONG) as target, self.serve("--max-rate", "100000") as live:
+            session = self.start(live, target.pid, rate_hz=10000, engine="remote", stop="never")
+            self.until(live, session, lambda found: found["quality"]["samples"] > 100)
+            os.kill(live.process.pid, signal.SIGSTOP)
+            time.sleep(10)
+            os.kill(live.process.pid, signal.SIGCONT)
+            ticks = live.get("/sessions/%s/quality" % session)["ticks"]
+            quality = live.get("/sessions/%s/quality" % session)
+            self.assertGreater(quality["ticks"], 0)
+            self.until(live, session, lambda found: found["quality"]["ticks"] > ticks + 100)
+            self.assertIn("undelivered", quality)
+
+
+if __name__ == "__main__":
+    assert os.path.exists(PROGRAM)
+    main()

@@ -1,0 +1,321 @@
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sampler/processes.h"
+#include "sampler/reader_link.h"
+#include "sampler/reader_process.h"
+#include "sampler/sampler.h"
+#include "tests/support/test.h"
+
+enum { WAIT_MS = 20000 };
+
+static int ends[2];
+/* The next reader process waits for a byte, because this process cannot start one once it uses the link. */
+static int next_ends[2];
+static pid_t reader, next_reader, victim, forbidden;
+
+static enum err_code admit(void *context, pid_t pid, struct err *err)
+{
+    (void)context;
+    return pid == forbidden ? err_set(err, ERR_PERM, "process %d is not for you", (int)pid)
+                            : ERR_OK;
+}
+
+static pid_t start_reader(bool waits)
+{
+    const struct reader_process settings = { .socket = ends[1],
+                                             .max_rate_hz = 1000,
+                                             .max_running = 2,
+                                             .memory_bytes = 64 << 20,
+                                             .admit = admit };
+    const pid_t pid = fork();
+    if (pid == 0) {
+        close(ends[0]);
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        signal(SIGPIPE, SIG_IGN);
+        close(next_ends[1]);
+        if (waits && read(next_ends[0], &(char){ 0 }, 1) != 1)
+            _exit(1);
+        _exit(reader_process_serve(&settings, NULL));
+    }
+    return pid;
+}
+
+static pid_t start_victim(void)
+{
+    const pid_t pid = fork();
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        execl(PYTHON, PYTHON, "-c",
+              "import time\n"
+              "def work():\n"
+              "    return sum(range(1000))\n"
+              "end = time.monotonic() + 120\n"
+              "while time.monotonic() < end:\n"
+              "    work()\n",
+              (char *)NULL);
+        _exit(127);
+    }
+    return pid;
+}
+
+static void end_process(pid_t *pid)
+{
+    if (!*pid)
+        return;
+    kill(*pid, SIGKILL);
+    waitpid(*pid, NULL, 0);
+    *pid = 0;
+}
+
+/* Before this process has threads. */
+static int begin(void **state)
+{
+    (void)state;
+    signal(SIGPIPE, SIG_IGN);
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0 ||
+        pipe2(next_ends, O_CLOEXEC) != 0)
+        return -1;
+    victim = start_victim();
+    forbidden = start_victim();
+    reader = start_reader(false);
+    next_reader = start_reader(true);
+    reader_link_use(ends[0]);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    end_process(&victim);
+    end_process(&forbidden);
+    end_process(&reader);
+    end_process(&next_reader);
+    return 0;
+}
+
+static struct sampler_options options_of(pid_t pid)
+{
+    return (struct sampler_options){ .pids = { pid },
+                                     .pid_count = 1,
+                                     .rate_hz = 200,
+                                     .all_threads = true,
+                                     .engine = SAMPLER_ENGINE_REMOTE };
+}
+
+/* The interpreter may be starting. */
+static struct sampler *start(const struct sampler_options *options)
+{
+    struct sampler *sampler = NULL;
+    struct err err = { 0 };
+    enum err_code rc = ERR_GONE;
+    for (int i = 0; i < 200 && rc; i++) {
+        rc = sampler_start(options, &sampler, &err);
+        if (rc)
+            usleep(50000);
+    }
+    assert_ok(rc, &err);
+    return sampler;
+}
+
+static uint64_t samples_of(struct sampler *sampler)
+{
+    struct profile_snapshot snapshot;
+    assert_int_equal(profile_snapshot(sampler_profile(sampler), &snapshot, NULL), ERR_OK);
+    const uint64_t samples = snapshot.quality.samples;
+    profile_snapshot_release(&snapshot);
+    return samples;
+}
+
+static void wait_for_samples(struct sampler *sampler, uint64_t samples)
+{
+    for (int ms = 0; samples_of(sampler) < samples && ms < WAIT_MS; ms += 10)
+        usleep(10000);
+    assert_true(samples_of(sampler) >= samples);
+}
+
+static enum sampler_state wait_for_end(struct sampler *sampler, struct sampler_status *status)
+{
+    struct pollfd ended = { .fd = sampler_end_fd(sampler), .events = POLLIN };
+    assert_int_equal(poll(&ended, 1, WAIT_MS), 1);
+    sampler_status(sampler, status);
+    return status->state;
+}
+
+/* Skips the test where no other process can be read. */
+static bool can_read(void)
+{
+    const struct sampler_options options = options_of(victim);
+    struct sampler *sampler = NULL;
+    struct err err = { 0 };
+    const bool is_denied = sampler_start(&options, &sampler, &err) == ERR_PERM;
+    sampler_destroy(sampler);
+    return !is_denied;
+}
+
+static void a_session_of_another_process_is_a_session(void **state)
+{
+    const struct sampler_options options = options_of(victim);
+    struct sampler_processes processes;
+    struct sampler_status status;
+    struct sampler_target target;
+    (void)state;
+    if (!can_read())
+        skip();
+    struct sampler *const sampler = start(&options);
+    assert_int_equal(sampler_target(sampler)->pid, victim);
+    assert_true(sampler_target_at(sampler, 0, &target));
+    assert_true(target.argc > 0);
+    assert_false(sampler_target_at(sampler, 1, &target));
+    wait_for_samples(sampler, 50);
+    sampler_status(sampler, &status);
+    assert_int_equal(status.state, SAMPLER_RUNNING);
+    sampler_pause(sampler, true);
+    sampler_status(sampler, &status);
+    assert_int_equal(status.state, SAMPLER_PAUSED);
+    sampler_pause(sampler, false);
+    assert_int_equal(sampler_set_rate(sampler, 100, NULL), ERR_OK);
+    sampler_status(sampler, &status);
+    assert_true(status.requested_hz == 100);
+    sampler_stop(sampler);
+    assert_int_equal(wait_for_end(sampler, &status), SAMPLER_ENDED);
+    assert_string_equal(status.reason, "stopped");
+    sampler_processes(sampler, &processes);
+    assert_int_equal(processes.joined, 1);
+    sampler_destroy(sampler);
+}
+
+static void limits_hold_whatever_is_requested(void **state)
+{
+    struct sampler_options options = options_of(forbidden);
+    struct sampler *sampler = NULL, *others[2];
+    struct err err = { 0 };
+    (void)state;
+    if (!can_read())
+        skip();
+    assert_int_equal(sampler_start(&options, &sampler, &err), ERR_PERM);
+    assert_non_null(strstr(err.message, "not for you"));
+    assert_int_equal(reader_link_admits(forbidden, NULL), ERR_PERM);
+    assert_int_equal(reader_link_admits(victim, NULL), ERR_OK);
+    options = options_of(victim);
+    options.all = true;
+    options.pid_count = 0;
+    assert_int_equal(sampler_start(&options, &sampler, NULL), ERR_PERM);
+    options = options_of(victim);
+    options.rate_hz = 1001;
+    assert_int_equal(sampler_start(&options, &sampler, NULL), ERR_INVALID);
+    options = options_of(victim);
+    for (size_t i = 0; i < 2; i++)
+        others[i] = start(&options);
+    assert_int_equal(sampler_start(&options, &sampler, NULL), ERR_LIMIT);
+    assert_int_equal(sampler_join(others[0], forbidden, NULL), ERR_PERM);
+    assert_int_equal(sampler_set_rate(others[0], 5000, NULL), ERR_INVALID);
+    for (size_t i = 0; i < 2; i++)
+        sampler_destroy(others[i]);
+}
+
+static void what_is_not_an_answer_pipe_is_not_written_to(void **state)
+{
+    static const unsigned char message[] = { 1, 9 };
+    FILE *const file = tmpfile();
+    const int fd = fileno(file);
+    union {
+        struct cmsghdr align;
+        char bytes[CMSG_SPACE(sizeof fd)];
+    } control = { .bytes = { 0 } };
+    struct iovec part = { .iov_base = (void *)(uintptr_t)message, .iov_len = sizeof message };
+    struct msghdr header = { .msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = control.bytes,
+                             .msg_controllen = sizeof control.bytes };
+    (void)state;
+    struct cmsghdr *const head = CMSG_FIRSTHDR(&header);
+    head->cmsg_level = SOL_SOCKET;
+    head->cmsg_type = SCM_RIGHTS;
+    head->cmsg_len = CMSG_LEN(sizeof fd);
+    memcpy(CMSG_DATA(head), &fd, sizeof fd);
+    assert_int_equal(sendmsg(ends[0], &header, 0), sizeof message);
+    /* It is answered after that one. */
+    assert_int_equal(reader_link_admits(victim, NULL), ERR_OK);
+    assert_int_equal(lseek(fd, 0, SEEK_END), 0);
+    fclose(file);
+}
+
+static void invalid_requests_end_nothing(void **state)
+{
+    unsigned char noise[300];
+    (void)state;
+    for (unsigned i = 0; i < 500; i++) {
+        for (size_t k = 0; k < sizeof noise; k++)
+            noise[k] = (unsigned char)(rand() >> 3);
+        noise[0] = 1;
+        noise[1] = (unsigned char)(i % 14);
+        assert_true(send(ends[0], noise, i % sizeof noise + 1, 0) > 0 || errno == EAGAIN);
+    }
+    assert_int_equal(reader_link_admits(victim, NULL), ERR_OK);
+}
+
+static void note(void *context, const struct process_info *info)
+{
+    *(bool *)context |= info->pid == victim;
+}
+
+static void the_list_is_that_of_the_reader_process(void **state)
+{
+    struct processes *processes = NULL;
+    struct processes_summary summary;
+    bool found = false;
+    (void)state;
+    if (!can_read())
+        skip();
+    assert_int_equal(processes_create(&processes, NULL), ERR_OK);
+    for (int i = 0; !found && i < 200; i++) {
+        assert_int_equal(processes_visit(processes, note, &found, &summary, NULL), ERR_OK);
+        usleep(50000);
+    }
+    assert_true(found);
+    processes_destroy(processes);
+}
+
+static void a_session_survives_its_reader_as_failed(void **state)
+{
+    const struct sampler_options options = options_of(victim);
+    struct sampler_status status;
+    (void)state;
+    if (!can_read())
+        skip();
+    struct sampler *const sampler = start(&options);
+    wait_for_samples(sampler, 50);
+    end_process(&reader);
+    assert_int_equal(wait_for_end(sampler, &status), SAMPLER_FAILED);
+    assert_non_null(strstr(status.reason, "ended"));
+    assert_true(samples_of(sampler) >= 50);
+    assert_int_equal(write(next_ends[1], "1", 1), 1);
+    struct sampler *const next = start(&options);
+    wait_for_samples(next, 10);
+    sampler_destroy(next);
+    sampler_destroy(sampler);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_session_of_another_process_is_a_session),
+        cmocka_unit_test(limits_hold_whatever_is_requested),
+        cmocka_unit_test(what_is_not_an_answer_pipe_is_not_written_to),
+        cmocka_unit_test(invalid_requests_end_nothing),
+        cmocka_unit_test(the_list_is_that_of_the_reader_process),
+        cmocka_unit_test(a_session_survives_its_reader_as_failed),
+    };
+    return cmocka_run_group_tests(tests, begin, end) == 0 ? 0 : 1;
+}
