@@ -156,6 +156,15 @@ struct sampler_status {
     double requested_hz; /* requested by sampler_set_rate; 0: that of the options */
 };
 
+enum { SAMPLER_SERVICE_BYTES = 128 };
+
+/* The service that a process belongs to, as OpenTelemetry's variables in its environment say, and the id of
+ * its container; "": not known. */
+struct sampler_service {
+    char name[SAMPLER_SERVICE_BYTES], namespace[SAMPLER_SERVICE_BYTES];
+    char version[SAMPLER_SERVICE_BYTES], container[SAMPLER_SERVICE_BYTES];
+};
+
 /* One process of a session.  Strings live as long as the sampler. */
 struct sampler_target {
     pid_t pid;
@@ -165,10 +174,11 @@ struct sampler_target {
     const char *executable;
     const char *python; /* "3.11.2" */
     const char *pod;    /* of Kubernetes, "NAMESPACE/NAME"; NULL: in none, or not known */
-    bool validated;     /* false: a version newer than any we know */
-    uint64_t from_ns;   /* when sampling began, since the start of the session */
-    uint64_t to_ns;     /* when it ended; 0: not yet */
-    const char *reason; /* a sentence once it has ended, else NULL */
+    struct sampler_service service; /* not known of a capture */
+    bool validated;                 /* false: a version newer than any we know */
+    uint64_t from_ns;               /* when sampling began, since the start of the session */
+    uint64_t to_ns;                 /* when it ended; 0: not yet */
+    const char *reason;             /* a sentence once it has ended, else NULL */
 };
 
 /* Further processes are sampled but not listed. */

@@ -8,6 +8,7 @@
 #include "server/command/options/options.h"
 #include "server/command/process/exit.h"
 #include "server/command/process/limits.h"
+#include "server/push/http_client.h"
 #include "server/sessions/leave.h"
 
 int main(int argc, char **argv)
@@ -28,6 +29,8 @@ int main(int argc, char **argv)
             puts("built without libbpf: stacks are read from outside");
         if (!debug_lines_are_supported())
             puts("built without libdw: native functions have no source lines");
+        if (!http_client_is_built())
+            puts("built without libcurl: profiles cannot be pushed");
         return exit_with(ERR_OK, NULL);
     }
     if (options.wants_completion) {

@@ -1,5 +1,6 @@
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "sampler/base/vec.h"
 #include "sampler/capture/bytes.h"
@@ -8,7 +9,7 @@
 #include "sampler/link/state.h"
 #include "sampler/profile/profile.h"
 
-enum { TARGET_BYTES = 8, END_BYTES = 3, ORIGIN_BYTES = 10, TASK_BYTES = 9 };
+enum { TARGET_BYTES = 16, END_BYTES = 3, ORIGIN_BYTES = 10, TASK_BYTES = 9 };
 
 static void take_status(struct cursor *cursor, struct sampler_status *out)
 {
@@ -40,6 +41,15 @@ static void take_quality(struct cursor *cursor, struct quality *out)
     out->tick_ns = cursor_number(cursor);
 }
 
+static void take_name(struct cursor *cursor, char out[SAMPLER_SERVICE_BYTES])
+{
+    const char *const text = cursor_text(cursor);
+    const size_t length = strlen(text);
+    cursor->is_bad |= length >= SAMPLER_SERVICE_BYTES;
+    if (length < SAMPLER_SERVICE_BYTES)
+        memcpy(out, text, length + 1);
+}
+
 /* The words may move until all are there. */
 static enum err_code take_target(struct cursor *cursor, struct state *state,
                                  struct sampler_target *out, struct err *err)
@@ -54,6 +64,10 @@ static enum err_code take_target(struct cursor *cursor, struct state *state,
     out->executable = cursor_text(cursor);
     out->python = cursor_text(cursor);
     out->pod = link_text_decode(cursor);
+    take_name(cursor, out->service.name);
+    take_name(cursor, out->service.namespace);
+    take_name(cursor, out->service.version);
+    take_name(cursor, out->service.container);
     out->validated = cursor_u8(cursor) != 0;
     out->from_ns = cursor_number(cursor);
     return ERR_OK;

@@ -47,6 +47,10 @@ static void put_target(const struct sampler_target *target, struct bytes *out)
     bytes_text(out, target->executable);
     bytes_text(out, target->python);
     link_text_encode(target->pod, out);
+    bytes_text(out, target->service.name);
+    bytes_text(out, target->service.namespace);
+    bytes_text(out, target->service.version);
+    bytes_text(out, target->service.container);
     bytes_u8(out, target->validated);
     bytes_number(out, target->from_ns);
 }

@@ -88,8 +88,14 @@ void process_close(struct process *process)
     process->pidfd = process->space_fd = -1;
 }
 
+void process_find_service(struct process *process)
+{
+    service_of(process->pid, &process->service);
+}
+
 void process_hide_arguments(struct process *process)
 {
+    memset(&process->service, 0, sizeof process->service);
     for (size_t i = 1; i < process->argc; i++) {
         free(process->argv[i]);
         process->argv[i] = NULL;

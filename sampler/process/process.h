@@ -6,7 +6,7 @@
  * as empty.
  *
  * Ownership: the caller's storage; process_close may be called twice, and after a failed process_open.
- * Depends on: err, memory, procfs.
+ * Depends on: err, memory, procfs, service.
  */
 #ifndef SAMPLER_PROCESS_PROCESS_H
 #define SAMPLER_PROCESS_PROCESS_H
@@ -18,6 +18,7 @@
 
 #include "sampler/base/err.h"
 #include "sampler/process/memory.h"
+#include "sampler/process/service.h"
 
 enum process_fate { PROCESS_RUNS, PROCESS_EXITED, PROCESS_REPLACED };
 
@@ -29,6 +30,7 @@ struct process {
     char *executable;
     char **argv; /* argc strings and a NULL */
     size_t argc;
+    struct service service; /* process_find_service fills it in */
     struct process_memory memory;
     const atomic_bool *is_cancelled; /* true ends a search of the process; NULL: never */
 };
@@ -36,7 +38,9 @@ struct process {
 /* ERR_GONE: no such process, or it is a zombie. */
 MUST_CHECK enum err_code process_open(struct process *process, int pid, struct err *err);
 void process_close(struct process *process);
-/* Keeps only the first word of its command line. */
+/* Reads its environment. */
+void process_find_service(struct process *process);
+/* Keeps only the first word of its command line, and no service. */
 void process_hide_arguments(struct process *process);
 
 /* One or two system calls; mapped_addr is any address that was mapped when the process was opened. */

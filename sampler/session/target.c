@@ -44,6 +44,8 @@ enum err_code target_open(int pid, enum runtime_effort effort, enum sampler_mode
         rc = python_attach(&target->process, effort, strings, &target->python, err);
     target->process.is_cancelled = NULL;
     if (!rc)
+        process_find_service(&target->process);
+    if (!rc)
         rc = check_mode(target, mode, err);
     if (rc)
         target_close(target);

@@ -31,6 +31,10 @@ void target_table_deinit(struct target_table *target_table)
     memset(target_table, 0, sizeof *target_table);
 }
 
+_Static_assert((int)SERVICE_BYTES == (int)SAMPLER_SERVICE_BYTES &&
+                   (int)CONTAINER_ID_BYTES <= (int)SAMPLER_SERVICE_BYTES,
+               "both hold the same texts");
+
 static enum err_code describe(struct process *process, const struct target_table_info *info,
                               struct sampler_target *out, struct err *err)
 {
@@ -54,6 +58,10 @@ static enum err_code describe(struct process *process, const struct target_table
                                     .pod = pod,
                                     .validated = info->validated,
                                     .from_ns = info->from_ns };
+    memcpy(out->service.name, process->service.name, SERVICE_BYTES);
+    memcpy(out->service.namespace, process->service.namespace, SERVICE_BYTES);
+    memcpy(out->service.version, process->service.version, SERVICE_BYTES);
+    memcpy(out->service.container, container.id, CONTAINER_ID_BYTES);
     process->argv = NULL;
     process->argc = 0;
     return ERR_OK;

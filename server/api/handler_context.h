@@ -17,6 +17,7 @@ struct auth;
 struct identity;
 struct dashboard;
 struct page;
+struct push_counters;
 struct request;
 struct response;
 struct sampler_options;
@@ -34,6 +35,7 @@ struct handler_context {
     const struct admission *admission;
     const struct traffic *traffic;
     const struct source_links *links;
+    const struct push_counters *push_counters; /* NULL: profiles are not pushed */
     struct dashboard *dashboard;  /* NULL: this server shows only its own sessions */
     struct response_cache *cache; /* NULL: none */
     struct session **held;        /* what handler_session found; released after the handler */

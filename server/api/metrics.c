@@ -20,6 +20,7 @@
 #include "server/http/response.h"
 #include "server/http/traffic.h"
 #include "server/sessions/sessions.h"
+#include "server/wire/push_counters.h"
 #include "server/wire/usage.h"
 
 #define MIME_METRICS "text/plain; version=0.0.4; charset=utf-8"
@@ -201,6 +202,49 @@ static void put_counters(struct buffer *out, const struct rows *rows)
                           rows->items[k].id, (double)rows->items[k].quality.stopped_ns / 1e9);
 }
 
+/* A number of each endpoint.  Rows without a type continue the family before. */
+static const struct push_family {
+    const char *name, *type, *help;
+    const char *labels; /* behind the endpoint's */
+    size_t offset;      /* in struct push_endpoint_counters */
+} push_families[] = {
+#define PUSH_COUNTER(field) offsetof(struct push_endpoint_counters, field)
+    { "pyrometer_push_requests_total", "counter",
+      "Requests with profiles, by what became of them", ",result=\"sent\"",
+      PUSH_COUNTER(sent) },
+    { "pyrometer_push_requests_total", NULL, NULL, ",result=\"refused\"",
+      PUSH_COUNTER(refused) },
+    { "pyrometer_push_requests_total", NULL, NULL, ",result=\"lost\"", PUSH_COUNTER(lost) },
+    { "pyrometer_push_sent_bytes_total", "counter", "Bytes of requests that were accepted", "",
+      PUSH_COUNTER(sent_bytes) },
+    { "pyrometer_push_retries_total", "counter", "Requests that were sent again", "",
+      PUSH_COUNTER(retries) },
+    { "pyrometer_push_failed_windows_total", "counter", "Windows that could not be encoded", "",
+      PUSH_COUNTER(failed) },
+    { "pyrometer_push_waiting_requests", "gauge", "Requests that wait to be sent", "",
+      PUSH_COUNTER(waiting) },
+    { "pyrometer_push_waiting_bytes", "gauge", "Bytes that wait to be sent, by place",
+      ",place=\"memory\"", PUSH_COUNTER(memory_bytes) },
+    { "pyrometer_push_waiting_bytes", NULL, NULL, ",place=\"disk\"", PUSH_COUNTER(file_bytes) },
+#undef PUSH_COUNTER
+};
+
+static void put_push(struct buffer *out, const struct push_counters *counters)
+{
+    for (size_t i = 0; i < sizeof push_families / sizeof *push_families; i++) {
+        const struct push_family *const family = &push_families[i];
+        if (family->type)
+            put_head(out, family->name, family->type, family->help);
+        for (size_t k = 0; k < counters->count; k++) {
+            const struct push_endpoint_counters *const item = &counters->items[k];
+            const _Atomic uint64_t *const value =
+                (const _Atomic uint64_t *)(const void *)((const char *)item + family->offset);
+            buffer_printf(out, "%s{endpoint=\"%s\"%s} %" PRIu64 "\n", family->name,
+                          item->endpoint, family->labels, atomic_load(value));
+        }
+    }
+}
+
 enum err_code api_get_metrics(const struct handler_context *handler, struct response *response,
                               struct err *err)
 {
@@ -217,6 +261,8 @@ enum err_code api_get_metrics(const struct handler_context *handler, struct resp
     put_states(&out, rows);
     put_counters(&out, rows);
     put_requests(&out, handler->traffic);
+    if (handler->push_counters)
+        put_push(&out, handler->push_counters);
     put_process(&out);
     free(rows);
     if (rc == ERR_OK)

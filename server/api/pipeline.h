@@ -25,6 +25,7 @@
 struct admission;
 struct dashboard;
 struct logins;
+struct push_counters;
 struct request;
 struct response;
 struct sessions;
@@ -44,7 +45,8 @@ struct pipeline {
     const struct source_links *links;
     struct audit audit;
     struct traffic traffic;
-    struct dashboard *dashboard; /* NULL: none */
+    struct dashboard *dashboard;               /* NULL: none */
+    const struct push_counters *push_counters; /* NULL: profiles are not pushed */
 };
 
 struct pipeline_options {

@@ -15,6 +15,8 @@
 #include "server/command/process/exit.h"
 #include "server/command/process/privilege.h"
 #include "server/command/process/reader.h"
+#include "server/command/pushing.h"
+#include "server/push/push.h"
 #include "server/sessions/leave.h"
 #include "server/sessions/sessions.h"
 #include "server/sessions/startup.h"
@@ -60,9 +62,13 @@ enum err_code driver_open(struct driver *driver, struct err *err)
         rc = output_init(&driver->quality, options->quality_file, err);
     if (rc == ERR_OK)
         rc = capture_output_open(&driver->capture, options, err);
+    if (rc == ERR_OK)
+        rc = pushing_open(options, &driver->push, err);
     if (rc == ERR_OK && driver->serves) {
         rc = live_open(&driver->live, options, &driver->signals, err);
         driver->sessions = driver->live.sessions;
+        if (driver->push)
+            driver->live.pipeline.push_counters = push_counters(driver->push);
     } else if (rc == ERR_OK) {
         rc = sessions_create(&driver->sessions, err);
     }
@@ -166,6 +172,8 @@ enum err_code driver_begin(struct driver *driver, struct err *err)
     audit_start(driver);
     rc =
         capture_output_begin(&driver->capture, driver->sampler, &driver->session->filters, err);
+    if (rc == ERR_OK && driver->push)
+        rc = push_begin(driver->push, driver->sessions, SESSION_LIVE, err);
     if (rc != ERR_OK || !driver->serves)
         return rc;
     run_summary_say_start(driver->sampler);
@@ -263,6 +271,7 @@ enum err_code driver_finish(struct driver *driver, struct err *err)
         return ERR_OK;
     driver->is_finished = true;
     run_summary_end_line(&driver->summary);
+    push_end(driver->push);
     enum err_code rc = profile_snapshot(session_profile(driver->session), &snapshot, err);
     if (rc != ERR_OK)
         return rc;
@@ -312,7 +321,9 @@ int driver_end(struct driver *driver, enum err_code rc, const struct err *err)
 
 void driver_close(struct driver *driver, int status)
 {
+    push_end(driver->push);
     leave_within(LEAVE_MS, status);
+    push_close(driver->push);
     capture_output_close(&driver->capture);
     if (driver->serves) {
         live_close(&driver->live);

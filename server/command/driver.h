@@ -33,6 +33,7 @@
 
 struct child;
 struct options;
+struct push;
 struct sampler_options;
 struct session;
 struct sessions;
@@ -54,6 +55,7 @@ struct driver {
     struct sampler *sampler;   /* of the session */
     struct engines *engines;   /* the kernel engine; NULL: --engine remote */
     struct capture_output capture;
+    struct push *push;     /* NULL: profiles are not pushed */
     struct output quality; /* the file of --quality */
     struct run_summary summary;
     struct audit audit;

@@ -10,7 +10,9 @@
 #include "server/command/process/privilege.h"
 #include "server/command/process/reader.h"
 #include "server/command/process/signals.h"
+#include "server/command/pushing.h"
 #include "server/http/spool.h"
+#include "server/push/push.h"
 #include "server/sessions/capture_folder.h"
 #include "server/sessions/capture_store.h"
 #include "server/sessions/continuous.h"
@@ -81,11 +83,25 @@ static enum err_code sample_all(struct dashboard *dashboard, const struct option
     return ERR_OK;
 }
 
+/* Of the continuous session. */
+static enum err_code begin_push(struct push *push, struct live *live,
+                                const struct dashboard *dashboard, struct err *err)
+{
+    if (!push)
+        return ERR_OK;
+    if (*dashboard->not_continuous)
+        return err_set(err, ERR_INVALID, "--push sends what continuous sampling sees: %.200s",
+                       dashboard->not_continuous);
+    live->pipeline.push_counters = push_counters(push);
+    return push_begin(push, live->sessions, SESSION_CONTINUOUS, err);
+}
+
 int command_serve(const struct options *options)
 {
     struct live live = { .listener.fd = -1 };
     struct dashboard dashboard = { .processes = NULL };
     struct continuous *continuous = NULL;
+    struct push *push = NULL;
     struct signals signals;
     struct err err = { 0 };
     enum err_code rc = reader_start(options, DASHBOARD_ENGINES, &err);
@@ -100,7 +116,11 @@ int command_serve(const struct options *options)
     if (rc == ERR_OK)
         rc = load_all(&live, options, &err);
     if (rc == ERR_OK)
+        rc = pushing_open(options, &push, &err);
+    if (rc == ERR_OK)
         rc = privilege_drop(options, &err);
+    if (rc == ERR_OK)
+        rc = begin_push(push, &live, &dashboard, &err);
     if (rc == ERR_OK)
         rc = live_start(&live, &err);
     if (rc == ERR_OK)
@@ -113,8 +133,10 @@ int command_serve(const struct options *options)
         if (dashboard.captures)
             captures_tidy(dashboard.captures);
     signals_deinit(&signals);
+    push_end(push);
     const int status = exit_with(rc, &err);
     leave_within(SERVE_LEAVE_MS, status);
+    push_close(push);
     continuous_stop(continuous);
     live_close(&live);
     dashboard_close(&dashboard);

@@ -36,7 +36,7 @@ void spool_use(const char *folder)
     only_folder = folder;
 }
 
-static int open_file(void)
+int spool_open_file(void)
 {
     if (only_folder)
         return open_in(only_folder);
@@ -68,7 +68,7 @@ static bool put(struct spool *spool, const char *data, size_t bytes)
 /* From now on there is a file. */
 static bool move_to_file(struct spool *spool)
 {
-    spool->fd = open_file();
+    spool->fd = spool_open_file();
     if (spool->fd < 0) {
         spool->sys = errno;
         return false;

@@ -45,5 +45,7 @@ void spool_begin(struct spool *spool, struct buffer *out);
 MUST_CHECK enum err_code spool_end(struct spool *spool, struct buffer *out, enum err_code rc,
                                    const char *mime, struct response *response,
                                    struct err *err);
+/* A file without a name, in one of these folders; -1: errno says why there is none. */
+int spool_open_file(void);
 
 #endif /* SERVER_HTTP_SPOOL_H */

@@ -107,6 +107,16 @@ class Without(unittest.TestCase):
                 self.assertEqual(answer.status, 501, answer.body)
                 self.assertIn("built without libdw", answer.json()["detail"])
 
+    def test_without_libcurl_nothing_is_pushed(self):
+        self.assertIn("libcurl 7.85 or later was not found: built without pushing profiles", self.build("libcurl"))
+        self.assertNotIn("libcurl", self.links())
+        self.assertIn("\nbuilt without libcurl: ", run(self.program, "--version"))
+        code, text = self.record("-o", os.devnull)
+        self.assertEqual(code, 0, text)
+        code, text = self.record("--push", "otlp://127.0.0.1:1", "-o", os.devnull)
+        self.assertEqual(code, 1, text)
+        self.assertIn("this build cannot push profiles: it was built without libcurl 7.85 or later", text)
+
 
 if __name__ == "__main__":
     main()

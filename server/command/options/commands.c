@@ -78,6 +78,12 @@ static const struct command commands[] = {
       "processes, profiles one, reads summaries and source lines, and compares\n"
       "recordings.  It opens no port and ends when its client does.\n",
       command_mcp },
+    { "push", COMMAND_PUSH, "FILE URL...", "send a capture to a server that keeps profiles",
+      "URL is pyroscope://HOST[:PORT], otlp://HOST[:PORT] or parca://HOST[:PORT]; with\n"
+      "TLS it is pyroscope+https://HOST.  Each profile is of 15 seconds (--push-window)\n"
+      "and has the time at which it was recorded: a server may refuse what is too old.\n"
+      "The exit status is 1 unless all of it was accepted.\n",
+      command_push },
 };
 
 const struct command *command_at(size_t index)

@@ -28,5 +28,6 @@ int command_top(const struct options *options);
 int command_dump(const struct options *options);
 int command_doctor(const struct options *options);
 int command_mcp(const struct options *options);
+int command_push(const struct options *options);
 
 #endif /* SERVER_COMMAND_OPTIONS_COMMANDS_H */

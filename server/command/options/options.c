@@ -24,6 +24,7 @@ static const struct options defaults = {
                .keep_days = 30,
                .keep_bytes = CAPTURES_KEEP_BYTES,
                .max_upload = CAPTURES_MAX_UPLOAD },
+    .push = { .window_ns = PUSH_WINDOW_NS, .spool_bytes = PUSH_SPOOL_BYTES },
 };
 
 /* Before the command is known, options that all of attach, run and record have are accepted too. */
@@ -194,6 +195,14 @@ static enum err_code take_file(struct options *options, const char *name, struct
     return ERR_OK;
 }
 
+static enum err_code take_endpoint(struct options *options, const char *text, struct err *err)
+{
+    struct err why = { 0 };
+    if (push_read_endpoint(NULL, &options->push, text, &why) == ERR_OK)
+        return ERR_OK;
+    return err_set(err, ERR_INVALID, "invalid URL '%.64s': %s", text, why.message);
+}
+
 /* The first word is the command.  The next ones are PIDs, files, or TARGET and its arguments. */
 static enum err_code take_word(struct options *options, char ***at, struct err *err)
 {
@@ -202,6 +211,8 @@ static enum err_code take_word(struct options *options, char ***at, struct err *
         options->command = command_find(*word);
         return options->command ? ERR_OK : unknown_command(*word, err);
     }
+    if (options->command->bit == COMMAND_PUSH && options->file_count > 0)
+        return take_endpoint(options, *word, err);
     if (options->command->bit & READING)
         return take_file(options, *word, err);
     if (options->command->bit == COMMAND_MCP)
@@ -299,7 +310,8 @@ static enum err_code complete_formats(struct options *options, struct err *err)
     const bool is_record = options->command->bit == COMMAND_RECORD;
     if (options->format_count == 0 && !options->wants_capture && options->output)
         guess_format(options);
-    if (is_record && options->format_count == 0 && !options->output)
+    const bool pushes = options->push.endpoint_count > 0;
+    if (is_record && options->format_count == 0 && !options->output && !pushes)
         options->wants_capture = true;
     if (options->opens_browser && options->format_count == 0)
         return ERR_OK;
@@ -311,7 +323,7 @@ static enum err_code complete_formats(struct options *options, struct err *err)
         return err_set(
             err, ERR_INVALID,
             "--anonymize needs a format, such as --flamegraph: a capture holds the real names");
-    if (options->format_count == 0 && !options->wants_capture)
+    if (options->format_count == 0 && !options->wants_capture && !(pushes && !options->output))
         return no_format(options, err);
     if (options->wants_capture && !options->capture_file && options->format_count > 0)
         unnamed++;
@@ -380,6 +392,8 @@ static enum err_code complete(struct options *options, struct err *err)
         return err_set(err, ERR_INVALID,
                        "%s -o writes a capture: add --binary, or name a .pyro file",
                        options->command->name);
+    if (options->command->bit == COMMAND_PUSH && options->push.endpoint_count == 0)
+        return err_set(err, ERR_INVALID, "push needs a capture and a URL: FILE URL");
     if (options->command->bit == COMMAND_DUMP && options->sampling.pid_count == 0)
         return err_set(err, ERR_INVALID, "dump needs a PID");
     if (options->command->bit & BY_PID && !options->sampling.pid_count != options->sampling.all)

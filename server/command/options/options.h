@@ -2,7 +2,7 @@
  * options - the command line: one table of options (option_table.c) and the struct it fills.
  *
  * Ownership: texts are borrowed from argv.
- * Depends on: sampler.h, listen, admission, report, setting, frame_filters.
+ * Depends on: sampler.h, listen, admission, report, setting, push/settings, frame_filters.
  */
 #ifndef SERVER_COMMAND_OPTIONS_OPTIONS_H
 #define SERVER_COMMAND_OPTIONS_OPTIONS_H
@@ -16,6 +16,7 @@
 #include "sampler/sampler.h"
 #include "server/access/admission.h"
 #include "server/http/listen.h"
+#include "server/push/settings.h"
 #include "server/report/report.h"
 #include "server/settings/setting.h"
 
@@ -31,6 +32,7 @@ enum {
     COMMAND_DUMP = 1 << 8,
     COMMAND_TOP = 1 << 9,
     COMMAND_MCP = 1 << 12,
+    COMMAND_PUSH = 1 << 13,
 };
 
 /* Commands that take the same options. */
@@ -43,9 +45,10 @@ enum {
     SERVING = COMMAND_ATTACH | COMMAND_RUN | LOADING,
     WRITING = COMMAND_RECORD | COMMAND_REPLAY,
     SELECTING = COMMAND_REPLAY | COMMAND_DIFF,
-    FILTERING = LOGGING | SELECTING,
+    FILTERING = LOGGING | SELECTING | COMMAND_PUSH,
     LINKING = SERVING | WRITING | COMMAND_DIFF,
-    READING = LOADING | COMMAND_MERGE | COMMAND_DIFF,
+    READING = LOADING | COMMAND_MERGE | COMMAND_DIFF | COMMAND_PUSH,
+    PUSHING = LOGGING | COMMAND_SERVE,
 };
 
 enum { OPTIONS_MAX_FORMATS = 16, OPTIONS_MAX_FILES = 256, OPTIONS_MAX_BASE_PATH = 128 };
@@ -123,6 +126,7 @@ struct options {
         uint32_t keep_days; /* 0: no limit */
         uint64_t keep_bytes, max_upload;
     } serve;
+    struct push_settings push;
     const char *baseline; /* a capture to compare with; NULL: none */
     bool diff_by_time, diff_json, diff_markdown,
         diff_html;                 /* no form: the extension of the file selects it */

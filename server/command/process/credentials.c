@@ -107,11 +107,37 @@ enum err_code credentials_read_token(const char *path, char out[AUTH_MAX_TOKEN +
     return ERR_OK;
 }
 
+enum err_code credentials_read_headers(const char *path, char **out, struct err *err)
+{
+    char text[CREDENTIALS_MAX_HEADERS_BYTES + 1];
+    size_t bytes;
+    mode_t mode;
+    enum err_code rc =
+        read_named(path, "the file of headers", text, sizeof text, &bytes, &mode, err);
+    if (rc == ERR_OK && (mode & S_IROTH) != 0)
+        rc = err_set(err, ERR_PERM,
+                     "everyone can read the file of headers '%s': run chmod 600 on it", path);
+    if (rc == ERR_OK && (bytes == sizeof text || memchr(text, '\0', bytes)))
+        rc = err_set(err, ERR_INVALID,
+                     "the file of headers '%s' is larger than 16 KiB, or no text", path);
+    if (rc == ERR_OK) {
+        *out = strndup(text, bytes);
+        rc = *out ? ERR_OK : err_nomem(err);
+    }
+    explicit_bzero(text, sizeof text);
+    return rc;
+}
+
 static void wipe(char *text)
 {
     if (text)
         explicit_bzero(text, strlen(text));
     free(text);
+}
+
+void credentials_wipe_headers(char *headers)
+{
+    wipe(headers);
 }
 
 static enum err_code read_text(const char *path, const char *what, char **out, mode_t *mode_out,

@@ -1,6 +1,6 @@
 /*
  * credentials - reads the access token (--token-file), the certificate and the key (--tls-cert,
- * --tls-key) from files.
+ * --tls-key), and headers of requests (--push-headers) from files.
  *
  * A file may be a pipe; its writer may open it later.
  *
@@ -15,7 +15,7 @@
 
 #include "server/access/auth.h"
 
-enum { CREDENTIALS_MAX_TLS_BYTES = 1 << 20 };
+enum { CREDENTIALS_MAX_TLS_BYTES = 1 << 20, CREDENTIALS_MAX_HEADERS_BYTES = 16 << 10 };
 
 struct tls {
     char *cert, *key; /* NULL: no TLS */
@@ -30,5 +30,11 @@ MUST_CHECK enum err_code credentials_read_tls(const char *cert_file, const char 
                                               struct tls *out, struct err *err);
 /* Overwrites the key before it is freed. */
 void credentials_wipe_tls(struct tls *tls);
+
+/* The whole text; ERR_PERM: everyone can read the file. */
+MUST_CHECK enum err_code credentials_read_headers(const char *path, char **out,
+                                                  struct err *err);
+/* Overwrites and frees it.  NULL is fine. */
+void credentials_wipe_headers(char *headers);
 
 #endif /* SERVER_COMMAND_PROCESS_CREDENTIALS_H */

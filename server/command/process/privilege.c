@@ -54,8 +54,8 @@ static const struct need needs[] = {
     { COMMAND_MCP, READING, SYSCALLS_READ | SYSCALLS_STOP, false },
     /* doctor reports the rights of its user, so that must not change. */
     { COMMAND_DOCTOR, READING, SYSCALLS_READ, true },
-    { COMMAND_REPLAY | COMMAND_DIFF | COMMAND_MERGE, BIT(CAP_DAC_READ_SEARCH), SYSCALLS_ANY,
-      false },
+    { COMMAND_REPLAY | COMMAND_DIFF | COMMAND_MERGE | COMMAND_PUSH, BIT(CAP_DAC_READ_SEARCH),
+      SYSCALLS_ANY, false },
 };
 
 /* As which command it runs: `serve` shows what replay opens in a browser. */
@@ -72,6 +72,8 @@ static struct need need_of(const struct options *options)
     for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)
         if (needs[i].commands & bit)
             need = needs[i];
+    if (options->push.endpoint_count > 0)
+        need.calls |= SYSCALLS_PUSH;
     if (!(need.calls & SYSCALLS_READ))
         return need;
     if (options->sampling.stop != SAMPLER_STOP_NEVER)
@@ -265,13 +267,24 @@ static const struct landlock_folder common_folders[] = {
 static const struct landlock_folder temporary_folders[] = { { "/var/tmp", LANDLOCK_FILES },
                                                             { "/tmp", LANDLOCK_FILES } };
 
+/* What finding and trusting another host takes. */
+static const struct landlock_folder network_folders[] = {
+    { "/etc/resolv.conf", LANDLOCK_READ }, { "/etc/hosts", LANDLOCK_READ },
+    { "/etc/host.conf", LANDLOCK_READ },   { "/etc/gai.conf", LANDLOCK_READ },
+    { "/etc/ssl", LANDLOCK_READ },         { "/etc/gnutls", LANDLOCK_READ },
+    { "/etc/pki", LANDLOCK_READ },         { "/usr/share/ca-certificates", LANDLOCK_READ },
+    { "/dev/urandom", LANDLOCK_READ },
+};
+
 enum { COMMON = sizeof common_folders / sizeof *common_folders };
+enum { NETWORK = sizeof network_folders / sizeof *network_folders };
 enum { TEMPORARY = sizeof temporary_folders / sizeof *temporary_folders };
 
 static enum err_code limit_files(const struct options *options, const struct owners *owners,
                                  struct err *err)
 {
-    struct landlock_folder folders[COMMON + MAX_FOLDERS + TEMPORARY + 1];
+    struct landlock_folder
+        folders[COMMON + MAX_FOLDERS + TEMPORARY + 1 + NETWORK + PUSH_MAX_ENDPOINTS];
     const char *const temporary = getenv("TMPDIR");
     const bool has_data = bit_of(options) == COMMAND_SERVE && !options->serve.no_data;
     size_t count = COMMON;
@@ -282,6 +295,12 @@ static enum err_code limit_files(const struct options *options, const struct own
         folders[count++] = temporary_folders[i];
     if (temporary && *temporary && !has_data)
         folders[count++] = (struct landlock_folder){ temporary, LANDLOCK_FILES };
+    for (size_t i = 0; i < NETWORK && options->push.endpoint_count > 0; i++)
+        folders[count++] = network_folders[i];
+    for (size_t i = 0; i < options->push.endpoint_count; i++)
+        if (options->push.endpoints[i].ca_file)
+            folders[count++] =
+                (struct landlock_folder){ options->push.endpoints[i].ca_file, LANDLOCK_READ };
     const enum err_code rc = landlock_limit(folders, count, err);
     return rc == ERR_UNSUPPORTED ? ERR_OK : rc;
 }

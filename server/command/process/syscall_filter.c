@@ -94,6 +94,9 @@ static const int read_calls[] = { SCMP_SYS(process_vm_readv), SCMP_SYS(pidfd_ope
 /* For threads stopped by ptrace, and adopted children. */
 static const int wait_calls[] = { SCMP_SYS(wait4), SCMP_SYS(waitid), END };
 
+/* `bind` is of the socket that asks the kernel for its addresses, while a name is resolved. */
+static const int push_calls[] = { SCMP_SYS(bind), SCMP_SYS(setsockopt), END };
+
 static const int child_calls[] = { SCMP_SYS(kill), SCMP_SYS(pidfd_send_signal), END };
 
 static const struct {
@@ -103,6 +106,7 @@ static const struct {
                     { SYSCALLS_SERVE, serve_calls },
                     { SYSCALLS_READ, read_calls },
                     { SYSCALLS_READ | SYSCALLS_STOP | SYSCALLS_CHILD, wait_calls },
+                    { SYSCALLS_PUSH, push_calls },
                     { SYSCALLS_CHILD, child_calls } };
 
 #define IS(value)     SCMP_CMP_EQ, (scmp_datum_t)(value), 0
@@ -137,6 +141,9 @@ static const struct row {
     ONLY(SYSCALLS_ANY, setpriority, 0, IS(PRIO_PROCESS)),
     ONLY(SYSCALLS_ANY, rt_sigqueueinfo, 0, OUR_PID),
     ONLY(SYSCALLS_ANY, socket, 0, IS(AF_UNIX)),
+    ONLY(SYSCALLS_PUSH, socket, 0, IS(AF_INET)),
+    ONLY(SYSCALLS_PUSH, socket, 0, IS(AF_INET6)),
+    ONLY(SYSCALLS_PUSH, socket, 0, IS(AF_NETLINK)),
     ONLY(SYSCALLS_ANY, prctl, 0, IS(PR_SET_NAME)),
     ONLY(SYSCALLS_ANY, prctl, 0, IS(PR_GET_NAME)),
     ONLY(SYSCALLS_ANY, prctl, 0, IS(PR_GET_DUMPABLE)),

@@ -3,7 +3,7 @@
  *
  * One table in syscall_filter.c lists the calls of each group, and the arguments they may have.  A
  * command has a set of groups.  No group contains: starting programs or processes, executable
- * memory, listening or binding a socket, network sockets, changing identity, capabilities,
+ * memory, listening on a socket, changing identity, capabilities,
  * namespaces or mounts, writing into other processes, loading BPF, keys, modules, io_uring.
  *
  * A call that is not listed fails with EPERM.  It does not end the program, because a library that is
@@ -34,6 +34,7 @@ enum syscall_group {
     SYSCALLS_TERMINAL =
         1 << 5, /* change modes of a terminal, and stop pyrometer itself (Ctrl-Z) */
     SYSCALLS_KERNEL = 1 << 6, /* tell the kernel engine of threads, once it is loaded */
+    SYSCALLS_PUSH = 1 << 7,   /* connect to other hosts */
 };
 
 bool syscall_filter_is_built(void);

@@ -2,7 +2,7 @@
 
 #include "sampler/base/buffer.h"
 
-enum { TYPE_VARINT = 0, TYPE_BYTES = 2, VARINT_MAX = 10 };
+enum { TYPE_VARINT = 0, TYPE_FIXED64 = 1, TYPE_BYTES = 2, VARINT_MAX = 10 };
 
 void protobuf_varint(struct buffer *out, uint64_t value)
 {
@@ -27,4 +27,13 @@ void protobuf_bytes(struct buffer *out, unsigned field, const void *data, size_t
     protobuf_varint(out, (uint64_t)field << 3 | TYPE_BYTES);
     protobuf_varint(out, bytes);
     buffer_append(out, data, bytes);
+}
+
+void protobuf_fixed64(struct buffer *out, unsigned field, uint64_t value)
+{
+    char bytes[sizeof value];
+    protobuf_varint(out, (uint64_t)field << 3 | TYPE_FIXED64);
+    for (size_t i = 0; i < sizeof value; i++)
+        bytes[i] = (char)(value >> (8 * i));
+    buffer_append(out, bytes, sizeof bytes);
 }

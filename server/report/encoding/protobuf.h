@@ -1,5 +1,5 @@
 /*
- * protobuf - as much of the wire format of protocol buffers as pprof needs: varints, strings and
+ * protobuf - as much of the wire format of protocol buffers as profiles need: numbers, strings and
  * messages in messages.
  *
  * Fields whose value is 0 are left out: readers take a missing field for 0.
@@ -19,5 +19,7 @@ void protobuf_varint(struct buffer *out, uint64_t value);
 void protobuf_uint(struct buffer *out, unsigned field, uint64_t value);
 /* Also writes an empty string, because it is an element of a list. */
 void protobuf_bytes(struct buffer *out, unsigned field, const void *data, size_t bytes);
+/* Also writes 0. */
+void protobuf_fixed64(struct buffer *out, unsigned field, uint64_t value);
 
 #endif /* SERVER_REPORT_ENCODING_PROTOBUF_H */

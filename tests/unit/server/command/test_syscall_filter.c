@@ -242,6 +242,8 @@ static void groups_are_apart(void **state)
     assert_int_equal(try_with(SYSCALLS_READ, read_process), 0);
     assert_int_equal(try_with(SYSCALLS_SERVE, read_process), EPERM);
     assert_int_equal(try_with(SYSCALLS_STOP, write_registers), EPERM);
+    assert_int_equal(try_with(SYSCALLS_PUSH, make_network_socket), 0);
+    assert_int_equal(try_with(ALL | SYSCALLS_PUSH, listen_again), EPERM);
 }
 
 int main(void)

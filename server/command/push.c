@@ -1,0 +1,51 @@
+#include "server/push/push.h"
+
+#include <inttypes.h>
+
+#include "sampler/profile/profile.h"
+#include "server/command/options/commands.h"
+#include "server/command/options/options.h"
+#include "server/command/output/capture_input.h"
+#include "server/command/process/exit.h"
+#include "server/command/process/privilege.h"
+#include "server/command/pushing.h"
+#include "server/sessions/sessions.h"
+#include "server/wire/session.h"
+
+static enum err_code push_session(struct push *push, struct session *session, struct err *err)
+{
+    struct profile_snapshot snapshot;
+    struct session_info info;
+    uint64_t samples = 0;
+    enum err_code rc = profile_snapshot(session_profile(session), &snapshot, err);
+    if (rc != ERR_OK)
+        return rc;
+    session_describe(session, &snapshot, &info);
+    rc = push_whole(push, &info, &samples, err);
+    if (rc == ERR_OK && samples == 0)
+        rc = err_set(err, ERR_NOT_FOUND, "the capture has no samples");
+    if (rc == ERR_OK)
+        say("pushed %" PRIu64 " samples", samples);
+    profile_snapshot_release(&snapshot);
+    return rc;
+}
+
+int command_push(const struct options *options)
+{
+    struct sessions *sessions = NULL;
+    struct session *session = NULL;
+    struct push *push = NULL;
+    struct err err = { 0 };
+    enum err_code rc = pushing_open(options, &push, &err);
+    if (rc == ERR_OK)
+        rc = privilege_drop(options, &err);
+    if (rc == ERR_OK)
+        rc = sessions_create(&sessions, &err);
+    if (rc == ERR_OK)
+        rc = capture_input_show(sessions, options, options->files[0], &session, &err);
+    if (rc == ERR_OK)
+        rc = push_session(push, session, &err);
+    push_close(push);
+    sessions_destroy(sessions);
+    return exit_with(rc, &err);
+}

@@ -1,0 +1,142 @@
+#include "server/push/labels.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/base/utf8.h"
+#include "sampler/sampler.h"
+
+/* Control characters become spaces, what is not UTF-8 becomes '?'. */
+static void copy_value(const char *text, size_t length, char out[PUSH_MAX_LABEL_VALUE + 1])
+{
+    size_t used = 0;
+    for (size_t i = 0; i < length;) {
+        const size_t n = utf8_char_length(text + i, length - i);
+        const size_t step = n > 0 ? n : 1;
+        if (used + step > PUSH_MAX_LABEL_VALUE)
+            break;
+        if (n == 0)
+            out[used] = '?';
+        else if (n == 1 && ((unsigned char)text[i] < 0x20 || text[i] == 0x7f))
+            out[used] = ' ';
+        else
+            memcpy(out + used, text + i, n);
+        used += step;
+        i += step;
+    }
+    out[used] = '\0';
+}
+
+static struct push_label *find(struct push_labels *labels, const char *name)
+{
+    for (size_t i = 0; i < labels->count; i++)
+        if (strcmp(labels->items[i].name, name) == 0)
+            return &labels->items[i];
+    return NULL;
+}
+
+static void add(struct push_labels *labels, const char *name, const char *attribute,
+                const char *text, size_t length)
+{
+    if (length == 0 || labels->count == PUSH_MAX_LABELS)
+        return;
+    struct push_label *const label = &labels->items[labels->count++];
+    snprintf(label->name, sizeof label->name, "%s", name);
+    label->attribute = attribute;
+    copy_value(text, length, label->value);
+}
+
+static void add_text(struct push_labels *labels, const char *name, const char *attribute,
+                     const char *text)
+{
+    add(labels, name, attribute, text ? text : "", text ? strlen(text) : 0);
+}
+
+/* The script or module that an interpreter runs, else the program: the last part of its path. */
+static void add_command(struct push_labels *labels, const struct sampler_target *target)
+{
+    const char *text = target->argc > 0 ? target->argv[0] : target->executable;
+    for (size_t i = 1; i < target->argc; i++) {
+        const char *const next = target->argv[i];
+        const bool is_module = strcmp(next, "-m") == 0 && i + 1 < target->argc;
+        if (is_module || (*next != '-' && *next)) {
+            text = is_module ? target->argv[i + 1] : next;
+            break;
+        }
+        if (strcmp(next, "-c") == 0 || strcmp(next, "-") == 0)
+            break;
+        if ((strcmp(next, "-W") == 0 || strcmp(next, "-X") == 0) && i + 1 < target->argc)
+            i++;
+    }
+    const char *const slash = text ? strrchr(text, '/') : NULL;
+    text = slash && slash[1] ? slash + 1 : text;
+    add_text(labels, "service_name", "service.name", text && *text ? text : "python");
+}
+
+/* "NAMESPACE/NAME" */
+static void add_pod(struct push_labels *labels, const char *pod)
+{
+    const char *const slash = pod ? strchr(pod, '/') : NULL;
+    if (slash)
+        add(labels, "namespace", "k8s.namespace.name", pod, (size_t)(slash - pod));
+    add_text(labels, "pod", "k8s.pod.name", slash ? slash + 1 : pod);
+}
+
+static void add_own(struct push_labels *labels, const struct push_own_label *own)
+{
+    char name[PUSH_MAX_LABEL_NAME + 1], given[PUSH_MAX_LABEL_NAME + 1];
+    snprintf(given, sizeof given, "%.*s", (int)own->name_length, own->name);
+    snprintf(name, sizeof name, "%s", given);
+    for (char *at = name; (at = strchr(at, '.')); at++)
+        *at = '_';
+    struct push_label *label = find(labels, name);
+    if (*own->value == '\0') {
+        if (label)
+            *label = labels->items[--labels->count];
+        return;
+    }
+    if (!label) {
+        add_text(labels, name, NULL, own->value);
+        label = find(labels, name);
+    }
+    if (!label)
+        return;
+    snprintf(label->given, sizeof label->given, "%s", given);
+    copy_value(own->value, strlen(own->value), label->value);
+}
+
+static int by_name(const void *left, const void *right)
+{
+    const struct push_label *const a = left;
+    const struct push_label *const b = right;
+    return strcmp(a->name, b->name);
+}
+
+void push_labels_of(const struct sampler_target *target, const char *host,
+                    const struct push_settings *settings, struct push_labels *out)
+{
+    const struct sampler_service *const service = &target->service;
+    char pid[16];
+    snprintf(pid, sizeof pid, "%d", (int)target->pid);
+    memset(out, 0, sizeof *out);
+    if (*service->name)
+        add_text(out, "service_name", "service.name", service->name);
+    else
+        add_command(out, target);
+    add_text(out, "service_namespace", "service.namespace", service->namespace);
+    add_text(out, "service_version", "service.version", service->version);
+    add_text(out, "container", "container.id", service->container);
+    add_pod(out, target->pod);
+    add_text(out, "hostname", "host.name", host);
+    add_text(out, "process_id", "process.pid", pid);
+    for (size_t i = 0; i < settings->label_count; i++)
+        add_own(out, &settings->labels[i]);
+    qsort(out->items, out->count, sizeof *out->items, by_name);
+}
+
+const char *push_label_attribute(const struct push_label *label)
+{
+    return label->attribute ? label->attribute : label->given;
+}

@@ -1,0 +1,445 @@
+/*
+ * ExportProfilesServiceRequest of OpenTelemetry's protocol, 1.10 or later: a resource for each process, with its
+ * profiles, and one dictionary for all of them.
+ *
+ * Indices of the dictionary count from 1; 0 is an empty row.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/base/buffer.h"
+#include "sampler/base/compress.h"
+#include "server/push/labels.h"
+#include "server/push/profile_id.h"
+#include "server/push/protocol.h"
+#include "server/push/window.h"
+#include "server/report/chain.h"
+#include "server/report/encoding/numbered.h"
+#include "server/report/encoding/pprof.h"
+#include "server/report/encoding/protobuf.h"
+#include "server/report/names.h"
+
+/* Field numbers of profiles.proto, profiles_service.proto, common.proto and resource.proto. */
+enum {
+    REQUEST_RESOURCE_PROFILES = 1,
+    REQUEST_DICTIONARY = 2,
+    RESOURCE_PROFILES_RESOURCE = 1,
+    RESOURCE_PROFILES_SCOPE_PROFILES = 2,
+    RESOURCE_ATTRIBUTES = 1,
+    KEY_VALUE_KEY = 1,
+    KEY_VALUE_VALUE = 2,
+    ANY_STRING = 1,
+    ANY_INT = 3,
+    SCOPE_PROFILES_SCOPE = 1,
+    SCOPE_PROFILES_PROFILES = 2,
+    SCOPE_NAME = 1,
+    SCOPE_VERSION = 2,
+    PROFILE_SAMPLE_TYPE = 1,
+    PROFILE_SAMPLES = 2,
+    PROFILE_TIME_UNIX_NANO = 3,
+    PROFILE_DURATION_NANO = 4,
+    PROFILE_PERIOD_TYPE = 5,
+    PROFILE_PERIOD = 6,
+    PROFILE_PROFILE_ID = 7,
+    VALUE_TYPE_TYPE = 1,
+    VALUE_TYPE_UNIT = 2,
+    SAMPLE_STACK = 1,
+    SAMPLE_ATTRIBUTES = 2,
+    SAMPLE_VALUES = 4,
+    DICTIONARY_MAPPING = 1,
+    DICTIONARY_LOCATION = 2,
+    DICTIONARY_FUNCTION = 3,
+    DICTIONARY_LINK = 4,
+    DICTIONARY_STRING = 5,
+    DICTIONARY_ATTRIBUTE = 6,
+    DICTIONARY_STACK = 7,
+    MAPPING_FILENAME = 4,
+    MAPPING_ATTRIBUTES = 5,
+    STACK_LOCATIONS = 1,
+    LOCATION_MAPPING = 1,
+    LOCATION_LINES = 3,
+    LOCATION_ATTRIBUTES = 4,
+    LINE_FUNCTION = 1,
+    LINE_LINE = 2,
+    FUNCTION_NAME = 1,
+    FUNCTION_FILENAME = 3,
+    FUNCTION_START_LINE = 4,
+    ATTRIBUTE_KEY = 1,
+    ATTRIBUTE_VALUE = 2,
+};
+
+enum { GZIP_LEVEL = 6 };
+
+/* An attribute of the dictionary is a text: its key, a NUL, its value. */
+enum { ATTRIBUTE_BYTES = 512 };
+
+struct otlp {
+    const struct push_window *window;
+    push_take *take;
+    void *to;
+    struct numbered numbered;
+    struct strtab attributes;
+    struct chain chain;
+    size_t stack_bytes; /* at most what the stacks of the dictionary take */
+    /* The request; a profile of the process being written; a message of it, and messages within that. */
+    struct buffer request, profile, part, inner, packed;
+    struct buffer profiles; /* of the process being written */
+};
+
+static uint32_t word(struct otlp *otlp, const char *text)
+{
+    return numbered_text(&otlp->numbered, text, strlen(text));
+}
+
+static void put(struct buffer *out, unsigned field, struct buffer *message)
+{
+    protobuf_bytes(out, field, message->data, message->length);
+    out->failed |= message->failed;
+    buffer_clear(message);
+}
+
+static void put_text(struct buffer *out, unsigned field, const char *text)
+{
+    protobuf_bytes(out, field, text, strlen(text));
+}
+
+/* 0: there are too many.  Equal ones have the same number. */
+static uint32_t attribute(struct otlp *otlp, const char *key, const char *value, size_t length)
+{
+    char text[ATTRIBUTE_BYTES];
+    const size_t key_bytes = strlen(key) + 1;
+    const size_t bytes = length < sizeof text - key_bytes ? length : sizeof text - key_bytes;
+    str_id id = 0;
+    memcpy(text, key, key_bytes);
+    memcpy(text + key_bytes, value, bytes);
+    (void)word(otlp, key);
+    if (strtab_intern(&otlp->attributes, text, key_bytes + bytes, &id, NULL) != ERR_OK)
+        return 0;
+    return id;
+}
+
+static uint32_t word_attribute(struct otlp *otlp, const char *key, const char *value)
+{
+    return attribute(otlp, key, value, strlen(value));
+}
+
+static void put_value_type(struct otlp *otlp, unsigned field, const char *type)
+{
+    protobuf_uint(&otlp->inner, VALUE_TYPE_TYPE, word(otlp, type));
+    protobuf_uint(&otlp->inner, VALUE_TYPE_UNIT, word(otlp, "nanoseconds"));
+    put(&otlp->profile, field, &otlp->inner);
+}
+
+static void put_sample_attributes(struct otlp *otlp, const struct view_cell *cell)
+{
+    const struct profile_snapshot *const snapshot = otlp->window->snapshot;
+    const struct profile_thread thread = profile_thread_at(snapshot, cell->thread);
+    const struct strtab_string name = profile_string(snapshot, thread.name);
+    struct buffer state = { 0 };
+    if ((otlp->window->sample_labels & PPROF_THREAD) && name.length > 0)
+        protobuf_varint(&otlp->packed, attribute(otlp, "thread.name", name.text, name.length));
+    if ((otlp->window->sample_labels & PPROF_STATE) && cell->state != 0) {
+        names_put_state(&state, cell->state);
+        protobuf_varint(&otlp->packed,
+                        attribute(otlp, "pyrometer.thread.state", state.data, state.length));
+    }
+    if (otlp->packed.length > 0)
+        put(&otlp->part, SAMPLE_ATTRIBUTES, &otlp->packed);
+    buffer_deinit(&state);
+}
+
+/* Names all that the stack refers to, so that its size is known.  Its rows are written at the end. */
+static enum err_code number_stack(struct otlp *otlp, node_id node, uint32_t *number_out,
+                                  struct err *err)
+{
+    const uint32_t before = otlp->numbered.nodes.count;
+    const enum err_code rc = chain_up(&otlp->chain, otlp->window->snapshot, node, err);
+    if (rc != ERR_OK)
+        return rc;
+    pprof_shorten(&otlp->chain, PUSH_DEPTH);
+    for (size_t i = 0; i < otlp->chain.depth; i++)
+        (void)numbered_frame(&otlp->numbered, otlp->chain.frames[i]);
+    *number_out = numbered_node(&otlp->numbered, node);
+    if (otlp->numbered.nodes.count > before)
+        otlp->stack_bytes += 8 + otlp->chain.depth * 4;
+    return ERR_OK;
+}
+
+static enum err_code put_sample(struct otlp *otlp, const struct view_cell *cell,
+                                struct err *err)
+{
+    uint32_t stack = 0;
+    const enum err_code rc = number_stack(otlp, cell->node, &stack, err);
+    protobuf_uint(&otlp->part, SAMPLE_STACK, stack);
+    put_sample_attributes(otlp, cell);
+    protobuf_varint(&otlp->packed, cell->ns);
+    put(&otlp->part, SAMPLE_VALUES, &otlp->packed);
+    put(&otlp->profile, PROFILE_SAMPLES, &otlp->part);
+    return rc;
+}
+
+static bool is_full(const struct otlp *otlp)
+{
+    return otlp->request.length + otlp->profiles.length + otlp->profile.length +
+               otlp->numbered.bytes + otlp->stack_bytes >
+           PUSH_PROFILE_BYTES;
+}
+
+/* As many samples as fit; at least one if there are any. */
+static enum err_code put_profile(struct otlp *otlp, enum push_values values,
+                                 const struct push_cells *cells, size_t *used_out,
+                                 struct err *err)
+{
+    const struct push_window *const window = otlp->window;
+    const char *const type = values == PUSH_CPU ? "cpu" : "wall";
+    unsigned char id[PROFILE_ID_BYTES];
+    enum err_code rc = ERR_OK;
+    size_t i = 0;
+    profile_id_make(id);
+    put_value_type(otlp, PROFILE_SAMPLE_TYPE, type);
+    protobuf_fixed64(&otlp->profile, PROFILE_TIME_UNIX_NANO, window->began_at_ns);
+    protobuf_uint(&otlp->profile, PROFILE_DURATION_NANO, window->duration_ns);
+    put_value_type(otlp, PROFILE_PERIOD_TYPE, type);
+    protobuf_uint(&otlp->profile, PROFILE_PERIOD, window->period_ns);
+    protobuf_bytes(&otlp->profile, PROFILE_PROFILE_ID, id, sizeof id);
+    while (i < cells->count && i < PUSH_PROFILE_SAMPLES && rc == ERR_OK &&
+           (i == 0 || !is_full(otlp)))
+        rc = put_sample(otlp, &cells->cells[i++], err);
+    put(&otlp->profiles, SCOPE_PROFILES_PROFILES, &otlp->profile);
+    *used_out = i;
+    return rc;
+}
+
+static void put_key_value(struct buffer *out, const char *key, struct buffer *value)
+{
+    struct buffer pair = { 0 };
+    put_text(&pair, KEY_VALUE_KEY, key);
+    put(&pair, KEY_VALUE_VALUE, value);
+    put(out, RESOURCE_ATTRIBUTES, &pair);
+    buffer_deinit(&pair);
+}
+
+/* Keys are texts, not indices of the dictionary: Pyroscope reads only these. */
+static void put_resource(struct otlp *otlp, const struct push_labels *labels)
+{
+    for (size_t i = 0; i < labels->count; i++) {
+        const struct push_label *const label = &labels->items[i];
+        const char *const key = push_label_attribute(label);
+        if (strcmp(key, "process.pid") == 0 &&
+            strspn(label->value, "0123456789") == strlen(label->value))
+            protobuf_uint(&otlp->inner, ANY_INT, strtoull(label->value, NULL, 10));
+        else
+            put_text(&otlp->inner, ANY_STRING, label->value);
+        put_key_value(&otlp->part, key, &otlp->inner);
+    }
+    put(&otlp->packed, RESOURCE_PROFILES_RESOURCE, &otlp->part);
+}
+
+/* The profiles of a process that are in `profiles`. */
+static void put_process(struct otlp *otlp, const struct push_labels *labels)
+{
+    if (otlp->profiles.length == 0)
+        return;
+    put_resource(otlp, labels);
+    put_text(&otlp->inner, SCOPE_NAME, "pyrometer");
+    put_text(&otlp->inner, SCOPE_VERSION, PYROMETER_VERSION);
+    put(&otlp->part, SCOPE_PROFILES_SCOPE, &otlp->inner);
+    buffer_append(&otlp->part, otlp->profiles.data, otlp->profiles.length);
+    buffer_clear(&otlp->profiles);
+    put(&otlp->packed, RESOURCE_PROFILES_SCOPE_PROFILES, &otlp->part);
+    put(&otlp->request, REQUEST_RESOURCE_PROFILES, &otlp->packed);
+}
+
+static void put_mappings(struct otlp *otlp, struct buffer *out)
+{
+    const struct numbering *const libraries = &otlp->numbered.libraries;
+    protobuf_bytes(out, DICTIONARY_MAPPING, "", 0);
+    for (uint32_t i = 1; i <= libraries->count; i++) {
+        const library_id row = libraries->rows[i];
+        struct profile_library library = { .flags = 0 };
+        if (row > 0)
+            library = profile_library_at(otlp->window->snapshot, row);
+        const struct strtab_string id =
+            profile_string(otlp->window->snapshot, library.build_id);
+        protobuf_uint(&otlp->part, MAPPING_FILENAME,
+                      row > 0 ? numbered_string(&otlp->numbered, library.path)
+                              : word(otlp, "python"));
+        if (id.length > 0) {
+            protobuf_varint(&otlp->packed, attribute(otlp, "process.executable.build_id.gnu",
+                                                     id.text, id.length));
+            put(&otlp->part, MAPPING_ATTRIBUTES, &otlp->packed);
+        }
+        put(out, DICTIONARY_MAPPING, &otlp->part);
+    }
+}
+
+static void put_locations(struct otlp *otlp, struct buffer *out)
+{
+    const struct numbering *const frames = &otlp->numbered.frames;
+    const uint32_t python = word_attribute(otlp, "profile.frame.type", "cpython");
+    const uint32_t native = word_attribute(otlp, "profile.frame.type", "native");
+    protobuf_bytes(out, DICTIONARY_LOCATION, "", 0);
+    for (uint32_t i = 1; i <= frames->count; i++) {
+        const struct profile_frame frame =
+            profile_frame_at(otlp->window->snapshot, frames->rows[i]);
+        const library_id library =
+            profile_function_at(otlp->window->snapshot, frame.function).library;
+        protobuf_uint(&otlp->part, LOCATION_MAPPING,
+                      numbered_library(&otlp->numbered, library));
+        protobuf_uint(&otlp->inner, LINE_FUNCTION,
+                      numbered_function(&otlp->numbered, frame.function));
+        protobuf_uint(&otlp->inner, LINE_LINE, frame.line > 0 ? (uint64_t)frame.line : 0);
+        put(&otlp->part, LOCATION_LINES, &otlp->inner);
+        protobuf_varint(&otlp->packed, library > 0 ? native : python);
+        put(&otlp->part, LOCATION_ATTRIBUTES, &otlp->packed);
+        put(out, DICTIONARY_LOCATION, &otlp->part);
+    }
+}
+
+static void put_functions(struct otlp *otlp, struct buffer *out)
+{
+    const struct numbering *const functions = &otlp->numbered.functions;
+    protobuf_bytes(out, DICTIONARY_FUNCTION, "", 0);
+    for (uint32_t i = 1; i <= functions->count; i++) {
+        const struct profile_function function =
+            profile_function_at(otlp->window->snapshot, functions->rows[i]);
+        protobuf_uint(&otlp->part, FUNCTION_NAME,
+                      numbered_string(&otlp->numbered, function.name));
+        protobuf_uint(&otlp->part, FUNCTION_FILENAME,
+                      numbered_string(&otlp->numbered, function.file));
+        protobuf_uint(&otlp->part, FUNCTION_START_LINE,
+                      function.first_line > 0 ? (uint64_t)function.first_line : 0);
+        put(out, DICTIONARY_FUNCTION, &otlp->part);
+    }
+}
+
+static enum err_code put_stacks(struct otlp *otlp, struct buffer *out, struct err *err)
+{
+    const struct numbering *const nodes = &otlp->numbered.nodes;
+    enum err_code rc = ERR_OK;
+    protobuf_bytes(out, DICTIONARY_STACK, "", 0);
+    for (uint32_t i = 1; i <= nodes->count && rc == ERR_OK; i++) {
+        rc = chain_up(&otlp->chain, otlp->window->snapshot, nodes->rows[i], err);
+        pprof_shorten(&otlp->chain, PUSH_DEPTH);
+        for (size_t k = 0; k < otlp->chain.depth; k++)
+            protobuf_varint(&otlp->packed,
+                            numbered_frame(&otlp->numbered, otlp->chain.frames[k]));
+        put(&otlp->part, STACK_LOCATIONS, &otlp->packed);
+        put(out, DICTIONARY_STACK, &otlp->part);
+    }
+    return rc;
+}
+
+static void put_attributes(struct otlp *otlp, struct buffer *out)
+{
+    const uint32_t count = otlp->attributes.strings.count;
+    protobuf_bytes(out, DICTIONARY_ATTRIBUTE, "", 0);
+    for (str_id id = 1; id < count; id++) {
+        const struct strtab_string both = strtab_get(&otlp->attributes, id);
+        const size_t key_bytes = strlen(both.text);
+        protobuf_uint(&otlp->part, ATTRIBUTE_KEY, word(otlp, both.text));
+        protobuf_bytes(&otlp->inner, ANY_STRING, both.text + key_bytes + 1,
+                       both.length - key_bytes - 1);
+        put(&otlp->part, ATTRIBUTE_VALUE, &otlp->inner);
+        put(out, DICTIONARY_ATTRIBUTE, &otlp->part);
+    }
+}
+
+static enum err_code put_dictionary(struct otlp *otlp, struct err *err)
+{
+    struct buffer dictionary = { 0 };
+    put_mappings(otlp, &dictionary);
+    put_locations(otlp, &dictionary);
+    put_functions(otlp, &dictionary);
+    protobuf_bytes(&dictionary, DICTIONARY_LINK, "", 0);
+    const enum err_code rc = put_stacks(otlp, &dictionary, err);
+    put_attributes(otlp, &dictionary);
+    protobuf_bytes(&dictionary, DICTIONARY_STRING, "", 0);
+    for (uint32_t i = 1; i <= otlp->numbered.strings.count; i++) {
+        const struct strtab_string string = numbered_string_at(&otlp->numbered, i);
+        protobuf_bytes(&dictionary, DICTIONARY_STRING, string.text, string.length);
+    }
+    put(&otlp->request, REQUEST_DICTIONARY, &dictionary);
+    buffer_deinit(&dictionary);
+    return rc;
+}
+
+static enum err_code begin(struct otlp *otlp, struct err *err)
+{
+    numbered_clear(&otlp->numbered);
+    (void)numbered_library(&otlp->numbered, 0);
+    otlp->stack_bytes = 0;
+    strtab_deinit(&otlp->attributes);
+    return strtab_init(&otlp->attributes, err);
+}
+
+static enum err_code finish(struct otlp *otlp, struct err *err)
+{
+    unsigned char *packed = NULL;
+    size_t bytes = 0;
+    if (otlp->request.length == 0)
+        return ERR_OK;
+    enum err_code rc = put_dictionary(otlp, err);
+    if (rc == ERR_OK)
+        rc = buffer_check(&otlp->request, err);
+    if (rc == ERR_OK)
+        rc = compress_gzip(otlp->request.data, otlp->request.length, GZIP_LEVEL, &packed,
+                           &bytes, err);
+    buffer_clear(&otlp->request);
+    if (rc != ERR_OK)
+        return rc;
+    const struct buffer body = { .data = (char *)packed, .length = bytes };
+    rc = otlp->take(otlp->to, &body, err);
+    free(packed);
+    return rc == ERR_OK ? begin(otlp, err) : rc;
+}
+
+static enum err_code put_values(struct otlp *otlp, const struct push_process *process,
+                                enum push_values values, struct err *err)
+{
+    struct push_cells left = process->values[values];
+    enum err_code rc = ERR_OK;
+    while (left.count > 0 && rc == ERR_OK) {
+        size_t used = 0;
+        rc = put_profile(otlp, values, &left, &used, err);
+        left.cells += used;
+        left.count -= used;
+        if (rc == ERR_OK && (left.count > 0 || is_full(otlp))) {
+            put_process(otlp, &process->labels);
+            rc = finish(otlp, err);
+        }
+    }
+    return rc;
+}
+
+static enum err_code put_all(struct otlp *otlp, struct err *err)
+{
+    enum err_code rc = begin(otlp, err);
+    for (size_t i = 0; i < otlp->window->process_count && rc == ERR_OK; i++) {
+        const struct push_process *const process = &otlp->window->processes[i];
+        for (enum push_values values = PUSH_CPU; values < PUSH_VALUES && rc == ERR_OK; values++)
+            rc = put_values(otlp, process, values, err);
+        put_process(otlp, &process->labels);
+    }
+    return rc == ERR_OK ? finish(otlp, err) : rc;
+}
+
+enum err_code push_encode_otlp(const struct push_window *window, push_take *take, void *to,
+                               struct err *err)
+{
+    struct otlp otlp = { .window = window, .take = take, .to = to };
+    enum err_code rc = numbered_init(&otlp.numbered, window->snapshot, err);
+    if (rc != ERR_OK)
+        return rc;
+    rc = put_all(&otlp, err);
+    numbered_deinit(&otlp.numbered);
+    strtab_deinit(&otlp.attributes);
+    chain_deinit(&otlp.chain);
+    buffer_deinit(&otlp.request);
+    buffer_deinit(&otlp.profile);
+    buffer_deinit(&otlp.profiles);
+    buffer_deinit(&otlp.part);
+    buffer_deinit(&otlp.inner);
+    buffer_deinit(&otlp.packed);
+    return rc;
+}

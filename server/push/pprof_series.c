@@ -1,0 +1,100 @@
+#include "server/push/pprof_series.h"
+
+#include <stdlib.h>
+
+#include "sampler/base/buffer.h"
+#include "sampler/base/compress.h"
+#include "server/push/window.h"
+#include "server/report/encoding/pprof.h"
+
+enum { GZIP_LEVEL = 6 };
+
+struct encoding {
+    const struct push_window *window;
+    const struct pprof_series_form *form;
+    push_take *take;
+    void *to;
+    struct pprof *pprof;
+    struct buffer file, body;
+    size_t plain_bytes; /* of the files of the request */
+};
+
+static enum err_code finish(struct encoding *encoding, struct err *err)
+{
+    enum err_code rc = ERR_OK;
+    if (encoding->plain_bytes == 0)
+        return rc;
+    buffer_text(&encoding->body, encoding->form->end);
+    rc = buffer_check(&encoding->body, err);
+    if (rc == ERR_OK)
+        rc = encoding->take(encoding->to, &encoding->body, err);
+    buffer_clear(&encoding->body);
+    encoding->plain_bytes = 0;
+    return rc;
+}
+
+/* Adds the file that was just made. */
+static enum err_code add_file(struct encoding *encoding, const struct push_process *process,
+                              const char *name, struct err *err)
+{
+    unsigned char *packed = NULL;
+    size_t bytes = 0;
+    const bool is_full = encoding->plain_bytes + encoding->file.length > PUSH_REQUEST_BYTES;
+    enum err_code rc = is_full ? finish(encoding, err) : ERR_OK;
+    if (rc == ERR_OK)
+        rc = compress_gzip(encoding->file.data, encoding->file.length, GZIP_LEVEL, &packed,
+                           &bytes, err);
+    if (rc != ERR_OK)
+        return rc;
+    const bool is_first = encoding->plain_bytes == 0;
+    if (is_first)
+        buffer_text(&encoding->body, encoding->form->begin);
+    encoding->form->put(&encoding->body, is_first, &process->labels, name, packed, bytes);
+    encoding->plain_bytes += encoding->file.length;
+    free(packed);
+    return ERR_OK;
+}
+
+static enum err_code encode_cells(struct encoding *encoding, const struct push_process *process,
+                                  enum push_values values, struct err *err)
+{
+    const struct push_window *const window = encoding->window;
+    const struct push_cells *const cells = &process->values[values];
+    const struct pprof_settings settings = {
+        .values = values == PUSH_CPU ? PPROF_CPU : PPROF_WALL,
+        .labels = window->sample_labels,
+        .began_at_ns = window->began_at_ns,
+        .duration_ns = window->duration_ns,
+        .period_ns = window->period_ns,
+        .executable = process->executable,
+        .max_samples = PUSH_PROFILE_SAMPLES,
+        .max_bytes = PUSH_PROFILE_BYTES,
+        .max_depth = PUSH_DEPTH,
+    };
+    enum err_code rc = ERR_OK;
+    for (size_t at = 0, used = 0; at < cells->count && rc == ERR_OK; at += used) {
+        buffer_clear(&encoding->file);
+        rc = pprof_write(encoding->pprof, &settings, cells->cells + at, cells->count - at,
+                         &encoding->file, &used, err);
+        if (rc == ERR_OK)
+            rc = add_file(encoding, process, values == PUSH_CPU ? "process_cpu" : "wall", err);
+    }
+    return rc;
+}
+
+enum err_code pprof_series_encode(const struct push_window *window,
+                                  const struct pprof_series_form *form, push_take *take,
+                                  void *to, struct err *err)
+{
+    struct encoding encoding = { .window = window, .form = form, .take = take, .to = to };
+    enum err_code rc = pprof_create(window->snapshot, &encoding.pprof, err);
+    for (size_t i = 0; i < window->process_count && rc == ERR_OK; i++)
+        for (enum push_values values = PUSH_CPU; values < PUSH_VALUES && rc == ERR_OK; values++)
+            rc = encode_cells(&encoding, &window->processes[i], values, err);
+    if (rc == ERR_OK)
+        rc = finish(&encoding, err);
+    pprof_destroy(encoding.pprof);
+    buffer_deinit(&encoding.file);
+    buffer_deinit(&encoding.body);
+    return rc;
+}

@@ -1,0 +1,28 @@
+/*
+ * pprof_series - a window as requests that hold series of pprof files: what Pyroscope and Parca have in common.
+ *
+ * Each process is two series, process_cpu and wall, which are the label __name__ too.  A profile that is too
+ * large for one file becomes several.
+ *
+ * Depends on: window, protocol, report/encoding.
+ */
+#ifndef SERVER_PUSH_PPROF_SERIES_H
+#define SERVER_PUSH_PPROF_SERIES_H
+
+#include "server/push/protocol.h"
+
+struct push_labels;
+
+/* How a request is written.  All append to `out`. */
+struct pprof_series_form {
+    const char *begin, *end;
+    /* The first: nothing precedes it in the request.  file: compressed. */
+    void (*put)(struct buffer *out, bool is_first, const struct push_labels *labels,
+                const char *name, const unsigned char *file, size_t bytes);
+};
+
+MUST_CHECK enum err_code pprof_series_encode(const struct push_window *window,
+                                             const struct pprof_series_form *form,
+                                             push_take *take, void *to, struct err *err);
+
+#endif /* SERVER_PUSH_PPROF_SERIES_H */

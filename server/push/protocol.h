@@ -1,0 +1,57 @@
+/*
+ * protocol - what the receivers of profiles understand: one table of schemes, and what turns a window into
+ * the bodies of requests.
+ *
+ * A window whose profiles are too large for one request becomes several.  Sizes are those that the
+ * receivers accept with their default limits.
+ *
+ * Threads: any.
+ * Depends on: window, report/encoding.
+ */
+#ifndef SERVER_PUSH_PROTOCOL_H
+#define SERVER_PUSH_PROTOCOL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "sampler/base/err.h"
+
+struct buffer;
+struct push_window;
+
+enum {
+    PUSH_PROFILE_SAMPLES = 16000,           /* Pyroscope: of one profile */
+    PUSH_PROFILE_BYTES = 1 << 20,           /* before compression */
+    PUSH_REQUEST_BYTES = (2 << 20) - 65536, /* Pyroscope: a burst, before compression */
+    PUSH_BODY_BYTES = 4 << 20,              /* larger bodies are not sent */
+    PUSH_DEPTH = 1000                       /* Pyroscope: frames of a stack */
+};
+
+/* Takes the body of a request. */
+typedef enum err_code push_take(void *to, const struct buffer *body, struct err *err);
+
+struct push_protocol {
+    const char *scheme;
+    const char *title;
+    unsigned port;
+    const char *path;
+    const char *content_type;
+    bool is_gzip;         /* bodies are compressed as a whole */
+    bool retries_any_5xx; /* else 502, 503 and 504 only */
+    enum err_code (*encode)(const struct push_window *window, push_take *take, void *to,
+                            struct err *err);
+};
+
+/* NULL: fewer than index + 1. */
+const struct push_protocol *push_protocol_at(size_t index);
+/* NULL: no such scheme. */
+const struct push_protocol *push_protocol_find(const char *scheme, size_t length);
+
+enum err_code push_encode_pyroscope(const struct push_window *window, push_take *take, void *to,
+                                    struct err *err);
+enum err_code push_encode_parca(const struct push_window *window, push_take *take, void *to,
+                                struct err *err);
+enum err_code push_encode_otlp(const struct push_window *window, push_take *take, void *to,
+                               struct err *err);
+
+#endif /* SERVER_PUSH_PROTOCOL_H */

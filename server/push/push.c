@@ -1,0 +1,262 @@
+#include "server/push/push.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "sampler/base/clock.h"
+#include "sampler/base/random.h"
+#include "sampler/base/thread.h"
+#include "sampler/profile/profile.h"
+#include "server/push/window.h"
+#include "server/sessions/sessions.h"
+#include "server/wire/push_counters.h"
+
+_Static_assert((int)PUSH_COUNTERS_MAX == (int)PUSH_MAX_ENDPOINTS,
+               "a counter for each endpoint");
+
+enum { HOST_BYTES = 256, NICENESS = 10 };
+
+struct push {
+    struct push_settings settings;
+    struct sender *senders[PUSH_MAX_ENDPOINTS];
+    size_t count;
+    struct push_counters counters;
+    char host[HOST_BYTES];
+    struct sessions *sessions;
+    enum session_source source;
+    char epoch[17];    /* of the session that was pushed last */
+    uint64_t began_ns; /* when that session began; clock_now_ns */
+    uint64_t until_ns; /* what is before has been pushed; clock_now_ns */
+    pthread_t thread;
+    bool is_started;
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    bool is_stopping; /* guarded by the mutex */
+};
+
+enum err_code push_open(const struct push_settings *settings,
+                        char *const headers[PUSH_MAX_ENDPOINTS], push_say *say,
+                        void *say_context, struct push **out, struct err *err)
+{
+    pthread_condattr_t monotonic;
+    struct push *const push = calloc(1, sizeof *push);
+    enum err_code rc = ERR_OK;
+    if (!push)
+        return err_nomem(err);
+    push->settings = *settings;
+    if (gethostname(push->host, sizeof push->host - 1) != 0)
+        push->host[0] = '\0';
+    pthread_mutex_init(&push->mutex, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&push->changed, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    for (size_t i = 0; i < settings->endpoint_count && rc == ERR_OK; i++) {
+        const struct sender_settings wanted = { .endpoint = &push->settings.endpoints[i],
+                                                .headers = headers[i],
+                                                .spool_bytes = settings->spool_bytes,
+                                                .counters = &push->counters.items[i],
+                                                .say = say,
+                                                .say_context = say_context };
+        rc = sender_create(&wanted, &push->senders[i], err);
+        push->count += rc == ERR_OK;
+    }
+    push->counters.count = push->count;
+    if (rc == ERR_OK)
+        *out = push;
+    else
+        push_close(push);
+    return rc;
+}
+
+void push_close(struct push *push)
+{
+    if (!push)
+        return;
+    push_end(push);
+    for (size_t i = 0; i < push->count; i++)
+        sender_destroy(push->senders[i]);
+    pthread_cond_destroy(&push->changed);
+    pthread_mutex_destroy(&push->mutex);
+    free(push);
+}
+
+const struct push_counters *push_counters(const struct push *push)
+{
+    return &push->counters;
+}
+
+static bool is_over(struct session *session)
+{
+    const enum sampler_state state = session_state(session);
+    return state == SAMPLER_ENDED || state == SAMPLER_FAILED;
+}
+
+/* Held; NULL: none.  One that has ended counts if there is no other: its last window may be left. */
+static struct session *find_session(const struct push *push)
+{
+    struct session *session = NULL, *ended = NULL;
+    for (size_t i = 0; (session = sessions_at(push->sessions, i)); i++) {
+        const bool is_wanted =
+            session->source == push->source && session_state(session) != SAMPLER_STARTING;
+        if (is_wanted && !is_over(session)) {
+            session_release(ended);
+            return session;
+        }
+        if (is_wanted && !ended)
+            ended = session;
+        else
+            session_release(session);
+    }
+    return ended;
+}
+
+/* Encodes it for each endpoint. */
+static void push_range(struct push *push, const struct session_info *info, uint64_t from_ns,
+                       uint64_t to_ns)
+{
+    struct push_window window;
+    const enum err_code rc =
+        push_window_init(&window, info, from_ns, to_ns, push->host, &push->settings, NULL);
+    for (size_t i = 0; i < push->count; i++) {
+        struct sender *const sender = push->senders[i];
+        if (rc != ERR_OK ||
+            sender_protocol(sender)->encode(&window, sender_add, sender, NULL) != ERR_OK)
+            atomic_fetch_add(&push->counters.items[i].failed, 1);
+    }
+    if (rc == ERR_OK)
+        push_window_deinit(&window);
+}
+
+/* What the session has sampled since the last call. */
+static void push_session(struct push *push, struct session *session)
+{
+    struct profile_snapshot snapshot;
+    struct session_info info;
+    if (profile_snapshot(session_profile(session), &snapshot, NULL) != ERR_OK)
+        return;
+    session_describe(session, &snapshot, &info);
+    if (strcmp(push->epoch, info.epoch) != 0) {
+        const uint64_t now_ns = clock_now_ns();
+        memcpy(push->epoch, session->epoch, sizeof push->epoch);
+        push->began_ns = now_ns > info.status.elapsed_ns ? now_ns - info.status.elapsed_ns : 0;
+    }
+    const uint64_t from_ns =
+        push->until_ns > push->began_ns ? push->until_ns - push->began_ns : 0;
+    if (snapshot.end_ns > from_ns) {
+        push_range(push, &info, from_ns, snapshot.end_ns);
+        push->until_ns = push->began_ns + snapshot.end_ns;
+    }
+    profile_snapshot_release(&snapshot);
+}
+
+static void push_now(struct push *push)
+{
+    struct session *const session = find_session(push);
+    if (session)
+        push_session(push, session);
+    session_release(session);
+}
+
+/* false: it is time to end. */
+static bool rest(struct push *push, uint64_t until_ns)
+{
+    const struct timespec until = clock_timespec(until_ns);
+    int rc = 0;
+    pthread_mutex_lock(&push->mutex);
+    while (!push->is_stopping && rc == 0)
+        rc = pthread_cond_timedwait(&push->changed, &push->mutex, &until);
+    const bool goes_on = !push->is_stopping;
+    pthread_mutex_unlock(&push->mutex);
+    return goes_on;
+}
+
+/* The first window is shorter, each time by another part, so that many hosts do not push at once. */
+static void *run(void *context)
+{
+    struct push *const push = context;
+    const uint64_t window_ns = push->settings.window_ns;
+    struct random random;
+    (void)setpriority(PRIO_PROCESS, 0, NICENESS);
+    random_init_any(&random);
+    uint64_t next_ns = clock_now_ns() + window_ns - random_below(&random, window_ns / 2);
+    while (rest(push, next_ns)) {
+        const uint64_t now_ns = clock_now_ns();
+        push_now(push);
+        next_ns += window_ns;
+        if (next_ns < now_ns)
+            next_ns = now_ns + window_ns;
+    }
+    push_now(push);
+    return NULL;
+}
+
+enum err_code push_begin(struct push *push, struct sessions *sessions,
+                         enum session_source source, struct err *err)
+{
+    enum err_code rc = ERR_OK;
+    push->sessions = sessions;
+    push->source = source;
+    for (size_t i = 0; i < push->count && rc == ERR_OK; i++)
+        rc = sender_start(push->senders[i], err);
+    if (rc != ERR_OK)
+        return rc;
+    const int sys = thread_start(&push->thread, run, push);
+    if (sys)
+        return err_sys(err, sys, "cannot start a thread");
+    push->is_started = true;
+    return ERR_OK;
+}
+
+void push_end(struct push *push)
+{
+    if (!push)
+        return;
+    const uint64_t end_ns = clock_now_ns() + PUSH_END_MS * NS_PER_MS;
+    if (push->is_started) {
+        pthread_mutex_lock(&push->mutex);
+        push->is_stopping = true;
+        pthread_cond_signal(&push->changed);
+        pthread_mutex_unlock(&push->mutex);
+        pthread_join(push->thread, NULL);
+        push->is_started = false;
+    }
+    for (size_t i = 0; i < push->count; i++)
+        sender_finish(push->senders[i], end_ns);
+}
+
+static enum err_code send_range(struct push *push, const struct session_info *info,
+                                uint64_t from_ns, uint64_t to_ns, uint64_t *samples,
+                                struct err *err)
+{
+    struct push_window window;
+    enum err_code rc =
+        push_window_init(&window, info, from_ns, to_ns, info->host ? info->host : push->host,
+                         &push->settings, err);
+    if (rc != ERR_OK)
+        return rc;
+    for (size_t i = 0; i < push->count && rc == ERR_OK; i++)
+        rc = sender_protocol(push->senders[i])
+                 ->encode(&window, sender_send_now, push->senders[i], err);
+    *samples += window.samples;
+    push_window_deinit(&window);
+    return rc;
+}
+
+enum err_code push_whole(struct push *push, const struct session_info *info,
+                         uint64_t *samples_out, struct err *err)
+{
+    const uint64_t end_ns = info->snapshot->end_ns, window_ns = push->settings.window_ns;
+    enum err_code rc = ERR_OK;
+    *samples_out = 0;
+    for (uint64_t from_ns = 0; from_ns < end_ns && rc == ERR_OK; from_ns += window_ns) {
+        const uint64_t to_ns = from_ns + window_ns < end_ns ? from_ns + window_ns : end_ns;
+        rc = send_range(push, info, from_ns, to_ns, samples_out, err);
+    }
+    return rc;
+}

@@ -1,0 +1,54 @@
+/*
+ * push - sends what sessions sample to servers that keep profiles, window by window.
+ *
+ *     push_open      reads headers, starts libcurl, while all rights are held
+ *     push_begin     starts the threads, once rights are dropped
+ *     push_end       sends the last window
+ *     push_close
+ *
+ * A thread takes a snapshot of the session's profile at the end of each window and encodes what is new for
+ * each endpoint.  Each endpoint has a queue and a sender.  None of them ever holds what the sampling
+ * thread needs: it seals windows as without them.
+ *
+ * One session is pushed at a time: the first that runs of those of the source.  Where another one takes its place
+ * (continuous sampling), its samples are pushed from where those of the one before end.
+ *
+ * Ownership: push_open makes, push_close frees; borrows the sessions, which must outlive push_end.
+ * Threads: one for windows, one for each endpoint; the functions: the main one.
+ * Depends on: sessions, window, sender, settings, wire/push_counters.
+ */
+#ifndef SERVER_PUSH_PUSH_H
+#define SERVER_PUSH_PUSH_H
+
+#include <stdint.h>
+
+#include "sampler/base/err.h"
+#include "server/push/sender.h"
+#include "server/push/settings.h"
+#include "server/wire/session.h"
+
+struct push;
+struct push_counters;
+struct sessions;
+
+/* The time for the last window. */
+enum { PUSH_END_MS = 3000 };
+
+/* headers: of each endpoint, NULL where it has none. */
+MUST_CHECK enum err_code push_open(const struct push_settings *settings,
+                                   char *const headers[PUSH_MAX_ENDPOINTS], push_say *say,
+                                   void *say_context, struct push **out, struct err *err);
+/* NULL is fine, and so for push_end. */
+void push_close(struct push *push);
+const struct push_counters *push_counters(const struct push *push);
+
+MUST_CHECK enum err_code push_begin(struct push *push, struct sessions *sessions,
+                                    enum session_source source, struct err *err);
+/* Waits at most PUSH_END_MS.  A second call does nothing. */
+void push_end(struct push *push);
+
+/* Without threads: sends a session that has ended, window by window.  samples_out: how many were sent. */
+MUST_CHECK enum err_code push_whole(struct push *push, const struct session_info *info,
+                                    uint64_t *samples_out, struct err *err);
+
+#endif /* SERVER_PUSH_PUSH_H */

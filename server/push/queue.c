@@ -1,0 +1,209 @@
+#include "server/push/queue.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sampler/base/clock.h"
+#include "server/http/spool.h"
+
+struct body {
+    void *data; /* NULL: in the file, at its start plus `at` */
+    uint64_t at;
+    size_t bytes;
+};
+
+struct queue {
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    struct body *bodies; /* a circle of QUEUE_MAX_BODIES */
+    size_t first, count;
+    size_t memory_bytes;
+    int fd; /* -1: none yet */
+    uint64_t room, head, used;
+    bool is_closed;
+    struct queue_counts counts;
+};
+
+enum err_code queue_create(uint64_t file_bytes, struct queue **out, struct err *err)
+{
+    pthread_condattr_t monotonic;
+    struct queue *const queue = calloc(1, sizeof *queue);
+    if (!queue)
+        return err_nomem(err);
+    queue->bodies = calloc(QUEUE_MAX_BODIES, sizeof *queue->bodies);
+    if (!queue->bodies) {
+        free(queue);
+        return err_nomem(err);
+    }
+    queue->fd = -1;
+    queue->room = file_bytes;
+    pthread_mutex_init(&queue->mutex, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&queue->changed, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    *out = queue;
+    return ERR_OK;
+}
+
+void queue_destroy(struct queue *queue)
+{
+    if (!queue)
+        return;
+    for (size_t i = 0; i < queue->count; i++)
+        free(queue->bodies[(queue->first + i) % QUEUE_MAX_BODIES].data);
+    if (queue->fd >= 0)
+        close(queue->fd);
+    pthread_cond_destroy(&queue->changed);
+    pthread_mutex_destroy(&queue->mutex);
+    free(queue->bodies);
+    free(queue);
+}
+
+/* One piece of the file, which may go over its end and on at its start. */
+static bool move(struct queue *queue, uint64_t at, char *data, size_t bytes, bool writes)
+{
+    while (bytes > 0) {
+        const uint64_t offset = at % queue->room;
+        const uint64_t left = queue->room - offset;
+        const size_t part = bytes < left ? bytes : (size_t)left;
+        const ssize_t done = writes ? pwrite(queue->fd, data, part, (off_t)offset)
+                                    : pread(queue->fd, data, part, (off_t)offset);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done <= 0)
+            return false;
+        data += done;
+        at += (uint64_t)done;
+        bytes -= (size_t)done;
+    }
+    return true;
+}
+
+/* The oldest one; its bytes of the file are free from now on. */
+static struct body remove_first(struct queue *queue)
+{
+    const struct body body = queue->bodies[queue->first];
+    queue->first = (queue->first + 1) % QUEUE_MAX_BODIES;
+    queue->count--;
+    if (body.data) {
+        queue->memory_bytes -= body.bytes;
+    } else {
+        queue->head = body.at + body.bytes;
+        queue->used -= body.bytes;
+    }
+    return body;
+}
+
+static void lose_first(struct queue *queue)
+{
+    free(remove_first(queue).data);
+    queue->counts.lost++;
+}
+
+static bool put_into_file(struct queue *queue, struct body *body, const void *data)
+{
+    if (queue->used + body->bytes > queue->room)
+        return false;
+    if (queue->fd < 0)
+        queue->fd = spool_open_file();
+    body->at = queue->head + queue->used;
+    if (queue->fd < 0 || !move(queue, body->at, (char *)(uintptr_t)data, body->bytes, true))
+        return false;
+    queue->used += body->bytes;
+    return true;
+}
+
+static bool put_into_memory(struct queue *queue, struct body *body, const void *data)
+{
+    if (queue->memory_bytes + body->bytes > QUEUE_MEMORY_BYTES)
+        return false;
+    body->data = malloc(body->bytes ? body->bytes : 1);
+    if (!body->data)
+        return false;
+    memcpy(body->data, data, body->bytes);
+    queue->memory_bytes += body->bytes;
+    return true;
+}
+
+static bool add(struct queue *queue, const void *data, size_t bytes)
+{
+    struct body body = { .bytes = bytes };
+    if (queue->count == QUEUE_MAX_BODIES)
+        lose_first(queue);
+    while (!put_into_memory(queue, &body, data) && !put_into_file(queue, &body, data)) {
+        if (queue->count == 0) {
+            queue->counts.lost++;
+            return false;
+        }
+        lose_first(queue);
+    }
+    queue->bodies[(queue->first + queue->count++) % QUEUE_MAX_BODIES] = body;
+    return true;
+}
+
+bool queue_add(struct queue *queue, const void *body, size_t bytes)
+{
+    pthread_mutex_lock(&queue->mutex);
+    const bool is_added = !queue->is_closed && add(queue, body, bytes);
+    pthread_cond_signal(&queue->changed);
+    pthread_mutex_unlock(&queue->mutex);
+    return is_added;
+}
+
+/* NULL: its bytes cannot be read back. */
+static void *take_first(struct queue *queue, size_t *bytes_out)
+{
+    struct body body = queue->bodies[queue->first];
+    if (!body.data) {
+        char *const data = malloc(body.bytes ? body.bytes : 1);
+        if (!data || !move(queue, body.at, data, body.bytes, false)) {
+            free(data);
+            lose_first(queue);
+            return NULL;
+        }
+        (void)remove_first(queue);
+        body.data = data;
+    } else {
+        (void)remove_first(queue);
+    }
+    *bytes_out = body.bytes;
+    return body.data;
+}
+
+void *queue_take(struct queue *queue, uint64_t until_ns, size_t *bytes_out)
+{
+    const struct timespec until = clock_timespec(until_ns);
+    void *body = NULL;
+    int rc = 0;
+    pthread_mutex_lock(&queue->mutex);
+    while (!body && (queue->count > 0 || (rc == 0 && !queue->is_closed))) {
+        if (queue->count > 0)
+            body = take_first(queue, bytes_out);
+        else
+            rc = pthread_cond_timedwait(&queue->changed, &queue->mutex, &until);
+    }
+    pthread_mutex_unlock(&queue->mutex);
+    return body;
+}
+
+void queue_close(struct queue *queue)
+{
+    pthread_mutex_lock(&queue->mutex);
+    queue->is_closed = true;
+    pthread_cond_broadcast(&queue->changed);
+    pthread_mutex_unlock(&queue->mutex);
+}
+
+void queue_count(struct queue *queue, struct queue_counts *out)
+{
+    pthread_mutex_lock(&queue->mutex);
+    *out = queue->counts;
+    out->bodies = queue->count;
+    out->file_bytes = queue->used;
+    out->bytes = queue->memory_bytes + queue->used;
+    pthread_mutex_unlock(&queue->mutex);
+}

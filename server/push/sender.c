@@ -1,0 +1,385 @@
+#include "server/push/sender.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "sampler/base/buffer.h"
+#include "sampler/base/clock.h"
+#include "sampler/base/random.h"
+#include "sampler/base/thread.h"
+#include "server/push/http_client.h"
+#include "server/push/queue.h"
+#include "server/push/settings.h"
+#include "server/wire/push_counters.h"
+
+enum { URL_BYTES = PUSH_MAX_URL + 64, NICENESS = 10 };
+
+static const uint64_t FIRST_PAUSE_NS = NS_PER_S;
+
+enum outcome { SENT, AGAIN, REFUSED };
+
+struct sender {
+    const struct push_protocol *protocol;
+    char url[URL_BYTES];  /* as the user writes it */
+    char http[URL_BYTES]; /* where requests go */
+    struct push_endpoint_counters *counters;
+    push_say *say;
+    void *say_context;
+    struct http_client *client;
+    struct queue *queue;
+    struct random random;
+    pthread_t thread;
+    bool is_started;
+    pthread_mutex_t mutex;
+    pthread_cond_t stopped, ended;
+    /* Guarded by the mutex: */
+    uint64_t end_ns; /* when nothing is sent again; UINT64_MAX: not yet */
+    bool has_ended;
+    bool is_failing, has_refused; /* what was said last */
+};
+
+/* The port is the usual one of the protocol, unless there is TLS. */
+static void make_urls(struct sender *sender, const struct push_endpoint_setting *endpoint)
+{
+    const struct push_protocol *const protocol = sender->protocol;
+    const char *const rest = endpoint->rest;
+    const int host = (int)strcspn(rest, "/");
+    const char *const bracket = memchr(rest, ']', (size_t)host);
+    const char *const colon = bracket ? memchr(bracket, ':', (size_t)(rest + host - bracket))
+                                      : memchr(rest, ':', (size_t)host);
+    const size_t path = strlen(rest + host);
+    const int kept = (int)(path > 0 && rest[(size_t)host + path - 1] == '/' ? path - 1 : path);
+    char port[8] = "";
+    if (!colon && !endpoint->is_tls)
+        snprintf(port, sizeof port, ":%u", protocol->port);
+    snprintf(sender->url, sizeof sender->url, "%s%s://%s", protocol->scheme,
+             endpoint->is_tls ? "+https" : "", rest);
+    snprintf(sender->http, sizeof sender->http, "%s://%.*s%s%.*s%s",
+             endpoint->is_tls ? "https" : "http", host, rest, port, kept, rest + host,
+             protocol->path);
+}
+
+static bool is_header(const char *line)
+{
+    static const char token[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                "0123456789!#$%&'*+-.^_`|~";
+    const size_t name = strspn(line, token);
+    if (name == 0 || line[name] != ':')
+        return false;
+    for (const char *at = line + name; *at; at++)
+        if ((unsigned char)*at < ' ' && *at != '\t')
+            return false;
+    return true;
+}
+
+/* Lines become strings within `text`.  Empty lines and those that begin with '#' are left out. */
+static enum err_code split_headers(char *text, const char **headers, size_t *count,
+                                   struct err *err)
+{
+    char *rest = NULL;
+    for (char *line = strtok_r(text, "\r\n", &rest); line;
+         line = strtok_r(NULL, "\r\n", &rest)) {
+        if (*line == '#' || line[strspn(line, " \t")] == '\0')
+            continue;
+        if (!is_header(line))
+            return err_set(err, ERR_INVALID, "a line of --push-headers is not 'Name: value'");
+        if (*count == SENDER_MAX_HEADERS)
+            return err_set(err, ERR_INVALID, "--push-headers has more than %d headers",
+                           SENDER_MAX_HEADERS);
+        headers[(*count)++] = line;
+    }
+    return ERR_OK;
+}
+
+static enum err_code make_client(struct sender *sender, const char *own_headers,
+                                 const char *ca_file, struct err *err)
+{
+    const char *headers[SENDER_MAX_HEADERS + 4] = { NULL };
+    char type[96];
+    size_t count = 0;
+    char *const text = strdup(own_headers ? own_headers : "");
+    if (!text)
+        return err_nomem(err);
+    snprintf(type, sizeof type, "Content-Type: %s", sender->protocol->content_type);
+    enum err_code rc = split_headers(text, headers, &count, err);
+    headers[count++] = type;
+    headers[count++] = "Expect:"; /* without a wait for the receiver before the body */
+    if (sender->protocol->is_gzip)
+        headers[count++] = "Content-Encoding: gzip";
+    if (rc == ERR_OK)
+        rc = http_client_create(sender->http, headers, ca_file, &sender->client, err);
+    explicit_bzero(text, strlen(text));
+    free(text);
+    return rc;
+}
+
+enum err_code sender_create(const struct sender_settings *settings, struct sender **out,
+                            struct err *err)
+{
+    pthread_condattr_t monotonic;
+    struct sender *const sender = calloc(1, sizeof *sender);
+    if (!sender)
+        return err_nomem(err);
+    sender->protocol = settings->endpoint->protocol;
+    sender->counters = settings->counters;
+    sender->say = settings->say;
+    sender->say_context = settings->say_context;
+    sender->end_ns = UINT64_MAX;
+    make_urls(sender, settings->endpoint);
+    random_init_any(&sender->random);
+    pthread_mutex_init(&sender->mutex, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&sender->stopped, &monotonic);
+    pthread_cond_init(&sender->ended, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    enum err_code rc = make_client(sender, settings->headers, settings->endpoint->ca_file, err);
+    if (rc == ERR_OK)
+        rc = queue_create(settings->spool_bytes, &sender->queue, err);
+    if (rc == ERR_OK) {
+        sender->counters->endpoint = sender->url;
+        *out = sender;
+    } else {
+        sender_destroy(sender);
+    }
+    return rc;
+}
+
+void sender_destroy(struct sender *sender)
+{
+    if (!sender)
+        return;
+    http_client_destroy(sender->client);
+    queue_destroy(sender->queue);
+    pthread_cond_destroy(&sender->stopped);
+    pthread_cond_destroy(&sender->ended);
+    pthread_mutex_destroy(&sender->mutex);
+    free(sender);
+}
+
+const struct push_protocol *sender_protocol(const struct sender *sender)
+{
+    return sender->protocol;
+}
+
+const char *sender_url(const struct sender *sender)
+{
+    return sender->url;
+}
+
+static void PRINTF_LIKE(2, 3) report(struct sender *sender, const char *format, ...)
+{
+    char text[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    if (sender->say)
+        sender->say(sender->say_context, text);
+}
+
+static enum outcome judge(const struct push_protocol *protocol, unsigned status)
+{
+    if (status >= 200 && status < 300)
+        return SENT;
+    if (status == 429 || (status >= 502 && status <= 504) ||
+        (status >= 500 && protocol->retries_any_5xx))
+        return AGAIN;
+    return REFUSED;
+}
+
+/* One attempt.  why: a sentence unless it was sent. */
+static enum outcome attempt(struct sender *sender, const struct buffer *body,
+                            uint64_t *retry_after_ns, struct err *why)
+{
+    struct http_answer answer;
+    *retry_after_ns = 0;
+    if (http_client_post(sender->client, body->data, body->length, &answer, why) != ERR_OK)
+        return AGAIN;
+    const enum outcome outcome = judge(sender->protocol, answer.status);
+    *retry_after_ns = answer.retry_after_ns < SENDER_MAX_RETRY_AFTER_NS
+                          ? answer.retry_after_ns
+                          : SENDER_MAX_RETRY_AFTER_NS;
+    (void)err_set(why, ERR_SYS, "%u %s", answer.status, answer.text);
+    return outcome;
+}
+
+/* Twice as long each time, with a random part so that many hosts do not come at once. */
+static uint64_t pause_after(struct sender *sender, unsigned attempts, uint64_t retry_after_ns)
+{
+    const unsigned doublings = attempts < 6 ? attempts : 6;
+    uint64_t ns = FIRST_PAUSE_NS << doublings;
+    ns = ns < SENDER_MAX_PAUSE_NS ? ns : SENDER_MAX_PAUSE_NS;
+    ns = ns / 2 + random_below(&sender->random, ns / 2 + 1);
+    return ns > retry_after_ns ? ns : retry_after_ns;
+}
+
+/* false: it is time to end. */
+static bool rest(struct sender *sender, uint64_t ns)
+{
+    const uint64_t wake_ns = clock_now_ns() + ns;
+    pthread_mutex_lock(&sender->mutex);
+    for (int rc = 0; rc == 0 && clock_now_ns() < wake_ns && clock_now_ns() < sender->end_ns;) {
+        const struct timespec until =
+            clock_timespec(wake_ns < sender->end_ns ? wake_ns : sender->end_ns);
+        rc = pthread_cond_timedwait(&sender->stopped, &sender->mutex, &until);
+    }
+    const bool goes_on = clock_now_ns() < sender->end_ns;
+    pthread_mutex_unlock(&sender->mutex);
+    return goes_on;
+}
+
+static void count_queue(struct sender *sender)
+{
+    struct queue_counts counts;
+    queue_count(sender->queue, &counts);
+    atomic_store(&sender->counters->waiting, counts.bodies);
+    atomic_store(&sender->counters->memory_bytes, counts.bytes - counts.file_bytes);
+    atomic_store(&sender->counters->file_bytes, counts.file_bytes);
+}
+
+static void note_sent(struct sender *sender, size_t bytes)
+{
+    atomic_fetch_add(&sender->counters->sent, 1);
+    atomic_fetch_add(&sender->counters->sent_bytes, bytes);
+    if (sender->is_failing)
+        report(sender, "%s takes profiles again", sender->url);
+    sender->is_failing = sender->has_refused = false;
+}
+
+/* Says the first of several. */
+static void note_refused(struct sender *sender, const struct err *why)
+{
+    atomic_fetch_add(&sender->counters->refused, 1);
+    if (!sender->has_refused)
+        report(sender, "%s refuses a profile: %s", sender->url, why->message);
+    sender->has_refused = true;
+}
+
+static void note_failing(struct sender *sender, const struct err *why)
+{
+    atomic_fetch_add(&sender->counters->retries, 1);
+    if (!sender->is_failing)
+        report(sender, "%s does not take profiles, trying again: %s", sender->url,
+               why->message);
+    sender->is_failing = true;
+}
+
+static void deliver(struct sender *sender, const struct buffer *body)
+{
+    for (unsigned attempts = 0;; attempts++) {
+        struct err why = { 0 };
+        uint64_t retry_after_ns = 0;
+        const enum outcome outcome = attempt(sender, body, &retry_after_ns, &why);
+        if (outcome == SENT) {
+            note_sent(sender, body->length);
+            return;
+        }
+        if (outcome == REFUSED) {
+            note_refused(sender, &why);
+            return;
+        }
+        note_failing(sender, &why);
+        if (!rest(sender, pause_after(sender, attempts, retry_after_ns))) {
+            atomic_fetch_add(&sender->counters->lost, 1);
+            return;
+        }
+    }
+}
+
+static void *run(void *context)
+{
+    struct sender *const sender = context;
+    struct buffer body = { 0 };
+    (void)setpriority(PRIO_PROCESS, 0, NICENESS);
+    while ((body.data = queue_take(sender->queue, UINT64_MAX / 2, &body.length))) {
+        count_queue(sender);
+        deliver(sender, &body);
+        free(body.data);
+    }
+    count_queue(sender);
+    pthread_mutex_lock(&sender->mutex);
+    sender->has_ended = true;
+    pthread_cond_signal(&sender->ended);
+    pthread_mutex_unlock(&sender->mutex);
+    return NULL;
+}
+
+enum err_code sender_start(struct sender *sender, struct err *err)
+{
+    const int sys = thread_start(&sender->thread, run, sender);
+    if (sys)
+        return err_sys(err, sys, "cannot start a thread");
+    sender->is_started = true;
+    return ERR_OK;
+}
+
+enum err_code sender_add(void *to, const struct buffer *body, struct err *err)
+{
+    struct sender *const sender = to;
+    struct queue_counts before, after;
+    (void)err;
+    if (body->length > PUSH_BODY_BYTES) {
+        const struct err why = { .message = "it is larger than 4 MiB" };
+        note_refused(sender, &why);
+        return ERR_OK;
+    }
+    queue_count(sender->queue, &before);
+    (void)queue_add(sender->queue, body->data, body->length);
+    queue_count(sender->queue, &after);
+    if (before.lost == 0 && after.lost > 0)
+        report(sender, "the queue of %s is full: its oldest profiles are lost", sender->url);
+    atomic_fetch_add(&sender->counters->lost, after.lost - before.lost);
+    count_queue(sender);
+    return ERR_OK;
+}
+
+/* Once the time is over, each body that is left fails at once. */
+void sender_finish(struct sender *sender, uint64_t until_ns)
+{
+    if (!sender->is_started)
+        return;
+    pthread_mutex_lock(&sender->mutex);
+    sender->end_ns = until_ns;
+    pthread_cond_signal(&sender->stopped);
+    pthread_mutex_unlock(&sender->mutex);
+    queue_close(sender->queue);
+    const struct timespec until = clock_timespec(until_ns);
+    pthread_mutex_lock(&sender->mutex);
+    for (int rc = 0; rc == 0 && !sender->has_ended;)
+        rc = pthread_cond_timedwait(&sender->ended, &sender->mutex, &until);
+    pthread_mutex_unlock(&sender->mutex);
+    http_client_stop(sender->client);
+    pthread_join(sender->thread, NULL);
+    sender->is_started = false;
+}
+
+enum err_code sender_send_now(void *to, const struct buffer *body, struct err *err)
+{
+    struct sender *const sender = to;
+    const uint64_t end_ns = clock_now_ns() + SENDER_NOW_NS;
+    if (body->length > PUSH_BODY_BYTES)
+        return err_set(err, ERR_LIMIT, "a profile is larger than 4 MiB");
+    for (unsigned attempts = 0;; attempts++) {
+        struct err why = { 0 };
+        uint64_t retry_after_ns = 0;
+        const enum outcome outcome = attempt(sender, body, &retry_after_ns, &why);
+        if (outcome == SENT) {
+            note_sent(sender, body->length);
+            return ERR_OK;
+        }
+        const uint64_t pause_ns = pause_after(sender, attempts, retry_after_ns);
+        if (outcome == REFUSED || clock_now_ns() + pause_ns > end_ns)
+            return err_set(err, ERR_SYS, "%.200s %s: %.80s", sender->url,
+                           outcome == REFUSED ? "refuses a profile" : "does not take a profile",
+                           why.message);
+        note_failing(sender, &why);
+        if (!rest(sender, pause_ns))
+            return err_set(err, ERR_SYS, "stopped");
+    }
+}

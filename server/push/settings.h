@@ -1,0 +1,79 @@
+/*
+ * settings - what --push and its relatives say: where profiles go, and what they are labelled with.
+ *
+ * An endpoint is SCHEME://HOST[:PORT][/PATH].  The scheme names the protocol; with "+https" TLS is used.
+ * Names and passwords do not belong into it, because others can read a command line: they are
+ * headers, in a file.
+ *
+ * Ownership: texts are borrowed from the command line.
+ * Limits: PUSH_MAX_ENDPOINTS, PUSH_MAX_OWN_LABELS.
+ * Depends on: settings/setting.
+ */
+#ifndef SERVER_PUSH_SETTINGS_H
+#define SERVER_PUSH_SETTINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sampler/base/err.h"
+
+struct push_protocol;
+struct setting;
+
+enum { PUSH_MAX_ENDPOINTS = 4, PUSH_MAX_OWN_LABELS = 16, PUSH_MAX_URL = 1024 };
+
+#define PUSH_WINDOW_NS   15000000000ull
+#define PUSH_SPOOL_BYTES (64ull << 20)
+
+/* What the samples of a push are labelled with. */
+#define PUSH_SAMPLE_LABELS(X) \
+    X(NONE, "none")           \
+    X(THREAD, "thread")       \
+    X(STATE, "state")         \
+    X(THREAD_STATE, "thread,state")
+
+enum push_sample_labels {
+#define X(name, text) PUSH_SAMPLES_##name,
+    PUSH_SAMPLE_LABELS(X)
+#undef X
+};
+
+/* By value (base/enum_text.h). */
+extern const char *const push_sample_labels_texts[];
+
+struct push_endpoint_setting {
+    const struct push_protocol *protocol;
+    bool is_tls;
+    const char *rest;         /* HOST[:PORT][/PATH] */
+    const char *headers_file; /* NULL: none */
+    const char *ca_file;      /* certificates to trust; NULL: those of the system */
+};
+
+struct push_settings {
+    struct push_endpoint_setting endpoints[PUSH_MAX_ENDPOINTS];
+    size_t endpoint_count;
+    struct push_own_label {
+        const char *name, *value; /* the name ends at '='; an empty value removes the label */
+        size_t name_length;
+    } labels[PUSH_MAX_OWN_LABELS];
+    size_t label_count;
+    enum push_sample_labels sample_labels;
+    uint64_t window_ns, spool_bytes; /* of each endpoint */
+    bool anonymizes;
+};
+
+/* Readers of the option table; `out` is a struct push_settings.  ERR_INVALID: `why` says what is wanted. */
+MUST_CHECK enum err_code push_read_endpoint(const struct setting *setting, void *out,
+                                            const char *text, struct err *why);
+/* Both belong to the newest endpoint. */
+MUST_CHECK enum err_code push_read_headers_file(const struct setting *setting, void *out,
+                                                const char *text, struct err *why);
+MUST_CHECK enum err_code push_read_ca_file(const struct setting *setting, void *out,
+                                           const char *text, struct err *why);
+MUST_CHECK enum err_code push_read_label(const struct setting *setting, void *out,
+                                         const char *text, struct err *why);
+MUST_CHECK enum err_code push_read_window(const struct setting *setting, void *out,
+                                          const char *text, struct err *why);
+
+#endif /* SERVER_PUSH_SETTINGS_H */

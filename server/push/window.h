@@ -1,0 +1,59 @@
+/*
+ * window - the samples of a range of a session, by process: what is pushed at a time.
+ *
+ * Samples are those between two snapshots, never since the start.  The frame filters of the session apply,
+ * and where the settings ask for it names are replaced by hashes.
+ *
+ * Each process has its CPU time and its wall time: cells sorted by stack.  Cells that samples have no labels
+ * for are added up, so that a stack is there once.
+ *
+ * Ownership: the caller's storage, which must not move; push_window_deinit accepts a zeroed one.
+ * Threads: any, on a snapshot of one's own.
+ * Cost: a copy of the samples, and a pass over the tables of the session.
+ * Depends on: profile, view, report/anonymize, wire/reshaped, wire/session, labels.
+ */
+#ifndef SERVER_PUSH_WINDOW_H
+#define SERVER_PUSH_WINDOW_H
+
+#include "sampler/profile/profile.h"
+#include "sampler/profile/views/view.h"
+#include "server/push/labels.h"
+#include "server/report/anonymize.h"
+#include "server/wire/reshaped.h"
+
+struct session_info;
+
+enum push_values { PUSH_CPU, PUSH_WALL, PUSH_VALUES };
+
+struct push_cells {
+    const struct view_cell *cells;
+    size_t count;
+};
+
+struct push_process {
+    struct push_labels labels;
+    const char *executable;
+    struct push_cells values[PUSH_VALUES];
+};
+
+struct push_window {
+    struct reshaped reshaped;
+    struct anonymized anonymized;
+    const struct profile_snapshot *snapshot; /* of the samples alone */
+    uint64_t began_at_ns, duration_ns, period_ns;
+    unsigned sample_labels; /* PPROF_ bits */
+    uint64_t samples;
+    struct view_cell *cells[PUSH_VALUES];
+    struct push_process *processes;
+    size_t process_count;
+};
+
+/* from_ns to to_ns: since the start of the session; host: NULL: it is not to be named. */
+MUST_CHECK enum err_code push_window_init(struct push_window *window,
+                                          const struct session_info *info, uint64_t from_ns,
+                                          uint64_t to_ns, const char *host,
+                                          const struct push_settings *settings,
+                                          struct err *err);
+void push_window_deinit(struct push_window *window);
+
+#endif /* SERVER_PUSH_WINDOW_H */

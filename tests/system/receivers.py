@@ -1,0 +1,311 @@
+"""A server that takes pushed profiles, and readers of what is pushed: independent of the program's own writers.
+
+Each reader gives the same: for each profile its name ("process_cpu", "wall"), labels, time, duration, period, and nanoseconds
+by stack, innermost function first.
+"""
+
+import base64
+import collections
+import dataclasses
+import gzip
+import http.server
+import json
+import socket
+import socketserver
+import struct
+import threading
+import time
+
+PATHS = {"pyroscope": "/push.v1.PusherService/Push", "otlp": "/v1development/profiles", "parca": "/api/profiles/writeraw"}
+TYPES = {"pyroscope": "application/proto", "otlp": "application/x-protobuf", "parca": "application/json"}
+MAX_BODY, MAX_REQUEST, MAX_SAMPLES, MAX_LABELS = 4 << 20, 2 << 20, 16000, 30
+
+
+@dataclasses.dataclass
+class Profile:
+    name: str
+    labels: dict
+    began_ns: int
+    duration_ns: int
+    period_ns: int
+    number: str
+    sums: collections.Counter
+    sample_labels: list
+    frame_types: dict
+
+
+# Protocol buffers: {field: [values]}.
+
+def varint(data, at):
+    value = shift = 0
+    while True:
+        byte = data[at]
+        value |= (byte & 0x7F) << shift
+        at, shift = at + 1, shift + 7
+        if byte < 0x80:
+            return value, at
+
+
+def message(data):
+    fields, at = collections.defaultdict(list), 0
+    while at < len(data):
+        key, at = varint(data, at)
+        if key & 7 == 0:
+            value, at = varint(data, at)
+        elif key & 7 == 1:
+            value, at = struct.unpack_from("<Q", data, at)[0], at + 8
+        elif key & 7 == 2:
+            length, at = varint(data, at)
+            assert at + length <= len(data), "a message is cut"
+            value, at = data[at:at + length], at + length
+        else:
+            raise AssertionError("wire type %d" % (key & 7))
+        fields[key >> 3].append(value)
+    return fields
+
+
+def packed(data):
+    values, at = [], 0
+    while at < len(data):
+        value, at = varint(data, at)
+        values.append(value)
+    return values
+
+
+def text(data):
+    return data.decode("utf-8")
+
+
+def read_pprof(name, labels, number, data):
+    """A pprof file as Parca checks it: ids count from 1, every reference is to a row."""
+    plain = gzip.decompress(data)
+    assert len(plain) < MAX_REQUEST, "a profile has %d bytes" % len(plain)
+    profile = message(plain)
+    strings = [text(item) for item in profile[6]]
+    assert strings[0] == ""
+    kind = {"process_cpu": "cpu", "wall": "wall"}[name]
+    for value in (message(profile[1][0]), message(profile[11][0])):
+        assert (strings[value[1][0]], strings[value[2][0]]) == (kind, "nanoseconds")
+    assert len(profile[1]) == 1 and len(profile[2]) <= MAX_SAMPLES
+    tables = {field: [message(item) for item in profile[field]] for field in (3, 4, 5)}
+    for rows in tables.values():
+        assert [row[1][0] for row in rows] == list(range(1, len(rows) + 1)), "ids"
+    mappings, locations, functions = (tables[field] for field in (3, 4, 5))
+    names = []
+    for location in locations:
+        assert 1 <= location[2][0] <= len(mappings)
+        line = message(location[4][0])
+        names.append(strings[functions[line[1][0] - 1][2][0]])
+    sums, sample_labels = collections.Counter(), []
+    for sample in map(message, profile[2]):
+        values = packed(sample[2][0])
+        assert len(values) == 1
+        sums[tuple(names[at - 1] for at in packed(sample[1][0]))] += values[0]
+        sample_labels.append({strings[label[1][0]]: strings[label[2][0]] if label[2] else label[3][0]
+                              for label in map(message, sample[3])})
+    return Profile(name, labels, profile[9][0], profile[10][0], profile[12][0], number, sums, sample_labels, {})
+
+
+def check_labels(pairs):
+    names = [name for name, _ in pairs]
+    assert names == sorted(names) and len(names) == len(set(names)) <= MAX_LABELS, names
+    labels = dict(pairs)
+    assert labels["service_name"]
+    return labels.pop("__name__"), labels
+
+
+def read_pyroscope(body):
+    profiles, plain = [], 0
+    for series in map(message, message(body)[1]):
+        pairs = [(text(pair[1][0]), text(pair[2][0])) for pair in map(message, series[1])]
+        name, labels = check_labels(pairs)
+        for sample in map(message, series[2]):
+            plain += len(gzip.decompress(sample[1][0]))
+            profiles.append(read_pprof(name, labels, text(sample[2][0]), sample[1][0]))
+    assert plain < MAX_REQUEST, "a request has %d bytes" % plain
+    return profiles
+
+
+def read_parca(body):
+    document, profiles = json.loads(body), []
+    assert document["normalized"] is True
+    for series in document["series"]:
+        pairs = [(pair["name"], pair["value"]) for pair in series["labels"]["labels"]]
+        name, labels = check_labels(sorted(pairs))
+        for sample in series["samples"]:
+            profiles.append(read_pprof(name, labels, "", base64.b64decode(sample["rawProfile"], validate=True)))
+    return profiles
+
+
+def any_value(data):
+    value = message(data)
+    return text(value[1][0]) if value[1] else value[3][0]
+
+
+class Dictionary:
+    """Of OpenTelemetry's protocol 1.10: row 0 of each table is empty."""
+
+    def __init__(self, data):
+        tables = message(data)
+        self.strings = [text(item) for item in tables[5]]
+        assert self.strings[0] == ""
+        self.mappings, self.locations, self.functions, self.links, self.attributes, self.stacks = (
+            [message(item) for item in tables[field]] for field in (1, 2, 3, 4, 6, 7))
+        for rows in (self.mappings, self.locations, self.functions, self.links, self.attributes, self.stacks):
+            assert rows and not rows[0], "row 0"
+        self.names = [""] + [self.name_of(location) for location in self.locations[1:]]
+
+    def name_of(self, location):
+        assert 1 <= location[1][0] < len(self.mappings)
+        line = message(location[3][0])
+        return self.strings[self.functions[line[1][0]][1][0]]
+
+    def attribute(self, at):
+        row = self.attributes[at]
+        return self.strings[row[1][0]], any_value(row[2][0])
+
+    def stack(self, at):
+        return tuple(self.names[location] for location in packed(self.stacks[at][1][0])) if self.stacks[at][1] else ()
+
+    def frame_types(self):
+        return {self.names[at]: dict(self.attribute(index) for index in packed(location[4][0]))["profile.frame.type"]
+                for at, location in enumerate(self.locations) if at}
+
+
+def read_otlp(body):
+    request, profiles = message(gzip.decompress(body)), []
+    dictionary = Dictionary(request[2][0])
+    for resource_profiles in map(message, request[1]):
+        attributes = {}
+        for pair in map(message, message(resource_profiles[1][0])[1]):
+            attributes[text(pair[1][0])] = any_value(pair[2][0])
+        assert attributes["service.name"]
+        for scope_profiles in map(message, resource_profiles[2]):
+            assert text(message(scope_profiles[1][0])[1][0]) == "pyrometer"
+            for profile in map(message, scope_profiles[2]):
+                kind = dictionary.strings[message(profile[1][0])[1][0]]
+                sums, sample_labels = collections.Counter(), []
+                for sample in map(message, profile[2]):
+                    values = packed(sample[4][0])
+                    assert len(values) == 1
+                    sums[dictionary.stack(sample[1][0] if sample[1] else 0)] += values[0]
+                    sample_labels.append(dict(dictionary.attribute(at) for data in sample[2] for at in packed(data)))
+                profiles.append(Profile({"cpu": "process_cpu"}.get(kind, kind), attributes, profile[3][0], profile[4][0], profile[6][0],
+                                        profile[7][0].hex(), sums, sample_labels, dictionary.frame_types()))
+    return profiles
+
+
+READERS = {"pyroscope": read_pyroscope, "otlp": read_otlp, "parca": read_parca}
+
+
+class Receiver:
+    """Takes what is pushed. `answers`: what the next requests get, (status, headers) each; then 200. Or one of these instead:
+
+    hang      reads nothing and says nothing
+    reset     resets each connection
+    garbage   answers with bytes that are no HTTP
+    slow      answers byte by byte
+    endless   answers with a body that has no end
+    """
+
+    def __init__(self, scheme, answers=(), mood=None):
+        self.scheme, self.answers, self.mood = scheme, list(answers), mood
+        self.requests, self.changed = [], threading.Condition()
+        self.is_ended = False
+        receiver = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self):
+                receiver.take(self)
+
+            def log_message(self, *_):
+                pass
+
+            def handle(self):
+                if not receiver.spoil(self.connection):
+                    try:
+                        super().handle()
+                    except OSError:
+                        pass
+
+        class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
+            daemon_threads = True
+
+        self.server = Server(("127.0.0.1", 0), Handler)
+        self.port = self.server.server_address[1]
+        threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.is_ended = True
+        self.server.shutdown()
+        self.server.server_close()
+
+    @property
+    def url(self):
+        return "%s://127.0.0.1:%d" % (self.scheme, self.port)
+
+    def spoil(self, connection):
+        """Whether the connection gets something else than an answer."""
+        mood = self.mood
+        try:
+            if mood == "hang":
+                while self.mood and not self.is_ended:
+                    time.sleep(0.05)
+            elif mood == "reset":
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                connection.close()
+            elif mood == "garbage":
+                connection.recv(1000)
+                connection.sendall(b"\x00\xff garbage\r\n\r\n" * 100)
+            elif mood == "slow":
+                connection.recv(1000)
+                for byte in b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n" + b" " * 100000:
+                    connection.sendall(bytes((byte,)))
+                    time.sleep(0.2)
+                    if self.is_ended or not self.mood:
+                        break
+            elif mood == "endless":
+                connection.recv(1000)
+                connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+                while not self.is_ended and self.mood:
+                    connection.sendall(b"x" * 65536)
+        except OSError:
+            pass
+        return mood is not None
+
+    def take(self, handler):
+        body = handler.rfile.read(int(handler.headers["Content-Length"]))
+        with self.changed:
+            status, headers = self.answers.pop(0) if self.answers else (200, {})
+            self.requests.append((time.monotonic(), handler.path, dict(handler.headers), body, status))
+            self.changed.notify_all()
+        answer = b"{}" if status == 200 else b"no"
+        handler.send_response(status)
+        for name, value in dict(headers, **{"Content-Length": len(answer)}).items():
+            handler.send_header(name, str(value))
+        handler.end_headers()
+        handler.wfile.write(answer)
+
+    def wait_for(self, is_so, seconds):
+        with self.changed:
+            assert self.changed.wait_for(lambda: is_so(self.requests), seconds), "%d requests" % len(self.requests)
+
+    def profiles(self):
+        """Of the requests that were accepted; each profile once."""
+        found = []
+        with self.changed:
+            requests = list(self.requests)
+        for _, path, headers, body, status in requests:
+            assert path == PATHS[self.scheme], path
+            assert headers["Content-Type"] == TYPES[self.scheme], headers
+            assert len(body) <= MAX_BODY
+            if status == 200:
+                found += READERS[self.scheme](body)
+        numbers = [profile.number for profile in found if profile.number]
+        assert len(numbers) == len(set(numbers)), "a profile came twice"
+        return found

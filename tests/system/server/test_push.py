@@ -1,0 +1,290 @@
+"""What is pushed to other servers: the same samples as in the capture, in order, whatever the other side does."""
+
+import collections
+import gzip
+import json
+import os
+import shutil
+import ssl
+import subprocess
+import time
+import unittest
+
+from harness import FOLDER, Live, SLOWNESS, Test, file_in, main, program, run_program, victim
+from receivers import Receiver, message, packed, text
+
+SCHEMES = ("pyroscope", "otlp", "parca")
+WINDOW = ("--push-window", "1s")
+NAMES = {"otlp": {"service_name": "service.name", "process_id": "process.pid", "hostname": "host.name"}}
+
+
+def stacks_of(path, index):
+    """Nanoseconds by stack of a pprof file that replay wrote; index: 1 wall, 2 CPU."""
+    with gzip.open(path) as file:
+        profile = message(file.read())
+    strings = [text(item) for item in profile[6]]
+    names = {function[1][0]: strings[function[2][0]] for function in map(message, profile[5])}
+    places = {location[1][0]: names[message(location[4][0])[1][0]] for location in map(message, profile[4])}
+    sums = collections.Counter()
+    for sample in map(message, profile[2]):
+        sums[tuple(places[at] for at in packed(sample[1][0]))] += packed(sample[2][0])[index]
+    return +sums
+
+
+def sums_of(profiles, name):
+    return sum((profile.sums for profile in profiles if profile.name == name), collections.Counter())
+
+
+def label(scheme, profile, name):
+    return profile.labels.get(NAMES.get(scheme, {}).get(name, name))
+
+
+class Pushed(Test):
+    def check_same(self, profiles, capture, options=()):
+        """Each stack has the time that it has in the capture."""
+        path = file_in("push.pb.gz")
+        process, code = run_program("replay", capture, "--pprof", "-o", path, *options)
+        self.assertEqual(code, 0, process.output())
+        for name, index in (("wall", 1), ("process_cpu", 2)):
+            found, wanted = sums_of(profiles, name), stacks_of(path, index)
+            self.assertTrue(wanted)
+            self.assertEqual(set(found), set(wanted), name)
+            for stack, time_ns in wanted.items():
+                self.assertAlmostEqual(found[stack] / time_ns, 1, delta=0.001, msg=(name, stack))
+
+    def test_what_is_pushed_is_what_is_recorded(self):
+        for scheme in SCHEMES:
+            capture = file_in("push-%s.pyro" % scheme)
+            with victim("threads.py") as target, Receiver(scheme) as receiver:
+                process, code = run_program("record", target.pid, "-d", "3", "-r", "200", "-o", capture, "--push", receiver.url, *WINDOW,
+                                            "--label", "env=test")
+                self.assertEqual(code, 0, process.output())
+                profiles = receiver.profiles()
+                self.check_same(profiles, capture)
+                for profile in profiles:
+                    self.assertEqual(label(scheme, profile, "service_name"), "threads.py")
+                    self.assertEqual(str(label(scheme, profile, "process_id")), str(target.pid))
+                    self.assertEqual(profile.labels["env"], "test")
+                    self.assertEqual([labels for labels in profile.sample_labels if labels], [])
+                walls = [profile for profile in profiles if profile.name == "wall"]
+                self.assertGreaterEqual(len(walls), 3)
+                for before, after in zip(walls, walls[1:]):
+                    self.assertEqual(before.began_ns + before.duration_ns, after.began_ns)
+
+    def test_a_capture_is_pushed_window_by_window(self):
+        capture = file_in("push-whole.pyro")
+        with victim("threads.py") as target:
+            process, code = run_program("record", target.pid, "-d", "3", "-r", "200", "-o", capture)
+            self.assertEqual(code, 0, process.output())
+        with Receiver("pyroscope") as one, Receiver("otlp") as two:
+            process, code = run_program("push", capture, one.url, two.url, *WINDOW, "--sample-labels", "thread,state")
+            self.assertEqual(code, 0, process.output())
+            for receiver in one, two:
+                profiles = receiver.profiles()
+                self.check_same(profiles, capture)
+                self.assertEqual(len([profile for profile in profiles if profile.name == "wall"]), 3)
+                given = {key for profile in profiles for labels in profile.sample_labels for key in labels}
+                self.assertLessEqual({"thread", "state"} if receiver is one else {"thread.name", "pyrometer.thread.state"}, given)
+
+    def test_native_frames_have_their_library(self):
+        capture = file_in("push-native.pyro")
+        with victim("native.py") as target:
+            process, code = run_program("record", target.pid, "-d", "1", "--native=full", "--engine", "remote", "--stop", "always",
+                                        "-o", capture)
+            self.assertEqual(code, 0, process.output())
+        with Receiver("otlp") as receiver:
+            process, code = run_program("push", capture, receiver.url, "--native-frames", "all")
+            self.assertEqual(code, 0, process.output())
+            kinds = collections.Counter(kind for profile in receiver.profiles() for kind in profile.frame_types.values())
+            self.assertEqual(set(kinds), {"cpython", "native"})
+            self.check_same(receiver.profiles(), capture, ("--native-frames", "all"))
+
+    def test_anonymized_profiles_name_nothing(self):
+        capture = file_in("push-secret.pyro")
+        with victim("secretive.py") as target:
+            process, code = run_program("record", target.pid, "-d", "1", "-o", capture)
+            self.assertEqual(code, 0, process.output())
+        for scheme in SCHEMES:
+            with Receiver(scheme) as receiver:
+                process, code = run_program("push", capture, receiver.url, "--anonymize")
+                self.assertEqual(code, 0, process.output())
+                profiles = receiver.profiles()
+                self.assertTrue(profiles)
+                for profile in profiles:
+                    self.assertEqual(label(scheme, profile, "service_name"), "[anonymized]")
+                    self.assertIsNone(label(scheme, profile, "hostname"))
+                    for stack in profile.sums:
+                        self.assertFalse([name for name in stack if "secret" in name.lower()], stack)
+
+    def test_a_service_is_what_its_environment_says(self):
+        names = dict(os.environ, OTEL_SERVICE_NAME="checkout", OTEL_RESOURCE_ATTRIBUTES="service.version=1.2,secret=word", SECRET="word")
+        with victim("threads.py", env=names) as target:
+            for options, wanted in ((), ("checkout", "1.2")), (("--hide-args",), ("python", None)):
+                with Receiver("pyroscope") as receiver:
+                    process, code = run_program("record", target.pid, "-d", "1", "--push", receiver.url, *options)
+                    self.assertEqual(code, 0, process.output())
+                    for profile in receiver.profiles():
+                        given = profile.labels["service_name"], profile.labels.get("service_version")
+                        self.assertTrue(given[0].startswith(wanted[0]), given)
+                        self.assertEqual(given[1], wanted[1])
+                        self.assertNotIn("word", json.dumps(profile.labels))
+
+    def test_a_refused_capture_fails(self):
+        capture = file_in("push-refused.pyro")
+        with victim("threads.py") as target:
+            run_program("record", target.pid, "-d", "1", "-o", capture)
+        with Receiver("pyroscope", answers=[(400, {})]) as receiver:
+            process, code = run_program("push", capture, receiver.url)
+            self.assertEqual(code, 1)
+            self.assertIn("refuses a profile: 400 no", process.err[-1])
+            self.assertEqual(len(receiver.requests), 1)
+
+
+class OtherSide(Test):
+    """Servers that fail. Sampling goes on, and nothing waits for them."""
+
+    def record(self, receiver, seconds, *options):
+        quality = file_in("push-quality.json")
+        with victim("threads.py") as target:
+            process, code = run_program("record", target.pid, "-d", seconds, "-r", "100", "--quality", quality, "--push", receiver.url,
+                                        *WINDOW, *options, seconds=60 * SLOWNESS)
+        self.assertEqual(code, 0, process.output())
+        with open(quality, encoding="utf-8") as file:
+            return process, json.load(file)
+
+    def test_no_server_delays_a_tick(self):
+        for mood in ("hang", "reset", "garbage", "slow", "endless"):
+            with Receiver("pyroscope", mood=mood) as receiver:
+                process, quality = self.record(receiver, "3")
+                # 3 s have 300 ticks. A sampler that waits for the server has those of the first second at most.
+                self.assertGreater(quality["ticks"], 150, mood)
+                if mood in ("reset", "garbage", "endless"):
+                    self.assertTrue([line for line in process.err if "does not take profiles, trying again" in line], process.err)
+
+    def test_nothing_listens_there(self):
+        with Receiver("otlp") as receiver:
+            url = receiver.url
+        receiver.scheme = url.split(":", maxsplit=1)[0]
+        process, quality = self.record(receiver, "2")
+        self.assertGreater(quality["ticks"], 100)
+        self.assertTrue([line for line in process.err if "does not take profiles" in line], process.err)
+
+    def test_after_a_failure_all_comes_in_order(self):
+        with Receiver("pyroscope", mood="reset") as receiver, victim("threads.py") as target:
+            with Live("attach", target.pid, "-r", "100", "--push", receiver.url, *WINDOW) as live:
+                live.wait_until(lambda: self.metric(live, "pyrometer_push_waiting_requests{") >= 2)
+                self.assertGreater(self.metric(live, "pyrometer_push_waiting_bytes{", 'place="memory"'), 0)
+                receiver.mood = None
+                receiver.wait_for(lambda requests: len(requests) >= 4, 60 * SLOWNESS)
+                live.wait_until(lambda: self.metric(live, "pyrometer_push_requests_total{", 'result="sent"') >= 4)
+                self.assertGreater(self.metric(live, "pyrometer_push_retries_total{"), 0)
+                for result in "lost", "refused":
+                    self.assertEqual(self.metric(live, "pyrometer_push_requests_total{", 'result="%s"' % result), 0)
+            walls = [profile for profile in receiver.profiles() if profile.name == "wall"]
+            for before, after in zip(walls, walls[1:]):
+                self.assertEqual(before.began_ns + before.duration_ns, after.began_ns)
+
+    @staticmethod
+    def metric(live, name, part=""):
+        for line in live.ask("/metrics").body.decode().splitlines():
+            if line.startswith(name) and part in line:
+                return float(line.rsplit(" ", 1)[1])
+        return 0
+
+    def test_a_server_that_is_busy_is_asked_later(self):
+        for scheme in SCHEMES:
+            with Receiver(scheme, answers=[(429, {"Retry-After": 2}), (503, {})]) as receiver:
+                self.record(receiver, "8")
+                first, second, third = receiver.requests[:3]
+                self.assertEqual((first[4], second[4], third[4]), (429, 503, 200))
+                self.assertEqual(first[3], second[3])
+                self.assertEqual(second[3], third[3])
+                self.assertGreaterEqual(second[0] - first[0], 1.9)
+
+    def test_what_is_refused_is_not_sent_again(self):
+        for scheme, status in (("pyroscope", 400), ("pyroscope", 413), ("otlp", 500), ("parca", 404), ("pyroscope", 302)):
+            with Receiver(scheme, answers=[(status, {"Location": "http://127.0.0.1:1/"})]) as receiver:
+                process, _ = self.record(receiver, "3")
+                self.assertGreaterEqual(len(receiver.requests), 2)
+                self.assertNotEqual(receiver.requests[0][3], receiver.requests[1][3])
+                self.assertEqual(len([line for line in process.err if "refuses a profile: %d" % status in line]), 1, process.err)
+
+
+class Secrets(Test):
+    def test_headers_come_from_a_file(self):
+        path = file_in("push-headers")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("# of the team\nX-Scope-OrgID: team-a\nAuthorization: Bearer secret-token\n\n")
+        os.chmod(path, 0o600)
+        with victim("threads.py") as target, Receiver("pyroscope") as one, Receiver("otlp") as two:
+            process, code = run_program("record", target.pid, "-d", "1", "--push", one.url, "--push-headers", path, "--push", two.url)
+            self.assertEqual(code, 0, process.output())
+            self.assertNotIn("secret-token", process.output())
+            headers = one.requests[0][2]
+            self.assertEqual((headers["X-Scope-OrgID"], headers["Authorization"]), ("team-a", "Bearer secret-token"))
+            self.assertFalse({"X-Scope-OrgID", "Authorization"} & set(two.requests[0][2]))
+            os.chmod(path, 0o644)
+            process, code = run_program("record", target.pid, "-d", "1", "--push", one.url, "--push-headers", path)
+            self.assertEqual(code, 3)
+            self.assertIn("everyone can read the file of headers", process.err[-1])
+
+    def test_malformed_headers_are_refused(self):
+        path = file_in("push-malformed")
+        for line in ("no colon", "a b: c", ": x", "X: a\x01b"):
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(line)
+            os.chmod(path, 0o600)
+            with victim("threads.py") as target:
+                process, code = run_program("record", target.pid, "-d", "1", "--push", "otlp://127.0.0.1:1", "--push-headers", path)
+                self.assertEqual(code, 2, process.output())
+                self.assertIn("is not 'Name: value'", process.err[-1])
+
+
+class Tls(Test):
+    def test_a_certificate_must_be_trusted(self):
+        if not shutil.which("openssl"):
+            self.skipTest("openssl is not installed")
+        key, certificate = file_in("push.key"), file_in("push.crt")
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", certificate, "-days", "1",
+                        "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"], check=True, stderr=subprocess.DEVNULL)
+        # The program drops root before it connects.
+        os.chmod(FOLDER, 0o755)
+        os.chmod(certificate, 0o644)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate, key)
+        with victim("threads.py") as target, Receiver("otlp") as receiver:
+            receiver.server.socket = context.wrap_socket(receiver.server.socket, server_side=True)
+            url = "otlp+https://localhost:%d" % receiver.port
+            process, code = run_program("record", target.pid, "-d", "1", "--push", url)
+            self.assertEqual(code, 0, process.output())
+            self.assertTrue([line for line in process.err if "trying again" in line and "certificate" in line], process.err)
+            self.assertEqual(receiver.requests, [])
+            process, code = run_program("record", target.pid, "-d", "1", "--push", url, "--push-ca", certificate)
+            self.assertEqual(code, 0, process.output())
+            self.assertTrue(receiver.profiles(), process.output())
+            process, code = run_program("record", target.pid, "-d", "1", "--push", "otlp://localhost", "--push-ca", certificate)
+            self.assertEqual(code, 2)
+            self.assertIn("the URL before it has no TLS", process.err[-1])
+
+
+class Host(Test):
+    def test_the_continuous_session_is_pushed(self):
+        with Receiver("pyroscope") as receiver, victim("threads.py") as target:
+            with Live("serve", "--no-data", "--continuous=100", "--engine", "remote", "--push", receiver.url, *WINDOW):
+                def has_target(_requests):
+                    return any(profile.labels["process_id"] == str(target.pid) for profile in receiver.profiles())
+                end = time.monotonic() + 60 * SLOWNESS
+                while not has_target(None) and time.monotonic() < end:
+                    time.sleep(0.3)
+                self.assertTrue(has_target(None))
+            for profile in receiver.profiles():
+                self.assertIn("process_id", profile.labels)
+
+    def test_without_continuous_sampling_there_is_nothing_to_push(self):
+        with program("serve", "--no-data", "--no-continuous", "--listen", "127.0.0.1:0", "--push", "otlp://127.0.0.1:1") as process:
+            self.assertEqual(process.wait(), 2)
+            self.assertIn("--push sends what continuous sampling sees", process.err[-1])
+
+
+if __name__ == "__main__":
+    main()

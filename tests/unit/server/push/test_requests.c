@@ -1,0 +1,223 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include <zlib.h>
+
+#include "sampler/base/buffer.h"
+#include "sampler/profile/state.h"
+#include "server/push/protocol.h"
+#include "server/push/window.h"
+#include "tests/support/message.h"
+#include "tests/support/sample_session.h"
+#include "tests/support/test.h"
+
+enum { NODES = 60000, SAMPLES = 300000 };
+
+/* What the requests of a window hold. */
+struct taken {
+    size_t requests, profiles, samples, largest_body, most_samples;
+    uint64_t sums[PUSH_VALUES]; /* nanoseconds */
+};
+
+static struct message unpack(struct message packed)
+{
+    enum { MOST = 64 << 20 };
+    z_stream stream = { .next_in = (Bytef *)(uintptr_t)packed.data,
+                        .avail_in = (uInt)packed.length };
+    char *const plain = malloc(MOST);
+    assert_non_null(plain);
+    stream.next_out = (Bytef *)plain;
+    stream.avail_out = MOST;
+    assert_int_equal(inflateInit2(&stream, 31), Z_OK);
+    assert_int_equal(inflate(&stream, Z_FINISH), Z_STREAM_END);
+    const size_t length = stream.total_out;
+    inflateEnd(&stream);
+    return (struct message){ plain, length };
+}
+
+static void release(struct message message)
+{
+    free((char *)(uintptr_t)message.data);
+}
+
+/* Adds up the samples of a profile; values are field `values` of each. */
+static void add_profile(struct taken *taken, struct message profile, unsigned values,
+                        enum push_values kind)
+{
+    struct field field, packed;
+    uint64_t value = 0;
+    size_t samples = 0;
+    while (message_next(&profile, &field)) {
+        if (field.number != 2)
+            continue;
+        assert_true(message_find(field.bytes, values, 0, &packed));
+        assert_true(message_next_packed(&packed.bytes, &value));
+        taken->sums[kind] += value;
+        samples++;
+    }
+    taken->profiles++;
+    taken->samples += samples;
+    if (samples > taken->most_samples)
+        taken->most_samples = samples;
+}
+
+static void note_request(struct taken *taken, const struct buffer *body)
+{
+    taken->requests++;
+    if (body->length > taken->largest_body)
+        taken->largest_body = body->length;
+}
+
+static enum err_code take_pyroscope(void *to, const struct buffer *body, struct err *err)
+{
+    struct taken *const taken = to;
+    struct message request = { body->data, body->length };
+    struct field series, label, value, sample, raw;
+    size_t plain_bytes = 0;
+    (void)err;
+    note_request(taken, body);
+    while (message_next(&request, &series)) {
+        assert_true(message_find(series.bytes, 1, 0, &label));
+        assert_true(message_find(label.bytes, 2, 0, &value));
+        assert_true(message_find(series.bytes, 2, 0, &sample));
+        assert_true(message_find(sample.bytes, 1, 0, &raw));
+        const struct message profile = unpack(raw.bytes);
+        assert_in_range(profile.length, 1, PUSH_PROFILE_BYTES);
+        plain_bytes += profile.length;
+        add_profile(taken, profile, 2,
+                    message_is(value.bytes, "process_cpu") ? PUSH_CPU : PUSH_WALL);
+        release(profile);
+    }
+    assert_in_range(plain_bytes, 1, PUSH_REQUEST_BYTES);
+    return ERR_OK;
+}
+
+static enum err_code take_otlp(void *to, const struct buffer *body, struct err *err)
+{
+    struct taken *const taken = to;
+    const struct message plain = unpack((struct message){ body->data, body->length });
+    struct field dictionary, resource, scope, profile, type, text;
+    struct message request = plain;
+    (void)err;
+    note_request(taken, body);
+    assert_in_range(plain.length, 1, PUSH_REQUEST_BYTES);
+    assert_true(message_find(plain, 2, 0, &dictionary));
+    while (message_next(&request, &resource)) {
+        if (resource.number != 1)
+            continue;
+        assert_true(message_find(resource.bytes, 2, 0, &scope));
+        for (size_t i = 0; message_find(scope.bytes, 2, i, &profile); i++) {
+            assert_true(message_find(profile.bytes, 1, 0, &type));
+            assert_true(
+                message_find(dictionary.bytes, 5, message_number(type.bytes, 1), &text));
+            add_profile(taken, profile.bytes, 4,
+                        message_is(text.bytes, "cpu") ? PUSH_CPU : PUSH_WALL);
+        }
+    }
+    release(plain);
+    return ERR_OK;
+}
+
+static enum err_code take_parca(void *to, const struct buffer *body, struct err *err)
+{
+    static const char begin[] = "{\"normalized\":true,\"series\":[{\"labels\":";
+    (void)err;
+    note_request(to, body);
+    assert_memory_equal(body->data, begin, sizeof begin - 1);
+    assert_memory_equal(body->data + body->length - 3, "}]}", 3);
+    return ERR_OK;
+}
+
+static void make_window(struct sample_session *session, struct push_window *window)
+{
+    static const struct push_settings settings = { .label_count = 0 };
+    struct err err = { 0 };
+    session->info.snapshot = &session->snapshot;
+    assert_ok(push_window_init(window, &session->info, 0, session->snapshot.end_ns, "host",
+                               &settings, &err),
+              &err);
+}
+
+static uint64_t time_of(const struct push_window *window, enum push_values values)
+{
+    uint64_t ns = 0;
+    for (size_t i = 0; i < window->process_count; i++)
+        for (size_t k = 0; k < window->processes[i].values[values].count; k++)
+            ns += window->processes[i].values[values].cells[k].ns;
+    return ns;
+}
+
+/* Cells that differ only in thread and state are one. */
+static void a_stack_is_there_once(void **state)
+{
+    struct sample_session *const session = sample_session_small();
+    struct push_window window;
+    (void)state;
+    make_window(session, &window);
+    assert_int_equal(window.samples, SAMPLE_TOTAL);
+    assert_true(window.process_count > 1);
+    for (size_t i = 0; i < window.process_count; i++)
+        for (enum push_values values = PUSH_CPU; values < PUSH_VALUES; values++) {
+            const struct push_cells *const cells = &window.processes[i].values[values];
+            for (size_t k = 1; k < cells->count; k++)
+                assert_true(cells->cells[k - 1].node < cells->cells[k].node);
+        }
+    assert_true(time_of(&window, PUSH_CPU) < time_of(&window, PUSH_WALL));
+    push_window_deinit(&window);
+    sample_session_destroy(session);
+}
+
+static void a_large_window_is_several_requests(void **state)
+{
+    static const struct {
+        const char *scheme;
+        push_take *take;
+    } rows[] = { { "pyroscope", take_pyroscope },
+                 { "otlp", take_otlp },
+                 { "parca", take_parca } };
+    struct sample_session *const session = sample_session_big(NODES, SAMPLES);
+    struct push_window window;
+    struct err err = { 0 };
+    (void)state;
+    make_window(session, &window);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct push_protocol *const protocol =
+            push_protocol_find(rows[i].scheme, strlen(rows[i].scheme));
+        struct taken taken = { .requests = 0 };
+        assert_ok(protocol->encode(&window, rows[i].take, &taken, &err), &err);
+        assert_true(taken.requests > 1);
+        assert_in_range(taken.largest_body, 1, PUSH_BODY_BYTES);
+        assert_in_range(taken.most_samples, 0, PUSH_PROFILE_SAMPLES);
+        for (enum push_values values = PUSH_CPU; values < PUSH_VALUES && taken.samples;
+             values++)
+            assert_int_equal(taken.sums[values], time_of(&window, values));
+    }
+    push_window_deinit(&window);
+    sample_session_destroy(session);
+}
+
+static void a_window_without_samples_is_no_request(void **state)
+{
+    struct sample_session *const session = sample_session_empty();
+    struct push_window window;
+    struct err err = { 0 };
+    (void)state;
+    make_window(session, &window);
+    for (size_t i = 0; push_protocol_at(i); i++) {
+        struct taken taken = { .requests = 0 };
+        assert_ok(push_protocol_at(i)->encode(&window, take_parca, &taken, &err), &err);
+        assert_int_equal(taken.requests, 0);
+    }
+    push_window_deinit(&window);
+    sample_session_destroy(session);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_stack_is_there_once),
+        cmocka_unit_test(a_large_window_is_several_requests),
+        cmocka_unit_test(a_window_without_samples_is_no_request),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
