@@ -227,6 +227,9 @@ struct sampler_tasks {
     bool is_cut;    /* there were more */
 };
 
+/* Was the program built with the kernel engine? */
+bool sampler_has_kernel_engine(void);
+
 /* Kernel engines for as many sessions at a time, which must end before sampler_close_engines.  Needs
  * CAP_BPF and CAP_PERFMON here, not later.  If the kernel refuses, there are fewer or none, and
  * sampler_check_engine says why.  NULL is fine to close. */

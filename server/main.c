@@ -1,6 +1,7 @@
 #include <stdio.h>
 
 #include "sampler/debug_lines.h"
+#include "sampler/sampler.h"
 #include "server/command/options/completion.h"
 #include "server/command/options/help.h"
 #include "server/command/options/man_page.h"
@@ -24,6 +25,8 @@ int main(int argc, char **argv)
     }
     if (options.wants_version) {
         puts("pyrometer " PYROMETER_VERSION);
+        if (!sampler_has_kernel_engine())
+            puts("built without libbpf: stacks are read from outside");
         if (!debug_lines_are_supported())
             puts("built without libdw: native functions have no source lines");
         if (!http_client_is_built())

@@ -133,6 +133,11 @@ static enum err_code attach(struct kernel *kernel, struct err *err)
     return refused ? refuse(err, errno, refused) : ERR_OK;
 }
 
+bool kernel_is_built(void)
+{
+    return true;
+}
+
 enum err_code kernel_open(const struct kernel *lender, struct kernel **out, struct err *err)
 {
     struct kernel *const kernel = calloc(1, sizeof *kernel);

@@ -36,6 +36,9 @@ struct kernel_counts {
     uint64_t damaged; /* records that make no sense */
 };
 
+/* Was the program built with the engine? */
+bool kernel_is_built(void);
+
 /* lender: shares the room in which the processors make records; NULL: none.  ERR_UNSUPPORTED: this kernel
  * or this build has no such engine.  ERR_PERM: we lack a capability.  The message says what is missing. */
 MUST_CHECK enum err_code kernel_open(const struct kernel *lender, struct kernel **out,

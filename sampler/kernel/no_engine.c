@@ -4,6 +4,11 @@
 
 /* The engine of a build without libbpf: it cannot be opened, so nothing else is ever called. */
 
+bool kernel_is_built(void)
+{
+    return false;
+}
+
 enum err_code kernel_open(const struct kernel *lender, struct kernel **out, struct err *err)
 {
     (void)lender;

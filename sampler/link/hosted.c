@@ -205,6 +205,9 @@ static void wait_for_end(struct hosted *hosted)
         sampler_stop(hosted->sampler);
     while (!events[0].revents)
         (void)poll(events, 1, -1);
+    /* Its lock orders what the sampling thread has done before what follows here. */
+    struct sampler_status status;
+    sampler_status(hosted->sampler, &status);
     pthread_mutex_lock(&table.lock);
     hosted->has_ended = true;
     pthread_mutex_unlock(&table.lock);

@@ -57,6 +57,10 @@ static enum err_code send_message(const struct bytes *message, int answer_fd, st
         return ERR_OK;
     if (errno == EAGAIN)
         return err_set(err, ERR_LIMIT, "the reader process has too many requests: try again");
+    if (errno == EPIPE || errno == ECONNRESET)
+        return err_set(
+            err, ERR_SYS,
+            "the processes that read other processes have ended: start pyrometer again");
     return err_sys(err, errno, "cannot reach the reader process");
 }
 

@@ -13,6 +13,11 @@ static const struct sampler_provider *provider(void)
     return other ? other : &local;
 }
 
+bool sampler_has_kernel_engine(void)
+{
+    return kernel_is_built();
+}
+
 enum err_code sampler_open_engines(size_t count, struct engines **out, struct err *err)
 {
     *out = NULL;

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { findChromium } from "../web/support/chromium.mjs";
 import { endAll, findPython, PROGRAM, start, startVictim } from "./processes.mjs";
 
-const GROUPS = { page: ["page", "host"], answers: ["answers"], links: ["share", "compare"] };
+const GROUPS = { page: ["page", "host"], answers: ["answers"], links: ["share", "compare", "manual"] };
 const FOLDER = fileURLToPath(new URL(".", import.meta.url));
 
 function skip(reason) {

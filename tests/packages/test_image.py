@@ -1,10 +1,14 @@
 """The container image: what is in it, and that the program runs as it."""
 
+import contextlib
 import json
 import os
+import subprocess
+import sys
 import tarfile
 
 from building import Built, main, run
+from installed import CODE, Process
 
 
 class Image(Built):
@@ -25,16 +29,39 @@ class Image(Built):
         self.assertEqual(about["config"]["Entrypoint"], ["/usr/bin/pyrometer"])
         self.assertEqual(about["config"]["Labels"]["org.opencontainers.image.licenses"], "MIT")
 
-    def test_it_runs(self):
-        storage = ["buildah", "--root", os.path.join(self.folder, "storage"), "--runroot", os.path.join(self.folder, "run"),
-                   "--storage-driver", "vfs"]
-        name = run(*storage, "from", "oci-archive:" + self.made[0]).strip()
+    def setUp(self):
+        self.storage = ["buildah", "--root", os.path.join(self.folder, "storage"), "--runroot", os.path.join(self.folder, "run"),
+                        "--storage-driver", "vfs"]
+
+    @contextlib.contextmanager
+    def container(self, *options):
+        """The words before a command that runs in a new container of the image."""
+        name = run(*self.storage, "from", *options, "oci-archive:" + self.made[0]).strip()
         try:
-            said = run(*storage, "run", "--isolation", "chroot", name, "--", "/usr/bin/pyrometer", "--version")
-            self.assertRegex(said, r"^pyrometer \d+\.\d+\.\d+\n")
+            yield lambda *words: [*self.storage, "run", "--isolation", "chroot", *words, name, "--", "/usr/bin/pyrometer"]
         finally:
-            run(*storage, "rm", name)
-            run(*storage, "rmi", "--all", "--force")
+            run(*self.storage, "rm", name)
+
+    def test_it_runs(self):
+        with self.container() as command:
+            self.assertRegex(run(*command(), "--version"), r"^pyrometer \d+\.\d+\.\d+\n")
+
+    def test_it_records_a_process_that_it_sees(self):
+        # The profile of this builder lets nobody load a program into the kernel, whatever the capabilities.
+        rows = (("remote", (), ("SYS_PTRACE",)), ("kernel", ("--security-opt", "seccomp=unconfined"), ("SYS_PTRACE", "BPF", "PERFMON")))
+        for engine, options, capabilities in rows:
+            with self.subTest(engine), self.container(*options) as command, Process([sys.executable, "-c", CODE]) as target:
+                target.wait_ready()
+                words = [word for name in capabilities for word in ("--cap-add", "CAP_" + name)]
+                # A file, because this builder may lose the last output of a command.
+                command = command(*words, "--volume", self.folder + ":/out")
+                done = subprocess.run([*command, "record", "--engine", engine, "-d", "1", "-o", "/out/%s.folded" % engine, str(target.pid)],
+                                      stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
+                if engine == "kernel" and "kernel engine" in done.stderr and done.returncode != 0:
+                    self.skipTest(done.stderr)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                with open(os.path.join(self.folder, engine + ".folded"), encoding="utf-8") as file:
+                    self.assertIn("work", file.read())
 
 
 if __name__ == "__main__":

@@ -3,15 +3,15 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import unittest
 import zipfile
 
-from building import ROOT, Built, build, main, run
-
-sys.path.insert(0, os.path.join(ROOT, "tests", "system"))
-from harness import pythons  # pylint: disable=wrong-import-position
+from building import Built, build, main, run
+from installed import Installed, debian, enter
+from harness import pythons
 
 USE = '''
 import os, sys, time
@@ -153,6 +153,24 @@ class Wheel(Built):
         folder = os.path.join(self.folder, "target")
         run(sys.executable, "-m", "pip", "install", "--no-index", "--no-deps", "--disable-pip-version-check", "--target", folder, self.wheel)
         self.assertRegex(run(sys.executable, "-m", "pyrometer", "--version", env={"PYTHONPATH": folder}), r"^pyrometer \d")
+
+    def test_uvx_runs_it(self):
+        inside, pip = environment(self.new("uv"), sys.executable)
+        self.from_registry(pip, "uv")
+        own = {**os.environ, "UV_CACHE_DIR": self.new("uv-cache"), "UV_TOOL_DIR": self.new("uv-tools")}
+        self.assertRegex(run(inside, "-m", "uv", "tool", "run", "--offline", "--from", self.wheel, "pyrometer", "--version", env=own),
+                         r"^pyrometer \d")
+
+    def test_it_works_beside_an_old_c_library(self):
+        root = debian("bullseye", self.folder, "python3-venv")
+        inside = enter(root)
+        shutil.copy(self.wheel, os.path.join(root, "tmp"))
+        run(*inside, "python3", "-m", "venv", "/venv")
+        run(*inside, "/venv/bin/pip", "install", "--quiet", "--no-index", "--disable-pip-version-check", "/tmp/" + os.path.basename(self.wheel))
+        with open(os.path.join(root, "tmp", "use.py"), "w", encoding="utf-8") as file:
+            file.write(USE)
+        run(*inside, "env", "--chdir=/tmp", "/venv/bin/python", "use.py")
+        Installed(self, "/venv/bin/pyrometer", inside, os.path.join(root, "tmp"), "/tmp", "/venv/bin/python").do_everything()
 
     def test_a_notebook_shows_the_profile_of_a_cell(self):
         folder = self.new("notebook")

@@ -73,6 +73,7 @@ class Without(unittest.TestCase):
         self.assertIn("libbpf 1.0 or later was not found: built without the kernel engine", self.build("libbpf"))
         self.assertNotIn("libbpf", self.links())
         self.assertIn("libdw", self.links())
+        self.assertIn("\nbuilt without libbpf: ", run(self.program, "--version"))
         quality = os.path.join(self.folder, "quality.json")
         code, text = self.record("-o", os.devnull, "--quality", quality)
         self.assertEqual(code, 0, text)

@@ -22,6 +22,11 @@ struct kernel {
     bool is_filling;
 };
 
+bool kernel_is_built(void)
+{
+    return true;
+}
+
 enum err_code kernel_open(const struct kernel *lender, struct kernel **out, struct err *err)
 {
     struct kernel *const kernel = calloc(1, sizeof *kernel);

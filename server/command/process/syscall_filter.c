@@ -122,6 +122,10 @@ static const struct {
         }                                \
     }
 
+/* TCGETS2 (0), TCSETS2, TCSETSW2, TCSETSF2: how glibc 2.42 and later ask and set a terminal. The kernel's struct
+ * termios2 of 44 bytes is in no header of the C library. */
+#define TERMIOS2(direction, number) _IOC(direction, 'T', 0x2a + (number), 44)
+
 /* Allowed with this argument only. */
 static const struct row {
     unsigned groups;
@@ -152,6 +156,7 @@ static const struct row {
     /* PR_SET_VMA: newer C libraries name their memory in maps. */
     ONLY(SYSCALLS_ANY, prctl, 0, IS(0x53564d41)),
     ONLY(SYSCALLS_ANY, ioctl, 1, IS(TCGETS)),
+    ONLY(SYSCALLS_ANY, ioctl, 1, IS(TERMIOS2(_IOC_READ, 0))),
     ONLY(SYSCALLS_ANY, ioctl, 1, IS(TIOCGWINSZ)),
     ONLY(SYSCALLS_ANY, ioctl, 1, IS(FIONREAD)),
     ONLY(SYSCALLS_ANY, ioctl, 1, IS(FIONBIO)),
@@ -179,6 +184,9 @@ static const struct row {
     ONLY(SYSCALLS_TERMINAL, ioctl, 1, IS(TCSETS)),
     ONLY(SYSCALLS_TERMINAL, ioctl, 1, IS(TCSETSW)),
     ONLY(SYSCALLS_TERMINAL, ioctl, 1, IS(TCSETSF)),
+    ONLY(SYSCALLS_TERMINAL, ioctl, 1, IS(TERMIOS2(_IOC_WRITE, 1))),
+    ONLY(SYSCALLS_TERMINAL, ioctl, 1, IS(TERMIOS2(_IOC_WRITE, 2))),
+    ONLY(SYSCALLS_TERMINAL, ioctl, 1, IS(TERMIOS2(_IOC_WRITE, 3))),
     ONLY(SYSCALLS_TERMINAL, kill, 0, OUR_PID),
 };
 

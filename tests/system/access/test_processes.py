@@ -177,6 +177,21 @@ class Ends(Served):
             opened = live.ask("/api/v1/captures", "POST", json.dumps({"name": capture}), MARK)
             self.assertIn(opened.status, (200, 202), opened.body)
 
+    def test_without_the_keeper_nothing_is_read_and_what_was_is_shown(self):
+        with victim("chain.py", LONG) as target, self.serve() as live:
+            session = self.start(live, target.pid)
+            self.until(live, session, lambda found: found["quality"]["samples"] > 100)
+            pids = processes_of(live.process.pid)
+            os.kill(pids["pyrometer-keep"], signal.SIGKILL)
+            for pid in pids.values():
+                wait_gone(pid)
+            self.until(live, session, lambda found: found["state"] == "failed")
+            self.assertEqual(live.ask("/api/v1/sessions/%s/report.html" % session).status, 200)
+            again = self.start(live, target.pid)
+            found = self.until(live, again, lambda found: found["state"] == "failed")
+            self.assertIn("start pyrometer again", found["reason"])
+            self.assertEqual(live.stop(), 0)
+
     def test_any_of_them_at_any_moment(self):
         """Under load; the server answers, and samples again."""
         rng = random.Random(1)

@@ -46,7 +46,7 @@ static pid_t start_reader(bool waits)
         close(next_ends[1]);
         if (waits && read(next_ends[0], &(char){ 0 }, 1) != 1)
             _exit(1);
-        _exit(reader_process_serve(&settings, NULL));
+        _exit((int)reader_process_serve(&settings, NULL));
     }
     return pid;
 }

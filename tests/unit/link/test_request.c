@@ -102,7 +102,7 @@ static void another_version_kind_or_choice_is_refused(void **state)
 
 static void numbers_that_are_not_finite_are_zero(void **state)
 {
-    const struct link_request request = { .kind = LINK_SET_RATE, .value = INFINITY };
+    const struct link_request request = { .kind = LINK_SET_RATE, .value = HUGE_VAL };
     struct bytes message = { 0 };
     struct link_request read;
     (void)state;

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import tempfile
 import time
 
@@ -35,7 +36,7 @@ class Profile:
         self.file = os.path.abspath(config.getoption("pyrometer_output"))
         self.slow = config.getoption("pyrometer_slow")
         self.baseline = config.getoption("pyrometer_baseline")
-        self.options = config.getoption("pyrometer_options").split()
+        self.options = shlex.split(config.getoption("pyrometer_options"))
         self.folder = tempfile.TemporaryDirectory(prefix="pyrometer-")  # pylint: disable=consider-using-with
         self.capture = self.file if self.file.endswith(".pyro") else os.path.join(self.folder.name, "run.pyro")
         self.recording = None

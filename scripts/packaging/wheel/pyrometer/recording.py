@@ -1,7 +1,6 @@
 """Recording a block of this program, from outside: by a process that reads the memory of this one."""
 
 import contextlib
-import ctypes
 import os
 import signal
 import subprocess
@@ -19,6 +18,10 @@ WAITING = 'read -r _ && exec "$0" "$@"'
 
 def _permit(pid):
     """Lets process `pid` read this one where the kernel protects the parent from its child (kernel.yama.ptrace_scope=1)."""
+    try:
+        import ctypes  # pylint: disable=import-outside-toplevel  # a Python that was built without libffi lacks it
+    except ImportError:
+        return
     prctl = ctypes.CDLL(None, use_errno=True).prctl
     # Without Yama there is nothing to permit: then it fails, and that is well.
     prctl(ctypes.c_int(PR_SET_PTRACER), ctypes.c_ulong(pid), ctypes.c_ulong(0), ctypes.c_ulong(0), ctypes.c_ulong(0))
