@@ -1,5 +1,6 @@
 #include "sampler/sampler.h"
 
+#include "sampler/kernel/engine.h"
 #include "sampler/kernel/engines.h"
 #include "sampler/sampler_ops.h"
 #include "sampler/session/local_sampler.h"
