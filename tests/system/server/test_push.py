@@ -129,6 +129,12 @@ class Pushed(Test):
                         self.assertEqual(given[1], wanted[1])
                         self.assertNotIn("word", json.dumps(profile.labels))
 
+    def test_a_service_is_named_by_the_process_that_reads(self):
+        with victim("threads.py", env=dict(os.environ, OTEL_SERVICE_NAME="checkout")) as target, Receiver("otlp") as receiver:
+            with Live("attach", target.pid, "--push", receiver.url, *WINDOW):
+                receiver.wait_for(lambda requests: len(requests) > 1, 60 * SLOWNESS)
+            self.assertEqual({profile.labels["service.name"] for profile in receiver.profiles()}, {"checkout"})
+
     def test_a_refused_capture_fails(self):
         capture = file_in("push-refused.pyro")
         with victim("threads.py") as target:
@@ -262,6 +268,10 @@ class Tls(Test):
             process, code = run_program("record", target.pid, "-d", "1", "--push", url, "--push-ca", certificate)
             self.assertEqual(code, 0, process.output())
             self.assertTrue(receiver.profiles(), process.output())
+            # The process that speaks HTTP may read few files.
+            count = len(receiver.requests)
+            with Live("attach", target.pid, "--push", url, "--push-ca", certificate, *WINDOW):
+                receiver.wait_for(lambda requests: len(requests) > count, 60 * SLOWNESS)
             process, code = run_program("record", target.pid, "-d", "1", "--push", "otlp://localhost", "--push-ca", certificate)
             self.assertEqual(code, 2)
             self.assertIn("the URL before it has no TLS", process.err[-1])
