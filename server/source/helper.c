@@ -26,6 +26,19 @@ static struct {
     atomic_bool runs;
 } helper = { .socket = -1, .stop_fd = -1 };
 
+/* A signal meant for the program must not end the broker before it has come to ignore it. */
+pid_t source_helper_fork(int socket)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &before);
+    const pid_t pid = fork();
+    if (pid == 0)
+        broker_run(socket);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return pid;
+}
+
 enum err_code source_helper_start(struct err *err)
 {
     int ends[2];
@@ -34,15 +47,8 @@ enum err_code source_helper_start(struct err *err)
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
         return err_sys(err, errno, "cannot make a socket");
     const int stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    /* A signal meant for the program must not end the broker before it has come to ignore it. */
-    sigset_t all, before;
-    sigfillset(&all);
-    sigprocmask(SIG_SETMASK, &all, &before);
-    const pid_t pid = stop_fd < 0 ? -1 : fork();
-    if (pid == 0)
-        broker_run(ends[1]);
+    const pid_t pid = stop_fd < 0 ? -1 : source_helper_fork(ends[1]);
     const int sys = errno;
-    sigprocmask(SIG_SETMASK, &before, NULL);
     close(ends[1]);
     if (pid > 0) {
         helper.socket = ends[0];
@@ -55,6 +61,16 @@ enum err_code source_helper_start(struct err *err)
     if (stop_fd >= 0)
         close(stop_fd);
     return err_sys(err, sys, "cannot start the process that reads source files");
+}
+
+enum err_code source_helper_adopt(int socket, struct err *err)
+{
+    helper.stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (helper.stop_fd < 0)
+        return err_sys(err, errno, "cannot make an event descriptor");
+    helper.socket = socket;
+    helper.runs = true;
+    return ERR_OK;
 }
 
 void source_helper_stop(void)

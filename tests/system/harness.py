@@ -185,7 +185,7 @@ def processes_of(pid):
                 left += map(int, file.read().split())
             if one != pid:
                 with open("/proc/%d/comm" % one, encoding="utf-8", errors="replace") as file:
-                    found[file.read().rstrip("\n")] = one
+                    found.setdefault(file.read().rstrip("\n"), one)
         except (FileNotFoundError, ProcessLookupError):
             pass
     return found

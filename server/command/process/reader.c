@@ -31,12 +31,14 @@
 
 /* Dumps and the profiles of pprof are sessions for a moment, besides those of users. */
 enum { MOMENTARY_SESSIONS = 32 };
-/* A reader that has ended sooner after its start than that has a fault that would end the next one too. */
+/* A process that has ended sooner after its start than that has a fault that may end the next one too: that one waits,
+ * each time longer. */
 static const uint64_t EARLY_NS = NS_PER_S;
-enum { PAUSE_MS = 400, GRACE_MS = 300 };
+enum { PAUSE_MS = 400, MOST_PAUSE_MS = 6400, GRACE_MS = 300 };
 
-/* Its descriptors behind those of the C library. */
-enum { SOCKET = 3, CHILDREN, FIRST_FREE };
+/* Descriptors of the keeper behind those of the C library.  It holds the ends of sockets for the processes that it starts, so
+ * that each may be started again without the others. */
+enum { SOCKET = 3, CHILDREN, SOURCE_ASKS, SOURCE_ANSWERS };
 
 static enum err_code admit(void *context, pid_t pid, struct err *err)
 {
@@ -64,7 +66,8 @@ static enum err_code serve(const struct options *options, size_t engines, struct
         .read = options->report.no_source ? NULL : relay_answer,
         .context = (void *)(uintptr_t)options,
     };
-    enum err_code rc = options->report.no_source ? ERR_OK : source_helper_start(err);
+    enum err_code rc =
+        options->report.no_source ? ERR_OK : source_helper_adopt(SOURCE_ASKS, err);
     if (rc == ERR_OK && options->sampling.engine != SAMPLER_ENGINE_REMOTE)
         rc = sampler_open_engines(engines, &settings.engines, err);
     if (rc == ERR_OK)
@@ -78,6 +81,7 @@ static noreturn void read_others(const struct options *options, size_t engines)
     struct err err = { 0 };
     sigset_t nothing;
     close(CHILDREN);
+    close(SOURCE_ANSWERS);
     sigemptyset(&nothing);
     sigprocmask(SIG_SETMASK, &nothing, NULL);
     prctl(PR_SET_NAME, "pyrometer-read", 0, 0, 0);
@@ -121,52 +125,28 @@ static void leave_everything(int socket)
     prctl(PR_SET_NAME, "pyrometer-keep", 0, 0, 0);
 }
 
-/* true: the reader has ended. */
-static bool collect(pid_t reader, int *status_out)
-{
-    struct signalfd_siginfo info;
-    pid_t pid;
-    bool has_ended = false;
-    while (read(CHILDREN, &info, sizeof info) > 0)
-        continue;
-    while ((pid = waitpid(-1, status_out, WNOHANG)) > 0)
-        has_ended |= pid == reader;
-    return has_ended;
-}
+/* A process that the keeper starts, and starts again. */
+struct kept {
+    const char *what;
+    pid_t pid; /* 0: it does not run */
+    uint64_t began_ns, due_ns;
+    unsigned pause_ms;
+};
 
-/* true: the reader has ended; false: the program has, or the time is over. */
-static bool wait_for_end(pid_t reader, int wait_ms, bool heeds_program, int *status_out)
-{
-    for (;;) {
-        struct pollfd events[] = { { CHILDREN, POLLIN, 0 },
-                                   { heeds_program ? SOCKET : -1, 0, 0 } };
-        const int ready = poll(events, 2, wait_ms);
-        if (ready < 0 && errno != EINTR)
-            return false;
-        if (events[0].revents && collect(reader, status_out))
-            return true;
-        if (ready == 0 || events[1].revents)
-            return false;
-    }
-}
+struct keeper {
+    const struct options *options;
+    size_t engines;
+    struct kept reader, source;
+};
 
-static void say_end(int status)
+static void say_end(const struct kept *kept, int status)
 {
     if (WIFSIGNALED(status))
-        say("the process that reads other processes was ended by signal %d: another one takes its "
-            "place; sessions that it sampled have failed",
-            WTERMSIG(status));
+        say("the process that reads %s was ended by signal %d: another one takes its place",
+            kept->what, WTERMSIG(status));
     else
-        say("the process that reads other processes ended with status %d: another one takes its "
-            "place; sessions that it sampled have failed",
-            WEXITSTATUS(status));
-}
-
-/* false: the program has ended. */
-static bool pause_early(uint64_t began_ns)
-{
-    struct pollfd program = { .fd = SOCKET, .events = 0 };
-    return clock_now_ns() - began_ns >= EARLY_NS || poll(&program, 1, PAUSE_MS) == 0;
+        say("the process that reads %s ended with status %d: another one takes its place",
+            kept->what, WEXITSTATUS(status));
 }
 
 static bool has_program(void)
@@ -175,30 +155,109 @@ static bool has_program(void)
     return poll(&program, 1, 0) == 0;
 }
 
+static void note_end(struct kept *kept, pid_t pid, int status)
+{
+    const uint64_t now_ns = clock_now_ns();
+    if (kept->pid != pid)
+        return;
+    if (now_ns - kept->began_ns >= EARLY_NS)
+        kept->pause_ms = 0;
+    else if (kept->pause_ms < MOST_PAUSE_MS)
+        kept->pause_ms = kept->pause_ms ? kept->pause_ms * 2 : PAUSE_MS;
+    kept->due_ns = now_ns + kept->pause_ms * NS_PER_MS;
+    kept->pid = 0;
+    if (has_program())
+        say_end(kept, status);
+}
+
+static void collect(struct keeper *keeper)
+{
+    struct signalfd_siginfo info;
+    pid_t pid;
+    int status = 0;
+    while (read(CHILDREN, &info, sizeof info) > 0)
+        continue;
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+        note_end(&keeper->reader, pid, status);
+        note_end(&keeper->source, pid, status);
+    }
+}
+
+static bool is_due(struct kept *kept)
+{
+    const uint64_t now_ns = clock_now_ns();
+    if (kept->pid || now_ns < kept->due_ns)
+        return false;
+    kept->began_ns = now_ns;
+    kept->due_ns = now_ns + PAUSE_MS * NS_PER_MS;
+    return true;
+}
+
+/* If there can be no more processes now, it is tried again. */
+static void start_due(struct keeper *keeper)
+{
+    if (!keeper->options->report.no_source && is_due(&keeper->source)) {
+        const pid_t pid = source_helper_fork(SOURCE_ANSWERS);
+        keeper->source.pid = pid > 0 ? pid : 0;
+    }
+    if (is_due(&keeper->reader)) {
+        const pid_t pid = fork();
+        if (pid == 0)
+            read_others(keeper->options, keeper->engines);
+        keeper->reader.pid = pid > 0 ? pid : 0;
+    }
+}
+
+static int wait_ms(const struct keeper *keeper)
+{
+    const bool is_whole =
+        keeper->reader.pid && (keeper->source.pid || keeper->options->report.no_source);
+    return is_whole ? -1 : PAUSE_MS / 4;
+}
+
+/* The reader ends when it sees that the program has; one that hangs is ended.  The source helper ends when nobody is left
+ * to ask it. */
+static noreturn void end_all(struct keeper *keeper)
+{
+    const uint64_t end_ns = clock_now_ns() + GRACE_MS * NS_PER_MS;
+    close(SOURCE_ASKS);
+    while (keeper->reader.pid && clock_now_ns() < end_ns) {
+        struct pollfd children = { .fd = CHILDREN, .events = POLLIN };
+        (void)poll(&children, 1, GRACE_MS / 10);
+        collect(keeper);
+    }
+    if (keeper->reader.pid)
+        (void)kill(keeper->reader.pid, SIGKILL);
+    _exit(EXIT_DONE);
+}
+
+static void hold_sockets(void)
+{
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0 ||
+        ends[0] != SOURCE_ASKS || ends[1] != SOURCE_ANSWERS)
+        _exit(EXIT_FAILED);
+}
+
 static noreturn void keep(const struct options *options, size_t engines, int socket)
 {
-    int status = 0;
+    struct keeper keeper = { .options = options,
+                             .engines = engines,
+                             .reader.what = "other processes",
+                             .source.what = "source files" };
     leave_everything(socket);
     heed_signals();
+    hold_sockets();
     if (!privilege_keep_reader())
         _exit(EXIT_FAILED);
     for (;;) {
-        const uint64_t began_ns = clock_now_ns();
-        const pid_t reader = fork();
-        if (reader == 0)
-            read_others(options, engines);
-        if (reader > 0 && !wait_for_end(reader, -1, true, &status)) {
-            /* It ends when it sees that the program has; one that hangs is ended. */
-            if (!wait_for_end(reader, GRACE_MS, false, &status))
-                (void)kill(reader, SIGKILL);
-            _exit(EXIT_DONE);
-        }
-        if (!has_program())
-            _exit(EXIT_DONE);
-        if (reader > 0)
-            say_end(status);
-        if (!pause_early(began_ns))
-            _exit(EXIT_DONE);
+        start_due(&keeper);
+        struct pollfd events[] = { { SOCKET, 0, 0 }, { CHILDREN, POLLIN, 0 } };
+        if (poll(events, 2, wait_ms(&keeper)) < 0 && errno != EINTR)
+            _exit(EXIT_FAILED);
+        collect(&keeper);
+        if (events[0].revents)
+            end_all(&keeper);
     }
 }
 

@@ -2,9 +2,9 @@
  * reader - starts the processes that hold the rights to read others, for a command that serves HTTP.
  *
  *     this process       serves HTTP, and asks through a socket
- *     the keeper         starts the reader, and another one when that ends; it opens and reads nothing
+ *     the keeper         starts the other two, and each again when it ends; it opens and reads nothing
  *     the reader         reads other processes (sampler/reader_process.h)
- *     its source helper  becomes the owner of a target to read its source files (source/helper.h)
+ *     the source helper  becomes the owner of a target to read its source files (source/helper.h)
  *
  * When this process ends, the others end.
  *
