@@ -1,5 +1,5 @@
 """The static program for aarch64, run by qemu-user: what it reads, writes and serves. Sampling is not tried, because qemu-user has no
-process_vm_readv."""
+process_vm_readv, and so is the filter of system calls."""
 
 import http.client
 import os
@@ -13,7 +13,8 @@ from test_static import MAX_BYTES
 
 QEMU = shutil.which("qemu-aarch64") or shutil.which("qemu-aarch64-static")
 CAPTURES = os.path.join(ROOT, "tests", "golden")
-FORMATS = ("report.html", "report.folded", "report.pb.gz", "report.jsonl", "summary.md", "out.pyro")
+# A page and JSON lines have a number of their own each time.
+FORMATS = ("report.folded", "report.pb.gz", "summary.md", "out.pyro")
 
 
 class Aarch64(Built):
@@ -21,6 +22,8 @@ class Aarch64(Built):
 
     def setUp(self):
         self.program = self.made[0]
+        # qemu-user has no filters of system calls, so none can end the program either.
+        os.environ.pop("PYROMETER_DENIED_CALL", None)
 
     def emulated(self):
         if not QEMU:
@@ -48,14 +51,14 @@ class Aarch64(Built):
     def test_it_writes_what_the_program_for_x86_writes(self):
         emulated = self.emulated()
         native = build("static", self.folder)[0]
-        for capture in ("version1.pyro", "version4.pyro"):
+        for capture in (os.path.join(CAPTURES, "version1.pyro"), os.path.join(CAPTURES, "version4.pyro")):
             for name in FORMATS:
                 with self.subTest(capture + ", " + name):
                     written = []
                     for at, words in enumerate((emulated, [native])):
                         path = os.path.join(self.folder, "%d-%s" % (at, name))
-                        command = "merge" if name.endswith(".pyro") else "replay"
-                        run(*words, command, os.path.join(CAPTURES, capture), "-o", path)
+                        command = ["merge", capture, capture] if name.endswith(".pyro") else ["replay", capture]
+                        run(*words, *command, "-o", path)
                         with open(path, "rb") as file:
                             written.append(file.read())
                         os.unlink(path)

@@ -304,7 +304,7 @@ static enum err_code install(unsigned groups, struct err *err)
     if (rc == 0)
         rc = seccomp_load(filter);
     seccomp_release(filter);
-    if (rc == -EINVAL || rc == -ENOSYS || rc == -ECANCELED)
+    if (rc == -EINVAL || rc == -ENOSYS || rc == -ECANCELED || rc == -EOPNOTSUPP)
         return err_set(err, ERR_UNSUPPORTED, "this kernel has no filters of system calls");
     return rc == 0 ? ERR_OK : err_sys(err, -rc, "cannot limit the system calls");
 }
