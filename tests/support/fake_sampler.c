@@ -357,6 +357,11 @@ void sampler_close_engines(struct engines *engines)
     (void)engines;
 }
 
+bool sampler_has_kernel_engine(void)
+{
+    return true;
+}
+
 enum err_code sampler_check_engine(const struct sampler_options *options, struct err *err)
 {
     (void)options;
