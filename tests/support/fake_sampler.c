@@ -339,11 +339,6 @@ enum err_code sampler_origin(struct sampler *sampler, profile_origin number,
     return err_set(err, ERR_GONE, "nobody is behind a fake");
 }
 
-bool sampler_has_kernel_engine(void)
-{
-    return true;
-}
-
 enum err_code sampler_open_engines(size_t count, struct engines **out, struct err *err)
 {
     (void)count;
