@@ -45,6 +45,7 @@ class Static(Built):
     def test_it_says_what_it_lacks(self):
         said = run(*self.before, "/pyrometer", "--version")
         self.assertRegex(said, r"^pyrometer \d+\.\d+\.\d+\nbuilt without libdw: ")
+        self.assertRegex(said, r"\nbuilt without libcurl: ")
 
     def test_the_licences_of_its_libraries_lie_beside_it(self):
         with open(self.made[1], encoding="utf-8") as file:
