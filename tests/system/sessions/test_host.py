@@ -46,7 +46,7 @@ class Processes(Test):
             host.until("/processes", lambda found: all(row["pid"] != target.pid for row in found["processes"]))
 
     def test_a_dump_says_that_greenlets_are_missing(self):
-        path = os.path.join(file_in("gevent"), "hub.py")
+        path = os.path.join(FOLDER, "gevent", "hub.py")
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "w", encoding="utf-8") as file:
             file.write("import time\nprint('READY', flush=True)\ntime.sleep(60)\n")
