@@ -130,9 +130,9 @@ enum err_code captures_folder_renew(struct captures_folder *folder, struct err *
         return ERR_OK;
     const uid_t owner = st.st_uid;
     if (mkdirat(folder->above_fd, folder->name, 0700) != 0 && errno != EEXIST)
-        return err_sys(err, errno,
-                       "the folder '%.200s' was removed and cannot be created again",
-                       folder->path);
+        return err_sys(
+            err, errno,
+            "restart the server: its data folder was removed and cannot be created again");
     SCOPED_FD int reopened =
         openat(folder->above_fd, folder->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     if (reopened < 0 || fstat(reopened, &st) != 0 ||
