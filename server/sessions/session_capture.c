@@ -129,6 +129,10 @@ void session_capture_check(struct session_capture *capture)
 void session_capture_close(struct session_capture *capture, struct sampler *sampler)
 {
     struct err err = { 0 };
+    struct sampler_status status;
+    /* Its lock orders what the sampling thread has put into the live capture before what follows here. */
+    if (sampler)
+        sampler_status(sampler, &status);
     if (capture->has_begun && sampler) {
         if (session_capture_write_end(capture->live, sampler, &err) != ERR_OK)
             note_failure(capture, &err);
