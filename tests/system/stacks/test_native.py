@@ -70,7 +70,7 @@ def callee_of(labels):
 
 
 def check_shares(python):
-    """Where stops take long there are few readings, so what may be chance is measured again, for longer."""
+    """Where stops take long there are few readings, so shares that are far off are measured again, for longer."""
     return shares_in(record("native.py", python)) and shares_in(record("native.py", python, seconds=4 * SECONDS))
 
 
