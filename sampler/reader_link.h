@@ -19,6 +19,7 @@
 #include <sys/types.h>
 
 #include "sampler/base/err.h"
+#include "sampler/base/usage.h"
 #include "sampler/profile/profile.h"
 
 struct bytes;
@@ -39,11 +40,6 @@ MUST_CHECK enum err_code reader_link_read(struct sampler *sampler, profile_origi
                                           struct bytes *answer, struct err *err);
 
 /* What the reader process has used so far; zeros: not known. */
-struct reader_usage {
-    double cpu_user_s, cpu_sys_s;
-    uint64_t rss_bytes, rss_peak_bytes;
-};
-
-void reader_link_usage(struct reader_usage *out);
+void reader_link_usage(struct process_usage *out);
 
 #endif /* SAMPLER_READER_LINK_H */

@@ -208,15 +208,15 @@ enum err_code reader_link_read(struct sampler *sampler, profile_origin origin, c
     return link_ask(&request, cancel_fd, answer, err);
 }
 
-void reader_link_usage(struct reader_usage *out)
+void reader_link_usage(struct process_usage *out)
 {
     const struct link_request request = { .kind = LINK_USAGE };
     struct bytes answer = { 0 };
-    *out = (struct reader_usage){ .rss_bytes = 0 };
+    *out = (struct process_usage){ .rss_bytes = 0 };
     if (ask_within(&request, -1, USAGE_MS, &answer, NULL) == ERR_OK) {
         struct cursor cursor = cursor_of(answer.data, answer.count);
         if (link_usage_decode(&cursor, out, NULL) != ERR_OK)
-            *out = (struct reader_usage){ .rss_bytes = 0 };
+            *out = (struct process_usage){ .rss_bytes = 0 };
     }
     bytes_deinit(&answer);
 }

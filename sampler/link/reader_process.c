@@ -2,19 +2,18 @@
 #include "sampler/reader_process.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "sampler/base/thread.h"
+#include "sampler/base/usage.h"
 #include "sampler/capture/bytes.h"
 #include "sampler/link/answer.h"
 #include "sampler/link/hosted.h"
@@ -71,32 +70,10 @@ static enum err_code check_engine(const struct service *service,
     return sampler_check_engine(&options, err);
 }
 
-static double seconds(struct timeval time)
-{
-    return (double)time.tv_sec + (double)time.tv_usec / 1e6;
-}
-
-static uint64_t resident_bytes(void)
-{
-    uint64_t pages = 0;
-    FILE *const file = fopen("/proc/self/statm", "re");
-    if (!file)
-        return 0;
-    if (fscanf(file, "%*u %" SCNu64, &pages) != 1)
-        pages = 0;
-    fclose(file);
-    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
-}
-
 static void put_usage(struct bytes *out)
 {
-    struct rusage usage = { 0 };
-    getrusage(RUSAGE_SELF, &usage);
-    const uint64_t resident = resident_bytes(), peak = (uint64_t)usage.ru_maxrss * 1024;
-    const struct reader_usage used = { .cpu_user_s = seconds(usage.ru_utime),
-                                       .cpu_sys_s = seconds(usage.ru_stime),
-                                       .rss_bytes = resident,
-                                       .rss_peak_bytes = peak > resident ? peak : resident };
+    struct process_usage used;
+    process_usage_read(&used);
     link_usage_encode(&used, out);
 }
 

@@ -343,7 +343,7 @@ enum err_code link_list_decode(struct cursor *cursor, processes_visitor visit, v
     return rc ? rc : check(cursor, err);
 }
 
-void link_usage_encode(const struct reader_usage *usage, struct bytes *out)
+void link_usage_encode(const struct process_usage *usage, struct bytes *out)
 {
     link_double_encode(usage->cpu_user_s, out);
     link_double_encode(usage->cpu_sys_s, out);
@@ -351,7 +351,7 @@ void link_usage_encode(const struct reader_usage *usage, struct bytes *out)
     bytes_number(out, usage->rss_peak_bytes);
 }
 
-enum err_code link_usage_decode(struct cursor *cursor, struct reader_usage *out,
+enum err_code link_usage_decode(struct cursor *cursor, struct process_usage *out,
                                 struct err *err)
 {
     out->cpu_user_s = link_double_decode(cursor);

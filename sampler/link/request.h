@@ -96,8 +96,8 @@ MUST_CHECK enum err_code link_list_decode(struct cursor *cursor, processes_visit
                                           void *context, struct processes_summary *out,
                                           struct err *err);
 
-void link_usage_encode(const struct reader_usage *usage, struct bytes *out);
-MUST_CHECK enum err_code link_usage_decode(struct cursor *cursor, struct reader_usage *out,
+void link_usage_encode(const struct process_usage *usage, struct bytes *out);
+MUST_CHECK enum err_code link_usage_decode(struct cursor *cursor, struct process_usage *out,
                                            struct err *err);
 
 void link_double_encode(double value, struct bytes *out);

@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "sampler/base/children.h"
 #include "sampler/base/clock.h"
 #include "server/source/reader.h"
 #include "server/source/request.h"
@@ -33,23 +34,6 @@ struct broker {
     struct reader readers[BROKER_MAX_READERS];
     size_t count;
 };
-
-static void heed_signals(void)
-{
-    static const int of_the_program[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE };
-    sigset_t children;
-    sigemptyset(&children);
-    sigaddset(&children, SIGCHLD);
-    for (size_t i = 0; i < sizeof of_the_program / sizeof *of_the_program; i++)
-        signal(of_the_program[i], SIG_IGN);
-    signal(SIGCHLD, SIG_DFL);
-    sigprocmask(SIG_SETMASK, &children, NULL);
-    const int fd = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (fd < 0 || (fd != CHILDREN && dup3(fd, CHILDREN, O_CLOEXEC) < 0))
-        _exit(1);
-    if (fd != CHILDREN)
-        close(fd);
-}
 
 static void leave_everything(int socket)
 {
@@ -203,7 +187,8 @@ noreturn void broker_run(int socket)
         1ull << CAP_SETUID | 1ull << CAP_SETGID | 1ull << CAP_SYS_PTRACE | 1ull << CAP_KILL;
     struct broker broker = { .count = 0 };
     leave_everything(socket);
-    heed_signals();
+    if (!children_watch(CHILDREN))
+        _exit(1);
     if (!rights_keep(kept))
         _exit(1);
     for (;;) {

@@ -1,44 +1,17 @@
 #include "server/wire/usage.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <sys/resource.h>
-#include <unistd.h>
-
 #include "sampler/reader_link.h"
-
-static double seconds(struct timeval time)
-{
-    return (double)time.tv_sec + (double)time.tv_usec / 1e6;
-}
-
-/* getrusage knows only the peak. */
-static uint64_t resident_bytes(void)
-{
-    uint64_t pages = 0;
-    FILE *const file = fopen("/proc/self/statm", "re");
-    if (!file)
-        return 0;
-    if (fscanf(file, "%*u %" SCNu64, &pages) != 1)
-        pages = 0;
-    fclose(file);
-    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
-}
 
 void usage_read(struct usage *out)
 {
-    struct rusage usage = { 0 };
-    const uint64_t resident = resident_bytes();
-    struct reader_usage reader = { .rss_bytes = 0 };
-    getrusage(RUSAGE_SELF, &usage);
+    struct process_usage own, reader = { .rss_bytes = 0 };
+    process_usage_read(&own);
     if (reader_link_is_used())
         reader_link_usage(&reader);
-    /* The kernel updates its peak now and then. */
-    const uint64_t peak = (uint64_t)usage.ru_maxrss * 1024;
     *out = (struct usage){
-        .cpu_user_s = seconds(usage.ru_utime) + reader.cpu_user_s,
-        .cpu_sys_s = seconds(usage.ru_stime) + reader.cpu_sys_s,
-        .rss_bytes = resident + reader.rss_bytes,
-        .rss_peak_bytes = (peak > resident ? peak : resident) + reader.rss_peak_bytes,
+        .cpu_user_s = own.cpu_user_s + reader.cpu_user_s,
+        .cpu_sys_s = own.cpu_sys_s + reader.cpu_sys_s,
+        .rss_bytes = own.rss_bytes + reader.rss_bytes,
+        .rss_peak_bytes = own.rss_peak_bytes + reader.rss_peak_bytes,
     };
 }

@@ -33,7 +33,7 @@ static void read_answer(struct cursor *cursor)
     size_t bytes;
     struct err err = { 0 };
     struct link_started started;
-    struct reader_usage usage;
+    struct process_usage usage;
     const unsigned char *const head = cursor_take(cursor, LINK_HEAD_BYTES);
     if (!head || link_head_decode(head, &code, &bytes, NULL) != ERR_OK)
         return;

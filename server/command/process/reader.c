@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "sampler/base/children.h"
 #include "sampler/base/clock.h"
 #include "sampler/reader_link.h"
 #include "sampler/reader_process.h"
@@ -89,23 +90,6 @@ static noreturn void read_others(const struct options *options, size_t engines)
     if (rc != ERR_OK)
         say("the process that reads other processes: %s", err.message);
     _exit(rc == ERR_OK ? EXIT_DONE : EXIT_FAILED);
-}
-
-static void heed_signals(void)
-{
-    static const int of_the_program[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE };
-    sigset_t children;
-    sigemptyset(&children);
-    sigaddset(&children, SIGCHLD);
-    for (size_t i = 0; i < sizeof of_the_program / sizeof *of_the_program; i++)
-        signal(of_the_program[i], SIG_IGN);
-    signal(SIGCHLD, SIG_DFL);
-    sigprocmask(SIG_SETMASK, &children, NULL);
-    const int fd = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (fd < 0 || (fd != CHILDREN && dup3(fd, CHILDREN, O_CLOEXEC) < 0))
-        _exit(EXIT_FAILED);
-    if (fd != CHILDREN)
-        close(fd);
 }
 
 /* Standard error stays, for what ends a reader; so does the session, because the kernel gives each one its own share of
@@ -246,7 +230,8 @@ static noreturn void keep(const struct options *options, size_t engines, int soc
                              .reader.what = "other processes",
                              .source.what = "source files" };
     leave_everything(socket);
-    heed_signals();
+    if (!children_watch(CHILDREN))
+        _exit(EXIT_FAILED);
     hold_sockets();
     if (!privilege_keep_reader())
         _exit(EXIT_FAILED);

@@ -1,0 +1,26 @@
+#define _GNU_SOURCE
+#include "sampler/base/children.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+bool children_watch(int as)
+{
+    static const int of_the_program[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE };
+    sigset_t children;
+    sigemptyset(&children);
+    sigaddset(&children, SIGCHLD);
+    for (size_t i = 0; i < sizeof of_the_program / sizeof *of_the_program; i++)
+        signal(of_the_program[i], SIG_IGN);
+    signal(SIGCHLD, SIG_DFL);
+    sigprocmask(SIG_SETMASK, &children, NULL);
+    const int fd = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (fd < 0 || (fd != as && dup3(fd, as, O_CLOEXEC) < 0))
+        return false;
+    if (fd != as)
+        close(fd);
+    return true;
+}

@@ -1,0 +1,15 @@
+/*
+ * children - signals of a process that does nothing but start others and wait for them.
+ *
+ * Depends on: Linux.
+ */
+#ifndef SAMPLER_BASE_CHILDREN_H
+#define SAMPLER_BASE_CHILDREN_H
+
+#include <stdbool.h>
+
+/* From now on the descriptor `as` is readable (struct signalfd_siginfo) when a child has ended, and no signal that is
+ * meant for the whole program ends this process. */
+bool children_watch(int as);
+
+#endif /* SAMPLER_BASE_CHILDREN_H */
