@@ -101,19 +101,33 @@ static __noinline __u64 fingerprint_of(struct area *a, __u64 addr)
     return value | 1;
 }
 
+static __always_inline __u64 key_of(const struct area *a, __u64 addr)
+{
+    return addr ^ (__u64)a->process.serial << SERIAL_SHIFT;
+}
+
+static __always_inline struct recent_code *recent_at(struct area *a, __u64 addr)
+{
+    return &a->recent[addr / 16 & (RECENT - 1)];
+}
+
+/* Was it met in this generation, and is that enough? */
+static __always_inline int is_recent(struct area *a, __u64 addr, __u32 depth)
+{
+    const struct recent_code *const recent = recent_at(a, addr);
+    return depth >= a->innermost && recent->key == key_of(a, addr) &&
+           recent->generation == a->generation;
+}
+
 /* Describes the code object of a frame, unless the profiler knows it. */
 static __noinline int meet(struct area *a, __u64 addr, __u32 depth)
 {
     if (!a || !addr)
         return 0;
-    const __u64 key = addr ^ (__u64)a->process.serial << SERIAL_SHIFT;
+    const __u64 key = key_of(a, addr);
     const __u64 generation = a->generation;
-    struct recent_code *const recent = &a->recent[addr / 16 & (RECENT - 1)];
-    const int is_checked = depth >= a->innermost;
-    if (is_checked && recent->key == key && recent->generation == generation)
-        return 0;
     struct known_code *const known = bpf_map_lookup_elem(&codes, &key);
-    if (!known || !is_checked || known->generation != generation) {
+    if (!known || depth < a->innermost || known->generation != generation) {
         const struct known_code now = { fingerprint_of(a, addr), generation };
         if (!now.fingerprint)
             return 0;
@@ -134,6 +148,7 @@ static __noinline int meet(struct area *a, __u64 addr, __u32 depth)
             bpf_map_update_elem(&codes, &key, &now, BPF_ANY);
         }
     }
+    struct recent_code *const recent = recent_at(a, addr);
     recent->key = key;
     recent->generation = generation;
     return 1;

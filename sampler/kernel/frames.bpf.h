@@ -92,7 +92,9 @@ static long step(__u32 i, void *context)
         a->record.flags |= KERNEL_FAULTED;
         return 1;
     }
-    meet(a, word_at(a, at + a->process.code.of_frame) & ~(__u64)TAG_MASK, i);
+    const __u64 code = word_at(a, at + a->process.code.of_frame) & ~(__u64)TAG_MASK;
+    if (!is_recent(a, code, i))
+        meet(a, code, i);
     a->frame = caller;
     return 0;
 }
