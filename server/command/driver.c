@@ -14,7 +14,7 @@
 #include "server/command/process/child.h"
 #include "server/command/process/exit.h"
 #include "server/command/process/privilege.h"
-#include "server/command/process/reader.h"
+#include "server/command/process/process_keeper.h"
 #include "server/command/pushing.h"
 #include "server/push/push.h"
 #include "server/sessions/leave.h"
@@ -49,7 +49,7 @@ enum err_code driver_open(struct driver *driver, struct err *err)
     driver->capture = (struct capture_output)CAPTURE_OUTPUT_NONE;
     enum err_code rc = ERR_OK;
     if (driver->has_reader)
-        rc = reader_start(options, 1, err);
+        rc = process_keeper_start(options, 1, err);
     else if (driver->reads_source)
         rc = source_helper_start(err);
     if (rc == ERR_OK)

@@ -8,7 +8,7 @@
 #include "server/command/output/capture_input.h"
 #include "server/command/process/exit.h"
 #include "server/command/process/privilege.h"
-#include "server/command/process/reader.h"
+#include "server/command/process/process_keeper.h"
 #include "server/command/process/signals.h"
 #include "server/command/pushing.h"
 #include "server/http/spool.h"
@@ -104,7 +104,7 @@ int command_serve(const struct options *options)
     struct push *push = NULL;
     struct signals signals;
     struct err err = { 0 };
-    enum err_code rc = reader_start(options, DASHBOARD_ENGINES, &err);
+    enum err_code rc = process_keeper_start(options, DASHBOARD_ENGINES, &err);
     if (rc == ERR_OK)
         rc = signals_init(&signals, &err);
     if (rc == ERR_OK)

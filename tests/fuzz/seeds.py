@@ -311,10 +311,20 @@ def links():
     yield "live", bytes([4]) + rows + piece(b"s", b"") + piece(b"E", b"")
 
 
+def relayed():
+    """A byte for the decoder, and what it reads (server/source/relay_codec.h)."""
+    text = lambda value: number(len(value)) + value + b"\0"
+    yield "wish", bytes([0]) + number(7) + b"/app.py" + number(0) + b"\2" + number(0)
+    yield "wish_places", bytes([0]) + number(9) + b"/lib/x.so" + number(4) + b"beef" + b"\5" + number(2) + struct.pack("<QQ", 4096, 1 << 40)
+    yield "answer", bytes([1, 0]) + text(b"") + struct.pack("<Q", 7) + text(b"") + number(0) + number(10) + b"import os\n"
+    yield "answer_place", bytes([1, 4]) + text(b"no such file") + struct.pack("<Q", 0) + text(b"/src/x.c") + number(84) + number(0)
+
+
 def main():
     folder = sys.argv[1] if len(sys.argv) > 1 else os.path.join(HERE, "corpus")
     for target, seeds in (("capture", captures), ("elf", elves), ("link", links), ("location", locations), ("maps", maps),
-                          ("native_names", native_names), ("layout", layouts), ("object", objects), ("stack", stacks),
+                          ("native_names", native_names), ("layout", layouts), ("object", objects), ("relay", relayed),
+                          ("stack", stacks),
                           ("unwind", unwinds)):
         os.makedirs(os.path.join(folder, target), exist_ok=True)
         for name, data in seeds():

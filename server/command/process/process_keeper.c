@@ -1,12 +1,12 @@
-#include "server/command/process/reader.h"
+#include "server/command/process/process_keeper.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdnoreturn.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -17,21 +17,14 @@
 #include "sampler/base/children.h"
 #include "sampler/base/clock.h"
 #include "sampler/reader_link.h"
-#include "sampler/reader_process.h"
-#include "sampler/sampler.h"
 #include "server/access/admission.h"
-#include "server/command/options/commands.h"
 #include "server/command/options/options.h"
 #include "server/command/process/exit.h"
 #include "server/command/process/limits.h"
 #include "server/command/process/privilege.h"
-#include "server/sessions/continuous.h"
-#include "server/sessions/dashboard.h"
+#include "server/command/process/process_reader.h"
 #include "server/source/helper.h"
-#include "server/source/relay.h"
 
-/* Dumps and the profiles of pprof are sessions for a moment, besides those of users. */
-enum { MOMENTARY_SESSIONS = 32 };
 /* A process that has ended sooner after its start than that has a fault that may end the next one too: that one waits,
  * each time longer. */
 static const uint64_t EARLY_NS = NS_PER_S;
@@ -40,57 +33,6 @@ enum { PAUSE_MS = 400, MOST_PAUSE_MS = 6400, GRACE_MS = 300 };
 /* Descriptors of the keeper behind those of the C library.  It holds the ends of sockets for the processes that it starts, so
  * that each may be started again without the others. */
 enum { SOCKET = 3, CHILDREN, SOURCE_ASKS, SOURCE_ANSWERS };
-
-static enum err_code admit(void *context, pid_t pid, struct err *err)
-{
-    const struct options *const options = context;
-    const struct sampler_options *const named = &options->sampling;
-    /* Whoever wrote the command line may name any process. */
-    for (size_t i = 0; i < named->pid_count; i++)
-        if (named->pids[i] == pid)
-            return ERR_OK;
-    return admission_check(&options->access.admission, pid, err);
-}
-
-static enum err_code serve(const struct options *options, size_t engines, struct err *err)
-{
-    struct reader_process settings = {
-        .socket = SOCKET,
-        .max_rate_hz = options->command->bit == COMMAND_ATTACH ? SAMPLER_MAX_RATE_HZ
-                                                               : options->serve.max_rate_hz,
-        .max_running = options->serve.max_sessions + MOMENTARY_SESSIONS,
-        .memory_bytes = options->sampling.memory_bytes,
-        .max_cpu_percent = options->sampling.max_cpu_percent,
-        .hides_arguments = options->sampling.hides_arguments,
-        .admits_all = options->sampling.all || admission_is_open(&options->access.admission),
-        .admit = admit,
-        .read = options->report.no_source ? NULL : relay_answer,
-        .context = (void *)(uintptr_t)options,
-    };
-    enum err_code rc =
-        options->report.no_source ? ERR_OK : source_helper_adopt(SOURCE_ASKS, err);
-    if (rc == ERR_OK && options->sampling.engine != SAMPLER_ENGINE_REMOTE)
-        rc = sampler_open_engines(engines, &settings.engines, err);
-    if (rc == ERR_OK)
-        rc = privilege_drop_reader(options, err);
-    return rc == ERR_OK ? reader_process_serve(&settings, err) : rc;
-}
-
-/* The sessions go on until the process ends, so nothing is freed. */
-static noreturn void read_others(const struct options *options, size_t engines)
-{
-    struct err err = { 0 };
-    sigset_t nothing;
-    close(CHILDREN);
-    close(SOURCE_ANSWERS);
-    sigemptyset(&nothing);
-    sigprocmask(SIG_SETMASK, &nothing, NULL);
-    prctl(PR_SET_NAME, "pyrometer-read", 0, 0, 0);
-    const enum err_code rc = serve(options, engines, &err);
-    if (rc != ERR_OK)
-        say("the process that reads other processes: %s", err.message);
-    _exit(rc == ERR_OK ? EXIT_DONE : EXIT_FAILED);
-}
 
 /* Standard error stays, for what ends a reader; so does the session, because the kernel gives each one its own share of
  * the processors. */
@@ -117,11 +59,24 @@ struct kept {
     unsigned pause_ms;
 };
 
-struct keeper {
+struct process_keeper {
     const struct options *options;
     size_t engines;
     struct kept reader, source;
 };
+
+static noreturn void read_others(const struct process_keeper *keeper)
+{
+    sigset_t nothing;
+    close(CHILDREN);
+    close(SOURCE_ANSWERS);
+    sigemptyset(&nothing);
+    sigprocmask(SIG_SETMASK, &nothing, NULL);
+    process_reader_run(&(struct process_reader){ .options = keeper->options,
+                                 .engines = keeper->engines,
+                                 .socket = SOCKET,
+                                 .source_socket = SOURCE_ASKS });
+}
 
 static void say_end(const struct kept *kept, int status)
 {
@@ -154,7 +109,7 @@ static void note_end(struct kept *kept, pid_t pid, int status)
         say_end(kept, status);
 }
 
-static void collect(struct keeper *keeper)
+static void collect(struct process_keeper *keeper)
 {
     struct signalfd_siginfo info;
     pid_t pid;
@@ -178,7 +133,7 @@ static bool is_due(struct kept *kept)
 }
 
 /* If there can be no more processes now, it is tried again. */
-static void start_due(struct keeper *keeper)
+static void start_due(struct process_keeper *keeper)
 {
     if (!keeper->options->report.no_source && is_due(&keeper->source)) {
         const pid_t pid = source_helper_fork(SOURCE_ANSWERS);
@@ -187,12 +142,12 @@ static void start_due(struct keeper *keeper)
     if (is_due(&keeper->reader)) {
         const pid_t pid = fork();
         if (pid == 0)
-            read_others(keeper->options, keeper->engines);
+            read_others(keeper);
         keeper->reader.pid = pid > 0 ? pid : 0;
     }
 }
 
-static int wait_ms(const struct keeper *keeper)
+static int wait_ms(const struct process_keeper *keeper)
 {
     const bool is_whole =
         keeper->reader.pid && (keeper->source.pid || keeper->options->report.no_source);
@@ -201,7 +156,7 @@ static int wait_ms(const struct keeper *keeper)
 
 /* The reader ends when it sees that the program has; one that hangs is ended.  The source helper ends when nobody is left
  * to ask it. */
-static noreturn void end_all(struct keeper *keeper)
+static noreturn void end_all(struct process_keeper *keeper)
 {
     const uint64_t end_ns = clock_now_ns() + GRACE_MS * NS_PER_MS;
     close(SOURCE_ASKS);
@@ -225,7 +180,7 @@ static void hold_sockets(void)
 
 static noreturn void keep(const struct options *options, size_t engines, int socket)
 {
-    struct keeper keeper = { .options = options,
+    struct process_keeper keeper = { .options = options,
                              .engines = engines,
                              .reader.what = "other processes",
                              .source.what = "source files" };
@@ -246,7 +201,7 @@ static noreturn void keep(const struct options *options, size_t engines, int soc
     }
 }
 
-enum err_code reader_start(const struct options *options, size_t engines, struct err *err)
+enum err_code process_keeper_start(const struct options *options, size_t engines, struct err *err)
 {
     int ends[2];
     const enum err_code rc = limits_check_serving(err);

@@ -1,19 +1,19 @@
 /*
- * reader - starts the processes that hold the rights to read others, for a command that serves HTTP.
+ * process_keeper - starts the processes that hold the rights to read others, for a command that serves HTTP.
  *
  *     this process       serves HTTP, and asks through a socket
  *     the keeper         starts the other two, and each again when it ends; it opens and reads nothing
- *     the reader         reads other processes (sampler/reader_process.h)
+ *     the reader         reads other processes (process_reader.h)
  *     the source helper  becomes the owner of a target to read its source files (source/helper.h)
  *
  * When this process ends, the others end.
  *
  * Call it before the program has threads, opens files or drops rights.
  *
- * Depends on: sampler/reader_link, sampler/reader_process, options, privilege, source, access/admission.
+ * Depends on: sampler/reader_link, process_reader, options, privilege, source, access/admission.
  */
-#ifndef SERVER_COMMAND_PROCESS_READER_H
-#define SERVER_COMMAND_PROCESS_READER_H
+#ifndef SERVER_COMMAND_PROCESS_PROCESS_KEEPER_H
+#define SERVER_COMMAND_PROCESS_PROCESS_KEEPER_H
 
 #include <stddef.h>
 
@@ -22,7 +22,7 @@
 struct options;
 
 /* engines: how many sessions may have a kernel engine at a time. */
-MUST_CHECK enum err_code reader_start(const struct options *options, size_t engines,
+MUST_CHECK enum err_code process_keeper_start(const struct options *options, size_t engines,
                                       struct err *err);
 
-#endif /* SERVER_COMMAND_PROCESS_READER_H */
+#endif /* SERVER_COMMAND_PROCESS_PROCESS_KEEPER_H */

@@ -1,0 +1,64 @@
+#include "server/command/process/process_reader.h"
+
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "sampler/reader_process.h"
+#include "sampler/sampler.h"
+#include "server/access/admission.h"
+#include "server/command/options/commands.h"
+#include "server/command/options/options.h"
+#include "server/command/process/exit.h"
+#include "server/command/process/privilege.h"
+#include "server/source/helper.h"
+#include "server/source/relay.h"
+
+/* Dumps and the profiles of pprof are sessions for a moment, besides those of users. */
+enum { MOMENTARY_SESSIONS = 32 };
+
+static enum err_code admit(void *context, pid_t pid, struct err *err)
+{
+    const struct options *const options = context;
+    const struct sampler_options *const named = &options->sampling;
+    /* Whoever wrote the command line may name any process. */
+    for (size_t i = 0; i < named->pid_count; i++)
+        if (named->pids[i] == pid)
+            return ERR_OK;
+    return admission_check(&options->access.admission, pid, err);
+}
+
+static enum err_code serve(const struct process_reader *reader, struct err *err)
+{
+    const struct options *const options = reader->options;
+    struct reader_process settings = {
+        .socket = reader->socket,
+        .max_rate_hz = options->command->bit == COMMAND_ATTACH ? SAMPLER_MAX_RATE_HZ
+                                                               : options->serve.max_rate_hz,
+        .max_running = options->serve.max_sessions + MOMENTARY_SESSIONS,
+        .memory_bytes = options->sampling.memory_bytes,
+        .max_cpu_percent = options->sampling.max_cpu_percent,
+        .hides_arguments = options->sampling.hides_arguments,
+        .admits_all = options->sampling.all || admission_is_open(&options->access.admission),
+        .admit = admit,
+        .read = options->report.no_source ? NULL : relay_answer,
+        .context = (void *)(uintptr_t)options,
+    };
+    enum err_code rc =
+        options->report.no_source ? ERR_OK : source_helper_adopt(reader->source_socket, err);
+    if (rc == ERR_OK && options->sampling.engine != SAMPLER_ENGINE_REMOTE)
+        rc = sampler_open_engines(reader->engines, &settings.engines, err);
+    if (rc == ERR_OK)
+        rc = privilege_drop_reader(options, err);
+    return rc == ERR_OK ? reader_process_serve(&settings, err) : rc;
+}
+
+/* The sessions go on until the process ends, so nothing is freed. */
+noreturn void process_reader_run(const struct process_reader *reader)
+{
+    struct err err = { 0 };
+    prctl(PR_SET_NAME, "pyrometer-read", 0, 0, 0);
+    const enum err_code rc = serve(reader, &err);
+    if (rc != ERR_OK)
+        say("the process that reads other processes: %s", err.message);
+    _exit(rc == ERR_OK ? EXIT_DONE : EXIT_FAILED);
+}

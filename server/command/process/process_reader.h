@@ -1,0 +1,26 @@
+/*
+ * process_reader - the reader process, which reads other processes for a command that serves HTTP (sampler/reader_process.h).
+ *
+ * The keeper starts it (process_keeper.h).
+ *
+ * Depends on: sampler/reader_process, options, privilege, source, access/admission.
+ */
+#ifndef SERVER_COMMAND_PROCESS_PROCESS_READER_H
+#define SERVER_COMMAND_PROCESS_PROCESS_READER_H
+
+#include <stddef.h>
+#include <stdnoreturn.h>
+
+struct options;
+
+struct process_reader {
+    const struct options *options;
+    size_t engines;    /* how many sessions may have a kernel engine at a time */
+    int socket;        /* to the HTTP process */
+    int source_socket; /* to the source helper */
+};
+
+/* In a process of its own, which ends when the HTTP process has. */
+noreturn void process_reader_run(const struct process_reader *reader);
+
+#endif /* SERVER_COMMAND_PROCESS_PROCESS_READER_H */
