@@ -7,6 +7,7 @@
 
 #include "sampler/base/utf8.h"
 #include "sampler/sampler.h"
+#include "server/wire/service_name.h"
 
 /* Control characters become spaces, what is not UTF-8 becomes '?'. */
 static void copy_value(const char *text, size_t length, char out[PUSH_MAX_LABEL_VALUE + 1])
@@ -52,27 +53,6 @@ static void add_text(struct push_labels *labels, const char *name, const char *a
                      const char *text)
 {
     add(labels, name, attribute, text ? text : "", text ? strlen(text) : 0);
-}
-
-/* The script or module that an interpreter runs, else the program: the last part of its path. */
-static void add_command(struct push_labels *labels, const struct sampler_target *target)
-{
-    const char *text = target->argc > 0 ? target->argv[0] : target->executable;
-    for (size_t i = 1; i < target->argc; i++) {
-        const char *const next = target->argv[i];
-        const bool is_module = strcmp(next, "-m") == 0 && i + 1 < target->argc;
-        if (is_module || (*next != '-' && *next)) {
-            text = is_module ? target->argv[i + 1] : next;
-            break;
-        }
-        if (strcmp(next, "-c") == 0 || strcmp(next, "-") == 0)
-            break;
-        if ((strcmp(next, "-W") == 0 || strcmp(next, "-X") == 0) && i + 1 < target->argc)
-            i++;
-    }
-    const char *const slash = text ? strrchr(text, '/') : NULL;
-    text = slash && slash[1] ? slash + 1 : text;
-    add_text(labels, "service_name", "service.name", text && *text ? text : "python");
 }
 
 /* "NAMESPACE/NAME" */
@@ -121,10 +101,7 @@ void push_labels_of(const struct sampler_target *target, const char *host,
     char pid[16];
     snprintf(pid, sizeof pid, "%d", (int)target->pid);
     memset(out, 0, sizeof *out);
-    if (*service->name)
-        add_text(out, "service_name", "service.name", service->name);
-    else
-        add_command(out, target);
+    add_text(out, "service_name", "service.name", service_name_of(target));
     add_text(out, "service_namespace", "service.namespace", service->namespace);
     add_text(out, "service_version", "service.version", service->version);
     add_text(out, "container", "container.id", service->container);

@@ -17,7 +17,10 @@ static const char *const schemes[] = { "http",      "https",  "vscode", "vscode-
                                        "jetbrains", "idea",   "subl",   "pycharm",
                                        "txmt",      "mvim",   "emacs",  "x-mine" };
 
-static const char *const placeholders[] = { "{path}", "{line}", "{commit}" };
+/* Ends with NULL. */
+static const char *const source_placeholders[] = { "{path}", "{line}", "{commit}", NULL };
+static const char *const service_placeholders[] = { "{service}", "{host}", "{pid}",
+                                                    "{from}",    "{to}",   NULL };
 
 static bool is_visible_ascii(const char *text)
 {
@@ -36,11 +39,11 @@ static bool is_known_scheme(const char *text, size_t length)
 }
 
 /* Every brace belongs to a placeholder. */
-static bool has_known_placeholders(const char *text)
+static bool has_known_placeholders(const char *text, const char *const *placeholders)
 {
     while (*(text += strcspn(text, "{}"))) {
         size_t length = 0;
-        for (size_t i = 0; i < sizeof placeholders / sizeof *placeholders; i++)
+        for (size_t i = 0; placeholders[i]; i++)
             if (strncmp(text, placeholders[i], strlen(placeholders[i])) == 0)
                 length = strlen(placeholders[i]);
         if (length == 0)
@@ -59,22 +62,25 @@ static bool names_host(const char *rest)
     return length > 0 && rest[2 + length] == '/';
 }
 
+static bool is_web(const char *text)
+{
+    return strncasecmp(text, "http:", 5) == 0 || strncasecmp(text, "https:", 6) == 0;
+}
+
 static enum err_code check_template(const char *text, struct err *why)
 {
     const size_t length = strcspn(text, ":");
-    const bool is_web = (length == 4 && strncasecmp(text, "http", 4) == 0) ||
-                        (length == 5 && strncasecmp(text, "https", 5) == 0);
     if (strlen(text) > SOURCE_LINKS_MAX_TEMPLATE)
         return err_set(why, ERR_INVALID, "want at most %d bytes", SOURCE_LINKS_MAX_TEMPLATE);
     if (!strstr(text, "{path}"))
         return err_set(why, ERR_INVALID, "want a URL with {path}");
-    if (!is_visible_ascii(text) || !has_known_placeholders(text))
+    if (!is_visible_ascii(text) || !has_known_placeholders(text, source_placeholders))
         return err_set(why, ERR_INVALID,
                        "want a URL with {path}, {line} and {commit} and no other braces");
     if (!text[length] || !is_known_scheme(text, length))
         return err_set(why, ERR_INVALID,
                        "want a URL that begins with https:, http:, or the scheme of an editor");
-    if (is_web && !names_host(text + length + 1))
+    if (is_web(text) && !names_host(text + length + 1))
         return err_set(why, ERR_INVALID, "want a URL whose host is followed by '/'");
     return ERR_OK;
 }
@@ -100,11 +106,28 @@ enum err_code source_links_read_repository(const struct setting *setting, void *
 {
     (void)setting;
     const enum err_code rc = check_template(text, why);
-    if (rc == ERR_OK && strncasecmp(text, "http", 4) != 0)
+    if (rc == ERR_OK && !is_web(text))
         return err_set(why, ERR_INVALID, "want a URL that begins with https: or http:");
     if (rc == ERR_OK)
         *(const char **)repository = text;
     return rc;
+}
+
+enum err_code source_links_read_service(const struct setting *setting, void *service,
+                                        const char *text, struct err *why)
+{
+    (void)setting;
+    if (strlen(text) > SOURCE_LINKS_MAX_TEMPLATE)
+        return err_set(why, ERR_INVALID, "want at most %d bytes", SOURCE_LINKS_MAX_TEMPLATE);
+    if (!is_web(text) || !names_host(strchr(text, ':') + 1))
+        return err_set(
+            why, ERR_INVALID,
+            "want a URL that begins with https: or http:, and a host followed by '/'");
+    if (!is_visible_ascii(text) || !has_known_placeholders(text, service_placeholders))
+        return err_set(why, ERR_INVALID,
+                       "want no other braces than {service}, {host}, {pid}, {from} and {to}");
+    *(const char **)service = text;
+    return ERR_OK;
 }
 
 enum err_code source_links_read_commit(const struct setting *setting, void *commit,
@@ -147,6 +170,7 @@ void source_links_write(struct json *json, const struct source_links *links)
     write_text(json, "editor", links->editor);
     write_text(json, "repository", links->repository);
     write_text(json, "commit", links->commit);
+    write_text(json, "service", links->service);
     json_key(json, "maps");
     json_array(json);
     for (size_t i = 0; i < links->maps.count; i++)

@@ -1,7 +1,9 @@
 /*
- * source_links - where the page opens lines of source code: an editor and a view of the repository.
+ * source_links - where the page leads to: lines of source code open in an editor and a view of the repository, and the
+ * service of a session in a system that keeps its profiles.
  *
- * The page makes the URLs (web/model/page/links.js), from templates with {path}, {line} and {commit}.
+ * The page makes the URLs (web/model/page/links.js), from templates with {path}, {line} and {commit}, or {service}, {host},
+ * {pid}, {from} and {to}.
  *
  * Ownership: texts are borrowed.
  * Limits: SOURCE_LINKS_MAX_TEMPLATE.
@@ -22,6 +24,7 @@ struct source_links {
     const char *editor;     /* a known name or a template; NULL: none */
     const char *repository; /* a template; NULL: none */
     const char *commit;     /* what {commit} stands for; NULL: HEAD */
+    const char *service;    /* a template; NULL: none */
     struct setting_texts
         maps; /* "FROM=TO": folders of the target, and of the editor's machine */
 };
@@ -32,6 +35,8 @@ enum err_code source_links_read_editor(const struct setting *setting, void *edit
                                        const char *text, struct err *why);
 enum err_code source_links_read_repository(const struct setting *setting, void *repository,
                                            const char *text, struct err *why);
+enum err_code source_links_read_service(const struct setting *setting, void *service,
+                                        const char *text, struct err *why);
 enum err_code source_links_read_commit(const struct setting *setting, void *commit,
                                        const char *text, struct err *why);
 enum err_code source_links_read_map(const struct setting *setting, void *maps, const char *text,

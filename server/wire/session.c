@@ -10,6 +10,7 @@
 #include "server/wire/json.h"
 #include "server/wire/retention.h"
 #include "server/wire/rfc3339.h"
+#include "server/wire/service_name.h"
 #include "server/wire/target_list.h"
 
 enum { HOST_NAME_BYTES = 256 };
@@ -50,6 +51,7 @@ static void put_target(struct json *json, const struct sampler_target *target)
     json_end(json);
     put_text(json, "executable", target->executable);
     put_text(json, "python", target->python);
+    put_text(json, "service", service_name_of(target));
     if (target->pod)
         put_text(json, "pod", target->pod);
     put_bool(json, "validated", target->validated);

@@ -97,6 +97,7 @@ class Kills:
         self.live.wait_until(lambda: self.live.get("/sessions/" + session)["quality"]["samples"] > SETTLED_SAMPLES)
         load = Load(self.live, session)
         time.sleep(self.random.uniform(0, 4))
+        self.live.wait_until(lambda: set(KINDS[1:]) <= set(self.pids()))
         capture = self.live.get("/sessions/" + session)["capture"]
         pid = self.live.process.pid if kind == "pyrometer" else self.pids()[kind]
         before = self.live.get("/sessions/" + session)["elapsed_s"]

@@ -46,6 +46,8 @@ export const TEXT = {
     themeHint: (theme, next) => "Theme: " + theme + ". Click for " + next + "  ( t )",
     share: "Share",
     shareHint: "Create a read-only link to this view",
+    elsewhere: "History",
+    elsewhereHint: (host) => "Profiles of this service at this time, in " + host,
     home: "‹ Host",
     homeHint: "Processes, sessions and captures of this host",
     copyRefused: "The browser refused to copy",

@@ -198,7 +198,7 @@ static const struct option table[] = {
 
     LONG("editor", "EDITOR", OTHER, report.links.editor, LINKING,
          "vscode, cursor, pycharm or URL with {path} {line}", READ(source_links_read_editor),
-         .heading = "Links to source code"),
+         .heading = "Links"),
     LONG("map-path", "FROM=TO", OTHER, report.links.maps, LINKING,
          "folder FROM of the target is TO here", READ(source_links_read_map),
          .setting.is_repeatable = true),
@@ -207,6 +207,8 @@ static const struct option table[] = {
          READ(source_links_read_repository)),
     LONG("commit", "COMMIT", OTHER, report.links.commit, LINKING,
          "what {commit} stands for (default: its checkout)", READ(source_links_read_commit)),
+    LONG("link-template", "URL", OTHER, report.links.service, LINKING,
+         "URL with {service}, {host}, {pid}, {from}, {to}", READ(source_links_read_service)),
 
     { SETTING("push", OTHER, struct options, push), READ(push_read_endpoint),
       .setting.is_repeatable = true,

@@ -73,9 +73,9 @@ static noreturn void read_others(const struct process_keeper *keeper)
     sigemptyset(&nothing);
     sigprocmask(SIG_SETMASK, &nothing, NULL);
     process_reader_run(&(struct process_reader){ .options = keeper->options,
-                                 .engines = keeper->engines,
-                                 .socket = SOCKET,
-                                 .source_socket = SOURCE_ASKS });
+                                                 .engines = keeper->engines,
+                                                 .socket = SOCKET,
+                                                 .source_socket = SOURCE_ASKS });
 }
 
 static void say_end(const struct kept *kept, int status)
@@ -181,9 +181,9 @@ static void hold_sockets(void)
 static noreturn void keep(const struct options *options, size_t engines, int socket)
 {
     struct process_keeper keeper = { .options = options,
-                             .engines = engines,
-                             .reader.what = "other processes",
-                             .source.what = "source files" };
+                                     .engines = engines,
+                                     .reader.what = "other processes",
+                                     .source.what = "source files" };
     leave_everything(socket);
     if (!children_watch(CHILDREN))
         _exit(EXIT_FAILED);
@@ -201,7 +201,8 @@ static noreturn void keep(const struct options *options, size_t engines, int soc
     }
 }
 
-enum err_code process_keeper_start(const struct options *options, size_t engines, struct err *err)
+enum err_code process_keeper_start(const struct options *options, size_t engines,
+                                   struct err *err)
 {
     int ends[2];
     const enum err_code rc = limits_check_serving(err);

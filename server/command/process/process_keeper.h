@@ -23,6 +23,6 @@ struct options;
 
 /* engines: how many sessions may have a kernel engine at a time. */
 MUST_CHECK enum err_code process_keeper_start(const struct options *options, size_t engines,
-                                      struct err *err);
+                                              struct err *err);
 
 #endif /* SERVER_COMMAND_PROCESS_PROCESS_KEEPER_H */

@@ -65,13 +65,14 @@ static void a_text_arrives(void **state)
     buffer_text(&text, "import os\n");
     buffer_text(&arrived, "what was there before");
     relay_answer_encode(ERR_OK, &err, 7, &nowhere, &text, &data);
-    assert_int_equal(relay_answer_decode(data.data, data.count, &arrived, &changed_ns, NULL, &err),
-                     ERR_OK);
+    assert_int_equal(
+        relay_answer_decode(data.data, data.count, &arrived, &changed_ns, NULL, &err), ERR_OK);
     assert_string_equal(buffer_string(&arrived), "import os\n");
     assert_int_equal(changed_ns, 7);
     for (size_t bytes = 0; bytes < data.count; bytes++)
-        assert_int_equal(relay_answer_decode(data.data, bytes, &arrived, &changed_ns, NULL, &err),
-                         ERR_CORRUPT);
+        assert_int_equal(
+            relay_answer_decode(data.data, bytes, &arrived, &changed_ns, NULL, &err),
+            ERR_CORRUPT);
     buffer_deinit(&text);
     buffer_deinit(&arrived);
     bytes_deinit(&data);
@@ -89,7 +90,8 @@ static void an_error_arrives_with_the_place(void **state)
     assert_int_equal(err_set(&why, ERR_PERM, "no right to read /src/x.c"), ERR_PERM);
     relay_answer_encode(ERR_PERM, &why, 0, &place, &nothing, &data);
     assert_int_equal(
-        relay_answer_decode(data.data, data.count, &arrived, &changed_ns, &there, &err), ERR_PERM);
+        relay_answer_decode(data.data, data.count, &arrived, &changed_ns, &there, &err),
+        ERR_PERM);
     assert_string_equal(err.message, "no right to read /src/x.c");
     assert_string_equal(there.path, "/src/x.c");
     assert_int_equal(there.line, 42);

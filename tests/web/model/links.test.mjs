@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { cleanLinks, editorProblem, EDITORS, editorUrl, mapProblem, mergeLinks, noLinks, repositoryProblem, repositoryUrl } from "../../../web/model/page/links.js";
+import { cleanLinks, editorProblem, EDITORS, editorUrl, mapProblem, mergeLinks, noLinks, repositoryProblem, repositoryUrl, serviceProblem, serviceUrl } from "../../../web/model/page/links.js";
 import { menuItems } from "../../../web/model/page/menu.js";
 
 const shared = JSON.parse(readFileSync(new URL("../../source-links.json", import.meta.url), "utf8"));
@@ -9,7 +9,7 @@ const REPOSITORY = "https://git.example/shop/blob/{commit}/{path}#L{line}";
 const links = (given) => ({ ...noLinks(), ...given });
 
 test("the page takes the templates that the server takes, and no others", () => {
-  for (const [kind, problem] of [["editors", editorProblem], ["repositories", repositoryProblem], ["maps", mapProblem]]) {
+  for (const [kind, problem] of [["editors", editorProblem], ["repositories", repositoryProblem], ["services", serviceProblem], ["maps", mapProblem]]) {
     for (const [text, fits] of shared[kind]) assert.equal(problem(text) === null, fits, kind + ": " + text);
   }
   for (const template of Object.values(EDITORS)) assert.equal(editorProblem(template), null);
@@ -77,4 +77,17 @@ test("the menu has links where there are settings, and offers to choose them whe
   assert.ok(!keys(both).includes("links"));
   const native = { ...subject, label: { ...subject.label, hasSource: false } };
   assert.deepEqual(keys(both, native).filter((key) => ["editor", "repository", "links"].includes(key)), []);
+});
+
+test("the service of a session elsewhere, in the time that is shown", () => {
+  const session = { started_at: "2026-01-02T03:04:05Z", elapsed_s: 60.5, target: { pid: 7, host: "web-1", service: "shop&x=1/{pid}" } };
+  const all = links({ service: "https://grafana.example/a/{service}?h={host}&p={pid}&from={from}&to={to}" });
+  const began = Date.parse(session.started_at);
+  assert.deepEqual(serviceUrl(all, session, null), { url: "https://grafana.example/a/shop%26x%3D1%2F%7Bpid%7D?h=web-1&p=7&from=" + began + "&to=" + (began + 60500), host: "grafana.example" });
+  assert.match(serviceUrl(all, session, { from: 10, to: 20.25 }).url, new RegExp("from=" + (began + 10000) + "&to=" + (began + 20250) + "$"));
+  assert.match(serviceUrl(all, session, { from: 10, to: null }).url, new RegExp("to=" + (began + 60500) + "$"));
+  assert.match(serviceUrl(all, { ...session, target: { ...session.target, service: ".." } }, null).url, /\/a\/-\?h=/);
+  assert.equal(serviceUrl(all, { ...session, target: { ...session.target, service: "\ud800" } }, null), null);
+  assert.equal(serviceUrl(noLinks(), session, null), null);
+  assert.equal(serviceUrl(all, null, null), null);
 });

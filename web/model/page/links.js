@@ -1,6 +1,6 @@
-// Where a line of source code opens: an editor, and the view of a repository. Settings are {editor, repository, commit, maps, checkout (folders of git checkouts, as maps)},
-// of the server (server/report/source_links.h), of the report, or of this browser. Paths are the target's: percent-encoded, and
-// none with a part that would lead elsewhere.
+// Where a line of source code opens: an editor, and the view of a repository; and where the service of a session is shown elsewhere. Settings are {editor, repository, commit,
+// service, maps, checkout (folders of git checkouts, as maps)}, of the server (server/report/source_links.h), of the report, or of this browser. Names and paths are
+// the target's: percent-encoded, and no path has a part that would lead elsewhere.
 
 import { isLibraryPath } from "../profile/frames.js";
 import { TEXT } from "../../text/session.js";
@@ -17,7 +17,7 @@ const PATH_MAX = 4096;
 const HEAD = "HEAD";
 
 export function noLinks() {
-  return { editor: null, repository: null, commit: null, maps: [], checkout: [] };
+  return { editor: null, repository: null, commit: null, service: null, maps: [], checkout: [] };
 }
 
 // What is wrong with a template, or null.
@@ -39,6 +39,11 @@ export function repositoryProblem(text) {
   return templateProblem(text) ?? (/^https?:/i.test(text) ? null : TEXT.links.web);
 }
 
+export function serviceProblem(text) {
+  if (text.length > TEMPLATE_MAX || !/^https?:\/\/[^/?#{}\\]+\//i.test(text)) return TEXT.links.host;
+  return !/^[!-~]+$/.test(text) || /[{}]/.test(text.replace(/\{(?:service|host|pid|from|to)\}/g, "")) ? TEXT.links.braces : null;
+}
+
 export function mapProblem(text) {
   return /^\/[^=]*=\//.test(text) && text.length <= MAP_MAX ? null : TEXT.links.map;
 }
@@ -50,6 +55,7 @@ export function cleanLinks(given) {
     editor: text(given?.editor, editorProblem),
     repository: text(given?.repository, repositoryProblem),
     commit: text(given?.commit, (value) => (/^[!-~]+$/.test(value) && value.length <= COMMIT_MAX ? null : TEXT.links.commit)),
+    service: text(given?.service, serviceProblem),
     maps: (Array.isArray(given?.maps) ? given.maps : []).filter((map) => text(map, mapProblem) !== null).slice(0, MAPS_MAX),
     checkout: [],
   };
@@ -58,7 +64,7 @@ export function cleanLinks(given) {
 // Those of this browser before those that came with the page, and the commit of `checkout`, the git checkout that your code is in, after both.
 export function mergeLinks(came, own, checkout = null) {
   const found = cleanLinks({ commit: checkout?.commit, maps: [checkout?.root + "=/"] });
-  return { editor: own.editor ?? came.editor, repository: own.repository ?? came.repository, commit: own.commit ?? came.commit ?? found.commit, maps: [...own.maps, ...came.maps], checkout: found.maps };
+  return { editor: own.editor ?? came.editor, repository: own.repository ?? came.repository, commit: own.commit ?? came.commit ?? found.commit, service: came.service, maps: [...own.maps, ...came.maps], checkout: found.maps };
 }
 
 // The longest folder that `path` is below: {to, rest}, where rest has no slash at its start; or null.
@@ -107,4 +113,20 @@ export function repositoryUrl({ repository, commit, maps, checkout }, path, line
   const found = mapped(path, maps) ?? (isLibraryPath(path) ? null : mapped(path, checkout));
   if (found === null && (maps.length + checkout.length > 0 || isLibraryPath(path))) return null;
   return fill(repository, found === null ? path.slice(1) : found.rest, line, commit ?? HEAD);
+}
+
+// The URL that shows the service of a session elsewhere, in the range of time that the page shows, and its host; null where there is none.
+export function serviceUrl({ service }, session, range) {
+  const began = Date.parse(session?.started_at ?? "");
+  if (service === null || Number.isNaN(began)) return null;
+  const { target } = session;
+  const instant = (seconds) => String(Math.round(began + 1000 * seconds));
+  // A name of dots would lead to another path.
+  const named = (text) => (/^\.*$/.test(text) ? "-" : text);
+  const values = { service: named(target.service ?? ""), host: named(target.host ?? ""), pid: String(target.pid), from: instant(range?.from ?? 0), to: instant(range?.to ?? session.elapsed_s) };
+  try {
+    return { url: service.replace(/\{(service|host|pid|from|to)\}/g, (_, name) => encodeURIComponent(values[name])), host: new URL(service.replace(/[{}]/g, "")).host };
+  } catch {
+    return null; // Half a character.
+  }
 }

@@ -3,6 +3,7 @@
 import { formatClock, formatCount } from "../../model/base/numbers.js";
 import { newerSamples, nextTheme, statusOf } from "../../model/page/state.js";
 import { commandText, shortCommand, visibleText } from "../../model/base/text.js";
+import { mergeLinks, serviceUrl } from "../../model/page/links.js";
 import { TEXT } from "../../text/session.js";
 import { el, icon, isolated, setAttribute, setText } from "../elements/dom.js";
 import { createDownloads } from "./downloads.js";
@@ -46,8 +47,9 @@ export function createHeader(root, dispatch) {
   const theme = el("button", { type: "button", class: "quiet", "data-testid": "theme" });
   const help = el("button", { type: "button", class: "quiet", "aria-label": TEXT.header.help, "data-hint": TEXT.header.helpHint, "data-testid": "help", on: { click: () => dispatch({ type: "help", open: true }) } }, "?");
   const share = el("button", { type: "button", class: "quiet wide", "data-hint": TEXT.header.shareHint, "data-testid": "share", on: { click: () => dispatch({ type: "share" }) } }, icon(ICONS.share), el("span", {}, TEXT.header.share));
+  const elsewhere = el("a", { class: "button quiet wide", target: "_blank", rel: "noopener noreferrer", "data-testid": "elsewhere" }, icon(ICONS.elsewhere), el("span", {}, TEXT.header.elsewhere));
   const downloads = createDownloads(dispatch);
-  const actions = el("div", { class: "actions" }, pause, share, ...downloads.elements, theme, help);
+  const actions = el("div", { class: "actions" }, pause, elsewhere, share, ...downloads.elements, theme, help);
   root.prepend(el("div", { class: "identity" }, createMark(), el("h1", {}, command), facts));
   root.append(el("div", { class: "progress" }, status, clock), actions);
   downloads.attach();
@@ -74,6 +76,14 @@ export function createHeader(root, dispatch) {
     setAttribute(theme, "data-hint", TEXT.header.themeHint(state.theme, nextTheme(state.theme)));
   }
 
+  function updateElsewhere({ links, session, address }) {
+    const found = session === null ? null : serviceUrl(mergeLinks(links.came, links.own), session, address.range);
+    elsewhere.hidden = found === null;
+    if (found === null) return;
+    setAttribute(elsewhere, "href", found.url);
+    setAttribute(elsewhere, "data-hint", TEXT.header.elsewhereHint(found.host));
+  }
+
   return {
     update(state) {
       const said = statusOf(state);
@@ -87,6 +97,7 @@ export function createHeader(root, dispatch) {
       setText(newer, said === "view paused" && count > 0 ? TEXT.status.newer(formatCount(count)) : "");
       setText(clock, state.session === null ? "" : formatClock(state.session.selection?.duration_s ?? state.session.elapsed_s));
       share.hidden = !state.live || state.session === null;
+      updateElsewhere(state);
       updatePause(state);
       updateTheme(state);
       downloads.update(state);

@@ -33,6 +33,7 @@ static void texts_are_taken_that_the_page_takes(void **state)
                               struct err *why);
     } kinds[] = { { "editors", source_links_read_editor },
                   { "repositories", source_links_read_repository },
+                  { "services", source_links_read_service },
                   { "maps", source_links_read_map } };
     (void)state;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
@@ -84,7 +85,7 @@ static void links_are_a_member(void **state)
     assert_ok(json_finish(&json, &err), &err);
     assert_string_equal(buffer_string(&out),
                         "{\"links\":{\"editor\":\"vscode\",\"repository\":null,"
-                        "\"commit\":null,\"maps\":[\"/a=/\\\"b\"]}}");
+                        "\"commit\":null,\"service\":null,\"maps\":[\"/a=/\\\"b\"]}}");
     buffer_deinit(&out);
 }
 

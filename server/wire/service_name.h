@@ -1,0 +1,16 @@
+/*
+ * service_name - what the service of a process is called: service.name of OpenTelemetry in its environment, else the
+ * script, module or program that it runs.
+ *
+ * Ownership: borrowed from the target.
+ * Depends on: sampler.h.
+ */
+#ifndef SERVER_WIRE_SERVICE_NAME_H
+#define SERVER_WIRE_SERVICE_NAME_H
+
+struct sampler_target;
+
+/* Any bytes; never empty. */
+const char *service_name_of(const struct sampler_target *target);
+
+#endif /* SERVER_WIRE_SERVICE_NAME_H */
