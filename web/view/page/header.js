@@ -47,7 +47,7 @@ export function createHeader(root, dispatch) {
   const theme = el("button", { type: "button", class: "quiet", "data-testid": "theme" });
   const help = el("button", { type: "button", class: "quiet", "aria-label": TEXT.header.help, "data-hint": TEXT.header.helpHint, "data-testid": "help", on: { click: () => dispatch({ type: "help", open: true }) } }, "?");
   const share = el("button", { type: "button", class: "quiet wide", "data-hint": TEXT.header.shareHint, "data-testid": "share", on: { click: () => dispatch({ type: "share" }) } }, icon(ICONS.share), el("span", {}, TEXT.header.share));
-  const elsewhere = el("a", { class: "button quiet wide", target: "_blank", rel: "noopener noreferrer", "data-testid": "elsewhere" }, icon(ICONS.elsewhere), el("span", {}, TEXT.header.elsewhere));
+  const elsewhere = el("a", { class: "button quiet wide", target: "_blank", rel: "noopener noreferrer", "aria-label": TEXT.header.elsewhere, "data-testid": "elsewhere" }, icon(ICONS.elsewhere), el("span", {}, TEXT.header.elsewhere));
   const downloads = createDownloads(dispatch);
   const actions = el("div", { class: "actions" }, pause, elsewhere, share, ...downloads.elements, theme, help);
   root.prepend(el("div", { class: "identity" }, createMark(), el("h1", {}, command), facts));
