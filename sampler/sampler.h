@@ -174,9 +174,10 @@ struct sampler_target {
     const char *executable;
     const char *python; /* "3.11.2" */
     const char *pod;    /* of Kubernetes, "NAMESPACE/NAME"; NULL: in none, or not known */
-    struct sampler_service service; /* not known of a capture */
+    struct sampler_service service; /* not known of a capture that was cut off */
     bool validated;                 /* false: a version newer than any we know */
     uint64_t from_ns;               /* when sampling began, since the start of the session */
+    uint64_t age_ns;                /* how long it had run then */
     uint64_t to_ns;                 /* when it ended; 0: not yet */
     const char *reason;             /* a sentence once it has ended, else NULL */
 };

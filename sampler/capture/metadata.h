@@ -63,13 +63,14 @@ struct capture_texts {
     X(reason)    /* why it ended */
 
 /* counters and states name the numbers in other blocks.  processes, in the last block only,
- * describes each process of the session (server/wire/target_list.h).  focus to show_from are patterns
+ * describes each process of the session, and services its service (server/wire/target_list.h).  focus to show_from are patterns
  * of filters (recorded_filters.h). */
 #define CAPTURE_LISTS(X) \
     X(argv)              \
     X(counters)          \
     X(states)            \
     X(processes)         \
+    X(services)          \
     X(focus)             \
     X(ignore)            \
     X(hide)              \

@@ -70,6 +70,7 @@ static enum err_code take_target(struct cursor *cursor, struct state *state,
     take_name(cursor, out->service.container);
     out->validated = cursor_u8(cursor) != 0;
     out->from_ns = cursor_number(cursor);
+    out->age_ns = cursor_number(cursor);
     return ERR_OK;
 }
 

@@ -53,6 +53,7 @@ static void put_target(const struct sampler_target *target, struct bytes *out)
     bytes_text(out, target->service.container);
     bytes_u8(out, target->validated);
     bytes_number(out, target->from_ns);
+    bytes_number(out, target->age_ns);
 }
 
 /* New ones first, then those that have ended since. */

@@ -3,7 +3,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "sampler/base/clock.h"
 #include "sampler/process/process.h"
 #include "sampler/process/process_stats.h"
 
@@ -35,6 +37,13 @@ _Static_assert((int)SERVICE_BYTES == (int)SAMPLER_SERVICE_BYTES &&
                    (int)CONTAINER_ID_BYTES <= (int)SAMPLER_SERVICE_BYTES,
                "both hold the same texts");
 
+static uint64_t age_ns(const struct process *process)
+{
+    const uint64_t now_ns = clock_boot_ns();
+    const uint64_t start_ns = process->start_time * (NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK));
+    return now_ns > start_ns ? now_ns - start_ns : 0;
+}
+
 static enum err_code describe(struct process *process, const struct target_table_info *info,
                               struct sampler_target *out, struct err *err)
 {
@@ -57,7 +66,8 @@ static enum err_code describe(struct process *process, const struct target_table
                                     .python = python,
                                     .pod = pod,
                                     .validated = info->validated,
-                                    .from_ns = info->from_ns };
+                                    .from_ns = info->from_ns,
+                                    .age_ns = age_ns(process) };
     memcpy(out->service.name, process->service.name, SERVICE_BYTES);
     memcpy(out->service.namespace, process->service.namespace, SERVICE_BYTES);
     memcpy(out->service.version, process->service.version, SERVICE_BYTES);

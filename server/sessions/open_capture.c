@@ -101,9 +101,13 @@ static enum err_code describe_end(struct open_capture *opened, struct err *err)
     snprintf(status->reason, sizeof status->reason, "%s", missing ? missing : info->reason);
     snprintf(status->engine_reason, sizeof status->engine_reason, "%s", info->engine_reason);
     const enum err_code targets =
-        info->processes.count ? target_list_read(&info->processes, &opened->targets, err)
-                              : target_list_read_rows(&snapshot, &opened->targets, err);
+        info->processes.count
+            ? target_list_read(&info->processes, &info->services, &opened->targets, err)
+            : target_list_read_rows(&snapshot, &opened->targets, err);
     profile_snapshot_release(&snapshot);
+    for (size_t i = 0; i < opened->targets.count; i++)
+        if (opened->targets.items[i].target.pid == opened->target.pid)
+            opened->target.service = opened->targets.items[i].target.service;
     return targets;
 }
 
@@ -128,8 +132,10 @@ enum err_code open_capture_open(const char *path, const struct reader_part *part
         rc = hide_arguments(opened, err);
     if (rc == ERR_OK)
         rc = describe_end(opened, err);
-    if (rc == ERR_OK && hides_arguments)
+    if (rc == ERR_OK && hides_arguments) {
         target_list_hide_arguments(&opened->targets);
+        opened->target.service = (struct sampler_service){ 0 };
+    }
     if (rc != ERR_OK)
         open_capture_destroy(opened);
     else

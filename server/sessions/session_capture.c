@@ -76,16 +76,19 @@ enum err_code session_capture_write_start(struct live_capture *live, int fd,
 enum err_code session_capture_write_end(struct live_capture *live, struct sampler *sampler,
                                         struct err *err)
 {
-    const char *processes[SAMPLER_MAX_LISTED];
+    const char *processes[SAMPLER_MAX_LISTED], *services[SAMPLER_MAX_LISTED];
     struct target_list_texts targets;
     struct sampler_status status;
     struct capture_metadata info;
     sampler_status(sampler, &status);
     open_capture_tell_end(&status, &info);
     const enum err_code rc = target_list_write(sampler, &targets, err);
-    for (size_t i = 0; i < targets.count; i++)
+    for (size_t i = 0; i < targets.count; i++) {
         processes[i] = targets.items[i];
+        services[i] = targets.services[i];
+    }
     info.processes = (struct capture_texts){ targets.count, processes };
+    info.services = (struct capture_texts){ targets.count, services };
     const enum err_code finished = live_capture_finish(live, &info, rc == ERR_OK ? err : NULL);
     target_list_texts_deinit(&targets);
     return rc == ERR_OK ? finished : rc;

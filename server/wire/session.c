@@ -52,6 +52,8 @@ static void put_target(struct json *json, const struct sampler_target *target)
     put_text(json, "executable", target->executable);
     put_text(json, "python", target->python);
     put_text(json, "service", service_name_of(target));
+    if (*target->service.version)
+        put_text(json, "version", target->service.version);
     if (target->pod)
         put_text(json, "pod", target->pod);
     put_bool(json, "validated", target->validated);
@@ -87,6 +89,7 @@ static void write_listed_target(struct json *json, const struct sampler_target *
     else
         json_null(json);
     put_number(json, "from_s", (double)target->from_ns / (double)NS_PER_S);
+    put_number(json, "age_s", (double)target->age_ns / (double)NS_PER_S);
     put_seconds(json, "to_s", target->to_ns);
     put_text(json, "reason", target->reason);
     json_end(json);

@@ -34,6 +34,17 @@ static char *text_of(const struct sampler_target *target)
     return strdup(text);
 }
 
+static char *service_text(const struct sampler_target *target)
+{
+    const struct sampler_service *const service = &target->service;
+    char text[4 * SAMPLER_SERVICE_BYTES + 32];
+    snprintf(text, sizeof text,
+             "%s" SEPARATOR "%s" SEPARATOR "%s" SEPARATOR "%s" SEPARATOR "%" PRIu64,
+             service->name, service->namespace, service->version, service->container,
+             target->age_ns);
+    return strdup(text);
+}
+
 enum err_code target_list_write(const struct sampler *sampler, struct target_list_texts *out,
                                 struct err *err)
 {
@@ -41,7 +52,9 @@ enum err_code target_list_write(const struct sampler *sampler, struct target_lis
     memset(out, 0, sizeof *out);
     for (size_t i = 0; i < SAMPLER_MAX_LISTED && sampler_target_at(sampler, i, &target); i++) {
         out->items[i] = text_of(&target);
-        if (!out->items[i]) {
+        out->services[i] = service_text(&target);
+        if (!out->items[i] || !out->services[i]) {
+            out->count++;
             target_list_texts_deinit(out);
             return err_nomem(err);
         }
@@ -52,8 +65,10 @@ enum err_code target_list_write(const struct sampler *sampler, struct target_lis
 
 void target_list_texts_deinit(struct target_list_texts *texts)
 {
-    for (size_t i = 0; i < texts->count; i++)
+    for (size_t i = 0; i < texts->count; i++) {
         free(texts->items[i]);
+        free(texts->services[i]);
+    }
     texts->count = 0;
 }
 
@@ -91,6 +106,21 @@ static void describe(struct target_list_item *item, size_t count)
                                             .argv = words + FIXED };
 }
 
+/* Text that is too long is no service's of ours. */
+static void read_service(const char *text, struct sampler_target *target)
+{
+    struct sampler_service *const out = &target->service;
+    char *const parts[] = { out->name, out->namespace, out->version, out->container };
+    enum { PARTS = sizeof parts / sizeof *parts };
+    for (size_t i = 0; i < PARTS && *text; i++) {
+        const size_t length = strcspn(text, SEPARATOR);
+        if (length < SAMPLER_SERVICE_BYTES)
+            memcpy(parts[i], text, length);
+        text += length + (text[length] != '\0');
+    }
+    target->age_ns = strtoull(text, NULL, 10);
+}
+
 static bool read_item(struct target_list_item *item)
 {
     size_t room = 1;
@@ -112,6 +142,7 @@ void target_list_hide_arguments(struct target_list *targets)
         /* The words are in the text of the item. */
         if (target->argc > 0)
             target->argc = first_word_keep(target->argc, (char *)(uintptr_t)target->argv[0]);
+        target->service = (struct sampler_service){ 0 };
     }
 }
 
@@ -129,7 +160,8 @@ static void forget(struct target_list_item *item)
     *item = (struct target_list_item){ 0 };
 }
 
-enum err_code target_list_read(const struct capture_texts *texts, struct target_list *out,
+enum err_code target_list_read(const struct capture_texts *texts,
+                               const struct capture_texts *services, struct target_list *out,
                                struct err *err)
 {
     const size_t most =
@@ -143,6 +175,8 @@ enum err_code target_list_read(const struct capture_texts *texts, struct target_
             target_list_deinit(out);
             return err_nomem(err);
         }
+        if (item->target.pid && i < services->count)
+            read_service(services->items[i], &item->target);
         if (item->target.pid)
             out->count++;
         else

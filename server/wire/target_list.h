@@ -2,7 +2,8 @@
  * target_list - the targets of a session as texts of a capture, and back.
  *
  * A text is numbers and texts with a unit separator (0x1f) between them: pid, parent, from_ns, to_ns,
- * validated, version of Python, executable, reason, and the words of the command line.
+ * validated, version of Python, executable, reason, and the words of the command line.  What is known of their
+ * services is a list of its own, in the same order: name, namespace, version, container, age_ns.
  *
  * Ownership: the caller's storage; both deinits accept a zeroed one.
  * Limits: SAMPLER_MAX_LISTED processes, TARGET_LIST_MAX_BYTES for each: longer command lines are cut.
@@ -24,6 +25,7 @@ enum { TARGET_LIST_MAX_BYTES = 4096 };
 struct target_list_texts {
     size_t count;
     char *items[SAMPLER_MAX_LISTED];
+    char *services[SAMPLER_MAX_LISTED];
 };
 
 MUST_CHECK enum err_code target_list_write(const struct sampler *sampler,
@@ -39,10 +41,11 @@ struct target_list {
     } * items;
 };
 
-/* Malformed texts are left out. */
+/* Malformed texts are left out; services may have fewer texts, or none. */
 MUST_CHECK enum err_code target_list_read(const struct capture_texts *texts,
+                                          const struct capture_texts *services,
                                           struct target_list *out, struct err *err);
-/* Reduces each command line to its first word. */
+/* Reduces each command line to its first word, and forgets the services. */
 void target_list_hide_arguments(struct target_list *targets);
 /* The targets from the process rows of a profile, if nothing else is known. */
 MUST_CHECK enum err_code target_list_read_rows(const struct profile_snapshot *snapshot,

@@ -300,7 +300,7 @@ def links():
         counters = len(re.findall(r"^    X\(\w+, ?$|^    X\(\w+, ?\"|^    X\(\w+,", file.read(), re.M))
     quality = bytes(counters) + (number(3) + number(20)) * 3 + bytes(5)
     target = (number(4711) + number(0) + number(1) + text(b"python3") + text(b"/usr/bin/python3") + text(b"3.12.1") + b"\0"
-              + text(b"shop") + text(b"") * 3 + b"\1" + number(0))
+              + text(b"shop") + text(b"") * 3 + b"\1" + number(0) + number(10 ** 9))
     targets = number(0) + number(1) + target + number(1) + number(0) + number(9) + b"\1" + text(b"exited")
     origins = number(1) + number(2) + struct.pack("<Q", 1 << 48 | 1) + number(4096)
     task = (number(4711) + number(4712) + number(3) + number(1) + number(4) + b"\1" + number(1) + number(2))

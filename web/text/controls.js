@@ -6,6 +6,7 @@ export const CONTROL_TEXT = {
   charts: { flame: "Flame graph", stacks: "Stack chart", sandwich: "Sandwich", heatmap: "Heat map", threads: "Threads", gil: "GIL", diff: "Comparison", strip: "Timeline" },
 
   strip: {
+    started: (service, count) => service + (count > 1 ? " started, " + count + " processes" : " started"),
     freeze: "Freeze on hover",
     freezeHint: "Freeze the view while the pointer is over it  ( h )",
     zoomIn: "Zoom in to the selected range",

@@ -243,6 +243,7 @@ export const TEXT = {
     pause: "Freeze view (recording continues)",
     resume: "Resume the live view",
     compareWith: "Compare with another session or capture",
+    compareStart: (start) => "Compare with before: " + start,
     compareBefore: "Compare this range with everything before it",
     function: "callers and callees",
   },

@@ -7,7 +7,7 @@ import signal
 import time
 
 from folded import read_folded
-from harness import SLOWNESS, Live, Test, file_in, main, program, pythons, run_program, victim
+from harness import SLOWNESS, Live, Test, file_in, main, newest_python, program, pythons, run_program, victim
 
 LONG = "60"
 
@@ -44,6 +44,24 @@ class Replay(Test):
                 self.assertGreater(samples(live), 0)
                 with open(path, "rb") as ours, open(live, "rb") as theirs:
                     self.assertEqual(ours.read(), theirs.read())
+
+    def test_the_services_of_processes_are_kept(self):
+        capture = file_in("service.pyro")
+        names = dict(os.environ, OTEL_SERVICE_NAME="checkout", OTEL_RESOURCE_ATTRIBUTES="service.version=4.2")
+        with victim("threads.py", "2", LONG, env=names) as target:
+            process = finished("record", str(target.pid), "-d", "1", "-o", capture)
+            self.assertEqual(process.wait(), 0, process.output())
+            hidden = file_in("hidden.pyro")
+            process = finished("record", str(target.pid), "-d", "1", "--hide-args", "-o", hidden)
+            self.assertEqual(process.wait(), 0, process.output())
+        for path, expected in ((capture, ("checkout", "4.2")), (hidden, (os.path.basename(newest_python()), None))):
+            text = path + ".jsonl"
+            process = finished("replay", path, "--jsonl=" + text)
+            self.assertEqual(process.wait(), 0, process.output())
+            with open(text, encoding="utf-8") as file:
+                found = json.loads(file.readline())
+            for described in (found["target"], found["targets"][0]):
+                self.assertEqual((described["service"], described.get("version")), expected)
 
     def test_a_selection_is_what_it_says(self):
         capture = file_in("selected.pyro")

@@ -6,6 +6,8 @@
 #include "tests/support/made_profile.h"
 #include "tests/support/test.h"
 
+static const struct capture_texts no_services;
+
 static void what_is_written_is_read(void **state)
 {
     const struct sampler_options options = { .pids = { FAKE_PID_STILL },
@@ -21,7 +23,9 @@ static void what_is_written_is_read(void **state)
     const char *items[] = { texts.items[0] };
     const struct capture_texts list = { texts.count, items };
     assert_int_equal(texts.count, 1);
-    assert_ok(target_list_read(&list, &targets, &err), &err);
+    const char *services[] = { texts.services[0] };
+    assert_ok(target_list_read(&list, &(struct capture_texts){ 1, services }, &targets, &err),
+              &err);
     assert_int_equal(targets.count, 1);
     const struct sampler_target *const read = &targets.items[0].target;
     const struct sampler_target *const target = sampler_target(sampler);
@@ -30,6 +34,8 @@ static void what_is_written_is_read(void **state)
     assert_string_equal(read->python, target->python);
     assert_string_equal(read->executable, target->executable);
     assert_null(read->reason);
+    assert_string_equal(read->service.name, target->service.name);
+    assert_string_equal(read->service.version, target->service.version);
     assert_int_equal(read->argc, target->argc);
     for (size_t i = 0; i < read->argc; i++)
         assert_string_equal(read->argv[i], target->argv[i]);
@@ -58,7 +64,9 @@ static void nonsense_is_left_out(void **state)
     struct target_list targets;
     struct err err = { 0 };
     (void)state;
-    assert_ok(target_list_read(&(struct capture_texts){ 7, rows }, &targets, &err), &err);
+    assert_ok(
+        target_list_read(&(struct capture_texts){ 7, rows }, &no_services, &targets, &err),
+        &err);
     assert_int_equal(targets.count, 1);
     assert_int_equal(targets.items[0].target.pid, 7);
     assert_int_equal(targets.items[0].target.parent, 1);
@@ -70,9 +78,37 @@ static void nonsense_is_left_out(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         rows[i] = "7\x1f\x1f\x1f\x1f\x1f\x1f\x1f";
     assert_ok(target_list_read(&(struct capture_texts){ sizeof rows / sizeof *rows, rows },
-                               &targets, &err),
+                               &no_services, &targets, &err),
               &err);
     assert_int_equal(targets.count, SAMPLER_MAX_LISTED);
+    target_list_deinit(&targets);
+}
+
+static void services_are_read_part_by_part(void **state)
+{
+    static char text[200 + 8];
+    const char *items[] = { "7\x1f\x1f\x1f\x1f\x1f\x1f\x1f", "x",
+                            "8\x1f\x1f\x1f\x1f\x1f\x1f\x1f", "9\x1f\x1f\x1f\x1f\x1f\x1f\x1f" };
+    const char *services[] = { "shop\x1f\x1f"
+                               "4.2\x1f"
+                               "beef\x1fmore",
+                               "no process", text };
+    struct target_list targets;
+    struct err err = { 0 };
+    (void)state;
+    memset(text, 'x', 200);
+    memcpy(text + 200, "\x1fns", 4);
+    assert_ok(target_list_read(&(struct capture_texts){ 4, items },
+                               &(struct capture_texts){ 3, services }, &targets, &err),
+              &err);
+    assert_int_equal(targets.count, 3);
+    assert_string_equal(targets.items[0].target.service.name, "shop");
+    assert_string_equal(targets.items[0].target.service.namespace, "");
+    assert_string_equal(targets.items[0].target.service.version, "4.2");
+    assert_string_equal(targets.items[0].target.service.container, "beef");
+    assert_string_equal(targets.items[1].target.service.name, "");
+    assert_string_equal(targets.items[1].target.service.namespace, "ns");
+    assert_string_equal(targets.items[2].target.service.name, "");
     target_list_deinit(&targets);
 }
 
@@ -96,9 +132,15 @@ static void of_command_lines_the_first_word_can_be_kept(void **state)
         struct target_list targets;
         struct err err = { 0 };
         snprintf(text, sizeof text, "%s%s", fixed, rows[i][0]);
-        assert_ok(target_list_read(&(struct capture_texts){ 1, items }, &targets, &err), &err);
+        const char *services[] = { "shop\x1f\x1f"
+                                   "4.2" };
+        assert_ok(target_list_read(&(struct capture_texts){ 1, items },
+                                   &(struct capture_texts){ 1, services }, &targets, &err),
+                  &err);
+        assert_string_equal(targets.items[0].target.service.name, "shop");
         target_list_hide_arguments(&targets);
         const struct sampler_target *const target = &targets.items[0].target;
+        assert_string_equal(target->service.name, "");
         assert_int_equal(target->argc, rows[i][1] ? 1 : 0);
         if (rows[i][1])
             assert_string_equal(target->argv[0], rows[i][1]);
@@ -130,6 +172,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_written_is_read),
         cmocka_unit_test(nonsense_is_left_out),
+        cmocka_unit_test(services_are_read_part_by_part),
         cmocka_unit_test(of_command_lines_the_first_word_can_be_kept),
         cmocka_unit_test(rows_tell_what_they_know),
     };

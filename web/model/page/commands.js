@@ -2,18 +2,27 @@
 
 import { TEXT } from "../../text/session.js";
 import { viewKey, VIEWS } from "./address.js";
+import { formatClock } from "../base/numbers.js";
 import { visibleText } from "../base/text.js";
 import { stateFilters } from "../filters/chips.js";
+import { sinceStart, startsOf, startText } from "../time/starts.js";
 import { threadKeyOf, threadPlace } from "../threads/threads.js";
 import { chartsOfView, IMAGE_FORMATS } from "./charts.js";
 import { exactPattern, FILTER_VERBS } from "../filters/filter.js";
 
 const MOST = 40;
+const STARTS_OFFERED = 10;
 const THEMES = ["system", "light", "dark"];
 
 // The filters that a frame suggests.
 function filterCommands({ name, raw }) {
   return FILTER_VERBS.map((verb) => ({ label: TEXT.commands.filter(verb, name), hint: "", action: { type: "filter", text: verb + " function:" + exactPattern(raw) } }));
+}
+
+// The newest starts: what changed since each of them.
+function startCommands(session, change) {
+  const commands = startsOf(session).slice(-STARTS_OFFERED).map((start) => ({ start, compared: sinceStart(start, session.elapsed_s) })).filter(({ compared }) => compared !== null);
+  return commands.reverse().map(({ start, compared }) => ({ label: TEXT.commands.compareStart(startText(start)), hint: formatClock(start.at), action: change({ view: "diff", ...compared }) }));
 }
 
 // -> [{label, hint, action}] of what the page can do; `action` is dispatched
@@ -41,6 +50,7 @@ export function pageCommands(state) {
   if (state.live) commands.push({ label: TEXT.commands.compareWith, hint: "", action: { type: "openPicker" } });
   if (state.live) commands.push({ label: TEXT.commands.share, hint: "", action: { type: "share" } });
   if (state.live) commands.push({ label: state.paused ? TEXT.commands.resume : TEXT.commands.pause, hint: "p", action: { type: "togglePause" } });
+  commands.push(...startCommands(state.session, change));
   if (address.range !== null) commands.push({ label: TEXT.commands.compareBefore, hint: "", action: change({ view: "diff", baseline: { from: 0, to: Math.max(0.25, address.range.from) } }) });
   return commands;
 }

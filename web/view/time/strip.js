@@ -4,6 +4,7 @@ import { doingText } from "../../model/threads/activity.js";
 import { statusOf } from "../../model/page/state.js";
 import { createSums, STATE_DOINGS } from "../../model/profile/states.js";
 import { notesAt, notesOf } from "../../model/time/range-notes.js";
+import { startsAt, startsOf, startText } from "../../model/time/starts.js";
 import { axisMarks, rangeText, slotAt, snapRange, STACKED, stackedLayers, timeLabel, timelineSpan } from "../../model/time/timeline.js";
 import { visibleText } from "../../model/base/text.js";
 import { TEXT } from "../../text/session.js";
@@ -16,6 +17,7 @@ const HEIGHT = 1000;
 const EDGE_PX = 7;
 const CLICK_PX = 4;
 const MARK_PX = 84;
+const START_PX = 4;
 
 function svg(tag, attributes) {
   const element = document.createElementNS(SVG_NAMESPACE, tag);
@@ -53,7 +55,7 @@ function createStripTools(dispatch, zoom) {
 }
 
 // Where times stand in the strip, and the range on it: {element, axis, spanNow(), timeAt(x), pxOf(time), draw(timeline, span, is
-// live, notes), showRange(range with both ends or null, text)}.
+// live, notes, starts), showRange(range with both ends or null, text)}.
 function createStripArea() {
   const plot = createPlot();
   const before = el("i", { class: "strip-shade" });
@@ -91,11 +93,16 @@ function createStripArea() {
     }));
   }
 
-  function drawNotes(notes) {
-    const signature = JSON.stringify([span, notes]);
+  function drawPins(notes, starts) {
+    const signature = JSON.stringify([span, notes, starts]);
     if (signature === shownPins) return;
     shownPins = signature;
-    pins.replaceChildren(...notes.filter(({ from_s: from, to_s: to }) => from < span.to && to > span.from).map(({ from_s: from, to_s: to }) => {
+    const begun = starts.filter(({ at }) => at >= span.from && at <= span.to).map(({ at }) => {
+      const pin = el("i", { class: "strip-start", "data-testid": "strip-start" });
+      pin.style.left = shareOf(at) * 100 + "%";
+      return pin;
+    });
+    pins.replaceChildren(...begun, ...notes.filter(({ from_s: from, to_s: to }) => from < span.to && to > span.from).map(({ from_s: from, to_s: to }) => {
       const pin = el("i", { class: "strip-note", "data-testid": "strip-note" });
       pin.style.left = shareOf(from) * 100 + "%";
       pin.style.width = (shareOf(to) - shareOf(from)) * 100 + "%";
@@ -115,12 +122,12 @@ function createStripArea() {
       const at = element.getBoundingClientRect();
       return at.left + shareOf(time) * at.width;
     },
-    draw(timeline, shown, isLive, notes) {
+    draw(timeline, shown, isLive, notes, starts) {
       span = shown;
       edge.hidden = !isLive;
       drawLayers(timeline);
       drawAxis();
-      drawNotes(notes);
+      drawPins(notes, starts);
     },
     // `text`: what is chosen, in words
     showRange(range, text) {
@@ -140,10 +147,10 @@ function createStripArea() {
   };
 }
 
-// The slot at a time, in words, and the notes there.
-function slotText(timeline, time, notes) {
+// The slot at a time, in words, and the notes and starts there.
+function slotText(timeline, time, session, near) {
   const slot = slotAt(timeline, time);
-  const said = notesAt(notes, time).map(({ text }) => visibleText(text));
+  const said = [...startsAt(startsOf(session), time, near).map(startText), ...notesAt(notesOf(session), time).map(({ text }) => visibleText(text))];
   const doing = slot === null ? TEXT.strip.none : doingText({ ...createSums(), samples: slot.samples, doing: slot.doing });
   return [timeLabel(slot?.start ?? time, 0.25), ...said, doing].join("  ");
 }
@@ -211,7 +218,7 @@ export function createStrip(root, dispatch) {
   area.element.addEventListener("pointermove", (event) => {
     const time = area.timeAt(event.clientX);
     if (drag !== null && (drag.grabbed || Math.abs(event.clientX - drag.x) >= CLICK_PX)) drag.range = snapRange(state.timeline, Math.min(drag.fixed, time), Math.max(drag.fixed, time));
-    setText(readout, drag?.range ? rangeText(drag.range) : slotText(state.timeline, time, notesOf(state.session)));
+    setText(readout, drag?.range ? rangeText(drag.range) : slotText(state.timeline, time, state.session, area.timeAt(event.clientX + START_PX) - time));
     showRange();
   });
   area.element.addEventListener("pointerup", () => {
@@ -246,7 +253,7 @@ export function createStrip(root, dispatch) {
       const span = drag === null ? state.timelineZoom ?? timelineSpan(state.timeline, null) : area.spanNow();
       tools.update(state);
       setAttribute(area.element, "aria-label", TEXT.strip.label);
-      area.draw(state.timeline, span, state.live && statusOf(state) === "running" && state.timelineZoom === null, notesOf(state.session));
+      area.draw(state.timeline, span, state.live && statusOf(state) === "running" && state.timelineZoom === null, notesOf(state.session), startsOf(state.session));
       showRange();
     },
     focus: () => area.element.focus(),
