@@ -59,7 +59,7 @@ class Replay(Test):
             process = finished("replay", path, "--jsonl=" + text)
             self.assertEqual(process.wait(), 0, process.output())
             with open(text, encoding="utf-8") as file:
-                found = json.loads(file.readline())
+                found = json.loads(file.readline())["session"]
             for described in (found["target"], found["targets"][0]):
                 self.assertEqual((described["service"], described.get("version")), expected)
 
