@@ -7,6 +7,7 @@
 #include "server/command/options/commands.h"
 #include "server/command/options/options.h"
 #include "server/command/options/selection.h"
+#include "server/command/output/before_after.h"
 #include "server/command/output/capture_input.h"
 #include "server/command/output/output.h"
 #include "server/command/process/exit.h"
@@ -25,7 +26,9 @@ struct compared_capture {
 struct comparing {
     const struct options *options;
     struct output output;
-    struct compared_capture *captures; /* as in options.files */
+    struct before_after around;        /* of --before; zeroed: files are compared whole */
+    struct compared_capture *captures; /* as in options.files, or parts of them */
+    size_t count, baseline_count;
     struct comparison_side baseline, now;
     struct comparison comparison;
     struct frame_filters filters; /* of all */
@@ -64,7 +67,7 @@ static enum err_code write_page(const struct comparing *comparing, struct buffer
                                 struct err *err)
 {
     struct report_source source = *comparing->now.captures[0];
-    if (comparing->options->file_count > 2)
+    if (comparing->count > 2)
         return err_set(err, ERR_INVALID, "the page compares two captures only");
     source.baseline = comparing->baseline.captures[0];
     source.settings.by_time = comparing->options->diff_by_time;
@@ -127,7 +130,7 @@ static enum err_code check_conditions(struct comparing *comparing, struct err *e
 /* What is filtered differently cannot be compared. */
 static enum err_code choose_filters(struct comparing *comparing, struct err *err)
 {
-    for (size_t i = 0; i < comparing->options->file_count; i++) {
+    for (size_t i = 0; i < comparing->count; i++) {
         struct frame_filters filters;
         const enum err_code rc = selection_filters(
             comparing->options, &comparing->captures[i].input.opened->filters, &filters, err);
@@ -144,15 +147,33 @@ static enum err_code choose_filters(struct comparing *comparing, struct err *err
     return ERR_OK;
 }
 
+static enum err_code find_sides(struct comparing *comparing, struct err *err)
+{
+    const struct options *const options = comparing->options;
+    if (options->diff_before) {
+        const enum err_code rc = before_after_find(options, &comparing->around, err);
+        if (rc != ERR_OK)
+            return rc;
+    }
+    comparing->count = options->diff_before ? comparing->around.count : options->file_count;
+    comparing->baseline_count =
+        options->diff_before ? comparing->around.baseline_count : options->baseline_count;
+    comparing->captures = calloc(comparing->count, sizeof *comparing->captures);
+    return comparing->captures ? ERR_OK : err_nomem(err);
+}
+
+static const char *path_of(const struct comparing *comparing, size_t i)
+{
+    return comparing->options->diff_before ? comparing->around.parts[i].path
+                                           : comparing->options->files[i];
+}
+
 static enum err_code open_captures(struct comparing *comparing, struct err *err)
 {
     const struct options *const options = comparing->options;
-    enum err_code rc = ERR_OK;
-    comparing->captures = calloc(options->file_count, sizeof *comparing->captures);
-    if (!comparing->captures)
-        return err_nomem(err);
-    for (size_t i = 0; i < options->file_count && rc == ERR_OK; i++)
-        rc = capture_input_open(&comparing->captures[i].input, options->files[i],
+    enum err_code rc = find_sides(comparing, err);
+    for (size_t i = 0; i < comparing->count && rc == ERR_OK; i++)
+        rc = capture_input_open(&comparing->captures[i].input, path_of(comparing, i),
                                 options->sampling.memory_bytes,
                                 options->sampling.hides_arguments, err);
     return rc == ERR_OK ? choose_filters(comparing, err) : rc;
@@ -165,6 +186,12 @@ static enum err_code shape(struct comparing *comparing, size_t i, struct err *er
     struct compared_capture *const capture = &comparing->captures[i];
     const struct report_source *source = &capture->input.source;
     enum err_code rc = capture_input_select(&capture->input, options, err);
+    if (rc == ERR_OK && options->diff_before) {
+        const struct before_after_part *const part = &comparing->around.parts[i];
+        rc = capture_input_narrow(&capture->input, part->from_ns, part->to_ns,
+                                  options->diff_service ? part->pids : NULL, part->pid_count,
+                                  err);
+    }
     if (rc == ERR_OK)
         rc = capture_input_reshape(&capture->input, &comparing->filters, err);
     if (rc == ERR_OK && options->report.anonymizes) {
@@ -172,7 +199,7 @@ static enum err_code shape(struct comparing *comparing, size_t i, struct err *er
         source = &capture->anonymized.source;
     }
     struct comparison_side *const side =
-        i < options->baseline_count ? &comparing->baseline : &comparing->now;
+        i < comparing->baseline_count ? &comparing->baseline : &comparing->now;
     side->captures[side->count++] = source;
     return rc;
 }
@@ -201,7 +228,7 @@ static enum err_code compare(struct comparing *comparing, struct err *err)
     if (comparing->filters.native == NATIVE_FRAMES_DEFAULT && is_page)
         comparing->filters.native =
             NATIVE_FRAMES_EVERYTHING; /* whoever opens the page chooses */
-    for (size_t i = 0; i < options->file_count && rc == ERR_OK; i++)
+    for (size_t i = 0; i < comparing->count && rc == ERR_OK; i++)
         rc = shape(comparing, i, err);
     if (rc == ERR_OK && (!is_page || options->fail_ifs.count > 0))
         rc = comparison_init(&comparing->comparison, &comparing->baseline, &comparing->now,
@@ -214,11 +241,12 @@ static enum err_code compare(struct comparing *comparing, struct err *err)
 
 static void close_captures(struct comparing *comparing)
 {
-    for (size_t i = 0; comparing->captures && i < comparing->options->file_count; i++) {
+    for (size_t i = 0; comparing->captures && i < comparing->count; i++) {
         anonymized_deinit(&comparing->captures[i].anonymized);
         capture_input_close(&comparing->captures[i].input);
     }
     free(comparing->captures);
+    before_after_deinit(&comparing->around);
 }
 
 /* How long a thread waits for a processor, and where it stands meanwhile, is a matter of the machine.  A busy one would

@@ -45,7 +45,9 @@ static const struct command commands[] = {
       "2 minutes after the start of FILE.  The filters of the recordings are kept if\n"
       "all have the same.\n",
       command_merge },
-    { "diff", COMMAND_DIFF, "BASELINE CAPTURE | BASELINE... -- CAPTURE...", "compare captures",
+    { "diff", COMMAND_DIFF,
+      "BASELINE CAPTURE | BASELINE... -- CAPTURE... | CAPTURE...",
+      "compare captures",
       "Compares shares of samples, or with --by-time seconds per second, and lists the\n"
       "significant changes: functions by self and by total, and paths that are new or\n"
       "gone.  Several captures of a side are repeats: what differs between them is\n"
@@ -53,6 +55,9 @@ static const struct command commands[] = {
       ".json, .md or .html.  The filters of the recordings apply if all have the same.\n"
       "Samples that wait for a processor are left out unless --state is given: they\n"
       "depend on the machine.\n\n"
+      "With --before WHEN, all captures, such as those of continuous sampling, are\n"
+      "compared before and after an instant: a UTC time (2026-11-26T05:00Z), the first\n"
+      "start of a version of the service, or \"last\", its last start.\n\n"
       "A CONDITION of --fail-if is self>PERCENT% or total>PERCENT%: some function has\n"
       "significantly more, by over PERCENT points.  self(PATTERN)>PERCENT% is about\n"
       "matching functions only.  The exit status is 5 if a condition holds, and the\n"

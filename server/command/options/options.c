@@ -348,6 +348,19 @@ static bool is_written_elsewhere(const struct options *options, const char *name
 /* Which captures of diff are the baseline. */
 static enum err_code complete_sides(struct options *options, struct err *err)
 {
+    if (!options->diff_before && (options->diff_service || options->diff_span_ns))
+        return err_set(err, ERR_INVALID, "--service and --span need --before");
+    if (options->diff_before && options->baseline_count > 0)
+        return err_set(err, ERR_INVALID, "--before finds the sides: leave out the '--'");
+    if (options->diff_before && (options->view.query.from_ns || options->view.query.to_ns ||
+                                 options->view.processes.count > 0))
+        return err_set(err, ERR_INVALID,
+                       "--before chooses times and processes: leave out --from, "
+                       "--to and --process");
+    if (options->diff_before)
+        return options->file_count > 0
+                   ? ERR_OK
+                   : err_set(err, ERR_INVALID, "diff --before needs captures: CAPTURE...");
     if (options->file_count < 2 || options->file_count == options->baseline_count)
         return err_set(err, ERR_INVALID, "diff needs two captures: BASELINE and CAPTURE");
     if (options->file_count > 2 && options->baseline_count == 0)

@@ -130,6 +130,9 @@ struct options {
     const char *baseline; /* a capture to compare with; NULL: none */
     bool diff_by_time, diff_json, diff_markdown,
         diff_html;                 /* no form: the extension of the file selects it */
+    const char *diff_before;       /* compare captures around this instant; NULL: not given */
+    const char *diff_service;      /* and only processes of this service; NULL: all */
+    uint64_t diff_span_ns;         /* at most so much of each side; 0: all there is */
     struct setting_texts fail_ifs; /* conditions of condition.h */
     bool wants_stats;              /* a line every second */
     const char *quality_file;      /* NULL: none; "-": standard output */

@@ -1,5 +1,6 @@
 #include "server/command/output/capture_input.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "sampler/base/buffer.h"
@@ -143,6 +144,32 @@ enum err_code capture_input_select(struct capture_input *capture, const struct o
     if (rc != ERR_OK)
         return rc;
     capture->source.query = &capture->selected.query;
+    report_header_deinit(&capture->header);
+    return report_header_init(&capture->header, &capture->source, err);
+}
+
+enum err_code capture_input_narrow(struct capture_input *capture, uint64_t from_ns,
+                                   uint64_t to_ns, const pid_t *pids, size_t count,
+                                   struct err *err)
+{
+    const size_t rows = capture->snapshot.sizes.processes;
+    struct selection *const selected = &capture->selected;
+    selected->query.from_ns = from_ns;
+    selected->query.to_ns = to_ns;
+    free(selected->processes);
+    selected->processes = pids ? malloc((rows + 1) * sizeof *selected->processes) : NULL;
+    selected->query.processes = selected->processes;
+    selected->query.process_count = 0;
+    if (pids && !selected->processes)
+        return err_nomem(err);
+    for (process_id row = 0; pids && row < rows; row++) {
+        const pid_t pid = profile_process_at(&capture->snapshot, row).pid;
+        size_t i = 0;
+        while (i < count && pids[i] != pid)
+            i++;
+        if (i < count)
+            selected->processes[selected->query.process_count++] = row;
+    }
     report_header_deinit(&capture->header);
     return report_header_init(&capture->header, &capture->source, err);
 }

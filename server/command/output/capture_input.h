@@ -9,6 +9,10 @@
 #ifndef SERVER_COMMAND_OUTPUT_CAPTURE_INPUT_H
 #define SERVER_COMMAND_OUTPUT_CAPTURE_INPUT_H
 
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
 #include "sampler/base/err.h"
 #include "sampler/profile/profile.h"
 #include "sampler/profile/views/view.h"
@@ -55,6 +59,10 @@ MUST_CHECK enum err_code capture_input_open(struct capture_input *capture, const
  * capture_input_reshape. */
 MUST_CHECK enum err_code capture_input_select(struct capture_input *capture,
                                               const struct options *options, struct err *err);
+/* Narrows that part to a range of time, and to processes; pids NULL: all. */
+MUST_CHECK enum err_code capture_input_narrow(struct capture_input *capture, uint64_t from_ns,
+                                              uint64_t to_ns, const pid_t *pids, size_t count,
+                                              struct err *err);
 /* Applies the filters to the stacks of the source.  Without filters nothing changes. */
 MUST_CHECK enum err_code capture_input_reshape(struct capture_input *capture,
                                                const struct frame_filters *filters,

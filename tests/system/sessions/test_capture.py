@@ -29,6 +29,44 @@ def names(path):
     return {name for stack in read_folded(path) for name in stack.names}
 
 
+class Deployed(Test):
+    """What changed with a version of a service."""
+
+    def captures(self):
+        """One of each version; the second one spends more in slow()."""
+        found = []
+        for version, rounds in (("4.1", "500"), ("4.2", "2500")):
+            path = file_in("deployed-%s.pyro" % version)
+            names = dict(os.environ, OTEL_SERVICE_NAME="shop", OTEL_RESOURCE_ATTRIBUTES="service.version=" + version)
+            with victim("versions.py", rounds, LONG, env=names) as target:
+                process = finished("record", str(target.pid), "-d", "5", "-o", path)
+                self.assertEqual(process.wait(), 0, process.output())
+            found.append(path)
+        return found
+
+    def test_captures_are_compared_around_the_start_of_a_version(self):
+        captures = self.captures()
+        for when in ("4.2", "last"):
+            output = file_in("deployed.json")
+            process = finished("diff", "--service", "shop", "--before", when, "--json", "-o", output, *captures)
+            self.assertEqual(process.wait(), 0, process.output())
+            with open(output, encoding="utf-8") as file:
+                rows = json.load(file)["functions"]
+            slow = next(row for row in rows if row["name"] == "slow")
+            self.assertEqual(slow["self"]["verdict"], "more", slow)
+        process = finished("diff", "--service", "shop", "--before", "4.2", "--fail-if", "self(slow)>5%", *captures)
+        self.assertEqual(process.wait(), 5, process.output())
+        for words, expected in ((("--before", "4.3"), "'4.3' is no version of a process"),
+                                (("--before", "4.1"), "the captures have nothing before that time"),
+                                (("--before", "2001-01-01T00:00Z"), "the captures have nothing before that time"),
+                                (("--before", "last", "--service", "nobody"), "no process of the service"),):
+            process = finished("diff", *words, *captures)
+            self.assertEqual(process.wait(), 1, words)
+            self.assertIn(expected, process.output())
+        for words in (("--service", "shop"), ("--span", "1m"), ("--before", "4.2", "--from", "1")):
+            self.assertEqual(finished("diff", *words, *captures).wait(), 2, words)
+
+
 class Replay(Test):
     def test_it_is_what_the_session_was_on_every_interpreter(self):
         for python in pythons():

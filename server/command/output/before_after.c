@@ -1,0 +1,230 @@
+#include "server/command/output/before_after.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "sampler/base/clock.h"
+#include "sampler/capture/reader.h"
+#include "server/command/options/options.h"
+#include "server/command/process/exit.h"
+#include "server/wire/service_name.h"
+#include "server/wire/target_list.h"
+
+/* What a capture says of itself. */
+struct described {
+    const char *path;
+    uint64_t start_ns, end_ns; /* since 1970 */
+    struct target_list targets;
+};
+
+struct finder {
+    const struct options *options;
+    struct described *captures;
+    size_t count;
+};
+
+static bool is_wanted(const struct finder *finder, const struct sampler_target *target)
+{
+    const char *const service = finder->options->diff_service;
+    return !service || strcmp(service_name_of(target), service) == 0;
+}
+
+/* Since 1970. */
+static uint64_t start_of(const struct described *capture, const struct sampler_target *target)
+{
+    const uint64_t from_ns = capture->start_ns + target->from_ns;
+    return target->age_ns < from_ns ? from_ns - target->age_ns : 0;
+}
+
+static enum err_code describe(struct finder *finder, const char *path, struct err *err)
+{
+    struct described *const capture = &finder->captures[finder->count];
+    struct reader *reader = NULL;
+    enum err_code rc = reader_open(path, &reader, err);
+    if (rc != ERR_OK)
+        return err_wrap(err, rc, "cannot read '%.200s'", path);
+    const struct capture_metadata *const facts = reader_metadata(reader);
+    if (facts->elapsed_ns == 0 || facts->processes.count == 0) {
+        say("%.200s is left out: it does not say when it ended, and which processes it has", path);
+        reader_close(reader);
+        return ERR_OK;
+    }
+    *capture = (struct described){ .path = path,
+                                   .start_ns = facts->started_at_ns,
+                                   .end_ns = facts->started_at_ns + facts->elapsed_ns };
+    rc = target_list_read(&facts->processes, &facts->services, &capture->targets, err);
+    finder->count += rc == ERR_OK;
+    reader_close(reader);
+    return rc;
+}
+
+/* "2026-11-26T05:00:00Z", also without seconds. */
+static bool read_instant(const char *text, uint64_t *out)
+{
+    static const char *const forms[] = { "%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%dT%H:%MZ" };
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        struct tm parts = { .tm_isdst = 0 };
+        const char *const end = strptime(text, forms[i], &parts);
+        const time_t seconds = end && !*end ? timegm(&parts) : -1;
+        if (seconds > 0) {
+            *out = (uint64_t)seconds * NS_PER_S;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The first start of this version, or the last one of any; 0: none. */
+static uint64_t find_start(const struct finder *finder, const char *version)
+{
+    uint64_t found_ns = 0;
+    for (size_t i = 0; i < finder->count; i++)
+        for (size_t j = 0; j < finder->captures[i].targets.count; j++) {
+            const struct sampler_target *const target =
+                &finder->captures[i].targets.items[j].target;
+            const uint64_t start_ns = start_of(&finder->captures[i], target);
+            if (!is_wanted(finder, target) ||
+                (version && strcmp(target->service.version, version) != 0))
+                continue;
+            if (found_ns == 0 || (version ? start_ns < found_ns : start_ns > found_ns))
+                found_ns = start_ns;
+        }
+    return found_ns;
+}
+
+static enum err_code find_instant(const struct finder *finder, uint64_t *out, struct err *err)
+{
+    const char *const before = finder->options->diff_before;
+    if (read_instant(before, out))
+        return ERR_OK;
+    const bool is_last = strcmp(before, "last") == 0;
+    *out = find_start(finder, is_last ? NULL : before);
+    if (*out)
+        return ERR_OK;
+    return is_last ? err_set(err, ERR_NOT_FOUND, "no process of the service is in the captures")
+                   : err_set(err, ERR_NOT_FOUND,
+                             "--before: '%.64s' is no version of a process in the captures, and no "
+                             "time such as 2026-11-26T05:00:00Z",
+                             before);
+}
+
+/* How much the captures have on each side, at most what was asked for. */
+static uint64_t find_span(const struct finder *finder, uint64_t instant_ns)
+{
+    uint64_t first_ns = instant_ns, last_ns = instant_ns;
+    for (size_t i = 0; i < finder->count; i++) {
+        if (finder->captures[i].start_ns < first_ns)
+            first_ns = finder->captures[i].start_ns;
+        if (finder->captures[i].end_ns > last_ns)
+            last_ns = finder->captures[i].end_ns;
+    }
+    const uint64_t before_ns = instant_ns - first_ns, after_ns = last_ns - instant_ns;
+    const uint64_t most_ns = before_ns < after_ns ? before_ns : after_ns;
+    const uint64_t wanted_ns = finder->options->diff_span_ns;
+    return wanted_ns && wanted_ns < most_ns ? wanted_ns : most_ns;
+}
+
+/* The part of a capture between two instants, if a wanted process was in it then. */
+static enum err_code add_part(const struct finder *finder, const struct described *capture,
+                              uint64_t from_ns, uint64_t to_ns, struct before_after *out,
+                              struct err *err)
+{
+    const uint64_t start_ns = from_ns > capture->start_ns ? from_ns : capture->start_ns;
+    const uint64_t end_ns = to_ns < capture->end_ns ? to_ns : capture->end_ns;
+    if (start_ns >= end_ns)
+        return ERR_OK;
+    struct before_after_part part = { .path = capture->path,
+                                      .from_ns = start_ns - capture->start_ns,
+                                      .to_ns = end_ns - capture->start_ns };
+    part.pids = calloc(capture->targets.count + 1, sizeof *part.pids);
+    if (!part.pids)
+        return err_nomem(err);
+    for (size_t i = 0; i < capture->targets.count; i++) {
+        const struct sampler_target *const target = &capture->targets.items[i].target;
+        if (is_wanted(finder, target) && target->from_ns < part.to_ns &&
+            (target->to_ns == 0 || target->to_ns > part.from_ns))
+            part.pids[part.pid_count++] = target->pid;
+    }
+    if (part.pid_count == 0 || out->count == sizeof out->parts / sizeof *out->parts) {
+        const bool is_full = part.pid_count > 0;
+        free(part.pids);
+        return is_full ? err_set(err, ERR_LIMIT, "more than %d captures: use --span",
+                                 2 * COMPARISON_MAX_CAPTURES)
+                       : ERR_OK;
+    }
+    out->parts[out->count++] = part;
+    return ERR_OK;
+}
+
+static enum err_code add_side(const struct finder *finder, uint64_t from_ns, uint64_t to_ns,
+                              const char *which, struct before_after *out, struct err *err)
+{
+    const size_t before = out->count;
+    enum err_code rc = ERR_OK;
+    for (size_t i = 0; i < finder->count && rc == ERR_OK; i++)
+        rc = add_part(finder, &finder->captures[i], from_ns, to_ns, out, err);
+    if (rc == ERR_OK && out->count == before)
+        rc = err_set(err, ERR_NOT_FOUND, "the captures have nothing %s that time", which);
+    if (rc == ERR_OK && out->count - before > COMPARISON_MAX_CAPTURES)
+        rc = err_set(err, ERR_LIMIT, "more than %d captures %s that time: use --span",
+                     COMPARISON_MAX_CAPTURES, which);
+    return rc;
+}
+
+static void say_found(const struct before_after *found)
+{
+    char text[32] = "";
+    struct tm parts;
+    const time_t seconds = (time_t)(found->instant_ns / NS_PER_S);
+    if (gmtime_r(&seconds, &parts))
+        strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+    say("comparing %.0f s before and after %s", (double)found->span_ns / (double)NS_PER_S, text);
+}
+
+static enum err_code find(const struct finder *finder, struct before_after *out,
+                          struct err *err)
+{
+    enum err_code rc = find_instant(finder, &out->instant_ns, err);
+    if (rc != ERR_OK)
+        return rc;
+    out->span_ns = find_span(finder, out->instant_ns);
+    rc = add_side(finder, out->instant_ns - out->span_ns, out->instant_ns, "before", out, err);
+    out->baseline_count = out->count;
+    if (rc == ERR_OK)
+        rc = add_side(finder, out->instant_ns, out->instant_ns + out->span_ns, "after", out,
+                      err);
+    if (rc == ERR_OK)
+        say_found(out);
+    return rc;
+}
+
+enum err_code before_after_find(const struct options *options, struct before_after *out,
+                                struct err *err)
+{
+    struct finder finder = { .options = options };
+    enum err_code rc = ERR_OK;
+    *out = (struct before_after){ .count = 0 };
+    finder.captures = calloc(options->file_count + 1, sizeof *finder.captures);
+    if (!finder.captures)
+        return err_nomem(err);
+    for (size_t i = 0; i < options->file_count && rc == ERR_OK; i++)
+        rc = describe(&finder, options->files[i], err);
+    if (rc == ERR_OK)
+        rc = find(&finder, out, err);
+    for (size_t i = 0; i < finder.count; i++)
+        target_list_deinit(&finder.captures[i].targets);
+    free(finder.captures);
+    if (rc != ERR_OK)
+        before_after_deinit(out);
+    return rc;
+}
+
+void before_after_deinit(struct before_after *found)
+{
+    for (size_t i = 0; i < found->count; i++)
+        free(found->parts[i].pids);
+    *found = (struct before_after){ .count = 0 };
+}
