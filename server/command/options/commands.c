@@ -46,7 +46,7 @@ static const struct command commands[] = {
       "all have the same.\n",
       command_merge },
     { "diff", COMMAND_DIFF,
-      "BASELINE CAPTURE | BASELINE... -- CAPTURE... | CAPTURE...",
+      "BASELINE CAPTURE | BASELINE... -- CAPTURE...",
       "compare captures",
       "Compares shares of samples, or with --by-time seconds per second, and lists the\n"
       "significant changes: functions by self and by total, and paths that are new or\n"

@@ -157,7 +157,7 @@ static const struct option table[] = {
     LONG("process", "PROCESS", TEXTS, view.processes, SELECTING,
          "only this process, by name or PID"),
     LONG("before", "WHEN", TEXT, diff_before, COMMAND_DIFF,
-         "compare around a VERSION, a UTC time or the last start"),
+         "compare around a version, UTC time or last start"),
     LONG("service", "NAME", TEXT, diff_service, COMMAND_DIFF,
          "with --before: only processes of this service"),
     LONG("span", "TIME", DURATION, diff_span_ns, COMMAND_DIFF,
