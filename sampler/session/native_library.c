@@ -62,7 +62,8 @@ static void write_build_id(struct native_library *library, const struct elf *elf
 }
 
 enum err_code native_library_open(struct native_library *library, int pid, int root_fd,
-                                  const struct image *image, struct deadline deadline)
+                                  uid_t user, const struct image *image,
+                                  struct deadline deadline)
 {
     const struct mapping mapping = { .start = image->start,
                                      .end = image->end,
@@ -72,7 +73,7 @@ enum err_code native_library_open(struct native_library *library, int pid, int r
                                      .device_minor = image->device_minor,
                                      .executable = true,
                                      .path = image->path };
-    const struct debug_file_place place = { root_fd, library->path };
+    const struct debug_file_place place = { root_fd, library->path, user };
     SCOPED_FD int fd = -1;
     struct elf *elf;
     if (!image->inode || mapped_file_open(pid, &mapping, &fd) != MAPPED_FILE_OPENED ||
