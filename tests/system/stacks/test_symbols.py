@@ -100,7 +100,7 @@ class Symbols(Test):
             return stacks, json.load(file)["shared"]["frames"]
 
     def files_of(self, pid):
-        """What Python has written for perf goes with the process; the names are looked at by those who ask for them."""
+        """What Python has written for perf goes with the process."""
         self.perf_files = [path for path in ("/tmp/perf-%d.map" % pid, "/tmp/jit-%d.dump" % pid) if os.path.exists(path)]
         for path in self.perf_files:
             os.unlink(path)
