@@ -92,13 +92,15 @@ size_t native_library_bytes(const struct native_library *library)
 }
 
 /* Compilers make several functions of one: cold parts, and copies for certain arguments.  "@@" is before the
- * version of a symbol. */
-static void cut_suffix(char *symbol)
+ * version of a symbol.  before: what a demangled name has in front of them. */
+static void cut_suffix(char *symbol, const char *before)
 {
     static const char *const suffixes[] = { ".cold",  ".part.",     ".constprop.",
                                             ".isra.", ".lto_priv.", "@@" };
     for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
-        char *const at = strstr(symbol + (*symbol != 0), suffixes[i]);
+        char suffix[32];
+        snprintf(suffix, sizeof suffix, "%s%s", before, suffixes[i]);
+        char *const at = strstr(symbol + (*symbol != 0), suffix);
         if (at)
             *at = 0;
     }
@@ -151,7 +153,9 @@ bool native_library_name(const struct native_library *library, uint64_t vaddr,
         return false;
     function_names_read(library->names, found.id, &name);
     if (name.language == FUNCTION_PLAIN)
-        cut_suffix(name.text);
+        cut_suffix(name.text, "");
+    else if (name.language == FUNCTION_CPP)
+        cut_suffix(name.text, " [clone ");
     out->is_evaluation = strcmp(name.text, EVALUATION) == 0;
     out->is_call_step = is_call_step(name.text);
     out->is_c_caller = is_c_caller(name.text);

@@ -108,7 +108,7 @@ class Symbols(Test):
     def names(self, *words):
         """Of the functions of the library."""
         stacks, places = self.record(self.script, self.library, *words)
-        return {label.split(":")[1] for labels, _ in stacks for label in labels if label.startswith("work.so:")}, places
+        return {label.split(":", 1)[1].rsplit(":", 1)[0] for labels, _ in stacks for label in labels if label.startswith("work.so:")}, places
 
     def expect(self, hidden, *words):
         names, places = self.names(*words)
@@ -129,6 +129,11 @@ class Separate(Symbols):
         self.separate()
         os.unlink(self.debug)
         self.expect(False)
+
+    def test_a_copy_has_the_name_of_its_function(self):
+        shutil.copy(LIBRARY, self.library)
+        names, _ = self.names()
+        self.assertEqual(names, {EXPORTED, HIDDEN, "spin::inner(int)"})
 
     def test_compressed_in_the_library(self):
         """As Fedora does it: only functions, compressed."""
