@@ -59,7 +59,7 @@ static bool try_path(const char *path, const struct debug_file_place *place,
 {
     SCOPED_FD int fd = -1;
     struct elf *elf;
-    if (file_below_open(place->root_fd, path, &fd) != FILE_BELOW_OPENED ||
+    if (file_below_open(place->root_fd, path, place->user, &fd) != FILE_BELOW_OPENED ||
         elf_open(fd, deadline, &elf, NULL))
         return false;
     if (!matches(elf, wanted)) {

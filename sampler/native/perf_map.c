@@ -173,11 +173,16 @@ static bool update_file(struct perf_map *map, struct perf_map_file *file,
     return size > file->read_bytes && !map->is_full && read_more(map, file, fd, size, take);
 }
 
+bool perf_map_is_due(const struct perf_map *map, uint64_t now_ns)
+{
+    return now_ns >= map->next_ns;
+}
+
 bool perf_map_update(struct perf_map *map, const struct perf_map_process *process,
                      uint64_t now_ns)
 {
     char lines[48], dump[48];
-    if (now_ns < map->next_ns)
+    if (!perf_map_is_due(map, now_ns))
         return false;
     map->next_ns = now_ns + PERF_MAP_INTERVAL_NS;
     snprintf(lines, sizeof lines, "/tmp/perf-%d.map", process->inner_pid);

@@ -79,6 +79,8 @@ struct perf_map_name {
 };
 
 void perf_map_deinit(struct perf_map *map);
+/* Has the interval passed since the last update? */
+bool perf_map_is_due(const struct perf_map *map, uint64_t now_ns);
 /* Reads what is new.
  * false: nothing was read, because it is too early, nothing is new, or there is no such file. */
 bool perf_map_update(struct perf_map *map, const struct perf_map_process *process,

@@ -125,8 +125,17 @@ static bool follow(int link_fd, char done[PATH_MAX], char path[PATH_MAX])
     return snprintf(path, PATH_MAX, "%s/%s", target, rest) < PATH_MAX;
 }
 
+/* wanted: S_IROTH or S_IXOTH.  What a group may is not known to be what the user may. */
+static bool may(uid_t user, const struct statx *st, unsigned wanted)
+{
+    const unsigned for_all = wanted | wanted << 3;
+    return user == 0 || (st->stx_uid == user ? (st->stx_mode & wanted << 6) != 0
+                                             : (st->stx_mode & for_all) == for_all);
+}
+
 /* Adds the first component of `path` to `done`, or follows it if it is a link; *at is `done`. */
-static bool advance(int root_fd, int *at, char done[PATH_MAX], char path[PATH_MAX], int *turns)
+static bool advance(int root_fd, uid_t user, int *at, char done[PATH_MAX], char path[PATH_MAX],
+                    int *turns)
 {
     struct statx st;
     const size_t skip = strspn(path, "/"), length = strcspn(path + skip, "/");
@@ -138,6 +147,8 @@ static bool advance(int root_fd, int *at, char done[PATH_MAX], char path[PATH_MA
     memmove(path, path + skip + length, strlen(path + skip + length) + 1);
     if (!*name || strcmp(name, ".") == 0)
         return true;
+    if (!file_status(*at, &st) || !may(user, &st, S_IXOTH))
+        return false;
     const bool is_up = strcmp(name, "..") == 0;
     if (is_up)
         cut_last(done);
@@ -162,13 +173,13 @@ static bool advance(int root_fd, int *at, char done[PATH_MAX], char path[PATH_MA
 }
 
 /* What `done` holds has no links, so removing its last component leads to the directory above. */
-static int find_through_links(int root_fd, const char *path)
+static int find_through_links(int root_fd, const char *path, uid_t user)
 {
     char done[PATH_MAX] = "", left[PATH_MAX];
     int at = open_root(root_fd), turns = 0;
     bool found = at >= 0 && snprintf(left, sizeof left, "%s", path) < PATH_MAX;
     while (found && left[strspn(left, "/")])
-        found = advance(root_fd, &at, done, left, &turns);
+        found = advance(root_fd, user, &at, done, left, &turns);
     if (found)
         return at;
     if (at >= 0)
@@ -176,23 +187,23 @@ static int find_through_links(int root_fd, const char *path)
     return -1;
 }
 
-static enum file_below open_found(int found_fd, int *fd_out)
+static enum file_below open_found(int found_fd, uid_t user, int *fd_out)
 {
     struct statx st;
     struct statfs fs;
     SCOPED_FD int path_fd = found_fd;
     if (path_fd < 0 || !file_status(path_fd, &st) || !S_ISREG(st.stx_mode) ||
-        fstatfs(path_fd, &fs) || !file_below_is_stored(&fs))
+        !may(user, &st, S_IROTH) || fstatfs(path_fd, &fs) || !file_below_is_stored(&fs))
         return FILE_BELOW_REFUSED;
     return file_below_open_again(path_fd, fd_out);
 }
 
-enum file_below file_below_open(int root_fd, const char *path, int *fd_out)
+enum file_below file_below_open(int root_fd, const char *path, uid_t user, int *fd_out)
 {
-    return open_found(find_through_links(root_fd, path), fd_out);
+    return open_found(find_through_links(root_fd, path, user), user, fd_out);
 }
 
 enum file_below file_below_open_plain(int root_fd, const char *path, int *fd_out)
 {
-    return open_found(file_below_find(root_fd, path), fd_out);
+    return open_found(file_below_find(root_fd, path), 0, fd_out);
 }

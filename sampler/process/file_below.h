@@ -7,6 +7,10 @@
  * waiting for the holder of a lease.  Paths are walked component by component; symbolic links are
  * followed as if the directory were the root of the file system.
  *
+ * We may be root, and the path somebody else's.  So file_below_open takes a user, and opens only what that user could
+ * read: what everyone may read, and what the user owns, in directories that are so too.  Groups and access control
+ * lists are not asked.
+ *
  * Ownership: descriptors are the caller's.
  * Threads: any; a call may take as long as the file system does.
  * Limits: FILE_BELOW_MAX_TURNS symbolic links and `..`, PATH_MAX bytes of path; then it is refused.
@@ -17,6 +21,7 @@
 
 #include <stdbool.h>
 #include <sys/statfs.h>
+#include <sys/types.h>
 
 enum { FILE_BELOW_MAX_TURNS = 40 };
 
@@ -26,9 +31,10 @@ enum file_below {
     FILE_BELOW_REFUSED
 };
 
-/* OPENED: the caller closes *fd_out; otherwise *fd_out is unchanged. */
-enum file_below file_below_open(int root_fd, const char *path, int *fd_out);
-/* The same, but refuses a path with symbolic links or "..". */
+/* user: whose rights limit ours; 0: ours alone count.
+ * OPENED: the caller closes *fd_out; otherwise *fd_out is unchanged. */
+enum file_below file_below_open(int root_fd, const char *path, uid_t user, int *fd_out);
+/* With our rights alone; refuses a path with symbolic links or "..". */
 enum file_below file_below_open_plain(int root_fd, const char *path, int *fd_out);
 
 /* The parts of it, for callers that check more. */

@@ -64,7 +64,7 @@ enum err_code debug_lines_open(int library_fd, int root_fd, const char *path,
                                const char *build_id, struct deadline deadline,
                                struct debug_lines_file *out)
 {
-    const struct debug_file_place place = { root_fd, path };
+    const struct debug_file_place place = { .root_fd = root_fd, .path = path };
     struct elf *elf;
     if (elf_open(library_fd, deadline, &elf, NULL) != ERR_OK)
         return ERR_GONE;

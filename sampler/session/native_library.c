@@ -62,7 +62,8 @@ static void write_build_id(struct native_library *library, const struct elf *elf
 }
 
 enum err_code native_library_open(struct native_library *library, int pid, int root_fd,
-                                  const struct image *image, struct deadline deadline)
+                                  uid_t user, const struct image *image,
+                                  struct deadline deadline)
 {
     const struct mapping mapping = { .start = image->start,
                                      .end = image->end,
@@ -72,7 +73,7 @@ enum err_code native_library_open(struct native_library *library, int pid, int r
                                      .device_minor = image->device_minor,
                                      .executable = true,
                                      .path = image->path };
-    const struct debug_file_place place = { root_fd, library->path };
+    const struct debug_file_place place = { root_fd, library->path, user };
     SCOPED_FD int fd = -1;
     struct elf *elf;
     if (!image->inode || mapped_file_open(pid, &mapping, &fd) != MAPPED_FILE_OPENED ||
@@ -91,13 +92,15 @@ size_t native_library_bytes(const struct native_library *library)
 }
 
 /* Compilers make several functions of one: cold parts, and copies for certain arguments.  "@@" is before the
- * version of a symbol. */
-static void cut_suffix(char *symbol)
+ * version of a symbol.  before: what a demangled name has in front of them. */
+static void cut_suffix(char *symbol, const char *before)
 {
     static const char *const suffixes[] = { ".cold",  ".part.",     ".constprop.",
                                             ".isra.", ".lto_priv.", "@@" };
     for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
-        char *const at = strstr(symbol + (*symbol != 0), suffixes[i]);
+        char suffix[32];
+        snprintf(suffix, sizeof suffix, "%s%s", before, suffixes[i]);
+        char *const at = strstr(symbol + (*symbol != 0), suffix);
         if (at)
             *at = 0;
     }
@@ -150,7 +153,9 @@ bool native_library_name(const struct native_library *library, uint64_t vaddr,
         return false;
     function_names_read(library->names, found.id, &name);
     if (name.language == FUNCTION_PLAIN)
-        cut_suffix(name.text);
+        cut_suffix(name.text, "");
+    else if (name.language == FUNCTION_CPP)
+        cut_suffix(name.text, " [clone ");
     out->is_evaluation = strcmp(name.text, EVALUATION) == 0;
     out->is_call_step = is_call_step(name.text);
     out->is_c_caller = is_c_caller(name.text);

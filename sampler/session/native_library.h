@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "sampler/base/clock.h"
 #include "sampler/base/err.h"
@@ -53,9 +54,9 @@ void native_library_deinit(struct native_library *library);
 bool native_library_is_of(const struct native_library *library, const struct image *image);
 
 /* Reads build id and symbols, as far as they can be read until the deadline.  root_fd: the root directory of
- * the process.  ERR_NOMEM. */
+ * the process; user: its user, who limits which other files are read.  ERR_NOMEM. */
 MUST_CHECK enum err_code native_library_open(struct native_library *library, int pid,
-                                             int root_fd, const struct image *image,
+                                             int root_fd, uid_t user, const struct image *image,
                                              struct deadline deadline);
 size_t native_library_bytes(const struct native_library *library);
 

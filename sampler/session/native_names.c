@@ -6,18 +6,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "sampler/base/clock.h"
 #include "sampler/base/hash.h"
 #include "sampler/base/vec.h"
 #include "sampler/native/python_names.h"
+#include "sampler/owner.h"
 #include "sampler/process/file_below.h"
 #include "sampler/process/namespace.h"
 #include "sampler/profile/views/native_frames.h"
 #include "sampler/session/native_library.h"
 
+static const uid_t NOBODY = (uid_t)-1;
 static const char UNKNOWN[] = "[unknown]", GENERATED[] = "<generated code>";
 
 /* The function at an address. */
@@ -40,6 +41,15 @@ static int open_root(int pid)
     return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
+/* A process may change its user while it runs, so this is read before each use.  One with the rights of several users is
+ * nobody's. */
+static void update_user(struct native_names *names)
+{
+    struct owner owner;
+    names->writer.user =
+        owner_read(names->process->pid, &owner, NULL) == ERR_OK ? owner.uid : NOBODY;
+}
+
 /* When it began, since 1970. */
 static uint64_t started_ns(const struct process *process)
 {
@@ -51,8 +61,6 @@ void native_names_init(struct native_names *names, struct fold *fold,
                        const struct process *process, struct unwinder *unwinder,
                        remote_addr anchor)
 {
-    char path[64];
-    struct stat status;
     const int root_fd = open_root(process->pid);
     *names = (struct native_names){ .fold = fold,
                                     .process = process,
@@ -60,11 +68,10 @@ void native_names_init(struct native_names *names, struct fold *fold,
                                     .anchor = anchor,
                                     .root_fd = root_fd,
                                     .begun_ns = clock_now_ns() };
-    snprintf(path, sizeof path, "/proc/%d", process->pid);
     names->writer = (struct perf_map_process){
         .root_fd = root_fd,
         .inner_pid = namespace_inner_pid(process->pid),
-        .user = stat(path, &status) == 0 ? status.st_uid : (uid_t)-1,
+        .user = NOBODY,
         .started_ns = started_ns(process),
     };
     pool_init(&names->functions, sizeof(struct named_function), NATIVE_NAMES_MAX);
@@ -142,7 +149,9 @@ static enum err_code add_library(struct native_names *names, const struct image 
     library.is_interpreter = is_interpreter(names, image);
     if (may_read(names, now_ns)) {
         const uint64_t from_ns = clock_now_ns();
-        rc = native_library_open(&library, names->process->pid, names->root_fd, image,
+        update_user(names);
+        rc = native_library_open(&library, names->process->pid, names->root_fd,
+                                 names->writer.user, image,
                                  deadline_after(NATIVE_NAMES_DEADLINE_NS));
         names->spent_ns += clock_now_ns() - from_ns;
         names->symbol_bytes += native_library_bytes(&library);
@@ -274,9 +283,11 @@ static enum err_code name_generated(struct native_names *names,
     char name[PERF_MAP_MAX_NAME + 1];
     const remote_addr pc = code_of(frame);
     bool is_found = perf_map_find(&names->perf_map, pc, &found);
-    if (!is_found && names->root_fd >= 0 &&
-        perf_map_update(&names->perf_map, &names->writer, now_ns))
-        is_found = perf_map_find(&names->perf_map, pc, &found);
+    if (!is_found && names->root_fd >= 0 && perf_map_is_due(&names->perf_map, now_ns)) {
+        update_user(names);
+        is_found = perf_map_update(&names->perf_map, &names->writer, now_ns) &&
+                   perf_map_find(&names->perf_map, pc, &found);
+    }
     out->is_trampoline = is_found && found.file;
     snprintf(name, sizeof name, "%.*s", is_found ? (int)found.name_bytes : 0,
              is_found ? found.name : "");

@@ -85,7 +85,7 @@ static void tell_places(const struct buffer *text, const function_id *functions,
         place.path[row.path_length] = '\0';
         place.line = row.line;
         at += row.path_length;
-        if (place.path[0] == '/' && place.line > 0)
+        if (place.path[0] && place.line > 0)
             found(context, functions[i], &place);
     }
 }

@@ -6,6 +6,7 @@ Exit code: 0 all is right, 1 something is not, 77 there is no interpreter to sam
 import collections
 import json
 import os
+import subprocess
 import sys
 
 import harness
@@ -47,6 +48,38 @@ def generated():
 while True:
     generated()
 """
+# A thread whose stack pointer leads elsewhere while another one changes what lies there:
+#     mov %rsp,%rdx; mov %rdi,%rsp; mov $20000000,%eax; 1: dec %eax; jnz 1b; mov %rdx,%rsp; ret
+ASTRAY = """
+import ctypes, mmap, random, threading, time
+libc = ctypes.PyDLL(None)
+libc.mmap.restype = ctypes.c_void_p
+libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+code = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+code.write(bytes.fromhex("4889e2 4889fc b8002d3101 ffc8 75fc 4889d4 c3"))
+spin = ctypes.CFUNCTYPE(None, ctypes.c_uint64)(ctypes.addressof(ctypes.c_char.from_buffer(code)))
+PRIVATE, FIXED, NO_RESERVE, ANONYMOUS, PAGE, WHOLE = 0x02, 0x10, 0x4000, 0x20, 4096, 1 << 20
+moving = libc.mmap(None, WHOLE, 3, PRIVATE | ANONYMOUS, -1, 0)
+huge = libc.mmap(None, 1 << 40, 3, PRIVATE | ANONYMOUS | NO_RESERVE, -1, 0)
+closed = libc.mmap(None, WHOLE, 0, PRIVATE | ANONYMOUS, -1, 0)
+with open("/proc/self/maps") as maps:
+    kernels = [int(line.split("-")[0], 16) for line in maps if "[vdso]" in line or "[vvar]" in line]
+program = open("/proc/self/exe", "rb")
+def change():
+    while True:
+        time.sleep(0.0001)
+        at = random.randrange(WHOLE // PAGE) * PAGE
+        libc.mmap(moving + at, WHOLE - at, *random.choice([(1, PRIVATE | FIXED, program.fileno()), (0, PRIVATE | FIXED | ANONYMOUS, -1),
+                                                           (3, PRIVATE | FIXED | ANONYMOUS, -1)]), 0)
+def astray(place):
+    spin(place)
+places = [moving + WHOLE // 2, huge + (1 << 39), closed + PAGE, *kernels, 0, 8, 1 << 60, (1 << 47) - PAGE - 8, (1 << 64) - PAGE, (1 << 64) - 8]
+threading.Thread(target=change, daemon=True).start()
+print("READY", flush=True)
+while True:
+    for place in places:
+        astray(place)
+"""
 GAPS = ("no_table", "copy", "register", "other")
 # A wrapper may have been interrupted before it has called, or after.
 MAX_BETWEEN = 0.05
@@ -75,7 +108,8 @@ def record(name, python, *arguments, options=()):
 
 def check_greenlets(python):
     """The native stack of a greenlet ends where the greenlet begins, as its Python stack does."""
-    if not os.path.isdir(os.path.join(python.packages, "greenlet")):
+    variables = dict(os.environ, PYTHONPATH=python.packages)
+    if subprocess.run([python.path, "-c", "import greenlet"], env=variables, stderr=subprocess.DEVNULL, check=False).returncode != 0:
         return []
     seen, mixed, problems = collections.Counter(), collections.Counter(), []
     for functions, count in record("greenlets.py", python, str(harness.VICTIM_SECONDS)).items():
@@ -124,8 +158,21 @@ def check_causes(python):
     return [] if right else ["of %d native stacks %d have gaps, by cause: %s" % (copied, counted["native_gaps"], causes)]
 
 
+def check_astray(python):
+    """Wherever the stack pointer leads, the Python frames are right and the program goes on."""
+    path = harness.file_in("astray.py")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(ASTRAY)
+    inside = collections.Counter()
+    for functions, count in record(path, python).items():
+        if "astray" in functions:
+            inside["<gap>" in functions or "<native stack>" in functions or functions[-1] == "astray"] += count
+    # An end that is none: the frames of the interpreter are not there.
+    return [] if inside[True] and inside[False] <= MAX_BETWEEN * inside[True] else ["with and without a gap: %s" % dict(inside)]
+
+
 def check(python):
-    return check_greenlets(python) + check_compiled(python) + check_causes(python)
+    return check_greenlets(python) + check_compiled(python) + check_causes(python) + check_astray(python)
 
 
 if __name__ == "__main__":

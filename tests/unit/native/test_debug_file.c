@@ -73,11 +73,11 @@ static uint32_t put_debug_file(const struct root *root, const char *path,
     return crc;
 }
 
-/* Loads a stripped file at /usr/lib/liba.so; does it have the hidden function? */
-static bool finds_hidden(const struct root *root, const unsigned char *build_id,
-                         const char *link, uint32_t crc)
+/* Loads a stripped file of a user's process at /usr/lib/liba.so; does it have the hidden function? */
+static bool finds_hidden_as(uid_t user, const struct root *root, const unsigned char *build_id,
+                            const char *link, uint32_t crc)
 {
-    const struct debug_file_place place = { root->fd, "/usr/lib/liba.so" };
+    const struct debug_file_place place = { root->fd, "/usr/lib/liba.so", user };
     const struct symbols_options options = { .place = &place, .deadline = never };
     struct made_elf made;
     struct elf *elf;
@@ -99,6 +99,12 @@ static bool finds_hidden(const struct root *root, const unsigned char *build_id,
     close(fd);
     made_elf_end(&made);
     return found;
+}
+
+static bool finds_hidden(const struct root *root, const unsigned char *build_id,
+                         const char *link, uint32_t crc)
+{
+    return finds_hidden_as(0, root, build_id, link, crc);
 }
 
 static const char by_id[] = "usr/lib/debug/.build-id/ab/cdef01.debug";
@@ -162,10 +168,36 @@ static void link_out_of_the_root_is_not_followed(void **state)
     temp_dir_remove(outside.folder);
 }
 
+/* A name that the process chooses, and files of others. */
+static void file_that_the_user_could_not_read_is_not_used(void **state)
+{
+    const struct root *const root = *state;
+    const uid_t other = geteuid() + 1;
+    const uint32_t crc = put_debug_file(root, "secret", NULL);
+    assert_int_equal(symlinkat("../../secret", root->fd, "usr/lib/liba.debug"), 0);
+    assert_int_equal(fchmod(root->fd, 0755), 0);
+    assert_true(finds_hidden_as(other, root, NULL, "liba.debug", crc));
+    assert_int_equal(fchmodat(root->fd, "secret", 0600, 0), 0);
+    assert_false(finds_hidden_as(other, root, NULL, "liba.debug", crc));
+    assert_true(finds_hidden_as(geteuid(), root, NULL, "liba.debug", crc));
+}
+
+static void what_is_no_regular_file_is_not_waited_for(void **state)
+{
+    const struct root *const root = *state;
+    assert_int_equal(mkfifoat(root->fd, by_id, 0644), 0);
+    assert_int_equal(symlinkat("liba.debug", root->fd, "usr/lib/liba.debug"), 0);
+    assert_int_equal(symlinkat("/dev/zero", root->fd, "usr/lib/.debug/liba.debug"), 0);
+    assert_int_equal(mkdirat(root->fd, "usr/lib/debug/usr/lib/liba.debug", 0755), 0);
+    assert_false(finds_hidden(root, id, "liba.debug", 0));
+}
+
 #define IN_A_ROOT(test) cmocka_unit_test_setup_teardown(test, begin, end)
 
 TEST_MAIN(IN_A_ROOT(file_with_the_build_id_is_found),
           IN_A_ROOT(file_with_another_build_id_is_refused),
           IN_A_ROOT(linked_file_is_found_by_its_crc),
           IN_A_ROOT(linked_file_is_in_no_other_folder),
-          IN_A_ROOT(link_out_of_the_root_is_not_followed))
+          IN_A_ROOT(link_out_of_the_root_is_not_followed),
+          IN_A_ROOT(file_that_the_user_could_not_read_is_not_used),
+          IN_A_ROOT(what_is_no_regular_file_is_not_waited_for))

@@ -42,11 +42,11 @@ static int end(void **state)
     return 0;
 }
 
-static enum file_below open_path(const struct root *root, const char *path)
+static enum file_below open_path_as(const struct root *root, const char *path, uid_t user)
 {
     int fd = -1;
     char text[6] = "";
-    const enum file_below opened = file_below_open(root->fd, path, &fd);
+    const enum file_below opened = file_below_open(root->fd, path, user, &fd);
     assert_true((opened == FILE_BELOW_OPENED) == (fd >= 0));
     if (fd >= 0) {
         assert_int_equal(read(fd, text, 5), 5);
@@ -54,6 +54,11 @@ static enum file_below open_path(const struct root *root, const char *path)
         close(fd);
     }
     return opened;
+}
+
+static enum file_below open_path(const struct root *root, const char *path)
+{
+    return open_path_as(root, path, 0);
 }
 
 static void put_link(const struct root *root, const char *target, const char *path)
@@ -129,9 +134,50 @@ static void only_regular_files_are_opened(void **state)
     assert_int_equal(mkfifoat(root->fd, "d/fifo", 0644), 0);
     assert_int_equal(open_path(root, "/d/fifo"), FILE_BELOW_REFUSED);
     assert_true(proc_fd >= 0);
-    assert_int_equal(file_below_open(proc_fd, "/uptime", &fd), FILE_BELOW_REFUSED);
+    assert_int_equal(file_below_open(proc_fd, "/uptime", 0, &fd), FILE_BELOW_REFUSED);
     assert_int_equal(fd, -1);
     close(proc_fd);
+}
+
+static void set_mode(const struct root *root, const char *path, mode_t mode)
+{
+    assert_int_equal(fchmodat(root->fd, path, mode, 0), 0);
+}
+
+/* Whatever we may read ourselves. */
+static void what_the_user_could_not_read_is_refused(void **state)
+{
+    const struct root *const root = *state;
+    const uid_t own = geteuid() ? geteuid() : 4711, other = own + 1;
+    assert_int_equal(fchownat(root->fd, "d/file", own, (gid_t)-1, 0), 0);
+    assert_int_equal(fchownat(root->fd, "d", own, (gid_t)-1, 0), 0);
+    set_mode(root, ".", 0755);
+    put_link(root, "/d/file", "link");
+    assert_int_equal(open_path_as(root, "/link", own), FILE_BELOW_OPENED);
+    assert_int_equal(open_path_as(root, "/link", other), FILE_BELOW_OPENED);
+    static const struct {
+        const char *path;
+        mode_t mode;
+        bool for_own, for_other;
+    } cases[] = { { "d/file", 0600, true, false }, { "d/file", 0640, true, false },
+                  { "d/file", 0604, true, false }, { "d/file", 0044, false, true },
+                  { "d", 0700, true, false },      { "d", 0701, true, false },
+                  { "d", 0711, true, true },       { "d", 0055, false, true } };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        /* Only root gets past modes that shut out itself. */
+        if (geteuid() != 0 && !cases[i].for_own)
+            continue;
+        set_mode(root, cases[i].path, cases[i].mode);
+        for (int is_link = 0; is_link < 2; is_link++) {
+            const char *const path = is_link ? "/link" : "/d/file";
+            assert_int_equal(open_path_as(root, path, own) == FILE_BELOW_OPENED,
+                             cases[i].for_own);
+            assert_int_equal(open_path_as(root, path, other) == FILE_BELOW_OPENED,
+                             cases[i].for_other);
+            assert_int_equal(open_path_as(root, path, 0), FILE_BELOW_OPENED);
+        }
+        set_mode(root, cases[i].path, 0755);
+    }
 }
 
 static void a_path_that_is_too_long_is_refused(void **state)
@@ -153,4 +199,5 @@ TEST_MAIN(IN_A_ROOT(a_file_is_opened_by_its_path),
           IN_A_ROOT(links_are_followed_beneath_the_root),
           IN_A_ROOT(no_link_leads_out_of_the_root), IN_A_ROOT(many_links_are_not_followed),
           IN_A_ROOT(only_regular_files_are_opened),
+          IN_A_ROOT(what_the_user_could_not_read_is_refused),
           IN_A_ROOT(a_path_that_is_too_long_is_refused))
