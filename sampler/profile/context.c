@@ -51,7 +51,8 @@ static bool read_end(const char *text, size_t length, struct context_text *out)
     }
     for (enum context_mark mark = CONTEXT_MARK_UNSET; mark < CONTEXT_MARK_VALUE; mark++) {
         const char *const word = context_mark_text(mark);
-        if (length != strlen(word) + 1 || *text != ' ' || memcmp(text + 1, word, length - 1) != 0)
+        if (length != strlen(word) + 1 || *text != ' ' ||
+            memcmp(text + 1, word, length - 1) != 0)
             continue;
         out->mark = mark;
         out->value = text + length;

@@ -18,7 +18,7 @@ struct context_marks {
     struct item {
         frame_id frame;
         char name[CONTEXT_MAX_NAME];
-    } *items;
+    } * items;
     size_t count, room;
 };
 

@@ -271,7 +271,7 @@ static enum err_code read_value(struct contexts *contexts, remote_addr context, 
         search_variables(contexts, &map);
         rc = find_value(contexts, memory, &map, &object);
     } else if (rc == ERR_NOT_FOUND && map.count && !contexts->variable_count) {
-        return ERR_NOT_FOUND; /* nobody has looked */
+        return ERR_NOT_FOUND; /* not searched yet */
     }
     if (!rc)
         rc = (contexts->is_span ? value_read_span : value_read)(
@@ -317,7 +317,8 @@ static struct context_value *read_context(struct contexts *contexts,
     struct recorded_reads *const reads = &contexts->reads;
     struct kept *const kept = &contexts->kept[hash_mix(context, 0) % CONTEXTS_KEPT];
     struct context_value value = { .kind = CONTEXT_UNKNOWN };
-    const bool is_stale = kept->value.kind == CONTEXT_UNSET && is_time_to_search(contexts, now_ns);
+    const bool is_stale =
+        kept->value.kind == CONTEXT_UNSET && is_time_to_search(contexts, now_ns);
     if (kept->context == context && !is_stale &&
         is_certain(contexts, thread, context, kept->spans, kept->count, kept->data, memory))
         return &kept->value;

@@ -51,7 +51,7 @@ MUST_CHECK enum err_code contexts_create(const char *name, struct layout *layout
                                          struct thread_list *threads, struct contexts **out);
 void contexts_destroy(struct contexts *contexts);
 
-/* Finds where thread states name their contexts, if that is not known yet and it is time to look.  Call before
+/* Finds where thread states name their contexts, if that is not known yet and it is time to search.  Call before
  * threads are read. */
 void contexts_locate(struct contexts *contexts, uint64_t now_ns);
 

@@ -72,8 +72,7 @@ static enum err_code read_int(struct memory *memory, const struct layout *layout
     if (rc)
         return rc;
     const int64_t is_signed = (int64_t)size;
-    out->is_negative =
-        layout->has_int_tag ? (size & TAG_SIGN) == TAG_NEGATIVE : is_signed < 0;
+    out->is_negative = layout->has_int_tag ? (size & TAG_SIGN) == TAG_NEGATIVE : is_signed < 0;
     const uint64_t count = layout->has_int_tag ? size >> TAG_BITS
                            : is_signed < 0     ? UINT64_C(0) - size
                                                : size;
@@ -212,8 +211,8 @@ static enum err_code read_ids(struct memory *memory, const struct layout *layout
     enum { TRACE_DIGITS = 32, SPAN_DIGITS = 16 };
     static const size_t digits[] = { TRACE_DIGITS, SPAN_DIGITS };
     uint64_t flags, ids[2];
-    const remote_addr items = tuple + object_first_field(layout) +
-                              (layout->has_tuple_hash ? 2 * WORD : WORD);
+    const remote_addr items =
+        tuple + object_first_field(layout) + (layout->has_tuple_hash ? 2 * WORD : WORD);
     enum err_code rc = flags_of(memory, layout, tuple, &flags);
     if (!rc && !(flags & OBJECT_IS_TUPLE))
         rc = ERR_CORRUPT;
@@ -223,8 +222,8 @@ static enum err_code read_ids(struct memory *memory, const struct layout *layout
         struct number number;
         rc = flags_of(memory, layout, ids[i], &flags);
         if (!rc)
-            rc = flags & OBJECT_IS_INT ? read_int(memory, layout, ids[i], &number)
-                                       : ERR_CORRUPT;
+            rc =
+                flags & OBJECT_IS_INT ? read_int(memory, layout, ids[i], &number) : ERR_CORRUPT;
         if (!rc && is_zero(&number))
             rc = ERR_NOT_FOUND; /* that of no span */
         if (!rc)

@@ -14,9 +14,9 @@ enum node_kind { NODE_BITMAP, NODE_ARRAY, NODE_COLLISION };
 /* The head of a node.  An array has no size; its children begin where others have theirs. */
 struct node {
     enum node_kind kind;
-    uint32_t bits;      /* of a bitmap */
-    uint64_t words;     /* in `items` */
-    remote_addr items;  /* keys and values, or children */
+    uint32_t bits;     /* of a bitmap */
+    uint64_t words;    /* in `items` */
+    remote_addr items; /* keys and values, or children */
 };
 
 /* Does the object have a type of this name?  *known is its address, once seen. */

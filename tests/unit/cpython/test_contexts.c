@@ -38,7 +38,8 @@ static void put(struct world *world, remote_addr addr, uint64_t value)
 }
 
 /* An object of this type with words behind its head. */
-static remote_addr make(struct world *world, remote_addr type, const uint64_t *words, size_t count)
+static remote_addr make(struct world *world, remote_addr type, const uint64_t *words,
+                        size_t count)
 {
     const remote_addr addr = fake_alloc(&world->python, 64 + count * WORD);
     put(world, addr + layout(world)->object_type, type);
@@ -130,7 +131,8 @@ static struct world *begin(unsigned minor)
     const remote_addr interp = fake_interp(&world->python, 0);
     fake_thread_init(&world->thread, &world->python, interp, 0x7000, 100);
     world->types[0] = make_type(world, minor < 10 ? "Context" : "_contextvars.Context", 0);
-    world->types[1] = make_type(world, minor < 10 ? "ContextVar" : "_contextvars.ContextVar", 0);
+    world->types[1] =
+        make_type(world, minor < 10 ? "ContextVar" : "_contextvars.ContextVar", 0);
     world->types[2] = make_type(world, "str", OBJECT_IS_STR);
     world->types[3] = make_type(world, "int", OBJECT_IS_INT);
     world->types[4] = make_type(world, "bytes", OBJECT_IS_BYTES);
@@ -239,8 +241,8 @@ static remote_addr deep_root(struct world *world, remote_addr leaf)
     const uint64_t last[] = { 0, leaf, neighbour, 1 };
     uint64_t children[33] = { 0 };
     const uint32_t other = at > 0 ? at - 1 : at + 1;
-    children[branch(world, 0)] = make_node(world, world->bitmap, 1u << at | 1u << other,
-                                           other < at ? first : last, 4);
+    children[branch(world, 0)] =
+        make_node(world, world->bitmap, 1u << at | 1u << other, other < at ? first : last, 4);
     return make(world, world->array, children, 33);
 }
 
@@ -249,13 +251,12 @@ static void test_deep(struct world *world)
     const uint64_t pair[] = { world->variable, make_str(world, "deep") };
     const uint64_t collision[] = { make_variable(world, "same", world->hash), 1,
                                    world->variable, make_str(world, "collides") };
-    const remote_addr leaf =
-        make_node(world, world->bitmap, 1u << branch(world, 2), pair, 2);
+    const remote_addr leaf = make_node(world, world->bitmap, 1u << branch(world, 2), pair, 2);
     set_map(world, make_map(world, deep_root(world, leaf), 2));
     expect(world, "deep");
-    set_map(world, make_map(world,
-                            deep_root(world, make_node(world, world->collision, 0, collision, 4)),
-                            3));
+    set_map(world,
+            make_map(world,
+                     deep_root(world, make_node(world, world->collision, 0, collision, 4)), 3));
     expect(world, "collides");
 }
 
@@ -357,8 +358,8 @@ static void change(struct fake_memory *fake, const struct fake_read_at *moment, 
 }
 
 /* The change comes before each of the calls in turn: what is read is the old value, the new one, or unknown. */
-static void try_change(struct world *world, remote_addr addr, uint64_t value, const char *before,
-                       const char *after)
+static void try_change(struct world *world, remote_addr addr, uint64_t value,
+                       const char *before, const char *after)
 {
     const uint64_t old = fake_memory_u64(&world->python.memory, addr);
     unsigned unknown = 0;
@@ -380,8 +381,7 @@ static void what_changes_while_it_is_read_is_unknown(void **state)
 {
     struct world *const world = begin(15);
     const remote_addr other = make(world, world->types[0], (uint64_t[]){ 0, 0 }, 2);
-    const remote_addr map =
-        make_map(world, root_of(world, make_str(world, "4712")), 1);
+    const remote_addr map = make_map(world, root_of(world, make_str(world, "4712")), 1);
     (void)state;
     put(world, other + object_first_field(layout(world)) + WORD, map);
     expect(world, "4711");
@@ -424,7 +424,8 @@ static void damaged_tries_are_unknown_and_end(void **state)
     struct world *const world = begin(15);
     (void)state;
     expect(world, "4711");
-    const remote_addr big = make_node(world, world->bitmap, UINT32_MAX, (uint64_t[64]){ 0 }, 64);
+    const remote_addr big =
+        make_node(world, world->bitmap, UINT32_MAX, (uint64_t[64]){ 0 }, 64);
     for (size_t i = 0; i < 32; i++)
         put(world, big + object_first_field(layout(world)) + (3 + 2 * i) * WORD, big);
     set_map(world, make_map(world, big, 1));
