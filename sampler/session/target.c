@@ -180,19 +180,22 @@ bool target_is_same(struct target *target)
     return process_fate(&target->process, python_anchor(target->python)) == PROCESS_RUNS;
 }
 
-/* A thread that stays where it is stays in its context, but may come back to the same place in another one. */
-static bool keeps_context(const struct thread *thread)
+/* A thread that waits stays in its context, but may have been away and come back to the same place in another one.
+ * One that runs may be in another context at the same place. */
+static bool keeps_context(const struct target *target, const struct thread *thread)
 {
-    enum { MOVING_READINGS = 4, READINGS = 64 };
-    return thread->context && thread->stack.is_unchanged &&
-           thread->stack.still > MOVING_READINGS && thread->stack.still % READINGS != 0;
+    enum { MOVING_READINGS = 4, READINGS = 16 };
+    const struct stack *const stack = &thread->stack;
+    return thread->context && stack->is_unchanged && stack->still > MOVING_READINGS &&
+           stack->still % READINGS != 0 &&
+           python_thread_state(target->python, thread).has_gil == VALUE_NO;
 }
 
 void target_read_context(struct target *target, struct thread *thread, struct memory *memory,
                          uint64_t now_ns)
 {
     const uint32_t before = thread->context;
-    if (target->fold.contexts && !keeps_context(thread))
+    if (target->fold.contexts && !keeps_context(target, thread))
         thread->context = context_marks_find(
             target->fold.contexts, python_context(target->python, thread, memory, now_ns));
     thread->is_in_new_context = thread->context != before;

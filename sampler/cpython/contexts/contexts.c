@@ -285,12 +285,8 @@ static bool is_certain(const struct contexts *contexts, const struct thread *thr
                        remote_addr context, const struct recorded_span *spans, size_t count,
                        const unsigned char *data, struct memory *memory)
 {
-    uint64_t now;
-    return recorded_reads_is_same(spans, count, data, memory) &&
-           (thread->stack.copy.is_still ||
-            (!memory_read_u64(memory, thread->head.addr + contexts->layout->tstate_context,
-                              &now) &&
-             now == context));
+    const remote_addr place = thread->head.addr + contexts->layout->tstate_context;
+    return recorded_reads_is_same(spans, count, data, place, context, memory);
 }
 
 static void keep(struct kept *kept, remote_addr context, const struct recorded_reads *reads,

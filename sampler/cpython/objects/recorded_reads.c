@@ -47,15 +47,19 @@ void recorded_reads_begin(struct recorded_reads *reads, struct memory *source)
 }
 
 bool recorded_reads_is_same(const struct recorded_span *spans, size_t count,
-                            const unsigned char *data, struct memory *source)
+                            const unsigned char *data, remote_addr addr, uint64_t word,
+                            struct memory *source)
 {
     unsigned char now[RECORDED_READS_MAX_BYTES];
-    struct memory_span wanted[RECORDED_READS_MAX];
+    struct memory_span wanted[RECORDED_READS_MAX + 1];
+    uint64_t last = word;
     size_t bytes = 0, arrived;
     for (size_t i = 0; i < count; i++) {
         wanted[i] = (struct memory_span){ spans[i].addr, now + bytes, spans[i].bytes };
         bytes += spans[i].bytes;
     }
-    return count == 0 ||
-           (!memory_readv(source, wanted, count, &arrived) && memcmp(now, data, bytes) == 0);
+    if (addr)
+        wanted[count++] = (struct memory_span){ addr, &last, sizeof last };
+    return count == 0 || (!memory_readv(source, wanted, count, &arrived) &&
+                          memcmp(now, data, bytes) == 0 && last == word);
 }

@@ -7,7 +7,7 @@
  *
  *     recorded_reads_begin(r);
  *     ... reads through r->memory ...
- *     recorded_reads_is_same(r->spans, r->count, r->data, source)
+ *     recorded_reads_is_same(r->spans, r->count, r->data, 0, 0, source)
  *
  * Ownership: the caller's storage; it holds nothing else.
  * Threads: none.
@@ -41,8 +41,9 @@ struct recorded_reads {
 /* Forgets what was read; from now on reads from `source`. */
 void recorded_reads_begin(struct recorded_reads *reads, struct memory *source);
 
-/* Are all bytes still the same?  Makes one call. */
+/* Are all bytes still the same, and does this word have its value?  Makes one call.  addr 0: there is no such word. */
 bool recorded_reads_is_same(const struct recorded_span *spans, size_t count,
-                            const unsigned char *data, struct memory *source);
+                            const unsigned char *data, remote_addr addr, uint64_t word,
+                            struct memory *source);
 
 #endif /* SAMPLER_CPYTHON_OBJECTS_RECORDED_READS_H */
