@@ -184,7 +184,7 @@ bool target_is_same(struct target *target)
  * One that runs may be in another context at the same place. */
 static bool keeps_context(const struct target *target, const struct thread *thread)
 {
-    enum { MOVING_READINGS = 4, READINGS = 16 };
+    enum { MOVING_READINGS = 4, READINGS = 64 };
     const struct stack *const stack = &thread->stack;
     return thread->context && stack->is_unchanged && stack->still > MOVING_READINGS &&
            stack->still % READINGS != 0 &&

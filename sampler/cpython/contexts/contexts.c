@@ -20,6 +20,8 @@ enum {
     WORD = sizeof(uint64_t),
     MAX_LOCATED = 64, /* threads that are searched for a context at a time */
     TEXT_OF_TYPE = 32,
+    MAX_WORDS = LAYOUT_MAX_TSTATE_BYTES / WORD,
+    MAX_OTHERS = 3,
 };
 
 /* A variable, by what does not change while it lives: its name object, and its hash, which is made of its name and
@@ -35,6 +37,7 @@ struct kept {
     struct recorded_span *spans;
     unsigned char *data;
     size_t count;
+    bool is_final; /* no other variable of the name has a value in it */
     struct context_value value;
 };
 
@@ -43,8 +46,9 @@ struct contexts {
     struct thread_list *threads;
     char name[CONTEXTS_MAX_NAME];
     bool is_span;
-    uint64_t located_ns; /* when the place was last searched for; 0: never */
-    bool has_none;       /* and then no thread had a context */
+    uint64_t located_ns;             /* when the place was last searched for; 0: never */
+    bool has_none;                   /* and then no thread had a context */
+    unsigned char others[MAX_WORDS]; /* how often a word of a thread state was no context */
     uint64_t searched_ns;
     remote_addr context_type, variable_type;
     struct hamt_types types;
@@ -132,19 +136,33 @@ static bool may_be_object(uint64_t word)
     return word >= LOWEST && word < END && word % ALIGNMENT == 0;
 }
 
+/* The place names a context or nothing, so one that has named something else a few times is another.  What is gone by
+ * the time it is read says nothing. */
+static bool is_place(struct contexts *contexts, size_t word, uint64_t value)
+{
+    struct hamt ignored;
+    if (!value || contexts->others[word] == MAX_OTHERS)
+        return false;
+    const enum err_code rc =
+        may_be_object(value)
+            ? open_context(contexts, contexts->threads->memory, value, &ignored)
+            : ERR_CORRUPT;
+    if (rc == ERR_CORRUPT)
+        contexts->others[word]++;
+    return !rc;
+}
+
 /* The first place in a thread state that names a context with variables; 0: none.  Only the thread state itself comes
  * before what else may name one: lists of freed objects. */
 static uint32_t find_place(struct contexts *contexts, remote_addr tstate)
 {
-    struct memory *const memory = contexts->threads->memory;
-    uint64_t words[LAYOUT_MAX_TSTATE_BYTES / WORD];
+    uint64_t words[MAX_WORDS];
     const size_t count = contexts->layout->tstate_bytes / WORD;
-    struct hamt ignored;
-    if (count > sizeof words / sizeof *words ||
-        memory_read(memory, tstate, words, count * WORD))
+    if (count > MAX_WORDS ||
+        memory_read(contexts->threads->memory, tstate, words, count * WORD))
         return 0;
     for (size_t i = 1; i < count; i++)
-        if (may_be_object(words[i]) && !open_context(contexts, memory, words[i], &ignored))
+        if (is_place(contexts, i, words[i]))
             return (uint32_t)(i * WORD);
     return 0;
 }
@@ -257,7 +275,7 @@ static enum err_code find_value(struct contexts *contexts, struct memory *memory
 
 /* Reads the value of a context by way of contexts->reads. */
 static enum err_code read_value(struct contexts *contexts, remote_addr context, uint64_t now_ns,
-                                struct context_value *out)
+                                struct context_value *out, bool *is_final)
 {
     struct memory *const memory = &contexts->reads.memory;
     struct hamt map;
@@ -265,9 +283,11 @@ static enum err_code read_value(struct contexts *contexts, remote_addr context, 
     enum err_code rc = open_context(contexts, memory, context, &map);
     if (rc)
         return rc;
+    *is_final = !map.count;
     rc = find_value(contexts, memory, &map, &object);
     if (rc == ERR_NOT_FOUND && map.count && is_time_to_search(contexts, now_ns)) {
         contexts->searched_ns = now_ns;
+        *is_final = true;
         search_variables(contexts, &map);
         rc = find_value(contexts, memory, &map, &object);
     } else if (rc == ERR_NOT_FOUND && map.count && !contexts->variable_count) {
@@ -313,13 +333,14 @@ static struct context_value *read_context(struct contexts *contexts,
     struct recorded_reads *const reads = &contexts->reads;
     struct kept *const kept = &contexts->kept[hash_mix(context, 0) % CONTEXTS_KEPT];
     struct context_value value = { .kind = CONTEXT_UNKNOWN };
-    const bool is_stale =
-        kept->value.kind == CONTEXT_UNSET && is_time_to_search(contexts, now_ns);
+    bool is_final = false;
+    const bool is_stale = kept->value.kind == CONTEXT_UNSET && !kept->is_final &&
+                          is_time_to_search(contexts, now_ns);
     if (kept->context == context && !is_stale &&
         is_certain(contexts, thread, context, kept->spans, kept->count, kept->data, memory))
         return &kept->value;
     recorded_reads_begin(reads, memory);
-    if (read_value(contexts, context, now_ns, &value) ||
+    if (read_value(contexts, context, now_ns, &value, &is_final) ||
         !is_certain(contexts, thread, context, reads->spans, reads->count, reads->data, memory))
         return &contexts->unknown;
     /* An equal value is not new to the caller. */
@@ -327,6 +348,7 @@ static struct context_value *read_context(struct contexts *contexts,
         strcmp(kept->value.text, value.text) == 0)
         value.tag = kept->value.tag;
     keep(kept, context, reads, &value);
+    kept->is_final = is_final;
     return kept->context ? &kept->value : &contexts->unknown;
 }
 

@@ -288,6 +288,9 @@ static void a_variable_without_a_value_is_unset(void **state)
     (void)state;
     set_map(world, make_map(world, make_node(world, world->bitmap, 1u << 3, items, 2), 1));
     expect_kind(world, CONTEXT_UNSET);
+    const uint64_t before = world->python.memory.memory.reads;
+    assert_int_equal(read_at(world, NOW_NS + 10 * NS_PER_S)->kind, CONTEXT_UNSET);
+    assert_int_equal(world->python.memory.memory.reads - before, 2);
     set_map(world, make_map(world, make_node(world, world->bitmap, 0, NULL, 0), 0));
     expect_kind(world, CONTEXT_UNSET);
     end(world);
