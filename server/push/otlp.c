@@ -78,7 +78,8 @@ enum { GZIP_LEVEL = 6 };
 /* An attribute of the dictionary is a text: its key, a NUL, its value. */
 enum { ATTRIBUTE_BYTES = 512 };
 
-enum { LINK_BYTES = (CONTEXT_TRACE_DIGITS + CONTEXT_SPAN_DIGITS) / 2 };
+/* At most, of a link of the dictionary: its ids, and the heads of its fields. */
+enum { LINK_BYTES = (CONTEXT_TRACE_DIGITS + CONTEXT_SPAN_DIGITS) / 2 + 6 };
 
 struct otlp {
     const struct push_window *window;
@@ -86,7 +87,7 @@ struct otlp {
     void *to;
     struct numbered numbered;
     struct strtab attributes;
-    struct strtab links; /* of spans: the bytes of their trace's id, then theirs */
+    struct strtab links; /* of spans: the ids of trace and span, as in context.h */
     struct chain chain;
     size_t stack_bytes,
         link_bytes; /* at most what the stacks and links of the dictionary take */
@@ -157,34 +158,20 @@ static void put_sample_attributes(struct otlp *otlp, const struct view_cell *cel
     buffer_deinit(&state);
 }
 
-/* Two digits are a byte. */
-static void read_hex(const char *digits, size_t count, unsigned char *out)
-{
-    static const char values[] = "0123456789abcdef";
-    for (size_t i = 0; i < count; i++) {
-        const unsigned value = (unsigned)(strchr(values, digits[i]) - values);
-        out[i / 2] = (unsigned char)(i % 2 ? out[i / 2] << 4 | value : value);
-    }
-}
-
 /* The link to the span that the sample works for; 0: none.  Equal ones have the same number. */
 static uint32_t link_of(struct otlp *otlp, node_id node)
 {
     const struct profile_snapshot *const snapshot = otlp->window->snapshot;
     const function_id function = context_function_of_node(snapshot, node);
-    unsigned char ids[LINK_BYTES];
+    const uint32_t before = otlp->links.strings.count;
     struct context_text context;
     struct context_span span;
-    const uint32_t before = otlp->links.strings.count;
     str_id id;
     if (!function || !context_of_function(snapshot, function, &context) ||
-        !context_read_span(&context, &span))
+        !context_read_span(&context, &span) ||
+        strtab_intern(&otlp->links, context.value, context.value_length, &id, NULL) != ERR_OK)
         return 0;
-    read_hex(span.trace_id, CONTEXT_TRACE_DIGITS, ids);
-    read_hex(span.span_id, CONTEXT_SPAN_DIGITS, ids + CONTEXT_TRACE_DIGITS / 2);
-    if (strtab_intern(&otlp->links, (const char *)ids, sizeof ids, &id, NULL) != ERR_OK)
-        return 0;
-    otlp->link_bytes += otlp->links.strings.count > before ? LINK_BYTES + 6 : 0;
+    otlp->link_bytes += otlp->links.strings.count > before ? LINK_BYTES : 0;
     return id;
 }
 
@@ -399,15 +386,26 @@ static void put_attributes(struct otlp *otlp, struct buffer *out)
     }
 }
 
+/* Two digits are a byte. */
+static void put_hex(struct buffer *out, unsigned field, const char *digits, size_t count)
+{
+    static const char values[] = "0123456789abcdef";
+    unsigned char bytes[CONTEXT_TRACE_DIGITS / 2];
+    for (size_t i = 0; i < count; i++) {
+        const unsigned value = (unsigned)(strchr(values, digits[i]) - values);
+        bytes[i / 2] = (unsigned char)(i % 2 ? bytes[i / 2] << 4 | value : value);
+    }
+    protobuf_bytes(out, field, (const char *)bytes, count / 2);
+}
+
 static void put_links(struct otlp *otlp, struct buffer *out)
 {
     const uint32_t count = otlp->links.strings.count;
     protobuf_bytes(out, DICTIONARY_LINK, "", 0);
     for (str_id id = 1; id < count; id++) {
         const char *const ids = strtab_get(&otlp->links, id).text;
-        protobuf_bytes(&otlp->part, LINK_TRACE_ID, ids, CONTEXT_TRACE_DIGITS / 2);
-        protobuf_bytes(&otlp->part, LINK_SPAN_ID, ids + CONTEXT_TRACE_DIGITS / 2,
-                       CONTEXT_SPAN_DIGITS / 2);
+        put_hex(&otlp->part, LINK_TRACE_ID, ids, CONTEXT_TRACE_DIGITS);
+        put_hex(&otlp->part, LINK_SPAN_ID, ids + CONTEXT_TRACE_DIGITS + 1, CONTEXT_SPAN_DIGITS);
         put(out, DICTIONARY_LINK, &otlp->part);
     }
 }
