@@ -24,6 +24,7 @@
 
 #include "sampler/base/err.h"
 #include "sampler/owner.h"
+#include "sampler/profile/context.h"
 #include "sampler/profile/profile.h"
 
 struct engines;
@@ -117,6 +118,8 @@ struct sampler_options {
     bool hides_arguments; /* keep only the first word of each command line */
     bool opcodes;         /* record the instruction beside the line */
     enum sampler_async async;
+    /* Name of the ContextVar whose value says what a thread works for (profile/context.h); "": none. */
+    char context[CONTEXT_MAX_VARIABLE];
     bool tasks_each;                 /* read tasks at every tick, at any cost */
     enum sampler_engine engine;      /* once it has started: the one that samples */
     struct engines *engines;         /* sampler_open_engines; NULL: there are none */

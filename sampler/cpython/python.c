@@ -1,6 +1,7 @@
 #include <stdlib.h>
 
 #include "sampler/base/clock.h"
+#include "sampler/cpython/contexts/contexts.h"
 #include "sampler/cpython/objects/object.h"
 #include "sampler/cpython/python_parts.h"
 #include "sampler/cpython/runtime/runtime.h"
@@ -44,6 +45,7 @@ void python_detach(struct python *python)
 {
     if (!python)
         return;
+    contexts_destroy(python->contexts);
     tasks_deinit(&python->tasks);
     thread_list_deinit(&python->threads);
     leaves_deinit(&python->leaves);
@@ -172,6 +174,8 @@ enum err_code python_choose(struct python *python, bool all_threads)
         python->list_is_old = rc != ERR_OK;
         python->list_checked_ns = now_ns;
     }
+    if (!rc && python->contexts)
+        contexts_locate(python->contexts, now_ns);
     if (!rc)
         rc = choose_threads(python, all_threads);
     python->list_is_old = python->list_is_old || rc;
@@ -188,7 +192,10 @@ enum err_code python_list_threads(struct python *python, bool *changed_out)
 {
     const uint64_t listing = python->threads.listing;
     clear_if_full(python);
-    const enum err_code rc = refresh_threads(python, false, clock_now_ns());
+    const uint64_t now_ns = clock_now_ns();
+    const enum err_code rc = refresh_threads(python, false, now_ns);
+    if (!rc && python->contexts)
+        contexts_locate(python->contexts, now_ns);
     *changed_out = python->threads.listing != listing;
     return rc;
 }
@@ -261,6 +268,19 @@ size_t python_threads_per_tick(const struct python *python, bool all_threads)
     return count < 1                             ? 1
            : count < PYTHON_MAX_THREADS_PER_TICK ? count
                                                  : PYTHON_MAX_THREADS_PER_TICK;
+}
+
+enum err_code python_watch_context(struct python *python, const char *name, struct err *err)
+{
+    const enum err_code rc =
+        contexts_create(name, &python->runtime.layout, &python->threads, &python->contexts);
+    return rc ? err_nomem(err) : ERR_OK;
+}
+
+struct context_value *python_context(struct python *python, const struct thread *thread,
+                                     struct memory *memory, uint64_t now_ns)
+{
+    return python->contexts ? contexts_read(python->contexts, thread, memory, now_ns) : NULL;
 }
 
 bool python_knows_gil(const struct python *python)

@@ -28,6 +28,7 @@
 /* Threads sampled in one tick.  Of more threads a random part is sampled, all equally likely. */
 enum { PYTHON_MAX_THREADS_PER_TICK = 256 };
 
+struct context_value;
 struct python;
 
 MUST_CHECK enum err_code python_attach(struct process *process, enum runtime_effort effort,
@@ -74,6 +75,13 @@ MUST_CHECK enum err_code python_repeat(struct python *python, struct thread *thr
 /* Reads the stack of a thread that waits. */
 MUST_CHECK enum err_code python_read_waiting(struct python *python, struct thread *thread,
                                              python_sample_fn on_sample, void *context);
+
+/* From now on the values of this ContextVar can be read; name NULL: the current span of OpenTelemetry (contexts.h). */
+MUST_CHECK enum err_code python_watch_context(struct python *python, const char *name,
+                                              struct err *err);
+/* The value for a thread that has just been read from this memory.  NULL: none is watched. */
+struct context_value *python_context(struct python *python, const struct thread *thread,
+                                     struct memory *memory, uint64_t now_ns);
 
 /* What must be in a copy of a thread's memory besides its stack.  thread NULL: no interpreter. */
 struct thread_windows {

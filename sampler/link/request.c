@@ -72,6 +72,8 @@ static void put_options(const struct sampler_options *options, struct bytes *out
     bytes_u8(out, options->mode);
     bytes_u8(out, options->native);
     bytes_u8(out, options->async);
+    bytes_number(out, strlen(options->context));
+    bytes_put(out, options->context, strlen(options->context));
     bytes_u8(out, options->engine);
     bytes_u8(out, options->stop);
     link_double_encode(options->max_stop_percent, out);
@@ -87,6 +89,15 @@ static unsigned take_below(struct cursor *cursor, unsigned most)
 static pid_t take_pid(struct cursor *cursor)
 {
     return (pid_t)cursor_below(cursor, INT32_MAX);
+}
+
+/* A text longer than `room` is damage. */
+static void take_text(struct cursor *cursor, char *out, size_t room)
+{
+    const size_t length = cursor_count(cursor, 1, room - 1);
+    const void *const text = cursor_take(cursor, length);
+    if (length && text)
+        memcpy(out, text, length);
 }
 
 static void take_options(struct cursor *cursor, struct sampler_options *out)
@@ -109,6 +120,7 @@ static void take_options(struct cursor *cursor, struct sampler_options *out)
     out->mode = (enum sampler_mode)take_below(cursor, SAMPLER_MODE_EXCEPTION);
     out->native = (enum sampler_native)take_below(cursor, SAMPLER_NATIVE_FULL);
     out->async = (enum sampler_async)take_below(cursor, SAMPLER_ASYNC_ALL);
+    take_text(cursor, out->context, sizeof out->context);
     out->engine = (enum sampler_engine)take_below(cursor, SAMPLER_ENGINE_REMOTE);
     out->stop = (enum sampler_stop)take_below(cursor, SAMPLER_STOP_ALWAYS);
     out->max_stop_percent = link_double_decode(cursor);

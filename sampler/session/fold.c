@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "sampler/cpython/objects/code_place.h"
+#include "sampler/session/context_marks.h"
 #include "sampler/session/fold_native.h"
 #include "sampler/session/fold_spots.h"
 #include "sampler/session/origins.h"
@@ -345,7 +346,7 @@ enum err_code fold_thread(struct fold *fold, struct thread *thread, struct threa
                              .certainty = certainty_counter(quality, stack->certainty),
                              .motion = motion_counter(quality, thread->motion),
                              .spot = PROFILE_NO_SPOT,
-                             .is_still = stack->is_unchanged,
+                             .is_still = stack->is_unchanged && !thread->is_in_new_context,
                              .is_stopped = thread->is_stopped,
                              .runs = thread->runs,
                              .runnable = thread->runnable,
@@ -361,6 +362,8 @@ enum err_code fold_thread(struct fold *fold, struct thread *thread, struct threa
     if (!rc && thread_cpus_may_keep(fold->cpus, sample.state)) {
         rc = place(fold, thread, fold->no_gc ? NOWHERE : gc, &sample);
         sample.state = state_of(info, thread->leaf.in_native);
+        if (fold->contexts)
+            sample.node = context_marks_node(fold->contexts, thread->context, sample.node);
     }
     thread->has_leaf = false;
     return rc ? rc : thread_cpus_add(fold->cpus, &sample);

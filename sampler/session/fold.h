@@ -23,6 +23,7 @@
 #include "sampler/sampler.h"
 #include "sampler/session/thread_cpu.h"
 
+struct context_marks;
 struct fold_native;
 struct origins;
 struct task_fold;
@@ -43,6 +44,7 @@ struct fold {
     profile_origin origin;                  /* of the process */
     struct task_fold *tasks;                /* NULL: stacks are not of tasks */
     struct fold_native *native_stacks;      /* NULL: no native stacks */
+    struct context_marks *contexts;         /* of the session; NULL: not wanted */
 };
 
 /* `pid` and `name` are those of the process; several folds may share `cpus`.  Borrows

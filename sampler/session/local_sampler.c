@@ -255,6 +255,8 @@ enum err_code local_sampler_check_engine(const struct sampler_options *options, 
     if (options->stop == SAMPLER_STOP_ALWAYS)
         return err_set(err, ERR_INVALID,
                        "the kernel engine does not stop threads (--stop always)");
+    if (*options->context)
+        return err_set(err, ERR_INVALID, "contexts are read from outside (--context)");
     if (options->rate_hz > KERNEL_MAX_RATE_HZ)
         return err_set(err, ERR_INVALID, "the kernel engine samples at most %g times a second",
                        KERNEL_MAX_RATE_HZ);

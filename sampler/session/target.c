@@ -1,6 +1,7 @@
 #include "sampler/session/target.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "sampler/base/clock.h"
 #include "sampler/cpython/python.h"
@@ -9,6 +10,7 @@
 #include "sampler/process/cpu.h"
 #include "sampler/process/procfs.h"
 #include "sampler/profile/profile.h"
+#include "sampler/session/context_marks.h"
 #include "sampler/session/fold_native.h"
 #include "sampler/session/origins.h"
 #include "sampler/session/thread_cpu.h"
@@ -76,7 +78,8 @@ static enum err_code join_native(struct target *target, struct err *err)
 
 enum err_code target_join(struct target *target, struct profile *profile,
                           struct thread_cpus *cpus, struct origins *origins,
-                          const struct sampler_options *options, struct err *err)
+                          struct context_marks *contexts, const struct sampler_options *options,
+                          struct err *err)
 {
     struct process *const process = &target->process;
     const char *const name = process->argc ? process->argv[0] : "";
@@ -86,12 +89,16 @@ enum err_code target_join(struct target *target, struct profile *profile,
         !procfs_identify(process->pid, &identity, NULL))
         target->stack_start = identity.stack_start;
     stops_init(&target->stops, options->stop, options->max_stop_percent / 100);
-    const enum err_code rc = fold_init(&target->fold, profile, python_leaves(target->python),
-                                       cpus, options, process->pid, name, err);
+    enum err_code rc = fold_init(&target->fold, profile, python_leaves(target->python), cpus,
+                                 options, process->pid, name, err);
+    const bool is_span = strcmp(options->context, CONTEXT_OPENTELEMETRY) == 0;
+    if (!rc && contexts)
+        rc = python_watch_context(target->python, is_span ? NULL : options->context, err);
     if (rc)
         return rc;
     target->fold.threads = python_thread_list(target->python);
     target->fold.origins = origins;
+    target->fold.contexts = contexts;
     target->fold.origin = origins_add(origins, process, python_anchor(target->python));
     const enum err_code joined = join_native(target, err);
     if (joined || options->async == SAMPLER_ASYNC_OFF)
@@ -171,6 +178,27 @@ bool target_is_same(struct target *target)
         return true;
     target->checked_misses = misses;
     return process_fate(&target->process, python_anchor(target->python)) == PROCESS_RUNS;
+}
+
+/* A thread that waits stays in its context, but may have been away and come back to the same place in another one.
+ * One that runs may be in another context at the same place. */
+static bool keeps_context(const struct target *target, const struct thread *thread)
+{
+    enum { MOVING_READINGS = 4, READINGS = 64 };
+    const struct stack *const stack = &thread->stack;
+    return thread->context && stack->is_unchanged && stack->still > MOVING_READINGS &&
+           stack->still % READINGS != 0 &&
+           python_thread_state(target->python, thread).has_gil == VALUE_NO;
+}
+
+void target_read_context(struct target *target, struct thread *thread, struct memory *memory,
+                         uint64_t now_ns)
+{
+    const uint32_t before = thread->context;
+    if (target->fold.contexts && !keeps_context(target, thread))
+        thread->context = context_marks_find(
+            target->fold.contexts, python_context(target->python, thread, memory, now_ns));
+    thread->is_in_new_context = thread->context != before;
 }
 
 struct copied_sample {

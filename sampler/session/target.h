@@ -32,6 +32,7 @@
 
 struct thread_cpus;
 struct bias;
+struct context_marks;
 struct origins;
 struct profile;
 struct python;
@@ -94,9 +95,10 @@ MUST_CHECK enum err_code target_open(int pid, enum runtime_effort effort,
                                      struct err *err);
 void target_close(struct target *target);
 
-/* Borrows everything; all must outlive the target. */
+/* Borrows everything; all must outlive the target.  contexts NULL: what threads work for is not wanted. */
 MUST_CHECK enum err_code target_join(struct target *target, struct profile *profile,
                                      struct thread_cpus *cpus, struct origins *origins,
+                                     struct context_marks *contexts,
                                      const struct sampler_options *options, struct err *err);
 /* Counts what the last reading found once more, for the ticks that were skipped since. */
 MUST_CHECK enum err_code target_repeat(struct target *target, uint64_t now_ns);
@@ -133,6 +135,10 @@ MUST_CHECK enum err_code target_read_waiting(struct target *target, struct threa
  * waits. */
 bool target_thread_is_ready(const struct target *target, const struct thread *thread,
                             struct system_call *call_out);
+
+/* Reads what a thread works for, if that is wanted.  memory: what the thread has just been read from. */
+void target_read_context(struct target *target, struct thread *thread, struct memory *memory,
+                         uint64_t now_ns);
 
 /* Threads that one tick samples. */
 size_t target_threads(const struct target *target);

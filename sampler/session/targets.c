@@ -8,6 +8,7 @@
 #include "sampler/kernel/engines.h"
 #include "sampler/kernel/record.h"
 #include "sampler/profile/profile.h"
+#include "sampler/session/context_marks.h"
 #include "sampler/session/kernel_feed.h"
 
 enum err_code targets_init(struct targets *targets, const struct sampler_options *options,
@@ -22,6 +23,8 @@ enum err_code targets_init(struct targets *targets, const struct sampler_options
     enum err_code rc = profile_create(&targets->profile, err);
     if (!rc)
         rc = waits_create(targets->profile, !options->hides_arguments, &targets->waits, err);
+    if (!rc && *options->context)
+        rc = context_marks_create(targets->profile, options->context, &targets->contexts, err);
     if (rc)
         return rc;
     thread_cpus_init(&targets->cpus, targets->profile);
@@ -72,6 +75,8 @@ static void close_targets(struct targets *targets)
     thread_cpus_deinit(&targets->cpus);
     waits_destroy(targets->waits);
     targets->waits = NULL;
+    context_marks_destroy(targets->contexts);
+    targets->contexts = NULL;
     native_copies_deinit(&targets->native);
 }
 
@@ -125,7 +130,7 @@ enum err_code targets_add(struct targets *targets, struct target *target, struct
     if (targets->options->hides_arguments)
         process_hide_arguments(&target->process);
     enum err_code rc = target_join(target, targets->profile, &targets->cpus, &targets->origins,
-                                   targets->options, err);
+                                   targets->contexts, targets->options, err);
     if (!rc && targets->feed)
         rc = kernel_feed_add(targets->feed, target, err);
     if (!rc &&

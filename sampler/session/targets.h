@@ -37,6 +37,7 @@ struct targets {
     const struct sampler_options *options;
     struct profile *profile;
     struct thread_cpus cpus;
+    struct context_marks *contexts; /* NULL: not wanted */
     struct waits *waits;
     struct target_table target_table;
     struct origins origins;

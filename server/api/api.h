@@ -66,6 +66,8 @@ enum err_code api_get_own_lines(const struct handler_context *handler,
                                 struct response *response, struct err *err);
 enum err_code api_get_summary(const struct handler_context *handler, struct response *response,
                               struct err *err);
+enum err_code api_get_contexts(const struct handler_context *handler, struct response *response,
+                               struct err *err);
 enum err_code api_get_waits(const struct handler_context *handler, struct response *response,
                             struct err *err);
 enum err_code api_get_heatmap(const struct handler_context *handler, struct response *response,

@@ -91,9 +91,10 @@ static enum err_code compare_with(const struct session_request *asked, struct se
 /* Whoever opens a page chooses. */
 static void choose_frames(const struct report_format *format, struct frame_filters *filters)
 {
+    filters->shows_contexts |= report_labels_contexts(format);
     if (!report_is_page(format))
         return;
-    filters->shows_waits = true;
+    filters->shows_waits = filters->shows_contexts = true;
     if (filters->native == NATIVE_FRAMES_DEFAULT)
         filters->native = NATIVE_FRAMES_EVERYTHING;
 }

@@ -74,6 +74,7 @@ static const struct route routes[] = {
     { METHOD_GET, "/api/v1/sessions/*/own-lines", api_get_own_lines, SCOPE_SESSION },
     { METHOD_GET, "/api/v1/sessions/*/summary", api_get_summary, SCOPE_SESSION | ROUTE_SLOW },
     { METHOD_GET, "/api/v1/sessions/*/waits", api_get_waits, SCOPE_SESSION },
+    { METHOD_GET, "/api/v1/sessions/*/contexts", api_get_contexts, SCOPE_SESSION },
     { METHOD_GET, "/api/v1/sessions/*/heatmap", api_get_heatmap, SCOPE_SESSION },
     { METHOD_POST, "/api/v1/sessions/*/matches", api_find_matches, SCOPE_SESSION },
     { METHOD_POST, "/api/v1/sessions/*/notes", api_add_note, SCOPE_OPERATOR | ROUTE_CHANGE },

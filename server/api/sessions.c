@@ -127,6 +127,7 @@ static const struct setting post_members[] = {
     MEMBER("gc", marks_gc, SETTING_FLAG),
     MEMBER("opcodes", options.opcodes, SETTING_FLAG),
     MEMBER("async", options.async, SETTING_CHOICE, TEXTS(sampler_async_texts)),
+    MEMBER("context", options.context, SETTING_OTHER, .read = setting_read_context),
     MEMBER("engine", options.engine, SETTING_CHOICE, TEXTS(sampler_engine_texts)),
     MEMBER("stop", options.stop, SETTING_CHOICE, TEXTS(sampler_stop_texts)),
     MEMBER("max_stop_percent", options.max_stop_percent, SETTING_PERCENT),

@@ -198,11 +198,11 @@ enum err_code api_get_view(const struct handler_context *handler, struct respons
     struct session_request asked;
     enum err_code rc = session_request_begin(
         &asked, handler,
-        QUERY_SINCE | QUERY_VIEW | (QUERY_FILTERS & ~QUERY_WAITS) | QUERY_BLOCKS, err);
+        QUERY_SINCE | QUERY_VIEW | (QUERY_FILTERS & ~QUERY_MARKS) | QUERY_BLOCKS, err);
     if (rc != ERR_OK)
         return rc;
     /* Nodes are those of /tree. */
-    asked.query.filters.shows_waits = true;
+    asked.query.filters.shows_waits = asked.query.filters.shows_contexts = true;
     const bool is_reshaped = reshape_is_needed(&asked.snapshot, &asked.query.filters);
     if (is_reshaped && asked.query.wants_blocks) {
         session_request_end(&asked);

@@ -225,6 +225,7 @@ static enum err_code compare(struct comparing *comparing, struct err *err)
     if (rc == ERR_OK)
         rc = open_captures(comparing, err);
     comparing->filters.shows_waits |= is_page;
+    comparing->filters.shows_contexts |= is_page;
     if (comparing->filters.native == NATIVE_FRAMES_DEFAULT && is_page)
         comparing->filters.native =
             NATIVE_FRAMES_EVERYTHING; /* whoever opens the page chooses */

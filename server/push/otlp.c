@@ -9,6 +9,8 @@
 
 #include "sampler/base/buffer.h"
 #include "sampler/base/compress.h"
+#include "sampler/profile/context.h"
+#include "sampler/profile/wait.h"
 #include "server/push/labels.h"
 #include "server/push/profile_id.h"
 #include "server/push/protocol.h"
@@ -45,6 +47,7 @@ enum {
     VALUE_TYPE_UNIT = 2,
     SAMPLE_STACK = 1,
     SAMPLE_ATTRIBUTES = 2,
+    SAMPLE_LINK = 3,
     SAMPLE_VALUES = 4,
     DICTIONARY_MAPPING = 1,
     DICTIONARY_LOCATION = 2,
@@ -64,6 +67,8 @@ enum {
     FUNCTION_NAME = 1,
     FUNCTION_FILENAME = 3,
     FUNCTION_START_LINE = 4,
+    LINK_TRACE_ID = 1,
+    LINK_SPAN_ID = 2,
     ATTRIBUTE_KEY = 1,
     ATTRIBUTE_VALUE = 2,
 };
@@ -73,14 +78,19 @@ enum { GZIP_LEVEL = 6 };
 /* An attribute of the dictionary is a text: its key, a NUL, its value. */
 enum { ATTRIBUTE_BYTES = 512 };
 
+/* At most, of a link of the dictionary: its ids, and the heads of its fields. */
+enum { LINK_BYTES = (CONTEXT_TRACE_DIGITS + CONTEXT_SPAN_DIGITS) / 2 + 6 };
+
 struct otlp {
     const struct push_window *window;
     push_take *take;
     void *to;
     struct numbered numbered;
     struct strtab attributes;
+    struct strtab links; /* of spans: the ids of trace and span, as in context.h */
     struct chain chain;
-    size_t stack_bytes; /* at most what the stacks of the dictionary take */
+    size_t stack_bytes,
+        link_bytes; /* at most what the stacks and links of the dictionary take */
     /* The request; a profile of the process being written; a message of it, and messages within that. */
     struct buffer request, profile, part, inner, packed;
     struct buffer profiles; /* of the process being written */
@@ -148,15 +158,45 @@ static void put_sample_attributes(struct otlp *otlp, const struct view_cell *cel
     buffer_deinit(&state);
 }
 
+/* The link to the span that the sample works for; 0: none.  Equal ones have the same number. */
+static uint32_t link_of(struct otlp *otlp, node_id node)
+{
+    const struct profile_snapshot *const snapshot = otlp->window->snapshot;
+    const function_id function = context_function_of_node(snapshot, node);
+    const uint32_t before = otlp->links.strings.count;
+    struct context_text context;
+    struct context_span span;
+    str_id id;
+    if (!function || !context_of_function(snapshot, function, &context) ||
+        !context_read_span(&context, &span) ||
+        strtab_intern(&otlp->links, context.value, context.value_length, &id, NULL) != ERR_OK)
+        return 0;
+    otlp->link_bytes += otlp->links.strings.count > before ? LINK_BYTES : 0;
+    return id;
+}
+
+/* Samples that differ in their contexts alone have one stack. */
+static node_id stack_node(const struct profile_snapshot *snapshot, node_id node)
+{
+    return wait_unmarked(snapshot, node) == node ? context_unmarked(snapshot, node) : node;
+}
+
+static enum err_code chain_of(struct otlp *otlp, node_id node, struct err *err)
+{
+    const enum err_code rc = chain_up(&otlp->chain, otlp->window->snapshot, node, err);
+    chain_drop_context(&otlp->chain, otlp->window->snapshot);
+    pprof_shorten(&otlp->chain, PUSH_DEPTH);
+    return rc;
+}
+
 /* Names all that the stack refers to, so that its size is known.  Its rows are written at the end. */
 static enum err_code number_stack(struct otlp *otlp, node_id node, uint32_t *number_out,
                                   struct err *err)
 {
     const uint32_t before = otlp->numbered.nodes.count;
-    const enum err_code rc = chain_up(&otlp->chain, otlp->window->snapshot, node, err);
+    const enum err_code rc = chain_of(otlp, node, err);
     if (rc != ERR_OK)
         return rc;
-    pprof_shorten(&otlp->chain, PUSH_DEPTH);
     for (size_t i = 0; i < otlp->chain.depth; i++)
         (void)numbered_frame(&otlp->numbered, otlp->chain.frames[i]);
     *number_out = numbered_node(&otlp->numbered, node);
@@ -169,9 +209,11 @@ static enum err_code put_sample(struct otlp *otlp, const struct view_cell *cell,
                                 struct err *err)
 {
     uint32_t stack = 0;
-    const enum err_code rc = number_stack(otlp, cell->node, &stack, err);
+    const enum err_code rc =
+        number_stack(otlp, stack_node(otlp->window->snapshot, cell->node), &stack, err);
     protobuf_uint(&otlp->part, SAMPLE_STACK, stack);
     put_sample_attributes(otlp, cell);
+    protobuf_uint(&otlp->part, SAMPLE_LINK, link_of(otlp, cell->node));
     protobuf_varint(&otlp->packed, cell->ns);
     put(&otlp->part, SAMPLE_VALUES, &otlp->packed);
     put(&otlp->profile, PROFILE_SAMPLES, &otlp->part);
@@ -181,7 +223,7 @@ static enum err_code put_sample(struct otlp *otlp, const struct view_cell *cell,
 static bool is_full(const struct otlp *otlp)
 {
     return otlp->request.length + otlp->profiles.length + otlp->profile.length +
-               otlp->numbered.bytes + otlp->stack_bytes >
+               otlp->numbered.bytes + otlp->stack_bytes + otlp->link_bytes >
            PUSH_PROFILE_BYTES;
 }
 
@@ -319,8 +361,7 @@ static enum err_code put_stacks(struct otlp *otlp, struct buffer *out, struct er
     enum err_code rc = ERR_OK;
     protobuf_bytes(out, DICTIONARY_STACK, "", 0);
     for (uint32_t i = 1; i <= nodes->count && rc == ERR_OK; i++) {
-        rc = chain_up(&otlp->chain, otlp->window->snapshot, nodes->rows[i], err);
-        pprof_shorten(&otlp->chain, PUSH_DEPTH);
+        rc = chain_of(otlp, nodes->rows[i], err);
         for (size_t k = 0; k < otlp->chain.depth; k++)
             protobuf_varint(&otlp->packed,
                             numbered_frame(&otlp->numbered, otlp->chain.frames[k]));
@@ -345,13 +386,37 @@ static void put_attributes(struct otlp *otlp, struct buffer *out)
     }
 }
 
+/* Two digits are a byte. */
+static void put_hex(struct buffer *out, unsigned field, const char *digits, size_t count)
+{
+    static const char values[] = "0123456789abcdef";
+    unsigned char bytes[CONTEXT_TRACE_DIGITS / 2];
+    for (size_t i = 0; i < count; i++) {
+        const unsigned value = (unsigned)(strchr(values, digits[i]) - values);
+        bytes[i / 2] = (unsigned char)(i % 2 ? bytes[i / 2] << 4 | value : value);
+    }
+    protobuf_bytes(out, field, (const char *)bytes, count / 2);
+}
+
+static void put_links(struct otlp *otlp, struct buffer *out)
+{
+    const uint32_t count = otlp->links.strings.count;
+    protobuf_bytes(out, DICTIONARY_LINK, "", 0);
+    for (str_id id = 1; id < count; id++) {
+        const char *const ids = strtab_get(&otlp->links, id).text;
+        put_hex(&otlp->part, LINK_TRACE_ID, ids, CONTEXT_TRACE_DIGITS);
+        put_hex(&otlp->part, LINK_SPAN_ID, ids + CONTEXT_TRACE_DIGITS + 1, CONTEXT_SPAN_DIGITS);
+        put(out, DICTIONARY_LINK, &otlp->part);
+    }
+}
+
 static enum err_code put_dictionary(struct otlp *otlp, struct err *err)
 {
     struct buffer dictionary = { 0 };
     put_mappings(otlp, &dictionary);
     put_locations(otlp, &dictionary);
     put_functions(otlp, &dictionary);
-    protobuf_bytes(&dictionary, DICTIONARY_LINK, "", 0);
+    put_links(otlp, &dictionary);
     const enum err_code rc = put_stacks(otlp, &dictionary, err);
     put_attributes(otlp, &dictionary);
     protobuf_bytes(&dictionary, DICTIONARY_STRING, "", 0);
@@ -368,9 +433,11 @@ static enum err_code begin(struct otlp *otlp, struct err *err)
 {
     numbered_clear(&otlp->numbered);
     (void)numbered_library(&otlp->numbered, 0);
-    otlp->stack_bytes = 0;
+    otlp->stack_bytes = otlp->link_bytes = 0;
     strtab_deinit(&otlp->attributes);
-    return strtab_init(&otlp->attributes, err);
+    strtab_deinit(&otlp->links);
+    const enum err_code rc = strtab_init(&otlp->attributes, err);
+    return rc == ERR_OK ? strtab_init(&otlp->links, err) : rc;
 }
 
 static enum err_code finish(struct otlp *otlp, struct err *err)
@@ -434,6 +501,7 @@ enum err_code push_encode_otlp(const struct push_window *window, push_take *take
     rc = put_all(&otlp, err);
     numbered_deinit(&otlp.numbered);
     strtab_deinit(&otlp.attributes);
+    strtab_deinit(&otlp.links);
     chain_deinit(&otlp.chain);
     buffer_deinit(&otlp.request);
     buffer_deinit(&otlp.profile);

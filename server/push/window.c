@@ -4,7 +4,10 @@
 #include <string.h>
 
 #include "sampler/base/vec.h"
+#include "sampler/profile/context.h"
 #include "sampler/profile/state.h"
+#include "sampler/profile/views/frame_filters.h"
+#include "sampler/profile/wait.h"
 #include "server/report/encoding/pprof.h"
 #include "server/wire/session.h"
 
@@ -32,12 +35,30 @@ static bool is_same(const struct row *a, const struct row *b)
     return by_process(a, b) == 0;
 }
 
+static bool is_span(const struct profile_snapshot *snapshot, node_id node)
+{
+    const function_id function = context_function_of_node(snapshot, node);
+    struct context_text context;
+    struct context_span span;
+    return function && context_of_function(snapshot, function, &context) &&
+           context_read_span(&context, &span);
+}
+
+/* The mark of a wait below that of a context stays. */
+static node_id without_context(const struct profile_snapshot *snapshot, node_id node)
+{
+    return wait_unmarked(snapshot, node) == node ? context_unmarked(snapshot, node) : node;
+}
+
 /* Threads and states that samples are not labelled with are all the same.  A thread still says which process it
  * is of, so the first one of the process stands for the others. */
 static void blur(const struct push_window *window, const struct profile_snapshot *snapshot,
                  enum push_values values, thread_id *first, struct row *row)
 {
     row->process = profile_thread_at(snapshot, row->cell.thread).process;
+    /* A receiver that makes a series of each label is not sent values without a bound; it knows ids of spans. */
+    if (!is_span(snapshot, row->cell.node))
+        row->cell.node = without_context(snapshot, row->cell.node);
     if (!(window->sample_labels & PPROF_THREAD)) {
         if (first[row->process] == UINT32_MAX)
             first[row->process] = row->cell.thread;
@@ -229,8 +250,9 @@ enum err_code push_window_init(struct push_window *window, const struct session_
     enum err_code rc = find_period(window, info, &range, err);
     if (rc != ERR_OK)
         return rc;
-    rc = reshaped_init(&window->reshaped, info->snapshot, &range, info->filters, RESHAPED_SUM,
-                       err);
+    struct frame_filters filters = info->filters ? *info->filters : (struct frame_filters){ 0 };
+    filters.shows_contexts = true;
+    rc = reshaped_init(&window->reshaped, info->snapshot, &range, &filters, RESHAPED_SUM, err);
     if (rc != ERR_OK)
         return rc;
     window->snapshot = &window->reshaped.snapshot;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/profile/context.h"
 #include "sampler/profile/profile.h"
 #include "sampler/profile/wait.h"
 #include "server/access/digest.h"
@@ -139,6 +140,21 @@ static bool find_library(struct strtab_string path, struct strtab_string *rest_o
            find_folder(path, "dist-packages/", rest_out) || find_standard(path, rest_out);
 }
 
+/* The variable, and a hash of the value. */
+static struct strtab_string context_mark(struct anonymize_names *names,
+                                         struct strtab_string text,
+                                         const struct context_text *context)
+{
+    char variable[CONTEXT_MAX_VARIABLE], value[CONTEXT_MAX_NAME];
+    if (context->mark != CONTEXT_MARK_VALUE)
+        return text;
+    snprintf(variable, sizeof variable, "%.*s", (int)context->variable_length,
+             context->variable);
+    snprintf(value, sizeof value, "%s", pseudonym(names, "", string_of("~", 1), text, "").text);
+    context_name(variable, context->mark, value, names->text);
+    return string_of(names->text, strlen(names->text));
+}
+
 /* "<native> time.sleep", or a mark of ours. */
 static struct strtab_string mark(struct anonymize_names *names, struct strtab_string text)
 {
@@ -147,6 +163,7 @@ static struct strtab_string mark(struct anonymize_names *names, struct strtab_st
     static const char native[] = "<native> ", task[] = "<task ";
     const size_t skip = sizeof native - 1;
     struct wait_text wait;
+    struct context_text context;
     if (is_among(text, ours))
         return text;
     /* Without the peer. */
@@ -154,6 +171,8 @@ static struct strtab_string mark(struct anonymize_names *names, struct strtab_st
         wait_name(wait.cause, "", names->text);
         return string_of(names->text, strlen(names->text));
     }
+    if (context_read_name(text.text, &context))
+        return context_mark(names, text, &context);
     if (begins(text, task))
         return pseudonym(names, "<task task-", string_of("~", 1), text, ">");
     if (!begins(text, native))

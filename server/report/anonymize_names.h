@@ -11,7 +11,7 @@
 #include "sampler/base/err.h"
 #include "sampler/profile/views/reshape.h"
 
-enum { ANONYMIZE_NAME_BYTES = 128 };
+enum { ANONYMIZE_NAME_BYTES = 192 };
 
 struct anonymize_names {
     char text[ANONYMIZE_NAME_BYTES];

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "sampler/base/vec.h"
+#include "sampler/profile/context.h"
 
 /* Parents come before children, so the walk is never longer than the table. */
 enum err_code chain_up(struct chain *chain, const struct profile_snapshot *snapshot,
@@ -18,6 +19,21 @@ enum err_code chain_up(struct chain *chain, const struct profile_snapshot *snaps
         node = row.parent;
     }
     return ERR_OK;
+}
+
+void chain_drop_context(struct chain *chain, const struct profile_snapshot *snapshot)
+{
+    enum { MOST_MARKS = 2 };
+    struct context_text ignored;
+    for (size_t i = 0; i < chain->depth && i < MOST_MARKS; i++) {
+        const function_id function = profile_frame_at(snapshot, chain->frames[i]).function;
+        if (!context_of_function(snapshot, function, &ignored))
+            continue;
+        chain->depth--;
+        memmove(chain->frames + i, chain->frames + i + 1,
+                (chain->depth - i) * sizeof *chain->frames);
+        return;
+    }
 }
 
 void chain_deinit(struct chain *chain)

@@ -20,6 +20,8 @@ struct chain {
 
 MUST_CHECK enum err_code chain_up(struct chain *chain, const struct profile_snapshot *snapshot,
                                   node_id node, struct err *err);
+/* Removes the mark of a context (sampler/profile/context.h), which stands at the end, or above the mark of a wait. */
+void chain_drop_context(struct chain *chain, const struct profile_snapshot *snapshot);
 void chain_deinit(struct chain *chain);
 
 #endif /* SERVER_REPORT_CHAIN_H */

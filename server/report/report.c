@@ -73,6 +73,11 @@ bool report_names_waits(const struct report_format *format)
            format->write == report_write_summary_json;
 }
 
+bool report_labels_contexts(const struct report_format *format)
+{
+    return format->write == report_write_pprof;
+}
+
 const struct report_format *report_find(const char *name)
 {
     const struct report_format *format = NULL;

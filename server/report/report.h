@@ -112,6 +112,8 @@ const struct report_format *report_find(const char *name);
 bool report_is_page(const struct report_format *format);
 /* Whether the format is a summary, which says why threads wait: its stacks have the marks. */
 bool report_names_waits(const struct report_format *format);
+/* Are its samples labelled with what threads work for, if stacks have the marks of contexts? */
+bool report_labels_contexts(const struct report_format *format);
 /* NULL: fewer than index + 1. */
 const struct report_format *report_at(size_t index);
 /* The format of a file name, by its extension; NULL: none. */

@@ -222,6 +222,19 @@ enum err_code setting_read(const struct setting *setting, void *out, const char 
     return setting->read(setting, value, text, why);
 }
 
+enum err_code setting_read_context(const struct setting *setting, void *out, const char *text,
+                                   struct err *why)
+{
+    (void)setting;
+    if (*text && !context_variable_is_valid(text))
+        return err_set(why, ERR_INVALID,
+                       "want the name of a ContextVar, up to %d characters without blanks, "
+                       "colons and angle brackets, or " CONTEXT_OPENTELEMETRY,
+                       CONTEXT_MAX_VARIABLE - 1);
+    snprintf(out, CONTEXT_MAX_VARIABLE, "%s", text);
+    return ERR_OK;
+}
+
 bool setting_is_repeatable(const struct setting *setting)
 {
     return setting->is_repeatable || setting->kind == SETTING_TEXTS ||

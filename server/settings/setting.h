@@ -71,6 +71,9 @@ MUST_CHECK enum err_code setting_read(const struct setting *setting, void *out,
 /* The same for a number.  ERR_INVALID too: the setting is a text. */
 MUST_CHECK enum err_code setting_read_number(const struct setting *setting, void *out,
                                              double number, struct err *why);
+/* A `read` for the name of a ContextVar, char[CONTEXT_MAX_VARIABLE]; "": none. */
+MUST_CHECK enum err_code setting_read_context(const struct setting *setting, void *out,
+                                              const char *text, struct err *why);
 bool setting_is_number(const struct setting *setting);
 bool setting_is_repeatable(const struct setting *setting);
 

@@ -178,6 +178,7 @@ static void write_settings(struct json *json, const struct session_info *info)
     put_bool(json, "opcodes", options->opcodes);
     session_write_engine(json, info);
     put_text(json, "async", sampler_async_texts[options->async]);
+    put_text(json, "context", *options->context ? options->context : NULL);
     put_text(json, "stop", sampler_stop_texts[options->stop]);
     json_key(json, "max_stop_percent");
     json_number(json, options->max_stop_percent > 0 ? options->max_stop_percent

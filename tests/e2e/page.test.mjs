@@ -38,6 +38,20 @@ async function live(path, words, options, page = {}) {
 
 const threads = () => live("tests/victims/threads.py", ["4", VICTIM_SECONDS], ["-a"]);
 
+test("what threads work for is listed; a click keeps only that", async () => {
+  const { page } = await live("tests/victims/contexts.py", ["threads", VICTIM_SECONDS], ["-a", "--context", "request_id", "--engine", "remote"]);
+  const rows = "Array.from(document.querySelectorAll('[data-testid=context]'))";
+  await page.until(rows + ".length >= 3");
+  const names = await page.evaluate(rows + ".map((row) => row.querySelector('.hottest-name').textContent)");
+  assert.deepEqual(names.toSorted(), ["not set", "seventy", "thirty"]);
+  assert.deepEqual((await page.names()).filter((name) => name.includes("<context") || name.includes("context request_id")), []);
+  await page.picture("contexts");
+  await page.evaluate("(" + rows + ".find((row) => row.textContent.includes('thirty')).click(), 0)");
+  await page.until(rows + ".length === 1 && " + rows + "[0].textContent.includes('thirty')");
+  assert.match(await page.evaluate("decodeURIComponent(location.hash.replaceAll('+', ' '))"), /filter=focus context:\/\^request_id: thirty\$\//);
+  await page.close();
+});
+
 test("a running program is alive in the browser; zoom survives updates", async () => {
   const { victim, profiler, page } = await threads();
   assert.equal(await page.text("status"), TEXT.status.running);

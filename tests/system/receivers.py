@@ -164,6 +164,11 @@ class Dictionary:
         row = self.attributes[at]
         return self.strings[row[1][0]], any_value(row[2][0])
 
+    def link(self, at):
+        """The span that a sample works for."""
+        row = self.links[at]
+        return {"trace_id": row[1][0].hex(), "span_id": row[2][0].hex()} if at else {}
+
     def stack(self, at):
         return tuple(self.names[location] for location in packed(self.stacks[at][1][0])) if self.stacks[at][1] else ()
 
@@ -189,7 +194,8 @@ def read_otlp(body):
                     values = packed(sample[4][0])
                     assert len(values) == 1
                     sums[dictionary.stack(sample[1][0] if sample[1] else 0)] += values[0]
-                    sample_labels.append(dict(dictionary.attribute(at) for data in sample[2] for at in packed(data)))
+                    labels = dict(dictionary.attribute(at) for data in sample[2] for at in packed(data))
+                    sample_labels.append(dict(labels, **dictionary.link(sample[3][0] if sample[3] else 0)))
                 profiles.append(Profile({"cpu": "process_cpu"}.get(kind, kind), attributes, profile[3][0], profile[4][0], profile[6][0],
                                         profile[7][0].hex(), sums, sample_labels, dictionary.frame_types()))
     return profiles

@@ -5,7 +5,7 @@
  * tables are untrusted: each offset that we use is on the list below, and is checked once against
  * the size that the target reports and against our buffers.  For 3.8 to 3.12 the tables are
  * generated from CPython's headers (scripts/layouts).  After the check the hot path uses the
- * offsets as they are.
+ * offsets as they are.  tstate_context is in no table: contexts.h finds it.
  *
  * What else differs between versions is a capability: a flag with a meaning, set from one table
  * (LAYOUT_CAPABILITIES).  Other code asks for these, not for the version.
@@ -67,6 +67,7 @@ enum {
     X(tstate_gil_requested, 4, tstate)       \
     X(tstate_current_exception, 8, tstate)   \
     X(tstate_exc_state, 8, tstate)           \
+    X(tstate_context, 8, tstate)             \
     X(cframe_current_frame, 8, cframe)       \
     X(cframe_previous, 8, cframe)            \
     X(frame_previous, 8, frame)              \
@@ -156,6 +157,10 @@ enum { LAYOUT_NO_LAST = UINT8_MAX };
     X(has_str_byte, 14, LAYOUT_NO_LAST)                                                          \
     /* A suspended coroutine that awaits nothing has another state than one that awaits. */      \
     X(has_await_state, 13, LAYOUT_NO_LAST)                                                       \
+    /* A tuple stores its hash before its items. */                                              \
+    X(has_tuple_hash, 14, LAYOUT_NO_LAST)                                                        \
+    /* An int has a word of size and sign, not a signed size. */                                 \
+    X(has_int_tag, 12, LAYOUT_NO_LAST)                                                           \
     /* The states of coroutines begin at zero, not below. */                                     \
     X(has_states_from_zero, 15, LAYOUT_NO_LAST)                                                  \
     /* Another value is above the awaited object. */                                             \

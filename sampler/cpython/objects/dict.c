@@ -268,11 +268,9 @@ static enum err_code find_storage(struct memory *memory, const struct layout *la
 /* Does the interpreter place the dictionary?  3.11 and later. */
 static bool is_managed(struct memory *memory, const struct layout *layout, remote_addr type)
 {
-    enum { FLAGS = 168 };
     static const uint64_t MANAGED_DICT = 1 << 4;
     uint64_t flags;
-    return layout->has_managed_dicts &&
-           !memory_read_u64(memory, type + FLAGS + layout_object_shift(layout), &flags) &&
+    return layout->has_managed_dicts && !object_type_flags(memory, layout, type, &flags) &&
            (flags & MANAGED_DICT);
 }
 

@@ -50,6 +50,12 @@ static size_t encode(unsigned char *buffer, const unsigned char *characters, siz
 enum err_code object_read_str(struct memory *memory, const struct layout *layout,
                               remote_addr addr, struct object_bytes *out)
 {
+    return object_read_str_start(memory, layout, addr, OBJECT_MAX_CHARACTERS, out);
+}
+
+enum err_code object_read_str_start(struct memory *memory, const struct layout *layout,
+                                    remote_addr addr, size_t most, struct object_bytes *out)
+{
     enum { MAX_UTF8_BYTES = 4 };
     unsigned char head[LAYOUT_MAX_STR_HEAD_BYTES];
     if (addr == 0)
@@ -62,8 +68,8 @@ enum err_code object_read_str(struct memory *memory, const struct layout *layout
     uint64_t count = field_u64(head, layout->unicode_length);
     if (!form.compact || (form.width != 1 && form.width != 2 && form.width != 4))
         return ERR_CORRUPT;
-    if (count > OBJECT_MAX_CHARACTERS)
-        count = OBJECT_MAX_CHARACTERS;
+    if (count > most)
+        count = most;
     const remote_addr data =
         addr + (form.ascii ? layout->unicode_ascii_bytes : layout->unicode_compact_bytes);
     /* The characters start after the largest size of the encoded text, so it never overwrites them. */
@@ -93,6 +99,13 @@ enum err_code object_read_bytes(struct memory *memory, const struct layout *layo
     if (!rc)
         out->count = (size_t)count;
     return rc;
+}
+
+enum err_code object_type_flags(struct memory *memory, const struct layout *layout,
+                                remote_addr type, uint64_t *out)
+{
+    enum { FLAGS = 168 }; /* in builds with a GIL */
+    return memory_read_u64(memory, type + FLAGS + layout_object_shift(layout), out);
 }
 
 bool object_type_is(struct memory *memory, const struct layout *layout, remote_addr type,

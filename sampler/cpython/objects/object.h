@@ -29,9 +29,22 @@ MUST_CHECK enum err_code object_bytes_reserve(struct object_bytes *bytes, size_t
 /* A str as UTF-8 (lone surrogates become U+FFFD).  ERR_CORRUPT: it is not a str. */
 MUST_CHECK enum err_code object_read_str(struct memory *memory, const struct layout *layout,
                                          remote_addr addr, struct object_bytes *out);
+/* The same for its first `most` characters, OBJECT_MAX_CHARACTERS or fewer. */
+MUST_CHECK enum err_code object_read_str_start(struct memory *memory,
+                                               const struct layout *layout, remote_addr addr,
+                                               size_t most, struct object_bytes *out);
 /* A bytes object.  ERR_LIMIT: longer than OBJECT_MAX_BYTES. */
 MUST_CHECK enum err_code object_read_bytes(struct memory *memory, const struct layout *layout,
                                            remote_addr addr, struct object_bytes *out);
+
+/* Bits of tp_flags: which built-in type an object's type is derived from. */
+#define OBJECT_IS_INT   (UINT64_C(1) << 24)
+#define OBJECT_IS_TUPLE (UINT64_C(1) << 26)
+#define OBJECT_IS_BYTES (UINT64_C(1) << 27)
+#define OBJECT_IS_STR   (UINT64_C(1) << 28)
+#define OBJECT_IS_DICT  (UINT64_C(1) << 29)
+MUST_CHECK enum err_code object_type_flags(struct memory *memory, const struct layout *layout,
+                                           remote_addr type, uint64_t *out);
 
 /* Does the type have this name?  Reads its tp_name. */
 bool object_type_is(struct memory *memory, const struct layout *layout, remote_addr type,

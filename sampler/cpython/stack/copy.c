@@ -22,6 +22,7 @@ static size_t max_field_end(const struct layout *layout)
         layout->tstate_gil_requested,
         layout->tstate_current_exception,
         layout->tstate_exc_state,
+        layout->tstate_context,
     };
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         end = fields[i] > end ? fields[i] : end;

@@ -130,6 +130,21 @@ void thread_list_clear_stacks(struct thread_list *list)
     }
 }
 
+static void copy_field(struct thread *thread, uint32_t offset)
+{
+    const size_t end = offset + sizeof(uint64_t);
+    if (thread && thread->stack.copy.tstate_bytes < end)
+        thread->stack.copy.tstate_bytes = end;
+}
+
+void thread_list_copy_field(struct thread_list *list, uint32_t offset)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        copy_field(list->items[i], offset);
+        copy_field(list->items[i]->visit, offset);
+    }
+}
+
 struct thread *thread_list_visit(const struct thread_list *list, struct thread *thread,
                                  remote_addr tstate, remote_addr interp)
 {

@@ -76,6 +76,8 @@ struct thread {
     struct leaf leaf; /* for the caller of leaf_read */
     bool has_leaf;    /* the same: it is that of this sample */
     bool is_placed;   /* the same: leaf and stack are those of the last sample, and whole */
+    uint32_t context; /* for the caller: what the thread works for; 0: unknown */
+    bool is_in_new_context; /* the same: it is not that of the last sample */
     uint64_t native_key, *native_counter, *native_gap; /* the same: of the stack's native tag */
     uint32_t native_entries, native_placed;
     bool keeps_native;                /* the same: its native stack is that of the native tag */
@@ -112,6 +114,8 @@ struct thread_list {
 void thread_list_init(struct thread_list *list, struct memory *memory,
                       const struct runtime *runtime);
 void thread_list_deinit(struct thread_list *list);
+/* From now on copies of thread states reach to this field, a word. */
+void thread_list_copy_field(struct thread_list *list, uint32_t offset);
 /* Forgets the stacks that were read; needed when the code objects have been forgotten. */
 void thread_list_clear_stacks(struct thread_list *list);
 

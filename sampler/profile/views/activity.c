@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/profile/context.h"
 #include "sampler/profile/views/own_lines.h"
 #include "sampler/profile/views/view.h"
 
@@ -91,7 +92,8 @@ static frame_id own_frame_of(const struct counting *counting, node_id node)
         return counting->own[node];
     if (counting->python[node])
         return counting->python[node];
-    return profile_node_at(counting->snapshot, wait_unmarked(counting->snapshot, node)).frame;
+    return profile_node_at(counting->snapshot, context_unmarked(counting->snapshot, node))
+        .frame;
 }
 
 /* Rows in the order of processes, for those with samples. */

@@ -53,6 +53,7 @@ uint64_t frame_filters_hash(const struct frame_filters *filters, uint64_t hash)
 {
     hash = hash_bytes(&filters->native, sizeof filters->native, hash);
     hash = hash_bytes(&filters->shows_waits, sizeof filters->shows_waits, hash);
+    hash = hash_bytes(&filters->shows_contexts, sizeof filters->shows_contexts, hash);
     hash = hash_bytes(&filters->count, sizeof filters->count, hash);
     for (size_t i = 0; i < filters->count; i++) {
         const struct frame_filter *const filter = &filters->items[i];

@@ -7,7 +7,8 @@
  *     show       keep only matching frames
  *     show_from  start stacks at the outermost matching frame; drop samples without one
  *
- * Why a thread waits stands in a mark at the end of its stack (wait.h): shows_waits keeps it.
+ * Why a thread waits, and what it works for, stand in marks at the end of its stack (wait.h, context.h): shows_waits and
+ * shows_contexts keep them.
  *
  * Several of one kind match what any of them matches.  The order in which they are given has no
  * effect: focus and ignore see whole stacks, then native frames that the view does not show are left
@@ -52,7 +53,7 @@ const char *frame_filter_name(enum frame_filter_kind kind);
 /* Zeroed: no filter, and the native frames that a view shows by default. */
 struct frame_filters {
     enum native_frames native;
-    bool shows_waits;
+    bool shows_waits, shows_contexts;
     size_t count;
     struct frame_filter {
         enum frame_filter_kind kind;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "sampler/base/enum_text.h"
+#include "sampler/profile/context.h"
 #include "sampler/profile/wait.h"
 
 const char *const native_frames_texts[] = { NATIVE_FRAMES(ENUM_TEXT) NULL };
@@ -31,8 +32,11 @@ enum frame_kind frame_kind_of(const struct profile_snapshot *snapshot, function_
     const struct strtab_string file = profile_string(snapshot, row.file);
     const char *const name = profile_string(snapshot, row.name).text;
     struct wait_text wait;
+    struct context_text context;
     if (!row.library && file.length == 1 && *file.text == '~')
-        return wait_read_name(name, &wait) ? FRAME_WAIT : FRAME_MARK;
+        return wait_read_name(name, &wait)         ? FRAME_WAIT
+               : context_read_name(name, &context) ? FRAME_CONTEXT
+                                                   : FRAME_MARK;
     if (!row.library)
         return FRAME_PYTHON;
     if (strcmp(name, NATIVE_GAP_NAME) == 0)
@@ -62,7 +66,7 @@ unsigned native_frames_step(enum native_frames setting, unsigned parent, enum fr
 {
     const bool is_bare = parent & NATIVE_BARE, is_interpreter = kind == FRAME_INTERPRETER;
     bool here = true, below = true;
-    if (kind == FRAME_PYTHON || kind == FRAME_MARK || kind == FRAME_WAIT)
+    if (kind == FRAME_PYTHON || kind == FRAME_MARK || frame_kind_is_note(kind))
         return NATIVE_KEPT_HERE | NATIVE_KEPT_BELOW;
     switch (setting) {
     case NATIVE_FRAMES_HIDDEN: here = below = false; break;

@@ -52,6 +52,7 @@ enum frame_kind {
     FRAME_PYTHON,
     FRAME_MARK,
     FRAME_WAIT, /* a mark that says why a thread waits: the last frame of its stack (wait.h) */
+    FRAME_CONTEXT, /* a mark that says what it works for: it has no children but FRAME_WAIT (context.h) */
     FRAME_NATIVE,
     FRAME_PLAIN, /* native: of the C library, or without a symbol */
     FRAME_GAP,
@@ -59,6 +60,12 @@ enum frame_kind {
 };
 
 enum frame_kind frame_kind_of(const struct profile_snapshot *snapshot, function_id function);
+
+/* A mark at the end of a stack, which says something of the sample, not which code ran. */
+static inline bool frame_kind_is_note(enum frame_kind kind)
+{
+    return kind == FRAME_WAIT || kind == FRAME_CONTEXT;
+}
 
 /* Of glibc and musl, with their loaders and what used to be files of their own.  path: of a library. */
 bool native_frames_is_c_library(const char *path);

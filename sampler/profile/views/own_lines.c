@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/profile/context.h"
 #include "sampler/profile/views/expression.h"
 #include "sampler/profile/views/pattern.h"
 #include "sampler/profile/views/states.h"
@@ -132,7 +133,7 @@ struct counting {
 static bool is_ready(const struct counting *counting, node_id node)
 {
     const struct profile_snapshot *const snapshot = counting->snapshot;
-    const frame_id frame = profile_node_at(snapshot, node).frame;
+    const frame_id frame = profile_node_at(snapshot, context_unmarked(snapshot, node)).frame;
     const struct profile_function function =
         profile_function_at(snapshot, profile_frame_at(snapshot, frame).function);
     return counting->is_active && counting->frame_of[node] && !function.library &&

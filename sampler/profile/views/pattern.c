@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "sampler/profile/context.h"
 #include "sampler/profile/views/expression.h"
 #include "sampler/profile/wait.h"
 
@@ -16,9 +17,9 @@ static int take_what(const char **text)
     static const char *const words[] = {
         [PATTERN_FUNCTION] = "function:", [PATTERN_FILE] = "file:",
         [PATTERN_MODULE] = "module:",     [PATTERN_LIBRARY] = "library:",
-        [PATTERN_WAIT] = "wait:",
+        [PATTERN_WAIT] = "wait:",         [PATTERN_CONTEXT] = "context:",
     };
-    for (int what = PATTERN_FUNCTION; what <= PATTERN_WAIT; what++) {
+    for (int what = PATTERN_FUNCTION; what <= PATTERN_CONTEXT; what++) {
         const size_t length = strlen(words[what]);
         if (strncasecmp(*text, words[what], length) != 0)
             continue;
@@ -52,7 +53,7 @@ enum err_code pattern_init(struct pattern *pattern, const char *text, struct err
     if (length == 0)
         return err_set(err, ERR_INVALID,
                        "want text, /an expression/, function:NAME, file:PATH, "
-                       "module:NAME, library:NAME, wait:CAUSE or libraries");
+                       "module:NAME, library:NAME, wait:CAUSE, context:VALUE or libraries");
     if (pattern->what == PATTERN_ANY && ((length == 9 && !strncasecmp(text, "libraries", 9)) ||
                                          (length == 7 && !strncasecmp(text, "library", 7)))) {
         pattern->what = PATTERN_LIBRARIES;
@@ -167,6 +168,19 @@ static enum err_code matches_wait(struct expression *expression,
     return expression_matches(expression, text, strlen(text), out, err);
 }
 
+static enum err_code matches_context(struct expression *expression,
+                                     const struct pattern_subject *subject, bool *out,
+                                     struct err *err)
+{
+    struct context_text context;
+    if (subject->library || strcmp(subject->file, "~") != 0 ||
+        !context_read_name(subject->name, &context))
+        return ERR_OK;
+    /* Up to the closing bracket. */
+    return expression_matches(expression, context.variable, strlen(context.variable) - 1, out,
+                              err);
+}
+
 enum err_code pattern_matches(const struct pattern *pattern,
                               const struct pattern_subject *subject, bool *out, struct err *err)
 {
@@ -185,6 +199,7 @@ enum err_code pattern_matches(const struct pattern *pattern,
         return subject->library
                    ? expression_matches(expression, library, strlen(library), out, err)
                    : ERR_OK;
+    case PATTERN_CONTEXT: return matches_context(expression, subject, out, err);
     case PATTERN_WAIT: return matches_wait(expression, subject, out, err);
     case PATTERN_LIBRARIES: *out = is_library(subject); return ERR_OK;
     case PATTERN_ANY: break;

@@ -11,6 +11,8 @@
  *     library:    of native code the name of its file, without folders; Python code has none
  *     wait:       of the mark that says why a thread waits (wait.h) "idle CAUSE PEER" or "blocked CAUSE PEER", with
  *                 the cause in words: "blocked network read 10.0.0.5:5432"; nothing else has it
+ *     context:    of the mark that says what a thread works for (context.h) "VARIABLE: VALUE", "VARIABLE unset" or
+ *                 "VARIABLE other"; nothing else has it
  *
  * Without WHAT it is "NAME FILE:LINE", with the function's first line; of native code, "NAME FILE:LINE
  * LIBRARY".  The word "libraries" matches the standard library, installed packages, and native code
@@ -42,6 +44,7 @@ struct pattern {
         PATTERN_MODULE,
         PATTERN_LIBRARY,
         PATTERN_WAIT,
+        PATTERN_CONTEXT,
         PATTERN_LIBRARIES
     } what;
     struct expression *expression; /* NULL: libraries */

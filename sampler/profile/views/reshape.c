@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/profile/context.h"
 #include "sampler/profile/profile.h"
 #include "sampler/profile/run.h"
 #include "sampler/profile/views/cell_filter.h"
@@ -31,7 +32,7 @@ struct reshape {
     struct reshape_rows rows;
     struct frame_matcher matcher;
     enum native_frames native;
-    bool shows_waits;
+    bool shows_waits, shows_contexts;
     unsigned char *kinds;       /* by function: the filters that match it */
     unsigned char *frame_kinds; /* by function: enum frame_kind */
     unsigned char *needs;       /* by node: NEEDS_ bits; 0: no samples in it and beneath it */
@@ -45,6 +46,7 @@ static enum err_code reshape_init(struct reshape *reshape, const struct frame_fi
     const struct profile_sizes *const sizes = &reshape->from->sizes;
     reshape->native = filters ? filters->native : NATIVE_FRAMES_EVERYTHING;
     reshape->shows_waits = !filters || filters->shows_waits;
+    reshape->shows_contexts = !filters || filters->shows_contexts;
     reshape->kinds = calloc((size_t)sizes->functions + 1, 1);
     reshape->frame_kinds = calloc((size_t)sizes->functions + 1, 1);
     reshape->needs = calloc((size_t)sizes->nodes + 1, 1);
@@ -128,6 +130,13 @@ static enum err_code find_place(struct reshape *reshape, const struct profile_no
     return out->known & FRAME_KEPT ? add_frame(reshape, row->frame, out, err) : ERR_OK;
 }
 
+static bool shows(const struct reshape *reshape, enum frame_kind kind)
+{
+    return kind == FRAME_WAIT      ? reshape->shows_waits
+           : kind == FRAME_CONTEXT ? reshape->shows_contexts
+                                   : true;
+}
+
 /* The caller is copied already. */
 static enum err_code copy_node(struct reshape *reshape, node_id node, struct err *err)
 {
@@ -139,9 +148,9 @@ static enum err_code copy_node(struct reshape *reshape, node_id node, struct err
     const struct place *const parent = &reshape->here[row.parent];
     const struct place *const caller = &reshape->below[row.parent];
     enum err_code rc = ERR_OK;
-    if (kind == FRAME_PYTHON || kind == FRAME_MARK || kind == FRAME_WAIT) {
+    if (kind == FRAME_PYTHON || kind == FRAME_MARK || frame_kind_is_note(kind)) {
         rc = find_place(reshape, &row, kind == FRAME_PYTHON ? caller : parent,
-                        kind != FRAME_WAIT || reshape->shows_waits, here, err);
+                        shows(reshape, kind), here, err);
         *below = *here;
     } else {
         if (reshape->needs[node] & NEEDS_HERE)
@@ -172,8 +181,8 @@ static void mark_parent(struct reshape *reshape, node_id node)
     const struct profile_node row = profile_node_at(reshape->from, node);
     const function_id function = profile_frame_at(reshape->from, row.frame).function;
     const enum frame_kind kind = reshape->frame_kinds[function];
-    reshape->needs[row.parent] |= kind == FRAME_PYTHON                       ? NEEDS_BELOW
-                                  : kind == FRAME_MARK || kind == FRAME_WAIT ? NEEDS_HERE
+    reshape->needs[row.parent] |= kind == FRAME_PYTHON                             ? NEEDS_BELOW
+                                  : kind == FRAME_MARK || frame_kind_is_note(kind) ? NEEDS_HERE
                                   : reshape->here[node].native & NATIVE_REPLACES
                                       ? NEEDS_BELOW
                                       : reshape->needs[node];
@@ -350,7 +359,8 @@ bool reshape_is_needed(const struct profile_snapshot *from, const struct frame_f
 {
     return filters->count > 0 ||
            (from->sizes.libraries > 1 && filters->native != NATIVE_FRAMES_EVERYTHING) ||
-           (!filters->shows_waits && wait_has_any(from));
+           (!filters->shows_waits && wait_has_any(from)) ||
+           (!filters->shows_contexts && context_has_any(from));
 }
 
 enum err_code reshape_add(struct profile *into, const struct profile_snapshot *from,

@@ -108,6 +108,8 @@ static const struct option table[] = {
     LONG("async-mode", "MODE", CHOICE, sampling.async, SAMPLING | COMMAND_DUMP,
          "tasks to show: running, or all (waiting too)",
          TEXTS(sampler_async_texts, SAMPLER_ASYNC_RUNNING), GIVEN(names_async_mode)),
+    LONG("context", "NAME", OTHER, sampling.context, SAMPLING,
+         "record this ContextVar: what threads work for", READ(setting_read_context)),
     LONG("engine", "ENGINE", CHOICE, sampling.engine, SAMPLING | HOSTING,
          "what reads stacks: auto (default), kernel, remote", TEXTS(sampler_engine_texts, 0)),
     LONG("stop", "WHEN", CHOICE, sampling.stop, SAMPLING,
@@ -164,8 +166,10 @@ static const struct option table[] = {
          "with --before: at most TIME on each side"),
     { VIEW_STATE(struct options, view.query),
       SHOWN(SELECTING, "WORDS", "only samples in these states: on_cpu,!has_gil") },
-    FILTER("focus", FOCUS, "keep samples with a matching frame",
-           .heading = "Filters; PATTERN: function: file: module: library: wait: TEXT, /REGEX/"),
+    FILTER(
+        "focus", FOCUS, "keep samples with a matching frame",
+        .heading =
+            "Filters; PATTERN: function: file: module: library: wait: context: TEXT|/REGEX/"),
     FILTER("ignore", IGNORE, "drop samples with a matching frame"),
     FILTER("hide", HIDE, "remove matching frames"),
     FILTER("show", SHOW, "keep only matching frames"),
@@ -174,6 +178,8 @@ static const struct option table[] = {
       SHOWN(FILTERING, "WHICH", "hidden, leaf (default), library, all, everything") },
     SWITCH("waits", view.filters.shows_waits, FILTERING,
            "end stacks that wait with what they wait for"),
+    SWITCH("contexts", view.filters.shows_contexts, FILTERING,
+           "end stacks with what their threads work for"),
 
     LONG("listen", "ADDRESS", OTHER, listen, SERVING,
          "HOST:PORT or unix:PATH (default 127.0.0.1:7997)", READ(read_listen),

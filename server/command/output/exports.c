@@ -19,11 +19,14 @@
 #include "server/wire/session.h"
 
 /* Formats with the same stacks. */
-enum group { PLAIN, SUMMARIES, PAGES, GROUPS };
+enum group { PLAIN, LABELLED, SUMMARIES, PAGES, GROUPS };
 
 static enum group group_of(const struct report_format *format)
 {
-    return report_is_page(format) ? PAGES : report_names_waits(format) ? SUMMARIES : PLAIN;
+    return report_is_page(format)           ? PAGES
+           : report_names_waits(format)     ? SUMMARIES
+           : report_labels_contexts(format) ? LABELLED
+                                            : PLAIN;
 }
 
 /* Some formats have a form for the screen, which is used unless the user names a file. */
@@ -72,9 +75,11 @@ enum err_code exports_open(struct exports *exports, const struct options *option
                            struct err *err)
 {
     memset(exports, 0, sizeof *exports);
-    exports->filters = exports->summary_filters = *filters;
+    exports->filters = exports->label_filters = exports->summary_filters = *filters;
+    exports->label_filters.shows_contexts = true;
     exports->summary_filters.shows_waits = true;
     exports->page_filters = exports->summary_filters;
+    exports->page_filters.shows_contexts = true;
     if (filters->native == NATIVE_FRAMES_DEFAULT)
         exports->page_filters.native = NATIVE_FRAMES_EVERYTHING;
     if (options->baseline) {
@@ -272,6 +277,7 @@ enum err_code exports_write(struct exports *exports, const struct report_source 
     enum err_code first = ERR_OK;
     const struct frame_filters *const filters_of[GROUPS] = {
         [PLAIN] = &exports->filters,
+        [LABELLED] = &exports->label_filters,
         [SUMMARIES] = &exports->summary_filters,
         [PAGES] = &exports->page_filters,
     };

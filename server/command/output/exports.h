@@ -25,8 +25,9 @@ struct session_info;
 
 struct exports {
     size_t count;
-    /* A page has all native frames unless some were chosen; it and a summary have the causes of waits. */
-    struct frame_filters filters, summary_filters, page_filters;
+    /* A page has all native frames unless some were chosen; it and a summary have the causes of waits; it and formats with
+     * labels have what threads work for. */
+    struct frame_filters filters, label_filters, summary_filters, page_filters;
     bool
         splits; /* one file per process; the opened files only prove that the folder is writable */
     struct capture_input baseline;

@@ -1,9 +1,11 @@
 #include "server/report/encoding/pprof.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sampler/base/buffer.h"
+#include "sampler/profile/context.h"
 #include "sampler/profile/state.h"
 #include "sampler/profile/wait.h"
 #include "server/report/chain.h"
@@ -185,6 +187,30 @@ static void put_wait(struct pprof *pprof, const struct view_cell *cell)
                   numbered_text(&pprof->numbered, wait.detail, wait.detail_length));
 }
 
+static void put_text_label(struct pprof *pprof, const char *key, const char *text,
+                           size_t length)
+{
+    put_label(pprof, key, LABEL_STR, numbered_text(&pprof->numbered, text, length));
+}
+
+static void put_context(struct pprof *pprof, const struct view_cell *cell)
+{
+    const function_id function = context_function_of_node(pprof->snapshot, cell->node);
+    struct context_text context;
+    struct context_span span;
+    char variable[CONTEXT_MAX_VARIABLE];
+    if (!function || !context_of_function(pprof->snapshot, function, &context) ||
+        context.mark != CONTEXT_MARK_VALUE)
+        return;
+    if (context_read_span(&context, &span)) {
+        put_text_label(pprof, "trace_id", span.trace_id, CONTEXT_TRACE_DIGITS);
+        put_text_label(pprof, "span_id", span.span_id, CONTEXT_SPAN_DIGITS);
+        return;
+    }
+    snprintf(variable, sizeof variable, "%.*s", (int)context.variable_length, context.variable);
+    put_text_label(pprof, variable, context.value, context.value_length);
+}
+
 static void put_labels(struct pprof *pprof, const struct view_cell *cell)
 {
     const unsigned labels = pprof->settings->labels;
@@ -202,6 +228,8 @@ static void put_labels(struct pprof *pprof, const struct view_cell *cell)
         put_label(pprof, "state", LABEL_STR, state_text(pprof, cell->state));
     if (labels & PPROF_WAIT)
         put_wait(pprof, cell);
+    if (labels & PPROF_CONTEXT)
+        put_context(pprof, cell);
 }
 
 static enum err_code put_sample(struct pprof *pprof, const struct view_cell *cell,
@@ -212,6 +240,8 @@ static enum err_code put_sample(struct pprof *pprof, const struct view_cell *cel
     const enum err_code rc = chain_up(&pprof->chain, pprof->snapshot, cell->node, err);
     if (rc != ERR_OK)
         return rc;
+    if (settings->labels & PPROF_CONTEXT)
+        chain_drop_context(&pprof->chain, pprof->snapshot);
     pprof_shorten(&pprof->chain, settings->max_depth);
     for (size_t i = 0; i < pprof->chain.depth; i++)
         protobuf_varint(&pprof->inner,

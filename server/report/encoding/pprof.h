@@ -35,7 +35,10 @@ enum {
     PPROF_PROCESS = 1 << 1,
     PPROF_STATE = 1 << 2,
     PPROF_WAIT = 1 << 3, /* wait, peer; of stacks that end with a mark */
-    PPROF_EVERY_LABEL = PPROF_THREAD | PPROF_PROCESS | PPROF_STATE | PPROF_WAIT
+    /* What stacks with the mark of a context work for: trace_id and span_id, or a label with the name of the variable.
+     * The mark is not written as a frame. */
+    PPROF_CONTEXT = 1 << 4,
+    PPROF_EVERY_LABEL = PPROF_THREAD | PPROF_PROCESS | PPROF_STATE | PPROF_WAIT | PPROF_CONTEXT
 };
 
 struct pprof_settings {

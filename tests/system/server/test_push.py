@@ -86,6 +86,22 @@ class Pushed(Test):
                 given = {key for profile in profiles for labels in profile.sample_labels for key in labels}
                 self.assertLessEqual({"thread", "state"} if receiver is one else {"thread.name", "pyrometer.thread.state"}, given)
 
+    def test_samples_of_spans_have_their_ids(self):
+        spans = {("4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"), ("0" * 31 + "1", "f" * 16)}
+        for variable in "opentelemetry", "request_id":
+            capture = file_in("push-%s.pyro" % variable)
+            with victim("contexts.py", "threads") as target:
+                process, code = run_program("record", target.pid, "-d", "2", "-r", "200", "--context", variable, "-o", capture)
+                self.assertEqual(code, 0, process.output())
+            for scheme in SCHEMES:
+                with Receiver(scheme) as receiver:
+                    process, code = run_program("push", capture, receiver.url)
+                    self.assertEqual(code, 0, process.output())
+                    profiles = receiver.profiles()
+                    self.check_same(profiles, capture)
+                    found = {(labels["trace_id"], labels["span_id"]) for profile in profiles for labels in profile.sample_labels if labels}
+                    self.assertEqual(found, spans if variable == "opentelemetry" else set())
+
     def test_native_frames_have_their_library(self):
         capture = file_in("push-native.pyro")
         with victim("native.py") as target:

@@ -7,6 +7,7 @@ import pathlib
 import re
 
 from harness import Live, Test, file_in, main, pythons, run_program, victim
+from protobuf import labels_of
 
 PROGRAM = str(pathlib.Path(__file__).with_name("waiters.py"))
 SECONDS = 1
@@ -66,42 +67,6 @@ def read_waits(path):
             known = [name for name in functions if name in names]
             if known:
                 found[known[-1]][mark.group(1) if mark else None] += int(count)
-    return found
-
-
-def fields(message):
-    """(number, value) of a protocol buffer; a value is a number or bytes."""
-    at = 0
-
-    def varint():
-        nonlocal at
-        value = shift = 0
-        while True:
-            byte = message[at]
-            at += 1
-            value |= (byte & 0x7f) << shift
-            shift += 7
-            if byte < 0x80:
-                return value
-
-    while at < len(message):
-        key = varint()
-        value = varint()
-        if key & 7 == 2:
-            at += value
-            yield key >> 3, message[at - value:at]
-        else:
-            yield key >> 3, value
-
-
-def labels_of(profile):
-    """{key: texts} of all samples of a profile.proto."""
-    found = collections.defaultdict(set)
-    texts = [value.decode() for number, value in fields(profile) if number == 6]
-    for sample in (value for number, value in fields(profile) if number == 2):
-        for label in (dict(fields(value)) for number, value in fields(sample) if number == 3):
-            if 2 in label:
-                found[texts[label[1]]].add(texts[label[2]])
     return found
 
 

@@ -43,7 +43,7 @@ static void begin(struct world *world, char *const argv[])
     assert_ok(target_open(world->victim.pid, RUNTIME_THOROUGH, SAMPLER_MODE_WALL, NULL,
                           profile_strings(world->profile), &world->target, &err),
               &err);
-    assert_ok(target_join(world->target, world->profile, &world->cpus, &world->origins,
+    assert_ok(target_join(world->target, world->profile, &world->cpus, &world->origins, NULL,
                           &world->options, &err),
               &err);
 }

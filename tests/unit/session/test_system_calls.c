@@ -194,7 +194,7 @@ static void begin(unsigned minor, size_t threads)
     assert_ok(target_open(getpid(), RUNTIME_QUICK, SAMPLER_MODE_WALL, NULL,
                           profile_strings(world->profile), &world->target, &err),
               &err);
-    assert_ok(target_join(world->target, world->profile, &world->cpus, &world->origins,
+    assert_ok(target_join(world->target, world->profile, &world->cpus, &world->origins, NULL,
                           &world->options, &err),
               &err);
 }

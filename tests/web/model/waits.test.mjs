@@ -1,65 +1,17 @@
 // The cases of tests/waits.json, which tests/unit/profile/test_waits.c runs through the server's half.
 
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { parseTerm } from "../../../web/model/filters/filter.js";
-import { groupTotals } from "../../../web/model/trees/grouping.js";
 import { onlyWaits } from "../../../web/model/profile/wait-causes.js";
 import { waitOf, waitShares } from "../../../web/model/profile/waits.js";
-import { createRecording, currentGrouping, takeDelivery } from "../../../web/model/trees/recording.js";
 import { createPicture } from "../../../web/model/page/picture.js";
-import { topDownTree } from "../../../web/model/trees/trees.js";
+import { readSharedCases } from "../support/shared-cases.mjs";
 import { outline, stateOf } from "../support/sample.mjs";
 
-const { functions, waits, calls_that_only_wait: calls, patterns, stacks, cases } = JSON.parse(readFileSync(new URL("../../waits.json", import.meta.url), "utf8"));
-const keys = Object.keys(functions);
-
-// What /tree and /view answer of the stacks.
-function answers() {
-  const strings = [""];
-  const idOf = (text) => (strings.includes(text) ? strings.indexOf(text) : strings.push(text) - 1);
-  const columns = { name: [0], file: [0], line: [0], library: [0] };
-  const libraries = { first: 0, path: [0], build_id: [0], interpreter: [0] };
-  for (const [name, file, line] of Object.values(functions)) {
-    columns.name.push(idOf(name));
-    columns.file.push(idOf(file));
-    columns.line.push(line);
-    columns.library.push(0);
-  }
-  const nodes = { first: 0, parent: [0], function: [0], line: [0] };
-  const view = { epoch: "e", generation: 1, since: 0, total: 0, node: [], self: [] };
-  for (const [stack, count] of stacks) {
-    let parent = 0;
-    for (const key of stack.split(";")) {
-      nodes.parent.push(parent);
-      nodes.line.push(1);
-      parent = nodes.function.push(keys.indexOf(key) + 1) - 1;
-    }
-    view.node.push(parent);
-    view.self.push(count);
-  }
-  return { tree: { epoch: "e", generation: 1, since: 0, strings: { first: 0, values: strings }, libraries, functions: { first: 0, ...columns }, nodes, threads: { first: 0, process: [0], tid: [7], name: [0], main: [1] }, processes: { first: 0, pid: [7], name: [0] } }, view };
-}
-
-const { tree: answered, view } = answers();
-const recording = createRecording();
-takeDelivery(recording, { restart: true, recount: true, trees: [answered], view });
+const { cases: all, keys, recording, shown } = readSharedCases("waits.json");
+const { waits, calls_that_only_wait: calls, patterns, cases } = all;
 const { profile } = recording;
-
-function shown(showsWaits, filters) {
-  const grouping = currentGrouping(recording, "function", filters, "leaf", showsWaits);
-  const tree = topDownTree(grouping, groupTotals(grouping, recording.counts));
-  const lines = [];
-  const walk = [[0, []]];
-  const nameOf = (frame) => keys[grouping.frames.function[frame] - 1];
-  while (walk.length > 0) {
-    const [id, path] = walk.pop();
-    if (tree.self(id) > 0) lines.push(path.join(";") + " " + tree.self(id));
-    for (const child of tree.children(id)) walk.push([child, [...path, nameOf(tree.frame(child))]]);
-  }
-  return lines.sort();
-}
 
 test("a pattern matches what it matches on the server", () => {
   for (const [pattern, matched] of patterns) {
@@ -70,7 +22,7 @@ test("a pattern matches what it matches on the server", () => {
 });
 
 test("stacks are what they are on the server", () => {
-  for (const [showsWaits, filters, lines] of cases) assert.deepEqual(shown(showsWaits, filters), lines.toSorted(), showsWaits + " " + filters.join(", "));
+  for (const [showsWaits, filters, lines] of cases) assert.deepEqual(shown(filters, showsWaits), lines.toSorted(), showsWaits + " " + filters.join(", "));
 });
 
 test("functions say what they say on the server", () => {

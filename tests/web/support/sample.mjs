@@ -10,7 +10,7 @@ function parseFrame(text) {
 }
 
 function tableOf(tables, frame) {
-  const synthetic = /^<(native|GC|waits)\b/.test(frame.name);
+  const synthetic = /^<(native|GC|waits|context)\b/.test(frame.name);
   const file = synthetic ? "~" : "/app/" + frame.name.split(".")[0] + ".py";
   const key = JSON.stringify([frame.name, file]);
   if (!tables.functions.has(key)) tables.functions.set(key, { id: tables.functions.size + 1, name: frame.name, file, line: synthetic ? 0 : 10 });

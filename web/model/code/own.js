@@ -5,6 +5,7 @@
 import { columnPush, createColumn } from "../base/column.js";
 import { addPair, createPairs, findPair } from "../base/pairs.js";
 import { fileText, functionText, originOf } from "../profile/frames.js";
+import { isContext } from "../profile/contexts.js";
 import { onlyWaits } from "../profile/wait-causes.js";
 import { functionCount, nodeCount } from "../profile/profile.js";
 import { isCounted } from "../filters/filter.js";
@@ -40,7 +41,7 @@ function isOwn(profile, id, matches) {
 
 // The lines of your code that the nodes of a profile are called from; grows with the profile. `patterns`: a text, "" for the rule.
 export function createOwnLines(patterns) {
-  return { matches: pathMatcher(patterns), own: [], waits: [], lineOf: createColumn(), index: createPairs(), file: [0], line: [0], function: [0] };
+  return { matches: pathMatcher(patterns), own: [], waits: [], contexts: [], lineOf: createColumn(), index: createPairs(), file: [0], line: [0], function: [0] };
 }
 
 function lineAt(lines, profile, node) {
@@ -58,6 +59,7 @@ function lineAt(lines, profile, node) {
 export function extendOwnLines(lines, profile) {
   for (let id = lines.own.length; id < functionCount(profile); id += 1) {
     lines.own.push(isOwn(profile, id, lines.matches));
+    lines.contexts.push(isContext(profile, id));
     lines.waits.push(originOf(profile, id).kind === "synthetic" && onlyWaits(functionText(profile, id)));
   }
   const nodes = nodeCount(profile);
@@ -79,7 +81,8 @@ export function hottestOwnLines(lines, profile, grouping, counts, most, isActive
     const isShown = isFiltering ? isCounted(seen.values[node], groupOfNode.values[node]) : groupOfNode.values[node] !== 0;
     if (!isShown) continue;
     const line = lines.lineOf.values[node];
-    if (isActive && line > 0 && lines.waits[profile.nodeFunction.values[node]]) ready += counts.self[node];
+    const runs = lines.contexts[profile.nodeFunction.values[node]] ? profile.nodeParent.values[node] : node;
+    if (isActive && line > 0 && lines.waits[profile.nodeFunction.values[runs]]) ready += counts.self[node];
     else sums[line] += counts.self[node];
   }
   const hot = [];

@@ -7,7 +7,7 @@
 //   show-from PATTERN   start stacks at the outermost matching frame; drop stacks without one
 //
 // PATTERN is text, ignoring case, or /a regular expression/. WHAT says what to match: function:, file:, library: (the name of the file
-// of native code), wait: ("idle CAUSE PEER" or "blocked CAUSE PEER" of the mark that says why a thread waits), module: (a package, or the name of a file without folders and ending); without it, wherever the search matches. "libraries" is the standard library
+// of native code), wait: ("idle CAUSE PEER" or "blocked CAUSE PEER" of the mark that says why a thread waits), context: ("VARIABLE: VALUE" of the mark that says what it works for), module: (a package, or the name of a file without folders and ending); without it, wherever the search matches. "libraries" is the standard library
 // and installed packages. The server reads patterns in the same way (sampler/profile/views/pattern.h); tests/filters.json
 // holds cases for both. Several terms with one verb match what any of them matches. The order of terms has no effect: focus
 // and ignore see whole stacks, then native frames that are not shown are left out, then hide and show remove frames, then show-from sees the rest. A sample without a frame left is dropped.
@@ -15,6 +15,7 @@
 import { TEXT } from "../../text/session.js";
 import { originOf, fileText, functionText, libraryName } from "../profile/frames.js";
 import { functionCount } from "../profile/profile.js";
+import { contextText } from "../profile/contexts.js";
 import { waitText } from "../profile/waits.js";
 import { parseSearch, searchedText } from "./search.js";
 import { baseName } from "../base/text.js";
@@ -31,7 +32,7 @@ const STARTED = 4;
 const KEPT = 8;
 
 const TERM_LENGTH_MAX = 500;
-const TERM = /^(focus|ignore|hide|show[-_]from|show)\s+(?:(function|file|module|library|wait):)?(.*)$/is;
+const TERM = /^(focus|ignore|hide|show[-_]from|show)\s+(?:(function|file|module|library|wait|context):)?(.*)$/is;
 // What the server's expressions support: no lookaround, no named groups, and these escapes, which stand for whole characters.
 const ESCAPES = /\\(?:[^a-zA-Z0-9]|[bBdDfnrsStvwW]|0(?!\d)|x[\da-fA-F]{2}|u(?![dD][89a-fA-F])[\da-fA-F]{4})/g;
 const LIBRARIES = /^librar(?:y|ies)$/i;
@@ -41,7 +42,7 @@ function moduleText(profile, id) {
   return ["own", "system"].includes(origin.kind) ? baseName(origin.name).replace(/\.py$/, "") : origin.name;
 }
 
-const TEXTS = { function: functionText, file: fileText, module: moduleText, library: libraryName, wait: waitText, any: searchedText };
+const TEXTS = { function: functionText, file: fileText, module: moduleText, library: libraryName, wait: waitText, context: contextText, any: searchedText };
 
 function isLibrary(profile, id) {
   const { kind } = originOf(profile, id);
@@ -66,7 +67,7 @@ export function parseTerm(text) {
   if (search.error !== null) return { error: search.error };
   if (search.isExpression && !isSimple(pattern)) return { error: TEXT.filters.notSimple };
   const textOf = TEXTS[what];
-  const applies = what === "library" || what === "wait" ? (profile, id) => textOf(profile, id) !== "" : () => true;
+  const applies = ["library", "wait", "context"].includes(what) ? (profile, id) => textOf(profile, id) !== "" : () => true;
   return { verb, what, pattern, error: null, matches: (profile, id) => applies(profile, id) && search.test(textOf(profile, id)) };
 }
 

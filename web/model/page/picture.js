@@ -23,6 +23,7 @@ import { isCounted } from "../filters/filter.js";
 import { createMatcher, extendMatcher } from "../filters/search.js";
 import { shownStates, STATE_FACTS, sumThreads } from "../profile/states.js";
 import { WAIT_HUES } from "../profile/wait-causes.js";
+import { contextShares } from "../profile/contexts.js";
 import { waitShares } from "../profile/waits.js";
 import { frameCounts, nameRanks, sortedRows, tableRows, topFrames } from "../code/table.js";
 import { layOutRuns } from "../trees/stacks.js";
@@ -326,10 +327,10 @@ function createOwn() {
   });
 }
 
-// What threads waited for, of the samples that the filters keep.
-function makeWaits(recording, { filter, seen, groupOfNode }) {
+// What threads waited for, or worked for, of the samples that the filters keep.
+function makeShares(shares, recording, { filter, seen, groupOfNode }) {
   const counted = (node) => filter.terms.length === 0 || isCounted(seen.values[node], groupOfNode.values[node]);
-  return waitShares(recording.profile, recording.counts, counted);
+  return shares(recording.profile, recording.counts, counted);
 }
 
 function showsActive(state) {
@@ -341,16 +342,18 @@ function endsWithWaits(state) {
   return [...FLAME_VIEWS, "stacks"].includes(state.address.view) && !showsActive(state);
 }
 
-// -> overview(recording, version, grouping, counts() of its frames, the same without what stacks wait for): {hottest(), waits(), waitHues(): those of
+// -> overview(recording, version, grouping, counts() of its frames, the same without what stacks wait for): {hottest(), waits(), contexts(), waitHues(): those of
 // wait-causes.js that are drawn}
 function createOverview() {
   const totalsOf = memoise((recording, version, grouping) => groupTotals(grouping, recording.counts));
   const countsOf = memoise((version, grouping, totals) => frameCounts(grouping, totals));
   const hottestOf = memoise(makeHottest);
-  const waitsOf = memoise((recording, version, grouping) => makeWaits(recording, grouping));
+  const waitsOf = memoise((recording, version, grouping) => makeShares(waitShares, recording, grouping));
+  const contextsOf = memoise((recording, version, grouping) => makeShares(contextShares, recording, grouping));
   return (recording, version, grouping, counts, plain) => ({
     hottest: () => hottestOf(recording, plain, plain === grouping ? counts() : countsOf(version, plain, totalsOf(recording, version, plain))),
     waits: () => waitsOf(recording, version, grouping),
+    contexts: () => contextsOf(recording, version, grouping),
     waitHues: () => (grouping.waits ? WAIT_HUES.filter((hue) => waitsOf(recording, version, grouping).some((wait) => wait.hue === hue)) : []),
   });
 }

@@ -4,7 +4,7 @@
 import { columnPush, createColumn } from "../base/column.js";
 import { createFilter, extendFilter, isCounted, isKept, leaveFilter, stepFilter } from "../filters/filter.js";
 import { createFrames, frameOf } from "../profile/frames.js";
-import { frameKind, isKeptBelow, isKeptHere, NATIVE_ROOT, replacesCallers, stepNative } from "./native.js";
+import { frameKind, isKeptBelow, isKeptHere, isMarkKind, NATIVE_ROOT, replacesCallers, stepNative } from "./native.js";
 import { addPair, createPairs, findPair, reservePairs, takePair } from "../base/pairs.js";
 import { functionPlace, nodeCount } from "../profile/profile.js";
 
@@ -109,8 +109,8 @@ function extendNode(grouping, profile, node, kinds) {
   }
   const ofSamples = (isShown) => placeNode(grouping, profile, node, grouping.groupOfNode.values[parent], grouping.seen.values[parent], isShown);
   const ofCalls = (isShown) => placeNode(grouping, profile, node, grouping.groupBelow.values[parent], grouping.seenBelow.values[parent], isShown);
-  if (kind === "python" || kind === "mark" || kind === "wait") {
-    const both = kind === "python" ? ofCalls(true) : ofSamples(kind === "mark" || grouping.waits);
+  if (kind === "python" || isMarkKind(kind)) {
+    const both = kind === "python" ? ofCalls(true) : ofSamples(kind === "mark" || (kind === "wait" && grouping.waits));
     pushNode(grouping, bits, both, both);
   } else {
     const here = replacesCallers(bits) ? ofCalls(true) : ofSamples(isKeptHere(bits));

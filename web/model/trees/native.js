@@ -2,6 +2,7 @@
 // tests/native-frames.json holds cases for both.
 
 import { functionText, isSynthetic, libraryName, libraryOf } from "../profile/frames.js";
+import { isContext } from "../profile/contexts.js";
 import { isWait } from "../profile/waits.js";
 
 export const NATIVE_SETTINGS = ["hidden", "leaf", "library", "all", "everything"];
@@ -25,11 +26,12 @@ const isNameless = (name) => name.startsWith("[") || (name.startsWith("<") && na
 
 const C_LIBRARY = /^(libc\.so\.|libc-2\.|libpthread|ld-linux|ld-musl-)/;
 
-// "python", "mark", "wait" (a mark that says why a thread waits), "native", "plain", "gap" or "interpreter"; plain: of the C library, or
+// "python", "mark", "wait" (a mark that says why a thread waits), "context" (one that says what it works for), "native", "plain", "gap" or "interpreter"; plain: of the C library, or
 // without a symbol
 export function frameKind(profile, functionId) {
   const library = libraryOf(profile, functionId);
-  if (library === null) return isSynthetic(profile, functionId) ? (isWait(profile, functionId) ? "wait" : "mark") : "python";
+  if (library === null && !isSynthetic(profile, functionId)) return "python";
+  if (library === null) return isWait(profile, functionId) ? "wait" : isContext(profile, functionId) ? "context" : "mark";
   const name = functionText(profile, functionId);
   if (name === GAP) return "gap";
   if (library.interpreter) return "interpreter";
@@ -44,9 +46,12 @@ function stepLeaf(parent, kind) {
   return kind === "plain" && (parent & NAMED) === 0 ? before | HERE | REPLACES : before;
 }
 
+// Whether a frame of this kind stays where it is, and native frames below it are those of another call.
+export const isMarkKind = (kind) => kind === "mark" || kind === "wait" || kind === "context";
+
 // The bits of a node from those of its parent.
 export function stepNative(setting, parent, kind) {
-  if (kind === "python" || kind === "mark" || kind === "wait") return HERE | BELOW;
+  if (kind === "python" || isMarkKind(kind)) return HERE | BELOW;
   const bare = parent & BARE;
   if (setting === "leaf") return stepLeaf(parent, kind);
   if (setting === "everything") return bare | HERE | BELOW;

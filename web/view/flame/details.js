@@ -3,6 +3,7 @@
 import { FLAME_VIEWS } from "../../model/page/address.js";
 import { stateLabel } from "../../model/filters/chips.js";
 import { formatCount, formatDuration, formatShare, isKnown, ratio } from "../../model/base/numbers.js";
+import { visibleText } from "../../model/base/text.js";
 import { nativePath } from "../../model/code/lines.js";
 import { shownStates } from "../../model/profile/states.js";
 import { waitWords } from "../../model/profile/wait-causes.js";
@@ -19,6 +20,7 @@ import { ICONS } from "../elements/icons.js";
 
 const CALLERS_MAX = 200;
 const WAITS_MAX = 8;
+const CONTEXTS_MAX = 12;
 
 const UNKNOWN_INTERVAL = { low: NaN, high: NaN };
 
@@ -124,6 +126,22 @@ function waitsList({ picture }, dispatch) {
   return [el("h2", { class: "plain" }, TEXT.details.waits), el("ol", { class: "hottest-list", "data-testid": "waits" }, ...rows)];
 }
 
+// What they work for; a click keeps only that.
+function contextsList({ picture }, dispatch) {
+  const contexts = picture.contexts();
+  if (contexts.length === 0) return [];
+  const rows = contexts.slice(0, CONTEXTS_MAX).map(({ text, kind, value, samples }) => {
+    const fill = el("i", {});
+    fill.style.width = (100 * samples) / contexts[0].samples + "%";
+    const keep = () => dispatch({ type: "filter", text: "focus context:" + exactPattern(text) });
+    return el("li", {}, el("button", { type: "button", class: "hottest", title: value, "data-testid": "context", "data-hint": TEXT.details.keepContext, on: { click: keep } },
+      el("span", { class: "hottest-name" }, kind === "value" ? isolated(visibleText(value, TEXT.details.emptyContext)) : isolated(TEXT.details.contextKinds[kind], { class: "soft" })), el("span", { class: "share" }, formatShare(ratio(samples, picture.sum))), el("span", { class: "bar", "aria-hidden": "true" }, fill)));
+  });
+  const more = contexts.length - CONTEXTS_MAX;
+  return [el("h2", { class: "plain" }, TEXT.details.contexts, isolated(contexts[0].variable)), el("ol", { class: "hottest-list", "data-testid": "contexts" }, ...rows),
+    more > 0 ? el("p", { class: "soft", "data-testid": "more-contexts" }, TEXT.details.moreContexts(more)) : null];
+}
+
 export function createDetails(root, dispatch) {
   root.dataset.testid = "details";
   let shown = null;
@@ -176,6 +194,7 @@ export function createDetails(root, dispatch) {
       el("ol", { class: "hottest-list", "data-testid": "hottest" }, ...rows),
       ...summaryParts(state.summary, dispatch),
       ...waitsList(state, dispatch),
+      ...contextsList(state, dispatch),
       ...notes.parts(state),
       el("p", { class: "soft hint-text", "data-for": "pointer" }, TEXT.details.howTo),
       el("p", { class: "soft hint-text", "data-for": "touch" }, TEXT.details.howToTouch),

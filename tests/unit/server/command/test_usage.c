@@ -42,7 +42,7 @@ static void messages_name_what_is_wrong(void **state)
         { "attach --all 1", "attach takes a PID or --all, not both" },
         { "replay a.pyro --hide function:",
           "invalid --hide 'function:': want text, /an expression/, function:NAME, "
-          "file:PATH, module:NAME, library:NAME, wait:CAUSE or libraries" },
+          "file:PATH, module:NAME, library:NAME, wait:CAUSE, context:VALUE or libraries" },
         { "diff a.pyro b.pyro --show-from /a**/",
           "invalid --show-from '/a**/': the regular expression has nothing to repeat before *, "
           "+, ? or {" },

@@ -1,0 +1,366 @@
+#include "sampler/cpython/contexts/contexts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/base/clock.h"
+#include "sampler/base/hash.h"
+#include "sampler/cpython/objects/hamt.h"
+#include "sampler/cpython/objects/recorded_reads.h"
+#include "sampler/cpython/threads/threads.h"
+
+/* Until a thread has a context, its place is unknown; a program may never use one. */
+static const uint64_t LOCATE_AGAIN_NS = 100 * NS_PER_MS;
+/* Modules may define more variables of the name at any time. */
+static const uint64_t SEARCH_AGAIN_NS = NS_PER_S;
+/* While none is known. */
+static const uint64_t SEARCH_SOON_NS = NS_PER_MS;
+
+enum {
+    WORD = sizeof(uint64_t),
+    MAX_LOCATED = 64, /* threads that are searched for a context at a time */
+    TEXT_OF_TYPE = 32,
+    MAX_WORDS = LAYOUT_MAX_TSTATE_BYTES / WORD,
+    MAX_OTHERS = 3,
+};
+
+/* A variable, by what does not change while it lives: its name object, and its hash, which is made of its name and
+ * its address. */
+struct variable {
+    remote_addr addr, name;
+    uint64_t hash;
+};
+
+/* A value, and the bytes that led to it. */
+struct kept {
+    remote_addr context;
+    struct recorded_span *spans;
+    unsigned char *data;
+    size_t count;
+    bool is_final; /* no other variable of the name has a value in it */
+    struct context_value value;
+};
+
+struct contexts {
+    struct layout *layout;
+    struct thread_list *threads;
+    char name[CONTEXTS_MAX_NAME];
+    bool is_span;
+    uint64_t located_ns;             /* when the place was last searched for; 0: never */
+    bool has_none;                   /* and then no thread had a context */
+    unsigned char others[MAX_WORDS]; /* how often a word of a thread state was no context */
+    uint64_t searched_ns;
+    remote_addr context_type, variable_type;
+    struct hamt_types types;
+    struct variable variables[CONTEXTS_MAX_VARIABLES];
+    size_t variable_count;
+    struct recorded_reads reads;
+    struct object_bytes scratch;
+    struct context_value unknown, unset;
+    struct hamt_pair pairs[HAMT_MAX_PAIRS];
+    struct kept kept[CONTEXTS_KEPT];
+};
+
+enum err_code contexts_create(const char *name, struct layout *layout,
+                              struct thread_list *threads, struct contexts **out)
+{
+    struct contexts *const contexts = calloc(1, sizeof *contexts);
+    if (!contexts)
+        return ERR_NOMEM;
+    contexts->layout = layout;
+    contexts->threads = threads;
+    contexts->is_span = name == NULL;
+    strncpy(contexts->name, name ? name : "current_context", sizeof contexts->name - 1);
+    contexts->unset.kind = CONTEXT_UNSET;
+    *out = contexts;
+    return ERR_OK;
+}
+
+static void forget(struct kept *kept)
+{
+    free(kept->spans);
+    free(kept->data);
+    *kept = (struct kept){ 0 };
+}
+
+void contexts_destroy(struct contexts *contexts)
+{
+    if (!contexts)
+        return;
+    for (size_t i = 0; i < CONTEXTS_KEPT; i++)
+        forget(&contexts->kept[i]);
+    object_bytes_deinit(&contexts->scratch);
+    free(contexts);
+}
+
+/* Until 3.9 the name of a type of contextvars has no module. */
+static bool is_of_type(struct memory *memory, const struct layout *layout, remote_addr type,
+                       const char *name, remote_addr *known)
+{
+    static const char module[] = "_contextvars.";
+    char text[TEXT_OF_TYPE];
+    uint64_t at;
+    if (*known)
+        return type == *known;
+    if (!type || memory_read_u64(memory, type + layout->type_name, &at) ||
+        object_read_text(memory, at, text, sizeof text))
+        return false;
+    const size_t skip = strncmp(text, module, strlen(module)) == 0 ? strlen(module) : 0;
+    if (strcmp(text + skip, name) != 0)
+        return false;
+    *known = type;
+    return true;
+}
+
+/* The variables of a context: its third field, behind the context that was entered before. */
+static enum err_code open_context(struct contexts *contexts, struct memory *memory,
+                                  remote_addr addr, struct hamt *out)
+{
+    const struct layout *const layout = contexts->layout;
+    uint64_t words[3];
+    const enum err_code rc =
+        memory_read(memory, addr + layout->object_type, words, sizeof words);
+    if (rc)
+        return rc;
+    if (!is_of_type(contexts->threads->memory, layout, words[0], "Context",
+                    &contexts->context_type))
+        return ERR_CORRUPT;
+    return hamt_open(memory, layout, &contexts->types, words[2], out);
+}
+
+/* An object has an address like this. */
+static bool may_be_object(uint64_t word)
+{
+    enum { LOWEST = 1 << 16, ALIGNMENT = 16 };
+    static const uint64_t END = UINT64_C(1) << 47;
+    return word >= LOWEST && word < END && word % ALIGNMENT == 0;
+}
+
+/* The place names a context or nothing, so one that has named something else a few times is another.  What is gone by
+ * the time it is read says nothing. */
+static bool is_place(struct contexts *contexts, size_t word, uint64_t value)
+{
+    struct hamt ignored;
+    if (!value || contexts->others[word] == MAX_OTHERS)
+        return false;
+    const enum err_code rc =
+        may_be_object(value)
+            ? open_context(contexts, contexts->threads->memory, value, &ignored)
+            : ERR_CORRUPT;
+    if (rc == ERR_CORRUPT)
+        contexts->others[word]++;
+    return !rc;
+}
+
+/* The first place in a thread state that names a context with variables; 0: none.  Only the thread state itself comes
+ * before what else may name one: lists of freed objects. */
+static uint32_t find_place(struct contexts *contexts, remote_addr tstate)
+{
+    uint64_t words[MAX_WORDS];
+    const size_t count = contexts->layout->tstate_bytes / WORD;
+    if (count > MAX_WORDS ||
+        memory_read(contexts->threads->memory, tstate, words, count * WORD))
+        return 0;
+    for (size_t i = 1; i < count; i++)
+        if (is_place(contexts, i, words[i]))
+            return (uint32_t)(i * WORD);
+    return 0;
+}
+
+void contexts_locate(struct contexts *contexts, uint64_t now_ns)
+{
+    struct thread_list *const list = contexts->threads;
+    struct layout *const layout = contexts->layout;
+    if (layout->tstate_context ||
+        (contexts->located_ns && now_ns - contexts->located_ns < LOCATE_AGAIN_NS))
+        return;
+    contexts->located_ns = now_ns;
+    contexts->has_none = list->count > 0 && list->count <= MAX_LOCATED;
+    for (size_t i = 0; i < list->count && i < MAX_LOCATED && !layout->tstate_context; i++)
+        layout->tstate_context = find_place(contexts, list->items[i]->head.addr);
+    if (layout->tstate_context)
+        thread_list_copy_field(list, layout->tstate_context);
+}
+
+/* Reads what identifies a variable. */
+static enum err_code read_variable(struct contexts *contexts, struct memory *memory,
+                                   remote_addr addr, struct variable *out)
+{
+    enum { NAME, DEFAULT, CACHED, CACHED_THREAD, CACHED_VERSION, HASH, FIELDS };
+    const struct layout *const layout = contexts->layout;
+    /* Free-threaded builds cache no value. */
+    const size_t hash = layout->is_free_threaded ? CACHED : HASH;
+    uint64_t words[1 + FIELDS];
+    const enum err_code rc =
+        memory_read(memory, addr + layout->object_type, words, (hash + 2) * WORD);
+    if (rc)
+        return rc;
+    if (!is_of_type(contexts->threads->memory, layout, words[0], "ContextVar",
+                    &contexts->variable_type))
+        return ERR_CORRUPT;
+    *out = (struct variable){ addr, words[1 + NAME], words[1 + hash] };
+    return ERR_OK;
+}
+
+static bool has_name(struct contexts *contexts, remote_addr name)
+{
+    struct object_bytes *const scratch = &contexts->scratch;
+    const size_t length = strlen(contexts->name);
+    return !object_read_str_start(contexts->threads->memory, contexts->layout, name,
+                                  CONTEXTS_MAX_NAME, scratch) &&
+           scratch->count == length && memcmp(scratch->bytes, contexts->name, length) == 0;
+}
+
+static bool is_known(const struct contexts *contexts, remote_addr addr)
+{
+    for (size_t i = 0; i < contexts->variable_count; i++)
+        if (contexts->variables[i].addr == addr)
+            return true;
+    return false;
+}
+
+/* Adds the variables of the name that the context has.  A variable counts if its hash leads to it. */
+static void search_variables(struct contexts *contexts, const struct hamt *map)
+{
+    struct memory *const memory = contexts->threads->memory;
+    size_t count = 0;
+    const enum err_code rc = hamt_list(memory, contexts->layout, &contexts->types, map->root,
+                                       contexts->pairs, HAMT_MAX_PAIRS, &count);
+    if (rc && rc != ERR_LIMIT)
+        return;
+    for (size_t i = 0; i < count && contexts->variable_count < CONTEXTS_MAX_VARIABLES; i++) {
+        const remote_addr addr = contexts->pairs[i].key;
+        struct variable found;
+        remote_addr value;
+        if (!is_known(contexts, addr) && !read_variable(contexts, memory, addr, &found) &&
+            has_name(contexts, found.name) &&
+            !hamt_find(memory, contexts->layout, &contexts->types, map->root, addr, found.hash,
+                       &value))
+            contexts->variables[contexts->variable_count++] = found;
+    }
+}
+
+static bool is_time_to_search(const struct contexts *contexts, uint64_t now_ns)
+{
+    const uint64_t again_ns = contexts->variable_count ? SEARCH_AGAIN_NS : SEARCH_SOON_NS;
+    return !contexts->searched_ns || now_ns - contexts->searched_ns > again_ns;
+}
+
+/* A variable that was freed, and its address used again, is forgotten. */
+static enum err_code check_variable(struct contexts *contexts, struct memory *memory, size_t at)
+{
+    const struct variable *const known = &contexts->variables[at];
+    struct variable now;
+    const enum err_code rc = read_variable(contexts, memory, known->addr, &now);
+    if (!rc && now.name == known->name && now.hash == known->hash)
+        return ERR_OK;
+    contexts->variables[at] = contexts->variables[--contexts->variable_count];
+    return rc ? rc : ERR_CORRUPT;
+}
+
+/* ERR_NOT_FOUND: no variable of the name has a value. */
+static enum err_code find_value(struct contexts *contexts, struct memory *memory,
+                                const struct hamt *map, remote_addr *out)
+{
+    enum err_code rc = ERR_NOT_FOUND;
+    for (size_t i = 0; i < contexts->variable_count && rc == ERR_NOT_FOUND; i++) {
+        const struct variable known = contexts->variables[i];
+        rc = check_variable(contexts, memory, i);
+        if (!rc)
+            rc = hamt_find(memory, contexts->layout, &contexts->types, map->root, known.addr,
+                           known.hash, out);
+    }
+    return rc;
+}
+
+/* Reads the value of a context by way of contexts->reads. */
+static enum err_code read_value(struct contexts *contexts, remote_addr context, uint64_t now_ns,
+                                struct context_value *out, bool *is_final)
+{
+    struct memory *const memory = &contexts->reads.memory;
+    struct hamt map;
+    remote_addr object;
+    enum err_code rc = open_context(contexts, memory, context, &map);
+    if (rc)
+        return rc;
+    *is_final = !map.count;
+    rc = find_value(contexts, memory, &map, &object);
+    if (rc == ERR_NOT_FOUND && map.count && is_time_to_search(contexts, now_ns)) {
+        contexts->searched_ns = now_ns;
+        *is_final = true;
+        search_variables(contexts, &map);
+        rc = find_value(contexts, memory, &map, &object);
+    } else if (rc == ERR_NOT_FOUND && map.count && !contexts->variable_count) {
+        return ERR_NOT_FOUND; /* not searched yet */
+    }
+    if (!rc)
+        rc = (contexts->is_span ? value_read_span : value_read)(
+            memory, contexts->layout, object, &contexts->scratch, out->text);
+    out->kind = rc == ERR_NOT_FOUND ? CONTEXT_UNSET : CONTEXT_SET;
+    return rc == ERR_NOT_FOUND ? ERR_OK : rc;
+}
+
+/* Is the thread in this context now, and has nothing changed that the value was made of? */
+static bool is_certain(const struct contexts *contexts, const struct thread *thread,
+                       remote_addr context, const struct recorded_span *spans, size_t count,
+                       const unsigned char *data, struct memory *memory)
+{
+    const remote_addr place = thread->head.addr + contexts->layout->tstate_context;
+    return recorded_reads_is_same(spans, count, data, place, context, memory);
+}
+
+static void keep(struct kept *kept, remote_addr context, const struct recorded_reads *reads,
+                 const struct context_value *value)
+{
+    forget(kept);
+    kept->spans = malloc(reads->count * sizeof *kept->spans);
+    kept->data = malloc(reads->bytes);
+    if (!kept->spans || !kept->data) {
+        forget(kept);
+        return;
+    }
+    memcpy(kept->spans, reads->spans, reads->count * sizeof *kept->spans);
+    memcpy(kept->data, reads->data, reads->bytes);
+    kept->count = reads->count;
+    kept->context = context;
+    kept->value = *value;
+}
+
+static struct context_value *read_context(struct contexts *contexts,
+                                          const struct thread *thread, remote_addr context,
+                                          struct memory *memory, uint64_t now_ns)
+{
+    struct recorded_reads *const reads = &contexts->reads;
+    struct kept *const kept = &contexts->kept[hash_mix(context, 0) % CONTEXTS_KEPT];
+    struct context_value value = { .kind = CONTEXT_UNKNOWN };
+    bool is_final = false;
+    const bool is_stale = kept->value.kind == CONTEXT_UNSET && !kept->is_final &&
+                          is_time_to_search(contexts, now_ns);
+    if (kept->context == context && !is_stale &&
+        is_certain(contexts, thread, context, kept->spans, kept->count, kept->data, memory))
+        return &kept->value;
+    recorded_reads_begin(reads, memory);
+    if (read_value(contexts, context, now_ns, &value, &is_final) ||
+        !is_certain(contexts, thread, context, reads->spans, reads->count, reads->data, memory))
+        return &contexts->unknown;
+    /* An equal value is not new to the caller. */
+    if (kept->context == context && kept->value.kind == value.kind &&
+        strcmp(kept->value.text, value.text) == 0)
+        value.tag = kept->value.tag;
+    keep(kept, context, reads, &value);
+    kept->is_final = is_final;
+    return kept->context ? &kept->value : &contexts->unknown;
+}
+
+struct context_value *contexts_read(struct contexts *contexts, const struct thread *thread,
+                                    struct memory *memory, uint64_t now_ns)
+{
+    const struct copy *const copy = &thread->stack.copy;
+    const uint32_t place = contexts->layout->tstate_context;
+    if (!place)
+        return contexts->has_none ? &contexts->unset : &contexts->unknown;
+    if (place + WORD > copy->tstate_bytes)
+        return &contexts->unknown;
+    const remote_addr context = field_u64(copy->tstate, place);
+    return context ? read_context(contexts, thread, context, memory, now_ns) : &contexts->unset;
+}

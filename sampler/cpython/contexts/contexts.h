@@ -1,0 +1,63 @@
+/*
+ * contexts - the value of a named ContextVar in the contextvars.Context that a thread is in.
+ *
+ * A thread state names the thread's context, the context its variables: a trie of variables and values (hamt.h).  No
+ * table of offsets has the place of the context in a thread state, so it is found by the type of what lies there.
+ * Variables have names, which several may share; the first of them that has a value in a context counts.
+ *
+ * A thread may move while this is read.  A value is certain if all bytes that led to it are the same when they are
+ * read again, the name of the context in the thread state included; otherwise it is unknown.  The bytes that led to
+ * a value are kept with it, so the next sample in that context costs one call.
+ *
+ * Ownership: contexts_destroy accepts NULL.
+ * Threads: none.
+ * Limits: CONTEXTS_MAX_VARIABLES variables of one name, CONTEXTS_KEPT values are kept, HAMT_MAX_PAIRS variables of a
+ * context are searched.
+ * Depends on: base, memory, layout, hamt, recorded_reads, value, threads.
+ */
+#ifndef SAMPLER_CPYTHON_CONTEXTS_CONTEXTS_H
+#define SAMPLER_CPYTHON_CONTEXTS_CONTEXTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sampler/base/err.h"
+#include "sampler/cpython/contexts/value.h"
+#include "sampler/process/memory.h"
+
+struct layout;
+struct thread;
+struct thread_list;
+
+enum { CONTEXTS_MAX_NAME = 64, CONTEXTS_MAX_VARIABLES = 4, CONTEXTS_KEPT = 512 };
+
+enum context_kind {
+    CONTEXT_UNKNOWN, /* it could not be read with certainty */
+    CONTEXT_UNSET,   /* the variable has no value in this context */
+    CONTEXT_SET,
+};
+
+struct context_value {
+    enum context_kind kind;
+    uint32_t tag; /* for the caller; 0 when the value is new */
+    char text[VALUE_MAX_TEXT];
+};
+
+struct contexts;
+
+/* name NULL: the current span of OpenTelemetry.  layout: its tstate_context is set once that is known.  Borrows
+ * everything. */
+MUST_CHECK enum err_code contexts_create(const char *name, struct layout *layout,
+                                         struct thread_list *threads, struct contexts **out);
+void contexts_destroy(struct contexts *contexts);
+
+/* Finds where thread states name their contexts, if that is not known yet and it is time to search.  Call before
+ * threads are read. */
+void contexts_locate(struct contexts *contexts, uint64_t now_ns);
+
+/* The value for a thread whose state has just been read.  memory: what it was read from.  Valid until the next
+ * call. */
+struct context_value *contexts_read(struct contexts *contexts, const struct thread *thread,
+                                    struct memory *memory, uint64_t now_ns);
+
+#endif /* SAMPLER_CPYTHON_CONTEXTS_CONTEXTS_H */

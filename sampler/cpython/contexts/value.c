@@ -1,0 +1,255 @@
+#include "sampler/cpython/contexts/value.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "sampler/base/utf8.h"
+#include "sampler/cpython/objects/dict.h"
+
+enum {
+    WORD = sizeof(uint64_t),
+    DIGIT_BITS = 30,
+    MAX_DIGITS = 5,  /* of an int: 128 bits and more */
+    MAX_ENTRIES = 64 /* of an OpenTelemetry context */
+};
+
+/* An int: its digits, the lowest first. */
+struct number {
+    bool is_negative;
+    unsigned count;
+    uint32_t digits[MAX_DIGITS];
+};
+
+static void put_text(const unsigned char *bytes, size_t length, char out[VALUE_MAX_TEXT])
+{
+    const size_t cut = utf8_cut((const char *)bytes, length, VALUE_MAX_TEXT - 1);
+    for (size_t i = 0; i < cut; i++)
+        out[i] = bytes[i] < ' ' || bytes[i] == 0x7f ? '?' : (char)bytes[i];
+    out[cut] = '\0';
+}
+
+static enum err_code read_str(struct memory *memory, const struct layout *layout,
+                              remote_addr object, struct object_bytes *scratch,
+                              char out[VALUE_MAX_TEXT])
+{
+    const enum err_code rc =
+        object_read_str_start(memory, layout, object, VALUE_MAX_CHARACTERS, scratch);
+    if (!rc)
+        put_text(scratch->bytes, scratch->count, out);
+    return rc;
+}
+
+static enum err_code read_bytes(struct memory *memory, const struct layout *layout,
+                                remote_addr object, char out[VALUE_MAX_TEXT])
+{
+    unsigned char bytes[VALUE_MAX_CHARACTERS];
+    uint64_t length;
+    enum err_code rc = memory_read_u64(memory, object + layout->bytes_length, &length);
+    if (rc)
+        return rc;
+    const size_t count = length < sizeof bytes ? (size_t)length : sizeof bytes;
+    if (count)
+        rc = memory_read(memory, object + layout->bytes_data, bytes, count);
+    if (rc)
+        return rc;
+    for (size_t i = 0; i < count; i++)
+        if (bytes[i] > '~')
+            bytes[i] = '?';
+    put_text(bytes, count, out);
+    return ERR_OK;
+}
+
+/* ERR_LIMIT: it has more digits. */
+static enum err_code read_int(struct memory *memory, const struct layout *layout,
+                              remote_addr object, struct number *out)
+{
+    enum { TAG_SIGN = 3, TAG_NEGATIVE = 2, TAG_BITS = 3 };
+    uint64_t size;
+    const remote_addr fields = object + object_first_field(layout);
+    *out = (struct number){ 0 };
+    enum err_code rc = memory_read_u64(memory, fields, &size);
+    if (rc)
+        return rc;
+    const int64_t is_signed = (int64_t)size;
+    out->is_negative = layout->has_int_tag ? (size & TAG_SIGN) == TAG_NEGATIVE : is_signed < 0;
+    const uint64_t count = layout->has_int_tag ? size >> TAG_BITS
+                           : is_signed < 0     ? UINT64_C(0) - size
+                                               : size;
+    if (count > MAX_DIGITS)
+        return ERR_LIMIT;
+    out->count = (unsigned)count;
+    if (count)
+        rc = memory_read(memory, fields + WORD, out->digits, count * sizeof *out->digits);
+    for (size_t i = 0; i < count && !rc; i++)
+        if (out->digits[i] >> DIGIT_BITS)
+            rc = ERR_CORRUPT;
+    return rc;
+}
+
+/* Divides by `by`, and returns the rest. */
+static uint32_t divide(struct number *number, uint32_t by)
+{
+    uint64_t rest = 0;
+    for (unsigned i = number->count; i-- > 0;) {
+        const uint64_t part = rest << DIGIT_BITS | number->digits[i];
+        number->digits[i] = (uint32_t)(part / by);
+        rest = part % by;
+    }
+    return (uint32_t)rest;
+}
+
+static bool is_zero(const struct number *number)
+{
+    for (unsigned i = 0; i < number->count; i++)
+        if (number->digits[i])
+            return false;
+    return true;
+}
+
+/* In decimal digits. */
+static void put_int(struct number *number, char out[VALUE_MAX_TEXT])
+{
+    char text[VALUE_MAX_TEXT];
+    size_t at = sizeof text - 1;
+    text[at] = '\0';
+    do {
+        text[--at] = (char)('0' + divide(number, 10));
+    } while (!is_zero(number));
+    if (number->is_negative)
+        text[--at] = '-';
+    memcpy(out, text + at, sizeof text - at);
+}
+
+/* In `count` hexadecimal digits.  ERR_CORRUPT: it does not fit. */
+static enum err_code put_hex(struct number *number, size_t count, char *out)
+{
+    for (size_t at = count; at-- > 0;)
+        out[at] = "0123456789abcdef"[divide(number, 16)];
+    return number->is_negative || !is_zero(number) ? ERR_CORRUPT : ERR_OK;
+}
+
+static enum err_code put_type(struct memory *memory, const struct layout *layout,
+                              remote_addr type, char out[VALUE_MAX_TEXT])
+{
+    char name[VALUE_MAX_CHARACTERS];
+    uint64_t at;
+    enum err_code rc = memory_read_u64(memory, type + layout->type_name, &at);
+    if (!rc)
+        rc = object_read_text(memory, at, name, sizeof name);
+    if (rc)
+        return rc;
+    if (strcmp(name, "ellipsis") == 0)
+        return ERR_NOT_FOUND;
+    snprintf(out, VALUE_MAX_TEXT, strcmp(name, "NoneType") == 0 ? "None" : "<%s>", name);
+    return ERR_OK;
+}
+
+enum err_code value_read(struct memory *memory, const struct layout *layout, remote_addr object,
+                         struct object_bytes *scratch, char out[VALUE_MAX_TEXT])
+{
+    uint64_t type, flags;
+    struct number number;
+    if (!object)
+        return ERR_CORRUPT;
+    enum err_code rc = memory_read_u64(memory, object + layout->object_type, &type);
+    if (!rc)
+        rc = object_type_flags(memory, layout, type, &flags);
+    if (rc)
+        return rc;
+    if (flags & OBJECT_IS_STR && object_type_is(memory, layout, type, "str"))
+        return read_str(memory, layout, object, scratch, out);
+    if (flags & OBJECT_IS_BYTES)
+        return read_bytes(memory, layout, object, out);
+    if (!(flags & OBJECT_IS_INT))
+        return put_type(memory, layout, type, out);
+    rc = read_int(memory, layout, object, &number);
+    if (rc == ERR_LIMIT)
+        return put_type(memory, layout, type, out);
+    if (!rc && object_type_is(memory, layout, type, "bool"))
+        snprintf(out, VALUE_MAX_TEXT, "%s", is_zero(&number) ? "False" : "True");
+    else if (!rc)
+        put_int(&number, out);
+    return rc;
+}
+
+/* The value of the first key that begins with this text; the API makes the rest of it up. */
+static enum err_code find_key(struct memory *memory, const struct layout *layout,
+                              remote_addr dict, const char *begin, struct object_bytes *scratch,
+                              remote_addr *out)
+{
+    struct dict_entries entries;
+    const size_t length = strlen(begin);
+    enum err_code rc = dict_read(memory, layout, dict, &entries);
+    if (rc)
+        return rc;
+    rc = ERR_NOT_FOUND;
+    for (size_t i = 0; i < entries.count && i < MAX_ENTRIES && rc == ERR_NOT_FOUND; i++) {
+        rc = object_read_str_start(memory, layout, entries.items[i].key, length, scratch);
+        if (!rc && (scratch->count != length || memcmp(scratch->bytes, begin, length) != 0))
+            rc = ERR_NOT_FOUND;
+        *out = entries.items[i].value;
+    }
+    dict_entries_deinit(&entries);
+    return rc;
+}
+
+static enum err_code flags_of(struct memory *memory, const struct layout *layout,
+                              remote_addr object, uint64_t *out)
+{
+    uint64_t type;
+    if (!object)
+        return ERR_CORRUPT;
+    const enum err_code rc = memory_read_u64(memory, object + layout->object_type, &type);
+    return rc ? rc : object_type_flags(memory, layout, type, out);
+}
+
+/* A SpanContext: a tuple that begins with the id of the trace and that of the span. */
+static enum err_code read_ids(struct memory *memory, const struct layout *layout,
+                              remote_addr tuple, char out[VALUE_MAX_TEXT])
+{
+    enum { TRACE_DIGITS = 32, SPAN_DIGITS = 16 };
+    static const size_t digits[] = { TRACE_DIGITS, SPAN_DIGITS };
+    uint64_t flags, ids[2];
+    const remote_addr items =
+        tuple + object_first_field(layout) + (layout->has_tuple_hash ? 2 * WORD : WORD);
+    enum err_code rc = flags_of(memory, layout, tuple, &flags);
+    if (!rc && !(flags & OBJECT_IS_TUPLE))
+        rc = ERR_CORRUPT;
+    if (!rc)
+        rc = memory_read(memory, items, ids, sizeof ids);
+    for (size_t i = 0; i < 2 && !rc; i++) {
+        struct number number;
+        rc = flags_of(memory, layout, ids[i], &flags);
+        if (!rc)
+            rc =
+                flags & OBJECT_IS_INT ? read_int(memory, layout, ids[i], &number) : ERR_CORRUPT;
+        if (!rc && is_zero(&number))
+            rc = ERR_NOT_FOUND; /* that of no span */
+        if (!rc)
+            rc = put_hex(&number, digits[i], out + i * (TRACE_DIGITS + 1));
+    }
+    out[TRACE_DIGITS] = ' ';
+    out[TRACE_DIGITS + 1 + SPAN_DIGITS] = '\0';
+    return rc;
+}
+
+enum err_code value_read_span(struct memory *memory, const struct layout *layout,
+                              remote_addr object, struct object_bytes *scratch,
+                              char out[VALUE_MAX_TEXT])
+{
+    uint64_t flags;
+    remote_addr span, ids;
+    enum err_code rc = flags_of(memory, layout, object, &flags);
+    if (!rc && !(flags & OBJECT_IS_DICT))
+        rc = ERR_CORRUPT;
+    if (!rc)
+        rc = find_key(memory, layout, object, "current-span", scratch, &span);
+    if (rc)
+        return rc;
+    rc = object_attribute(memory, layout, span, "_context", &ids);
+    if (!rc)
+        rc = read_ids(memory, layout, ids, out);
+    /* A value that is no span, such as None. */
+    return rc == ERR_NOT_FOUND ? ERR_NOT_FOUND : rc;
+}

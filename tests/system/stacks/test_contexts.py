@@ -1,0 +1,148 @@
+"""What threads work for: the values of ContextVars, with known shares, on every interpreter."""
+
+import gzip
+import json
+import pathlib
+import re
+
+from harness import Live, Test, file_in, main, pythons, run_program, victim
+from protobuf import labels_of
+
+SECONDS = 1
+RATE_HZ = 1000
+# Of one target, until it has so many samples; on a busy machine it has few in a second.
+RECORDINGS = 10
+ENOUGH = 200
+SPANS = {"seventy": ("4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"), "thirty": ("0" * 31 + "1", "f" * 16)}
+MARK = re.compile(r"<context (\S+)(?:: (.*)| (unset|other))>$")
+
+
+def shares(path):
+    """Samples of stacks in work() by the value, None where it is unknown."""
+    found = {}
+    for line in pathlib.Path(path).read_text("utf-8").splitlines():
+        stack, count = line.rsplit(" ", 1)
+        if ":work:" not in stack and ".work:" not in stack:
+            continue
+        mark = MARK.match(stack.rsplit(";", 1)[-1])
+        value = None if not mark else mark.group(2) if mark.group(3) is None else "(%s)" % mark.group(3)
+        found[value] = found.get(value, 0) + int(count)
+    return found
+
+
+class Shares(Test):
+    def record(self, target, variable, name):
+        """Of samples on a CPU: on a busy machine, a request without a processor has as many samples as that takes time."""
+        capture, path, found = file_in(name + ".pyro"), file_in(name), {}
+        for _ in range(RECORDINGS):
+            process, code = run_program("record", str(target.pid), "-a", "-r", str(RATE_HZ), "-d", str(SECONDS), "--engine", "remote",
+                                        "--context", variable, "-o", capture)
+            self.assertEqual(code, 0, process.output())
+            process, code = run_program("replay", capture, "--contexts", "--state", "on_cpu", "--collapsed", "-o", path)
+            self.assertEqual(code, 0, process.output())
+            for value, count in shares(path).items():
+                found[value] = found.get(value, 0) + count
+            if sum(found.values()) > ENOUGH:
+                break
+        return found
+
+    def check(self, found, seventy, thirty):
+        """Chance alone makes such a difference once in a million times; requests begin and end between two samples too."""
+        total = sum(found.values())
+        self.assertGreater(total, ENOUGH / 4, found)
+        known = found.get(seventy, 0) + found.get(thirty, 0)
+        self.assertGreater(known, 0.95 * total, found)
+        self.assertAlmostEqual(found.get(seventy, 0) / known, 0.7, delta=5 * (0.7 * 0.3 / known) ** 0.5 + 0.02, msg=str(found))
+
+    def check_each(self, mode, variable, values):
+        for python in {python.kind: python for python in pythons() if python.is_supported}.values():
+            with self.subTest(python.version), victim("contexts.py", mode, "600", python=python.path) as target:
+                self.check(self.record(target, variable, "contexts-" + mode + python.version), *values)
+
+    def test_requests_of_a_thread(self):
+        self.check_each("threads", "request_id", ("seventy", "thirty"))
+
+    def test_requests_that_are_tasks(self):
+        self.check_each("tasks", "request_id", ("seventy", "thirty"))
+
+    def test_spans(self):
+        self.check_each("threads", "opentelemetry", [" ".join(SPANS[name]) for name in ("seventy", "thirty")])
+
+    def test_a_variable_that_nobody_sets(self):
+        with victim("contexts.py", "threads", "600") as target:
+            self.assertEqual(set(self.record(target, "nobody", "contexts-nobody")), {"(unset)"})
+
+
+class Uses(Test):
+    def test_the_api_lists_values_and_filters_by_them(self):
+        with victim("contexts.py", "threads", "600") as target:
+            with Live("attach", str(target.pid), "-a", "-r", str(RATE_HZ), "-d", str(SECONDS), "--context", "request_id",
+                      "--engine", "remote") as live:
+                live.wait_ended()
+                self.assertEqual(live.session()["settings"]["context"], "request_id")
+                found = live.get("/sessions/1/contexts")
+                rows = {(row["kind"], row["value"]): row["samples"] for row in found["contexts"]}
+                self.assertLessEqual({("value", "seventy"), ("value", "thirty")}, set(rows))
+                self.assertEqual(len(rows), found["rows"])
+                self.assertEqual(sum(rows.values()) + found["unknown"], found["samples"])
+                self.assertEqual({row["variable"] for row in found["contexts"]}, {"request_id"})
+                self.assertEqual(live.get("/sessions/1/contexts?limit=1")["contexts"], found["contexts"][:1])
+                view = live.get("/sessions/1/view?focus=context:seventy")
+                self.assertEqual(view["total"], rows["value", "seventy"])
+
+    def test_without_the_option_stacks_end_as_before(self):
+        capture, plain, shown = file_in("contexts.pyro"), file_in("contexts-plain"), file_in("contexts-shown")
+        with victim("contexts.py", "threads", "600") as target:
+            process, code = run_program("record", str(target.pid), "-a", "-d", "1", "--context", "request_id", "-o", capture)
+            self.assertEqual(code, 0, process.output())
+        for path, options in (plain, ()), (shown, ("--contexts", "--focus", "context:thirty")):
+            process, code = run_program("replay", capture, "-o", path, "--collapsed", *options)
+            self.assertEqual(code, 0, process.output())
+        self.assertNotIn("<context", pathlib.Path(plain).read_text("utf-8"))
+        for line in pathlib.Path(shown).read_text("utf-8").splitlines():
+            self.assertRegex(line, r"<context request_id: thirty> \d+$")
+        anonymous = file_in("contexts-anonymous")
+        process, code = run_program("replay", capture, "-o", anonymous, "--collapsed", "--contexts", "--anonymize")
+        self.assertEqual(code, 0, process.output())
+        text = pathlib.Path(anonymous).read_text("utf-8")
+        self.assertIn("<context request_id: ", text)
+        self.assertNotIn("seventy", text)
+
+    def test_pprof_has_labels(self):
+        for variable in "request_id", "opentelemetry":
+            path = file_in("contexts-%s.pb.gz" % variable)
+            with victim("contexts.py", "threads", "600") as target:
+                process, code = run_program("record", str(target.pid), "-a", "-d", "1", "--context", variable, "-o", path, "--pprof")
+                self.assertEqual(code, 0, process.output())
+            with gzip.open(path) as file:
+                profile = file.read()
+            labels = labels_of(profile)
+            self.assertNotIn(b"<context", profile)
+            if variable == "request_id":
+                self.assertEqual(labels["request_id"], {"seventy", "thirty"})
+            else:
+                self.assertEqual(labels["trace_id"], {ids[0] for ids in SPANS.values()})
+                self.assertEqual(labels["span_id"], {ids[1] for ids in SPANS.values()})
+
+    def test_values_of_the_target_are_only_text(self):
+        for python in {python.kind: python for python in pythons() if python.is_supported}.values():
+            with self.subTest(python.version), victim("contexts.py", "fast", "600", python=python.path) as target:
+                path, jsonl = file_in("contexts-fast"), file_in("contexts-fast.jsonl")
+                process, code = run_program("record", str(target.pid), "-a", "-r", "2khz", "-d", "1", "--context", "request_id", "--contexts",
+                                            "--engine", "remote", "--collapsed=" + path, "--jsonl=" + jsonl)
+                self.assertEqual(code, 0, process.output())
+                for line in pathlib.Path(path).read_text("utf-8").splitlines():
+                    self.assertRegex(line, r" \d+$")
+                    self.assertLessEqual(len(line), 2000)
+                for line in pathlib.Path(jsonl).read_text("utf-8").splitlines():
+                    json.loads(line)
+
+    def test_what_cannot_be_is_refused(self):
+        with victim("contexts.py", "threads", "600") as target:
+            self.assert_refused(*run_program("record", str(target.pid), "-d", "1", "--context", "a b"), 2, "want the name of a ContextVar")
+            self.assert_refused(*run_program("record", str(target.pid), "-d", "1", "--context", "x", "--engine", "kernel"), 2,
+                                "contexts are read from outside")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,106 @@
+"""Work in contexts, with known shares of time: 70 % for one request, 30 % for another.
+
+Usage: contexts.py threads|tasks|fast [SECONDS]
+
+    threads   a thread sets the variable before each request, and OpenTelemetry's variable to a span
+    tasks     each request is a task of asyncio, which has a context of its own
+    fast      a thread sets the variable all the time, to values of every kind
+
+The variable is request_id; the values are "seventy" and "thirty". The spans are those of SPANS, in a context such as
+OpenTelemetry's. Forty other variables have values too.
+"""
+
+import asyncio
+import contextvars
+import sys
+import threading
+import time
+import uuid
+
+END = time.monotonic() + float(sys.argv[2]) if len(sys.argv) > 2 else float("inf")
+SHARES = {"seventy": 0.007, "thirty": 0.003}
+SPANS = {"seventy": (0x4bf92f3577b34da6a3ce929d0e0e4736, 0x00f067aa0ba902b7), "thirty": (0x1, 0xffffffffffffffff)}
+KEY = "current-span-" + str(uuid.uuid4())
+
+request_id = contextvars.ContextVar("request_id")
+current_context = contextvars.ContextVar("current_context")
+others = [contextvars.ContextVar("other_%d" % i) for i in range(40)]
+
+
+class Context(dict):
+    pass
+
+
+class SpanContext(tuple):
+    pass
+
+
+class Span:
+    def __init__(self, ids):
+        self.name = "a span"
+        self.attributes = {}
+        self._context = SpanContext(ids + (False, 1, (), True))
+
+
+class Text(str):
+    pass
+
+
+class Request:
+    pass
+
+
+def work(seconds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        for _ in range(50):
+            pass
+
+
+def begin(name):
+    request_id.set(name)
+    current_context.set(Context({KEY: Span(SPANS[name]), "baggage": {}}))
+
+
+def serve():
+    for variable in others:
+        variable.set(variable.name)
+    while time.monotonic() < END:
+        for name, seconds in SHARES.items():
+            begin(name)
+            work(seconds)
+
+
+async def handle(name, seconds):
+    begin(name)
+    work(seconds)
+    await asyncio.sleep(0)
+
+
+async def serve_tasks():
+    while time.monotonic() < END:
+        await asyncio.gather(*[asyncio.ensure_future(handle(name, seconds)) for name, seconds in SHARES.items()])
+
+
+def be_fast():
+    values = ["<context request_id: lie>", "a\nb;c 7", "", "x" * 100000, b"\xff\x00", -1, 2 ** 200, None, True, Text("t"), Request(), 1.5,
+              "\u4e00\U0001f600", Ellipsis, [1], {}]
+    while time.monotonic() < END:
+        for value in values:
+            request_id.set(value)
+            contextvars.copy_context().run(request_id.set, "inner")
+
+
+def main():
+    mode = sys.argv[1]
+    if mode == "tasks":
+        print("READY", flush=True)
+        asyncio.new_event_loop().run_until_complete(serve_tasks())
+        return
+    thread = threading.Thread(target=serve if mode == "threads" else be_fast, name="server", daemon=True)
+    thread.start()
+    print("READY", flush=True)
+    thread.join()
+
+
+main()
