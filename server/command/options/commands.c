@@ -45,9 +45,7 @@ static const struct command commands[] = {
       "2 minutes after the start of FILE.  The filters of the recordings are kept if\n"
       "all have the same.\n",
       command_merge },
-    { "diff", COMMAND_DIFF,
-      "BASELINE CAPTURE | BASELINE... -- CAPTURE...",
-      "compare captures",
+    { "diff", COMMAND_DIFF, "BASELINE CAPTURE | BASELINE... -- CAPTURE...", "compare captures",
       "Compares shares of samples, or with --by-time seconds per second, and lists the\n"
       "significant changes: functions by self and by total, and paths that are new or\n"
       "gone.  Several captures of a side are repeats: what differs between them is\n"

@@ -48,7 +48,8 @@ static enum err_code describe(struct finder *finder, const char *path, struct er
         return err_wrap(err, rc, "cannot read '%.200s'", path);
     const struct capture_metadata *const facts = reader_metadata(reader);
     if (facts->elapsed_ns == 0 || facts->processes.count == 0) {
-        say("%.200s is left out: it does not say when it ended, and which processes it has", path);
+        say("%.200s is left out: it does not say when it ended, and which processes it has",
+            path);
         reader_close(reader);
         return ERR_OK;
     }
@@ -104,11 +105,12 @@ static enum err_code find_instant(const struct finder *finder, uint64_t *out, st
     *out = find_start(finder, is_last ? NULL : before);
     if (*out)
         return ERR_OK;
-    return is_last ? err_set(err, ERR_NOT_FOUND, "no process of the service is in the captures")
-                   : err_set(err, ERR_NOT_FOUND,
-                             "--before: '%.64s' is no version of a process in the captures, and no "
-                             "time such as 2026-11-26T05:00:00Z",
-                             before);
+    return is_last
+               ? err_set(err, ERR_NOT_FOUND, "no process of the service is in the captures")
+               : err_set(err, ERR_NOT_FOUND,
+                         "--before: '%.64s' is no version of a process in the captures, and no "
+                         "time such as 2026-11-26T05:00:00Z",
+                         before);
 }
 
 /* How much the captures have on each side, at most what was asked for. */
@@ -181,7 +183,8 @@ static void say_found(const struct before_after *found)
     const time_t seconds = (time_t)(found->instant_ns / NS_PER_S);
     if (gmtime_r(&seconds, &parts))
         strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
-    say("comparing %.0f s before and after %s", (double)found->span_ns / (double)NS_PER_S, text);
+    say("comparing %.0f s before and after %s", (double)found->span_ns / (double)NS_PER_S,
+        text);
 }
 
 static enum err_code find(const struct finder *finder, struct before_after *out,
