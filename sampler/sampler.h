@@ -286,6 +286,8 @@ int sampler_end_fd(const struct sampler *sampler);
  * sampler_tasks_deinit. */
 MUST_CHECK enum err_code sampler_tasks(struct sampler *sampler, struct sampler_tasks *out,
                                        struct err *err);
+MUST_CHECK enum err_code sampler_tasks_copy(const struct sampler_tasks *from,
+                                            struct sampler_tasks *out, struct err *err);
 void sampler_tasks_deinit(struct sampler_tasks *tasks);
 
 /* By value (base/enum_text.h). */

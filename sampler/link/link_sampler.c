@@ -449,28 +449,13 @@ static enum err_code origin(struct sampler *face, profile_origin number,
     return err_set(err, ERR_PERM, "only the reader process holds other processes");
 }
 
-static void *copy(const void *from, size_t count, size_t bytes)
-{
-    void *const to = malloc((count + 1) * bytes);
-    if (to && count)
-        memcpy(to, from, count * bytes);
-    return to;
-}
-
 static enum err_code tasks(struct sampler *face, struct sampler_tasks *out, struct err *err)
 {
     struct link_sampler *const sampler = of(face);
     pthread_mutex_lock(&sampler->mutex);
-    struct sampler_tasks all = sampler->tasks;
-    all.items = copy(all.items, all.count, sizeof *all.items);
-    all.awaiters = copy(all.awaiters, all.awaiter_count, sizeof *all.awaiters);
+    const enum err_code rc = sampler_tasks_copy(&sampler->tasks, out, err);
     pthread_mutex_unlock(&sampler->mutex);
-    if (!all.items || !all.awaiters) {
-        sampler_tasks_deinit(&all);
-        return err_nomem(err);
-    }
-    *out = all;
-    return ERR_OK;
+    return rc;
 }
 
 static const struct sampler_ops ops = {

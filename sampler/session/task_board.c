@@ -1,6 +1,5 @@
 #include "sampler/session/task_board.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "sampler/base/vec.h"
@@ -9,13 +8,6 @@ void task_board_init(struct task_board *board)
 {
     memset(board, 0, sizeof *board);
     pthread_mutex_init(&board->mutex, NULL);
-}
-
-void sampler_tasks_deinit(struct sampler_tasks *tasks)
-{
-    free(tasks->items);
-    free(tasks->awaiters);
-    *tasks = (struct sampler_tasks){ 0 };
 }
 
 void task_board_deinit(struct task_board *board)
@@ -92,33 +84,11 @@ enum err_code task_board_add(struct task_board *board, struct task_fold *fold,
     return rc;
 }
 
-static void copy_rows(struct sampler_tasks *to, const struct sampler_tasks *from)
-{
-    memcpy(to->items, from->items, from->count * sizeof *to->items);
-    if (from->awaiter_count)
-        memcpy(to->awaiters, from->awaiters, from->awaiter_count * sizeof *to->awaiters);
-}
-
-static enum err_code duplicate(const struct sampler_tasks *from, struct sampler_tasks *out)
-{
-    struct sampler_tasks copy = *from;
-    copy.items = malloc((from->count + 1) * sizeof *copy.items);
-    copy.awaiters = malloc((from->awaiter_count + 1) * sizeof *copy.awaiters);
-    if (!copy.items || !copy.awaiters) {
-        sampler_tasks_deinit(&copy);
-        return ERR_NOMEM;
-    }
-    if (from->count)
-        copy_rows(&copy, from);
-    *out = copy;
-    return ERR_OK;
-}
-
 void task_board_show(struct task_board *board)
 {
     struct sampler_tasks copy, before;
     /* If memory runs out, readers keep the list before. */
-    if (duplicate(&board->next, &copy))
+    if (sampler_tasks_copy(&board->next, &copy, NULL) != ERR_OK)
         return;
     pthread_mutex_lock(&board->mutex);
     before = board->shown;
@@ -131,7 +101,7 @@ enum err_code task_board_copy(struct task_board *board, struct sampler_tasks *ou
                               struct err *err)
 {
     pthread_mutex_lock(&board->mutex);
-    const enum err_code rc = duplicate(&board->shown, out);
+    const enum err_code rc = sampler_tasks_copy(&board->shown, out, err);
     pthread_mutex_unlock(&board->mutex);
-    return rc ? err_nomem(err) : ERR_OK;
+    return rc;
 }

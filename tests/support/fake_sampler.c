@@ -324,12 +324,6 @@ enum err_code sampler_tasks(struct sampler *sampler, struct sampler_tasks *out, 
     return ERR_OK;
 }
 
-void sampler_tasks_deinit(struct sampler_tasks *tasks)
-{
-    free(tasks->items);
-    free(tasks->awaiters);
-}
-
 enum err_code sampler_origin(struct sampler *sampler, profile_origin number,
                              struct sampler_origin *out, struct err *err)
 {
