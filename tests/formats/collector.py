@@ -18,8 +18,9 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-sys.path.insert(0, os.path.join(ROOT, "tests", "system"))
-from receivers import message, packed, text  # pylint: disable=wrong-import-position
+sys.path[:0] = [os.path.join(ROOT, "tests", "system"), os.path.join(ROOT, "tests", "support")]
+from protobuf import message, packed  # pylint: disable=wrong-import-position
+from receivers import text  # pylint: disable=wrong-import-position
 
 SKIPPED = 77
 WAIT_SECONDS = 60

@@ -27,6 +27,9 @@ BY_THREAD = {4711: 790, 4713: 100, 4720: 110}
 FUNCTIONS = {"main": (0, 820), "parse": (300, 400), "Tree.walk": (0, 240), "Tree.visit": (180, 180), "render": (120, 120)}
 TIMEOUT_S = 200
 
+sys.path.append(os.path.join(ROOT, "tests", "support"))
+from protobuf import message, packed  # pylint: disable=wrong-import-position
+
 
 class Skipped(Exception):
     pass
@@ -77,39 +80,6 @@ class Files:
 
 
 # Protocol buffers, as far as pprof needs them: {field: [values]}.
-
-def varint(data, at):
-    value = shift = 0
-    while True:
-        byte = data[at]
-        value |= (byte & 0x7F) << shift
-        at, shift = at + 1, shift + 7
-        if byte < 0x80:
-            return value, at
-
-
-def message(data):
-    fields, at = collections.defaultdict(list), 0
-    while at < len(data):
-        key, at = varint(data, at)
-        if key & 7 == 0:
-            value, at = varint(data, at)
-        elif key & 7 == 2:
-            length, at = varint(data, at)
-            value, at = data[at:at + length], at + length
-        else:
-            raise AssertionError("wire type %d" % (key & 7))
-        fields[key >> 3].append(value)
-    return fields
-
-
-def packed(data):
-    values, at = [], 0
-    while at < len(data):
-        value, at = varint(data, at)
-        values.append(value)
-    return values
-
 
 # Samples by thread, read from each format by a reader of our own.
 

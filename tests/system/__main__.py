@@ -1,6 +1,6 @@
 """Runs one system test: python3 tests/system NAME [WORDS], NAME as in system.NAME; the words are for the test.
 
-The tests import what they share from this folder.
+The tests import what they share from this folder and from support/.
 """
 
 import glob
@@ -16,5 +16,5 @@ if len(sys.argv) < 2 or sys.argv[1] not in TESTS:
     sys.exit(2)
 path = TESTS[sys.argv[1]]
 sys.argv[:2] = [path]
-sys.path[:1] = [os.path.dirname(path), HERE]
+sys.path[:1] = [os.path.dirname(path), HERE, os.path.join(os.path.dirname(HERE), "support")]
 runpy.run_path(path, run_name="__main__")

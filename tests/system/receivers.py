@@ -16,6 +16,8 @@ import struct
 import threading
 import time
 
+from protobuf import message, packed
+
 PATHS = {"pyroscope": "/push.v1.PusherService/Push", "otlp": "/v1development/profiles", "parca": "/api/profiles/writeraw"}
 TYPES = {"pyroscope": "application/proto", "otlp": "application/x-protobuf", "parca": "application/json"}
 MAX_BODY, MAX_REQUEST, MAX_SAMPLES, MAX_LABELS = 4 << 20, 2 << 20, 16000, 30
@@ -35,42 +37,6 @@ class Profile:
 
 
 # Protocol buffers: {field: [values]}.
-
-def varint(data, at):
-    value = shift = 0
-    while True:
-        byte = data[at]
-        value |= (byte & 0x7F) << shift
-        at, shift = at + 1, shift + 7
-        if byte < 0x80:
-            return value, at
-
-
-def message(data):
-    fields, at = collections.defaultdict(list), 0
-    while at < len(data):
-        key, at = varint(data, at)
-        if key & 7 == 0:
-            value, at = varint(data, at)
-        elif key & 7 == 1:
-            value, at = struct.unpack_from("<Q", data, at)[0], at + 8
-        elif key & 7 == 2:
-            length, at = varint(data, at)
-            assert at + length <= len(data), "a message is cut"
-            value, at = data[at:at + length], at + length
-        else:
-            raise AssertionError("wire type %d" % (key & 7))
-        fields[key >> 3].append(value)
-    return fields
-
-
-def packed(data):
-    values, at = [], 0
-    while at < len(data):
-        value, at = varint(data, at)
-        values.append(value)
-    return values
-
 
 def text(data):
     return data.decode("utf-8")

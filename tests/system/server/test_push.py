@@ -11,7 +11,8 @@ import time
 import unittest
 
 from harness import FOLDER, Live, SLOWNESS, Test, file_in, main, program, run_program, victim
-from receivers import Receiver, message, packed, text
+from protobuf import message, packed
+from receivers import Receiver, text
 
 SCHEMES = ("pyroscope", "otlp", "parca")
 WINDOW = ("--push-window", "1s")
