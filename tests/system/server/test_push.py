@@ -10,7 +10,7 @@ import subprocess
 import time
 import unittest
 
-from harness import FOLDER, Live, SLOWNESS, Test, file_in, main, program, run_program, victim
+from harness import FOLDER, Live, SLOWNESS, Test, VICTIMS, file_in, main, program, run_program, victim
 from protobuf import message, packed
 from receivers import Receiver, text
 
@@ -145,6 +145,15 @@ class Pushed(Test):
                         self.assertTrue(given[0].startswith(wanted[0]), given)
                         self.assertEqual(given[1], wanted[1])
                         self.assertNotIn("word", json.dumps(profile.labels))
+
+    def test_what_run_starts_is_pushed(self):
+        with Receiver("pyroscope") as receiver, \
+                Live("run", "--push", receiver.url, *WINDOW, os.path.join(VICTIMS, "threads.py"), "2", "60") as live:
+            live.wait_until(lambda: "wall" in {profile.name for profile in receiver.profiles()})
+            profiles = receiver.profiles()
+            self.assertEqual({profile.labels["service_name"] for profile in profiles}, {"threads.py"})
+            self.assertTrue([stack for stack in sums_of(profiles, "wall") if stack[-1] == "_bootstrap" or "<module>" in stack])
+            live.stop()
 
     def test_a_service_is_named_by_the_process_that_reads(self):
         with victim("threads.py", env=dict(os.environ, OTEL_SERVICE_NAME="checkout")) as target, Receiver("otlp") as receiver:
