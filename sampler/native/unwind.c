@@ -8,6 +8,7 @@ enum {
     ANCHOR_MIN_CONFIRMATIONS = 2,
     ANCHOR_MAX_CONFIRMATIONS = 8,
     STUB_BYTES = 64,       /* of code */
+    START_BYTES = 512,     /* of stack, and of the thread's own variables above it */
     TRAMPOLINE_BYTES = 16, /* of stack: the return address, and a word that aligns the stack */
 };
 
@@ -269,6 +270,16 @@ static enum native_end leave_generated(struct walker *walker, struct native_fram
     return leave_by_frame_pointer(walker, frame);
 }
 
+/* musl describes none of its code, so not what starts a program or a thread either.  That has called
+ * what was met before, and has little of the stack above it. */
+static bool starts_here(const struct walker *walker)
+{
+    const struct native_walk *const walk = walker->walk;
+    const remote_addr sp = walker->state.sp, base = walker->state.stack->base;
+    return walk->count > 1 && walk->frames[walk->count - 2].left_by == NATIVE_LEFT_BY_TABLE &&
+           base && sp < base && base - sp <= START_BYTES;
+}
+
 /* Code of a file that no rule describes. */
 static enum native_end leave_undescribed(struct walker *walker, struct native_frame *frame,
                                          const struct rule *rule)
@@ -277,6 +288,8 @@ static enum native_end leave_undescribed(struct walker *walker, struct native_fr
     if (is_stub(walker))
         return leave(walker, frame, &rule_initial, walker->state.sp + 8, NATIVE_LEFT_BY_CALL);
     const enum native_end end = leave_by_frame_pointer(walker, frame);
+    if (end == NATIVE_NO_RULE && rule->kind == RULE_NONE && starts_here(walker))
+        return NATIVE_COMPLETE;
     return end == NATIVE_NO_RULE && rule->kind == RULE_STRANGE ? NATIVE_STRANGE_RULE : end;
 }
 

@@ -16,7 +16,7 @@ bool native_frames_is_c_library(const char *path)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strncmp(name, names[i], strlen(names[i])) == 0)
             return true;
-    return false;
+    return strcmp(name, "libc.so") == 0; /* of musl, outside of Alpine */
 }
 
 /* native_names puts brackets around what is no symbol; names of Rust go on behind theirs. */

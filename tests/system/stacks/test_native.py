@@ -218,7 +218,7 @@ def check_joined(python):
         if "join" in functions:
             below = functions[functions.index("join") + 1:]
             joined[MARK + " str.join" in below, "PyUnicode_Join" in below] += count
-    named, total = joined[True, python.is_debug], sum(joined.values())
+    named, total = joined[True, False] + python.is_debug * joined[True, True], sum(joined.values())
     return [] if named and named >= (1 - MAX_UNNAMED) * total else ["named str.join and PyUnicode_Join: %s" % dict(joined)]
 
 

@@ -125,7 +125,30 @@ static void zeros_mark_the_first_frame(void **state)
     assert_int_equal(world->walk.count, 2);
 }
 
-TEST_MAIN(MADE_TEST(signals_that_never_end_are_too_deep),
+static enum native_end walk_from(struct made_stack *world, remote_addr ip, remote_addr bytes)
+{
+    world->registers.ip = ip;
+    world->registers.sp = BASE_OF_STACK - bytes;
+    *made_word(world, 0) = UNKNOWN + CALL;
+    return made_walk(world);
+}
+
+/* musl has no tables for it. */
+static void what_starts_a_thread_needs_no_table(void **state)
+{
+    struct made_stack *const world = *state;
+    assert_int_equal(walk_from(world, PLAIN, 64), NATIVE_COMPLETE);
+    assert_int_equal(world->walk.count, 2);
+    assert_int_equal(world->frames[1].pc, UNKNOWN + CALL);
+    /* It has a stack above it, or has called nothing, or nobody knows. */
+    assert_int_equal(walk_from(world, PLAIN, 1024), NATIVE_NO_RULE);
+    assert_int_equal(walk_from(world, UNKNOWN, 64), NATIVE_NO_RULE);
+    world->stack.base = 0;
+    assert_int_equal(walk_from(world, PLAIN, 64), NATIVE_NO_RULE);
+}
+
+TEST_MAIN(MADE_TEST(what_starts_a_thread_needs_no_table),
+          MADE_TEST(signals_that_never_end_are_too_deep),
           MADE_TEST(a_stack_that_is_not_whole_is_cut), MADE_TEST(a_hole_in_the_copy_is_a_fault),
           MADE_TEST(a_frame_that_does_not_lie_above_is_a_contradiction),
           MADE_TEST(a_deep_stack_ends_where_the_room_ends),

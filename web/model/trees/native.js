@@ -24,7 +24,7 @@ const GAP = "<gap>"; // stands where native frames are missing
 // A name in brackets stands for a function without a symbol; those of Rust go on behind theirs.
 const isNameless = (name) => name.startsWith("[") || (name.startsWith("<") && name.indexOf(">") === name.length - 1);
 
-const C_LIBRARY = /^(libc\.so\.|libc-2\.|libpthread|ld-linux|ld-musl-)/;
+const C_LIBRARY = /^(libc\.so(\.|$)|libc-2\.|libpthread|ld-linux|ld-musl-)/;
 
 // "python", "mark", "wait" (a mark that says why a thread waits), "context" (one that says what it works for), "native", "plain", "gap" or "interpreter"; plain: of the C library, or
 // without a symbol
