@@ -8,7 +8,8 @@
 #include <zlib.h>
 #include <zstd.h>
 
-enum { GZIP_WINDOW_BITS = 15 + 16, STREAM_BYTES = 1 << 15 };
+/* deflate makes data at most 1032 times smaller. */
+enum { GZIP_WINDOW_BITS = 15 + 16, STREAM_BYTES = 1 << 15, DEFLATE_MOST = 1032 };
 
 struct gzip_stream {
     z_stream z;
@@ -56,6 +57,41 @@ enum err_code compress_gzip(const void *data, size_t bytes, int level, unsigned 
     }
     *out = buffer;
     *bytes_out = written;
+    return ERR_OK;
+}
+
+/* How many bytes the member was made of: its last four, little endian. */
+static uint32_t plain_bytes(const unsigned char *data, size_t bytes)
+{
+    uint32_t plain = 0;
+    for (size_t i = 0; i < 4 && i < bytes; i++)
+        plain = plain << 8 | data[bytes - 1 - i];
+    return plain;
+}
+
+enum err_code compress_gunzip(const void *data, size_t bytes, unsigned char **out,
+                              size_t *bytes_out, struct err *err)
+{
+    const uint32_t room = plain_bytes(data, bytes);
+    if (bytes > UINT_MAX || room / DEFLATE_MOST > bytes)
+        return err_set(err, ERR_CORRUPT, "the data were not compressed by gzip");
+    unsigned char *const buffer = malloc(room ? room : 1);
+    z_stream z = { .next_in = data, .avail_in = (uInt)bytes };
+    if (!buffer || inflateInit2(&z, GZIP_WINDOW_BITS) != Z_OK) {
+        free(buffer);
+        return err_nomem(err);
+    }
+    z.next_out = buffer;
+    z.avail_out = room;
+    const int status = inflate(&z, Z_FINISH);
+    const bool is_whole = status == Z_STREAM_END && z.avail_in == 0 && z.total_out == room;
+    inflateEnd(&z);
+    if (!is_whole) {
+        free(buffer);
+        return err_set(err, ERR_CORRUPT, "the data were not compressed by gzip");
+    }
+    *out = buffer;
+    *bytes_out = room;
     return ERR_OK;
 }
 

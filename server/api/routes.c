@@ -21,11 +21,9 @@ static enum err_code get_manual(const struct handler_context *handler,
                                 struct response *response, struct err *err)
 {
     const struct asset manual = asset_manual(), csp = asset_manual_csp();
-    (void)handler;
-    (void)err;
-    response_fix_body(response, MIME_HTML, manual.data, manual.bytes);
     response_set_header(response, "Content-Security-Policy", "%.*s", (int)csp.bytes, csp.data);
-    return ERR_OK;
+    return response_fix_gzip(response, handler->request, MIME_HTML, manual.data, manual.bytes,
+                             err);
 }
 
 static enum err_code get_health(const struct handler_context *handler,
@@ -41,10 +39,8 @@ static enum err_code get_openapi(const struct handler_context *handler,
                                  struct response *response, struct err *err)
 {
     const struct asset document = asset_openapi();
-    (void)handler;
-    (void)err;
-    response_fix_body(response, MIME_JSON, document.data, document.bytes);
-    return ERR_OK;
+    return response_fix_gzip(response, handler->request, MIME_JSON, document.data,
+                             document.bytes, err);
 }
 
 /* SCOPE_SESSION is only for routes that check the session with handler_session or handler_sees. */

@@ -1,6 +1,5 @@
 #include "server/http/encoding.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -48,16 +47,17 @@ static int listed(const char *accept, const char *name)
     return -1;
 }
 
+bool encoding_takes_gzip(const char *accept)
+{
+    const int gzip = accept ? listed(accept, "gzip") : 0;
+    return gzip == 1 || (gzip < 0 && listed(accept, "*") == 1);
+}
+
 enum encoding encoding_choose(const char *accept)
 {
-    if (!accept)
-        return ENCODING_IDENTITY;
-    if (listed(accept, "zstd") == 1)
+    if (accept && listed(accept, "zstd") == 1)
         return ENCODING_ZSTD;
-    const int gzip = listed(accept, "gzip");
-    if (gzip == 1 || (gzip < 0 && listed(accept, "*") == 1))
-        return ENCODING_GZIP;
-    return ENCODING_IDENTITY;
+    return encoding_takes_gzip(accept) ? ENCODING_GZIP : ENCODING_IDENTITY;
 }
 
 enum err_code encoding_apply(enum encoding encoding, const void *data, size_t bytes, void **out,

@@ -8,6 +8,7 @@
 #ifndef SERVER_HTTP_ENCODING_H
 #define SERVER_HTTP_ENCODING_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "sampler/base/err.h"
@@ -19,6 +20,9 @@ enum encoding { ENCODING_IDENTITY, ENCODING_GZIP, ENCODING_ZSTD, ENCODING_COUNT 
 
 /* accept: the value of Accept-Encoding, NULL: absent. */
 enum encoding encoding_choose(const char *accept);
+
+/* Whether it takes gzip, be it its first choice or not. */
+bool encoding_takes_gzip(const char *accept);
 
 /* As in Content-Encoding. */
 const char *encoding_text(enum encoding encoding);

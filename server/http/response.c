@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "sampler/base/buffer.h"
+#include "sampler/base/compress.h"
 #include "sampler/base/hash.h"
 #include "server/http/encoding.h"
 #include "server/http/etag.h"
@@ -110,6 +111,27 @@ void response_own_body(struct response *response, const char *mime, void *data, 
 {
     response_fix_body(response, mime, data, bytes);
     response->owned_body = data;
+}
+
+enum err_code response_fix_gzip(struct response *response, const struct request *request,
+                                const char *mime, const void *data, size_t bytes,
+                                struct err *err)
+{
+    /* One tag for both forms: response_full_tag adds the coding. */
+    snprintf(response->tag, sizeof response->tag, "%016" PRIx64,
+             hash_bytes(data, bytes, HASH_SEED));
+    if (!encoding_takes_gzip(request_header(request, "Accept-Encoding"))) {
+        unsigned char *plain = NULL;
+        size_t plain_bytes = 0;
+        const enum err_code rc = compress_gunzip(data, bytes, &plain, &plain_bytes, err);
+        if (rc == ERR_OK)
+            response_own_body(response, mime, plain, plain_bytes);
+        return rc;
+    }
+    response_fix_body(response, mime, data, bytes);
+    response_set_header(response, "Content-Encoding", "%s", encoding_text(ENCODING_GZIP));
+    response->is_encoded = true;
+    return ERR_OK;
 }
 
 void response_own_file(struct response *response, const char *mime, int fd, size_t bytes)

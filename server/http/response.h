@@ -4,7 +4,7 @@
  * A handler sets status, type and body; response_finish adds validator and compression, the
  * pipeline adds security headers.
  *
- * Ownership: the response owns its header values and its body; the body of response_fix_body is
+ * Ownership: the response owns its header values and its body; bodies that are fixed are
  * borrowed and must outlive it.
  * Depends on: err, request, buffer, json, etag, encoding.
  */
@@ -54,9 +54,13 @@ void response_set_header(struct response *response, const char *name, const char
     PRINTF_LIKE(3, 4);
 const char *response_header(const struct response *response, const char *name);
 
-/* These three replace the body. */
+/* These four replace the body. */
 void response_fix_body(struct response *response, const char *mime, const void *data,
                        size_t bytes);
+/* Of bytes that gzip made: who does not take them gets them plain. */
+MUST_CHECK enum err_code response_fix_gzip(struct response *response,
+                                           const struct request *request, const char *mime,
+                                           const void *data, size_t bytes, struct err *err);
 void response_own_body(struct response *response, const char *mime, void *data, size_t bytes);
 /* Takes the buffer's bytes, or fails if the buffer did. */
 MUST_CHECK enum err_code response_take_buffer(struct response *response, const char *mime,

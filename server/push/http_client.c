@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "sampler/base/clock.h"
+#include "server/push/ca_file.h"
 
 enum { POLL_MS = 1000 };
 
@@ -74,6 +75,7 @@ enum err_code http_client_create(const char *url, const char *const *headers,
 {
     if (!start_library())
         return err_set(err, ERR_UNSUPPORTED, "libcurl does not start");
+    ca_file = ca_file ? ca_file : ca_file_of_system();
     struct http_client *const client = calloc(1, sizeof *client);
     if (!client)
         return err_nomem(err);

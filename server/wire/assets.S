@@ -19,8 +19,8 @@
     asset asset_page, "page.html"
     asset asset_page_csp, "page.csp"
     asset asset_page_meta, "page.meta"
-    asset asset_manual, "manual.html"
+    asset asset_manual, "manual.html.gz"
     asset asset_manual_csp, "manual.csp"
-    asset asset_openapi, "openapi.json"
+    asset asset_openapi, "openapi.json.gz"
 
     .section .note.GNU-stack, "", %progbits

@@ -19,10 +19,10 @@ struct asset asset_page(void);
 struct asset asset_page_csp(void);
 /* The <meta> element that says the same in a report. */
 struct asset asset_page_meta(void);
-/* The manual: one HTML document, and the value of Content-Security-Policy that belongs to it. */
+/* The manual: one HTML document, compressed by gzip, and the value of Content-Security-Policy that belongs to it. */
 struct asset asset_manual(void);
 struct asset asset_manual_csp(void);
-/* The description of the API, OpenAPI 3.1. */
+/* The description of the API, OpenAPI 3.1, compressed by gzip. */
 struct asset asset_openapi(void);
 
 #endif /* SERVER_WIRE_ASSETS_H */

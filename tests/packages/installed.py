@@ -14,6 +14,7 @@ from building import ROOT, run
 
 sys.path.insert(0, os.path.join(ROOT, "tests", "system"))
 from harness import WAIT_SECONDS, Live, Process  # pylint: disable=wrong-import-position
+from receivers import Receiver  # pylint: disable=wrong-import-position
 
 CODE = "print('READY', flush=True)\ndef work():\n    while True: sorted(range(100000), key=str)\nwork()"
 # Its processes are those of this machine; all that it mounts is gone with it.
@@ -48,11 +49,13 @@ def debian(suite, folder, *packages):
 
 
 def certificate(folder, kind="ec"):
-    """The paths of a new certificate of 127.0.0.1 and of its key."""
+    """The paths of a certificate of 127.0.0.1 and of its key, which are made once in each folder."""
     if not shutil.which("openssl"):
         raise unittest.SkipTest("no openssl, which makes certificates")
     words = {"ec": ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"), "rsa": ("-newkey", "rsa:2048")}[kind]
     cert, key = (os.path.join(folder, kind + ending) for ending in (".pem", ".key"))
+    if os.path.exists(cert):
+        return cert, key
     run("openssl", "req", "-x509", *words, "-nodes", "-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1",
         "-days", "2", "-out", cert, "-keyout", key)
     os.chmod(key, 0o600)
@@ -141,9 +144,28 @@ class Installed:
             self.test.assertIn(connection.sock.version(), ("TLSv1.2", "TLSv1.3"))
             connection.close()
 
+    def push(self):
+        """A second of a process, to a server without TLS."""
+        with self.target() as target, Receiver("pyroscope") as receiver:
+            with self.start("record", str(target.pid), "-d", "1", "--push", receiver.url) as recording:
+                self.test.assertEqual(recording.wait(), 0, recording.output())
+            self.test.assertTrue(receiver.profiles(), recording.output())
+
+    def push_with_tls(self, *words):
+        """The same by TLS, with the certificate of certificate(). How many requests came, and what was said."""
+        cert, key = certificate(self.folder)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(cert, key)
+        with self.target() as target, Receiver("otlp") as receiver:
+            receiver.server.socket = context.wrap_socket(receiver.server.socket, server_side=True)
+            url = "otlp+https://127.0.0.1:%d" % receiver.port
+            with self.start("record", str(target.pid), "-d", "1", "--push", url, *words) as recording:
+                self.test.assertEqual(recording.wait(), 0, recording.output())
+            return len(receiver.profiles()), recording.output()
+
     def do_everything(self):
         """All of it, each part as a test of its own."""
-        for name in ("run", "attach", "serve_with_tls"):
+        for name in ("run", "attach", "serve_with_tls", "push"):
             with self.test.subTest(name):
                 getattr(self, name)()
         for engine in ("remote", "kernel"):

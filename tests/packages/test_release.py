@@ -37,7 +37,7 @@ class Release(unittest.TestCase):
             sbom = json.load(file)
         self.assertEqual(sbom["spdxVersion"], "SPDX-2.3")
         names = {part["name"]: part for part in sbom["packages"]}
-        for name in ("pyrometer", "gnutls28", "libbpf", "musl", "d3-hierarchy"):
+        for name in ("pyrometer", "gnutls28", "libbpf", "musl", "curl", "d3-hierarchy"):
             self.assertIn(name, names)
         ids = [part["SPDXID"] for part in sbom["packages"] + sbom["files"]] + ["SPDXRef-DOCUMENT"]
         self.assertEqual(len(ids), len(set(ids)))

@@ -1,13 +1,16 @@
 """The static program: it has no build environment in it, and works where there is nothing but /proc."""
 
 import os
+import re
 import shutil
 import tempfile
 
 from building import ROOT, Built, build, main, run
-from installed import Installed, enter, may_mount
+from installed import Installed, certificate, enter, may_mount
 
 MAX_BYTES = 6_500_000
+CERTIFICATES = ("etc/ssl/certs/ca-certificates.crt", "etc/pki/tls/certs/ca-bundle.crt", "etc/ssl/ca-bundle.pem",
+                "etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem", "etc/ssl/cert.pem")
 
 
 class Static(Built):
@@ -44,13 +47,16 @@ class Static(Built):
 
     def test_it_says_what_it_lacks(self):
         said = run(*self.before, "/pyrometer", "--version")
-        self.assertRegex(said, r"^pyrometer \d+\.\d+\.\d+\nbuilt without libdw: ")
-        self.assertRegex(said, r"\nbuilt without libcurl: ")
+        self.assertRegex(said, r"^pyrometer \d+\.\d+\.\d+\nbuilt without libdw: [^\n]*\n$")
 
     def test_the_licences_of_its_libraries_lie_beside_it(self):
         with open(self.made[1], encoding="utf-8") as file:
             text = file.read()
-        for name in ("gnutls28", "libmicrohttpd", "elfutils", "musl", "gmp"):
+        named = set(re.findall(r"/usr/share/common-licenses/((?:L?GPL|Apache)-[0-9.]*[0-9])", text))
+        self.assertIn("LGPL-2.1", named)
+        for name in named:
+            self.assertIn("== %s ==" % name, text)
+        for name in ("gnutls28", "libmicrohttpd", "elfutils", "musl", "gmp", "curl"):
             self.assertIn("== %s ==" % name, text)
 
     def test_a_second_build_is_equal(self):
@@ -75,6 +81,33 @@ class Static(Built):
         for kind in ("ec", "rsa"):
             with self.subTest(kind):
                 self.installed.serve_with_tls(kind)
+
+    def test_it_pushes(self):
+        self.installed.push()
+
+    def test_it_trusts_whom_the_system_trusts_wherever_that_says_so(self):
+        """Below /etc of a root of its own, with what the program needs to see."""
+        root = os.path.join(self.folder, "trusting")
+        for name in ("proc", "sys", "tmp"):
+            os.makedirs(os.path.join(root, name))
+        shutil.copy(self.program, os.path.join(root, "pyrometer"))
+        cert, _ = certificate(os.path.join(root, "tmp"))
+        os.chmod(cert, 0o644)
+        installed = Installed(self, "/pyrometer", enter(root), os.path.join(root, "tmp"), "/tmp")
+        count, said = installed.push_with_tls()
+        self.assertEqual(count, 0)
+        self.assertRegex(said, "trying again.*certificate")
+        for place in CERTIFICATES:
+            with self.subTest(place):
+                path = os.path.join(root, place)
+                os.makedirs(os.path.dirname(path))
+                # Where Fedora and openSUSE keep it, they have links.
+                os.symlink("/tmp/ec.pem", path)
+                count, said = installed.push_with_tls()
+                shutil.rmtree(os.path.join(root, "etc"))
+                self.assertEqual(count, 2, said)
+        count, said = installed.push_with_tls("--push-ca", "/tmp/ec.pem")
+        self.assertEqual(count, 2, said)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@
 #include "server/command/process/exit.h"
 #include "server/command/process/landlock.h"
 #include "server/command/process/syscall_filter.h"
+#include "server/push/ca_file.h"
 #include "server/sessions/capture_folder.h"
 
 /* CAP_CHECKPOINT_RESTORE since Linux 5.9, the others since 5.8; headers may be older. */
@@ -269,10 +270,16 @@ static const struct landlock_folder temporary_folders[] = { { "/var/tmp", LANDLO
 
 /* What finding and trusting another host takes. */
 static const struct landlock_folder network_folders[] = {
-    { "/etc/resolv.conf", LANDLOCK_READ }, { "/etc/hosts", LANDLOCK_READ },
-    { "/etc/host.conf", LANDLOCK_READ },   { "/etc/gai.conf", LANDLOCK_READ },
-    { "/etc/ssl", LANDLOCK_READ },         { "/etc/gnutls", LANDLOCK_READ },
-    { "/etc/pki", LANDLOCK_READ },         { "/usr/share/ca-certificates", LANDLOCK_READ },
+    { "/etc/resolv.conf", LANDLOCK_READ },
+    { "/etc/hosts", LANDLOCK_READ },
+    { "/etc/host.conf", LANDLOCK_READ },
+    { "/etc/gai.conf", LANDLOCK_READ },
+    { "/etc/ssl", LANDLOCK_READ },
+    { "/etc/gnutls", LANDLOCK_READ },
+    { "/etc/pki", LANDLOCK_READ },
+    { "/usr/share/ca-certificates", LANDLOCK_READ },
+    { "/etc/ca-certificates", LANDLOCK_READ },
+    { "/var/lib/ca-certificates", LANDLOCK_READ },
     { "/dev/urandom", LANDLOCK_READ },
 };
 
@@ -284,8 +291,8 @@ static enum err_code limit_files(const struct options *options, const struct own
                                  struct err *err)
 {
     struct landlock_folder
-        folders[COMMON + MAX_FOLDERS + TEMPORARY + 1 + NETWORK + PUSH_MAX_ENDPOINTS];
-    const char *const temporary = getenv("TMPDIR");
+        folders[COMMON + MAX_FOLDERS + TEMPORARY + 1 + NETWORK + 1 + PUSH_MAX_ENDPOINTS];
+    const char *const temporary = getenv("TMPDIR"), *const trusted = ca_file_of_system();
     const bool has_data = bit_of(options) == COMMAND_SERVE && !options->serve.no_data;
     size_t count = COMMON;
     memcpy(folders, common_folders, sizeof common_folders);
@@ -297,6 +304,9 @@ static enum err_code limit_files(const struct options *options, const struct own
         folders[count++] = (struct landlock_folder){ temporary, LANDLOCK_FILES };
     for (size_t i = 0; i < NETWORK && options->push.endpoint_count > 0; i++)
         folders[count++] = network_folders[i];
+    /* It may be a link to none of these folders. */
+    if (trusted && options->push.endpoint_count > 0)
+        folders[count++] = (struct landlock_folder){ trusted, LANDLOCK_READ };
     for (size_t i = 0; i < options->push.endpoint_count; i++)
         if (options->push.endpoints[i].ca_file)
             folders[count++] =

@@ -149,6 +149,45 @@ static void what_gzip_cannot_do_is_said(void **state)
     assert_int_equal(bytes, 7);
 }
 
+static void gzip_is_undone(void **state)
+{
+    enum { BYTES = 10000 };
+    unsigned char *const data = made_data(BYTES), *packed, *back = NULL;
+    size_t packed_bytes, bytes = 0;
+    struct err err = { 0 };
+    (void)state;
+    for (size_t given = 0; given <= BYTES; given += BYTES / 2) {
+        pack(compress_gzip, data, given, 6, &packed, &packed_bytes);
+        assert_ok(compress_gunzip(packed, packed_bytes, &back, &bytes, &err), &err);
+        assert_int_equal(bytes, given);
+        assert_memory_equal(back, data, given);
+        free(back);
+        free(packed);
+    }
+    free(data);
+}
+
+static void what_gzip_did_not_make_is_corrupt(void **state)
+{
+    unsigned char *const data = made_data(1000), *packed, *back = NULL;
+    size_t packed_bytes, bytes = 7;
+    (void)state;
+    pack(compress_gzip, data, 1000, 6, &packed, &packed_bytes);
+    for (size_t left = 0; left < packed_bytes; left++)
+        assert_int_equal(compress_gunzip(packed, left, &back, &bytes, NULL), ERR_CORRUPT);
+    /* Its end: the checksum, and how long the data were. */
+    for (size_t at = packed_bytes - 8; at < packed_bytes - 2; at++) {
+        packed[at] ^= 1;
+        assert_int_equal(compress_gunzip(packed, packed_bytes, &back, &bytes, NULL),
+                         ERR_CORRUPT);
+        packed[at] ^= 1;
+    }
+    assert_null(back);
+    assert_int_equal(bytes, 7);
+    free(packed);
+    free(data);
+}
+
 static void without_memory_there_is_an_error_and_no_output(void **state)
 {
     unsigned char *packed = NULL;
@@ -240,5 +279,6 @@ TEST_MAIN(cmocka_unit_test(gzip_gives_back_what_it_was_given),
           cmocka_unit_test(nothing_at_all_can_be_compressed),
           cmocka_unit_test(text_that_repeats_gets_smaller),
           cmocka_unit_test(the_same_input_gives_the_same_bytes),
-          cmocka_unit_test(what_gzip_cannot_do_is_said),
+          cmocka_unit_test(what_gzip_cannot_do_is_said), cmocka_unit_test(gzip_is_undone),
+          cmocka_unit_test(what_gzip_did_not_make_is_corrupt),
           cmocka_unit_test(without_memory_there_is_an_error_and_no_output))

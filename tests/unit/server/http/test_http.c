@@ -149,9 +149,11 @@ static void all_encodings_hold_the_same_bytes(void **state)
         for (size_t j = 0; j < 2; j++) {
             struct reply packed;
             char encoding[16];
+            /* The program holds the manual as gzip has made it. */
+            const char *const best = strcmp(targets[i], "/manual") == 0 ? "gzip" : offers[j][1];
             server_get(*state, targets[i], offers[j][0], &packed);
             reply_header(&packed, "Content-Encoding", encoding, sizeof encoding);
-            assert_string_equal(encoding, plain.length < 256 ? "" : offers[j][1]);
+            assert_string_equal(encoding, plain.length < 256 ? "" : best);
             reply_decode(&packed);
             assert_string_equal(packed.body, plain.body);
             reply_deinit(&packed);
