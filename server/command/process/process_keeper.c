@@ -38,7 +38,10 @@ enum { SOCKET = 3, CHILDREN, SOURCE_ASKS, SOURCE_ANSWERS };
  * the processors. */
 static void leave_everything(int socket)
 {
-    const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+    int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+    /* A container of one file may have no /dev: a folder can neither be read from nor written to. */
+    if (nothing < 0)
+        nothing = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (socket != SOCKET && dup3(socket, SOCKET, O_CLOEXEC) < 0)
         _exit(EXIT_FAILED);
     if (nothing < 0 || dup2(nothing, STDIN_FILENO) < 0 || dup2(nothing, STDOUT_FILENO) < 0)
