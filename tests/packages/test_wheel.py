@@ -154,6 +154,14 @@ class Wheel(Built):
         run(sys.executable, "-m", "pip", "install", "--no-index", "--no-deps", "--disable-pip-version-check", "--target", folder, self.wheel)
         self.assertRegex(run(sys.executable, "-m", "pyrometer", "--version", env={"PYTHONPATH": folder}), r"^pyrometer \d")
 
+    def test_pip_takes_it_for_either_c_library_and_for_no_other_system(self):
+        for platform, code in (("manylinux_2_17_x86_64", 0), ("musllinux_1_1_x86_64", 0), ("manylinux_2_17_aarch64", 1), ("win_amd64", 1)):
+            with self.subTest(platform):
+                done = subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--no-index", "--no-deps", "--only-binary=:all:",
+                                       "--disable-pip-version-check", "--platform", platform, "--dest", self.new(platform), self.wheel],
+                                      stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+                self.assertEqual(done.returncode, code, done.stdout)
+
     def test_uvx_runs_it(self):
         inside, pip = environment(self.new("uv"), sys.executable)
         self.from_registry(pip, "uv")
