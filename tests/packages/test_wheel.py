@@ -147,7 +147,8 @@ class Wheel(Built):
                 for name in ("block", "each"):
                     with open(os.path.join(folder, name + ".folded"), encoding="utf-8") as file:
                         stacks = [line for line in file if re.search(r"\bwork\b", line)]
-                    self.assertGreater(sum(int(line.split()[-1]) for line in stacks), 100, name)
+                    # Of half a second; a busy machine takes few of them.
+                    self.assertGreater(sum(int(line.split()[-1]) for line in stacks), 10, name)
 
     def test_it_runs_from_a_target_folder(self):
         folder = os.path.join(self.folder, "target")
