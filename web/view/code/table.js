@@ -115,7 +115,7 @@ export function createTable(root, dispatch) {
     row.shown = shown;
     row.label = picture.table.labelOf(shown);
     setText(row.name, row.label.brief);
-    setText(row.place, row.label.place);
+    setText(row.place, row.label.place || (row.label.short === TEXT.native.badge ? TEXT.native.badge : ""));
     setText(row.library, row.label.library);
     setAttribute(row.place, "title", row.label.place);
     setAttribute(row.element, "aria-rowindex", index + 2);
