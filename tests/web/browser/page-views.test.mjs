@@ -19,6 +19,16 @@ test("C functions of the table are marked native", async () => {
   await page.close();
 });
 
+test("a path without room is cut in its folder, not in its file", async () => {
+  const { page } = await live({ fragment: "#v=1&view=table" });
+  await page.resize(800, 800);
+  await page.until(byId("table") + "?.querySelectorAll('tbody tr').length > 5");
+  const parts = "Array.from(" + byId("table") + ".querySelectorAll('.place'), (place) => Array.from(place.children, (part) => [part.textContent, part.scrollWidth > part.clientWidth + 1])).find(([[folder]]) => folder.endsWith('/sqlkit/sql/'))";
+  await page.until(parts + " !== undefined");
+  assert.deepEqual((await page.evaluate(parts)).map(([text, isCut]) => [text, isCut]), [["/srv/shop/.venv/lib/python3.13/site-packages/sqlkit/sql/", true], ["compiler.py:4410", false]]);
+  await page.close();
+});
+
 test("the table is a real one and sorts", async () => {
   const { page } = await live({ fragment: "#v=1&view=table" });
   await page.until("document.querySelectorAll('tbody tr').length > 10");
