@@ -133,12 +133,15 @@ test("states and filters of a report change the hottest functions, which have th
   const page = await browser.open("file://" + path + "#v=1&state=all");
   await drawn(page);
   const hottest = "Array.from(document.querySelectorAll('.hottest[data-key]'), (row) => row.querySelector('bdi').textContent + ' ' + row.querySelector('.share').textContent)";
+  const painted = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))";
   const before = await page.evaluate(hottest);
   await page.evaluate(chip("on_cpu") + ".click()");
   await page.until(hottest + ".join() !== " + JSON.stringify(before.join()));
+  await page.evaluate(painted);
   const onCpu = await page.evaluate(hottest);
   await page.evaluate("Array.from(document.querySelectorAll('#applied button')).find((button) => button.textContent === 'Hide libraries').click()");
   await page.until(hottest + ".join() !== " + JSON.stringify(onCpu.join()));
+  await page.evaluate(painted);
   const hidden = await page.evaluate(hottest);
   await page.evaluate("document.querySelectorAll('.hottest[data-key]')[0].click()");
   const time = "Array.from(document.querySelectorAll('#details .soft'), (text) => text.textContent).find((text) => text.startsWith('≈'))";
