@@ -3,7 +3,7 @@
 import { listenForPlaces } from "./host/home.js";
 import { startHost } from "./host/page.js";
 import { openSessionShare } from "./host/share.js";
-import { formatAddress, parseAddress } from "./model/page/address.js";
+import { formatAddress, PANEL_VIEWS, parseAddress } from "./model/page/address.js";
 import { filterParameters } from "./model/filters/filter.js";
 import { cleanLinks, noLinks } from "./model/page/links.js";
 import { createPicture } from "./model/page/picture.js";
@@ -95,7 +95,7 @@ function watchFor(source, state, picture, selected) {
   source.watch("blocks", view === "diff" || view === "table" || state.address.frame.length > 0);
   source.watch("runs", wantedRuns(state, picture));
   source.watch("quality", state.qualityOpen);
-  source.watch("summary", view === "flame" && state.address.frame.length === 0 && state.address.about === "" ? selected : null);
+  source.watch("summary", PANEL_VIEWS.includes(view) && state.address.frame.length === 0 && state.address.about === "" ? selected : null);
 }
 
 // All views of a session, in the order in which they are updated.

@@ -93,7 +93,10 @@ static inline void quality_note_tick(struct quality *quality, uint64_t now_ns)
     quality->tick_ns += is_first ? now_ns : interval_ns;
     if (is_first)
         return;
-    if (!quality->interval_count++ || interval_ns < quality->interval_least_ns)
+    quality->interval_count++;
+    /* A tick that comes before the time counted for the last one is no time after it. */
+    if (interval_ns > 0 &&
+        (!quality->interval_least_ns || interval_ns < quality->interval_least_ns))
         quality->interval_least_ns = interval_ns;
     if (interval_ns > quality->interval_most_ns)
         quality->interval_most_ns = interval_ns;

@@ -59,6 +59,12 @@ static uint64_t samples_in_gc(const struct timeline_slot *row, size_t doing)
     return row->in_gc;
 }
 
+static uint64_t samples_with_cpu(const struct timeline_slot *row, size_t doing)
+{
+    (void)doing;
+    return row->has_cpu;
+}
+
 static uint64_t slot_time(const struct timeline_slot *row, size_t doing)
 {
     (void)doing;
@@ -76,6 +82,12 @@ static uint64_t time_in_gc(const struct timeline_slot *row, size_t doing)
     return row->in_gc_ns;
 }
 
+static uint64_t time_with_cpu(const struct timeline_slot *row, size_t doing)
+{
+    (void)doing;
+    return row->has_cpu_ns;
+}
+
 static void write_column(struct json *json, const char *name,
                          const struct timeline_slots *timeline, value_of *value, size_t doing,
                          unsigned decimals)
@@ -89,7 +101,7 @@ static void write_column(struct json *json, const char *name,
 
 /* The same columns for samples and for the time they stand for. */
 static void write_columns(struct json *json, const char *name, const char *all,
-                          const struct timeline_slots *timeline, value_of *const values[3],
+                          const struct timeline_slots *timeline, value_of *const values[4],
                           unsigned decimals)
 {
     json_key(json, name);
@@ -99,14 +111,16 @@ static void write_columns(struct json *json, const char *name, const char *all,
         write_column(json, state_doing_text((enum state_doing)doing), timeline, values[1],
                      doing, decimals);
     write_column(json, state_flag_text(STATE_FLAG_IN_GC), timeline, values[2], 0, decimals);
+    write_column(json, "has_cpu", timeline, values[3], 0, decimals);
     json_end(json);
 }
 
 static void write_timeline(struct json *json, const struct session_request *asked,
                            const struct timeline_slots *timeline)
 {
-    static value_of *const counts[] = { samples, samples_doing, samples_in_gc };
-    static value_of *const times[] = { slot_time, time_doing, time_in_gc };
+    static value_of *const counts[] = { samples, samples_doing, samples_in_gc,
+                                        samples_with_cpu };
+    static value_of *const times[] = { slot_time, time_doing, time_in_gc, time_with_cpu };
     json_object(json);
     json_key(json, "epoch");
     json_text(json, asked->session->epoch);

@@ -239,6 +239,18 @@ static void put_wait(struct writer *writer, const struct model *model, thread_id
     writer_spaces(writer, 1);
 }
 
+/* What no sample is known to be, and some may be, is not 0 %. */
+static bool is_unknown(const struct state_sums *sums, enum state_doing doing)
+{
+    if (sums->doing[STATE_DOING_UNKNOWN] == sums->samples)
+        return true;
+    if (doing != STATE_DOING_RUNNABLE && doing != STATE_DOING_WAITS_GIL)
+        return false;
+    return sums->doing[doing] == 0 &&
+           sums->unknown[doing == STATE_DOING_RUNNABLE ? STATE_FLAG_RUNNABLE
+                                                       : STATE_FLAG_WAITS_GIL] > 0;
+}
+
 static void threads_row(const struct panel *panel, const struct states_row *row, bool is_chosen)
 {
     struct writer writer = start_line(panel);
@@ -249,9 +261,7 @@ static void threads_row(const struct panel *panel, const struct states_row *row,
     if (panel->columns >= WITH_SAMPLES)
         put_count(&writer, sums->samples);
     for (unsigned i = 0; i < STATE_DOING_UNKNOWN; i++)
-        if (sums->doing[STATE_DOING_UNKNOWN] == sums->samples ||
-            (i == STATE_DOING_RUNNABLE && sums->unknown[STATE_FLAG_RUNNABLE] > 0 &&
-             sums->doing[i] == 0))
+        if (is_unknown(sums, (enum state_doing)i))
             put_right(&writer, SHARE, "?");
         else
             put_share(&writer, sums->doing[i], sums->samples, i == STATE_DOING_WAITS_GIL);

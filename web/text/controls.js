@@ -178,7 +178,7 @@ export const CONTROL_TEXT = {
     unknown: "Thread of unknown id",
     process: (pid) => "Process " + pid,
     of: (thread, pid) => thread + " of " + pid,
-    lanes: ["Thread", "Timeline", "Samples", "On CPU", "Holding the GIL", "Waiting for the GIL"],
+    lanes: ["Thread", "Timeline", "Samples", "On CPU", "Runnable", "Holding the GIL", "Waiting for the GIL", "Waiting"],
     lanesCaption: (shown, all) => (shown === all ? all + (all === "1" ? " thread." : " threads.") : shown + " of " + all + " threads: the selected or the busiest.") + " Samples: share of all. Other columns: share of the thread.",
     only: "Show only this thread",
   },

@@ -77,11 +77,11 @@ export const QUALITY_TEXT = {
   states: {
     on_cpu: ["on CPU", "the kernel's accounting of each thread"],
     has_gil: ["holding the GIL", "the interpreter's record of the holder"],
-    waits_gil: ["waiting for the GIL", "the thread's request for the GIL"],
+    waits_gil: ["waiting for the GIL", "the thread's request for the GIL, or where it waits in the kernel"],
     in_gc: ["in GC", "the garbage collector's flag"],
     in_native: ["in C code", "the function being called"],
     has_exception: ["handling an exception", "the thread's exception state"],
-    runnable: ["runnable", "the kernel's scheduler, with the kernel engine"],
+    runnable: ["runnable", "the kernel's scheduler: ready to run, but without a processor"],
   },
   unknown: "unknown",
   between: (low, high) => low + " to " + high,

@@ -44,6 +44,10 @@ static void add_cell(struct timeline_slot *row, state_bits state, uint64_t count
         row->in_gc += count;
         row->in_gc_ns += ns;
     }
+    if (state & STATE_ON_CPU) {
+        row->has_cpu += count;
+        row->has_cpu_ns += ns;
+    }
 }
 
 static void add_window(struct timeline_slot *row, const struct cell_filter *filter,

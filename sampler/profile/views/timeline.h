@@ -36,7 +36,9 @@ struct timeline_slots {
         uint64_t samples, ns; /* all samples, and the time that they stand for */
         uint64_t doing[STATE_DOING_COUNT], doing_ns[STATE_DOING_COUNT];
         uint64_t in_gc, in_gc_ns; /* of all samples */
-    } * rows;                     /* ascending */
+        uint64_t has_cpu,
+            has_cpu_ns; /* the same, on a CPU: those that hold the GIL may be runnable */
+    } * rows;           /* ascending */
 };
 
 /* Divides the query's range, as far as the session has it, into at most `slots` (1 to

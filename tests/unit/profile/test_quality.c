@@ -36,6 +36,20 @@ static void a_pause_is_no_interval(void **state)
     assert_int_equal(quality.interval_most_ns, 7);
 }
 
-TEST_MAIN(cmocka_unit_test(intervals_are_counted_from_tick_to_tick),
-          cmocka_unit_test(one_tick_makes_no_interval),
-          cmocka_unit_test(a_pause_is_no_interval))
+static void a_tick_that_comes_before_the_time_counted_is_not_the_shortest_interval(void **state)
+{
+    struct quality quality = { 0 };
+    (void)state;
+    quality_note_tick(&quality, 1000);
+    quality_note_tick(&quality, 2000);
+    quality_note_tick(&quality, 1900);
+    quality_note_tick(&quality, 2700);
+    assert_int_equal(quality.interval_count, 3);
+    assert_int_equal(quality.interval_sum_ns, 1700);
+    assert_int_equal(quality.interval_least_ns, 700);
+}
+
+TEST_MAIN(
+    cmocka_unit_test(intervals_are_counted_from_tick_to_tick),
+    cmocka_unit_test(one_tick_makes_no_interval), cmocka_unit_test(a_pause_is_no_interval),
+    cmocka_unit_test(a_tick_that_comes_before_the_time_counted_is_not_the_shortest_interval))

@@ -37,6 +37,7 @@ static void record(struct profile *profile, uint64_t seconds)
         made_add(profile, thread, STATE_ON_CPU | STATE_IN_GC, "f", 4);
         made_add(profile, thread, 0, "f", 8);
         made_add(profile, thread, STATE_UNKNOWN_ON_CPU, "f", 16);
+        made_add(profile, thread, STATE_HAS_GIL | STATE_RUNNABLE, "f", 32);
         made_seal(profile, s + 1);
     }
 }
@@ -53,9 +54,9 @@ static void a_second_is_divided_by_what_threads_did(void **state)
         assert_int_equal(row->slot, i);
         assert_int_equal(row->start_ns, i * NS_PER_S);
         assert_int_equal(row->end_ns, (i + 1) * NS_PER_S);
-        assert_int_equal(row->samples, 31);
-        assert_int_equal(row->ns, 31 * NS_PER_MS);
-        assert_int_equal(row->doing[STATE_DOING_HOLDS_GIL], 1);
+        assert_int_equal(row->samples, 63);
+        assert_int_equal(row->ns, 63 * NS_PER_MS);
+        assert_int_equal(row->doing[STATE_DOING_HOLDS_GIL], 1 + 32);
         assert_int_equal(row->doing[STATE_DOING_WAITS_GIL], 2);
         assert_int_equal(row->doing[STATE_DOING_ON_CPU], 4);
         assert_int_equal(row->doing[STATE_DOING_WAITS], 8);
@@ -63,6 +64,8 @@ static void a_second_is_divided_by_what_threads_did(void **state)
         assert_int_equal(row->doing_ns[STATE_DOING_UNKNOWN], 16 * NS_PER_MS);
         assert_int_equal(row->in_gc, 4);
         assert_int_equal(row->in_gc_ns, 4 * NS_PER_MS);
+        assert_int_equal(row->has_cpu, 1 + 4);
+        assert_int_equal(row->has_cpu_ns, 5 * NS_PER_MS);
     }
     timeline_slots_deinit(&timeline);
     profile_snapshot_release(&snapshot);
@@ -80,7 +83,7 @@ static void slots_are_never_more_than_requested_and_add_up(void **state)
         assert_in_range(timeline.count, 1, wishes[i]);
         for (size_t j = 0; j < timeline.count; j++)
             samples += timeline.rows[j].samples;
-        assert_int_equal(samples, 5000 * 31);
+        assert_int_equal(samples, 5000 * 63);
         timeline_slots_deinit(&timeline);
     }
     profile_snapshot_release(&snapshot);
@@ -115,7 +118,7 @@ static void since_a_generation_there_are_only_slots_with_news_whole(void **state
     assert_int_equal(timeline.width_ns, 2 * NS_PER_S);
     assert_int_equal(timeline.count, 2);
     assert_int_equal(timeline.rows[0].slot, 3);
-    assert_int_equal(timeline.rows[0].samples, 62);
+    assert_int_equal(timeline.rows[0].samples, 126);
     timeline_slots_deinit(&timeline);
     timeline = slots_of(&snapshot, &(struct view_query){ .since = 10 }, 5);
     assert_int_equal(timeline.count, 0);

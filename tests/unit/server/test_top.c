@@ -7,6 +7,7 @@
 #include "server/top/display.h"
 #include "server/top/keys.h"
 #include "server/top/model.h"
+#include "server/top/panels.h"
 #include "server/top/screen.h"
 #include "server/top/writer.h"
 #include "tests/support/sample_session.h"
@@ -392,6 +393,27 @@ static void what_is_not_known_is_no_zero(void **state)
     assert_null(strstr(text, "\x1b[31m"));
 }
 
+static void a_thread_whose_waits_for_the_gil_are_unknown_has_no_share_of_them(void **state)
+{
+    struct world *const world = *state;
+    draw(world, 200, 30);
+    struct states_row row = { .thread = 0, .sums = { .samples = 4 } };
+    row.sums.doing[STATE_DOING_HOLDS_GIL] = 1;
+    row.sums.doing[STATE_DOING_WAITS] = 3;
+    row.sums.unknown[STATE_FLAG_WAITS_GIL] = 3;
+    struct model model = world->model;
+    model.states = (struct states){ .count = 1, .rows = &row };
+    struct buffer text = { 0 };
+    const struct panel panel = { .out = &text, .model = &model, .columns = 80, .rows = 1 };
+    panel_threads(&panel, &world->display);
+    const char *const unknown = strchr(buffer_string(&text), '?');
+    assert_non_null(strstr(buffer_string(&text), "25.00 %"));
+    assert_non_null(unknown);
+    assert_null(strchr(unknown + 1, '?'));
+    assert_non_null(strstr(unknown, "75.00 %"));
+    buffer_deinit(&text);
+}
+
 static void text_is_cut_at_characters(void **state)
 {
     struct buffer out = { 0 };
@@ -424,4 +446,5 @@ TEST_MAIN(drawn(a_screen_fits_every_size), drawn(the_hottest_is_first_and_keys_s
           drawn(callers_and_callees_of_a_function), drawn(time_can_be_cut_and_reset),
           drawn(the_other_keys), cmocka_unit_test(bytes_of_a_terminal_are_keys),
           cmocka_unit_test_setup_teardown(what_is_not_known_is_no_zero, setup_empty, teardown),
+          drawn(a_thread_whose_waits_for_the_gil_are_unknown_has_no_share_of_them),
           cmocka_unit_test(text_is_cut_at_characters))

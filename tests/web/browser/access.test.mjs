@@ -33,6 +33,7 @@ const CHARTS = [["flame graph", "strip,flame"], ["sandwich", "sandwich"], ["heat
 const DIALOGS = ["help", "quality-open", "threads", "download", "share"];
 // Opened by name from the palette.
 const FROM_PALETTE = [["editor and repository", "links-dialog"], ["compare with another", "picker"]];
+const PHONE = { width: 390, height: 844, mobile: true };
 const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "pyrometer-access-"));
 let browser;
@@ -61,8 +62,8 @@ after(async () => {
 const FAULTS = "axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')"
   + ".map(({ id, nodes }) => id + ': ' + nodes.slice(0, 3).map((node) => node.html.slice(0, 150)).join(' | ')))";
 
-async function open(fragment, dark) {
-  const page = await browser.open("http://127.0.0.1:" + server.address().port + "/#v=1" + fragment, { dark });
+async function open(fragment, dark, size = {}) {
+  const page = await browser.open("http://127.0.0.1:" + server.address().port + "/#v=1" + fragment, { dark, ...size });
   await page.until("document.querySelector('[data-testid=status]')?.dataset.status === 'running'");
   return page;
 }
@@ -103,35 +104,47 @@ test("charts as tables, live and in a report", async () => {
   }
 });
 
-test("what opens over the page", async () => {
-  const page = await open("", false);
-  await page.until(VIEWS[0][2]);
-  await page.evaluate(readFileSync(findAxe(), "utf8") + "; 0");
-  for (const id of DIALOGS) {
-    await page.evaluate("(document.querySelector('[data-testid=" + id + "]').click(), 0)");
-    await page.until("document.querySelector('dialog[open], :popover-open') !== null");
-    assert.deepEqual(await page.evaluate(FAULTS), [], id);
-    await page.press("Escape");
-    await page.until("document.querySelector('dialog[open], :popover-open') === null");
-  }
-  await page.press("k");
-  await page.until("document.querySelector('[data-testid=palette]').open");
-  assert.deepEqual(await page.evaluate(FAULTS), [], "palette");
-  for (const [name, id] of FROM_PALETTE) {
-    await page.evaluate("document.querySelector('[data-testid=palette]').open || (document.activeElement.blur(), 0)");
-    if (!(await page.evaluate("document.querySelector('[data-testid=palette]').open"))) await page.press("k");
+for (const [where, size] of [["on a desktop", {}], ["on a phone", PHONE]]) {
+  test("what opens over the page, " + where, async () => {
+    const page = await open("", where === "on a phone", size);
+    await page.until(VIEWS[0][2]);
+    await page.evaluate(readFileSync(findAxe(), "utf8") + "; 0");
+    for (const id of DIALOGS) {
+      await page.evaluate("(document.querySelector('[data-testid=" + id + "]').click(), 0)");
+      await page.until("document.querySelector('dialog[open], :popover-open') !== null");
+      assert.deepEqual(await page.evaluate(FAULTS), [], id);
+      await page.press("Escape");
+      await page.until("document.querySelector('dialog[open], :popover-open') === null");
+    }
+    await page.press("k");
     await page.until("document.querySelector('[data-testid=palette]').open");
-    await page.type(name);
-    await page.until("document.querySelectorAll('.palette-list li').length === 1");
-    await page.press("Enter");
-    await page.until("document.querySelector('[data-testid=" + id + "]').open");
-    assert.deepEqual(await page.evaluate(FAULTS), [], id);
-    await page.press("Escape");
-    await page.until("document.querySelector('dialog[open]') === null");
+    assert.deepEqual(await page.evaluate(FAULTS), [], "palette");
+    for (const [name, id] of FROM_PALETTE) {
+      await page.evaluate("document.querySelector('[data-testid=palette]').open || (document.activeElement.blur(), 0)");
+      if (!(await page.evaluate("document.querySelector('[data-testid=palette]').open"))) await page.press("k");
+      await page.until("document.querySelector('[data-testid=palette]').open");
+      await page.type(name);
+      await page.until("document.querySelectorAll('.palette-list li').length === 1");
+      await page.press("Enter");
+      await page.until("document.querySelector('[data-testid=" + id + "]').open");
+      assert.deepEqual(await page.evaluate(FAULTS), [], id);
+      await page.press("Escape");
+      await page.until("document.querySelector('dialog[open]') === null");
+    }
+    await page.evaluate("(() => { const frame = document.querySelectorAll('g.frame')[2]; const at = frame.querySelector('rect').getBoundingClientRect();"
+      + " frame.dispatchEvent(new PointerEvent('contextmenu', { bubbles: true, cancelable: true, pointerType: 'mouse', clientX: at.x + 2, clientY: at.y + 2 })); })()");
+    await page.until("document.querySelector('[data-testid=context-menu]:popover-open') !== null");
+    assert.deepEqual(await page.evaluate(FAULTS), [], "context menu");
+    await page.close();
+  });
+}
+
+test("views on a phone", async () => {
+  for (const [i, [name, fragment, ready]] of VIEWS.entries()) {
+    const page = await open(fragment, i % 2 === 1, PHONE);
+    await page.until(ready);
+    await page.evaluate(readFileSync(findAxe(), "utf8") + "; 0");
+    assert.deepEqual(await page.evaluate(FAULTS), [], name);
+    await page.close();
   }
-  await page.evaluate("(() => { const frame = document.querySelectorAll('g.frame')[2]; const at = frame.querySelector('rect').getBoundingClientRect();"
-    + " frame.dispatchEvent(new PointerEvent('contextmenu', { bubbles: true, cancelable: true, pointerType: 'mouse', clientX: at.x + 2, clientY: at.y + 2 })); })()");
-  await page.until("document.querySelector('[data-testid=context-menu]:popover-open') !== null");
-  assert.deepEqual(await page.evaluate(FAULTS), [], "context menu");
-  await page.close();
 });

@@ -2,12 +2,12 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { launchChromium, pause } from "../support/chromium.mjs";
+import { findAxe, launchChromium, pause } from "../support/chromium.mjs";
 import { createHost } from "../support/made-up-host.mjs";
 import { createProgram } from "../support/made-up-program.mjs";
 import { createMockServer } from "../support/mock-server.mjs";
@@ -307,3 +307,38 @@ test("a host without processes, a server that goes away, and a small screen", as
   await page.until(hooks("profile") + "[0].disabled");
   await page.close();
 });
+
+const FAULTS = "axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')"
+  + ".map(({ id, nodes }) => id + ': ' + nodes.slice(0, 3).map((node) => node.html.slice(0, 150)).join(' | ')))";
+
+for (const [where, size] of [["on a desktop", {}], ["on a phone", { width: 390, height: 844, mobile: true, dark: true }]]) {
+  test("axe-core finds nothing serious in the lists of a host and what opens over them, " + where, { skip: findAxe() === null && "axe-core is missing (scripts/get-consumers)" }, async () => {
+    const { page, press } = await openHost({ sessions: 1, continuous: true, size });
+    await page.until(rows + ".length > 5");
+    await page.evaluate(readFileSync(findAxe(), "utf8") + "; 0");
+    const assertNone = async (what) => assert.deepEqual(await page.evaluate(FAULTS), [], what);
+    const assertNoneIn = async (dialog, ...presses) => {
+      for (const id of presses) await press(id);
+      await page.until(hook(dialog) + "?.open");
+      await assertNone(dialog);
+      await page.evaluate(hook(dialog) + ".close()");
+      await page.until(hook(dialog) + " === null");
+    };
+    await assertNone("processes");
+    await assertNoneIn("profile-dialog", "profile-options");
+    await assertNoneIn("share-dialog", "share");
+    // On a phone sessions are a list of their own.
+    await page.evaluate("(location.hash = '#v=1&host=sessions', 0)");
+    await page.until(hooks("session-more") + ".length > 0");
+    await assertNone("sessions");
+    await assertNoneIn("words-dialog", "session-more", "session-edit");
+    await assertNoneIn("rate-dialog", "session-more", "session-rate");
+    await press("session-more");
+    await assertNone("menu of a session");
+    await page.evaluate("(location.hash = '#v=1&host=captures', 0)");
+    await page.until(hooks("capture") + ".length === 9");
+    await assertNone("captures");
+    await assertNoneIn("words-dialog", "capture-more", "capture-edit");
+    await page.close();
+  });
+}

@@ -51,6 +51,16 @@ test("the panel has the rest of the summary, and copies it as Markdown", async (
   await page.close();
 });
 
+test("the panel beside other views has the summary too, of what is selected there", async () => {
+  const { page } = await live({ asOpened: true, seconds: 4, fragment: "#v=1&view=heatmap" });
+  await page.until(byId("summary") + " !== null");
+  await page.evaluate("(window.asked = [], window.fetch = ((before) => (url, ...more) => (asked.push(String(url)), before(url, ...more)))(fetch), location.hash = '#v=1&view=stacks&range=1~2', 0)");
+  await page.until("asked.some((url) => /summary\\?.*from=1&to=2/.test(url))");
+  await page.until(byId("summary") + ".checkVisibility()");
+  assertQuiet(page);
+  await page.close();
+});
+
 test("a report has them too", async () => {
   const program = createProgram({ threads: 8, now: () => 0 });
   program.advance(3);

@@ -124,3 +124,36 @@ test("a report without native code has no choice of native frames", async () => 
   assertQuiet(page);
   await page.close();
 });
+
+test("states and filters of a report change the hottest functions, which have the numbers of the table", async () => {
+  const program = createProgram({ threads: 8, now: () => 0 });
+  program.advance(4);
+  const path = join(folder, "hottest.html");
+  writeFileSync(path, reportPage(bundled, program.report({})));
+  const page = await browser.open("file://" + path + "#v=1&state=all");
+  await drawn(page);
+  const hottest = "Array.from(document.querySelectorAll('.hottest[data-key]'), (row) => row.querySelector('bdi').textContent + ' ' + row.querySelector('.share').textContent)";
+  const painted = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))";
+  const before = await page.evaluate(hottest);
+  await page.evaluate(chip("on_cpu") + ".click()");
+  await page.until(hottest + ".join() !== " + JSON.stringify(before.join()));
+  await page.evaluate(painted);
+  const onCpu = await page.evaluate(hottest);
+  await page.evaluate("Array.from(document.querySelectorAll('#applied button')).find((button) => button.textContent === 'Hide libraries').click()");
+  await page.until(hottest + ".join() !== " + JSON.stringify(onCpu.join()));
+  await page.evaluate(painted);
+  const hidden = await page.evaluate(hottest);
+  await page.evaluate("document.querySelectorAll('.hottest[data-key]')[0].click()");
+  const time = "Array.from(document.querySelectorAll('#details .soft'), (text) => text.textContent).find((text) => text.startsWith('≈'))";
+  await page.until(time + " !== undefined");
+  const seconds = await page.evaluate(time);
+  await page.evaluate("document.querySelector('[data-value=table]').click()");
+  const rows = "Array.from(" + byId("table") + "?.querySelectorAll('tbody tr') ?? [], (row) => row.querySelector('bdi').textContent + ' ' + row.querySelector('.share').textContent)";
+  await page.until(rows + ".length > 3");
+  const table = await page.evaluate(rows);
+  assert.deepEqual(hidden.filter((row) => !table.includes(row)), []);
+  const times = "Array.from(" + byId("table") + ".querySelectorAll('tbody tr')).find((row) => row.querySelector('bdi').textContent + ' ' + row.querySelector('.share').textContent === " + JSON.stringify(hidden[0]) + ").querySelectorAll('.time')";
+  assert.ok((await page.evaluate("Array.from(" + times + ", (cell) => '≈ ' + cell.textContent)")).includes(seconds), seconds);
+  assertQuiet(page);
+  await page.close();
+});

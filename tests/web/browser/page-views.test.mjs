@@ -10,6 +10,25 @@ import { assertQuiet, browser, bundled, byId, click, drawn, folder, live, pointA
 import { VIEWS } from "../../../web/model/page/address.js";
 import { TEXT } from "../../../web/text/session.js";
 
+test("C functions of the table are marked native", async () => {
+  const { page } = await live({ fragment: "#v=1&view=table" });
+  await page.until(byId("table") + "?.querySelectorAll('tbody tr').length > 5");
+  const places = "Array.from(" + byId("table") + ".querySelectorAll('tbody tr'), (row) => row.querySelector('.place').textContent)";
+  const found = await page.evaluate(places);
+  assert.ok(found.includes("native") && found.some((place) => place.includes(".py")), JSON.stringify(found));
+  await page.close();
+});
+
+test("a path without room is cut in its folder, not in its file", async () => {
+  const { page } = await live({ fragment: "#v=1&view=table" });
+  await page.resize(800, 800);
+  await page.until(byId("table") + "?.querySelectorAll('tbody tr').length > 5");
+  const parts = "Array.from(" + byId("table") + ".querySelectorAll('.place'), (place) => Array.from(place.children, (part) => [part.textContent, part.scrollWidth > part.clientWidth + 1])).find(([[folder]]) => folder.endsWith('/sqlkit/sql/'))";
+  await page.until(parts + " !== undefined");
+  assert.deepEqual((await page.evaluate(parts)).map(([text, isCut]) => [text, isCut]), [["/srv/shop/.venv/lib/python3.13/site-packages/sqlkit/sql/", true], ["compiler.py:4410", false]]);
+  await page.close();
+});
+
 test("the table is a real one and sorts", async () => {
   const { page } = await live({ fragment: "#v=1&view=table" });
   await page.until("document.querySelectorAll('tbody tr').length > 10");
@@ -114,6 +133,18 @@ test("who held the GIL while whom waited, live and in a report", async () => {
   await report.close();
 });
 
+test("where no holder of the GIL was seen there is no empty matrix", async () => {
+  const { page } = await live({ seconds: 4, threads: 8 });
+  await drawn(page);
+  const noHolder = "window.fetch = ((before) => async (url, ...more) => { const answer = await before(url, ...more); if (!/\\/gil\\b/.test(String(url))) return answer;"
+    + " const gil = await answer.json(); return new Response(JSON.stringify({ ...gil, unattributed: gil.waited, threads: [], pairs: [], node: [], waits_caused: [] }), { headers: answer.headers }); })(fetch)";
+  await page.evaluate("(" + noHolder + ", location.hash = '#v=1&state=all&view=gil', 0)");
+  await page.until(byId("gil") + "?.textContent.includes('No holder was seen for 100 %')");
+  assert.equal(await page.evaluate("Array.from(" + byId("gil") + ".querySelectorAll('h3, table, [data-testid=gil-flame]')).some((part) => part.checkVisibility())"), false);
+  assertQuiet(page);
+  await page.close();
+});
+
 test("files by heat, their lines with their text, and the way from line to line", async () => {
   const { page } = await live({ seconds: 6, fragment: "#v=1&view=source&file=/srv/shop/pricing.py" });
   const lines = "Array.from(document.querySelectorAll('.line'))";
@@ -136,11 +167,30 @@ test("files by heat, their lines with their text, and the way from line to line"
   await page.close();
 });
 
+test("times below the timeline are whole, or not there", async () => {
+  const { page } = await live({ seconds: 10, fragment: "#v=1&view=heatmap" });
+  const axes = "Array.from(document.querySelectorAll('.strip-axis')).filter((axis) => axis.checkVisibility())";
+  // The box of the text of a label, and of its axis.
+  const cut = axes + ".flatMap((axis) => Array.from(axis.children, (label) => { const range = document.createRange(); range.selectNodeContents(label); const [a, b] = [range.getBoundingClientRect(), axis.getBoundingClientRect()];"
+    + " const text = Array.from(range.getClientRects()).at(-1); return text.top < b.bottom - 2 && (text.right > b.right + 1 || a.width === 0) ? label.textContent : null; })).filter(Boolean)";
+  for (const width of [1280, 1310, 1340, 390, 420]) {
+    await page.resize(width, 800);
+    await page.until("innerWidth === " + width + " && " + axes + ".length > 1 && " + axes + ".every((axis) => axis.children.length > 0)");
+    await page.evaluate("new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))");
+    assert.deepEqual(await page.evaluate(cut), [], String(width));
+  }
+  await page.close();
+});
+
 test("every thread has a lane, live and in a report", async () => {
   const { page, program } = await live({ fragment: "#v=1&view=threads" });
   const lanes = "Array.from(document.querySelectorAll('[data-testid=lane]'))";
   await page.until(lanes + ".length === 8 && " + lanes + ".every((lane) => lane.querySelectorAll('path[d]:not([d=\"\"])').length > 0)");
   assert.match(await page.evaluate(lanes + "[0].querySelector('.lane-plot').getAttribute('aria-label')"), /^[\d,]+ samples: /);
+  // Everything that is drawn has a column.
+  const heads = "Array.from(document.querySelectorAll('.lanes thead th'), (th) => th.textContent)";
+  assert.deepEqual((await page.evaluate(heads)).slice(3), ["On CPU", "Runnable", "Holding the GIL", "Waiting for the GIL", "Waiting"]);
+  assert.equal(await page.evaluate(lanes + ".every((lane) => lane.querySelectorAll('td').length === 7 && Array.from(lane.querySelectorAll('td.number')).every((cell) => /%$|^—$/.test(cell.textContent)))"), true);
   assertQuiet(page);
   const path = join(folder, "lanes.html");
   writeFileSync(path, reportPage(bundled, program.report({})));

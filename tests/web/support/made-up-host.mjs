@@ -126,7 +126,7 @@ export function createHost({ processes: count = 24, captures: kept = 9, sessions
     for (let second = Math.floor(from / 2); second < session.elapsed_s / 2; second += 1) slot.push(second);
     const wave = (n, phase, size) => Math.max(0, size * (0.55 + 0.45 * Math.sin(n / 3 + phase)));
     const column = (phase, size) => slot.map((n) => wave(n, phase + Number(session.id), size));
-    return { epoch: session.epoch, generation: session.generation, since: 0, from, to: session.elapsed_s, width: 2, slot, start: slot.map((n) => n * 2), end: slot.map((n) => n * 2 + 2), samples: {}, seconds: { holds_gil: column(0, 1.6), on_cpu: column(2, 0.6), waits_gil: column(4, 0.9) } };
+    return { epoch: session.epoch, generation: session.generation, since: 0, from, to: session.elapsed_s, width: 2, slot, start: slot.map((n) => n * 2), end: slot.map((n) => n * 2 + 2), samples: {}, seconds: { holds_gil: column(0, 1.6), on_cpu: column(2, 0.6), waits_gil: column(4, 0.9), has_cpu: column(0, 2) } };
   }
 
   function activity() {

@@ -147,5 +147,5 @@ export function sparkSlots(timeline, from, to) {
 export function sparkShares(timeline) {
   const sum = (key) => (timeline.seconds[key] ?? []).reduce((total, value) => total + value, 0);
   const lasted = timeline.start.length > 0 ? timeline.end.at(-1) - timeline.start[0] : 0;
-  return lasted > 0 ? { gil: sum("holds_gil") / lasted, cpu: (sum("on_cpu") + sum("holds_gil")) / lasted } : null;
+  return lasted > 0 ? { gil: sum("holds_gil") / lasted, cpu: sum("has_cpu") / lasted } : null;
 }

@@ -28,6 +28,9 @@ export const viewKey = (index) => String((index + 1) % 10);
 // Views that show the flame graph, alone or beneath something else.
 export const FLAME_VIEWS = ["flame", "heatmap"];
 
+// Views with the panel of details beside them.
+export const PANEL_VIEWS = [...FLAME_VIEWS, "stacks"];
+
 // Whose share the width of a frame of the comparison is, and which of its samples its colour compares.
 export const DIFF_WIDTHS = ["both", "current", "baseline"];
 export const DIFF_BY = ["total", "self"];

@@ -3,7 +3,7 @@
 import { TEXT } from "../../text/session.js";
 import { forEachBlock, shareInterval } from "../trees/blocks.js";
 import { changeStyle, compareGroups, compareRows, comparedSide, comparedSides, sumBlocks } from "../trees/compare.js";
-import { FLAME_VIEWS } from "./address.js";
+import { FLAME_VIEWS, PANEL_VIEWS } from "./address.js";
 import { cutTree } from "../trees/cut.js";
 import { isWithoutGil } from "../threads/activity.js";
 import { emptyReason } from "./empty.js";
@@ -339,7 +339,7 @@ function showsActive(state) {
 
 // Where samples that wait are shown, stacks end with what they wait for.
 function endsWithWaits(state) {
-  return [...FLAME_VIEWS, "stacks"].includes(state.address.view) && !showsActive(state);
+  return PANEL_VIEWS.includes(state.address.view) && !showsActive(state);
 }
 
 // -> overview(recording, version, grouping, counts() of its frames, the same without what stacks wait for): {hottest(), waits(), contexts(), waitHues(): those of

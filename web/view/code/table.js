@@ -31,17 +31,27 @@ function createCell() {
 
 function createTableRow(find, about) {
   const name = isolated("");
-  const place = isolated("", { class: "place" });
+  // Where there is no room, the folder is cut, not the file.
+  const [folder, file] = [el("span", { class: "place-folder" }), el("span", { class: "place-file" })];
+  const place = el("bdi", { class: "place" }, folder, file);
   const library = isolated("");
   const button = el("button", { type: "button", class: "row-name", "data-hint": TEXT.table.find }, name);
   const sandwich = el("button", { type: "button", class: "quiet row-about", "data-hint": TEXT.table.sandwich, "aria-label": TEXT.table.sandwich }, "⇅");
   const self = createCell();
   const total = createCell();
   const element = el("tr", {}, self.element, total.element, el("th", { scope: "row" }, el("div", { class: "row-head" }, button, sandwich, place)), el("td", { class: "row-library" }, library));
-  const row = { element, name, place, library, self, total, label: null };
+  const row = { element, name, place, folder, file, library, self, total, label: null };
   button.addEventListener("click", () => find(row.shown));
   sandwich.addEventListener("click", () => about(row.shown));
   return row;
+}
+
+function fillRowPlace({ label, folder, file, place }) {
+  const text = label.place || (label.short === TEXT.native.badge ? TEXT.native.badge : "");
+  const fileAt = text.lastIndexOf("/") + 1;
+  setText(folder, text.slice(0, fileAt));
+  setText(file, text.slice(fileAt));
+  setAttribute(place, "title", label.place);
 }
 
 function fillCell(cell, samples, interval, { sum, secondsPerSample }) {
@@ -115,9 +125,8 @@ export function createTable(root, dispatch) {
     row.shown = shown;
     row.label = picture.table.labelOf(shown);
     setText(row.name, row.label.brief);
-    setText(row.place, row.label.place);
+    fillRowPlace(row);
     setText(row.library, row.label.library);
-    setAttribute(row.place, "title", row.label.place);
     setAttribute(row.element, "aria-rowindex", index + 2);
     fillCell(row.self, shown.self, picture.intervalOf(shown.frame, "self"), picture);
     fillCell(row.total, shown.total, picture.intervalOf(shown.frame, "total"), picture);

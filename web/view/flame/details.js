@@ -1,6 +1,6 @@
 // Everything about one frame: the hovered one, else the selected one, else the zoomed one.
 
-import { FLAME_VIEWS } from "../../model/page/address.js";
+import { PANEL_VIEWS } from "../../model/page/address.js";
 import { stateLabel } from "../../model/filters/chips.js";
 import { formatCount, formatDuration, formatShare, isKnown, ratio } from "../../model/base/numbers.js";
 import { visibleText } from "../../model/base/text.js";
@@ -228,7 +228,7 @@ export function createDetails(root, dispatch) {
   return {
     update(state) {
       latest = state;
-      root.hidden = ![...FLAME_VIEWS, "stacks"].includes(state.address.view);
+      root.hidden = !PANEL_VIEWS.includes(state.address.view);
       const id = shownId(state);
       const found = id === null ? state.picture.about() : null;
       const subject = id ?? found?.key ?? null;

@@ -131,7 +131,8 @@ export function createGil(root, dispatch) {
       element.hidden = state.address.view !== "gil" || state.picture.empty !== null;
       if (element.hidden) return flame.hideTip();
       const { gil } = state.picture;
-      for (const part of [tables.element, title, flame.element, note, summary]) part.hidden = gil.reason !== null;
+      for (const part of [note, summary]) part.hidden = gil.reason !== null;
+      for (const part of [tables.element, title, flame.element]) part.hidden = gil.reason !== null || gil.caused === 0;
       none.hidden = gil.reason === null;
       setText(none, gil.reason ?? "");
       if (gil.reason !== null || (shown.gil === gil && tables.isDrawn(gil) && shown.width === state.width)) return undefined;

@@ -3,13 +3,15 @@
 import { doingText, factText, isWithoutGil } from "../../model/threads/activity.js";
 import { formatCount, formatShare, ratio } from "../../model/base/numbers.js";
 import { busiestThreads, threadKeyOf, threadLabel } from "../../model/threads/threads.js";
-import { sumThreads } from "../../model/profile/states.js";
+import { STATE_DOINGS, sumThreads } from "../../model/profile/states.js";
 import { stackedLayers, timelineSpan } from "../../model/time/timeline.js";
 import { TEXT } from "../../text/session.js";
 import { el, isInUse, isolated, setAttribute, setText } from "../elements/dom.js";
 import { createPlot } from "../time/strip.js";
 
 export const LANES_MAX = 64;
+// Of each there is a column.
+const LANE_FACTS = ["on_cpu", "runnable", "has_gil", "waits_gil"];
 
 // The threads that have a lane: those chosen, else the busiest.
 export function laneThreads(state) {
@@ -20,9 +22,10 @@ export function laneThreads(state) {
 function createLane(thread, choose) {
   const plot = createPlot();
   const name = el("button", { type: "button", class: "row-name", "data-hint": TEXT.threads.only, on: { click: () => choose(thread) } }, isolated(threadLabel(thread)));
-  const numbers = { share: el("td", { class: "number" }), cpu: el("td", { class: "number" }), gil: el("td", { class: "number" }), waits: el("td", { class: "number" }) };
+  const number = () => el("td", { class: "number" });
+  const numbers = { share: number(), facts: LANE_FACTS.map(number), waiting: number() };
   const picture = el("div", { class: "lane-plot", role: "img" }, plot.root);
-  const row = el("tr", { "data-testid": "lane", "data-tid": thread.tid }, el("th", { scope: "row" }, name, el("span", { class: "tid" }, String(thread.tid))), el("td", { class: "lane-cell" }, picture), numbers.share, numbers.cpu, numbers.gil, numbers.waits);
+  const row = el("tr", { "data-testid": "lane", "data-tid": thread.tid }, el("th", { scope: "row" }, name, el("span", { class: "tid" }, String(thread.tid))), el("td", { class: "lane-cell" }, picture), numbers.share, ...numbers.facts, numbers.waiting);
   return { row, plot, picture, numbers, thread, shown: null, span: "" };
 }
 
@@ -43,9 +46,8 @@ export function createLanes(root, dispatch) {
     setText(lane.numbers.share, formatShare(ratio(sums.samples, samples)));
     const withoutGil = isWithoutGil(state.session, sums);
     const fact = (name) => (lane.thread.tasks ? TEXT.doing.notApplicable : factText(sums, name, withoutGil));
-    setText(lane.numbers.cpu, fact("on_cpu"));
-    setText(lane.numbers.gil, fact("has_gil"));
-    setText(lane.numbers.waits, fact("waits_gil"));
+    LANE_FACTS.forEach((name, i) => setText(lane.numbers.facts[i], fact(name)));
+    setText(lane.numbers.waiting, formatShare(ratio(sums.doing[STATE_DOINGS.indexOf("waits")], sums.samples)));
     setAttribute(lane.picture, "aria-label", said);
     setAttribute(lane.picture, "data-hint", said);
     const timeline = state.lanes.get(lane.thread.ids.join());

@@ -48,6 +48,7 @@ static void the_timeline_adds_up_to_the_view(void **state)
     assert_true(item(member(timeline, "start"), 5) == 5);
     assert_true(item(member(timeline, "end"), 5) == 6);
     assert_int_equal(cJSON_GetArraySize(member(samples, "in_gc")), 6);
+    assert_true(item(member(samples, "has_cpu"), 3) == 1);
     assert_int_equal(cJSON_GetArraySize(member(member(timeline, "seconds"), "unknown")), 6);
     cJSON_Delete(timeline);
 }
