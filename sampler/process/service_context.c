@@ -6,7 +6,13 @@
 #include "sampler/process/maps.h"
 
 /* Field numbers of process_context.proto, resource.proto and common.proto. */
-enum { CONTEXT_RESOURCE = 1, RESOURCE_ATTRIBUTES = 1, PAIR_KEY = 1, PAIR_VALUE = 2, ANY_STRING = 1 };
+enum {
+    CONTEXT_RESOURCE = 1,
+    RESOURCE_ATTRIBUTES = 1,
+    PAIR_KEY = 1,
+    PAIR_VALUE = 2,
+    ANY_STRING = 1
+};
 
 struct header {
     char signature[8];
