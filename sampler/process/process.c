@@ -14,6 +14,7 @@
 #include "sampler/base/first_word.h"
 #include "sampler/base/scoped.h"
 #include "sampler/process/procfs.h"
+#include "sampler/process/service_context.h"
 
 static enum err_code read_command(struct process *process, struct err *err)
 {
@@ -91,6 +92,7 @@ void process_close(struct process *process)
 void process_find_service(struct process *process)
 {
     service_of(process->pid, &process->service);
+    service_read_context(process->pid, &process->memory.memory, &process->service);
 }
 
 void process_hide_arguments(struct process *process)

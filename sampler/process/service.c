@@ -40,7 +40,7 @@ static size_t decode(char *text, size_t length)
     return used;
 }
 
-static void keep(const char *text, size_t length, char out[SERVICE_BYTES])
+void service_keep(const char *text, size_t length, char out[SERVICE_BYTES])
 {
     size_t used = 0;
     for (size_t i = 0; i < length;) {
@@ -90,7 +90,7 @@ static void read_attribute(const char *pair, size_t length, struct service *out)
         if (strlen(wanted[i].key) != key_length || memcmp(wanted[i].key, key, key_length) != 0)
             continue;
         memcpy(text, value, value_length);
-        keep(text, decode(text, value_length), wanted[i].value);
+        service_keep(text, decode(text, value_length), wanted[i].value);
     }
 }
 
@@ -118,8 +118,8 @@ void service_parse(const char *environment, size_t bytes, struct service *out)
         const char *const end = memchr(environment, '\0', bytes);
         const size_t length = end ? (size_t)(end - environment) : bytes;
         if (begins(environment, length, name_variable))
-            keep(environment + sizeof name_variable - 1, length - (sizeof name_variable - 1),
-                 name);
+            service_keep(environment + sizeof name_variable - 1,
+                         length - (sizeof name_variable - 1), name);
         else if (begins(environment, length, attributes_variable))
             read_attributes(environment + sizeof attributes_variable - 1,
                             length - (sizeof attributes_variable - 1), out);

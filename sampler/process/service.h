@@ -22,6 +22,8 @@ struct service {
     char version[SERVICE_BYTES];
 };
 
+/* Keeps what is printable of a value. */
+void service_keep(const char *text, size_t length, char out[SERVICE_BYTES]);
 /* If the environment cannot be read, nothing is known. */
 void service_of(int pid, struct service *out);
 /* The same from an environment: strings, each ended by a NUL. */

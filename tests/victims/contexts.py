@@ -6,7 +6,7 @@ Usage: contexts.py threads|tasks|fast [SECONDS]
     tasks     each request is a task of asyncio, which has a context of its own
     fast      a thread sets the variable all the time, to values of every kind
 
-The variable is request_id; the values are "seventy" and "thirty". The spans are those of SPANS, in a context such as
+A request is handled by a function of its own: handle_seventy or handle_thirty.  The variable is request_id; the values are "seventy" and "thirty". The spans are those of SPANS, in a context such as
 OpenTelemetry's. Forty other variables have values too.
 """
 
@@ -57,6 +57,17 @@ def work(seconds):
             pass
 
 
+def handle_seventy():
+    work(SHARES["seventy"])
+
+
+def handle_thirty():
+    work(SHARES["thirty"])
+
+
+HANDLERS = {"seventy": handle_seventy, "thirty": handle_thirty}
+
+
 def begin(name):
     request_id.set(name)
     current_context.set(Context({KEY: Span(SPANS[name]), "baggage": {}}))
@@ -66,20 +77,20 @@ def serve():
     for variable in others:
         variable.set(variable.name)
     while time.monotonic() < END:
-        for name, seconds in SHARES.items():
+        for name in SHARES:
             begin(name)
-            work(seconds)
+            HANDLERS[name]()
 
 
-async def handle(name, seconds):
+async def handle(name):
     begin(name)
-    work(seconds)
+    HANDLERS[name]()
     await asyncio.sleep(0)
 
 
 async def serve_tasks():
     while time.monotonic() < END:
-        await asyncio.gather(*[asyncio.ensure_future(handle(name, seconds)) for name, seconds in SHARES.items()])
+        await asyncio.gather(*[asyncio.ensure_future(handle(name)) for name in SHARES])
 
 
 def be_fast():

@@ -102,13 +102,13 @@ class Contract(unittest.TestCase):
                 self.assertEqual(self.description.unseen, set(), "never asked for")
 
     def use_everything(self, pid):
-        started = self.ask("POST", "/api/v1/sessions", {"pids": [pid], "duration_s": 1}, status=202).json()
+        started = self.ask("POST", "/api/v1/sessions", {"pids": [pid], "duration_s": 1, "context": "request_id"}, status=202).json()
         self.assertEqual(started["state"], "starting")
         self.live.wait_ended()
         one = "/api/v1/sessions/1"
         for path in ("/", "/manual", "/healthz", "/metrics", "/api/v1/openapi.json", "/api/v1/processes", "/api/v1/activity", "/api/v1/sessions", one,
                      one + "/tree", one + "/view", one + "/view?hide=chain.py",
-                     one + "/view?state=on_cpu&from=0&to=1", one + "/threads", one + "/tasks", one + "/own-lines", one + "/waits", one + "/summary", one + "/summary?format=markdown", one + "/timeline", one + "/runs?thread=0", one + "/gil",
+                     one + "/view?state=on_cpu&from=0&to=1", one + "/threads", one + "/tasks", one + "/own-lines", one + "/waits", one + "/contexts", one + "/summary", one + "/summary?format=markdown", one + "/timeline", one + "/runs?thread=0", one + "/gil",
                      one + "/heatmap", one + "/quality", one + "/export?format=collapsed", one + "/export?format=pprof",
                      one + "/report.html", "/debug/pprof/profile?seconds=1&pid=%d" % pid,
                      "/api/v1/processes/%d/dump" % pid, "/api/v1/processes/%d/dump?tasks=1" % pid, "/api/v1/access"):
@@ -127,7 +127,7 @@ class Contract(unittest.TestCase):
         for path, status in ((one + "/tree?since=x", 400), (one + "/runs", 400), ("/api/v1/sessions/99", 404), (one + "/export?format=pdf", 400),
                              ("/api/v1/processes/0/dump", 404), ("/api/v1/processes/%d/dump?tasks=x" % pid, 400), ("/debug/pprof/profile?pid=0", 400), ("/api/v1/processes?limit=0", 400)):
             self.ask("GET", path, status=status)
-        for body, status in (({"pids": []}, 400), ({"pids": [pid], "rate_hz": 1e9}, 400), ({"colour": 1}, 400)):
+        for body, status in (({"pids": []}, 400), ({"pids": [pid], "rate_hz": 1e9}, 400), ({"colour": 1}, 400), ({"pids": [pid], "context": "a b"}, 400)):
             self.ask("POST", "/api/v1/sessions", body, status=status)
         self.ask("PATCH", one, {"name": "nightly"}, status=200)
         note = self.ask("POST", one + "/notes", {"from_s": 0, "to_s": 0.5, "text": "slow"}, status=201).json()

@@ -4,6 +4,7 @@ import collections
 import gzip
 import json
 import os
+import pathlib
 import shutil
 import ssl
 import subprocess
@@ -13,6 +14,23 @@ import unittest
 from harness import FOLDER, Live, SLOWNESS, Test, VICTIMS, file_in, main, program, run_program, victim
 from protobuf import message, packed
 from receivers import Receiver, text
+
+# A program that publishes its context as OTEP 4719 says.
+SAYS_SERVICE = """
+import ctypes, mmap, os, struct, time
+def field(number, data):
+    return bytes([number << 3 | 2, len(data)]) + data
+message = field(1, field(1, field(1, b"service.name") + field(2, field(1, b"checkout"))))
+fd = os.memfd_create("OTEL_CTX")
+os.ftruncate(fd, mmap.PAGESIZE)
+place = mmap.mmap(fd, mmap.PAGESIZE, mmap.MAP_PRIVATE)
+address = ctypes.addressof(ctypes.c_char.from_buffer(place))
+place[32:32 + len(message)] = message
+place[0:32] = struct.pack("8sIIQQ", b"OTEL_CTX", 2, len(message), time.monotonic_ns(), address + 32)
+print("READY", flush=True)
+while True:
+    sum(range(1000))
+"""
 
 SCHEMES = ("pyroscope", "otlp", "parca")
 WINDOW = ("--push-window", "1s")
@@ -154,6 +172,14 @@ class Pushed(Test):
             self.assertEqual({profile.labels["service_name"] for profile in profiles}, {"threads.py"})
             self.assertTrue([stack for stack in sums_of(profiles, "wall") if stack[-1] == "_bootstrap" or "<module>" in stack])
             live.stop()
+
+    def test_a_process_says_what_its_service_is(self):
+        path = file_in("says_service.py")
+        pathlib.Path(path).write_text(SAYS_SERVICE, "utf-8")
+        with victim(path, env=dict(os.environ, OTEL_SERVICE_NAME="other")) as target, Receiver("pyroscope") as receiver:
+            process, code = run_program("record", target.pid, "-d", "1", "--push", receiver.url)
+            self.assertEqual(code, 0, process.output())
+            self.assertEqual({profile.labels["service_name"] for profile in receiver.profiles()}, {"checkout"})
 
     def test_a_service_is_named_by_the_process_that_reads(self):
         with victim("threads.py", env=dict(os.environ, OTEL_SERVICE_NAME="checkout")) as target, Receiver("otlp") as receiver:

@@ -41,7 +41,7 @@ while True:
 """
 STRANGER = 54321
 # Of the trampolines, those that Python has not yet written to the file have no name.
-MAX_UNNAMED = 0.02
+MAX_UNNAMED = 0.05
 
 
 def objcopy(*words):
