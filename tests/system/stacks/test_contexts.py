@@ -62,6 +62,20 @@ class Values(Test):
             with self.subTest(python.version), victim("contexts.py", mode, "600", python=python.path) as target:
                 self.check(self.record(target, variable, "contexts-" + mode + python.version), *values)
 
+    def test_values_have_the_shares_of_their_requests(self):
+        """70 % of the thread's time; read while it moves, because of a stopped thread there are too few readings to say."""
+        path = file_in("contexts-shares")
+        for mode in ("threads", "tasks"):
+            found = {}
+            with victim("contexts.py", mode, "600") as target:
+                for _ in range(3):
+                    process, code = run_program("record", str(target.pid), "-a", "-r", "1000", "-d", "3", "--engine", "remote", "--stop", "never",
+                                                "--context", "request_id", "--contexts", "--collapsed", "-o", path)
+                    self.assertEqual(code, 0, process.output())
+                    for (_, value), count in values_of(path).items():
+                        found[value] = found.get(value, 0) + count
+            self.assertAlmostEqual(found["seventy"] / (found["seventy"] + found["thirty"]), 0.7, delta=0.08, msg=(mode, found))
+
     def test_requests_of_a_thread(self):
         self.check_each("threads", "request_id", ("seventy", "thirty"))
 
