@@ -5,22 +5,8 @@
 #include "sampler/cpython/objects/dict.h"
 #include "sampler/cpython/objects/object.h"
 #include "tests/fuzz/any_memory.h"
+#include "tests/fuzz/any_version.h"
 #include "tests/fuzz/fuzz.h"
-#include "tests/unit/cpython/made/offsets.h"
-
-static struct layout layout_of(uint8_t choice)
-{
-    struct offsets table;
-    struct layout layout;
-    const unsigned minor = 11 + choice % 5;
-    if (minor < 13) {
-        fuzz_check(!layout_of_version(0x03000000 | minor << 16 | 0x1f0, &layout, NULL));
-        return layout;
-    }
-    offsets_fill(&table, minor);
-    fuzz_check(!layout_of_debug_offsets(&table, sizeof table, &layout, NULL));
-    return layout;
-}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -30,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     remote_addr found;
     if (size < 2)
         return 0;
-    const struct layout layout = layout_of(data[0]);
+    const struct layout layout = any_version_layout(data[0]);
     any_memory_init(&any, data + 1, size - 1);
     /* A multiple of the size, so the object begins with the input. */
     const remote_addr addr = (remote_addr)(size - 1) * 4096;

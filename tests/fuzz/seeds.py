@@ -320,12 +320,24 @@ def relayed():
     yield "answer_place", bytes([1, 4]) + text(b"no such file") + struct.pack("<Q", 0) + text(b"/src/x.c") + number(84) + number(0)
 
 
+def contexts():
+    """A version, what is read, and it (fuzz_context.c)."""
+    word = lambda *values: struct.pack("<%dQ" % len(values), *values)
+    field = lambda key, data: bytes([key << 3 | 2, len(data)]) + data
+    for number, tag in (("bitmap", 0), ("array", 1), ("collision", 2)):
+        yield number, bytes([2, 0]) + word(7, 7 + tag, 4, 5) + word(0x1000, 1, 0, 64) * 8
+    yield "value", bytes([2, 1]) + word(1, 64, 8, 3) + b"request\0" * 8
+    attribute = lambda name, value: field(1, field(1, name) + field(2, field(1, value)))
+    message = field(1, attribute(b"service.name", b"checkout") + attribute(b"service.version", b"4.2"))
+    yield "service", bytes([2, 2]) + message
+    yield "header", bytes([2, 2]) + struct.pack("<8sIIQQ", b"OTEL_CTX", 2, 48, 1, 32) + message
+
+
 def main():
     folder = sys.argv[1] if len(sys.argv) > 1 else os.path.join(HERE, "corpus")
-    for target, seeds in (("capture", captures), ("elf", elves), ("link", links), ("location", locations), ("maps", maps),
-                          ("native_names", native_names), ("layout", layouts), ("object", objects), ("relay", relayed),
-                          ("stack", stacks),
-                          ("unwind", unwinds)):
+    for target, seeds in (("capture", captures), ("context", contexts), ("elf", elves), ("link", links), ("location", locations),
+                          ("maps", maps), ("native_names", native_names), ("layout", layouts), ("object", objects),
+                          ("relay", relayed), ("stack", stacks), ("unwind", unwinds)):
         os.makedirs(os.path.join(folder, target), exist_ok=True)
         for name, data in seeds():
             with open(os.path.join(folder, target, name), "wb") as out:
