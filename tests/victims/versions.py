@@ -1,4 +1,11 @@
-"""Spends its time in fast() and slow(): versions.py ROUNDS SECONDS. More rounds make slow() slower."""
+"""Spends its time in fast() and slow(); more rounds make slow() slower.
+
+Usage: versions.py ROUNDS SECONDS
+
+Answer:
+    <module>:29-31 fast:15-18
+    <module>:29-31 slow:22-25
+"""
 
 import sys
 import time
