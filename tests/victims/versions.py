@@ -3,8 +3,8 @@
 Usage: versions.py ROUNDS SECONDS
 
 Answer:
-    <module>:29-31 fast:15-18
-    <module>:29-31 slow:22-25
+    <module>:31-33 fast:16-20
+    <module>:31-33 slow:23-27
 """
 
 import sys
