@@ -20,11 +20,13 @@ static void read_mapping(struct any_memory *any, const struct layout *layout, re
     struct hamt map = { addr, 0 };
     remote_addr found = 0;
     size_t count = 0;
-    memcpy(&types.bitmap, any->data, any->size < sizeof types.bitmap ? any->size : sizeof types.bitmap);
+    memcpy(&types.bitmap, any->data,
+           any->size < sizeof types.bitmap ? any->size : sizeof types.bitmap);
     types.array = types.bitmap + 1;
     types.collision = types.bitmap + 2;
     (void)!hamt_open(&any->memory, layout, &types, addr, &map);
-    if (hamt_list(&any->memory, layout, &types, map.root, pairs, HAMT_MAX_PAIRS, &count) == ERR_OK)
+    if (hamt_list(&any->memory, layout, &types, map.root, pairs, HAMT_MAX_PAIRS, &count) ==
+        ERR_OK)
         fuzz_check(count <= HAMT_MAX_PAIRS);
     (void)!hamt_find(&any->memory, layout, &types, map.root, KEY, KEY, &found);
 }
@@ -53,7 +55,8 @@ static void read_service(struct any_memory *any, const struct layout *layout, re
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static void (*const readers[])(struct any_memory * any, const struct layout *layout,
-                                   remote_addr addr) = { read_mapping, read_value, read_service };
+                                   remote_addr addr) = { read_mapping, read_value,
+                                                         read_service };
     struct any_memory any;
     if (size < 3)
         return 0;

@@ -62,6 +62,13 @@ static enum err_code describe(struct finder *finder, const char *path, struct er
     return rc;
 }
 
+static int by_start(const void *one, const void *other)
+{
+    const uint64_t a = ((const struct described *)one)->start_ns;
+    const uint64_t b = ((const struct described *)other)->start_ns;
+    return (a > b) - (a < b);
+}
+
 /* "2026-11-26T05:00:00Z", also without seconds. */
 static bool read_instant(const char *text, uint64_t *out)
 {
@@ -129,10 +136,43 @@ static uint64_t find_span(const struct finder *finder, uint64_t instant_ns)
     return wanted_ns && wanted_ns < most_ns ? wanted_ns : most_ns;
 }
 
-/* The part of a capture between two instants, if a wanted process was in it then. */
+static void add_pids(const struct finder *finder, const struct described *capture,
+                     struct before_after_part *part)
+{
+    for (size_t i = 0; i < capture->targets.count; i++) {
+        const struct sampler_target *const target = &capture->targets.items[i].target;
+        if (is_wanted(finder, target) && target->from_ns < part->to_ns &&
+            (target->to_ns == 0 || target->to_ns > part->from_ns))
+            part->pids[part->pid_count++] = target->pid;
+    }
+}
+
+static bool shares_a_process(const struct before_after_part *one,
+                             const struct before_after_part *other)
+{
+    for (size_t i = 0; i < one->pid_count; i++)
+        for (size_t j = 0; j < other->pid_count; j++)
+            if (one->pids[i] == other->pids[j])
+                return true;
+    return false;
+}
+
+/* Captures of continuous sampling overlap: what an earlier one has of the same processes is not counted again. */
+static void begin_after_others(struct before_after_part *part, uint64_t capture_start_ns,
+                               const struct before_after *found, size_t first)
+{
+    for (size_t i = first; i < found->count; i++) {
+        const uint64_t end_ns = found->parts[i].end_ns;
+        if (end_ns > capture_start_ns + part->from_ns &&
+            shares_a_process(part, &found->parts[i]))
+            part->from_ns = end_ns - capture_start_ns;
+    }
+}
+
+/* The part of a capture between two instants, if a wanted process was in it then.  first: of this side. */
 static enum err_code add_part(const struct finder *finder, const struct described *capture,
-                              uint64_t from_ns, uint64_t to_ns, struct before_after *out,
-                              struct err *err)
+                              uint64_t from_ns, uint64_t to_ns, size_t first,
+                              struct before_after *out, struct err *err)
 {
     const uint64_t start_ns = from_ns > capture->start_ns ? from_ns : capture->start_ns;
     const uint64_t end_ns = to_ns < capture->end_ns ? to_ns : capture->end_ns;
@@ -140,22 +180,21 @@ static enum err_code add_part(const struct finder *finder, const struct describe
         return ERR_OK;
     struct before_after_part part = { .path = capture->path,
                                       .from_ns = start_ns - capture->start_ns,
-                                      .to_ns = end_ns - capture->start_ns };
+                                      .to_ns = end_ns - capture->start_ns,
+                                      .end_ns = end_ns };
     part.pids = calloc(capture->targets.count + 1, sizeof *part.pids);
     if (!part.pids)
         return err_nomem(err);
-    for (size_t i = 0; i < capture->targets.count; i++) {
-        const struct sampler_target *const target = &capture->targets.items[i].target;
-        if (is_wanted(finder, target) && target->from_ns < part.to_ns &&
-            (target->to_ns == 0 || target->to_ns > part.from_ns))
-            part.pids[part.pid_count++] = target->pid;
-    }
-    if (part.pid_count == 0 || out->count == sizeof out->parts / sizeof *out->parts) {
-        const bool is_full = part.pid_count > 0;
+    add_pids(finder, capture, &part);
+    begin_after_others(&part, capture->start_ns, out, first);
+    if (part.pid_count == 0 || part.from_ns >= part.to_ns) {
         free(part.pids);
-        return is_full ? err_set(err, ERR_LIMIT, "more than %d captures: use --span",
-                                 2 * COMPARISON_MAX_CAPTURES)
-                       : ERR_OK;
+        return ERR_OK;
+    }
+    if (out->count - first == COMPARISON_MAX_CAPTURES) {
+        free(part.pids);
+        return err_set(err, ERR_LIMIT, "more than %d captures on a side: use --span",
+                       COMPARISON_MAX_CAPTURES);
     }
     out->parts[out->count++] = part;
     return ERR_OK;
@@ -164,15 +203,12 @@ static enum err_code add_part(const struct finder *finder, const struct describe
 static enum err_code add_side(const struct finder *finder, uint64_t from_ns, uint64_t to_ns,
                               const char *which, struct before_after *out, struct err *err)
 {
-    const size_t before = out->count;
+    const size_t first = out->count;
     enum err_code rc = ERR_OK;
     for (size_t i = 0; i < finder->count && rc == ERR_OK; i++)
-        rc = add_part(finder, &finder->captures[i], from_ns, to_ns, out, err);
-    if (rc == ERR_OK && out->count == before)
+        rc = add_part(finder, &finder->captures[i], from_ns, to_ns, first, out, err);
+    if (rc == ERR_OK && out->count == first)
         rc = err_set(err, ERR_NOT_FOUND, "the captures have nothing %s that time", which);
-    if (rc == ERR_OK && out->count - before > COMPARISON_MAX_CAPTURES)
-        rc = err_set(err, ERR_LIMIT, "more than %d captures %s that time: use --span",
-                     COMPARISON_MAX_CAPTURES, which);
     return rc;
 }
 
@@ -215,6 +251,7 @@ enum err_code before_after_find(const struct options *options, struct before_aft
         return err_nomem(err);
     for (size_t i = 0; i < options->file_count && rc == ERR_OK; i++)
         rc = describe(&finder, options->files[i], err);
+    qsort(finder.captures, finder.count, sizeof *finder.captures, by_start);
     if (rc == ERR_OK)
         rc = find(&finder, out, err);
     for (size_t i = 0; i < finder.count; i++)

@@ -2,7 +2,7 @@
  * before_after - the parts of captures before and after an instant: of a service, that is when it was deployed.
  *
  * The instant is a time, a version of the service (when a process of it started first), or "last" (when a process of it started
- * last).  As much time is taken before it as after it.
+ * last).  As much time is taken before it as after it, and what two captures have of one process is taken once.
  *
  * Ownership: before_after_deinit frees; accepts a zeroed one.  Paths are borrowed from the options.
  * Limits: COMPARISON_MAX_CAPTURES parts on a side.
@@ -23,6 +23,7 @@ struct options;
 struct before_after_part {
     const char *path;
     uint64_t from_ns, to_ns; /* since the capture began */
+    uint64_t end_ns;         /* to_ns, since 1970 */
     pid_t *pids;             /* of the service; NULL: all processes */
     size_t pid_count;
 };

@@ -7,6 +7,10 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "sampler/base/clock.h"
+
+enum { ECHO_MS = 50 };
+
 /* nohup starts programs with SIGHUP ignored; it must stay ignored. */
 static bool is_ignored(int signal)
 {
@@ -52,6 +56,17 @@ void signals_reset_in_child(const struct signals *signals)
     pthread_sigmask(SIG_SETMASK, &signals->before, NULL);
 }
 
+/* Whoever ends a process and its group, as timeout(1) does, sends the signal to us twice.  The second one does not mean that
+ * somebody has lost patience. */
+static void drop_echo(int signal)
+{
+    const struct timespec patience = clock_timespec(ECHO_MS * NS_PER_MS);
+    sigset_t same;
+    sigemptyset(&same);
+    sigaddset(&same, signal);
+    (void)sigtimedwait(&same, NULL, &patience);
+}
+
 /* true: a signal was pending; *event_out is its event. */
 static bool take_signal(struct signals *signals, enum signals_event *event_out)
 {
@@ -62,6 +77,7 @@ static bool take_signal(struct signals *signals, enum signals_event *event_out)
     if (*event_out == SIGNALS_STOP && signals->stopped_by == 0) {
         signals->stopped_by = (int)info.ssi_signo;
         signals->by_terminal = info.ssi_code == SI_KERNEL;
+        drop_echo(signals->stopped_by);
     }
     return true;
 }

@@ -11,7 +11,7 @@ import tempfile
 import time
 import unittest
 
-from harness import PROGRAM, SANITIZED, WAIT_SECONDS, Live, Test, has_landlock, main, processes_of, reader_of, victim, wait_gone
+from harness import PROGRAM, SANITIZED, WAIT_SECONDS, Live, Test, has_landlock, main, processes_of, reader_of, run_program, victim, wait_gone
 
 LONG = "120"
 SOMEBODY = 45454
@@ -153,6 +153,20 @@ class Ends(Served):
                     for pid in pids.values():
                         wait_gone(pid)
                 shutil.rmtree(os.path.join(self.folder, "data"))
+
+    def test_a_signal_that_comes_twice_is_one(self):
+        """As timeout(1) sends it: to the program, and to its group."""
+        with victim("chain.py", LONG) as target, self.serve() as live:
+            session = self.start(live, target.pid)
+            capture = self.until(live, session, lambda found: found["quality"]["samples"] > 100)["capture"]
+            live.process.signal(signal.SIGTERM)
+            time.sleep(0.005)
+            live.process.signal(signal.SIGTERM)
+            self.assertEqual(live.process.wait(), 0)
+            path = os.path.join(self.folder, "data", capture + ".pyro")
+            process, code = run_program("replay", path, "--collapsed", "-o", "/dev/null")
+            self.assertEqual(code, 0)
+            self.assertNotIn("was not finished", process.output())
 
     def test_a_reader_that_ends_is_reported_and_replaced_within_a_second(self):
         with victim("chain.py", LONG) as target, self.serve() as live:
