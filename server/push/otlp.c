@@ -393,7 +393,8 @@ static void put_hex(struct buffer *out, unsigned field, const char *digits, size
     unsigned char bytes[CONTEXT_TRACE_DIGITS / 2];
     for (size_t i = 0; i < count; i++) {
         const unsigned value = (unsigned)(strchr(values, digits[i]) - values);
-        bytes[i / 2] = (unsigned char)(i % 2 ? bytes[i / 2] << 4 | value : value);
+        const unsigned before = i % 2 ? bytes[i / 2] : 0;
+        bytes[i / 2] = (unsigned char)(before << 4 | value);
     }
     protobuf_bytes(out, field, (const char *)bytes, count / 2);
 }
