@@ -285,7 +285,7 @@ def links():
     """A byte for the decoder, and what it reads (sampler/link/request.h, state.h)."""
     double = lambda value: struct.pack("<d", value)
     text = lambda value: number(len(value)) + value + b"\0"
-    options = (number(2) + number(1) + number(4711) + number(0x0b) + double(997) + number(10 ** 9) + bytes([1, 2, 0, 2, 0])
+    options = (number(2) + number(1) + number(4711) + number(0x0b) + double(997) + number(10 ** 9) + bytes([1, 2, 0]) + text(b"request_id")[:-1] + bytes([2, 0])
                + double(1) + number(1 << 26) + double(2))
     for name, kind, contents in (("start", 1, options), ("stop", 2, bytes(8)), ("pause", 3, bytes(8) + b"\1"),
                                  ("rate", 4, bytes(8) + double(100)), ("join", 6, bytes(8) + number(4711)), ("engine", 7, options),

@@ -19,6 +19,7 @@ function createSpark() {
   svg.setAttribute("viewBox", "0 0 " + SPARK_WIDTH + " " + SPARK_HEIGHT);
   svg.setAttribute("preserveAspectRatio", "none");
   svg.setAttribute("role", "img");
+  svg.setAttribute("aria-label", HOST_TEXT.sessions.sparkLabel(HOST_TEXT.sessions.noSpark));
   const layers = SPARK_LAYERS.map((name) => {
     const path = document.createElementNS(SVG_SPACE, "path");
     path.setAttribute("class", "spark-" + name);

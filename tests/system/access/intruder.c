@@ -95,9 +95,9 @@ static int ask(int fd, int pid)
     memcpy(message + at, &rate, sizeof rate);
     at += sizeof rate;
     message[at++] = 0;
-    memset(message + at, 0, 5);
-    message[at + 3] = 2;
-    at += 5;
+    memset(message + at, 0, 6);
+    message[at + 4] = 2;
+    at += 6;
     memcpy(message + at, &none, sizeof none);
     at += sizeof none;
     message[at++] = 0;

@@ -75,7 +75,8 @@ static remote_addr make_int(struct world *world, bool is_negative, const uint32_
                               ? (uint64_t)count << 3 | (is_negative ? 2 : count == 0)
                           : is_negative ? UINT64_C(0) - count
                                         : count };
-    memcpy(words + 1, digits, count * sizeof *digits);
+    if (count)
+        memcpy(words + 1, digits, count * sizeof *digits);
     return make(world, world->types[3], words, 4);
 }
 
@@ -84,7 +85,8 @@ static remote_addr make_node(struct world *world, remote_addr type, uint32_t bit
                              const uint64_t *items, size_t count)
 {
     uint64_t words[2 + 64] = { count, bits };
-    memcpy(words + 2, items, count * WORD);
+    if (count)
+        memcpy(words + 2, items, count * WORD);
     return make(world, type, words, 2 + count);
 }
 
