@@ -60,6 +60,8 @@ test("the same link shows the same thing, and Back goes back", async () => {
   const second = await live({ fragment: link });
   await drawn(second.page);
   await second.page.until(byId("breadcrumb") + ".textContent.includes('Server.handle')");
+  // A page behind another one may draw nothing.
+  await first.page.call("Page.bringToFront");
   await first.page.evaluate("history.back()");
   await first.page.until("!location.hash.includes('zoom=') && !" + byId("breadcrumb") + ".textContent.includes('Server')");
   await Promise.all([first.page.close(), second.page.close()]);
