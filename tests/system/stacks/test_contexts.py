@@ -33,10 +33,11 @@ def values_of(path):
 
 class Values(Test):
     def record(self, target, variable, name):
+        """Each sample is a reading of its own: one of a stopped thread would stand for many."""
         capture, path, found = file_in(name + ".pyro"), file_in(name), {}
         for _ in range(RECORDINGS):
             process, code = run_program("record", str(target.pid), "-a", "-r", str(RATE_HZ), "-d", str(SECONDS), "--engine", "remote",
-                                        "--context", variable, "-o", capture)
+                                        "--stop", "never", "--context", variable, "-o", capture)
             self.assertEqual(code, 0, process.output())
             process, code = run_program("replay", capture, "--contexts", "--collapsed", "-o", path)
             self.assertEqual(code, 0, process.output())
