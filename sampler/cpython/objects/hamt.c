@@ -31,15 +31,19 @@ static bool is_of_type(struct memory *memory, const struct layout *layout, remot
     return true;
 }
 
+/* From the type of the object on. */
+static enum err_code read_head(struct memory *memory, const struct layout *layout,
+                               remote_addr addr, uint64_t *words, size_t bytes)
+{
+    return addr ? memory_read(memory, addr + layout->object_type, words, bytes) : ERR_CORRUPT;
+}
+
 enum err_code hamt_open(struct memory *memory, const struct layout *layout,
                         struct hamt_types *types, remote_addr addr, struct hamt *out)
 {
     /* The root, a list of weak references, and the number of pairs. */
     uint64_t words[4];
-    if (!addr)
-        return ERR_CORRUPT;
-    const enum err_code rc =
-        memory_read(memory, addr + layout->object_type, words, sizeof words);
+    const enum err_code rc = read_head(memory, layout, addr, words, sizeof words);
     if (rc)
         return rc;
     if (!is_of_type(memory, layout, words[0], "hamt", &types->map))
@@ -54,10 +58,7 @@ static enum err_code read_node(struct memory *memory, const struct layout *layou
     /* Its type, its size, and a bitmap or a hash. */
     uint64_t words[3];
     const remote_addr fields = addr + object_first_field(layout);
-    if (!addr)
-        return ERR_CORRUPT;
-    const enum err_code rc =
-        memory_read(memory, addr + layout->object_type, words, sizeof words);
+    const enum err_code rc = read_head(memory, layout, addr, words, sizeof words);
     if (rc)
         return rc;
     if (is_of_type(memory, layout, words[0], "hamt_array_node", &types->array)) {
