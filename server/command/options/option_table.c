@@ -220,7 +220,7 @@ static const struct option table[] = {
     LONG("commit", "COMMIT", OTHER, report.links.commit, LINKING,
          "what {commit} stands for (default: its checkout)", READ(source_links_read_commit)),
     LONG("link-template", "URL", OTHER, report.links.service, LINKING,
-         "history of a service: {service}, {from}, {to}, ...", READ(source_links_read_service)),
+         "history of a service: {service} {from} {to} ...", READ(source_links_read_service)),
 
     { SETTING("push", OTHER, struct options, push), READ(push_read_endpoint),
       .setting.is_repeatable = true,
