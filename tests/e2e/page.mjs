@@ -41,7 +41,7 @@ export async function openPage(browser, url, options = {}) {
     drawn: () => until(FRAMES + ".length > 2"),
     samples: () => page.evaluate(SAMPLES),
     press: async (id) => {
-      await until(hook(id) + " !== null");
+      await until(hook(id) + "?.checkVisibility()");
       await page.evaluate("(" + hook(id) + ".click(), 0)");
     },
     choose: (group, value) => page.evaluate("(" + hook(group) + ".querySelector('[data-value=" + value + "]').click(), 0)"),

@@ -320,8 +320,8 @@ test("the target ends: the page says so and goes on working", async () => {
   await page.clickFrame("spin");
   await page.until(hook("breadcrumb") + ".textContent.includes('spin')");
   await page.picture("ended-light");
-  await page.call("Page.reload");
-  await page.until(FRAMES + ".length > 2 && " + hook("breadcrumb") + ".textContent.includes('spin')");
+  await page.evaluate("(globalThis.leaving = true, location.reload(), 0)");
+  await page.until("globalThis.leaving === undefined && " + FRAMES + ".length > 2 && " + hook("breadcrumb") + ".textContent.includes('spin')");
   await page.assertInnocent(profiler.origin);
   await page.close();
 });

@@ -30,7 +30,10 @@ test("an editor and a repository are chosen in the page, and kept by the browser
   await page.evaluate("(" + byId("links-editor") + ".value = 'vscode', " + byId("links-repository") + ".value = 'https://git.example/{commit}/{path}#L{line}', " + byId("links-save") + ".click())");
   await page.until("!" + byId("links-dialog") + ".open");
   for (const address of ["", url]) {
-    if (address !== "") await page.evaluate("location.reload()");
+    if (address !== "") {
+      await page.evaluate("(globalThis.leaving = true, location.reload(), 0)");
+      await page.until("globalThis.leaving === undefined");
+    }
     await drawn(page);
     await openMenu(page, "apply_discounts");
     assert.match(await page.evaluate(byId("menu-editor") + ".getAttribute('href')"), /^vscode:\/\/file\/.*:\d+$/);
