@@ -129,7 +129,7 @@ static void check_stacks(struct world *world)
                           text);
         if (!made_self(&view, view.node[i]) || strstr(text, "<native stack>"))
             continue;
-        assert_null(strstr(text, "_start"));
+        assert_null(strstr(text, "!_start;"));
         const char *const first = strstr(text, ";<module>;");
         assert_non_null(first);
         const char *const caller = strstr(text, "python!");
