@@ -88,7 +88,10 @@ class Values(Test):
 
     def test_a_variable_that_nobody_sets(self):
         with victim("contexts.py", "threads", "600") as target:
-            self.assertEqual({value for _, value in self.record(target, "nobody", "contexts-nobody")}, {"(unset)"})
+            found = self.record(target, "nobody", "contexts-nobody")
+        self.assertLessEqual({value for _, value in found}, {"(unset)", None}, found)
+        unknown = sum(count for (_, value), count in found.items() if value is None)
+        self.assertLess(unknown, 0.05 * sum(found.values()), found)
 
 
 class Uses(Test):
