@@ -29,7 +29,7 @@
 
 #include "sampler/base/err.h"
 
-enum { PROCESSES_MAX = 1 << 16 };
+enum { PROCESSES_MAX = 1 << 16, PROCESSES_MAX_GENERATIONS = 64 };
 #define PROCESSES_REST_NS 900000000ull
 /* Longer than examining a process may take by itself. */
 #define PROCESSES_STUCK_NS 8000000000ull
@@ -77,6 +77,9 @@ typedef void (*processes_visitor)(void *context, const struct process_info *info
 MUST_CHECK enum err_code processes_visit(struct processes *processes, processes_visitor visit,
                                          void *context, struct processes_summary *out,
                                          struct err *err);
+
+/* Is the process a descendant of that one, by at most PROCESSES_MAX_GENERATIONS? */
+bool processes_descends(pid_t pid, pid_t ancestor);
 
 /* From now on processes_visit asks another process, which hides arguments itself.  Call it before any other
  * function of this header. */

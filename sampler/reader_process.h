@@ -36,6 +36,7 @@ struct reader_process {
     size_t memory_bytes;    /* of a session; 0: no bound */
     double max_cpu_percent; /* of a session; 0: no bound */
     bool hides_arguments;
+    pid_t launcher; /* only its descendants may be read, and it adopts them; 0: there is none */
     bool admits_all; /* otherwise no session is of all processes */
     /* ERR_PERM: the process may not be read. */
     enum err_code (*admit)(void *context, pid_t pid, struct err *err);

@@ -7,6 +7,7 @@
 #include "sampler/base/clock.h"
 #include "sampler/discovery/examiners.h"
 #include "sampler/process/process_scan.h"
+#include "sampler/process/procfs.h"
 
 /* For processes that are not Python, only every fourth scan checks for another program. */
 enum { OTHERS_CHECKED_EVERY = 4 };
@@ -198,4 +199,17 @@ enum err_code processes_visit(struct processes *processes, processes_visitor vis
         *out = processes->summary;
     pthread_mutex_unlock(&processes->lock);
     return rc;
+}
+
+bool processes_descends(pid_t pid, pid_t ancestor)
+{
+    struct procfs_identity identity;
+    for (int i = 0; i < PROCESSES_MAX_GENERATIONS && pid > 1; i++) {
+        if (procfs_identify(pid, &identity, NULL))
+            return false;
+        pid = identity.parent;
+        if (pid == ancestor)
+            return true;
+    }
+    return false;
 }

@@ -18,6 +18,7 @@
 #include "sampler/link/answer.h"
 #include "sampler/link/request.h"
 #include "sampler/link/state.h"
+#include "sampler/processes.h"
 #include "sampler/reader_process.h"
 #include "sampler/sampler.h"
 
@@ -117,16 +118,23 @@ static void drop(struct hosted *hosted)
     pthread_mutex_unlock(&table.lock);
 }
 
+enum err_code hosted_admits(const struct reader_process *settings, pid_t pid, struct err *err)
+{
+    if (settings->launcher && !processes_descends(pid, settings->launcher))
+        return err_set(err, ERR_PERM, "process %d is no descendant of the program", (int)pid);
+    return settings->admit(settings->context, pid, err);
+}
+
 static enum err_code check_processes(const struct hosted *hosted, struct err *err)
 {
     const struct reader_process *const settings = hosted->settings;
     const struct sampler_options *const options = &hosted->options;
     enum err_code rc = ERR_OK;
-    if (options->all && !settings->admits_all)
+    if (options->all && (!settings->admits_all || settings->launcher))
         return err_set(err, ERR_PERM,
                        "\"all\" is not permitted on this server: list processes in \"pids\"");
     for (size_t i = 0; i < options->pid_count && !rc; i++)
-        rc = settings->admit(settings->context, options->pids[i], err);
+        rc = hosted_admits(settings, options->pids[i], err);
     return rc;
 }
 
@@ -146,6 +154,7 @@ static enum err_code restrict_options(struct hosted *hosted, struct err *err)
         (options->max_cpu_percent <= 0 || options->max_cpu_percent > settings->max_cpu_percent))
         options->max_cpu_percent = settings->max_cpu_percent;
     options->engines = settings->engines;
+    options->adopter = options->subprocesses ? settings->launcher : 0;
     options->sink = live_capture_sink(hosted->live);
     options->drops_samples = true;
     options->is_cancelled = &hosted->is_cancelled;

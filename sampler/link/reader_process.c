@@ -95,7 +95,7 @@ static void set_cpu(const struct service *service, struct sampler *sampler, doub
 static enum err_code join(const struct service *service, struct sampler *sampler, pid_t pid,
                           struct err *err)
 {
-    const enum err_code rc = service->settings->admit(service->settings->context, pid, err);
+    const enum err_code rc = hosted_admits(service->settings, pid, err);
     return rc ? rc : sampler_join(sampler, pid, err);
 }
 
@@ -139,7 +139,7 @@ static enum err_code answer(struct service *service, const struct link_request *
     if (request->kind == LINK_CHECK_ENGINE)
         return check_engine(service, request, err);
     if (request->kind == LINK_ADMIT)
-        return service->settings->admit(service->settings->context, request->pid, err);
+        return hosted_admits(service->settings, request->pid, err);
     if (request->kind == LINK_USAGE) {
         put_usage(out);
         return ERR_OK;

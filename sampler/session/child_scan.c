@@ -107,8 +107,7 @@ static bool follow_new(struct child_tracker *tracker, int pid, uint64_t now_ns,
                        uint64_t settle_ns)
 {
     struct child child = { .pid = pid, .since_ns = now_ns, .try_ns = now_ns + settle_ns };
-    if (pid == (int)getpid() || (pid_t)pid == tracker->helper ||
-        child_table_find(&tracker->children, pid) ||
+    if (pid == (int)getpid() || child_table_find(&tracker->children, pid) ||
         procfs_identify(pid, &child.identity, NULL) || has_ended(&child.identity))
         return false;
     const enum err_code rc = child_table_add(&tracker->children, &child);
@@ -150,8 +149,8 @@ static size_t discover(struct child_tracker *tracker, uint64_t now_ns, uint64_t 
     for (size_t i = 0; i < tracker->children.count; i++)
         if (pid_list_add(&parents, tracker->children.items[i].pid))
             break;
-    if (tracker->adopts)
-        (void)!pid_list_add(&parents, (int)getpid());
+    if (tracker->adopter)
+        (void)!pid_list_add(&parents, (int)tracker->adopter);
     while (parents.count > 0) {
         (void)!process_scan_children(tracker->scan_method, parents.items, parents.count,
                                      &children);

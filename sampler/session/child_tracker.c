@@ -56,8 +56,8 @@ static void *tracker_main(void *context)
     return NULL;
 }
 
-enum err_code child_tracker_create(struct strtab *strings, enum sampler_mode mode, bool adopts,
-                                   pid_t helper, struct child_tracker **out, struct err *err)
+enum err_code child_tracker_create(struct strtab *strings, enum sampler_mode mode,
+                                   pid_t adopter, struct child_tracker **out, struct err *err)
 {
     pthread_condattr_t monotonic;
     struct child_tracker *const tracker = calloc(1, sizeof *tracker);
@@ -67,8 +67,7 @@ enum err_code child_tracker_create(struct strtab *strings, enum sampler_mode mod
     atomic_init(&tracker->is_ending, false);
     tracker->mode = mode;
     tracker->scan_method = process_scan_method();
-    tracker->adopts = adopts;
-    tracker->helper = helper;
+    tracker->adopter = adopter;
     tracker->newest_fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
     /* Only processes newer than this one are compared. */
     (void)child_scan_has_newer(tracker);

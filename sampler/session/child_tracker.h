@@ -10,7 +10,7 @@
  * and once a second in case it cannot be trusted, the tracker lists the children of all followed
  * processes.  The pause between two scans is 15 to 80 ms, and a hundred times the cost of a scan within
  * these bounds.  A child whose parent ended before the child was seen is recognized by its addresses
- * (child_table.h), or because we have adopted it (`adopts`); if it has executed another program by
+ * (child_table.h), or because `adopter` has adopted it; if it has executed another program by
  * then, `attach` does not find it.
  *
  * Ownership: child_tracker_create makes, child_tracker_destroy stops and frees; child_tracker_take
@@ -45,11 +45,11 @@ struct child_tracker_counts {
         denied; /* processes that cannot be read, or do not show the state that the mode keeps */
 };
 
-/* Targets intern into `strings` from the moment they are opened.  adopts: every process that
- * becomes our child is followed, except `helper` (0: none). */
+/* Targets intern into `strings` from the moment they are opened.  Every process that becomes
+ * a child of `adopter` (0: none) is followed. */
 MUST_CHECK enum err_code child_tracker_create(struct strtab *strings, enum sampler_mode mode,
-                                              bool adopts, pid_t helper,
-                                              struct child_tracker **out, struct err *err);
+                                              pid_t adopter, struct child_tracker **out,
+                                              struct err *err);
 void child_tracker_destroy(struct child_tracker *tracker);
 
 /* Follows a process; is_target: the session has it already.  Call before child_tracker_start. */

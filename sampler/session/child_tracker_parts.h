@@ -53,8 +53,7 @@ struct child_tracker {
     /* Used by the thread only. */
     struct child_table children;
     enum process_scan_method scan_method;
-    bool adopts;
-    pid_t helper;
+    pid_t adopter;
     int newest_fd; /* /proc/loadavg; -1: there is none */
     char newest[16];
     struct adopted_search adopted;

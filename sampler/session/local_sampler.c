@@ -188,7 +188,7 @@ static enum err_code follow(struct local_sampler *sampler, struct err *err)
 {
     const enum err_code rc = child_tracker_create(
         profile_strings(sampler->targets.profile), sampler->face.options.mode,
-        sampler->face.options.adopts, sampler->face.options.helper, &sampler->tracker, err);
+        sampler->face.options.adopter, &sampler->tracker, err);
     sampler->targets.left = rc ? NULL : give_back;
     sampler->targets.context = sampler->tracker;
     return rc;

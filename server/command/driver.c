@@ -11,10 +11,10 @@
 #include "server/command/options/options.h"
 #include "server/command/output/quality_file.h"
 #include "server/command/output/run_summary.h"
-#include "server/command/process/child.h"
 #include "server/command/process/exit.h"
 #include "server/command/process/privilege.h"
 #include "server/command/process/process_keeper.h"
+#include "server/command/process/program.h"
 #include "server/command/pushing.h"
 #include "server/push/push.h"
 #include "server/sessions/leave.h"
@@ -49,7 +49,7 @@ enum err_code driver_open(struct driver *driver, struct err *err)
     driver->capture = (struct capture_output)CAPTURE_OUTPUT_NONE;
     enum err_code rc = ERR_OK;
     if (driver->has_reader)
-        rc = process_keeper_start(options, 1, err);
+        rc = process_keeper_start(options, 1, driver->launcher_out, err);
     else if (driver->reads_source)
         rc = source_helper_start(err);
     if (rc == ERR_OK)
@@ -292,14 +292,14 @@ static enum err_code finish_and_stay(struct driver *driver, struct err *err)
     return rc;
 }
 
-enum err_code driver_serve(struct driver *driver, struct child *child, struct err *err)
+enum err_code driver_serve(struct driver *driver, struct program *program, struct err *err)
 {
     enum err_code rc = ERR_OK;
     int end_fd = sampler_end_fd(driver->sampler);
     enum signals_event event = SIGNALS_TIMEOUT;
     while ((event = driver_wait(driver, end_fd)) != SIGNALS_STOP) {
-        if (child)
-            (void)child_reap(child);
+        if (program)
+            (void)program_check(program);
         if (event == SIGNALS_READABLE) {
             rc = finish_and_stay(driver, err);
             end_fd = -1;

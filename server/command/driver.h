@@ -31,7 +31,7 @@
 #include "server/command/output/run_summary.h"
 #include "server/command/process/signals.h"
 
-struct child;
+struct program;
 struct options;
 struct push;
 struct sampler_options;
@@ -47,6 +47,7 @@ struct driver {
     bool serves;       /* serves the page of the session */
     bool reads_source; /* starts the helper that reads source files */
     bool has_reader;   /* starts a process that reads other processes, and source files */
+    int *launcher_out; /* with has_reader, and a launcher (process_keeper.h); NULL: none */
 
     struct signals signals;
     struct live live;          /* if it serves */
@@ -80,8 +81,8 @@ MUST_CHECK enum err_code driver_begin(struct driver *driver, struct err *err);
 /* Waits as signals_wait does without a timeout, and prints the line of --realtime-stats meanwhile. */
 enum signals_event driver_wait(struct driver *driver, int fd);
 /* Serves until the user stops it, then stops sampling.  If sampling ends earlier, says so and goes on
- * serving.  child: collected once it has ended; NULL: none. */
-MUST_CHECK enum err_code driver_serve(struct driver *driver, struct child *child,
+ * serving.  program: asked whether it has ended; NULL: none. */
+MUST_CHECK enum err_code driver_serve(struct driver *driver, struct program *program,
                                       struct err *err);
 
 /* Ends sampling and waits for that; also sets driver->ending. */

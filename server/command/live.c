@@ -7,10 +7,10 @@
 #include <unistd.h>
 
 #include "server/command/options/options.h"
-#include "server/command/process/child.h"
 #include "server/command/process/credentials.h"
 #include "server/command/process/exit.h"
 #include "server/command/process/limits.h"
+#include "server/command/process/prepared_child.h"
 #include "server/http/http.h"
 #include "server/sessions/sessions.h"
 #include "server/source/helper.h"
@@ -108,7 +108,7 @@ enum err_code live_open(struct live *live, const struct options *options,
     if (rc == ERR_OK)
         rc = credentials_read_tls(live->tls_cert, options->access.tls_key, &live->tls, err);
     if (rc == ERR_OK && options->opens_browser)
-        child_prepare(&live->browser, "xdg-open", signals);
+        prepared_child_start(&live->browser, "xdg-open", signals);
     return rc;
 }
 
@@ -127,7 +127,7 @@ void live_close(struct live *live)
 {
     systemd_notify(&live->systemd, "STOPPING=1");
     systemd_deinit(&live->systemd);
-    child_run_prepared(&live->browser, NULL);
+    prepared_child_run(&live->browser, NULL);
     source_helper_stop();
     credentials_wipe_tls(&live->tls);
     http_stop(live->http);
@@ -156,7 +156,7 @@ static void open_browser(struct live *live)
 {
     char url[2 * LIVE_URL_BYTES];
     format_url(live, live->pipeline.auth.once, url, sizeof url);
-    child_run_prepared(&live->browser, url);
+    prepared_child_run(&live->browser, url);
 }
 
 enum err_code live_say_url(struct live *live, const struct options *options, struct err *err)

@@ -13,8 +13,8 @@
 
 #include "server/access/systemd.h"
 #include "server/api/pipeline.h"
-#include "server/command/process/child.h"
 #include "server/command/process/credentials.h"
+#include "server/command/process/prepared_child.h"
 #include "server/http/listen.h"
 
 struct http;

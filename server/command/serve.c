@@ -104,7 +104,7 @@ int command_serve(const struct options *options)
     struct push *push = NULL;
     struct signals signals;
     struct err err = { 0 };
-    enum err_code rc = process_keeper_start(options, DASHBOARD_ENGINES, &err);
+    enum err_code rc = process_keeper_start(options, DASHBOARD_ENGINES, NULL, &err);
     if (rc == ERR_OK)
         rc = signals_init(&signals, &err);
     if (rc == ERR_OK)

@@ -1,14 +1,14 @@
 #include "tests/support/fake_sampler.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/syscall.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "sampler/base/clock.h"
@@ -23,7 +23,8 @@ struct sampler {
     struct profile *profile;
     pthread_mutex_t lock;
     struct sampler_status status;
-    int stop_fd, end_fd, process_fd;
+    int stop_fd, end_fd;
+    pid_t process; /* 0: none */
     uint64_t now_ns;
     bool has_thread;
     pthread_t thread;
@@ -142,19 +143,25 @@ static bool is_paused(struct sampler *sampler)
     return status.state == SAMPLER_PAUSED;
 }
 
+/* A command that serves may not open processes. */
+static bool exists(pid_t pid)
+{
+    errno = 0;
+    return getpriority(PRIO_PROCESS, (id_t)pid) != -1 || errno != ESRCH;
+}
+
 static void *live(void *argument)
 {
     struct sampler *const sampler = argument;
     const char *reason = NULL;
     while (!reason) {
-        struct pollfd ends[] = { { sampler->stop_fd, POLLIN, 0 },
-                                 { sampler->process_fd, POLLIN, 0 } };
-        poll(ends, 2, TICK_MS);
+        struct pollfd end = { sampler->stop_fd, POLLIN, 0 };
+        poll(&end, 1, TICK_MS);
         if (!is_paused(sampler))
             add_stacks(sampler);
-        if (ends[0].revents)
+        if (end.revents)
             reason = "stopped";
-        else if (ends[1].revents)
+        else if (sampler->process && !exists(sampler->process))
             reason = "target exited";
         else if (sampler->options.duration_ns > 0 &&
                  sampler->now_ns / ELAPSED_PER_SEAL_MS * TICK_MS >=
@@ -167,7 +174,7 @@ static void *live(void *argument)
 
 static const char *const fake_argv[] = { "python3", "app.py", "--password=<hidden>\xff" };
 
-static struct sampler *create(const struct sampler_options *options, int process_fd)
+static struct sampler *create(const struct sampler_options *options, pid_t process)
 {
     struct sampler *const sampler = calloc(1, sizeof *sampler);
     if (!sampler)
@@ -186,7 +193,7 @@ static struct sampler *create(const struct sampler_options *options, int process
     sampler->status.rate_hz = options->rate_hz;
     sampler->stop_fd = eventfd(0, EFD_CLOEXEC);
     sampler->end_fd = eventfd(0, EFD_CLOEXEC);
-    sampler->process_fd = process_fd;
+    sampler->process = process;
     must(profile_create(&sampler->profile, NULL));
     profile_set_memory(sampler->profile, options->memory_bytes);
     if (options->rate_hz > 0)
@@ -202,7 +209,7 @@ static void start_thread(struct sampler *sampler)
 enum err_code sampler_start(const struct sampler_options *options, struct sampler **out,
                             struct err *err)
 {
-    int process_fd = -1;
+    pid_t process = 0;
     switch (options->pids[0]) {
     case FAKE_PID_DENIED:
         return err_set(err, ERR_PERM, "not permitted to read process %d",
@@ -214,11 +221,11 @@ enum err_code sampler_start(const struct sampler_options *options, struct sample
     case FAKE_PID_LIVE:
     case FAKE_PID_NEWER: break;
     default:
-        process_fd = (int)syscall(SYS_pidfd_open, options->pids[0], 0);
-        if (process_fd < 0)
+        process = options->pids[0];
+        if (!exists(process))
             return err_set(err, ERR_GONE, "no process %d", (int)options->pids[0]);
     }
-    struct sampler *const sampler = create(options, process_fd);
+    struct sampler *const sampler = create(options, process);
     if (options->pids[0] == FAKE_PID_STILL)
         add_stacks(sampler);
     else if (options->pids[0] != FAKE_PID_EMPTY)
@@ -237,8 +244,6 @@ void sampler_destroy(struct sampler *sampler)
     profile_destroy(sampler->profile);
     close(sampler->stop_fd);
     close(sampler->end_fd);
-    if (sampler->process_fd >= 0)
-        close(sampler->process_fd);
     pthread_mutex_destroy(&sampler->lock);
     free(sampler);
 }

@@ -193,7 +193,7 @@ def processes_of(pid):
 
 def reader_of(process):
     """The process that reads others for this one, once it is there; this one itself, if it serves nothing."""
-    if not set(getattr(process, "command", ())) & {"serve", "attach"}:
+    if not set(getattr(process, "command", ())) & {"serve", "attach", "run"}:
         return process.pid
     end = time.monotonic() + WAIT_SECONDS
     while True:

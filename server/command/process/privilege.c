@@ -46,9 +46,7 @@ struct need {
 
 /* The rights that a command needs once everything is open. */
 static const struct need needs[] = {
-    { COMMAND_ATTACH | COMMAND_SERVE, 0, SYSCALLS_SERVE, false },
-    { COMMAND_RUN, READING | BIT(CAP_KILL), SYSCALLS_READ | SYSCALLS_SERVE | SYSCALLS_CHILD,
-      false },
+    { COMMAND_ATTACH | COMMAND_RUN | COMMAND_SERVE, 0, SYSCALLS_SERVE, false },
     { COMMAND_RECORD | COMMAND_DUMP, READING, SYSCALLS_READ, false },
     { COMMAND_TOP, READING, SYSCALLS_READ | SYSCALLS_TERMINAL, false },
     /* A request may start a session that stops threads. */
@@ -352,7 +350,7 @@ enum err_code privilege_drop_reader(const struct options *options, struct err *e
     struct need need = { .capabilities = READING, .calls = SYSCALLS_READ | SYSCALLS_STOP };
     if (options->sampling.engine != SAMPLER_ENGINE_REMOTE)
         need.calls |= SYSCALLS_KERNEL;
-    if (bit_of(options) == COMMAND_ATTACH && options->sampling.stop == SAMPLER_STOP_NEVER)
+    if (bit_of(options) != COMMAND_SERVE && options->sampling.stop == SAMPLER_STOP_NEVER)
         need.calls &= ~(unsigned)SYSCALLS_STOP;
     enum err_code rc = begin_drop(err);
     if (rc == ERR_OK)

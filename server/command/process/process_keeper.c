@@ -22,6 +22,7 @@
 #include "server/command/process/exit.h"
 #include "server/command/process/limits.h"
 #include "server/command/process/privilege.h"
+#include "server/command/process/process_launcher.h"
 #include "server/command/process/process_reader.h"
 #include "server/source/helper.h"
 
@@ -32,26 +33,36 @@ enum { PAUSE_MS = 400, MOST_PAUSE_MS = 6400, GRACE_MS = 300 };
 
 /* Descriptors of the keeper behind those of the C library.  It holds the ends of sockets for the processes that it starts, so
  * that each may be started again without the others. */
-enum { SOCKET = 3, CHILDREN, SOURCE_ASKS, SOURCE_ANSWERS };
+enum { SOCKET = 3, SOURCE_ASKS, SOURCE_ANSWERS, CHILDREN };
+enum { KEPT = CHILDREN - SOCKET };
+
+/* Moves descriptors to SOCKET and those behind it, by way of places that none of them has. */
+static void place(const int from[KEPT])
+{
+    int above[KEPT];
+    for (int i = 0; i < KEPT; i++)
+        above[i] = fcntl(from[i], F_DUPFD_CLOEXEC, CHILDREN + 1);
+    for (int i = 0; i < KEPT; i++)
+        if (above[i] < 0 || dup3(above[i], SOCKET + i, O_CLOEXEC) < 0)
+            _exit(EXIT_FAILED);
+}
 
 /* Standard error stays, for what ends a reader; so does the session, because the kernel gives each one its own share of
  * the processors. */
-static void leave_everything(int socket)
+static void leave_everything(const int kept[KEPT])
 {
     int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
     /* A container of one file may have no /dev: a folder can neither be read from nor written to. */
     if (nothing < 0)
         nothing = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (socket != SOCKET && dup3(socket, SOCKET, O_CLOEXEC) < 0)
-        _exit(EXIT_FAILED);
     if (nothing < 0 || dup2(nothing, STDIN_FILENO) < 0 || dup2(nothing, STDOUT_FILENO) < 0)
         _exit(EXIT_FAILED);
-    if (syscall(SYS_close_range, SOCKET + 1, ~0u, 0) != 0)
-        for (int fd = SOCKET + 1; fd < (int)sysconf(_SC_OPEN_MAX); fd++)
+    place(kept);
+    if (syscall(SYS_close_range, CHILDREN, ~0u, 0) != 0)
+        for (int fd = CHILDREN; fd < (int)sysconf(_SC_OPEN_MAX); fd++)
             close(fd);
-    if (chdir("/") != 0)
+    if (chdir("/") != 0 || !children_watch(CHILDREN))
         _exit(EXIT_FAILED);
-    prctl(PR_SET_NAME, "pyrometer-keep", 0, 0, 0);
 }
 
 /* A process that the keeper starts, and starts again. */
@@ -62,13 +73,18 @@ struct kept {
     unsigned pause_ms;
 };
 
+/* No process descends from it. */
+enum { LAUNCHER_LOST = -1 };
+
 struct process_keeper {
     const struct options *options;
     size_t engines;
+    bool launches; /* the user's program, which the first reader may read and no other one */
     struct kept reader, source;
 };
 
-static noreturn void read_others(const struct process_keeper *keeper)
+/* launcher: a child of this process; 0: none. */
+static noreturn void read_others(const struct process_keeper *keeper, pid_t launcher)
 {
     sigset_t nothing;
     close(CHILDREN);
@@ -77,6 +93,7 @@ static noreturn void read_others(const struct process_keeper *keeper)
     sigprocmask(SIG_SETMASK, &nothing, NULL);
     process_reader_run(&(struct process_reader){ .options = keeper->options,
                                                  .engines = keeper->engines,
+                                                 .launcher = launcher,
                                                  .socket = SOCKET,
                                                  .source_socket = SOURCE_ASKS });
 }
@@ -145,7 +162,7 @@ static void start_due(struct process_keeper *keeper)
     if (is_due(&keeper->reader)) {
         const pid_t pid = fork();
         if (pid == 0)
-            read_others(keeper);
+            read_others(keeper, keeper->launches ? LAUNCHER_LOST : 0);
         keeper->reader.pid = pid > 0 ? pid : 0;
     }
 }
@@ -173,24 +190,52 @@ static noreturn void end_all(struct process_keeper *keeper)
     _exit(EXIT_DONE);
 }
 
-static void hold_sockets(void)
+/* What the keeper has from the program that starts it. */
+struct inherited {
+    int socket;
+    int launcher; /* of the launcher; -1: there is none */
+    sigset_t mask;
+};
+
+/* The launcher has all rights of the user, and the reader is its parent: both come before any right is given up. */
+static pid_t start_first_reader(const struct process_keeper *keeper,
+                                const struct inherited *inherited, const int kept[KEPT])
 {
-    int ends[2];
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0 ||
-        ends[0] != SOURCE_ASKS || ends[1] != SOURCE_ANSWERS)
+    const pid_t reader = fork();
+    if (reader != 0)
+        return reader;
+    const pid_t launcher = fork();
+    if (launcher < 0)
         _exit(EXIT_FAILED);
+    if (launcher == 0) {
+        for (int i = 0; i < KEPT; i++)
+            close(kept[i]);
+        process_launcher_run(keeper->options, inherited->launcher, &inherited->mask);
+    }
+    leave_everything(kept);
+    read_others(keeper, launcher);
 }
 
-static noreturn void keep(const struct options *options, size_t engines, int socket)
+static noreturn void keep(const struct options *options, size_t engines,
+                          const struct inherited *inherited)
 {
     struct process_keeper keeper = { .options = options,
                                      .engines = engines,
+                                     .launches = inherited->launcher >= 0,
                                      .reader.what = "other processes",
                                      .source.what = "source files" };
-    leave_everything(socket);
-    if (!children_watch(CHILDREN))
+    int source[2];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, source) != 0)
         _exit(EXIT_FAILED);
-    hold_sockets();
+    const int kept[KEPT] = { inherited->socket, source[0], source[1] };
+    if (keeper.launches) {
+        keeper.reader.pid = start_first_reader(&keeper, inherited, kept);
+        keeper.reader.began_ns = clock_now_ns();
+        if (keeper.reader.pid < 0)
+            _exit(EXIT_FAILED);
+    }
+    leave_everything(kept);
+    prctl(PR_SET_NAME, "pyrometer-keep", 0, 0, 0);
     if (!privilege_keep_reader())
         _exit(EXIT_FAILED);
     for (;;) {
@@ -204,25 +249,46 @@ static noreturn void keep(const struct options *options, size_t engines, int soc
     }
 }
 
-enum err_code process_keeper_start(const struct options *options, size_t engines,
-                                   struct err *err)
+static enum err_code open_sockets(int ends[2], int launch[2], bool launches, struct err *err)
 {
-    int ends[2];
-    const enum err_code rc = limits_check_serving(err);
-    if (rc != ERR_OK)
-        return rc;
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
         return err_sys(err, errno, "cannot make a socket");
-    /* A signal meant for the program must not end the keeper before it has come to ignore it. */
-    sigset_t all, before;
-    sigfillset(&all);
-    sigprocmask(SIG_SETMASK, &all, &before);
-    const pid_t pid = fork();
-    if (pid == 0)
-        keep(options, engines, ends[1]);
+    if (!launches || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, launch) == 0)
+        return ERR_OK;
     const int sys = errno;
-    sigprocmask(SIG_SETMASK, &before, NULL);
+    close(ends[0]);
     close(ends[1]);
+    return err_sys(err, sys, "cannot make a socket");
+}
+
+enum err_code process_keeper_start(const struct options *options, size_t engines,
+                                   int *launcher_out, struct err *err)
+{
+    int ends[2], launch[2] = { -1, -1 };
+    enum err_code rc = limits_check_serving(err);
+    if (rc == ERR_OK)
+        rc = open_sockets(ends, launch, launcher_out != NULL, err);
+    if (rc != ERR_OK)
+        return rc;
+    /* A signal meant for the program must not end the keeper before it has come to ignore it. */
+    struct inherited inherited = { .socket = ends[1], .launcher = launch[1] };
+    sigset_t all;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &inherited.mask);
+    const pid_t pid = fork();
+    if (pid == 0) {
+        close(ends[0]);
+        if (launcher_out)
+            close(launch[0]);
+        keep(options, engines, &inherited);
+    }
+    const int sys = errno;
+    sigprocmask(SIG_SETMASK, &inherited.mask, NULL);
+    close(ends[1]);
+    if (launcher_out) {
+        close(launch[1]);
+        *launcher_out = launch[0];
+    }
     if (pid < 0) {
         close(ends[0]);
         return err_sys(err, sys, "cannot start the process that reads other processes");

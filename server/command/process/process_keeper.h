@@ -5,12 +5,13 @@
  *     the keeper         starts the other two, and each again when it ends; it opens and reads nothing
  *     the reader         reads other processes (process_reader.h)
  *     the source helper  becomes the owner of a target to read its source files (source/helper.h)
+ *     the launcher       of `run`: starts the user's program (process_launcher.h)
  *
  * When this process ends, the others end.
  *
  * Call it before the program has threads, opens files or drops rights.
  *
- * Depends on: sampler/reader_link, process_reader, options, privilege, source, access/admission.
+ * Depends on: sampler/reader_link, process_reader, process_launcher, options, privilege, source, access/admission.
  */
 #ifndef SERVER_COMMAND_PROCESS_PROCESS_KEEPER_H
 #define SERVER_COMMAND_PROCESS_PROCESS_KEEPER_H
@@ -21,8 +22,8 @@
 
 struct options;
 
-/* engines: how many sessions may have a kernel engine at a time. */
+/* engines: how many sessions may have a kernel engine at a time.  launcher_out: a socket to the launcher; NULL: there is none. */
 MUST_CHECK enum err_code process_keeper_start(const struct options *options, size_t engines,
-                                              struct err *err);
+                                              int *launcher_out, struct err *err);
 
 #endif /* SERVER_COMMAND_PROCESS_PROCESS_KEEPER_H */

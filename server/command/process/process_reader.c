@@ -32,12 +32,13 @@ static enum err_code serve(const struct process_reader *reader, struct err *err)
     const struct options *const options = reader->options;
     struct reader_process settings = {
         .socket = reader->socket,
-        .max_rate_hz = options->command->bit == COMMAND_ATTACH ? SAMPLER_MAX_RATE_HZ
-                                                               : options->serve.max_rate_hz,
+        .max_rate_hz = options->command->bit == COMMAND_SERVE ? options->serve.max_rate_hz
+                                                              : SAMPLER_MAX_RATE_HZ,
         .max_running = options->serve.max_sessions + MOMENTARY_SESSIONS,
         .memory_bytes = options->sampling.memory_bytes,
         .max_cpu_percent = options->sampling.max_cpu_percent,
         .hides_arguments = options->sampling.hides_arguments,
+        .launcher = reader->launcher,
         .admits_all = options->sampling.all || admission_is_open(&options->access.admission),
         .admit = admit,
         .read = options->report.no_source ? NULL : relay_answer,

@@ -10,12 +10,14 @@
 
 #include <stddef.h>
 #include <stdnoreturn.h>
+#include <sys/types.h>
 
 struct options;
 
 struct process_reader {
     const struct options *options;
     size_t engines;    /* how many sessions may have a kernel engine at a time */
+    pid_t launcher;    /* only its descendants are read; -1: nothing; 0: there is none */
     int socket;        /* to the HTTP process */
     int source_socket; /* to the source helper */
 };

@@ -91,13 +91,11 @@ static const int serve_calls[] = { SCMP_SYS(accept), SCMP_SYS(accept4), SCMP_SYS
 
 static const int read_calls[] = { SCMP_SYS(process_vm_readv), SCMP_SYS(pidfd_open), END };
 
-/* For threads stopped by ptrace, and adopted children. */
+/* For threads stopped by ptrace. */
 static const int wait_calls[] = { SCMP_SYS(wait4), SCMP_SYS(waitid), END };
 
 /* `bind` is of the socket that asks the kernel for its addresses, while a name is resolved. */
 static const int push_calls[] = { SCMP_SYS(bind), SCMP_SYS(setsockopt), END };
-
-static const int child_calls[] = { SCMP_SYS(kill), SCMP_SYS(pidfd_send_signal), END };
 
 static const struct {
     unsigned groups; /* a command that has any of these may make the calls */
@@ -105,9 +103,8 @@ static const struct {
 } whole_calls[] = { { SYSCALLS_ANY, any_calls },
                     { SYSCALLS_SERVE, serve_calls },
                     { SYSCALLS_READ, read_calls },
-                    { SYSCALLS_READ | SYSCALLS_STOP | SYSCALLS_CHILD, wait_calls },
-                    { SYSCALLS_PUSH, push_calls },
-                    { SYSCALLS_CHILD, child_calls } };
+                    { SYSCALLS_READ | SYSCALLS_STOP, wait_calls },
+                    { SYSCALLS_PUSH, push_calls } };
 
 #define IS(value)     SCMP_CMP_EQ, (scmp_datum_t)(value), 0
 #define NONE_OF(bits) SCMP_CMP_MASKED_EQ, (scmp_datum_t)(bits), 0
@@ -180,7 +177,6 @@ static const struct row {
     ONLY(SYSCALLS_KERNEL, ioctl, 1, IS(PERF_EVENT_IOC_PERIOD)),
     ONLY(SYSCALLS_KERNEL, ioctl, 1, IS(PERF_EVENT_IOC_ENABLE)),
     ONLY(SYSCALLS_KERNEL, ioctl, 1, IS(PERF_EVENT_IOC_DISABLE)),
-    ONLY(SYSCALLS_CHILD, prctl, 0, IS(PR_SET_CHILD_SUBREAPER)),
     ONLY(SYSCALLS_TERMINAL, ioctl, 1, IS(TCSETS)),
     ONLY(SYSCALLS_TERMINAL, ioctl, 1, IS(TCSETSW)),
     ONLY(SYSCALLS_TERMINAL, ioctl, 1, IS(TCSETSF)),

@@ -30,11 +30,10 @@ enum syscall_group {
     SYSCALLS_SERVE = 1 << 1, /* accept and answer */
     SYSCALLS_READ = 1 << 2,  /* read other processes */
     SYSCALLS_STOP = 1 << 3,  /* stop and resume their threads */
-    SYSCALLS_CHILD = 1 << 4, /* signal and collect the child of run */
     SYSCALLS_TERMINAL =
-        1 << 5, /* change modes of a terminal, and stop pyrometer itself (Ctrl-Z) */
-    SYSCALLS_KERNEL = 1 << 6, /* tell the kernel engine of threads, once it is loaded */
-    SYSCALLS_PUSH = 1 << 7,   /* connect to other hosts */
+        1 << 4, /* change modes of a terminal, and stop pyrometer itself (Ctrl-Z) */
+    SYSCALLS_KERNEL = 1 << 5, /* tell the kernel engine of threads, once it is loaded */
+    SYSCALLS_PUSH = 1 << 6,   /* connect to other hosts */
 };
 
 bool syscall_filter_is_built(void);

@@ -135,7 +135,7 @@ def copy_of_program(folder):
 class Commands(Rights):
     """Each command while it runs: `before` starts it, and what it should have then."""
 
-    before, reading, running, reading_files, uid = [], READING, READING | {"kill"}, {"dac_read_search"}, NOBODY
+    before, reading, reading_files, uid = [], READING, {"dac_read_search"}, NOBODY
     bounds, gid, reader_uid = frozenset(), None, NOBODY
 
     @classmethod
@@ -185,7 +185,8 @@ class Commands(Rights):
         with self.live("run", script) as live:
             child, uid = map(int, live.process.wait_line(r"READY (\d+) (\d+)").groups())
             live.wait_samples(10)
-            self.assert_rights(live.process.pid, self.running, self.uid, self.bounds, self.gid)
+            self.assert_rights(live.process.pid, set(), self.uid, self.bounds, self.gid)
+            self.assert_rights(reader_of(live.process), self.reading, self.reader_uid, self.bounds, self.gid)
             # The program has what it would have had without us.
             self.assertEqual((uid, read_status("/proc/%d/status" % child)["NoNewPrivs"]),
                              (0 if not self.before else self.uid, "0"))
@@ -273,7 +274,7 @@ class AsTheUnit(Commands):
               "--inh-caps=-all," + ",".join("+" + name for name in UNIT),
               "--ambient-caps=-all," + ",".join("+" + name for name in UNIT),
               "--bounding-set=-all," + ",".join("+" + name for name in UNIT), "--"]
-    running, reading_files, uid = READING, {"dac_read_search"}, SOMEBODY
+    reading_files, uid = {"dac_read_search"}, SOMEBODY
     # Nobody without CAP_SETPCAP can change them; no_new_privs makes them worth nothing.
     bounds, gid, reader_uid = frozenset(UNIT), SOMEBODY, SOMEBODY
 

@@ -1,6 +1,7 @@
 """What each process of a server holds and may reach; what somebody in the one that speaks HTTP could do; what happens when one of
 them is killed."""
 
+import contextlib
 import json
 import os
 import random
@@ -11,7 +12,7 @@ import tempfile
 import time
 import unittest
 
-from harness import PROGRAM, SANITIZED, WAIT_SECONDS, Live, Test, has_landlock, main, processes_of, reader_of, run_program, victim, wait_gone
+from harness import PROGRAM, SANITIZED, WAIT_SECONDS, Live, Test, has_landlock, main, newest_python, processes_of, reader_of, run_program, victim, wait_gone
 
 LONG = "120"
 SOMEBODY = 45454
@@ -40,7 +41,7 @@ def listens(pid):
 
 
 def status(pid):
-    with open("/proc/%d/status" % pid, encoding="utf-8", errors="replace") as file:
+    with open("/proc/%s/status" % pid, encoding="utf-8", errors="replace") as file:
         return dict(line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line)
 
 
@@ -232,6 +233,96 @@ class Ends(Served):
             self.assertEqual(live.wait_ended()["state"], "failed")
             self.assertGreaterEqual(live.session()["quality"]["samples"], 100)
             self.assertEqual(live.ask("/api/v1/sessions/1/report.html").status, 200)
+            self.assertEqual(live.stop(), 0)
+
+
+class Started(Served):
+    """The program of `run`: the reader process is its ancestor, as kernels with Yama want it."""
+
+    NAMES = NAMES | {"pyrometer-run"}
+
+    def run_program(self):
+        path = os.path.join(self.folder, "program.py")
+        with open(path, "w", encoding="ascii") as file:
+            file.write("import time\nend = time.monotonic() + %s\nwhile time.monotonic() < end: pass\n" % LONG)
+        return Live("run", "--python", newest_python(), path)
+
+    def program_of(self, live):
+        live.wait_samples(10)
+        program = live.session()["target"]["pid"]
+        self.addCleanup(self.end, program)
+        return program
+
+    @staticmethod
+    def end(program):
+        """If it has not ended with us."""
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(program, signal.SIGKILL)
+
+    def test_the_one_that_speaks_http_reads_nothing(self):
+        with self.run_program() as live:
+            program, pids = self.program_of(live), processes_of(live.process.pid)
+            self.assertLessEqual(self.NAMES, set(pids))
+            for pid, parent in (program, "pyrometer-run"), (pids["pyrometer-run"], "pyrometer-read"):
+                self.assertEqual(status(pid)["PPid"], str(pids[parent]))
+            ours = descriptors(live.process.pid)
+            self.assertEqual([path for path in ours if path.startswith("/proc/") or "pidfd" in path or "bpf" in path], [])
+            self.assertIn("/proc/%d/mem" % program, descriptors(pids["pyrometer-read"]))
+            self.assertFalse(any(listens(pid) for name, pid in pids.items() if name in self.NAMES))
+            if not SANITIZED:
+                for pid in live.process.pid, pids["pyrometer-read"]:
+                    self.assertEqual((status(pid)["NoNewPrivs"], status(pid)["Seccomp"]), ("1", "2"))
+            # The program, and what starts it, have all rights that they would have without us.
+            for pid in program, pids["pyrometer-run"]:
+                self.assertEqual([status(pid)[name] for name in ("NoNewPrivs", "Seccomp", "CapEff", "CapBnd", "Uid")],
+                                 [status("self")[name] for name in ("NoNewPrivs", "Seccomp", "CapEff", "CapBnd", "Uid")])
+
+    def test_files_that_were_opened_for_the_program_are_open_there_alone(self):
+        reads, writes = os.pipe()
+        self.addCleanup(os.close, reads)
+        os.set_inheritable(writes, True)
+        code = "import os, time\nos.write(%d, b'open')\ntime.sleep(%s)\n" % (writes, LONG)
+        path = os.path.join(self.folder, "writes.py")
+        with open(path, "w", encoding="ascii") as file:
+            file.write(code)
+        with Live("run", "--python", newest_python(), path, pass_fds=(writes,)) as live:
+            os.close(writes)
+            self.assertEqual(os.read(reads, 9), b"open")
+            self.program_of(live)
+            pids = processes_of(live.process.pid)
+            end = os.readlink("/proc/self/fd/%d" % reads)
+            holding = [name for name, pid in pids.items() if end in {os.readlink("/proc/%d/fd/%s" % (pid, fd)) for fd in os.listdir("/proc/%d/fd" % pid)}]
+            self.assertEqual(set(holding) & NAMES, set())
+
+    def test_the_program_outlives_the_reader(self):
+        with self.run_program() as live:
+            program = self.program_of(live)
+            os.kill(processes_of(live.process.pid)["pyrometer-read"], signal.SIGKILL)
+            self.assertEqual(live.wait_ended()["state"], "failed")
+            live.process.wait_line("was ended by signal 9: another one takes its place", live.process.err)
+            self.assertIn(status(program)["State"][0], "SR")
+            self.assertEqual(live.ask("/api/v1/sessions/1/report.html").status, 200)
+            self.assertEqual(live.stop(), 0)
+            wait_gone(program)
+
+    def test_the_program_outlives_us_if_we_are_killed(self):
+        with self.run_program() as live:
+            program, pids = self.program_of(live), processes_of(live.process.pid)
+            live.process.signal(signal.SIGKILL)
+            for name in self.NAMES:
+                wait_gone(pids[name])
+            self.assertIn(status(program)["State"][0], "SR")
+            os.kill(program, signal.SIGKILL)
+            wait_gone(program)
+
+    def test_without_the_launcher_the_profile_stays(self):
+        with self.run_program() as live:
+            program, pids = self.program_of(live), processes_of(live.process.pid)
+            os.kill(pids["pyrometer-run"], signal.SIGKILL)
+            wait_gone(pids["pyrometer-run"])
+            live.wait_samples(live.session()["quality"]["samples"] + 10)
+            os.kill(program, signal.SIGKILL)
+            live.wait_ended()
             self.assertEqual(live.stop(), 0)
 
 

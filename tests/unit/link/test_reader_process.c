@@ -37,6 +37,7 @@ static pid_t start_reader(bool waits)
                                              .max_rate_hz = 1000,
                                              .max_running = 2,
                                              .memory_bytes = 64 << 20,
+                                             .launcher = getpid(),
                                              .admit = admit };
     const pid_t pid = fork();
     if (pid == 0) {
@@ -206,6 +207,8 @@ static void limits_hold_whatever_is_requested(void **state)
     assert_int_equal(sampler_start(&options, &sampler, &err), ERR_PERM);
     assert_non_null(strstr(err.message, "not for you"));
     assert_int_equal(reader_link_admits(forbidden, NULL), ERR_PERM);
+    assert_int_equal(reader_link_admits(getppid(), &err), ERR_PERM);
+    assert_non_null(strstr(err.message, "no descendant"));
     assert_int_equal(reader_link_admits(victim, NULL), ERR_OK);
     options = options_of(victim);
     options.all = true;

@@ -19,7 +19,7 @@
 #include "server/command/process/syscall_filter.h"
 #include "tests/support/test.h"
 
-enum { SKIPPED = 77, ALL = SYSCALLS_ANY | SYSCALLS_SERVE | SYSCALLS_READ | SYSCALLS_CHILD };
+enum { SKIPPED = 77, ALL = SYSCALLS_ANY | SYSCALLS_SERVE | SYSCALLS_READ };
 
 /* errno of a call, 0: it was done. */
 #define SAYS(call) ((call) < 0 ? errno : 0)

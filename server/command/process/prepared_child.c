@@ -1,0 +1,89 @@
+#include "server/command/process/prepared_child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "server/command/process/limits.h"
+#include "server/command/process/signals.h"
+
+enum { EXEC_FAILED = 127 };
+
+/* Reads until the pipe is closed.  false: the argument is empty or too long. */
+static bool read_argument(int fd, char argument[PREPARED_MAX_ARGUMENT])
+{
+    size_t length = 0;
+    while (length < PREPARED_MAX_ARGUMENT) {
+        const ssize_t bytes = read(fd, argument + length, PREPARED_MAX_ARGUMENT - length);
+        if (bytes == 0)
+            break;
+        if (bytes < 0 && errno != EINTR)
+            return false;
+        length += bytes > 0 ? (size_t)bytes : 0;
+    }
+    if (length == 0 || length == PREPARED_MAX_ARGUMENT)
+        return false;
+    argument[length] = '\0';
+    return true;
+}
+
+/* Starts a session without a terminal, so that Ctrl-C does not reach the process. */
+static void wait_and_become(const char *program, const struct signals *signals,
+                            const int ends[2])
+{
+    char argument[PREPARED_MAX_ARGUMENT], name[64];
+    char *const argv[] = { name, argument, NULL };
+    const int null = open("/dev/null", O_RDWR);
+    signals_reset_in_child(signals);
+    setsid();
+    if (null >= 0) {
+        dup2(null, STDIN_FILENO);
+        dup2(null, STDOUT_FILENO);
+        dup2(null, STDERR_FILENO);
+    }
+    close(ends[1]);
+    /* Closes our other descriptors, such as the listening socket. */
+    if (ends[0] > STDERR_FILENO + 1)
+        (void)syscall(SYS_close_range, STDERR_FILENO + 1, ends[0] - 1, 0);
+    (void)syscall(SYS_close_range, ends[0] + 1, ~0u, 0);
+    if (!read_argument(ends[0], argument))
+        _exit(EXEC_FAILED);
+    limits_restore();
+    snprintf(name, sizeof name, "%s", program);
+    execvp(name, argv);
+    _exit(EXEC_FAILED);
+}
+
+void prepared_child_start(struct prepared_child *child, const char *program,
+                          const struct signals *signals)
+{
+    int ends[2];
+    child->is_waiting = false;
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return;
+    const pid_t middle = fork();
+    if (middle == 0) {
+        /* The grandchild becomes a child of init, which collects it. */
+        if (fork() == 0)
+            wait_and_become(program, signals, ends);
+        _exit(0);
+    }
+    close(ends[0]);
+    if (middle > 0)
+        waitpid(middle, NULL, 0);
+    *child = (struct prepared_child){ .is_waiting = true, .fd = ends[1] };
+}
+
+void prepared_child_run(struct prepared_child *child, const char *argument)
+{
+    if (!child->is_waiting)
+        return;
+    if (argument)
+        (void)!write(child->fd, argument, strlen(argument));
+    close(child->fd);
+    child->is_waiting = false;
+}

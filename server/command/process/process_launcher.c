@@ -1,0 +1,180 @@
+#include "server/command/process/process_launcher.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sampler/base/scoped.h"
+#include "server/command/options/options.h"
+#include "server/command/process/exit.h"
+#include "server/command/process/limits.h"
+
+enum { EXEC_FAILED = 127 };
+
+struct launcher {
+    const struct options *options;
+    const sigset_t *mask;
+    int socket;
+    pid_t program; /* 0: it does not run */
+    bool was_started;
+};
+
+static void tell(const struct launcher *launcher, enum launch_kind kind, int value)
+{
+    const struct launch_message message = { kind, value };
+    (void)!send(launcher->socket, &message, sizeof message, MSG_NOSIGNAL);
+}
+
+/* The user's command, or an interpreter with the user's script or module.  NULL: no memory. */
+static char **make_command(const struct options *options)
+{
+    static char python[] = "python3", module[] = "-m";
+    size_t count = 0, at = 0;
+    while (options->target[count])
+        count++;
+    char **const argv = calloc(count + 3, sizeof *argv);
+    if (!argv)
+        return NULL;
+    if (!options->runs_command)
+        argv[at++] = options->python ? (char *)(uintptr_t)options->python : python;
+    if (options->runs_module)
+        argv[at++] = module;
+    for (size_t i = 0; i < count; i++)
+        argv[at++] = options->target[i];
+    return argv;
+}
+
+static void become(const struct launcher *launcher, char **argv, int report_fd)
+{
+    sigprocmask(SIG_SETMASK, launcher->mask, NULL);
+    limits_restore();
+    execvp(argv[0], argv);
+    const int sys = errno;
+    if (write(report_fd, &sys, sizeof sys) < 0)
+        _exit(EXEC_FAILED);
+    _exit(EXEC_FAILED);
+}
+
+/* Returns the errno of a failed exec; 0: exec succeeded and closed the pipe. */
+static int read_report(int fd)
+{
+    int sys = 0;
+    ssize_t bytes = 0;
+    do
+        bytes = read(fd, &sys, sizeof sys);
+    while (bytes < 0 && errno == EINTR);
+    return bytes == (ssize_t)sizeof sys ? sys : 0;
+}
+
+/* Returns an errno. */
+static int execute(struct launcher *launcher, char **argv)
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return errno;
+    SCOPED_FD int report_in = ends[0];
+    SCOPED_FD int report_out = ends[1];
+    const pid_t pid = fork();
+    if (pid < 0)
+        return errno;
+    if (pid == 0)
+        become(launcher, argv, report_out);
+    close(scoped_take_fd(&report_out));
+    const int sys = read_report(report_in);
+    if (sys != 0)
+        (void)waitpid(pid, NULL, 0);
+    else
+        launcher->program = pid;
+    return sys;
+}
+
+static void start(struct launcher *launcher)
+{
+    if (launcher->was_started)
+        return;
+    launcher->was_started = true;
+    char **const argv = make_command(launcher->options);
+    const int sys = argv ? execute(launcher, argv) : ENOMEM;
+    free(argv);
+    if (sys)
+        tell(launcher, LAUNCH_FAILED, sys);
+    else
+        tell(launcher, LAUNCH_STARTED, launcher->program);
+}
+
+/* false: nobody is left to ask. */
+static bool take(struct launcher *launcher)
+{
+    struct launch_message message;
+    const ssize_t bytes = recv(launcher->socket, &message, sizeof message, MSG_DONTWAIT);
+    if (bytes < 0)
+        return errno == EAGAIN || errno == EINTR;
+    if (bytes == 0)
+        return false;
+    if (bytes != (ssize_t)sizeof message)
+        return true;
+    if (message.kind == LAUNCH_START)
+        start(launcher);
+    else if (message.kind == LAUNCH_SIGNAL && launcher->program &&
+             (message.value == SIGTERM || message.value == SIGKILL))
+        (void)kill(launcher->program, message.value);
+    return true;
+}
+
+/* The program's status, and whatever else has become a child of this process. */
+static void collect(struct launcher *launcher, int children_fd)
+{
+    struct signalfd_siginfo info;
+    pid_t pid;
+    int status = 0;
+    while (read(children_fd, &info, sizeof info) > 0)
+        continue;
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+        if (pid != launcher->program)
+            continue;
+        launcher->program = 0;
+        tell(launcher, LAUNCH_ENDED, status);
+    }
+}
+
+/* What the terminal sends to the whole process group is for the program: here all signals are blocked. */
+static int watch_children(void)
+{
+    sigset_t all, children;
+    sigfillset(&all);
+    sigemptyset(&children);
+    sigaddset(&children, SIGCHLD);
+    signal(SIGCHLD, SIG_DFL);
+    sigprocmask(SIG_SETMASK, &all, NULL);
+    return signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+noreturn void process_launcher_run(const struct options *options, int socket,
+                                   const sigset_t *mask)
+{
+    struct launcher launcher = { .options = options, .mask = mask, .socket = socket };
+    const int children_fd = watch_children();
+    if (children_fd < 0)
+        _exit(EXIT_FAILED);
+    prctl(PR_SET_NAME, "pyrometer-run", 0, 0, 0);
+    if (options->sampling.subprocesses)
+        (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
+    bool goes_on = true;
+    while (goes_on) {
+        struct pollfd events[] = { { socket, POLLIN, 0 }, { children_fd, POLLIN, 0 } };
+        if (poll(events, 2, -1) < 0 && errno != EINTR)
+            break;
+        if (events[1].revents)
+            collect(&launcher, children_fd);
+        if (events[0].revents)
+            goes_on = take(&launcher);
+    }
+    _exit(EXIT_DONE);
+}

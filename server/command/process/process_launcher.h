@@ -1,0 +1,37 @@
+/*
+ * process_launcher - the process that starts the program of `run`, and is its parent.
+ *
+ * It is a child of the reader process, because a kernel may let a process read its descendants only (Yama).  Like the
+ * program it has all rights of the user, so what it can be asked is little: to start that program, once, and to end it.
+ *
+ * With --subprocesses a descendant whose parent has ended becomes its child, so that daemons, which fork twice, can be
+ * tracked.
+ *
+ * Depends on: options, limits.
+ */
+#ifndef SERVER_COMMAND_PROCESS_PROCESS_LAUNCHER_H
+#define SERVER_COMMAND_PROCESS_PROCESS_LAUNCHER_H
+
+#include <signal.h>
+#include <stdnoreturn.h>
+
+struct options;
+
+/* A message of the socket (SOCK_SEQPACKET), in either direction. */
+struct launch_message {
+    enum launch_kind {
+        LAUNCH_START = 1, /* start the program */
+        LAUNCH_SIGNAL,    /* value: SIGTERM or SIGKILL, for the program */
+        LAUNCH_STARTED,   /* value: its process id */
+        LAUNCH_FAILED,    /* value: why not, an errno */
+        LAUNCH_ENDED,     /* value: its wait status */
+    } kind;
+    int value;
+};
+
+/* In a process of its own, which ends when nobody is left to ask it; the program goes on then.  Descriptors without close-on-exec
+ * are the program's, and so is the mask of signals. */
+noreturn void process_launcher_run(const struct options *options, int socket,
+                                   const sigset_t *mask);
+
+#endif /* SERVER_COMMAND_PROCESS_PROCESS_LAUNCHER_H */
