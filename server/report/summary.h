@@ -36,7 +36,8 @@ enum {
     SUMMARY_MAX_ROWS = 100, /* of each list, with settings.limit */
     SUMMARY_PEERS = 2,      /* of each cause */
     SUMMARY_LIBRARIES = 3,
-    SUMMARY_MAX_LINES = 40, /* of the text */
+    SUMMARY_RUNNABLE_PERCENT = 5, /* the text says that processors are missing from here on */
+    SUMMARY_MAX_LINES = 40,       /* of the text */
     SUMMARY_QUALITY_BYTES = 640,
 };
 

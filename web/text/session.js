@@ -117,6 +117,8 @@ export const TEXT = {
     waits: "Waits",
     waitingShare: (share) => share + " of samples. Of these: ",
     idle: (share) => "; " + share + " of the waiting is idle",
+    processors: "Processors",
+    runnable: (share, of) => "ready to run, without a processor, in " + share + " of " + of + ".",
     gil: "GIL",
     of: { active: "active samples", selected: "the samples" },
     held: (share, of) => "held in " + share + " of " + of,

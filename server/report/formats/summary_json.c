@@ -242,6 +242,15 @@ static void write_gil(struct json *json, const struct summary *summary)
     json_end(json);
 }
 
+static void write_runnable(struct json *json, const struct state_sums *sums)
+{
+    json_key(json, "runnable_share");
+    if (sums->samples > 0 && sums->unknown[STATE_FLAG_RUNNABLE] == sums->samples)
+        json_null(json);
+    else
+        json_number(json, quality_percent(sums->yes[STATE_FLAG_RUNNABLE], sums->samples) / 100);
+}
+
 static void write_native(struct json *json, const struct summary *summary)
 {
     json_key(json, "native");
@@ -289,6 +298,7 @@ enum err_code summary_write_json(struct json *json, const struct report_source *
     write_observed(json, &summary);
     write_hot(json, &summary);
     write_waiting(json, &summary);
+    write_runnable(json, &summary.states);
     write_gil(json, &summary);
     put_share(json, "gc_share", summary.states.yes[STATE_FLAG_IN_GC], summary.states.samples);
     write_native(json, &summary);

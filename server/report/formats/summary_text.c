@@ -366,6 +366,19 @@ static void put_gil(const struct writing *writing)
     buffer_char(writing->out, '\n');
 }
 
+/* Only a share that says something about the machine. */
+static void put_runnable(const struct writing *writing)
+{
+    const struct summary *const summary = writing->summary;
+    const struct state_sums *const sums = &summary->states;
+    const double share = quality_percent(sums->yes[STATE_FLAG_RUNNABLE], sums->samples);
+    if (share >= SUMMARY_RUNNABLE_PERCENT)
+        put_item(
+            writing,
+            "Processors: threads were ready to run, without a processor, in %s%.1f %% of %s.\n",
+            sums->unknown[STATE_FLAG_RUNNABLE] > 0 ? "at least " : "", share, of_hot(summary));
+}
+
 static void put_native(const struct writing *writing)
 {
     const struct summary *const summary = writing->summary;
@@ -416,6 +429,7 @@ static enum err_code write(const struct report_source *source, bool is_markdown,
         put_hot(&writing);
         put_waiting(&writing);
         put_heading(&writing, "GIL, garbage collection, quality");
+        put_runnable(&writing);
         put_gil(&writing);
         put_item(&writing, "Garbage collection: %.1f %% of %s.\n",
                  quality_percent(summary.states.yes[STATE_FLAG_IN_GC], summary.states.samples),

@@ -42,6 +42,7 @@ test("the panel has the rest of the summary, and copies it as Markdown", async (
   const text = await page.evaluate(byId("summary") + ".querySelector('dl').textContent");
   assert.match(text, /40(\.0)? % of samples\. Of these: event loop 50(\.0)? %, network read/);
   assert.match(text, /network read <\/script><img src=x onerror=alert\(1\)> 30(\.0)? %; 50(\.0)? % of the waiting is idle\./);
+  assert.match(text, /Processorsready to run, without a processor, in 25(\.0)? % of active samples\./);
   assert.doesNotMatch(text, /unknown|epoll/);
   assert.ok(text.includes("libz.so.1") && text.includes("Thread 4713") && text.includes(SUMMARY.quality.text), text);
   await page.evaluate("navigator.clipboard.writeText = (text) => { window.copied = text; return Promise.resolve(); }");

@@ -32,6 +32,7 @@ export const SUMMARY = {
     ],
   },
   gil: { held_share: 0.9, waited_share: 0.1, holder: { name: "", tid: 4713, share: 0.8 } },
+  runnable_share: 0.25,
   gc_share: 0.02,
   native: { share: 0.3, libraries: [{ path: "/usr/lib/libz.so.1", share: 0.3 }] },
   quality: { text: "99.0 % of the samples exact" },

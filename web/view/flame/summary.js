@@ -8,6 +8,8 @@ import { el, icon, isolated } from "../elements/dom.js";
 import { ICONS } from "../elements/icons.js";
 
 const NAMED_MAX = 3;
+// A smaller share of threads without a processor says nothing about the machine.
+const RUNNABLE_LEAST = 0.05;
 const C_FUNCTION = /^<native> (?=.)/;
 
 // "time.sleep 51 %, Queue.get 12 %": names stay apart from what is around them.
@@ -34,6 +36,7 @@ function rowsOf(summary) {
   const { waiting, native } = summary;
   const rows = [];
   if (waiting.samples > 0) rows.push([TEXT.summary.waits, [TEXT.summary.waitingShare(formatShare(waiting.share)), ...waitParts(waiting), ...(waiting.idle_share === null ? [] : [TEXT.summary.idle(formatShare(waiting.idle_share))]), "."]]);
+  if (summary.runnable_share >= RUNNABLE_LEAST) rows.push([TEXT.summary.processors, [TEXT.summary.runnable(formatShare(summary.runnable_share), TEXT.summary.of[summary.hot.of])]]);
   rows.push([TEXT.summary.gil, gilText(summary)]);
   rows.push([TEXT.summary.gc, [TEXT.summary.ofHot(formatShare(summary.gc_share), TEXT.summary.of[summary.hot.of])]]);
   if (native.libraries.length > 0) rows.push([TEXT.summary.native, named(native.libraries, (row) => baseName(row.path))]);

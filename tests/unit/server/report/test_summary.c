@@ -235,6 +235,46 @@ static void few_unknown_waits_for_the_gil_are_said_to_be_the_least(void **state)
     sample_session_destroy(session);
 }
 
+static struct sample_session *session_without_processors(uint32_t runnable, state_bits others)
+{
+    struct profile *const profile = made_profile();
+    const thread_id thread = made_thread(profile, 1, 1);
+    made_add(profile, thread, RUNNING, "main;work", 90 - runnable);
+    made_add(profile, thread, STATE_RUNNABLE, "main;work", runnable);
+    made_add(profile, thread, STATE_ON_CPU | others, "main;other", 10);
+    made_seal(profile, 1);
+    return session_of(profile);
+}
+
+static void a_program_that_wants_processors_says_so(void **state)
+{
+    static const struct {
+        uint32_t runnable;
+        state_bits others;
+        const char *text; /* NULL: nothing is said */
+        const char *json;
+    } rows[] = {
+        { 40, 0, "without a processor, in 40.0 % of active samples", "\"runnable_share\":0.4" },
+        { 40, STATE_UNKNOWN_RUNNABLE, "in at least 40.0 % of", "\"runnable_share\":0.4" },
+        { 4, 0, NULL, "\"runnable_share\":0.04" },
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct sample_session *const session =
+            session_without_processors(rows[i].runnable, rows[i].others);
+        struct buffer out = written(&session->source, "summary");
+        if (rows[i].text)
+            assert_non_null(strstr(out.data, rows[i].text));
+        else
+            assert_null(strstr(out.data, "processor"));
+        buffer_deinit(&out);
+        out = written(&session->source, "summary-json");
+        assert_non_null(strstr(out.data, rows[i].json));
+        buffer_deinit(&out);
+        sample_session_destroy(session);
+    }
+}
+
 static size_t lines_of(const struct buffer *text)
 {
     size_t lines = 0;
@@ -375,6 +415,7 @@ int main(void)
         cmocka_unit_test(the_thread_that_others_wait_for_is_named),
         cmocka_unit_test(waits_are_shown_by_cause_and_peer),
         cmocka_unit_test(few_unknown_waits_for_the_gil_are_said_to_be_the_least),
+        cmocka_unit_test(a_program_that_wants_processors_says_so),
         cmocka_unit_test(unknown_and_missing_gils_are_not_zero),
         cmocka_unit_test(texts_have_at_most_forty_lines),
         cmocka_unit_test(names_stay_code_in_markdown),
