@@ -347,7 +347,7 @@ enum err_code fold_thread(struct fold *fold, struct thread *thread, struct threa
                              .motion = motion_counter(quality, thread->motion),
                              .spot = PROFILE_NO_SPOT,
                              .is_still = stack->is_unchanged && !thread->is_in_new_context,
-                             .is_stopped = thread->is_stopped,
+                             .is_asked = thread->is_stopped || thread->is_asked,
                              .runs = thread->runs,
                              .runnable = thread->runnable,
                              .call = thread->call,

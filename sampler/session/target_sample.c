@@ -149,10 +149,12 @@ struct sampled {
 static bool is_to_stop(const struct target *target, struct thread *thread)
 {
     const bool is_always = target->options->stop == SAMPLER_STOP_ALWAYS;
+    thread->is_asked = false;
     if (thread->host_tid <= 0 || (!is_always && thread->stack.still > AT_REST_READINGS))
         return false;
     thread->runs = thread_cpus_ask(target->fold.cpus, thread->tag - 1u, target->process.pid,
                                    thread->host_tid, &thread->call);
+    thread->is_asked = thread->runs != VALUE_UNKNOWN;
     return is_always || thread->runs != VALUE_NO;
 }
 
@@ -231,7 +233,8 @@ static enum err_code probe(struct target_tick *now, const struct sampled *sample
     return rc;
 }
 
-/* Reads the threads that are to be stopped while they are, and then the others. */
+/* Reads the threads that are to be stopped while they are, and before that the others: a thread that is stopped lets
+ * the GIL go soon after, and then one of the others would be found with it. */
 static enum err_code sample_still(struct target_tick *now)
 {
     struct target *const target = now->target;
@@ -241,7 +244,11 @@ static enum err_code sample_still(struct target_tick *now)
     kept.count = 0;
     now->kept = &kept;
     choose_stopped(target, &sampled);
-    enum err_code rc = probe(now, &sampled);
+    now->tick->now_ns = clock_now_ns();
+    enum err_code rc = python_sample(target->python, sampled.threads + sampled.stopped,
+                                     sampled.count - sampled.stopped, count_thread, now);
+    if (!rc)
+        rc = probe(now, &sampled);
     if (!rc && sampled.stopped)
         rc = stop_threads(now, &sampled);
     if (rc == ERR_PERM && target->options->stop == SAMPLER_STOP_AUTO) {
@@ -256,11 +263,7 @@ static enum err_code sample_still(struct target_tick *now)
     const enum err_code counted = count_kept(now);
     for (size_t i = 0; i < sampled.stopped; i++)
         sampled.threads[i]->native = NULL;
-    if (!rc)
-        rc = counted;
-    return rc ? rc
-              : python_sample(target->python, sampled.threads + sampled.stopped,
-                              sampled.count - sampled.stopped, count_thread, now);
+    return rc ? rc : counted;
 }
 
 static enum err_code sample_moving(struct target_tick *now)
@@ -268,7 +271,7 @@ static enum err_code sample_moving(struct target_tick *now)
     size_t count;
     struct thread *const *const chosen = python_chosen(now->target->python, &count);
     for (size_t i = 0; i < count; i++)
-        chosen[i]->is_stopped = false;
+        chosen[i]->is_stopped = chosen[i]->is_asked = false;
     now->tick->now_ns = clock_now_ns();
     return python_sample(now->target->python, chosen, count, count_thread, now);
 }

@@ -240,18 +240,26 @@ static void read_queue(struct thread_cpu *thread_cpu, uint64_t now_ns)
         add_queued(thread_cpu, queued_ns);
 }
 
+/* What the account says of the time since it was read before. */
+struct account {
+    double share; /* of it, on a CPU */
+    uint64_t queued_ns;
+};
+
 /* Reads the account; false: it cannot be read. */
-static bool read_share(struct thread_cpu *thread_cpu, uint64_t now_ns, double *share_out)
+static bool read_account(struct thread_cpu *thread_cpu, uint64_t now_ns, struct account *out)
 {
-    uint64_t ran_ns, queued_ns;
-    if (!thread_cpu->has_meter || !cpu_meter_read(&thread_cpu->meter, &ran_ns, &queued_ns))
+    uint64_t ran_ns;
+    if (!thread_cpu->has_meter || !cpu_meter_read(&thread_cpu->meter, &ran_ns, &out->queued_ns))
         return false;
-    add_queued(thread_cpu, queued_ns);
+    /* What a thread that had slept ran after the last sample that waits, its next sample stands for. */
+    const uint64_t tail_ns = thread_cpu->was_runnable ? 0 : now_ns - thread_cpu->used_ns;
+    const uint64_t end_ns = now_ns - tail_ns;
     const uint64_t elapsed_ns =
-        now_ns > thread_cpu->metered_ns ? now_ns - thread_cpu->metered_ns : 1;
-    const double share = (double)ran_ns / (double)elapsed_ns;
+        end_ns > thread_cpu->metered_ns ? end_ns - thread_cpu->metered_ns : 1;
+    const double share = ran_ns > tail_ns ? (double)(ran_ns - tail_ns) / (double)elapsed_ns : 0;
     thread_cpu->metered_ns = now_ns;
-    *share_out = share > 1 ? 1 : share;
+    out->share = share > 1 ? 1 : share;
     return true;
 }
 
@@ -266,16 +274,17 @@ static uint32_t running_part(struct thread_cpu *thread_cpu, double share, uint32
     return running;
 }
 
-/* Of so many samples those that were without a processor. */
-static uint32_t queued_part(struct thread_cpu *thread_cpu, uint32_t samples)
+/* Takes from the time so much as `samples` stand for; returns how many those are. */
+static uint32_t take_queued(const struct thread_cpu *thread_cpu, uint64_t *queued_ns,
+                            uint32_t samples)
 {
     /* On average: with missed ticks, a sample stands for more than a period. */
     const uint64_t span_ns = thread_cpu->used_ns - thread_cpu->first_ns;
     const uint64_t mean_ns = thread_cpu->taken ? span_ns / thread_cpu->taken : 0;
     const uint64_t step_ns = mean_ns ? mean_ns : 1;
-    const uint64_t due = thread_cpu->queued_ns / step_ns;
+    const uint64_t due = *queued_ns / step_ns;
     const uint32_t queued = due < samples ? (uint32_t)due : samples;
-    thread_cpu->queued_ns -= queued * step_ns;
+    *queued_ns -= queued * step_ns;
     return queued;
 }
 
@@ -285,25 +294,25 @@ static enum err_code count_ready(struct thread_cpus *cpus, thread_id thread,
 {
     if (!thread_cpu->has_queue)
         return count(cpus, thread, thread_cpu, ON_CPU_OR_RUNNABLE, part);
-    const uint32_t queued = queued_part(thread_cpu, part.count);
+    const uint32_t queued = take_queued(thread_cpu, &thread_cpu->queued_ns, part.count);
     const struct part on = { part.first, part.count - queued, part.waited };
     const struct part off = { part.first + on.count, queued, part.waited };
     const enum err_code rc = count(cpus, thread, thread_cpu, STATE_ON_CPU, on);
     return rc ? rc : count(cpus, thread, thread_cpu, STATE_RUNNABLE, off);
 }
 
-/* Counts the waiting samples, `running` of them as on a CPU and the others as the kernel says: runnable as
- * far as the thread was without a processor. */
+/* Counts the waiting samples, as many as on a CPU and as runnable as the account of their time says.  What the thread was without
+ * a processor before that is of samples that moved. */
 static enum err_code count_divided(struct thread_cpus *cpus, thread_id thread,
-                                   struct thread_cpu *thread_cpu, uint32_t running,
+                                   struct thread_cpu *thread_cpu, struct account *account,
                                    uint32_t waiting)
 {
-    const uint32_t queued =
-        thread_cpu->has_queue ? queued_part(thread_cpu, waiting - running) : 0;
+    const uint32_t running = running_part(thread_cpu, account->share, waiting);
+    const uint32_t queued = take_queued(thread_cpu, &account->queued_ns, waiting - running);
+    add_queued(thread_cpu, account->queued_ns);
     const struct part on = { 0, running, waiting }, ready = { running, queued, waiting };
     const struct part off = { running + queued, waiting - running - queued, waiting };
-    const state_bits cpu = thread_cpu->has_queue ? STATE_ON_CPU : ON_CPU_OR_RUNNABLE;
-    enum err_code rc = count(cpus, thread, thread_cpu, cpu, on);
+    enum err_code rc = count(cpus, thread, thread_cpu, STATE_ON_CPU, on);
     if (!rc)
         rc = count(cpus, thread, thread_cpu, STATE_RUNNABLE, ready);
     return rc ? rc : count(cpus, thread, thread_cpu, 0, off);
@@ -313,22 +322,24 @@ static enum err_code count_divided(struct thread_cpus *cpus, thread_id thread,
 static enum err_code settle(struct thread_cpus *cpus, thread_id thread, uint64_t now_ns)
 {
     struct thread_cpu *const thread_cpu = &cpus->items[thread];
-    const uint32_t waiting = thread_cpu->waiting;
-    double share;
-    thread_cpu->waiting = 0;
+    const uint32_t waiting = thread_cpu->waiting, ready = thread_cpu->ready;
+    struct account account;
+    thread_cpu->waiting = thread_cpu->ready = 0;
     if (!waiting)
         return ERR_OK;
     if (!thread_cpu->is_metered)
         return count(cpus, thread, thread_cpu, NOTHING_KNOWN,
                      (struct part){ 0, waiting, waiting });
     const struct part all = { 0, waiting, waiting };
-    if (now_ns - thread_cpu->metered_ns >= ACCOUNT_NS && read_share(thread_cpu, now_ns, &share))
-        return count_divided(cpus, thread, thread_cpu, running_part(thread_cpu, share, waiting),
-                             waiting);
-    if (!thread_cpu->was_runnable)
+    if (now_ns - thread_cpu->metered_ns >= ACCOUNT_NS &&
+        read_account(thread_cpu, now_ns, &account))
+        return count_divided(cpus, thread, thread_cpu, &account, waiting);
+    if (!ready)
         return count(cpus, thread, thread_cpu, 0, all);
     read_queue(thread_cpu, now_ns);
-    return count_ready(cpus, thread, thread_cpu, all);
+    const struct part on = { 0, ready, waiting }, off = { ready, waiting - ready, waiting };
+    const enum err_code rc = count_ready(cpus, thread, thread_cpu, on);
+    return rc ? rc : count(cpus, thread, thread_cpu, 0, off);
 }
 
 static bool is_runnable(struct thread_cpu *thread_cpu, bool *out, struct system_call *call_out)
@@ -396,9 +407,9 @@ static enum err_code count_as_known(struct thread_cpus *cpus, thread_id thread,
     return count_ready(cpus, thread, thread_cpu, part);
 }
 
-/* Counts one sample of a stopped thread.  A stopped thread does not run, so its account shows nothing. */
-static enum err_code count_stopped(struct thread_cpus *cpus, thread_id thread,
-                                   const struct sample *sample, bool is_still)
+/* Counts one sample of a thread of which the kernel has been asked.  A stopped thread does not run, so its account shows nothing. */
+static enum err_code count_asked(struct thread_cpus *cpus, thread_id thread,
+                                 const struct sample *sample, bool is_still)
 {
     struct thread_cpu *const thread_cpu = &cpus->items[thread];
     const struct part all = { 0, sample->times, sample->times };
@@ -435,21 +446,26 @@ static void add_waiting(struct thread_cpus *cpus, struct thread_cpu *thread_cpu,
 {
     const bool is_first = !thread_cpu->waiting;
     struct system_call call = { 0 };
-    double share;
+    struct account before;
     thread_cpu->waiting += sample->times;
-    /* Of a thread that runs now and then, some samples find it waiting. */
-    if (!is_first && !thread_cpu->wait && thread_cpu->was_runnable &&
-        (thread_cpu->waiting & (thread_cpu->waiting - 1)) == 0) {
-        bool runs;
-        if (is_runnable(thread_cpu, &runs, &call))
-            find_wait(cpus, thread_cpu, sample, &call, true);
-    }
+    /* It is asked until the account says it.  Of a thread that runs now and then, some samples find it waiting. */
+    const bool is_early = sample->now_ns - thread_cpu->metered_ns < ACCOUNT_NS;
+    const bool lacks_wait =
+        !thread_cpu->wait && (thread_cpu->waiting & (thread_cpu->waiting - 1)) == 0;
+    if (!is_first && thread_cpu->was_runnable && (is_early || lacks_wait) &&
+        is_runnable(thread_cpu, &thread_cpu->is_runnable, &call))
+        find_wait(cpus, thread_cpu, sample, &call, true);
     if (is_first) {
         const bool known = is_runnable(thread_cpu, &thread_cpu->was_runnable, &call);
-        if (!thread_cpu->is_metered)
-            thread_cpu->is_metered = known && read_share(thread_cpu, sample->now_ns, &share);
+        thread_cpu->is_runnable = thread_cpu->was_runnable;
+        if (!thread_cpu->is_metered && known &&
+            read_account(thread_cpu, sample->now_ns, &before)) {
+            thread_cpu->is_metered = true;
+            add_queued(thread_cpu, before.queued_ns);
+        }
         find_wait(cpus, thread_cpu, sample, &call, true);
     }
+    thread_cpu->ready += thread_cpu->is_runnable ? sample->times : 0;
 }
 
 enum err_code thread_cpus_add(struct thread_cpus *cpus, const struct sample *sample)
@@ -465,7 +481,7 @@ enum err_code thread_cpus_add(struct thread_cpus *cpus, const struct sample *sam
                       thread_cpu->certainty == sample->certainty &&
                       is_same_native(&thread_cpu->native, &sample->native) &&
                       thread_cpu->is_overflowed == sample->is_overflowed;
-    if (!same || sample->is_stopped || thread_cpu->waiting >= THREAD_CPUS_MAX_WAITING)
+    if (!same || sample->is_asked || thread_cpu->waiting >= THREAD_CPUS_MAX_WAITING)
         rc = settle(cpus, sample->thread, sample->now_ns);
     if (thread_cpu->first_ns == 0)
         thread_cpu->first_ns = sample->now_ns;
@@ -482,11 +498,11 @@ enum err_code thread_cpus_add(struct thread_cpus *cpus, const struct sample *sam
     thread_cpu->used_ns = sample->now_ns;
     if (!thread_cpu->waiting)
         thread_cpu->since_ns = sample->times > 1 ? sample->since_ns : sample->now_ns;
-    thread_cpu->has_waited = same && !sample->is_stopped;
+    thread_cpu->has_waited = same && !sample->is_asked;
     if (rc)
         return rc;
-    if (sample->is_stopped)
-        return count_stopped(cpus, sample->thread, sample, same);
+    if (sample->is_asked)
+        return count_asked(cpus, sample->thread, sample, same);
     if (!same)
         return count_moving(cpus, sample);
     add_waiting(cpus, thread_cpu, sample);
@@ -522,11 +538,13 @@ enum err_code thread_cpus_repeat(struct thread_cpus *cpus, const struct repetiti
         thread_cpu->used_ns = repetition->last_ns;
         thread_cpu->taken += times;
         quality->extrapolated += times - repetition->ticks;
-        if (thread_cpu->has_waited)
-            thread_cpu->waiting += times;
-        else
+        if (!thread_cpu->has_waited)
             rc = count_as_known(cpus, (thread_id)i, thread_cpu, repetition->last_ns,
                                 (struct part){ 0, times, times });
+        else
+            thread_cpu->waiting += times;
+        if (thread_cpu->has_waited && thread_cpu->is_runnable)
+            thread_cpu->ready += times;
     }
     return rc;
 }

@@ -6,12 +6,12 @@
  * unless it was on one less than THREAD_CPUS_FRESH_NS ago.  It is not
  * asked at each sample of a thread that does not move.  The samples of such a thread wait until its
  * account is read, and are then divided by the share of time that the thread ran.  All of them show
- * the same stack, so nothing is lost.  The account is too coarse for a few milliseconds: samples
- * that waited for less time take the state from when they began to wait.
+ * the same stack, so nothing is lost.  The account is too coarse for a few milliseconds: for so
+ * long, a thread that was ready when its samples began to wait is asked at each of them.
  *
  * A thread that is ready to run may be without a processor.  How long it was, the kernel says once it has one
  * again.  That time is divided by what a sample stands for, and so many samples of a thread that is ready
- * count as runnable: those that do not move first, because without a processor nothing moves.
+ * count as runnable.  Samples that wait take only what is of their own time.
  *
  * The same reading says in which system call a thread waits.  Samples that wait count below a mark that says
  * why (waits.h).  Where the interpreter does not say whether a thread waits for the GIL, as before 3.15, the call
@@ -67,6 +67,7 @@ struct thread_cpu {
     bool is_metered;   /* the account has been read since the stack last changed */
     bool is_watched;   /* watched_ns is known */
     bool was_runnable; /* when the waiting samples began to wait */
+    bool is_runnable;  /* when the kernel was last asked about the waiting samples */
     int pid;           /* of its process */
     int32_t tid;       /* on this host */
     struct cpu_meter meter;
@@ -76,10 +77,12 @@ struct thread_cpu {
     uint64_t since_ns;   /* the first sample that is not counted yet */
     uint64_t used_ns;    /* the last sample */
     uint32_t waiting;    /* samples */
-    node_id node;        /* of the waiting samples */
-    state_bits state;    /* of the waiting samples, without the CPU */
-    state_bits cpu;      /* the CPU of the last sample, if it did not wait */
-    bool has_waited;     /* the last sample was, or is, a waiting one */
+    uint32_t
+        ready;    /* of these, of a thread that was runnable, as far as the kernel was asked */
+    node_id node; /* of the waiting samples */
+    state_bits state; /* of the waiting samples, without the CPU */
+    state_bits cpu;   /* the CPU of the last sample, if it did not wait */
+    bool has_waited;  /* the last sample was, or is, a waiting one */
     node_id spot_node;
     spot_id spot;
     uint64_t *certainty, *motion;
@@ -121,7 +124,7 @@ struct sample {
     struct native_outcome native;
     bool is_overflowed; /* the node is a caller: the tables had no room for the node itself */
     bool is_still;      /* its stack is that of the last sample */
-    bool is_stopped;    /* `runs` is known already; if we stopped it, nothing else shows it */
+    bool is_asked;      /* `runs` is known already; if we stopped it, nothing else shows it */
     enum three_valued runs;            /* then: did it run, or was it ready to? */
     enum three_valued runnable;        /* then: if so, was it without a processor? */
     struct system_call call;           /* then: if not, where it waits */

@@ -81,7 +81,7 @@ static void add_sample(struct world *world, thread_id thread, enum found found)
                                    .spot = PROFILE_NO_SPOT,
                                    .certainty = &profile_quality(target->fold.profile)->exact,
                                    .is_still = found == FOUND_STILL,
-                                   .is_stopped = found == FOUND_STOPPED,
+                                   .is_asked = found == FOUND_STOPPED,
                                    .runs = VALUE_YES,
                                    .times = skipped.ticks + 1,
                                    .since_ns = skipped.first_ns,

@@ -150,7 +150,7 @@ static void a_stopped_thread_is_counted_as_it_was_before(void **state)
                                                .certainty =
                                                    &profile_quality(world.profile)->exact,
                                                .is_still = n > 0,
-                                               .is_stopped = true,
+                                               .is_asked = true,
                                                .runs = info[i],
                                                .times = 1,
                                                .now_ns = world.now_ns };
@@ -191,7 +191,7 @@ static void a_runnable_thread_is_not_on_a_cpu(void **state)
                                            .node = world.node,
                                            .spot = PROFILE_NO_SPOT,
                                            .certainty = &profile_quality(world.profile)->exact,
-                                           .is_stopped = true,
+                                           .is_asked = true,
                                            .runs = rows[i].runs,
                                            .runnable = rows[i].runnable,
                                            .times = 3,
@@ -265,7 +265,7 @@ static void the_word_that_a_thread_waits_at_says_whether_it_waits_for_the_gil(vo
                                        .spot = PROFILE_NO_SPOT,
                                        .state = rows[i].said,
                                        .certainty = &profile_quality(world.profile)->exact,
-                                       .is_stopped = true,
+                                       .is_asked = true,
                                        .runs = rows[i].runs,
                                        .runnable = VALUE_NO,
                                        .call = { .is_known = rows[i].is_known,
@@ -419,6 +419,59 @@ static void what_waits_shortly_is_as_it_was_at_first(void **state)
     }
 }
 
+/* From now on the kernel is asked about another thread. */
+static void become(struct world *world, enum cpu cpu)
+{
+    struct thread_cpu *const thread_cpu = &world->cpus.items[0];
+    thread_cpu->tid = tid_of(cpu);
+    cpu_meter_close(&thread_cpu->meter);
+    assert_true(cpu_meter_open(&thread_cpu->meter, getpid(), thread_cpu->tid));
+}
+
+/* A thread that lets the GIL go is often ready for a moment, and waits then. */
+static void what_was_ready_at_first_only_counts_as_ready_once(void **state)
+{
+    enum { STILL = 5 };
+    struct world world;
+    (void)state;
+    begin(&world, SAMPLER_MODE_WALL);
+    for (int i = 0; i <= STILL; i++) {
+        if (i == 2)
+            become(&world, CPU_OFF);
+        world.now_ns += THREAD_CPUS_FRESH_NS;
+        take_sample(&world, tid_of(CPU_ON), 0, i > 0);
+    }
+    assert_int_equal(thread_cpus_flush(&world.cpus, world.now_ns), ERR_OK);
+    const struct state_sums sums = sums_of(&world);
+    assert_int_equal(sums.samples, STILL + 1);
+    assert_int_equal(sums.yes[STATE_FLAG_ON_CPU] + sums.yes[STATE_FLAG_RUNNABLE], 2);
+    end(&world);
+}
+
+/* The samples that moved before have waited for a processor, not those that wait. */
+static void time_without_a_processor_is_of_the_samples_then(void **state)
+{
+    enum { STILL = 20, QUEUED_MS = 5 };
+    struct world world;
+    (void)state;
+    begin(&world, SAMPLER_MODE_WALL);
+    for (int i = 0; i <= STILL; i++) {
+        world.now_ns += NS_PER_MS;
+        take_sample(&world, tid_of(CPU_OFF), 0, i > 0);
+        if (i == 0) {
+            world.cpus.items[0].has_queue = true;
+            world.cpus.items[0].queued_ns = QUEUED_MS * NS_PER_MS;
+        }
+    }
+    assert_int_equal(thread_cpus_flush(&world.cpus, world.now_ns), ERR_OK);
+    /* It stands for what the thread does next. */
+    assert_int_equal(world.cpus.items[0].queued_ns, QUEUED_MS * NS_PER_MS);
+    const struct state_sums sums = sums_of(&world);
+    assert_int_equal(sums.samples, STILL + 1);
+    assert_int_equal(sums.yes[STATE_FLAG_RUNNABLE] + sums.yes[STATE_FLAG_ON_CPU], 0);
+    end(&world);
+}
+
 /* The kernel is not asked about a thread that ran very recently and has moved since. */
 static void what_ran_just_now_runs(void **state)
 {
@@ -426,9 +479,7 @@ static void what_ran_just_now_runs(void **state)
     (void)state;
     begin(&world, SAMPLER_MODE_WALL);
     read_moving(&world, CPU_ON, 0);
-    world.cpus.items[0].tid = tid_of(CPU_OFF);
-    cpu_meter_close(&world.cpus.items[0].meter);
-    assert_true(cpu_meter_open(&world.cpus.items[0].meter, getpid(), tid_of(CPU_OFF)));
+    become(&world, CPU_OFF);
     read_moving(&world, CPU_ON, 0);
     world.now_ns += THREAD_CPUS_FRESH_NS;
     read_moving(&world, CPU_ON, 0);
@@ -556,7 +607,7 @@ static void stopped_samples_that_are_filtered_are_not_counted_as_stopped(void **
     for (unsigned i = 0; i < 10; i++) {
         world.now_ns++;
         struct sample sample = sample_of_many(&world, tid_of(CPU_OFF), 1);
-        sample.is_stopped = true;
+        sample.is_asked = true;
         sample.runs = i % 2 ? VALUE_YES : VALUE_NO;
         sample.motion = &profile_quality(world.profile)->stopped;
         assert_int_equal(thread_cpus_add(&world.cpus, &sample), ERR_OK);
@@ -628,6 +679,8 @@ TEST_MAIN(cmocka_unit_test(stopped_samples_that_are_filtered_are_not_counted_as_
           cmocka_unit_test(a_sample_counts_as_often_as_it_stands_for_ticks),
           cmocka_unit_test(a_sink_hears_what_is_counted_and_when),
           cmocka_unit_test(what_ran_just_now_runs),
+          cmocka_unit_test(what_was_ready_at_first_only_counts_as_ready_once),
+          cmocka_unit_test(time_without_a_processor_is_of_the_samples_then),
           cmocka_unit_test(a_stopped_thread_is_counted_as_it_was_before),
           cmocka_unit_test(a_runnable_thread_is_not_on_a_cpu),
           cmocka_unit_test(the_word_that_a_thread_waits_at_says_whether_it_waits_for_the_gil),
