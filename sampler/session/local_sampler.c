@@ -256,7 +256,8 @@ enum err_code local_sampler_check_engine(const struct sampler_options *options, 
         return err_set(err, ERR_INVALID,
                        "the kernel engine does not stop threads (--stop always)");
     if (*options->context)
-        return err_set(err, ERR_INVALID, "contexts are read from outside (--context)");
+        return err_set(err, ERR_INVALID,
+                       "the kernel engine does not read contexts (--context)");
     if (options->rate_hz > KERNEL_MAX_RATE_HZ)
         return err_set(err, ERR_INVALID, "the kernel engine samples at most %g times a second",
                        KERNEL_MAX_RATE_HZ);

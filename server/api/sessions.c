@@ -99,7 +99,7 @@ struct wanted {
     struct frame_filters filters;
     struct setting_ids pids;
     unsigned threads;
-    bool marks_gc;
+    bool marks_gc, has_context;
     const char *name, *note;
 };
 
@@ -127,7 +127,8 @@ static const struct setting post_members[] = {
     MEMBER("gc", marks_gc, SETTING_FLAG),
     MEMBER("opcodes", options.opcodes, SETTING_FLAG),
     MEMBER("async", options.async, SETTING_CHOICE, TEXTS(sampler_async_texts)),
-    MEMBER("context", options.context, SETTING_OTHER, .read = setting_read_context),
+    MEMBER("context", options.context, SETTING_OTHER, .read = setting_read_context,
+           .given = offsetof(struct wanted, has_context)),
     MEMBER("engine", options.engine, SETTING_CHOICE, TEXTS(sampler_engine_texts)),
     MEMBER("stop", options.stop, SETTING_CHOICE, TEXTS(sampler_stop_texts)),
     MEMBER("max_stop_percent", options.max_stop_percent, SETTING_PERCENT),
@@ -178,6 +179,9 @@ static enum err_code start(const struct handler_context *handler, struct dashboa
     take_name_and_note(wanted, &words);
     wanted->options.all_threads = wanted->threads == THREADS_ALL;
     wanted->options.no_gc = !wanted->marks_gc;
+    /* Only the remote engine reads contexts. */
+    if (!wanted->has_context && wanted->options.engine != SAMPLER_ENGINE_KERNEL)
+        memcpy(wanted->options.context, dashboard->context, sizeof dashboard->context);
     enum err_code rc = take_pids(&wanted->pids, &wanted->options, err);
     if (rc == ERR_OK)
         rc = handler_admit(handler, &wanted->options, err);

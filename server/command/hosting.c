@@ -1,6 +1,7 @@
 #include "server/command/hosting.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "sampler/sampler.h"
 #include "server/command/live.h"
@@ -28,6 +29,7 @@ static enum err_code open_engines(struct dashboard *dashboard, struct err *err)
         return ERR_OK;
     const enum err_code rc = sampler_open_engines(DASHBOARD_ENGINES, &dashboard->engines, err);
     dashboard_defaults(dashboard, &wanted);
+    memcpy(wanted.context, dashboard->context, sizeof wanted.context);
     return rc == ERR_OK && wanted.engine == SAMPLER_ENGINE_KERNEL
                ? sampler_check_engine(&wanted, err)
                : rc;
@@ -75,6 +77,7 @@ enum err_code hosting_open(struct dashboard *dashboard, struct live *live,
     dashboard->memory_bytes = options->sampling.memory_bytes;
     dashboard->max_rate_hz = settings->max_rate_hz;
     dashboard->engine = options->sampling.engine;
+    memcpy(dashboard->context, options->sampling.context, sizeof dashboard->context);
     live->pipeline.dashboard = dashboard;
     rc = open_engines(dashboard, err);
     if (rc != ERR_OK)

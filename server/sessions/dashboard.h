@@ -46,10 +46,11 @@ struct dashboard {
     struct sessions *sessions;
     bool hides_arguments;
     double max_rate_hz;
-    size_t memory_bytes;        /* maximum size of the profile of a session */
-    enum sampler_engine engine; /* of sessions that do not choose */
-    struct engines *engines;    /* NULL: the remote engine samples */
-    char not_continuous[256];   /* why there is no continuous session; "": there is */
+    size_t memory_bytes;                /* maximum size of the profile of a session */
+    enum sampler_engine engine;         /* of sessions that do not choose */
+    char context[CONTEXT_MAX_VARIABLE]; /* the same, not of the continuous one; "": none */
+    struct engines *engines;            /* NULL: the remote engine samples */
+    char not_continuous[256];           /* why there is no continuous session; "": there is */
     struct last_activity *activity;
     dashboard_say say; /* NULL: events are dropped */
     void *say_context;

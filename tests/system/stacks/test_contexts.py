@@ -111,6 +111,17 @@ class Uses(Test):
                 view = live.get("/sessions/1/view?focus=context:seventy")
                 self.assertEqual(view["total"], rows["value", "seventy"])
 
+    def test_a_server_has_a_variable_for_its_sessions(self):
+        mark = {"X-Pyrometer": "1", "Content-Type": "application/json"}
+        with victim("contexts.py", "threads", "600") as target, \
+                Live("serve", "--no-data", "--no-continuous", "--context", "request_id") as live:
+            for members, expected in ({}, "request_id"), ({"context": "other"}, "other"), ({"engine": "kernel"}, None):
+                answer = live.ask("/api/v1/sessions", "POST", json.dumps({"pids": [target.pid], **members}), mark)
+                if members == {"engine": "kernel"} and answer.status == 409:
+                    continue
+                self.assertEqual(answer.status, 202, answer.body)
+                self.assertEqual(answer.json()["settings"]["context"], expected)
+
     def test_without_the_option_stacks_end_as_before(self):
         capture, plain, shown = file_in("contexts.pyro"), file_in("contexts-plain"), file_in("contexts-shown")
         with victim("contexts.py", "threads", "600") as target:
@@ -162,7 +173,7 @@ class Uses(Test):
         with victim("contexts.py", "threads", "600") as target:
             self.assert_refused(*run_program("record", str(target.pid), "-d", "1", "--context", "a b"), 2, "want the name of a ContextVar")
             self.assert_refused(*run_program("record", str(target.pid), "-d", "1", "--context", "x", "--engine", "kernel"), 2,
-                                "contexts are read from outside")
+                                "the kernel engine does not read contexts")
 
 
 if __name__ == "__main__":
