@@ -7,11 +7,12 @@
 
 enum { CODING_NONE, CODING_ZSTD, CODING_FIRST, CODING_NEXT };
 /* Compression is not on the sampling path, and blocks are written every second.  Small blocks
- * compress well only at the higher level, which costs them a millisecond; large ones also without. */
+ * compress well only at the higher level, which costs them a millisecond; large ones, of many samples a second,
+ * are a tenth longer without, which costs less than the time. */
 enum {
     ZSTD_LEVEL = 9,
     SMALL_ZSTD_LEVEL = 16,
-    SMALL_BYTES = 1 << 15,
+    SMALL_BYTES = 1 << 13,
     CHECKED_HEAD_BYTES = 16,
 };
 
