@@ -62,10 +62,16 @@ MUST_CHECK enum err_code python_learn_code(struct python *python, struct memory 
                                            remote_addr addr);
 /* Is the process's code object at addr still the one that was learnt?  Otherwise forgets it. */
 bool python_check_code(struct python *python, remote_addr addr);
-/* Samples one thread from a copy of its memory, in which nothing moves.  is_whole: the copy lacks no frame,
- * and all its code objects have been learnt; otherwise they are read from the process. */
+/* Samples one thread from a copy of its memory, in which nothing moves. */
+struct python_copy {
+    struct memory *memory;
+    uint64_t taken_ns; /* when it was made; not 0 */
+    bool
+        is_whole; /* it lacks no frame, and all its code objects have been learnt; otherwise they are read from the process */
+};
+
 MUST_CHECK enum err_code python_take_copy(struct python *python, struct thread *thread,
-                                          struct memory *copy, bool is_whole,
+                                          const struct python_copy *taken,
                                           python_sample_fn on_sample, void *context);
 /* Samples a thread again whose stack is as python_take_copy has found it, and has been counted.  The copy has
  * only the windows. */

@@ -150,21 +150,23 @@ static enum err_code report_copied(struct thread *thread, enum err_code rc,
 }
 
 enum err_code python_take_copy(struct python *python, struct thread *thread,
-                               struct memory *memory, bool is_whole, python_sample_fn on_sample,
+                               const struct python_copy *taken, python_sample_fn on_sample,
                                void *context)
 {
     struct copy *const copy = &thread->stack.copy;
     struct memory *const process = copy->memory;
-    thread_list_take_windows(&python->threads, thread, memory);
+    thread_list_take_windows(&python->threads, thread, taken->memory);
     thread_list_set_generation(&python->threads, thread);
-    copy->memory = memory;
-    copy->is_still = copy->shares_epoch = true;
-    python->codes.is_described = is_whole;
+    copy->memory = taken->memory;
+    copy->taken_ns = taken->taken_ns;
+    copy->is_still = true;
+    python->codes.is_described = taken->is_whole;
     enum err_code rc = stack_read(&thread->stack, &python->codes);
     rc = report_copied(thread, rc, on_sample, context);
     python->codes.is_described = false;
     copy->memory = process;
-    copy->is_still = copy->shares_epoch = false;
+    copy->is_still = false;
+    copy->taken_ns = 0;
     return rc;
 }
 

@@ -274,10 +274,15 @@ enum err_code target_take(struct target *target, struct thread *thread,
                           const struct target_instants *instants)
 {
     struct copied_sample copied = { target, instants, copy, NULL };
+    const struct python_copy taken = {
+        .memory = &copy->memory,
+        .taken_ns = instants->until_ns,
+        .is_whole = !copy->process,
+    };
     thread->native = native;
     thread->is_placed = false;
-    const enum err_code rc = python_take_copy(target->python, thread, &copy->memory,
-                                              !copy->process, count_copied, &copied);
+    const enum err_code rc =
+        python_take_copy(target->python, thread, &taken, count_copied, &copied);
     thread->native = NULL;
     return rc;
 }

@@ -77,7 +77,8 @@ static void begin(struct world *world, const uint8_t *data, size_t size)
     copy_memory_init(&world->copy);
     stack_init(&world->stack, &world->copy.memory, &world->layout, fuzz_take(&world->input, 8),
                0);
-    world->stack.copy.is_still = world->stack.copy.shares_epoch = true;
+    world->stack.copy.is_still = true;
+    world->stack.copy.taken_ns = 1;
 }
 
 static void end(struct world *world)

@@ -83,9 +83,9 @@ static enum err_code take_record(void *context, const struct kernel_record *reco
                                  recording->copy.spans[0].addr);
     } else {
         recording->records++;
+        const struct python_copy taken = { &recording->copy.memory, record->time_ns, true };
         (void)python_begin_copies(recording->target->python);
-        rc = python_take_copy(recording->target->python, recording->thread,
-                              &recording->copy.memory, true, tell, NULL);
+        rc = python_take_copy(recording->target->python, recording->thread, &taken, tell, NULL);
     }
     put_number(file, KERNEL_SEED_RECORD, 1);
     put_number(file, sizeof *record + record->bytes + record->native_bytes, 4);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sampler/base/clock.h"
 #include "sampler/base/hash.h"
 
 /* Offsets in objects of builds with a GIL, the same from 3.11 to 3.15 (Include/cpython/methodobject.h,
@@ -297,6 +298,19 @@ static bool still_is(struct callee_table *table, const struct callee *callee)
            memcmp(now, callee->fingerprint, span.bytes) == 0;
 }
 
+/* Compares the object, and reads another one that is there by now. */
+static enum err_code check(struct callee_table *table, struct callee *callee)
+{
+    const uint64_t now_ns = clock_now_ns();
+    enum err_code rc = ERR_OK;
+    if (!still_is(table, callee)) {
+        rc = load(table, callee);
+        callee->epoch = table->epoch;
+    }
+    callee->checked_ns = rc ? 0 : now_ns;
+    return rc;
+}
+
 enum err_code callee_read(struct callee_table *table, remote_addr addr,
                           const struct callee **out)
 {
@@ -308,10 +322,9 @@ enum err_code callee_read(struct callee_table *table, remote_addr addr,
             return rc;
     }
     const bool is_trusted = callee->is_permanent && callee->uses % CALLEE_TRUSTED_USES != 0;
-    if (!is_trusted && !still_is(table, callee)) {
-        rc = load(table, callee);
-        callee->epoch = table->epoch;
-    }
+    const bool is_checked = table->taken_ns && table->taken_ns <= callee->checked_ns;
+    if (!is_trusted && !is_checked)
+        rc = check(table, callee);
     /* After a failed read, the next use reads again. */
     callee->uses = rc ? 0 : callee->uses + 1;
     *out = callee;

@@ -5,7 +5,8 @@
  * _json.Encoder.__call__.  Python frees objects and uses their addresses again, so an object is
  * compared with what was read of it.  Functions of a module and methods of a type live as long as
  * these do, so they are compared every CALLEE_TRUSTED_USES uses only.  Others, such as bound methods,
- * are compared at each use; so are objects without a name, because the next one there may have one.
+ * are compared at each use; so are objects without a name, because the next one there may have one.  A use in
+ * a copy of memory needs no comparison if there was one since the copy was made.
  *
  * All lengths are bounded, and names must be plain text.  An object whose name cannot be read may
  * still be known to be C.
@@ -45,9 +46,10 @@ struct callee {
     bool is_permanent;         /* its address is very likely never reused */
     uint8_t fingerprint_bytes; /* after the reference count */
     uint32_t uses;
-    uint64_t epoch;   /* of the table, when it was read first */
-    str_id name;      /* CALLEE_PREFIX and the name; 0: none */
-    remote_addr code; /* the C function; 0: unknown */
+    uint64_t epoch;      /* of the table, when it was read first */
+    uint64_t checked_ns; /* when it was compared last; 0: it is not the one that was read */
+    str_id name;         /* CALLEE_PREFIX and the name; 0: none */
+    remote_addr code;    /* the C function; 0: unknown */
     unsigned char fingerprint[CALLEE_MAX_FINGERPRINT_BYTES];
 };
 
@@ -59,6 +61,8 @@ struct callee_table {
     struct idmap by_addr;
     struct object_bytes scratch;
     uint64_t epoch; /* set by the caller */
+    uint64_t
+        taken_ns; /* the same: when the copy was made that the use is in; 0: it is in none */
 };
 
 void callee_table_init(struct callee_table *table, struct memory *memory,

@@ -90,14 +90,22 @@ static bool generation_stands(const struct stack *stack)
     return stack->copy.generation_addr && stack->copy.generation == stack->generation;
 }
 
+/* Has no code object been freed, or no other been described in its place, since the last check? */
+static bool checks_stand(const struct stack *stack, const struct code_table *codes)
+{
+    return generation_stands(stack) ||
+           (codes->is_described && codes->counters.stale == stack->stale);
+}
+
 /* Code objects that were read before the frames may have been replaced since, and so may those of frames
- * that have not moved, unless the generation shows that none was freed. */
+ * that have not moved. */
 static bool codes_are_fresh(struct stack *stack, struct code_table *codes)
 {
-    const size_t from = generation_stands(stack) ? stack->checked : 0;
+    const size_t from = checks_stand(stack, codes) ? stack->checked : 0;
     if (from == 0)
         stack_begin_epoch(stack, codes);
     stack->generation = stack->copy.generation;
+    stack->stale = codes->counters.stale;
     const bool fresh = stack_check_codes(stack, codes, from);
     stack->checked = fresh ? stack->count : 0;
     return fresh;
@@ -117,7 +125,7 @@ static bool is_unchanged(struct stack *stack, struct code_table *codes, remote_a
 {
     const struct walk *const walk = &stack->walk;
     return stack->certainty == STACK_EXACT && stack->count == walk->count &&
-           stack->running == running && copy_changed_from(&stack->copy) == COPY_NOWHERE &&
+           stack->running == running && copy_changed_from(&stack->copy, 0) == COPY_NOWHERE &&
            copy_off_chunk_is_same(&stack->copy) &&
            ((!stack->copy.has_again && !stack->copy.is_still) || generation_stands(stack) ||
             codes_are_fresh(stack, codes));

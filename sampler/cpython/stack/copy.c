@@ -131,16 +131,18 @@ static size_t first_difference(const unsigned char *a, const unsigned char *b, s
     return at;
 }
 
-/* Ignores the word in the header that counts used words: it does not concern frames. */
-static size_t chunk_difference(const struct copy_chunk *chunk, size_t bytes)
+/* From the byte `from` on.  Ignores the word in the header that counts used words: it does not concern
+ * frames. */
+static size_t chunk_difference(const struct copy_chunk *chunk, size_t from, size_t bytes)
 {
     const unsigned char *const a = chunk->reading[COPY_A], *const last =
                                                                chunk->reading[COPY_LAST];
-    if (bytes < COPY_CHUNK_HEADER_BYTES || memcmp(a, last, COPY_CHUNK_USED_AT) != 0)
-        return 0;
-    return COPY_CHUNK_HEADER_BYTES + first_difference(a + COPY_CHUNK_HEADER_BYTES,
-                                                      last + COPY_CHUNK_HEADER_BYTES,
-                                                      bytes - COPY_CHUNK_HEADER_BYTES);
+    if (from < COPY_CHUNK_HEADER_BYTES) {
+        if (bytes < COPY_CHUNK_HEADER_BYTES || memcmp(a, last, COPY_CHUNK_USED_AT) != 0)
+            return 0;
+        from = COPY_CHUNK_HEADER_BYTES;
+    }
+    return from < bytes ? from + first_difference(a + from, last + from, bytes - from) : from;
 }
 
 static uint64_t place_of(size_t chunk, size_t offset)
@@ -157,13 +159,14 @@ static size_t compared_bytes(const struct copy *copy, const struct copy_chunk *c
     return was_quick ? chunk->last_bytes : chunk->bytes;
 }
 
-uint64_t copy_changed_from(const struct copy *copy)
+uint64_t copy_changed_from(const struct copy *copy, uint64_t from)
 {
-    for (size_t i = 0; i < copy->chunk_count; i++) {
+    size_t at = (size_t)(from & UINT32_MAX);
+    for (size_t i = (size_t)(from >> 32); i < copy->chunk_count; i++, at = 0) {
         const struct copy_chunk *const chunk = &copy->chunks[i];
         const size_t end = compared_bytes(copy, chunk);
         const size_t same =
-            chunk_difference(chunk, end < chunk->last_bytes ? end : chunk->last_bytes);
+            chunk_difference(chunk, at, end < chunk->last_bytes ? end : chunk->last_bytes);
         if (same < end)
             return place_of(i, same);
     }

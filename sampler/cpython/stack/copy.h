@@ -95,9 +95,10 @@ struct copy {
     size_t plan_spans;  /* of the last plan */
     size_t first_spans; /* the same without B */
     bool has_again;     /* B arrived */
-    bool is_still;      /* set by the caller: the thread cannot move, so A is of one instant */
-    bool shares_epoch;  /* the same: code objects are checked once for many readings */
     bool is_accepted;   /* the caller's stack was made from A */
+    bool is_still;      /* set by the caller: the thread cannot move, so A is of one instant */
+    /* The same: the memory is a copy, made then; code objects are checked once for many of them.  0: it is read now. */
+    uint64_t taken_ns;
 };
 
 void copy_init(struct copy *copy, struct memory *memory, const struct layout *layout,
@@ -133,9 +134,10 @@ void copy_accept(struct copy *copy);
 /* The caller has no stack for A or LAST. */
 void copy_forget(struct copy *copy);
 
-/* The place (see copy_place) up to which A equals LAST.  COPY_NOWHERE: they are equal. */
+/* The first place (see copy_place), from the place `from` on, at which A differs from LAST.  COPY_NOWHERE:
+ * none. */
 #define COPY_NOWHERE UINT64_MAX
-uint64_t copy_changed_from(const struct copy *copy);
+uint64_t copy_changed_from(const struct copy *copy, uint64_t from);
 /* Are all off-chunk frames the same as in LAST? */
 bool copy_off_chunk_is_same(const struct copy *copy);
 

@@ -314,10 +314,10 @@ static bool is_confirmed(struct leaves *leaves, const struct stack *stack,
 {
     unsigned char fingerprint[CALLEE_MAX_FINGERPRINT_BYTES];
     struct leaf_state again;
-    if (callee->is_permanent || (stack->copy.is_still && !stack->copy.shares_epoch))
+    if (callee->is_permanent || (stack->copy.is_still && !stack->copy.taken_ns))
         return true;
     /* Its copy is older than what was read of the object, but the object was there before that. */
-    if (stack->copy.shares_epoch)
+    if (stack->copy.taken_ns)
         return callee->epoch < leaves->callees.epoch;
     return see_again(leaves, leaves->memory,
                      callee_fingerprint_span(&leaves->callees, callee, fingerprint),
@@ -341,6 +341,7 @@ static enum err_code read_call(struct leaves *leaves, const struct stack *stack,
     if (!callable || !is_in_progress(leaves, frame, leaf_place, &state))
         return ERR_OK;
     leaves->callees.epoch = leaves->codes->epoch;
+    leaves->callees.taken_ns = stack->copy.taken_ns;
     const enum err_code rc = callee_read(&leaves->callees, callable, &callee);
     if (rc)
         return rc == ERR_NOMEM ? rc : ERR_OK;
@@ -353,7 +354,7 @@ static enum err_code read_call(struct leaves *leaves, const struct stack *stack,
         pair_set_add(&leaves->pairs, place, callee->name);
         is_known = true;
     }
-    out->is_unsettled = !is_known && is_certain && stack->copy.shares_epoch;
+    out->is_unsettled = !is_known && is_certain && stack->copy.taken_ns;
     if (is_known) {
         out->callee = callee->name;
         out->code = callee->code;

@@ -27,7 +27,7 @@ void stack_begin_epoch(const struct stack *stack, struct code_table *codes)
 {
     const struct copy *const copy = &stack->copy;
     const bool is_begun = !copy->generation_addr && copy->memory->reads == stack->planned_reads;
-    if (!copy->shares_epoch && !is_begun)
+    if (!copy->taken_ns && !is_begun)
         code_begin_epoch(codes);
 }
 

@@ -50,6 +50,7 @@ struct stack {
     uint32_t tag;           /* for the caller; 0 when anything changed */
     uint32_t native_tag;    /* the same */
     uint64_t generation;    /* of the code objects when they were last checked */
+    uint64_t stale;         /* code objects that had been replaced by then */
     size_t checked;         /* outermost frames whose code has been checked */
     uint64_t planned_reads; /* of the memory, when a planned reading had arrived */
 };

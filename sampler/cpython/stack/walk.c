@@ -16,15 +16,27 @@ void walk_deinit(struct walk *walk)
     memset(walk, 0, sizeof *walk);
 }
 
-/* The number of frames of the previous walk whose bytes in the chunks are unchanged. */
+/* The bytes of a frame that the walk reads.  The first variable is part of its structure. */
+static size_t head_bytes(const struct layout *layout)
+{
+    return layout->frame_bytes - WALK_WORD;
+}
+
+/* The number of frames of the previous walk that are unchanged in the chunks.  Their variables and value
+ * stacks may have changed: a loop counts on in an outer frame. */
 static size_t unchanged_in_chunks(const struct walk *walk, const struct copy *copy)
 {
-    const uint64_t changed = copy_changed_from(copy);
-    size_t at;
-    if (changed == COPY_NOWHERE)
-        return walk->count;
-    LOWER_BOUND(at, walk->count, walk->frames[at].place + copy->layout->frame_bytes <= changed);
-    return at;
+    uint64_t changed = copy_changed_from(copy, 0);
+    while (changed != COPY_NOWHERE) {
+        size_t at;
+        LOWER_BOUND(at, walk->count,
+                    walk->frames[at].place + head_bytes(copy->layout) <= changed);
+        const bool is_header = (changed & UINT32_MAX) < COPY_CHUNK_HEADER_BYTES;
+        if (is_header || at == walk->count || walk->frames[at].place <= changed)
+            return at;
+        changed = copy_changed_from(copy, walk->frames[at].place);
+    }
+    return walk->count;
 }
 
 static size_t unchanged_frames(const struct walk *walk, const struct copy *copy)
@@ -37,7 +49,7 @@ static size_t unchanged_frames(const struct walk *walk, const struct copy *copy)
             continue;
         const unsigned char *const now = copy_off_chunk(copy, COPY_A, walk->frames[i].addr);
         const unsigned char *const last = copy_off_chunk(copy, COPY_LAST, walk->frames[i].addr);
-        if (!now || !last || memcmp(now, last, copy->layout->frame_bytes) != 0)
+        if (!now || !last || memcmp(now, last, head_bytes(copy->layout)) != 0)
             return i;
     }
     return count;

@@ -11,7 +11,7 @@
  * A generator's link to its caller is cleared when it yields; the last link is stored.
  * The walk goes on through frames that have returned, but leaves them out, and all inner ones.
  *
- * Frames whose bytes have not changed since the previous walk are reused.
+ * Frames that have not changed since the previous walk are reused; their variables may have.
  *
  * Depends on: copy, code.
  */
@@ -47,7 +47,7 @@ struct walk {
     size_t inner_count, inner_room;
     remote_addr
         empty_entry; /* the innermost entry frame, if it has called no frame; 0: it has */
-    size_t reused;   /* outermost frames reused from the previous walk: same bytes */
+    size_t reused;   /* outermost frames reused from the previous walk */
     bool is_cut;    /* inner frames are missing: they had returned by the time they were read */
     bool loaded;    /* new code objects were read: another reading is needed */
     bool is_broken; /* the walk did not reach the outermost frame: no frame is known */

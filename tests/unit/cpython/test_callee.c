@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/base/clock.h"
 #include "sampler/cpython/objects/callee.h"
 #include "tests/support/test.h"
 #include "tests/unit/cpython/made/callables.h"
@@ -201,6 +202,26 @@ static void functions_of_modules_are_trusted_for_a_while(void **state)
     assert_int_equal(world->python.memory.memory.reads, reads + 1);
 }
 
+static void an_object_compared_since_a_copy_was_made_is_not_compared_again(void **state)
+{
+    struct world *const world = *state;
+    struct fake_python *const python = &world->python;
+    const remote_addr list = callable_type(python, "list", false, false, false);
+    const remote_addr object = callable_object(python, list);
+    const remote_addr addr = callable_function(python, &world->types, "count", object, 0);
+    read_callee(world, addr);
+    const uint64_t reads = python->memory.memory.reads;
+    world->table.taken_ns = clock_now_ns();
+    expect(world, addr, "<native> list.count");
+    assert_int_equal(python->memory.memory.reads, reads + 1);
+    expect(world, addr, "<native> list.count");
+    assert_int_equal(python->memory.memory.reads, reads + 1);
+    callable_put_function(python, addr, &world->types, "index", object, 0);
+    world->table.taken_ns = clock_now_ns() + 1;
+    expect(world, addr, "<native> list.index");
+    assert_true(python->memory.memory.reads > reads + 1);
+}
+
 static void a_missing_object_is_an_error_each_time(void **state)
 {
     struct world *const world = *state;
@@ -238,4 +259,5 @@ TEST_MAIN(TEST(functions_are_named_with_their_module),
           TEST(an_address_used_again_has_its_new_name),
           TEST(an_address_without_a_name_may_get_one),
           TEST(functions_of_modules_are_trusted_for_a_while),
+          TEST(an_object_compared_since_a_copy_was_made_is_not_compared_again),
           TEST(a_missing_object_is_an_error_each_time), TEST(a_full_table_is_cleared))

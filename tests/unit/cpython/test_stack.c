@@ -87,6 +87,47 @@ static void a_stack_as_predicted_costs_one_call(void **state)
     stack_world_each_version(check_one_call);
 }
 
+/* In the frame's first variable. */
+static void count_on(struct stack_world *world, remote_addr frame)
+{
+    const remote_addr variable = frame + world->python.runtime.layout.frame_bytes - 8;
+    fake_memory_put_u64(&world->python.memory, variable,
+                        fake_memory_u64(&world->python.memory, variable) + 32);
+}
+
+static void check_variables(struct stack_world *world)
+{
+    if (world->python.minor < 11)
+        return;
+    stack_world_call(world, "main", FAKE_CALL_FROM_C);
+    const remote_addr loop = stack_world_call(world, "loop", FAKE_CALL);
+    const remote_addr a = stack_world_call(world, "a", FAKE_CALL);
+    const remote_addr b = stack_world_call(world, "b", FAKE_CALL);
+    stack_world_expect(world, "main loop a b");
+    stack_world_expect(world, "main loop a b");
+    count_on(world, loop);
+    stack_world_expect(world, "main loop a b");
+    assert_int_equal(world->stack.walk.reused, 4);
+    assert_int_equal(world->stack.certainty, STACK_EXACT);
+    count_on(world, loop);
+    count_on(world, a);
+    fake_go_to(&world->thread, b, 9);
+    stack_world_expect(world, "main loop a b");
+    assert_int_equal(world->stack.walk.reused, 3);
+    count_on(world, loop);
+    fake_pop(&world->thread);
+    fake_pop(&world->thread);
+    stack_world_call(world, "other", FAKE_CALL);
+    stack_world_expect(world, "main loop other");
+    assert_int_equal(world->stack.walk.reused, 2);
+}
+
+static void frames_are_reused_though_variables_change(void **state)
+{
+    (void)state;
+    stack_world_each_version(check_variables);
+}
+
 static void check_from_c(struct stack_world *world)
 {
     stack_world_call(world, "main", FAKE_CALL_FROM_C);
@@ -440,6 +481,7 @@ static void a_code_object_freed_and_made_again_has_its_new_name(void **state)
 TEST_MAIN(cmocka_unit_test(a_thread_that_runs_no_python_code_has_an_empty_stack),
           cmocka_unit_test(a_chain_of_calls_is_read_outermost_first),
           cmocka_unit_test(a_stack_as_predicted_costs_one_call),
+          cmocka_unit_test(frames_are_reused_though_variables_change),
           cmocka_unit_test(calls_from_c_are_followed_through_entry_frames),
           cmocka_unit_test(frames_know_the_entry_that_they_were_called_through),
           cmocka_unit_test(frames_of_generators_stand_where_they_were_resumed),
