@@ -2,6 +2,7 @@
 
 import contextlib
 import fcntl
+import glob
 import os
 import queue
 import re
@@ -42,12 +43,11 @@ def start(command, cpus, **options):
 
 
 class Outcome:
-    """How a program that ran to its end did: exit code, output, CPU seconds (user + system), peak memory in bytes."""
+    """How a program that ran to its end did: exit code, output, peak memory in bytes, its steady share of a processor."""
 
-    def __init__(self, code, text, usage, peak_bytes, wall_s):
+    def __init__(self, code, text, watch, wall_s):
         self.code, self.text, self.wall_s = code, text, wall_s
-        self.cpu_s = usage.ru_utime + usage.ru_stime
-        self.peak_bytes = peak_bytes
+        self.peak_bytes, self.steady_share = watch.peak_bytes, watch.steady_share()
 
     def find(self, pattern):
         """The first group as a number, None if the output has no such text."""
@@ -55,13 +55,40 @@ class Outcome:
         return float(match.group(1)) if match else None
 
 
-def run(command, seconds, **options):
-    """Runs a profiler to its end, or to `seconds`; its output is text."""
+class Watch:
+    """What is seen of a program while it runs: its peak memory, and its CPU time between two instants.
+
+    Memory is asked for while it runs, because what the kernel reports at the end includes ours from before the program was loaded.
+    """
+
+    def __init__(self, pid, steady=None):
+        self._pid, self._began = pid, time.monotonic()
+        self._due, self._seen = list(steady or ()), []
+        self.peak_bytes = 0
+
+    def look(self):
+        self.peak_bytes = max(self.peak_bytes, peak_memory(self._pid))
+        now = time.monotonic()
+        if self._due and now - self._began >= self._due[0]:
+            self._due.pop(0)
+            self._seen.append((now, cpu_s(self._pid)))
+
+    def steady_share(self):
+        """Of one processor, between the two instants; None: it did not run for so long."""
+        if len(self._seen) < 2:
+            return None
+        (began, before), (ended, after) = self._seen
+        return (after - before) / (ended - began)
+
+
+def run(command, seconds, steady=None, **options):
+    """Runs a profiler to its end, or to `seconds`; its output is text. steady: two instants, in seconds since its start."""
     with tempfile.TemporaryFile() as output:
         began = time.monotonic()
         process = start(command, PROFILER_CPUS, stdout=output, stderr=subprocess.STDOUT, **options)
         try:
-            usage, peak_bytes = wait(process, seconds)
+            watch = Watch(process.pid, steady)
+            wait(process, seconds, watch)
         finally:
             if process.returncode is None:
                 process.kill()
@@ -69,7 +96,7 @@ def run(command, seconds, **options):
         wall_s = time.monotonic() - began
         output.seek(0)
         text = re.sub(r"\x1b\[[0-9;]*m", "", output.read().decode("utf-8", "replace"))
-    return Outcome(process.returncode, text, usage, peak_bytes, wall_s)
+    return Outcome(process.returncode, text, watch, wall_s)
 
 
 def launch(command):
@@ -88,24 +115,27 @@ def finish(process):
         process.wait()
 
 
-def wait(process, seconds):
-    """(resource usage, peak memory) of a program at its end; one that takes too long gets SIGTERM, then SIGKILL.
-
-    The memory is asked for while it runs: what the kernel reports at the end includes ours from before the program was loaded.
-    """
+def wait(process, seconds, watch):
+    """Until a program ends; one that takes too long gets SIGTERM, then SIGKILL."""
     end = time.monotonic() + seconds
     signals = [signal.SIGINT, signal.SIGTERM, signal.SIGKILL]
-    peak = 0
     while True:
-        peak = max(peak, peak_memory(process.pid))
-        pid, status, usage = os.wait4(process.pid, os.WNOHANG)
-        if pid:
-            process.returncode = os.waitstatus_to_exitcode(status)
-            return usage, peak
+        watch.look()
+        if process.poll() is not None:
+            return
         if time.monotonic() > end:
             process.send_signal(signals.pop(0) if len(signals) > 1 else signal.SIGKILL)
             end = time.monotonic() + 3
         time.sleep(0.02)
+
+
+def cpu_s(pid):
+    """CPU seconds of all threads that it has now."""
+    total = 0
+    for path in glob.glob("/proc/%d/task/*/schedstat" % pid):
+        with contextlib.suppress(OSError), open(path, encoding="ascii") as schedstat:
+            total += int(schedstat.read().split()[0])
+    return total / 1e9
 
 
 def peak_memory(pid):

@@ -13,6 +13,8 @@ from processes import BUILD, FOLDER, TARGET_CPUS, run
 
 # What py-spy takes to start and to write; it does not say for how long it sampled.
 PYSPY_START_S = 0.2
+# Of a recording, when starting has ended, and how long before its end it is still steady.
+START_S, END_S = 1.5, 0.5
 # Runs a program before all others.
 FIRST = ["chrt", "-f", "1"]
 QUALITY, CAPTURE = ".quality.json", ".pyro"
@@ -59,7 +61,7 @@ class Profiler:
         with tempfile.TemporaryDirectory(dir=BUILD) as folder:
             path = os.path.join(folder, "profile")
             command = self.command(pid, rate, seconds, all_threads, path)
-            outcome = run(command, seconds + 30, cwd=folder)
+            outcome = run(command, seconds + 30, (START_S, seconds - END_S), cwd=folder)
             if outcome.code or not os.path.exists(path):
                 raise Refusal("%s: %s" % (self, last_line(outcome.text)))
             recording = Recording(self.read(path) if keep else folded.Profile(), outcome, seconds)

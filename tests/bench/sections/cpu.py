@@ -1,7 +1,7 @@
 """How much of a processor does each profiler take while it samples?
 
-A long and a short run are subtracted, so that starting up and writing the result do not count. A profiler that does not reach
-the rate it was asked for takes less than it would: compared is what it would take at the full rate.
+Its CPU time is read while it samples, so that starting up and writing the result do not count. A profiler that does not reach the
+rate it was asked for takes less than it would: compared is what it would take at the full rate.
 """
 
 from processes import Target
@@ -33,20 +33,24 @@ def measure(bench):
 
 def measure_case(bench, case):
     rows, shares = [], {}
-    short, long = bench.seconds(2), bench.seconds(2) + bench.seconds(5)
+    seconds = 2 + bench.seconds(8)
     # What BPF programs take is the target's time: see the sections slowdown and bpf.
     for python, tools in bench.targets_for(bench.peers_but(StoppingTachyon)):
         cpu = {tool.name: [] for tool in tools}
         rate = {tool.name: [] for tool in tools}
         full = {tool.name: [] for tool in tools}
-        lifetime = bench.rounds * len(tools) * (short + long + 15) + 60
+        lifetime = bench.rounds * len(tools) * (seconds + 15) + 60
         with Target(python, case.workload, lifetime, case.arguments) as target:
             for _ in range(bench.rounds):
                 for tool in tools:
                     try:
-                        share, recording = cpu_share(tool, target, case, short, long)
+                        recording = tool.record(target.pid, case.rate, seconds, case.all_threads, keep=False)
                     except Refusal as refusal:
                         bench.note(str(refusal))
+                        continue
+                    share = recording.outcome.steady_share
+                    if share is None:
+                        bench.note("%s ended before %d s" % (tool, seconds))
                         continue
                     cpu[tool.name].append(share)
                     rate[tool.name].append(recording.rate)
@@ -62,9 +66,3 @@ def measure_case(bench, case):
     for minor, found in shares.items():
         goals = {engine: Goal("<= %g %%" % (100 * at_most), at_most=at_most) for engine, at_most in case.at_most.items()}
         bench.compare_engines("cpu", "%s, Python 3.%d" % (case.name, minor), "%", found, goals)
-
-
-def cpu_share(tool, target, case, short, long):
-    less = tool.record(target.pid, case.rate, short, case.all_threads, keep=False)
-    more = tool.record(target.pid, case.rate, long, case.all_threads, keep=False)
-    return (more.outcome.cpu_s - less.outcome.cpu_s) / (long - short), more
