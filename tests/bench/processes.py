@@ -66,7 +66,7 @@ class Watch:
         self._due, self._seen = list(steady or ()), []
         self.peak_bytes = 0
 
-    def look(self):
+    def read(self):
         self.peak_bytes = max(self.peak_bytes, peak_memory(self._pid))
         now = time.monotonic()
         if self._due and now - self._began >= self._due[0]:
@@ -120,7 +120,7 @@ def wait(process, seconds, watch):
     end = time.monotonic() + seconds
     signals = [signal.SIGINT, signal.SIGTERM, signal.SIGKILL]
     while True:
-        watch.look()
+        watch.read()
         if process.poll() is not None:
             return
         if time.monotonic() > end:
