@@ -104,10 +104,9 @@ enum sampler_stop {
 struct sampler_options {
     pid_t pids[SAMPLER_MAX_PROCESSES]; /* each once */
     size_t pid_count;
-    bool all;   /* instead of pids: every Python process that can be read */
-    bool waits; /* continue after the last target has ended, for sampler_join */
-    pid_t
-        adopter; /* with subprocesses: follow every process that becomes a child of this one; 0: none */
+    bool all;          /* instead of pids: every Python process that can be read */
+    bool waits;        /* continue after the last target has ended, for sampler_join */
+    pid_t adopter;     /* with subprocesses: follow what becomes its child, too; 0: none */
     bool subprocesses; /* sample descendants too, those that exist and new ones */
     double rate_hz;
     uint64_t duration_ns; /* 0: until the last target ends */

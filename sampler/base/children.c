@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stddef.h>
 #include <sys/signalfd.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 bool children_watch(int as)
@@ -23,4 +24,13 @@ bool children_watch(int as)
     if (fd != as)
         close(fd);
     return true;
+}
+
+pid_t children_take(int fd, int *status_out)
+{
+    struct signalfd_siginfo info;
+    while (read(fd, &info, sizeof info) > 0)
+        continue;
+    const pid_t pid = waitpid(-1, status_out, WNOHANG);
+    return pid > 0 ? pid : 0;
 }

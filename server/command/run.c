@@ -5,6 +5,7 @@
 #include "server/command/options/options.h"
 #include "server/command/process/exit.h"
 #include "server/command/process/privilege.h"
+#include "server/command/process/process_launcher.h"
 #include "server/command/process/program.h"
 
 enum {
@@ -74,17 +75,11 @@ static enum err_code start_sampler(struct run *run, struct err *err)
     }
 }
 
-static const char *name_of(const struct options *options)
-{
-    const char *const python = options->python ? options->python : "python3";
-    return options->runs_command ? options->target[0] : python;
-}
-
 static enum err_code start(struct run *run, struct err *err)
 {
     enum err_code rc = driver_open(&run->driver, err);
     if (rc == ERR_OK)
-        rc = program_start(&run->program, name_of(run->options), err);
+        rc = program_start(&run->program, process_launcher_program(run->options), err);
     if (rc == ERR_OK)
         rc = privilege_drop(run->options, err);
     if (rc == ERR_OK)

@@ -9,10 +9,8 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "sampler/base/children.h"
@@ -73,11 +71,9 @@ static void forget(struct broker *broker, pid_t pid)
 
 static void collect(struct broker *broker)
 {
-    struct signalfd_siginfo info;
     pid_t pid;
-    while (read(CHILDREN, &info, sizeof info) > 0)
-        continue;
-    while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
+    int status;
+    while ((pid = children_take(CHILDREN, &status)) != 0)
         forget(broker, pid);
 }
 

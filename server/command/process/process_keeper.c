@@ -8,7 +8,6 @@
 #include <stdint.h>
 #include <stdnoreturn.h>
 #include <sys/prctl.h>
-#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -131,12 +130,9 @@ static void note_end(struct kept *kept, pid_t pid, int status)
 
 static void collect(struct process_keeper *keeper)
 {
-    struct signalfd_siginfo info;
     pid_t pid;
-    int status = 0;
-    while (read(CHILDREN, &info, sizeof info) > 0)
-        continue;
-    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+    int status;
+    while ((pid = children_take(CHILDREN, &status)) != 0) {
         note_end(&keeper->reader, pid, status);
         note_end(&keeper->source, pid, status);
     }

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "sampler/base/children.h"
 #include "sampler/base/scoped.h"
 #include "server/command/options/options.h"
 #include "server/command/process/exit.h"
@@ -32,10 +33,16 @@ static void tell(const struct launcher *launcher, enum launch_kind kind, int val
     (void)!send(launcher->socket, &message, sizeof message, MSG_NOSIGNAL);
 }
 
+const char *process_launcher_program(const struct options *options)
+{
+    const char *const python = options->python ? options->python : "python3";
+    return options->runs_command ? options->target[0] : python;
+}
+
 /* The user's command, or an interpreter with the user's script or module.  NULL: no memory. */
 static char **make_command(const struct options *options)
 {
-    static char python[] = "python3", module[] = "-m";
+    static char module[] = "-m";
     size_t count = 0, at = 0;
     while (options->target[count])
         count++;
@@ -43,7 +50,7 @@ static char **make_command(const struct options *options)
     if (!argv)
         return NULL;
     if (!options->runs_command)
-        argv[at++] = options->python ? (char *)(uintptr_t)options->python : python;
+        argv[at++] = (char *)(uintptr_t)process_launcher_program(options);
     if (options->runs_module)
         argv[at++] = module;
     for (size_t i = 0; i < count; i++)
@@ -131,12 +138,9 @@ static bool take(struct launcher *launcher)
 /* The program's status, and whatever else has become a child of this process. */
 static void collect(struct launcher *launcher, int children_fd)
 {
-    struct signalfd_siginfo info;
     pid_t pid;
-    int status = 0;
-    while (read(children_fd, &info, sizeof info) > 0)
-        continue;
-    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+    int status;
+    while ((pid = children_take(children_fd, &status)) != 0) {
         if (pid != launcher->program)
             continue;
         launcher->program = 0;

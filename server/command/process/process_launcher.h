@@ -29,6 +29,9 @@ struct launch_message {
     int value;
 };
 
+/* The user's command, or the interpreter that runs the user's script or module. */
+const char *process_launcher_program(const struct options *options);
+
 /* In a process of its own, which ends when nobody is left to ask it; the program goes on then.  Descriptors without close-on-exec
  * are the program's, and so is the mask of signals. */
 noreturn void process_launcher_run(const struct options *options, int socket,

@@ -49,7 +49,7 @@ static void a_sink_hears_what_is_counted_and_when(void **state)
             if (i == 20)
                 world.node = made_node(world.profile, "main;rest");
             cpu_world_take(&world, cpu_world_tid(i < 30 ? CPU_OFF : CPU_UNKNOWN),
-                        i % 4 ? 0 : STATE_HAS_GIL, i % 4 != 0);
+                           i % 4 ? 0 : STATE_HAS_GIL, i % 4 != 0);
         }
         assert_int_equal(thread_cpus_flush(&world.cpus, world.now_ns), ERR_OK);
         made_seal(world.profile, 1);

@@ -71,7 +71,8 @@ static void samples_that_waited_are_filtered_too(void **state)
         world.now_ns += runs ? 1 : 1ull << 60;
         assert_int_equal(thread_cpus_flush(&world.cpus, world.now_ns), ERR_OK);
         assert_int_equal(cpu_world_quality(&world)->samples - before.samples, runs ? STILL : 0);
-        assert_int_equal(cpu_world_quality(&world)->filtered - before.filtered, runs ? 0 : STILL);
+        assert_int_equal(cpu_world_quality(&world)->filtered - before.filtered,
+                         runs ? 0 : STILL);
         cpu_world_end(&world);
     }
 }
