@@ -146,7 +146,7 @@ static void put_wait(struct writer *writer, const struct screen *screen,
 static void draw_states(struct buffer *out, const struct screen *screen,
                         const struct display *display)
 {
-    static const char *const words[STATE_DOING_COUNT] = { "GIL",      "GIL wait", "CPU",
+    static const char *const words[STATE_DOING_COUNT] = { "GIL",      "GIL wait", "other CPU",
                                                           "runnable", "waiting",  "unknown" };
     static const enum writer_colour colours[STATE_DOING_COUNT] = { WRITER_COOL,  WRITER_HOT,
                                                                    WRITER_WARM,  WRITER_HOT,
