@@ -17,11 +17,11 @@
 
 /* SHARE, SECONDS, COUNT: widths of columns.  WITH_SECONDS, WITH_COUNTS: least width of a screen that
  * has these columns.  PLACE: least width for a whole path. */
-enum { SHARE = 10, SECONDS = 10, COUNT = 11, WITH_SECONDS = 70, WITH_COUNTS = 110, PLACE = 44 };
+enum { SHARE = 9, SECONDS = 10, COUNT = 11, WITH_SECONDS = 70, WITH_COUNTS = 110, PLACE = 44 };
 
 /* Of the list of threads: least width for the cause of waiting and for samples; the cause takes a third of what is left
  * of a line, at least WAIT. */
-enum { WITH_WAITS = 71, WITH_SAMPLES = 97, WAIT = 14 };
+enum { WITH_WAITS = 66, WITH_SAMPLES = 92, WAIT = 14 };
 
 static struct writer start_line(const struct panel *panel)
 {
@@ -210,7 +210,7 @@ static unsigned wait_columns(unsigned left)
 
 static void threads_title(const struct panel *panel)
 {
-    static const char *const shares[STATE_DOING_UNKNOWN] = { "GIL", "GIL WAIT", "OTHER CPU",
+    static const char *const shares[STATE_DOING_UNKNOWN] = { "GIL", "GIL WAIT", "NO GIL",
                                                              "RUNNABLE", "WAITING" };
     struct writer writer = start_line(panel);
     writer.is_chosen = true;
@@ -352,7 +352,7 @@ size_t panel_help(const struct panel *panel)
         "+ -        update more often, less often",
         "q          quit",
         "SELF: samples in the function itself; TOTAL: also those in functions it called",
-        "GIL: holding it; OTHER CPU: on a CPU without it, as C code can be",
+        "GIL: on a CPU with it; NO GIL: on a CPU without it, as C code can be",
     };
     struct writer writer = start_line(panel);
     size_t used = 0;

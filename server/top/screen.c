@@ -146,7 +146,7 @@ static void put_wait(struct writer *writer, const struct screen *screen,
 static void draw_states(struct buffer *out, const struct screen *screen,
                         const struct display *display)
 {
-    static const char *const words[STATE_DOING_COUNT] = { "GIL",      "GIL wait", "other CPU",
+    static const char *const words[STATE_DOING_COUNT] = { "GIL",      "GIL wait", "no GIL",
                                                           "runnable", "waiting",  "unknown" };
     static const enum writer_colour colours[STATE_DOING_COUNT] = { WRITER_COOL,  WRITER_HOT,
                                                                    WRITER_WARM,  WRITER_HOT,
@@ -166,9 +166,9 @@ static void draw_states(struct buffer *out, const struct screen *screen,
                          quality_percent(sums->doing[i], sums->samples));
         writer_colour(&writer, WRITER_PLAIN);
     }
+    put_wait(&writer, screen, display);
     put_state(&writer, "GC", sums, STATE_FLAG_IN_GC);
     put_state(&writer, "exc", sums, STATE_FLAG_HAS_EXCEPTION);
-    put_wait(&writer, screen, display);
     end_line(out);
 }
 

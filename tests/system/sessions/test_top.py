@@ -26,7 +26,7 @@ class Top(Test):
             terminal.type("?")
             terminal.until("sort by self")
             terminal.type("t")
-            terminal.until(r"^ +GIL +GIL WAIT +OTHER CPU +RUNNABLE +WAITING +WAITS FOR +THREAD")
+            terminal.until(r"^ +GIL +GIL WAIT +NO GIL +RUNNABLE +WAITING +WAITS FOR +THREAD")
             terminal.until(r"worker-\d+ \(\d+\)")
             terminal.type("\r")
             terminal.until(r"the last 10 s, [^,]+ \(\d+\), active")
