@@ -18,6 +18,13 @@ static bool is_ignored(int signal)
     return sigaction(signal, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
+/* Of children that end.  A thread that the sampler stops would be one that has been stopped, a thousand times a second. */
+static void watch_children(void)
+{
+    const struct sigaction action = { .sa_handler = SIG_DFL, .sa_flags = SA_NOCLDSTOP };
+    (void)sigaction(SIGCHLD, &action, NULL);
+}
+
 enum err_code signals_init(struct signals *signals, struct err *err)
 {
     sigset_t set;
@@ -29,6 +36,7 @@ enum err_code signals_init(struct signals *signals, struct err *err)
     if (!is_ignored(SIGHUP))
         sigaddset(&set, SIGHUP);
     signal(SIGPIPE, SIG_IGN);
+    watch_children();
     pthread_sigmask(SIG_BLOCK, &set, &signals->before);
     signals->fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     return signals->fd < 0 ? err_sys(err, errno, "cannot watch for signals") : ERR_OK;
