@@ -66,8 +66,8 @@ bool python_check_code(struct python *python, remote_addr addr);
 struct python_copy {
     struct memory *memory;
     uint64_t taken_ns; /* when it was made; not 0 */
-    bool
-        is_whole; /* it lacks no frame, and all its code objects have been learnt; otherwise they are read from the process */
+    /* No frame is missing, and all code objects have been learnt.  Otherwise the process is read too. */
+    bool is_whole;
 };
 
 MUST_CHECK enum err_code python_take_copy(struct python *python, struct thread *thread,

@@ -60,9 +60,8 @@ struct callee_table {
     struct pool callees; /* of struct callee */
     struct idmap by_addr;
     struct object_bytes scratch;
-    uint64_t epoch; /* set by the caller */
-    uint64_t
-        taken_ns; /* the same: when the copy was made that the use is in; 0: it is in none */
+    uint64_t epoch;    /* set by the caller */
+    uint64_t taken_ns; /* the same: when the copy was made that is read; 0: none is */
 };
 
 void callee_table_init(struct callee_table *table, struct memory *memory,

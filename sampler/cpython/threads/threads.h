@@ -57,8 +57,7 @@ struct thread {
     bool is_new;         /* not named yet */
     uint64_t sampled_ns; /* set by the caller of python_tick; 0: never */
     bool is_stopped;     /* the same: `runs` is known: it was stopped, or the kernel said so */
-    bool
-        is_asked; /* the same: `runs` is known: the kernel was asked before others were stopped */
+    bool is_asked;       /* the same: `runs` is known: the kernel was asked before any stop */
     enum three_valued runs;           /* the same: was it running or ready to run? */
     enum three_valued runnable;       /* the same: if so, was it without a processor? */
     struct system_call call;          /* the same: if not, where it waits */
