@@ -5,6 +5,7 @@ import gzip
 import json
 import pathlib
 import re
+import tempfile
 
 from harness import Live, Test, file_in, main, pythons, run_program, victim
 from protobuf import labels_of
@@ -25,8 +26,8 @@ PEERS = {"network_read": "network read", "network_read_with_timeout": "network r
 
 # A program whose descriptors have names that look like other things, and that closes and opens them all the time.
 HOSTILE = """
-import os, socket, threading, tempfile
-folder = tempfile.mkdtemp(prefix="<waits: sleep>")
+import os, socket, sys, threading
+folder = sys.argv[1]
 for name in ("socket:[1]", "pipe:[1]", "anon_inode:[pidfd]", "a;b\\n<waits: lock>"):
     os.mkfifo(os.path.join(folder, name))
 def reads(name):
@@ -221,7 +222,7 @@ class Causes(Test):
     def test_names_of_the_target_are_only_text(self):
         path = file_in("hostile_waits.py")
         pathlib.Path(path).write_text(HOSTILE, "utf-8")
-        with victim(path) as target:
+        with tempfile.TemporaryDirectory(prefix="<waits: sleep>") as folder, victim(path, folder) as target:
             text = pathlib.Path(self.record(target, "waits-hostile")).read_text("utf-8")
             for line in text.splitlines():
                 self.assertRegex(line, r" \d+$")
