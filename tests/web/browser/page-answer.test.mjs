@@ -78,8 +78,8 @@ test("the panel stays as it is while text in it is selected", async () => {
   await drawn(page);
   const list = "document.querySelector('[data-testid=hottest]')";
   await page.until(list + " !== null");
-  await page.evaluate("(" + list + ".dataset.kept = 'yes', getSelection().selectAllChildren(" + list + ".firstElementChild), 0)");
-  await page.until("getSelection().toString() !== ''");
+  // The list may be drawn anew right before it is selected.
+  await page.until("(" + list + ".dataset.kept = 'yes', getSelection().selectAllChildren(" + list + ".firstElementChild), getSelection().toString() !== '')");
   const before = await page.evaluate(byId("drawing-note") + ".textContent");
   advance(2);
   await page.until(byId("drawing-note") + ".textContent !== " + JSON.stringify(before));
