@@ -78,7 +78,7 @@ test("the panel stays as it is while text in it is selected", async () => {
   await drawn(page);
   const list = "document.querySelector('[data-testid=hottest]')";
   await page.until(list + " !== null");
-  // The list may be drawn anew right before it is selected.
+  // The list may be replaced right before it is selected.
   await page.until("(" + list + ".dataset.kept = 'yes', getSelection().selectAllChildren(" + list + ".firstElementChild), getSelection().toString() !== '')");
   const before = await page.evaluate(byId("drawing-note") + ".textContent");
   advance(2);
