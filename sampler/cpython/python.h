@@ -68,6 +68,7 @@ struct python_copy {
     uint64_t taken_ns; /* when it was made; not 0 */
     /* No frame is missing, and all code objects have been learnt.  Otherwise the process is read too. */
     bool is_whole;
+    struct copy_tail tail;
 };
 
 MUST_CHECK enum err_code python_take_copy(struct python *python, struct thread *thread,

@@ -159,6 +159,7 @@ enum err_code python_take_copy(struct python *python, struct thread *thread,
     thread_list_set_generation(&python->threads, thread);
     copy->memory = taken->memory;
     copy->taken_ns = taken->taken_ns;
+    copy->tail = taken->tail;
     copy->is_still = true;
     python->codes.is_described = taken->is_whole;
     enum err_code rc = stack_read(&thread->stack, &python->codes);
@@ -167,6 +168,7 @@ enum err_code python_take_copy(struct python *python, struct thread *thread,
     copy->memory = process;
     copy->is_still = false;
     copy->taken_ns = 0;
+    copy->tail = (struct copy_tail){ 0 };
     return rc;
 }
 

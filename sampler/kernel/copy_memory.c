@@ -27,7 +27,7 @@ static void sort(struct copy_memory *copy)
 /* The span that holds these bytes, or at least the first of them if zeros follow. */
 static const struct copy_span *find(struct copy_memory *copy, remote_addr addr, size_t bytes)
 {
-    enum { NEAR = 2, OVERLAPPING = 4 };
+    enum { NEAR = 3, OVERLAPPING = 4 };
     size_t low = 0, high = copy->count;
     /* Spans lie in the order in which they are read. */
     for (size_t i = copy->last; i < copy->count && i < copy->last + NEAR; i++)
@@ -61,29 +61,57 @@ static void read_span(const struct copy_span *span, const struct memory_span *wa
     memset((unsigned char *)wanted->buffer + some, 0, wanted->bytes - some);
 }
 
+/* A chunk may be in two spans that touch: the upper one holds what follows. */
+static bool read_two(struct copy_memory *copy, const struct memory_span *wanted)
+{
+    const struct copy_span *const lower = find(copy, wanted->addr, 1);
+    const size_t some = lower ? lower->bytes - (size_t)(wanted->addr - lower->addr) : 0;
+    if (!lower || some >= wanted->bytes)
+        return false;
+    const struct memory_span rest = { wanted->addr + some,
+                                      (unsigned char *)wanted->buffer + some,
+                                      wanted->bytes - some };
+    const struct copy_span *const upper = find(copy, rest.addr, rest.bytes);
+    if (!upper)
+        return false;
+    memcpy(wanted->buffer, lower->data + (wanted->addr - lower->addr), some);
+    read_span(upper, &rest);
+    return true;
+}
+
+static bool read_copied(struct copy_memory *copy, const struct memory_span *wanted)
+{
+    const struct copy_span *const span = find(copy, wanted->addr, wanted->bytes);
+    if (!span)
+        return read_two(copy, wanted);
+    read_span(span, wanted);
+    return true;
+}
+
 static enum err_code read_copy(struct memory *memory, const struct memory_span *spans,
                                size_t count, size_t *bytes_out)
 {
     struct copy_memory *const copy = (struct copy_memory *)memory;
-    enum err_code rc = ERR_OK;
-    for (size_t i = 0; i < count && !rc;) {
-        const struct copy_span *span;
+    for (size_t i = 0; i < count; i++) {
         const size_t first = i;
-        while (i < count && (span = find(copy, spans[i].addr, spans[i].bytes)) == NULL)
+        bool is_copied = false;
+        while (i < count && !(is_copied = read_copied(copy, &spans[i])))
             i++;
-        if (i > first && !copy->process)
-            return ERR_FAULT;
         if (i > first) {
             size_t arrived = 0;
+            if (!copy->process)
+                return ERR_FAULT;
             copy->process_reads++;
-            rc = memory_readv(copy->process, spans + first, i - first, &arrived);
+            const enum err_code rc =
+                memory_readv(copy->process, spans + first, i - first, &arrived);
             *bytes_out += arrived;
-        } else {
-            read_span(span, &spans[i]);
-            *bytes_out += spans[i++].bytes;
+            if (rc)
+                return rc;
         }
+        if (is_copied)
+            *bytes_out += spans[i].bytes;
     }
-    return rc;
+    return ERR_OK;
 }
 
 void copy_memory_init(struct copy_memory *copy)
@@ -91,15 +119,21 @@ void copy_memory_init(struct copy_memory *copy)
     copy->memory = (struct memory){ .readv = read_copy };
     copy->count = copy->last = 0;
     copy->process = NULL;
+    copy->tail_ns = 0;
     copy->is_sorted = false;
 }
 
 enum err_code copy_memory_show(struct copy_memory *copy, const void *data, size_t bytes)
 {
-    const unsigned char *at = data;
     copy->count = copy->last = 0;
     copy->process = NULL;
-    copy->process_reads = 0;
+    copy->process_reads = copy->tail_ns = 0;
+    return copy_memory_show_more(copy, data, bytes);
+}
+
+enum err_code copy_memory_show_more(struct copy_memory *copy, const void *data, size_t bytes)
+{
+    const unsigned char *at = data;
     copy->is_sorted = false;
     while (bytes) {
         struct kernel_span head;
@@ -120,6 +154,12 @@ enum err_code copy_memory_show(struct copy_memory *copy, const void *data, size_
         bytes -= padded;
     }
     return ERR_OK;
+}
+
+void copy_memory_name_tail(struct copy_memory *copy, uint64_t tail_ns, remote_addr from)
+{
+    copy->tail_ns = tail_ns;
+    copy->tail_from = from;
 }
 
 void copy_memory_complete(struct copy_memory *copy, struct memory *process)

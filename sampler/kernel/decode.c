@@ -12,6 +12,13 @@ static bool is_number(unsigned id)
     return id && id <= INT32_MAX;
 }
 
+/* A tail is part of the spans, or it would come after them. */
+static bool has_tail_in_place(const struct kernel_record *head)
+{
+    return !head->same_ns && head->tail_ns <= head->time_ns && head->tail_at % 8 == 0 &&
+           (head->tail_ns ? head->tail_at == head->bytes : head->tail_at <= head->bytes);
+}
+
 bool kernel_decode(const void *data, size_t bytes, struct kernel_record *record,
                    const void **spans)
 {
@@ -27,6 +34,8 @@ bool kernel_decode(const void *data, size_t bytes, struct kernel_record *record,
     if (head.native_bytes && !has_stack)
         return false;
     if (head.same_ns && (!has_stack || head.native_bytes || head.same_ns > head.time_ns))
+        return false;
+    if (head.tail_at ? !has_stack || !has_tail_in_place(&head) : head.tail_ns != 0)
         return false;
     switch (head.kind) {
     case KERNEL_TICK:

@@ -20,8 +20,10 @@ static __noinline __u64 put_touched(struct area *a, __u64 addr, __u64 bytes)
     return reached - addr;
 }
 
-static int put_chunk(struct area *a, __u64 addr, __u64 bytes)
+static __noinline int put_whole_chunk(struct area *a, __u64 addr, __u64 bytes)
 {
+    if (!a)
+        return 0;
     bytes = put_touched(a, addr, bytes);
     if (!bytes)
         return 0;
@@ -32,6 +34,36 @@ static int put_chunk(struct area *a, __u64 addr, __u64 bytes)
     return 1;
 }
 
+/* Of a chunk in which the tail begins, only what is above that. */
+static int put_chunk(struct area *a, __u64 addr, __u64 bytes)
+{
+    const __u64 from = a->tail.from;
+    if (from <= addr || from - addr >= bytes)
+        return put_whole_chunk(a, addr, bytes);
+    if (!put_whole_chunk(a, from, bytes - (from - addr)))
+        return 0;
+    a->chunk_below = addr;
+    a->rest_bytes = from - addr;
+    return 1;
+}
+
+/* Here the tail begins.  The head of its first frame may reach above that: it is read there before anything else is
+ * put. */
+static int put_rest_of_chunk(struct area *a, __u64 addr)
+{
+    const __u64 bytes = a->rest_bytes;
+    a->rest_bytes = 0;
+    begin_tail(a);
+    if (!put_whole_chunk(a, addr, bytes + a->process.frame_bytes))
+        return 0;
+    struct kernel_span *const span =
+        (struct kernel_span *)(a->bytes + ((a->last - sizeof *span) & (KERNEL_AREA_BYTES - 1)));
+    span->bytes = a->chunk_bytes = bytes;
+    span->is_padded = 0;
+    a->record.bytes = a->last + bytes;
+    return 1;
+}
+
 /* The chunk below: its header says how much of it is used. */
 static __noinline int put_chunk_below(struct area *a)
 {
@@ -39,6 +71,8 @@ static __noinline int put_chunk_below(struct area *a)
     if (!a || !a->chunk_below)
         return 0;
     const __u64 addr = a->chunk_below;
+    if (a->rest_bytes)
+        return put_rest_of_chunk(a, addr);
     if (bpf_probe_read_user(header, sizeof header, (void *)addr)) {
         a->record.flags |= KERNEL_FAULTED;
         return 0;
@@ -68,7 +102,8 @@ static long step(__u32 i, void *context)
         a->calls += a->process.frame_is_entry &&
                     *(a->bytes + ((at + a->process.frame_is_entry) & (KERNEL_AREA_BYTES - 1)));
     } else if (a->process.frames != KERNEL_HEAP_FRAMES && a->chunk_below &&
-               a->frame > a->chunk_below && a->frame - a->chunk_below < KERNEL_MAX_SPAN) {
+               a->frame > a->chunk_below &&
+               a->frame - a->chunk_below < (a->rest_bytes ? a->rest_bytes : KERNEL_MAX_SPAN)) {
         /* Perhaps in the chunk below; otherwise the next step finds it in neither. */
         if (put_chunk_below(a))
             return 0;
@@ -95,6 +130,8 @@ static long step(__u32 i, void *context)
     const __u64 code = word_at(a, at + a->process.code.of_frame) & ~(__u64)TAG_MASK;
     if (!is_recent(a, code, i))
         meet(a, code, i);
+    if (a->tail_at)
+        add_to_tail(a, at, caller);
     a->frame = caller;
     return 0;
 }
@@ -104,12 +141,13 @@ static long put_rest(__u32 i, void *context)
     return !put_chunk_below(((struct walk *)context)->area);
 }
 
-static int put_frames(struct area *a, __u64 tstate_at)
+static int put_frames(struct area *a, const struct kernel_thread *thread, __u64 tstate_at)
 {
     const struct kernel_process *const process = &a->process;
     struct walk walk = { a };
     __u64 before = 0, around = 0;
-    a->chunk = a->chunk_bytes = a->chunk_below = a->calls = 0;
+    a->chunk = a->chunk_bytes = a->chunk_below = a->rest_bytes = a->calls = 0;
+    a->tail.from = a->tail_at = 0;
     a->frame = word_at(a, tstate_at + process->tstate_frame);
     if (process->frames == KERNEL_CFRAMES) {
         const __u64 cframe = word_at(a, tstate_at + process->tstate_cframe);
@@ -121,6 +159,7 @@ static int put_frames(struct area *a, __u64 tstate_at)
     if (process->frames != KERNEL_HEAP_FRAMES) {
         const __u64 newest = word_at(a, tstate_at + process->tstate_chunk);
         const __u64 top = word_at(a, tstate_at + process->tstate_top);
+        place_tail(a, thread, newest, top);
         if (newest && !put_chunk(a, newest, top - newest))
             return 0;
     }

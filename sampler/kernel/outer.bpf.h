@@ -11,14 +11,6 @@ enum {
     DEEP_END = KERNEL_AREA_BYTES + KERNEL_NATIVE_BYTES /* of a record's spans */
 };
 
-static const __u64 MULTIPLIER = 0x9e3779b97f4a7c15;
-
-static __always_inline __u64 mix(__u64 sum, __u64 word)
-{
-    const __u64 product = (sum ^ word) * MULTIPLIER;
-    return product >> 29 | product << 35;
-}
-
 /* Only the first span of a stack is larger than KERNEL_STACK_BYTES: that is what there is room for. */
 static __noinline int read_deep_stack(struct area *a, __u64 from, __u64 bytes)
 {

@@ -13,6 +13,11 @@
  * wrong, as any memory that it writes can; never that of another.  A stack that is not whole is not repeated, nor
  * is one with a native part, whose deadlines and buffers change with each call.
  *
+ * The outer frames of a deep stack seldom change, so their spans, which come last, are sent once: they are the tail.
+ * Where it is left out, it is that of the record of tail_ns, the last one of the thread that had it.  What is compared
+ * is where these frames lie and stand; their variables may have changed.  A tail begins inside a chunk, whose bytes
+ * below are its first span.
+ *
  * Of a process whose native stacks are wanted, the records of a stack go on after these spans with a native
  * part: a struct kernel_native, and spans of the thread's C stack.  They begin KERNEL_RED_ZONE_BYTES below the
  * stack pointer and end at the base of the stack.  A stack of up to KERNEL_STACK_BYTES is copied whole, and so is a
@@ -105,7 +110,9 @@ struct kernel_record {
     unsigned long long args[2]; /* of the system call: the first ones */
     /* Of a call that polls one descriptor: it, and what it is polled for. */
     int has_polled, polled;
-    unsigned int events, unused;
+    unsigned int events;
+    unsigned int tail_at;       /* in the spans, where the tail begins; 0: there is none */
+    unsigned long long tail_ns; /* 0: the record has the tail that it names */
 };
 
 struct kernel_span {
@@ -128,6 +135,14 @@ struct kernel_outer {
     unsigned long long from, base, sum, sent_ns;
     unsigned long long inner_bytes; /* in front of it, when it was sent */
     unsigned long long hits;        /* how often it was the same since */
+};
+
+/* The tail that was sent last of a thread: the frames below `from` in its chunk; from 0: none. */
+struct kernel_tail {
+    unsigned long long from, sum, sent_ns;
+    unsigned long long inner_bytes; /* in front of it, when its place was chosen */
+    unsigned int hits;              /* how often it was the same since */
+    unsigned int misses; /* the records since then whose tail should begin elsewhere */
 };
 
 /* Where frames lie, by version. */
@@ -154,6 +169,7 @@ struct kernel_process {
     unsigned int tstate_bytes, tstate_frame, tstate_cframe, tstate_chunk, tstate_top;
     unsigned int cframe_bytes, cframe_frame, cframe_previous;
     unsigned int frame_bytes, frame_previous;
+    unsigned int frame_instr;    /* 0: frames have no tail */
     unsigned int frame_is_entry; /* of frames in a chunk that C code has called; 0: unknown */
     unsigned int only_tid;       /* the only thread to sample; 0: all */
     unsigned int wants_native;
@@ -190,6 +206,7 @@ struct kernel_thread {
      * known. */
     unsigned long long sent_ns, frame_sum, sum;
     struct kernel_outer outer;
+    struct kernel_tail tail;
 };
 
 enum kernel_counter {

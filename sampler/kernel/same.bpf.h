@@ -39,7 +39,7 @@ static __noinline __u64 sum_of_stack(struct area *a, const struct kernel_process
                      BLOCK_BYTES);
     a->sum_at = a->window_bytes;
     a->sums[0] = mix(process->descriptions, process->serial);
-    a->sums[1] = mix(forgets, a->record.bytes - a->window_bytes);
+    a->sums[1] = mix(forgets + a->record.tail_ns, a->record.bytes - a->window_bytes);
     bpf_loop(MAX_BLOCKS, sum_block, &walk, 0);
     return mix(a->sums[0], a->sums[1]) | 1;
 }
@@ -67,11 +67,14 @@ static __noinline int send_stack(struct area *a, struct kernel_thread *thread,
     if (sum && sum == thread->sum) {
         a->record.same_ns = thread->sent_ns;
         a->record.bytes = a->window_bytes;
+        a->record.tail_at = a->record.tail_ns = a->has_new_tail = 0;
     }
     if (!emit(a, instants)) {
-        thread->frame_sum = thread->sum = thread->outer.from = 0;
+        thread->frame_sum = thread->sum = thread->outer.from = thread->tail.from = 0;
         return 0;
     }
+    if (a->has_new_tail)
+        thread->tail = a->tail;
     if (a->outer.from)
         thread->outer = a->outer;
     if (!a->record.same_ns) {

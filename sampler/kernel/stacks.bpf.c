@@ -87,13 +87,18 @@ struct area {
     unsigned char bytes[KERNEL_AREA_BYTES + KERNEL_NATIVE_BYTES + SPAN_ROOM];
     /* The chunk that the walk is in: its address, its bytes and where in `bytes` they are. */
     __u64 chunk, chunk_bytes, chunk_at, chunk_below;
-    __u64 frame;        /* the next one to walk to */
-    __u64 last;         /* where in `bytes` the span that was put last begins */
+    __u64
+        rest_bytes; /* of the chunk `chunk_below`, which are in the tail; 0: it is another chunk */
+    __u64 frame;    /* the next one to walk to */
+    __u64 last;     /* where in `bytes` the span that was put last begins */
     __u64 window_bytes; /* of the first spans, which are not of the stack */
     __u64 calls;        /* of Python by C code, on the stack */
     __u64 innermost_at; /* where in `bytes` the innermost frame is */
     __u64 sum_at, sum_end, sums[4];
     struct kernel_outer outer; /* of the record; from 0: it has none of its own */
+    struct kernel_tail tail;   /* where it begins in this stack; from 0: nowhere */
+    __u64 tail_at, tail_sum;   /* as the walk has found it; tail_at 0: it has not got there */
+    __u64 has_new_tail;        /* `tail` belongs to this record */
     struct kernel_process process;
     /* The state that the thread is in, and what belongs to it; see struct kernel_thread. */
     __u64 tstate, window, main_window, generation_at;
@@ -166,6 +171,14 @@ static __always_inline __u64 word_at(const struct area *a, __u64 at)
     return *(const __u64 *)(a->bytes + (at & (KERNEL_AREA_BYTES - 1)));
 }
 
+static const __u64 MULTIPLIER = 0x9e3779b97f4a7c15;
+
+static __always_inline __u64 mix(__u64 sum, __u64 word)
+{
+    const __u64 product = (sum ^ word) * MULTIPLIER;
+    return product >> 29 | product << 35;
+}
+
 /* Up to where all memory is there, at most to `to`. */
 static __noinline __u64 reach_up(__u64 from, __u64 to)
 {
@@ -178,10 +191,13 @@ static __noinline __u64 reach_up(__u64 from, __u64 to)
     return from < to ? from : to;
 }
 
+/* clang-format off */
 #include "sampler/kernel/code.bpf.h"
+#include "sampler/kernel/tail.bpf.h"
 #include "sampler/kernel/frames.bpf.h"
 #include "sampler/kernel/native.bpf.h"
 #include "sampler/kernel/state.bpf.h"
+/* clang-format on */
 
 /* Of old versions, whose interpreters count nothing, see record.h. */
 static void set_generation(struct area *a)
@@ -248,7 +264,8 @@ static __noinline int take(struct area *a, struct kernel_thread *thread)
     if (!put(a, a->tstate, a->process.tstate_bytes, 0))
         return 0;
     const __u64 tstate_at = a->last;
-    put_frames(a, tstate_at);
+    put_frames(a, thread, tstate_at);
+    settle_tail(a, thread);
     /* The thread runs in an interpreter around this one: it has to be listed again. */
     if (thread->is_inner && !a->innermost_at) {
         a->record.bytes = 0;
@@ -308,6 +325,9 @@ static void begin(struct area *a, __u32 kind, __u32 pid, __u32 tid)
     a->record.tstate = a->record.interpreter = 0;
     a->outer.from = 0;
     a->record.has_polled = 0;
+    a->record.tail_at = 0;
+    a->record.tail_ns = 0;
+    a->has_new_tail = 0;
 }
 
 SEC("perf_event")

@@ -14,6 +14,7 @@ void kernel_stack_deinit(struct kernel_stack *stack)
 {
     outer_part_deinit(&stack->outer);
     free(stack->copy);
+    free(stack->tail.bytes);
     *stack = (struct kernel_stack){ 0 };
 }
 
@@ -24,6 +25,39 @@ static enum err_code copy_spans(struct kernel_stack *stack, const void *spans, s
     if (bytes)
         memcpy(stack->copy, spans, bytes);
     return ERR_OK;
+}
+
+/* Takes the tail of a record that has one.  ERR_GONE: it refers to one that we do not have. */
+static enum err_code take_tail(struct stack_tail *tail, const struct kernel_record *record,
+                               const void *spans)
+{
+    if (record->tail_ns)
+        return record->tail_ns == tail->ns ? ERR_OK : ERR_GONE;
+    if (!record->tail_at || tail->ns == record->time_ns)
+        return ERR_OK;
+    const size_t count = record->bytes - record->tail_at;
+    struct kernel_span first = { 0 };
+    tail->ns = 0;
+    if (!VEC_RESERVE(tail->bytes, tail->room, count))
+        return ERR_NOMEM;
+    memcpy(tail->bytes, (const unsigned char *)spans + record->tail_at, count);
+    memcpy(&first, tail->bytes, count < sizeof first ? count : sizeof first);
+    tail->from = first.addr + first.bytes;
+    tail->count = count;
+    tail->ns = record->time_ns;
+    return ERR_OK;
+}
+
+/* Shows all spans of a stack. */
+static enum err_code show(struct copy_memory *copy, const struct stack_tail *tail,
+                          const struct kernel_record *record, const void *spans)
+{
+    enum err_code rc = copy_memory_show(copy, spans, record->bytes);
+    if (!rc && record->tail_ns)
+        rc = copy_memory_show_more(copy, tail->bytes, tail->count);
+    if (record->tail_at)
+        copy_memory_name_tail(copy, tail->ns, tail->from);
+    return rc;
 }
 
 /* Decodes the native part of a record, and takes the outer part of the C stack if it has that.  false: there is no
@@ -62,6 +96,9 @@ static enum err_code keep_whole(struct kernel_stacks *stacks, struct kernel_stac
     stack->known_ns = 0;
     stack->is_counted = false;
     stack->kept = *record;
+    const enum err_code taken = take_tail(&stack->tail, record, spans);
+    if (taken)
+        return taken;
     const bool has_outer =
         decode(stacks, stack, record, spans, &native, &outer) && outer.from && !outer.ns;
     const size_t inner = has_outer ? (size_t)(outer.from - native.stack.spans[0].addr) : 0;
@@ -113,7 +150,10 @@ static enum err_code count_whole(struct kernel_stacks *stacks, struct kernel_sta
     struct native_copy native;
     const bool has_native = decode(stacks, stack, record, spans, &native, &outer);
     thread->is_placed = false;
-    if (copy_memory_show(&stacks->copy, spans, record->bytes) ||
+    const enum err_code taken = take_tail(&stack->tail, record, spans);
+    if (taken)
+        return taken;
+    if (show(&stacks->copy, &stack->tail, record, spans) ||
         (record->native_bytes && !has_native)) {
         stacks->damaged += instants->times;
         return ERR_OK;

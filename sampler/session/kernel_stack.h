@@ -33,6 +33,13 @@ struct kernel_stack {
     size_t room;
     unsigned char *copy; /* its spans and its native part */
     struct outer_part outer;
+    /* The tail that was sent last (record.h). */
+    struct stack_tail {
+        uint64_t ns; /* the time of its record; 0: there is none */
+        remote_addr from;
+        size_t count, room;
+        unsigned char *bytes;
+    } tail;
 };
 
 /* What all threads share. */

@@ -278,6 +278,7 @@ enum err_code target_take(struct target *target, struct thread *thread,
         .memory = &copy->memory,
         .taken_ns = instants->until_ns,
         .is_whole = !copy->process,
+        .tail = { copy->tail_ns, copy->tail_from },
     };
     thread->native = native;
     thread->is_placed = false;
@@ -356,6 +357,7 @@ void target_describe(const struct target *target, struct kernel_process *out)
         .cframe_previous = layout->cframe_previous,
         .frame_bytes = layout->frame_bytes,
         .frame_previous = layout->frame_previous,
+        .frame_instr = layout->has_heap_frames ? 0 : layout->frame_instr,
         .frame_is_entry = layout->frame_is_entry,
         .only_tid = target->options->all_threads ? 0 : (uint32_t)target->process.pid,
         .wants_native = target->options->native == SAMPLER_NATIVE_FULL,

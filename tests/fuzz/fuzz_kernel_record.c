@@ -28,6 +28,11 @@ struct world {
     struct code_table codes;
     struct stack stack;
     struct copy_memory copy;
+    struct tail {
+        uint64_t ns;
+        const uint8_t *data;
+        size_t bytes;
+    } tail; /* the last one */
     size_t region_count;
     struct region regions[MAX_REGIONS];
     struct fuzz_input input;
@@ -121,6 +126,26 @@ static void check_native(const struct kernel_record *record, const void *spans,
     }
 }
 
+/* false: it is the tail of a record that is not there. */
+static bool show_tail(struct world *world, const struct kernel_record *record,
+                      const void *spans)
+{
+    struct tail *const tail = &world->tail;
+    struct kernel_span first = { 0 };
+    if (record->tail_at && !record->tail_ns)
+        *tail = (struct tail){ record->time_ns, (const uint8_t *)spans + record->tail_at,
+                               record->bytes - record->tail_at };
+    else if (record->tail_ns &&
+             (record->tail_ns != tail->ns ||
+              copy_memory_show_more(&world->copy, tail->data, tail->bytes)))
+        return false;
+    if (record->tail_at && tail->bytes >= sizeof first)
+        memcpy(&first, tail->data, sizeof first);
+    world->stack.copy.tail =
+        (struct copy_tail){ record->tail_at ? tail->ns : 0, first.addr + first.bytes };
+    return true;
+}
+
 static void read_stack(struct world *world, const uint8_t *data, size_t bytes)
 {
     struct kernel_record record;
@@ -140,6 +165,8 @@ static void read_stack(struct world *world, const uint8_t *data, size_t bytes)
         fuzz_check(record.native_bytes == 0 && record.same_ns <= record.time_ns);
         return;
     }
+    if (!show_tail(world, &record, spans))
+        return;
     code_begin_epoch(&world->codes);
     const enum err_code rc = stack_read(&world->stack, &world->codes);
     fuzz_check(world->copy.memory.reads - before < MAX_READS);

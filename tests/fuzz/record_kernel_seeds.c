@@ -34,6 +34,9 @@ struct recording {
     struct target *target;
     struct thread *thread;
     unsigned records;
+    /* The last tail. */
+    size_t tail_bytes;
+    unsigned char tail[MAX_RECORD_BYTES];
 };
 
 static void put_number(FILE *file, uint64_t value, size_t bytes)
@@ -63,6 +66,20 @@ static enum err_code tell(void *context, struct thread *thread, enum err_code fa
     return ERR_OK;
 }
 
+static enum err_code show(struct recording *recording, const struct kernel_record *record,
+                          const void *spans)
+{
+    enum err_code rc = copy_memory_show(&recording->copy, spans, record->bytes);
+    if (!rc && record->tail_ns)
+        rc = copy_memory_show_more(&recording->copy, recording->tail, recording->tail_bytes);
+    if (!rc && record->tail_at && !record->tail_ns) {
+        recording->tail_bytes = record->bytes - record->tail_at;
+        memcpy(recording->tail, (const unsigned char *)spans + record->tail_at,
+               recording->tail_bytes);
+    }
+    return rc;
+}
+
 /* The memory that a record's stack names must come before it. */
 static enum err_code take_record(void *context, const struct kernel_record *record,
                                  const void *spans)
@@ -75,7 +92,7 @@ static enum err_code take_record(void *context, const struct kernel_record *reco
         (record->kind != KERNEL_TICK && record->kind != KERNEL_LEFT &&
          record->kind != KERNEL_CODE) ||
         (int32_t)record->tid != recording->thread->host_tid ||
-        copy_memory_show(&recording->copy, spans, record->bytes))
+        show(recording, record, spans))
         return ERR_OK;
     if (record->kind == KERNEL_CODE) {
         copy_memory_complete(&recording->copy, &recording->watched.memory);
@@ -83,7 +100,9 @@ static enum err_code take_record(void *context, const struct kernel_record *reco
                                  recording->copy.spans[0].addr);
     } else {
         recording->records++;
-        const struct python_copy taken = { &recording->copy.memory, record->time_ns, true };
+        const struct python_copy taken = { .memory = &recording->copy.memory,
+                                           .taken_ns = record->time_ns,
+                                           .is_whole = true };
         (void)python_begin_copies(recording->target->python);
         rc = python_take_copy(recording->target->python, recording->thread, &taken, tell, NULL);
     }

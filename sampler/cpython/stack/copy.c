@@ -159,14 +159,23 @@ static size_t compared_bytes(const struct copy *copy, const struct copy_chunk *c
     return was_quick ? chunk->last_bytes : chunk->bytes;
 }
 
+/* The first bytes of A and LAST that are of the same tail. */
+static size_t common_bytes(const struct copy_chunk *chunk)
+{
+    const struct copy_known *const a = &chunk->known, *const last = &chunk->last_known;
+    if (!a->mark || a->mark != last->mark)
+        return 0;
+    return a->bytes < last->bytes ? a->bytes : last->bytes;
+}
+
 uint64_t copy_changed_from(const struct copy *copy, uint64_t from)
 {
     size_t at = (size_t)(from & UINT32_MAX);
     for (size_t i = (size_t)(from >> 32); i < copy->chunk_count; i++, at = 0) {
         const struct copy_chunk *const chunk = &copy->chunks[i];
-        const size_t end = compared_bytes(copy, chunk);
-        const size_t same =
-            chunk_difference(chunk, at, end < chunk->last_bytes ? end : chunk->last_bytes);
+        const size_t end = compared_bytes(copy, chunk), common = common_bytes(chunk);
+        const size_t same = chunk_difference(chunk, at > common ? at : common,
+                                             end < chunk->last_bytes ? end : chunk->last_bytes);
         if (same < end)
             return place_of(i, same);
     }

@@ -39,6 +39,13 @@ enum {
 
 enum copy_reading { COPY_A, COPY_B, COPY_LAST, COPY_READINGS };
 
+/* The outer frames in the chunks below `from`, as far as a stack is made from them.  Those with the same mark are the
+ * same, so they are read and compared only once. */
+struct copy_tail {
+    uint64_t mark; /* 0: none */
+    remote_addr from;
+};
+
 /* A data-stack chunk; the oldest comes first. */
 struct copy_chunk {
     remote_addr addr;
@@ -51,6 +58,11 @@ struct copy_chunk {
     uint64_t last_used; /* number of the reading in which it was last part of the stack */
     size_t room;
     unsigned char *reading[COPY_READINGS];
+    /* The first bytes of A and LAST that are of a tail, and its mark. */
+    struct copy_known {
+        uint64_t mark;
+        size_t bytes;
+    } known, last_known;
 };
 
 struct copy_off_chunk {
@@ -99,6 +111,7 @@ struct copy {
     bool is_still;      /* set by the caller: the thread cannot move, so A is of one instant */
     /* The same: the memory is a copy, made then; code objects are checked once for many of them.  0: it is read now. */
     uint64_t taken_ns;
+    struct copy_tail tail; /* the same: of that copy */
 };
 
 void copy_init(struct copy *copy, struct memory *memory, const struct layout *layout,

@@ -62,6 +62,7 @@ static enum err_code set_chunk(struct copy *copy, size_t index, size_t held, rem
     chunk->size = header[1];
     chunk->next_bytes = (size_t)(used < chunk->size ? used : chunk->size);
     chunk->bytes = chunk->again_from = chunk->last_bytes = chunk->most = 0;
+    chunk->known = chunk->last_known = (struct copy_known){ 0 };
     return held + chunk->next_bytes > COPY_MAX_BYTES ? ERR_LIMIT
                                                      : reserve_chunk(chunk, chunk->next_bytes);
 }
@@ -73,9 +74,11 @@ static enum err_code grow_to(struct copy *copy, size_t count)
     size_t wanted = 0, arrived;
     for (size_t i = count; i-- > copy->chunk_count && wanted < COPY_MAX_PREDICTIONS;) {
         struct copy_chunk *const chunk = &copy->chunks[i];
-        if (!chunk->bytes)
-            spans[wanted++] =
-                (struct memory_span){ chunk->addr, chunk->reading[COPY_A], chunk->next_bytes };
+        if (chunk->bytes)
+            continue;
+        chunk->known.mark = 0;
+        spans[wanted++] =
+            (struct memory_span){ chunk->addr, chunk->reading[COPY_A], chunk->next_bytes };
     }
     copy->chunk_count = count;
     const enum err_code rc =
@@ -217,6 +220,7 @@ size_t copy_plan_predictions(struct copy *copy, struct memory_span *spans)
         if (!copy->has_again || copy->readings - chunk->last_used > PREDICTED_READINGS)
             break;
         chunk->bytes = chunk->again_from = chunk->next_bytes;
+        chunk->known.mark = 0;
         spans[count++] =
             (struct memory_span){ chunk->addr, chunk->reading[COPY_A], chunk->bytes };
     }
@@ -270,6 +274,15 @@ static bool chain_holds(const struct copy *copy)
     return true;
 }
 
+/* As far as a chunk below the newest is used.  The header of the one that the tail ends in may be an older one. */
+static uint64_t used_bytes(const struct copy *copy, const struct copy_chunk *chunk)
+{
+    if (chunk->known.mark && copy_chunk_holds(chunk, copy->tail.from))
+        return chunk->size;
+    return COPY_CHUNK_HEADER_BYTES + field_u64(chunk->reading[COPY_A], COPY_CHUNK_USED_AT) %
+                                         (1u << 28) * sizeof(uint64_t);
+}
+
 /* A chunk below the newest may have been the newest before, and may hold more now. */
 static enum err_code cover_lower(struct copy *copy)
 {
@@ -278,9 +291,7 @@ static enum err_code cover_lower(struct copy *copy)
         struct copy_chunk *const chunk = &copy->chunks[i];
         if (chunk->bytes < COPY_CHUNK_HEADER_BYTES)
             continue;
-        const uint64_t used =
-            COPY_CHUNK_HEADER_BYTES + field_u64(chunk->reading[COPY_A], COPY_CHUNK_USED_AT) %
-                                          (1u << 28) * sizeof(uint64_t);
+        const uint64_t used = used_bytes(copy, chunk);
         if (used <= chunk->size && used > chunk->next_bytes &&
             held_bytes(copy, copy->chunk_count) + used <= COPY_MAX_BYTES) {
             chunk->next_bytes = (size_t)used;

@@ -8,18 +8,47 @@ enum {
     TRIM_READINGS = 256, /* a chunk is copied as far as this many readings used it */
 };
 
-static struct memory_span chunk_span(const struct copy_chunk *chunk)
+/* Of the bytes to read, how many are below the tail's end; `is_above`: is the chunk above that of the tail? */
+static size_t tail_bytes(const struct copy *copy, const struct copy_chunk *chunk,
+                         bool *is_above)
 {
-    return (struct memory_span){ chunk->addr, chunk->reading[COPY_A], chunk->bytes };
+    const uint64_t bytes = copy->tail.from - chunk->addr;
+    const bool ends_here = *is_above && bytes && bytes <= chunk->size;
+    if (*is_above && !ends_here)
+        return 0;
+    *is_above = false;
+    return ends_here && bytes < chunk->bytes ? (size_t)bytes : chunk->bytes;
+}
+
+/* Returns how many of the first `bytes` bytes are in A already. */
+static size_t keep_known(struct copy_chunk *chunk, uint64_t mark, size_t bytes)
+{
+    const struct copy_known *const last = &chunk->last_known;
+    size_t known = 0;
+    if (bytes && chunk->known.mark == mark) {
+        known = chunk->known.bytes < bytes ? chunk->known.bytes : bytes;
+    } else if (bytes && last->mark == mark) {
+        known = last->bytes < bytes ? last->bytes : bytes;
+        memcpy(chunk->reading[COPY_A], chunk->reading[COPY_LAST], known);
+    }
+    chunk->known = (struct copy_known){ bytes ? mark : 0, bytes };
+    return known;
 }
 
 /* The newest chunks come first: their frames change soonest after the thread state is read. */
-static size_t plan_chunks(const struct copy *copy, struct memory_span *spans)
+static size_t plan_chunks(struct copy *copy, struct memory_span *spans)
 {
     size_t count = 0;
-    for (size_t i = copy->chunk_count; i-- > 0;)
-        if (copy->chunks[i].bytes)
-            spans[count++] = chunk_span(&copy->chunks[i]);
+    bool is_above = true;
+    for (size_t i = copy->chunk_count; i-- > 0;) {
+        struct copy_chunk *const chunk = &copy->chunks[i];
+        const size_t tail = copy->tail.mark ? tail_bytes(copy, chunk, &is_above) : 0;
+        const size_t known = keep_known(chunk, copy->tail.mark, tail);
+        if (known < chunk->bytes)
+            spans[count++] =
+                (struct memory_span){ chunk->addr + known, chunk->reading[COPY_A] + known,
+                                      chunk->bytes - known };
+    }
     return count;
 }
 
@@ -92,6 +121,9 @@ static void turn_over(struct copy *copy)
         chunk->reading[COPY_LAST] = chunk->reading[COPY_A];
         chunk->reading[COPY_A] = last;
         chunk->last_bytes = chunk->bytes;
+        const struct copy_known known = chunk->last_known;
+        chunk->last_known = chunk->known;
+        chunk->known = known;
     }
     for (size_t i = 0; i < copy->off_chunk_count; i++) {
         memcpy(copy->off_chunk[i].reading[COPY_LAST], copy->off_chunk[i].reading[COPY_A],

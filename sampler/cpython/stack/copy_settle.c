@@ -1,6 +1,15 @@
 #include "sampler/cpython/objects/object.h"
 #include "sampler/cpython/stack/copy_parts.h"
 
+/* The chunk that a span is of: it may begin behind a tail. */
+static struct copy_chunk *chunk_at(const struct copy *copy, remote_addr addr)
+{
+    for (size_t i = 0; i < copy->chunk_count; i++)
+        if (addr - copy->chunks[i].addr < copy->chunks[i].size)
+            return &copy->chunks[i];
+    return NULL;
+}
+
 /* Handles a predicted span that could not be read: its memory is gone. */
 static enum err_code lose(struct copy *copy, remote_addr addr, bool is_again)
 {
@@ -18,9 +27,9 @@ static enum err_code lose(struct copy *copy, remote_addr addr, bool is_again)
     struct copy_off_chunk *const off_chunk = copy_find_off_chunk(copy, addr);
     if (off_chunk)
         off_chunk->is_lost = true;
-    for (size_t i = 0; i < copy->chunk_count && !off_chunk; i++)
-        if (copy->chunks[i].addr == addr)
-            copy->chunks[i].bytes = copy->chunks[i].again_from = 0;
+    struct copy_chunk *const chunk = off_chunk ? NULL : chunk_at(copy, addr);
+    if (chunk)
+        chunk->bytes = chunk->again_from = chunk->known.mark = 0;
     return ERR_OK;
 }
 
@@ -48,14 +57,6 @@ static size_t whole_spans(const struct memory_span *spans, size_t count, size_t 
     return i;
 }
 
-static struct copy_chunk *chunk_at(const struct copy *copy, remote_addr addr)
-{
-    for (size_t i = 0; i < copy->chunk_count; i++)
-        if (copy->chunks[i].addr == addr)
-            return &copy->chunks[i];
-    return NULL;
-}
-
 /* The thread state names the newest chunk, so chunks above it are gone too.  Returns the index of the
  * first span after them. */
 static size_t skip_gone_chunks(const struct copy *copy, const struct memory_span *spans,
@@ -67,7 +68,7 @@ static size_t skip_gone_chunks(const struct copy *copy, const struct memory_span
         struct copy_chunk *const chunk = chunk_at(copy, spans[at].addr);
         if (!chunk || chunk <= newest)
             break;
-        chunk->bytes = chunk->again_from = 0;
+        chunk->bytes = chunk->again_from = chunk->known.mark = 0;
     }
     return at;
 }

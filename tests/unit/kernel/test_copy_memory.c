@@ -78,6 +78,45 @@ static void the_unused_rest_of_a_chunk_reads_as_zeros(void **state)
     assert_int_equal(memory_read(&copy.memory, 0x1004, text, 1), ERR_FAULT);
 }
 
+static void two_spans_that_touch_read_as_one(void **state)
+{
+    struct spans spans = { .count = 0 };
+    char text[16];
+    (void)state;
+    add(&spans, 0x1008, "ijkl", true);
+    add(&spans, 0x1000, "abcdefgh", false);
+    add(&spans, 0x2000, "mn", false);
+    add(&spans, 0x2003, "pq", false);
+    show(&spans);
+    assert_int_equal(memory_read(&copy.memory, 0x1002, text, 9), ERR_OK);
+    assert_memory_equal(text, "cdefghijk", 9);
+    assert_int_equal(memory_read(&copy.memory, 0x1006, text, 8), ERR_OK);
+    assert_memory_equal(text, "ghijkl\0\0", 8);
+    assert_int_equal(memory_read(&copy.memory, 0x1000, text, 8), ERR_OK);
+    assert_memory_equal(text, "abcdefgh", 8);
+    assert_int_equal(memory_read(&copy.memory, 0x2000, text, 4), ERR_FAULT);
+    assert_int_equal(memory_read(&copy.memory, 0x2001, text, 2), ERR_FAULT);
+}
+
+static void spans_may_come_from_two_places(void **state)
+{
+    struct spans spans = { .count = 0 }, more = { .count = 0 };
+    char text[8];
+    (void)state;
+    add(&spans, 0x1008, "ijkl", false);
+    add(&more, 0x1000, "abcdefgh", false);
+    show(&spans);
+    copy_memory_name_tail(&copy, 7, 0x1008);
+    assert_int_equal(memory_read(&copy.memory, 0x1006, text, 4), ERR_FAULT);
+    assert_int_equal(copy_memory_show_more(&copy, more.bytes, more.count), ERR_OK);
+    assert_int_equal(memory_read(&copy.memory, 0x1006, text, 4), ERR_OK);
+    assert_memory_equal(text, "ghij", 4);
+    assert_int_equal(copy.tail_ns, 7);
+    assert_int_equal(copy_memory_show(&copy, more.bytes, more.count), ERR_OK);
+    assert_int_equal(memory_read(&copy.memory, 0x1008, text, 4), ERR_FAULT);
+    assert_int_equal(copy.tail_ns, 0);
+}
+
 static void damaged_spans_show_nothing(void **state)
 {
     struct spans spans = { .count = 0 };
@@ -202,7 +241,9 @@ static void what_a_large_stack_lacks_is_read_from_the_process(void **state)
     assert_int_equal(memory_read(&copy.memory, 0x2000, text[0], 4), ERR_FAULT);
 }
 
-TEST_MAIN(cmocka_unit_test(every_span_is_read_where_it_was),
+TEST_MAIN(cmocka_unit_test(two_spans_that_touch_read_as_one),
+          cmocka_unit_test(spans_may_come_from_two_places),
+          cmocka_unit_test(every_span_is_read_where_it_was),
           cmocka_unit_test(what_was_not_copied_is_not_there),
           cmocka_unit_test(the_unused_rest_of_a_chunk_reads_as_zeros),
           cmocka_unit_test(damaged_spans_show_nothing),

@@ -132,6 +132,28 @@ static void a_thread_returns_after_it_has_left(void **state)
     assert_false(decodes(sizeof full.record));
 }
 
+static void a_tail_is_in_the_spans_or_left_out_behind_them(void **state)
+{
+    static const struct {
+        unsigned kind, bytes, tail_at;
+        unsigned long long tail_ns, same_ns;
+        bool is_good;
+    } rows[] = { { KERNEL_TICK, 64, 32, 0, 0, true },   { KERNEL_LEFT, 64, 64, 9, 0, true },
+                 { KERNEL_TICK, 64, 64, 0, 0, true },   { KERNEL_TICK, 64, 32, 5, 0, false },
+                 { KERNEL_TICK, 64, 72, 0, 0, false },  { KERNEL_TICK, 64, 72, 5, 0, false },
+                 { KERNEL_TICK, 64, 33, 0, 0, false },  { KERNEL_TICK, 64, 0, 5, 0, false },
+                 { KERNEL_TICK, 64, 64, 10, 0, false }, { KERNEL_TICK, 64, 64, 5, 5, false },
+                 { KERNEL_CODE, 64, 64, 5, 0, false },  { KERNEL_CODE, 64, 32, 0, 0, false } };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        begin(rows[i].kind, rows[i].bytes);
+        full.record.tail_at = rows[i].tail_at;
+        full.record.tail_ns = rows[i].tail_ns;
+        full.record.same_ns = rows[i].same_ns;
+        assert_int_equal(decodes(sizeof full.record + rows[i].bytes), rows[i].is_good);
+    }
+}
+
 /* A record that ends with a native part. */
 struct native_record {
     struct kernel_record record;
@@ -402,7 +424,8 @@ static void only_stacks_without_a_native_part_are_repeated(void **state)
     assert_false(decodes(sizeof full.record + 16));
 }
 
-TEST_MAIN(cmocka_unit_test(records_of_every_kind_are_accepted),
+TEST_MAIN(cmocka_unit_test(a_tail_is_in_the_spans_or_left_out_behind_them),
+          cmocka_unit_test(records_of_every_kind_are_accepted),
           cmocka_unit_test(only_kinds_with_a_stack_have_spans),
           cmocka_unit_test(only_stacks_without_a_native_part_are_repeated),
           cmocka_unit_test(a_code_object_fits_its_room),

@@ -36,6 +36,11 @@ enum err_code target_take(struct target *target, struct thread *thread,
     taken[taken_count].is_read = false;
     taken[taken_count].word = 0;
     (void)!memory_read_u64(&copy->memory, the_thread.head.addr, &taken[taken_count].word);
+    taken[taken_count].tail_word = 0;
+    if (copy->tail_ns)
+        (void)!memory_read_u64(&copy->memory, FED_TAIL, &taken[taken_count].tail_word);
+    taken[taken_count].tail_ns = copy->tail_ns;
+    taken[taken_count].tail_from = copy->tail_from;
     taken[taken_count].native_word = taken[taken_count].base_word = 0;
     if (native) {
         assert_int_equal(native->registers.ip, the_native.ip);
@@ -205,6 +210,42 @@ void fed_put_whole(struct fed_world *world, unsigned kind, uint64_t at_ns, uint6
                 { .addr = the_thread.head.addr, .bytes = sizeof word },
                 word };
     fake_kernel_put(world->kernel, &record, &spans, sizeof spans);
+}
+
+void fed_put_tail(struct fed_world *world, unsigned kind, uint64_t at_ns, uint64_t word)
+{
+    const struct {
+        struct kernel_span head;
+        uint64_t state;
+        struct kernel_span tail;
+        uint64_t word;
+    } spans = { { .addr = the_thread.head.addr, .bytes = sizeof word },
+                at_ns,
+                { .addr = FED_TAIL, .bytes = sizeof word },
+                word };
+    struct kernel_record record = { .kind = kind,
+                                    .pid = PID,
+                                    .tid = TID,
+                                    .instants = 1,
+                                    .time_ns = begin_ns + at_ns,
+                                    .tail_at = sizeof spans / 2 };
+    fake_kernel_put(world->kernel, &record, &spans, sizeof spans);
+}
+
+void fed_put_same_tail(struct fed_world *world, unsigned kind, uint64_t at_ns, uint64_t tail_ns)
+{
+    const struct {
+        struct kernel_span head;
+        uint64_t state;
+    } span = { { .addr = the_thread.head.addr, .bytes = sizeof(uint64_t) }, at_ns };
+    struct kernel_record record = { .kind = kind,
+                                    .pid = PID,
+                                    .tid = TID,
+                                    .instants = 1,
+                                    .time_ns = begin_ns + at_ns,
+                                    .tail_at = sizeof span,
+                                    .tail_ns = begin_ns + tail_ns };
+    fake_kernel_put(world->kernel, &record, &span, sizeof span);
 }
 
 void fed_drain(struct fed_world *world)

@@ -22,7 +22,14 @@
 #include "tests/support/fake_kernel.h"
 #include "tests/support/test.h"
 
-enum { PID = 4711, TID = 4712, RATE_HZ = 1000, MAX_TAKEN = 64, FED_WINDOW = 0x2000 };
+enum {
+    PID = 4711,
+    TID = 4712,
+    RATE_HZ = 1000,
+    MAX_TAKEN = 64,
+    FED_WINDOW = 0x2000,
+    FED_TAIL = 0x3000
+};
 
 #define PERIOD_NS (NS_PER_S / RATE_HZ)
 
@@ -44,7 +51,10 @@ struct fed_sample {
     uint64_t word;
     remote_addr tstate;
     uint64_t native_word; /* the first of the C stack; 0: no native stack */
-    uint64_t base_word;   /* the one at its base; 0: the stack does not get there */
+    uint64_t tail_word;   /* the first of the tail; 0: it is not there */
+    uint64_t tail_ns;     /* what the copy says of it */
+    remote_addr tail_from;
+    uint64_t base_word; /* the one at its base; 0: the stack does not get there */
 };
 extern struct fed_sample taken[MAX_TAKEN];
 extern size_t taken_count, listings, checks;
@@ -67,6 +77,11 @@ void fed_put_same(struct fed_world *world, unsigned kind, uint64_t at_ns, uint64
                   uint64_t word);
 /* The same with its whole stack: a window and the thread's state, of one word each. */
 void fed_put_whole(struct fed_world *world, unsigned kind, uint64_t at_ns, uint64_t word);
+/* The same with a tail of one word. */
+void fed_put_tail(struct fed_world *world, unsigned kind, uint64_t at_ns, uint64_t word);
+/* The same with the tail of the record of that time. */
+void fed_put_same_tail(struct fed_world *world, unsigned kind, uint64_t at_ns,
+                       uint64_t tail_ns);
 /* A record with a native part too, whose C stack is one word; damaged: it is not whole. */
 void fed_put_native(struct fed_world *world, unsigned kind, uint64_t at_ns, uint64_t word,
                     bool is_damaged);

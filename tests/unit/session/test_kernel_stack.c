@@ -284,7 +284,79 @@ static void an_outer_part_that_was_lost_has_to_be_sent_again(void **state)
     fed_destroy(world);
 }
 
-TEST_MAIN(cmocka_unit_test(the_outer_part_of_a_stack_is_that_of_an_earlier_record),
+static void expect_tail(const struct fed_sample *sample, uint64_t word, uint64_t at_ns,
+                        uint64_t tail_ns)
+{
+    assert_int_equal(sample->word, at_ns);
+    assert_int_equal(sample->tail_word, word);
+    assert_int_equal(sample->tail_ns, begin_ns + tail_ns);
+    assert_int_equal(sample->tail_from, FED_TAIL + sizeof word);
+}
+
+static void a_tail_comes_with_the_samples_that_have_it(void **state)
+{
+    struct fed_world *const world = fed_create();
+    (void)state;
+    fed_put_tail(world, KERNEL_TICK, 5, 42);
+    fed_put_same_tail(world, KERNEL_TICK, 10, 5);
+    fed_put_whole(world, KERNEL_TICK, 20, 20);
+    fed_put_same_tail(world, KERNEL_TICK, 30, 5);
+    fed_put_tail(world, KERNEL_TICK, 40, 43);
+    fed_put_same_tail(world, KERNEL_TICK, 50, 40);
+    fed_drain(world);
+    assert_int_equal(taken_count, 6);
+    expect_tail(&taken[0], 42, 5, 5);
+    expect_tail(&taken[1], 42, 10, 5);
+    assert_int_equal(taken[2].tail_ns, 0);
+    assert_int_equal(taken[2].tail_word, 0);
+    expect_tail(&taken[3], 42, 30, 5);
+    expect_tail(&taken[4], 43, 40, 40);
+    expect_tail(&taken[5], 43, 50, 40);
+    assert_int_equal(fake_kernel_forgets(world->kernel), 0);
+    fed_destroy(world);
+}
+
+static void a_stack_that_is_kept_has_its_tail_later(void **state)
+{
+    struct fed_world *const world = fed_create();
+    (void)state;
+    fed_put_tail(world, KERNEL_LEFT, 5, 42);
+    fed_come_back(world, 5, 5 + 20 * PERIOD_NS);
+    fed_put_same_tail(world, KERNEL_LEFT, 30 * PERIOD_NS, 5);
+    fed_come_back(world, 30 * PERIOD_NS, 60 * PERIOD_NS);
+    fed_put_same_tail(world, KERNEL_TICK, 61 * PERIOD_NS, 5);
+    fed_put_same(world, KERNEL_TICK, 62 * PERIOD_NS, 61 * PERIOD_NS, 1);
+    fed_drain(world);
+    assert_int_equal(taken_count, 4);
+    expect_tail(&taken[0], 42, 5, 5);
+    expect_tail(&taken[1], 42, 30 * PERIOD_NS, 5);
+    expect_tail(&taken[2], 42, 61 * PERIOD_NS, 5);
+    assert_true(taken[3].is_repeated);
+    fed_destroy(world);
+}
+
+static void a_tail_that_was_lost_is_missed_where_it_is_named(void **state)
+{
+    struct fed_world *const world = fed_create();
+    (void)state;
+    fed_put_tail(world, KERNEL_TICK, 5, 42);
+    fed_put_same_tail(world, KERNEL_TICK, 20, 10); /* of a record that did not arrive */
+    fed_put_same_tail(world, KERNEL_LEFT, 30, 10);
+    fed_come_back(world, 30, 30 + 50 * PERIOD_NS);
+    fed_put_tail(world, KERNEL_TICK, 60 * PERIOD_NS, 43);
+    fed_put_same_tail(world, KERNEL_TICK, 61 * PERIOD_NS, 60 * PERIOD_NS);
+    fed_flush(world, 62 * PERIOD_NS);
+    assert_int_equal(taken_count, 3);
+    expect_tail(&taken[2], 43, 61 * PERIOD_NS, 60 * PERIOD_NS);
+    assert_in_range(world->quality.missed_ticks, 1 + 50, 1 + 51);
+    assert_int_equal(fake_kernel_forgets(world->kernel), 2);
+    fed_destroy(world);
+}
+
+TEST_MAIN(cmocka_unit_test(a_tail_comes_with_the_samples_that_have_it),
+          cmocka_unit_test(a_stack_that_is_kept_has_its_tail_later),
+          cmocka_unit_test(a_tail_that_was_lost_is_missed_where_it_is_named),
+          cmocka_unit_test(the_outer_part_of_a_stack_is_that_of_an_earlier_record),
           cmocka_unit_test(a_stack_that_is_kept_has_its_outer_part),
           cmocka_unit_test(an_outer_part_that_was_lost_has_to_be_sent_again),
           cmocka_unit_test(a_native_stack_comes_with_the_samples_of_its_record),
