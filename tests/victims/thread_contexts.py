@@ -1,10 +1,12 @@
 """Publishes spans of OpenTelemetry as tracers with native code do, with known shares of time: 70 % one span, 30 % another.
 
-Usage: thread_contexts.py LIBRARY attach|rewrite|mixed [now|late] [SECONDS]
+Usage: thread_contexts.py LIBRARY|program attach|rewrite|mixed [now|late] [SECONDS]
 
     attach    each request publishes another record
     rewrite   each request changes the published record
     mixed     "seventy" publishes its span; "thirty" takes it back, so only OpenTelemetry's variable has its span
+
+    program   the program itself has what the library has
 
     late      the library is loaded at SIGUSR1; until then only OpenTelemetry's variable has spans
 
@@ -37,7 +39,7 @@ class Span:
 
 
 def load():
-    library = ctypes.PyDLL(LIBRARY)
+    library = ctypes.PyDLL(None if LIBRARY == "program" else LIBRARY)
     if MODE == "broken":
         # The thread's own one.
         variable = ctypes.c_uint64.in_dll(library, "otel_thread_ctx_v1")

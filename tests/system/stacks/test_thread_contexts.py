@@ -5,7 +5,7 @@ import pathlib
 import re
 import signal
 
-from harness import PROGRAM, Live, Test, file_in, main, pythons, run_program, victim
+from harness import PROGRAM, VICTIMS, Live, Process, Test, file_in, main, pythons, run_program, victim
 
 RATE_HZ = 300
 SECONDS = 1
@@ -15,9 +15,14 @@ ENOUGH = 120
 SPANS = {"seventy": "4bf92f3577b34da6a3ce929d0e0e4736 00f067aa0ba902b7", "thirty": "0" * 31 + "1 " + "f" * 16}
 OTHERS = {"seventy": "%032x %016x" % (7, 70), "thirty": "%032x %016x" % (3, 30)}
 FOLDER = os.path.join(os.path.dirname(PROGRAM), "tests", "system")
-# By kind: see CMakeLists.txt.
-LIBRARIES = dict(zip(("plain", "descriptor", "big"), os.environ.get("PYROMETER_THREAD_CONTEXTS", ":".join(
-    os.path.join(FOLDER, "libthread_context_%s.so" % kind) for kind in ("plain", "descriptor", "big"))).split(":")))
+KINDS = ("plain", "descriptor", "big")
+# By kind: see CMakeLists.txt; and a program.
+*FILES, HOST = os.environ.get("PYROMETER_THREAD_CONTEXTS", ":".join(
+    [os.path.join(FOLDER, "libthread_context_%s.so" % kind) for kind in KINDS] + [os.path.join(FOLDER, "thread_context_program")])).split(":")
+LIBRARIES = dict(zip(KINDS, FILES))
+WHERE_IT_IS = """import os, sys, sysconfig
+print(os.path.join(sysconfig.get_config_var("LIBDIR") or "", sysconfig.get_config_var("INSTSONAME") or ""))
+print(sys.base_prefix)"""
 
 
 def spans_of(path):
@@ -30,6 +35,16 @@ def spans_of(path):
         key = handler.group(1) if handler else "" if "serve" not in stack else None, mark and (mark.group(1) or "")
         found[key] = found.get(key, 0) + int(count)
     return found
+
+
+def embeddable():
+    """The newest interpreter that is a library, too: its file, and its home."""
+    for python in reversed(pythons()):
+        with Process([python.path, "-c", WHERE_IT_IS]) as process:
+            process.wait()
+            if python.is_supported and len(process.out) == 2 and ".so" in process.out[0] and os.path.exists(process.out[0]):
+                return process.out
+    return None
 
 
 class Spans(Test):
@@ -76,6 +91,15 @@ class Spans(Test):
             with self.subTest(kind), \
                     victim("thread_contexts.py", library, "attach", "now", "600", env=dict(os.environ, LD_PRELOAD=library)) as target:
                 self.check(self.record(target), SPANS)
+
+    def test_a_program_with_the_variable(self):
+        found = embeddable()
+        if not found:
+            self.skipTest("no interpreter of this machine is a library")
+        path = os.path.join(VICTIMS, "thread_contexts.py")
+        with Process([HOST, found[0], path, "program", "attach", "now", "600"], env=dict(os.environ, PYTHONHOME=found[1])) as target:
+            target.wait_ready()
+            self.check(self.record(target), SPANS)
 
     def test_without_a_record_the_variable_of_the_context_counts(self):
         with victim("thread_contexts.py", LIBRARIES["big"], "mixed", "now", "600") as target:
