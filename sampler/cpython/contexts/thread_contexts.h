@@ -11,7 +11,8 @@
  *     1       flags of the trace
  *     2       size of the attributes behind it
  *
- * Flags and attributes are not read, so neither is the process's table of their names.
+ * Flags and attributes are not read.  So the process's context (OTEP 4719), which has the names of attributes, is not
+ * asked for: the variable's name says the version of the record.
  *
  * The specification has readers stop the thread.  Here it may run, so all that led to a record, the variable and the
  * record included, is read again: a span counts if nothing has changed.  What has changed twice is unknown.  What led to a
