@@ -2,10 +2,12 @@
 
 #include "sampler/base/clock.h"
 #include "sampler/cpython/contexts/contexts.h"
+#include "sampler/cpython/contexts/thread_contexts.h"
 #include "sampler/cpython/objects/object.h"
 #include "sampler/cpython/python_parts.h"
 #include "sampler/cpython/runtime/runtime.h"
 #include "sampler/cpython/threads/thread_names.h"
+#include "sampler/process/maps.h"
 #include "sampler/process/namespace.h"
 
 /* The names of new threads are read a few times, NAMES_AGAIN_NS apart.  A program may rename its
@@ -46,6 +48,7 @@ void python_detach(struct python *python)
     if (!python)
         return;
     contexts_destroy(python->contexts);
+    thread_contexts_destroy(python->thread_contexts);
     tasks_deinit(&python->tasks);
     thread_list_deinit(&python->threads);
     leaves_deinit(&python->leaves);
@@ -270,17 +273,44 @@ size_t python_threads_per_tick(const struct python *python, bool all_threads)
                                                  : PYTHON_MAX_THREADS_PER_TICK;
 }
 
+/* A process whose mappings cannot be read has contexts all the same. */
+static enum err_code watch_thread_contexts(struct python *python)
+{
+    struct maps maps = { 0 };
+    enum err_code rc = maps_read(&maps, python->process->pid, NULL);
+    if (rc)
+        return rc == ERR_NOMEM ? rc : ERR_OK;
+    rc = thread_contexts_create(&maps, &python->process->memory.memory, clock_now_ns(),
+                                &python->thread_contexts);
+    maps_deinit(&maps);
+    return rc;
+}
+
 enum err_code python_watch_context(struct python *python, const char *name, struct err *err)
 {
-    const enum err_code rc =
+    enum err_code rc =
         contexts_create(name, &python->runtime.layout, &python->threads, &python->contexts);
+    if (!rc && !name)
+        rc = watch_thread_contexts(python);
     return rc ? err_nomem(err) : ERR_OK;
+}
+
+void python_refresh_context(struct python *python, uint64_t now_ns)
+{
+    if (python->thread_contexts)
+        thread_contexts_refresh(python->thread_contexts, now_ns);
 }
 
 struct context_value *python_context(struct python *python, const struct thread *thread,
                                      struct memory *memory, uint64_t now_ns)
 {
-    return python->contexts ? contexts_read(python->contexts, thread, memory, now_ns) : NULL;
+    struct context_value *const published =
+        python->thread_contexts
+            ? thread_contexts_read(python->thread_contexts, thread->head.ident, memory)
+            : NULL;
+    if (published || !python->contexts)
+        return published;
+    return contexts_read(python->contexts, thread, memory, now_ns);
 }
 
 bool python_knows_gil(const struct python *python)

@@ -83,9 +83,12 @@ MUST_CHECK enum err_code python_repeat(struct python *python, struct thread *thr
 MUST_CHECK enum err_code python_read_waiting(struct python *python, struct thread *thread,
                                              python_sample_fn on_sample, void *context);
 
-/* From now on the values of this ContextVar can be read; name NULL: the current span of OpenTelemetry (contexts.h). */
+/* From now on the values of this ContextVar can be read; name NULL: the current span of OpenTelemetry, by what the thread
+ * publishes (thread_contexts.h) or else by its context (contexts.h). */
 MUST_CHECK enum err_code python_watch_context(struct python *python, const char *name,
                                               struct err *err);
+/* To be called now and then, between ticks: finds what publishes spans in libraries that are new. */
+void python_refresh_context(struct python *python, uint64_t now_ns);
 /* The value for a thread that has just been read from this memory.  NULL: none is watched. */
 struct context_value *python_context(struct python *python, const struct thread *thread,
                                      struct memory *memory, uint64_t now_ns);

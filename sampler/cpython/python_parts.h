@@ -19,8 +19,9 @@ struct python {
     struct leaves leaves;
     struct thread_list threads;
     struct tasks tasks;
-    struct contexts *contexts; /* NULL: none is watched */
-    uint32_t tid_offset;       /* until 3.10: in a pthread_t; 0: not found yet */
+    struct contexts *contexts;               /* NULL: none is watched */
+    struct thread_contexts *thread_contexts; /* NULL: spans are not watched, or have no such */
+    uint32_t tid_offset;                     /* until 3.10: in a pthread_t; 0: not found yet */
     uint64_t names_read_ns, all_named_ns, list_checked_ns;
     bool list_is_old;
     struct thread *const *chosen; /* to be sampled in this tick */

@@ -154,6 +154,7 @@ enum err_code target_repeat(struct target *target, uint64_t now_ns)
 enum err_code target_flush(struct target *target, uint64_t now_ns)
 {
     const enum err_code rc = target_repeat(target, now_ns);
+    python_refresh_context(target->python, now_ns);
     count_reads(target);
     if (rc)
         return rc;

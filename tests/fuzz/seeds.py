@@ -333,11 +333,56 @@ def contexts():
     yield "header", bytes([2, 2]) + struct.pack("<8sIIQQ", b"OTEL_CTX", 2, 48, 1, 32) + message
 
 
+def thread_contexts():
+    """A file and a thread at their places (fuzz_thread_contexts.c): the block of its variables is anywhere, or close to the thread."""
+    size, at = 4096, {"dynamic": 0xb0, "hash": 0x100, "symbols": 0x160, "descriptions": 0x2e0, "linker": 0x380, "list": 0x390, "map": 0x3f0,
+                      "vector": 0x420, "block": 0x470, "record": 0x480, "names": 0x500, "thread": 0x800}
+    addr = {name: size * 4096 + place for name, place in at.items()}
+    fields = (("rtld_global__dl_tls_dtv_slotinfo_list", 64, 0), ("dtv_slotinfo_list_len", 64, 0), ("dtv_slotinfo_list_next", 64, 8),
+              ("dtv_slotinfo_list_slotinfo", 128, 16), ("dtv_slotinfo_gen", 64, 0), ("dtv_slotinfo_map", 64, 8),
+              ("link_map_l_tls_offset", 64, 24), ("pthread_dtvp", 64, 8), ("pthread_tid", 32, 16), ("dtv_dtv", 128, 0),
+              ("dtv_t_counter", 64, 0), ("dtv_t_pointer_val", 64, 0))
+    symbols = [("_thread_db_" + name, 1, at["descriptions"] + 12 * i, 12) for i, (name, _, _) in enumerate(fields)]
+    symbols += [("_rtld_global", 1, at["linker"], 16), ("otel_thread_ctx_v1", 6, 0, 8)]
+
+    def hash_of(name):
+        value = 5381
+        for byte in name.encode():
+            value = value * 33 + byte & 0xffffffff
+        return value
+
+    for kind, distance in ("block", 0), ("distance", at["thread"] - at["block"]):
+        data, names = bytearray(size), b"\0"
+
+        def put(name, form, *values, offset=0):
+            struct.pack_into("<" + form, data, at.get(name, 0) + offset, *values)
+        put("", "4sB27xQ14xHH", b"\x7fELF", 2, 64, 56, 2)
+        put("", "I52x", 1, offset=64)
+        put("", "I12xQ32x", 2, at["dynamic"], offset=120)
+        put("dynamic", "10Q", 5, addr["names"], 10, 1024, 6, addr["symbols"], 0x6ffffef5, addr["hash"], 0, 0)
+        put("hash", "4IQI", 1, 1, 1, 6, 2 ** 64 - 1, 1)
+        for i, (name, bits, offset) in enumerate(fields):
+            put("descriptions", "3I", bits, 1, offset, offset=12 * i)
+        for i, (name, type_, value, length) in enumerate(symbols):
+            put("symbols", "IBBHQQ", len(names), type_, 0, 1, value, length, offset=24 * (i + 1))
+            put("hash", "I", hash_of(name) & ~1 | (i == len(symbols) - 1), offset=28 + 4 * i)
+            names += name.encode() + b"\0"
+        data[at["names"]:at["names"] + len(names)] = names
+        put("linker", "Q", addr["list"])
+        put("list", "8Q", 3, 0, 0, 0, 1, addr["map"], 0, 0)
+        put("map", "4Q", size * 4096, 0, addr["dynamic"], distance)
+        put("vector", "4Q", 1, 0, addr["block"], 0)
+        put("block", "Q", addr["record"])
+        put("record", "28B", *range(24), 1, 0, 0, 0)
+        put("thread", "QQI", 0, addr["vector"], 7)
+        yield kind, bytes(data)
+
+
 def main():
     folder = sys.argv[1] if len(sys.argv) > 1 else os.path.join(HERE, "corpus")
     for target, seeds in (("capture", captures), ("context", contexts), ("elf", elves), ("link", links), ("location", locations),
                           ("maps", maps), ("native_names", native_names), ("layout", layouts), ("object", objects),
-                          ("relay", relayed), ("stack", stacks), ("unwind", unwinds)):
+                          ("relay", relayed), ("stack", stacks), ("thread_contexts", thread_contexts), ("unwind", unwinds)):
         os.makedirs(os.path.join(folder, target), exist_ok=True)
         for name, data in seeds():
             with open(os.path.join(folder, target, name), "wb") as out:

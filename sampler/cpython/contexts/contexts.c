@@ -34,9 +34,7 @@ struct variable {
 /* A value, and the bytes that led to it. */
 struct kept {
     remote_addr context;
-    struct recorded_span *spans;
-    unsigned char *data;
-    size_t count;
+    struct recorded_copy copy;
     bool is_final; /* no other variable of the name has a value in it */
     struct context_value value;
 };
@@ -78,8 +76,7 @@ enum err_code contexts_create(const char *name, struct layout *layout,
 
 static void forget(struct kept *kept)
 {
-    free(kept->spans);
-    free(kept->data);
+    recorded_copy_deinit(&kept->copy);
     *kept = (struct kept){ 0 };
 }
 
@@ -300,29 +297,11 @@ static enum err_code read_value(struct contexts *contexts, remote_addr context, 
     return rc == ERR_NOT_FOUND ? ERR_OK : rc;
 }
 
-/* Is the thread in this context now, and has nothing changed that the value was made of? */
-static bool is_certain(const struct contexts *contexts, const struct thread *thread,
-                       remote_addr context, const struct recorded_span *spans, size_t count,
-                       const unsigned char *data, struct memory *memory)
-{
-    const remote_addr place = thread->head.addr + contexts->layout->tstate_context;
-    return recorded_reads_is_same(spans, count, data, place, context, memory);
-}
-
 static void keep(struct kept *kept, remote_addr context, const struct recorded_reads *reads,
                  const struct context_value *value)
 {
-    forget(kept);
-    kept->spans = malloc(reads->count * sizeof *kept->spans);
-    kept->data = malloc(reads->bytes);
-    if (!kept->spans || !kept->data) {
-        forget(kept);
-        return;
-    }
-    memcpy(kept->spans, reads->spans, reads->count * sizeof *kept->spans);
-    memcpy(kept->data, reads->data, reads->bytes);
-    kept->count = reads->count;
-    kept->context = context;
+    const bool has_copy = recorded_copy_take(&kept->copy, reads);
+    kept->context = has_copy ? context : 0;
     kept->value = *value;
 }
 
@@ -332,16 +311,19 @@ static struct context_value *read_context(struct contexts *contexts,
 {
     struct recorded_reads *const reads = &contexts->reads;
     struct kept *const kept = &contexts->kept[hash_mix(context, 0) % CONTEXTS_KEPT];
+    /* Is the thread in this context now, and has nothing changed that the value was made of? */
+    const remote_addr place = thread->head.addr + contexts->layout->tstate_context;
     struct context_value value = { .kind = CONTEXT_UNKNOWN };
     bool is_final = false;
     const bool is_stale = kept->value.kind == CONTEXT_UNSET && !kept->is_final &&
                           is_time_to_search(contexts, now_ns);
     if (kept->context == context && !is_stale &&
-        is_certain(contexts, thread, context, kept->spans, kept->count, kept->data, memory))
+        recorded_copy_is_same(&kept->copy, place, context, memory))
         return &kept->value;
     recorded_reads_begin(reads, memory);
     if (read_value(contexts, context, now_ns, &value, &is_final) ||
-        !is_certain(contexts, thread, context, reads->spans, reads->count, reads->data, memory))
+        !recorded_reads_is_same(reads->spans, reads->count, reads->data, place, context,
+                                memory))
         return &contexts->unknown;
     /* An equal value is not new to the caller. */
     if (kept->context == context && kept->value.kind == value.kind &&

@@ -1,5 +1,6 @@
 #include "sampler/cpython/objects/recorded_reads.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static void record(struct recorded_reads *reads, const struct memory_span *span)
@@ -62,4 +63,34 @@ bool recorded_reads_is_same(const struct recorded_span *spans, size_t count,
         wanted[count++] = (struct memory_span){ addr, &last, sizeof last };
     return count == 0 || (!memory_readv(source, wanted, count, &arrived) &&
                           memcmp(now, data, bytes) == 0 && last == word);
+}
+
+void recorded_copy_deinit(struct recorded_copy *copy)
+{
+    free(copy->spans);
+    free(copy->data);
+    *copy = (struct recorded_copy){ 0 };
+}
+
+bool recorded_copy_take(struct recorded_copy *copy, const struct recorded_reads *reads)
+{
+    recorded_copy_deinit(copy);
+    if (!reads->count)
+        return true;
+    copy->spans = malloc(reads->count * sizeof *copy->spans);
+    copy->data = malloc(reads->bytes);
+    if (!copy->spans || !copy->data) {
+        recorded_copy_deinit(copy);
+        return false;
+    }
+    memcpy(copy->spans, reads->spans, reads->count * sizeof *copy->spans);
+    memcpy(copy->data, reads->data, reads->bytes);
+    copy->count = reads->count;
+    return true;
+}
+
+bool recorded_copy_is_same(const struct recorded_copy *copy, remote_addr addr, uint64_t word,
+                           struct memory *source)
+{
+    return recorded_reads_is_same(copy->spans, copy->count, copy->data, addr, word, source);
 }

@@ -9,7 +9,9 @@
  *     ... reads through r->memory ...
  *     recorded_reads_is_same(r->spans, r->count, r->data, 0, 0, source)
  *
- * Ownership: the caller's storage; it holds nothing else.
+ * A recorded_copy keeps what was read for later.
+ *
+ * Ownership: the caller's storage; it holds nothing else.  recorded_copy_deinit accepts a zeroed copy.
  * Threads: none.
  * Limits: RECORDED_READS_MAX reads of RECORDED_READS_MAX_BYTES together, then ERR_LIMIT.
  * Depends on: err, memory.
@@ -45,5 +47,18 @@ void recorded_reads_begin(struct recorded_reads *reads, struct memory *source);
 bool recorded_reads_is_same(const struct recorded_span *spans, size_t count,
                             const unsigned char *data, remote_addr addr, uint64_t word,
                             struct memory *source);
+
+struct recorded_copy {
+    struct recorded_span *spans;
+    unsigned char *data;
+    size_t count;
+};
+
+/* Takes the place of what was in the copy.  false: out of memory; the copy is empty. */
+bool recorded_copy_take(struct recorded_copy *copy, const struct recorded_reads *reads);
+void recorded_copy_deinit(struct recorded_copy *copy);
+/* As recorded_reads_is_same. */
+bool recorded_copy_is_same(const struct recorded_copy *copy, remote_addr addr, uint64_t word,
+                           struct memory *source);
 
 #endif /* SAMPLER_CPYTHON_OBJECTS_RECORDED_READS_H */
