@@ -21,8 +21,7 @@ static __always_inline void place_tail(struct area *a, const struct kernel_threa
     if (last->from && last->misses < TAIL_MISSES)
         return;
     /* If what was thought to stay did not, less of it does. */
-    __u64 inner =
-        last->from && !last->hits ? 2 * last->inner_bytes : (__u64)TAIL_INNER_BYTES;
+    __u64 inner = last->from && !last->hits ? 2 * last->inner_bytes : (__u64)TAIL_INNER_BYTES;
     a->tail.from = top - newest > inner + TAIL_LEAST_BYTES && top - newest <= KERNEL_MAX_SPAN
                        ? (top - inner) & ~(__u64)(WORD - 1)
                        : 0;
@@ -42,7 +41,8 @@ static __always_inline void add_to_tail(struct area *a, __u64 at, __u64 caller)
 {
     const __u64 code = word_at(a, at + a->process.code.of_frame);
     const __u64 instr = word_at(a, at + a->process.frame_instr);
-    a->tail_sum = mix(a->tail_sum, instr ^ (code << 24 | code >> 40) ^ (caller << 44 | caller >> 20));
+    a->tail_sum =
+        mix(a->tail_sum, instr ^ (code << 24 | code >> 40) ^ (caller << 44 | caller >> 20));
 }
 
 /* The walk has not come to the place of the tail.  Of a small stack that says nothing. */

@@ -135,9 +135,8 @@ static bool show_tail(struct world *world, const struct kernel_record *record,
     if (record->tail_at && !record->tail_ns)
         *tail = (struct tail){ record->time_ns, (const uint8_t *)spans + record->tail_at,
                                record->bytes - record->tail_at };
-    else if (record->tail_ns &&
-             (record->tail_ns != tail->ns ||
-              copy_memory_show_more(&world->copy, tail->data, tail->bytes)))
+    else if (record->tail_ns && (record->tail_ns != tail->ns ||
+                                 copy_memory_show_more(&world->copy, tail->data, tail->bytes)))
         return false;
     if (record->tail_at && tail->bytes >= sizeof first)
         memcpy(&first, tail->data, sizeof first);

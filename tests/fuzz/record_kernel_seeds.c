@@ -91,8 +91,7 @@ static enum err_code take_record(void *context, const struct kernel_record *reco
         record->same_ns ||
         (record->kind != KERNEL_TICK && record->kind != KERNEL_LEFT &&
          record->kind != KERNEL_CODE) ||
-        (int32_t)record->tid != recording->thread->host_tid ||
-        show(recording, record, spans))
+        (int32_t)record->tid != recording->thread->host_tid || show(recording, record, spans))
         return ERR_OK;
     if (record->kind == KERNEL_CODE) {
         copy_memory_complete(&recording->copy, &recording->watched.memory);

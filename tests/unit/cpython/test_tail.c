@@ -49,7 +49,7 @@ static void expect_new(struct stack_world *world, uint64_t mark, remote_addr fro
     expect(world, mark, from, depth);
 }
 
-/* No frame of the tail can be read any more: its code and caller are gone. */
+/* The frames of the tail can be read no longer: their code and callers are gone. */
 static void spoil(struct stack_world *world, size_t count)
 {
     for (size_t i = 0; i < count; i++)
