@@ -5,10 +5,22 @@
  * passed on and taken, which costs more.
  */
 enum {
-    TAIL_INNER_BYTES = 1 << 10, /* in front of it, at first */
+    TAIL_INNER_BYTES = 1 << 9, /* in front of it, at first */
     TAIL_LEAST_BYTES = 1 << 10,
+    TAIL_MANY_HITS = 64,
     TAIL_MISSES = 2 /* in a row; then another place is tried */
 };
+
+/* If what was thought to stay did not, less of it does; if it stayed for long, perhaps more. */
+static __always_inline __u64 inner_bytes_after(const struct kernel_tail *last)
+{
+    const __u64 inner = last->inner_bytes;
+    if (!last->from)
+        return TAIL_INNER_BYTES;
+    if (!last->hits)
+        return 2 * inner;
+    return last->hits < TAIL_MANY_HITS || inner == TAIL_INNER_BYTES ? inner : inner / 2;
+}
 
 /* Chooses the place where the tail of the stack begins, in the newest chunk, unless the last place was good. */
 static __always_inline void place_tail(struct area *a, const struct kernel_thread *thread,
@@ -20,8 +32,7 @@ static __always_inline void place_tail(struct area *a, const struct kernel_threa
     a->tail = *last;
     if (last->from && last->misses < TAIL_MISSES)
         return;
-    /* If what was thought to stay did not, less of it does. */
-    __u64 inner = last->from && !last->hits ? 2 * last->inner_bytes : (__u64)TAIL_INNER_BYTES;
+    const __u64 inner = inner_bytes_after(last);
     a->tail.from = top - newest > inner + TAIL_LEAST_BYTES && top - newest <= KERNEL_MAX_SPAN
                        ? (top - inner) & ~(__u64)(WORD - 1)
                        : 0;
