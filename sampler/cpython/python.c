@@ -12,7 +12,7 @@
 
 /* The names of new threads are read a few times, NAMES_AGAIN_NS apart.  A program may rename its
  * threads, so all names are read again; A_NAME_AGAIN_NS for each thread makes the cost negligible. */
-static const uint64_t NAMES_AGAIN_NS = NS_PER_S, A_NAME_AGAIN_NS = 20 * NS_PER_MS;
+static const uint64_t NAMES_AGAIN_NS = NS_PER_S, A_NAME_AGAIN_NS = 100 * NS_PER_MS;
 /* The interval of full checks of the thread list.  Between them, the heads of the lists show new
  * threads, and the readings of the threads show ended ones. */
 static const uint64_t LIST_AGAIN_NS = 100 * NS_PER_MS;
