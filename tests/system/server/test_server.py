@@ -9,7 +9,7 @@ import time
 import urllib.request
 
 from folded import parse_folded
-from harness import VICTIMS, WAIT_SECONDS, Live, Test, main, program, victim
+from harness import SLOWNESS, VICTIMS, WAIT_SECONDS, Live, Test, main, program, victim
 
 LONG = "60"
 
@@ -344,7 +344,7 @@ class Numbers(Test):
 
 class HostileNames(Test):
     def test_they_come_through_as_text(self):
-        with victim("hostile.py", LONG) as target, Live("attach", "-a", "-d", "2", str(target.pid)) as live:
+        with victim("hostile.py", LONG) as target, Live("attach", "-a", "-d", str(2 * SLOWNESS), str(target.pid)) as live:
             live.wait_ended()
             raw = live.ask("/api/v1/sessions/1/tree").body.decode("utf-8")
             # Line separators would end a line for JavaScript, raw controls end JSON.
