@@ -5,6 +5,7 @@
  * passed on and taken, which costs more.
  */
 enum {
+    CHUNK_BYTES = 1 << 14,     /* of the usual size */
     TAIL_INNER_BYTES = 1 << 9, /* in front of it, at first */
     TAIL_LEAST_BYTES = 1 << 10,
     TAIL_MANY_HITS = 64,
@@ -27,15 +28,15 @@ static __always_inline void place_tail(struct area *a, const struct kernel_threa
                                        __u64 newest, __u64 top)
 {
     const struct kernel_tail *const last = &thread->tail;
-    if (!a->process.frame_instr)
+    /* While a chunk is added or given back, the top is not in the one that is called the newest. */
+    if (!a->process.frame_instr || top - newest > CHUNK_BYTES)
         return;
     a->tail = *last;
     if (last->from && last->misses < TAIL_MISSES)
         return;
     const __u64 inner = inner_bytes_after(last);
-    a->tail.from = top - newest > inner + TAIL_LEAST_BYTES && top - newest <= KERNEL_MAX_SPAN
-                       ? (top - inner) & ~(__u64)(WORD - 1)
-                       : 0;
+    a->tail.from =
+        top - newest > inner + TAIL_LEAST_BYTES ? (top - inner) & ~(__u64)(WORD - 1) : 0;
     a->tail.sum = a->tail.hits = a->tail.misses = 0;
     a->tail.inner_bytes = inner;
     a->has_new_tail = 1;
