@@ -3,6 +3,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { assertQuiet, byId, chip, click, dragStrip, drawn, frameNamed, frames, live, samplesShown, shownNumber, textOf } from "../support/open-page.mjs";
+import { DOING_LABELS } from "../../../web/model/threads/activity.js";
+import { HEAT_MEASURES } from "../../../web/model/time/heatmap.js";
 import { TEXT } from "../../../web/text/session.js";
 
 test("threads are chosen by name, downloads follow the choice", async () => {
@@ -104,6 +106,24 @@ test("a state that nobody knows can not be chosen and says why; a mode says what
   await page.evaluate(chip("has_exception") + ".click()");
   assert.match(await page.evaluate("location.hash"), /state=all$/);
   assert.match(await textOf(page, "recorded-mode"), /--mode cpu: [\d,]+ other samples/);
+  await page.close();
+});
+
+// Before Python 3.15 nothing shows who waits for the GIL.
+test("waits for the GIL that nobody knows are nowhere 0", async () => {
+  const { page } = await live({ gilWaits: false, fragment: "#v=1&state=all&view=heatmap&tables=strip,heatmap" });
+  const measure = "document.querySelector('[data-value=waits_gil]')";
+  const columnOf = (table, label) => "(() => { const table = " + byId("as-table-" + table) + "?.querySelector('table'); const at = Array.from(table?.tHead?.rows[0]?.cells ?? []).findIndex((cell) => cell.textContent.toLowerCase() === " + JSON.stringify(label.toLowerCase())
+    + "); return at < 0 ? [] : Array.from(table.tBodies[0].rows, (row) => row.cells[at].textContent); })()";
+  await page.until(measure + "?.getAttribute('aria-disabled') === 'true'");
+  assert.ok((await page.evaluate(measure + ".dataset.hint")).endsWith(TEXT.states.unavailable));
+  await page.until(chip("waits_gil") + ".getAttribute('aria-disabled') === 'true'");
+  assert.doesNotMatch(await page.evaluate(chip("waits_gil") + ".textContent"), /0 %/);
+  for (const [table, label] of [["strip", DOING_LABELS.find(({ key }) => key === "waits_gil").label], ["heatmap", HEAT_MEASURES.find(({ key }) => key === "waits_gil").label]]) {
+    await page.until(columnOf(table, label) + ".length > 0");
+    assert.deepEqual(new Set(await page.evaluate(columnOf(table, label))), new Set(["—"]), table);
+  }
+  assertQuiet(page);
   await page.close();
 });
 

@@ -10,6 +10,23 @@ import { assertQuiet, browser, bundled, byId, click, drawn, folder, live, pointA
 import { VIEWS } from "../../../web/model/page/address.js";
 import { TEXT } from "../../../web/text/session.js";
 
+test("a function has one time: in the table, in the panel and in the sandwich", async () => {
+  const { page } = await live({ fragment: "#v=1&view=table" });
+  const row = "Array.from(document.querySelectorAll('[data-testid=table] tbody tr')).find((one) => one.querySelector('.row-name')?.textContent === 'price_basket')";
+  await page.until(row + " !== undefined");
+  const inTable = await page.evaluate("Array.from(" + row + ".querySelectorAll('.time'), (time) => time.textContent)");
+  assert.match(inTable.join(" "), /^[\d.]+ m?s [\d.]+ m?s$/);
+  await page.evaluate(row + ".querySelector('.row-name').click()");
+  const inPanel = (measure) => byId(measure + "-share") + "?.parentElement.querySelector('.soft').textContent";
+  await page.until(byId("total-share") + " !== null");
+  assert.deepEqual([await page.evaluate(inPanel("self")), await page.evaluate(inPanel("total"))], inTable.map((time) => "≈ " + time));
+  await page.evaluate("(location.hash = location.hash.replace(/view=[a-z]+/, '') + '&view=sandwich', 0)");
+  await page.until(byId("sandwich") + "?.checkVisibility()");
+  await page.until(byId("sandwich") + ".textContent.includes(" + JSON.stringify(inTable[1]) + ")");
+  assertQuiet(page);
+  await page.close();
+});
+
 test("C functions of the table are marked native", async () => {
   const { page } = await live({ fragment: "#v=1&view=table" });
   await page.until(byId("table") + "?.querySelectorAll('tbody tr').length > 5");

@@ -72,6 +72,7 @@ test("a second of the heat map says in which 20 ms most ran", () => {
   const heat = { from: 0, to: 4, bins: 50, columns: new Map([[3, STATE_DOINGS.map((key) => bins(key === "on_cpu" ? 5 : 0))], [1, STATE_DOINGS.map(() => bins(0))]]) };
   assert.deepEqual(heatRows(heat).rows.map((row) => [row.name, ...row.cells]), [["0:01", "0", "0", "0", "0", "0", "", ""], ["0:03", "5", "0", "0", "0", "5", "5", "140 ms"]]);
   const matches = { start: [1, 2.5], end: [2, 3.5], samples: [4, 8], matching: [1, 8] };
+  assert.deepEqual(heatRows(heat, null, true).rows[1].cells, ["5", "0", "—", "0", "5", "5", "140 ms"]);
   const searched = heatRows(heat, matches);
   assert.equal(searched.columns.at(-1).label, TEXT.asTable.searchMatches);
   assert.deepEqual(searched.rows.map((row) => row.cells.at(-1)), ["25.0 %", "100 %"]);

@@ -98,6 +98,7 @@ const WAITS_GIL = 4;
 const IN_GC = 8;
 const HAS_EXCEPTION = 32;
 const UNKNOWN_ON_CPU = 256;
+const UNKNOWN_WAITS_GIL = 1024;
 const UNKNOWN_IN_NATIVE = 4096;
 const UNKNOWN_HAS_EXCEPTION = 8192;
 
@@ -105,11 +106,11 @@ const UNKNOWN_HAS_EXCEPTION = 8192;
 function madeUpState(names, random, facts) {
   const leaf = names.at(-1);
   const luck = random();
-  const rest = UNKNOWN_IN_NATIVE | (facts.exceptions ? 0 : UNKNOWN_HAS_EXCEPTION);
+  const rest = UNKNOWN_IN_NATIVE | (facts.exceptions ? 0 : UNKNOWN_HAS_EXCEPTION) | (facts.waits ? 0 : UNKNOWN_WAITS_GIL);
   if (leaf === "native" || leaf === "wait" || leaf === "idle") return rest | (luck < 0.004 ? UNKNOWN_ON_CPU : luck < 0.02 ? ON_CPU : 0);
   if (leaf === "gc") return rest | ON_CPU | HAS_GIL | IN_GC;
   const handles = facts.exceptions && leaf === "discount" && luck > 0.9 ? HAS_EXCEPTION : 0;
-  return rest | handles | (luck < 0.35 ? ON_CPU | HAS_GIL : luck < 0.39 ? HAS_GIL : luck < 0.45 ? ON_CPU : WAITS_GIL);
+  return rest | handles | (luck < 0.35 ? ON_CPU | HAS_GIL : luck < 0.39 ? HAS_GIL : luck < 0.45 ? ON_CPU : facts.waits ? WAITS_GIL : 0);
 }
 
 function createRandom(seed) {
@@ -158,7 +159,7 @@ function columns(rows, first, names) {
   return table;
 }
 
-export function createProgram({ threads = 20, processes = 1, endsAfter = 0, deep = 0, functions = 0, quietFor = 0, exceptions = true, mode = "wall", filters = [], waiting = 0, orderedFrom = 0, failing = 0.0002, seed = 7, now = () => Date.now() / 1000 } = {}) {
+export function createProgram({ threads = 20, processes = 1, endsAfter = 0, deep = 0, functions = 0, quietFor = 0, exceptions = true, gilWaits = true, mode = "wall", filters = [], waiting = 0, orderedFrom = 0, failing = 0.0002, seed = 7, now = () => Date.now() / 1000 } = {}) {
   const tables = createTables();
   const random = createRandom(seed);
   const stateRandom = createRandom(seed + 1);
@@ -228,7 +229,7 @@ export function createProgram({ threads = 20, processes = 1, endsAfter = 0, deep
     if (random() < failing) quality.failed.gone += 1;
     for (const person of people) {
       const { names, stack } = madeUpStack(person);
-      const state = madeUpState(names, stateRandom, { exceptions });
+      const state = madeUpState(names, stateRandom, { exceptions, waits: gilWaits });
       if (mode === "cpu" && !(state & (ON_CPU | UNKNOWN_ON_CPU))) quality.filtered += 1;
       else countSample(person.id, stackNode(tables, stack), state, at);
     }

@@ -123,11 +123,11 @@ export function laneRows(lanes, span) {
   return { columns: [TEXT.asTable.thread, ...spans.map((one) => numbered(spanText(one)))], rows, caption: TEXT.asTable.lanesCaption };
 }
 
-// The heat map: a row a second, the latest of many; with a search, how many samples of its windows match.
-export function heatRows(heat, matches = null) {
+// The heat map: a row a second, the latest of many; with a search, how many samples of its windows match. `isWaitUnknown` as above.
+export function heatRows(heat, matches = null, isWaitUnknown = false) {
   const seconds = Array.from(heat.columns.keys()).sort((a, b) => a - b).slice(-ROWS_SHOWN_MAX);
   const rows = seconds.map((second) => {
-    const sums = HEAT_MEASURES.map(({ key }) => heatColumn(heat, second, key).reduce((all, count) => all + count, 0));
+    const sums = HEAT_MEASURES.map(({ key }) => (key === "waits_gil" && isWaitUnknown ? NaN : heatColumn(heat, second, key).reduce((all, count) => all + count, 0)));
     const running = heatColumn(heat, second, HEAT_MEASURES[0].key);
     const most = Math.max(...running);
     return { level: 0, name: timeLabel(second), cells: [...sums.map(formatCount), most === 0 ? "" : formatCount(most), most === 0 ? "" : Math.round((running.indexOf(most) * 1000) / heat.bins) + " ms", ...(matches === null ? [] : [formatShare(matchedShare(matches, { from: second, to: second + 1 }))])] };

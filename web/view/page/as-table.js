@@ -35,7 +35,7 @@ function heatOf({ heat, matches, address }) {
 // Which charts there are: their data (null when there is nothing), and what choosing a row does, if anything.
 const CHARTS = [
   { key: "strip", of: (state) => (state.hasTimes ? state.timeline : null), read: (state) => stripRows(state.timeline, spanOf(state), isWaitUnknown(state.picture.sums)) },
-  { key: "heatmap", of: (state) => (state.address.view === "heatmap" && state.heat.columns.size > 0 ? heatOf(state) : null), read: (state) => heatRows(state.heat, heatOf(state).matches) },
+  { key: "heatmap", of: (state) => (state.address.view === "heatmap" && state.heat.columns.size > 0 ? heatOf(state) : null), read: (state) => heatRows(state.heat, heatOf(state).matches, isWaitUnknown(state.picture.sums)) },
   {
     key: "flame", of: (state) => (FLAME_VIEWS.includes(state.address.view) ? state.picture.drawing?.root : null), create: createCallTree,
   },
