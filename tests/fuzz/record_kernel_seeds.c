@@ -88,7 +88,6 @@ static enum err_code take_record(void *context, const struct kernel_record *reco
     FILE *const file = recording->watched.file;
     enum err_code rc = ERR_OK;
     if (recording->records == MAX_RECORDS || record->bytes > MAX_RECORD_BYTES ||
-        record->same_ns ||
         (record->kind != KERNEL_TICK && record->kind != KERNEL_LEFT &&
          record->kind != KERNEL_CODE) ||
         (int32_t)record->tid != recording->thread->host_tid || show(recording, record, spans))
@@ -99,6 +98,8 @@ static enum err_code take_record(void *context, const struct kernel_record *reco
                                  recording->copy.spans[0].addr);
     } else {
         recording->records++;
+    }
+    if (record->kind != KERNEL_CODE && !record->same_ns) {
         const struct python_copy taken = { .memory = &recording->copy.memory,
                                            .taken_ns = record->time_ns,
                                            .is_whole = true };
