@@ -120,7 +120,7 @@ static __always_inline int is_recent(struct area *a, __u64 addr, __u32 depth)
 }
 
 /* Describes the code object of a frame, unless the profiler knows it. */
-static __noinline int meet(struct area *a, __u64 addr, __u32 depth)
+__noinline int meet(struct area *a, __u64 addr, __u32 depth)
 {
     if (!a || !addr)
         return 0;

@@ -20,7 +20,7 @@ static __noinline __u64 put_touched(struct area *a, __u64 addr, __u64 bytes)
     return reached - addr;
 }
 
-static __noinline int put_whole_chunk(struct area *a, __u64 addr, __u64 bytes)
+__noinline int put_whole_chunk(struct area *a, __u64 addr, __u64 bytes)
 {
     if (!a)
         return 0;

@@ -91,7 +91,7 @@ static __noinline int put_native_stack(struct area *a, struct kernel_thread *thr
     return put_outer_stack(a, outer > reached ? outer : reached, base);
 }
 
-static __noinline int put_native(struct area *a, struct kernel_thread *thread)
+__noinline int put_native(struct area *a, struct kernel_thread *thread)
 {
     if (!a || !thread || !has_native_fields())
         return 0;

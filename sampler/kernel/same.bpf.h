@@ -56,8 +56,8 @@ static __noinline __u64 sum_of_frame(struct area *a)
 }
 
 /* `instants`: those that the record stands for. */
-static __noinline int send_stack(struct area *a, struct kernel_thread *thread,
-                                 const struct kernel_process *process, __u64 instants)
+__noinline int send_stack(struct area *a, struct kernel_thread *thread,
+                          const struct kernel_process *process, __u64 instants)
 {
     if (!a || !thread || !process)
         return 0;

@@ -1,7 +1,8 @@
 /*
  * The BPF program: copies the Python stacks of known threads when they run and when they leave their
  * processor.  See record.h.  What changes in a loop is kept in map memory, because the verifier does
- * not follow that.
+ * not follow that.  A function that is not static is verified once, for all arguments, instead of at each
+ * call: the larger ones are, or loading would take twice as long.
  */
 /* The order matters: libbpf's headers use the kernel's types. */
 /* clang-format off */

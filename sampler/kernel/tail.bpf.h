@@ -65,7 +65,7 @@ static __always_inline void miss_tail(const struct area *a, struct kernel_tail *
 }
 
 /* The walk is done: is its tail the last one? */
-static __noinline int settle_tail(struct area *a, struct kernel_thread *thread)
+__noinline int settle_tail(struct area *a, struct kernel_thread *thread)
 {
     if (!a || !thread)
         return 0;
