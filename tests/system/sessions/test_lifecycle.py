@@ -30,7 +30,7 @@ def script(name, text):
 
 class TargetEnds(Test):
     def test_it_exits_and_the_page_stays(self):
-        with victim("exits.py", "2") as target, Live("attach", str(target.pid)) as live:
+        with victim("exits.py", "5") as target, Live("attach", str(target.pid)) as live:
             self.assertEqual(target.wait(), 3)
             session = live.wait_ended()
             self.assertEqual((session["state"], session["reason"]), ("ended", "the target exited"))
