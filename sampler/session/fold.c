@@ -126,14 +126,21 @@ enum err_code fold_add_frame(struct fold *fold, const struct walk_frame *frame,
 static enum err_code add_cached_frame(struct fold *fold, struct walk_frame *frame,
                                       bool is_outermost, node_id *node)
 {
-    if (frame->tags[FOLD_NODE]) {
-        *node = frame->tags[FOLD_NODE] - 1;
-        return ERR_OK;
-    }
     const enum err_code rc = fold_add_frame(fold, frame, is_outermost, node);
     if (!rc)
         frame->tags[FOLD_NODE] = *node + 1;
     return rc;
+}
+
+/* The number of the outer frames, at most `count`, that have their nodes, and the node of the innermost of them. */
+static size_t cached_frames(const struct stack *stack, size_t count, node_id *node)
+{
+    for (size_t i = count < stack->count ? count : stack->count; i-- > 0;)
+        if (stack->frames[i].tags[FOLD_NODE]) {
+            *node = stack->frames[i].tags[FOLD_NODE] - 1;
+            return i + 1;
+        }
+    return 0;
 }
 
 /* The number of frames below the mark of the garbage collector; NOWHERE: it does not run in this
@@ -177,8 +184,9 @@ static enum err_code add_frames(struct fold *fold, struct stack *stack, size_t g
 {
     size_t first = 0;
     enum err_code rc = fold->tasks ? task_fold_begin(fold->tasks, stack, &first, node) : ERR_OK;
-    const size_t cached = *node ? 0 : gc;
-    for (size_t i = first; i < stack->count && !rc; i++) {
+    const size_t cached = rc || *node ? 0 : gc;
+    const size_t known = cached_frames(stack, cached, node);
+    for (size_t i = known ? known : first; i < stack->count && !rc; i++) {
         if (i == gc)
             rc = add_mark(fold, fold->gc, node);
         if (!rc && i < cached)

@@ -36,24 +36,33 @@ static enum err_code find_spot(struct fold *fold, const struct walk_frame *frame
     return rc ? rc : profile_spot(fold->profile, &spot, out, NULL);
 }
 
+/* The number of the outer frames whose spots are known, with the innermost frame left out, and that of the innermost
+ * of them, plus 1. */
+static size_t known_spots(const struct stack *stack, uint32_t *out)
+{
+    *out = 0;
+    for (size_t i = stack->count ? stack->count - 1 : 0; i-- > 0;)
+        if (stack->frames[i].tags[FOLD_SPOT]) {
+            *out = stack->frames[i].tags[FOLD_SPOT];
+            return i + 1;
+        }
+    return 0;
+}
+
 /* The spot that the innermost frame was called from, plus 1. */
 static enum err_code find_caller(struct fold *fold, const struct stack *stack, uint32_t *out)
 {
     enum err_code rc = ERR_OK;
-    *out = 0;
-    for (size_t i = 0; i + 1 < stack->count && !rc; i++) {
+    for (size_t i = known_spots(stack, out); i + 1 < stack->count && !rc; i++) {
         struct walk_frame *const frame = &stack->frames[i];
         spot_id spot;
         int opcode;
         if (code_at(fold->codes, frame->code)->is_shim)
             continue;
-        if (!frame->tags[FOLD_SPOT]) {
-            rc = leaf_waiting_opcode(fold->leaves, frame, &opcode);
-            if (!rc)
-                rc = find_spot(fold, frame, opcode, *out, &spot);
-            frame->tags[FOLD_SPOT] = rc ? 0 : spot + 1;
-        }
-        *out = frame->tags[FOLD_SPOT];
+        rc = leaf_waiting_opcode(fold->leaves, frame, &opcode);
+        if (!rc)
+            rc = find_spot(fold, frame, opcode, *out, &spot);
+        *out = frame->tags[FOLD_SPOT] = rc ? 0 : spot + 1;
     }
     return rc;
 }

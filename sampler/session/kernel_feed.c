@@ -21,7 +21,7 @@ static const uint64_t MAX_STARVED_NS = 2 * NS_PER_S;
 static const uint64_t FIRST_NS = 500 * NS_PER_MS;
 enum { MAX_FIRST_SLEEPERS = 256 };
 /* Waking up costs more than taking a few records, and the program calls where this would be too late. */
-static const double DRAIN_HZ = 20, FIRST_DRAIN_HZ = 100;
+static const double DRAIN_HZ = 10, FIRST_DRAIN_HZ = 100;
 /* The program may call as often as the target wants it to. */
 static const uint64_t MIN_DRAIN_NS = 10 * NS_PER_MS;
 /* Native stacks that are deep fill the ring buffer much sooner. */
