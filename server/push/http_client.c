@@ -1,17 +1,17 @@
 #include "server/push/http_client.h"
 
-#include <curl/curl.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sampler/base/clock.h"
 #include "server/push/ca_file.h"
+#include "server/push/curl_library.h"
 
 enum { POLL_MS = 1000 };
 
 struct http_client {
+    const struct curl_library *curl;
     CURLM *multi;
     CURL *easy;
     struct curl_slist *headers;
@@ -24,19 +24,6 @@ struct http_client {
 bool http_client_is_built(void)
 {
     return true;
-}
-
-/* libcurl loads what it needs of TLS here, before the program may not load anything. */
-static bool start_library(void)
-{
-    static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-    static bool is_started;
-    pthread_mutex_lock(&mutex);
-    if (!is_started)
-        is_started = curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
-    const bool is_usable = is_started;
-    pthread_mutex_unlock(&mutex);
-    return is_usable;
 }
 
 static size_t take_answer(char *data, size_t size, size_t count, void *context)
@@ -52,44 +39,48 @@ static size_t take_answer(char *data, size_t size, size_t count, void *context)
 
 static bool set_options(struct http_client *client, const char *url)
 {
+    const struct curl_library *const curl = client->curl;
     CURL *const easy = client->easy;
-    return curl_easy_setopt(easy, CURLOPT_URL, url) == CURLE_OK &&
-           curl_easy_setopt(easy, CURLOPT_HTTPHEADER, client->headers) == CURLE_OK &&
-           curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https") == CURLE_OK &&
-           curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L) == CURLE_OK &&
-           curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L) == CURLE_OK &&
-           curl_easy_setopt(easy, CURLOPT_POST, 1L) == CURLE_OK &&
-           curl_easy_setopt(easy, CURLOPT_HTTP09_ALLOWED, 0L) == CURLE_OK &&
-           curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT, (long)HTTP_CLIENT_CONNECT_SECONDS) ==
+    return curl->easy_setopt(easy, CURLOPT_URL, url) == CURLE_OK &&
+           curl->easy_setopt(easy, CURLOPT_HTTPHEADER, client->headers) == CURLE_OK &&
+           curl->easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https") == CURLE_OK &&
+           curl->easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L) == CURLE_OK &&
+           curl->easy_setopt(easy, CURLOPT_NOSIGNAL, 1L) == CURLE_OK &&
+           curl->easy_setopt(easy, CURLOPT_POST, 1L) == CURLE_OK &&
+           curl->easy_setopt(easy, CURLOPT_HTTP09_ALLOWED, 0L) == CURLE_OK &&
+           curl->easy_setopt(easy, CURLOPT_CONNECTTIMEOUT, (long)HTTP_CLIENT_CONNECT_SECONDS) ==
                CURLE_OK &&
-           curl_easy_setopt(easy, CURLOPT_TIMEOUT, (long)HTTP_CLIENT_SECONDS) == CURLE_OK &&
-           curl_easy_setopt(easy, CURLOPT_USERAGENT, "pyrometer/" PYROMETER_VERSION) ==
+           curl->easy_setopt(easy, CURLOPT_TIMEOUT, (long)HTTP_CLIENT_SECONDS) == CURLE_OK &&
+           curl->easy_setopt(easy, CURLOPT_USERAGENT, "pyrometer/" PYROMETER_VERSION) ==
                CURLE_OK &&
-           curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, client->fault) == CURLE_OK &&
-           curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, take_answer) == CURLE_OK &&
-           curl_easy_setopt(easy, CURLOPT_WRITEDATA, client) == CURLE_OK;
+           curl->easy_setopt(easy, CURLOPT_ERRORBUFFER, client->fault) == CURLE_OK &&
+           curl->easy_setopt(easy, CURLOPT_WRITEFUNCTION, take_answer) == CURLE_OK &&
+           curl->easy_setopt(easy, CURLOPT_WRITEDATA, client) == CURLE_OK;
 }
 
 enum err_code http_client_create(const char *url, const char *const *headers,
                                  const char *ca_file, struct http_client **out, struct err *err)
 {
-    if (!start_library())
-        return err_set(err, ERR_UNSUPPORTED, "libcurl does not start");
+    const struct curl_library *curl;
+    const enum err_code rc = curl_library_load(&curl, err);
+    if (rc)
+        return rc;
     ca_file = ca_file ? ca_file : ca_file_of_system();
     struct http_client *const client = calloc(1, sizeof *client);
     if (!client)
         return err_nomem(err);
+    client->curl = curl;
     atomic_init(&client->is_stopped, false);
-    client->multi = curl_multi_init();
-    client->easy = curl_easy_init();
+    client->multi = curl->multi_init();
+    client->easy = curl->easy_init();
     bool is_made = client->multi && client->easy;
     for (size_t i = 0; is_made && headers[i]; i++) {
-        struct curl_slist *const longer = curl_slist_append(client->headers, headers[i]);
+        struct curl_slist *const longer = curl->slist_append(client->headers, headers[i]);
         is_made = longer != NULL;
         client->headers = longer ? longer : client->headers;
     }
     if (!is_made || !set_options(client, url) ||
-        (ca_file && curl_easy_setopt(client->easy, CURLOPT_CAINFO, ca_file) != CURLE_OK)) {
+        (ca_file && curl->easy_setopt(client->easy, CURLOPT_CAINFO, ca_file) != CURLE_OK)) {
         http_client_destroy(client);
         return is_made ? err_set(err, ERR_INVALID, "libcurl does not accept '%.200s'", url)
                        : err_nomem(err);
@@ -102,51 +93,54 @@ void http_client_destroy(struct http_client *client)
 {
     if (!client)
         return;
-    curl_easy_cleanup(client->easy);
-    curl_multi_cleanup(client->multi);
-    curl_slist_free_all(client->headers);
+    const struct curl_library *const curl = client->curl;
+    curl->easy_cleanup(client->easy);
+    curl->multi_cleanup(client->multi);
+    curl->slist_free_all(client->headers);
     free(client);
 }
 
 /* Until the request is done, or the client is stopped. */
 static CURLcode run(struct http_client *client)
 {
+    const struct curl_library *const curl = client->curl;
     CURLcode code = CURLE_ABORTED_BY_CALLBACK;
     int running = 1, left = 0;
-    if (curl_multi_add_handle(client->multi, client->easy) != CURLM_OK)
+    if (curl->multi_add_handle(client->multi, client->easy) != CURLM_OK)
         return CURLE_FAILED_INIT;
     while (running > 0 && !atomic_load(&client->is_stopped)) {
-        if (curl_multi_perform(client->multi, &running) != CURLM_OK)
+        if (curl->multi_perform(client->multi, &running) != CURLM_OK)
             break;
         if (running > 0)
-            (void)curl_multi_poll(client->multi, NULL, 0, POLL_MS, NULL);
+            (void)curl->multi_poll(client->multi, NULL, 0, POLL_MS, NULL);
     }
-    for (CURLMsg *message; (message = curl_multi_info_read(client->multi, &left));)
+    for (CURLMsg *message; (message = curl->multi_info_read(client->multi, &left));)
         if (message->msg == CURLMSG_DONE)
             code = message->data.result;
-    (void)curl_multi_remove_handle(client->multi, client->easy);
+    (void)curl->multi_remove_handle(client->multi, client->easy);
     return code;
 }
 
 enum err_code http_client_post(struct http_client *client, const void *body, size_t bytes,
                                struct http_answer *out, struct err *err)
 {
+    const struct curl_library *const curl = client->curl;
     long status = 0;
     curl_off_t seconds = 0;
     memset(out, 0, sizeof *out);
     client->answer = out;
     client->text_length = client->answer_bytes = 0;
     client->fault[0] = '\0';
-    if (curl_easy_setopt(client->easy, CURLOPT_POSTFIELDS, body) != CURLE_OK ||
-        curl_easy_setopt(client->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)bytes) !=
+    if (curl->easy_setopt(client->easy, CURLOPT_POSTFIELDS, body) != CURLE_OK ||
+        curl->easy_setopt(client->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)bytes) !=
             CURLE_OK)
         return err_nomem(err);
     const CURLcode code = run(client);
     if (code != CURLE_OK)
         return err_set(err, ERR_SYS, "%.200s",
-                       client->fault[0] ? client->fault : curl_easy_strerror(code));
-    curl_easy_getinfo(client->easy, CURLINFO_RESPONSE_CODE, &status);
-    curl_easy_getinfo(client->easy, CURLINFO_RETRY_AFTER, &seconds);
+                       client->fault[0] ? client->fault : curl->easy_strerror(code));
+    curl->easy_getinfo(client->easy, CURLINFO_RESPONSE_CODE, &status);
+    curl->easy_getinfo(client->easy, CURLINFO_RETRY_AFTER, &seconds);
     out->status = (unsigned)status;
     out->retry_after_ns = seconds > 0 && seconds < 86400 ? (uint64_t)seconds * NS_PER_S : 0;
     return ERR_OK;
@@ -155,5 +149,5 @@ enum err_code http_client_post(struct http_client *client, const void *body, siz
 void http_client_stop(struct http_client *client)
 {
     atomic_store(&client->is_stopped, true);
-    (void)curl_multi_wakeup(client->multi);
+    (void)client->curl->multi_wakeup(client->multi);
 }

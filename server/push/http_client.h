@@ -1,14 +1,14 @@
 /*
- * http_client - posts bodies to a server: the only place that sees libcurl.
+ * http_client - posts bodies to a server, with libcurl.
  *
  * The server may be hostile: a request takes at most HTTP_CLIENT_SECONDS, an answer at most
  * HTTP_CLIENT_ANSWER_BYTES, redirections are not followed, and what is not HTTP is an error.
  *
- * A build without libcurl has no clients: http_client_create is ERR_UNSUPPORTED.
+ * Without libcurl, in the build or on the machine, there are no clients: http_client_create is ERR_UNSUPPORTED.
  *
  * Ownership: http_client_create makes, http_client_destroy frees.
  * Threads: one; http_client_stop: any.
- * Depends on: err, ca_file, libcurl.
+ * Depends on: err, ca_file, curl_library.
  */
 #ifndef SERVER_PUSH_HTTP_CLIENT_H
 #define SERVER_PUSH_HTTP_CLIENT_H
