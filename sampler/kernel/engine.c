@@ -4,6 +4,7 @@
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,9 +13,25 @@
 #include <unistd.h>
 
 #include "sampler/base/clock.h"
+#include "sampler/base/compress.h"
 #include "sampler/kernel/clocks.h"
 #include "sampler/kernel/decode.h"
-#include "sampler/kernel/stacks.skel.h"
+
+/* Unpacks the BPF program, once: it is there until the process ends. */
+static const void *unpack(const void *packed, size_t bytes, size_t *bytes_out)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static unsigned char *program;
+    static size_t program_bytes;
+    pthread_mutex_lock(&lock);
+    if (!program && compress_gunzip(packed, bytes, &program, &program_bytes, NULL) != ERR_OK)
+        program_bytes = 0;
+    *bytes_out = program_bytes;
+    pthread_mutex_unlock(&lock);
+    return program;
+}
+
+#include "sampler/kernel/stacks.packed.skel.h"
 
 /* Longer absences are always reported. */
 static const uint64_t MIN_AWAY_NS = 10 * NS_PER_MS;

@@ -9,8 +9,8 @@
 #ifndef SAMPLER_PROCESS_FILE_STATUS_H
 #define SAMPLER_PROCESS_FILE_STATUS_H
 
-#include <linux/stat.h>
 #include <stdbool.h>
+#include <sys/stat.h>
 
 /* Fills STATX_TYPE, STATX_INO and the device.  fd may be O_PATH. */
 bool file_status(int fd, struct statx *out);

@@ -5,38 +5,34 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/base/compress.h"
 #include "sampler/base/hash.h"
 #include "server/http/request.h"
 #include "server/http/response.h"
 #include "server/wire/assets.h"
 
-static enum err_code compress(struct page *page, enum encoding encoding, struct err *err)
-{
-    const struct page_form *const plain = &page->forms[ENCODING_IDENTITY];
-    void *data = NULL;
-    size_t bytes = 0;
-    const enum err_code rc =
-        encoding_apply(encoding, plain->data, plain->bytes, &data, &bytes, err);
-    if (rc == ERR_OK)
-        page->forms[encoding] = (struct page_form){ data, bytes };
-    return rc;
-}
-
 enum err_code page_init(struct page *page, struct err *err)
 {
-    const struct asset html = asset_page(), csp = asset_page_csp();
+    const struct asset packed = asset_page(), csp = asset_page_csp();
+    struct page_form *const plain = &page->forms[ENCODING_IDENTITY];
+    struct page_form *const zstd = &page->forms[ENCODING_ZSTD];
     memset(page, 0, sizeof *page);
     if (csp.bytes >= sizeof page->csp)
         return err_set(err, ERR_LIMIT,
                        "the Content-Security-Policy of the page is too long: %zu bytes",
                        csp.bytes);
     memcpy(page->csp, csp.data, csp.bytes);
+    page->forms[ENCODING_GZIP] =
+        (struct page_form){ .data = packed.data, .bytes = packed.bytes };
+    unsigned char *html = NULL;
+    enum err_code rc = compress_gunzip(packed.data, packed.bytes, &html, &plain->bytes, err);
+    if (rc != ERR_OK)
+        return rc;
+    plain->data = plain->owned = html;
     snprintf(page->tag, sizeof page->tag, "page-%016" PRIx64,
-             hash_bytes(html.data, html.bytes, HASH_SEED));
-    page->forms[ENCODING_IDENTITY] = (struct page_form){ html.data, html.bytes };
-    enum err_code rc = compress(page, ENCODING_GZIP, err);
-    if (rc == ERR_OK)
-        rc = compress(page, ENCODING_ZSTD, err);
+             hash_bytes(html, plain->bytes, HASH_SEED));
+    rc = encoding_apply(ENCODING_ZSTD, html, plain->bytes, &zstd->owned, &zstd->bytes, err);
+    zstd->data = zstd->owned;
     if (rc != ERR_OK)
         page_deinit(page);
     return rc;
@@ -44,9 +40,9 @@ enum err_code page_init(struct page *page, struct err *err)
 
 void page_deinit(struct page *page)
 {
-    for (unsigned i = ENCODING_IDENTITY + 1; i < ENCODING_COUNT; i++) {
-        free((void *)(uintptr_t)page->forms[i].data);
-        page->forms[i] = (struct page_form){ NULL, 0 };
+    for (unsigned i = 0; i < ENCODING_COUNT; i++) {
+        free(page->forms[i].owned);
+        page->forms[i] = (struct page_form){ NULL, NULL, 0 };
     }
 }
 

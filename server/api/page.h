@@ -1,9 +1,9 @@
 /*
- * page - serves the live page, which is compressed once.
+ * page - serves the live page, in forms that are made once.
  *
- * Ownership: page_deinit frees the compressed forms; the plain one is part of the program.
+ * Ownership: page_deinit frees the forms; that of gzip is part of the program.
  * Threads: read only after page_init.
- * Depends on: assets, encoding, response.
+ * Depends on: assets, compress, encoding, response.
  */
 #ifndef SERVER_API_PAGE_H
 #define SERVER_API_PAGE_H
@@ -19,6 +19,7 @@ struct response;
 struct page {
     struct page_form {
         const void *data;
+        void *owned; /* the same, if it is to be freed */
         size_t bytes;
     } forms[ENCODING_COUNT];
     char tag[32];

@@ -16,7 +16,7 @@
     .byte 0
 .endm
 
-    asset asset_page, "page.html"
+    asset asset_page, "page.html.gz"
     asset asset_page_csp, "page.csp"
     asset asset_page_meta, "page.meta"
     asset asset_manual, "manual.html.gz"

@@ -13,7 +13,7 @@ struct asset {
     size_t bytes;
 };
 
-/* The page itself: one self-contained HTML document. */
+/* The page itself: one self-contained HTML document, compressed by gzip. */
 struct asset asset_page(void);
 /* The value of Content-Security-Policy it is served with, without a line end. */
 struct asset asset_page_csp(void);

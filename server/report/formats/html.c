@@ -1,6 +1,8 @@
+#include <stdlib.h>
 #include <string.h>
 
 #include "sampler/base/buffer.h"
+#include "sampler/base/compress.h"
 #include "sampler/profile/profile.h"
 #include "sampler/profile/views/states.h"
 #include "sampler/profile/views/view.h"
@@ -242,11 +244,10 @@ static enum err_code copy_until(struct asset *rest, const char *mark, struct buf
     return ERR_OK;
 }
 
-static enum err_code write_page(const struct report_source *source, const struct page *page,
-                                struct buffer *out, struct err *err)
+static enum err_code fill_page(const struct report_source *source, const struct page *page,
+                               struct asset rest, struct buffer *out, struct err *err)
 {
     const struct asset policy = asset_page_meta();
-    struct asset rest = asset_page();
     enum err_code rc = copy_until(&rest, policy_mark, out, err);
     if (rc != ERR_OK)
         return rc;
@@ -261,6 +262,19 @@ static enum err_code write_page(const struct report_source *source, const struct
     buffer_text(out, "</script>");
     buffer_append(out, rest.data, rest.bytes);
     return buffer_check(out, err);
+}
+
+static enum err_code write_page(const struct report_source *source, const struct page *page,
+                                struct buffer *out, struct err *err)
+{
+    const struct asset packed = asset_page();
+    unsigned char *html = NULL;
+    size_t bytes = 0;
+    enum err_code rc = compress_gunzip(packed.data, packed.bytes, &html, &bytes, err);
+    if (rc == ERR_OK)
+        rc = fill_page(source, page, (struct asset){ (char *)html, bytes }, out, err);
+    free(html);
+    return rc;
 }
 
 enum err_code report_write_html(const struct report_source *source, struct buffer *out,

@@ -45,7 +45,7 @@ static void a_browser_asks_for_nothing_else(void **state)
     assert_null(strstr(of_manual, "connect-src"));
     assert_null(strstr(of_manual, "'self'"));
     for (const char *at = manual.body; (at = strstr(at, " src=\"")); at++)
-        assert_int_equal(strncmp(at, " src=\"data:image/png;base64,", 28), 0);
+        assert_int_equal(strncmp(at, " src=\"data:image/webp;base64,", 29), 0);
     reply_deinit(&page);
     reply_deinit(&manual);
 }
