@@ -16,7 +16,6 @@ struct response_cache;
 struct auth;
 struct identity;
 struct dashboard;
-struct page;
 struct push_counters;
 struct request;
 struct response;
@@ -29,7 +28,6 @@ struct traffic;
 struct handler_context {
     const struct request *request;
     struct sessions *sessions;
-    const struct page *page;
     const struct auth *auth;
     const struct identity *who; /* who sent the request */
     const struct admission *admission;

@@ -35,8 +35,6 @@ enum err_code pipeline_init(struct pipeline *pipeline, const struct pipeline_opt
     if (rc == ERR_OK)
         rc = hosts_init(&pipeline->hosts, err);
     if (rc == ERR_OK)
-        rc = page_init(&pipeline->page, err);
-    if (rc == ERR_OK)
         rc = logins_create(&pipeline->logins, err);
     if (rc == ERR_OK)
         rc = shares_create(options->shares_file, &pipeline->shares, err);
@@ -53,7 +51,6 @@ enum err_code pipeline_init(struct pipeline *pipeline, const struct pipeline_opt
 
 void pipeline_deinit(struct pipeline *pipeline)
 {
-    page_deinit(&pipeline->page);
     response_cache_deinit(&pipeline->cache);
     hosts_deinit(&pipeline->hosts);
     logins_destroy(pipeline->logins);
@@ -224,7 +221,6 @@ static size_t dispatch(struct pipeline *pipeline, const struct request *request,
     struct session *held = NULL;
     struct handler_context handler = { .request = request,
                                        .sessions = pipeline->sessions,
-                                       .page = &pipeline->page,
                                        .auth = &pipeline->auth,
                                        .who = &who,
                                        .admission = pipeline->admission,

@@ -10,7 +10,7 @@
  *
  * Ownership: the pipeline owns its parts and borrows the sessions.
  * Threads: any, after pipeline_init.
- * Depends on: auth, hosts, page, routes, request, response.
+ * Depends on: auth, hosts, routes, request, response.
  */
 #ifndef SERVER_API_PIPELINE_H
 #define SERVER_API_PIPELINE_H
@@ -18,7 +18,6 @@
 #include "server/access/audit.h"
 #include "server/access/auth.h"
 #include "server/access/hosts.h"
-#include "server/api/page.h"
 #include "server/http/response_cache.h"
 #include "server/http/traffic.h"
 
@@ -36,7 +35,6 @@ struct pipeline {
     struct response_cache cache;
     struct auth auth;
     struct hosts hosts;
-    struct page page;
     struct sessions *sessions;
     struct logins *logins;
     struct shares *shares;

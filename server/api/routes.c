@@ -5,25 +5,27 @@
 #include <string.h>
 
 #include "server/api/api.h"
-#include "server/api/page.h"
 #include "server/http/response.h"
 #include "server/wire/assets.h"
+
+/* A document of HTML that is part of the program, compressed. */
+static enum err_code answer_html(const struct handler_context *handler, struct asset html,
+                                 struct asset csp, struct response *response, struct err *err)
+{
+    response_set_header(response, "Content-Security-Policy", "%.*s", (int)csp.bytes, csp.data);
+    return response_fix_gzip(response, handler->request, MIME_HTML, html.data, html.bytes, err);
+}
 
 static enum err_code get_page(const struct handler_context *handler, struct response *response,
                               struct err *err)
 {
-    (void)err;
-    page_answer(handler->page, handler->request, response);
-    return ERR_OK;
+    return answer_html(handler, asset_page(), asset_page_csp(), response, err);
 }
 
 static enum err_code get_manual(const struct handler_context *handler,
                                 struct response *response, struct err *err)
 {
-    const struct asset manual = asset_manual(), csp = asset_manual_csp();
-    response_set_header(response, "Content-Security-Policy", "%.*s", (int)csp.bytes, csp.data);
-    return response_fix_gzip(response, handler->request, MIME_HTML, manual.data, manual.bytes,
-                             err);
+    return answer_html(handler, asset_manual(), asset_manual_csp(), response, err);
 }
 
 static enum err_code get_health(const struct handler_context *handler,

@@ -28,8 +28,8 @@ static bool find_functions(struct curl_library *library)
     return file != NULL;
 }
 
-#define MISSING                                                                                \
-    "profiles cannot be pushed: " PYROMETER_CURL_FILE                                          \
+#define MISSING                                       \
+    "profiles cannot be pushed: " PYROMETER_CURL_FILE \
     " (libcurl) is not installed, or older than 7.85"
 #else
 static bool find_functions(struct curl_library *library)

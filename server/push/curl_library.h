@@ -14,22 +14,22 @@
 
 #include "sampler/base/err.h"
 
-#define CURL_FUNCTIONS(X)                                                                      \
-    X(easy_cleanup)                                                                            \
-    X(easy_getinfo)                                                                            \
-    X(easy_init)                                                                               \
-    X(easy_setopt)                                                                             \
-    X(easy_strerror)                                                                           \
-    X(global_init)                                                                             \
-    X(multi_add_handle)                                                                        \
-    X(multi_cleanup)                                                                           \
-    X(multi_info_read)                                                                         \
-    X(multi_init)                                                                              \
-    X(multi_perform)                                                                           \
-    X(multi_poll)                                                                              \
-    X(multi_remove_handle)                                                                     \
-    X(multi_wakeup)                                                                            \
-    X(slist_append)                                                                            \
+#define CURL_FUNCTIONS(X)  \
+    X(easy_cleanup)        \
+    X(easy_getinfo)        \
+    X(easy_init)           \
+    X(easy_setopt)         \
+    X(easy_strerror)       \
+    X(global_init)         \
+    X(multi_add_handle)    \
+    X(multi_cleanup)       \
+    X(multi_info_read)     \
+    X(multi_init)          \
+    X(multi_perform)       \
+    X(multi_poll)          \
+    X(multi_remove_handle) \
+    X(multi_wakeup)        \
+    X(slist_append)        \
     X(slist_free_all)
 
 /* The functions of libcurl, without "curl_" in front of their names. */
