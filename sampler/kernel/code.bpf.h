@@ -115,8 +115,8 @@ static __always_inline struct recent_code *recent_at(struct area *a, __u64 addr)
 static __always_inline int is_recent(struct area *a, __u64 addr, __u32 depth)
 {
     const struct recent_code *const recent = recent_at(a, addr);
-    return depth >= a->innermost && recent->key == key_of(a, addr) &&
-           recent->generation == a->generation;
+    return recent->key == key_of(a, addr) && recent->generation == a->generation &&
+           (depth >= a->innermost || a->record.time_ns - recent->met_ns < AGAIN_NS);
 }
 
 /* Describes the code object of a frame, unless the profiler knows it. */
@@ -151,5 +151,6 @@ __noinline int meet(struct area *a, __u64 addr, __u32 depth)
     struct recent_code *const recent = recent_at(a, addr);
     recent->key = key;
     recent->generation = generation;
+    recent->met_ns = a->record.time_ns;
     return 1;
 }

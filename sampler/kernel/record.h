@@ -33,7 +33,7 @@
  * Python frees code objects and uses their addresses again, so a code object is described when it is first
  * met in a stack, and again when its fingerprint has changed: the description is a record of its own, before
  * that of the stack.  From 3.14 on a fingerprint is read again when the interpreter has freed code objects.
- * Before, it is read for the innermost frames of each tick, for all frames once a second, and for all frames
+ * Before, it is read for the innermost frames every few milliseconds, for all frames once a second, and for all frames
  * of all stacks for a second after a change was seen.
  *
  * From 3.13 on a thread has a state of its own in each interpreter that it has entered, so the program searches it in

@@ -68,7 +68,8 @@ enum {
     FINGERPRINT_WORDS = 16,
     FRAME_WORDS = 16, /* of the innermost frame, at most */
     NAME_WORDS = 2,
-    INNERMOST = 4,     /* frames whose code is checked at each tick */
+    INNERMOST = 4, /* frames whose code is checked every AGAIN_NS */
+    AGAIN_NS = 1 << 22,
     RECENT = 1 << 9,   /* a power of 2 */
     SECOND_SHIFT = 30, /* about a second of nanoseconds */
     PAGE_BYTES = 4096,
@@ -106,13 +107,13 @@ struct area {
     __u64 outer_interpreter;
     __u32 native_tid;
     __u64 generation; /* of code objects: what was read in the same one is still right */
-    __u64 innermost;  /* frames whose code is checked whatever the generation is */
+    __u64 innermost;  /* frames whose code is checked again soon, whatever the generation is */
     __u64 fingerprint[FINGERPRINT_WORDS + NAME_WORDS];
     struct kernel_record code; /* a description, while it is made */
     unsigned char code_bytes[KERNEL_CODE_BYTES + SPAN_ROOM];
     /* Code objects met on this processor of late, by address: like `codes`, but quicker. */
     struct recent_code {
-        __u64 key, generation;
+        __u64 key, generation, met_ns;
     } recent[RECENT];
 };
 
