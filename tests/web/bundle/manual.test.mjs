@@ -51,7 +51,7 @@ test("every view of the page has its part", () => {
 });
 
 test("it loads nothing, and runs nothing but what its policy names", () => {
-  for (const [, address] of made.page.matchAll(/ (?:src|srcset)="([^"]*)"/g)) assert.match(address, /^data:image\/png;base64,/);
+  for (const [, address] of made.page.matchAll(/ (?:src|srcset)="([^"]*)"/g)) assert.match(address, /^data:image\/webp;base64,/);
   assert.equal(made.page.match(/<script/g).length, 1);
   assert.equal(made.page.match(/<style/g).length, 1);
   for (const element of ["script", "style"]) {
