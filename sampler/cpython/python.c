@@ -177,8 +177,10 @@ enum err_code python_choose(struct python *python, bool all_threads)
         python->list_is_old = rc != ERR_OK;
         python->list_checked_ns = now_ns;
     }
-    if (!rc && python->contexts)
+    if (!rc && python->contexts) {
         contexts_locate(python->contexts, now_ns);
+        contexts_read_places(python->contexts);
+    }
     if (!rc)
         rc = choose_threads(python, all_threads);
     python->list_is_old = python->list_is_old || rc;
@@ -295,22 +297,40 @@ enum err_code python_watch_context(struct python *python, const char *name, stru
     return rc ? err_nomem(err) : ERR_OK;
 }
 
+void python_search_context(struct python *python, uint64_t now_ns)
+{
+    if (python->contexts)
+        contexts_search(python->contexts, now_ns);
+}
+
+bool python_context_trail(const struct python *python, struct contexts_trail *out)
+{
+    if (python->contexts)
+        contexts_trail(python->contexts, out);
+    return python->contexts != NULL;
+}
+
 void python_refresh_context(struct python *python, uint64_t now_ns)
 {
     if (python->thread_contexts)
         thread_contexts_refresh(python->thread_contexts, now_ns);
 }
 
+bool python_publishes_spans(const struct python *python)
+{
+    return python->thread_contexts && thread_contexts_are_published(python->thread_contexts);
+}
+
 struct context_value *python_context(struct python *python, const struct thread *thread,
-                                     struct memory *memory, uint64_t now_ns)
+                                     struct memory *memory, bool is_copy, uint64_t now_ns)
 {
     struct context_value *const published =
-        python->thread_contexts
+        python->thread_contexts && !is_copy
             ? thread_contexts_read(python->thread_contexts, thread->head.ident, memory)
             : NULL;
     if (published || !python->contexts)
         return published;
-    return contexts_read(python->contexts, thread, memory, now_ns);
+    return contexts_read(python->contexts, thread, memory, is_copy, now_ns);
 }
 
 bool python_knows_gil(const struct python *python)

@@ -29,6 +29,7 @@
 enum { PYTHON_MAX_THREADS_PER_TICK = 256 };
 
 struct context_value;
+struct contexts_trail;
 struct python;
 
 MUST_CHECK enum err_code python_attach(struct process *process, enum runtime_effort effort,
@@ -87,11 +88,17 @@ MUST_CHECK enum err_code python_read_waiting(struct python *python, struct threa
  * publishes (thread_contexts.h) or else by its context (contexts.h). */
 MUST_CHECK enum err_code python_watch_context(struct python *python, const char *name,
                                               struct err *err);
+/* Looks for the variable now: copies have its values only once it is known where it is. */
+void python_search_context(struct python *python, uint64_t now_ns);
+/* false: none is watched. */
+bool python_context_trail(const struct python *python, struct contexts_trail *out);
 /* To be called now and then, between ticks: finds what publishes spans in libraries that are new. */
 void python_refresh_context(struct python *python, uint64_t now_ns);
-/* The value for a thread that has just been read from this memory.  NULL: none is watched. */
+/* Is there such a library, and are spans watched? */
+bool python_publishes_spans(const struct python *python);
+/* The value for a thread that has just been read from this memory, which is a copy or not.  NULL: none is watched. */
 struct context_value *python_context(struct python *python, const struct thread *thread,
-                                     struct memory *memory, uint64_t now_ns);
+                                     struct memory *memory, bool is_copy, uint64_t now_ns);
 
 /* What must be in a copy of a thread's memory besides its stack.  thread NULL: no interpreter. */
 struct thread_windows {

@@ -19,7 +19,8 @@
 #include "sampler/kernel/record.h"
 #include "sampler/process/memory.h"
 
-enum { COPY_MEMORY_MAX_SPANS = KERNEL_MAX_FRAMES + 8 };
+/* Those of frames; windows, and what leads to the value of a ContextVar. */
+enum { COPY_MEMORY_MAX_SPANS = KERNEL_MAX_FRAMES + 256 };
 
 struct copy_memory {
     struct memory memory;

@@ -13,6 +13,9 @@
  * wrong, as any memory that it writes can; never that of another.  A stack that is not whole is not repeated, nor
  * is one with a native part, whose deadlines and buffers change with each call.
  *
+ * If the value of a ContextVar is wanted, what leads to it from the thread state follows the windows and is counted among
+ * them: contexts change while stacks stay.
+ *
  * The outer frames of a deep stack seldom change, so their spans, which come last, are sent once: they are the tail.
  * Where it is left out, it is that of the record of tail_ns, the last one of the thread that had it.  What is compared
  * is where these frames lie and stand, by such a checksum too; their variables may have changed.  A tail begins inside
@@ -66,6 +69,7 @@ enum {
     KERNEL_INNER_BYTES = 1 << 14, /* of a deep stack, in front of its outer part, at first */
     KERNEL_MAX_STACK_SPANS = 2,
     KERNEL_NATIVE_BYTES = KERNEL_MAX_STACK + 512, /* the native part of a record */
+    KERNEL_MAX_VARIABLES = 4,                     /* ContextVars of the name that is wanted */
     KERNEL_MAX_CODES = 1 << 14,  /* whose fingerprints are kept; of all processes */
     KERNEL_CODE_BYTES = 1 << 13, /* spans of a description; longer parts are left out */
 };
@@ -162,6 +166,31 @@ struct kernel_code_layout {
     unsigned int length, data; /* of a bytes object */
 };
 
+/* How a thread state leads to the value of a ContextVar: offsets of fields, and addresses. */
+struct kernel_context {
+    unsigned int place;          /* in a thread state; 0: none is wanted, or it is unknown */
+    unsigned int object_type;    /* in every object; what else it has follows */
+    unsigned int variable_bytes; /* of a variable, from its type on */
+    unsigned int type_name, type_flags; /* in a type */
+    unsigned int text_bytes;            /* before the characters of a str, at most */
+    unsigned int variable_count;
+    /* Of the span that an OpenTelemetry context has: offsets of fields, in a type or an object, and what is so. */
+    struct kernel_span_layout {
+        unsigned int is_wanted;
+        unsigned int length, ascii_bytes; /* of a str */
+        unsigned int dict_keys, dict_values, values_bytes;
+        unsigned int type_dict, type_size, type_keys;
+        unsigned int words_before; /* to the pointer to the dictionary, in front of an object */
+        unsigned int ids;          /* in a tuple */
+        unsigned int has_plain_keys, has_managed_dicts, has_values_pointer, has_tagged_values,
+            has_inline_values;
+    } spans;
+    unsigned long long bitmap, array, collision; /* types of nodes */
+    struct {
+        unsigned long long addr, hash;
+    } variables[KERNEL_MAX_VARIABLES];
+};
+
 struct kernel_process {
     unsigned long long runtime_window;
     unsigned int runtime_window_bytes;
@@ -174,6 +203,7 @@ struct kernel_process {
     unsigned int only_tid;       /* the only thread to sample; 0: all */
     unsigned int wants_native;
     struct kernel_code_layout code;
+    struct kernel_context context;
     /* Of a thread state: the native thread id, the next one of the interpreter, and its frame when it runs nothing. */
     unsigned int tstate_tid, tstate_next, tstate_base;
     unsigned int interp_threads, interp_window, interp_generation; /* 0: no generation */

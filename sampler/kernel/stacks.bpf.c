@@ -101,6 +101,11 @@ struct area {
     struct kernel_tail tail;   /* where it begins in this stack; from 0: nowhere */
     __u64 tail_at, tail_sum;   /* as the walk has found it; tail_at 0: it has not got there */
     __u64 has_new_tail;        /* `tail` belongs to this record */
+    /* Of a walk to the value of a ContextVar: what is left of its hash, itself, the next node, and the value; 0: none. */
+    __u64 hash, key, node, value;
+    /* Of a dictionary: where in `bytes` its entries are, how many words one has and how many there are, and where its
+     * values are; 0: in the entries. */
+    __u64 entries_at, entry_words, entry_count, values_at;
     struct kernel_process process;
     /* The state that the thread is in, and what belongs to it; see struct kernel_thread. */
     __u64 tstate, window, main_window, generation_at;
@@ -140,7 +145,7 @@ static void add(__u32 counter, __u64 count)
 }
 
 /* Appends a span of the current thread's memory; false: there is no room, or no memory. */
-static __noinline int put(struct area *a, __u64 addr, __u64 bytes, int is_padded)
+__noinline int put(struct area *a, __u64 addr, __u64 bytes, int is_padded)
 {
     if (!a)
         return 0;
@@ -199,6 +204,8 @@ static __noinline __u64 reach_up(__u64 from, __u64 to)
 #include "sampler/kernel/frames.bpf.h"
 #include "sampler/kernel/native.bpf.h"
 #include "sampler/kernel/state.bpf.h"
+#include "sampler/kernel/span.bpf.h"
+#include "sampler/kernel/context.bpf.h"
 /* clang-format on */
 
 /* Of old versions, whose interpreters count nothing, see record.h. */
@@ -261,6 +268,8 @@ static __noinline int take(struct area *a, struct kernel_thread *thread)
         put(a, a->main_window, thread->window_bytes, 0);
     if (a->process.runtime_window_bytes)
         put(a, a->process.runtime_window, a->process.runtime_window_bytes, 0);
+    if (a->process.context.place)
+        put_context(a);
     a->window_bytes = a->record.bytes;
     a->innermost_at = 0;
     if (!put(a, a->tstate, a->process.tstate_bytes, 0))

@@ -114,17 +114,58 @@ static enum err_code keep_whole(struct kernel_stacks *stacks, struct kernel_stac
     return rc;
 }
 
+/* Of the stack that is kept: its windows come before the state of the thread. */
+static size_t window_bytes_of(const struct kernel_stack *stack, const struct thread *thread)
+{
+    const size_t bytes = stack->kept.bytes;
+    const remote_addr tstate = stack->kept.tstate ? stack->kept.tstate : thread->head.addr;
+    struct kernel_span span;
+    size_t at = 0;
+    while (bytes - at >= sizeof span) {
+        memcpy(&span, stack->copy + at, sizeof span);
+        const size_t padded = sizeof span + ((size_t)span.bytes + 7) / 8 * 8;
+        if (span.addr == tstate)
+            return at;
+        if (padded > bytes - at)
+            break;
+        at += padded;
+    }
+    return SIZE_MAX;
+}
+
+/* Puts these windows in the place of those of the stack that is kept.  What leads to the value of a ContextVar is among
+ * them, so they may be longer or shorter. */
+static enum err_code replace_windows(struct kernel_stack *stack, const struct thread *thread,
+                                     const void *spans, size_t bytes)
+{
+    const size_t before = window_bytes_of(stack, thread);
+    if (before == SIZE_MAX)
+        return ERR_GONE;
+    const size_t kept_bytes = stack->kept.bytes - before;
+    const size_t rest = kept_bytes + stack->kept.native_bytes;
+    if (kept_bytes + bytes > KERNEL_AREA_BYTES)
+        return ERR_GONE;
+    if (!VEC_RESERVE(stack->copy, stack->room, bytes + rest))
+        return ERR_NOMEM;
+    memmove(stack->copy + bytes, stack->copy + before, rest);
+    memcpy(stack->copy, spans, bytes);
+    stack->kept.bytes = (uint32_t)(bytes + kept_bytes);
+    if (stack->kept.tail_at)
+        stack->kept.tail_at = (uint32_t)(stack->kept.tail_at - before + bytes);
+    return ERR_OK;
+}
+
 /* The windows are the first spans of a record, so they take the place of the older ones. */
 static enum err_code keep_windows(struct kernel_stack *stack, const struct thread *thread,
                                   const struct kernel_record *record, const void *spans)
 {
-    const bool is_here =
-        stack->is_counted ? thread->is_placed : record->bytes <= stack->kept.bytes;
-    if (record->same_ns != stack->known_ns || !is_here) {
+    const bool is_here = !stack->is_counted || thread->is_placed;
+    const enum err_code rc = record->same_ns != stack->known_ns || !is_here ? ERR_GONE
+                             : stack->is_counted
+                                 ? copy_spans(stack, spans, record->bytes)
+                                 : replace_windows(stack, thread, spans, record->bytes);
+    if (rc == ERR_GONE)
         stack->known_ns = 0;
-        return ERR_GONE;
-    }
-    const enum err_code rc = copy_spans(stack, spans, record->bytes);
     if (rc)
         return rc;
     if (stack->is_counted)

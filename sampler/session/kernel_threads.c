@@ -1,6 +1,7 @@
 #include "sampler/session/kernel_threads.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "sampler/base/clock.h"
 #include "sampler/base/hash.h"
@@ -127,6 +128,16 @@ static enum err_code describe_interpreters(struct kernel_threads *threads,
     return is_same ? ERR_OK : describe(threads, fed);
 }
 
+enum err_code kernel_threads_follow_contexts(struct kernel_threads *threads,
+                                             struct fed_target *fed)
+{
+    struct kernel_context now;
+    python_search_context(fed->target->python, clock_now_ns());
+    target_describe_context(fed->target, &now);
+    return memcmp(&now, &fed->described.context, sizeof now) == 0 ? ERR_OK
+                                                                  : describe(threads, fed);
+}
+
 /* Of the states of one thread, the engine gets the outermost one if it finds the others by itself, or else the
  * innermost one, which runs. */
 static bool is_followed(const struct fed_target *fed, const struct thread *thread)
@@ -145,6 +156,8 @@ enum err_code kernel_threads_list(struct kernel_threads *threads, struct fed_tar
     struct thread *const *const listed = python_threads(target->python, &count);
     if (!fed->is_old)
         rc = describe_interpreters(threads, fed);
+    if (!rc)
+        rc = kernel_threads_follow_contexts(threads, fed);
     for (size_t i = 0; i < threads->count; i++)
         if (threads->items[i].target == target)
             threads->items[i].is_listed = false;

@@ -221,12 +221,15 @@ static enum err_code choose_engine(struct local_sampler *sampler, struct err *er
 /* An old interpreter does not say which thread runs in a sub-interpreter. */
 static void leave_unfit_engine(struct local_sampler *sampler)
 {
-    if (sampler->face.options.engine == SAMPLER_ENGINE_AUTO &&
-        targets_have_unfollowed_interpreters(&sampler->targets)) {
+    const char *const why =
+        targets_have_unfollowed_interpreters(&sampler->targets)
+            ? "the kernel engine follows at most 16 sub-interpreters, from Python 3.13 on"
+        : targets_publish_spans(&sampler->targets)
+            ? "the kernel engine does not read the spans that native code publishes"
+            : NULL;
+    if (sampler->face.options.engine == SAMPLER_ENGINE_AUTO && why) {
         targets_leave_kernel(&sampler->targets);
-        use_remote(
-            sampler,
-            "the kernel engine follows at most 16 sub-interpreters, from Python 3.13 on");
+        use_remote(sampler, why);
     }
     if (sampler->face.options.engine == SAMPLER_ENGINE_AUTO)
         sampler->face.options.engine = SAMPLER_ENGINE_KERNEL;
@@ -255,9 +258,6 @@ enum err_code local_sampler_check_engine(const struct sampler_options *options, 
     if (options->stop == SAMPLER_STOP_ALWAYS)
         return err_set(err, ERR_INVALID,
                        "the kernel engine does not stop threads (--stop always)");
-    if (*options->context)
-        return err_set(err, ERR_INVALID,
-                       "the kernel engine does not read contexts (--context)");
     if (options->rate_hz > KERNEL_MAX_RATE_HZ)
         return err_set(err, ERR_INVALID, "the kernel engine samples at most %g times a second",
                        KERNEL_MAX_RATE_HZ);

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "sampler/base/clock.h"
+#include "sampler/cpython/contexts/contexts.h"
+#include "sampler/cpython/objects/object.h"
 #include "sampler/cpython/python.h"
 #include "sampler/kernel/copy_memory.h"
 #include "sampler/kernel/record.h"
@@ -192,21 +194,35 @@ static bool keeps_context(const struct target *target, const struct thread *thre
            python_thread_state(target->python, thread).has_gil == VALUE_NO;
 }
 
-void target_read_context(struct target *target, struct thread *thread, struct memory *memory,
+static struct context_value *read_context(struct target *target, const struct thread *thread,
+                                          struct copy_memory *copy, uint64_t now_ns)
+{
+    if (!copy)
+        return python_context(target->python, thread, &target->process.memory.memory, false,
+                              now_ns);
+    struct memory *const process = copy->process;
+    copy->process = NULL;
+    struct context_value *const value =
+        python_context(target->python, thread, &copy->memory, true, now_ns);
+    copy->process = process;
+    return value;
+}
+
+void target_read_context(struct target *target, struct thread *thread, struct copy_memory *copy,
                          uint64_t now_ns)
 {
     const uint32_t before = thread->context;
-    if (target->fold.contexts && !keeps_context(target, thread))
-        thread->context = context_marks_find(
-            target->fold.contexts, python_context(target->python, thread, memory, now_ns));
+    if (target->fold.contexts && (copy || !keeps_context(target, thread)))
+        thread->context = context_marks_find(target->fold.contexts,
+                                             read_context(target, thread, copy, now_ns));
     thread->is_in_new_context = thread->context != before;
 }
 
 struct copied_sample {
     struct target *target;
     const struct target_instants *instants;
-    const struct copy_memory *copy; /* NULL: read from the process */
-    struct watch *watch;            /* NULL: a copy, or native stacks are not wanted */
+    struct copy_memory *copy; /* NULL: read from the process */
+    struct watch *watch;      /* NULL: a copy, or native stacks are not wanted */
 };
 
 /* A thread that waits in a system call while it is read. */
@@ -266,6 +282,8 @@ static enum err_code count_copied(void *context, struct thread *thread, enum err
     thread->times = copied->instants->times;
     thread->since_ns = copied->instants->since_ns;
     thread->motion = THREAD_STILL;
+    if (!failure)
+        target_read_context(target, thread, copied->copy, copied->instants->until_ns);
     return fold_thread(&target->fold, thread, python_thread_state(target->python, thread),
                        failure, copied->instants->until_ns);
 }
@@ -342,6 +360,56 @@ static struct kernel_code_layout describe_code(const struct layout *layout)
     };
 }
 
+static struct kernel_span_layout describe_spans(const struct layout *layout)
+{
+    return (struct kernel_span_layout){
+        .is_wanted = true,
+        .length = layout->unicode_length,
+        .ascii_bytes = layout->unicode_ascii_bytes,
+        .dict_keys = layout->dict_keys,
+        .dict_values = layout->dict_values,
+        .values_bytes = layout->values_bytes,
+        .type_dict = object_type_dictoffset(layout),
+        .type_size = layout->type_basicsize,
+        .type_keys = layout->heap_type_cached_keys,
+        .words_before = object_dict_words_before(layout),
+        .ids = object_tuple_items(layout),
+        .has_plain_keys = layout->has_plain_keys,
+        .has_managed_dicts = layout->has_managed_dicts,
+        .has_values_pointer = layout->has_values_pointer,
+        .has_tagged_values = layout->has_tagged_values,
+        .has_inline_values = layout->has_inline_values,
+    };
+}
+
+_Static_assert((int)KERNEL_MAX_VARIABLES == (int)CONTEXTS_MAX_VARIABLES, "");
+
+void target_describe_context(const struct target *target, struct kernel_context *out)
+{
+    const struct layout *const layout = &python_runtime(target->python)->layout;
+    struct contexts_trail trail;
+    /* Of equal trails, all bytes are equal. */
+    memset(out, 0, sizeof *out);
+    if (!python_context_trail(target->python, &trail) || !trail.place)
+        return;
+    out->place = trail.place;
+    out->object_type = layout->object_type;
+    out->variable_bytes = trail.variable_bytes;
+    out->type_name = layout->type_name;
+    out->type_flags = object_type_flags_offset(layout);
+    out->text_bytes = layout->unicode_compact_bytes;
+    if (trail.is_span)
+        out->spans = describe_spans(layout);
+    out->bitmap = trail.bitmap;
+    out->array = trail.array;
+    out->collision = trail.collision;
+    out->variable_count = (unsigned)trail.variable_count;
+    for (size_t i = 0; i < trail.variable_count; i++) {
+        out->variables[i].addr = trail.variables[i].addr;
+        out->variables[i].hash = trail.variables[i].hash;
+    }
+}
+
 void target_describe(const struct target *target, struct kernel_process *out)
 {
     const struct layout *const layout = &python_runtime(target->python)->layout;
@@ -366,6 +434,7 @@ void target_describe(const struct target *target, struct kernel_process *out)
     };
     const struct thread_windows windows = python_windows(target->python, NULL);
     remote_addr interpreters[KERNEL_MAX_INTERPRETERS];
+    target_describe_context(target, &out->context);
     out->tstate_tid = layout->tstate_native_thread_id;
     out->tstate_next = layout->tstate_next;
     out->tstate_base = layout->tstate_base_frame;

@@ -38,6 +38,7 @@ struct profile;
 struct python;
 struct copy_memory;
 struct native_copy;
+struct kernel_context;
 struct kernel_process;
 struct kernel_thread;
 struct stopper;
@@ -117,6 +118,8 @@ struct target_instants {
 
 /* What the kernel engine must know of the process, and of one of its threads. */
 void target_describe(const struct target *target, struct kernel_process *out);
+/* The part of it that changes while the process runs. */
+void target_describe_context(const struct target *target, struct kernel_context *out);
 void target_describe_thread(const struct target *target, const struct thread *thread,
                             struct kernel_thread *out);
 /* Counts a thread from a copy of its memory, or one that waits from its process.  native: its native
@@ -136,8 +139,9 @@ MUST_CHECK enum err_code target_read_waiting(struct target *target, struct threa
 bool target_thread_is_ready(const struct target *target, const struct thread *thread,
                             struct system_call *call_out);
 
-/* Reads what a thread works for, if that is wanted.  memory: what the thread has just been read from. */
-void target_read_context(struct target *target, struct thread *thread, struct memory *memory,
+/* Reads what a thread works for, if that is wanted.  copy NULL: the thread has just been read from the process.  Of a copy,
+ * only what was copied counts: by now, the process may have something else there. */
+void target_read_context(struct target *target, struct thread *thread, struct copy_memory *copy,
                          uint64_t now_ns);
 
 /* Threads that one tick samples. */

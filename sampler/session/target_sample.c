@@ -106,7 +106,7 @@ static enum err_code count_thread(void *context, struct thread *thread, enum err
     thread->motion = motion_of(now, thread);
     if (!failure) {
         asleep_find(target, thread);
-        target_read_context(target, thread, &target->process.memory.memory, now->tick->now_ns);
+        target_read_context(target, thread, NULL, now->tick->now_ns);
     }
     const enum err_code rc =
         count(now, thread, python_thread_state(target->python, thread), failure);
@@ -125,7 +125,7 @@ static enum err_code keep_thread(void *context, struct thread *thread, enum err_
     now->kept->items[now->kept->count++] =
         (struct kept_thread){ thread, failure, python_thread_state(target->python, thread) };
     if (!failure)
-        target_read_context(target, thread, &target->process.memory.memory, now->tick->now_ns);
+        target_read_context(target, thread, NULL, now->tick->now_ns);
     return failure ? ERR_OK : fold_read_leaf(&target->fold, thread);
 }
 

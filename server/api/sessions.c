@@ -179,8 +179,7 @@ static enum err_code start(const struct handler_context *handler, struct dashboa
     take_name_and_note(wanted, &words);
     wanted->options.all_threads = wanted->threads == THREADS_ALL;
     wanted->options.no_gc = !wanted->marks_gc;
-    /* Only the remote engine reads contexts. */
-    if (!wanted->has_context && wanted->options.engine != SAMPLER_ENGINE_KERNEL)
+    if (!wanted->has_context)
         memcpy(wanted->options.context, dashboard->context, sizeof dashboard->context);
     enum err_code rc = take_pids(&wanted->pids, &wanted->options, err);
     if (rc == ERR_OK)

@@ -1,10 +1,12 @@
 """Work in contexts, with known shares of time: 70 % for one request, 30 % for another.
 
-Usage: contexts.py threads|tasks|fast [SECONDS]
+Usage: contexts.py threads|tasks|fast|instants|waits [SECONDS]
 
     threads   a thread sets the variable before each request, and OpenTelemetry's variable to a span
     tasks     each request is a task of asyncio, which has a context of its own
     fast      a thread sets the variable all the time, to values of every kind
+    instants  a thread handles requests of 50 to 100 microseconds
+    waits     a thread handles requests that wait, in the same place, and in their context
 
 A request is handled by a function of its own: handle_seventy or handle_thirty.  The variable is request_id; the values are "seventy" and "thirty". The spans are those of SPANS, in a context such as
 OpenTelemetry's. Forty other variables have values too.
@@ -102,13 +104,59 @@ def be_fast():
             contextvars.copy_context().run(request_id.set, "inner")
 
 
+def switch():
+    """Each function runs in a context of its own, in which the variable has its name."""
+    contexts = {}
+    for name in SHARES:
+        contexts[name] = contextvars.copy_context()
+        contexts[name].run(request_id.set, name)
+    while time.monotonic() < END:
+        for name in SHARES:
+            contexts[name].run(BRIEF[name])
+
+
+def spin():
+    for _ in range(1500):
+        pass
+
+
+def wait():
+    time.sleep(0.03)
+
+
+# The handlers' names say which request runs.
+def brief(name, body):
+    space = {"body": body}
+    exec(compile("def handle_%s():\n    body()\n" % name, __file__, "exec"), space)
+    return space["handle_" + name]
+
+
+BRIEF = {name: brief(name, spin) for name in SHARES}
+WAITING = {name: brief(name, wait) for name in SHARES}
+
+
+def serve_waiting():
+    """Two threads that wait in one place, each in its context."""
+    def run(name):
+        request_id.set(name)
+        while time.monotonic() < END:
+            WAITING[name]()
+    for name in SHARES:
+        threading.Thread(target=run, args=(name,), daemon=True).start()
+    while time.monotonic() < END:
+        time.sleep(1)
+
+
+MODES = {"threads": serve, "fast": be_fast, "instants": switch, "waits": serve_waiting}
+
+
 def main():
     mode = sys.argv[1]
     if mode == "tasks":
         print("READY", flush=True)
         asyncio.new_event_loop().run_until_complete(serve_tasks())
         return
-    thread = threading.Thread(target=serve if mode == "threads" else be_fast, name="server", daemon=True)
+    thread = threading.Thread(target=MODES[mode], name="server", daemon=True)
     thread.start()
     print("READY", flush=True)
     thread.join()

@@ -22,6 +22,7 @@ enum {
     TEXT_OF_TYPE = 32,
     MAX_WORDS = LAYOUT_MAX_TSTATE_BYTES / WORD,
     MAX_OTHERS = 3,
+    MAX_SEARCHED = 16, /* threads at a time, and contexts of copies */
 };
 
 /* A variable, by what does not change while it lives: its name object, and its hash, which is made of its name and
@@ -44,10 +45,13 @@ struct contexts {
     struct thread_list *threads;
     char name[CONTEXTS_MAX_NAME];
     bool is_span;
+    bool is_copy;                    /* what is read now is a copy */
     uint64_t located_ns;             /* when the place was last searched for; 0: never */
+    bool is_place_read;              /* with the rest of a thread state */
     bool has_none;                   /* and then no thread had a context */
     unsigned char others[MAX_WORDS]; /* how often a word of a thread state was no context */
     uint64_t searched_ns;
+    unsigned more; /* contexts that may still be searched for copies */
     remote_addr context_type, variable_type;
     struct hamt_types types;
     struct variable variables[CONTEXTS_MAX_VARIABLES];
@@ -175,27 +179,39 @@ void contexts_locate(struct contexts *contexts, uint64_t now_ns)
     contexts->has_none = list->count > 0 && list->count <= MAX_LOCATED;
     for (size_t i = 0; i < list->count && i < MAX_LOCATED && !layout->tstate_context; i++)
         layout->tstate_context = find_place(contexts, list->items[i]->head.addr);
-    if (layout->tstate_context)
-        thread_list_copy_field(list, layout->tstate_context);
+}
+
+void contexts_read_places(struct contexts *contexts)
+{
+    const uint32_t place = contexts->layout->tstate_context;
+    if (place && !contexts->is_place_read)
+        thread_list_copy_field(contexts->threads, place);
+    contexts->is_place_read = place != 0;
+}
+
+/* Of a variable, from its type on: free-threaded builds cache no value. */
+static size_t variable_words(const struct layout *layout)
+{
+    enum { NAME, DEFAULT, CACHED, CACHED_THREAD, CACHED_VERSION, HASH };
+    return (layout->is_free_threaded ? CACHED : HASH) + 2;
 }
 
 /* Reads what identifies a variable. */
 static enum err_code read_variable(struct contexts *contexts, struct memory *memory,
                                    remote_addr addr, struct variable *out)
 {
-    enum { NAME, DEFAULT, CACHED, CACHED_THREAD, CACHED_VERSION, HASH, FIELDS };
+    enum { TYPE, NAME, MOST = 8 };
     const struct layout *const layout = contexts->layout;
-    /* Free-threaded builds cache no value. */
-    const size_t hash = layout->is_free_threaded ? CACHED : HASH;
-    uint64_t words[1 + FIELDS];
+    const size_t count = variable_words(layout);
+    uint64_t words[MOST];
     const enum err_code rc =
-        memory_read(memory, addr + layout->object_type, words, (hash + 2) * WORD);
+        memory_read(memory, addr + layout->object_type, words, count * WORD);
     if (rc)
         return rc;
-    if (!is_of_type(contexts->threads->memory, layout, words[0], "ContextVar",
+    if (!is_of_type(contexts->threads->memory, layout, words[TYPE], "ContextVar",
                     &contexts->variable_type))
         return ERR_CORRUPT;
-    *out = (struct variable){ addr, words[1 + NAME], words[1 + hash] };
+    *out = (struct variable){ addr, words[NAME], words[count - 1] };
     return ERR_OK;
 }
 
@@ -237,13 +253,65 @@ static void search_variables(struct contexts *contexts, const struct hamt *map)
     }
 }
 
+/* Of a context in the process as it is now.  false: it is not there. */
+static bool search_context(struct contexts *contexts, remote_addr context)
+{
+    struct hamt map;
+    if (open_context(contexts, contexts->threads->memory, context, &map))
+        return false;
+    search_variables(contexts, &map);
+    return true;
+}
+
+/* The same of a context in a copy: who made it did not know the way. */
+static bool search_copied(struct contexts *contexts, remote_addr context)
+{
+    if (!contexts->more)
+        return false;
+    contexts->more--;
+    return search_context(contexts, context);
+}
+
 static bool is_time_to_search(const struct contexts *contexts, uint64_t now_ns)
 {
     const uint64_t again_ns = contexts->variable_count ? SEARCH_AGAIN_NS : SEARCH_SOON_NS;
-    return !contexts->searched_ns || now_ns - contexts->searched_ns > again_ns;
+    return !contexts->searched_ns ||
+           (now_ns > contexts->searched_ns && now_ns - contexts->searched_ns > again_ns);
 }
 
-/* A variable that was freed, and its address used again, is forgotten. */
+void contexts_search(struct contexts *contexts, uint64_t now_ns)
+{
+    struct thread_list *const list = contexts->threads;
+    const uint32_t place = contexts->layout->tstate_context;
+    uint64_t context;
+    contexts->more = MAX_SEARCHED;
+    if (!place || !is_time_to_search(contexts, now_ns))
+        return;
+    contexts->searched_ns = now_ns;
+    for (size_t i = 0; i < list->count && i < MAX_SEARCHED; i++)
+        if (!memory_read_u64(list->memory, list->items[i]->head.addr + place, &context) &&
+            context)
+            search_context(contexts, context);
+}
+
+void contexts_trail(const struct contexts *contexts, struct contexts_trail *out)
+{
+    *out = (struct contexts_trail){
+        .place = contexts->layout->tstate_context,
+        .is_span = contexts->is_span,
+        .variable_bytes = (uint32_t)(variable_words(contexts->layout) * WORD),
+        .bitmap = contexts->types.bitmap,
+        .array = contexts->types.array,
+        .collision = contexts->types.collision,
+        .variable_count = contexts->variable_count,
+    };
+    for (size_t i = 0; i < contexts->variable_count; i++) {
+        out->variables[i].addr = contexts->variables[i].addr;
+        out->variables[i].hash = contexts->variables[i].hash;
+    }
+}
+
+/* A variable that was freed, and its address used again, is forgotten; not one that is not in a copy. */
 static enum err_code check_variable(struct contexts *contexts, struct memory *memory, size_t at)
 {
     const struct variable *const known = &contexts->variables[at];
@@ -251,6 +319,8 @@ static enum err_code check_variable(struct contexts *contexts, struct memory *me
     const enum err_code rc = read_variable(contexts, memory, known->addr, &now);
     if (!rc && now.name == known->name && now.hash == known->hash)
         return ERR_OK;
+    if (rc == ERR_FAULT && contexts->is_copy)
+        return rc;
     contexts->variables[at] = contexts->variables[--contexts->variable_count];
     return rc ? rc : ERR_CORRUPT;
 }
@@ -282,7 +352,11 @@ static enum err_code read_value(struct contexts *contexts, remote_addr context, 
         return rc;
     *is_final = !map.count;
     rc = find_value(contexts, memory, &map, &object);
-    if (rc == ERR_NOT_FOUND && map.count && is_time_to_search(contexts, now_ns)) {
+    if (contexts->is_copy) {
+        if (rc == ERR_NOT_FOUND && map.count && !contexts->variable_count && contexts->more &&
+            (!search_copied(contexts, context) || contexts->variable_count))
+            return ERR_FAULT;
+    } else if (rc == ERR_NOT_FOUND && map.count && is_time_to_search(contexts, now_ns)) {
         contexts->searched_ns = now_ns;
         *is_final = true;
         search_variables(contexts, &map);
@@ -321,9 +395,11 @@ static struct context_value *read_context(struct contexts *contexts,
         recorded_copy_is_same(&kept->copy, place, context, memory))
         return &kept->value;
     recorded_reads_begin(reads, memory);
-    if (read_value(contexts, context, now_ns, &value, &is_final) ||
-        !recorded_reads_is_same(reads->spans, reads->count, reads->data, place, context,
-                                memory))
+    const enum err_code rc = read_value(contexts, context, now_ns, &value, &is_final);
+    if (rc && contexts->is_copy)
+        (void)search_copied(contexts, context);
+    if (rc || !recorded_reads_is_same(reads->spans, reads->count, reads->data, place, context,
+                                      memory))
         return &contexts->unknown;
     /* An equal value is not new to the caller. */
     if (kept->context == context && kept->value.kind == value.kind &&
@@ -335,14 +411,18 @@ static struct context_value *read_context(struct contexts *contexts,
 }
 
 struct context_value *contexts_read(struct contexts *contexts, const struct thread *thread,
-                                    struct memory *memory, uint64_t now_ns)
+                                    struct memory *memory, bool is_copy, uint64_t now_ns)
 {
     const struct copy *const copy = &thread->stack.copy;
     const uint32_t place = contexts->layout->tstate_context;
+    remote_addr context;
+    contexts->is_copy = is_copy;
     if (!place)
         return contexts->has_none ? &contexts->unset : &contexts->unknown;
-    if (place + WORD > copy->tstate_bytes)
+    /* A copy that repeats a stack has no thread state. */
+    if (!is_copy && place + WORD <= copy->tstate_bytes)
+        context = field_u64(copy->tstate, place);
+    else if (memory_read_u64(memory, thread->head.addr + place, &context))
         return &contexts->unknown;
-    const remote_addr context = field_u64(copy->tstate, place);
     return context ? read_context(contexts, thread, context, memory, now_ns) : &contexts->unset;
 }

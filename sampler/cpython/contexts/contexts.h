@@ -9,6 +9,9 @@
  * read again, the name of the context in the thread state included; otherwise it is unknown.  The bytes that led to
  * a value are kept with it, so the next sample in that context costs one call.
  *
+ * A copy of the memory, of one instant, has what leads to the value if who made it knew the way: contexts_trail.  What is
+ * not in it is unknown: by now, there may be something else.  Only the way is searched in the process itself.
+ *
  * Ownership: contexts_destroy accepts NULL.
  * Threads: none.
  * Limits: CONTEXTS_MAX_VARIABLES variables of one name, CONTEXTS_KEPT values are kept, HAMT_MAX_PAIRS variables of a
@@ -30,6 +33,19 @@ struct thread;
 struct thread_list;
 
 enum { CONTEXTS_MAX_NAME = 64, CONTEXTS_MAX_VARIABLES = 4, CONTEXTS_KEPT = 512 };
+
+/* How memory leads from a thread state to the value: what is known of it.  Types are 0 until they have been seen. */
+struct contexts_trail {
+    uint32_t place;          /* in a thread state; 0: unknown */
+    bool is_span;            /* the value is an OpenTelemetry context, and its span wanted */
+    uint32_t variable_bytes; /* of a variable, from its type on */
+    remote_addr bitmap, array, collision; /* types of the nodes of a trie */
+    size_t variable_count;
+    struct {
+        remote_addr addr;
+        uint64_t hash;
+    } variables[CONTEXTS_MAX_VARIABLES];
+};
 
 enum context_kind {
     CONTEXT_UNKNOWN, /* it could not be read with certainty */
@@ -54,10 +70,16 @@ void contexts_destroy(struct contexts *contexts);
 /* Finds where thread states name their contexts, if that is not known yet and it is time to search.  Call before
  * threads are read. */
 void contexts_locate(struct contexts *contexts, uint64_t now_ns);
+/* From now on the place is read with the rest of a thread state.  Copies have it besides. */
+void contexts_read_places(struct contexts *contexts);
 
-/* The value for a thread whose state has just been read.  memory: what it was read from.  Valid until the next
- * call. */
+/* Looks for variables in the contexts that threads are in now, if it is time to search.  Call before copies are read. */
+void contexts_search(struct contexts *contexts, uint64_t now_ns);
+void contexts_trail(const struct contexts *contexts, struct contexts_trail *out);
+
+/* The value for a thread whose state has just been read.  memory: what it was read from.  is_copy: of an instant, see
+ * above.  Valid until the next call. */
 struct context_value *contexts_read(struct contexts *contexts, const struct thread *thread,
-                                    struct memory *memory, uint64_t now_ns);
+                                    struct memory *memory, bool is_copy, uint64_t now_ns);
 
 #endif /* SAMPLER_CPYTHON_CONTEXTS_CONTEXTS_H */

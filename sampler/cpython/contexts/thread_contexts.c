@@ -76,6 +76,11 @@ void thread_contexts_refresh(struct thread_contexts *contexts, uint64_t now_ns)
         forget_all(contexts);
 }
 
+bool thread_contexts_are_published(const struct thread_contexts *contexts)
+{
+    return contexts->locals.count > 0;
+}
+
 static bool is_zero(const unsigned char *bytes, size_t count)
 {
     for (size_t i = 0; i < count; i++)

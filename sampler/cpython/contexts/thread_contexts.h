@@ -29,6 +29,7 @@
 #ifndef SAMPLER_CPYTHON_CONTEXTS_THREAD_CONTEXTS_H
 #define SAMPLER_CPYTHON_CONTEXTS_THREAD_CONTEXTS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "sampler/base/err.h"
@@ -47,6 +48,9 @@ void thread_contexts_destroy(struct thread_contexts *contexts);
 
 /* Finds the variable in files that were loaded since the last call, if it is time. */
 void thread_contexts_refresh(struct thread_contexts *contexts, uint64_t now_ns);
+
+/* Was the variable found? */
+bool thread_contexts_are_published(const struct thread_contexts *contexts);
 
 /* ident: what pthread_self returns in the thread.  NULL: it has no valid record.  UNSET: it has one, of no span.  Valid
  * until the next call. */

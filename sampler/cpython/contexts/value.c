@@ -211,8 +211,7 @@ static enum err_code read_ids(struct memory *memory, const struct layout *layout
     enum { TRACE_DIGITS = 32, SPAN_DIGITS = 16 };
     static const size_t digits[] = { TRACE_DIGITS, SPAN_DIGITS };
     uint64_t flags, ids[2];
-    const remote_addr items =
-        tuple + object_first_field(layout) + (layout->has_tuple_hash ? 2 * WORD : WORD);
+    const remote_addr items = tuple + object_tuple_items(layout);
     enum err_code rc = flags_of(memory, layout, tuple, &flags);
     if (!rc && !(flags & OBJECT_IS_TUPLE))
         rc = ERR_CORRUPT;

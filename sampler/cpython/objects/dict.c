@@ -223,11 +223,8 @@ struct storage {
 static enum err_code find_old_storage(struct memory *memory, const struct layout *layout,
                                       remote_addr object, remote_addr type, struct storage *out)
 {
-    enum { DICTOFFSET = 288 }; /* if the layout lacks it; in builds with a GIL */
-    const uint32_t place = layout->type_dictoffset ? layout->type_dictoffset
-                                                   : DICTOFFSET + layout_object_shift(layout);
     uint64_t offset, dict = 0;
-    enum err_code rc = memory_read_u64(memory, type + place, &offset);
+    enum err_code rc = memory_read_u64(memory, type + object_type_dictoffset(layout), &offset);
     if (!rc && offset && offset <= INT32_MAX)
         rc = memory_read_u64(memory, object + offset, &dict);
     if (!rc)
@@ -236,18 +233,12 @@ static enum err_code find_old_storage(struct memory *memory, const struct layout
 }
 
 /* The pointers are before the object header.  3.11 has one to values and one to the dictionary; 3.12 has
- * a tagged one to either; 3.13 and later have one to the dictionary, and values inside the object.
- * In builds with a GIL the links of the garbage collector are between the pointers and the header. */
+ * a tagged one to either; 3.13 and later have one to the dictionary, and values inside the object. */
 static enum err_code find_storage(struct memory *memory, const struct layout *layout,
                                   remote_addr object, remote_addr type, struct storage *out)
 {
-    enum {
-        DICT_WORDS_BEFORE = 3,
-        VALUES_WORDS_BEFORE = 4,
-        VALUES_TAG = 1,
-        FREE_WORDS_BEFORE = 1
-    };
-    const remote_addr before = layout->is_free_threaded ? FREE_WORDS_BEFORE : DICT_WORDS_BEFORE;
+    enum { VALUES_WORDS_BEFORE = 4, VALUES_TAG = 1 };
+    const remote_addr before = object_dict_words_before(layout);
     uint64_t dict, values = 0, basic_size;
     enum err_code rc = memory_read_u64(memory, object - before * WORD, &dict);
     if (!rc && layout->has_values_pointer)

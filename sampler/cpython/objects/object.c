@@ -104,8 +104,13 @@ enum err_code object_read_bytes(struct memory *memory, const struct layout *layo
 enum err_code object_type_flags(struct memory *memory, const struct layout *layout,
                                 remote_addr type, uint64_t *out)
 {
+    return memory_read_u64(memory, type + object_type_flags_offset(layout), out);
+}
+
+uint32_t object_type_flags_offset(const struct layout *layout)
+{
     enum { FLAGS = 168 }; /* in builds with a GIL */
-    return memory_read_u64(memory, type + FLAGS + layout_object_shift(layout), out);
+    return FLAGS + layout_object_shift(layout);
 }
 
 bool object_type_is(struct memory *memory, const struct layout *layout, remote_addr type,

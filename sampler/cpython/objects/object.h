@@ -46,6 +46,8 @@ MUST_CHECK enum err_code object_read_bytes(struct memory *memory, const struct l
 MUST_CHECK enum err_code object_type_flags(struct memory *memory, const struct layout *layout,
                                            remote_addr type, uint64_t *out);
 
+uint32_t object_type_flags_offset(const struct layout *layout);
+
 /* Does the type have this name?  Reads its tp_name. */
 bool object_type_is(struct memory *memory, const struct layout *layout, remote_addr type,
                     const char *name);
@@ -56,10 +58,32 @@ MUST_CHECK enum err_code object_read_text(struct memory *memory, remote_addr add
                                           size_t room);
 bool object_text_is_plain(const char *text, size_t length);
 
+/* Of a type: where it says at which offset its objects have their dictionary, if the interpreter does not place it. */
+static inline uint32_t object_type_dictoffset(const struct layout *layout)
+{
+    enum { DICTOFFSET = 288 }; /* if the layout lacks it; in builds with a GIL */
+    return layout->type_dictoffset ? layout->type_dictoffset
+                                   : DICTOFFSET + layout_object_shift(layout);
+}
+
+/* Where the interpreter places it: so many words before the object is the pointer to it.  In builds with a GIL the links
+ * of the garbage collector are between. */
+static inline uint32_t object_dict_words_before(const struct layout *layout)
+{
+    enum { WITH_LINKS = 3, WITHOUT = 1 };
+    return layout->is_free_threaded ? WITHOUT : WITH_LINKS;
+}
+
 /* The offset of an object's first field, behind its type. */
 static inline uint32_t object_first_field(const struct layout *layout)
 {
     return layout->object_type + (uint32_t)sizeof(uint64_t);
+}
+
+static inline uint32_t object_tuple_items(const struct layout *layout)
+{
+    return object_first_field(layout) +
+           (layout->has_tuple_hash ? 2u : 1u) * (uint32_t)sizeof(uint64_t);
 }
 
 /* A field of a local copy of a structure. */

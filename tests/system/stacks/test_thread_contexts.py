@@ -129,6 +129,13 @@ class Spans(Test):
                     live.wait_until(lambda: has(SPANS))
                 self.check(self.record(target), SPANS)
 
+    def test_the_engine_that_is_chosen_by_itself_reads_them(self):
+        with victim("thread_contexts.py", LIBRARIES["plain"], "attach", "now", "600") as target:
+            for variable, engines in ("opentelemetry", ("remote",)), ("request_id", ("kernel", "remote")):
+                with Live("attach", str(target.pid), "-a", "-d", "1", "--engine", "auto", "--context", variable) as live:
+                    live.wait_ended()
+                    self.assertIn(live.session()["settings"]["engine"], engines)
+
     def test_records_that_cannot_be_read(self):
         with victim("thread_contexts.py", LIBRARIES["plain"], "broken", "now", "600") as target:
             self.check(self.record(target), OTHERS)

@@ -168,10 +168,11 @@ static struct context_value *read_at(struct world *world, uint64_t now_ns)
     struct memory *const memory = &world->python.memory.memory;
     struct thread *const thread = world->list.items[0];
     contexts_locate(world->contexts, now_ns);
+    contexts_read_places(world->contexts);
     assert_int_equal(memory_read(memory, thread->head.addr, thread->stack.copy.tstate,
                                  thread->stack.copy.tstate_bytes),
                      ERR_OK);
-    return contexts_read(world->contexts, thread, memory, now_ns);
+    return contexts_read(world->contexts, thread, memory, false, now_ns);
 }
 
 static struct context_value *read_now(struct world *world)
@@ -295,6 +296,108 @@ static void a_variable_without_a_value_is_unset(void **state)
     assert_int_equal(world->python.memory.memory.reads - before, 2);
     set_map(world, make_map(world, make_node(world, world->bitmap, 0, NULL, 0), 0));
     expect_kind(world, CONTEXT_UNSET);
+    end(world);
+}
+
+/* As of a record of the kernel engine: its memory, of an instant, has some words only. */
+struct instant {
+    struct memory memory;
+    struct memory *process;
+    remote_addr missing; /* what is not in it */
+    struct {
+        remote_addr addr;
+        uint64_t word;
+    } older; /* as it was at the instant */
+};
+
+static enum err_code read_instant(struct memory *memory, const struct memory_span *spans,
+                                  size_t count, size_t *bytes_out)
+{
+    const struct instant *const instant = (const struct instant *)memory;
+    for (size_t i = 0; i < count; i++) {
+        const remote_addr from = spans[i].addr, to = from + spans[i].bytes;
+        size_t arrived = 0;
+        if (instant->missing >= from && instant->missing < to)
+            return ERR_FAULT;
+        const enum err_code rc = memory_readv(instant->process, &spans[i], 1, &arrived);
+        if (rc)
+            return rc;
+        if (instant->older.addr >= from && instant->older.addr < to)
+            memcpy((unsigned char *)spans[i].buffer + (instant->older.addr - from),
+                   &instant->older.word, WORD);
+        *bytes_out += arrived;
+    }
+    return ERR_OK;
+}
+
+static struct context_value *read_copy_of(struct world *world, struct instant *instant)
+{
+    instant->memory = (struct memory){ .readv = read_instant };
+    instant->process = &world->python.memory.memory;
+    return contexts_read(world->contexts, world->list.items[0], &instant->memory, true, NOW_NS);
+}
+
+static void test_copies(struct world *world)
+{
+    const remote_addr place = place_of_context(world);
+    const remote_addr before = make(world, world->types[0], (uint64_t[]){ 0, 0 }, 2);
+    struct instant instant = { 0 };
+    struct contexts_trail trail;
+    put(world, before + object_first_field(layout(world)) + WORD,
+        make_map(world, root_of(world, make_str(world, "before")), 1));
+    contexts_locate(world->contexts, NOW_NS);
+    contexts_trail(world->contexts, &trail);
+    assert_int_equal(trail.place, place - world->thread.addr);
+    assert_int_equal(trail.variable_count, 0);
+    /* Whoever copied it did not know the variable; it is found meanwhile. */
+    instant.missing = world->variable + object_first_field(layout(world));
+    contexts_search(world->contexts, NOW_NS);
+    assert_int_equal(read_copy_of(world, &instant)->kind, CONTEXT_UNKNOWN);
+    contexts_trail(world->contexts, &trail);
+    assert_int_equal(trail.variable_count, 1);
+    assert_int_equal(trail.variables[0].addr, world->variable);
+    assert_int_equal(trail.variables[0].hash, world->hash);
+    assert_int_equal(trail.bitmap, world->bitmap);
+    /* The thread was in another context then. */
+    instant.missing = 0;
+    instant.older.addr = place;
+    instant.older.word = before;
+    struct context_value *value = read_copy_of(world, &instant);
+    assert_int_equal(value->kind, CONTEXT_SET);
+    assert_string_equal(value->text, "before");
+    instant.older.addr = 0;
+    value = read_copy_of(world, &instant);
+    assert_int_equal(value->kind, CONTEXT_SET);
+    assert_string_equal(value->text, "4711");
+    /* What is known of the same context does not fill what a copy lacks. */
+    instant.missing = world->context + object_first_field(layout(world)) + WORD;
+    assert_int_equal(read_copy_of(world, &instant)->kind, CONTEXT_UNKNOWN);
+    instant.missing = world->variable + object_first_field(layout(world));
+    assert_int_equal(read_copy_of(world, &instant)->kind, CONTEXT_UNKNOWN);
+    contexts_trail(world->contexts, &trail);
+    assert_int_equal(trail.variable_count, 1);
+}
+
+static void copies_have_the_value_of_their_instant(void **state)
+{
+    (void)state;
+    in_every_version(test_copies);
+}
+
+static void a_copy_has_no_value_where_nobody_has_the_variable(void **state)
+{
+    struct world *const world = begin(14);
+    const uint64_t items[] = { make_variable(world, "other", 3), make_str(world, "x") };
+    struct instant instant = { 0 };
+    (void)state;
+    set_map(world, make_map(world, make_node(world, world->bitmap, 1u << 3, items, 2), 1));
+    contexts_locate(world->contexts, NOW_NS);
+    for (uint64_t i = 0; i < 100; i++) {
+        contexts_search(world->contexts, NOW_NS + i);
+        assert_int_equal(read_copy_of(world, &instant)->kind, CONTEXT_UNSET);
+    }
+    put(world, place_of_context(world), 0);
+    assert_int_equal(read_copy_of(world, &instant)->kind, CONTEXT_UNSET);
     end(world);
 }
 
@@ -468,6 +571,8 @@ TEST_MAIN(cmocka_unit_test(the_value_is_found_in_every_version),
           cmocka_unit_test(tries_of_all_nodes_are_followed),
           cmocka_unit_test(another_variable_of_the_name_counts_where_the_first_has_no_value),
           cmocka_unit_test(a_variable_without_a_value_is_unset),
+          cmocka_unit_test(copies_have_the_value_of_their_instant),
+          cmocka_unit_test(a_copy_has_no_value_where_nobody_has_the_variable),
           cmocka_unit_test(values_of_every_type_have_a_text),
           cmocka_unit_test(long_values_are_cut),
           cmocka_unit_test(what_changes_while_it_is_read_is_unknown),

@@ -96,6 +96,18 @@ void target_describe(const struct target *target, struct kernel_process *out)
     memset(out, 0, sizeof *out);
 }
 
+void target_describe_context(const struct target *target, struct kernel_context *out)
+{
+    (void)target;
+    memset(out, 0, sizeof *out);
+}
+
+void python_search_context(struct python *python, uint64_t now_ns)
+{
+    (void)python;
+    (void)now_ns;
+}
+
 void target_describe_thread(const struct target *target, const struct thread *thread,
                             struct kernel_thread *out)
 {

@@ -169,26 +169,58 @@ static void a_stack_of_a_pause_is_known_after_it(void **state)
     fed_destroy(world);
 }
 
-/* Windows that are larger than the stack that they belong to. */
+/* It has no state of the thread, before which windows would be. */
 static void a_repeated_stack_that_makes_no_sense_is_missed(void **state)
 {
     struct fed_world *const world = fed_create();
-    (void)state;
-    fed_put(
-        world,
-        (struct kernel_record){ .kind = KERNEL_LEFT, .time_ns = begin_ns + 5, .same_ns = 0 },
-        42);
     unsigned char zeros[256] = { 0 };
+    struct kernel_record record = {
+        .kind = KERNEL_LEFT, .pid = PID, .tid = TID, .time_ns = begin_ns + 5
+    };
+    (void)state;
+    fake_kernel_put(world->kernel, &record, zeros, sizeof zeros);
+    fed_put_same(world, KERNEL_LEFT, 10, 5, 1);
+    fed_come_back(world, 10, 10 + 50 * PERIOD_NS);
+    fed_flush(world, 60 * PERIOD_NS);
+    assert_int_equal(taken_count, 0);
+    assert_in_range(world->quality.missed_ticks, 50, 51);
+    fed_destroy(world);
+}
+
+/* What leads to the value of a ContextVar is among the windows, and may have become longer or shorter. */
+static void windows_of_another_length_take_the_place_of_older_ones(void **state)
+{
+    struct fed_world *const world = fed_create();
+    const struct {
+        struct kernel_span window;
+        uint64_t word;
+        struct kernel_span context;
+        uint64_t words[3];
+    } more = {
+        { .addr = FED_WINDOW, .bytes = 8 }, 1, { .addr = 0x7770, .bytes = 24 }, { 2, 3, 4 }
+    };
     struct kernel_record record = { .kind = KERNEL_LEFT,
                                     .pid = PID,
                                     .tid = TID,
                                     .time_ns = begin_ns + 10,
                                     .same_ns = begin_ns + 5 };
-    fake_kernel_put(world->kernel, &record, zeros, sizeof zeros);
+    (void)state;
+    fed_put_whole(world, KERNEL_LEFT, 5, 42);
+    fake_kernel_put(world->kernel, &record, &more, sizeof more);
     fed_come_back(world, 10, 10 + 50 * PERIOD_NS);
-    fed_flush(world, 60 * PERIOD_NS);
-    assert_int_equal(taken_count, 0);
-    assert_in_range(world->quality.missed_ticks, 50, 51);
+    fed_put_whole(world, KERNEL_LEFT, 60 * PERIOD_NS, 43);
+    record.time_ns = begin_ns + 61 * PERIOD_NS;
+    record.same_ns = begin_ns + 60 * PERIOD_NS;
+    fake_kernel_put(world->kernel, &record, &more, sizeof more);
+    fed_put_same(world, KERNEL_LEFT, 62 * PERIOD_NS, 60 * PERIOD_NS, 1);
+    fed_come_back(world, 62 * PERIOD_NS, 112 * PERIOD_NS);
+    fed_flush(world, 113 * PERIOD_NS);
+    assert_int_equal(taken_count, 2);
+    assert_false(taken[0].is_repeated);
+    assert_int_equal(taken[0].word, 42);
+    assert_false(taken[1].is_repeated);
+    assert_int_equal(taken[1].word, 43);
+    assert_int_equal(world->quality.failed_corrupt, 0);
     fed_destroy(world);
 }
 
@@ -368,4 +400,5 @@ TEST_MAIN(cmocka_unit_test(a_tail_comes_with_the_samples_that_have_it),
           cmocka_unit_test(a_stack_that_failed_is_read_again_when_it_is_repeated),
           cmocka_unit_test(a_stack_that_was_cleared_is_missed_where_it_is_repeated),
           cmocka_unit_test(a_stack_of_a_pause_is_known_after_it),
-          cmocka_unit_test(a_repeated_stack_that_makes_no_sense_is_missed))
+          cmocka_unit_test(a_repeated_stack_that_makes_no_sense_is_missed),
+          cmocka_unit_test(windows_of_another_length_take_the_place_of_older_ones))
