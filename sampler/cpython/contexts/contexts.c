@@ -353,7 +353,8 @@ static enum err_code read_value(struct contexts *contexts, remote_addr context, 
     *is_final = !map.count;
     rc = find_value(contexts, memory, &map, &object);
     if (contexts->is_copy) {
-        if (rc == ERR_NOT_FOUND && map.count && !contexts->variable_count && contexts->more &&
+        /* Without a known variable, a value that is not found is unset only if it has been searched. */
+        if (rc == ERR_NOT_FOUND && map.count && !contexts->variable_count &&
             (!search_copied(contexts, context) || contexts->variable_count))
             return ERR_FAULT;
     } else if (rc == ERR_NOT_FOUND && map.count && is_time_to_search(contexts, now_ns)) {
