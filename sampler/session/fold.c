@@ -132,15 +132,14 @@ static enum err_code add_cached_frame(struct fold *fold, struct walk_frame *fram
     return rc;
 }
 
-/* The number of the outer frames, at most `count`, that have their nodes, and the node of the innermost of them. */
+/* The outer frames, at most `count`, that have their nodes, and the node of the innermost of them. */
 static size_t cached_frames(const struct stack *stack, size_t count, node_id *node)
 {
-    for (size_t i = count < stack->count ? count : stack->count; i-- > 0;)
-        if (stack->frames[i].tags[FOLD_NODE]) {
-            *node = stack->frames[i].tags[FOLD_NODE] - 1;
-            return i + 1;
-        }
-    return 0;
+    uint32_t tag;
+    const size_t known = fold_tagged_frames(stack, count, FOLD_NODE, &tag);
+    if (known)
+        *node = tag - 1;
+    return known;
 }
 
 /* The number of frames below the mark of the garbage collector; NOWHERE: it does not run in this

@@ -36,14 +36,13 @@ static enum err_code find_spot(struct fold *fold, const struct walk_frame *frame
     return rc ? rc : profile_spot(fold->profile, &spot, out, NULL);
 }
 
-/* The number of the outer frames whose spots are known, with the innermost frame left out, and that of the innermost
- * of them, plus 1. */
-static size_t known_spots(const struct stack *stack, uint32_t *out)
+size_t fold_tagged_frames(const struct stack *stack, size_t count, unsigned which,
+                          uint32_t *tag)
 {
-    *out = 0;
-    for (size_t i = stack->count ? stack->count - 1 : 0; i-- > 0;)
-        if (stack->frames[i].tags[FOLD_SPOT]) {
-            *out = stack->frames[i].tags[FOLD_SPOT];
+    *tag = 0;
+    for (size_t i = count < stack->count ? count : stack->count; i-- > 0;)
+        if (stack->frames[i].tags[which]) {
+            *tag = stack->frames[i].tags[which];
             return i + 1;
         }
     return 0;
@@ -53,7 +52,9 @@ static size_t known_spots(const struct stack *stack, uint32_t *out)
 static enum err_code find_caller(struct fold *fold, const struct stack *stack, uint32_t *out)
 {
     enum err_code rc = ERR_OK;
-    for (size_t i = known_spots(stack, out); i + 1 < stack->count && !rc; i++) {
+    const size_t callers = stack->count - 1;
+    for (size_t i = fold_tagged_frames(stack, callers, FOLD_SPOT, out);
+         i + 1 < stack->count && !rc; i++) {
         struct walk_frame *const frame = &stack->frames[i];
         spot_id spot;
         int opcode;
