@@ -218,7 +218,7 @@ static enum err_code choose_engine(struct local_sampler *sampler, struct err *er
     return ERR_OK;
 }
 
-/* An old interpreter does not say which thread runs in a sub-interpreter. */
+/* What the kernel engine cannot do is known only once the targets are. */
 static void leave_unfit_engine(struct local_sampler *sampler)
 {
     const char *const why =

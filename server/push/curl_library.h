@@ -1,7 +1,7 @@
 /*
  * curl_library - libcurl, which is loaded once profiles are to be pushed.
  *
- * It brings thirty other libraries with it: two megabytes, and half of the time that the program takes to start, for
+ * It brings seventeen other libraries with it: two megabytes, and half of the time that the program takes to start, for
  * something that few sessions do.  A static program has it from the start.
  *
  * Threads: any.
