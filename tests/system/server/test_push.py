@@ -1,6 +1,7 @@
 """What is pushed to other servers: the same samples as in the capture, in order, whatever the other side does."""
 
 import collections
+import email.utils
 import gzip
 import json
 import os
@@ -134,6 +135,17 @@ class Pushed(Test):
             self.assertEqual(set(kinds), {"cpython", "native"})
             self.check_same(receiver.profiles(), capture, ("--native-frames", "all"))
 
+    def test_no_stack_is_deeper_than_a_server_takes(self):
+        capture = file_in("push-deep.pyro")
+        with victim("recursion.py", "1500") as target:
+            process, code = run_program("record", target.pid, "-d", "1", "-r", "50", "-o", capture)
+            self.assertEqual(code, 0, process.output())
+        for scheme in SCHEMES:
+            with Receiver(scheme) as receiver:
+                process, code = run_program("push", capture, receiver.url)
+                self.assertEqual(code, 0, process.output())
+                self.assertEqual(max(len(stack) for profile in receiver.profiles() for stack in profile.sums), 1000)
+
     def test_anonymized_profiles_name_nothing(self):
         capture = file_in("push-secret.pyro")
         with victim("secretive.py") as target:
@@ -258,6 +270,12 @@ class OtherSide(Test):
                 self.assertEqual(first[3], second[3])
                 self.assertEqual(second[3], third[3])
                 self.assertGreaterEqual(second[0] - first[0], 1.9)
+
+    def test_a_server_may_name_the_time_at_which_it_is_asked_again(self):
+        with Receiver("otlp", answers=[(503, {"Retry-After": lambda: email.utils.formatdate(time.time() + 4, usegmt=True)})]) as receiver:
+            self.record(receiver, "8")
+            # A date has whole seconds.
+            self.assertGreaterEqual(receiver.requests[1][0] - receiver.requests[0][0], 2.5)
 
     def test_what_is_refused_is_not_sent_again(self):
         for scheme, status in (("pyroscope", 400), ("pyroscope", 413), ("otlp", 500), ("parca", 404), ("pyroscope", 302)):
