@@ -6,13 +6,14 @@ import gzip
 import json
 import os
 import pathlib
+import re
 import shutil
 import ssl
 import subprocess
 import time
 import unittest
 
-from harness import FOLDER, Live, SLOWNESS, Test, VICTIMS, file_in, main, program, run_program, victim
+from harness import FOLDER, ROOT, Live, SLOWNESS, Test, VICTIMS, file_in, main, program, run_program, victim
 from protobuf import message, packed
 from receivers import Receiver, text
 
@@ -345,6 +346,26 @@ class Tls(Test):
             process, code = run_program("record", target.pid, "-d", "1", "--push", "otlp://localhost", "--push-ca", certificate)
             self.assertEqual(code, 2)
             self.assertIn("the URL before it has no TLS", process.err[-1])
+
+
+class Numbers(Test):
+    def test_what_the_dashboard_and_the_manual_name_is_counted(self):
+        with open(os.path.join(ROOT, "scripts", "packaging", "grafana", "dashboard.json"), encoding="utf-8") as file:
+            board = json.load(file)
+        queries = [target["expr"] for panel in board["panels"] for target in panel["targets"] if "expr" in target]
+        queries += [item["query"] for item in board["templating"]["list"] if isinstance(item["query"], str)]
+        with open(os.path.join(ROOT, "web", "docs", "push.md"), encoding="utf-8") as file:
+            manual = re.findall(r"`(pyrometer_\w+)", file.read())
+        # The labels `job` and `instance` are Prometheus's own.
+        labels = {name for query in queries for name in re.findall(r"by \((\w+)\)|([a-z]\w*)=", query) for name in name if name}
+        with victim("threads.py") as target, Receiver("pyroscope") as receiver, Live("attach", target.pid, "--push", receiver.url, *WINDOW) as live:
+            receiver.wait_for(lambda requests: len(requests) > 0, 60 * SLOWNESS)
+            text_of_metrics = live.ask("/metrics").body.decode()
+        counted = set(re.findall(r"^(\w+)[{ ]", text_of_metrics, re.M))
+        named = {name for query in queries for name in re.findall(r"\b(?:pyrometer|process)_\w+", query)}
+        self.assertGreater(len(named), 10)
+        self.assertLessEqual(named | set(manual), counted)
+        self.assertLessEqual(labels - {"job", "instance"}, set(re.findall(r"(\w+)=\"", text_of_metrics)))
 
 
 class Host(Test):
