@@ -74,6 +74,24 @@ function withBlocks(view, seconds = 1) {
   return { ...view, blocks: { rows: ten.map(() => view.node.length), seconds: ten.map(() => seconds), node: ten.flatMap(() => view.node), self: ten.flatMap(() => tenth) } };
 }
 
+test("the interval of one row is that of the table, with recursion and filters", () => {
+  for (const filters of [[], ["hide b"], ["ignore c"]]) {
+    const lines = ["m;a 30", "m;a;b;a 20", "m;b;a 40", "m;c 10"];
+    const state = stateOf(lines, { view: "table", filters });
+    takeBlocks(state.recording, { trees: [], view: withBlocks(answersOf(lines).view) });
+    const picture = createPicture()({ ...state, recordingVersion: state.recording.version });
+    assert.ok(picture.table.rows.length > 1);
+    for (const { frame } of picture.table.rows) {
+      for (const number of ["self", "total"]) {
+        assert.ok(picture.intervalOf(frame, number).high > 0);
+        assert.deepEqual(picture.intervalOfFunction(frame, number), picture.intervalOf(frame, number));
+      }
+    }
+    const [first] = picture.tree.children(0);
+    assert.deepEqual(picture.intervalOfGroup(first, "groupTotal"), picture.intervalOfFunction(picture.tree.frame(first), "total"));
+  }
+});
+
 test("shares are compared, so twice the samples of the same program are no change", () => {
   const baseline = { total: [100, 60, 40], self: [0, 60, 40], sum: 100 };
   const current = { total: [200, 120, 80], self: [0, 120, 80], sum: 200 };

@@ -215,7 +215,7 @@ export function createDetails(root, dispatch) {
     const path = picture.pathTo(id);
     const { bottomUp } = state.address;
     // Bottom-up, a frame is of several stacks.
-    const intervalOf = (number) => (bottomUp ? UNKNOWN_INTERVAL : picture.intervalOf(Number(id), number));
+    const intervalOf = (number) => (bottomUp ? UNKNOWN_INTERVAL : picture.intervalOfGroup(Number(id), number));
     const self = bottomUp ? null : measure(TEXT.details.self, TEXT.details.selfHint, frame.self, intervalOf("groupSelf"), picture, "self");
     const total = measure(bottomUp ? TEXT.details.via : TEXT.details.total, bottomUp ? TEXT.details.viaHint : TEXT.details.totalHint, frame.total, intervalOf("groupTotal"), picture, "total");
     const within = picture.focus.id !== 0 && String(picture.focus.id) !== id
