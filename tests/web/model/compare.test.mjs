@@ -6,6 +6,7 @@ import { studentQuantile, studentTails } from "../../../web/model/trees/student.
 import { binsCovered, emptyHeat, HEAT_MEASURES, heatColumn, heatMost, withHeat } from "../../../web/model/time/heatmap.js";
 import { defaultAddress } from "../../../web/model/page/address.js";
 import { createPicture } from "../../../web/model/page/picture.js";
+import { isBaselineComing } from "../../../web/model/page/questions.js";
 import { createRecording, takeBaseline, takeBlocks, takeDelivery } from "../../../web/model/trees/recording.js";
 import { createState } from "../../../web/model/page/state.js";
 import { createProgram } from "../support/made-up-program.mjs";
@@ -114,6 +115,16 @@ test("the picture has what changed, and what is gone is drawn", () => {
   assert.deepEqual(Object.fromEntries(diff.rows.map((row) => [row.label.name, row.self.verdict])), { m: "few", a: "same", b: "new", gone: "gone" });
   assert.throws(() => takeBlocks(state.recording, { trees: [], view: { blocks: { rows: [1], seconds: [1], node: [99], self: [1] } } }), RangeError);
   assert.throws(() => takeBaseline(state.recording, { trees: [], view: { node: [99], self: [1] } }), RangeError);
+});
+
+test("a baseline that the address names has not come until its samples have", () => {
+  const state = stateOf(["m;a 100"], { view: "diff", baseline: { from: 0, to: 1 } });
+  assert.equal(isBaselineComing(state), true);
+  assert.equal(isBaselineComing({ ...state, address: { ...state.address, baseline: null } }), false);
+  const other = { ...state, address: { ...state.address, baseline: null, against: "7" } };
+  assert.deepEqual([isBaselineComing(other), isBaselineComing({ ...other, missing: "7" })], [true, false]);
+  takeBaseline(state.recording, { trees: [], view: withBlocks({ ...answersOf(["m;a 100"]).view, generation: 1 }) });
+  assert.equal(isBaselineComing(state), false);
 });
 
 test("by time: twice the samples in twice the time are no change, twice in the same time are", () => {

@@ -1,7 +1,7 @@
 // The functions as a table. Only the rows in view, and some
 // around them, exist; the others are empty space.
 
-import { formatCount, formatDuration, formatShare, isKnown, ratio } from "../../model/base/numbers.js";
+import { formatCount, formatDuration, formatInterval, formatShare, ratio } from "../../model/base/numbers.js";
 import { heldRows } from "../../model/code/table.js";
 import { offerMenu } from "../elements/menu.js";
 import { TEXT } from "../../text/session.js";
@@ -14,10 +14,6 @@ const COLUMNS = [
 const AROUND = 40;
 const ROWS_LEAST = 120;
 const ROW_PX = 27;
-
-function intervalText({ low, high }) {
-  return isKnown(low) ? formatShare(low).replace(/ %$/, "") + " – " + formatShare(high) : "";
-}
 
 function createCell() {
   const fill = el("i", {});
@@ -60,7 +56,7 @@ function fillCell(cell, samples, interval, { sum, secondsPerSample }) {
   setText(cell.share, formatShare(share));
   setText(cell.samples, formatCount(samples));
   setText(cell.time, formatDuration(samples * secondsPerSample));
-  setText(cell.interval, intervalText(interval));
+  setText(cell.interval, formatInterval(interval));
 }
 
 // The heads of the columns: [{key, element}].
