@@ -48,7 +48,7 @@ static void choose_continuous(struct dashboard *dashboard, const struct options 
         return;
     if (options->command->bit != COMMAND_SERVE)
         snprintf(out, sizeof dashboard->not_continuous,
-                 "continuous sampling is off: pyrometer serve does it");
+                 "continuous sampling is off: only pyrometer serve does it");
     else if (options->serve.no_continuous)
         snprintf(out, sizeof dashboard->not_continuous,
                  "continuous sampling is off (--no-continuous)");

@@ -97,8 +97,9 @@ export function createCaptureTable(root, act) {
 
   return {
     update(state) {
-      element.hidden = state.tab !== "captures";
-      if (element.hidden || state.captures === undefined) return;
+      // Until the first answer there is nothing to say, not even that there is nothing.
+      element.hidden = state.tab !== "captures" || state.captures === undefined;
+      if (element.hidden) return;
       const captures = state.captures;
       while (rows.length < captures.length) {
         rows.push(createCaptureRow(act));

@@ -37,6 +37,9 @@ function rangeWords(seconds) {
   return seconds >= 60 && seconds % 60 === 0 ? HOST_TEXT.activity.minutes(String(seconds / 60)) : formatDuration(seconds);
 }
 
+// A reason as the server words it for a terminal.
+const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1).replace(/\.?$/, ".");
+
 export function createHottest(root) {
   const note = el("span", { class: "soft" });
   const entries = Array.from({ length: SHOWN }, createEntry);
@@ -53,7 +56,7 @@ export function createHottest(root) {
       const isOn = activity.session !== null;
       const found = activity.functions.slice(0, SHOWN);
       list.hidden = found.length === 0;
-      setText(off, isOn ? (found.length === 0 ? HOST_TEXT.activity.idle : "") : visibleText(activity.reason ?? HOST_TEXT.activity.beginning));
+      setText(off, isOn ? (found.length === 0 ? HOST_TEXT.activity.idle : "") : visibleText(activity.reason ? sentence(activity.reason) : HOST_TEXT.activity.beginning));
       setText(note, isOn ? HOST_TEXT.activity.note(rangeWords(sampledRange(activity)), formatCount(activity.processes.length)) + (activity.left_out > 0 ? HOST_TEXT.activity.leftOut(formatCount(activity.left_out)) : "") : "");
       if (isInUse(list)) return;
       const named = new Map(state.processes.map((process) => [process.pid, programName(process.command).name]));

@@ -264,7 +264,7 @@ export const TEXT = {
       ["1 … 9, 0", "flame graph, stack chart, sandwich, functions, source, heat map, threads, GIL, compare, tasks"],
       ["k or Ctrl+K", "command palette: commands, states, formats, themes, threads, files and functions by name"],
       ["/", "search: text, or /a regular expression/"],
-      ["f", "filter frames: focus, ignore, hide, show or show-from, then a pattern; function:, file:, module:, library: or wait: may precede it"],
+      ["f", "filter frames: focus, ignore, hide, show or show-from, then a pattern; function:, file:, module:, library:, wait: or context: may precede it"],
       ["l", "show or hide library frames"],
       ["r", "timeline: arrow keys move the range, Shift and an arrow key move its end, + and - zoom"],
       ["n  N", "source: next and previous line with samples"],

@@ -126,8 +126,20 @@ test("what samples all the time says where each process is, and opens its last m
 test("without continuous sampling the page says what turns it on, and has no empty columns", async () => {
   const { page } = await openHost();
   await page.until(hook("activity-off") + "?.textContent.includes('--continuous') && " + rows + ".length === 24");
+  assert.match(await page.evaluate(hook("activity-off") + ".textContent"), /^Continuous sampling .*\.$/);
   assert.equal(await page.evaluate("document.querySelector('td.col-hottest').checkVisibility()"), false);
   assert.deepEqual(await page.evaluate("[document.querySelectorAll('[data-testid=hot-function]').length > 0, " + hooks("hot-function") + ".length]"), [true, 0]);
+  await page.close();
+});
+
+test("until the captures are known, their tab is not an empty list", async () => {
+  const { page } = await openHost();
+  const url = await page.evaluate("location.href.replace(/#.*$/, '')");
+  await page.call("Page.addScriptToEvaluateOnNewDocument", { source: "const { fetch: ask } = globalThis; globalThis.fetch = (url, ...more) => (/captures/.test(url) ? new Promise(() => {}) : ask(url, ...more));" });
+  await page.call("Page.navigate", { url: url + "?again#v=1&host=captures" });
+  await page.until("location.search === '?again' && " + hooks("tabs") + ".length === 1 && document.querySelector('[data-testid=tabs] [data-value=sessions]') !== null");
+  await page.until("(document.querySelector('[data-testid=tabs] [data-value=captures]')?.getAttribute('aria-pressed') ?? '') === 'true'");
+  assert.equal(await page.evaluate(hooks("captures-empty") + ".length"), 0);
   await page.close();
 });
 

@@ -35,11 +35,21 @@ test("the first screen has the hottest lines of your own code; each opens Source
   await page.close();
 });
 
+test("on a phone, what the hottest lines are of is not cut", async () => {
+  const { page } = await live({ asOpened: true });
+  await page.resize(390, 844);
+  await drawn(page);
+  assert.equal(await page.evaluate(byId("own-note") + ".scrollWidth <= " + byId("own-note") + ".clientWidth"), true);
+  await page.close();
+});
+
 test("the panel has the rest of the summary, and copies it as Markdown", async () => {
   const { page } = await live({ asOpened: true });
   await drawn(page);
   await page.until(byId("summary") + " !== null");
-  const text = await page.evaluate(byId("summary") + ".querySelector('dl').textContent");
+  const shown = await page.evaluate(byId("summary") + ".querySelector('dl').textContent");
+  assert.doesNotMatch(shown, /\d %/);
+  const text = shown.replaceAll("\u00a0", " ");
   assert.match(text, /40(\.0)? % of samples\. Of these: event loop 50(\.0)? %, network read/);
   assert.match(text, /network read <\/script><img src=x onerror=alert\(1\)> 30(\.0)? %; 50(\.0)? % of the waiting is idle\./);
   assert.match(text, /Processorsready to run, without a processor, in 25(\.0)? % of active samples\./);

@@ -6,6 +6,7 @@ import { studentQuantile, studentTails } from "../../../web/model/trees/student.
 import { binsCovered, emptyHeat, HEAT_MEASURES, heatColumn, heatMost, withHeat } from "../../../web/model/time/heatmap.js";
 import { defaultAddress } from "../../../web/model/page/address.js";
 import { createPicture } from "../../../web/model/page/picture.js";
+import { isBaselineComing } from "../../../web/model/page/questions.js";
 import { createRecording, takeBaseline, takeBlocks, takeDelivery } from "../../../web/model/trees/recording.js";
 import { createState } from "../../../web/model/page/state.js";
 import { createProgram } from "../support/made-up-program.mjs";
@@ -74,6 +75,24 @@ function withBlocks(view, seconds = 1) {
   return { ...view, blocks: { rows: ten.map(() => view.node.length), seconds: ten.map(() => seconds), node: ten.flatMap(() => view.node), self: ten.flatMap(() => tenth) } };
 }
 
+test("the interval of one row is that of the table, with recursion and filters", () => {
+  for (const filters of [[], ["hide b"], ["ignore c"]]) {
+    const lines = ["m;a 30", "m;a;b;a 20", "m;b;a 40", "m;c 10"];
+    const state = stateOf(lines, { view: "table", filters });
+    takeBlocks(state.recording, { trees: [], view: withBlocks(answersOf(lines).view) });
+    const picture = createPicture()({ ...state, recordingVersion: state.recording.version });
+    assert.ok(picture.table.rows.length > 1);
+    for (const { frame } of picture.table.rows) {
+      for (const number of ["self", "total"]) {
+        assert.ok(picture.intervalOf(frame, number).high > 0);
+        assert.deepEqual(picture.intervalOfFunction(frame, number), picture.intervalOf(frame, number));
+      }
+    }
+    const [first] = picture.tree.children(0);
+    assert.deepEqual(picture.intervalOfGroup(first, "groupTotal"), picture.intervalOfFunction(picture.tree.frame(first), "total"));
+  }
+});
+
 test("shares are compared, so twice the samples of the same program are no change", () => {
   const baseline = { total: [100, 60, 40], self: [0, 60, 40], sum: 100 };
   const current = { total: [200, 120, 80], self: [0, 120, 80], sum: 200 };
@@ -96,6 +115,16 @@ test("the picture has what changed, and what is gone is drawn", () => {
   assert.deepEqual(Object.fromEntries(diff.rows.map((row) => [row.label.name, row.self.verdict])), { m: "few", a: "same", b: "new", gone: "gone" });
   assert.throws(() => takeBlocks(state.recording, { trees: [], view: { blocks: { rows: [1], seconds: [1], node: [99], self: [1] } } }), RangeError);
   assert.throws(() => takeBaseline(state.recording, { trees: [], view: { node: [99], self: [1] } }), RangeError);
+});
+
+test("a baseline that the address names has not come until its samples have", () => {
+  const state = stateOf(["m;a 100"], { view: "diff", baseline: { from: 0, to: 1 } });
+  assert.equal(isBaselineComing(state), true);
+  assert.equal(isBaselineComing({ ...state, address: { ...state.address, baseline: null } }), false);
+  const other = { ...state, address: { ...state.address, baseline: null, against: "7" } };
+  assert.deepEqual([isBaselineComing(other), isBaselineComing({ ...other, missing: "7" })], [true, false]);
+  takeBaseline(state.recording, { trees: [], view: withBlocks({ ...answersOf(["m;a 100"]).view, generation: 1 }) });
+  assert.equal(isBaselineComing(state), false);
 });
 
 test("by time: twice the samples in twice the time are no change, twice in the same time are", () => {

@@ -21,9 +21,13 @@ test("an empty view says why, and what to do, in every view", () => {
     [{ session: session("paused") }, TEXT.empty.paused],
     [{ session: session("ended") }, TEXT.empty.ended],
     [{ session: session("failed") }, TEXT.empty.failed],
+    [{ session: session("running", { samples: 40, failed: { perm: 3 } }) }, TEXT.empty.reading],
+    [{ session: session("ended", { samples: 40 }) }, TEXT.empty.reading],
+    [{ session: session("ended", { samples: 40 }), connection: { state: "lost" } }, TEXT.empty.lost],
     [{ live: false }, TEXT.empty.report],
   ];
   for (const [changes, text] of cases) for (const view of ["flame", "table", "heatmap", "threads", "gil", "diff"]) assert.equal(emptyOf(changes, view).text, text);
+  assert.equal(emptyOf({}, "tasks").text, TEXT.empty.connecting);
   assert.equal(emptyOf({ session: session("ended") }).actions[0].action.type, "qualityDialog");
 });
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { formatClock, formatCount, formatDuration, formatPoints, formatRate, formatShare, formatShortCount, ratio } from "../../../web/model/base/numbers.js";
+import { formatClock, formatCount, formatDuration, formatInterval, formatPoints, formatRate, formatShare, formatShortCount, ratio } from "../../../web/model/base/numbers.js";
 
 test("unknown is a dash, never 0", () => {
   for (const value of [undefined, null, NaN, Infinity]) {
@@ -13,6 +13,11 @@ test("unknown is a dash, never 0", () => {
 test("shares never round to nothing or to everything", () => {
   const cases = [[0, "0 %"], [1, "100 %"], [0.00001, "< 0.01 %"], [0.99995, "> 99.99 %"], [0.9995, "99.95 %"], [0.0005, "0.05 %"], [0.001, "0.1 %"], [0.0123, "1.2 %"], [0.5, "50.0 %"]];
   for (const [share, text] of cases) assert.equal(formatShare(share), text);
+});
+
+test("an interval is rounded outwards, to none and to all", () => {
+  const cases = [[0.943, 0.985, "94.3 – 98.5 %"], [0.99932, 0.99995, "99.93 – 100 %"], [0.00001, 0.0012, "0 – 0.1 %"], [0.5, 1, "50.0 – 100 %"], [NaN, NaN, ""]];
+  for (const [low, high, text] of cases) assert.equal(formatInterval({ low, high }), text);
 });
 
 test("counts have separators and, from a million on, a unit", () => {

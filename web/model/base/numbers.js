@@ -29,6 +29,12 @@ export function formatShare(share) {
   return percent.toFixed(percent > 99.9 || percent < 0.095 ? 2 : 1) + " %";
 }
 
+// "94.3 – 98.5 %", rounded outwards where a bound is close to none or to all; "" where the interval is unknown.
+export function formatInterval({ low, high }) {
+  if (!isKnown(low)) return "";
+  return formatShare(low < 0.0001 ? 0 : low).replace(/ %$/, "") + " – " + formatShare(high > 0.9999 ? 1 : high);
+}
+
 export function ratio(part, whole) {
   return isKnown(part) && isKnown(whole) && whole > 0 ? part / whole : NaN;
 }

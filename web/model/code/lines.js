@@ -2,7 +2,7 @@
 // Made from a grouping by line.
 
 import { fileText, functionText, hasSource, libraryOf, originOf } from "../profile/frames.js";
-import { countByKey, groupCount } from "../trees/grouping.js";
+import { countByKey, groupCount, outermostByKey } from "../trees/grouping.js";
 import { createPairs, takePair } from "../base/pairs.js";
 import { functionCount } from "../profile/profile.js";
 
@@ -25,6 +25,27 @@ function filesOf(profile) {
 // The paths of all files with source.
 export function sourcePaths(profile) {
   return filesOf(profile).files.slice(1).map((file) => file.path);
+}
+
+// What does not depend on the samples is kept until there are more frames or groups: by grouping {groups, frames, places}.
+const keptPlaces = new WeakMap();
+
+function keptPlacesOf(grouping, profile) {
+  const [groups, frames] = [groupCount(grouping), grouping.frames.function.length];
+  const kept = keptPlaces.get(grouping);
+  if (kept?.groups === groups && kept.frames === frames) return kept.places;
+  const places = placesOf(grouping, profile);
+  const functionOf = Int32Array.from(grouping.frames.function);
+  const functions = functionCount(profile);
+  const outermost = (keyOf, keys) => outermostByKey(grouping, keyOf, keys);
+  Object.assign(places, {
+    functionOf, functions,
+    outermostFile: outermost(places.fileOf, places.files.length),
+    outermostLine: outermost(places.lineOf, places.lines),
+    outermostFunction: outermost(functionOf, functions),
+  });
+  keptPlaces.set(grouping, { groups, frames, places });
+  return places;
 }
 
 // For every frame the id of its file and of its line, 0 for what has no file; for every line its file, its number
@@ -65,10 +86,10 @@ function framesOfLine(places, id) {
 // C code called from a line counts as self samples of the line, `inC` of them: there is no other line for it. It is among the
 // others too, as is what has no file.
 export function sourceLines(grouping, profile, totals) {
-  const places = placesOf(grouping, profile);
+  const places = keptPlacesOf(grouping, profile);
   const folded = { ...totals, self: foldedSelf(grouping, totals, places.lineOf) };
-  const files = countByKey(grouping, folded, places.fileOf, places.files.length);
-  const lines = countByKey(grouping, folded, places.lineOf, places.lines);
+  const files = countByKey(grouping, folded, places.fileOf, places.files.length, places.outermostFile);
+  const lines = countByKey(grouping, folded, places.lineOf, places.lines, places.outermostLine);
   const own = ownSelf(grouping, totals, places);
   const made = places.files.map((file, id) => (file === null ? null : { ...file, self: files.self[id], total: files.total[id], lines: [], functions: [] }));
   for (let id = 1; id < places.lines; id += 1) {
@@ -94,9 +115,9 @@ function ownSelf(grouping, totals, { lineOf, lines }) {
 
 // Gives every file its functions, and returns what has no file.
 function addFunctions(grouping, profile, places, totals, folded, made) {
-  const functionOf = Int32Array.from(grouping.frames.function);
-  const counted = countByKey(grouping, folded, functionOf, functionCount(profile));
-  const self = new Float64Array(functionCount(profile));
+  const { functionOf, functions } = places;
+  const counted = countByKey(grouping, folded, functionOf, functions, places.outermostFunction);
+  const self = new Float64Array(functions);
   const frames = new Map();
   for (let g = 1; g < groupCount(grouping); g += 1) self[functionOf[grouping.frame.values[g]]] += totals.self[g];
   for (let frame = 1; frame < functionOf.length; frame += 1) {

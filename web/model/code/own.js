@@ -76,14 +76,16 @@ export function hottestOwnLines(lines, profile, grouping, counts, most, isActive
   const { filter, seen, groupOfNode } = grouping;
   const isFiltering = filter.terms.length > 0;
   const nodes = Math.min(lines.lineOf.length, counts.self.length, groupOfNode.length);
+  const [self, functions, lineOf] = [counts.self, profile.nodeFunction.values, lines.lineOf.values];
   let ready = 0;
   for (let node = 1; node < nodes; node += 1) {
+    if (self[node] === 0) continue;
     const isShown = isFiltering ? isCounted(seen.values[node], groupOfNode.values[node]) : groupOfNode.values[node] !== 0;
     if (!isShown) continue;
-    const line = lines.lineOf.values[node];
-    const runs = lines.contexts[profile.nodeFunction.values[node]] ? profile.nodeParent.values[node] : node;
-    if (isActive && line > 0 && lines.waits[profile.nodeFunction.values[runs]]) ready += counts.self[node];
-    else sums[line] += counts.self[node];
+    const line = lineOf[node];
+    const runs = lines.contexts[functions[node]] ? profile.nodeParent.values[node] : node;
+    if (isActive && line > 0 && lines.waits[functions[runs]]) ready += self[node];
+    else sums[line] += self[node];
   }
   const hot = [];
   let samples = ready;

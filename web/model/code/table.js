@@ -1,7 +1,7 @@
 // The function table: self and total samples per frame; recursion counts a sample once.
 
 import { fileText, functionText } from "../profile/frames.js";
-import { countByKey } from "../trees/grouping.js";
+import { countByKey, outermostFrames } from "../trees/grouping.js";
 import { findPair } from "../base/pairs.js";
 import { baseName } from "../base/text.js";
 
@@ -9,8 +9,7 @@ const LINE_MAX = 2 ** 31;
 
 // -> {self, total, places}, columns by frame
 export function frameCounts(grouping, totals) {
-  const frames = grouping.frames.function.length;
-  return countByKey(grouping, totals, Int32Array.from({ length: frames }, (_, frame) => frame), frames);
+  return countByKey(grouping, totals, null, grouping.frames.function.length, outermostFrames(grouping));
 }
 
 // frameCounts() as rows {frame, self, total, places}, by frame; frames without samples are left out.

@@ -42,6 +42,8 @@ function nothingReason(state) {
   const { quality = {}, settings } = state.session ?? {};
   const failed = Object.values(quality.failed ?? {}).reduce((sum, count) => sum + count, 0);
   const said = (text, ...actions) => ({ text, actions });
+  // The session has some; the first answer with them is on its way.
+  if (state.live && state.recording.version === 0 && quality.samples > 0 && !["denied", "lost"].includes(statusOf(state))) return said(TEXT.empty.reading);
   if (quality.filtered > 0) return said(TEXT.empty.mode(settings?.mode, formatCount(quality.filtered)));
   switch (statusOf(state)) {
     case "connecting": return said(TEXT.empty.connecting);
@@ -60,6 +62,6 @@ function nothingReason(state) {
 // sum: samples in view; sums: of the chosen threads and times, whatever state; null when there is something to see.
 export function emptyReason(state, sum, sums, isCompared) {
   const { address } = state;
-  if (sum > 0 || isCompared || address.view === "tasks" || (OF_THREADS.includes(address.view) && sums.samples > 0)) return null;
+  if (sum > 0 || isCompared || (address.view === "tasks" && state.session !== null) || (OF_THREADS.includes(address.view) && sums.samples > 0)) return null;
   return filteredReason({ address, states: shownStates(state), session: state.session }, sums, state.session?.quality?.samples ?? 0, state.recording.counts.total) ?? nothingReason(state);
 }

@@ -10,7 +10,7 @@ import { emptyReason } from "./empty.js";
 import { frameKey, frameLabel, frameOfFunction } from "../profile/frames.js";
 import { gilMatrix, causedCounts } from "../threads/gil.js";
 import { taskRows, tasksReason, tasksRequest } from "../threads/tasks.js";
-import { groupCount, groupTotals, matchedSamples } from "../trees/grouping.js";
+import { groupCount, groupsBelow, groupTotals, isCountedNode, matchedSamples } from "../trees/grouping.js";
 import { lineNeighbours, sourceLines, sourcePaths, topLines } from "../code/lines.js";
 import { memoise } from "../base/memoise.js";
 import { formatCount, formatPoints, formatShare, isKnown, ratio } from "../base/numbers.js";
@@ -161,12 +161,12 @@ function samplesInTime(seconds, counts) {
   return counts.seconds > 0 ? (seconds * counts.total) / counts.seconds : 0;
 }
 
-// Sums over the blocks of a side: {units, columns: {self, total (by frame), groupSelf, groupTotal}}, or null without blocks.
+// Sums over the blocks of a side: {units, columns: {self, total (by frame)[, groupSelf, groupTotal]}}, or null without blocks.
 // counts: of the side, where its time counts; null: its samples do.
-function blockSums(recording, grouping, blocks, counts) {
+function blockSums(recording, grouping, blocks, counts, withGroups) {
   if (blocks === null) return null;
   const [groups, frames] = [grouping.frame.length, grouping.frames.function.length];
-  return sumBlocks({ self: frames, total: frames, groupSelf: groups, groupTotal: groups }, (take) =>
+  return sumBlocks({ self: frames, total: frames, ...(withGroups ? { groupSelf: groups, groupTotal: groups } : {}) }, (take) =>
     forEachBlock(blocks, nodeCount(recording.profile), (block, i) => {
       const { self, total, sum } = groupTotals(grouping, block);
       take({ ...frameCounts(grouping, { self, total, sum }), groupSelf: self, groupTotal: total }, counts === null ? sum : samplesInTime(blocks.seconds[i], counts));
@@ -186,7 +186,7 @@ function makeCompared(recording, version, grouping, totals, baselineTime, curren
   const baseline = groupTotals(grouping, recording.baseline);
   if (baseline.sum === 0 && totals.sum === 0) return null;
   const isRate = baselineTime > 0;
-  const [before, after] = [blockSums(recording, grouping, recording.blocks.baseline, isRate ? recording.baseline : null), blockSums(recording, grouping, recording.blocks.current, isRate ? recording.counts : null)];
+  const [before, after] = [blockSums(recording, grouping, recording.blocks.baseline, isRate ? recording.baseline : null, true), blockSums(recording, grouping, recording.blocks.current, isRate ? recording.counts : null, true)];
   const sides = comparedSides(
     comparedSide(isRate ? samplesInTime(baselineTime, recording.baseline) : baseline.sum, before?.units ?? null),
     comparedSide(isRate ? samplesInTime(currentTime, recording.counts) : totals.sum, after?.units ?? null), isRate);
@@ -198,10 +198,69 @@ function makeCompared(recording, version, grouping, totals, baselineTime, curren
   return { groups, rows, count: rows.length, baselineSum: baseline.sum, currentSum: totals.sum, hasBlocks: before !== null && after !== null };
 }
 
-// -> intervalOf(row, number) of the picture; NaN without blocks
+const NO_INTERVAL = { low: NaN, high: NaN };
+
+// -> intervalOf(frame, number) of the picture, for many frames; NaN without blocks
 function makeIntervals(recording, version, grouping) {
-  const sums = blockSums(recording, grouping, recording.blocks.current, null);
-  return (frame, number) => (sums === null ? { low: NaN, high: NaN } : shareInterval(sums.units, sums.columns[number], frame));
+  const sums = blockSums(recording, grouping, recording.blocks.current, null, false);
+  return (frame, number) => (sums === null ? NO_INTERVAL : shareInterval(sums.units, sums.columns[number], frame));
+}
+
+// Sums over blocks of the samples at groups for which isHit(group).
+function hitSums(grouping, blocks, isHit) {
+  const groupOfNode = grouping.groupOfNode.values;
+  return sumBlocks({ row: 1 }, (take) => {
+    let at = 0;
+    for (const rows of blocks.rows) {
+      const [end, row] = [at + rows, [0]];
+      let all = 0;
+      for (; at < end; at += 1) {
+        const node = blocks.node[at];
+        if (!isCountedNode(grouping, node)) continue;
+        all += blocks.self[at];
+        if (isHit(groupOfNode[node])) row[0] += blocks.self[at];
+      }
+      take({ row }, all);
+    }
+  });
+}
+
+// -> the same for one row at a time, of a frame or of a group, without counting all of them.
+function makeRowIntervals(recording, version, grouping) {
+  const blocks = recording.blocks.current;
+  const frame = grouping.frame.values;
+  const isIn = (below) => (group) => below[group] === 1;
+  const hits = {
+    self: (row) => (group) => group !== 0 && frame[group] === row,
+    total: (row) => isIn(groupsBelow(grouping, (group) => frame[group] === row)),
+    groupSelf: (row) => (group) => group === row,
+    groupTotal: (row) => (row === 0 ? () => true : isIn(groupsBelow(grouping, (group) => group === row))),
+  };
+  const known = new Map();
+  return (row, number) => {
+    if (blocks === null) return NO_INTERVAL;
+    const key = number + row;
+    if (!known.has(key)) {
+      const { units, columns } = hitSums(grouping, blocks, hits[number](row));
+      known.set(key, shareInterval(units, columns.row, 0));
+    }
+    return known.get(key);
+  };
+}
+
+// -> intervals(recording, version, grouping, functions): 95 % intervals {low, high} of shares.
+function createIntervals() {
+  const intervalsOf = memoise(makeIntervals);
+  const groupIntervalsOf = memoise(makeRowIntervals);
+  const functionIntervalsOf = memoise(makeRowIntervals);
+  return (recording, version, grouping, functions) => ({
+    // "self" or "total" of a row of the table.
+    intervalOf: (row, number) => intervalsOf(recording, version, grouping)(row, number),
+    // "groupSelf" or "groupTotal" of a frame of the top-down tree.
+    intervalOfGroup: (row, number) => groupIntervalsOf(recording, version, grouping)(row, number),
+    // "self" or "total" of a function, however the tree is grouped.
+    intervalOfFunction: (row, number) => functionIntervalsOf(recording, version, functions)(row, number),
+  });
 }
 
 // The comparison as it is drawn: what makeCompared() gives and {drawing, focus, keysTo(id)}; zoom, widthOf and by are those of the address.
@@ -428,7 +487,7 @@ export function createPicture() {
   const sandwichOf = memoise(makeSandwich);
   const markedSandwichOf = memoise(markSandwich);
   const ranksOf = memoise((frames, profile, count) => nameRanks(frames, profile));
-  const intervalsOf = memoise(makeIntervals);
+  const intervals = createIntervals();
   const diff = createComparing();
   const lineTotalsOf = memoise((recording, version, grouping) => groupTotals(grouping, recording.counts));
   const sourceOf = memoise(makeSource);
@@ -481,10 +540,7 @@ export function createPicture() {
       // For every function whether the search matches it; null while nothing is searched for.
       matched: matcher.search.active ? matcher.matched : null,
       table: address.view === "table" ? tableOf(recording, version, grouping, rowsOf(countsOf(version, grouping, totals)), matcher, state.table, ranksOf(grouping.frames, profile, grouping.frames.function.length)) : null,
-      // The 95 % interval {low, high} of a share: of a row of the table, "self" or "total"; of a frame of the top-down tree, "groupSelf" or "groupTotal".
-      intervalOf: (row, number) => intervalsOf(recording, version, grouping)(row, number),
-      // The same of a function, however the tree is grouped.
-      intervalOfFunction: (row, number) => intervalsOf(recording, version, functions)(row, number),
+      ...intervals(recording, version, grouping, functions),
       sandwich: address.view === "sandwich" ? markedSandwichOf(sandwich(), matcher) : null,
       source: address.view === "source" ? byLine() : null,
       // The thread in the order of time, and its boxes.

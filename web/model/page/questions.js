@@ -16,6 +16,12 @@ export function otherBaseline({ session, address }) {
   return address.baseline === null || address.against !== null ? session?.baseline ?? null : null;
 }
 
+// The address names a baseline whose samples have not come yet.
+export function isBaselineComing({ address, missing, recording }) {
+  const isNamed = address.baseline !== null || (address.against !== null && address.against !== missing);
+  return isNamed && recording.baseline.generation === 0 && recording.baseline.total === 0;
+}
+
 // Whether both have one answer; a pause alone asks nothing.
 export function isSameQuestion(a, b) {
   return ["threads", "states", "from", "to", "baseline", "against"].every((part) => JSON.stringify(a[part]) === JSON.stringify(b[part]));

@@ -1,7 +1,7 @@
 // The call tree by function or by line, after filters. Stored nodes that show the same frame under the same parent are one
 // group. Groups are append-only, parents before children, so their ids are stable while the profile grows.
 
-import { columnPush, createColumn } from "../base/column.js";
+import { columnPush, createColumn, grownArray } from "../base/column.js";
 import { createFilter, extendFilter, isCounted, isKept, leaveFilter, stepFilter } from "../filters/filter.js";
 import { createFrames, frameOf } from "../profile/frames.js";
 import { frameKind, isKeptBelow, isKeptHere, isMarkKind, NATIVE_ROOT, replacesCallers, stepNative } from "./native.js";
@@ -30,6 +30,7 @@ export function createGrouping(by, filters = [], native = "leaf", waits = false)
     named: createPairs(),
     firstOfLibrary: new Map(),
     children: null,
+    outermost: null,
   };
   columnPush(grouping.parent, 0);
   columnPush(grouping.frame, 0);
@@ -80,41 +81,45 @@ function placeNode(grouping, profile, node, group, before, isShown) {
   return { seen, group: isKept(seen) ? groupOfFunction(grouping, profile, group, functionId, profile.nodeLine.values[node]) : group };
 }
 
-function pushNode(grouping, bits, here, below) {
-  columnPush(grouping.nativeBits, bits);
-  columnPush(grouping.groupOfNode, here.group);
-  columnPush(grouping.seen, here.seen);
-  columnPush(grouping.groupBelow, below.group);
-  columnPush(grouping.seenBelow, below.seen);
+const columnsOfNodes = ({ nativeBits, groupOfNode, seen, groupBelow, seenBelow }) => [nativeBits, groupOfNode, seen, groupBelow, seenBelow];
+
+function putNode(grouping, node, bits, here, below) {
+  grouping.nativeBits.values[node] = bits;
+  grouping.groupOfNode.values[node] = here.group;
+  grouping.seen.values[node] = here.seen;
+  grouping.groupBelow.values[node] = below.group;
+  grouping.seenBelow.values[node] = below.seen;
 }
 
-// A Python frame where there are no filters, as most are.
-function pushPython(grouping, profile, node, parent, bits) {
-  const group = groupOfFunction(grouping, profile, grouping.groupBelow.values[parent], profile.nodeFunction.values[node], profile.nodeLine.values[node]);
-  const seen = stepFilter(grouping.filter, grouping.seenBelow.values[parent], profile.nodeFunction.values[node]);
-  columnPush(grouping.nativeBits, bits);
-  columnPush(grouping.groupOfNode, group);
-  columnPush(grouping.seen, seen);
-  columnPush(grouping.groupBelow, group);
-  columnPush(grouping.seenBelow, seen);
+// A Python frame, as most are: without an object for each.
+function putPython(grouping, profile, node, parent, bits) {
+  const functionId = profile.nodeFunction.values[node];
+  const above = grouping.groupBelow.values[parent];
+  const seen = stepFilter(grouping.filter, grouping.seenBelow.values[parent], functionId);
+  const group = isKept(seen) ? groupOfFunction(grouping, profile, above, functionId, profile.nodeLine.values[node]) : above;
+  grouping.nativeBits.values[node] = bits;
+  grouping.groupOfNode.values[node] = group;
+  grouping.seen.values[node] = seen;
+  grouping.groupBelow.values[node] = group;
+  grouping.seenBelow.values[node] = seen;
 }
 
 function extendNode(grouping, profile, node, kinds) {
   const parent = profile.nodeParent.values[node];
   const kind = (kinds[profile.nodeFunction.values[node]] ??= frameKind(profile, profile.nodeFunction.values[node]));
   const bits = stepNative(grouping.native, grouping.nativeBits.values[parent], kind);
-  if (kind === "python" && grouping.filter.terms.length === 0) {
-    pushPython(grouping, profile, node, parent, bits);
+  if (kind === "python") {
+    putPython(grouping, profile, node, parent, bits);
     return;
   }
   const ofSamples = (isShown) => placeNode(grouping, profile, node, grouping.groupOfNode.values[parent], grouping.seen.values[parent], isShown);
   const ofCalls = (isShown) => placeNode(grouping, profile, node, grouping.groupBelow.values[parent], grouping.seenBelow.values[parent], isShown);
-  if (kind === "python" || isMarkKind(kind)) {
-    const both = kind === "python" ? ofCalls(true) : ofSamples(kind === "mark" || (kind === "wait" && grouping.waits));
-    pushNode(grouping, bits, both, both);
+  if (isMarkKind(kind)) {
+    const both = ofSamples(kind === "mark" || (kind === "wait" && grouping.waits));
+    putNode(grouping, node, bits, both, both);
   } else {
     const here = replacesCallers(bits) ? ofCalls(true) : ofSamples(isKeptHere(bits));
-    pushNode(grouping, bits, here, ofCalls(isKeptBelow(bits)));
+    putNode(grouping, node, bits, here, ofCalls(isKeptBelow(bits)));
   }
 }
 
@@ -125,13 +130,16 @@ export function extendGrouping(grouping, profile) {
   if (filter.terms.length > 0) extendFilter(filter, profile);
   const before = groupCount(grouping);
   const kinds = [];
-  if (nodes > 2 * grouping.groupOfNode.length) reservePairs(grouping.index, nodes);
-  for (let node = grouping.groupOfNode.length; node < nodes; node += 1) {
+  const first = grouping.groupOfNode.length;
+  if (nodes > 2 * first) reservePairs(grouping.index, nodes);
+  for (const column of columnsOfNodes(grouping)) column.values = grownArray(column.values, nodes);
+  for (let node = first; node < nodes; node += 1) {
     const root = { group: 0, seen: filter.start };
-    if (node === 0) pushNode(grouping, NATIVE_ROOT, root, root);
+    if (node === 0) putNode(grouping, node, NATIVE_ROOT, root, root);
     else extendNode(grouping, profile, node, kinds);
   }
-  if (groupCount(grouping) !== before) grouping.children = null;
+  for (const column of columnsOfNodes(grouping)) column.length = Math.max(column.length, nodes);
+  if (groupCount(grouping) !== before) Object.assign(grouping, { children: null, outermost: null });
 }
 
 // Children of every group: those of g are order[start[g]] .. order[start[g + 1] - 1].
@@ -161,9 +169,13 @@ export function groupTotals(grouping, counts) {
   const count = groupCount(grouping);
   const self = new Float64Array(count);
   const groupOfNode = grouping.groupOfNode.values;
-  const nodes = Math.min(grouping.groupOfNode.length, counts.self.length);
+  const samples = counts.self;
+  const nodes = Math.min(grouping.groupOfNode.length, samples.length);
+  const isFiltering = grouping.filter.terms.length > 0;
   for (let node = 0; node < nodes; node += 1) {
-    if (counts.self[node] !== 0 && isCountedNode(grouping, node)) self[groupOfNode[node]] += counts.self[node];
+    if (samples[node] === 0) continue;
+    const group = groupOfNode[node];
+    if (isFiltering || group === 0 ? isCountedNode(grouping, node) : true) self[group] += samples[node];
   }
   const total = self.slice();
   const parent = grouping.parent.values;
@@ -171,45 +183,64 @@ export function groupTotals(grouping, counts) {
   return { self, total, sum: total[0] };
 }
 
-// Self and total samples, and the number of places, by the key that `keyOf` gives each frame. Recursion counts a sample once.
-// `keys` is the number of keys.
-export function countByKey(grouping, totals, keyOf, keys) {
-  const counted = { self: new Float64Array(keys), total: new Float64Array(keys), places: new Int32Array(keys) };
+// For every group whether no group above it has the key that `keyOf` gives its frame.
+export function outermostByKey(grouping, keyOf, keys) {
+  const outermost = new Uint8Array(groupCount(grouping));
   const onPath = new Int32Array(keys);
   const { start, order } = groupChildren(grouping);
   const frame = grouping.frame.values;
+  const parent = grouping.parent.values;
   const next = start.slice(0, -1);
   let at = 0;
   for (;;) {
     if (next[at] < start[at + 1]) {
-      const group = order[next[at]++];
-      if (!(totals.total[group] > 0)) continue;
-      const key = keyOf[frame[group]];
-      counted.self[key] += totals.self[group];
-      counted.places[key] += 1;
-      if (onPath[key] === 0) counted.total[key] += totals.total[group];
+      at = order[next[at]++];
+      const key = keyOf[frame[at]];
+      if (onPath[key] === 0) outermost[at] = 1;
       onPath[key] += 1;
-      at = group;
-    } else if (at === 0) return counted;
+    } else if (at === 0) return outermost;
     else {
       onPath[keyOf[frame[at]]] -= 1;
-      at = grouping.parent.values[at];
+      at = parent[at];
     }
   }
 }
 
+// The same of frames, kept until there are more groups.
+export function outermostFrames(grouping) {
+  const frames = grouping.frames.function.length;
+  return (grouping.outermost ??= outermostByKey(grouping, Int32Array.from({ length: frames }, (_, frame) => frame), frames));
+}
+
+// Self and total samples, and the number of places, by the key that `keyOf` gives each frame; null: by frame. `keys` is the number
+// of keys, `outermost` what outermostByKey() says of them: recursion counts a sample once.
+export function countByKey(grouping, totals, keyOf, keys, outermost) {
+  const counted = { self: new Float64Array(keys), total: new Float64Array(keys), places: new Int32Array(keys) };
+  const frame = grouping.frame.values;
+  const { self, total } = totals;
+  for (let g = 1; g < outermost.length; g += 1) {
+    if (!(total[g] > 0)) continue;
+    const key = keyOf === null ? frame[g] : keyOf[frame[g]];
+    counted.self[key] += self[g];
+    counted.places[key] += 1;
+    if (outermost[g] === 1) counted.total[key] += total[g];
+  }
+  return counted;
+}
+
+// For every group 1 if isTop(group) of it or of a group above it.
+export function groupsBelow(grouping, isTop) {
+  const below = new Uint8Array(groupCount(grouping));
+  const parent = grouping.parent.values;
+  for (let g = 1; g < below.length; g += 1) if (below[parent[g]] === 1 || isTop(g)) below[g] = 1;
+  return below;
+}
+
 // For every group 1 if it or a group above it is matched, and the samples so reached, each counted once.
 export function matchedSamples(grouping, totals, matchesFrame) {
-  const count = groupCount(grouping);
-  const below = new Uint8Array(count);
-  const parent = grouping.parent.values;
   const frame = grouping.frame.values;
+  const below = groupsBelow(grouping, (group) => matchesFrame(frame[group]));
   let samples = 0;
-  for (let g = 1; g < count; g += 1) {
-    if (below[parent[g]] || matchesFrame(frame[g])) {
-      below[g] = 1;
-      samples += totals.self[g];
-    }
-  }
+  for (let g = 1; g < below.length; g += 1) if (below[g] === 1) samples += totals.self[g];
   return { below, samples };
 }

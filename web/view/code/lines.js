@@ -79,6 +79,10 @@ export function createSourceLines(toggle, choose) {
         return rows.get(number).row;
       }));
       setAttribute(list, "data-text", source === null ? "no" : "yes");
+      // Lines out of view are not laid out: their text says how wide the longest is.
+      let longest = 0;
+      for (const { text: code } of rows.values()) longest = Math.max(longest, Math.min(code.length, CODE_LENGTH_MAX));
+      list.style.setProperty("--columns", longest);
     },
     fill(file, sum, chosen) {
       const hot = new Map(file.lines.map((line) => [line.line, line]));

@@ -1,7 +1,7 @@
 // The functions as a table. Only the rows in view, and some
 // around them, exist; the others are empty space.
 
-import { formatCount, formatDuration, formatShare, isKnown, ratio } from "../../model/base/numbers.js";
+import { formatCount, formatDuration, formatInterval, formatShare, ratio } from "../../model/base/numbers.js";
 import { heldRows } from "../../model/code/table.js";
 import { offerMenu } from "../elements/menu.js";
 import { TEXT } from "../../text/session.js";
@@ -14,10 +14,6 @@ const COLUMNS = [
 const AROUND = 40;
 const ROWS_LEAST = 120;
 const ROW_PX = 27;
-
-function intervalText({ low, high }) {
-  return isKnown(low) ? formatShare(low).replace(/ %$/, "") + " – " + formatShare(high) : "";
-}
 
 function createCell() {
   const fill = el("i", {});
@@ -60,7 +56,7 @@ function fillCell(cell, samples, interval, { sum, secondsPerSample }) {
   setText(cell.share, formatShare(share));
   setText(cell.samples, formatCount(samples));
   setText(cell.time, formatDuration(samples * secondsPerSample));
-  setText(cell.interval, intervalText(interval));
+  setText(cell.interval, formatInterval(interval));
 }
 
 // The heads of the columns: [{key, element}].
@@ -74,6 +70,25 @@ function createTableHeads(dispatch) {
   heads.push({ key: "name", element: el("th", { scope: "col" }, el("button", { type: "button", "data-testid": "sort-name", on: { click: sortBy("name") } }, TEXT.table.function)) });
   heads.push({ key: "library", element: el("th", { scope: "col", class: "row-library", "data-testid": "library-head" }, TEXT.table.library) });
   return heads;
+}
+
+// What of the rows is in view, as last laid out: asking before a change would have them laid out twice.
+// -> {measure(a row), rowsOf(count): {from, last, height}, the rows that there have to be}
+function createScroll(element) {
+  let place = { height: ROW_PX, above: 0, room: window.innerHeight };
+  return {
+    measure(row) {
+      const isScroller = element.scrollHeight > element.clientHeight + 1;
+      const above = isScroller ? element.scrollTop : Math.max(0, -element.getBoundingClientRect().top);
+      place = { height: Math.max(1, row?.offsetHeight ?? ROW_PX), above, room: isScroller ? element.clientHeight : window.innerHeight };
+    },
+    rowsOf(count) {
+      const { height, above, room } = place;
+      const wanted = Math.max(ROWS_LEAST, Math.ceil(room / height) + 2 * AROUND);
+      const from = Math.max(0, Math.min(Math.floor(above / height) - AROUND, count - wanted));
+      return { from, last: Math.min(count, from + wanted), height };
+    },
+  };
 }
 
 export function createTable(root, dispatch) {
@@ -90,6 +105,7 @@ export function createTable(root, dispatch) {
   const rows = [];
   let state = null;
   let first = 0;
+  const scroll = createScroll(element);
   let all = [];
   let arrangedFor = "";
 
@@ -109,17 +125,6 @@ export function createTable(root, dispatch) {
     dispatch({ type: "address", changes: { view: "sandwich", about: state.picture.table.keyOf(row) }, how: "push" });
   }
 
-  // The rows from `first` on that there have to be.
-  function rowsInView(count) {
-    const height = Math.max(1, rows[0]?.element.offsetHeight ?? ROW_PX);
-    const scroller = element.scrollHeight > element.clientHeight + 1 ? element : document.documentElement;
-    const above = scroller === element ? element.scrollTop : Math.max(0, -element.getBoundingClientRect().top);
-    const room = scroller === element ? element.clientHeight : window.innerHeight;
-    const wanted = Math.max(ROWS_LEAST, Math.ceil(room / height) + 2 * AROUND);
-    first = Math.max(0, Math.min(Math.floor(above / height) - AROUND, count - wanted));
-    return { height, last: Math.min(count, first + wanted) };
-  }
-
   function fillRow(row, shown, index) {
     const { picture } = state;
     row.shown = shown;
@@ -133,7 +138,8 @@ export function createTable(root, dispatch) {
   }
 
   function fillRows() {
-    const { height, last } = rowsInView(all.length);
+    const { from, last, height } = scroll.rowsOf(all.length);
+    first = from;
     while (rows.length < last - first) {
       rows.push(createTableRow(find, about));
       body.append(rows[rows.length - 1].element);
@@ -145,19 +151,22 @@ export function createTable(root, dispatch) {
     setAttribute(table, "aria-rowcount", all.length + 1);
   }
 
-  function onScroll() {
+  function onLayout() {
     if (state === null || element.hidden) return;
-    const before = first;
-    rowsInView(all.length);
-    if (first !== before) fillRows();
+    const before = scroll.rowsOf(all.length).height;
+    scroll.measure(rows[0]?.element);
+    const { from, last, height } = scroll.rowsOf(all.length);
+    if (from !== first || last - from !== rows.length || height !== before) fillRows();
   }
   body.addEventListener("pointerleave", () => {
     if (state === null || element.hidden || isInUse(body)) return;
     arrange();
     fillRows();
   });
-  element.addEventListener("scroll", onScroll, { passive: true });
-  window.addEventListener("scroll", onScroll, { passive: true });
+  element.addEventListener("scroll", onLayout, { passive: true });
+  window.addEventListener("scroll", onLayout, { passive: true });
+  const observer = new ResizeObserver(onLayout);
+  for (const sized of [element, table]) observer.observe(sized);
 
   return {
     update(next) {

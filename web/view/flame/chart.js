@@ -27,6 +27,8 @@ export function createChart(holder, onClick, upwards = false) {
     .setColorMapper(() => null).setLabelHandler(() => "");
   let drawn = null;
   let drawnWidth = 0;
+  // Finding one of thousands of frames takes as long as looking at all.
+  const elements = new Map();
   holder.addEventListener("click", (event) => {
     const frame = event.target.closest("g.frame");
     if (frame !== null) onClick(d3.select(frame).datum().data);
@@ -46,16 +48,15 @@ export function createChart(holder, onClick, upwards = false) {
     draw(drawing, width) {
       if (drawing.root !== drawn || width !== drawnWidth) place(drawing, width);
       const pxPerSample = width / drawing.root.value;
+      elements.clear();
       d3.select(holder).selectAll("g.frame").each(function setStyle(node) {
+        elements.set(node.data.id, this);
         setAttribute(this, "data-style", frameStyle(node.data, pxPerSample, drawing.markOf?.(node.data)));
       });
     },
     frameAt: (element) => element?.closest?.("g.frame") ?? null,
     dataOf: (element) => d3.select(element).datum()?.data ?? null,
-    elementOf(id) {
-      const found = d3.select(holder).selectAll("g.frame").filter((node) => node.data.id === id);
-      return found.empty() ? null : found.node();
-    },
+    elementOf: (id) => elements.get(id) ?? null,
   };
 }
 

@@ -2,7 +2,7 @@
 
 import { PANEL_VIEWS } from "../../model/page/address.js";
 import { stateLabel } from "../../model/filters/chips.js";
-import { formatCount, formatDuration, formatShare, isKnown, ratio } from "../../model/base/numbers.js";
+import { formatCount, formatDuration, formatInterval, formatShare, ratio } from "../../model/base/numbers.js";
 import { visibleText } from "../../model/base/text.js";
 import { nativePath } from "../../model/code/lines.js";
 import { shownStates } from "../../model/profile/states.js";
@@ -24,10 +24,6 @@ const CONTEXTS_MAX = 12;
 
 const UNKNOWN_INTERVAL = { low: NaN, high: NaN };
 
-function shownInterval({ low, high }) {
-  return isKnown(low) ? formatShare(low).replace(/ %$/, "") + " – " + formatShare(high) : "";
-}
-
 function measure(name, meaning, samples, interval, { sum, secondsPerSample }, testid) {
   return el("div", { class: "measure" },
     el("dt", { "data-hint": meaning, tabindex: "0" }, name),
@@ -35,7 +31,7 @@ function measure(name, meaning, samples, interval, { sum, secondsPerSample }, te
       el("strong", { "data-testid": testid + "-share" }, formatShare(ratio(samples, sum))),
       el("span", { "data-testid": testid + "-samples" }, TEXT.samples(formatCount(samples))),
       el("span", { class: "soft", "data-hint": TEXT.details.timeHint }, "≈ " + formatDuration(samples * secondsPerSample)),
-      el("span", { class: "soft", "data-hint": TEXT.details.intervalHint }, shownInterval(interval))));
+      el("span", { class: "soft", "data-hint": TEXT.details.intervalHint }, formatInterval(interval))));
 }
 
 function shownId(state) {
@@ -215,7 +211,7 @@ export function createDetails(root, dispatch) {
     const path = picture.pathTo(id);
     const { bottomUp } = state.address;
     // Bottom-up, a frame is of several stacks.
-    const intervalOf = (number) => (bottomUp ? UNKNOWN_INTERVAL : picture.intervalOf(Number(id), number));
+    const intervalOf = (number) => (bottomUp ? UNKNOWN_INTERVAL : picture.intervalOfGroup(Number(id), number));
     const self = bottomUp ? null : measure(TEXT.details.self, TEXT.details.selfHint, frame.self, intervalOf("groupSelf"), picture, "self");
     const total = measure(bottomUp ? TEXT.details.via : TEXT.details.total, bottomUp ? TEXT.details.viaHint : TEXT.details.totalHint, frame.total, intervalOf("groupTotal"), picture, "total");
     const within = picture.focus.id !== 0 && String(picture.focus.id) !== id

@@ -3,7 +3,7 @@
 import { DIFF_BY, DIFF_WIDTHS } from "../../model/page/address.js";
 import { changeStyle, CHANGE_LEAST, CHANGE_LEAST_RELATIVE, COMPARED_Q_MAX } from "../../model/trees/compare.js";
 import { formatCount, formatDuration, formatPoints, formatShare, isKnown } from "../../model/base/numbers.js";
-import { otherBaseline } from "../../model/page/questions.js";
+import { isBaselineComing, otherBaseline } from "../../model/page/questions.js";
 import { rangeText, timelineSpan } from "../../model/time/timeline.js";
 import { TEXT } from "../../text/session.js";
 import { createChart, watchWidth } from "./chart.js";
@@ -173,7 +173,9 @@ export function createDiff(root, dispatch) {
   const options = createOptions(change);
   const rows = createRows(change);
   const gone = el("p", { role: "status", "data-testid": "diff-gone" });
-  const none = el("div", { class: "empty" }, el("p", {}, TEXT.compare.how), gone, el("p", { class: "ways" }, sides.halves, sides.pickFirst));
+  const how = el("p", { "data-testid": "diff-how" });
+  const ways = el("p", { class: "ways" }, sides.halves, sides.pickFirst);
+  const none = el("div", { class: "empty" }, how, gone, ways);
   const plot = el("div", { class: "diff-plot flame", role: "img", "aria-label": TEXT.compare.flame, "data-testid": "diff-flame" }, holder);
   const both = el("div", { class: "diff-both", tabindex: "0", role: "region", "aria-label": TEXT.compare.label }, rows.element, options.element, plot);
   const element = el("div", { class: "diff", "data-testid": "diff" }, sides.element, none, both);
@@ -206,6 +208,9 @@ export function createDiff(root, dispatch) {
       if (element.hidden) return tip.show(null);
       sides.update(state);
       setText(gone, state.address.against !== null && state.missing === state.address.against ? TEXT.picker.gone : "");
+      const isComing = isBaselineComing(state);
+      setText(how, isComing ? TEXT.compare.reading : TEXT.compare.how);
+      ways.hidden = isComing;
       none.hidden = diff !== null;
       both.hidden = diff === null;
       if (diff === null) return undefined;

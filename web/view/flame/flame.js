@@ -100,7 +100,8 @@ function createDrawn(holder, onClick) {
     },
     // After a zoom the zoomed frame must be on screen, wherever the chart was scrolled to before.
     showFocus(id) {
-      if (id !== shown.focus && shown.focus !== null) chart.elementOf(id)?.scrollIntoView({ block: "nearest", inline: "nearest" });
+      // Scrolling lays out the page: once all views are updated, not before those that are still to come.
+      if (id !== shown.focus && shown.focus !== null) queueMicrotask(() => chart.elementOf(id)?.scrollIntoView({ block: "nearest", inline: "nearest" }));
       shown.focus = id;
     },
   };

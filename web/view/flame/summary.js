@@ -48,7 +48,9 @@ function rowsOf(summary) {
 export function summaryParts(summary, dispatch) {
   if (summary === null || summary.observed.samples === 0) return [];
   const copy = el("button", { type: "button", class: "quiet wide", "data-testid": "copy-summary", on: { click: () => dispatch({ type: "copySummary" }) } }, icon(ICONS.copy), el("span", {}, TEXT.summary.copy));
-  const rows = rowsOf(summary).flatMap(([label, parts]) => [el("dt", {}, label), el("dd", {}, ...parts)]);
+  // A number and its sign stay on one line.
+  const unbroken = (part) => (typeof part === "string" ? part.replace(/(\d) %/g, "$1\u00a0%") : part);
+  const rows = rowsOf(summary).flatMap(([label, parts]) => [el("dt", {}, label), el("dd", {}, ...parts.map(unbroken))]);
   const title = summary.ofReport ? TEXT.summary.ofReport : TEXT.summary.title;
   return [el("section", { class: "summary", "data-testid": "summary", "aria-label": title }, el("h2", { class: "plain" }, title), el("dl", {}, ...rows), copy)];
 }
