@@ -8,6 +8,7 @@
 #include "sampler/base/vec.h"
 #include "sampler/cpython/python.h"
 #include "sampler/kernel/engine.h"
+#include "sampler/session/kernel_describe.h"
 #include "sampler/session/target.h"
 
 void kernel_threads_init(struct kernel_threads *threads, struct kernel *kernel)
@@ -89,7 +90,7 @@ static enum err_code put_thread(struct kernel_threads *threads, struct target *t
     known->tstate = thread->head.addr;
     known->left_ns = known->stack.known_ns = 0;
     known->current = thread;
-    target_describe_thread(target, thread, &description);
+    kernel_describe_thread(target, thread, &description);
     return kernel_add_thread(threads->kernel, known->tid, &description);
 }
 
@@ -110,7 +111,7 @@ enum err_code kernel_threads_enter(struct fed_thread *fed, const struct kernel_r
 
 static enum err_code describe(struct kernel_threads *threads, struct fed_target *fed)
 {
-    target_describe(fed->target, &fed->described);
+    kernel_describe_process(fed->target, &fed->described);
     return kernel_add_process(threads->kernel, fed->target->process.pid, &fed->described);
 }
 
@@ -133,7 +134,7 @@ enum err_code kernel_threads_follow_contexts(struct kernel_threads *threads,
 {
     struct kernel_context now;
     python_search_context(fed->target->python, clock_now_ns());
-    target_describe_context(fed->target, &now);
+    kernel_describe_context(fed->target, &now);
     return memcmp(&now, &fed->described.context, sizeof now) == 0 ? ERR_OK
                                                                   : describe(threads, fed);
 }

@@ -38,9 +38,6 @@ struct profile;
 struct python;
 struct copy_memory;
 struct native_copy;
-struct kernel_context;
-struct kernel_process;
-struct kernel_thread;
 struct stopper;
 struct strtab;
 struct thread;
@@ -116,12 +113,6 @@ struct target_instants {
     struct system_call call;    /* if not, where it waited */
 };
 
-/* What the kernel engine must know of the process, and of one of its threads. */
-void target_describe(const struct target *target, struct kernel_process *out);
-/* The part of it that changes while the process runs. */
-void target_describe_context(const struct target *target, struct kernel_context *out);
-void target_describe_thread(const struct target *target, const struct thread *thread,
-                            struct kernel_thread *out);
 /* Counts a thread from a copy of its memory, or one that waits from its process.  native: its native
  * stack; NULL: none. */
 MUST_CHECK enum err_code target_take(struct target *target, struct thread *thread,

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,11 +50,35 @@ static enum err_code usual_folder(char out[PATH_MAX], struct err *err)
     const char *const home = getenv("HOME");
     if (state && *state == '/')
         snprintf(out, PATH_MAX, "%s/pyrometer", state);
+    else if (geteuid() == 0)
+        snprintf(out, PATH_MAX, "%s", CAPTURES_HOST_FOLDER);
     else if (home && *home == '/')
         snprintf(out, PATH_MAX, "%s/.local/state/pyrometer", home);
     else
         return err_set(err, ERR_INVALID, "no home directory: use --data DIR");
     return ERR_OK;
+}
+
+/* Root's server becomes the owner of its folder: that user must have nothing else.  A user "pyrometer" is
+ * taken if there is one, else a number of those that systemd gives to services without a user. */
+static uid_t server_user(void)
+{
+    enum { OURS = 64847, LAST = 65519 };
+    const struct passwd *const known = getpwnam("pyrometer");
+    if (known && known->pw_uid != 0)
+        return known->pw_uid;
+    uid_t uid = OURS;
+    while (getpwuid(uid) && uid < LAST)
+        uid++;
+    return uid;
+}
+
+/* Where the user namespace does not have that user, the folder stays root's. */
+static void give_away(const char *path)
+{
+    SCOPED_FD int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd >= 0)
+        (void)!fchown(fd, server_user(), (gid_t)-1);
 }
 
 /* With all above it. */
@@ -67,8 +92,11 @@ static enum err_code make_folder(char path[PATH_MAX], struct err *err)
         if (rc != 0 && sys != EEXIST && sys != EROFS && sys != EACCES)
             return err_sys(err, sys, "cannot create the folder '%s'", path);
     }
-    if (mkdir(path, 0700) != 0 && errno != EEXIST)
+    const bool is_new = mkdir(path, 0700) == 0;
+    if (!is_new && errno != EEXIST)
         return err_sys(err, errno, "cannot create the folder '%s'", path);
+    if (is_new && geteuid() == 0 && strcmp(path, CAPTURES_HOST_FOLDER) == 0)
+        give_away(path);
     return ERR_OK;
 }
 

@@ -13,6 +13,9 @@
 #include "sampler/base/err.h"
 #include "server/sessions/capture_store.h"
 
+/* Root's default folder. */
+#define CAPTURES_HOST_FOLDER "/var/lib/pyrometer"
+
 enum { CAPTURES_FILE_BYTES = CAPTURES_NAME_BYTES + 8 };
 
 /* "NAME.pyro"; false: the name is invalid, such as one with a '/'. */
@@ -31,7 +34,8 @@ struct captures_folder {
 /* wanted NULL: the default folder. */
 MUST_CHECK enum err_code captures_folder_path(const char *wanted, char path_out[PATH_MAX],
                                               struct err *err);
-/* Creates the folder and its parents, and checks that it is writable. */
+/* Creates the folder and its parents, and checks that it is writable.  Root's default folder is created for a
+ * user of its own. */
 MUST_CHECK enum err_code captures_folder_open(struct captures_folder *folder,
                                               const char *wanted, struct err *err);
 void captures_folder_close(struct captures_folder *folder);

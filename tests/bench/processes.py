@@ -138,6 +138,19 @@ def cpu_s(pid):
     return total / 1e9
 
 
+def children_of(pid):
+    found = []
+    for path in glob.glob("/proc/%d/task/*/children" % pid):
+        with contextlib.suppress(OSError), open(path, encoding="ascii") as file:
+            found += [int(word) for word in file.read().split()]
+    return found
+
+
+def family_cpu_s(pid):
+    """CPU seconds of it and of all processes that it has started and that still run."""
+    return cpu_s(pid) + sum(family_cpu_s(child) for child in children_of(pid))
+
+
 def peak_memory(pid):
     """Bytes that were in memory at most since the program was loaded; 0 if it is gone or not loaded yet."""
     try:

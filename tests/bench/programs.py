@@ -13,13 +13,17 @@ def build(program=None, reference=None):
         shell("cmake", "--preset", "release")
         shell("cmake", "--build", "--preset", "release", "--target", "pyrometer")
         program = os.path.join(ROOT, "build", "release", "pyrometer")
-    if not reference:
-        folder = os.path.join(BUILD, "reference")
-        shell("cmake", "-S", FOLDER, "-B", folder)
-        shell("cmake", "--build", folder)
-        reference = os.path.join(folder, "stopped")
+    reference = reference or build_own("stopped")
     # Copies, so that a build in the meantime does not change what is measured.
     return copy_of(program), copy_of(reference)
+
+
+def build_own(name):
+    """Builds a program of the bench: its path."""
+    folder = os.path.join(BUILD, "reference")
+    shell("cmake", "-S", FOLDER, "-B", folder)
+    shell("cmake", "--build", folder, "--target", name)
+    return os.path.join(folder, name)
 
 
 def copy_of(program):

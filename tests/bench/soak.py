@@ -27,7 +27,7 @@ import tempfile
 import time
 import urllib.parse
 
-from processes import ROOT, tied
+from processes import ROOT, children_of, tied
 
 VICTIMS = os.path.join(ROOT, "tests", "victims")
 # Each with how its sessions sample.
@@ -273,14 +273,6 @@ class Operator(Client):
         while not self.soak.is_over():
             await self.cycle()
         self.close()
-
-
-def children_of(pid):
-    found = []
-    for thread in os.listdir("/proc/%d/task" % pid):
-        with contextlib.suppress(OSError), open("/proc/%d/task/%s/children" % (pid, thread), encoding="ascii") as file:
-            found += [int(word) for word in file.read().split()]
-    return found
 
 
 def memory_of(pid):

@@ -16,6 +16,7 @@
 #include "sampler/cpython/python.h"
 #include "sampler/kernel/copy_memory.h"
 #include "sampler/kernel/engine.h"
+#include "sampler/session/kernel_describe.h"
 #include "sampler/session/target.h"
 #include "tests/fuzz/kernel_seed.h"
 
@@ -136,8 +137,8 @@ static enum err_code record_all(struct recording *recording, struct kernel *kern
     python_codes(target->python)->memory = &recording->watched.memory;
     copy_memory_init(&recording->copy);
     target->options = options;
-    target_describe(target, &process);
-    target_describe_thread(target, recording->thread, &thread);
+    kernel_describe_process(target, &process);
+    kernel_describe_thread(target, recording->thread, &thread);
     rc = kernel_add_process(kernel, target->process.pid, &process);
     if (!rc)
         rc = kernel_add_thread(kernel, recording->thread->host_tid, &thread);

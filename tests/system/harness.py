@@ -313,6 +313,15 @@ def decode_zstd(data):
     return room.raw[:done]
 
 
+def can(*command):
+    """True if this machine lets us run that."""
+    try:
+        return subprocess.run(command + ("true",), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                              timeout=20, check=False).returncode == 0
+    except OSError:
+        return False
+
+
 class Live:
     """`pyrometer attach` or `run`, serving; asks its API with the token from the URL it printed.  `before`: words that it is
     run by; `path`: another copy of it."""

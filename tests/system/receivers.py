@@ -10,6 +10,7 @@ import dataclasses
 import gzip
 import http.server
 import json
+import re
 import socket
 import socketserver
 import struct
@@ -18,9 +19,13 @@ import time
 
 from protobuf import message, packed
 
+LABEL_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 PATHS = {"pyroscope": "/push.v1.PusherService/Push", "otlp": "/v1development/profiles", "parca": "/api/profiles/writeraw"}
 TYPES = {"pyroscope": "application/proto", "otlp": "application/x-protobuf", "parca": "application/json"}
-MAX_BODY, MAX_REQUEST, MAX_SAMPLES, MAX_LABELS = 4 << 20, 2 << 20, 16000, 30
+MAX_BODY, MAX_REQUEST, MAX_SAMPLES, MAX_LABELS, MAX_DEPTH = 4 << 20, 2 << 20, 16000, 30, 1000
+# Pyroscope refuses longer names and values, and profiles of another time.
+MAX_LABEL_NAME, MAX_LABEL_VALUE = 1024, 2048
+OLDEST_SECONDS, AHEAD_SECONDS = 3600, 600
 
 
 @dataclasses.dataclass
@@ -62,11 +67,13 @@ def read_pprof(name, labels, number, data):
         assert 1 <= location[2][0] <= len(mappings)
         line = message(location[4][0])
         names.append(strings[functions[line[1][0] - 1][2][0]])
+    for function in functions:
+        assert function[2][0] < len(strings)
     sums, sample_labels = collections.Counter(), []
     for sample in map(message, profile[2]):
-        values = packed(sample[2][0])
-        assert len(values) == 1
-        sums[tuple(names[at - 1] for at in packed(sample[1][0]))] += values[0]
+        values, stack = packed(sample[2][0]), packed(sample[1][0])
+        assert len(values) == 1 and len(stack) <= MAX_DEPTH and all(1 <= at <= len(names) for at in stack)
+        sums[tuple(names[at - 1] for at in stack)] += values[0]
         sample_labels.append({strings[label[1][0]]: strings[label[2][0]] if label[2] else label[3][0]
                               for label in map(message, sample[3])})
     return Profile(name, labels, profile[9][0], profile[10][0], profile[12][0], number, sums, sample_labels, {})
@@ -75,6 +82,8 @@ def read_pprof(name, labels, number, data):
 def check_labels(pairs):
     names = [name for name, _ in pairs]
     assert names == sorted(names) and len(names) == len(set(names)) <= MAX_LABELS, names
+    for name, value in pairs:
+        assert LABEL_NAME.fullmatch(name) and len(name) <= MAX_LABEL_NAME and len(value) <= MAX_LABEL_VALUE, (name, value)
     labels = dict(pairs)
     assert labels["service_name"]
     return labels.pop("__name__"), labels
@@ -93,13 +102,16 @@ def read_pyroscope(body):
 
 
 def read_parca(body):
-    document, profiles = json.loads(body), []
+    document, profiles, plain = json.loads(body), [], 0
     assert document["normalized"] is True
     for series in document["series"]:
         pairs = [(pair["name"], pair["value"]) for pair in series["labels"]["labels"]]
         name, labels = check_labels(sorted(pairs))
         for sample in series["samples"]:
-            profiles.append(read_pprof(name, labels, "", base64.b64decode(sample["rawProfile"], validate=True)))
+            raw = base64.b64decode(sample["rawProfile"], validate=True)
+            plain += len(gzip.decompress(raw))
+            profiles.append(read_pprof(name, labels, "", raw))
+    assert plain < MAX_REQUEST, "a request has %d bytes" % plain
     return profiles
 
 
@@ -144,7 +156,9 @@ class Dictionary:
 
 
 def read_otlp(body):
-    request, profiles = message(gzip.decompress(body)), []
+    plain = gzip.decompress(body)
+    assert len(plain) < MAX_REQUEST, "a request has %d bytes" % len(plain)
+    request, profiles = message(plain), []
     dictionary = Dictionary(request[2][0])
     for resource_profiles in map(message, request[1]):
         attributes = {}
@@ -156,10 +170,11 @@ def read_otlp(body):
             for profile in map(message, scope_profiles[2]):
                 kind = dictionary.strings[message(profile[1][0])[1][0]]
                 sums, sample_labels = collections.Counter(), []
+                assert len(profile[2]) <= MAX_SAMPLES and len(profile[7][0]) == 16
                 for sample in map(message, profile[2]):
-                    values = packed(sample[4][0])
-                    assert len(values) == 1
-                    sums[dictionary.stack(sample[1][0] if sample[1] else 0)] += values[0]
+                    values, stack = packed(sample[4][0]), dictionary.stack(sample[1][0] if sample[1] else 0)
+                    assert len(values) == 1 and len(stack) <= MAX_DEPTH
+                    sums[stack] += values[0]
                     labels = dict(dictionary.attribute(at) for data in sample[2] for at in packed(data))
                     sample_labels.append(dict(labels, **dictionary.link(sample[3][0] if sample[3] else 0)))
                 profiles.append(Profile({"cpu": "process_cpu"}.get(kind, kind), attributes, profile[3][0], profile[4][0], profile[6][0],
@@ -167,11 +182,18 @@ def read_otlp(body):
     return profiles
 
 
+def check_is_recent(profile):
+    """As Pyroscope asks it; captures that are pushed later are older."""
+    age = time.time() - profile.began_ns / 1e9
+    assert -AHEAD_SECONDS < age < OLDEST_SECONDS, "a profile of %g s ago" % age
+
+
 READERS = {"pyroscope": read_pyroscope, "otlp": read_otlp, "parca": read_parca}
 
 
 class Receiver:
-    """Takes what is pushed. `answers`: what the next requests get, (status, headers) each; then 200. Or one of these instead:
+    """Takes what is pushed. `answers`: what the next requests get, (status, headers) each; then 200. A header may be a function that
+    makes its value when it is sent. Or one of these instead:
 
     hang      reads nothing and says nothing
     reset     resets each connection
@@ -259,7 +281,7 @@ class Receiver:
         answer = b"{}" if status == 200 else b"no"
         handler.send_response(status)
         for name, value in dict(headers, **{"Content-Length": len(answer)}).items():
-            handler.send_header(name, str(value))
+            handler.send_header(name, str(value() if callable(value) else value))
         handler.end_headers()
         handler.wfile.write(answer)
 
@@ -276,8 +298,12 @@ class Receiver:
             assert path == PATHS[self.scheme], path
             assert headers["Content-Type"] == TYPES[self.scheme], headers
             assert len(body) <= MAX_BODY
+            if self.scheme == "otlp":
+                assert headers["Content-Encoding"] == "gzip", headers
             if status == 200:
                 found += READERS[self.scheme](body)
         numbers = [profile.number for profile in found if profile.number]
         assert len(numbers) == len(set(numbers)), "a profile came twice"
+        for profile in found:
+            check_is_recent(profile)
         return found

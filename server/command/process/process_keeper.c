@@ -262,7 +262,7 @@ static enum err_code open_sockets(int ends[2], int launch[2], bool launches, str
 static void give_memory_back(void)
 {
 #ifdef __GLIBC__
-    enum { HEAPS = 2, KEPT_BYTES = 1 << 16, PAD_BYTES = 1 << 14 };
+    enum { HEAPS = 2, KEPT_BYTES = 1 << 19, PAD_BYTES = 1 << 14 };
     (void)mallopt(M_ARENA_MAX, HEAPS);
     (void)mallopt(M_MMAP_THRESHOLD, KEPT_BYTES);
     (void)mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);

@@ -1,11 +1,13 @@
 """How much of a processor does each profiler take while it samples?
 
 Its CPU time is read while it samples, so that starting up and writing the result do not count. A profiler that does not reach the
-rate it was asked for takes less than it would: compared is what it would take at the full rate.
+rate it was asked for takes less than it would: compared is what it would take at the full rate. Beside them stands a loop that only
+wakes up as often: on some machines that is most of it.
 """
 
-from processes import Target
-from profilers import Refusal, StoppingTachyon
+from processes import Target, run
+from profilers import END_S, START_S, Refusal, StoppingTachyon
+from programs import build_own
 from table import Goal, columns, summary
 
 TITLE = "CPU: share of one processor that the profiler takes"
@@ -27,11 +29,17 @@ CASES = [
 
 
 def measure(bench):
+    sleeper = build_own("sleeper")
     for case in CASES:
-        measure_case(bench, case)
+        measure_case(bench, case, sleeper)
 
 
-def measure_case(bench, case):
+def floor(sleeper, rate, seconds):
+    """The share of a processor that waking up takes."""
+    return run([sleeper, rate, seconds], seconds + 30, (START_S, seconds - END_S)).steady_share
+
+
+def measure_case(bench, case, sleeper):
     rows, shares = [], {}
     seconds = 2 + bench.seconds(8)
     # What BPF programs take is the target's time: see the sections slowdown and bpf.
@@ -39,9 +47,12 @@ def measure_case(bench, case):
         cpu = {tool.name: [] for tool in tools}
         rate = {tool.name: [] for tool in tools}
         full = {tool.name: [] for tool in tools}
+        floors = []
         lifetime = bench.rounds * len(tools) * (seconds + 15) + 60
         with Target(python, case.workload, lifetime, case.arguments) as target:
             for _ in range(bench.rounds):
+                floors.append(floor(sleeper, case.rate, seconds))
+                bench.raw("cpu", {"tool": "sleeper", "python": python.version, "case": case.name, "share": floors[-1]})
                 for tool in tools:
                     try:
                         recording = tool.record(target.pid, case.rate, seconds, case.all_threads, keep=False)
@@ -60,6 +71,7 @@ def measure_case(bench, case):
         for tool in tools:
             rows.append([python.version, str(tool)] +
                         tool.cells(summary(cpu[tool.name], "%"), summary(rate[tool.name], "Hz"), summary(full[tool.name], "%")))
+        rows.append([python.version, "only wakes up", summary(floors, "%"), "", ""])
         shares.setdefault(python.minor, {}).update(full)
     print("\n" + case.name)
     print(columns(["target", "profiler", "CPU", "rate", "CPU at the full rate"], rows), flush=True)

@@ -1,7 +1,6 @@
 """What does answering cost? For information; wrk of Debian makes the load."""
 
 import json
-import os
 import re
 import selectors
 import shutil
@@ -10,7 +9,7 @@ import subprocess
 import time
 import urllib.request
 
-from processes import Target
+from processes import Target, family_cpu_s
 from table import columns
 
 TITLE = "HTTP: CPU of the server"
@@ -134,12 +133,8 @@ class Server:
         with urllib.request.urlopen(asked, timeout=30) as answer:
             return json.loads(answer.read())
 
-    def cpu_s(self):
-        with open("/proc/%d/stat" % self.process.pid, encoding="utf-8") as file:
-            fields = file.read().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
     def cpu_during(self, work):
-        before = self.cpu_s()
+        """Of the server and of the processes beside it, which read the target and sources."""
+        before = family_cpu_s(self.process.pid)
         work()
-        return self.cpu_s() - before
+        return family_cpu_s(self.process.pid) - before

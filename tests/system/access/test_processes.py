@@ -2,8 +2,10 @@
 them is killed."""
 
 import contextlib
+import glob
 import json
 import os
+import pwd
 import random
 import re
 import shutil
@@ -12,7 +14,7 @@ import tempfile
 import time
 import unittest
 
-from harness import PROGRAM, SANITIZED, WAIT_SECONDS, Live, Test, has_landlock, main, newest_python, processes_of, reader_of, run_program, victim, wait_gone
+from harness import PROGRAM, SANITIZED, WAIT_SECONDS, Live, Test, can, has_landlock, main, newest_python, processes_of, reader_of, run_program, victim, wait_gone
 
 LONG = "120"
 SOMEBODY = 45454
@@ -97,6 +99,21 @@ class Rights(Served):
             if os.geteuid() == 0:
                 self.assertEqual(status(live.process.pid)["Uid"].split(), [str(SOMEBODY)] * 4)
                 self.assertNotIn("0", status(pids["pyrometer-read"])["Uid"].split())
+
+    @unittest.skipUnless(os.geteuid() == 0 and can("unshare", "-m"), "needs root and a mount namespace")
+    def test_root_serves_as_a_user_of_its_own(self):
+        script = 'mount -t tmpfs tmpfs /var/lib && unset XDG_STATE_HOME && exec "$@"'
+        live = Live("serve", "--no-continuous", before=["unshare", "-m", "sh", "-c", script, "sh"])
+        self.addCleanup(live.process.kill)
+        with victim("chain.py", LONG) as target:
+            session = self.start(live, target.pid)
+            self.until(live, session, lambda found: found["quality"]["samples"] > 10)
+            user = int(status(live.process.pid)["Uid"].split()[0])
+            self.assertNotIn(user, {entry.pw_uid for entry in pwd.getpwall() if entry.pw_name != "pyrometer"})
+            self.assertNotIn(str(user), status(processes_of(live.process.pid)["pyrometer-read"])["Uid"].split())
+            folder = "/proc/%d/root/var/lib/pyrometer" % live.process.pid
+            self.assertEqual({os.stat(path).st_uid for path in [folder, *glob.glob(folder + "/*")]}, {user})
+            self.assertEqual(len(glob.glob(folder + "/*.pyro")), 1)
 
     def test_nothing_of_another_process_is_open_in_the_one_that_speaks_http(self):
         with victim("chain.py", LONG) as target, self.serve() as live:

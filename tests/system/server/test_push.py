@@ -1,17 +1,19 @@
 """What is pushed to other servers: the same samples as in the capture, in order, whatever the other side does."""
 
 import collections
+import email.utils
 import gzip
 import json
 import os
 import pathlib
+import re
 import shutil
 import ssl
 import subprocess
 import time
 import unittest
 
-from harness import FOLDER, Live, SLOWNESS, Test, VICTIMS, file_in, main, program, run_program, victim
+from harness import FOLDER, ROOT, Live, SLOWNESS, Test, VICTIMS, file_in, main, program, run_program, victim
 from protobuf import message, packed
 from receivers import Receiver, text
 
@@ -133,6 +135,17 @@ class Pushed(Test):
             kinds = collections.Counter(kind for profile in receiver.profiles() for kind in profile.frame_types.values())
             self.assertEqual(set(kinds), {"cpython", "native"})
             self.check_same(receiver.profiles(), capture, ("--native-frames", "all"))
+
+    def test_no_stack_is_deeper_than_a_server_takes(self):
+        capture = file_in("push-deep.pyro")
+        with victim("recursion.py", "1500") as target:
+            process, code = run_program("record", target.pid, "-d", "1", "-r", "50", "-o", capture)
+            self.assertEqual(code, 0, process.output())
+        for scheme in SCHEMES:
+            with Receiver(scheme) as receiver:
+                process, code = run_program("push", capture, receiver.url)
+                self.assertEqual(code, 0, process.output())
+                self.assertEqual(max(len(stack) for profile in receiver.profiles() for stack in profile.sums), 1000)
 
     def test_anonymized_profiles_name_nothing(self):
         capture = file_in("push-secret.pyro")
@@ -259,6 +272,12 @@ class OtherSide(Test):
                 self.assertEqual(second[3], third[3])
                 self.assertGreaterEqual(second[0] - first[0], 1.9)
 
+    def test_a_server_may_name_the_time_at_which_it_is_asked_again(self):
+        with Receiver("otlp", answers=[(503, {"Retry-After": lambda: email.utils.formatdate(time.time() + 4, usegmt=True)})]) as receiver:
+            self.record(receiver, "8")
+            # A date has whole seconds.
+            self.assertGreaterEqual(receiver.requests[1][0] - receiver.requests[0][0], 2.5)
+
     def test_what_is_refused_is_not_sent_again(self):
         for scheme, status in (("pyroscope", 400), ("pyroscope", 413), ("otlp", 500), ("parca", 404), ("pyroscope", 302)):
             with Receiver(scheme, answers=[(status, {"Location": "http://127.0.0.1:1/"})]) as receiver:
@@ -327,6 +346,26 @@ class Tls(Test):
             process, code = run_program("record", target.pid, "-d", "1", "--push", "otlp://localhost", "--push-ca", certificate)
             self.assertEqual(code, 2)
             self.assertIn("the URL before it has no TLS", process.err[-1])
+
+
+class Numbers(Test):
+    def test_what_the_dashboard_and_the_manual_name_is_counted(self):
+        with open(os.path.join(ROOT, "scripts", "packaging", "grafana", "dashboard.json"), encoding="utf-8") as file:
+            board = json.load(file)
+        queries = [target["expr"] for panel in board["panels"] for target in panel["targets"] if "expr" in target]
+        queries += [item["query"] for item in board["templating"]["list"] if isinstance(item["query"], str)]
+        with open(os.path.join(ROOT, "web", "docs", "push.md"), encoding="utf-8") as file:
+            manual = re.findall(r"`(pyrometer_\w+)", file.read())
+        # The labels `job` and `instance` are Prometheus's own.
+        labels = {name for query in queries for name in re.findall(r"by \((\w+)\)|([a-z]\w*)=", query) for name in name if name}
+        with victim("threads.py") as target, Receiver("pyroscope") as receiver, Live("attach", target.pid, "--push", receiver.url, *WINDOW) as live:
+            receiver.wait_for(lambda requests: len(requests) > 0, 60 * SLOWNESS)
+            text_of_metrics = live.ask("/metrics").body.decode()
+        counted = set(re.findall(r"^(\w+)[{ ]", text_of_metrics, re.M))
+        named = {name for query in queries for name in re.findall(r"\b(?:pyrometer|process)_\w+", query)}
+        self.assertGreater(len(named), 10)
+        self.assertLessEqual(named | set(manual), counted)
+        self.assertLessEqual(labels - {"job", "instance"}, set(re.findall(r"(\w+)=\"", text_of_metrics)))
 
 
 class Host(Test):

@@ -9,7 +9,7 @@ import sys
 import tempfile
 import unittest
 
-from harness import PROGRAM, Live, Process, Test, checks, exists, main, newest_python, run_program, victim, wait_gone
+from harness import PROGRAM, Live, Process, Test, can, checks, exists, main, newest_python, run_program, victim, wait_gone
 from screen import Terminal
 
 NOBODY = 65534
@@ -35,15 +35,6 @@ assert libc.prctl(22, 2, ctypes.c_char_p(program), 0, 0) == 0, ctypes.get_errno(
 os.execv(sys.argv[2], sys.argv[2:])
 """
 SLEEPS = "import time\nprint('READY', flush=True)\ntime.sleep(120)\n"
-
-
-def can(*command):
-    """True if this machine lets us run that."""
-    try:
-        return subprocess.run(command + ("true",), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                              timeout=20, check=False).returncode == 0
-    except OSError:
-        return False
 
 
 class Readable(Test):

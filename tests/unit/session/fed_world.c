@@ -8,6 +8,7 @@
 #include "sampler/kernel/engine.h"
 #include "sampler/native/native_copy.h"
 #include "sampler/profile/quality.h"
+#include "sampler/session/kernel_describe.h"
 #include "sampler/session/kernel_feed.h"
 #include "sampler/session/target.h"
 #include "tests/support/fake_kernel.h"
@@ -90,13 +91,13 @@ bool target_thread_is_ready(const struct target *target, const struct thread *th
     return is_ready;
 }
 
-void target_describe(const struct target *target, struct kernel_process *out)
+void kernel_describe_process(const struct target *target, struct kernel_process *out)
 {
     (void)target;
     memset(out, 0, sizeof *out);
 }
 
-void target_describe_context(const struct target *target, struct kernel_context *out)
+void kernel_describe_context(const struct target *target, struct kernel_context *out)
 {
     (void)target;
     memset(out, 0, sizeof *out);
@@ -108,7 +109,7 @@ void python_search_context(struct python *python, uint64_t now_ns)
     (void)now_ns;
 }
 
-void target_describe_thread(const struct target *target, const struct thread *thread,
+void kernel_describe_thread(const struct target *target, const struct thread *thread,
                             struct kernel_thread *out)
 {
     *out = (struct kernel_thread){ .tstate = thread->head.addr,
