@@ -28,7 +28,8 @@ int main(int argc, char **argv)
     const uint64_t start_ns = clock_now_ns();
     const uint64_t count = (uint64_t)(rate * seconds);
     for (uint64_t i = 1; i <= count; i++) {
-        const struct timespec at = clock_timespec(start_ns + (uint64_t)((double)i * 1e9 / rate));
+        const struct timespec at =
+            clock_timespec(start_ns + (uint64_t)((double)i * 1e9 / rate));
         while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL) == EINTR) {
         }
     }

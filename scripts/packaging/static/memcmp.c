@@ -21,7 +21,8 @@ int memcmp(const void *left, const void *right, size_t bytes)
     const unsigned char *a = left;
     const unsigned char *b = right;
     for (; bytes >= WORDS; bytes -= WORDS, a += WORDS, b += WORDS)
-        if (difference(a, b, 0) | difference(a, b, WORD) | difference(a, b, 2 * WORD) | difference(a, b, 3 * WORD))
+        if (difference(a, b, 0) | difference(a, b, WORD) | difference(a, b, 2 * WORD) |
+            difference(a, b, 3 * WORD))
             break;
     for (; bytes >= WORD; bytes -= WORD, a += WORD, b += WORD)
         if (difference(a, b, 0))

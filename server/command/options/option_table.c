@@ -199,8 +199,7 @@ static const struct option table[] = {
          "length of each continuous capture (default 1h)"),
 
     LONG("data", "DIR", TEXT, serve.data, COMMAND_SERVE,
-         "folder of captures (~/.local/state/pyrometer, root: /var/lib/pyrometer)",
-         .heading = "Captures"),
+         "folder of captures (root: /var/lib/pyrometer)", .heading = "Captures"),
     SWITCH("no-data", serve.no_data, COMMAND_SERVE, "do not record sessions"),
     LONG("keep-days", "DAYS", NUMBER, serve.keep_days, COMMAND_SERVE,
          "delete captures after DAYS (default 30; 0: never)", RANGE(0, 99999)),
