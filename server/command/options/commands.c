@@ -37,7 +37,9 @@ static const struct command commands[] = {
       "serve a page that profiles all Python processes of this host",
       "Prints the URL of the page and serves the page until Ctrl-C.  The page and the\n"
       "API start and stop sessions.  The page also lists the captures given as FILE; if\n"
-      "there is only one, the URL opens it.  --max-cpu limits all sessions together.\n",
+      "there is only one, the URL opens it.  --max-cpu limits all sessions together.\n"
+      "Sessions are recorded into ~/.local/state/pyrometer, those of root's server into\n"
+      "/var/lib/pyrometer.\n",
       command_serve },
     { "merge", COMMAND_MERGE, "FILE[@FROM..TO]... -o FILE", "join captures into one",
       "The result starts when the earliest capture started, and samples keep the time\n"

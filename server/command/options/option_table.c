@@ -109,7 +109,7 @@ static const struct option table[] = {
          "tasks to show: running, or all (waiting too)",
          TEXTS(sampler_async_texts, SAMPLER_ASYNC_RUNNING), GIVEN(names_async_mode)),
     LONG("context", "NAME", OTHER, sampling.context, SAMPLING | HOSTING,
-         "record a ContextVar (native spans: engine remote)", READ(setting_read_context)),
+         "record this ContextVar: what threads work for", READ(setting_read_context)),
     LONG("engine", "ENGINE", CHOICE, sampling.engine, SAMPLING | HOSTING,
          "what reads stacks: auto (default), kernel, remote", TEXTS(sampler_engine_texts, 0)),
     LONG("stop", "WHEN", CHOICE, sampling.stop, SAMPLING,
@@ -199,7 +199,7 @@ static const struct option table[] = {
          "length of each continuous capture (default 1h)"),
 
     LONG("data", "DIR", TEXT, serve.data, COMMAND_SERVE,
-         "folder of captures (root: /var/lib/pyrometer)", .heading = "Captures"),
+         "folder of captures, instead of the usual one", .heading = "Captures"),
     SWITCH("no-data", serve.no_data, COMMAND_SERVE, "do not record sessions"),
     LONG("keep-days", "DAYS", NUMBER, serve.keep_days, COMMAND_SERVE,
          "delete captures after DAYS (default 30; 0: never)", RANGE(0, 99999)),
