@@ -59,8 +59,9 @@ static enum err_code usual_folder(char out[PATH_MAX], struct err *err)
     return ERR_OK;
 }
 
-/* Root's server becomes the owner of its folder: that user must have nothing else.  A user "pyrometer" is
- * taken if there is one, else a number of those that systemd gives to services without a user. */
+/* Root's server becomes the owner of its folder: that user must have nothing else.  It is "pyrometer" if
+ * there is such a user, else a number from the range 61184 to 65519, which systemd keeps for services
+ * without a user (DynamicUser=). */
 static uid_t server_user(void)
 {
     enum { OURS = 64847, LAST = 65519 };

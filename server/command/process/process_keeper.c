@@ -258,7 +258,8 @@ static enum err_code open_sockets(int ends[2], int launch[2], bool launches, str
     return err_sys(err, sys, "cannot make a socket");
 }
 
-/* Servers run for weeks, and most of what they free was needed once.  Other C libraries give it back by themselves. */
+/* Servers run for weeks, and most of what they free was needed once.  Other C libraries give it back by themselves.
+ * With much less than KEPT_BYTES, each answer to a page would take its memory from the kernel again. */
 static void give_memory_back(void)
 {
 #ifdef __GLIBC__

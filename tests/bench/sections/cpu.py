@@ -48,7 +48,7 @@ def measure_case(bench, case, sleeper):
         rate = {tool.name: [] for tool in tools}
         full = {tool.name: [] for tool in tools}
         floors = []
-        lifetime = bench.rounds * len(tools) * (seconds + 15) + 60
+        lifetime = bench.rounds * (1 + len(tools)) * (seconds + 15) + 60
         with Target(python, case.workload, lifetime, case.arguments) as target:
             for _ in range(bench.rounds):
                 floors.append(floor(sleeper, case.rate, seconds))
