@@ -12,11 +12,15 @@ import urllib.parse
 
 from building import ROOT, run
 
-sys.path.insert(0, os.path.join(ROOT, "tests", "system"))
+sys.path[:0] = [os.path.join(ROOT, "tests", "system"), os.path.join(ROOT, "tests", "support")]
 from harness import WAIT_SECONDS, Live, Process  # pylint: disable=wrong-import-position
 from receivers import Receiver  # pylint: disable=wrong-import-position
 
 CODE = "print('READY', flush=True)\ndef work():\n    while True: sorted(range(100000), key=str)\nwork()"
+# The names of the functions of these libraries are more than one block that is compressed.
+NATIVE = ("import hashlib, json, re, sqlite3, zlib\nprint('READY', flush=True)\ndata = b'x' * 20000\ndef work():\n"
+          "    while True:\n        hashlib.sha256(data).digest(), zlib.compress(data), json.loads('[1, 2, 3]'), re.findall('x+y', 'x' * 300)\n"
+          "        sorted(range(1000), key=str), sqlite3.connect(':memory:').execute('select 1').fetchall()\nwork()")
 # Its processes are those of this machine; all that it mounts is gone with it.
 ENTER = ('mount --make-rprivate / && for name in proc sys dev; do if [ -d "$0/$name" ]; then mount --rbind "/$name" "$0/$name"; fi; done && '
          'exec chroot "$0" "$@"')
@@ -74,9 +78,9 @@ class Installed:
     def start(self, *words):
         return Process([*self.before, self.program, *words])
 
-    def target(self):
+    def target(self, code=CODE):
         """A program of Python that is busy in work()."""
-        target = Process([*self.python, "-c", CODE])
+        target = Process([*self.python, "-c", code])
         try:
             target.wait_ready()
         except BaseException:
@@ -84,11 +88,12 @@ class Installed:
             raise
         return target
 
-    def record(self, engine):
+    def record(self, engine, *options, code=CODE):
         """One second, into a capture."""
         names = [os.path.join(self.path, engine + ending) for ending in (".pyro", ".json")]
-        with self.target() as target:
-            with self.start("record", "--engine", engine, str(target.pid), "-d", "1", "-o", names[0], "--quality", names[1]) as recording:
+        with self.target(code) as target:
+            words = ("record", "--engine", engine, *options, str(target.pid), "-d", "1", "-o", names[0], "--quality", names[1])
+            with self.start(*words) as recording:
                 code = recording.wait()
         text = "\n".join(recording.err)
         if engine == "kernel" and code != 0 and "kernel engine" in text:

@@ -6,7 +6,7 @@ import shutil
 import tempfile
 
 from building import ROOT, Built, build, main, run
-from installed import Installed, certificate, enter, may_mount
+from installed import NATIVE, Installed, certificate, enter, may_mount
 
 MAX_BYTES = 4_000_000
 CERTIFICATES = ("etc/ssl/certs/ca-certificates.crt", "etc/pki/tls/certs/ca-bundle.crt", "etc/ssl/ca-bundle.pem",
@@ -73,6 +73,9 @@ class Static(Built):
 
     def test_it_records_with_the_kernel_engine(self):
         self.installed.record("kernel")
+
+    def test_it_keeps_many_names_of_native_functions(self):
+        self.installed.record("remote", "--native=full", "--stop", "always", code=NATIVE)
 
     def test_it_serves_the_page_of_a_process(self):
         self.installed.attach()
