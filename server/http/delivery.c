@@ -11,8 +11,10 @@
 struct delivery {
     atomic_size_t *place; /* what it takes room of; NULL: of nothing */
     int fd;               /* -1: the body is in memory */
-    char *data;
+    const char *data;
     size_t bytes;
+    void *owner; /* of the data; NULL: there is none */
+    void (*release)(void *owner);
     struct delivery_pace pace;
 };
 
@@ -57,11 +59,13 @@ enum err_code delivery_create(struct delivery_pool *pool, struct response *respo
     }
     *delivery = (struct delivery){ .place = place,
                                    .fd = fd,
-                                   .data = response->owned_body,
+                                   .data = response->body,
                                    .bytes = response->body_bytes,
+                                   .owner = response->owner,
+                                   .release = response->release,
                                    .pace = { .since_ns = clock_now_ns() } };
     response->file_fd = -1;
-    response->owned_body = NULL;
+    response->owner = NULL;
     *out = delivery;
     return ERR_OK;
 }
@@ -74,7 +78,8 @@ void delivery_destroy(struct delivery *delivery)
         atomic_fetch_sub(delivery->place, delivery->bytes);
     if (delivery->fd >= 0)
         close(delivery->fd);
-    free(delivery->data);
+    if (delivery->owner)
+        delivery->release(delivery->owner);
     free(delivery);
 }
 

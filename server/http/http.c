@@ -201,7 +201,7 @@ static struct MHD_Response *make_response(struct http *http, struct response *re
     struct delivery *delivery = NULL;
     struct err err = { 0 };
     const size_t bytes = response->body_bytes;
-    const bool is_owned = response->file_fd >= 0 || response->owned_body;
+    const bool is_owned = response->file_fd >= 0 || response->owner;
     if (is_owned && bytes >= DELIVERY_LEAST) {
         if (delivery_create(&http->deliveries, response, &delivery, &err) == ERR_OK)
             return make_delivery(delivery, bytes);
@@ -214,13 +214,14 @@ static struct MHD_Response *make_response(struct http *http, struct response *re
             response->file_fd = -1;
         return file;
     }
-    if (!response->owned_body)
+    if (!response->owner)
         return MHD_create_response_from_buffer(
             response->body_bytes, (void *)(uintptr_t)response->body, MHD_RESPMEM_PERSISTENT);
-    struct MHD_Response *const made = MHD_create_response_from_buffer(
-        response->body_bytes, response->owned_body, MHD_RESPMEM_MUST_FREE);
+    struct MHD_Response *const made = MHD_create_response_from_buffer_with_free_callback_cls(
+        response->body_bytes, (void *)(uintptr_t)response->body, response->release,
+        response->owner);
     if (made)
-        response->owned_body = NULL;
+        response->owner = NULL;
     return made;
 }
 

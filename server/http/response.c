@@ -27,11 +27,12 @@ void response_init(struct response *response)
 
 static void drop_body(struct response *response)
 {
-    free(response->owned_body);
+    if (response->owner)
+        response->release(response->owner);
     if (response->file_fd >= 0)
         close(response->file_fd);
     response->file_fd = -1;
-    response->owned_body = NULL;
+    response->owner = NULL;
     response->body = NULL;
     response->body_bytes = 0;
 }
@@ -109,8 +110,15 @@ void response_fix_body(struct response *response, const char *mime, const void *
 
 void response_own_body(struct response *response, const char *mime, void *data, size_t bytes)
 {
+    response_hold_body(response, mime, data, bytes, data, free);
+}
+
+void response_hold_body(struct response *response, const char *mime, const void *data,
+                        size_t bytes, void *owner, void (*release)(void *owner))
+{
     response_fix_body(response, mime, data, bytes);
-    response->owned_body = data;
+    response->owner = owner;
+    response->release = release;
 }
 
 enum err_code response_fix_gzip(struct response *response, const struct request *request,

@@ -4,7 +4,7 @@
  * A handler sets status, type and body; response_finish adds validator and compression, the
  * pipeline adds security headers.
  *
- * Ownership: the response owns its header values and its body; bodies that are fixed are
+ * Ownership: the response owns its header values and its hold on the body; bodies that are fixed are
  * borrowed and must outlive it.
  * Depends on: err, request, buffer, json, etag, encoding.
  */
@@ -36,8 +36,9 @@ struct response {
     const char *mime;
     const void *body;
     size_t body_bytes;
-    int file_fd;                /* the body is in a file; -1: in memory */
-    void *owned_body;           /* to be freed, NULL: borrowed */
+    int file_fd; /* the body is in a file; -1: in memory */
+    void *owner; /* of the body, to be released; NULL: the body is borrowed */
+    void (*release)(void *owner);
     char tag[RESPONSE_MAX_TAG]; /* for ETag; "": none yet */
     bool is_shared;             /* may be cached: its tag names all that it depends on */
     bool is_encoded;            /* Content-Encoding is already set */
@@ -54,14 +55,18 @@ void response_set_header(struct response *response, const char *name, const char
     PRINTF_LIKE(3, 4);
 const char *response_header(const struct response *response, const char *name);
 
-/* These four replace the body. */
+/* These five replace the body. */
 void response_fix_body(struct response *response, const char *mime, const void *data,
                        size_t bytes);
 /* Of bytes that gzip made: who does not take them gets them plain. */
 MUST_CHECK enum err_code response_fix_gzip(struct response *response,
                                            const struct request *request, const char *mime,
                                            const void *data, size_t bytes, struct err *err);
+/* Frees the bytes in the end. */
 void response_own_body(struct response *response, const char *mime, void *data, size_t bytes);
+/* Releases the owner of the bytes in the end, in any thread. */
+void response_hold_body(struct response *response, const char *mime, const void *data,
+                        size_t bytes, void *owner, void (*release)(void *owner));
 /* Takes the buffer's bytes, or fails if the buffer did. */
 MUST_CHECK enum err_code response_take_buffer(struct response *response, const char *mime,
                                               struct buffer *buffer, struct err *err);

@@ -1,10 +1,28 @@
 #include "server/http/response_cache.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "server/http/request.h"
+
+/* Bytes that the cache and several responses hold. */
+struct shared_body {
+    atomic_uint holds;
+    const void *data;
+    void *owner; /* of the data */
+    void (*release)(void *owner);
+};
+
+static void let_go(void *shared)
+{
+    struct shared_body *const body = shared;
+    if (atomic_fetch_sub_explicit(&body->holds, 1, memory_order_acq_rel) != 1)
+        return;
+    body->release(body->owner);
+    free(body);
+}
 
 void response_cache_init(struct response_cache *cache)
 {
@@ -16,7 +34,7 @@ static void drop(struct response_cache *cache, struct answer *answer)
 {
     cache->bytes -= answer->bytes;
     free(answer->path);
-    free(answer->data);
+    let_go(answer->body);
     memset(answer, 0, sizeof *answer);
 }
 
@@ -38,10 +56,11 @@ static struct answer *find(struct response_cache *cache, const char *path, const
     return NULL;
 }
 
-static void give(const struct answer *answer, struct response *response, void *copy)
+static void give(const struct answer *answer, struct response *response)
 {
-    memcpy(copy, answer->data, answer->bytes);
-    response_own_body(response, answer->mime, copy, answer->bytes);
+    atomic_fetch_add_explicit(&answer->body->holds, 1, memory_order_relaxed);
+    response_hold_body(response, answer->mime, answer->body->data, answer->bytes, answer->body,
+                       let_go);
     response->is_encoded = true;
     if (*answer->coding)
         response_set_header(response, "Content-Encoding", "%s", answer->coding);
@@ -54,13 +73,12 @@ bool response_cache_take(struct response_cache *cache, const struct request *req
     response_full_tag(response, request, tag);
     pthread_mutex_lock(&cache->lock);
     struct answer *const answer = find(cache, request->path, tag);
-    void *const copy = answer ? malloc(answer->bytes) : NULL;
-    if (copy) {
+    if (answer) {
         answer->used = ++cache->clock;
-        give(answer, response, copy);
+        give(answer, response);
     }
     pthread_mutex_unlock(&cache->lock);
-    return copy != NULL;
+    return answer != NULL;
 }
 
 /* A free place; where there is none, that of the one that was not used for longest. */
@@ -83,22 +101,36 @@ static struct answer *make_room(struct response_cache *cache, size_t bytes)
     }
 }
 
+/* Takes the body from the response and lets it hold what it had. */
+static struct shared_body *share(struct response *response)
+{
+    struct shared_body *const body = malloc(sizeof *body);
+    if (!body)
+        return NULL;
+    *body = (struct shared_body){ .data = response->body,
+                                  .owner = response->owner,
+                                  .release = response->release };
+    atomic_init(&body->holds, 1);
+    response->owner = body;
+    response->release = let_go;
+    return body;
+}
+
 static void keep(struct response_cache *cache, const struct request *request,
-                 const struct response *response, const char *tag)
+                 struct response *response, const char *tag)
 {
     const char *const coding = response_header(response, "Content-Encoding");
     struct answer *const place = make_room(cache, response->body_bytes);
     char *const path = strdup(request->path);
-    void *const data = malloc(response->body_bytes);
-    if (!place || !path || !data) {
+    struct shared_body *const body = place && path ? share(response) : NULL;
+    if (!body) {
         free(path);
-        free(data);
         return;
     }
-    memcpy(data, response->body, response->body_bytes);
+    atomic_fetch_add_explicit(&body->holds, 1, memory_order_relaxed);
     *place = (struct answer){ .path = path,
                               .mime = response->mime,
-                              .data = data,
+                              .body = body,
                               .bytes = response->body_bytes,
                               .used = ++cache->clock };
     snprintf(place->tag, sizeof place->tag, "%s", tag);
@@ -107,10 +139,10 @@ static void keep(struct response_cache *cache, const struct request *request,
 }
 
 void response_cache_keep(struct response_cache *cache, const struct request *request,
-                         const struct response *response)
+                         struct response *response)
 {
     char tag[RESPONSE_MAX_TAG + 16];
-    if (response->status != 200 || response->body_bytes == 0 || response->file_fd >= 0 ||
+    if (response->status != 200 || response->body_bytes == 0 || !response->owner ||
         response->body_bytes > RESPONSE_CACHE_MAX_BYTES / 8)
         return;
     response_full_tag(response, request, tag);

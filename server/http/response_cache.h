@@ -2,7 +2,7 @@
  * response_cache - finished answers, for other clients that ask the same.  An answer is found by path,
  * coding and validator, which names the query and the generation of the session.
  *
- * Ownership: the caller's storage; the cache copies bodies in and out.
+ * Ownership: the caller's storage; the cache and the responses that have a body hold it together.
  * Threads: any, between init and deinit.
  * Limits: RESPONSE_CACHE_MAX answers, RESPONSE_CACHE_MAX_BYTES in all and an eighth of that for each;
  * the least recently used one is dropped.
@@ -29,7 +29,7 @@ struct response_cache {
         char tag[RESPONSE_MAX_TAG + 16];
         const char *mime;
         char coding[8]; /* "": none */
-        void *data;
+        struct shared_body *body;
         size_t bytes;
         uint64_t used; /* the larger, the later */
     } items[RESPONSE_CACHE_MAX];
@@ -43,8 +43,8 @@ void response_cache_deinit(struct response_cache *cache);
 /* The tag of the response must be set.  true: it has the cached body now. */
 bool response_cache_take(struct response_cache *cache, const struct request *request,
                          struct response *response);
-/* Copies a finished response into the cache if it fits. */
+/* Keeps the body of a finished response if it fits. */
 void response_cache_keep(struct response_cache *cache, const struct request *request,
-                         const struct response *response);
+                         struct response *response);
 
 #endif /* SERVER_HTTP_RESPONSE_CACHE_H */

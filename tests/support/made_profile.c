@@ -75,6 +75,16 @@ static frame_id frame_of(struct profile *profile, str_id name, int32_t line)
     return frame;
 }
 
+void made_spare(struct profile *profile, unsigned count)
+{
+    struct err err = { 0 };
+    node_id node = 0;
+    for (unsigned i = 0; i < count; i++) {
+        const frame_id frame = made_frame(profile, "spare", (int32_t)i);
+        assert_ok(profile_node(profile, node, frame, &node, &err), &err);
+    }
+}
+
 frame_id made_frame(struct profile *profile, const char *name, int32_t line)
 {
     return frame_of(profile, made_string(profile, name), line);

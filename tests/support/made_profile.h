@@ -27,6 +27,8 @@ function_id made_native_function(struct profile *profile, const char *name, cons
                                  const char *file, int32_t first_line);
 frame_id made_frame(struct profile *profile, const char *name, int32_t line);
 node_id made_node(struct profile *profile, const char *stack);
+/* Nodes of a stack without samples, so many. */
+void made_spare(struct profile *profile, unsigned count);
 /* A thread named "" of the process; both are created when they are first named. */
 thread_id made_thread(struct profile *profile, int32_t pid, int32_t tid);
 

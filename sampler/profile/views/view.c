@@ -1,11 +1,102 @@
 #include "sampler/profile/views/view.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sampler/profile/cell_key.h"
 #include "sampler/profile/tally.h"
 #include "sampler/profile/views/cell_filter.h"
+
+/* A view of few cells is sorted; one of many is summed in an array of all nodes. */
+enum { NODES_PER_CELL = 8 };
+
+struct row {
+    node_id node;
+    uint64_t self, ns;
+};
+
+static size_t count_cells(const struct cell_filter *filter)
+{
+    size_t count = 0;
+    for (size_t i = filter->first; i < filter->end; i++)
+        count += filter->snapshot->windows[i]->cell_count;
+    return count;
+}
+
+/* Room for `count` rows. */
+static enum err_code reserve(struct view *view, size_t count, bool has_periods, struct err *err)
+{
+    view->node = malloc((count + 1) * sizeof *view->node);
+    view->self = malloc((count + 1) * sizeof *view->self);
+    view->self_ns = has_periods ? malloc((count + 1) * sizeof *view->self_ns) : NULL;
+    if (!view->node || !view->self || (has_periods && !view->self_ns))
+        return err_nomem(err);
+    return ERR_OK;
+}
+
+static void add_row(struct view *view, const struct row *row)
+{
+    if (view->self_ns)
+        view->self_ns[view->count] = row->ns;
+    view->node[view->count] = row->node;
+    view->self[view->count] = row->self;
+    view->total += row->self;
+    view->total_ns += view_self_ns(view, view->count++);
+}
+
+/* The cells that pass the filter: how many. */
+static size_t take_rows(const struct cell_filter *filter, struct row *rows)
+{
+    size_t count = 0;
+    for (size_t i = filter->first; i < filter->end; i++) {
+        const struct window *const window = filter->snapshot->windows[i];
+        for (size_t j = 0; j < window->cell_count; j++) {
+            const struct cell *const cell = &window->cells[j];
+            if (cell_filter_passes(filter, cell))
+                rows[count++] =
+                    (struct row){ cell->node, cell->count, window_cell_ns(window, j) };
+        }
+    }
+    return count;
+}
+
+static int compare_rows(const void *left, const void *right)
+{
+    const struct row *const a = left, *const b = right;
+    return (a->node > b->node) - (a->node < b->node);
+}
+
+/* Sums the rows of each node in the first of them: how many are left. */
+static size_t merge_rows(struct row *rows, size_t count)
+{
+    size_t merged = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (merged == 0 || rows[merged - 1].node != rows[i].node) {
+            rows[merged++] = rows[i];
+            continue;
+        }
+        rows[merged - 1].self += rows[i].self;
+        rows[merged - 1].ns += rows[i].ns;
+    }
+    return merged;
+}
+
+static enum err_code fill_sorted(struct view *view, const struct cell_filter *filter,
+                                 size_t cells, struct err *err)
+{
+    struct row *const rows = malloc((cells + 1) * sizeof *rows);
+    if (!rows)
+        return err_nomem(err);
+    const size_t taken = take_rows(filter, rows);
+    qsort(rows, taken, sizeof *rows, compare_rows);
+    const size_t count = merge_rows(rows, taken);
+    const enum err_code rc = reserve(view, count, filter->has_periods, err);
+    for (size_t i = 0; i < count && !rc; i++)
+        add_row(view, &rows[i]);
+    free(rows);
+    return rc;
+}
 
 /* Adds the cells that pass the filter to `sum`, and their times to `ns` unless that is NULL; both by
  * node.  Returns the number of nodes whose sum is no longer 0. */
@@ -27,47 +118,30 @@ static size_t sum_nodes(const struct cell_filter *filter, uint64_t *sum, uint64_
     return count;
 }
 
-static enum err_code reserve(struct view *view, size_t count, bool has_periods, struct err *err)
+static enum err_code fill_summed(struct view *view, const struct cell_filter *filter,
+                                 size_t nodes, struct err *err)
 {
-    view->node = malloc((count + 1) * sizeof *view->node);
-    view->self = malloc((count + 1) * sizeof *view->self);
-    view->self_ns = has_periods ? malloc((count + 1) * sizeof *view->self_ns) : NULL;
-    if (!view->node || !view->self || (has_periods && !view->self_ns))
-        return err_nomem(err);
-    return ERR_OK;
-}
-
-/* Makes columns of the sums that are not 0; there are at most `count`. */
-static enum err_code compact(struct view *view, const uint64_t *sum, const uint64_t *ns,
-                             size_t nodes, size_t count, struct err *err)
-{
-    const enum err_code rc = reserve(view, count, ns != NULL, err);
-    for (size_t i = 0; i < nodes && !rc; i++) {
-        if (!sum[i])
-            continue;
-        if (ns)
-            view->self_ns[view->count] = ns[i];
-        view->node[view->count] = (node_id)i;
-        view->self[view->count] = sum[i];
-        view->total += sum[i];
-        view->total_ns += view_self_ns(view, view->count++);
-    }
-    return rc;
-}
-
-static enum err_code fill(struct view *view, const struct cell_filter *filter, struct err *err)
-{
-    const size_t nodes = filter->snapshot->sizes.nodes;
     const size_t columns = filter->has_periods ? 2 : 1;
     uint64_t *const sum = calloc((nodes + 1) * columns, sizeof *sum);
     if (!sum)
         return err_nomem(err);
     uint64_t *const ns = filter->has_periods ? sum + nodes + 1 : NULL;
     const size_t count = sum_nodes(filter, sum, ns);
-    view->period_ns = filter->has_periods ? 0 : filter->period_ns;
-    const enum err_code rc = compact(view, sum, ns, nodes, count, err);
+    const enum err_code rc = reserve(view, count, filter->has_periods, err);
+    for (size_t i = 0; i < nodes && !rc; i++)
+        if (sum[i])
+            add_row(view, &(struct row){ (node_id)i, sum[i], ns ? ns[i] : 0 });
     free(sum);
     return rc;
+}
+
+static enum err_code fill(struct view *view, const struct cell_filter *filter, struct err *err)
+{
+    const size_t nodes = filter->snapshot->sizes.nodes;
+    const size_t cells = count_cells(filter);
+    view->period_ns = filter->has_periods ? 0 : filter->period_ns;
+    return cells < nodes / NODES_PER_CELL ? fill_sorted(view, filter, cells, err)
+                                          : fill_summed(view, filter, nodes, err);
 }
 
 enum err_code view_init(struct view *view, const struct profile_snapshot *snapshot,

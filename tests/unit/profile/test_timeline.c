@@ -173,7 +173,7 @@ static void the_resolution_covers_all_windows_from_coarse_to_fine(void **state)
     profile_snapshot_release(&snapshot);
 }
 
-static void a_view_has_the_time_that_samples_stand_for(void **state)
+static void check_times(void **state)
 {
     const thread_id thread = made_thread(*state, 1, 1);
     profile_set_period(*state, NS_PER_MS);
@@ -204,6 +204,17 @@ static void a_view_has_the_time_that_samples_stand_for(void **state)
     profile_snapshot_release(&snapshot);
 }
 
+static void a_view_has_the_time_that_samples_stand_for(void **state)
+{
+    check_times(state);
+}
+
+static void few_samples_among_many_nodes_have_it_too(void **state)
+{
+    made_spare(*state, 1000);
+    check_times(state);
+}
+
 static void samples_may_have_times_of_their_own(void **state)
 {
     const thread_id thread = made_thread(*state, 1, 1);
@@ -231,4 +242,5 @@ TEST_MAIN(TEST(a_second_is_divided_by_what_threads_did),
           TEST(an_empty_session_has_no_slot), TEST(without_memory_there_is_an_error),
           TEST(the_resolution_covers_all_windows_from_coarse_to_fine),
           TEST(a_view_has_the_time_that_samples_stand_for),
+          TEST(few_samples_among_many_nodes_have_it_too),
           TEST(samples_may_have_times_of_their_own))

@@ -25,10 +25,11 @@ struct session {
     node_id main, f, g, ff;
 };
 
-static int begin(void **state)
+static int begin_with(void **state, unsigned spare)
 {
     struct session *const s = calloc(1, sizeof *s);
     struct profile *const p = s->profile = made_profile();
+    made_spare(p, spare / 2);
     s->a = made_thread(p, 1, 11);
     s->b = made_thread(p, 1, 12);
     s->c = made_thread(p, 2, 21);
@@ -46,11 +47,23 @@ static int begin(void **state)
     s->f = made_node(p, "main;f");
     s->g = made_node(p, "main;g");
     s->ff = made_node(p, "main;f;f");
+    made_spare(p, spare - spare / 2);
     s->snapshot = made_snapshot(p);
     s->one = profile_thread_at(&s->snapshot, s->a).process;
     s->two = profile_thread_at(&s->snapshot, s->c).process;
     *state = s;
     return 0;
+}
+
+static int begin(void **state)
+{
+    return begin_with(state, 0);
+}
+
+/* Here samples are so few that they are sorted. */
+static int begin_among_many(void **state)
+{
+    return begin_with(state, 1000);
 }
 
 static int end(void **state)
@@ -372,24 +385,30 @@ static void without_memory_cells_are_an_error_and_no_leak(void **state)
 }
 
 #define WITH_SESSION(test) cmocka_unit_test_setup_teardown(test, begin, end)
+#define AMONG_MANY(test)   cmocka_unit_test_setup_teardown(test, begin_among_many, end)
 
-TEST_MAIN(WITH_SESSION(a_view_of_everything_has_all_samples_at_their_nodes),
-          WITH_SESSION(nodes_ascend_and_have_samples),
-          WITH_SESSION(time_selects_windows_by_their_start),
-          WITH_SESSION(since_selects_what_came_after),
-          WITH_SESSION(threads_select_their_samples),
-          WITH_SESSION(an_empty_list_of_threads_selects_none),
-          WITH_SESSION(threads_that_do_not_exist_have_no_samples),
-          WITH_SESSION(processes_select_the_samples_of_their_threads),
-          WITH_SESSION(threads_and_processes_must_both_fit),
-          WITH_SESSION(required_bits_must_all_be_there),
-          WITH_SESSION(excluded_bits_must_all_be_missing),
-          WITH_SESSION(unknown_is_a_value_of_its_own),
-          WITH_SESSION(totals_count_everything_beneath),
-          WITH_SESSION(a_deep_recursion_adds_up_at_every_level),
-          WITH_SESSION(totals_of_a_part_are_that_part),
-          WITH_SESSION(cells_are_summed_over_time_and_in_order),
-          WITH_SESSION(sums_go_beyond_the_count_of_a_cell),
-          WITH_SESSION(a_session_without_samples_has_an_empty_view),
-          WITH_SESSION(without_memory_a_view_is_an_error_and_no_leak),
-          WITH_SESSION(without_memory_cells_are_an_error_and_no_leak))
+TEST_MAIN(
+    WITH_SESSION(a_view_of_everything_has_all_samples_at_their_nodes),
+    WITH_SESSION(nodes_ascend_and_have_samples),
+    WITH_SESSION(time_selects_windows_by_their_start),
+    WITH_SESSION(since_selects_what_came_after), WITH_SESSION(threads_select_their_samples),
+    WITH_SESSION(an_empty_list_of_threads_selects_none),
+    WITH_SESSION(threads_that_do_not_exist_have_no_samples),
+    WITH_SESSION(processes_select_the_samples_of_their_threads),
+    WITH_SESSION(threads_and_processes_must_both_fit),
+    WITH_SESSION(required_bits_must_all_be_there),
+    WITH_SESSION(excluded_bits_must_all_be_missing),
+    WITH_SESSION(unknown_is_a_value_of_its_own), WITH_SESSION(totals_count_everything_beneath),
+    WITH_SESSION(a_deep_recursion_adds_up_at_every_level),
+    WITH_SESSION(totals_of_a_part_are_that_part),
+    WITH_SESSION(cells_are_summed_over_time_and_in_order),
+    WITH_SESSION(sums_go_beyond_the_count_of_a_cell),
+    WITH_SESSION(a_session_without_samples_has_an_empty_view),
+    WITH_SESSION(without_memory_a_view_is_an_error_and_no_leak),
+    WITH_SESSION(without_memory_cells_are_an_error_and_no_leak),
+    AMONG_MANY(a_view_of_everything_has_all_samples_at_their_nodes),
+    AMONG_MANY(nodes_ascend_and_have_samples), AMONG_MANY(time_selects_windows_by_their_start),
+    AMONG_MANY(since_selects_what_came_after), AMONG_MANY(threads_and_processes_must_both_fit),
+    AMONG_MANY(unknown_is_a_value_of_its_own), AMONG_MANY(totals_count_everything_beneath),
+    AMONG_MANY(totals_of_a_part_are_that_part),
+    AMONG_MANY(without_memory_a_view_is_an_error_and_no_leak))

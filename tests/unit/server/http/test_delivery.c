@@ -85,7 +85,7 @@ static void what_nobody_reads_has_a_limit(void **state)
     assert_int_equal(delivery_create(&pool, &response, &more, &err), ERR_LIMIT);
     /* It still has its body. */
     assert_int_equal(response.body_bytes, 1);
-    assert_non_null(response.owned_body);
+    assert_non_null(response.owner);
     delivery_destroy(held[0]);
     assert_ok(delivery_create(&pool, &response, &more, &err), &err);
     response_deinit(&response);

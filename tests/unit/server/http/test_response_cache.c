@@ -126,12 +126,41 @@ static void the_one_unused_for_longest_goes(void **state)
     response_cache_deinit(&cache);
 }
 
+static void count_release(void *owner)
+{
+    ++*(int *)owner;
+}
+
+/* Nothing is copied, and the bytes are there until the last one let them go. */
+static void all_hold_the_same_bytes(void **state)
+{
+    static const char text[] = "the same bytes";
+    struct response_cache cache;
+    struct exchange made, asked;
+    int released = 0;
+    (void)state;
+    response_cache_init(&cache);
+    begin(&made, "/a", "e-1", NULL);
+    response_hold_body(&made.response, MIME_TEXT, text, sizeof text, &released, count_release);
+    response_cache_keep(&cache, &made.request, &made.response);
+    begin(&asked, "/a", "e-1", NULL);
+    assert_true(response_cache_take(&cache, &asked.request, &asked.response));
+    assert_ptr_equal(made.response.body, text);
+    assert_ptr_equal(asked.response.body, text);
+    end(&made);
+    response_cache_deinit(&cache);
+    assert_int_equal(released, 0);
+    end(&asked);
+    assert_int_equal(released, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_same_is_given_to_all_and_nothing_else),
         cmocka_unit_test(what_is_compressed_stays_so),
         cmocka_unit_test(the_one_unused_for_longest_goes),
+        cmocka_unit_test(all_hold_the_same_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
