@@ -13,7 +13,9 @@ def build(program=None, reference=None):
         shell("cmake", "--preset", "release")
         shell("cmake", "--build", "--preset", "release", "--target", "pyrometer")
         program = os.path.join(ROOT, "build", "release", "pyrometer")
-    reference = reference or build_own("stopped")
+    if not reference:
+        reference = build_own("stopped")
+        build_own("runs")
     # Copies, so that a build in the meantime does not change what is measured.
     return copy_of(program), copy_of(reference)
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The arithmetic of the bench, held against tables of statistics and against what can be worked out by hand."""
 
+import importlib
 import math
 import tempfile
 import unittest
@@ -8,6 +9,15 @@ import unittest
 import folded
 import homogeneity
 import stats
+from sections import SECTIONS
+
+
+class Sections(unittest.TestCase):
+    def test_each_has_what_the_bench_calls(self):
+        for name in SECTIONS:
+            section = importlib.import_module("sections." + name)
+            self.assertTrue(section.TITLE)
+            self.assertTrue(callable(section.measure))
 
 
 class Distances(unittest.TestCase):

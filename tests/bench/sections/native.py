@@ -1,18 +1,16 @@
 """What do native stacks cost, how many are whole, and are they those of the stopped program?
 
 Each way of ours and py-spy sample one loop through C code that calls Python back, at 1 kHz, with native stacks and without. CPU
-is that of a long run less that of a short one, and memory the most that was in memory. The total variation is between whole
-stacks of our kernel engine and those of our remote engine that stops the target for each sample; below it stands what chance
-makes of it. py-spy names and hides other frames, so its stacks are not compared.
+is that while it samples, and memory the most that was in memory. The total variation is between whole stacks of our kernel
+engine and those of our remote engine that stops the target for each sample; below it stands what chance makes of it.
+py-spy names and hides other frames, so its stacks are not compared.
 """
 
-import os
-
 import stats
-from processes import BUILD, Lines, Target, run
+from processes import Lines, Target, run
 from profilers import Pyrometer, Pyspy, Refusal
+from programs import build_own
 from sections.bpf import counted, counted_while
-from sections.cpu import cpu_share
 from sections.slowdown import SLICE_S, pairs, slowdowns, speed, windows
 from table import Goal, columns, number, summary
 
@@ -22,7 +20,6 @@ WORKLOAD = "native.py"
 RATE = 1000
 OUTCOMES = ("complete", "gaps", "mismatched", "none")
 STOPS = 3000
-UNWIND = os.path.join(BUILD, "reference", "unwind")
 
 
 class Native(Pyrometer):
@@ -42,11 +39,6 @@ class NativePyspy(Pyspy):
     options = ["--native"]
 
 
-class Case:
-    """What the cost functions of other sections need to know of it."""
-    rate, all_threads = RATE, False
-
-
 def measure(bench):
     ours = [Native(bench.program, engine.engine) for engine in bench.engines]
     if any(engine.engine == "remote" for engine in bench.engines):
@@ -58,14 +50,14 @@ def measure(bench):
 
 
 def measure_target(bench, python, tools, ours):
-    short, long = bench.seconds(2), bench.seconds(2) + bench.seconds(5)
+    seconds = 2 + bench.seconds(8)
     found = {tool.name: {"cpu": [], "rate": [], "memory": [], "placed": [], "no_table": [], **{name: [] for name in OUTCOMES}} for tool in tools}
-    lifetime = bench.rounds * len(tools) * (short + long + 15) + 60
+    lifetime = bench.rounds * len(tools) * (seconds + 15) + 60
     with Target(python, WORKLOAD, lifetime) as target:
         for _ in range(bench.rounds):
             for tool in tools:
                 try:
-                    measure_costs(bench, python, tool, target, short, long, found[tool.name])
+                    measure_costs(bench, python, tool, target, seconds, found[tool.name])
                 except Refusal as refusal:
                     bench.note(str(refusal))
     slow = measure_slowdown(bench, python, tools)
@@ -77,8 +69,11 @@ def measure_target(bench, python, tools, ours):
     measure_distance(bench, python, ours)
 
 
-def measure_costs(bench, python, tool, target, short, long, found):
-    share, recording = cpu_share(tool, target, Case, short, long)
+def measure_costs(bench, python, tool, target, seconds, found):
+    recording = tool.record(target.pid, RATE, seconds, keep=False)
+    share = recording.outcome.steady_share
+    if share is None:
+        raise Refusal("%s ended before %d s" % (tool, seconds))
     found["cpu"].append(share)
     found["rate"].append(recording.samples / recording.seconds)
     found["memory"].append(recording.outcome.peak_bytes)
@@ -137,12 +132,10 @@ def compare(bench, python, tool, found, slow, names):
 def measure_unwinder(bench, python):
     """The unwinder alone: of a stack whose rules are all known."""
     warm, held = [], []
-    if not os.path.exists(UNWIND):
-        bench.note("native: %s is not there" % UNWIND)
-        return
+    unwind = build_own("unwind")
     with Target(python, WORKLOAD, bench.rounds * 40 + 60) as target:
         for _ in range(bench.rounds):
-            outcome = run([UNWIND, target.pid, STOPS], 60)
+            outcome = run([unwind, target.pid, STOPS], 60)
             warm.append((outcome.find(r"warm ([\d.]+) us") or float("nan")) / 1e6)
             held.append((outcome.find(r"(\d+) KiB;") or float("nan")) * 1024)
             bench.raw("native", {"python": python.version, "warm_s": warm[-1], "unwinder_bytes": held[-1]})
