@@ -58,6 +58,9 @@ test("time is rows of slots put together, at most sixty, with the share of each 
   assert.deepEqual(rows[0].cells, ["12", "25.0 %", "0 %", "0 %", "0 %", "75.0 %", "0 %", "50.0 %"]);
   assert.equal(columns.length, 1 + rows[0].cells.length);
   assert.equal(stripRows(timelineOf(), { from: 0, to: 1 }).rows.length, 0);
+  timeline.slots.at(-1).end -= 0.92;
+  const unfinished = stripRows(timeline, { from: 0, to: 150 }).rows;
+  assert.deepEqual([unfinished[0].name, unfinished.at(-1).name], ["0:00.00 – 0:03.00", "2:27.00 – 2:29.08"]);
 });
 
 test("threads along time say how much they ran, and where nothing was seen", () => {

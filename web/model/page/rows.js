@@ -94,18 +94,19 @@ function joinedSlots(slots, most) {
   return joined;
 }
 
-// Times as far as they are distinguished.
-function spanText({ start, end }) {
-  const step = end - start < 1 || start % 1 !== 0 ? 0.25 : 1;
-  return timeLabel(start, step) + " – " + timeLabel(end, step);
+// Times as far as they are distinguished, with as many digits in all spans.
+function spanTexts(spans) {
+  const step = spans.some(({ start, end }) => start % 1 !== 0 || end % 1 !== 0) ? 0.25 : 1;
+  return spans.map(({ start, end }) => timeLabel(start, step) + " – " + timeLabel(end, step));
 }
 
 // The timeline. `isWaitUnknown`: nobody knows who waited for the GIL.
 export function stripRows(timeline, span, isWaitUnknown = false) {
   const shareOf = (slot, key) => (key === "waits_gil" && isWaitUnknown ? NaN : ratio(slot.doing[STATE_DOINGS.indexOf(key)], slot.samples));
   const slots = joinedSlots(timeline.slots.filter((slot) => slot.end > span.from && slot.start < span.to), SPANS_MAX);
-  const rows = slots.map((slot) => ({
-    level: 0, name: spanText(slot), cells: [formatCount(slot.samples), ...DOING_LABELS.map(({ key }) => formatShare(shareOf(slot, key))), formatShare(ratio(slot.inGc, slot.samples))],
+  const names = spanTexts(slots);
+  const rows = slots.map((slot, i) => ({
+    level: 0, name: names[i], cells: [formatCount(slot.samples), ...DOING_LABELS.map(({ key }) => formatShare(shareOf(slot, key))), formatShare(ratio(slot.inGc, slot.samples))],
   }));
   return { columns: [TEXT.asTable.time, numbered(TEXT.asTable.shares[1]), ...DOING_LABELS.map(({ label }) => numbered(label[0].toUpperCase() + label.slice(1))), numbered(TEXT.asTable.inGc)], rows, caption: TEXT.asTable.stripCaption };
 }
@@ -120,7 +121,7 @@ export function laneRows(lanes, span) {
     return formatShare(ratio(sum((slot) => RUNNING.reduce((all, doing) => all + slot.doing[doing], 0)), sum((slot) => slot.samples)));
   };
   const rows = lanes.map(({ name, timeline }) => ({ level: 0, name, cells: spans.map((one) => ran(timeline, one)) }));
-  return { columns: [TEXT.asTable.thread, ...spans.map((one) => numbered(spanText(one)))], rows, caption: TEXT.asTable.lanesCaption };
+  return { columns: [TEXT.asTable.thread, ...spanTexts(spans).map(numbered)], rows, caption: TEXT.asTable.lanesCaption };
 }
 
 // The heat map: a row a second, the latest of many; with a search, how many samples of its windows match. `isWaitUnknown` as above.
