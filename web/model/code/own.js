@@ -2,8 +2,8 @@
 // called. Your code is what neither the standard library nor an installed package nor generated code is, or what the patterns say.
 // Of active samples, those in a call that only waits count at no line: their threads have slept, and wait for the GIL or a processor.
 
-import { columnPush, createColumn } from "../base/column.js";
-import { addPair, createPairs, findPair } from "../base/pairs.js";
+import { createColumn, grownArray } from "../base/column.js";
+import { createPairs, takePair } from "../base/pairs.js";
 import { fileText, functionText, originOf } from "../profile/frames.js";
 import { isContext } from "../profile/contexts.js";
 import { onlyWaits } from "../profile/wait-causes.js";
@@ -31,9 +31,8 @@ export function ownProblem(text) {
   return text.split(",").map((part) => parseSearch(part.trim()).error).find((error) => error !== null) ?? null;
 }
 
-function isOwn(profile, id, matches) {
+function isOwn(profile, id, origin, matches) {
   if (id === 0 || profile.functionLibrary.values[id] !== 0) return false;
-  const origin = originOf(profile, id);
   const path = fileText(profile, id);
   if (matches !== null) return origin.kind !== "synthetic" && matches(path);
   return origin.kind === "own" && path !== "" && !GENERATED.test(path) && !(functionText(profile, id) === "<module>" && LAUNCHER.test(path));
@@ -41,32 +40,39 @@ function isOwn(profile, id, matches) {
 
 // The lines of your code that the nodes of a profile are called from; grows with the profile. `patterns`: a text, "" for the rule.
 export function createOwnLines(patterns) {
-  return { matches: pathMatcher(patterns), own: [], waits: [], contexts: [], lineOf: createColumn(), index: createPairs(), file: [0], line: [0], function: [0] };
+  return { matches: pathMatcher(patterns), own: [], waits: [], contexts: [], lineOf: createColumn(), index: createPairs(), line: [0], function: [0] };
 }
 
-function lineAt(lines, profile, node) {
-  const id = profile.nodeFunction.values[node];
-  const [file, line] = [profile.functionFile.values[id], profile.nodeLine.values[node] || profile.functionLine.values[id]];
-  const known = findPair(lines.index, file, line);
-  if (known !== 0) return known;
-  const added = lines.file.push(file) - 1;
+function lineAt(lines, file, line, id) {
+  const fresh = lines.line.length;
+  const known = takePair(lines.index, file, line, fresh);
+  if (known !== fresh) return known;
   lines.line.push(line);
   lines.function.push(id);
-  addPair(lines.index, file, line, added);
-  return added;
+  return fresh;
+}
+
+function extendFunctions(lines, profile) {
+  for (let id = lines.own.length; id < functionCount(profile); id += 1) {
+    const origin = originOf(profile, id);
+    lines.own.push(isOwn(profile, id, origin, lines.matches));
+    lines.contexts.push(isContext(profile, id));
+    lines.waits.push(origin.kind === "synthetic" && onlyWaits(functionText(profile, id)));
+  }
 }
 
 export function extendOwnLines(lines, profile) {
-  for (let id = lines.own.length; id < functionCount(profile); id += 1) {
-    lines.own.push(isOwn(profile, id, lines.matches));
-    lines.contexts.push(isContext(profile, id));
-    lines.waits.push(originOf(profile, id).kind === "synthetic" && onlyWaits(functionText(profile, id)));
-  }
+  extendFunctions(lines, profile);
+  const { own, lineOf } = lines;
+  const [functions, parents, nodeLines] = [profile.nodeFunction.values, profile.nodeParent.values, profile.nodeLine.values];
+  const [files, firstLines] = [profile.functionFile.values, profile.functionLine.values];
   const nodes = nodeCount(profile);
-  for (let node = lines.lineOf.length; node < nodes; node += 1) {
-    const isHere = lines.own[profile.nodeFunction.values[node]];
-    columnPush(lines.lineOf, isHere ? lineAt(lines, profile, node) : lines.lineOf.values[profile.nodeParent.values[node]] ?? 0);
+  lineOf.values = grownArray(lineOf.values, nodes);
+  for (let node = lineOf.length; node < nodes; node += 1) {
+    const id = functions[node];
+    lineOf.values[node] = own[id] ? lineAt(lines, files[id], nodeLines[node] || firstLines[id], id) : lineOf.values[parents[node]];
   }
+  lineOf.length = Math.max(lineOf.length, nodes);
 }
 
 // -> {rows: [{path, line, function, raw (name), name, samples}], samples (of your code), ready (of these in calls that only wait)}: those with

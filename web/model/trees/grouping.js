@@ -133,11 +133,9 @@ export function extendGrouping(grouping, profile) {
   const first = grouping.groupOfNode.length;
   if (nodes > 2 * first) reservePairs(grouping.index, nodes);
   for (const column of columnsOfNodes(grouping)) column.values = grownArray(column.values, nodes);
-  for (let node = first; node < nodes; node += 1) {
-    const root = { group: 0, seen: filter.start };
-    if (node === 0) putNode(grouping, node, NATIVE_ROOT, root, root);
-    else extendNode(grouping, profile, node, kinds);
-  }
+  const root = { group: 0, seen: filter.start };
+  if (first === 0 && nodes > 0) putNode(grouping, 0, NATIVE_ROOT, root, root);
+  for (let node = Math.max(first, 1); node < nodes; node += 1) extendNode(grouping, profile, node, kinds);
   for (const column of columnsOfNodes(grouping)) column.length = Math.max(column.length, nodes);
   if (groupCount(grouping) !== before) Object.assign(grouping, { children: null, outermost: null });
 }
