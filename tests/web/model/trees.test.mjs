@@ -161,3 +161,15 @@ test("held rows keep their places: what is gone is left out, what is new comes l
   const held = heldRows([row(3, 9), row(4, 7), row(1, 5)], [row(1, 4), row(2, 3), row(3, 2)]);
   assert.deepEqual(held, [row(1, 5), row(3, 9), row(4, 7)]);
 });
+
+test("of many groupings the last few that were used are kept", () => {
+  const recording = recordingOf(["a;b 1"]);
+  const plain = currentGrouping(recording, "function");
+  const filtered = Array.from({ length: 20 }, (_, i) => {
+    const grouping = currentGrouping(recording, "function", ["hide b" + i]);
+    assert.equal(currentGrouping(recording, "function"), plain);
+    return grouping;
+  });
+  assert.equal(currentGrouping(recording, "function", ["hide b19"]), filtered[19]);
+  assert.notEqual(currentGrouping(recording, "function", ["hide b0"]), filtered[0]);
+});

@@ -62,8 +62,10 @@ export function takeBlocks(recording, { trees, view }) {
   recording.version += 1;
 }
 
-function addGrouping(groupings, key, by, filters, native, waits) {
-  const grouping = { ...createGrouping(by, filters, native, waits), bottomUpNames: createMergedNames() };
+// The one that was used last stands last.
+function useGrouping(groupings, key, create) {
+  const grouping = groupings.get(key) ?? { ...create(), bottomUpNames: createMergedNames() };
+  groupings.delete(key);
   if (groupings.size >= GROUPINGS_MAX) groupings.delete(groupings.keys().next().value);
   groupings.set(key, grouping);
   return grouping;
@@ -90,10 +92,10 @@ export function takeBaseline(recording, { trees, view, other = null }) {
 }
 
 // The grouping by "function", "line" or "name" (of grouping.js) after these filters, with native frames as chosen (native.js), up to date
-// with the profile; the last few are kept.
+// with the profile; the last few that were used are kept.
 export function currentGrouping(recording, by, filters = [], native = "leaf", waits = false) {
   const key = [by, native, waits, ...filters].join("\n");
-  const grouping = recording.groupings.get(key) ?? addGrouping(recording.groupings, key, by, filters, native, waits);
+  const grouping = useGrouping(recording.groupings, key, () => createGrouping(by, filters, native, waits));
   extendGrouping(grouping, recording.profile);
   return grouping;
 }
