@@ -316,16 +316,17 @@ void python_refresh_context(struct python *python, uint64_t now_ns)
         thread_contexts_refresh(python->thread_contexts, now_ns);
 }
 
-bool python_publishes_spans(const struct python *python)
+size_t python_span_trails(const struct python *python,
+                          struct thread_local_trail out[THREAD_LOCALS_MAX])
 {
-    return python->thread_contexts && thread_contexts_are_published(python->thread_contexts);
+    return python->thread_contexts ? thread_contexts_trails(python->thread_contexts, out) : 0;
 }
 
 struct context_value *python_context(struct python *python, const struct thread *thread,
                                      struct memory *memory, bool is_copy, uint64_t now_ns)
 {
     struct context_value *const published =
-        python->thread_contexts && !is_copy
+        python->thread_contexts
             ? thread_contexts_read(python->thread_contexts, thread->head.ident, memory)
             : NULL;
     if (published || !python->contexts)

@@ -24,6 +24,7 @@
 #include "sampler/cpython/threads/thread_state.h"
 #include "sampler/cpython/threads/threads.h"
 #include "sampler/process/process.h"
+#include "sampler/process/thread_locals.h"
 
 /* Threads sampled in one tick.  Of more threads a random part is sampled, all equally likely. */
 enum { PYTHON_MAX_THREADS_PER_TICK = 256 };
@@ -94,8 +95,10 @@ void python_search_context(struct python *python, uint64_t now_ns);
 bool python_context_trail(const struct python *python, struct contexts_trail *out);
 /* To be called now and then, between ticks: finds what publishes spans in libraries that are new. */
 void python_refresh_context(struct python *python, uint64_t now_ns);
-/* Is there such a library, and are spans watched? */
-bool python_publishes_spans(const struct python *python);
+/* How memory leads from a thread to the span that it publishes, in each such library; returns how many, 0 if spans are
+ * not watched. */
+size_t python_span_trails(const struct python *python,
+                          struct thread_local_trail out[THREAD_LOCALS_MAX]);
 /* The value for a thread that has just been read from this memory, which is a copy or not.  NULL: none is watched. */
 struct context_value *python_context(struct python *python, const struct thread *thread,
                                      struct memory *memory, bool is_copy, uint64_t now_ns);

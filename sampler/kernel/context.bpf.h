@@ -123,12 +123,51 @@ __noinline int find_context_value(struct area *a)
     return 0;
 }
 
+/* What leads to the span that a thread publishes (sampler/cpython/contexts/thread_contexts.h); false: to none that is
+ * valid. */
+__noinline int put_published(struct area *a, __u64 pthread, __u64 index)
+{
+    enum {
+        SLOT_BYTES = 16,
+        TID_BYTES = 4,
+        ALIGNMENT = 2,
+        VALID_AT = 24,
+        RECORD_BYTES,
+        VALID = 1
+    };
+    if (!a)
+        return 0;
+    const struct kernel_published *const published =
+        &a->process.context.published[index & (KERNEL_MAX_PUBLISHED - 1)];
+    if (!put(a, published->slot, SLOT_BYTES, 0) ||
+        !put(a, pthread + published->of_tid, TID_BYTES, 0) ||
+        !put_word(a, pthread + published->place))
+        return 0;
+    const __u64 vector = word_at(a, a->last);
+    if (published->of_block && (!put_word(a, vector + published->of_generation) ||
+                                !put_word(a, vector + published->of_block) ||
+                                !put_word(a, word_at(a, a->last) + published->offset)))
+        return 0;
+    const __u64 record = word_at(a, a->last);
+    return record && record % ALIGNMENT == 0 && put(a, record, RECORD_BYTES, 0) &&
+           (word_at(a, a->last + VALID_AT) & 0xff) == VALID;
+}
+
+static __always_inline int find_published(struct area *a, __u64 pthread)
+{
+    for (__u64 i = 0; i < KERNEL_MAX_PUBLISHED && i < a->process.context.published_count; i++)
+        if (put_published(a, pthread, i))
+            return 1;
+    return 0;
+}
+
 /* A value that is not there is unknown; the stack is whole all the same.  Calls are at most 8 deep, so it is part of its
  * caller. */
-static __always_inline void put_context(struct area *a)
+static __always_inline void put_context(struct area *a, const struct kernel_thread *thread)
 {
     const __u32 flags = a->record.flags;
-    if (find_context_value(a)) {
+    if (!find_published(a, thread->pthread) && a->process.context.place &&
+        find_context_value(a)) {
         if (a->process.context.spans.is_wanted)
             put_span(a, a->value);
         else

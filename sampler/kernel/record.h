@@ -14,7 +14,7 @@
  * is one with a native part, whose deadlines and buffers change with each call.
  *
  * If the value of a ContextVar is wanted, what leads to it from the thread state follows the windows and is counted among
- * them: contexts change while stacks stay.
+ * them: contexts change while stacks stay.  So does what leads to a span that native code publishes for the thread.
  *
  * The outer frames of a deep stack seldom change, so their spans, which come last, are sent once: they are the tail.
  * Where it is left out, it is that of the record of tail_ns, the last one of the thread that had it.  What is compared
@@ -70,6 +70,7 @@ enum {
     KERNEL_MAX_STACK_SPANS = 2,
     KERNEL_NATIVE_BYTES = KERNEL_MAX_STACK + 512, /* the native part of a record */
     KERNEL_MAX_VARIABLES = 4,                     /* ContextVars of the name that is wanted */
+    KERNEL_MAX_PUBLISHED = 4,    /* thread-local variables that publish spans */
     KERNEL_MAX_CODES = 1 << 14,  /* whose fingerprints are kept; of all processes */
     KERNEL_CODE_BYTES = 1 << 13, /* spans of a description; longer parts are left out */
 };
@@ -189,6 +190,13 @@ struct kernel_context {
     struct {
         unsigned long long addr, hash;
     } variables[KERNEL_MAX_VARIABLES];
+    /* The variables that hold the address of a record of the thread's span, as struct thread_local_trail has them. */
+    unsigned long long published_count;
+    struct kernel_published {
+        unsigned long long slot, place, of_tid;
+        unsigned long long of_generation, of_block; /* 0: the variable is at its place */
+        unsigned long long offset;
+    } published[KERNEL_MAX_PUBLISHED];
 };
 
 struct kernel_process {
@@ -229,7 +237,8 @@ struct kernel_thread {
         generation; /* where its interpreter counts freed code objects; 0: nowhere */
     unsigned long long interpreter;
     unsigned int window_bytes, pid;
-    unsigned int native_tid; /* as the interpreter names it */
+    unsigned long long pthread; /* what pthread_self returns */
+    unsigned int native_tid;    /* as the interpreter names it */
     unsigned int
         is_inner; /* the state is one of a sub-interpreter, which the thread may leave */
     /* The last record with all its spans: its time, and checksums of its innermost frame and of all; 0: not

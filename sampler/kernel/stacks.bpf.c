@@ -268,8 +268,8 @@ static __noinline int take(struct area *a, struct kernel_thread *thread)
         put(a, a->main_window, thread->window_bytes, 0);
     if (a->process.runtime_window_bytes)
         put(a, a->process.runtime_window, a->process.runtime_window_bytes, 0);
-    if (a->process.context.place)
-        put_context(a);
+    if (a->process.context.place || a->process.context.published_count)
+        put_context(a, thread);
     a->window_bytes = a->record.bytes;
     a->innermost_at = 0;
     if (!put(a, a->tstate, a->process.tstate_bytes, 0))

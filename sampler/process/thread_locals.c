@@ -242,19 +242,38 @@ bool thread_locals_refresh(struct thread_locals *locals, uint64_t now_ns)
     return refresh.has_changed;
 }
 
-/* The block of a thread that has a vector; the vector has an entry for each file that its generation knows. */
-static enum err_code find_block(const struct thread_locals_layout *layout,
-                                const struct thread_local_variable *variable,
-                                struct memory *memory, remote_addr vector, remote_addr *out)
+void thread_locals_trail(const struct thread_locals *locals, size_t item,
+                         struct thread_local_trail *out)
 {
     enum { ENTRY_BYTES = 16 };
+    const struct thread_locals_layout *const layout = &locals->layout;
+    const struct thread_local_variable *const variable = &locals->items[item];
+    const int64_t distance = (int64_t)variable->distance;
+    *out = (struct thread_local_trail){
+        .slot = variable->slot,
+        .of_tid = layout->of_tid,
+        .is_fixed = distance != 0,
+        .place = layout->of_vector,
+        .of_generation = layout->entries + layout->entry_generation,
+        .of_block = layout->entries + variable->number * ENTRY_BYTES + layout->entry_block,
+        .offset = variable->offset,
+    };
+    /* Above, the thread pointer is behind the structure, and points to the address of the vector. */
+    if (out->is_fixed)
+        out->place = (IS_BLOCK_ABOVE ? layout->of_vector + distance : -distance) +
+                     (int64_t)variable->offset;
+}
+
+/* The variable of a thread that has a vector; the vector has an entry for each file that its generation knows. */
+static enum err_code read_in_block(const struct thread_local_variable *variable,
+                                   const struct thread_local_trail *trail,
+                                   struct memory *memory, remote_addr vector, uint64_t *out)
+{
     uint64_t generation, block;
     size_t arrived;
-    const remote_addr entries = vector + layout->entries;
     const struct memory_span spans[] = {
-        { entries + layout->entry_generation, &generation, sizeof generation },
-        { entries + variable->number * ENTRY_BYTES + layout->entry_block, &block,
-          sizeof block },
+        { vector + trail->of_generation, &generation, sizeof generation },
+        { vector + trail->of_block, &block, sizeof block },
     };
     const enum err_code rc =
         memory_readv(memory, spans, sizeof spans / sizeof *spans, &arrived);
@@ -262,17 +281,7 @@ static enum err_code find_block(const struct thread_locals_layout *layout,
         return rc;
     if (generation < variable->module.generation || !block || block == UINT64_MAX)
         return ERR_NOT_FOUND;
-    *out = block;
-    return ERR_OK;
-}
-
-static remote_addr fixed_addr(const struct thread_locals_layout *layout,
-                              const struct thread_local_variable *variable, uint64_t pthread)
-{
-    /* There the thread pointer is behind the structure, and points to the address of the vector. */
-    return (IS_BLOCK_ABOVE ? pthread + layout->of_vector + variable->distance
-                           : pthread - variable->distance) +
-           variable->offset;
+    return memory_read_u64(memory, block + trail->offset, out);
 }
 
 enum err_code thread_locals_read_u64(const struct thread_locals *locals, size_t item,
@@ -280,29 +289,27 @@ enum err_code thread_locals_read_u64(const struct thread_locals *locals, size_t 
 {
     const struct thread_locals_layout *const layout = &locals->layout;
     const struct thread_local_variable *const variable = &locals->items[item];
+    struct thread_local_trail trail;
     unsigned char slot[THREAD_LOCALS_SLOT_BYTES];
     uint32_t tid;
     uint64_t word;
-    remote_addr block;
     size_t arrived;
+    thread_locals_trail(locals, item, &trail);
     const struct memory_span spans[] = {
-        { variable->slot, slot, sizeof slot },
-        { pthread + layout->of_tid, &tid, sizeof tid },
-        { variable->distance ? fixed_addr(layout, variable, pthread)
-                             : pthread + layout->of_vector,
-          &word, sizeof word },
+        { trail.slot, slot, sizeof slot },
+        { pthread + trail.of_tid, &tid, sizeof tid },
+        { pthread + (uint64_t)trail.place, &word, sizeof word },
     };
-    enum err_code rc = memory_readv(memory, spans, sizeof spans / sizeof *spans, &arrived);
+    const enum err_code rc =
+        memory_readv(memory, spans, sizeof spans / sizeof *spans, &arrived);
     if (rc)
         return rc;
     const struct thread_locals_module module = { word_at(slot, layout->slot_generation),
                                                  word_at(slot, layout->slot_map) };
     if (!tid || !is_same_module(&module, &variable->module))
         return ERR_NOT_FOUND;
-    if (variable->distance) {
-        *out = word;
-        return ERR_OK;
-    }
-    rc = find_block(layout, variable, memory, word, &block);
-    return rc ? rc : memory_read_u64(memory, block + variable->offset, out);
+    if (!trail.is_fixed)
+        return read_in_block(variable, &trail, memory, word, out);
+    *out = word;
+    return ERR_OK;
 }

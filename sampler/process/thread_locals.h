@@ -101,6 +101,21 @@ void thread_locals_deinit(struct thread_locals *locals);
 /* Finds the variables of files that were loaded since the last call, if it is time.  true: items have changed. */
 bool thread_locals_refresh(struct thread_locals *locals, uint64_t now_ns);
 
+/* What memory has to be read for a variable in a thread, all of 8 bytes but the slot and, at of_tid, 4. */
+struct thread_local_trail {
+    remote_addr slot; /* THREAD_LOCALS_SLOT_BYTES */
+    uint32_t of_tid;  /* from what pthread_self returns */
+    bool
+        is_fixed; /* at `place` is the variable; otherwise the address of the thread's vector */
+    int64_t place; /* likewise */
+    /* In the vector: its generation, and the address of the block. */
+    uint64_t of_generation, of_block;
+    uint64_t offset; /* in the block */
+};
+
+void thread_locals_trail(const struct thread_locals *locals, size_t item,
+                         struct thread_local_trail *out);
+
 /* Reads a variable of 8 bytes in the thread whose pthread_self returns this.  ERR_NOT_FOUND: the thread has none yet, or
  * the file is no longer there. */
 MUST_CHECK enum err_code thread_locals_read_u64(const struct thread_locals *locals, size_t item,

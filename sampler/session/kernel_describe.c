@@ -6,6 +6,7 @@
 #include "sampler/cpython/objects/object.h"
 #include "sampler/cpython/python.h"
 #include "sampler/kernel/record.h"
+#include "sampler/process/thread_locals.h"
 #include "sampler/session/target.h"
 
 static struct kernel_code_layout describe_code(const struct layout *layout)
@@ -48,6 +49,24 @@ static struct kernel_span_layout describe_spans(const struct layout *layout)
 }
 
 _Static_assert((int)KERNEL_MAX_VARIABLES == (int)CONTEXTS_MAX_VARIABLES, "");
+_Static_assert((int)KERNEL_MAX_PUBLISHED == (int)THREAD_LOCALS_MAX, "");
+
+static void describe_published(const struct target *target, struct kernel_context *out)
+{
+    struct thread_local_trail trails[KERNEL_MAX_PUBLISHED];
+    out->published_count = python_span_trails(target->python, trails);
+    for (size_t i = 0; i < out->published_count; i++) {
+        const struct thread_local_trail *const trail = &trails[i];
+        out->published[i] = (struct kernel_published){
+            .slot = trail->slot,
+            .place = (uint64_t)trail->place,
+            .of_tid = trail->of_tid,
+            .of_generation = trail->is_fixed ? 0 : trail->of_generation,
+            .of_block = trail->is_fixed ? 0 : trail->of_block,
+            .offset = trail->offset,
+        };
+    }
+}
 
 void kernel_describe_context(const struct target *target, struct kernel_context *out)
 {
@@ -55,6 +74,7 @@ void kernel_describe_context(const struct target *target, struct kernel_context 
     struct contexts_trail trail;
     /* Of equal trails, all bytes are equal. */
     memset(out, 0, sizeof *out);
+    describe_published(target, out);
     if (!python_context_trail(target->python, &trail) || !trail.place)
         return;
     out->place = trail.place;
@@ -124,6 +144,7 @@ void kernel_describe_thread(const struct target *target, const struct thread *th
                                    .window_bytes = windows.interpreter_bytes,
                                    .main_window = windows.main_interpreter,
                                    .interpreter = thread->head.interp,
+                                   .pthread = thread->head.ident,
                                    .native_tid = (uint32_t)thread->head.tid,
                                    .is_inner = thread->interp_id != 0,
                                    .generation = thread->stack.copy.generation_addr,

@@ -221,15 +221,12 @@ static enum err_code choose_engine(struct local_sampler *sampler, struct err *er
 /* What the kernel engine cannot do is known only once the targets are. */
 static void leave_unfit_engine(struct local_sampler *sampler)
 {
-    const char *const why =
-        targets_have_unfollowed_interpreters(&sampler->targets)
-            ? "the kernel engine follows at most 16 sub-interpreters, from Python 3.13 on"
-        : targets_publish_spans(&sampler->targets)
-            ? "the kernel engine does not read the spans that native code publishes"
-            : NULL;
-    if (sampler->face.options.engine == SAMPLER_ENGINE_AUTO && why) {
+    if (sampler->face.options.engine == SAMPLER_ENGINE_AUTO &&
+        targets_have_unfollowed_interpreters(&sampler->targets)) {
         targets_leave_kernel(&sampler->targets);
-        use_remote(sampler, why);
+        use_remote(
+            sampler,
+            "the kernel engine follows at most 16 sub-interpreters, from Python 3.13 on");
     }
     if (sampler->face.options.engine == SAMPLER_ENGINE_AUTO)
         sampler->face.options.engine = SAMPLER_ENGINE_KERNEL;

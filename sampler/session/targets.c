@@ -67,14 +67,6 @@ bool targets_have_unfollowed_interpreters(const struct targets *targets)
     return false;
 }
 
-bool targets_publish_spans(const struct targets *targets)
-{
-    for (size_t i = 0; i < targets->count; i++)
-        if (python_publishes_spans(targets->items[i]->python))
-            return true;
-    return false;
-}
-
 static void close_targets(struct targets *targets)
 {
     targets_leave_kernel(targets);

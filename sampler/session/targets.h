@@ -75,8 +75,6 @@ MUST_CHECK enum err_code targets_use_kernel(struct targets *targets, struct err 
 void targets_leave_kernel(struct targets *targets);
 /* Has one of them sub-interpreters that the kernel engine does not follow? */
 bool targets_have_unfollowed_interpreters(const struct targets *targets);
-/* Has a target what publishes spans (thread_contexts.h), and are spans wanted? */
-bool targets_publish_spans(const struct targets *targets);
 
 /* Samples the targets.  *sampled_out: at least one was, or chance has left one out that others stand for.  false:
  * the session cannot go on, *out says why.  The caller checks whether targets are left. */

@@ -7,7 +7,6 @@
 #include "sampler/base/hash.h"
 #include "sampler/cpython/contexts/contexts.h"
 #include "sampler/cpython/objects/recorded_reads.h"
-#include "sampler/process/thread_locals.h"
 
 static const char VARIABLE[] = "otel_thread_ctx_v1";
 
@@ -76,9 +75,12 @@ void thread_contexts_refresh(struct thread_contexts *contexts, uint64_t now_ns)
         forget_all(contexts);
 }
 
-bool thread_contexts_are_published(const struct thread_contexts *contexts)
+size_t thread_contexts_trails(const struct thread_contexts *contexts,
+                              struct thread_local_trail out[THREAD_LOCALS_MAX])
 {
-    return contexts->locals.count > 0;
+    for (size_t i = 0; i < contexts->locals.count; i++)
+        thread_locals_trail(&contexts->locals, i, &out[i]);
+    return contexts->locals.count;
 }
 
 static bool is_zero(const unsigned char *bytes, size_t count)

@@ -34,6 +34,7 @@
 
 #include "sampler/base/err.h"
 #include "sampler/process/memory.h"
+#include "sampler/process/thread_locals.h"
 
 struct context_value;
 struct maps;
@@ -49,11 +50,12 @@ void thread_contexts_destroy(struct thread_contexts *contexts);
 /* Finds the variable in files that were loaded since the last call, if it is time. */
 void thread_contexts_refresh(struct thread_contexts *contexts, uint64_t now_ns);
 
-/* Was the variable found? */
-bool thread_contexts_are_published(const struct thread_contexts *contexts);
+/* How memory leads from a thread to its record, one way for each file that has the variable; returns how many. */
+size_t thread_contexts_trails(const struct thread_contexts *contexts,
+                              struct thread_local_trail out[THREAD_LOCALS_MAX]);
 
 /* ident: what pthread_self returns in the thread.  NULL: it has no valid record.  UNSET: it has one, of no span.  Valid
- * until the next call. */
+ * until the next call.  memory: of the process, or a copy of one instant, made by the trails. */
 struct context_value *thread_contexts_read(struct thread_contexts *contexts, uint64_t ident,
                                            struct memory *memory);
 
