@@ -8,7 +8,7 @@ import tempfile
 from building import ROOT, Built, build, main, run
 from installed import NATIVE, Installed, certificate, enter, may_mount
 
-MAX_BYTES = 4_000_000
+MAX_BYTES = 3_500_000
 CERTIFICATES = ("etc/ssl/certs/ca-certificates.crt", "etc/pki/tls/certs/ca-bundle.crt", "etc/ssl/ca-bundle.pem",
                 "etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem", "etc/ssl/cert.pem")
 
