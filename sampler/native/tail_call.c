@@ -2,6 +2,7 @@
 
 #include "sampler/base/hash.h"
 #include "sampler/native/cfi.h"
+#include "sampler/native/linkage.h"
 #include "sampler/native/machine.h"
 
 /* A function, and the code that is searched for jumps. */
@@ -20,18 +21,6 @@ static bool is_inside(const struct search *search, remote_addr addr)
            function == search->from;
 }
 
-/* Where a stub leads that jumps through a word; 0: it is none. */
-static remote_addr behind_stub(struct blocks *blocks, remote_addr stub)
-{
-    unsigned char code[MACHINE_STUB_BYTES];
-    uint64_t target;
-    if (blocks_read(blocks, stub, code, sizeof code))
-        return 0;
-    const remote_addr slot = machine_stub_slot(code, stub);
-    /* The word changes when the function is found, so it is not read through the cache. */
-    return slot && !memory_read(blocks->memory, slot, &target, sizeof target) ? target : 0;
-}
-
 static bool has_jump(const struct search *search)
 {
     unsigned char code[TAIL_CALL_CODE_BYTES];
@@ -45,7 +34,7 @@ static bool has_jump(const struct search *search)
         const remote_addr jumped = machine_jumped(code + i, at);
         if (jumped < image->start || jumped >= image->end)
             continue;
-        if ((jumped == search->to || behind_stub(search->blocks, jumped) == search->to) &&
+        if ((jumped == search->to || linkage_target(search->blocks, jumped) == search->to) &&
             is_inside(search, at))
             return true;
     }

@@ -3,11 +3,13 @@
 #include <string.h>
 
 #include "sampler/native/frame_state.h"
+#include "sampler/native/linkage.h"
 
 enum {
     ANCHOR_MIN_CONFIRMATIONS = 2,
     ANCHOR_MAX_CONFIRMATIONS = 8,
     STUB_BYTES = 64,       /* of code */
+    LEAF_BYTES = 256,      /* of the code of a function that other files call */
     START_BYTES = 512,     /* of stack, and of the thread's own variables above it */
     TRAMPOLINE_BYTES = 16, /* of stack: the return address, and a word that aligns the stack */
 };
@@ -223,14 +225,22 @@ static enum native_end leave_signal(struct walker *walker, struct native_frame *
     return NATIVE_GOES_ON;
 }
 
-/* A short function without a table, which has pushed nothing: the word at sp is behind a call of it. */
-static bool is_stub(const struct walker *walker)
+static bool is_near(const struct walker *walker, remote_addr function, uint64_t bytes)
+{
+    const remote_addr ip = walker->state.ip;
+    return function && function <= ip && ip - function < bytes;
+}
+
+/* A short function without a table, which has pushed nothing: the word at sp is behind a call of it.  Such are stubs, and
+ * what musl has in assembly: memcpy, memset. */
+static bool is_leaf(const struct walker *walker)
 {
     const struct frame_state *const state = &walker->state;
     remote_addr word, called;
     return state->is_exact && !frame_state_read(state, state->sp, &word) &&
-           is_return_address(walker, word, &called) && called && called <= state->ip &&
-           state->ip - called < STUB_BYTES;
+           is_return_address(walker, word, &called) && called &&
+           (is_near(walker, called, STUB_BYTES) ||
+            is_near(walker, linkage_target(&walker->unwinder->blocks, called), LEAF_BYTES));
 }
 
 /* Code without tables that follows the convention: bp leads to the caller's bp, below the return address. */
@@ -285,7 +295,7 @@ static enum native_end leave_undescribed(struct walker *walker, struct native_fr
                                          const struct rule *rule)
 {
     walker->lacks_table = walker->lacks_table || rule->kind == RULE_NONE;
-    if (is_stub(walker))
+    if (is_leaf(walker))
         return leave(walker, frame, &rule_initial, walker->state.sp + 8, NATIVE_LEFT_BY_CALL);
     const enum native_end end = leave_by_frame_pointer(walker, frame);
     if (end == NATIVE_NO_RULE && rule->kind == RULE_NONE && starts_here(walker))

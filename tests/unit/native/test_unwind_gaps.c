@@ -53,6 +53,31 @@ static void a_short_function_without_a_table_is_left_by_the_call_of_it(void **st
     assert_int_equal(made_walk(world), NATIVE_NO_RULE);
 }
 
+/* As the memcpy of musl is called. */
+static void a_call_may_lead_through_a_stub(void **state)
+{
+    enum { LINKAGE = UNKNOWN + 0x180, SLOT = UNKNOWN + 0x1c0 };
+    struct made_stack *const world = *state;
+    fake_memory_put_u8(&world->fake, LINKAGE, 0xff);
+    fake_memory_put_u8(&world->fake, LINKAGE + 1, 0x25);
+    fake_memory_put_u32(&world->fake, LINKAGE + 2, SLOT - (LINKAGE + 6));
+    fake_memory_put_u64(&world->fake, SLOT, UNKNOWN + 8);
+    put_call(world, PLAIN + CALL, LINKAGE);
+    world->registers.ip = UNKNOWN + 8 + 0xff;
+    *made_word(world, 0) = PLAIN + CALL;
+    *made_word(world, 1) = FIRST + CALL;
+    assert_int_equal(made_walk(world), NATIVE_COMPLETE);
+    assert_int_equal(world->walk.count, 3);
+    assert_int_equal(world->frames[0].left_by, NATIVE_LEFT_BY_CALL);
+    world->registers.ip++;
+    assert_int_equal(made_walk(world), NATIVE_NO_RULE);
+    /* Another function. */
+    world->registers.ip = UNKNOWN + 4;
+    assert_int_equal(made_walk(world), NATIVE_NO_RULE);
+    fake_memory_put_u64(&world->fake, SLOT, UNKNOWN);
+    assert_int_equal(made_walk(world), NATIVE_COMPLETE);
+}
+
 static void frame_pointers_serve_where_there_are_no_tables(void **state)
 {
     struct made_stack *const world = *state;
@@ -146,6 +171,7 @@ static void nothing_is_learnt_from_one_stack_that_differs(void **state)
 
 TEST_MAIN(MADE_TEST(trampolines_of_python_are_left),
           MADE_TEST(a_short_function_without_a_table_is_left_by_the_call_of_it),
+          MADE_TEST(a_call_may_lead_through_a_stub),
           MADE_TEST(frame_pointers_serve_where_there_are_no_tables),
           MADE_TEST(the_walk_goes_on_behind_a_gap),
           MADE_TEST(nothing_is_learnt_from_one_stack_that_differs))
