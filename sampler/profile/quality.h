@@ -36,10 +36,12 @@
       "those of them that lack frames of code without unwinding tables, or from there on")     \
     X(native_gaps_copy, "those of them whose stack was not copied whole")                      \
     X(native_gaps_register, "those of them for which a register was unknown")                  \
+    X(native_gaps_switch, "those of them that met a switch from one C stack to another")       \
     X(native_gaps_other, "those of them with other causes")                                    \
     X(native_mismatched, "samples whose native and Python frames do not come out even")        \
     X(native_none, "samples without native frames, because none could be copied")              \
-    X(native_entries, "calls of Python by C code, in all samples with native frames")          \
+    X(native_entries,                                                                          \
+      "calls of Python by C code, in samples with native frames that met no such switch")      \
     X(native_placed, "those of them that stand at their place among the native frames")        \
     X(moving, "samples of threads that were read while they moved")                            \
     X(stopped, "samples of threads that were stopped to be read")                              \

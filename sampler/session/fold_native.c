@@ -31,7 +31,7 @@ struct fold_native {
     /* Of the stack that is folded. */
     struct native_walk walk;
     struct native_name *named;
-    bool *evaluations;
+    enum native_role *roles;
     size_t room; /* for so many frames */
 };
 
@@ -44,10 +44,10 @@ static enum err_code make_room(struct fold_native *native, size_t frames)
     struct native_name *const named = realloc(native->named, frames * sizeof *named);
     if (named)
         native->named = named;
-    bool *const evaluations = realloc(native->evaluations, frames * sizeof *evaluations);
-    if (evaluations)
-        native->evaluations = evaluations;
-    if (!walked || !named || !evaluations)
+    enum native_role *const roles = realloc(native->roles, frames * sizeof *roles);
+    if (roles)
+        native->roles = roles;
+    if (!walked || !named || !roles)
         return ERR_NOMEM;
     native->room = frames;
     return ERR_OK;
@@ -88,7 +88,7 @@ void fold_native_destroy(struct fold_native *native)
     native_merge_deinit(&native->merge);
     free(native->walk.frames);
     free(native->named);
-    free(native->evaluations);
+    free(native->roles);
     free(native);
 }
 
@@ -97,7 +97,7 @@ size_t fold_native_bytes(const struct fold_native *native)
     if (!native)
         return 0;
     const size_t frame_bytes =
-        sizeof *native->walk.frames + sizeof *native->named + sizeof *native->evaluations;
+        sizeof *native->walk.frames + sizeof *native->named + sizeof *native->roles;
     return sizeof *native - sizeof native->unwinder + unwinder_bytes(&native->unwinder) +
            native_names_bytes(&native->names) + native->room * frame_bytes;
 }
@@ -139,6 +139,14 @@ static uint64_t key_of(const struct fold_native *native)
     return key;
 }
 
+static enum native_role role_of(const struct native_name *name)
+{
+    return name->is_evaluation ? NATIVE_ROLE_EVALUATION
+           : name->is_switch   ? NATIVE_ROLE_SWITCH
+           : name->is_switcher ? NATIVE_ROLE_SWITCHER
+                               : NATIVE_ROLE_NONE;
+}
+
 static enum err_code name_frames(struct fold_native *native, uint64_t now_ns)
 {
     const struct native_walk *const walk = &native->walk;
@@ -147,7 +155,7 @@ static enum err_code name_frames(struct fold_native *native, uint64_t now_ns)
         native->named[i] = (struct native_name){ .frame = native->gap };
         if (walk->frames[i].kind != NATIVE_GAP)
             rc = native_names_find(&native->names, &walk->frames[i], now_ns, &native->named[i]);
-        native->evaluations[i] = native->named[i].is_evaluation;
+        native->roles[i] = role_of(&native->named[i]);
     }
     return rc;
 }
@@ -355,6 +363,10 @@ static struct native_outcome outcome_of(const struct fold_native *native,
 {
     const struct native_merge *const merge = &native->merge;
     const bool has_gaps = merge->has_gaps && !merge->is_mismatch;
+    /* Whose calls they are is unknown, and from 3.12 on how many. */
+    if (merge->is_switch)
+        return (struct native_outcome){ .counter = &quality->native_gaps,
+                                        .gap = &quality->native_gaps_switch };
     return (struct native_outcome){ .counter = merge->is_mismatch ? &quality->native_mismatched
                                                : has_gaps         ? &quality->native_gaps
                                                                   : &quality->native_complete,
@@ -394,7 +406,7 @@ enum err_code fold_native_node(struct fold_native *native, struct fold *fold,
     rc = name_frames(native, now_ns);
     cut_coroutine(native);
     if (!rc)
-        rc = native_merge(&native->merge, runs, &native->walk, native->evaluations);
+        rc = native_merge(&native->merge, runs, &native->walk, native->roles);
     if (rc)
         return rc;
     *outcome = outcome_of(native, profile_quality(fold->profile));

@@ -24,6 +24,14 @@ void native_library_clean(char *text)
     }
 }
 
+/* The library greenlet, also before its version 1.0.  Those of gevent, which only call it, have similar names. */
+static bool is_switcher(const char *path)
+{
+    const char *const slash = strrchr(path, '/'), *const name = slash ? slash + 1 : path;
+    static const char GREENLET[] = "greenlet.";
+    return strncmp(name + (*name == '_'), GREENLET, sizeof GREENLET - 1) == 0;
+}
+
 enum err_code native_library_init(struct native_library *library, const struct image *image)
 {
     const size_t length = strlen(image->path), suffix = sizeof DELETED - 1;
@@ -33,6 +41,7 @@ enum err_code native_library_init(struct native_library *library, const struct i
                                         .device_major = image->device_major,
                                         .device_minor = image->device_minor,
                                         .is_c_library = native_frames_is_c_library(image->path),
+                                        .is_switcher = is_switcher(image->path),
                                         .path = strdup(image->path) };
     if (library->path && is_deleted)
         library->path[length - suffix] = 0;
@@ -143,6 +152,18 @@ static bool is_coroutine_start(const char *name)
     return strcmp(name, "g_initialstub") == 0;
 }
 
+/* What switches from one part of a C stack to another, in C and in C++. */
+static bool is_switch(const char *name)
+{
+    static const char *const switches[] = { "slp_switch", "slp_save_state", "slp_restore_state",
+                                            "g_switchstack",
+                                            "greenlet::Greenlet::g_switchstack" };
+    for (size_t i = 0; i < sizeof switches / sizeof *switches; i++)
+        if (strncmp(name, switches[i], strlen(switches[i])) == 0)
+            return true;
+    return false;
+}
+
 bool native_library_name(const struct native_library *library, uint64_t vaddr,
                          struct native_function_name *out)
 {
@@ -162,6 +183,7 @@ bool native_library_name(const struct native_library *library, uint64_t vaddr,
     out->is_start = strcmp(name.text, "_start") == 0;
     out->is_main = strcmp(name.text, "main") == 0;
     out->is_coroutine_start = is_coroutine_start(name.text);
+    out->is_switch = is_switch(name.text);
     out->is_wrapper = name.is_wrapper;
     out->is_cython = name.language == FUNCTION_CYTHON;
     out->module_bytes = name.language == FUNCTION_MYPYC ? name.module_bytes : 0;

@@ -33,6 +33,7 @@ struct native_library {
     uint32_t device_major, device_minor;
     uint32_t id; /* library_id of the profile */
     bool is_interpreter, is_c_library;
+    bool is_switcher; /* it switches C stacks, each of which is that of a coroutine */
     char build_id[NATIVE_LIBRARY_BUILD_ID_BYTES];
     struct function_names *names; /* NULL: not read */
 };
@@ -43,6 +44,7 @@ struct native_function_name {
     bool is_call_step, is_c_caller; /* see native_names.h */
     bool is_start, is_main;         /* of a program */
     bool is_coroutine_start;        /* of a part of a C stack that a coroutine has for itself */
+    bool is_switch;                 /* from one such part to another */
     uint32_t
         module_bytes; /* of a function that mypyc compiled: its module; 0: another function */
 };

@@ -14,7 +14,7 @@ struct merger {
     struct native_merge *merge;
     struct native_runs runs;
     const struct native_walk *walk;
-    const bool *evaluations;
+    const enum native_role *roles;
     remote_addr functions[MAX_FUNCTIONS];
     size_t function_count;
     size_t native_count; /* the innermost frames of the walk, which are emitted */
@@ -100,7 +100,8 @@ static bool place_by_entries(struct merger *m)
 
 static bool is_evaluation(const struct merger *m, size_t frame)
 {
-    if (m->walk->frames[frame].kind == NATIVE_ENTRY || m->evaluations[frame])
+    if (m->walk->frames[frame].kind == NATIVE_ENTRY ||
+        m->roles[frame] == NATIVE_ROLE_EVALUATION)
         return true;
     for (size_t i = 0; i < m->function_count; i++)
         if (m->walk->frames[frame].function == m->functions[i])
@@ -116,10 +117,36 @@ static size_t calls_between(const struct merger *m, size_t inner, size_t outer)
     return calls;
 }
 
+/* What lies where no code is does not call: the stack ends before it, as that of a coroutine that has a part
+ * of its own C stack. */
+static bool is_gap(const struct merger *m, size_t frame)
+{
+    const struct native_frame *const native = &m->walk->frames[frame];
+    return native->kind == NATIVE_GAP || (frame > 0 && !native->image);
+}
+
+static bool is_switcher(const struct merger *m, size_t frame)
+{
+    return frame < m->walk->count && !is_gap(m, frame) &&
+           (m->roles[frame] == NATIVE_ROLE_SWITCHER || m->roles[frame] == NATIVE_ROLE_SWITCH);
+}
+
+/* The innermost frame of a library that switches C stacks, if no call of the evaluation function is inside of it;
+ * otherwise UNKNOWN. */
+static size_t find_switcher(const struct merger *m)
+{
+    for (size_t i = 0; i < m->walk->count && !is_gap(m, i) && !is_evaluation(m, i); i++)
+        if (is_switcher(m, i))
+            return i;
+    return UNKNOWN;
+}
+
 /* Has every call of the evaluation function its run?  Outside the outermost run there may be others:
- * those of a coroutine library that switches C stacks. */
+ * those of a coroutine library that switches C stacks.  The innermost call may have no frame yet, or no more, but it has
+ * one while it calls such a library. */
 static bool has_no_other_calls(const struct merger *m)
 {
+    const size_t most = find_switcher(m) == UNKNOWN;
     const size_t *const places = m->merge->places;
     size_t outer = UNKNOWN;
     for (size_t run = 0; run < m->runs.count; run++) {
@@ -130,7 +157,7 @@ static bool has_no_other_calls(const struct merger *m)
             return false;
         outer = is_known ? place : UNKNOWN;
     }
-    return outer == UNKNOWN || calls_between(m, 0, outer) <= 1;
+    return outer == UNKNOWN || calls_between(m, 0, outer) <= most;
 }
 
 /* Of a stack that is not whole, nobody knows how many calls are missing: the innermost run stands below the
@@ -173,14 +200,6 @@ static bool is_trampoline(const struct merger *m, size_t frame)
 {
     return m->walk->frames[frame].left_by == NATIVE_LEFT_BY_TRAMPOLINE && frame > 0 &&
            is_evaluation(m, frame - 1);
-}
-
-/* What lies where no code is does not call: the stack ends before it, as that of a coroutine that has a part
- * of its own C stack. */
-static bool is_gap(const struct merger *m, size_t frame)
-{
-    const struct native_frame *const native = &m->walk->frames[frame];
-    return native->kind == NATIVE_GAP || (frame > 0 && !native->image);
 }
 
 static enum err_code emit_native(struct merger *m, size_t frame)
@@ -254,22 +273,55 @@ static size_t count_placed(const struct merger *m)
     return placed;
 }
 
-enum err_code native_merge(struct native_merge *merge, struct native_runs runs,
-                           const struct native_walk *walk, const bool *evaluations)
+/* Entries are read together with the Python frames that they belong to: in their places, on a C stack that is whole,
+ * they show that it is of the same coroutine.  Numbers of calls may be the same by chance. */
+static bool is_switch(const struct merger *m, bool is_placed)
 {
-    struct merger m = { .merge = merge,
-                        .runs = runs,
-                        .walk = walk,
-                        .evaluations = evaluations,
-                        .native_count = walk->count };
+    const size_t switcher = m->runs.count ? find_switcher(m) : UNKNOWN;
+    if (!is_placed)
+        return switcher != UNKNOWN;
+    if (m->runs.has_entries && count_placed(m) == m->runs.count &&
+        m->walk->end == NATIVE_COMPLETE && !m->walk->gaps)
+        return false;
+    for (size_t i = switcher; is_switcher(m, i); i++)
+        if (m->roles[i] == NATIVE_ROLE_SWITCH)
+            return true;
+    return false;
+}
+
+static enum err_code emit_switch(struct merger *m)
+{
+    enum err_code rc = ERR_OK;
+    m->next_python = 0;
+    m->merge->is_switch = true;
+    for (size_t run = 0; run < m->runs.count && !rc; run++)
+        rc = emit_run(m, run);
+    if (!rc)
+        rc = emit(m, MERGED_GAP, 0);
+    for (size_t i = find_switcher(m) + 1; i-- > 0 && !rc;)
+        rc = emit_native(m, i);
+    return rc;
+}
+
+enum err_code native_merge(struct native_merge *merge, struct native_runs runs,
+                           const struct native_walk *walk, const enum native_role *roles)
+{
+    struct merger m = {
+        .merge = merge, .runs = runs, .walk = walk, .roles = roles, .native_count = walk->count
+    };
     merge->count = 0;
-    merge->is_mismatch = merge->has_gaps = false;
+    merge->is_mismatch = merge->is_switch = merge->has_gaps = false;
     if (!VEC_RESERVE(merge->places, merge->place_room, runs.count + 1))
         return ERR_NOMEM;
     const bool is_placed =
         !runs.count ||
         (walk->count && (runs.has_entries ? place_by_entries(&m) && has_no_other_calls(&m)
                                           : place_by_count(&m)));
-    merge->placed = is_placed ? count_placed(&m) : 0;
-    return is_placed ? emit_merged(&m) : emit_separately(&m);
+    merge->placed = 0;
+    if (is_switch(&m, is_placed))
+        return emit_switch(&m);
+    if (!is_placed)
+        return emit_separately(&m);
+    merge->placed = count_placed(&m);
+    return emit_merged(&m);
 }

@@ -14,6 +14,11 @@
  * Where native frames are missing there is a gap.  A run whose call is in a gap stands between two.
  * Trampolines of `-X perf` are left out: each is the Python frame that it calls.
  *
+ * A library that gives each coroutine a part of the C stack (greenlet) switches the C stack and the Python frames one
+ * after the other, and unlinks the entries before (3.12 and later).  While it does, the native frames are those of
+ * one coroutine, or half copied, and the Python frames are those of another.  So they are not merged: the list has the
+ * Python frames, a gap, and the native frames up to the innermost one of that library, which are certain.
+ *
  * Ownership: the caller's storage; native_merge_deinit accepts a zeroed one.
  * Threads: none.
  * Limits: those of the walks.
@@ -51,20 +56,29 @@ struct merged_frame {
     size_t index; /* of the Python frames, outermost first; or of the walk's frames */
 };
 
+/* What the code of a native frame is to the merge. */
+enum native_role {
+    NATIVE_ROLE_NONE,
+    NATIVE_ROLE_EVALUATION, /* the interpreter's evaluation function */
+    NATIVE_ROLE_SWITCHER,   /* of a library that switches C stacks */
+    NATIVE_ROLE_SWITCH,     /* the same: what switches them, or may do so */
+};
+
 struct native_merge {
     struct merged_frame *frames; /* outermost first */
     size_t count, room;
     bool is_mismatch;
+    bool is_switch; /* the sample met a switch from one C stack to another */
     bool has_gaps;
     size_t placed;  /* runs that stand below the native frame of their call */
     size_t *places; /* scratch: the native frame of each run */
     size_t place_room;
 };
 
-/* evaluations: of each frame of the walk, is its code the evaluation function?  With entries, the function
- * is known from them too.  ERR_NOMEM. */
+/* roles: of each frame of the walk.  With entries, the evaluation function is known from them too.  ERR_NOMEM. */
 MUST_CHECK enum err_code native_merge(struct native_merge *merge, struct native_runs runs,
-                                      const struct native_walk *walk, const bool *evaluations);
+                                      const struct native_walk *walk,
+                                      const enum native_role *roles);
 void native_merge_deinit(struct native_merge *merge);
 
 #endif /* SAMPLER_SESSION_NATIVE_MERGE_H */

@@ -245,6 +245,7 @@ static enum err_code name_by_library(struct native_names *names, struct image *i
         snprintf(name.text, sizeof name.text, "<%.255s+0x%llx>", base_name(path),
                  (unsigned long long)(start - bias));
         native_library_clean(name.text);
+        name.is_switch = library->is_switcher;
     }
     out->is_evaluation = name.is_evaluation;
     out->is_wrapper = name.is_wrapper;
@@ -254,6 +255,8 @@ static enum err_code name_by_library(struct native_names *names, struct image *i
     out->is_start = library->is_c_library || name.is_start;
     out->is_main = name.is_main;
     out->is_coroutine_start = name.is_coroutine_start;
+    out->is_switch = name.is_switch;
+    out->is_switcher = library->is_switcher || name.is_switch;
     const bool has_source = find_source(names, library, &name, source);
     native_library_clean(source);
     const struct profile_function row = { .library = library->id,

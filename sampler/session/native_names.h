@@ -74,8 +74,9 @@ struct native_name {
     bool is_trampoline;  /* generated code that only calls a Python function */
     bool
         is_start; /* of the C library, or the start of a program: if outermost, of no interest */
-    bool is_main;            /* the function main of a program */
-    bool is_coroutine_start; /* what lies outside of it is another coroutine's */
+    bool is_main;                /* the function main of a program */
+    bool is_coroutine_start;     /* what lies outside of it is another coroutine's */
+    bool is_switcher, is_switch; /* as in enum native_role */
 };
 
 /* anchor: python_anchor. */

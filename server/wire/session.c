@@ -234,6 +234,7 @@ static void write_quality(struct json *json, const struct session_info *info)
     put_uint(json, "native_gaps_no_table", quality->native_gaps_no_table);
     put_uint(json, "native_gaps_copy", quality->native_gaps_copy);
     put_uint(json, "native_gaps_register", quality->native_gaps_register);
+    put_uint(json, "native_gaps_switch", quality->native_gaps_switch);
     put_uint(json, "native_gaps_other", quality->native_gaps_other);
     put_uint(json, "native_mismatched", quality->native_mismatched);
     put_uint(json, "native_none", quality->native_none);

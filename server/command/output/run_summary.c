@@ -323,10 +323,12 @@ static void say_native_gaps(const struct quality *quality)
     if (!gaps)
         return;
     say("of the gaps, %.2f %% are of code without unwinding tables, %.2f %% of stacks not copied "
-        "whole, %.2f %% of unknown registers, %.2f %% of other causes",
+        "whole, %.2f %% of unknown registers, %.2f %% of switches of greenlets, %.2f %% of other "
+        "causes",
         quality_percent(quality->native_gaps_no_table, gaps),
         quality_percent(quality->native_gaps_copy, gaps),
         quality_percent(quality->native_gaps_register, gaps),
+        quality_percent(quality->native_gaps_switch, gaps),
         quality_percent(quality->native_gaps_other, gaps));
     if (quality->native_gaps_no_table && described)
         say("of the native stacks of code with unwinding tables, %.2f %% are complete",

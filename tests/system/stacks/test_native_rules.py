@@ -19,6 +19,30 @@ GREENLETS = {"left": {"right", "deeper"}, "right": {"left"}}
 OUTSIDE = {"<module>", "hub", "Py_RunMain", "main"}
 # A record may be taken where a stack is switched: half of it is the one, half the other.
 MAX_SWITCHING = 0.02
+# Greenlets of different depths that do little but switch. One calls itself by C code.
+SWITCHING = """
+import greenlet
+hub = greenlet.getcurrent()
+def turn(_):
+    hub.switch()
+    return 0
+def shallow():
+    while True:
+        turn(0)
+def nested(depth):
+    return max((depth - 1,), key=nested) if depth else turn(0)
+def deep():
+    while True:
+        nested(3)
+turns = [greenlet.greenlet(shallow), greenlet.greenlet(deep)]
+print("READY", flush=True)
+while True:
+    for one in turns:
+        one.switch()
+"""
+NESTED = 4
+# Of the samples: nothing shows the first and the last instructions of a switch.
+MAX_UNSURE = 0.001
 DEPTH = 4
 COMPILED = """
 import ctypes, sys
@@ -80,7 +104,7 @@ while True:
     for place in places:
         astray(place)
 """
-GAPS = ("no_table", "copy", "register", "other")
+GAPS = ("no_table", "copy", "register", "switch", "other")
 # A wrapper may have been interrupted before it has called, or after.
 MAX_BETWEEN = 0.05
 LEAST_GENERATED = 0.9
@@ -133,6 +157,34 @@ def check_greenlets(python):
     return problems
 
 
+def check_switching(python):
+    """Where greenlets switch, there is a gap between Python frames and native frames, and no other sample is wrong."""
+    if not has_module(python, "greenlet"):
+        return []
+    path, quality = harness.file_in("switching.py"), harness.file_in("rules-%s.quality.json" % python.version)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(SWITCHING)
+    stacks = record(path, python, options=("--quality", quality))
+    with open(quality, encoding="utf-8") as file:
+        counted = json.load(file)
+    copied = counted["samples"] - counted["native_none"]
+    unplaced = counted["native_entries"] - counted["native_placed"]
+    switches, wrong = 0, collections.Counter()
+    for functions, count in stacks.items():
+        if "<gap>" in functions:
+            switches += count
+        elif "nested" in functions and functions[0].startswith("greenlet::"):
+            # Between a call and the next one, C code is.
+            if any(pair == ("nested", "nested") for pair in zip(functions, functions[1:])) or functions.count("nested") > NESTED:
+                wrong[functions] += count
+    unsure = max(counted["native_mismatched"], counted["native_gaps"] - counted["native_gaps_switch"], unplaced, sum(wrong.values()))
+    if switches and unsure <= MAX_UNSURE * copied:
+        return []
+    return ["%d switches in %d native stacks; mismatched %d, gaps %d, of switches %d, not placed %d, wrong: %s" %
+            (switches, copied, counted["native_mismatched"], counted["native_gaps"], counted["native_gaps_switch"], unplaced,
+             [(count, ";".join(functions)) for functions, count in wrong.most_common(3)])]
+
+
 def check_compiled(python):
     """A function and its wrapper have one name, and are one frame for each call."""
     path = harness.file_in("compiled_names.py")
@@ -177,7 +229,7 @@ def check_astray(python):
 
 
 def check(python):
-    problems = check_greenlets(python)
+    problems = check_greenlets(python) + check_switching(python)
     if not has_module(python, "ctypes"):
         print("%-10sskipped: it has no ctypes, so greenlets only" % python.version)
         return problems

@@ -10,10 +10,11 @@ enum { MAX = 32, TEXT_BYTES = 256, EVALUATION = 0x5000 };
  * from 0x1000 * (i + 1) on.
  *     e  the evaluation function      n  another function
  *     -  a gap                        t  a trampoline
+ *     w  a library that switches C stacks   s  its function that does so
  *     u  not left: its end is not known     x  where no code is */
 struct stack {
     struct native_frame frames[MAX];
-    bool evaluations[MAX];
+    enum native_role roles[MAX];
     struct native_walk walk;
 };
 
@@ -36,7 +37,10 @@ static void make(struct stack *stack, const char *text, enum native_end end)
         if (text[i] == 't')
             frame->left_by = NATIVE_LEFT_BY_TRAMPOLINE;
         stack->walk.gaps += text[i] == '-';
-        stack->evaluations[i] = text[i] == 'e';
+        stack->roles[i] = text[i] == 'e'   ? NATIVE_ROLE_EVALUATION
+                          : text[i] == 'w' ? NATIVE_ROLE_SWITCHER
+                          : text[i] == 's' ? NATIVE_ROLE_SWITCH
+                                           : NATIVE_ROLE_NONE;
     }
 }
 
@@ -50,7 +54,7 @@ static void expect(const char *natives, enum native_end end, const struct native
     char text[TEXT_BYTES] = "";
     make(&stack, natives, end);
     const struct native_runs all = { runs, count, has_entries };
-    assert_int_equal(native_merge(&merge, all, &stack.walk, stack.evaluations), ERR_OK);
+    assert_int_equal(native_merge(&merge, all, &stack.walk, stack.roles), ERR_OK);
     for (size_t i = 0; i < merge.count; i++) {
         const struct merged_frame *const frame = &merge.frames[i];
         const char kinds[] = { [MERGED_PYTHON] = (char)('0' + frame->index),
@@ -62,6 +66,8 @@ static void expect(const char *natives, enum native_end end, const struct native
     }
     assert_string_equal(text, expected);
     assert_int_equal(merge.is_mismatch, strchr(expected, '|') != NULL);
+    assert_int_equal(merge.is_switch,
+                     strpbrk(natives, "ws") != NULL && !merge.is_mismatch && !merge.placed);
     assert_int_equal(merge.has_gaps, strchr(expected, '-') != NULL);
     native_merge_deinit(&merge);
 }
@@ -181,6 +187,44 @@ static void trampolines_are_left_out(void **state)
     EXPECT_ENTRIES("tnen", NATIVE_COMPLETE, "ne0nt", { .entry = at(2), .count = 1 });
 }
 
+static void at_a_switch_of_stacks_python_frames_are_not_merged(void **state)
+{
+    (void)state;
+    /* The entries are unlinked already, or not yet linked again. */
+    EXPECT_ENTRIES("nsswwnenen", NATIVE_COMPLETE, "01-sn", { .count = 2 });
+    EXPECT_ENTRIES("wswnenen", NATIVE_COMPLETE, "01-w", { .count = 2 });
+    /* Some of them are. */
+    EXPECT_ENTRIES("nwwenen", NATIVE_COMPLETE, "01-wn", { .entry = at(5), .count = 2 });
+    EXPECT_ENTRIES("nwwenen", NATIVE_COMPLETE, "012-wn", { .entry = at(5), .count = 1 },
+                   { .count = 2 });
+    /* What lies further out may be anything. */
+    EXPECT_ENTRIES("ss", NATIVE_CONTRADICTION, "01-s", { .count = 2 });
+    EXPECT_ENTRIES("nssx", NATIVE_NO_IMAGE, "0-sn", { .entry = at(9), .count = 1 });
+    EXPECT_ENTRIES("nss-en", NATIVE_COMPLETE, "0-sn", { .entry = at(4), .count = 1 });
+}
+
+static void entries_at_their_place_show_that_no_stack_is_switched(void **state)
+{
+    (void)state;
+    EXPECT_ENTRIES("nswenen", NATIVE_COMPLETE, "ne0ne1wsn", { .entry = at(5), .count = 1 },
+                   { .entry = at(3), .count = 1 });
+}
+
+static void equal_numbers_of_calls_do_not_show_that_no_stack_is_switched(void **state)
+{
+    (void)state;
+    EXPECT_COUNT("nwswenen", NATIVE_COMPLETE, "01-wn", 2);
+    EXPECT_COUNT("nwwenen", NATIVE_COMPLETE, "ne0ne1wwn", 2);
+    EXPECT_COUNT("nwwenenen", NATIVE_COMPLETE, "0-wn", 1);
+}
+
+static void a_mismatch_elsewhere_is_no_switch(void **state)
+{
+    (void)state;
+    EXPECT_ENTRIES("neswen", NATIVE_COMPLETE, "0|newsen", { .count = 1 });
+    EXPECT_ENTRIES("n-swen", NATIVE_COMPLETE, "0|news-n", { .count = 1 });
+}
+
 static void runs_without_entries_are_paired_from_the_outermost_on(void **state)
 {
     (void)state;
@@ -209,7 +253,7 @@ static size_t count_placed(const char *natives, enum native_end end,
     struct stack stack;
     make(&stack, natives, end);
     const struct native_runs all = { runs, count, runs->entry != 0 };
-    assert_int_equal(native_merge(&merge, all, &stack.walk, stack.evaluations), ERR_OK);
+    assert_int_equal(native_merge(&merge, all, &stack.walk, stack.roles), ERR_OK);
     const size_t placed = merge.placed;
     native_merge_deinit(&merge);
     return placed;
@@ -228,6 +272,7 @@ static void runs_at_their_place_are_counted(void **state)
     assert_int_equal(count_placed("nenen", NATIVE_COMPLETE, counted, 2), 2);
     assert_int_equal(count_placed("nen", NATIVE_CUT, counted, 2), 1);
     assert_int_equal(count_placed("nen", NATIVE_COMPLETE, counted, 2), 0);
+    assert_int_equal(count_placed("nsenen", NATIVE_COMPLETE, counted, 2), 0);
 }
 
 TEST_MAIN(cmocka_unit_test(a_run_stands_below_the_frame_that_holds_its_entry),
@@ -243,6 +288,10 @@ TEST_MAIN(cmocka_unit_test(a_run_stands_below_the_frame_that_holds_its_entry),
           cmocka_unit_test(an_address_without_code_is_a_gap),
           cmocka_unit_test(runs_in_a_gap_stand_between_gaps),
           cmocka_unit_test(trampolines_are_left_out),
+          cmocka_unit_test(at_a_switch_of_stacks_python_frames_are_not_merged),
+          cmocka_unit_test(entries_at_their_place_show_that_no_stack_is_switched),
+          cmocka_unit_test(equal_numbers_of_calls_do_not_show_that_no_stack_is_switched),
+          cmocka_unit_test(a_mismatch_elsewhere_is_no_switch),
           cmocka_unit_test(runs_without_entries_are_paired_from_the_outermost_on),
           cmocka_unit_test(of_a_stack_that_is_not_whole_only_the_innermost_call_is_known),
           cmocka_unit_test(runs_at_their_place_are_counted))

@@ -99,7 +99,7 @@ const framesOf = (q) => q.code_hits + q.code_misses;
 const samplesOf = (q) => q.samples;
 const durationOf = (q) => q.duration_s;
 
-const GAP_CAUSES = ["no_table", "copy", "register", "other"].map((cause) => "native_gaps_" + cause);
+const GAP_CAUSES = ["no_table", "copy", "register", "switch", "other"].map((cause) => "native_gaps_" + cause);
 
 // Group: [key of a measure, text of a value, whole of which it is a share]
 const GROUPS = {
