@@ -99,6 +99,7 @@ class Installed:
         if engine == "kernel" and code != 0 and "kernel engine" in text:
             self.test.skipTest(text)
         self.test.assertEqual(code, 0, text)
+        self.test.assertNotIn("system calls are not limited", text)
         with open(os.path.join(self.folder, engine + ".json"), encoding="utf-8") as file:
             counted = json.load(file)
         self.test.assertEqual(counted["engine"], engine)
