@@ -1,5 +1,5 @@
 /*
- * context - copies what leads from a thread state to the value of a ContextVar.  A part of stacks.bpf.c.
+ * context - copies what leads from a thread to the value of a ContextVar, or to the span that it publishes.  A part of stacks.bpf.c.
  *
  * The thread state names its context, the context a trie (sampler/cpython/objects/hamt.h), in which the hash of the
  * variable leads to its value.  What is not there, or not as it should be, ends the walk: the profiler sees the same

@@ -101,15 +101,16 @@ void thread_locals_deinit(struct thread_locals *locals);
 /* Finds the variables of files that were loaded since the last call, if it is time.  true: items have changed. */
 bool thread_locals_refresh(struct thread_locals *locals, uint64_t now_ns);
 
-/* What memory has to be read for a variable in a thread, all of 8 bytes but the slot and, at of_tid, 4. */
+/* The memory that leads to a variable in a thread.  Each place has 8 bytes, but the slot THREAD_LOCALS_SLOT_BYTES and the
+ * thread's number 4. */
 struct thread_local_trail {
-    remote_addr slot; /* THREAD_LOCALS_SLOT_BYTES */
-    uint32_t of_tid;  /* from what pthread_self returns */
-    bool
-        is_fixed; /* at `place` is the variable; otherwise the address of the thread's vector */
-    int64_t place; /* likewise */
-    /* In the vector: its generation, and the address of the block. */
-    uint64_t of_generation, of_block;
+    remote_addr slot;
+    uint32_t of_tid; /* the thread's number, from what pthread_self returns */
+    /* From there too: the variable if it is fixed, otherwise the address of the thread's vector. */
+    bool is_fixed;
+    int64_t place;
+    uint64_t of_generation,
+        of_block;    /* in the vector: its generation, the address of the block */
     uint64_t offset; /* in the block */
 };
 
