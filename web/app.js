@@ -13,7 +13,7 @@ import { createState, reduce } from "./model/page/state.js";
 import { wantedRuns } from "./model/page/stack-span.js";
 import { sessionTitle } from "./model/host/sessions.js";
 import { tasksRequest } from "./model/threads/tasks.js";
-import { threadIds } from "./model/threads/threads.js";
+import { createChosenThreads, threadIds } from "./model/threads/threads.js";
 import { askAccess } from "./source/host.js";
 import { openComparable, readComparable } from "./source/comparable.js";
 import { createLiveSource } from "./source/live.js";
@@ -27,7 +27,7 @@ import { applyTheme, copyText, createAddressBar, remember, remembered, storedThe
 import { createComparePicker } from "./view/page/compare-picker.js";
 import { createDetails } from "./view/flame/details.js";
 import { createDiff } from "./view/flame/diff.js";
-import { el } from "./view/elements/dom.js";
+import { afterPaint, el } from "./view/elements/dom.js";
 import { createFlame } from "./view/flame/flame.js";
 import { createGil } from "./view/threads/gil.js";
 import { createTasks } from "./view/threads/tasks.js";
@@ -98,7 +98,7 @@ function watchFor(source, state, picture, selected) {
   source.watch("summary", PANEL_VIEWS.includes(view) && state.address.frame.length === 0 && state.address.about === "" ? selected : null);
 }
 
-// All views of a session, in the order in which they are updated.
+// All views of a session, in the order in which they are updated: {all, beside: those beside a chart, which cost as much as it does and may follow it}.
 function createViews(dispatch) {
   const place = (id) => document.getElementById(id);
   const stage = place("stage");
@@ -116,11 +116,13 @@ function createViews(dispatch) {
   stage.addEventListener("pointerenter", () => dispatch({ type: "pointAtStage", on: true }));
   stage.addEventListener("pointerleave", () => dispatch({ type: "pointAtStage", on: false }));
   listenForKeys(dispatch, { search: toolbar.focusSearch, filter: applied.focus, strip: strip.focus, stepLine: lines.step, palette: palette.open });
-  return [
+  const details = createDetails(place("details"), dispatch);
+  const all = [
     createTitle(), createBanner(place("banner"), dispatch), createHeader(place("header"), dispatch), quality,
-    strip, toolbar, createStateChips(place("states"), dispatch), applied, ...staged.map(([, view]) => view), palette, legend, tables, createDetails(place("details"), dispatch),
+    strip, toolbar, createStateChips(place("states"), dispatch), applied, ...staged.map(([, view]) => view), palette, legend, tables, details,
     createHelp(place("overlay"), dispatch), createMeasures(place("overlay"), dispatch, quality.line), createNote(place("overlay"), dispatch), createHint(place("overlay")), createContextMenu(place("overlay"), dispatch), createLinkSettings(place("overlay"), dispatch), createComparePicker(place("overlay"), dispatch),
   ];
+  return { all, beside: [new Map(staged).get(createOwnLinesView), details, legend] };
 }
 
 // What actions do beside changing the state: {run(action, state), forget()}, where `page` is {source, dispatch, setPaused}.
@@ -225,9 +227,11 @@ function startPage() {
   // A report says at which view it opens.
   const addressHere = () => parseAddress(location.hash, data.dataset.view);
   const compute = createPicture();
+  const chosenThreads = createChosenThreads();
   let state = { ...createState(embedded === ""), theme: storedTheme(), holdsOnHover: remembered(HOLD_KEY) === "yes", ownPatterns: remembered(OWN_KEY) ?? "", links: { came: noLinks(), own: rememberedLinks() }, address: addressHere() };
-  let views = [];
+  let views = { all: [], beside: [] };
   let queued = false;
+  let shown = null;
   let asked = questionOf(state, []);
   let selected = null;
 
@@ -251,23 +255,30 @@ function startPage() {
     source.ask(asked);
   }
 
-  // The server filters threads, states and times, so another choice is another question.
-  function askFor(picture) {
-    const chosen = threadIds(picture.chosen.chosen);
-    const unknown = state.address.threads.length + state.address.processes.length > 0 && chosen.length === 0;
-    const question = questionOf(state, unknown ? asked.threads : chosen);
+  // The server filters threads, states and times, so another choice is another question: asked at once, as its answer takes longest.
+  function askFor() {
+    const ids = threadIds(chosenThreads(state).chosen.chosen);
+    const unknown = state.address.threads.length + state.address.processes.length > 0 && ids.length === 0;
+    const question = questionOf(state, unknown ? asked.threads : ids);
     if (!isSameQuestion(question, asked)) ask(question);
+  }
+
+  function updateBeside() {
+    for (const view of views.beside) view.update(shown);
   }
 
   function render() {
     queued = false;
-    askFor(compute(state));
+    askFor();
     const picture = compute(state);
+    // The same chart of something else: what is beside it follows once it is painted.
+    const follows = shown !== null && picture.tree !== shown.picture.tree && state.address.view === shown.address.view ? views.beside : [];
     selected = { ...asked, states: state.address.states ?? [], filters: [...filterParameters(state.address.filters), ...(picture.native === null ? [] : [["native", picture.native]])] };
     watchFor(source, state, picture, selected);
     const downloads = source.downloads(selected);
-    const shown = { ...state, picture, hasTimes: source.hasTimes(), downloads, notApplied: source.live ? [] : state.address.filters };
-    for (const view of views) view.update(shown);
+    shown = { ...state, picture, hasTimes: source.hasTimes(), downloads, notApplied: source.live ? [] : state.address.filters };
+    for (const view of views.all) if (!follows.includes(view)) view.update(shown);
+    if (follows.length > 0) afterPaint(updateBeside);
   }
 
   function queueRender() {
@@ -287,8 +298,10 @@ function startPage() {
   const effects = createEffects({ source, dispatch, setPaused, selected: () => selected });
 
   function dispatch(action) {
+    const { address } = state;
     state = reduce(state, action);
     effects.run(action, state);
+    if (state.address !== address) askFor();
     queueRender();
   }
 

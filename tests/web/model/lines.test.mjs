@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { frameLabel } from "../../../web/model/profile/frames.js";
 import { groupTotals } from "../../../web/model/trees/grouping.js";
-import { chosenFile, hottestLines, lineNeighbours, nativePath, placedFile, shownLines, sourceLines, topLines } from "../../../web/model/code/lines.js";
+import { chosenFile, hottestLines, lineNeighbours, nativePath, placedFile, shownLines, sourceLines } from "../../../web/model/code/lines.js";
 import { currentGrouping } from "../../../web/model/trees/recording.js";
 import { recordingOf } from "../support/sample.mjs";
 
@@ -10,9 +10,9 @@ function linesOf(stacks) {
   const recording = recordingOf(stacks);
   const grouping = currentGrouping(recording, "line");
   const totals = groupTotals(grouping, recording.counts);
-  const { files, others } = sourceLines(grouping, recording.profile, totals);
+  const { files, others, top } = sourceLines(grouping, recording.profile, totals);
   const names = (edges) => edges.map(({ frame, samples }) => frameLabel(grouping.frames, recording.profile, frame).name + " " + samples);
-  return { files, others, neighbours: (line) => Object.fromEntries(Object.entries(lineNeighbours(grouping, totals, line.frames)).map(([side, edges]) => [side, names(edges)])) };
+  return { files, others, top, neighbours: (line) => Object.fromEntries(Object.entries(lineNeighbours(grouping, totals, line.frames)).map(([side, edges]) => [side, names(edges)])) };
 }
 
 const plain = (file) => [file.path, file.self, file.total, ...file.lines.map(({ line, self, total }) => [line, self, total])];
@@ -51,12 +51,15 @@ test("functions of a file have self and total samples, and callers whatever line
 });
 
 test("files say where their code comes from; the hottest lines are of all files", () => {
-  const { files } = linesOf(["m:1;a:12 4", "m:1;a:13;b:11 3", "m:2 1"]);
+  const { files, top } = linesOf(["m:1;a:12 4", "m:1;a:13;b:11 3", "m:2 1"]);
   assert.deepEqual(files.map((file) => file.kind), ["own", "own", "own"]);
-  const many = [{ path: "/a", lines: [5, 1, 9, 0, 9].map((self, i) => ({ line: i + 1, self, total: 9 })) }, { path: "/b", lines: [{ line: 3, self: 9, total: 9 }, { line: 4, self: 6, total: 7 }, { line: 5, self: 6, total: 8 }] }];
-  assert.deepEqual(topLines(many, 4).map(({ path, line }) => path + line), ["/a3", "/b3", "/a5", "/b5"]);
-  assert.equal(topLines(many, 20).length, 7);
-  assert.deepEqual(topLines(files, 2), [{ path: "/app/a.py", line: 12, self: 4, total: 4 }, { path: "/app/b.py", line: 11, self: 3, total: 3 }]);
+  assert.deepEqual(top(2), [{ path: "/app/a.py", line: 12, self: 4, total: 4 }, { path: "/app/b.py", line: 11, self: 3, total: 3 }]);
+});
+
+test("of lines as hot as each other those with more below come first, then those further up, then those of the hotter file", () => {
+  const { top } = linesOf(["a:1 5", "a:2 1", "a:3 9", "a:5 9", "b:3 9", "b:4 6", "b:5 6", "b:5;c:1 2", "b:7;d:1 1"]);
+  assert.deepEqual(top(4).map(({ path, line }) => path + line), ["/app/a.py3", "/app/b.py3", "/app/a.py5", "/app/b.py5"]);
+  assert.equal(top(20).length, 9);
 });
 
 test("callers and callees of a line, and of its recursion; a sample counts once for each", () => {

@@ -40,6 +40,9 @@ function keptPlacesOf(grouping, profile) {
   const outermost = (keyOf, keys) => outermostByKey(grouping, keyOf, keys);
   Object.assign(places, {
     functionOf, functions,
+    framesOfFunction: listByKey(functionOf, functions, (frame) => frame > 0),
+    functionsOfFile: listByKey(places.fileOfFunction, places.files.length, (id) => id > 0),
+    linesOfFile: listByKey(places.file.subarray(0, places.lines), places.files.length, (id) => id > 0),
     outermostFile: outermost(places.fileOf, places.files.length),
     outermostLine: outermost(places.lineOf, places.lines),
     outermostFunction: outermost(functionOf, functions),
@@ -48,13 +51,24 @@ function keptPlacesOf(grouping, profile) {
   return places;
 }
 
+// The items with each key, in their order: of(key) -> typed array.
+function listByKey(keyOf, keys, isListed) {
+  const start = new Int32Array(keys + 1);
+  keyOf.forEach((key, item) => { if (isListed(item)) start[key + 1] += 1; });
+  for (let key = 0; key < keys; key += 1) start[key + 1] += start[key];
+  const order = new Int32Array(start[keys]);
+  const next = start.slice();
+  keyOf.forEach((key, item) => { if (isListed(item)) order[next[key]++] = item; });
+  return { of: (key) => order.subarray(start[key], start[key + 1]) };
+}
+
 // For every frame the id of its file and of its line, 0 for what has no file; for every line its file, its number
 // and its frames: the first, and behind each frame the next, until 0.
 function placesOf(grouping, profile) {
   const { frames } = grouping;
   const { files, fileOf } = filesOf(profile);
   const count = frames.function.length;
-  const places = { files, fileOf: new Int32Array(count), lineOf: new Int32Array(count), lines: 1, file: new Int32Array(count + 1), line: new Int32Array(count + 1), first: new Int32Array(count + 1), next: new Int32Array(count) };
+  const places = { files, fileOfFunction: fileOf, fileOf: new Int32Array(count), lineOf: new Int32Array(count), lines: 1, file: new Int32Array(count + 1), line: new Int32Array(count + 1), first: new Int32Array(count + 1), next: new Int32Array(count) };
   const known = createPairs();
   for (let frame = count - 1; frame > 0; frame -= 1) {
     const file = fileOf[frames.function[frame]];
@@ -81,58 +95,75 @@ function framesOfLine(places, id) {
 }
 
 // -> {files: [{path, function, kind (of frames.js), self, total, lines: [{line, self, inC, total, frames}], functions: [{id, line, name, self,
-// total, frames}]}], others: [{name, frame, self, total, file}]}: files and others hottest first; lines and functions ascend. The file of
-// another is what nativeFile() makes of it, null if it is a mark.
+// total, frames}]}], others: [{name, frame, self, total, file}], top(most)}: files and others hottest first; lines and functions ascend, and are
+// made when they are asked for. The file of another is what nativeFile() makes of it, null if it is a mark. top: the lines of all files with the most
+// self samples: [{path, line, self, total}].
 // C code called from a line counts as self samples of the line, `inC` of them: there is no other line for it. It is among the
 // others too, as is what has no file.
 export function sourceLines(grouping, profile, totals) {
   const places = keptPlacesOf(grouping, profile);
   const folded = { ...totals, self: foldedSelf(grouping, totals, places.lineOf) };
-  const files = countByKey(grouping, folded, places.fileOf, places.files.length, places.outermostFile);
-  const lines = countByKey(grouping, folded, places.lineOf, places.lines, places.outermostLine);
-  const own = ownSelf(grouping, totals, places);
-  const made = places.files.map((file, id) => (file === null ? null : { ...file, self: files.self[id], total: files.total[id], lines: [], functions: [] }));
-  for (let id = 1; id < places.lines; id += 1) {
-    if (lines.total[id] > 0) made[places.file[id]].lines.push({ line: places.line[id], self: lines.self[id], inC: lines.self[id] - own[id], total: lines.total[id], frames: framesOfLine(places, id) });
-  }
-  const others = addFunctions(grouping, profile, places, totals, folded, made);
-  const seen = made.filter((file) => file !== null && file.total > 0);
-  for (const file of seen) {
-    file.lines.sort((a, b) => a.line - b.line);
-    file.functions.sort((a, b) => a.line - b.line);
-  }
-  return { files: seen.sort((a, b) => byHeat(a, b) || (a.path < b.path ? -1 : 1)), others: others.sort(byHeat) };
+  const counted = {
+    files: countByKey(grouping, folded, places.fileOf, places.files.length, places.outermostFile),
+    lines: countByKey(grouping, folded, places.lineOf, places.lines, places.outermostLine),
+    functions: countByKey(grouping, folded, places.functionOf, places.functions, places.outermostFunction),
+    ownLines: ownSelf(grouping, totals, places.lineOf, places.lines),
+    ownFunctions: ownSelf(grouping, totals, places.functionOf, places.functions),
+  };
+  const files = places.files.map((_, id) => id).filter((id) => id > 0 && counted.files.total[id] > 0)
+    .map((id) => sourceFile(profile, places, counted, id)).sort((a, b) => byHeat(a, b) || (a.path < b.path ? -1 : 1));
+  return { files, others: otherFunctions(profile, places, counted), top: (most) => topLines(places, counted, files, most) };
 }
 
 const byHeat = (a, b) => b.self - a.self || b.total - a.total;
 
-// Self samples of lines without those of C code.
-function ownSelf(grouping, totals, { lineOf, lines }) {
-  const own = new Float64Array(lines);
-  for (let g = 1; g < groupCount(grouping); g += 1) own[lineOf[grouping.frame.values[g]]] += totals.self[g];
+// Self samples without those of C code that was called there.
+function ownSelf(grouping, totals, keyOf, keys) {
+  const own = new Float64Array(keys);
+  for (let g = 1; g < groupCount(grouping); g += 1) own[keyOf[grouping.frame.values[g]]] += totals.self[g];
   return own;
 }
 
-// Gives every file its functions, and returns what has no file.
-function addFunctions(grouping, profile, places, totals, folded, made) {
-  const { functionOf, functions } = places;
-  const counted = countByKey(grouping, folded, functionOf, functions, places.outermostFunction);
-  const self = new Float64Array(functions);
-  const frames = new Map();
-  for (let g = 1; g < groupCount(grouping); g += 1) self[functionOf[grouping.frame.values[g]]] += totals.self[g];
-  for (let frame = 1; frame < functionOf.length; frame += 1) {
-    if (frames.has(functionOf[frame])) frames.get(functionOf[frame]).push(frame);
-    else frames.set(functionOf[frame], [frame]);
-  }
+function sourceFile(profile, places, counted, id) {
+  const { lines, functions, ownLines } = counted;
+  const made = { lines: null, functions: null };
+  const lineOf = (at) => ({ line: places.line[at], self: lines.self[at], inC: lines.self[at] - ownLines[at], total: lines.total[at], frames: framesOfLine(places, at) });
+  const functionOf = (at) => ({ id: at, line: profile.functionLine.values[at], name: functionText(profile, at), self: functions.self[at], total: functions.total[at], frames: Array.from(places.framesOfFunction.of(at)) });
+  const listed = ({ total }, list, makeOne) => Array.from(list.of(id)).filter((at) => total[at] > 0).map(makeOne).sort((a, b) => a.line - b.line);
+  return {
+    ...places.files[id], self: counted.files.self[id], total: counted.files.total[id],
+    get lines() {
+      return (made.lines ??= listed(lines, places.linesOfFile, lineOf));
+    },
+    get functions() {
+      return (made.functions ??= listed(functions, places.functionsOfFile, functionOf));
+    },
+  };
+}
+
+// What has no file.
+function otherFunctions(profile, places, { functions, ownFunctions }) {
   const others = [];
-  for (const [id, all] of frames) {
-    if (!(counted.total[id] > 0)) continue;
-    const name = functionText(profile, id);
-    const file = places.fileOf[all[0]];
-    if (file === 0) others.push(otherOf(profile, { id, name, frames: all, self: self[id], total: counted.total[id] }));
-    else made[file].functions.push({ id, line: profile.functionLine.values[id], name, self: counted.self[id], total: counted.total[id], frames: all });
+  for (const id of places.functionsOfFile.of(0)) {
+    const frames = functions.total[id] > 0 ? Array.from(places.framesOfFunction.of(id)) : [];
+    if (frames.length > 0) others.push(otherOf(profile, { id, name: functionText(profile, id), frames, self: ownFunctions[id], total: functions.total[id] }));
   }
-  return others;
+  return others.sort((a, b) => byHeat(a, b) || a.frame - b.frame);
+}
+
+function topLines(places, { lines: { self, total } }, files, most) {
+  const pathOf = new Map(files.map((file, rank) => [file.function, { rank, path: file.path }]));
+  const fileOf = (at) => pathOf.get(places.files[places.file[at]].function);
+  const isHotter = (a, b) => (self[b] - self[a] || total[b] - total[a] || places.line[a] - places.line[b] || fileOf(a).rank - fileOf(b).rank) < 0;
+  const top = [];
+  for (let at = 1; at < places.lines; at += 1) {
+    if (!(self[at] > 0) || (top.length === most && !isHotter(at, top[most - 1]))) continue;
+    let to = top.length;
+    while (to > 0 && isHotter(at, top[to - 1])) to -= 1;
+    top.splice(to, 0, at);
+    if (top.length > most) top.pop();
+  }
+  return top.map((at) => ({ path: fileOf(at).path, line: places.line[at], self: self[at], total: total[at] }));
 }
 
 // What stands for the path of the source of a native function that only its library may know.
@@ -230,21 +261,4 @@ export function shownLines(count, hot, most, around) {
   for (const { line } of hot) for (let at = Math.max(1, line - around); at <= Math.min(count, line + around); at += 1) wanted.add(at);
   const numbers = Array.from(wanted).sort((a, b) => a - b);
   return numbers.flatMap((line, i) => (i > 0 && numbers[i - 1] !== line - 1 ? [null, line] : [line]));
-}
-
-// The lines of all files with the most self samples: [{path, line, self, total}]
-export function topLines(files, most) {
-  const top = [];
-  for (const { path, lines } of files) {
-    for (const { line, self, total } of lines) {
-      if (!(self > 0)) continue;
-      const found = { path, line, self, total };
-      let at = top.length;
-      while (at > 0 && (byHeat(found, top[at - 1]) || line - top[at - 1].line) < 0) at -= 1;
-      if (at === most) continue;
-      top.splice(at, 0, found);
-      if (top.length > most) top.pop();
-    }
-  }
-  return top;
 }

@@ -11,7 +11,7 @@ import { frameKey, frameLabel, frameOfFunction } from "../profile/frames.js";
 import { gilMatrix, causedCounts } from "../threads/gil.js";
 import { taskRows, tasksReason, tasksRequest } from "../threads/tasks.js";
 import { groupCount, groupTotals, matchedSamples } from "../trees/grouping.js";
-import { lineNeighbours, sourceLines, sourcePaths, topLines } from "../code/lines.js";
+import { lineNeighbours, sourceLines, sourcePaths } from "../code/lines.js";
 import { memoise } from "../base/memoise.js";
 import { formatCount, formatPoints, formatShare, isKnown, ratio } from "../base/numbers.js";
 import { createOwnLines, extendOwnLines, hottestOwnLines } from "../code/own.js";
@@ -29,7 +29,7 @@ import { frameCounts, nameRanks, sortedRows, tableRows, topFrames } from "../cod
 import { layOutRuns } from "../trees/stacks.js";
 import { createFollowedThread } from "./stack-span.js";
 import { distinctNames } from "../base/text.js";
-import { listThreads, resolveThreads, threadIds, threadsWithStates } from "../threads/threads.js";
+import { createChosenThreads, threadIds, threadsWithStates } from "../threads/threads.js";
 import { bottomUpTree, createMergedNames, resolveKeys, sandwichTrees, topDownTree, treeKeys, treePath } from "../trees/trees.js";
 
 // Shares of all samples at which a frame glows one step hotter.
@@ -226,11 +226,11 @@ const TOP_LINES = 20;
 // Files and lines: {files, others, top (lines), names (Map of path -> short name), nameOf(line), describe(frame), neighbours(line or function)}.
 function makeSource(recording, version, grouping, totals) {
   const labelOf = (frame) => frameLabel(grouping.frames, recording.profile, frame);
-  const { files, others } = totals.sum === 0 ? { files: [], others: [] } : sourceLines(grouping, recording.profile, totals);
+  const { files, others, top } = totals.sum === 0 ? { files: [], others: [], top: () => [] } : sourceLines(grouping, recording.profile, totals);
   return {
     files,
     others,
-    top: topLines(files, TOP_LINES),
+    top: top(TOP_LINES),
     names: distinctNames(files.map((file) => file.path)),
     nameOf: (line) => (line === undefined ? "" : labelOf(line.frames[0]).name),
     describe: (frame) => ({ label: labelOf(frame), key: functionKey(recording, grouping, frame) }),
@@ -418,8 +418,7 @@ export function createPicture() {
   const own = createOwn();
   const stackChart = createStackChart();
   const followedThread = createFollowedThread();
-  const threadsOf = memoise((profile, count) => listThreads(profile));
-  const chosenOf = memoise(resolveThreads);
+  const chosenThreads = createChosenThreads();
   const sumsOf = memoise((threadStates, chosen, threads) => sumThreads(threadStates, threadIds(threadsWithStates(chosen.chosen, threads))));
 
   return function compute(state) {
@@ -434,9 +433,8 @@ export function createPicture() {
     const selected = selectedOf(tree, grouping.frames, profile, address.frame);
     const matcher = matcherOf(profile, address.search);
     extendMatcher(matcher, profile);
-    const threads = threadsOf(profile, profile.threads.length);
+    const { threads, chosen } = chosenThreads(state);
     const drawing = isFlame ? markedOf(drawingOf(recording, version, grouping, totals, tree, focus.id, state.width, siblingOrder(address.order, address.bottomUp)), matcher) : null;
-    const chosen = chosenOf(threads, address.threads, address.processes);
     const functions = currentGrouping(recording, "function", address.filters, native);
     const byLine = () => {
       const lines = currentGrouping(recording, "line", address.filters, native);
@@ -464,7 +462,7 @@ export function createPicture() {
       // The thread in the order of time, and its boxes.
       stackThread: followed.thread,
       stacks: address.view === "stacks" ? stackChart(state, grouping, totals, followed) : null,
-      own: address.view === "flame" ? own(recording, version, grouping, state.ownPatterns, showsActive(state)) : null,
+      own: () => (address.view === "flame" ? own(recording, version, grouping, state.ownPatterns, showsActive(state)) : null),
       diff: shownDiff,
       gil: address.view === "gil" ? gilOf(recording, version, functions, state.gil, threads, sums, isWithoutGil(state.session, sums), state.width) : null,
       tasks: address.view === "tasks" ? tasksOf(recording, version, state.tasks, tasksReason(state.tasks, state.session, state.live, profile), tasksRequest(state) !== null) : null,

@@ -1,5 +1,6 @@
 // Threads as users know them: all rows of one native thread, which may be renamed, are one thread with its last name.
 
+import { memoise } from "../base/memoise.js";
 import { TEXT } from "../../text/session.js";
 import { STATE_DOINGS, STATE_FACTS, sumThreads } from "../profile/states.js";
 import { visibleText } from "../base/text.js";
@@ -75,6 +76,16 @@ export function resolveThreads(threads, wanted, pids = []) {
     for (const thread of alike) chosen.add(thread);
   }
   return { chosen: threads.filter((thread) => chosen.has(thread)), missing };
+}
+
+// -> chosenThreads(state): {threads, of the profile; chosen, what resolveThreads() makes of the address}, the same again until one of them changes.
+export function createChosenThreads() {
+  const threadsOf = memoise((profile, count) => listThreads(profile));
+  const chosenOf = memoise(resolveThreads);
+  return ({ recording: { profile }, address }) => {
+    const threads = threadsOf(profile, profile.threads.length);
+    return { threads, chosen: chosenOf(threads, address.threads, address.processes) };
+  };
 }
 
 // The threads that were busiest: with the most samples that did not wait, at most `most`, in the order they are listed.

@@ -26,6 +26,8 @@ export function createGrouping(by, filters = [], native = "leaf", waits = false)
     parent: createColumn(),
     frame: createColumn(),
     depth: createColumn(),
+    // Most groups have one below: the first stands here, the index has the others.
+    firstBelow: createColumn(),
     index: createPairs(),
     named: createPairs(),
     firstOfLibrary: new Map(),
@@ -35,6 +37,7 @@ export function createGrouping(by, filters = [], native = "leaf", waits = false)
   columnPush(grouping.parent, 0);
   columnPush(grouping.frame, 0);
   columnPush(grouping.depth, 0);
+  columnPush(grouping.firstBelow, 0);
   return grouping;
 }
 
@@ -44,12 +47,18 @@ export function groupCount(grouping) {
 
 function groupUnder(grouping, parent, frame) {
   const fresh = grouping.parent.length;
-  const group = takePair(grouping.index, parent, frame, fresh);
-  if (group !== fresh) return group;
+  const first = grouping.firstBelow.values[parent];
+  if (first !== 0 && grouping.frame.values[first] === frame) return first;
+  if (first === 0) grouping.firstBelow.values[parent] = fresh;
+  else {
+    const group = takePair(grouping.index, parent, frame, fresh);
+    if (group !== fresh) return group;
+  }
+  columnPush(grouping.firstBelow, 0);
   columnPush(grouping.parent, parent);
   columnPush(grouping.frame, frame);
   columnPush(grouping.depth, grouping.depth.values[parent] + 1);
-  return group;
+  return fresh;
 }
 
 // The first function of the same name and file.
@@ -131,7 +140,7 @@ export function extendGrouping(grouping, profile) {
   const before = groupCount(grouping);
   const kinds = [];
   const first = grouping.groupOfNode.length;
-  if (nodes > 2 * first) reservePairs(grouping.index, nodes);
+  if (nodes > 2 * first) reservePairs(grouping.index, Math.ceil(nodes / 2));
   for (const column of columnsOfNodes(grouping)) column.values = grownArray(column.values, nodes);
   const root = { group: 0, seen: filter.start };
   if (first === 0 && nodes > 0) putNode(grouping, 0, NATIVE_ROOT, root, root);

@@ -72,7 +72,8 @@ export function createOwnLinesView(root, dispatch) {
 
   return {
     update(state) {
-      const { picture: { own, sum }, sources } = state;
+      const { picture: { sum }, sources } = state;
+      const own = state.picture.own();
       element.hidden = own === null || sum === 0;
       if (element.hidden) return;
       setting.update(state);

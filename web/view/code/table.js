@@ -5,14 +5,15 @@ import { formatCount, formatDuration, formatInterval, formatShare, ratio } from 
 import { heldRows } from "../../model/code/table.js";
 import { offerMenu } from "../elements/menu.js";
 import { TEXT } from "../../text/session.js";
-import { el, isInUse, isolated, setAttribute, setText } from "../elements/dom.js";
+import { afterPaint, el, isInUse, isolated, setAttribute, setText } from "../elements/dom.js";
 
 const COLUMNS = [
   { key: "self", label: TEXT.table.self, meaning: TEXT.table.selfHint },
   { key: "total", label: TEXT.table.total, meaning: TEXT.table.totalHint },
 ];
+// Rows around those in view, and before the first painting, which a person waits for.
 const AROUND = 40;
-const ROWS_LEAST = 120;
+const AROUND_FIRST = 4;
 const ROW_PX = 27;
 
 function createCell() {
@@ -73,7 +74,7 @@ function createTableHeads(dispatch) {
 }
 
 // What of the rows is in view, as last laid out: asking before a change would have them laid out twice.
-// -> {measure(a row), rowsOf(count): {from, last, height}, the rows that there have to be}
+// -> {measure(a row), rowsOf(count, around): {from, last, height}, the rows that there have to be}
 function createScroll(element) {
   let place = { height: ROW_PX, above: 0, room: window.innerHeight };
   return {
@@ -82,11 +83,24 @@ function createScroll(element) {
       const above = isScroller ? element.scrollTop : Math.max(0, -element.getBoundingClientRect().top);
       place = { height: Math.max(1, row?.offsetHeight ?? ROW_PX), above, room: isScroller ? element.clientHeight : window.innerHeight };
     },
-    rowsOf(count) {
+    rowsOf(count, around) {
       const { height, above, room } = place;
-      const wanted = Math.max(ROWS_LEAST, Math.ceil(room / height) + 2 * AROUND);
-      const from = Math.max(0, Math.min(Math.floor(above / height) - AROUND, count - wanted));
+      const wanted = Math.ceil(room / height) + 2 * around;
+      const from = Math.max(0, Math.min(Math.floor(above / height) - around, count - wanted));
       return { from, last: Math.min(count, from + wanted), height };
+    },
+  };
+}
+
+// The rows that `body` has; those it had before are used again: {items, resize(count)}
+function createRowPool(body, create) {
+  const items = [];
+  const spare = [];
+  return {
+    items,
+    resize(count) {
+      for (; items.length < count; body.append(items[items.length - 1].element)) items.push(spare.pop() ?? create());
+      for (; items.length > count; spare[spare.length - 1].element.remove()) spare.push(items.pop());
     },
   };
 }
@@ -102,9 +116,10 @@ export function createTable(root, dispatch) {
     const row = rows.find((one) => one.element.contains(event.target));
     return row === undefined ? null : { label: row.label, key: state.picture.table.keyOf(row.shown), stack: "" };
   });
-  const rows = [];
+  const { items: rows, resize } = createRowPool(body, () => createTableRow(find, about));
   let state = null;
   let first = 0;
+  let around = AROUND;
   const scroll = createScroll(element);
   let all = [];
   let arrangedFor = "";
@@ -117,13 +132,8 @@ export function createTable(root, dispatch) {
     arrangedFor = question;
   }
 
-  function find(row) {
-    dispatch({ type: "address", changes: { view: "flame", about: state.picture.table.keyOf(row), zoom: [], frame: [] }, how: "push" });
-  }
-
-  function about(row) {
-    dispatch({ type: "address", changes: { view: "sandwich", about: state.picture.table.keyOf(row) }, how: "push" });
-  }
+  const find = (row) => dispatch({ type: "address", changes: { view: "flame", about: state.picture.table.keyOf(row), zoom: [], frame: [] }, how: "push" });
+  const about = (row) => dispatch({ type: "address", changes: { view: "sandwich", about: state.picture.table.keyOf(row) }, how: "push" });
 
   function fillRow(row, shown, index) {
     const { picture } = state;
@@ -138,13 +148,9 @@ export function createTable(root, dispatch) {
   }
 
   function fillRows() {
-    const { from, last, height } = scroll.rowsOf(all.length);
+    const { from, last, height } = scroll.rowsOf(all.length, around);
     first = from;
-    while (rows.length < last - first) {
-      rows.push(createTableRow(find, about));
-      body.append(rows[rows.length - 1].element);
-    }
-    while (rows.length > last - first) rows.pop().element.remove();
+    resize(last - first);
     rows.forEach((row, i) => fillRow(row, all[first + i], first + i));
     body.style.setProperty("--rows-above", first * height + "px");
     body.style.setProperty("--rows-below", (all.length - last) * height + "px");
@@ -153,11 +159,23 @@ export function createTable(root, dispatch) {
 
   function onLayout() {
     if (state === null || element.hidden) return;
-    const before = scroll.rowsOf(all.length).height;
+    const before = scroll.rowsOf(all.length, around).height;
     scroll.measure(rows[0]?.element);
-    const { from, last, height } = scroll.rowsOf(all.length);
+    const { from, last, height } = scroll.rowsOf(all.length, around);
     if (from !== first || last - from !== rows.length || height !== before) fillRows();
   }
+
+  // Those in view now, those around them once these are painted; what is in use stays.
+  function fillInView() {
+    if (isInUse(body)) return fillRows();
+    if (around === AROUND) afterPaint(() => {
+      around = AROUND;
+      if (!element.hidden) fillRows();
+    });
+    around = AROUND_FIRST;
+    return fillRows();
+  }
+
   body.addEventListener("pointerleave", () => {
     if (state === null || element.hidden || isInUse(body)) return;
     arrange();
@@ -180,7 +198,7 @@ export function createTable(root, dispatch) {
       }
       setText(caption, TEXT.table.caption(formatCount(picture.table.count), formatCount(picture.table.functions), state.address.by === "line", formatCount(picture.sum)));
       arrange();
-      fillRows();
+      fillInView();
     },
   };
 }

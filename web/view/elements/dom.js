@@ -59,6 +59,12 @@ export function placeNear(tip, pointer) {
   tip.style.top = (below + tip.offsetHeight > window.innerHeight ? Math.max(4, pointer.y - tip.offsetHeight - TIP_OFFSET_PX) : below) + "px";
 }
 
+// Runs `act` once what is there now has been painted: for what may come a moment later.
+export function afterPaint(act) {
+  if (document.hidden) setTimeout(act, 0);
+  else requestAnimationFrame(() => setTimeout(act, 0));
+}
+
 // Whether pointer or keyboard is in it: then what is there stays where it is.
 export function isInUse(element) {
   return element.matches(":hover") || element.contains(document.activeElement);

@@ -70,6 +70,8 @@ function createStripArea() {
   let drawnSpan = "";
   let shownAxis = "";
   let shownPins = "";
+  // As last laid out: asking in the middle of an update would have the page laid out once more.
+  let width = 0;
 
   const shareOf = (time) => Math.min(1, Math.max(0, (time - span.from) / (span.to - span.from)));
 
@@ -82,7 +84,7 @@ function createStripArea() {
   }
 
   function drawAxis() {
-    const { step, marks } = axisMarks(span, Math.max(2, Math.floor(element.clientWidth / MARK_PX)));
+    const { step, marks } = axisMarks(span, Math.max(2, Math.floor(width / MARK_PX)));
     const signature = span.from + " " + span.to + " " + marks.length;
     if (signature === shownAxis) return;
     shownAxis = signature;
@@ -109,6 +111,11 @@ function createStripArea() {
       return pin;
     }));
   }
+
+  new ResizeObserver(([{ contentRect }]) => {
+    width = contentRect.width;
+    if (shownAxis !== "") drawAxis();
+  }).observe(element);
 
   return {
     element,
