@@ -6,6 +6,10 @@
 #include "server/report/diff/student.h"
 
 #define TAILS_95 0.05
+/* The median of chi-square with one degree of freedom. */
+#define MEDIAN_SQUARE 0.4549364
+/* Fewer rows say nothing of the variation between runs. */
+#define MOVES_LEAST 8
 
 void compare_add_unit(struct compare_units *units, double all)
 {
@@ -112,7 +116,7 @@ static struct component component_of(const struct compare_pair *pair, double poo
 {
     const double a_runs = pair->baseline_side->runs.count, b_runs = pair->now_side->runs.count;
     const double degrees = a_runs + b_runs - 2;
-    const double assumed = COMPARE_RUN_VARIATION * pooled;
+    const double assumed = pair->run_variation * pooled;
     if (degrees < 1)
         return (struct component){ assumed * assumed, assumed * assumed, HUGE_VAL };
     const double total =
@@ -120,6 +124,51 @@ static struct component component_of(const struct compare_pair *pair, double poo
         degrees;
     const double within = (a->variance * a_runs + b->variance * b_runs) / 2;
     return (struct component){ fmax(total - within, 0), total, degrees };
+}
+
+/* Of both sides together. */
+static double pooled_share(const struct compare_pair *pair)
+{
+    const double all = pair->baseline_side->runs.all + pair->now_side->runs.all;
+    return all > 0 ? (pair->baseline->runs.hits + pair->now->runs.hits) / all : 0;
+}
+
+double compare_weight(const struct compare_pair *pair)
+{
+    return pooled_share(pair);
+}
+
+struct compare_move compare_move_of(const struct compare_pair *pair)
+{
+    const double pooled = pooled_share(pair);
+    const struct estimate a =
+        estimate_of(pair->baseline_side, pair->baseline, pooled, pair->is_rate);
+    const struct estimate b = estimate_of(pair->now_side, pair->now, pooled, pair->is_rate);
+    return (struct compare_move){ (b.share - a.share) / pooled,
+                                  (a.variance + b.variance) / (pooled * pooled) };
+}
+
+static int by_move(const void *left, const void *right)
+{
+    const struct compare_move *const a = left, *const b = right;
+    return (a->by > b->by) - (a->by < b->by);
+}
+
+/* A row is within the variation v of the middle if its square is at most MEDIAN_SQUARE times
+ * (variance + 2 v^2), so half of them are if v^2 is the median of what each needs. */
+double compare_run_variation(struct compare_move *moves, size_t count)
+{
+    if (count < MOVES_LEAST)
+        return COMPARE_RUN_VARIATION_LEAST;
+    qsort(moves, count, sizeof *moves, by_move);
+    const double middle = moves[count / 2].by;
+    for (size_t i = 0; i < count; i++) {
+        const double from_middle = moves[i].by - middle;
+        moves[i].by = (from_middle * from_middle / MEDIAN_SQUARE - moves[i].variance) / 2;
+    }
+    qsort(moves, count, sizeof *moves, by_move);
+    const double variation = sqrt(fmax(moves[count / 2].by, 0));
+    return fmin(fmax(variation, COMPARE_RUN_VARIATION_LEAST), COMPARE_RUN_VARIATION_MOST);
 }
 
 struct difference {
@@ -130,8 +179,7 @@ static struct difference difference_of(const struct compare_pair *pair)
 {
     const struct compare_side *const before = pair->baseline_side, *const after =
                                                                        pair->now_side;
-    const double pooled = (pair->baseline->runs.hits + pair->now->runs.hits) /
-                          (before->runs.all + after->runs.all);
+    const double pooled = pooled_share(pair);
     const struct estimate a = estimate_of(before, pair->baseline, pooled, pair->is_rate);
     const struct estimate b = estimate_of(after, pair->now, pooled, pair->is_rate);
     const struct component runs = component_of(pair, pooled, &a, &b);
@@ -191,7 +239,7 @@ double compare_p(const struct compare_pair *pair)
 }
 
 struct ranked {
-    double chance;
+    double chance; /* divided by its weight */
     size_t at;
 };
 
@@ -203,20 +251,23 @@ static int by_chance(const void *left, const void *right)
     return a->chance > b->chance ? 1 : (a->at > b->at) - (a->at < b->at);
 }
 
-enum err_code compare_adjust(double *chances, size_t count, struct err *err)
+enum err_code compare_adjust(double *chances, const double *weights, size_t count,
+                             struct err *err)
 {
     struct ranked *const ranks = malloc((count + 1) * sizeof *ranks);
     size_t family = 0;
-    double least = 1;
+    double least = 1, all = 0;
     if (!ranks)
         return err_nomem(err);
     for (size_t i = 0; i < count; i++)
-        if (chances[i] >= 0)
-            ranks[family++] = (struct ranked){ chances[i], i };
+        if (chances[i] >= 0) {
+            ranks[family++] = (struct ranked){ chances[i] / weights[i], i };
+            all += weights[i];
+        }
     qsort(ranks, family, sizeof *ranks, by_chance);
     /* A later one is never more certain than an earlier one. */
     for (size_t rank = family; rank > 0; rank--) {
-        const double q = ranks[rank - 1].chance * (double)family / (double)rank;
+        const double q = ranks[rank - 1].chance * all / (double)rank;
         least = q < least ? q : least;
         chances[ranks[rank - 1].at] = least;
     }

@@ -10,14 +10,17 @@
  *
  * Runs of one program differ as well: addresses, hash seeds, frequency and neighbours of a processor.
  * Where a side has several captures, the variance between them is estimated as a component of its own
- * (one-way random effects) and the degrees of freedom as Satterthwaite (1946) does.  From one capture
- * on each side it cannot be estimated: it is then taken as COMPARE_RUN_VARIATION of each share.
+ * (one-way random effects) and the degrees of freedom as Satterthwaite (1946) does.  One capture on each
+ * side has no repeats, but many rows, most of which did not change: how much these moved, beyond what
+ * their blocks explain, is the variation between runs (compare_run_variation), as genomic control
+ * (Devlin and Roeder 1999) has it of the many places of a genome.
  *
- * Two shares are compared by Welch's t test.  A change is significant only if it is also as large as
- * compare_least_effect.  Rows that are too rare for such a change are left out before
+ * Two shares are compared by Welch's t test.  A change is significant only if it is also large
+ * (compare_is_large).  Rows that are too rare for such a change are left out before
  * (compare_is_candidate), so they do not weaken the others.  Of many comparisons some are significant by
  * chance alone: q values bound the expected share of these among the significant ones (Benjamini and
- * Hochberg 1995).
+ * Hochberg 1995), and a row weighs as much as its share, as what takes much time is what a change is
+ * looked for in (Genovese, Roeder and Wasserman 2006).
  *
  * A share of blocks of time, hits / time, may exceed 1: a rate.
  *
@@ -37,11 +40,13 @@ enum { COMPARE_MIN_BLOCKS = 6, COMPARE_MIN_HITS = 10 };
 
 /* A difference with a q value up to this is significant. */
 #define COMPARE_MAX_Q 0.05
-/* The standard deviation between runs of one program, of a share. */
-#define COMPARE_RUN_VARIATION 0.005
+/* The standard deviation between runs of one program, as a part of each share: the least that there
+ * is, and the most that is put down to it. */
+#define COMPARE_RUN_VARIATION_LEAST 0.005
+#define COMPARE_RUN_VARIATION_MOST  0.02
 /* The least significant change: of everything, and of the share itself. */
 #define COMPARE_LEAST_CHANGE   0.005
-#define COMPARE_LEAST_RELATIVE 0.05
+#define COMPARE_LEAST_RELATIVE 0.03
 
 /* Sums over units, which are the blocks of a run, or the runs of a side: of `all` (samples, or time in
  * samples)... */
@@ -78,6 +83,7 @@ struct compare_pair {
     const struct compare_side *baseline_side, *now_side;
     const struct compare_row *baseline, *now;
     bool is_rate;
+    double run_variation; /* where neither side has several captures */
 };
 
 struct compare_interval {
@@ -98,11 +104,24 @@ bool compare_is_enough(const struct compare_pair *pair);
 bool compare_is_candidate(const struct compare_pair *pair);
 /* Is the change as large as the least effect? */
 bool compare_is_large(const struct compare_pair *pair);
+/* How far a row moved, and the variance of that which its blocks explain, both as parts of its share. */
+struct compare_move {
+    double by, variance;
+};
+
+struct compare_move compare_move_of(const struct compare_pair *pair);
+/* The variation between runs that half of the moves are within of their median.  Puts them in another
+ * order. */
+double compare_run_variation(struct compare_move *moves, size_t count);
+
 /* The p value of the change: the chance of one at least as large if the shares are equal.  1 if nothing can
  * be said. */
 double compare_p(const struct compare_pair *pair);
 
+/* What a row weighs among the others: its share. */
+double compare_weight(const struct compare_pair *pair);
 /* Replaces p values by q values.  A negative value stays and does not count as a comparison. */
-MUST_CHECK enum err_code compare_adjust(double *chances, size_t count, struct err *err);
+MUST_CHECK enum err_code compare_adjust(double *chances, const double *weights, size_t count,
+                                        struct err *err);
 
 #endif /* SERVER_REPORT_DIFF_COMPARE_H */

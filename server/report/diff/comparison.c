@@ -107,6 +107,7 @@ struct sums {
     uint64_t *counts;          /* of a block */
     struct compare_hits *hits; /* of the blocks of a capture */
     struct compare_row *of[JOINED_SIDES];
+    double run_variation;
 };
 
 static enum err_code sums_init(struct sums *sums, const struct comparison *comparison,
@@ -178,8 +179,10 @@ static struct compare_pair pair_of(const struct comparing *comparing, const stru
 {
     return (struct compare_pair){ &comparing->sides[JOINED_BASELINE],
                                   &comparing->sides[JOINED_NOW],
-                                  &sums->of[JOINED_BASELINE][row], &sums->of[JOINED_NOW][row],
-                                  comparing->comparison->basis == COMPARISON_BY_TIME };
+                                  &sums->of[JOINED_BASELINE][row],
+                                  &sums->of[JOINED_NOW][row],
+                                  comparing->comparison->basis == COMPARISON_BY_TIME,
+                                  sums->run_variation };
 }
 
 /* A mark that says how a stack was read, not what the program did. */
@@ -232,29 +235,67 @@ static void set_intervals(struct comparison_number *number, const struct compare
     number->change = narrowed(compare_change_interval(pair));
 }
 
-/* One family: the numbers of one kind that may have changed. */
-static enum err_code judge(const struct comparing *comparing, const struct sums *sums,
-                           struct err *err)
+/* One family: the rows of one kind that may have changed. */
+struct family {
+    double *chances; /* by row; negative: it is none of them */
+    double *weights;
+    struct compare_move *moves;
+    size_t count; /* of the moves */
+};
+
+static enum err_code family_init(struct family *family, size_t rows, struct err *err)
 {
-    const struct comparison *const comparison = comparing->comparison;
-    double *const chances = malloc((sums->rows + 1) * sizeof *chances);
-    if (!chances)
-        return err_nomem(err);
+    *family = (struct family){ .chances = malloc((rows + 1) * sizeof(double)),
+                               .weights = malloc((rows + 1) * sizeof(double)),
+                               .moves = malloc((rows + 1) * sizeof(struct compare_move)) };
+    return family->chances && family->weights && family->moves ? ERR_OK : err_nomem(err);
+}
+
+static void family_deinit(struct family *family)
+{
+    free(family->chances);
+    free(family->weights);
+    free(family->moves);
+}
+
+static enum err_code judge_family(const struct comparing *comparing, struct sums *sums,
+                                  struct family *family, struct err *err)
+{
     for (size_t row = 0; row < sums->rows; row++) {
         const struct compare_pair pair = pair_of(comparing, sums, row);
-        chances[row] = compare_is_candidate(&pair) && may_differ(comparison, sums->kind, row)
-                           ? compare_p(&pair)
-                           : -1;
+        const bool is_in =
+            compare_is_candidate(&pair) && may_differ(comparing->comparison, sums->kind, row);
+        family->chances[row] = is_in ? 1 : -1;
+        if (is_in)
+            family->moves[family->count++] = compare_move_of(&pair);
     }
-    const enum err_code rc = compare_adjust(chances, sums->rows, err);
-    for (size_t row = 0; row < sums->rows && rc == ERR_OK; row++) {
-        struct comparison_number *const number = number_at(comparison, sums->kind, row);
+    sums->run_variation = compare_run_variation(family->moves, family->count);
+    for (size_t row = 0; row < sums->rows; row++) {
         const struct compare_pair pair = pair_of(comparing, sums, row);
-        number->q = chances[row] >= 0 ? chances[row] : 1;
+        if (family->chances[row] < 0)
+            continue;
+        family->chances[row] = compare_p(&pair);
+        family->weights[row] = compare_weight(&pair);
+    }
+    return compare_adjust(family->chances, family->weights, sums->rows, err);
+}
+
+static enum err_code judge(const struct comparing *comparing, struct sums *sums,
+                           struct err *err)
+{
+    struct family family;
+    enum err_code rc = family_init(&family, sums->rows, err);
+    if (rc == ERR_OK)
+        rc = judge_family(comparing, sums, &family, err);
+    for (size_t row = 0; row < sums->rows && rc == ERR_OK; row++) {
+        struct comparison_number *const number =
+            number_at(comparing->comparison, sums->kind, row);
+        const struct compare_pair pair = pair_of(comparing, sums, row);
+        number->q = family.chances[row] >= 0 ? family.chances[row] : 1;
         number->verdict = verdict_of(number, &pair);
         set_intervals(number, &pair);
     }
-    free(chances);
+    family_deinit(&family);
     return rc;
 }
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { shareInterval } from "../../../web/model/trees/blocks.js";
-import { adjustPValues, changeStyle, compareGroups, compareRows, comparedSide, comparedSides, sumBlocks, verdictOf } from "../../../web/model/trees/compare.js";
+import { adjustPValues, changeStyle, compareGroups, compareRows, comparedSide, comparedSides, runVariation, sumBlocks, verdictOf } from "../../../web/model/trees/compare.js";
 import { studentQuantile, studentTails } from "../../../web/model/trees/student.js";
 import { binsCovered, emptyHeat, HEAT_MEASURES, heatColumn, heatMost, withHeat } from "../../../web/model/time/heatmap.js";
 import { defaultAddress } from "../../../web/model/page/address.js";
@@ -62,8 +62,23 @@ test("many comparisons make each less certain; what is unknown stays so", () => 
   assert.deepEqual(adjustPValues([]), []);
 });
 
+test("what takes more time weighs more", () => {
+  assert.deepEqual(adjustPValues([0.02, 0.02, null], (row) => [0.1, 0.3, 5][row]).map((q) => q && Number(q.toFixed(4))), [0.04, 0.0267, null]);
+});
+
+test("what all rows move is the variation between runs", () => {
+  const row = (by, spread = 1e-9) => ({ pooled: 0.05, a: { share: 0.05, variance: spread }, b: { share: 0.05 * (1 + by), variance: spread } });
+  const moves = [-0.03, -0.02, -0.015, -0.01, 0, 0.01, 0.015, 0.02, 0.5];
+  // Half of them are within 0.015 of the middle: 0.015 / sqrt(2 * 0.4549).
+  near(runVariation([...moves, 0.012, -0.011].map((by) => row(by))), 0.015 / Math.sqrt(2 * 0.4549364), 2e-4);
+  assert.equal(runVariation(moves.map((by) => row(by * 10))), 0.02);
+  assert.equal(runVariation(moves.map(() => row(0.1))), 0.005);
+  assert.equal(runVariation(moves.map((by) => row(by, 0.001))), 0.005);
+  assert.equal(runVariation(moves.slice(0, 7).map((by) => row(by))), 0.005);
+});
+
 test("a few samples are no news, nor is a small change; new, gone, more and less are distinguished", () => {
-  assert.deepEqual([verdictOf(0, 0.02, false, null), verdictOf(0, 0.6, true, 0.001), verdictOf(0.6, 0, true, 0.001), verdictOf(0.1, 0.6, true, 0.001), verdictOf(0.6, 0.1, true, 0.001), verdictOf(0.1, 0.6, true, 0.2), verdictOf(0.5, 0.52, true, 0.001), verdictOf(0, 0.004, true, 0.001)],
+  assert.deepEqual([verdictOf(0, 0.02, false, null), verdictOf(0, 0.6, true, 0.001), verdictOf(0.6, 0, true, 0.001), verdictOf(0.1, 0.6, true, 0.001), verdictOf(0.6, 0.1, true, 0.001), verdictOf(0.1, 0.6, true, 0.2), verdictOf(0.5, 0.514, true, 0.001), verdictOf(0, 0.004, true, 0.001)],
     ["few", "new", "gone", "more", "less", "same", "same", "same"]);
   assert.deepEqual([changeStyle("same", 0.4), changeStyle("more", 0.4), changeStyle("less", -0.01), changeStyle("new", 0.001)], ["", "more-3", "less-2", "more-1"]);
 });

@@ -1,14 +1,16 @@
 // Two profiles compared by share of samples or by time, and whether a change is significant: Welch's t test over blocks of time, a
-// least effect, and a false discovery rate of 5 % (as server/report/diff/compare.c).
+// variation between runs, a least effect, and a false discovery rate of 5 % (as server/report/diff/compare.c).
 
 import { addBlock, addUnit, createBlockSums, createUnits, estimateOf, hasBlocks, quantileOf } from "./blocks.js";
 import { studentTails } from "./student.js";
 
 export const COMPARED_Q_MAX = 0.05;
 export const CHANGE_LEAST = 0.005;
-export const CHANGE_LEAST_RELATIVE = 0.05;
+export const CHANGE_LEAST_RELATIVE = 0.03;
 const HITS_LEAST = 10;
-const RUN_VARIATION = 0.005;
+const RUN_VARIATION = { least: 0.005, most: 0.02 };
+const MOVES_LEAST = 8;
+const MEDIAN_SQUARE = 0.4549364;
 
 // What is compared: {isRate, baseline, current: {all, units}}; units are null without blocks.
 export function comparedSides(baseline, current, isRate = false) {
@@ -32,27 +34,44 @@ export function sumBlocks(rows, forEach) {
 
 const shareOf = (count, all) => (all > 0 ? count / all : 0);
 
-// {change, error, degrees} of a row with sums over the blocks of both sides.
-function differenceOf({ isRate, baseline, current }, baselineSums, currentSums, row) {
-  const pooled = (baselineSums.hits[row] + currentSums.hits[row]) / (baseline.units.all + current.units.all);
-  const a = estimateOf(baseline.units, baselineSums, row, pooled, isRate);
-  const b = estimateOf(current.units, currentSums, row, pooled, isRate);
-  const variance = a.variance + b.variance + 2 * (RUN_VARIATION * pooled) ** 2;
+// Of a row with sums over the blocks of both sides: {pooled (its share of both), a, b (estimates of estimateOf())}.
+function estimatesOf({ isRate, baseline, current }, sums, row) {
+  const pooled = (sums.baseline.hits[row] + sums.current.hits[row]) / (baseline.units.all + current.units.all);
+  return { pooled, a: estimateOf(baseline.units, sums.baseline, row, pooled, isRate), b: estimateOf(current.units, sums.current, row, pooled, isRate) };
+}
+
+const medianOf = (values) => values.sort()[values.length >> 1];
+
+// How much shares vary between runs, as a part of each: so much that half of the rows are within it of their median, as most did not change.
+export function runVariation(rows) {
+  if (rows.length < MOVES_LEAST) return RUN_VARIATION.least;
+  const moves = Float64Array.from(rows, ({ pooled, a, b }) => (b.share - a.share) / pooled);
+  const middle = medianOf(moves.slice());
+  const needed = Float64Array.from(rows, ({ pooled, a, b }, i) => ((moves[i] - middle) ** 2 / MEDIAN_SQUARE - (a.variance + b.variance) / pooled ** 2) / 2);
+  return Math.min(Math.max(Math.sqrt(Math.max(medianOf(needed), 0)), RUN_VARIATION.least), RUN_VARIATION.most);
+}
+
+// {change, error, degrees} of the estimates of a row.
+function differenceOf({ pooled, a, b }, variation) {
+  const variance = a.variance + b.variance + 2 * (variation * pooled) ** 2;
   const squares = a.variance ** 2 / a.degrees + b.variance ** 2 / b.degrees;
   return { change: b.share - a.share, error: Math.sqrt(variance), degrees: squares > 0 ? variance ** 2 / squares : 1e6 };
 }
 
-// P-values turned into q-values, in place; null stays null.
-export function adjustPValues(pValues) {
+// P-values turned into q-values, in place; null stays null. A row weighs as much as weightOf(row) among the others.
+export function adjustPValues(pValues, weightOf = () => 1) {
   const ranks = [];
+  let all = 0;
   pValues.forEach((p, at) => {
-    if (p !== null) ranks.push(at);
+    if (p === null) return;
+    ranks.push({ at, chance: p / weightOf(at) });
+    all += weightOf(at);
   });
-  ranks.sort((a, b) => pValues[a] - pValues[b] || a - b);
+  ranks.sort((a, b) => a.chance - b.chance || a.at - b.at);
   let least = 1;
   for (let rank = ranks.length; rank > 0; rank -= 1) {
-    least = Math.min(least, (pValues[ranks[rank - 1]] * ranks.length) / rank);
-    pValues[ranks[rank - 1]] = least;
+    least = Math.min(least, (ranks[rank - 1].chance * all) / rank);
+    pValues[ranks[rank - 1].at] = least;
   }
   return pValues;
 }
@@ -79,14 +98,16 @@ function compareNumber(baseline, current, sides, sums, mayDiffer) {
   const before = (row) => shareOf(baselineOf(row), sides.baseline.all);
   const after = (row) => shareOf(current[row], sides.current.all);
   const isEnough = (row) => has && baselineOf(row) + current[row] >= HITS_LEAST;
-  const difference = (row) => differenceOf(sides, sums.baseline, sums.current, row);
-  const qValues = adjustPValues(Array.from({ length: current.length }, (_, row) => {
-    if (!isEnough(row) || before(row) + after(row) < CHANGE_LEAST || !mayDiffer(row)) return null;
-    const { change, error, degrees } = difference(row);
+  const estimates = (row) => estimatesOf(sides, sums, row);
+  const candidates = Array.from(current, (_, row) => (isEnough(row) && before(row) + after(row) >= CHANGE_LEAST && mayDiffer(row) ? estimates(row) : null));
+  const variation = runVariation(candidates.filter((found) => found !== null));
+  const qValues = adjustPValues(candidates.map((found) => {
+    if (found === null) return null;
+    const { change, error, degrees } = differenceOf(found, variation);
     return error > 0 ? studentTails(change / error, degrees) : 1;
-  }));
+  }), (row) => candidates[row].pooled);
   return (row) => {
-    const { error, degrees } = isEnough(row) ? difference(row) : { error: NaN, degrees: 1 };
+    const { error, degrees } = isEnough(row) ? differenceOf(estimates(row), variation) : { error: NaN, degrees: 1 };
     return {
       baseline: baselineOf(row), current: current[row], baselineShare: before(row), currentShare: after(row), half: error * quantileOf(Math.round(degrees)), q: qValues[row],
       verdict: verdictOf(before(row), after(row), isEnough(row), qValues[row]),

@@ -53,7 +53,8 @@ static void add_run(struct made_side *to, const double *hits, size_t count, doub
 
 static struct compare_pair pair_of(const struct made_side *a, const struct made_side *b)
 {
-    return (struct compare_pair){ &a->side, &b->side, &a->row, &b->row, false };
+    return (struct compare_pair){ &a->side, &b->side, &a->row,
+                                  &b->row,  false,    COMPARE_RUN_VARIATION_LEAST };
 }
 
 /* 10 blocks of 100, hits 15 and 35 in turn: a share of 0.25, and a variance of 10 / 9 * 10 * 100 / 1000^2. */
@@ -216,7 +217,7 @@ static void rare_and_small_changes_do_not_count(void **state)
     (void)state;
     for (size_t i = 0; i < 24; i++) {
         hits[i] = 50000;
-        more[i] = 52000;
+        more[i] = 51400;
         rare[i] = 200;
     }
     add_run(&a, hits, 24, 100000);
@@ -241,9 +242,12 @@ static void false_discoveries_are_held(void **state)
 {
     double chances[] = { 0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344,
                          0.0459, 0.3240, 0.4262, 0.5719, 0.6528, 0.7590, 1.000 };
+    double alike[15];
     size_t kept = 0;
     (void)state;
-    assert_int_equal(compare_adjust(chances, 15, NULL), ERR_OK);
+    for (size_t i = 0; i < 15; i++)
+        alike[i] = 0.2;
+    assert_int_equal(compare_adjust(chances, alike, 15, NULL), ERR_OK);
     for (size_t i = 0; i < 15; i++)
         kept += chances[i] <= 0.05;
     assert_int_equal(kept, 4);
@@ -257,11 +261,49 @@ static void order_does_not_matter_and_outsiders_stay(void **state)
 {
     double chances[] = { 0.01, -1, 0.04, 0.03, -1, 0.005 };
     static const double wanted[] = { 0.02, -1, 0.04, 0.04, -1, 0.02 };
+    static const double alike[] = { 1, 7, 1, 1, 7, 1 };
     (void)state;
-    assert_int_equal(compare_adjust(chances, 6, NULL), ERR_OK);
+    assert_int_equal(compare_adjust(chances, alike, 6, NULL), ERR_OK);
     for (size_t i = 0; i < 6; i++)
         assert_close(chances[i], wanted[i], 1e-12);
-    assert_int_equal(compare_adjust(chances, 0, NULL), ERR_OK);
+    assert_int_equal(compare_adjust(chances, alike, 0, NULL), ERR_OK);
+}
+
+/* 0.02 / 3 * 4 and 0.02 / 1 * 4 / 2. */
+static void what_takes_more_time_weighs_more(void **state)
+{
+    double chances[] = { 0.02, 0.02, -1 };
+    static const double weights[] = { 0.1, 0.3, 5 };
+    (void)state;
+    assert_int_equal(compare_adjust(chances, weights, 3, NULL), ERR_OK);
+    assert_close(chances[0], 0.04, 1e-12);
+    assert_close(chances[1], 0.08 / 3, 1e-12);
+}
+
+/* Of twenty rows of 50 % each: runs differ by `variation` of a share, and the first row by `change` too. */
+static double variation_of(double variation, double change, size_t rows)
+{
+    uint64_t random = 11;
+    struct compare_move moves[20];
+    for (size_t i = 0; i < rows; i++) {
+        struct made_side a, b;
+        const double factor = 1 + variation * normal(&random) + (i == 0 ? change : 0);
+        make_series(&a, 0.5 * (1 + variation * normal(&random)), 0.02, 0, &random);
+        make_series(&b, 0.5 * factor, 0.02, 0, &random);
+        const struct compare_pair pair = pair_of(&a, &b);
+        moves[i] = compare_move_of(&pair);
+    }
+    return compare_run_variation(moves, rows);
+}
+
+static void what_all_rows_move_is_the_variation_between_runs(void **state)
+{
+    (void)state;
+    assert_close(variation_of(0, 0, 20), COMPARE_RUN_VARIATION_LEAST, 0.003);
+    assert_close(variation_of(0.015, 0, 20), 0.015, 0.005);
+    assert_close(variation_of(0.015, 0.5, 20), variation_of(0.015, 0, 20), 0.003);
+    assert_true(variation_of(0.3, 0, 20) == COMPARE_RUN_VARIATION_MOST);
+    assert_true(variation_of(0.3, 0, 7) == COMPARE_RUN_VARIATION_LEAST);
 }
 
 static void blocks_are_whole_windows_and_have_no_gaps(void **state)
@@ -563,6 +605,8 @@ TEST_MAIN(cmocka_unit_test(quantiles_are_those_of_the_tables),
           cmocka_unit_test(rare_and_small_changes_do_not_count),
           cmocka_unit_test(false_discoveries_are_held),
           cmocka_unit_test(order_does_not_matter_and_outsiders_stay),
+          cmocka_unit_test(what_takes_more_time_weighs_more),
+          cmocka_unit_test(what_all_rows_move_is_the_variation_between_runs),
           cmocka_unit_test(blocks_are_whole_windows_and_have_no_gaps),
           cmocka_unit_test(new_gone_grown_and_shrunk_functions_are_listed),
           cmocka_unit_test(what_says_how_stacks_were_read_does_not_differ),
