@@ -1,5 +1,6 @@
 // Frames as people see them: a function, or one line of a function. Frame 0 is the root.
 
+import { createColumn } from "../base/column.js";
 import { createPairs, findPair, takePair } from "../base/pairs.js";
 import { TEXT } from "../../text/session.js";
 import { nativeName } from "./brief.js";
@@ -11,9 +12,10 @@ const PACKAGE = /(?:^|\/)(?:site|dist)-packages\/([^/]+)/;
 const SYSTEM_LIBRARY = /^(?:\/usr(?:\/local)?)?\/lib(?:64)?\//;
 const STANDARD_LIBRARY = /(?:^|\/)lib(?:64)?\/python\d[^/]*\/|^<frozen /;
 
-// foldsLibraries: a native function stands for its library.
+// foldsLibraries: a native function stands for its library. ofNode: what frame a stored node shows, 0 where that is not known yet;
+// firstOfLibrary and named: the functions that stand for others (grouping.js).
 export function createFrames(byLine, foldsLibraries = false) {
-  return { byLine, foldsLibraries, function: [0], line: [0], index: createPairs(), keys: [], labels: [] };
+  return { byLine, foldsLibraries, function: [0], line: [0], index: createPairs(), ofNode: createColumn(), firstOfLibrary: new Map(), named: createPairs(), keys: [], labels: [] };
 }
 
 // The frame of (function, line): the line counts only when frames are lines, and not of a library.

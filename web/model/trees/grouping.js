@@ -8,9 +8,15 @@ import { frameKind, isKeptBelow, isKeptHere, isMarkKind, NATIVE_ROOT, replacesCa
 import { addPair, createPairs, findPair, reservePairs, takePair } from "../base/pairs.js";
 import { functionPlace, nodeCount } from "../profile/profile.js";
 
+// The frames that a grouping by that has with such native frames.
+export function framesFor(by, native) {
+  return createFrames(by === "line", native === "library");
+}
+
 // by: "function", "line", or "name": functions of one name in one file are one. filters: terms of filter.js; native: a setting of
-// native.js. waits: stacks end with what they wait for. A node has two groups: that of its own samples, and that of Python frames below it.
-export function createGrouping(by, filters = [], native = "leaf", waits = false) {
+// native.js. waits: stacks end with what they wait for; frames: those of framesFor(), which groupings of one profile may share. A node
+// has two groups: that of its own samples, and that of Python frames below it.
+export function createGrouping(by, filters = [], native = "leaf", waits = false, frames = framesFor(by, native)) {
   const grouping = {
     by,
     filters,
@@ -18,7 +24,7 @@ export function createGrouping(by, filters = [], native = "leaf", waits = false)
     waits,
     filter: createFilter(filters),
     seen: createColumn(),
-    frames: createFrames(by === "line", native === "library"),
+    frames,
     groupOfNode: createColumn(),
     groupBelow: createColumn(),
     seenBelow: createColumn(),
@@ -29,8 +35,6 @@ export function createGrouping(by, filters = [], native = "leaf", waits = false)
     // Most groups have one below: the first stands here, the index has the others.
     firstBelow: createColumn(),
     index: createPairs(),
-    named: createPairs(),
-    firstOfLibrary: new Map(),
     children: null,
     outermost: null,
   };
@@ -69,28 +73,33 @@ function firstOfName({ named }, profile, id) {
   return known || id;
 }
 
-// The group of a function below another; neighbours of one library are one.
-function groupOfFunction(grouping, profile, parent, functionId, line) {
+// The group of a node's frame below another; neighbours of one library are one.
+function groupOfFrame(grouping, profile, parent, node) {
   const { frames } = grouping;
+  const known = frames.ofNode.values[node];
+  if (known !== 0) return groupUnder(grouping, parent, known);
+  const functionId = profile.nodeFunction.values[node];
   const library = profile.functionLibrary.values[functionId];
   if (!frames.foldsLibraries || library === 0) {
-    const own = grouping.by === "name" ? firstOfName(grouping, profile, functionId) : functionId;
-    return groupUnder(grouping, parent, frameOf(frames, own, line));
+    const own = grouping.by === "name" ? firstOfName(frames, profile, functionId) : functionId;
+    const frame = frameOf(frames, own, profile.nodeLine.values[node]);
+    frames.ofNode.values[node] = frame;
+    return groupUnder(grouping, parent, frame);
   }
   const above = frames.function[grouping.frame.values[parent]];
   if (parent !== 0 && profile.functionLibrary.values[above] === library) return parent;
-  if (!grouping.firstOfLibrary.has(library)) grouping.firstOfLibrary.set(library, functionId);
-  return groupUnder(grouping, parent, frameOf(frames, grouping.firstOfLibrary.get(library), 0, true));
+  if (!frames.firstOfLibrary.has(library)) frames.firstOfLibrary.set(library, functionId);
+  return groupUnder(grouping, parent, frameOf(frames, frames.firstOfLibrary.get(library), 0, true));
 }
 
 // A node below a group where `before` was known of the stack: {group, seen}.
 function placeNode(grouping, profile, node, group, before, isShown) {
   const functionId = profile.nodeFunction.values[node];
   const seen = (isShown ? stepFilter : leaveFilter)(grouping.filter, before, functionId);
-  return { seen, group: isKept(seen) ? groupOfFunction(grouping, profile, group, functionId, profile.nodeLine.values[node]) : group };
+  return { seen, group: isKept(seen) ? groupOfFrame(grouping, profile, group, node) : group };
 }
 
-const columnsOfNodes = ({ nativeBits, groupOfNode, seen, groupBelow, seenBelow }) => [nativeBits, groupOfNode, seen, groupBelow, seenBelow];
+const columnsOfNodes = ({ nativeBits, groupOfNode, seen, groupBelow, seenBelow, frames }) => [nativeBits, groupOfNode, seen, groupBelow, seenBelow, frames.ofNode];
 
 function putNode(grouping, node, bits, here, below) {
   grouping.nativeBits.values[node] = bits;
@@ -105,7 +114,7 @@ function putPython(grouping, profile, node, parent, bits) {
   const functionId = profile.nodeFunction.values[node];
   const above = grouping.groupBelow.values[parent];
   const seen = stepFilter(grouping.filter, grouping.seenBelow.values[parent], functionId);
-  const group = isKept(seen) ? groupOfFunction(grouping, profile, above, functionId, profile.nodeLine.values[node]) : above;
+  const group = isKept(seen) ? groupOfFrame(grouping, profile, above, node) : above;
   grouping.nativeBits.values[node] = bits;
   grouping.groupOfNode.values[node] = group;
   grouping.seen.values[node] = seen;

@@ -2,7 +2,7 @@
 // It changes in place; `version` changes with it.
 
 import { grownArray } from "../base/column.js";
-import { createGrouping, extendGrouping } from "./grouping.js";
+import { createGrouping, extendGrouping, framesFor } from "./grouping.js";
 import { applyTree, createProfile, mergeTree, nodeCount } from "../profile/profile.js";
 import { movedBlocks } from "./blocks.js";
 import { createMergedNames } from "./trees.js";
@@ -31,7 +31,7 @@ export function applyView(counts, view, nodes) {
 }
 
 export function createRecording() {
-  return { profile: createProfile(), counts: createCounts(), baseline: createCounts(), blocks: { current: null, baseline: null }, runs: emptyRuns(), other: null, otherNode: null, groupings: new Map(), version: 0 };
+  return { profile: createProfile(), counts: createCounts(), baseline: createCounts(), blocks: { current: null, baseline: null }, runs: emptyRuns(), other: null, otherNode: null, groupings: new Map(), frames: new Map(), version: 0 };
 }
 
 // delivery: {restart, recount, trees, view}: answers of /tree and at most one of /view, and whether to forget
@@ -95,7 +95,9 @@ export function takeBaseline(recording, { trees, view, other = null }) {
 // with the profile; the last few that were used are kept.
 export function currentGrouping(recording, by, filters = [], native = "leaf", waits = false) {
   const key = [by, native, waits, ...filters].join("\n");
-  const grouping = useGrouping(recording.groupings, key, () => createGrouping(by, filters, native, waits));
+  const framesKey = by + (native === "library");
+  if (!recording.frames.has(framesKey)) recording.frames.set(framesKey, framesFor(by, native));
+  const grouping = useGrouping(recording.groupings, key, () => createGrouping(by, filters, native, waits, recording.frames.get(framesKey)));
   extendGrouping(grouping, recording.profile);
   return grouping;
 }
