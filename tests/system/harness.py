@@ -265,10 +265,11 @@ _newest = []
 
 
 def newest_python():
-    """The path of the newest interpreter that is supported; not a free-threaded one, which runs where it was built, nor a
-    debug build, which is slow."""
+    """The path of the newest interpreter that is supported; a free-threaded one, which runs where it was built, or a debug
+    build, which is slow, only if there is no other."""
     if not _newest:
-        supported = [python for python in pythons() if python.is_supported and python.kind[1] == ""]
+        supported = [python for python in pythons() if python.is_supported]
+        supported = [python for python in supported if python.kind[1] == ""] or supported
         if not supported:
             print("skipped: no interpreter of a supported version is on this machine")
             sys.exit(SKIPPED)

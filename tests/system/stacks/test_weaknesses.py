@@ -291,7 +291,7 @@ spin()
         """Of a thread that computes and one that sleeps, CPU mode keeps the first one's samples only, on every interpreter."""
         path = script("two_threads.py", self.TWO)
         for python in pythons():
-            if not python.is_supported or python.is_debug:
+            if not python.is_supported:
                 continue
             with self.subTest(python=python.version), victim(path, python=python.path) as target:
                 recording = Recording(target.pid, "-a", "--blocking", "--mode", "cpu", rate="200")
