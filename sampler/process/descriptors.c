@@ -20,7 +20,7 @@ enum {
 
 /* A socket without a peer may get one. */
 static const uint64_t AGAIN_NS = NS_PER_S;
-/* Reading tables may take this time at once, and a part of the time since then. */
+/* Reading tables may take this CPU time at once, and a part of the time since then. */
 static const uint64_t TABLES_NS = 30 * NS_PER_MS;
 
 struct descriptors {
@@ -35,7 +35,7 @@ struct descriptors {
         uint64_t read_ns; /* 0: never */
         char peer[DESCRIPTORS_PEER_BYTES];
     } sockets[ENTRIES];
-    uint64_t begun_ns, spent_ns; /* reading tables */
+    uint64_t begun_ns, spent_ns; /* reading tables; spent: CPU time */
 };
 
 enum err_code descriptors_create(struct descriptors **out, struct err *err)
@@ -202,17 +202,18 @@ static const char *peer_of(struct descriptors *descriptors, int pid, int fd, uin
     const bool is_same = entry->read_ns && entry->inode == inode;
     if ((is_same && (*entry->peer || now_ns - entry->read_ns < AGAIN_NS)))
         return entry->peer;
-    const uint64_t begun_ns = clock_now_ns();
+    const uint64_t asked_ns = clock_now_ns();
     if (!descriptors->begun_ns)
-        descriptors->begun_ns = begun_ns;
-    if (descriptors->spent_ns > TABLES_NS + (begun_ns - descriptors->begun_ns) / TABLES_PART)
+        descriptors->begun_ns = asked_ns;
+    if (descriptors->spent_ns > TABLES_NS + (asked_ns - descriptors->begun_ns) / TABLES_PART)
         return "";
+    const uint64_t cpu_ns = clock_thread_ns();
     *entry = (struct known_socket){ .inode = inode, .read_ns = now_ns };
     if (is_unix(pid, fd))
         find_unix(pid, entry);
     else if (!find_in_table(pid, "tcp", entry) && !find_in_table(pid, "tcp6", entry))
         (void)find_in_table(pid, "udp", entry);
-    descriptors->spent_ns += clock_now_ns() - begun_ns;
+    descriptors->spent_ns += clock_thread_ns() - cpu_ns;
     return entry->peer;
 }
 

@@ -4,7 +4,7 @@
  *
  * The kernel names them in /proc/PID/fd.  An answer is used again for DESCRIPTORS_FRESH_NS: by then the
  * number may be another file's.  The peer of a socket stands in a table of all sockets of its network
- * namespace, which is read once for a socket, and for at most a fiftieth of the time.
+ * namespace, which is read once for a socket, and takes at most a fiftieth of the time on a CPU.
  *
  *     "10.0.0.5:5432"        the other end, for the side that connected
  *     "clients of :8000"     the side that was connected to: its peers are too many to name
