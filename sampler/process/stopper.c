@@ -43,11 +43,21 @@ static const struct stopped *find(const struct stopper *stopper, int32_t tid)
     return NULL;
 }
 
-/* The errno of a refusal; 0: seized and asked to stop. */
+/* Until it has been waited for, there is something left of a thread that has ended. */
+static bool has_ended(int32_t tid)
+{
+    char state;
+    return procfs_state(tid, &state, NULL) || state == 'Z' || state == 'X';
+}
+
+/* The errno of a refusal; 0: seized and asked to stop.  The kernel refuses a thread that has ended as it does one that is
+ * traced. */
 static int seize(struct stopper *stopper, int32_t tid)
 {
-    if (ptrace(PTRACE_SEIZE, tid, NULL, NULL))
-        return errno;
+    if (ptrace(PTRACE_SEIZE, tid, NULL, NULL)) {
+        const int refusal = errno;
+        return refusal == EPERM && has_ended(tid) ? ESRCH : refusal;
+    }
     (void)ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
     stopper->items[stopper->count++] =
         (struct stopped){ .tid = tid, .state = STOPPER_SEIZED, .ran_ns = stopper->polled_ns };

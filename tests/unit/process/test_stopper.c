@@ -181,6 +181,21 @@ static void a_missing_process_is_gone(void **state)
     stopper_deinit(&stopper);
 }
 
+static void what_has_ended_and_is_not_waited_for_is_gone(void **state)
+{
+    struct stopper stopper;
+    siginfo_t info;
+    const int32_t ended = fork();
+    (void)state;
+    if (!ended)
+        _exit(0);
+    assert_int_equal(waitid(P_PID, (id_t)ended, &info, WEXITED | WNOWAIT), 0);
+    stopper_init(&stopper);
+    assert_int_equal(stopper_stop(&stopper, &ended, 1, deadline()), ERR_GONE);
+    stopper_deinit(&stopper);
+    assert_int_equal(waitpid(ended, NULL, 0), ended);
+}
+
 static int stop_and_die(void *context)
 {
     struct stopper stopper;
@@ -278,6 +293,7 @@ int main(void)
         cmocka_unit_test(the_stopper_does_not_reap_our_child),
         cmocka_unit_test(a_signal_during_a_stop_is_delivered),
         cmocka_unit_test(a_missing_process_is_gone),
+        cmocka_unit_test(what_has_ended_and_is_not_waited_for_is_gone),
         cmocka_unit_test(a_target_goes_on_when_its_stopper_is_killed),
         cmocka_unit_test(a_thread_that_does_not_stop_counts_nothing),
         cmocka_unit_test(a_stop_counts_from_when_the_thread_was_last_seen_running),
