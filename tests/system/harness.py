@@ -6,7 +6,7 @@ Everything started here is ended here, by its process id, also when a test fails
     PYROMETER_TEST_DIR       a folder for files (a temporary one if not given)
     PYROMETER_SLOWNESS       by how much longer waits may take (1; more below a sanitizer)
     PYROMETER_SANITIZED      not empty: below a sanitizer, so fewer victims will do
-    PYROMETER_ONLY_PYTHONS   versions to test, "3.11 3.15"; all that are found if not given
+    PYROMETER_ONLY_PYTHONS   versions to test, "3.11 3.15.2 3.13.5t"; all that are found if not given
     PYROMETER_ENGINE         what samples where a test chooses no engine itself: "remote" (if not given), "kernel"
 """
 
@@ -45,6 +45,8 @@ SUPPORTED_MINORS = range(8, 16)
 # A victim that outlives its test, however that ended, ends by itself.
 VICTIM_SECONDS = 120
 WAIT_SECONDS = 20 * SLOWNESS
+# 3.13t yields its processor two thousand times while it starts: on a busy machine it takes long.
+START_SECONDS = 3 * WAIT_SECONDS
 
 # A system call that is not in the program's list ends it here, so that ordinary use is seen to make none.
 os.environ.setdefault("PYROMETER_DENIED_CALL", "kill")
@@ -87,7 +89,7 @@ class Process:
 
     def wait_ready(self):
         """Until it, or its child, has said READY; a line of another writer may follow it at once."""
-        return self.wait_line("^READY")
+        return self.wait_line("^READY", seconds=START_SECONDS)
 
     def wait_line(self, pattern, lines=None, seconds=WAIT_SECONDS):
         """The match of the first line that fits, of `out` unless `lines` is `err`."""
@@ -250,6 +252,13 @@ class Python:
     def is_supported(self):
         return self.minor in SUPPORTED_MINORS
 
+    def environment_of_copy(self):
+        """With it, a copy of the executable finds the library; also one of a build that runs only where it was built."""
+        paths = subprocess.run([self.path, "-c", "import sys; print(sys.base_prefix, *sys.path[1:], sep='\\n')"],
+                               stdout=subprocess.PIPE, timeout=START_SECONDS, check=True).stdout.decode()
+        home, *library = paths.splitlines()
+        return dict(os.environ, PYTHONHOME=home, PYTHONPATH=os.pathsep.join(library))
+
 
 def pythons():
     """The interpreters of this machine, oldest first."""
@@ -264,17 +273,21 @@ def pythons():
 _newest = []
 
 
-def newest_python():
-    """The path of the newest interpreter that is supported; a free-threaded one, which runs where it was built, or a debug
-    build, which is slow, only if there is no other."""
+def newest():
+    """The newest interpreter that is supported; a free-threaded one, which runs where it was built, or a debug build, which is
+    slow, only if there is no other."""
     if not _newest:
         supported = [python for python in pythons() if python.is_supported]
         supported = [python for python in supported if python.kind[1] == ""] or supported
         if not supported:
             print("skipped: no interpreter of a supported version is on this machine")
             sys.exit(SKIPPED)
-        _newest.append(supported[-1].path)
+        _newest.append(supported[-1])
     return _newest[0]
+
+
+def newest_python():
+    return newest().path
 
 
 class Answer:

@@ -8,7 +8,7 @@ import tempfile
 import time
 
 import planted
-from harness import (FOLDER, PROGRAM, VICTIMS, WAIT_SECONDS, Live, Process, Test, file_in, main, newest_python, run_program,
+from harness import (FOLDER, PROGRAM, VICTIMS, WAIT_SECONDS, Live, Process, Test, file_in, main, newest, newest_python, run_program,
                      victim)
 from host import Host
 from planted import ARGUMENT, NAME
@@ -34,13 +34,8 @@ def folder():
 @contextlib.contextmanager
 def titled():
     """A target that has written its own title."""
-    python = newest_python()
-    asked, code = Process([python, "-c", "import sys; print(sys.base_prefix)"]), None
-    with asked:
-        code = asked.wait()
-    assert code == 0, asked.output()
-    with Process(["bash", "-c", 'exec -a "$0" "$@"', TITLE, python, SECRETIVE, *ARGUMENTS],
-                 env=dict(os.environ, PYTHONHOME=asked.out[0])) as process:
+    with Process(["bash", "-c", 'exec -a "$0" "$@"', TITLE, newest_python(), SECRETIVE, *ARGUMENTS],
+                 env=newest().environment_of_copy()) as process:
         process.wait_ready()
         yield process
 

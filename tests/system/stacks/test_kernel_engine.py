@@ -128,6 +128,11 @@ def accounts(pids):
     return [[int(word) for word in path.read_text("ascii").split()[:2]] for path in paths]
 
 
+def of_its_gil(python):
+    """Options for the samples of who holds a GIL, where there is one."""
+    return () if python.is_free_threaded else ("--mode", "gil")
+
+
 class KernelEngine(Test):
     def record(self, target, name, *options):
         folded, quality = file_in(name + ".folded"), file_in(name + ".json")
@@ -180,7 +185,7 @@ class KernelEngine(Test):
                 continue
             with self.subTest(python.version), victim(path, python=python.path) as target:
                 for engine in ("remote", "kernel"):
-                    stacks, quality = self.record(target, "kernel-visits-" + python.version, "-a", "--mode", "gil",
+                    stacks, quality = self.record(target, "kernel-visits-" + python.version, "-a", *of_its_gil(python),
                                                   "--engine", engine, "-d", "3")
                     inner, outer = (sum(stack.count for stack in stacks if name in stack.names) for name in ("inner", "outer"))
                     self.assertEqual([str(stack) for stack in stacks if {"inner", "outer"} <= set(stack.names)], [])
@@ -195,7 +200,7 @@ class KernelEngine(Test):
             if not python.is_supported or python.minor < OWN_STATE_MINOR:
                 continue
             with self.subTest(python.version), victim(path, python=python.path) as target:
-                stacks, quality = self.record(target, "kernel-short-visits-" + python.version, "-a", "--mode", "gil", "-d", "3")
+                stacks, quality = self.record(target, "kernel-short-visits-" + python.version, "-a", *of_its_gil(python), "-d", "3")
                 inner, outer = (sum(stack.count for stack in stacks if name in stack.names) for name in ("inner", "outer"))
                 self.assertEqual([str(stack) for stack in stacks if {"inner", "outer"} <= set(stack.names)], [])
                 self.assertGreater(inner, 0.7 * outer, (inner, outer, quality))

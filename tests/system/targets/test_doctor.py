@@ -4,12 +4,11 @@ import errno
 import json
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 import unittest
 
-from harness import PROGRAM, Live, Process, Test, can, checks, exists, main, newest_python, run_program, victim, wait_gone
+from harness import PROGRAM, Live, Process, Test, can, checks, exists, main, newest, newest_python, run_program, victim, wait_gone
 from screen import Terminal
 
 NOBODY = 65534
@@ -279,18 +278,15 @@ class Namespaces(Test):
         source = os.path.realpath(newest_python())
         folder = tempfile.mkdtemp()
         self.addCleanup(shutil.rmtree, folder, True)
-        script = ('mount -t tmpfs none "$2" && cp "$0" "$2/server" && export PYTHONHOME="$3" && '
-                  'exec "$2/server" -c "$1"')
+        script = 'mount -t tmpfs none "$2" && cp "$0" "$2/server" && exec "$2/server" -c "$1"'
         source_code = ("import os, sys, time\n"
                        "def waits():\n"
                        "    print('READY', flush=True)\n"
                        "    time.sleep(100)\n"
                        "os.unlink(sys.executable)\n"
                        "waits()\n")
-        home = subprocess.run([source, "-c", "import sys; print(sys.prefix)"], stdout=subprocess.PIPE,
-                              check=True, timeout=60).stdout.decode().strip()
         with Process(["unshare", "-mpf", "--kill-child", "--mount-proc", "sh", "-c", script, source, source_code,
-                      folder, home]) as outer:
+                      folder], env=newest().environment_of_copy()) as outer:
             pid = self.python_in(outer)
             self.assertEqual(os.listdir(folder), [])
             self.assertIn("waits", self.record(pid))
