@@ -14,7 +14,7 @@ from usage import MIB, memory_of
 HERE = os.path.dirname(os.path.abspath(__file__))
 SECONDS = float(os.environ.get("PYROMETER_CORRUPTION_SECONDS", "8" if SANITIZED and ENGINE == "remote" else "4"))
 SEED = os.environ.get("PYROMETER_CORRUPTION_SEED", "1")
-# The layouts differ most between these.
+# The layouts differ most between these, and those of free-threaded builds from all.
 MINORS = (8, 11, 13, 15)
 MEMORY = (1500 if SANITIZED else 300) * MIB
 # How long a dump may take that would otherwise take milliseconds.
@@ -41,11 +41,11 @@ class Corruption(Test):
         return shown, peak
 
     def test_stacks_names_tasks_and_types(self):
-        found = {python.minor: python for python in pythons() if python.minor in MINORS and python.kind[1] == ""}
+        found = {python.kind: python for python in pythons() if python.minor in MINORS and not python.is_debug}
         if not found:
             self.skipTest("none of the interpreters is on this machine: %s" % (MINORS,))
-        for minor, python in found.items():
-            path = file_in("corrupt-%d.folded" % minor)
+        for python in found.values():
+            path = file_in("corrupt-%s.folded" % python.version)
             with self.subTest(python=python.version), victim(os.path.join(HERE, "corrupts.py"), SEED, str(SECONDS + 30),
                                                              python=python.path) as target:
                 words = ["record", str(target.pid), "--subprocesses", "-r", "10khz", "-d", "%gs" % SECONDS, *OPTIONS,
