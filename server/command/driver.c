@@ -292,21 +292,28 @@ static enum err_code finish_and_stay(struct driver *driver, struct err *err)
     return rc;
 }
 
+/* What says that the session has ended, and then that the program has. */
+static int awaited_fd(const struct driver *driver, const struct program *program)
+{
+    if (!driver->is_finished)
+        return sampler_end_fd(driver->sampler);
+    return program && !program->has_ended ? program->socket : -1;
+}
+
 enum err_code driver_serve(struct driver *driver, struct program *program, struct err *err)
 {
     enum err_code rc = ERR_OK;
-    int end_fd = sampler_end_fd(driver->sampler);
     enum signals_event event = SIGNALS_TIMEOUT;
-    while ((event = driver_wait(driver, end_fd)) != SIGNALS_STOP) {
+    while ((event = driver_wait(driver, awaited_fd(driver, program))) != SIGNALS_STOP) {
         if (program)
             (void)program_check(program);
-        if (event == SIGNALS_READABLE) {
+        if (event == SIGNALS_READABLE && !driver->is_finished)
             rc = finish_and_stay(driver, err);
-            end_fd = -1;
-        }
     }
     if (!driver->is_finished && driver_stop(driver) == DRIVER_ENDED)
         rc = driver_finish(driver, err);
+    else if (driver->is_finished && program)
+        (void)program_check(program);
     return rc;
 }
 

@@ -81,7 +81,7 @@ MUST_CHECK enum err_code driver_begin(struct driver *driver, struct err *err);
 /* Waits as signals_wait does without a timeout, and prints the line of --realtime-stats meanwhile. */
 enum signals_event driver_wait(struct driver *driver, int fd);
 /* Serves until the user stops it, then stops sampling.  If sampling ends earlier, says so and goes on
- * serving.  program: asked whether it has ended; NULL: none. */
+ * serving.  program: asked whether it has ended, until the user stops us; NULL: none. */
 MUST_CHECK enum err_code driver_serve(struct driver *driver, struct program *program,
                                       struct err *err);
 

@@ -244,6 +244,15 @@ class Run(Test):
             session = self.finish(live, 7)
             self.assertEqual(session["target"]["command"], [newest_python(), path, "1.5", "7", "-r", "--listen"])
 
+    def test_a_program_that_ends_after_its_session(self):
+        path = script("program.py", PROGRAM_OF_USER)
+        with self.run_live("-d", "0.5", "--python", newest_python(), path, "3", "7") as live:
+            session = live.wait_ended()
+            self.assertEqual(session["reason"], "duration reached")
+            wait_gone(session["target"]["pid"])
+            time.sleep(0.2)
+            self.assertEqual(live.stop(), 7, live.process.output())
+
     def test_a_module(self):
         path = script("module_of_user.py", PROGRAM_OF_USER)
         with self.run_live("--python", newest_python(), "-m", "module_of_user", "1.5", "0", cwd=os.path.dirname(path)) as live:
