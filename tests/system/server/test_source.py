@@ -420,7 +420,7 @@ class Helper(Source):
                    "while time.time() < end:\n"
                    "    for name in os.listdir('/proc'):\n"
                    "        try:\n"
-                   "            if name.isdigit() and 'pyrometer-src' in open('/proc/%s/comm' % name).read():\n"
+                   "            if time.time() < end and name.isdigit() and 'pyrometer-src' in open('/proc/%s/comm' % name).read():\n"
                    "                os.kill(int(name), signal.SIGSTOP)\n"
                    "        except OSError: pass\n")
         path = self.put("mine.py", "print('READY', flush=True)\ndef mine():\n    while True: sum(range(1000))\nmine()\n", 0o644)

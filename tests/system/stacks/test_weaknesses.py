@@ -410,13 +410,13 @@ class Names(Test):
     def test_a_function_of_twenty_thousand_lines(self):
         lines = ["def big(a, b):"]
         lines += ["    c = a * b + a * b - (a + b) * (a - b)"] * 20000
-        lines += ["    while True:", "        a = b + 1"]
-        text = "\n".join(lines) + "\nprint('READY', flush=True)\nbig(1, 2)\n"
+        lines += ["    print('READY', flush=True)", "    while True:", "        a = b + 1"]
+        text = "\n".join(lines) + "\nbig(1, 2)\n"
         with victim(script("big.py", text)) as target:
             seen = Recording(target.pid, seconds="1")
         where = {stack.frames[-1][2] for stack in seen.stacks if stack.names[-1:] == ["big"]}
         self.assertTrue(where)
-        self.assertLessEqual(where, {20002, 20003})
+        self.assertLessEqual(where, {20002, 20003, 20004})
 
     def test_long_names(self):
         name = "a_rather_long_name_" * 300
