@@ -67,7 +67,7 @@ export function createOwnLinesView(root, dispatch) {
     const open = () => dispatch({ type: "address", changes: { view: "source", file: row.path, line: row.line }, how: "push" });
     return el("li", {}, el("button", { type: "button", class: "own-line", "data-testid": "own-line", "data-path": row.path, "data-line": row.line, title: visibleText(row.path) + ":" + row.line, on: { click: open } },
       el("span", { class: "share" }, formatShare(ratio(row.samples, sum))), el("span", { class: "bar", "aria-hidden": "true" }, fill),
-      el("span", { class: "own-place" }, isolated(place)), el("span", { class: "own-name" }, isolated(row.name)), el("code", { class: "own-code" }, isolated(code))));
+      el("span", { class: "own-place" }, isolated(place)), el("span", { class: "own-name" }, isolated(row.name)), el("code", { class: "own-code" }, code === "" ? null : isolated(code))));
   }
 
   return {
