@@ -12,7 +12,7 @@ const WATCH = `
   requestAnimationFrame(check);
   const painted = (done) => new Promise((shown, failed) => {
     const late = performance.now() + 20000;
-    // Looks once a frame is drawn, so that what any callback of that frame did is seen; the next one shows that it was.
+    // Asked once a frame is drawn, so that what any callback of that frame did counts; the next one shows that it was.
     const check = () => {
       if (done()) requestAnimationFrame(() => shown());
       else if (performance.now() > late) failed(new Error("never shown: " + done));
