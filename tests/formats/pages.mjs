@@ -142,7 +142,7 @@ async function testDiff(browser, file) {
   await page.until("!/more|less/.test(" + styleOf("Thread.run") + ")");
   assert.match(await page.evaluate(styleOf("parse")), /more-3/);
   const rows = await page.evaluate("Array.from(document.querySelectorAll('[data-testid=diff-table] tbody tr'), (row) => [row.dataset.verdict, row.querySelector('button').textContent, row.cells[1].textContent, row.cells[2].textContent, row.cells[3].textContent])");
-  assert.deepEqual(rows[0], ["more", "parse", "+29.9 pp ± 4.3", "30.0 %", "59.9 %"]);
+  assert.deepEqual(rows[0], ["more", "parse", "+29.9 pp ± 5.0", "30.0 %", "59.9 %"]);
   assert.deepEqual(rows.find(([, name]) => name === "log"), ["gone", "log", "−6.0 pp ± 1.3", "6.0 %", "0 %"]);
   assert.deepEqual(rows.find(([, name]) => name === "cache.<locals>.get"), ["new", "cache.<locals>.get", "+5.3 pp ± 1.5", "0 %", "5.3 %"]);
 
