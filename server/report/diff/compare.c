@@ -126,21 +126,15 @@ static struct component component_of(const struct compare_pair *pair, double poo
     return (struct component){ fmax(total - within, 0), total, degrees };
 }
 
-/* Of both sides together. */
-static double pooled_share(const struct compare_pair *pair)
+double compare_pooled_share(const struct compare_pair *pair)
 {
     const double all = pair->baseline_side->runs.all + pair->now_side->runs.all;
     return all > 0 ? (pair->baseline->runs.hits + pair->now->runs.hits) / all : 0;
 }
 
-double compare_weight(const struct compare_pair *pair)
-{
-    return pooled_share(pair);
-}
-
 struct compare_move compare_move_of(const struct compare_pair *pair)
 {
-    const double pooled = pooled_share(pair);
+    const double pooled = compare_pooled_share(pair);
     const struct estimate a =
         estimate_of(pair->baseline_side, pair->baseline, pooled, pair->is_rate);
     const struct estimate b = estimate_of(pair->now_side, pair->now, pooled, pair->is_rate);
@@ -179,7 +173,7 @@ static struct difference difference_of(const struct compare_pair *pair)
 {
     const struct compare_side *const before = pair->baseline_side, *const after =
                                                                        pair->now_side;
-    const double pooled = pooled_share(pair);
+    const double pooled = compare_pooled_share(pair);
     const struct estimate a = estimate_of(before, pair->baseline, pooled, pair->is_rate);
     const struct estimate b = estimate_of(after, pair->now, pooled, pair->is_rate);
     const struct component runs = component_of(pair, pooled, &a, &b);

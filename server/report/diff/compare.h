@@ -104,22 +104,22 @@ bool compare_is_enough(const struct compare_pair *pair);
 bool compare_is_candidate(const struct compare_pair *pair);
 /* Is the change as large as the least effect? */
 bool compare_is_large(const struct compare_pair *pair);
+
 /* How far a row moved, and the variance of that which its blocks explain, both as parts of its share. */
 struct compare_move {
     double by, variance;
 };
 
 struct compare_move compare_move_of(const struct compare_pair *pair);
-/* The variation between runs that half of the moves are within of their median.  Puts them in another
- * order. */
+/* The variation between runs that half of the moves are within of their median.  Overwrites them. */
 double compare_run_variation(struct compare_move *moves, size_t count);
 
 /* The p value of the change: the chance of one at least as large if the shares are equal.  1 if nothing can
  * be said. */
 double compare_p(const struct compare_pair *pair);
 
-/* What a row weighs among the others: its share. */
-double compare_weight(const struct compare_pair *pair);
+/* Of both sides together. */
+double compare_pooled_share(const struct compare_pair *pair);
 /* Replaces p values by q values.  A negative value stays and does not count as a comparison. */
 MUST_CHECK enum err_code compare_adjust(double *chances, const double *weights, size_t count,
                                         struct err *err);

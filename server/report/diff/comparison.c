@@ -275,7 +275,7 @@ static enum err_code judge_family(const struct comparing *comparing, struct sums
         if (family->chances[row] < 0)
             continue;
         family->chances[row] = compare_p(&pair);
-        family->weights[row] = compare_weight(&pair);
+        family->weights[row] = compare_pooled_share(&pair);
     }
     return compare_adjust(family->chances, family->weights, sums->rows, err);
 }
