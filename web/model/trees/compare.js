@@ -99,7 +99,9 @@ function compareNumber(baseline, current, sides, sums, mayDiffer) {
   const after = (row) => shareOf(current[row], sides.current.all);
   const isEnough = (row) => has && baselineOf(row) + current[row] >= HITS_LEAST;
   const estimates = (row) => estimatesOf(sides, sums, row);
-  const candidates = Array.from(current, (_, row) => (isEnough(row) && before(row) + after(row) >= CHANGE_LEAST && mayDiffer(row) ? estimates(row) : null));
+  const candidates = Array.from(current, (_, row) => (isEnough(row) && before(row) + after(row) >= CHANGE_LEAST && mayDiffer(row) ? estimates(row) : null))
+    // Blocks may be older than the counts, and know nothing of a row.
+    .map((found) => (found?.pooled > 0 ? found : null));
   const variation = runVariation(candidates.filter((found) => found !== null));
   const qValues = adjustPValues(candidates.map((found) => {
     if (found === null) return null;
