@@ -81,9 +81,9 @@ async function testHeatmap(browser, file) {
   assert.match(await page.until(aboutOf("Tree.walk:")), /Called frommain {2}app\.py:15 24\.0 %Tree\.walk {2}tree\.py:9 18\.0 %/);
 
   // Only lines with samples; the theme.
-  assert.equal(await page.evaluate("document.querySelectorAll('.line:not([data-style])').length > 0"), true);
+  assert.equal(await page.evaluate("document.querySelectorAll('.line:not([data-heat])').length > 0"), true);
   await page.evaluate(byId("source-hot-only") + ".click()");
-  await page.until("document.querySelectorAll('.line:not([data-style])').length === 0 && document.querySelectorAll('.line').length > 1");
+  await page.until("document.querySelectorAll('.line:not([data-heat])').length === 0 && document.querySelectorAll('.line').length > 1");
   const light = await page.evaluate(GROUND);
 
   // An address says more than the report: it opens at the flame graph where it was left.
@@ -103,7 +103,7 @@ async function testHeatmap(browser, file) {
 }
 
 const frameOf = (name) => "Array.from(document.querySelectorAll('[data-testid=diff-flame] g.frame')).find((g) => g.getAttribute('name').replace(/^[+−↑↓] /, '').startsWith(" + JSON.stringify(name + "  ") + "))";
-const styleOf = (name) => "(" + frameOf(name) + "?.dataset.style ?? 'none')";
+const styleOf = (name) => "(" + frameOf(name) + "?.getAttribute('class') ?? 'none')";
 const choose = (group, value) => "document.querySelector('[data-testid=" + group + "] [data-value=" + value + "]').click()";
 
 // What the tip says of a frame.

@@ -4,9 +4,9 @@ import { queryText } from "./requests.js";
 
 const TREES_MAX = 64;
 
-// A query being followed: how far it was read.
+// A query being followed: how far it was read, and whether it ever was.
 function createFollowed({ threads, states, from, to, until, baseline, against }) {
-  return { threads, states, from: from ?? null, to: to ?? null, until: until ?? null, baseline: baseline ?? null, against: against ?? null, since: 0 };
+  return { threads, states, from: from ?? null, to: to ?? null, until: until ?? null, baseline: baseline ?? null, against: against ?? null, since: 0, isAnswered: false };
 }
 
 // feed: see pollers.js; its `followed` and `epoch` are kept here.
@@ -38,7 +38,7 @@ export function createDeliveries(feed) {
     const current = asked === feed.followed;
     const delivery = { restart, recount: current && (asked.since === 0 || view.since === 0), trees, view: current ? view : null };
     restart = false;
-    if (current) feed.followed.since = view.generation;
+    if (current) Object.assign(feed.followed, { since: view.generation, isAnswered: true });
     else feed.hurry();
     return feed.handlers.onDelivery(delivery);
   }

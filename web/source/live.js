@@ -103,7 +103,7 @@ export function createLiveSource(sessionId, handlers) {
 
   async function round({ urgent }) {
     // Another question is answered first: somebody waits, and whether there is news of the session is no part of it.
-    const isAsked = urgent && feed.session !== null && feed.epoch !== null && feed.followed.since === 0;
+    const isAsked = urgent && feed.session !== null && feed.epoch !== null && !feed.followed.isAnswered;
     if (isAsked && !(await deliveries.read())) forget();
     await readSession();
     const frozen = feed.paused && feed.followed.since !== 0;

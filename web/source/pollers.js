@@ -201,7 +201,11 @@ export function createPollers(feed) {
   const summary = createSummaryPoller(feed);
   return {
     async poll() {
-      for (const name of Object.keys(POLLERS)) if (!(await poll(name))) return false;
+      for (const name of Object.keys(POLLERS)) {
+        if (!(await poll(name))) return false;
+        // Somebody asked something else meanwhile, and waits.
+        if (!feed.followed.isAnswered) return true;
+      }
       instructions.poll();
       summary.poll();
       await lanes.poll();

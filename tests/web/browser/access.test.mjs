@@ -13,7 +13,7 @@ import { createMockServer, reportPage } from "../support/mock-server.mjs";
 
 const VIEWS = [
   ["flame graph", "", "document.querySelectorAll('g.frame').length > 10"],
-  ["bottom-up and searched", "&bottom-up&search=price", "document.querySelectorAll('g.frame[data-style~=match]').length > 0"],
+  ["bottom-up and searched", "&bottom-up&search=price", "document.querySelectorAll('g.frame.match').length > 0"],
   ["stack chart", "&view=stacks", "document.querySelector('[data-testid=stacks]')?.height > 60"],
   ["call tree", "&tables=flame", "document.querySelectorAll('[data-testid=call-tree] tbody tr').length > 2"],
   ["sandwich without a function", "&view=sandwich", "document.querySelectorAll('.sandwich-choose button').length > 3"],

@@ -76,7 +76,7 @@ test("bottom-up, filters and the search apply; native code has a badge", async (
   await page.evaluate("(location.hash += '&filter=ignore+sorted', 0)");
   await page.until(rowNamed("sorted") + " === undefined");
   await page.evaluate("(location.hash += '&search=discount', 0)");
-  await page.until(rows + ".some((row) => row.dataset.style === 'match') && " + rows + ".some((row) => row.dataset.style === 'other')");
+  await page.until(rows + ".some((row) => row.dataset.mark === 'match') && " + rows + ".some((row) => row.dataset.mark === 'other')");
   assertQuiet(page);
   await page.close();
 });

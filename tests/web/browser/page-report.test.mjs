@@ -28,7 +28,7 @@ test("a report has the text of its hottest files, cut to what matters, and the c
   writeFileSync(path, reportPage(bundled, { ...program.report({}), sources: [{ path: "/srv/shop/pricing.py", changed: false, whole: false, text }] }));
   const page = await browser.open("file://" + path + "#v=1&state=all&view=source&file=/srv/shop/pricing.py");
   await page.until("document.querySelectorAll('.line').length > 5 && document.querySelectorAll('.line-gap').length > 0");
-  assert.match(await page.evaluate("document.querySelector('.line[aria-current], .line[data-style~=h2], .line').querySelector('.line-code').textContent"), /^<\/script>line \d+$/);
+  assert.match(await page.evaluate("document.querySelector('.line[aria-current], .line[data-heat=h2], .line').querySelector('.line-code').textContent"), /^<\/script>line \d+$/);
   await page.evaluate("document.querySelector('[data-value=heatmap]').click()");
   await page.until(byId("heatmap") + "?.getBoundingClientRect().width > 50");
   assertQuiet(page);
@@ -107,7 +107,7 @@ test("native frames have their library, a colour, and a choice that is in the ad
   assert.match(await page.evaluate("location.hash"), /native=hidden/);
   await page.evaluate("document.querySelector('[data-testid=native] [data-value=library]').click()");
   await page.evaluate("document.querySelector('[data-testid=view] [data-value=flame]').click()");
-  await page.until("[...document.querySelectorAll('[data-style~=u-native]')].some((frame) => frame.textContent.includes('libz.so.1'))");
+  await page.until("[...document.querySelectorAll('.frame.native')].some((frame) => frame.textContent.includes('libz.so.1'))");
   assertQuiet(page);
   await page.close();
 });

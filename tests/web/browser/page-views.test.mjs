@@ -168,7 +168,7 @@ test("files by heat, their lines with their text, and the way from line to line"
   await page.until(lines + ".length === 500");
   assert.equal(await textOf(page, "source-path"), "/srv/shop/pricing.py");
   assert.match(await page.evaluate(lines + "[7].querySelector('.line-code').textContent"), /^<\/script><b>line 8 of/);
-  await page.until(lines + ".filter((line) => /^h[1-7]$/.test(line.dataset.style)).length > 1");
+  await page.until(lines + ".filter((line) => /^h[1-7]$/.test(line.dataset.heat)).length > 1");
   await page.press("n");
   await page.until("location.hash.includes('line=')");
   const first = await page.evaluate("Number(/line=(\\d+)/.exec(location.hash)[1])");
@@ -308,7 +308,7 @@ test("without colours of ours what is pressed is framed, charts keep theirs, and
   assert.equal(await frame("[data-testid=view] [aria-pressed=true]"), "solid");
   assert.equal(await frame("[data-testid=view] [aria-pressed=false]"), "none");
   for (const selector of [".diff-plot .flame-chart", ".strip-plot", ".swatch", ".doing"]) assert.equal(await page.evaluate("getComputedStyle(document.querySelector('" + selector + "')).forcedColorAdjust"), "none", selector);
-  assert.equal(await page.evaluate("Array.from(document.querySelectorAll('[data-testid=diff-flame] g.frame')).every((g) => !/more-|less-/.test(g.dataset.style) || /^[+−↑↓] /.test(g.getAttribute('name')))"), true);
+  assert.equal(await page.evaluate("Array.from(document.querySelectorAll('[data-testid=diff-flame] g.frame')).every((g) => !/more-|less-/.test(g.getAttribute('class')) || /^[+−↑↓] /.test(g.getAttribute('name')))"), true);
   assertQuiet(page);
   await page.close();
 });

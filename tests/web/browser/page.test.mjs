@@ -40,7 +40,7 @@ test("zoom, selection and search survive updates, and every label names its own 
     advance(2);
     await page.until(shownNumber + " > " + shown);
     assert.equal(await widthOf(page, "CheckoutView.post"), width);
-    assert.equal(await page.evaluate(frames + ".filter((g) => g.dataset.style.includes('match')).length > 0"), true);
+    assert.equal(await page.evaluate(frames + ".filter((g) => g.classList.contains('match')).length > 0"), true);
     assert.equal(await page.evaluate(frames + ".every((g) => (g.querySelector('.d3-flame-graph-label')?.textContent ?? '') === (g.querySelector('rect').width.baseVal.value < 35 ? '' : g.getAttribute('name')))"), true);
     assert.equal(await page.evaluate(frameNamed("CheckoutView.post") + ".hasAttribute('data-selected')"), true);
   }

@@ -211,9 +211,9 @@ test("the comparison zooms in, and marks what is searched for beside what change
   assert.equal(String(zoomed.focus), idOf("f "));
   assert.ok(!drawnNames(zoomed).some((line) => line.includes("g ")));
   const searched = compute({ ...state, address: { ...state.address, search: "g.py" } }).diff.drawing;
-  const styles = Array.from(searched.byId.values(), ({ frame }) => [frame.name, searched.markOf(frame)]);
-  assert.match(styles.find(([name]) => name.includes("g  "))[1], /^more-3 match$/);
-  assert.match(styles.find(([name]) => name.includes("x  "))[1], /^less-3 other$/);
+  const marks = Array.from(searched.byId.values(), ({ frame }) => [frame.name, frame.change, searched.isMatch(frame)]);
+  assert.deepEqual(marks.find(([name]) => name.includes("g  ")).slice(1), ["more-3", true]);
+  assert.deepEqual(marks.find(([name]) => name.includes("x  ")).slice(1), ["less-3", false]);
 });
 
 test("cells of 20 ms: news take the place of what there was, old seconds are forgotten", () => {

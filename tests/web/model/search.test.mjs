@@ -50,8 +50,8 @@ test("files are searched too", () => {
 test("frames are marked as found or as others", () => {
   const { drawing } = createPicture()(stateOf(["main;work 5"], { search: "work" }));
   const [main] = drawing.root.children;
-  assert.equal(drawing.markOf(main), "other");
-  assert.equal(drawing.markOf(main.children[0]), "match");
+  assert.equal(drawing.isMatch(main), false);
+  assert.equal(drawing.isMatch(main.children[0]), true);
 });
 
 test("another search draws the same frames, which only differ in style", () => {
@@ -60,7 +60,7 @@ test("another search draws the same frames, which only differ in style", () => {
   const first = compute(state).drawing;
   const second = compute({ ...state, address: { ...state.address, search: "work" } }).drawing;
   assert.equal(second.root, first.root);
-  assert.equal(first.markOf, undefined);
+  assert.equal(first.isMatch, undefined);
 });
 
 test("hostile names are found as they are", () => {

@@ -57,6 +57,7 @@ export function distinctNames(paths) {
   for (let parts = 2; parts <= NAME_PARTS_MAX; parts += 1) {
     const uses = new Map();
     for (const name of names.values()) uses.set(name, (uses.get(name) ?? 0) + 1);
+    if (uses.size === names.size) break;
     for (const [path, name] of names) if (uses.get(name) > 1) names.set(path, tail(path, parts));
   }
   return names;

@@ -107,9 +107,10 @@ export function sourceLines(grouping, profile, totals) {
     files: countByKey(grouping, folded, places.fileOf, places.files.length, places.outermostFile),
     lines: countByKey(grouping, folded, places.lineOf, places.lines, places.outermostLine),
     functions: countByKey(grouping, folded, places.functionOf, places.functions, places.outermostFunction),
-    ownLines: ownSelf(grouping, totals, places.lineOf, places.lines),
     ownFunctions: ownSelf(grouping, totals, places.functionOf, places.functions),
   };
+  let ownLines = null;
+  counted.ownOfLine = (line) => (ownLines ??= ownSelf(grouping, totals, places.lineOf, places.lines))[line];
   const files = places.files.map((_, id) => id).filter((id) => id > 0 && counted.files.total[id] > 0)
     .map((id) => sourceFile(profile, places, counted, id)).sort((a, b) => byHeat(a, b) || (a.path < b.path ? -1 : 1));
   return { files, others: otherFunctions(profile, places, counted), top: (most) => topLines(places, counted, files, most) };
@@ -125,9 +126,9 @@ function ownSelf(grouping, totals, keyOf, keys) {
 }
 
 function sourceFile(profile, places, counted, id) {
-  const { lines, functions, ownLines } = counted;
+  const { lines, functions, ownOfLine } = counted;
   const made = { lines: null, functions: null };
-  const lineOf = (at) => ({ line: places.line[at], self: lines.self[at], inC: lines.self[at] - ownLines[at], total: lines.total[at], frames: framesOfLine(places, at) });
+  const lineOf = (at) => ({ line: places.line[at], self: lines.self[at], inC: lines.self[at] - ownOfLine(at), total: lines.total[at], frames: framesOfLine(places, at) });
   const functionOf = (at) => ({ id: at, line: profile.functionLine.values[at], name: functionText(profile, at), self: functions.self[at], total: functions.total[at], frames: Array.from(places.framesOfFunction.of(at)) });
   const listed = ({ total }, list, makeOne) => Array.from(list.of(id)).filter((at) => total[at] > 0).map(makeOne).sort((a, b) => a.line - b.line);
   return {

@@ -100,10 +100,10 @@ function makeDrawing(recording, version, grouping, totals, tree, focus, width, o
   return drawTree(tree, focus, width, (id) => (id === 0 ? all : fieldsOf(id)), totals.sum, order);
 }
 
-// The drawing with what a search makes of its frames, markOf(frame): only their style differs, not their place.
+// The drawing with what a search makes of its frames, isMatch(frame): only their style differs, not their place.
 function markDrawing(drawing, matcher) {
   if (drawing === null || !matcher.search.active) return drawing;
-  return { ...drawing, markOf: (frame) => (matcher.matched[frame.function ?? 0] ? "match" : "other") };
+  return { ...drawing, isMatch: (frame) => Boolean(matcher.matched[frame.function ?? 0]) };
 }
 
 // The frame that a link calls `key`, or 0.
@@ -195,7 +195,7 @@ function makeDiff(compared, recording, grouping, width, zoom, widthOf, by, order
     const { verdict, baselineShare, currentShare } = changes[by];
     const points = verdict === "same" || verdict === "few" ? "" : "  " + formatPoints(currentShare - baselineShare);
     // Siblings are in the order of the flame graph, by name without a sign.
-    return { name: (DIFF_SIGNS[verdict] ?? "") + label.label + points, label: label.label, heat: 0, hue: label.wait === null ? label.hue : "none", neutral: false, foreign: label.synthetic, mark: changeStyle(verdict, currentShare - baselineShare), changes, function: frames.function[tree.frame(id)] };
+    return { name: (DIFF_SIGNS[verdict] ?? "") + label.label + points, label: label.label, heat: 0, hue: label.wait === null ? label.hue : "none", neutral: false, foreign: label.synthetic, change: changeStyle(verdict, currentShare - baselineShare), changes, function: frames.function[tree.frame(id)] };
   };
   const { id, missing } = resolveKeys(tree, frames, recording.profile, zoom);
   const focus = missing === 0 && tree.total(id) > 0 ? id : 0;
@@ -208,8 +208,8 @@ function makeDiff(compared, recording, grouping, width, zoom, widthOf, by, order
 
 // The drawing with both what changed and what a search makes of its frames.
 function markDiff(diff, matcher) {
-  if (diff === null || diff.drawing === null || !matcher.search.active) return diff;
-  return { ...diff, drawing: { ...diff.drawing, markOf: (frame) => (frame.mark ?? "") + (matcher.matched[frame.function ?? 0] ? " match" : " other") } };
+  if (diff === null) return null;
+  return { ...diff, drawing: markDrawing(diff.drawing, matcher) };
 }
 
 // The seconds of the baseline and of what is compared with it, 0 where shares are compared.

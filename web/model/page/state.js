@@ -46,6 +46,7 @@ export function createState(live) {
     samplesAtPause: 0,
     hover: null,
     width: 0,
+    widths: {},
     table: { sort: "self", descending: true },
     helpOpen: false,
     qualityOpen: false,
@@ -60,11 +61,12 @@ function withAddress(state, changes) {
   if (changes.baseline !== undefined && changes.against === undefined) address.against = null;
   const otherTree = address.by !== state.address.by || address.native !== state.address.native || address.bottomUp !== state.address.bottomUp;
   const otherFilters = address.filters.join("\n") !== state.address.filters.join("\n");
+  const width = state.widths[address.view] ?? state.width;
   if ((otherTree || otherFilters) && changes.zoom === undefined) Object.assign(address, { zoom: [], frame: [] });
   if (changes.filters !== undefined && changes.noFilters === undefined) {
     address.noFilters = changes.filters.length === 0 && recordedTerms(state.session).terms.length > 0;
   }
-  return { ...state, address, hover: otherTree || otherFilters ? null : state.hover, filterError: otherFilters ? "" : state.filterError };
+  return { ...state, address, width, hover: otherTree || otherFilters ? null : state.hover, filterError: otherFilters ? "" : state.filterError };
 }
 
 // An address that says nothing of filters gets those that the session was recorded with; a report was made with them.
@@ -91,6 +93,13 @@ function withSession(state, session) {
   const links = session.links === undefined ? state.links : { ...state.links, came: cleanLinks(session.links) };
   const next = withInstants({ ...state, session, links });
   return state.session === null || state.session.state === "starting" ? withRecordedFilters(next) : next;
+}
+
+// Charts of another view have another width, which is known once it was there. Another window makes all of them another.
+function withWidth(state, width) {
+  const { view } = state.address;
+  const isOther = state.widths[view] !== undefined && state.widths[view] !== width;
+  return { ...state, width, widths: { ...(isOther ? {} : state.widths), [view]: width } };
 }
 
 function withSort(table, sort) {
@@ -158,7 +167,7 @@ const REDUCERS = new Map([
   ["quality", (state, action) => ({ ...state, quality: action.quality })],
   ["pause", (state, action) => ({ ...state, paused: action.paused, samplesAtPause: state.session?.quality?.samples ?? 0 })],
   ["hover", (state, action) => ({ ...state, hover: action.id })],
-  ["width", (state, action) => ({ ...state, width: action.width })],
+  ["width", (state, action) => withWidth(state, action.width)],
   ["theme", (state, action) => ({ ...state, theme: action.theme })],
   ["nextTheme", (state) => ({ ...state, theme: nextTheme(state.theme) })],
   ["sort", (state, action) => ({ ...state, table: withSort(state.table, action.sort) })],

@@ -7,7 +7,7 @@ import { nativeName } from "./brief.js";
 import { baseName, hashText, visibleText } from "../base/text.js";
 import { readWait } from "./wait-causes.js";
 
-const HUES = 7;
+export const HUES = 7;
 const PACKAGE = /(?:^|\/)(?:site|dist)-packages\/([^/]+)/;
 const SYSTEM_LIBRARY = /^(?:\/usr(?:\/local)?)?\/lib(?:64)?\//;
 const STANDARD_LIBRARY = /(?:^|\/)lib(?:64)?\/python\d[^/]*\/|^<frozen /;

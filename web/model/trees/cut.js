@@ -1,4 +1,4 @@
-// What is drawn: at most NODES_MAX frames, heaviest first, none narrower than a pixel. What is cut is summed up in
+// What is drawn: at most NODES_MAX frames, heaviest first, none narrower than FRAME_LEAST_PX. What is cut is summed up in
 // visible remainders. Works on both trees of trees.js.
 
 import { createHeap, heapPop, heapPush } from "../base/heap.js";
@@ -6,6 +6,8 @@ import { treePath } from "./trees.js";
 
 export const NODES_MAX = 4000;
 export const LEVELS_MAX = 1000;
+// Half of such a frame is the gap beside it.
+export const FRAME_LEAST_PX = 2;
 const ABOVE_MAX = 20;
 const COUNTED_MAX = 20000;
 
@@ -112,7 +114,7 @@ function framesAbove(tree, focus, options) {
 export function cutTree(tree, focus, options) {
   const above = framesAbove(tree, focus, options);
   const nodes = (options.nodes ?? NODES_MAX) - above.length;
-  const floor = tree.total(focus) / Math.max(1, options.width);
+  const floor = (FRAME_LEAST_PX * tree.total(focus)) / Math.max(1, options.width);
   const below = drawBelow(tree, focus, { levels: LEVELS_MAX, ...options, nodes, floor });
   let root = below.frame;
   for (const step of above.reverse()) {

@@ -27,7 +27,7 @@ function instructionRow(row, text, hasText, samples) {
   const total = el("span", { class: "line-total", "data-heat": "h" + heatLevel(ratio(row.total, samples)) }, formatShare(ratio(row.total, samples)));
   const code = el("span", { class: "line-code" }, el("strong", {}, name), row.base !== row.name && row.base !== "" ? el("span", { class: "soft" }, TEXT.source.specialized(visibleText(row.base))) : "",
     where === "" ? "" : el("bdi", { class: "soft instruction-place", dir: "ltr" }, where));
-  return el("li", { class: "line instruction", "data-style": "h" + heatLevel(ratio(row.self, samples)) }, el("span", { class: "line-number" }), self, total, code);
+  return el("li", { class: "line instruction", "data-heat": "h" + heatLevel(ratio(row.self, samples)) }, el("span", { class: "line-number" }), self, total, code);
 }
 
 // Why a line has none, or null.

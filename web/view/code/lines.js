@@ -5,7 +5,7 @@ import { hottestLines, shownLines } from "../../model/code/lines.js";
 import { formatCount, formatShare, ratio } from "../../model/base/numbers.js";
 import { escapeInvisible, shortenText } from "../../model/base/text.js";
 import { TEXT } from "../../text/session.js";
-import { el, setAttribute, setText } from "../elements/dom.js";
+import { el, setAttribute, setText, swatch } from "../elements/dom.js";
 
 // A file with more lines is shown around those with samples; of a file with more lines with samples, the hottest are shown.
 const LINES_MAX = { live: { whole: 4000, hot: 1000 }, report: { whole: 20000, hot: 5000 } };
@@ -55,7 +55,7 @@ export function createSourceLines(toggle, choose) {
     const count = Math.max(1, list.children.length);
     const places = new Map(Array.from(list.children, (row, i) => [Number(row.dataset.line), i / count]));
     minimap.replaceChildren(...file.lines.filter((line) => line.self > 0 && places.has(line.line)).map((line) => {
-      const mark = el("i", { "data-style": "h" + Math.max(2, heatLevel(line.self / sum)), class: "swatch", on: { click: () => choose(line.line) } });
+      const mark = swatch("heat-" + Math.max(2, heatLevel(line.self / sum)), { on: { click: () => choose(line.line) } });
       mark.style.top = places.get(line.line) * 100 + "%";
       return mark;
     }));
@@ -92,7 +92,7 @@ export function createSourceLines(toggle, choose) {
         setText(row.total, line === undefined ? "" : formatShare(ratio(line.total, sum)));
         setAttribute(row.self, "title", line === undefined ? null : TEXT.source.lineSamples(formatCount(line.self), formatCount(line.total)));
         setAttribute(row.total, "data-heat", line === undefined ? null : "h" + heatLevel(line.total / sum));
-        setAttribute(row.row, "data-style", line === undefined ? null : "h" + heatLevel(line.self / sum));
+        setAttribute(row.row, "data-heat", line === undefined ? null : "h" + heatLevel(line.self / sum));
         setAttribute(row.row, "aria-current", number === chosen ? "true" : null);
       }
       fillMinimap(file, sum);

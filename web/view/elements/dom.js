@@ -15,6 +15,13 @@ export function el(tag, attributes = {}, ...children) {
   return element;
 }
 
+// A patch of a colour of the style sheet.
+export function swatch(colour, attributes = {}) {
+  const element = el("i", { class: "swatch", ...attributes });
+  element.style.background = "var(--" + colour + ")";
+  return element;
+}
+
 const SVG = "http://www.w3.org/2000/svg";
 
 export function icon(path, size = 16) {

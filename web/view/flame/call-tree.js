@@ -74,7 +74,7 @@ function createTreeGrid() {
     setAttribute(row.place, "title", label.place);
     row.head.style.paddingInlineStart = Math.min(shown.level, TREE_INDENT_MAX) * 0.9 + "em";
     setText(row.toggle, shown.hasChildren ? (shown.isOpen ? "▾" : "▸") : "");
-    const attributes = { "aria-level": shown.level + 1, "aria-expanded": shown.hasChildren ? String(shown.isOpen) : null, "aria-rowindex": index + 2, "aria-selected": String(shown.id === current), "data-style": markOf(shown.id) };
+    const attributes = { "aria-level": shown.level + 1, "aria-expanded": shown.hasChildren ? String(shown.isOpen) : null, "aria-rowindex": index + 2, "aria-selected": String(shown.id === current), "data-mark": markOf(shown.id) };
     for (const [name, value] of Object.entries(attributes)) setAttribute(row.element, name, value);
     fillTreeCell(row.total, total, picture.sum);
     fillTreeCell(row.self, self, picture.sum);

@@ -1,17 +1,21 @@
 // One chart of frames, drawn by d3-flame-graph from a drawing.
 
 import { setAttribute } from "../elements/dom.js";
+import { fillOf } from "./fills.js";
 
 const THIN_PX = 4;
 
-// What a frame looks like, as words the style sheet knows.
-export function frameStyle(frame, pxPerSample, mark = frame.mark ?? "") {
-  const words = ["h" + frame.heat, "u-" + frame.hue];
-  if (frame.neutral) words.push("neutral");
-  if (frame.remainder) words.push("remainder");
-  if (mark !== "") words.push(mark);
-  if (frame.value * pxPerSample < THIN_PX) words.push("thin");
-  return words.join(" ");
+// What a frame looks like, as classes of the style sheet. isMatch: undefined while nothing is searched for.
+function frameClasses(frame, pxPerSample, colour, isMatch) {
+  const isMatched = isMatch?.(frame);
+  const classes = ["frame", "fill-" + fillOf(frame, colour, isMatched)];
+  if (frame.hue === "native") classes.push("native");
+  if (frame.hue.startsWith("wait-")) classes.push("waits");
+  if (frame.remainder) classes.push("remainder");
+  if (frame.fade) classes.push("fade");
+  if (isMatched !== undefined) classes.push(isMatched ? "match" : "other");
+  if (frame.value * pxPerSample < THIN_PX) classes.push("thin");
+  return classes.join(" ");
 }
 
 function cellHeight() {
@@ -44,20 +48,29 @@ export function createChart(holder, onClick, upwards = false) {
   }
 
   return {
-    // A drawing whose frames are those drawn already is only given new styles.
-    draw(drawing, width) {
+    // A drawing whose frames are those drawn already is only given new styles. colour: "heat" or "module".
+    draw(drawing, width, colour) {
       if (drawing.root !== drawn || width !== drawnWidth) place(drawing, width);
       const pxPerSample = width / drawing.root.value;
       elements.clear();
-      d3.select(holder).selectAll("g.frame").each(function setStyle(node) {
+      d3.select(holder).selectAll("g").each(function setClasses(node) {
         elements.set(node.data.id, this);
-        setAttribute(this, "data-style", frameStyle(node.data, pxPerSample, drawing.markOf?.(node.data)));
+        setAttribute(this, "class", frameClasses(node.data, pxPerSample, colour, drawing.isMatch));
       });
     },
     frameAt: (element) => element?.closest?.("g.frame") ?? null,
     dataOf: (element) => d3.select(element).datum()?.data ?? null,
     elementOf: (id) => elements.get(id) ?? null,
   };
+}
+
+// Whether the width that charts of this view may have is another than the state says: then it will say so in a moment. Measured
+// only if it was never known, as that lays out the page.
+export function awaitsWidth(state, measure, dispatch) {
+  if (state.widths[state.address.view] !== undefined) return false;
+  const width = Math.floor(measure());
+  if (width > 0) dispatch({ type: "width", width });
+  return width > 0 && width !== state.width;
 }
 
 // Writes the width that charts may have into the state when `observed` changes and isNews(width of `holder`) says so.

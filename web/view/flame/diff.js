@@ -6,9 +6,9 @@ import { formatCount, formatDuration, formatPoints, formatShare, isKnown } from 
 import { isBaselineComing, otherBaseline } from "../../model/page/questions.js";
 import { rangeText, timelineSpan } from "../../model/time/timeline.js";
 import { TEXT } from "../../text/session.js";
-import { createChart, watchWidth } from "./chart.js";
+import { awaitsWidth, createChart, watchWidth } from "./chart.js";
 import { shortCommand, visibleText } from "../../model/base/text.js";
-import { el, isolated, placeNear, segmented, setAttribute, setText } from "../elements/dom.js";
+import { el, isolated, placeNear, segmented, setAttribute, setText, swatch } from "../elements/dom.js";
 
 // So many at first; the flame graph is below.
 const ROWS_FIRST = 12;
@@ -80,7 +80,7 @@ function createOptions(change) {
   const width = segmented(TEXT.compare.width, "diff-width", DIFF_WIDTHS.map((value) => ({ value, label: TEXT.compare.widths[value] })), (value) => change({ diffWidth: value }));
   const by = segmented(TEXT.compare.by, "diff-by", DIFF_BY.map((value) => ({ value, label: TEXT.table[value] })), (value) => change({ diffBy: value }));
   const reset = el("button", { type: "button", class: "link", "data-testid": "diff-reset", on: { click: () => change({ zoom: [] }) } }, TEXT.crumbs.reset);
-  const scale = [["less-3", TEXT.compare.verdicts.less], ["", TEXT.compare.verdicts.same], ["more-3", TEXT.compare.verdicts.more]].map(([style, text]) => el("span", { class: "scale" }, el("i", { class: "swatch", "data-style": style }), text));
+  const scale = [["less-3", TEXT.compare.verdicts.less], ["heat-0", TEXT.compare.verdicts.same], ["more-3", TEXT.compare.verdicts.more]].map(([fill, text]) => el("span", { class: "scale" }, swatch(fill), text));
   const basis = el("span", {});
   return {
     element: el("div", { class: "diff-legend soft" }, el("span", {}, TEXT.compare.width), width.element, el("span", {}, TEXT.compare.by), by.element, ...scale, basis, reset),
@@ -145,7 +145,7 @@ function createRows(change) {
     const { verdict, q } = isTotal ? row.total : row.self;
     const cell = (text) => el("td", { class: "number" }, text);
     const mark = changeStyle(verdict, isTotal ? row.totalChange : row.change);
-    const result = el("td", {}, el("i", { class: "swatch", "data-style": mark, "aria-hidden": "true" }), (isTotal ? TEXT.table.total + ": " : "") + TEXT.compare.verdicts[verdict]);
+    const result = el("td", {}, mark === "" ? el("i", { class: "swatch" }) : swatch(mark, { "aria-hidden": "true" }), (isTotal ? TEXT.table.total + ": " : "") + TEXT.compare.verdicts[verdict]);
     return el("tr", { "data-verdict": verdict },
       el("th", { scope: "row" }, el("button", { type: "button", class: "row-name", on: { click: () => change({ view: "sandwich", about: row.key }) } }, isolated(row.label.name)), " ", isolated(row.label.place, { class: "place" })),
       cell(changeText(row.self)), cell(formatShare(row.self.baselineShare)), cell(formatShare(row.self.currentShare)), cell(changeText(row.total)), result, cell(qText(q)));
@@ -196,7 +196,7 @@ export function createDiff(root, dispatch) {
   function draw({ drawing }) {
     if (drawing === null || (drawing === shown.drawing && state.width === shown.width)) return;
     chart ??= createChart(holder, zoomTo);
-    chart.draw(drawing, state.width);
+    chart.draw(drawing, state.width, "heat");
     shown = { drawing, width: state.width };
   }
 
@@ -214,8 +214,7 @@ export function createDiff(root, dispatch) {
       none.hidden = diff !== null;
       both.hidden = diff === null;
       if (diff === null) return undefined;
-      const width = Math.floor(holder.clientWidth);
-      if (width > 0 && width !== state.width) return dispatch({ type: "width", width });
+      if (awaitsWidth(state, () => holder.clientWidth, dispatch)) return undefined;
       options.update(state);
       draw(diff);
       return rows.update(diff);

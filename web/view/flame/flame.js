@@ -77,7 +77,7 @@ function keysOf(frame, { picture }) {
 // The chart and what it shows of the state: {idAt(x, y), elementOf(id), isBehind(state, pointer), draw(state), showFocus(id)}.
 function createDrawn(holder, onClick) {
   let chart = null;
-  let shown = { drawing: null, width: 0, focus: null, question: "" };
+  let shown = { drawing: null, width: 0, colour: "", focus: null, question: "" };
   return {
     idAt(x, y) {
       const under = chart?.frameAt(document.elementFromPoint(x, y)) ?? null;
@@ -91,11 +91,11 @@ function createDrawn(holder, onClick) {
     },
     // Whether it was drawn again.
     draw(state) {
-      const { picture: { drawing }, width } = state;
-      if (drawing === shown.drawing && width === shown.width) return false;
+      const { picture: { drawing }, address: { colour }, width } = state;
+      if (drawing === shown.drawing && width === shown.width && colour === shown.colour) return false;
       chart ??= createChart(holder, onClick);
-      chart.draw(drawing, width);
-      shown = { ...shown, drawing, width, question: askedFor(state) };
+      chart.draw(drawing, width, colour);
+      shown = { ...shown, drawing, width, colour, question: askedFor(state) };
       return true;
     },
     // After a zoom the zoomed frame must be on screen, wherever the chart was scrolled to before.
@@ -186,7 +186,6 @@ export function createFlame(root, dispatch) {
       element.hidden = hidden || reason !== null;
       empty.update(state);
       if (hidden || drawing === null) return tip.hide();
-      setAttribute(element, "data-colour", state.address.colour);
       const waits = drawn.isBehind(state, pointer);
       if (!waits && drawn.draw(state) && pointer !== null) queueMicrotask(() => pointer !== null && hoverAt(pointer));
       const id = selected ?? String(focus.id);

@@ -4,7 +4,7 @@ import { FLAME_VIEWS, ORDERS } from "../../model/page/address.js";
 import { HEAT_STEPS } from "../../model/page/picture.js";
 import { WAIT_HUES } from "../../model/profile/wait-causes.js";
 import { TEXT } from "../../text/session.js";
-import { el, segmented } from "../elements/dom.js";
+import { el, segmented, swatch } from "../elements/dom.js";
 
 export function createLegend(root, dispatch) {
   const colour = segmented(TEXT.colour.label, "colour", [
@@ -12,11 +12,11 @@ export function createLegend(root, dispatch) {
     { value: "module", label: TEXT.colour.module, hint: TEXT.colour.moduleHint },
   ], (value) => dispatch({ type: "address", changes: { colour: value }, how: "push" }));
   const order = segmented(TEXT.order.label, "order", ORDERS.map((value) => ({ value, label: TEXT.order[value][0], hint: TEXT.order[value][1] })), (value) => dispatch({ type: "address", changes: { order: value }, how: "push" }));
-  const swatches = [0, ...HEAT_STEPS].map((step, level) => el("i", { class: "swatch", "data-style": "h" + level, "data-hint": step === 0 ? TEXT.colour.below(HEAT_STEPS[0] * 100) : TEXT.colour.from(step * 100) }));
+  const swatches = [0, ...HEAT_STEPS].map((step, level) => swatch("heat-" + level, { "data-hint": step === 0 ? TEXT.colour.below(HEAT_STEPS[0] * 100) : TEXT.colour.from(step * 100) }));
   const meaning = el("span", {});
   const scale = el("span", { class: "scale" }, el("span", { class: "soft" }, "0 %"), el("span", { class: "swatches" }, ...swatches), el("span", { class: "soft" }, "40 %"));
-  const neutral = el("span", { class: "scale" }, el("i", { class: "swatch", "data-style": "neutral" }), el("span", { class: "soft" }, TEXT.colour.neutral(HEAT_STEPS[0] * 100)));
-  const waits = WAIT_HUES.map((hue) => el("span", { class: "scale", "data-testid": "legend-wait" }, el("i", { class: "swatch", "data-style": "u-wait-" + hue }), el("span", { class: "soft" }, TEXT.colour.waits[hue])));
+  const neutral = el("span", { class: "scale" }, swatch("neutral"), el("span", { class: "soft" }, TEXT.colour.neutral(HEAT_STEPS[0] * 100)));
+  const waits = WAIT_HUES.map((hue) => el("span", { class: "scale", "data-testid": "legend-wait" }, swatch("wait-" + hue), el("span", { class: "soft" }, TEXT.colour.waits[hue])));
   const waitList = el("span", { class: "legend-waits" }, el("span", {}, TEXT.colour.waitsFor), ...waits);
   const element = el("div", { class: "legend" }, order.element, colour.element, meaning, scale, neutral, waitList);
   root.append(element);

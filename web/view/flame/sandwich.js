@@ -3,7 +3,7 @@
 import { formatCount, formatDuration, formatShare, ratio } from "../../model/base/numbers.js";
 import { TEXT } from "../../text/session.js";
 import { listenForFrameKeys } from "./chart-keys.js";
-import { createChart, watchWidth } from "./chart.js";
+import { awaitsWidth, createChart, watchWidth } from "./chart.js";
 import { el, isolated, pathText, placeNear, setAttribute, setText } from "../elements/dom.js";
 
 const SIDES = ["callers", "callees"];
@@ -16,6 +16,7 @@ function createSide(side, textOf, onClick, onPoint) {
   let about = null;
   let shown = null;
   let width = 0;
+  let coloured = null;
   element.addEventListener("pointermove", (event) => {
     const under = chart?.frameAt(event.target) ?? null;
     onPoint(under === null ? null : chart.dataOf(under), event);
@@ -24,17 +25,18 @@ function createSide(side, textOf, onClick, onPoint) {
   return {
     element,
     holder,
-    update(drawing, room, key, label) {
+    update(drawing, room, colour, key, label) {
       element.hidden = drawing === null;
       setAttribute(element, "aria-label", label);
-      if (drawing === null || (drawing === shown && room === width)) return;
+      if (drawing === null || (drawing === shown && room === width && colour === coloured)) return;
       chart ??= createChart(holder, (frame) => onClick(side, frame), side === "callers");
-      chart.draw(drawing, room);
+      chart.draw(drawing, room, colour);
       keys.show(chart, drawing);
       shown = drawing;
+      coloured = colour;
       width = room;
-      // What matters is beside the function itself; whoever scrolled away from it stays there.
-      if (side === "callers" && about !== key) element.scrollTop = element.scrollHeight;
+      // What matters is beside the function itself; whoever scrolled away from it stays there.  Scrolling lays out the page: once all views are updated.
+      if (side === "callers" && about !== key) queueMicrotask(() => { element.scrollTop = element.scrollHeight; });
       about = key;
     },
   };
@@ -106,13 +108,11 @@ export function createSandwich(root, dispatch) {
       setText(name, sandwich.label.name);
       place.replaceChildren(pathText(sandwich.label.place));
       setText(numbers, TEXT.sandwich.numbers(formatShare(ratio(sandwich.total, sum)), formatShare(ratio(sandwich.self, sum)), formatCount(sandwich.total), formatDuration(sandwich.total * secondsPerSample)));
-      setAttribute(element, "data-colour", state.address.colour);
-      const width = Math.floor(element.clientWidth - 2 * parseFloat(getComputedStyle(element).paddingInlineStart));
-      if (width > 0 && width !== state.width) return void dispatch({ type: "width", width });
+      if (awaitsWidth(state, () => element.clientWidth - 2 * parseFloat(getComputedStyle(element).paddingInlineStart), dispatch)) return;
       setText(titles.callers, sandwich.callers?.root.children.length === 0 ? TEXT.sandwich.noCallers : TEXT.sandwich.callers);
       setText(titles.callees, sandwich.callees?.root.children.length === 0 ? TEXT.sandwich.noCallees : TEXT.sandwich.callees);
-      sides.callers.update(sandwich.callers, state.width, state.address.about, TEXT.sandwich.callersLabel(sandwich.label.name));
-      sides.callees.update(sandwich.callees, state.width, state.address.about, TEXT.sandwich.calleesLabel(sandwich.label.name));
+      sides.callers.update(sandwich.callers, state.width, state.address.colour, state.address.about, TEXT.sandwich.callersLabel(sandwich.label.name));
+      sides.callees.update(sandwich.callees, state.width, state.address.colour, state.address.about, TEXT.sandwich.calleesLabel(sandwich.label.name));
     },
   };
 }

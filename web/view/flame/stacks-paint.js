@@ -1,9 +1,9 @@
 // A stack chart on a canvas: what threads did above, below it a row of frames for each level of the stacks.
 
 import { doingOf, STATE_DOINGS } from "../../model/profile/states.js";
-import { WAIT_HUES } from "../../model/profile/wait-causes.js";
 import { eachVisible, firstAt, unorderedParts } from "../../model/trees/stacks.js";
 import { el } from "../elements/dom.js";
+import { FILLS, fillOf, inkOf } from "./fills.js";
 
 // The lane of states over the frames, and the gap below it.
 export const LANE_PX = 10;
@@ -16,10 +16,7 @@ const HATCH_PX = 5;
 const FONT_SHARE = 0.57;
 
 const DOING_COLOURS = { holds_gil: "state-gil", on_cpu: "state-cpu", runnable: "state-runnable", waits_gil: "state-waits-gil", waits: "state-waits", unknown: "state-unknown" };
-const NAMES = [
-  ...Array.from({ length: 8 }, (_, i) => ["heat-" + i, "heat-ink-" + i]).flat(), ...Array.from({ length: 7 }, (_, i) => "hue-" + i), ...Object.values(DOING_COLOURS),
-  ...WAIT_HUES.map((hue) => "wait-" + hue), "hue-library", "hue-native", "hue-ink", "neutral", "neutral-ink", "match", "match-ink", "panel", "ink", "ink-soft", "accent", "selected", "line-strong",
-];
+const NAMES = [...new Set([...FILLS, ...FILLS.map(inkOf)]), ...Object.values(DOING_COLOURS), "panel", "ink", "ink-soft", "accent", "selected", "line-strong"];
 
 // The colours of the style sheet as a canvas takes them; they change with the theme.
 export function readStackColours(element) {
@@ -35,17 +32,6 @@ export function readStackColours(element) {
   return { of: (name) => colours.get(name), font };
 }
 
-// What a frame is filled with, and its text.
-function coloursOf(face, colour, colours) {
-  const [fill, ink] =
-    face.mark === "match" ? ["match", "match-ink"]
-    : face.hue.startsWith("wait-") ? [face.hue, "hue-ink"]
-    : face.neutral || (colour === "module" && face.hue === "none") ? ["neutral", "neutral-ink"]
-    : colour === "module" ? ["hue-" + face.hue, "hue-ink"]
-    : ["heat-" + face.heat, "heat-ink-" + face.heat];
-  return { fill: colours.of(fill), ink: colours.of(ink) };
-}
-
 // As much of a text as fits: letters of one font are about as wide as each other.
 function fitted(text, room, letterPx) {
   const letters = Math.floor(room / letterPx);
@@ -58,13 +44,13 @@ function paintLevel(context, shown, level, top) {
   eachVisible(level, span, pxPerSecond, (index, x0, x1) => {
     const face = faceOf(level.group[index]);
     const mark = markOf(face);
-    const { fill, ink } = coloursOf({ ...face, mark }, colour, colours);
+    const fill = fillOf(face, colour, mark === "match");
     context.globalAlpha = mark === "other" ? OTHER_ALPHA : 1;
-    context.fillStyle = fill;
+    context.fillStyle = colours.of(fill);
     // A hairline between frames that have room for one.
     context.fillRect(x0, top, x1 - x0 > 3 ? x1 - x0 - 1 : x1 - x0, cell - 1);
     const room = Math.min(x1, shown.width) - x0 - 2 * LABEL_PAD_PX;
-    if (room >= LABEL_LEAST_PX) labels.push({ text: fitted(face.label, room, letterPx), x: x0 + LABEL_PAD_PX, ink: mark === "other" ? colours.of("ink-soft") : ink });
+    if (room >= LABEL_LEAST_PX) labels.push({ text: fitted(face.label, room, letterPx), x: x0 + LABEL_PAD_PX, ink: colours.of(mark === "other" ? "ink-soft" : inkOf(fill)) });
   });
   context.globalAlpha = 1;
   return labels;

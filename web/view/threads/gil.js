@@ -5,7 +5,7 @@ import { formatCount, formatDuration, formatShare, ratio } from "../../model/bas
 import { threadKeyOf, threadPlace } from "../../model/threads/threads.js";
 import { TEXT } from "../../text/session.js";
 import { listenForFrameKeys } from "../flame/chart-keys.js";
-import { createChart, watchWidth } from "../flame/chart.js";
+import { awaitsWidth, createChart, watchWidth } from "../flame/chart.js";
 import { el, isInUse, isolated, placeNear, setAttribute, setText } from "../elements/dom.js";
 
 // A cell glows by its share of the hottest one of two threads, which is as hot as can be.
@@ -60,7 +60,7 @@ function createGilTables({ secondsOf, threads, change }) {
 // Stacks that held it: {element, holder, draw(drawing, width, label), hideTip()}; view: {textOf(frame), numbersOf(frame), open(frame)}.
 function createGilFlame(root, { textOf, numbersOf, open }) {
   const holder = el("div", { class: "flame-chart" });
-  const element = el("div", { class: "flame diff-plot", "data-testid": "gil-flame", "data-colour": "heat" }, holder);
+  const element = el("div", { class: "flame diff-plot", "data-testid": "gil-flame" }, holder);
   const tip = el("div", { class: "tip", hidden: true });
   const keys = listenForFrameKeys(element, { name: "frame-gil", textOf, onEnter: open });
   let chart = null;
@@ -83,7 +83,7 @@ function createGilFlame(root, { textOf, numbersOf, open }) {
     },
     draw(drawing, width, label) {
       chart ??= createChart(holder, open);
-      chart.draw(drawing, width);
+      chart.draw(drawing, width, "heat");
       keys.show(chart, drawing);
       setAttribute(element, "aria-label", label);
     },
@@ -141,8 +141,7 @@ export function createGil(root, dispatch) {
       const question = JSON.stringify(state.address);
       if (question !== shown.question || !isInUse(tables.element)) tables.draw(gil);
       shown.question = question;
-      const width = Math.floor(flame.holder.clientWidth);
-      if (width > 0 && width !== state.width) return dispatch({ type: "width", width });
+      if (awaitsWidth(state, () => flame.holder.clientWidth, dispatch)) return undefined;
       if (gil.drawing !== null) flame.draw(gil.drawing, state.width, TEXT.gil.stacksLabel(secondsOf(gil.caused)));
       shown = { gil, width: state.width, question };
       return undefined;

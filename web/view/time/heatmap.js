@@ -9,7 +9,7 @@ import { formatCount, formatShare, ratio } from "../../model/base/numbers.js";
 import { createSums } from "../../model/profile/states.js";
 import { axisMarks, rangeText, snapRange, timeLabel } from "../../model/time/timeline.js";
 import { TEXT } from "../../text/session.js";
-import { el, segmented, setAttribute, setText } from "../elements/dom.js";
+import { el, segmented, setAttribute, setText, swatch } from "../elements/dom.js";
 import { HEAT_LEVELS, paintHeat } from "./heat-paint.js";
 
 const GIL_WAITS = "waits_gil";
@@ -54,7 +54,7 @@ function cellText(state, { second, bin, time }) {
 function createHeatHead(measure, readout) {
   const hint = el("span", { class: "soft" });
   const most = el("span", { class: "soft", "data-testid": "heat-most" });
-  const swatches = Array.from({ length: HEAT_LEVELS }, (_, level) => el("i", { class: "swatch", "data-style": "h" + level }));
+  const swatches = Array.from({ length: HEAT_LEVELS }, (_, level) => swatch("heat-" + level));
   const scale = el("span", { class: "scale" }, el("span", { class: "soft" }, "0"), el("span", { class: "swatches", "aria-hidden": "true" }, ...swatches), most);
   const found = el("p", { class: "heat-found soft", "data-testid": "heat-found", role: "status" });
   return {
