@@ -3,15 +3,37 @@ import { test } from "node:test";
 import { cleanTerm, exactPattern, FILTER_VERBS, parseTerm } from "../../../web/model/filters/filter.js";
 import { frameLabel } from "../../../web/model/profile/frames.js";
 import { groupTotals } from "../../../web/model/trees/grouping.js";
-import { currentGrouping } from "../../../web/model/trees/recording.js";
+import { createRecording, currentGrouping, takeDelivery } from "../../../web/model/trees/recording.js";
 import { topDownTree } from "../../../web/model/trees/trees.js";
 import { createState, reduce } from "../../../web/model/page/state.js";
 import { TEXT } from "../../../web/text/session.js";
-import { recordingOf } from "../support/sample.mjs";
+import { answersOf, recordingOf } from "../support/sample.mjs";
 
-// Folded stacks of names, after the filters, as text.
+// A recording that had no more than half of its nodes when its groupings, with and without the filters, were made.
+function grownRecording(stacks, filters) {
+  const { tree, view } = answersOf(stacks);
+  const half = Math.ceil(tree.nodes.parent.length / 2);
+  const part = ({ parent, function: functions, line }, from, to) => ({ first: from, parent: parent.slice(from, to), function: functions.slice(from, to), line: line.slice(from, to) });
+  const none = (table) => ({ ...Object.fromEntries(Object.keys(table).map((name) => [name, []])), first: Object.values(table).find(Array.isArray).length });
+  const recording = createRecording();
+  takeDelivery(recording, { restart: true, recount: true, trees: [{ ...tree, nodes: part(tree.nodes, 0, half) }], view: null });
+  for (const terms of [[], filters]) currentGrouping(recording, "function", terms);
+  const rest = { ...tree, since: 1, generation: 2, strings: none(tree.strings), functions: none(tree.functions), threads: none(tree.threads), processes: none(tree.processes), nodes: part(tree.nodes, half) };
+  takeDelivery(recording, { restart: false, recount: false, trees: [rest], view });
+  return recording;
+}
+
+// Folded stacks of names, after the filters, as text: the same whether there is a grouping without filters to start from.
 function filtered(stacks, filters) {
-  const recording = recordingOf(stacks);
+  const there = recordingOf(stacks);
+  currentGrouping(there, "function");
+  const made = filteredLines(recordingOf(stacks), filters);
+  assert.deepEqual(filteredLines(there, filters), made);
+  assert.deepEqual(filteredLines(grownRecording(stacks, filters), filters), made);
+  return made;
+}
+
+function filteredLines(recording, filters) {
   const grouping = currentGrouping(recording, "function", filters);
   const totals = groupTotals(grouping, recording.counts);
   const tree = topDownTree(grouping, totals);

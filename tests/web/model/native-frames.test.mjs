@@ -17,7 +17,14 @@ const { profile } = recording;
 test("a pattern matches what it matches on the server", checkPatterns);
 
 test("stacks are what they are on the server", () => {
-  for (const [native, filters, lines] of cases) assert.deepEqual(shown(filters, false, native), lines.toSorted(), native + " " + filters.join(", "));
+  for (const [native, filters, lines] of cases) {
+    const what = native + " " + filters.join(", ");
+    recording.groupings.clear();
+    assert.deepEqual(shown(filters, false, native), lines.toSorted(), what);
+    recording.groupings.clear();
+    currentGrouping(recording, "function", [], native);
+    assert.deepEqual(shown(filters, false, native), lines.toSorted(), what + ", from a grouping without filters");
+  }
 });
 
 test("bottom-up trees have the samples of top-down ones", () => {

@@ -15,6 +15,10 @@ export function columnPush(column, value) {
   return column.length - 1;
 }
 
+export function copyColumn({ values, length }) {
+  return { values: values.slice(), length };
+}
+
 // The array, made long enough for `length` entries; new ones are 0. Works for any typed array.
 export function grownArray(array, length) {
   if (array.length >= length) return array;

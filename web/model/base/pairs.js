@@ -11,6 +11,10 @@ export function createPairs() {
   return { slots: new Int32Array(SLOTS_LEAST * STRIDE), count: 0 };
 }
 
+export function copyPairs({ slots, count }) {
+  return { slots: slots.slice(), count };
+}
+
 function slotOf(first, second, slots) {
   let hash = Math.imul(first, 0x9e3779b1) ^ Math.imul(second, 0x85ebca6b);
   hash = Math.imul(hash ^ (hash >>> 15), 0xc2b2ae35);

@@ -112,7 +112,7 @@ export function sourceLines(grouping, profile, totals) {
   let ownLines = null;
   counted.ownOfLine = (line) => (ownLines ??= ownSelf(grouping, totals, places.lineOf, places.lines))[line];
   const files = places.files.map((_, id) => id).filter((id) => id > 0 && counted.files.total[id] > 0)
-    .map((id) => sourceFile(profile, places, counted, id)).sort((a, b) => byHeat(a, b) || (a.path < b.path ? -1 : 1));
+    .map((id) => new SourceFile(places.files[id], counted.files.self[id], counted.files.total[id], { id, profile, places, counted })).sort((a, b) => byHeat(a, b) || (a.path < b.path ? -1 : 1));
   return { files, others: otherFunctions(profile, places, counted), top: (most) => topLines(places, counted, files, most) };
 }
 
@@ -125,21 +125,31 @@ function ownSelf(grouping, totals, keyOf, keys) {
   return own;
 }
 
-function sourceFile(profile, places, counted, id) {
-  const { lines, functions, ownOfLine } = counted;
-  const made = { lines: null, functions: null };
-  const lineOf = (at) => ({ line: places.line[at], self: lines.self[at], inC: lines.self[at] - ownOfLine(at), total: lines.total[at], frames: framesOfLine(places, at) });
-  const functionOf = (at) => ({ id: at, line: profile.functionLine.values[at], name: functionText(profile, at), self: functions.self[at], total: functions.total[at], frames: Array.from(places.framesOfFunction.of(at)) });
-  const listed = ({ total }, list, makeOne) => Array.from(list.of(id)).filter((at) => total[at] > 0).map(makeOne).sort((a, b) => a.line - b.line);
-  return {
-    ...places.files[id], self: counted.files.self[id], total: counted.files.total[id],
-    get lines() {
-      return (made.lines ??= listed(lines, places.linesOfFile, lineOf));
-    },
-    get functions() {
-      return (made.functions ??= listed(functions, places.functionsOfFile, functionOf));
-    },
-  };
+// The items of a file that `list` has and that have samples.
+const listed = ({ total }, list, id, makeOne) => Array.from(list.of(id)).filter((at) => total[at] > 0).map(makeOne).sort((a, b) => a.line - b.line);
+
+// A class, as there are thousands of files and the lines of few are asked for.
+class SourceFile {
+  #made = { lines: null, functions: null };
+  #of;
+
+  // of: {id, profile, places, counted}
+  constructor({ path, function: of, kind }, self, total, parts) {
+    Object.assign(this, { path, function: of, kind, self, total });
+    this.#of = parts;
+  }
+
+  get lines() {
+    const { id, places, counted: { lines, ownOfLine } } = this.#of;
+    const lineOf = (at) => ({ line: places.line[at], self: lines.self[at], inC: lines.self[at] - ownOfLine(at), total: lines.total[at], frames: framesOfLine(places, at) });
+    return (this.#made.lines ??= listed(lines, places.linesOfFile, id, lineOf));
+  }
+
+  get functions() {
+    const { id, profile, places, counted: { functions } } = this.#of;
+    const functionOf = (at) => ({ id: at, line: profile.functionLine.values[at], name: functionText(profile, at), self: functions.self[at], total: functions.total[at], frames: Array.from(places.framesOfFunction.of(at)) });
+    return (this.#made.functions ??= listed(functions, places.functionsOfFile, id, functionOf));
+  }
 }
 
 // What has no file.

@@ -115,6 +115,15 @@ export function extendFilter(filter, profile) {
   }
 }
 
+// Whether frames stay that no term matches, and stacks without such frames.
+export function keepsUnmatched({ start, showsSome }) {
+  return (start & STARTED) !== 0 && !showsSome;
+}
+
+export function isHidden(filter, functionId) {
+  return (filter.matched[functionId] & HIDE) !== 0;
+}
+
 // What is known of a stack with one more frame, of this function, that is not shown; `seen` is what was known without it.
 export function leaveFilter(filter, seen, functionId) {
   const verbs = filter.matched[functionId] ?? 0;

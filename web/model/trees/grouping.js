@@ -1,11 +1,11 @@
 // The call tree by function or by line, after filters. Stored nodes that show the same frame under the same parent are one
 // group. Groups are append-only, parents before children, so their ids are stable while the profile grows.
 
-import { columnPush, createColumn, grownArray } from "../base/column.js";
-import { createFilter, extendFilter, isCounted, isKept, leaveFilter, stepFilter } from "../filters/filter.js";
+import { columnPush, copyColumn, createColumn, grownArray } from "../base/column.js";
+import { createFilter, extendFilter, isCounted, isHidden, isKept, keepsUnmatched, leaveFilter, stepFilter } from "../filters/filter.js";
 import { createFrames, frameOf } from "../profile/frames.js";
 import { frameKind, isKeptBelow, isKeptHere, isMarkKind, NATIVE_ROOT, replacesCallers, stepNative } from "./native.js";
-import { addPair, createPairs, findPair, reservePairs, takePair } from "../base/pairs.js";
+import { addPair, copyPairs, createPairs, findPair, reservePairs, takePair } from "../base/pairs.js";
 import { functionPlace, nodeCount } from "../profile/profile.js";
 
 // The frames that a grouping by that has with such native frames.
@@ -156,6 +156,40 @@ export function extendGrouping(grouping, profile) {
   for (let node = Math.max(first, 1); node < nodes; node += 1) extendNode(grouping, profile, node, kinds);
   for (const column of columnsOfNodes(grouping)) column.length = Math.max(column.length, nodes);
   if (groupCount(grouping) !== before) Object.assign(grouping, { children: null, outermost: null });
+}
+
+// The same as createGrouping() with filters and extendGrouping(), from a grouping without filters that is up to date: most filters move few stacks,
+// those with a frame that is hidden. Groups that only these had stay, without samples.
+export function filterGrouping(plain, filters, profile) {
+  const grouping = createGrouping(plain.by, filters, plain.native, plain.waits, plain.frames);
+  const { filter } = grouping;
+  if (keepsUnmatched(filter) && plain.groupOfNode.length > 0) {
+    extendFilter(filter, profile);
+    for (const name of ["parent", "frame", "depth", "firstBelow", "nativeBits", "groupOfNode", "groupBelow", "seen", "seenBelow"]) grouping[name] = copyColumn(plain[name]);
+    grouping.index = copyPairs(plain.index);
+    moveHidden(grouping, profile);
+  }
+  extendGrouping(grouping, profile);
+  return grouping;
+}
+
+function moveHidden(grouping, profile) {
+  const { filter, seen: { values: seen }, seenBelow: { values: seenBelow } } = grouping;
+  const kinds = [];
+  const isMoved = new Uint8Array(grouping.groupOfNode.length);
+  seen[0] = filter.start;
+  seenBelow[0] = filter.start;
+  for (let node = 1; node < isMoved.length; node += 1) {
+    const parent = profile.nodeParent.values[node];
+    const functionId = profile.nodeFunction.values[node];
+    if (isMoved[parent] === 1 || isHidden(filter, functionId)) {
+      isMoved[node] = 1;
+      extendNode(grouping, profile, node, kinds);
+    } else {
+      seenBelow[node] = leaveFilter(filter, seenBelow[parent], functionId);
+      seen[node] = seenBelow[node];
+    }
+  }
 }
 
 // Children of every group: those of g are order[start[g]] .. order[start[g + 1] - 1].

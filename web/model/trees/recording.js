@@ -2,7 +2,7 @@
 // It changes in place; `version` changes with it.
 
 import { grownArray } from "../base/column.js";
-import { createGrouping, extendGrouping, framesFor } from "./grouping.js";
+import { createGrouping, extendGrouping, filterGrouping, framesFor } from "./grouping.js";
 import { applyTree, createProfile, mergeTree, nodeCount } from "../profile/profile.js";
 import { movedBlocks } from "./blocks.js";
 import { createMergedNames } from "./trees.js";
@@ -97,7 +97,9 @@ export function currentGrouping(recording, by, filters = [], native = "leaf", wa
   const key = [by, native, waits, ...filters].join("\n");
   const framesKey = by + (native === "library");
   if (!recording.frames.has(framesKey)) recording.frames.set(framesKey, framesFor(by, native));
-  const grouping = useGrouping(recording.groupings, key, () => createGrouping(by, filters, native, waits, recording.frames.get(framesKey)));
+  const plain = recording.groupings.get([by, native, waits].join("\n"));
+  if (plain !== undefined) extendGrouping(plain, recording.profile);
+  const grouping = useGrouping(recording.groupings, key, () => (plain === undefined ? createGrouping(by, filters, native, waits, recording.frames.get(framesKey)) : filterGrouping(plain, filters, recording.profile)));
   extendGrouping(grouping, recording.profile);
   return grouping;
 }
