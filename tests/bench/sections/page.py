@@ -1,18 +1,22 @@
-"""How long does a person wait for the page? A made-up capture of many places, shown by replay, in a real Chromium."""
+"""How long does a person wait for the page? A made-up capture of many places, shown by replay, in a real Chromium: on a quiet
+machine, and beside a program that has one of its processors, as a target may."""
 
+import contextlib
 import json
 import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 
-from processes import BUILD, ROOT
+from processes import BUILD, ROOT, TARGET_CPUS, tied
 from programs import build_own
 from table import columns
 
 TITLE = "Page: from opening it to the first frame, and from an event to what it changes (ms)"
 
+MACHINES = ["quiet", "busy"]
 PLACES = [1000, 100000, 1000000]
 SAMPLES = 2000000
 ACTIONS = ["first", "hover", "zoom", "search", "invert", "table", "sort", "sandwich", "source", "stacks", "stack_zoom", "tree", "line", "hide", "thread", "range"]
@@ -30,11 +34,26 @@ def measure(bench):
         for places in PLACES:
             path = os.path.join(folder, "%d.pyro" % places)
             subprocess.run([maker, path, str(SAMPLES), str(places)], stdout=subprocess.DEVNULL, check=True)
-            taken = measure_page(bench, path)
-            bench.raw("page", {"places": places, "ms": taken})
-            first, event = GOALS[places]
-            rows.append(["%d" % places] + ["%d" % taken[name] for name in ACTIONS] + ["%s, %d" % (first or "-", event)])
-    print(columns(["places"] + ACTIONS + ["goal: first, others"], rows), flush=True)
+            for machine in bench.workloads(MACHINES):
+                with beside(machine):
+                    taken = measure_page(bench, path)
+                bench.raw("page", {"places": places, "machine": machine, "ms": taken})
+                first, event = GOALS[places]
+                rows.append(["%d" % places, machine] + ["%d" % taken[name] for name in ACTIONS] + ["%s, %d" % (first or "-", event)])
+    print(columns(["places", "machine"] + ACTIONS + ["goal: first, others"], rows), flush=True)
+
+
+@contextlib.contextmanager
+def beside(machine):
+    if machine == "quiet":
+        yield
+        return
+    neighbour = subprocess.Popen(tied([sys.executable, "-c", "while True: pass"]), preexec_fn=lambda: os.sched_setaffinity(0, TARGET_CPUS))
+    try:
+        yield
+    finally:
+        neighbour.kill()
+        neighbour.wait()
 
 
 def measure_page(bench, path):
