@@ -31,7 +31,11 @@ export function createDeliveries(feed) {
   async function read() {
     const asked = feed.followed;
     const view = await feed.get("/view" + queryText({ since: asked.since, native: "everything" }, asked), "view");
-    if (view === null) return true;
+    // The same as was answered before: what is here is of it.
+    if (view === null) {
+      asked.isAnswered = true;
+      return true;
+    }
     if (feed.epoch === null) feed.epoch = view.epoch;
     const trees = view.epoch === feed.epoch ? await readTrees(view.generation) : null;
     if (trees === null) return false;

@@ -6,10 +6,6 @@
 #include "server/report/diff/student.h"
 
 #define TAILS_95 0.05
-/* The median of chi-square with one degree of freedom. */
-#define MEDIAN_SQUARE 0.4549364
-/* Fewer rows say nothing of the variation between runs. */
-#define MOVES_LEAST 8
 
 void compare_add_unit(struct compare_units *units, double all)
 {
@@ -132,37 +128,11 @@ double compare_pooled_share(const struct compare_pair *pair)
     return all > 0 ? (pair->baseline->runs.hits + pair->now->runs.hits) / all : 0;
 }
 
-struct compare_move compare_move_of(const struct compare_pair *pair)
+double compare_blocks_variance(const struct compare_pair *pair)
 {
     const double pooled = compare_pooled_share(pair);
-    const struct estimate a =
-        estimate_of(pair->baseline_side, pair->baseline, pooled, pair->is_rate);
-    const struct estimate b = estimate_of(pair->now_side, pair->now, pooled, pair->is_rate);
-    return (struct compare_move){ (b.share - a.share) / pooled,
-                                  (a.variance + b.variance) / (pooled * pooled) };
-}
-
-static int by_move(const void *left, const void *right)
-{
-    const struct compare_move *const a = left, *const b = right;
-    return (a->by > b->by) - (a->by < b->by);
-}
-
-/* A row is within the variation v of the middle if its square is at most MEDIAN_SQUARE times
- * (variance + 2 v^2), so half of them are if v^2 is the median of what each needs. */
-double compare_run_variation(struct compare_move *moves, size_t count)
-{
-    if (count < MOVES_LEAST)
-        return COMPARE_RUN_VARIATION_LEAST;
-    qsort(moves, count, sizeof *moves, by_move);
-    const double middle = moves[count / 2].by;
-    for (size_t i = 0; i < count; i++) {
-        const double from_middle = moves[i].by - middle;
-        moves[i].by = (from_middle * from_middle / MEDIAN_SQUARE - moves[i].variance) / 2;
-    }
-    qsort(moves, count, sizeof *moves, by_move);
-    const double variation = sqrt(fmax(moves[count / 2].by, 0));
-    return fmin(fmax(variation, COMPARE_RUN_VARIATION_LEAST), COMPARE_RUN_VARIATION_MOST);
+    return estimate_of(pair->baseline_side, pair->baseline, pooled, pair->is_rate).variance +
+           estimate_of(pair->now_side, pair->now, pooled, pair->is_rate).variance;
 }
 
 struct difference {

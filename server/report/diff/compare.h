@@ -11,9 +11,7 @@
  * Runs of one program differ as well: addresses, hash seeds, frequency and neighbours of a processor.
  * Where a side has several captures, the variance between them is estimated as a component of its own
  * (one-way random effects) and the degrees of freedom as Satterthwaite (1946) does.  One capture on each
- * side has no repeats, but many rows, most of which did not change: how much these moved, beyond what
- * their blocks explain, is the variation between runs (compare_run_variation), as genomic control
- * (Devlin and Roeder 1999) has it of the many places of a genome.
+ * side has no repeats: there the other rows say how much runs vary (variation.h).
  *
  * Two shares are compared by Welch's t test.  A change is significant only if it is also large
  * (compare_is_large).  Rows that are too rare for such a change are left out before
@@ -40,10 +38,6 @@ enum { COMPARE_MIN_BLOCKS = 6, COMPARE_MIN_HITS = 10 };
 
 /* A difference with a q value up to this is significant. */
 #define COMPARE_MAX_Q 0.05
-/* The standard deviation between runs of one program, as a part of each share: the least that there
- * is, and the most that is put down to it. */
-#define COMPARE_RUN_VARIATION_LEAST 0.005
-#define COMPARE_RUN_VARIATION_MOST  0.02
 /* The least significant change: of everything, and of the share itself. */
 #define COMPARE_LEAST_CHANGE   0.005
 #define COMPARE_LEAST_RELATIVE 0.03
@@ -83,7 +77,7 @@ struct compare_pair {
     const struct compare_side *baseline_side, *now_side;
     const struct compare_row *baseline, *now;
     bool is_rate;
-    double run_variation; /* where neither side has several captures */
+    double run_variation; /* of variation.h, where neither side has several captures */
 };
 
 struct compare_interval {
@@ -95,7 +89,9 @@ struct compare_interval {
 struct compare_interval compare_share_interval(const struct compare_side *side,
                                                const struct compare_row *row, bool is_rate);
 double compare_change(const struct compare_pair *pair);
-/* That of the change. */
+/* The variance of the change that the blocks explain. */
+double compare_blocks_variance(const struct compare_pair *pair);
+/* The 95 % interval of the change. */
 struct compare_interval compare_change_interval(const struct compare_pair *pair);
 
 /* Are there blocks and hits enough to say anything? */
@@ -104,15 +100,6 @@ bool compare_is_enough(const struct compare_pair *pair);
 bool compare_is_candidate(const struct compare_pair *pair);
 /* Is the change as large as the least effect? */
 bool compare_is_large(const struct compare_pair *pair);
-
-/* How far a row moved, and the variance of that which its blocks explain, both as parts of its share. */
-struct compare_move {
-    double by, variance;
-};
-
-struct compare_move compare_move_of(const struct compare_pair *pair);
-/* The variation between runs that half of the moves are within of their median.  Overwrites them. */
-double compare_run_variation(struct compare_move *moves, size_t count);
 
 /* The p value of the change: the chance of one at least as large if the shares are equal.  1 if nothing can
  * be said. */

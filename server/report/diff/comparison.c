@@ -8,6 +8,7 @@
 #include "sampler/profile/views/view.h"
 #include "server/report/diff/compare.h"
 #include "server/report/diff/joined.h"
+#include "server/report/diff/variation.h"
 #include "server/report/flat.h"
 #include "server/report/names.h"
 #include "server/report/preorder.h"
@@ -18,6 +19,7 @@ struct comparing {
     struct preorder order;
     uint32_t *function_of; /* by frame */
     struct compare_side sides[JOINED_SIDES];
+    double *variations; /* between runs, by row of the kind */
 };
 
 static const char *const verdict_texts[] = {
@@ -107,7 +109,6 @@ struct sums {
     uint64_t *counts;          /* of a block */
     struct compare_hits *hits; /* of the blocks of a capture */
     struct compare_row *of[JOINED_SIDES];
-    double run_variation;
 };
 
 static enum err_code sums_init(struct sums *sums, const struct comparison *comparison,
@@ -182,7 +183,7 @@ static struct compare_pair pair_of(const struct comparing *comparing, const stru
                                   &sums->of[JOINED_BASELINE][row],
                                   &sums->of[JOINED_NOW][row],
                                   comparing->comparison->basis == COMPARISON_BY_TIME,
-                                  sums->run_variation };
+                                  comparing->variations[row] };
 }
 
 /* A mark that says how a stack was read, not what the program did. */
@@ -239,48 +240,62 @@ static void set_intervals(struct comparison_number *number, const struct compare
 struct family {
     double *chances; /* by row; negative: it is none of them */
     double *weights;
-    struct compare_move *moves;
-    size_t count; /* of the moves */
 };
 
 static enum err_code family_init(struct family *family, size_t rows, struct err *err)
 {
     *family = (struct family){ .chances = malloc((rows + 1) * sizeof(double)),
-                               .weights = malloc((rows + 1) * sizeof(double)),
-                               .moves = malloc((rows + 1) * sizeof(struct compare_move)) };
-    return family->chances && family->weights && family->moves ? ERR_OK : err_nomem(err);
+                               .weights = malloc((rows + 1) * sizeof(double)) };
+    return family->chances && family->weights ? ERR_OK : err_nomem(err);
 }
 
 static void family_deinit(struct family *family)
 {
     free(family->chances);
     free(family->weights);
-    free(family->moves);
 }
 
-static enum err_code judge_family(const struct comparing *comparing, struct sums *sums,
+static bool is_candidate(const struct comparing *comparing, const struct sums *sums, size_t row)
+{
+    const struct compare_pair pair = pair_of(comparing, sums, row);
+    return compare_is_candidate(&pair) && may_differ(comparing->comparison, sums->kind, row);
+}
+
+/* What self samples of rows say of the variation between runs holds for their totals, too. */
+static enum err_code set_variations(struct comparing *comparing, const struct sums *sums,
+                                    struct err *err)
+{
+    struct variation_move *const moves = malloc((sums->rows + 1) * sizeof *moves);
+    size_t count = 0;
+    free(comparing->variations);
+    comparing->variations = calloc(sums->rows + 1, sizeof *comparing->variations);
+    if (!moves || !comparing->variations) {
+        free(moves);
+        return err_nomem(err);
+    }
+    for (size_t row = 0; row < sums->rows; row++) {
+        const struct compare_pair pair = pair_of(comparing, sums, row);
+        if (is_candidate(comparing, sums, row))
+            moves[count++] = variation_move_of(&pair, row);
+    }
+    variation_by_row(moves, count, comparing->variations, sums->rows);
+    free(moves);
+    return ERR_OK;
+}
+
+static enum err_code judge_family(const struct comparing *comparing, const struct sums *sums,
                                   struct family *family, struct err *err)
 {
     for (size_t row = 0; row < sums->rows; row++) {
         const struct compare_pair pair = pair_of(comparing, sums, row);
-        const bool is_in =
-            compare_is_candidate(&pair) && may_differ(comparing->comparison, sums->kind, row);
-        family->chances[row] = is_in ? 1 : -1;
-        if (is_in)
-            family->moves[family->count++] = compare_move_of(&pair);
-    }
-    sums->run_variation = compare_run_variation(family->moves, family->count);
-    for (size_t row = 0; row < sums->rows; row++) {
-        const struct compare_pair pair = pair_of(comparing, sums, row);
-        if (family->chances[row] < 0)
-            continue;
-        family->chances[row] = compare_p(&pair);
+        const bool is_in = is_candidate(comparing, sums, row);
+        family->chances[row] = is_in ? compare_p(&pair) : -1;
         family->weights[row] = compare_pooled_share(&pair);
     }
     return compare_adjust(family->chances, family->weights, sums->rows, err);
 }
 
-static enum err_code judge(const struct comparing *comparing, struct sums *sums,
+static enum err_code judge(const struct comparing *comparing, const struct sums *sums,
                            struct err *err)
 {
     struct family family;
@@ -305,6 +320,8 @@ static enum err_code compare_kind(struct comparing *comparing, enum kind kind, s
     enum err_code rc = sums_init(&sums, comparing->comparison, kind, err);
     if (rc == ERR_OK)
         rc = add_blocks(comparing, &sums, err);
+    if (rc == ERR_OK && (kind == FUNCTION_SELF || kind == NODE_SELF))
+        rc = set_variations(comparing, &sums, err);
     if (rc == ERR_OK)
         rc = judge(comparing, &sums, err);
     sums_deinit(&sums);
@@ -347,6 +364,7 @@ static enum err_code compare_all(struct comparison *comparison, struct err *err)
     for (enum kind kind = FUNCTION_SELF; kind < KINDS && rc == ERR_OK; kind++)
         rc = compare_kind(&comparing, kind, err);
     preorder_deinit(&comparing.order);
+    free(comparing.variations);
     free(comparing.function_of);
     return rc;
 }

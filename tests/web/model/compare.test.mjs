@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { shareInterval } from "../../../web/model/trees/blocks.js";
-import { adjustPValues, changeStyle, compareGroups, compareRows, comparedSide, comparedSides, runVariation, sumBlocks, verdictOf } from "../../../web/model/trees/compare.js";
+import { variationByRow } from "../../../web/model/trees/variation.js";
+import { adjustPValues, changeStyle, compareGroups, compareRows, comparedSide, comparedSides, sumBlocks, verdictOf } from "../../../web/model/trees/compare.js";
 import { studentQuantile, studentTails } from "../../../web/model/trees/student.js";
 import { binsCovered, emptyHeat, HEAT_MEASURES, heatColumn, heatMost, withHeat } from "../../../web/model/time/heatmap.js";
 import { defaultAddress } from "../../../web/model/page/address.js";
@@ -67,14 +68,17 @@ test("what takes more time weighs more", () => {
 });
 
 test("what all rows move is the variation between runs", () => {
-  const row = (by, spread = 1e-9) => ({ pooled: 0.05, a: { share: 0.05, variance: spread }, b: { share: 0.05 * (1 + by), variance: spread } });
-  const moves = [-0.03, -0.02, -0.015, -0.01, 0, 0.01, 0.015, 0.02, 0.5];
-  // Half of them are within 0.015 of the middle: 0.015 / sqrt(2 * 0.4549).
-  near(runVariation([...moves, 0.012, -0.011].map((by) => row(by))), 0.015 / Math.sqrt(2 * 0.4549364), 2e-4);
-  assert.equal(runVariation(moves.map((by) => row(by * 10))), 0.02);
-  assert.equal(runVariation(moves.map(() => row(0.1))), 0.005);
-  assert.equal(runVariation(moves.map((by) => row(by, 0.001))), 0.005);
-  assert.equal(runVariation(moves.slice(0, 7).map((by) => row(by))), 0.005);
+  const rows = (moves, spread = 1e-9) => variationByRow(moves.map((by, i) => ({ row: i, pooled: 0.05, a: { share: 0.05, variance: spread }, b: { share: 0.05 * (1 + by), variance: spread } })));
+  const moves = [-0.015, -0.01, -0.005, 0, 0.005, 0.01, 0.015];
+  // Squares around their middle, 0: 7e-4 / 7 / 2.
+  near(rows(moves)(99), Math.sqrt(5e-5), 5e-5);
+  // What a row moved is no part of its own variation, and cut in that of others: at 16 times 2 * 0.005^2.
+  near(rows([...moves, 0.5])(7), Math.sqrt(5e-5), 5e-5);
+  near(rows([...moves, 0.5])(99), Math.sqrt((7e-4 + 16 * 5e-5) / 16), 1e-4);
+  assert.equal(rows(moves.map((by) => by * 10), 1e-6)(99), 0.02);
+  assert.equal(rows(moves.map(() => 0.1))(99), 0.005);
+  assert.equal(rows(moves, 0.001)(99), 0.005);
+  assert.equal(rows(moves)(0), 0.005, "six others are too few");
 });
 
 test("a few samples are no news, nor is a small change; new, gone, more and less are distinguished", () => {

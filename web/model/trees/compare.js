@@ -3,14 +3,12 @@
 
 import { addBlock, addUnit, createBlockSums, createUnits, estimateOf, hasBlocks, quantileOf } from "./blocks.js";
 import { studentTails } from "./student.js";
+import { variationByRow } from "./variation.js";
 
 export const COMPARED_Q_MAX = 0.05;
 export const CHANGE_LEAST = 0.005;
 export const CHANGE_LEAST_RELATIVE = 0.03;
 const HITS_LEAST = 10;
-const RUN_VARIATION = { least: 0.005, most: 0.02 };
-const MOVES_LEAST = 8;
-const MEDIAN_SQUARE = 0.4549364;
 
 // What is compared: {isRate, baseline, current: {all, units}}; units are null without blocks.
 export function comparedSides(baseline, current, isRate = false) {
@@ -34,21 +32,10 @@ export function sumBlocks(rows, forEach) {
 
 const shareOf = (count, all) => (all > 0 ? count / all : 0);
 
-// Of a row with sums over the blocks of both sides: {pooled (its share of both), a, b (estimates of estimateOf())}.
+// Of a row with sums over the blocks of both sides: {row, pooled (its share of both), a, b (estimates of estimateOf())}.
 function estimatesOf({ isRate, baseline, current }, sums, row) {
   const pooled = (sums.baseline.hits[row] + sums.current.hits[row]) / (baseline.units.all + current.units.all);
-  return { pooled, a: estimateOf(baseline.units, sums.baseline, row, pooled, isRate), b: estimateOf(current.units, sums.current, row, pooled, isRate) };
-}
-
-const medianOf = (values) => values.sort()[values.length >> 1];
-
-// How much shares vary between runs, as a part of each: so much that half of the rows are within it of their median, as most did not change.
-export function runVariation(rows) {
-  if (rows.length < MOVES_LEAST) return RUN_VARIATION.least;
-  const moves = Float64Array.from(rows, ({ pooled, a, b }) => (b.share - a.share) / pooled);
-  const middle = medianOf(moves.slice());
-  const needed = Float64Array.from(rows, ({ pooled, a, b }, i) => ((moves[i] - middle) ** 2 / MEDIAN_SQUARE - (a.variance + b.variance) / pooled ** 2) / 2);
-  return Math.min(Math.max(Math.sqrt(Math.max(medianOf(needed), 0)), RUN_VARIATION.least), RUN_VARIATION.most);
+  return { row, pooled, a: estimateOf(baseline.units, sums.baseline, row, pooled, isRate), b: estimateOf(current.units, sums.current, row, pooled, isRate) };
 }
 
 // {change, error, degrees} of the estimates of a row.
@@ -90,9 +77,10 @@ export function verdictOf(before, after, isEnough, q) {
   return after > before ? "more" : "less";
 }
 
-// One number of every row on both sides: {of(row) -> {baseline, current (samples), baselineShare, currentShare, half (of the change's 95 % interval),
-// q, verdict}}. sums: {baseline, current} over blocks, or null; mayDiffer(row): false for what never differs significantly.
-function compareNumber(baseline, current, sides, sums, mayDiffer) {
+// One number of every row on both sides, before it is judged: {baselineOf, before, after (shares), isEnough, estimates} of a row, and candidates:
+// the estimates of those that may have changed, else null. sums: {baseline, current} over blocks, or null; mayDiffer(row): false for what never
+// differs significantly.
+function countedNumber(baseline, current, sides, sums, mayDiffer) {
   const has = sums !== null && hasBlocks(sides.baseline.units) && hasBlocks(sides.current.units);
   const baselineOf = (row) => baseline[row] ?? 0;
   const before = (row) => shareOf(baselineOf(row), sides.baseline.all);
@@ -102,31 +90,41 @@ function compareNumber(baseline, current, sides, sums, mayDiffer) {
   const candidates = Array.from(current, (_, row) => (isEnough(row) && before(row) + after(row) >= CHANGE_LEAST && mayDiffer(row) ? estimates(row) : null))
     // Blocks may be older than the counts, and know nothing of a row.
     .map((found) => (found?.pooled > 0 ? found : null));
-  const variation = runVariation(candidates.filter((found) => found !== null));
+  return { baselineOf, currentOf: (row) => current[row], before, after, isEnough, estimates, candidates };
+}
+
+// of(row) -> {baseline, current (samples), baselineShare, currentShare, half (of the change's 95 % interval), q, verdict}. variationOf: of variation.js.
+function judgeNumber({ baselineOf, currentOf, before, after, isEnough, estimates, candidates }, variationOf) {
   const qValues = adjustPValues(candidates.map((found) => {
     if (found === null) return null;
-    const { change, error, degrees } = differenceOf(found, variation);
+    const { change, error, degrees } = differenceOf(found, variationOf(found.row));
     return error > 0 ? studentTails(change / error, degrees) : 1;
   }), (row) => candidates[row].pooled);
   return (row) => {
-    const { error, degrees } = isEnough(row) ? differenceOf(estimates(row), variation) : { error: NaN, degrees: 1 };
+    const { error, degrees } = isEnough(row) ? differenceOf(estimates(row), variationOf(row)) : { error: NaN, degrees: 1 };
     return {
-      baseline: baselineOf(row), current: current[row], baselineShare: before(row), currentShare: after(row), half: error * quantileOf(Math.round(degrees)), q: qValues[row],
+      baseline: baselineOf(row), current: currentOf(row), baselineShare: before(row), currentShare: after(row), half: error * quantileOf(Math.round(degrees)), q: qValues[row],
       verdict: verdictOf(before(row), after(row), isEnough(row), qValues[row]),
     };
   };
 }
 
-const WIDTHS = { both: [1, 1], current: [0, 1], baseline: [1, 0] };
-
 const numbersOf = (sums, name) => sums && { baseline: sums.baseline[name], current: sums.current[name] };
 
-// For every group what became of it: {total(g), self(g) (as compareNumber), totals(width)}; totals() are shares to draw, those of
+// {self(row), total(row)} of judgeNumber(). What self samples of rows say of the variation between runs holds for their totals, too.
+function compareNumbers(baseline, current, sides, sums, mayDiffer) {
+  const [self, total] = ["self", "total"].map((name) => countedNumber(baseline[name], current[name], sides, numbersOf(sums, name), mayDiffer));
+  const variationOf = variationByRow(self.candidates.filter((found) => found !== null));
+  return { self: judgeNumber(self, variationOf), total: judgeNumber(total, variationOf) };
+}
+
+const WIDTHS = { both: [1, 1], current: [0, 1], baseline: [1, 0] };
+
+// For every group what became of it: {total(g), self(g) (as judgeNumber), totals(width)}; totals() are shares to draw, those of
 // `width`: both, current or baseline. sums: {baseline, current: {total, self}} over blocks, or null.
 export function compareGroups(baseline, current, sides, sums = null, mayDiffer = () => true) {
   return {
-    total: compareNumber(baseline.total, current.total, sides, numbersOf(sums, "total"), mayDiffer),
-    self: compareNumber(baseline.self, current.self, sides, numbersOf(sums, "self"), mayDiffer),
+    ...compareNumbers(baseline, current, sides, sums, mayDiffer),
     totals(width) {
       const [ofBaseline, ofCurrent] = WIDTHS[width];
       const shares = (before, now) => Float64Array.from(now, (count, g) => ofCurrent * shareOf(count, sides.current.all) + ofBaseline * shareOf(before[g] ?? 0, sides.baseline.all));
@@ -136,11 +134,10 @@ export function compareGroups(baseline, current, sides, sums = null, mayDiffer =
   };
 }
 
-// Functions of both sides, by frame: rows {frame, self, total (as compareNumber), change, totalChange}, largest change of self first. Columns are
+// Functions of both sides, by frame: rows {frame, self, total (as judgeNumber), change, totalChange}, largest change of self first. Columns are
 // {self, total} by frame.
 export function compareRows(baseline, current, sides, sums = null, mayDiffer = () => true) {
-  const self = compareNumber(baseline.self, current.self, sides, numbersOf(sums, "self"), mayDiffer);
-  const total = compareNumber(baseline.total, current.total, sides, numbersOf(sums, "total"), mayDiffer);
+  const { self, total } = compareNumbers(baseline, current, sides, sums, mayDiffer);
   const rows = [];
   for (let frame = 1; frame < current.total.length; frame += 1) {
     if (!(current.total[frame] > 0) && !((baseline.total[frame] ?? 0) > 0)) continue;

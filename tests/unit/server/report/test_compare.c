@@ -2,6 +2,7 @@
 
 #include "server/report/diff/compare.h"
 #include "server/report/diff/student.h"
+#include "server/report/diff/variation.h"
 #include "tests/support/test.h"
 
 static void assert_close(double given, double wanted, double within)
@@ -45,8 +46,8 @@ static void add_run(struct made_side *to, const double *hits, size_t count, doub
 
 static struct compare_pair pair_of(const struct made_side *a, const struct made_side *b)
 {
-    return (struct compare_pair){ &a->side, &b->side, &a->row,
-                                  &b->row,  false,    COMPARE_RUN_VARIATION_LEAST };
+    return (
+        struct compare_pair){ &a->side, &b->side, &a->row, &b->row, false, VARIATION_LEAST };
 }
 
 /* 10 blocks of 100, hits 15 and 35 in turn: a share of 0.25, and a variance of 10 / 9 * 10 * 100 / 1000^2. */
@@ -272,30 +273,42 @@ static void what_takes_more_time_weighs_more(void **state)
     assert_close(chances[1], 0.08 / 3, 1e-12);
 }
 
-/* Of twenty rows of 50 % each: runs differ by `variation` of a share, and the first row by `change` too. */
-static double variation_of(double variation, double change, size_t rows)
+enum { ROWS = 20 };
+
+/* Of rows of 50 % each: runs differ by `variation` of a share, and the first row by `change` too. */
+static void variations_of(double *of, double variation, double change, size_t rows)
 {
     uint64_t random = 11;
-    struct compare_move moves[20];
+    struct variation_move moves[ROWS];
     for (size_t i = 0; i < rows; i++) {
         struct made_side a, b;
         const double factor = 1 + variation * normal(&random) + (i == 0 ? change : 0);
         make_series(&a, 0.5 * (1 + variation * normal(&random)), 0.02, 0, &random);
         make_series(&b, 0.5 * factor, 0.02, 0, &random);
         const struct compare_pair pair = pair_of(&a, &b);
-        moves[i] = compare_move_of(&pair);
+        moves[i] = variation_move_of(&pair, i);
     }
-    return compare_run_variation(moves, rows);
+    variation_by_row(moves, rows, of, ROWS + 1);
 }
 
 static void what_all_rows_move_is_the_variation_between_runs(void **state)
 {
+    double of[ROWS + 1], changed[ROWS + 1];
     (void)state;
-    assert_close(variation_of(0, 0, 20), COMPARE_RUN_VARIATION_LEAST, 0.003);
-    assert_close(variation_of(0.015, 0, 20), 0.015, 0.005);
-    assert_close(variation_of(0.015, 0.5, 20), variation_of(0.015, 0, 20), 0.003);
-    assert_true(variation_of(0.3, 0, 20) == COMPARE_RUN_VARIATION_MOST);
-    assert_true(variation_of(0.3, 0, 7) == COMPARE_RUN_VARIATION_LEAST);
+    variations_of(of, 0, 0, ROWS);
+    assert_close(of[ROWS], VARIATION_LEAST, 0.003);
+    variations_of(of, 0.015, 0, ROWS);
+    assert_close(of[ROWS], 0.015, 0.005);
+    assert_close(of[3], 0.015, 0.005);
+    variations_of(of, 0.3, 0, ROWS);
+    assert_true(of[ROWS] == VARIATION_MOST);
+    variations_of(of, 0.3, 0, 7);
+    assert_true(of[ROWS] == VARIATION_MOST);
+    assert_true(of[0] == VARIATION_LEAST); /* six others */
+    variations_of(of, 0.006, 0, ROWS);
+    variations_of(changed, 0.006, 0.5, ROWS);
+    assert_close(changed[0], of[0], 1e-4);
+    assert_true(changed[1] >= of[1] && changed[1] < of[1] + 0.009);
 }
 
 TEST_MAIN(cmocka_unit_test(quantiles_are_those_of_the_tables),
