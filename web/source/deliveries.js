@@ -13,6 +13,7 @@ function createFollowed({ threads, states, from, to, until, baseline, against })
 // -> {read() and readTrees(generation), both falsy when the server was restarted; follow(query), forget(), isCaughtUp()}
 export function createDeliveries(feed) {
   let treeGeneration = 0;
+  let answered = 0;
   let restart = true;
   feed.followed = createFollowed({ threads: [], states: [] });
 
@@ -31,9 +32,9 @@ export function createDeliveries(feed) {
   async function read() {
     const asked = feed.followed;
     const view = await feed.get("/view" + queryText({ since: asked.since, native: "everything" }, asked), "view");
-    // The same as was answered before: what is here is of it.
+    // As the last question of all: what is here is the answer.
     if (view === null) {
-      asked.isAnswered = true;
+      Object.assign(asked, { since: answered, isAnswered: true });
       return true;
     }
     if (feed.epoch === null) feed.epoch = view.epoch;
@@ -42,8 +43,13 @@ export function createDeliveries(feed) {
     const current = asked === feed.followed;
     const delivery = { restart, recount: current && (asked.since === 0 || view.since === 0), trees, view: current ? view : null };
     restart = false;
-    if (current) Object.assign(feed.followed, { since: view.generation, isAnswered: true });
-    else feed.hurry();
+    answered = view.generation;
+    if (current) Object.assign(feed.followed, { since: answered, isAnswered: true });
+    else {
+      // It is not taken, so asking the same again is no repetition.
+      feed.forget("view");
+      feed.hurry();
+    }
     return feed.handlers.onDelivery(delivery);
   }
 

@@ -43,6 +43,7 @@ function createFeed(requests, handlers) {
     handlers, session: null, other: null, epoch: null, paused: false, range: null,
     watched: { heat: false, gil: false, tasks: false, quality: false, blocks: false, runs: null, matches: null, instructions: null, lanes: [], summary: null },
     get: (rest, tag) => requests.get(path(rest), tag),
+    forget: requests.forget,
     getText: (rest) => send("GET", path(rest)).then((response) => response.text()),
     getOther: (id, rest) => requests.get("/sessions/" + encodeURIComponent(id) + rest),
     showSession: () => handlers.onSession(sessionWithOther(feed)),

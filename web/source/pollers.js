@@ -6,7 +6,7 @@
 // last answer to the same question was made into, null when there is none; undefined from take() means that it did not fit.
 //
 // The feed: {session, followed, epoch, paused, range (of the time strip), watched: {heat, gil, tasks, quality, blocks,
-// matches, runs, instructions, lanes}, handlers, get(path[, tag]), getOther(session, path), post(path, body), readTrees(generation), hurry(), showSession()}; paths are those below the session.
+// matches, runs, instructions, lanes}, handlers, get(path[, tag]), forget(tag), getOther(session, path), post(path, body), readTrees(generation), hurry(), showSession()}; paths are those below the session.
 
 import { emptyHeat, withHeat } from "../model/time/heatmap.js";
 import { emptyMatches, runsOf } from "../model/time/matches.js";

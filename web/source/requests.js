@@ -32,7 +32,7 @@ export async function send(method, path, body, headers = {}) {
   return response;
 }
 
-// -> {get(path, tag), forget()}; get answers null when nothing changed since the last answer for `tag` and the same path.
+// -> {get(path, tag), forget(tag; without one: all)}; get answers null when nothing changed since the last answer for `tag` and the same path.
 export function createRequests() {
   const tags = new Map();
   return {
@@ -45,7 +45,7 @@ export function createRequests() {
       if (tag !== undefined && etag !== null) tags.set(tag, { path, etag });
       return answer;
     },
-    forget: () => tags.clear(),
+    forget: (tag) => (tag === undefined ? tags.clear() : tags.delete(tag)),
   };
 }
 

@@ -130,6 +130,53 @@ test("another question is answered before anything else is asked", async () => {
   assert.ok(scene.asked.slice(before).includes("/sessions/1"));
 });
 
+test("a question that comes while the numbers beside the last one are read is asked before the rest of them", async () => {
+  const scene = await started();
+  const { fetch } = globalThis;
+  scene.advance(1);
+  globalThis.fetch = (path, options) => {
+    if (path.includes("/threads")) scene.source.ask({ threads: [1], states: [], to: null });
+    return fetch(path, options);
+  };
+  scene.asked.length = 0;
+  await scene.round();
+  globalThis.fetch = fetch;
+  assert.ok(!scene.asked.some((path) => path.includes("/timeline")), scene.asked.join());
+  assert.equal(scene.due.ms, 0);
+  scene.asked.length = 0;
+  await scene.round();
+  assert.equal(scene.asked[0], "/sessions/1/view?since=0&native=everything&thread=1");
+  assert.ok(scene.asked.some((path) => path.includes("/timeline")));
+});
+
+test("the same question again, to which nothing is new, does not stop the rest", async () => {
+  const scene = await started();
+  const view = (path) => path.startsWith("/sessions/1/view");
+  assert.equal(scene.asked.filter(view).length, 1);
+  scene.source.watch("quality", true);
+  scene.source.ask({ threads: [], states: [], to: null });
+  await scene.round();
+  assert.equal(scene.asked.filter(view).length, 2);
+  assert.equal(scene.deliveries.length, 1);
+  assert.equal(scene.qualities.length, 1);
+});
+
+test("there and back before the first answer came: what is shown is what was asked last", async () => {
+  const scene = await started();
+  const { fetch } = globalThis;
+  const ask = (...threads) => scene.source.ask({ threads, states: [], to: null });
+  ask(1);
+  globalThis.fetch = (path, options) => {
+    globalThis.fetch = fetch;
+    ask(2);
+    ask(1);
+    return fetch(path, options);
+  };
+  await scene.round();
+  await scene.round();
+  assert.equal(scene.recording.counts.total, viewTotal(scene, { threads: [1] }));
+});
+
 test("an answer to the question before is not taken for one to this", async () => {
   const scene = await started();
   scene.advance(1);
