@@ -148,12 +148,12 @@ test("a recorded filter that the page cannot read is reported", () => {
 });
 
 test("each view remembers the width of its charts; another window forgets those of the others", () => {
-  const look = (state, view) => reduce(state, { type: "address", changes: { view } });
+  const show = (state, view) => reduce(state, { type: "address", changes: { view } });
   const widen = (state, width) => reduce(state, { type: "width", width });
-  const both = widen(look(widen(createState(true), 1000), "sandwich"), 1400);
-  assert.deepEqual([both.width, look(both, "flame").width, look(look(both, "flame"), "sandwich").width], [1400, 1000, 1400]);
-  assert.equal(look(both, "gil").width, 1400);
-  const smaller = widen(look(both, "flame"), 900);
+  const both = widen(show(widen(createState(true), 1000), "sandwich"), 1400);
+  assert.deepEqual([both.width, show(both, "flame").width, show(show(both, "flame"), "sandwich").width], [1400, 1000, 1400]);
+  assert.equal(show(both, "gil").width, 1400);
+  const smaller = widen(show(both, "flame"), 900);
   assert.deepEqual(smaller.widths, { flame: 900 });
-  assert.equal(look(smaller, "sandwich").width, 900);
+  assert.equal(show(smaller, "sandwich").width, 900);
 });
