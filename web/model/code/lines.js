@@ -3,7 +3,7 @@
 
 import { fileText, functionText, hasSource, libraryOf, originOf } from "../profile/frames.js";
 import { countByKey, groupCount, outermostByKey } from "../trees/grouping.js";
-import { createPairs, takePair } from "../base/pairs.js";
+import { createPairs, reservePairs, takePair } from "../base/pairs.js";
 import { functionCount } from "../profile/profile.js";
 
 // Files of libraries of the system are with those of Python's.
@@ -70,6 +70,7 @@ function placesOf(grouping, profile) {
   const count = frames.function.length;
   const places = { files, fileOfFunction: fileOf, fileOf: new Int32Array(count), lineOf: new Int32Array(count), lines: 1, file: new Int32Array(count + 1), line: new Int32Array(count + 1), first: new Int32Array(count + 1), next: new Int32Array(count) };
   const known = createPairs();
+  reservePairs(known, count);
   for (let frame = count - 1; frame > 0; frame -= 1) {
     const file = fileOf[frames.function[frame]];
     if (file === 0) continue;

@@ -149,7 +149,7 @@ export function extendGrouping(grouping, profile) {
   const before = groupCount(grouping);
   const kinds = [];
   const first = grouping.groupOfNode.length;
-  if (nodes > 2 * first) reservePairs(grouping.index, nodes);
+  if (nodes > 2 * first) reservePairs(grouping.index, Math.ceil(nodes / 2));
   for (const column of columnsOfNodes(grouping)) column.values = grownArray(column.values, nodes);
   const root = { group: 0, seen: filter.start };
   if (first === 0 && nodes > 0) putNode(grouping, 0, NATIVE_ROOT, root, root);
