@@ -46,6 +46,16 @@ test("a path without room is cut in its folder, not in its file", async () => {
   await page.close();
 });
 
+test("on a phone a file is named whole or not at all", async () => {
+  const { page } = await live({ fragment: "#v=1&view=table" });
+  await page.resize(390, 844);
+  await page.until(byId("table") + "?.querySelectorAll('tbody tr').length > 5");
+  const files = await page.evaluate("Array.from(" + byId("table") + ".querySelectorAll('tbody .place'), (place) => { const [at, file] = [place, place.querySelector('.place-file')].map((part) => part.getBoundingClientRect()); return { text: place.querySelector('.place-file').textContent, isThere: file.top < at.bottom - 1, isWhole: file.right <= at.right + 1 }; }).filter(({ text }) => text !== '')");
+  assert.ok(files.some(({ isThere }) => isThere) && files.some(({ isThere }) => !isThere), JSON.stringify(files));
+  assert.deepEqual(files.filter(({ isThere, isWhole }) => isThere && !isWhole), []);
+  await page.close();
+});
+
 test("the table is a real one and sorts", async () => {
   const { page } = await live({ fragment: "#v=1&view=table" });
   await page.until("document.querySelectorAll('tbody tr').length > 10");
