@@ -28,6 +28,11 @@ const WATCH = `
     await painted(done);
     return performance.now() - from;
   };
+  // After what only prepares an action.
+  globalThis.prepare = async (act, done) => {
+    await took(act, done);
+    await new Promise((rested) => setTimeout(rested, ` + REST_MS + `));
+  };
   globalThis.choose = (group, value) => hook(group).querySelector("[data-value=" + value + "]").click();
   globalThis.tall = (element) => element !== null && element !== undefined && element.getBoundingClientRect().height > 0;
   globalThis.frameNames = () => Array.from(document.querySelectorAll("g.frame"), (g) => g.getAttribute("name")).sort().join();
@@ -74,7 +79,7 @@ const ACTIONS = {
     return ms;
   })()`,
   sort: `(async () => {
-    await took(() => choose("view", "table"), () => tall(document.querySelector(".functions tbody tr")));
+    await prepare(() => choose("view", "table"), () => tall(document.querySelector(".functions tbody tr")));
     const order = () => Array.from(document.querySelectorAll(".functions tbody .row-name"), (name) => name.textContent).join();
     const before = order();
     const ms = await took(() => hook("sort-name").click(), () => order() !== before);
@@ -84,7 +89,7 @@ const ACTIONS = {
   })()`,
   sandwich: `(async () => {
     const before = location.hash;
-    await took(() => widest(2 + round % 3)[0].dispatchEvent(new MouseEvent("click", { bubbles: true })), () => hook("open-sandwich") !== null);
+    await prepare(() => widest(2 + round % 3)[0].dispatchEvent(new MouseEvent("click", { bubbles: true })), () => hook("open-sandwich") !== null);
     const ms = await took(() => hook("open-sandwich").click(), () => tall(hook("sandwich-callees")) && hook("sandwich-callees").querySelectorAll("g.frame").length > 0);
     history.go(-2);
     await took(() => {}, () => location.hash === before && tall(hook("flame")));
@@ -101,7 +106,7 @@ const ACTIONS = {
     return ms;
   })()`,
   stack_zoom: `(async () => {
-    await took(() => choose("view", "stacks"), () => tall(hook("stacks")) && hook("stacks").height > 30);
+    await prepare(() => choose("view", "stacks"), () => tall(hook("stacks")) && hook("stacks").height > 30);
     const span = () => document.querySelector(".stacks-span").textContent;
     const before = span();
     const at = hook("stacks").getBoundingClientRect();
@@ -130,7 +135,7 @@ const ACTIONS = {
     return ms;
   })()`,
   thread: `(async () => {
-    if (!tall(document.querySelector("[data-testid=thread]"))) await took(() => hook("threads").click(), () => tall(document.querySelector("[data-testid=thread]")));
+    if (!tall(document.querySelector("[data-testid=thread]"))) await prepare(() => hook("threads").click(), () => tall(document.querySelector("[data-testid=thread]")));
     const before = shown();
     const ms = await took(() => document.querySelectorAll("[data-testid=thread] input")[round % 2].click(), () => shown() !== before);
     history.back();
