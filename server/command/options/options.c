@@ -295,10 +295,12 @@ static enum err_code no_format(const struct options *options, struct err *err)
         return err_set(err, ERR_INVALID,
                        "%s needs a format, such as --flamegraph or --collapsed (see %s --help)",
                        name, name);
+    if (options->command->bit == COMMAND_RECORD)
+        buffer_printf(&known, "." CAPTURE_EXTENSION ", ");
     for (size_t i = 0; (format = report_at(i)); i++)
-        buffer_printf(&known, ", .%s", format->extension);
-    err_set(err, ERR_INVALID, "unknown output format '%.32s' (known: .%s%s)", dot,
-            CAPTURE_EXTENSION, buffer_string(&known));
+        buffer_printf(&known, "%s.%s", i == 0 ? "" : ", ", format->extension);
+    err_set(err, ERR_INVALID, "unknown output format '%.32s' (known: %s)", dot,
+            buffer_string(&known));
     buffer_deinit(&known);
     return ERR_INVALID;
 }

@@ -122,6 +122,9 @@ static void messages_name_what_is_wrong(void **state)
         { "record 1 -o x.png",
           "unknown output format '.png' (known: .pyro, .folded, .html, .heatmap.html, .pstats, "
           ".txt, .summary.txt, .md, .summary.json, .jsonl, .gecko.json, .trace.json, .speedscope.json, .pb.gz, .diff.html, .diff.md)" },
+        { "replay /dev/null -o y.pyro",
+          "unknown output format '.pyro' (known: .folded, .html, .heatmap.html, .pstats, "
+          ".txt, .summary.txt, .md, .summary.json, .jsonl, .gecko.json, .trace.json, .speedscope.json, .pb.gz, .diff.html, .diff.md)" },
         { "record 1 -o xhtml",
           "record needs a format, such as --flamegraph or --collapsed (see record --help)" },
         { "record 1 --collapsed=- --flamegraph -o -",
