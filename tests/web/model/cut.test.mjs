@@ -28,7 +28,7 @@ test("frames are in order of their names, those that are not Python last", () =>
   assert.deepEqual(outline(drawing.root), ["all 17", " a  a.py 1", " b  b.py 9", " c  c.py 5", "  <native> 5", " <native> 2"]);
 });
 
-test("what is narrower than a pixel becomes one visible remainder", () => {
+test("what is too narrow to be drawn becomes one visible remainder", () => {
   const lines = ["big 900", ...Array.from({ length: 50 }, (_, i) => "small" + i + " 2")];
   const { drawing } = show(lines, {}, 200);
   assert.deepEqual(outline(drawing.root), ["all 1000", " big  big.py 900", " (50 more, 10.0 %) 100"]);

@@ -115,7 +115,7 @@ export function extendFilter(filter, profile) {
   }
 }
 
-// Whether frames stay that no term matches, and stacks without such frames.
+// Whether frames that no term matches stay, so that only hidden frames are missing.
 export function keepsUnmatched({ start, showsSome }) {
   return (start & STARTED) !== 0 && !showsSome;
 }

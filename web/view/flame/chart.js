@@ -64,8 +64,8 @@ export function createChart(holder, onClick, upwards = false) {
   };
 }
 
-// Whether the width that charts of this view may have is another than the state says: then it will say so in a moment. Measured
-// only if it was never known, as that lays out the page.
+// Whether a view has to wait for the width of its charts: it was not known, and is not what the state says. Then the state learns it
+// and the view is updated again. A known width is not measured, as that lays out the page.
 export function awaitsWidth(state, measure, dispatch) {
   if (state.widths[state.address.view] !== undefined) return false;
   const width = Math.floor(measure());
