@@ -158,8 +158,8 @@ export function extendGrouping(grouping, profile) {
   if (groupCount(grouping) !== before) Object.assign(grouping, { children: null, outermost: null });
 }
 
-// The same as createGrouping() with filters and extendGrouping(), from a grouping without filters that is up to date: most filters move few stacks,
-// those with a frame that is hidden. Groups that only these had stay, without samples.
+// The same as createGrouping() with filters, but begun with what a grouping without filters has, as most filters move few stacks: those with a hidden
+// frame. Groups that only these had stay, without samples. `plain` is up to date with the profile.
 export function filterGrouping(plain, filters, profile) {
   const grouping = createGrouping(plain.by, filters, plain.native, plain.waits, plain.frames);
   const { filter } = grouping;
@@ -169,7 +169,6 @@ export function filterGrouping(plain, filters, profile) {
     grouping.index = copyPairs(plain.index);
     moveHidden(grouping, profile);
   }
-  extendGrouping(grouping, profile);
   return grouping;
 }
 
