@@ -1,5 +1,6 @@
 #include "sampler/capture/merge.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,12 +14,16 @@
 struct input {
     struct reader *reader;
     struct profile_snapshot snapshot;
-    uint64_t offset_ns; /* of its start in the merged session */
+    uint64_t offset_ns; /* of the start of its range in the merged session */
     uint32_t *strings, *libraries, *functions, *frames, *nodes, *threads, *processes, *spots;
     struct reader_window window; /* the next */
     bool has_window;
     struct merge_range range;
-    struct quality quality;
+    struct quality quality; /* of the range, as far as blocks are counted */
+    struct counted_block {
+        struct quality before, after; /* of the whole capture */
+        uint32_t windows, wanted;
+    } block;
 };
 
 struct merge {
@@ -159,16 +164,43 @@ static bool is_wanted(const struct input *input)
            (input->range.to_ns == 0 || start_ns < input->range.to_ns);
 }
 
-/* Takes windows of the range; of others only the counters. */
+static uint64_t part_of(const struct counted_block *block, uint64_t before, uint64_t after)
+{
+    const double part = block->windows ? (double)block->wanted / block->windows : 0;
+    return after > before ? (uint64_t)llround((double)(after - before) * part) : 0;
+}
+
+static void count_block(struct input *input)
+{
+    const struct counted_block *const block = &input->block;
+#define X(name, text) \
+    input->quality.name += part_of(block, block->before.name, block->after.name);
+    QUALITY_COUNTERS(X)
+#undef X
+    input->block = (struct counted_block){ .before = block->after, .after = block->after };
+}
+
+/* Counters are known at the end of a block of windows. */
+static void count_window(struct input *input)
+{
+    if (input->window.quality.ticks != input->block.after.ticks)
+        count_block(input);
+    input->block.after = input->window.quality;
+    input->block.windows++;
+    input->block.wanted += is_wanted(input);
+}
+
 static enum err_code next_window(struct input *input, struct err *err)
 {
     enum err_code rc = ERR_OK;
     do {
         rc = reader_next_window(input->reader, &input->window, err);
         if (!rc)
-            input->quality = input->window.quality;
+            count_window(input);
     } while (!rc && !is_wanted(input));
     input->has_window = rc == ERR_OK;
+    if (!input->has_window)
+        count_block(input);
     return rc == ERR_NOT_FOUND ? ERR_OK : rc;
 }
 
@@ -191,13 +223,26 @@ static enum err_code open_input(struct merge *merge, struct input *input, size_t
     return rc ? rc : next_window(input, err);
 }
 
+/* Since 1970. */
+static uint64_t start_of(const struct input *input)
+{
+    return facts_of(input)->started_at_ns + input->range.from_ns;
+}
+
 static uint64_t first_start(const struct merge *merge)
 {
     uint64_t start_ns = UINT64_MAX;
     for (size_t i = 0; i < merge->count; i++)
-        if (facts_of(&merge->inputs[i])->started_at_ns < start_ns)
-            start_ns = facts_of(&merge->inputs[i])->started_at_ns;
+        if (start_of(&merge->inputs[i]) < start_ns)
+            start_ns = start_of(&merge->inputs[i]);
     return start_ns;
+}
+
+/* An instant of a capture in the merged session.  The first window may have runs from before the range. */
+static uint64_t moved(const struct input *input, uint64_t at_ns)
+{
+    const uint64_t from_ns = input->range.from_ns;
+    return at_ns > from_ns ? at_ns - from_ns + input->offset_ns : input->offset_ns;
 }
 
 /* Filters that not all have would hide what some were recorded to show. */
@@ -227,7 +272,7 @@ static enum err_code begin(struct merge *merge, writer_take take, void *to, stru
     metadata.processes = metadata.services = (struct capture_texts){ 0 };
     for (size_t i = 0; i < merge->count; i++) {
         struct input *const input = &merge->inputs[i];
-        input->offset_ns = facts_of(input)->started_at_ns - metadata.started_at_ns;
+        input->offset_ns = start_of(input) - metadata.started_at_ns;
         if (input->offset_ns > WINDOWS_MAX_NS / 2)
             return err_set(err, ERR_INVALID, "the captures are too far apart in time");
         metadata.hides_arguments &= facts_of(input)->hides_arguments;
@@ -245,7 +290,7 @@ static struct input *earliest(const struct merge *merge)
     uint64_t best_ns = 0;
     for (size_t i = 0; i < merge->count; i++) {
         struct input *const input = &merge->inputs[i];
-        const uint64_t end_ns = input->window.end_ns + input->offset_ns;
+        const uint64_t end_ns = moved(input, input->window.end_ns);
         if (input->has_window && (!best || end_ns < best_ns)) {
             best = input;
             best_ns = end_ns;
@@ -280,7 +325,7 @@ static enum err_code take_run(struct merge *merge, const struct input *input,
     struct run run = *from;
     run.thread = input->threads[run.thread];
     run.node = input->nodes[run.node];
-    run.first_ns += input->offset_ns;
+    run.first_ns = moved(input, run.first_ns);
     if (run.spot != PROFILE_NO_SPOT) {
         run.spot = input->spots[run.spot];
         run.spot_node = input->nodes[run.spot_node];
@@ -291,21 +336,22 @@ static enum err_code take_run(struct merge *merge, const struct input *input,
 static enum err_code take_window(struct merge *merge, struct input *input, struct err *err)
 {
     const struct reader_window *const window = &input->window;
-    const uint64_t end_ns = window->end_ns + input->offset_ns;
+    const uint64_t start_ns = moved(input, window->start_ns);
+    const uint64_t end_ns = moved(input, window->end_ns);
     enum err_code rc = ERR_OK;
     /* A gap without samples. */
-    if (window->start_ns + input->offset_ns > merge->now_ns)
-        rc = writer_seal(&merge->writer, window->start_ns + input->offset_ns, window->period_ns,
-                         err);
+    if (start_ns > merge->now_ns)
+        rc = writer_seal(&merge->writer, start_ns, window->period_ns, err);
     for (size_t i = 0; i < window->run_count && !rc; i++)
         rc = take_run(merge, input, &window->runs[i], err);
     if (!rc && !window->is_open) {
         rc = writer_seal(&merge->writer, end_ns, window->period_ns, err);
         merge->now_ns = end_ns;
     }
-    if (!rc && writer_is_due(&merge->writer))
-        rc = flush(merge, err);
-    return rc ? rc : next_window(input, err);
+    /* What is flushed last has the counters of all blocks. */
+    if (!rc)
+        rc = next_window(input, err);
+    return !rc && writer_is_due(&merge->writer) ? flush(merge, err) : rc;
 }
 
 static enum err_code end(struct merge *merge, struct err *err)
@@ -317,12 +363,13 @@ static enum err_code end(struct merge *merge, struct err *err)
         const struct capture_metadata *const input = facts_of(&merge->inputs[i]);
         const uint64_t to_ns = merge->inputs[i].range.to_ns;
         const bool is_cut = to_ns > 0 && to_ns < input->elapsed_ns;
-        const uint64_t elapsed_ns = merge->inputs[i].offset_ns + input->elapsed_ns;
+        const uint64_t elapsed_ns = moved(&merge->inputs[i], input->elapsed_ns);
+        const uint64_t ended_at_ns = is_cut ? input->started_at_ns + to_ns : input->ended_at_ns;
         metadata.lost += input->lost;
         if (input->elapsed_ns && !is_cut && elapsed_ns > metadata.elapsed_ns)
             metadata.elapsed_ns = elapsed_ns;
-        if (input->ended_at_ns > metadata.ended_at_ns)
-            metadata.ended_at_ns = input->ended_at_ns;
+        if (ended_at_ns > metadata.ended_at_ns)
+            metadata.ended_at_ns = ended_at_ns;
     }
     const enum err_code rc = flush(merge, err);
     return rc ? rc : writer_finish(&merge->writer, &metadata, err);
@@ -333,8 +380,12 @@ static enum err_code run(struct merge *merge, size_t memory_bytes, writer_take t
 {
     struct input *input;
     enum err_code rc = profile_create(&merge->profile, err);
-    for (size_t i = 0; i < merge->count && !rc; i++)
+    for (size_t i = 0; i < merge->count && !rc; i++) {
         rc = open_input(merge, &merge->inputs[i], memory_bytes, err);
+        if (!rc && merge->inputs[i].range.from_ns && !merge->inputs[i].has_window)
+            rc = err_set(err, ERR_INVALID, "capture %zu has nothing in that part of its time",
+                         i + 1);
+    }
     if (!rc)
         rc = profile_seal(merge->profile, 0, err);
     if (!rc)

@@ -1,12 +1,12 @@
 /*
  * merge - makes one capture of several: merges their tables; samples keep their time.
  *
- * The merged session begins when the first of them began.  Metadata are those of the first capture; quality
- * counters are added up.  Filters are kept if all captures have the same ones.  Processes of another host than
- * the first one's are named NAME@HOST.  Windows are in the order of their ends: where captures overlap in time, a
- * window starts at the end of the one before and may hold samples from before that.  A range of the time of each
- * capture may be chosen, by whole windows: samples keep their time, and counters are those of the whole capture,
- * because captures do not count them by range.
+ * The merged session begins when the first of them, or of their ranges, began.  Metadata are those of the first
+ * capture; quality counters are added up.  Filters are kept if all captures have the same ones.  Processes of
+ * another host than the first one's are named NAME@HOST.  Windows are in the order of their ends: where captures
+ * overlap in time, a window starts at the end of the one before and may hold samples from before that.  A range of
+ * the time of each capture may be chosen, by whole windows: samples keep their time of day.  Counters are known by
+ * block (reader.h); of a block that the range cuts they are taken in proportion to its windows.
  *
  * Ownership: borrows the readers, whose profiles are loaded.
  * Threads: one.

@@ -41,11 +41,11 @@ static const struct command commands[] = {
       "Sessions are recorded into ~/.local/state/pyrometer, those of root's server into\n"
       "/var/lib/pyrometer.\n",
       command_serve },
-    { "merge", COMMAND_MERGE, "FILE[@FROM..TO]... -o FILE", "join captures into one",
-      "The result starts when the earliest capture started, and samples keep the time\n"
-      "of day at which they were taken.  FILE@10..2m is the part from 10 seconds to\n"
-      "2 minutes after the start of FILE.  The filters of the recordings are kept if\n"
-      "all have the same.\n",
+    { "merge", COMMAND_MERGE, "FILE[@FROM..TO]... -o FILE", "join captures, or cut one",
+      "The result starts when the earliest part started, and samples keep the time of\n"
+      "day at which they were taken.  FILE@10..2m is the part from 10 seconds to\n"
+      "2 minutes after the start of FILE; one such part makes a shorter capture.  The\n"
+      "filters of the recordings are kept if all have the same.\n",
       command_merge },
     { "diff", COMMAND_DIFF, "BASELINE CAPTURE | BASELINE... -- CAPTURE...", "compare captures",
       "Compares shares of samples, or with --by-time seconds per second, and lists the\n"

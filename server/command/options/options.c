@@ -400,8 +400,10 @@ static enum err_code complete(struct options *options, struct err *err)
     if (options->command->bit & (COMMAND_REPLAY | COMMAND_MERGE) && options->file_count == 0)
         return err_set(err, ERR_INVALID, "%s needs a FILE (record writes one)",
                        options->command->name);
-    if (options->command->bit == COMMAND_MERGE && (options->file_count < 2 || !options->output))
-        return err_set(err, ERR_INVALID, "merge needs at least two FILEs, and -o FILE");
+    if (options->command->bit == COMMAND_MERGE &&
+        ((options->file_count < 2 && !strchr(options->files[0], '@')) || !options->output))
+        return err_set(err, ERR_INVALID,
+                       "merge needs two FILEs, or a part of one (FILE@FROM..TO), and -o FILE");
     if (options->command->bit & (COMMAND_ATTACH | COMMAND_RUN | COMMAND_TOP) &&
         options->output && !options->wants_capture)
         return err_set(err, ERR_INVALID,

@@ -1,8 +1,8 @@
 """Does a comparison find what changed, and nothing that did not?
 
 Three runs of a program a round: two of it unchanged, and one in which a function that has a fifth of the time takes 10 % longer.
-`diff` compares the unchanged ones with each other, and the first with the changed one: quietly, and beside a neighbour that takes
-the processor in bursts. A round is one pair of each kind.
+`diff` compares the unchanged ones with each other, the first with the changed one, and the halves of each unchanged one: quietly, and
+beside a neighbour that takes the processor in bursts.
 """
 
 import json
@@ -17,7 +17,8 @@ TITLE = "Compare: two runs of an unchanged program, and a function of 20 % that 
 
 CHANGED, PERCENT = "discount", 10
 RATE, SECONDS = 1000, 30
-GOALS = {"unchanged": Goal(">= 95 %", at_least=0.95), "changed": Goal(">= 90 %", at_least=0.90)}
+UNCHANGED = Goal(">= 95 %", at_least=0.95)
+GOALS = {"runs": UNCHANGED, "halves": UNCHANGED, "changed": Goal(">= 90 %", at_least=0.90)}
 MACHINES = ["quiet", "busy"]
 
 
@@ -26,7 +27,8 @@ def measure(bench):
     for python in bench.pythons[-1:]:
         for machine in bench.workloads(MACHINES):
             rows += measure_machine(bench, python, machine)
-    print(columns(["target", "machine", "pairs", "unchanged and said so", "changed and found", "said to have changed without it"], rows))
+    print(columns(["target", "machine", "pairs of runs", "unchanged and said so", "of halves", "changed and found",
+                   "said to have changed without it"], rows))
 
 
 def measure_machine(bench, python, machine):
@@ -34,23 +36,26 @@ def measure_machine(bench, python, machine):
     if not engine:
         bench.note("compare: no engine of ours is here")
         return []
-    right = {kind: 0 for kind in GOALS}
-    wrong, shares = set(), []
+    right = {kind: [] for kind in GOALS}
+    wrong = set()
     for _ in range(bench.rounds):
         with tempfile.TemporaryDirectory(dir=BUILD) as folder:
             first, again, slower = (capture(bench, engine, python, machine, percent, os.path.join(folder, name))
                                     for name, percent in (("first.pyro", 0), ("again.pyro", 0), ("slower.pyro", PERCENT)))
             same, other = compare(bench, first, again), compare(bench, first, slower)
-        right["unchanged"] += not same["significant"]
-        right["changed"] += CHANGED in other["significant"]
-        wrong |= same["significant"]
-        shares.append(other["share"])
-        bench.raw("compare", {"python": python.version, "machine": machine, "engine": engine.name,
-                              "unchanged": sorted(same["significant"]), "changed": sorted(other["significant"]), "share": other["share"]})
+            halves = [compare(bench, *halves_of(bench, path)) for path in (first, again)]
+        right["runs"].append(not same["significant"])
+        right["halves"] += [not pair["significant"] for pair in halves]
+        right["changed"].append(CHANGED in other["significant"])
+        wrong = wrong.union(same["significant"], *(pair["significant"] for pair in halves))
+        bench.raw("compare", {"python": python.version, "machine": machine, "engine": engine.name, "runs": sorted(same["significant"]),
+                              "halves": [sorted(pair["significant"]) for pair in halves], "changed": sorted(other["significant"]),
+                              "share": other["share"]})
+    shares = {kind: sum(pairs) / len(pairs) for kind, pairs in right.items()}
     for kind, goal in GOALS.items():
-        bench.compare("compare", "%s, %s" % (kind, machine), "%", [right[kind] / bench.rounds], {}, goal)
-    return [[python.version, machine, bench.rounds, number(right["unchanged"] / bench.rounds, "%"),
-             number(right["changed"] / bench.rounds, "%"), ", ".join(sorted(wrong)) or "nothing"]]
+        bench.compare("compare", "%s, %s" % (kind, machine), "%", [shares[kind]], {}, goal)
+    return [[python.version, machine, bench.rounds, *(number(share, "%") for share in shares.values()),
+             ", ".join(sorted(wrong)) or "nothing"]]
 
 
 def capture(bench, engine, python, machine, percent, path):
@@ -70,6 +75,18 @@ def capture(bench, engine, python, machine, percent, path):
     if outcome.code:
         raise SystemExit("bench: record failed: " + outcome.text)
     return path
+
+
+def halves_of(bench, path):
+    """The halves of a capture, as captures beside it."""
+    middle = bench.seconds(SECONDS) / 2
+    halves = []
+    for name, part in (("before", "0..%g"), ("after", "%g..")):
+        halves.append("%s.%s.pyro" % (path, name))
+        outcome = run([bench.program, "merge", path + "@" + part % middle, "-o", halves[-1]], 30)
+        if outcome.code:
+            raise SystemExit("bench: merge failed: " + outcome.text)
+    return halves
 
 
 def compare(bench, baseline, now):

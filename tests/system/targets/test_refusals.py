@@ -185,7 +185,7 @@ class Options(Test):
         self.refused("record", "-o", "x.png", "1", pattern="unknown output format '.png'")
         self.refused("replay", "x.pyro", pattern="cannot read 'x.pyro': No such file")
         self.refused("replay", "--collapsed", pattern="replay needs a FILE")
-        self.refused("merge", "x.pyro", "-o", "y.pyro", pattern="merge needs at least two FILEs")
+        self.refused("merge", "x.pyro", "-o", "y.pyro", pattern="merge needs two FILEs")
 
     def test_commands_that_are_none(self):
         self.refused("atach", "1", pattern="did you mean 'attach'")

@@ -168,12 +168,32 @@ static void of_each_a_range_is_taken(void **state)
     struct reader *const merged = open_path(captures[0].path);
     assert_ok(reader_load(merged, 0, &err), &err);
     struct profile_snapshot snapshot = made_snapshot(reader_profile(merged));
-    assert_int_equal(snapshot.quality.samples, 66); /* captures do not count them by range */
+    assert_int_equal(snapshot.quality.samples, 22);
     profile_snapshot_release(&snapshot);
-    assert_int_equal(samples_between(merged, 0, 2), 0);
-    assert_int_equal(samples_between(merged, 2, 3), 11);
-    assert_int_equal(samples_between(merged, 10, 11), 11);
+    /* It begins with the first range. */
+    assert_int_equal(reader_metadata(merged)->started_at_ns, START_NS + 2 * NS_PER_S);
+    assert_int_equal(samples_between(merged, 0, 1), 11);
+    assert_int_equal(samples_between(merged, 1, 8), 0);
+    assert_int_equal(samples_between(merged, 8, 9), 11);
     end(merged, captures, 2);
+}
+
+static void a_range_behind_the_end_is_named(void **state)
+{
+    const struct merge_range range = { .from_ns = 4 * NS_PER_S };
+    struct made_capture capture;
+    struct bytes file = { 0 };
+    struct merge_result result;
+    struct err err = { 0 };
+    (void)state;
+    make(&capture, "build7", 0, "main;a", 3);
+    struct reader *const reader = open_path(capture.path);
+    assert_int_equal(merge_captures(&reader, &range, 1, 0, take, &file, &result, &err),
+                     ERR_INVALID);
+    assert_string_equal(err.message, "capture 1 has nothing in that part of its time");
+    reader_close(reader);
+    bytes_deinit(&file);
+    made_capture_free(&capture);
 }
 
 static void processes_of_other_hosts_say_so(void **state)
@@ -535,6 +555,7 @@ TEST_MAIN(cmocka_unit_test(the_bias_of_the_whole_is_unmeasured),
           cmocka_unit_test(what_is_the_same_is_there_once),
           cmocka_unit_test(each_keeps_its_time), cmocka_unit_test(what_overlaps_is_added_up),
           cmocka_unit_test(of_each_a_range_is_taken),
+          cmocka_unit_test(a_range_behind_the_end_is_named),
           cmocka_unit_test(processes_of_other_hosts_say_so), cmocka_unit_test(units_may_differ),
           cmocka_unit_test(filters_are_kept_if_all_have_the_same),
           cmocka_unit_test(spots_come_along), cmocka_unit_test(libraries_come_along),
