@@ -136,6 +136,8 @@ enum err_code http_client_post(struct http_client *client, const void *body, siz
             CURLE_OK)
         return err_nomem(err);
     const CURLcode code = run(client);
+    if (code == CURLE_ABORTED_BY_CALLBACK && atomic_load(&client->is_stopped))
+        return err_set(err, ERR_SYS, "no answer before the end");
     if (code != CURLE_OK)
         return err_set(err, ERR_SYS, "%.200s",
                        client->fault[0] ? client->fault : curl->easy_strerror(code));

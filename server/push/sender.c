@@ -219,6 +219,14 @@ static uint64_t pause_after(struct sender *sender, unsigned attempts, uint64_t r
     return ns > retry_after_ns ? ns : retry_after_ns;
 }
 
+static bool has_time(struct sender *sender)
+{
+    pthread_mutex_lock(&sender->mutex);
+    const bool goes_on = clock_now_ns() < sender->end_ns;
+    pthread_mutex_unlock(&sender->mutex);
+    return goes_on;
+}
+
 /* false: it is time to end. */
 static bool rest(struct sender *sender, uint64_t ns)
 {
@@ -229,9 +237,8 @@ static bool rest(struct sender *sender, uint64_t ns)
             clock_timespec(wake_ns < sender->end_ns ? wake_ns : sender->end_ns);
         rc = pthread_cond_timedwait(&sender->stopped, &sender->mutex, &until);
     }
-    const bool goes_on = clock_now_ns() < sender->end_ns;
     pthread_mutex_unlock(&sender->mutex);
-    return goes_on;
+    return has_time(sender);
 }
 
 static void count_queue(struct sender *sender)
@@ -265,8 +272,8 @@ static void note_failing(struct sender *sender, const struct err *why)
 {
     atomic_fetch_add(&sender->counters->retries, 1);
     if (!sender->is_failing)
-        report(sender, "%s does not take profiles, trying again: %s", sender->url,
-               why->message);
+        report(sender, "%s does not take profiles%s: %s", sender->url,
+               has_time(sender) ? ", trying again" : "", why->message);
     sender->is_failing = true;
 }
 

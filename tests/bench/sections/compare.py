@@ -23,19 +23,25 @@ MACHINES = ["quiet", "busy"]
 
 
 def measure(bench):
-    rows = []
+    rows, unchanged = [], []
+    if all(engine.missing for engine in bench.engines):
+        bench.note("compare: no engine of ours is here")
+        return
     for python in bench.pythons[-1:]:
         for machine in bench.workloads(MACHINES):
-            rows += measure_machine(bench, python, machine)
+            row, pairs = measure_machine(bench, python, machine)
+            rows.append(row)
+            unchanged += pairs
+    if not rows:
+        return
+    bench.compare("compare", "all %d pairs of unchanged runs and halves" % len(unchanged), "%", [sum(unchanged) / len(unchanged)], {}, UNCHANGED)
     print(columns(["target", "machine", "pairs of runs", "unchanged and said so", "of halves", "changed and found",
                    "said to have changed without it"], rows))
 
 
 def measure_machine(bench, python, machine):
-    engine = next((engine for engine in reversed(bench.engines) if not engine.missing), None)
-    if not engine:
-        bench.note("compare: no engine of ours is here")
-        return []
+    """A row of the table; and for each pair of unchanged runs or halves, whether it was said to be so."""
+    engine = next(engine for engine in reversed(bench.engines) if not engine.missing)
     right = {kind: [] for kind in GOALS}
     wrong = set()
     for _ in range(bench.rounds):
@@ -54,8 +60,8 @@ def measure_machine(bench, python, machine):
     shares = {kind: sum(pairs) / len(pairs) for kind, pairs in right.items()}
     for kind, goal in GOALS.items():
         bench.compare("compare", "%s, %s" % (kind, machine), "%", [shares[kind]], {}, goal)
-    return [[python.version, machine, bench.rounds, *(number(share, "%") for share in shares.values()),
-             ", ".join(sorted(wrong)) or "nothing"]]
+    row = [python.version, machine, bench.rounds, *(number(share, "%") for share in shares.values()), ", ".join(sorted(wrong)) or "nothing"]
+    return row, right["runs"] + right["halves"]
 
 
 def capture(bench, engine, python, machine, percent, path):

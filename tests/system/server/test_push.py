@@ -332,7 +332,7 @@ class Tls(Test):
         with victim("threads.py") as target, Receiver("otlp") as receiver:
             receiver.server.socket = context.wrap_socket(receiver.server.socket, server_side=True)
             url = "otlp+https://localhost:%d" % receiver.port
-            process, code = run_program("record", target.pid, "-d", "1", "--push", url)
+            process, code = run_program("record", target.pid, "-d", "%g" % SLOWNESS, *WINDOW, "--push", url)
             self.assertEqual(code, 0, process.output())
             self.assertTrue([line for line in process.err if "trying again" in line and "certificate" in line], process.err)
             self.assertEqual(receiver.requests, [])
