@@ -221,7 +221,8 @@ enum err_code target_read_tasks(struct target *target, uint32_t ticks, uint64_t 
     return task_fold_count(&target->tasks);
 }
 
-/* Reads the threads while they move.  Stops are shorter after it: what they need has just been used. */
+/* Reads the threads once more, while they move.  Not shortly before they are stopped: what another processor has just
+ * read is slow to write, so they would be stopped too often where they write much of it. */
 static enum err_code probe(struct target_tick *now, const struct sampled *sampled)
 {
     if (!now->target->stops.is_still || now->target->options->stop != SAMPLER_STOP_AUTO)
@@ -230,7 +231,8 @@ static enum err_code probe(struct target_tick *now, const struct sampled *sample
     const enum err_code rc = python_sample(now->target->python, sampled->threads,
                                            sampled->stopped, count_thread, now);
     now->is_probe = false;
-    return rc;
+    /* The next tick sees what is gone. */
+    return rc == ERR_NOMEM ? rc : ERR_OK;
 }
 
 /* Reads the threads that are to be stopped while they are, and before that the others: a thread that is stopped lets
@@ -247,8 +249,6 @@ static enum err_code sample_still(struct target_tick *now)
     now->tick->now_ns = clock_now_ns();
     enum err_code rc = python_sample(target->python, sampled.threads + sampled.stopped,
                                      sampled.count - sampled.stopped, count_thread, now);
-    if (!rc)
-        rc = probe(now, &sampled);
     if (!rc && sampled.stopped)
         rc = stop_threads(now, &sampled);
     if (rc == ERR_PERM && target->options->stop == SAMPLER_STOP_AUTO) {
@@ -263,7 +263,9 @@ static enum err_code sample_still(struct target_tick *now)
     const enum err_code counted = count_kept(now);
     for (size_t i = 0; i < sampled.stopped; i++)
         sampled.threads[i]->native = NULL;
-    return rc ? rc : counted;
+    if (!rc)
+        rc = counted;
+    return rc ? rc : probe(now, &sampled);
 }
 
 static enum err_code sample_moving(struct target_tick *now)

@@ -17,8 +17,8 @@
  * so long that a sample would stand for much time, or have used what they may use in a second and a half in
  * advance, threads are read while they move.
  *
- * Each thread is read once before it is stopped, while it still moves: that is no sample, but shows whether
- * stops are still needed.  In a window without stops a few stopped readings are the control that the others
+ * Each thread is read once more after it was stopped, while it moves: that is no sample, but shows whether stops
+ * are still needed.  In a window without stops a few stopped readings are the control that the others
  * are compared with.
  *
  * Ownership: the caller's storage.
