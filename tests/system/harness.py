@@ -436,6 +436,13 @@ def file_in(name):
     return path
 
 
+def script(name, text):
+    path = file_in(name)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    return path
+
+
 def exists(pid):
     """True if that process is there and not a zombie."""
     try:

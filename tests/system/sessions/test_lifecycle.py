@@ -6,7 +6,7 @@ import time
 
 from folded import parse_folded, read_folded
 from harness import (ENGINE, VICTIMS, WAIT_SECONDS, Live, Test, exists, file_in, main, newest_python, program, run_program,
-                     victim, wait_gone)
+                     script, victim, wait_gone)
 
 LONG = "60"
 # The rate that the engine takes.
@@ -19,13 +19,6 @@ def record(pid, path, *options):
 
 def samples(path):
     return sum(stack.count for stack in read_folded(path))
-
-
-def script(name, text):
-    path = file_in(name)
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(text)
-    return path
 
 
 class TargetEnds(Test):

@@ -3,7 +3,8 @@
 import json
 import re
 
-from harness import SLOWNESS, Live, Test, file_in, main, newest_python, pythons, run_program, victim
+from folded import read_folded
+from harness import SLOWNESS, Live, Test, file_in, main, newest_python, pythons, run_program, script, victim
 
 LONG = "60"
 # The limit is 1 %; the last stop may exceed it.
@@ -31,7 +32,40 @@ def recorded(target, *options):
         return json.load(file), "\n".join(process.err)
 
 
+# climb() writes much memory, one frame beside the other, and short() little.
+WRITES = """
+def climb(depth):
+    return depth and climb(depth - 1)
+def is_digit(character):
+    return "0" <= character <= "9"
+def short():
+    for character in "12 345 6 78901   23 4":
+        is_digit(character)
+print("READY", flush=True)
+while True:
+    for _ in range(10):
+        short()
+        short()
+        climb(30)
+"""
+
+
+def share_of_climb(target, *options):
+    path = file_in("stops.folded")
+    process, code = run_program("record", str(target.pid), "-d", "4", "-r", "1khz", "--engine", "remote", *options, "--collapsed=" + path)
+    if code != 0:
+        raise AssertionError(process.output())
+    stacks = read_folded(path)
+    return sum(stack.count for stack in stacks if "climb" in stack.names) / sum(stack.count for stack in stacks)
+
+
 class Stops(Test):
+    def test_what_a_reading_slows_is_not_seen_more_often(self):
+        """The target writes more slowly what we have just read: a stop soon after would meet it there."""
+        with victim(script("writes.py", WRITES)) as target:
+            shares = [(share_of_climb(target), share_of_climb(target, "--stop", "always")) for _ in range(2)]
+        self.assertLess(sum(ours - true for ours, true in shares) / len(shares), 0.04, shares)
+
     def skip_if_busy(self, quality):
         """A profiler that waits for a processor while it stops a thread stops it for long."""
         if quality["missed_ticks"] > 0.02 * quality["ticks"]:

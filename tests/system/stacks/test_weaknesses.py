@@ -46,18 +46,11 @@ import time
 
 from folded import read_folded
 from harness import (PROGRAM, VICTIMS, WAIT_SECONDS, Live, Process, Test, file_in, main, newest, newest_python, program, pythons,
-                     run_program, victim)
+                     run_program, script, victim)
 
 LONG = "120"
 NATIVE_THREAD = os.environ.get("PYROMETER_NATIVE_THREAD", os.path.join(os.path.dirname(PROGRAM), "tests", "system",
                                                                        "libnative_thread.so"))
-
-
-def script(name, text):
-    path = file_in(name)
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(text)
-    return path
 
 
 class Recording:
