@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { assertQuiet, browser, bundled, byId, click, dragStrip, drawn, folder, live, textOf } from "../support/open-page.mjs";
+import { assertQuiet, browser, bundled, byId, click, dragStrip, drawn, folder, live, shownNumber, textOf } from "../support/open-page.mjs";
 import { reportPage } from "../support/mock-server.mjs";
 
 const HOSTILE = "</script><img src=x onerror=document.title=1> \u202egnp";
@@ -23,6 +23,7 @@ test("a note is pinned to the selected range, leads back to it, and is removed",
   const { page, program } = await live({ seconds: 8 });
   await drawn(page);
   assert.equal(await page.evaluate(field), null);
+  await page.until(shownNumber + " === " + program.view({}).total);
   await dragStrip(page, 0.25, 0.5);
   await page.until("location.hash.includes('range=')");
   const hash = await page.evaluate("location.hash");
