@@ -225,7 +225,7 @@ enum err_code target_read_tasks(struct target *target, uint32_t ticks, uint64_t 
  * read is slow to write, so they would be stopped too often where they write much of it. */
 static enum err_code probe(struct target_tick *now, const struct sampled *sampled)
 {
-    if (!now->target->stops.is_still || now->target->options->stop != SAMPLER_STOP_AUTO)
+    if (!stops_wants_probe(&now->target->stops))
         return ERR_OK;
     now->is_probe = true;
     const enum err_code rc = python_sample(now->target->python, sampled->threads,

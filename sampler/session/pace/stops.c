@@ -7,6 +7,8 @@ static const uint64_t WINDOW_NS = 250 * NS_PER_MS;
 static const double BEGIN_SHARE = 0.02, END_SHARE = 0.01;
 /* Fewer readings show nothing; stops are remembered until there are newer ones. */
 static const double LEAST_READINGS = 8, LEAST_STOPS = 8;
+/* One stop of so many is followed by a reading of moving threads, once enough of them are remembered. */
+static const uint64_t PROBE_STOPS = 4;
 /* What a window's readings count for in the window after it. */
 static const double AGEING = 0.8;
 /* The mean time between readings of the control. */
@@ -129,6 +131,12 @@ struct stops_turn stops_next(struct stops *stops, uint64_t now_ns)
     if (turn.step == STOPS_SKIP)
         stops_skip(stops, now_ns);
     return turn;
+}
+
+bool stops_wants_probe(struct stops *stops)
+{
+    return stops->is_still && stops->policy == SAMPLER_STOP_AUTO &&
+           (stops->readings < LEAST_READINGS || !random_below(&stops->random, PROBE_STOPS));
 }
 
 void stops_note_reading(struct stops *stops, bool is_uncertain)

@@ -17,8 +17,8 @@
  * so long that a sample would stand for much time, or have used what they may use in a second and a half in
  * advance, threads are read while they move.
  *
- * Each thread is read once more after it was stopped, while it moves: that is no sample, but shows whether stops
- * are still needed.  In a window without stops a few stopped readings are the control that the others
+ * After some of the stops the threads are read once more, while they move: that is no sample, but shows whether
+ * stops are still needed.  In a window without stops a few stopped readings are the control that the others
  * are compared with.
  *
  * Ownership: the caller's storage.
@@ -80,6 +80,8 @@ uint64_t stops_idle_until(const struct stops *stops);
 void stops_skip(struct stops *stops, uint64_t now_ns);
 /* A reading stands for all ticks up to now.  Without this call, what stops_next returned was not read. */
 void stops_stood(struct stops *stops);
+/* Are threads to be read while they move, after this stop? */
+bool stops_wants_probe(struct stops *stops);
 /* A thread that moves was read. */
 void stops_note_reading(struct stops *stops, bool is_uncertain);
 /* Threads stood still for this long. */

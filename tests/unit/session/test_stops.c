@@ -11,7 +11,7 @@ struct world {
     struct stops stops;
     uint64_t now_ns, stop_ns, period_ns, wait_ns;
     double uncertain, owed;
-    uint64_t ticks, stood_for, waited, steps[STOPS_STILL + 1], stopped_ns;
+    uint64_t ticks, stood_for, waited, steps[STOPS_STILL + 1], stopped_ns, probes;
 };
 
 static void begin(struct world *world, enum sampler_stop policy)
@@ -44,12 +44,14 @@ static struct stops_turn tick(struct world *world)
         return turn;
     world->stood_for += turn.ticks;
     world->waited += waits(world) ? turn.ticks : 0;
-    if (!waits(world) && (turn.step == STOPS_MOVING || world->stops.is_still))
-        read_moving(world);
     if (!waits(world) && turn.step == STOPS_STILL) {
         world->stopped_ns += world->stop_ns;
         stops_note_stop(&world->stops, world->stop_ns);
     }
+    const bool is_probed = turn.step == STOPS_STILL && stops_wants_probe(&world->stops);
+    world->probes += is_probed;
+    if (!waits(world) && (turn.step == STOPS_MOVING || is_probed))
+        read_moving(world);
     stops_stood(&world->stops);
     return turn;
 }
@@ -317,6 +319,23 @@ static void where_stops_take_long_threads_are_read_while_they_move(void **state)
     assert_true(world.stops.is_still);
 }
 
+/* The first stops are all followed by a reading of moving threads, later ones by chance. */
+static void one_stop_in_four_is_probed(void **state)
+{
+    struct world world;
+    (void)state;
+    begin(&world, SAMPLER_STOP_AUTO);
+    world.uncertain = 1;
+    while (world.steps[STOPS_STILL] < 8)
+        tick(&world);
+    assert_int_equal(world.probes, 8);
+    run(&world, 100);
+    assert_in_range(world.probes, world.steps[STOPS_STILL] / 5, world.steps[STOPS_STILL] / 3);
+    begin(&world, SAMPLER_STOP_ALWAYS);
+    run(&world, 3);
+    assert_int_equal(world.probes, 0);
+}
+
 static void a_refusal_ends_all_stops(void **state)
 {
     struct world world;
@@ -345,4 +364,5 @@ TEST_MAIN(cmocka_unit_test(never_and_always_are_kept),
           cmocka_unit_test(a_long_stop_leaves_no_hole),
           cmocka_unit_test(after_a_very_long_stop_threads_are_read_while_they_move),
           cmocka_unit_test(where_stops_take_long_threads_are_read_while_they_move),
+          cmocka_unit_test(one_stop_in_four_is_probed),
           cmocka_unit_test(a_refusal_ends_all_stops))
