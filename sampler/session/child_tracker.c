@@ -21,9 +21,9 @@ static bool wait_until(struct child_tracker *tracker, uint64_t deadline_ns)
     const struct timespec deadline = clock_timespec(deadline_ns);
     int rc = 0;
     pthread_mutex_lock(&tracker->mutex);
-    while (!tracker->stop && rc == 0)
+    while (!atomic_load(&tracker->is_ending) && rc == 0)
         rc = pthread_cond_timedwait(&tracker->changed, &tracker->mutex, &deadline);
-    const bool goes_on = !tracker->stop;
+    const bool goes_on = !atomic_load(&tracker->is_ending);
     pthread_mutex_unlock(&tracker->mutex);
     return goes_on;
 }
@@ -89,7 +89,6 @@ static bool stop(struct child_tracker *tracker)
     const struct timespec deadline = clock_timespec(clock_now_ns() + STOP_NS);
     int rc = 0;
     pthread_mutex_lock(&tracker->mutex);
-    tracker->stop = true;
     atomic_store(&tracker->is_ending, true);
     pthread_cond_broadcast(&tracker->changed);
     while (tracker->has_thread && !tracker->has_ended && rc == 0)

@@ -35,11 +35,13 @@ struct child_tracker {
     enum sampler_mode mode;
     pthread_t thread;
     bool has_thread;
-    atomic_bool has_ready, is_ending;
+    /* Written with the mutex held, read without it. */
+    atomic_bool has_ready;
+    atomic_bool is_ending; /* child_tracker_destroy was called */
 
     pthread_mutex_t mutex; /* guards what follows */
     pthread_cond_t changed;
-    bool stop, has_ended;
+    bool has_ended;
     bool is_left; /* child_tracker_destroy did not wait: the thread frees the tracker */
     struct target *ready[SAMPLER_MAX_PROCESSES];
     size_t ready_count;

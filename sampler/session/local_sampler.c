@@ -72,6 +72,7 @@ static struct local_sampler *allocate(const struct sampler_options *options)
     sampler->requested_hz = options->rate_hz;
     sampler->max_cpu_percent = options->max_cpu_percent;
     atomic_init(&sampler->is_ending, false);
+    atomic_init(&sampler->is_paused, false);
     sampler->face.end_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     pthread_mutex_init(&sampler->mutex, NULL);
     attach_queue_init(&sampler->queue);
@@ -276,9 +277,8 @@ static const struct local_sampler *local_const(const struct sampler *sampler)
 static void stop(struct sampler *face)
 {
     struct local_sampler *const sampler = local(face);
-    atomic_store(&sampler->is_ending, true);
     pthread_mutex_lock(&sampler->mutex);
-    sampler->stop = true;
+    atomic_store(&sampler->is_ending, true);
     pthread_cond_signal(&sampler->changed);
     pthread_mutex_unlock(&sampler->mutex);
 }
@@ -295,7 +295,7 @@ static void set_paused(struct sampler *face, bool paused)
 {
     struct local_sampler *const sampler = local(face);
     pthread_mutex_lock(&sampler->mutex);
-    sampler->paused = paused;
+    atomic_store(&sampler->is_paused, paused);
     if (sampler->status.state == SAMPLER_RUNNING || sampler->status.state == SAMPLER_PAUSED)
         sampler->status.state = paused ? SAMPLER_PAUSED : SAMPLER_RUNNING;
     pthread_mutex_unlock(&sampler->mutex);

@@ -98,47 +98,35 @@ static void announce_end(const struct loop *loop)
     (void)!write(sampler->face.end_fd, &one, sizeof one);
 }
 
-static bool is_stopping(struct local_sampler *sampler)
-{
-    pthread_mutex_lock(&sampler->mutex);
-    const bool stopping = sampler->stop;
-    pthread_mutex_unlock(&sampler->mutex);
-    return stopping;
-}
-
 static void sleep_or_change(struct local_sampler *sampler, uint64_t deadline_ns)
 {
     const struct timespec deadline = clock_timespec(deadline_ns);
     int rc = 0;
     pthread_mutex_lock(&sampler->mutex);
-    while (!sampler->stop && rc == 0)
+    while (!atomic_load(&sampler->is_ending) && rc == 0)
         rc = pthread_cond_timedwait(&sampler->changed, &sampler->mutex, &deadline);
     pthread_mutex_unlock(&sampler->mutex);
 }
 
-/* Sleeps until the deadline, or until the kernel engine calls: then *instant_ns becomes nearer.  false:
- * sampler_stop was called. */
-static bool sleep_until(struct loop *loop, uint64_t now_ns, uint64_t deadline_ns,
-                        uint64_t *instant_ns)
+/* Sleeps until the deadline, or until the kernel engine calls: then *instant_ns becomes nearer.  Returns the time.
+ * Asks no clock for an instant that counts as now. */
+static uint64_t sleep_until(struct loop *loop, uint64_t now_ns, uint64_t deadline_ns,
+                            uint64_t *instant_ns)
 {
     struct local_sampler *const sampler = loop->sampler;
     struct kernel_feed *const feed = sampler->targets.feed;
-    if (feed && deadline_ns > now_ns + NEAR_NS) {
+    if (*instant_ns <= now_ns + NEAR_NS)
+        return now_ns;
+    if (deadline_ns <= now_ns + NEAR_NS)
+        return clock_now_ns();
+    if (feed) {
         const uint64_t sooner_ns = kernel_feed_wait(feed, deadline_ns);
         *instant_ns = sooner_ns < deadline_ns ? sooner_ns : *instant_ns;
     } else if (deadline_ns > now_ns + SHORT_SLEEP_NS)
         sleep_or_change(sampler, deadline_ns);
-    else if (deadline_ns > now_ns + NEAR_NS)
+    else
         waker_sleep(&loop->waker, deadline_ns);
-    return !is_stopping(sampler);
-}
-
-static bool is_paused(struct local_sampler *sampler)
-{
-    pthread_mutex_lock(&sampler->mutex);
-    const bool paused = sampler->paused;
-    pthread_mutex_unlock(&sampler->mutex);
-    return paused;
+    return clock_now_ns();
 }
 
 /* The time that a sample of the open window stands for. */
@@ -290,18 +278,17 @@ static uint64_t over_ns(const struct local_sampler *sampler)
 }
 
 /* Waits until `instant_ns` and publishes full windows meanwhile.  false: the session is over. */
-static bool wait_for(struct loop *loop, uint64_t instant_ns)
+static bool wait_for(struct loop *loop, uint64_t now_ns, uint64_t instant_ns)
 {
     const uint64_t end_ns = over_ns(loop->sampler);
-    uint64_t now_ns = clock_now_ns();
     for (;;) {
         const uint64_t publish_ns = loop->sealed_ns + WINDOW_NS;
         uint64_t until_ns = publish_ns < instant_ns ? publish_ns : instant_ns;
         if (end_ns < until_ns)
             until_ns = end_ns;
-        if (!sleep_until(loop, now_ns, until_ns, &instant_ns))
+        now_ns = sleep_until(loop, now_ns, until_ns, &instant_ns);
+        if (atomic_load(&loop->sampler->is_ending))
             return end(loop, SAMPLER_ENDED, "stopped");
-        now_ns = clock_now_ns();
         if (!publish(loop, now_ns))
             return false;
         if (now_ns >= end_ns)
@@ -348,7 +335,7 @@ static void run(struct loop *loop)
         loop_take_new(sampler);
         const uint64_t now_ns = clock_now_ns();
         /* Without targets nothing is sampled until the child tracker finds one. */
-        const bool paused = is_paused(sampler) || sampler->targets.count == 0;
+        const bool paused = atomic_load(&sampler->is_paused) || sampler->targets.count == 0;
         uint64_t instant_ns = schedule_next(&loop->schedule, now_ns, &missed);
         if (sampler->targets.count == 0 && instant_ns < now_ns + EMPTY_NS)
             instant_ns = now_ns + EMPTY_NS;
@@ -366,7 +353,7 @@ static void run(struct loop *loop)
             kernel_feed_skip(sampler->targets.feed);
         if (paused)
             quality_note_pause(profile_quality(sampler->targets.profile));
-        if (!wait_for(loop, instant_ns) || (!paused && !do_tick(loop)))
+        if (!wait_for(loop, now_ns, instant_ns) || (!paused && !do_tick(loop)))
             return;
     }
 }

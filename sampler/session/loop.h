@@ -28,12 +28,14 @@ struct local_sampler {
     struct targets targets;
     struct attach_queue queue;
     struct child_tracker *tracker; /* NULL: children are not followed */
-    atomic_bool is_ending; /* sampler_stop was called: cancels the search for an interpreter */
+    /* Written with the mutex held, read at every tick without it. */
+    atomic_bool
+        is_ending; /* sampler_stop was called: cancels the search for an interpreter, too */
+    atomic_bool is_paused;
 
     pthread_t thread;
     pthread_mutex_t mutex; /* guards what follows */
     pthread_cond_t changed;
-    bool stop, paused;
     struct sampler_status status;
     bool has_changed; /* requested_hz or max_cpu_percent */
     double requested_hz, max_cpu_percent;
