@@ -38,11 +38,18 @@ static bool is_sure(const struct stack *stack, const struct code_table *codes, s
            is_of(stack, codes, b, frame->code);
 }
 
-/* The number of outermost frames that are certain.  Checks the frames that B reaches. */
+/* The number of outermost frames that are certain.  Checks the frames that B reaches, and of those only the ones
+ * with other bytes than in A. */
 static size_t sure_frames(const struct stack *stack, const struct code_table *codes)
 {
+    const struct copy_agreement same = copy_agreement(&stack->copy);
+    const uint64_t frame_bytes = stack->copy.layout->frame_bytes;
     size_t sure = stack->count;
     for (size_t i = stack->count; i-- > 0;) {
+        const struct walk_frame *const frame = &stack->frames[i];
+        if (!frame->is_off_chunk && frame->place >= same.from &&
+            frame->place + frame_bytes <= same.to)
+            continue;
         if (!is_sure(stack, codes, i))
             sure = i;
         else if (!bytes_of(stack, COPY_B, &stack->frames[i]) && i < stack->walk.reused)
@@ -121,20 +128,22 @@ static void cut_at_stale(struct stack *stack, const struct code_table *codes)
 
 /* Every byte is the same, and so are the code objects: the stack is unchanged.  A quick check does not
  * check code objects, because its thread has not moved for long. */
-static bool is_unchanged(struct stack *stack, struct code_table *codes, remote_addr running)
+static bool is_unchanged(struct stack *stack, struct code_table *codes, uint64_t changed,
+                         remote_addr running)
 {
     const struct walk *const walk = &stack->walk;
     return stack->certainty == STACK_EXACT && stack->count == walk->count &&
-           stack->running == running && copy_changed_from(&stack->copy, 0) == COPY_NOWHERE &&
+           stack->running == running && changed == COPY_NOWHERE &&
            copy_off_chunk_is_same(&stack->copy) &&
            ((!stack->copy.has_again && !stack->copy.is_still) || generation_stands(stack) ||
             codes_are_fresh(stack, codes));
 }
 
-static enum err_code walk_to(struct stack *stack, struct code_table *codes, remote_addr running)
+static enum err_code walk_to(struct stack *stack, struct code_table *codes, uint64_t changed,
+                             remote_addr running)
 {
     struct walk *const walk = &stack->walk;
-    const enum err_code rc = walk_reading(walk, &stack->copy, running, codes);
+    const enum err_code rc = walk_reading(walk, &stack->copy, changed, running, codes);
     if (rc) {
         walk->count = 0;
         copy_forget(&stack->copy);
@@ -174,17 +183,18 @@ static enum err_code find(struct stack *stack, struct code_table *codes, bool is
         rc = find_running(stack, &running);
     if (rc)
         return rc;
-    if (is_unchanged(stack, codes, running)) {
+    const uint64_t changed = copy_changed_from(&stack->copy, 0);
+    if (is_unchanged(stack, codes, changed, running)) {
         copy_accept(&stack->copy);
         stack->is_unchanged = true;
         *again_out = false;
         return ERR_OK;
     }
     stack->tag = stack->native_tag = 0;
-    rc = walk_to(stack, codes, running);
+    rc = walk_to(stack, codes, changed, running);
     if (!rc && stack->walk.is_broken && stack->copy.is_still &&
         copy_running_before(&stack->copy, &running) && running)
-        rc = walk_to(stack, codes, running);
+        rc = walk_to(stack, codes, changed, running);
     if (rc)
         return rc;
     *again_out = stack->walk.is_broken || (stack->walk.loaded && !stack->copy.is_still);

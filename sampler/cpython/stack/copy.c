@@ -182,6 +182,18 @@ uint64_t copy_changed_from(const struct copy *copy, uint64_t from)
     return COPY_NOWHERE;
 }
 
+struct copy_agreement copy_agreement(const struct copy *copy)
+{
+    if (!copy->has_again || !copy->chunk_count)
+        return (struct copy_agreement){ 0, 0 };
+    const size_t index = copy->chunk_count - 1;
+    const struct copy_chunk *const newest = &copy->chunks[index];
+    const size_t from = newest->again_from;
+    const size_t same = first_difference(newest->reading[COPY_A] + from,
+                                         newest->reading[COPY_B] + from, newest->bytes - from);
+    return (struct copy_agreement){ place_of(index, from), place_of(index, from + same) };
+}
+
 remote_addr copy_stack_top(const struct copy *copy)
 {
     return field_u64(copy->tstate, copy->layout->tstate_datastack_top);

@@ -151,6 +151,11 @@ void copy_forget(struct copy *copy);
  * none. */
 #define COPY_NOWHERE UINT64_MAX
 uint64_t copy_changed_from(const struct copy *copy, uint64_t from);
+/* The places from B's beginning to the first at which it differs from A.  Both 0: there is no B. */
+struct copy_agreement {
+    uint64_t from, to;
+};
+struct copy_agreement copy_agreement(const struct copy *copy);
 /* Are all off-chunk frames the same as in LAST? */
 bool copy_off_chunk_is_same(const struct copy *copy);
 

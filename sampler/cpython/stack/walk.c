@@ -24,9 +24,9 @@ static size_t head_bytes(const struct layout *layout)
 
 /* The number of frames of the previous walk that are unchanged in the chunks.  Their variables and value
  * stacks may have changed: a loop counts on in an outer frame. */
-static size_t unchanged_in_chunks(const struct walk *walk, const struct copy *copy)
+static size_t unchanged_in_chunks(const struct walk *walk, const struct copy *copy,
+                                  uint64_t changed)
 {
-    uint64_t changed = copy_changed_from(copy, 0);
     while (changed != COPY_NOWHERE) {
         size_t at;
         LOWER_BOUND(at, walk->count,
@@ -39,9 +39,10 @@ static size_t unchanged_in_chunks(const struct walk *walk, const struct copy *co
     return walk->count;
 }
 
-static size_t unchanged_frames(const struct walk *walk, const struct copy *copy)
+static size_t unchanged_frames(const struct walk *walk, const struct copy *copy,
+                               uint64_t changed)
 {
-    const size_t count = unchanged_in_chunks(walk, copy);
+    const size_t count = unchanged_in_chunks(walk, copy, changed);
     if (copy->off_chunk_count == 0 || copy_off_chunk_is_same(copy))
         return count;
     for (size_t i = 0; i < count; i++) {
@@ -286,8 +287,8 @@ static enum err_code put_together(struct walk *walk, size_t reusable)
     return ERR_OK;
 }
 
-enum err_code walk_reading(struct walk *walk, struct copy *copy, remote_addr running,
-                           struct code_table *codes)
+enum err_code walk_reading(struct walk *walk, struct copy *copy, uint64_t changed,
+                           remote_addr running, struct code_table *codes)
 {
     /* In 3.11 and 3.12 the running frame is read after the top, and may have been pushed in between. */
     const bool is_bounded = copy->layout->tstate_current_frame || !running;
@@ -297,7 +298,7 @@ enum err_code walk_reading(struct walk *walk, struct copy *copy, remote_addr run
         .layout = copy->layout,
         .codes = codes,
         .running = running,
-        .reusable = unchanged_frames(walk, copy),
+        .reusable = unchanged_frames(walk, copy, changed),
         .place = is_bounded ? copy_place(copy, copy_stack_top(copy)) : COPY_NOWHERE,
     };
     enum err_code rc = ERR_OK;

@@ -55,8 +55,9 @@ struct walk {
 
 void walk_deinit(struct walk *walk);
 
-/* Walks from the frame at `running`; 0: no frame runs.  ERR_NOMEM. */
-MUST_CHECK enum err_code walk_reading(struct walk *walk, struct copy *copy, remote_addr running,
-                                      struct code_table *codes);
+/* Walks from the frame at `running`; 0: no frame runs.  `changed`: the first place at which A differs from LAST
+ * (copy_changed_from).  ERR_NOMEM. */
+MUST_CHECK enum err_code walk_reading(struct walk *walk, struct copy *copy, uint64_t changed,
+                                      remote_addr running, struct code_table *codes);
 
 #endif /* SAMPLER_CPYTHON_STACK_WALK_H */

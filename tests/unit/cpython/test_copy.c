@@ -124,6 +124,38 @@ static void a_reading_has_the_same_bytes_twice_while_nothing_moves(void **state)
     end(&world);
 }
 
+static void quick_check(struct world *world)
+{
+    struct memory_span spans[16];
+    size_t arrived;
+    assert_in_range(copy_plan_count(&world->copy, true), 1, 16);
+    const size_t count = copy_plan(&world->copy, true, spans);
+    assert_in_range(count, 1, copy_plan_count(&world->copy, true));
+    assert_int_equal(memory_readv(world->copy.memory, spans, count, &arrived), ERR_OK);
+    assert_int_equal(copy_settle(&world->copy, spans, count, arrived), ERR_OK);
+}
+
+static void the_readings_agree_up_to_what_moved(void **state)
+{
+    enum { AT = 120 };
+    struct world world;
+    (void)state;
+    begin(&world, 14);
+    push(&world, 5);
+    (void)settle(&world);
+    const struct copy_chunk *const chunk = &world.copy.chunks[0];
+    struct copy_agreement same = copy_agreement(&world.copy);
+    assert_int_equal(same.from, chunk->again_from);
+    assert_int_equal(same.to, chunk->bytes);
+    chunk->reading[COPY_B][AT] ^= 1;
+    same = copy_agreement(&world.copy);
+    assert_int_equal(same.to, AT);
+    quick_check(&world);
+    same = copy_agreement(&world.copy);
+    assert_int_equal(same.from, same.to);
+    end(&world);
+}
+
 static bool is_as_before(const struct world *world)
 {
     return copy_changed_from(&world->copy, 0) == COPY_NOWHERE &&
@@ -156,17 +188,6 @@ static void what_has_changed_is_not_called_unchanged(void **state)
         assert_false(is_as_before(&world));
         end(&world);
     }
-}
-
-static void quick_check(struct world *world)
-{
-    struct memory_span spans[16];
-    size_t arrived;
-    assert_in_range(copy_plan_count(&world->copy, true), 1, 16);
-    const size_t count = copy_plan(&world->copy, true, spans);
-    assert_in_range(count, 1, copy_plan_count(&world->copy, true));
-    assert_int_equal(memory_readv(world->copy.memory, spans, count, &arrived), ERR_OK);
-    assert_int_equal(copy_settle(&world->copy, spans, count, arrived), ERR_OK);
 }
 
 static void a_quick_check_sees_what_a_reading_sees(void **state)
@@ -518,6 +539,7 @@ TEST_MAIN(cmocka_unit_test(a_chunk_that_was_there_is_hoped_for),
           cmocka_unit_test(chunks_are_found_once_and_predicted_from_then_on),
           cmocka_unit_test(only_the_used_part_of_a_chunk_is_read),
           cmocka_unit_test(a_reading_has_the_same_bytes_twice_while_nothing_moves),
+          cmocka_unit_test(the_readings_agree_up_to_what_moved),
           cmocka_unit_test(what_has_changed_is_not_called_unchanged),
           cmocka_unit_test(a_quick_check_sees_what_a_reading_sees),
           cmocka_unit_test(another_thread_at_the_same_address_is_noticed),
