@@ -15,6 +15,8 @@ static const double AGEING = 0.8;
 static const uint64_t CONTROL_NS = 50 * NS_PER_MS;
 /* What a stop takes, before one has been seen. */
 static const double FIRST_STOP_NS = 50e3;
+/* A stop takes the profiler some 30 us of its own, so shorter stops are no more frequent than ones of this length. */
+static const double LEAST_STOP_NS = 17e3;
 /* Gaps are longer or shorter, so that what was used too much, or not used, is balanced in this time. */
 static const double BALANCE_NS = 1e9;
 /* A debt makes gaps at most so many times longer. */
@@ -40,6 +42,11 @@ static bool may_stop(const struct stops *stops)
     return stops->credit_ns >= -stops->share * MAX_DEBT_NS;
 }
 
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
 static void begin_window(struct stops *stops, uint64_t now_ns)
 {
     const double limit = stops->is_uncertain ? END_SHARE : BEGIN_SHARE;
@@ -52,7 +59,8 @@ static void begin_window(struct stops *stops, uint64_t now_ns)
     stops->is_still =
         stops->is_uncertain && may_stop(stops) && stop_ns <= stops->share * MAX_GAP_NS;
     if (stops->is_still)
-        stops->gap_ns = (uint64_t)(stop_ns / (share > least ? share : least));
+        stops->gap_ns =
+            (uint64_t)larger(stop_ns / larger(share, least), LEAST_STOP_NS / stops->share);
     stops->readings *= AGEING;
     stops->uncertain *= AGEING;
     if (stops->stops >= LEAST_STOPS) {

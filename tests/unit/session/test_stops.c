@@ -1,3 +1,5 @@
+#include <math.h>
+
 #include "sampler/base/clock.h"
 #include "sampler/session/pace/stops.h"
 #include "tests/support/test.h"
@@ -172,6 +174,30 @@ static void stops_take_all_of_their_share(void **state)
 }
 
 /* Time in which nothing was stopped does not allow many stops at once. */
+static double stops_a_second(double share, uint64_t stop_ns)
+{
+    enum { SECONDS = 20 };
+    struct world world;
+    begin(&world, SAMPLER_STOP_AUTO);
+    world.stops.share = share;
+    world.uncertain = 1;
+    world.stop_ns = stop_ns;
+    run(&world, SECONDS);
+    const uint64_t before = world.steps[STOPS_STILL];
+    run(&world, SECONDS);
+    return (double)(world.steps[STOPS_STILL] - before) / SECONDS;
+}
+
+/* They take less than their share then. */
+static void quick_stops_are_no_more_frequent_than_others(void **state)
+{
+    (void)state;
+    const double quick = stops_a_second(SHARE, 1000);
+    assert_true(quick > 550 && quick < 600);
+    assert_true(fabs(stops_a_second(SHARE, 17000) - quick) < 20);
+    assert_true(fabs(stops_a_second(SHARE / 4, 1000) - quick / 4) < 20);
+}
+
 static void what_was_not_used_is_not_saved_up(void **state)
 {
     struct world world;
@@ -356,6 +382,7 @@ TEST_MAIN(cmocka_unit_test(never_and_always_are_kept),
           cmocka_unit_test(a_window_is_decided_before_it_begins),
           cmocka_unit_test(stops_never_take_more_than_their_share),
           cmocka_unit_test(stops_take_all_of_their_share),
+          cmocka_unit_test(quick_stops_are_no_more_frequent_than_others),
           cmocka_unit_test(what_was_not_used_is_not_saved_up),
           cmocka_unit_test(every_tick_is_stood_for_once),
           cmocka_unit_test(a_reading_that_failed_takes_no_skipped_ticks),
