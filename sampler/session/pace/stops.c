@@ -15,8 +15,8 @@ static const double AGEING = 0.8;
 static const uint64_t CONTROL_NS = 50 * NS_PER_MS;
 /* What a stop takes, before one has been seen. */
 static const double FIRST_STOP_NS = 50e3;
-/* A stop takes the profiler some 30 us of its own, so shorter stops are no more frequent than ones of this length. */
-static const double LEAST_STOP_NS = 17e3;
+/* A stop takes the profiler 30 to 55 us of its own, so shorter stops are no more frequent than ones of this length. */
+static const double LEAST_STOP_NS = 28e3;
 /* Gaps are longer or shorter, so that what was used too much, or not used, is balanced in this time. */
 static const double BALANCE_NS = 1e9;
 /* A debt makes gaps at most so many times longer. */
