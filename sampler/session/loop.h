@@ -28,9 +28,9 @@ struct local_sampler {
     struct targets targets;
     struct attach_queue queue;
     struct child_tracker *tracker; /* NULL: children are not followed */
-    /* Written with the mutex held, read at every tick without it. */
-    atomic_bool
-        is_ending; /* sampler_stop was called: cancels the search for an interpreter, too */
+    /* sampler_stop was called, which cancels the search for an interpreter, too.  This and is_paused are written with
+     * the mutex held, and read at every tick without it. */
+    atomic_bool is_ending;
     atomic_bool is_paused;
 
     pthread_t thread;

@@ -38,8 +38,8 @@ static bool is_sure(const struct stack *stack, const struct code_table *codes, s
            is_of(stack, codes, b, frame->code);
 }
 
-/* The number of outermost frames that are certain.  Checks the frames that B reaches, and of those only the ones
- * with other bytes than in A. */
+/* The number of outermost frames that are certain.  Checks the frames that B reaches, except those before its first
+ * difference from A. */
 static size_t sure_frames(const struct stack *stack, const struct code_table *codes)
 {
     const struct copy_agreement same = copy_agreement(&stack->copy);
@@ -52,7 +52,7 @@ static size_t sure_frames(const struct stack *stack, const struct code_table *co
             continue;
         if (!is_sure(stack, codes, i))
             sure = i;
-        else if (!bytes_of(stack, COPY_B, &stack->frames[i]) && i < stack->walk.reused)
+        else if (!bytes_of(stack, COPY_B, frame) && i < stack->walk.reused)
             break;
     }
     return sure;

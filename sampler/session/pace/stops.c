@@ -1,5 +1,7 @@
 #include "sampler/session/pace/stops.h"
 
+#include <math.h>
+
 #include "sampler/base/clock.h"
 
 static const uint64_t WINDOW_NS = 250 * NS_PER_MS;
@@ -42,11 +44,6 @@ static bool may_stop(const struct stops *stops)
     return stops->credit_ns >= -stops->share * MAX_DEBT_NS;
 }
 
-static double larger(double a, double b)
-{
-    return a > b ? a : b;
-}
-
 static void begin_window(struct stops *stops, uint64_t now_ns)
 {
     const double limit = stops->is_uncertain ? END_SHARE : BEGIN_SHARE;
@@ -60,7 +57,7 @@ static void begin_window(struct stops *stops, uint64_t now_ns)
         stops->is_uncertain && may_stop(stops) && stop_ns <= stops->share * MAX_GAP_NS;
     if (stops->is_still)
         stops->gap_ns =
-            (uint64_t)larger(stop_ns / larger(share, least), LEAST_STOP_NS / stops->share);
+            (uint64_t)fmax(stop_ns / fmax(share, least), LEAST_STOP_NS / stops->share);
     stops->readings *= AGEING;
     stops->uncertain *= AGEING;
     if (stops->stops >= LEAST_STOPS) {

@@ -9,8 +9,9 @@
  *
  * In a window with stops time is divided into gaps of the same length, and one tick of each gap, chosen at
  * random, is a reading of all threads.  The other ticks are skipped: they read nothing, and the next reading
- * stands for them too.  The length of a gap is what a stop takes on average, divided by the share that stops
- * may take; where stops take less than 28 us it is that of stops which take 28.  It does not depend on what the threads do, so waiting threads are seen as often as running ones.
+ * stands for them too.  The length of a gap is what a stop takes on average, but at least 28 us, divided by the
+ * share that stops may take.  It does not depend on what the threads do, so waiting threads are seen as often as
+ * running ones.
  * When a window of the profile ends, or the target, the last reading stands for the ticks skipped since.
  *
  * A stop that takes long leaves no hole: the gaps of the next windows are a little longer.  Where stops take

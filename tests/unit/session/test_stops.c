@@ -173,7 +173,6 @@ static void stops_take_all_of_their_share(void **state)
     assert_int_equal(world.steps[STOPS_MOVING], 0);
 }
 
-/* Time in which nothing was stopped does not allow many stops at once. */
 static double stops_a_second(double share, uint64_t stop_ns)
 {
     enum { SECONDS = 20 };
@@ -188,7 +187,7 @@ static double stops_a_second(double share, uint64_t stop_ns)
     return (double)(world.steps[STOPS_STILL] - before) / SECONDS;
 }
 
-/* They take less than their share then. */
+/* Then they take less than their share. */
 static void quick_stops_are_no_more_frequent_than_others(void **state)
 {
     (void)state;
@@ -198,6 +197,7 @@ static void quick_stops_are_no_more_frequent_than_others(void **state)
     assert_true(fabs(stops_a_second(SHARE / 4, 1000) - quick / 4) < 10);
 }
 
+/* Time in which nothing was stopped does not allow many stops at once. */
 static void what_was_not_used_is_not_saved_up(void **state)
 {
     struct world world;
