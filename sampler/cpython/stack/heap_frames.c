@@ -8,8 +8,13 @@
 #include "sampler/cpython/objects/object.h"
 #include "sampler/cpython/stack/heap_parts.h"
 
-/* Innermost frames of the stack before that are read before all others. */
-enum { FIRST_IN_STACK = 8 };
+enum {
+    /* Innermost frames of the stack before that are read before all others: they may return soonest. */
+    FIRST_IN_STACK = 8,
+    /* Up to this many bytes between two frames cost less than another span.  They are mapped, because such frames lie
+     * on the same page or on neighbouring ones. */
+    MAX_GAP_BYTES = 2048,
+};
 
 void heap_frames_init(struct heap_frames *heap, struct copy *copy)
 {
@@ -22,8 +27,13 @@ void heap_frames_deinit(struct heap_frames *heap)
 {
     idmap_deinit(&heap->index);
     free(heap->items);
-    free(heap->frames[0]);
-    free(heap->frames[1]);
+    free(heap->by_addr);
+    free(heap->ranges);
+    free(heap->planned);
+    for (int i = 0; i < 2; i++) {
+        free(heap->bytes[i]);
+        free(heap->frames[i]);
+    }
     memset(heap, 0, sizeof *heap);
 }
 
@@ -43,6 +53,7 @@ enum err_code heap_add(struct heap_frames *heap, remote_addr addr, struct heap_f
     struct heap_frame *const item = &heap->items[heap->count];
     memset(item, 0, sizeof *item);
     item->addr = addr;
+    heap->range_count = 0;
     const enum err_code rc =
         idmap_add(&heap->index, hash_mix(addr, 0), (uint32_t)heap->count, NULL);
     if (!rc) {
@@ -52,64 +63,140 @@ enum err_code heap_add(struct heap_frames *heap, remote_addr addr, struct heap_f
     return rc;
 }
 
-static size_t again_count(const struct heap_frames *heap, bool is_quick)
+/* A copy has the bytes of frames only, not what lies between them. */
+static bool reads_ranges(const struct heap_frames *heap)
 {
-    if (is_quick || heap->copy->is_still)
-        return 0;
-    return heap->count < HEAP_FRAMES_AGAIN ? heap->count : HEAP_FRAMES_AGAIN;
+    return heap->range_count && !heap->copy->taken_ns;
 }
 
 size_t heap_frames_plan_count(const struct heap_frames *heap, bool is_quick)
 {
-    return 1 + heap->count + again_count(heap, is_quick);
+    const size_t readings = is_quick || heap->copy->is_still ? 1 : 2;
+    return 1 + (reads_ranges(heap) ? FIRST_IN_STACK + readings * heap->range_count
+                                   : readings * heap->count);
 }
 
-/* Bytes of a frame's head that carry no information are read, but not compared. */
 static void plan_frame(struct heap_frames *heap, size_t index, enum heap_reading reading,
-                       struct memory_span *span)
+                       struct memory_span *spans, size_t *count)
 {
     struct heap_frame *const item = &heap->items[index];
-    *span = (struct memory_span){ item->addr, item->reading[reading],
-                                  heap->copy->layout->frame_bytes };
+    heap->planned[*count] = (struct heap_span){ HEAP_SPAN_FRAME, (uint32_t)index, reading };
+    spans[(*count)++] = (struct memory_span){ item->addr, item->reading[reading],
+                                              heap->copy->layout->frame_bytes };
+}
+
+static void plan_range(struct heap_frames *heap, size_t index, enum heap_reading reading,
+                       struct memory_span *spans, size_t *count)
+{
+    const struct heap_range *const range = &heap->ranges[index];
+    heap->planned[*count] = (struct heap_span){ HEAP_SPAN_RANGE, (uint32_t)index, reading };
+    spans[(*count)++] =
+        (struct memory_span){ range->addr, heap->bytes[reading] + range->offset, range->bytes };
+}
+
+static struct heap_range *range_of(const struct heap_frames *heap, remote_addr addr)
+{
+    size_t at = 0;
+    LOWER_BOUND(at, heap->range_count, heap->ranges[at].addr + heap->ranges[at].bytes <= addr);
+    return &heap->ranges[at];
+}
+
+/* The frame at this depth of the last stack, from its innermost one outwards; NULL: it is not known any more. */
+static const struct heap_frame *last_frame(const struct heap_frames *heap, size_t from_top)
+{
+    return heap_find(heap, heap->frames[0][heap->frame_count - 1 - from_top].addr);
+}
+
+/* B reads the innermost frames of the last stack and all frames outside of it: one of those may be called next. */
+static void choose_again(struct heap_frames *heap)
+{
+    for (size_t i = 0; i < heap->range_count; i++)
+        heap->ranges[i].is_again = false;
+    for (size_t i = 0; i < heap->count; i++)
+        if (heap->items[i].last_used != heap->readings)
+            range_of(heap, heap->items[i].addr)->is_again = true;
+    for (size_t i = 0; i < heap->frame_count && i < HEAP_FRAMES_AGAIN; i++) {
+        const struct heap_frame *const item = last_frame(heap, i);
+        if (item)
+            range_of(heap, item->addr)->is_again = true;
+    }
+}
+
+static size_t plan_ranges(struct heap_frames *heap, bool has_again, struct memory_span *spans,
+                          size_t count)
+{
+    for (size_t i = 0; has_again && i < heap->frame_count && i < FIRST_IN_STACK; i++) {
+        const struct heap_frame *const item = last_frame(heap, i);
+        if (item)
+            plan_frame(heap, (size_t)(item - heap->items), HEAP_A, spans, &count);
+    }
+    for (size_t i = 0; i < heap->range_count; i++)
+        plan_range(heap, i, HEAP_A, spans, &count);
+    const size_t first = count;
+    if (has_again)
+        choose_again(heap);
+    for (size_t i = 0; has_again && i < heap->range_count; i++)
+        if (heap->ranges[i].is_again)
+            plan_range(heap, i, HEAP_B, spans, &count);
+    heap->planned_again = count - first;
+    return count;
+}
+
+static size_t plan_frames(struct heap_frames *heap, bool has_again, struct memory_span *spans,
+                          size_t count)
+{
+    for (size_t i = 0; i < heap->count; i++)
+        plan_frame(heap, i, HEAP_A, spans, &count);
+    for (size_t i = 0; has_again && i < heap->count; i++)
+        plan_frame(heap, i, HEAP_B, spans, &count);
+    heap->planned_again = has_again ? heap->count : 0;
+    return count;
 }
 
 size_t heap_frames_plan(struct heap_frames *heap, bool is_quick, struct memory_span *spans)
 {
     struct copy *const copy = heap->copy;
-    size_t count = 0;
-    heap->readings++;
-    heap->planned_again = again_count(heap, is_quick);
-    spans[count++] =
-        (struct memory_span){ copy->tstate_addr, copy->tstate, copy->tstate_bytes };
-    for (size_t i = 0; i < heap->count; i++) {
+    const bool has_again = !is_quick && !copy->is_still;
+    copy->plan_spans = heap->planned_again = 0;
+    if (!VEC_RESERVE(heap->planned, heap->planned_room, heap_frames_plan_count(heap, is_quick)))
+        return 0;
+    for (size_t i = 0; i < heap->count; i++)
         memset(heap->items[i].has, 0, HEAP_LAST);
-        plan_frame(heap, i, HEAP_A, &spans[count++]);
-    }
-    for (size_t i = 0; i < heap->planned_again; i++)
-        plan_frame(heap, i, HEAP_B, &spans[count++]);
-    copy->plan_spans = count;
-    return count;
+    heap->planned[0] = (struct heap_span){ HEAP_SPAN_TSTATE, 0, HEAP_A };
+    spans[0] = (struct memory_span){ copy->tstate_addr, copy->tstate, copy->tstate_bytes };
+    copy->plan_spans = reads_ranges(heap) ? plan_ranges(heap, has_again, spans, 1)
+                                          : plan_frames(heap, has_again, spans, 1);
+    heap->readings++;
+    return copy->plan_spans;
 }
 
-static void mark_read(struct heap_frames *heap, size_t place)
+/* Takes the bytes of a span that arrived completely.  Of a frame that was read by itself, too, these are the older ones. */
+static void take_span(struct heap_frames *heap, const struct heap_span *span)
 {
-    if (place == 0)
+    if (span->kind == HEAP_SPAN_FRAME)
+        heap->items[span->index].has[span->reading] = true;
+    if (span->kind != HEAP_SPAN_RANGE)
         return;
-    const size_t index = place - 1;
-    if (index < heap->count)
-        heap->items[index].has[HEAP_A] = true;
-    else
-        heap->items[index - heap->count].has[HEAP_B] = true;
+    const struct heap_range *const range = &heap->ranges[span->index];
+    const unsigned char *const bytes = heap->bytes[span->reading] + range->offset;
+    for (size_t i = 0; i < range->count; i++) {
+        const struct heap_place *const place = &heap->by_addr[range->first + i];
+        struct heap_frame *const item = &heap->items[place->item];
+        if (!item->has[span->reading])
+            memcpy(item->reading[span->reading], bytes + (place->addr - range->addr),
+                   heap->copy->layout->frame_bytes);
+        item->has[span->reading] = true;
+    }
 }
 
-/* Marks the spans from `from` on that arrived completely; returns the first that did not. */
-static size_t mark_arrived(struct heap_frames *heap, const struct memory_span *spans,
+/* Takes the spans from `from` on that arrived completely; returns the first that did not. */
+static size_t take_arrived(struct heap_frames *heap, const struct memory_span *spans,
                            size_t from, size_t count, size_t arrived)
 {
     size_t at = from;
     while (at < count && arrived >= spans[at].bytes) {
         arrived -= spans[at].bytes;
-        mark_read(heap, at++);
+        take_span(heap, &heap->planned[at++]);
     }
     return at;
 }
@@ -121,19 +208,42 @@ static bool is_our_thread(const struct heap_frames *heap)
            field_u64(copy->tstate, copy->layout->tstate_thread_id) == copy->ident;
 }
 
-/* A frame's memory may have been freed; another call reads the spans after it. */
+/* Reads the frames of a range one by one: the memory of one of them has been freed. */
+static enum err_code read_apart(struct heap_frames *heap, const struct heap_span *span)
+{
+    if (span->kind != HEAP_SPAN_RANGE)
+        return ERR_OK;
+    const struct heap_range *const range = &heap->ranges[span->index];
+    for (size_t i = 0; i < range->count && range->count > 1; i++) {
+        struct heap_frame *const item = &heap->items[heap->by_addr[range->first + i].item];
+        if (item->has[span->reading])
+            continue;
+        const enum err_code rc =
+            memory_read(heap->copy->memory, item->addr, item->reading[span->reading],
+                        heap->copy->layout->frame_bytes);
+        if (rc && rc != ERR_FAULT)
+            return rc;
+        item->has[span->reading] = !rc;
+    }
+    return ERR_OK;
+}
+
+/* Another call reads the spans after one that did not arrive. */
 static enum err_code read_from(struct heap_frames *heap, const struct memory_span *spans,
                                size_t at, size_t count)
 {
     size_t arrived;
     while (at < count) {
         const size_t some = count - at < MEMORY_MAX_SPANS ? count - at : MEMORY_MAX_SPANS;
-        const enum err_code rc = memory_readv(heap->copy->memory, spans + at, some, &arrived);
+        enum err_code rc = memory_readv(heap->copy->memory, spans + at, some, &arrived);
         if (rc && rc != ERR_FAULT)
             return rc;
-        const size_t past = mark_arrived(heap, spans, at, at + some, arrived);
+        const size_t past = take_arrived(heap, spans, at, at + some, arrived);
         if (past == 0)
             return ERR_GONE;
+        rc = past < at + some ? read_apart(heap, &heap->planned[past]) : ERR_OK;
+        if (rc)
+            return rc;
         at = past + (past < at + some);
     }
     return is_our_thread(heap) ? ERR_OK : ERR_GONE;
@@ -142,18 +252,21 @@ static enum err_code read_from(struct heap_frames *heap, const struct memory_spa
 enum err_code heap_frames_settle(struct heap_frames *heap, const struct memory_span *spans,
                                  size_t count, size_t arrived)
 {
-    const size_t past = mark_arrived(heap, spans, 0, count, arrived);
-    return past == 0 ? ERR_GONE : read_from(heap, spans, past + (past < count), count);
+    const size_t past = take_arrived(heap, spans, 0, count, arrived);
+    if (past == 0)
+        return ERR_GONE;
+    const enum err_code rc = past < count ? read_apart(heap, &heap->planned[past]) : ERR_OK;
+    return rc ? rc : read_from(heap, spans, past + (past < count), count);
 }
 
 enum err_code heap_frames_read(struct heap_frames *heap)
 {
-    const size_t count = heap_frames_plan_count(heap, false);
-    struct memory_span *const spans = malloc(count * sizeof *spans);
+    const size_t most = heap_frames_plan_count(heap, false);
+    struct memory_span *const spans = malloc(most * sizeof *spans);
     if (!spans)
         return ERR_NOMEM;
-    (void)heap_frames_plan(heap, false, spans);
-    const enum err_code rc = read_from(heap, spans, 0, count);
+    const size_t count = heap_frames_plan(heap, false, spans);
+    const enum err_code rc = count ? read_from(heap, spans, 0, count) : ERR_NOMEM;
     free(spans);
     return rc;
 }
@@ -185,58 +298,63 @@ bool heap_frames_are_same(const struct heap_frames *heap)
     return true;
 }
 
-/* The order of reading: first the frames that may return soonest.  These are the innermost ones, then
- * those that were part of the stack lately, then the rest. */
-static int order(const struct heap_frames *heap, size_t from_top, const struct heap_frame *item)
+static int compare_places(const void *a, const void *b)
 {
-    if (item->last_used != heap->readings)
-        return 1;
-    return from_top < FIRST_IN_STACK ? 0 : 2;
+    const struct heap_place *const left = a, *const right = b;
+    return (left->addr > right->addr) - (left->addr < right->addr);
 }
 
-static void move_to(struct heap_frame *out, size_t *count, const struct heap_frame *item)
+/* Finds the frames that lie close together.  Without memory for that, each is read by itself. */
+static void find_ranges(struct heap_frames *heap)
 {
-    out[(*count)++] = *item;
-}
-
-/* Sorts the frames into the order of reading, and drops those idle for long. */
-static bool sort_items(struct heap_frames *heap)
-{
-    struct heap_frame *const sorted = malloc((heap->count + 1) * sizeof *sorted);
-    size_t count = 0;
-    if (!sorted)
-        return false;
-    for (int pass = 0; pass < 3; pass++) {
-        if (pass == 1) {
-            for (size_t i = 0; i < heap->count; i++)
-                if (order(heap, 0, &heap->items[i]) == 1 &&
-                    heap->readings - heap->items[i].last_used < HEAP_FRAMES_IDLE_READINGS)
-                    move_to(sorted, &count, &heap->items[i]);
-            continue;
-        }
-        for (size_t i = 0; i < heap->frame_count; i++) {
-            const struct heap_frame *const item =
-                heap_find(heap, heap->frames[0][heap->frame_count - 1 - i].addr);
-            if (item && order(heap, i, item) == pass)
-                move_to(sorted, &count, item);
-        }
+    const size_t frame_bytes = heap->copy->layout->frame_bytes;
+    size_t bytes = 0, count = 0;
+    if (!heap->count || !VEC_RESERVE(heap->by_addr, heap->place_room, heap->count) ||
+        !VEC_RESERVE(heap->ranges, heap->range_room, heap->count))
+        return;
+    for (size_t i = 0; i < heap->count; i++)
+        heap->by_addr[i] = (struct heap_place){ heap->items[i].addr, (uint32_t)i };
+    qsort(heap->by_addr, heap->count, sizeof *heap->by_addr, compare_places);
+    for (size_t i = 0; i < heap->count; i++) {
+        const remote_addr addr = heap->by_addr[i].addr;
+        struct heap_range *const last = count ? &heap->ranges[count - 1] : NULL;
+        if (!last || addr - last->addr > last->bytes + MAX_GAP_BYTES)
+            heap->ranges[count++] = (struct heap_range){ .addr = addr, .first = i };
+        struct heap_range *const range = &heap->ranges[count - 1];
+        range->count++;
+        range->bytes = (size_t)(addr - range->addr) + frame_bytes;
     }
-    free(heap->items);
-    heap->items = sorted;
-    heap->room = heap->count + 1;
-    heap->count = count;
-    return true;
+    for (size_t i = 0; i < count; i++) {
+        heap->ranges[i].offset = bytes;
+        bytes += heap->ranges[i].bytes;
+    }
+    if (VEC_RESERVE(heap->bytes[HEAP_A], heap->bytes_room[HEAP_A], bytes) &&
+        VEC_RESERVE(heap->bytes[HEAP_B], heap->bytes_room[HEAP_B], bytes))
+        heap->range_count = count;
 }
 
-static bool is_in_order(const struct heap_frames *heap)
+/* Drops the frames that have not been part of the stack for long. */
+static void drop_idle(struct heap_frames *heap)
 {
-    const size_t first =
-        heap->frame_count < FIRST_IN_STACK ? heap->frame_count : FIRST_IN_STACK;
-    for (size_t i = 0; i < first; i++)
-        if (i >= heap->count ||
-            heap->items[i].addr != heap->frames[0][heap->frame_count - 1 - i].addr)
-            return false;
-    return heap->readings % HEAP_FRAMES_IDLE_READINGS != 0;
+    size_t kept = 0;
+    for (size_t i = 0; i < heap->count; i++) {
+        if (heap->readings - heap->items[i].last_used >= HEAP_FRAMES_IDLE_READINGS)
+            continue;
+        if (kept != i)
+            heap->items[kept] = heap->items[i];
+        kept++;
+    }
+    if (kept == heap->count)
+        return;
+    heap->count = kept;
+    heap->range_count = 0;
+    idmap_clear(&heap->index);
+    for (size_t i = 0; i < heap->count; i++)
+        if (idmap_add(&heap->index, hash_mix(heap->items[i].addr, 0), (uint32_t)i, NULL)) {
+            /* The frames that do not fit are read again. */
+            heap->count = i;
+            break;
+        }
 }
 
 void heap_frames_accept(struct heap_frames *heap)
@@ -248,13 +366,8 @@ void heap_frames_accept(struct heap_frames *heap)
             memcpy(item->reading[HEAP_LAST], item->reading[HEAP_A],
                    heap->copy->layout->frame_bytes);
     }
-    if (is_in_order(heap) || !sort_items(heap))
-        return;
-    idmap_clear(&heap->index);
-    for (size_t i = 0; i < heap->count; i++)
-        if (idmap_add(&heap->index, hash_mix(heap->items[i].addr, 0), (uint32_t)i, NULL)) {
-            /* The frames that do not fit are read again. */
-            heap->count = i;
-            break;
-        }
+    if (heap->readings % HEAP_FRAMES_IDLE_READINGS == 0)
+        drop_idle(heap);
+    if (!heap->range_count)
+        find_ranges(heap);
 }

@@ -8,6 +8,12 @@
  * been called since.  A frame that returns before it is read still has its code object and caller,
  * but is marked as not running.
  *
+ * Small objects of one size lie side by side, and each span of a call costs as much as some thousand
+ * bytes, so frames that lie close together are read as one range.
+ *
+ * A frame that has returned may be memory of something else.  If the walk meets one, it starts at the
+ * innermost frame that did not move instead: the stack is then truncated there.
+ *
  * Ownership: the caller's storage; heap_frames_deinit accepts a zeroed one.  The thread state is
  * read into the caller's copy.
  * Threads: none.
@@ -33,7 +39,7 @@
 enum {
     HEAP_FRAMES_MAX = 1 << 16,
     HEAP_FRAMES_MAX_FETCHES = 4096,
-    HEAP_FRAMES_AGAIN = 96, /* frames of B */
+    HEAP_FRAMES_AGAIN = 96, /* innermost frames of the last stack that B reads */
     HEAP_FRAMES_IDLE_READINGS =
         64, /* a frame unused for this many readings is no longer read */
 };
@@ -49,18 +55,46 @@ struct heap_frame {
     unsigned char reading[HEAP_READINGS][LAYOUT_MAX_FRAME_BYTES];
 };
 
+/* Frames that lie close together. */
+struct heap_range {
+    remote_addr addr;
+    size_t bytes;
+    size_t first, count; /* of by_addr */
+    size_t offset;       /* in bytes[] */
+    bool is_again;       /* part of B */
+};
+
+/* What a span of the last plan reads: the thread state, one frame or a range. */
+struct heap_span {
+    enum { HEAP_SPAN_TSTATE, HEAP_SPAN_FRAME, HEAP_SPAN_RANGE } kind;
+    uint32_t index; /* of items or ranges */
+    enum heap_reading reading;
+};
+
 struct heap_frames {
-    struct copy *copy;        /* holds the thread state */
-    struct heap_frame *items; /* in the order of reading: innermost first */
+    struct copy *copy; /* holds the thread state */
+    struct heap_frame *items;
     size_t count, room;
-    struct idmap index;           /* of items by address */
+    struct idmap index; /* of items by address */
+    struct heap_place {
+        remote_addr addr;
+        uint32_t item;
+    } * by_addr; /* items, sorted; up to date if there are ranges */
+    size_t place_room;
+    struct heap_range *ranges;
+    size_t range_count, range_room; /* none: each frame is read by itself */
+    unsigned char *bytes[2];        /* of the ranges, in A and B */
+    size_t bytes_room[2];
+    struct heap_span *planned; /* a row for each span */
+    size_t planned_room;
     struct walk_frame *frames[2]; /* outermost first; of this walk, and of the previous one */
     size_t frame_count, frame_room, last_count;
     remote_addr running; /* the running frame, in the previous walk */
     uint64_t readings, walks;
-    size_t planned_again; /* frames of B in the last plan */
+    size_t planned_again; /* spans of B in the last plan */
     bool is_complete;     /* all frames were predicted, and no code object was new */
-    bool is_broken;       /* the walk did not reach the outermost frame */
+    bool is_broken;       /* the walk from the running frame did not reach the outermost one */
+    bool is_cut;          /* so it began further out */
 };
 
 /* From the bytes of a frame: does it run, and at which instruction is it? */
@@ -84,7 +118,8 @@ MUST_CHECK enum err_code heap_frames_read(struct heap_frames *heap);
 /* Is the stack the same as in the previous walk? */
 bool heap_frames_are_same(const struct heap_frames *heap);
 
-/* Walks from the running frame to the outermost one.  The result is frames[0], frame_count. */
+/* Walks from the running frame to the outermost one.  The result is frames[0], frame_count; it has no
+ * frames if the walk is broken and not cut. */
 MUST_CHECK enum err_code heap_frames_walk(struct heap_frames *heap, struct code_table *codes);
 /* The number of outermost frames that A and B confirm. */
 size_t heap_frames_sure(const struct heap_frames *heap);

@@ -11,7 +11,7 @@
 
 /* NULL: the frame is not copied. */
 struct heap_frame *heap_find(const struct heap_frames *heap, remote_addr addr);
-/* Adds the frame to later readings.  ERR_LIMIT: too many. */
+/* Adds the frame to later readings.  ERR_LIMIT: too many.  Ends the ranges. */
 MUST_CHECK enum err_code heap_add(struct heap_frames *heap, remote_addr addr,
                                   struct heap_frame **out);
 /* Compares two readings without the object's head, which counts references. */

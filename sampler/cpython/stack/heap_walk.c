@@ -135,29 +135,6 @@ static void take_over(struct heap_frames *heap)
     }
 }
 
-enum err_code heap_frames_walk(struct heap_frames *heap, struct code_table *codes)
-{
-    enum err_code rc = ERR_OK;
-    size_t fetched = 0;
-    struct walk_frame *const before = heap->frames[0];
-    heap->frames[0] = heap->frames[1];
-    heap->frames[1] = before;
-    heap->last_count = heap->frame_count;
-    heap->frame_count = 0;
-    heap->is_complete = true;
-    heap->is_broken = false;
-    heap->walks++;
-    heap->running = heap_running(heap);
-    for (remote_addr addr = heap->running; addr && !rc;)
-        rc = step(heap, codes, addr, &fetched, &addr);
-    if (rc == ERR_NOMEM)
-        return rc;
-    turn_round(heap->frames[0], heap->frame_count);
-    take_over(heap);
-    heap->is_broken = rc != ERR_OK;
-    return ERR_OK;
-}
-
 static bool is_sure(const struct heap_frames *heap, const struct walk_frame *frame)
 {
     const uint32_t previous = heap->copy->layout->frame_previous;
@@ -171,6 +148,51 @@ static bool is_sure(const struct heap_frames *heap, const struct walk_frame *fra
     return field_u64(a, previous) == field_u64(b, previous) &&
            field_u64(a, code) == field_u64(b, code) &&
            heap_frame_executes(heap->copy->layout, b);
+}
+
+/* Walks from a frame to the outermost one. */
+static enum err_code walk_from(struct heap_frames *heap, struct code_table *codes,
+                               remote_addr addr)
+{
+    enum err_code rc = ERR_OK;
+    size_t fetched = 0;
+    heap->frame_count = 0;
+    heap->walks++;
+    while (addr && !rc)
+        rc = step(heap, codes, addr, &fetched, &addr);
+    turn_round(heap->frames[0], heap->frame_count);
+    return rc;
+}
+
+/* The innermost frame of the last stack that has not moved; 0: none. */
+static remote_addr find_sure(const struct heap_frames *heap)
+{
+    for (size_t i = heap->last_count; i-- > 0;)
+        if (is_sure(heap, &heap->frames[1][i]))
+            return heap->frames[1][i].addr;
+    return 0;
+}
+
+enum err_code heap_frames_walk(struct heap_frames *heap, struct code_table *codes)
+{
+    struct walk_frame *const before = heap->frames[0];
+    heap->frames[0] = heap->frames[1];
+    heap->frames[1] = before;
+    heap->last_count = heap->frame_count;
+    heap->is_complete = true;
+    heap->is_cut = false;
+    heap->running = heap_running(heap);
+    enum err_code rc = walk_from(heap, codes, heap->running);
+    heap->is_broken = rc != ERR_OK;
+    if (heap->is_broken && rc != ERR_NOMEM) {
+        const remote_addr sure = heap->copy->is_still ? 0 : find_sure(heap);
+        rc = sure ? walk_from(heap, codes, sure) : rc;
+        heap->is_cut = sure && !rc;
+    }
+    if (rc == ERR_NOMEM)
+        return rc;
+    take_over(heap);
+    return ERR_OK;
 }
 
 size_t heap_frames_sure(const struct heap_frames *heap)

@@ -214,8 +214,62 @@ static void a_frame_whose_memory_is_gone_does_not_affect_others(void **state)
     put_u64(world, world->tstate + layout_of(world)->tstate_current_frame, a);
     expect(world, "a", STACK_EXACT);
     put_u64(world, world->tstate + layout_of(world)->tstate_current_frame, b);
+    expect(world, "a", STACK_TRUNCATED);
+    world->stack.copy.is_still = true;
     assert_int_equal(stack_read(&world->stack, &world->codes), ERR_FAULT);
     assert_int_equal(world->stack.count, 0);
+    destroy(world);
+}
+
+static void free_frame(struct world *world)
+{
+    /* What has been freed is linked to other frames that are free. */
+    fake_heap_set_executing(&world->python, world->subject, false);
+    put_u64(world, world->subject + layout_of(world)->frame_previous, world->subject + 8);
+    put_u64(world, world->subject + layout_of(world)->frame_executable, 0);
+}
+
+static void a_frame_that_is_freed_meanwhile_leaves_its_callers(void **state)
+{
+    (void)state;
+    for (unsigned minor = OLDEST; minor <= NEWEST; minor++) {
+        struct world *const world = create(minor);
+        const remote_addr a = call(world, code(world, "a"), 0);
+        const remote_addr b = call(world, code(world, "b"), a);
+        world->subject = call(world, code(world, "c"), b);
+        expect(world, "a b c", STACK_RETRIED);
+        expect(world, "a b c", STACK_EXACT);
+        world->event = free_frame;
+        world->event_span = 1;
+        expect(world, "a b", STACK_TRUNCATED);
+        destroy(world);
+    }
+}
+
+static void frames_that_lie_side_by_side_are_read_at_once(void **state)
+{
+    enum { FRAMES = 200, APART = 512, INNERMOST = 8 };
+    (void)state;
+    struct world *const world = create(NEWEST);
+    const struct layout *const layout = layout_of(world);
+    const remote_addr pool = fake_alloc(&world->python, FRAMES * APART), f = code(world, "f");
+    for (size_t i = 0; i < FRAMES; i++) {
+        const remote_addr frame = pool + i * 77 % FRAMES * APART;
+        put_u64(world, frame + layout->frame_previous,
+                i ? pool + (i - 1) * 77 % FRAMES * APART : 0);
+        put_u64(world, frame + layout->frame_executable, f);
+        fake_heap_set_unit(&world->python, frame, 1);
+        fake_heap_set_current(&world->python, world->tstate, frame);
+    }
+    assert_int_equal(stack_read(&world->stack, &world->codes), ERR_OK);
+    assert_int_equal(world->stack.count, FRAMES);
+    /* The thread state, the innermost frames, and all frames twice. */
+    assert_int_equal(stack_plan_count(&world->stack), 1 + INNERMOST + 2);
+    assert_int_equal(stack_read(&world->stack, &world->codes), ERR_OK);
+    assert_int_equal(world->stack.count, FRAMES);
+    assert_int_equal(world->stack.certainty, STACK_EXACT);
+    world->stack.copy.is_still = true;
+    assert_int_equal(stack_plan_count(&world->stack), 1 + INNERMOST + 1);
     destroy(world);
 }
 
@@ -330,6 +384,8 @@ TEST_MAIN(cmocka_unit_test(a_stack_is_read_and_then_predicted),
           cmocka_unit_test(a_generator_that_yields_meanwhile_is_cut_off),
           cmocka_unit_test(a_call_never_seen_for_certain_is_cut_off),
           cmocka_unit_test(a_frame_whose_memory_is_gone_does_not_affect_others),
+          cmocka_unit_test(a_frame_that_is_freed_meanwhile_leaves_its_callers),
+          cmocka_unit_test(frames_that_lie_side_by_side_are_read_at_once),
           cmocka_unit_test(a_ring_of_frames_and_another_thread_are_refused),
           cmocka_unit_test(any_words_are_survived),
           cmocka_unit_test(old_line_tables_are_followed_to_their_end),
