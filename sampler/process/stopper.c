@@ -18,6 +18,10 @@
 #include "sampler/base/vec.h"
 #include "sampler/process/procfs.h"
 
+/* The interrupt that takes a thread from its processor arrives within this time.  A thread that has still not stopped
+ * then has no processor, or is in the kernel. */
+static const uint64_t STILL_NS = 50000;
+
 void stopper_init(struct stopper *stopper)
 {
     memset(stopper, 0, sizeof *stopper);
@@ -59,8 +63,10 @@ static int seize(struct stopper *stopper, int32_t tid)
         return refusal == EPERM && has_ended(tid) ? ESRCH : refusal;
     }
     (void)ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
-    stopper->items[stopper->count++] =
-        (struct stopped){ .tid = tid, .state = STOPPER_SEIZED, .ran_ns = stopper->polled_ns };
+    stopper->items[stopper->count++] = (struct stopped){ .tid = tid,
+                                                         .state = STOPPER_SEIZED,
+                                                         .asked_ns = clock_now_ns(),
+                                                         .ran_ns = stopper->polled_ns };
     return 0;
 }
 
@@ -99,7 +105,12 @@ static int is_end_of_own_child(int32_t tid)
     return pidfd >= 0;
 }
 
-/* Polls each thread that has not stopped yet; returns how many of them have still not stopped. */
+static bool stands_still(const struct stopper *stopper, const struct stopped *item)
+{
+    return item->state == STOPPER_STOPPED || stopper->polled_ns >= item->asked_ns + STILL_NS;
+}
+
+/* Polls each thread that has not stopped yet; returns how many may still execute their program. */
 static size_t poll_threads(struct stopper *stopper)
 {
     const uint64_t before_ns = stopper->polled_ns;
@@ -120,9 +131,17 @@ static size_t poll_threads(struct stopper *stopper)
         else if (rc < 0 && errno == ECHILD)
             forget(stopper, i);
         else
-            running++;
+            running += !stands_still(stopper, &stopper->items[i]);
     }
     return running;
+}
+
+static bool has_unstopped(const struct stopper *stopper)
+{
+    for (size_t i = 0; i < stopper->count; i++)
+        if (stopper->items[i].state != STOPPER_STOPPED)
+            return true;
+    return false;
 }
 
 enum err_code stopper_stop(struct stopper *stopper, const int32_t *tids, size_t count,
@@ -145,7 +164,8 @@ enum err_code stopper_stop(struct stopper *stopper, const int32_t *tids, size_t 
         }
     if (stopper->count == 0)
         return refusal ? err_code_of_errno(refusal) : ERR_GONE;
-    while (poll_threads(stopper) && stopper->polled_ns < deadline_ns) {
+    while (poll_threads(stopper) ||
+           (stopper->polled_ns < deadline_ns && has_unstopped(stopper))) {
         if (stopper->polled_ns - began_ns < SPIN_NS)
             continue;
         nanosleep(&(struct timespec){ .tv_nsec = pause_ns }, NULL);
@@ -157,7 +177,7 @@ enum err_code stopper_stop(struct stopper *stopper, const int32_t *tids, size_t 
 bool stopper_holds(const struct stopper *stopper, int32_t tid)
 {
     const struct stopped *const item = find(stopper, tid);
-    return item && item->state == STOPPER_STOPPED;
+    return item && stands_still(stopper, item);
 }
 
 #if defined __x86_64__ || defined __aarch64__

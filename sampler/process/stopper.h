@@ -3,8 +3,11 @@
  *
  * Each stop is complete in itself: SEIZE, INTERRUPT, wait, and DETACH at the end.  So the target is
  * not traced between two stops, and its signals are delivered as usual.  If we are killed during a
- * stop, the kernel detaches us and the threads go on.  A thread in an uninterruptible sleep may not
- * stop before the deadline; stopper_resume detaches it once it has stopped.
+ * stop, the kernel detaches us and the threads go on.
+ *
+ * A thread that runs stops within microseconds.  One that has no processor, or is in the kernel, stops only
+ * when it goes on, but before it executes any of its program: from when it was asked, it stands still as well.
+ * stopper_resume detaches it once it has stopped.
  *
  * Ownership: the caller's storage; stopper_deinit resumes all threads.
  * Threads: all calls from one thread, as ptrace demands.
@@ -28,6 +31,7 @@ struct stopper {
         int32_t tid;
         int signal; /* to deliver when the thread is resumed; 0: none */
         enum { STOPPER_SEIZED, STOPPER_STOPPED } state;
+        uint64_t asked_ns;
         uint64_t ran_ns; /* it had not stopped yet */
     } * items;
     size_t count, room;
@@ -39,8 +43,9 @@ struct stopper {
 void stopper_init(struct stopper *stopper);
 void stopper_deinit(struct stopper *stopper);
 
-/* Stops the threads; returns when all have stopped or the deadline has passed.  Skips threads that
- * are gone or have another tracer.  ERR_PERM, ERR_GONE: no thread was stopped, for that reason. */
+/* Stops the threads; returns when all stand still.  Until the deadline it also waits for those that stand still but
+ * have not stopped: only the registers of a thread that has stopped can be read.  Skips threads that are gone or have
+ * another tracer.  ERR_PERM, ERR_GONE: no thread was stopped, for that reason. */
 MUST_CHECK enum err_code stopper_stop(struct stopper *stopper, const int32_t *tids,
                                       size_t count, uint64_t deadline_ns);
 

@@ -10,7 +10,7 @@
 
 /* A thread that has not moved in so many readings is read without a stop, so it costs no question. */
 static const uint32_t AT_REST_READINGS = 50;
-/* How long a thread may take to stop. */
+/* How long a thread may take to stop where its registers are read. */
 static const uint64_t STOP_DEADLINE_NS = 10 * NS_PER_MS;
 
 /* Threads that were read while they stood still, to be counted once they go on. */
@@ -183,7 +183,8 @@ static enum err_code stop_threads(const struct target_tick *now, const struct sa
         tids[i] = sampled->threads[i]->host_tid;
     enum err_code rc = native ? native_copies_begin(native, sampled->stopped) : ERR_OK;
     if (!rc)
-        rc = stopper_stop(stopper, tids, sampled->stopped, clock_now_ns() + STOP_DEADLINE_NS);
+        rc = stopper_stop(stopper, tids, sampled->stopped,
+                          native ? clock_now_ns() + STOP_DEADLINE_NS : 0);
     for (size_t i = 0; i < sampled->stopped && !rc; i++) {
         struct thread *const thread = sampled->threads[i];
         thread->stack.copy.is_still = stopper_holds(stopper, thread->host_tid);

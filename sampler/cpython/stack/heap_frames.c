@@ -101,7 +101,7 @@ static struct heap_range *range_of(const struct heap_frames *heap, remote_addr a
     return &heap->ranges[at];
 }
 
-/* The frame at this depth of the last stack, from its innermost one outwards; NULL: it is not known any more. */
+/* The frame at this depth of the last stack, from its innermost one outwards; NULL: it is no longer known. */
 static const struct heap_frame *last_frame(const struct heap_frames *heap, size_t from_top)
 {
     return heap_find(heap, heap->frames[0][heap->frame_count - 1 - from_top].addr);
