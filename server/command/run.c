@@ -8,52 +8,54 @@
 #include "server/command/process/process_launcher.h"
 #include "server/command/process/program.h"
 
-enum {
-    PATIENCE_MS = 5000,
-    FIND_FIRST_PAUSE_MS = 1,
-    FIND_MAX_PAUSE_MS = 50,
-    LATE_PAUSE_MS = 500
-};
+enum { PATIENCE_MS = 5000, LATE_PAUSE_MS = 500 };
+
+/* Pauses between two looks at a program that starts: a twentieth of the time that it has run, from 1 to 50 ms. */
+enum { PAUSES_IN_TIME = 20, LEAST_PAUSE_MS = 1, MOST_PAUSE_MS = 50 };
 
 struct run {
     const struct options *options;
     struct driver driver;
     struct program program;
-    bool ended_before_python; /* the program ended before it ran Python */
 };
 
-/* A program that is still starting is not recognized yet, or changes while it is read. */
+/* A program that is still starting is not recognized yet, or changes while it is read: its interpreter does not say its
+ * version yet, or lies where another one did. */
 static bool may_become_python(enum err_code code)
 {
-    return code == ERR_NOT_PYTHON || code == ERR_GONE || code == ERR_FAULT ||
-           code == ERR_CORRUPT;
+    return code == ERR_NOT_PYTHON || code == ERR_UNSUPPORTED || code == ERR_GONE ||
+           code == ERR_FAULT || code == ERR_CORRUPT;
 }
 
-static enum err_code ended_too_soon(struct run *run, struct err *err)
+static enum err_code ended_too_soon(const struct run *run, struct err *err)
 {
-    run->ended_before_python = true;
-    return err_set(err, ERR_NOT_PYTHON, "'%s' ended (status %d) before it ran Python%s",
-                   run->options->target[0], program_exit_status(&run->program),
-                   run->options->sampling.subprocesses
-                       ? ""
-                       : ": use --subprocesses to sample its child processes");
+    return err_set(
+        err, ERR_NOT_PYTHON,
+        "'%s' ended (status %d) before it was sampled: it ran no Python, or too briefly%s",
+        run->options->target[0], program_exit_status(&run->program),
+        run->options->sampling.subprocesses
+            ? ""
+            : "; use --subprocesses to sample its child processes");
 }
 
 /* The program continues, whether it can be sampled or not. */
-static void say_not_python_yet(const struct run *run)
+static void say_not_sampled_yet(const struct run *run, enum err_code code, const char *why)
 {
-    say("'%s' does not run Python yet: sampling starts when it does; use --subprocesses to sample "
-        "its child processes",
-        run->options->target[0]);
+    if (code == ERR_NOT_PYTHON)
+        say("'%s' does not run Python yet: sampling starts when it does; use --subprocesses to "
+            "sample its child processes",
+            run->options->target[0]);
+    else
+        say("'%s' cannot be sampled yet: %s", run->options->target[0], why);
 }
 
 static enum err_code start_sampler(struct run *run, struct err *err)
 {
     struct sampler_options sampling = run->options->sampling;
+    const uint64_t began_ns = clock_now_ns();
     /* With --subprocesses a program that is not Python may start a Python child at any time. */
-    uint64_t late_ns =
-        sampling.subprocesses ? UINT64_MAX : clock_now_ns() + PATIENCE_MS * NS_PER_MS;
-    int pause_ms = FIND_FIRST_PAUSE_MS, most_ms = FIND_MAX_PAUSE_MS;
+    uint64_t late_ns = sampling.subprocesses ? UINT64_MAX : began_ns + PATIENCE_MS * NS_PER_MS;
+    int most_ms = MOST_PAUSE_MS;
     sampling.pids[0] = run->program.pid;
     sampling.pid_count = 1;
     for (;;) {
@@ -64,20 +66,34 @@ static enum err_code start_sampler(struct run *run, struct err *err)
             return ended_too_soon(run, err);
         if (run->driver.signals.stopped_by || !may_become_python(rc))
             return rc;
-        if (clock_now_ns() >= late_ns) {
-            say_not_python_yet(run);
+        const uint64_t now_ns = clock_now_ns();
+        if (now_ns >= late_ns) {
+            say_not_sampled_yet(run, rc, err->message);
             late_ns = UINT64_MAX;
             most_ms = LATE_PAUSE_MS;
         }
-        if (signals_wait(&run->driver.signals, -1, pause_ms) == SIGNALS_STOP)
+        const uint64_t pause_ms = (now_ns - began_ns) / NS_PER_MS / PAUSES_IN_TIME;
+        const int wait_ms = pause_ms < LEAST_PAUSE_MS      ? LEAST_PAUSE_MS
+                            : pause_ms > (uint64_t)most_ms ? most_ms
+                                                           : (int)pause_ms;
+        if (signals_wait(&run->driver.signals, -1, wait_ms) == SIGNALS_STOP)
             return err_set(err, ERR_SYS, "stopped before the program ran Python");
-        pause_ms = pause_ms * 2 < most_ms ? pause_ms * 2 : most_ms;
     }
+}
+
+/* The kernel engine takes a moment to load; by now it has, so no part of the program is missed. */
+static void wait_for_engine(const struct run *run)
+{
+    struct err why = { 0 };
+    if (run->options->sampling.engine != SAMPLER_ENGINE_REMOTE)
+        (void)!sampler_check_engine(&run->options->sampling, &why);
 }
 
 static enum err_code start(struct run *run, struct err *err)
 {
     enum err_code rc = driver_open(&run->driver, err);
+    if (rc == ERR_OK)
+        wait_for_engine(run);
     if (rc == ERR_OK)
         rc = program_start(&run->program, process_launcher_program(run->options), err);
     if (rc == ERR_OK)
@@ -85,6 +101,18 @@ static enum err_code start(struct run *run, struct err *err)
     if (rc == ERR_OK)
         rc = start_sampler(run, err);
     return rc == ERR_OK ? driver_begin(&run->driver, err) : rc;
+}
+
+/* A program that cannot be sampled is not ended for it. */
+static void go_on_without_sampling(struct run *run, const struct err *err)
+{
+    struct signals *const signals = &run->driver.signals;
+    if (!run->program.pid || program_check(&run->program) || signals->stopped_by)
+        return;
+    say("%s: '%s' goes on without being sampled", err->message, run->options->target[0]);
+    while (!program_check(&run->program) &&
+           signals_wait(signals, run->program.socket, -1) != SIGNALS_STOP)
+        ;
 }
 
 /* Returns the status of the program if it ended before the user stopped pyrometer. */
@@ -96,9 +124,12 @@ int command_run(const struct options *options)
     struct err err = { 0 };
     run.driver.launcher_out = &run.program.socket;
     enum err_code rc = start(&run, &err);
-    if (rc == ERR_OK)
+    const bool is_sampled = rc == ERR_OK;
+    if (is_sampled)
         rc = driver_serve(&run.driver, &run.program, &err);
-    const bool has_status = run.ended_before_python || (rc == ERR_OK && run.program.has_ended);
+    else
+        go_on_without_sampling(&run, &err);
+    const bool has_status = run.program.has_ended && (rc == ERR_OK || !is_sampled);
     program_end(&run.program, &run.driver.signals);
     const int driver_status = driver_end(&run.driver, rc, &err);
     const int status = has_status ? program_exit_status(&run.program) : driver_status;

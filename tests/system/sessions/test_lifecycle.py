@@ -3,12 +3,14 @@
 import os
 import signal
 import time
+import unittest
 
 from folded import parse_folded, read_folded
 from harness import (ENGINE, VICTIMS, WAIT_SECONDS, Live, Test, exists, file_in, main, newest_python, program, run_program,
                      script, victim, wait_gone)
 
 LONG = "60"
+NO_VERSION = os.environ.get("PYROMETER_NO_VERSION", "")
 # The rate that the engine takes.
 FASTEST = "100khz" if ENGINE == "remote" else "20khz"
 
@@ -264,6 +266,26 @@ class Run(Test):
             session = live.wait_ended()
             self.assertGreater(session["quality"]["samples"], 0)
 
+    def test_a_program_of_50_ms_is_sampled(self):
+        path = script("brief.py", "import sys, time\nend = time.monotonic() + 0.05\ndef spin():\n    while time.monotonic() < end:\n"
+                                  "        pass\nspin()\nsys.exit(3)\n")
+        # The kernel engine, if there is one, is chosen before the program starts.
+        with self.run_live("--engine", "auto", "--python", newest_python(), path) as live:
+            self.assertGreater(self.finish(live, 3)["quality"]["samples"], 20)
+
+    @unittest.skipUnless(NO_VERSION, "needs PYROMETER_NO_VERSION, which ctest sets")
+    def test_an_interpreter_that_is_not_ready(self):
+        """While it starts it may not say its version yet."""
+        chain = os.path.join(VICTIMS, "chain.py")
+        with self.run_live("--", NO_VERSION, "0.5", newest_python(), chain, "2") as live:
+            self.assertGreater(live.wait_ended()["quality"]["samples"], 0)
+
+    @unittest.skipUnless(NO_VERSION, "needs PYROMETER_NO_VERSION, which ctest sets")
+    def test_a_program_that_cannot_be_sampled_goes_on(self):
+        with program("run", "--listen", "127.0.0.1:0", "--", NO_VERSION, "6") as process:
+            process.wait_line("cannot be sampled yet: process [0-9]+: a Python that does not say its version", process.err)
+            self.assertEqual(process.wait(), 0, process.output())
+
     def test_a_child_that_dies_of_a_signal(self):
         path = script("suicide.py", "import os, signal, time\ntime.sleep(2)\nos.kill(os.getpid(), signal.SIGKILL)\n")
         with self.run_live("--python", newest_python(), path) as live:
@@ -319,7 +341,7 @@ class Run(Test):
 
     def test_a_command_that_is_not_python(self):
         """It goes on for as long as it wants, and its status is ours, as with env and strace; a line says that none was seen."""
-        ended = r"ended \(status %d\) before it ran Python: use --subprocesses"
+        ended = r"ended \(status %d\) before it was sampled: it ran no Python, or too briefly; use --subprocesses"
         for command, expected in (("exit 0", 0), ("sleep 0.2; exit 9", 9), ("kill -KILL $$", 128 + signal.SIGKILL)):
             process, code = run_program("run", "--listen", "127.0.0.1:0", "--", "sh", "-c", command)
             self.assertEqual(code, expected, process.output())
@@ -343,7 +365,7 @@ class Run(Test):
         """The interpreter says so. It may have been seen before that; then its page stays."""
         with program("run", "--listen", "127.0.0.1:0", "--python", newest_python(), "/no/such/script.py") as process:
             process.wait_line("can't open file", process.err)
-            if process.wait_line("the page stays|before it ran Python", process.err).group() == "the page stays":
+            if process.wait_line("the page stays|before it was sampled", process.err).group() == "the page stays":
                 process.signal(signal.SIGINT)
             self.assertEqual(process.wait(), 2, process.output())
 
