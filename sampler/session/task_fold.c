@@ -130,17 +130,6 @@ enum err_code task_fold_node(struct task_fold *fold, const struct task *task, no
     return rc ? rc : add_own_frames(fold, task, out);
 }
 
-/* The outermost coroutine that runs.  No frame below it awaits it, so it is a task of some kind. */
-static size_t outermost_coroutine(struct task_fold *fold, const struct stack *stack)
-{
-    struct tasks *const all = fold->tasks;
-    for (size_t i = 0; i < stack->count; i++)
-        if (stack->frames[i].is_off_chunk &&
-            tasks_is_coroutine(all, stack->frames[i].addr, stack->frames[i].code))
-            return i;
-    return SIZE_MAX;
-}
-
 enum err_code task_fold_begin(struct task_fold *fold, const struct stack *stack, size_t *first,
                               node_id *node)
 {
@@ -159,13 +148,7 @@ enum err_code task_fold_begin(struct task_fold *fold, const struct stack *stack,
             *first = i;
         innermost = innermost ? innermost : task;
     }
-    if (innermost)
-        return base_of(fold, innermost, node);
-    const size_t outermost = outermost_coroutine(fold, stack);
-    if (outermost == SIZE_MAX)
-        return ERR_OK;
-    *first = outermost;
-    return profile_node(fold->of_threads->profile, 0, fold->nameless, node, NULL);
+    return innermost ? base_of(fold, innermost, node) : ERR_OK;
 }
 
 static enum err_code waiting_thread(struct task_fold *fold, thread_id *out)

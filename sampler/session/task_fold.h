@@ -5,7 +5,7 @@
  * each a mark "<task NAME>" and the frames that it waits in.  The mark of the task itself and its
  * frames follow.  The frames of the event loop are left out.  If several tasks await one, each
  * reading chooses one at random, so that each gets its share.  A task has the mark "<task>" if it has no
- * name or its name is unknown, because the task is too short-lived or not one of asyncio.
+ * name.  A stack in which no known task runs stays as it is.
  *
  * With SAMPLER_ASYNC_ALL waiting tasks are samples too.  They share one pseudo-thread ("waiting
  * tasks", id 0) and have one sample for each tick.  A task that waits for another one is part of

@@ -10,7 +10,7 @@
 
 enum { PATIENCE_MS = 5000, LATE_PAUSE_MS = 500 };
 
-/* Pauses between two looks at a program that starts: a twentieth of the time that it has run, from 1 to 50 ms. */
+/* Pauses between two searches of a program that starts: a twentieth of the time that it has run, from 1 to 50 ms. */
 enum { PAUSES_IN_TIME = 20, LEAST_PAUSE_MS = 1, MOST_PAUSE_MS = 50 };
 
 struct run {

@@ -33,7 +33,6 @@ void tasks_init(struct tasks *tasks, int pid, struct memory *memory,
     coroutines_init(&tasks->coroutines, memory, layout, codes, &tasks->reads);
     task_table_init(&tasks->table, memory, layout, strings);
     idmap_init(&tasks->by_frame);
-    idmap_init(&tasks->kinds_of_code);
 }
 
 void tasks_deinit(struct tasks *tasks)
@@ -41,7 +40,6 @@ void tasks_deinit(struct tasks *tasks)
     predicted_reads_deinit(&tasks->reads);
     task_table_deinit(&tasks->table);
     idmap_deinit(&tasks->by_frame);
-    idmap_deinit(&tasks->kinds_of_code);
     free(tasks->frames);
     *tasks = (struct tasks){ 0 };
 }
@@ -51,7 +49,6 @@ void tasks_clear(struct tasks *tasks)
     task_table_clear(&tasks->table);
     tasks->frame_count = 0;
     idmap_clear(&tasks->by_frame);
-    idmap_clear(&tasks->kinds_of_code);
 }
 
 const struct thread *tasks_thread(const struct tasks *tasks, const struct task *task)
@@ -68,21 +65,6 @@ struct task *tasks_of_frame(const struct tasks *tasks, remote_addr frame)
     IDMAP_FIND(at, &tasks->by_frame, hash_mix(frame, 0),
                tasks->table.items[at->id].frame == frame);
     return at ? &tasks->table.items[at->id] : NULL;
-}
-
-bool tasks_is_coroutine(struct tasks *tasks, remote_addr frame, code_id code)
-{
-    const struct layout *const layout = tasks->layout;
-    struct idmap_slot *at;
-    /* Until 3.10 a frame is not inside its coroutine. */
-    if (layout->has_heap_frames)
-        return false;
-    IDMAP_FIND(at, &tasks->kinds_of_code, code, true);
-    if (at)
-        return at->id;
-    const bool is = coroutine_is_at(&tasks->coroutines, frame - layout->gen_frame);
-    (void)!idmap_add(&tasks->kinds_of_code, code, is, NULL);
-    return is;
 }
 
 static enum err_code follow(struct tasks *tasks, struct task *task)

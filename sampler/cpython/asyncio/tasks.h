@@ -43,7 +43,6 @@ struct tasks {
     uint64_t searched_ns;
     struct walk_frame *frames;
     size_t frame_count;
-    struct idmap kinds_of_code; /* code_id -> 1: code of coroutines, 0: other code */
     struct idmap by_frame;
     uint64_t cost_ns; /* CPU time of the last reading */
 };
@@ -64,8 +63,5 @@ const struct thread *tasks_thread(const struct tasks *tasks, const struct task *
 
 /* The task whose outermost frame is at `frame`; NULL: none. */
 struct task *tasks_of_frame(const struct tasks *tasks, remote_addr frame);
-
-/* Is this the frame of a coroutine or generator?  Reads memory once for each code object. */
-bool tasks_is_coroutine(struct tasks *tasks, remote_addr frame, code_id code);
 
 #endif /* SAMPLER_CPYTHON_ASYNCIO_TASKS_H */
