@@ -145,7 +145,8 @@ struct sampled {
     size_t count, stopped;
 };
 
-/* Asks whether the thread runs: once stopped, none does. */
+/* Asks whether the thread runs: once stopped, none does.  One that sleeps in a system call stands still already, and a stop
+ * would end some calls with EINTR. */
 static bool is_to_stop(const struct target *target, struct thread *thread)
 {
     const bool is_always = target->options->stop == SAMPLER_STOP_ALWAYS;
@@ -155,7 +156,7 @@ static bool is_to_stop(const struct target *target, struct thread *thread)
     thread->runs = thread_cpus_ask(target->fold.cpus, thread->tag - 1u, target->process.pid,
                                    thread->host_tid, &thread->call);
     thread->is_asked = thread->runs != VALUE_UNKNOWN;
-    return is_always || thread->runs != VALUE_NO;
+    return thread->runs != VALUE_NO;
 }
 
 static void choose_stopped(const struct target *target, struct sampled *out)
@@ -205,7 +206,7 @@ static void resume_threads(struct target *target, struct stopper *stopper,
     for (size_t i = 0; i < sampled->stopped; i++)
         sampled->threads[i]->stack.copy.is_still = false;
     if (stopper->stop_ns)
-        stops_note_stop(&target->stops, stopper->stop_ns);
+        stops_note_stop(&target->stops, stopper->stop_ns, clock_now_ns());
     if (sampled->stopped)
         quality->page_faults +=
             page_faults_since(&target->faults, target->process.pid, clock_now_ns());

@@ -18,9 +18,11 @@ static const uint64_t CONTROL_NS = 50 * NS_PER_MS;
 /* What a stop takes, before one has been seen. */
 static const double FIRST_STOP_NS = 50e3;
 /* A stop takes the profiler 30 to 55 us of its own, so shorter stops are no more frequent than ones of this length. */
-static const double LEAST_STOP_NS = 28e3;
+static const double LEAST_STOP_NS = 22.4e3;
 /* Gaps are longer or shorter, so that what was used too much, or not used, is balanced in this time. */
 static const double BALANCE_NS = 1e9;
+/* Of the share, what stops of the usual length use: in any second there is room for one that takes long. */
+static const double USUAL_PART = 0.8;
 /* A debt makes gaps at most so many times longer. */
 static const double LONGEST_FACTOR = 2;
 /* A sample must not stand for much time: where stops must be so far apart, threads are read while they move. */
@@ -39,25 +41,37 @@ void stops_init(struct stops *stops, enum sampler_stop policy, double share)
     random_init_any(&stops->random);
 }
 
-static bool may_stop(const struct stops *stops)
+/* What stops took in the last second, and up to a slice more. */
+static double used_lately(const struct stops *stops, uint64_t now_ns)
 {
-    return stops->credit_ns >= -stops->share * MAX_DEBT_NS;
+    const uint64_t slice = now_ns / STOPS_SLICE_NS;
+    double used_ns = 0;
+    for (size_t i = 0; i < STOPS_SLICES; i++)
+        if (stops->slices[i].number + STOPS_SLICES > slice)
+            used_ns += stops->slices[i].stopped_ns;
+    return used_ns;
+}
+
+/* In no second more than the share, but for the stop that exceeds it. */
+static bool may_stop(const struct stops *stops, uint64_t now_ns)
+{
+    return stops->credit_ns >= -stops->share * MAX_DEBT_NS &&
+           used_lately(stops, now_ns) < stops->share * (double)NS_PER_S;
 }
 
 static void begin_window(struct stops *stops, uint64_t now_ns)
 {
     const double limit = stops->is_uncertain ? END_SHARE : BEGIN_SHARE;
-    const double stop_ns = stops->stopped_ns / stops->stops,
-                 least = stops->share / LONGEST_FACTOR;
-    const double share = stops->share + stops->credit_ns / BALANCE_NS;
+    const double stop_ns = stops->stopped_ns / stops->stops, usual = USUAL_PART * stops->share;
+    const double share = fmin(usual, stops->share + stops->credit_ns / BALANCE_NS);
     stops->window_ends_ns = now_ns + WINDOW_NS;
     if (stops->readings >= LEAST_READINGS)
         stops->is_uncertain = stops->uncertain > limit * stops->readings;
     stops->is_still =
-        stops->is_uncertain && may_stop(stops) && stop_ns <= stops->share * MAX_GAP_NS;
+        stops->is_uncertain && may_stop(stops, now_ns) && stop_ns <= stops->share * MAX_GAP_NS;
     if (stops->is_still)
-        stops->gap_ns =
-            (uint64_t)fmax(stop_ns / fmax(share, least), LEAST_STOP_NS / stops->share);
+        stops->gap_ns = (uint64_t)fmax(stop_ns / fmax(share, usual / LONGEST_FACTOR),
+                                       LEAST_STOP_NS / usual);
     stops->readings *= AGEING;
     stops->uncertain *= AGEING;
     if (stops->stops >= LEAST_STOPS) {
@@ -90,7 +104,7 @@ static bool is_due(struct stops *stops, uint64_t now_ns)
 
 static bool is_control_due(struct stops *stops, uint64_t now_ns)
 {
-    if (now_ns < stops->control_ns || stops->credit_ns < 0)
+    if (now_ns < stops->control_ns || stops->credit_ns < 0 || !may_stop(stops, now_ns))
         return false;
     stops->control_ns = now_ns + random_below(&stops->random, 2 * CONTROL_NS);
     return true;
@@ -104,14 +118,15 @@ static enum stops_step choose(struct stops *stops, uint64_t now_ns)
         begin_window(stops, now_ns);
     earn(stops, now_ns);
     /* Within a window, too, a stop may use more than all others may. */
-    if (stops->is_still && may_stop(stops))
+    if (stops->is_still && may_stop(stops, now_ns))
         return is_due(stops, now_ns) ? STOPS_STILL : STOPS_SKIP;
     return is_control_due(stops, now_ns) ? STOPS_STILL : STOPS_MOVING;
 }
 
 uint64_t stops_idle_until(const struct stops *stops)
 {
-    if (stops->policy != SAMPLER_STOP_AUTO || !stops->is_still || !may_stop(stops))
+    if (stops->policy != SAMPLER_STOP_AUTO || !stops->is_still ||
+        !may_stop(stops, stops->credited_ns))
         return 0;
     return stops->due_ns < stops->window_ends_ns ? stops->due_ns : stops->window_ends_ns;
 }
@@ -150,8 +165,13 @@ void stops_note_reading(struct stops *stops, bool is_uncertain)
     stops->uncertain += is_uncertain;
 }
 
-void stops_note_stop(struct stops *stops, uint64_t stopped_ns)
+void stops_note_stop(struct stops *stops, uint64_t stopped_ns, uint64_t now_ns)
 {
+    const uint64_t number = now_ns / STOPS_SLICE_NS;
+    struct stops_slice *const slice = &stops->slices[number % STOPS_SLICES];
+    if (slice->number != number)
+        *slice = (struct stops_slice){ .number = number };
+    slice->stopped_ns += (double)stopped_ns;
     stops->credit_ns -= (double)stopped_ns;
     stops->stopped_ns += (double)stopped_ns;
     stops->stops++;

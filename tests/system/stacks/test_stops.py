@@ -50,6 +50,21 @@ while True:
 """
 
 
+# Waits in a call that ends with EINTR when the thread is stopped.
+CALLS = """
+import ctypes, errno, sys, time
+libc = ctypes.CDLL(None, use_errno=True)
+group, event = libc.epoll_create1(0), ctypes.create_string_buffer(12)
+end, calls, ended = time.monotonic() + float(sys.argv[1]), 0, 0
+print("READY", flush=True)
+while time.monotonic() < end:
+    ctypes.set_errno(0)
+    calls += 1
+    ended += libc.epoll_wait(group, event, 1, 30) < 0 and ctypes.get_errno() == errno.EINTR
+print("%d calls, %d ended with EINTR" % (calls, ended), flush=True)
+"""
+
+
 def share_of_climb(target, *options):
     path = file_in("stops.folded")
     process, code = run_program("record", str(target.pid), "-d", "4", "-r", "1khz", "--engine", "remote", *options, "--collapsed=" + path)
@@ -116,6 +131,13 @@ class Stops(Test):
             self.assertEqual((quality["moving"], quality["exact"]), (0, quality["samples"]))
             self.assertEqual(quality["bias"], {"share": 0, "error": 0, "functions": []})
             self.assertRegex(words, r"no thread moved while it was read; [0-9.]+ % of the samples read while stopped")
+
+    def test_always_leaves_sleeping_calls_alone(self):
+        with victim(script("calls.py", CALLS), "6") as target:
+            recorded(target, "--engine", "remote", "--stop", "always")
+            calls, ended = map(int, target.wait_line(r"^(\d+) calls, (\d+) ended with EINTR$").groups())
+        self.assertGreater(calls, 50)
+        self.assertLess(ended, calls / 3)
 
     def test_stops_of_a_program_with_many_page_faults_say_so(self):
         with victim("faults.py", LONG, python=newest_python()) as target:

@@ -1,4 +1,5 @@
 #include <math.h>
+#include <stdlib.h>
 
 #include "sampler/base/clock.h"
 #include "sampler/session/pace/stops.h"
@@ -48,7 +49,7 @@ static struct stops_turn tick(struct world *world)
     world->waited += waits(world) ? turn.ticks : 0;
     if (!waits(world) && turn.step == STOPS_STILL) {
         world->stopped_ns += world->stop_ns;
-        stops_note_stop(&world->stops, world->stop_ns);
+        stops_note_stop(&world->stops, world->stop_ns, world->now_ns);
     }
     const bool is_probed = turn.step == STOPS_STILL && stops_wants_probe(&world->stops);
     world->probes += is_probed;
@@ -159,7 +160,33 @@ static void stops_never_take_more_than_their_share(void **state)
         }
 }
 
-static void stops_take_all_of_their_share(void **state)
+/* In any second, whatever single stops take. */
+static void no_second_has_more_than_the_share_and_one_stop(void **state)
+{
+    enum { TICKS = 60000, SECOND = 1000 };
+    static const uint64_t longest_ns[] = { 100000, 1000000, 6000000, 40000000 };
+    uint64_t *const taken_ns = calloc(TICKS, sizeof *taken_ns);
+    (void)state;
+    for (size_t i = 0; i < sizeof longest_ns / sizeof *longest_ns; i++) {
+        struct random random;
+        struct world world;
+        uint64_t sum_ns = 0;
+        begin(&world, SAMPLER_STOP_AUTO);
+        random_init(&random, 3);
+        world.uncertain = 0.5;
+        for (unsigned n = 0; n < TICKS; n++) {
+            const uint64_t before_ns = world.stopped_ns;
+            world.stop_ns = random_below(&random, 20) ? 30000 : longest_ns[i];
+            tick(&world);
+            taken_ns[n] = world.stopped_ns - before_ns;
+            sum_ns += taken_ns[n] - (n >= SECOND ? taken_ns[n - SECOND] : 0);
+            assert_true((double)sum_ns <= SHARE * 1e9 + (double)longest_ns[i]);
+        }
+    }
+    free(taken_ns);
+}
+
+static void stops_take_most_of_their_share(void **state)
 {
     struct world world;
     (void)state;
@@ -169,8 +196,8 @@ static void stops_take_all_of_their_share(void **state)
         world.stop_ns = n % 100 ? 40000 : 3000000;
         tick(&world);
     }
-    assert_true((double)world.stopped_ns > 0.95 * SHARE * (double)(world.now_ns - START_NS));
-    assert_int_equal(world.steps[STOPS_MOVING], 0);
+    assert_true((double)world.stopped_ns > 0.7 * SHARE * (double)(world.now_ns - START_NS));
+    assert_true(world.steps[STOPS_MOVING] < world.ticks / 4);
 }
 
 static double stops_a_second(double share, uint64_t stop_ns)
@@ -193,7 +220,7 @@ static void quick_stops_are_no_more_frequent_than_others(void **state)
     (void)state;
     const double quick = stops_a_second(SHARE, 1000);
     assert_true(quick > 335 && quick < 365);
-    assert_true(fabs(stops_a_second(SHARE, 28000) - quick) < 20);
+    assert_true(fabs(stops_a_second(SHARE, 22000) - quick) < 20);
     assert_true(fabs(stops_a_second(SHARE / 4, 1000) - quick / 4) < 10);
 }
 
@@ -287,7 +314,7 @@ static void a_long_rest_changes_no_gap(void **state)
     world.period_ns = 0;
     world.steps[STOPS_STILL] = 0;
     run(&world, 10);
-    assert_in_range(world.steps[STOPS_STILL], 450, 600);
+    assert_in_range(world.steps[STOPS_STILL], 350, 450);
 }
 
 /* Once in a while the host takes the processor away from a stopped thread. */
@@ -301,12 +328,13 @@ static void a_long_stop_leaves_no_hole(void **state)
     world.stop_ns = STOP_NS;
     run(&world, 2);
     for (unsigned i = 0; i < 20; i++) {
-        stops_note_stop(&world.stops, LONG_NS);
+        stops_note_stop(&world.stops, LONG_NS, world.now_ns);
         world.stopped_ns += LONG_NS;
         for (unsigned n = 0; n < 1000; n++)
             assert_in_range(tick(&world).ticks, 1, MOST_TICKS);
     }
-    assert_int_equal(world.steps[STOPS_MOVING], 0);
+    /* While the last second has no room for a stop, threads are read while they move. */
+    assert_true(world.steps[STOPS_MOVING] < world.ticks / 3);
 }
 
 /* Stops must not leave the profile without samples until they are paid for. */
@@ -318,7 +346,7 @@ static void after_a_very_long_stop_threads_are_read_while_they_move(void **state
     begin(&world, SAMPLER_STOP_AUTO);
     world.uncertain = 0.5;
     run(&world, 2);
-    stops_note_stop(&world.stops, NS_PER_S);
+    stops_note_stop(&world.stops, NS_PER_S, world.now_ns);
     const uint64_t still = world.steps[STOPS_STILL];
     for (unsigned n = 0; n < 95000; n++)
         assert_in_range(tick(&world).ticks, 1, MOST_TICKS);
@@ -381,7 +409,8 @@ TEST_MAIN(cmocka_unit_test(never_and_always_are_kept),
           cmocka_unit_test(a_share_between_the_two_keeps_what_is_done),
           cmocka_unit_test(a_window_is_decided_before_it_begins),
           cmocka_unit_test(stops_never_take_more_than_their_share),
-          cmocka_unit_test(stops_take_all_of_their_share),
+          cmocka_unit_test(stops_take_most_of_their_share),
+          cmocka_unit_test(no_second_has_more_than_the_share_and_one_stop),
           cmocka_unit_test(quick_stops_are_no_more_frequent_than_others),
           cmocka_unit_test(what_was_not_used_is_not_saved_up),
           cmocka_unit_test(every_tick_is_stood_for_once),
