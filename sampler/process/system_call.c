@@ -82,6 +82,27 @@ static const unsigned char kinds[] = {
 #endif
 };
 
+bool system_call_ends_by_a_stop(int32_t number)
+{
+    static const int32_t calls[] = {
+#ifdef SYS_epoll_wait
+        SYS_epoll_wait,
+#endif
+#ifdef SYS_epoll_pwait2
+        SYS_epoll_pwait2,
+#endif
+#ifdef SYS_io_pgetevents
+        SYS_io_pgetevents,
+#endif
+        SYS_epoll_pwait,     SYS_semop,  SYS_semtimedop,
+        SYS_rt_sigtimedwait, SYS_msgrcv, SYS_io_getevents,
+    };
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+        if (calls[i] == number)
+            return true;
+    return false;
+}
+
 enum call_kind system_call_kind(int32_t number)
 {
     return number >= 0 && (size_t)number < sizeof kinds ? (enum call_kind)kinds[number]

@@ -39,6 +39,10 @@ enum call_kind {
 
 enum call_kind system_call_kind(int32_t number);
 
+/* Does a stop of the waiting thread end the call, with EINTR?  The kernel continues other calls.  Source: signal(7),
+ * "Interruption of system calls and library functions by stop signals". */
+bool system_call_ends_by_a_stop(int32_t number);
+
 /* Reads the text of /proc/PID/task/TID/syscall: "running", or the number, the arguments, the stack pointer
  * and the instruction; -1 instead of a number: the thread waits, but not in a call. */
 void system_call_read(const char *text, struct system_call *out);

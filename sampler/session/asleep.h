@@ -17,6 +17,9 @@
 struct target;
 struct thread;
 
+/* With --stop always, for a thread that sleeps in a call which a stop would end: the kernel is asked before its Python stack
+ * is read, too, so even the first sample has a native stack. */
+void asleep_begin(const struct target *target, const struct thread *thread);
 /* For a thread whose Python stack has just been read.  Sets thread->native or thread->keeps_native if it sleeps;
  * asleep_forget clears both, once the sample is counted. */
 void asleep_find(struct target *target, struct thread *thread);

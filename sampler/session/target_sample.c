@@ -145,8 +145,8 @@ struct sampled {
     size_t count, stopped;
 };
 
-/* Asks whether the thread runs: once stopped, none does.  One that sleeps in a system call stands still already, and a stop
- * would end some calls with EINTR. */
+/* Asks whether the thread runs: once stopped, none does.  One that sleeps stands still already, but its registers can be read
+ * only if it is stopped. */
 static bool is_to_stop(const struct target *target, struct thread *thread)
 {
     const bool is_always = target->options->stop == SAMPLER_STOP_ALWAYS;
@@ -156,7 +156,12 @@ static bool is_to_stop(const struct target *target, struct thread *thread)
     thread->runs = thread_cpus_ask(target->fold.cpus, thread->tag - 1u, target->process.pid,
                                    thread->host_tid, &thread->call);
     thread->is_asked = thread->runs != VALUE_UNKNOWN;
-    return thread->runs != VALUE_NO;
+    if (thread->runs != VALUE_NO || !is_always || !target->fold.native_stacks)
+        return thread->runs != VALUE_NO;
+    if (!thread->call.is_known || !system_call_ends_by_a_stop(thread->call.number))
+        return true;
+    asleep_begin(target, thread);
+    return false;
 }
 
 static void choose_stopped(const struct target *target, struct sampled *out)

@@ -71,9 +71,11 @@ static bool reads_ranges(const struct heap_frames *heap)
 
 size_t heap_frames_plan_count(const struct heap_frames *heap, bool is_quick)
 {
-    const size_t readings = is_quick || heap->copy->is_still ? 1 : 2;
-    return 1 + (reads_ranges(heap) ? FIRST_IN_STACK + readings * heap->range_count
-                                   : readings * heap->count);
+    const bool has_again = !is_quick && !heap->copy->is_still;
+    if (!reads_ranges(heap))
+        return 1 + heap->count + (has_again ? heap->count : 0);
+    return 1 + (has_again ? heap->first_count + heap->late_count + heap->again_count
+                          : heap->range_count);
 }
 
 static void plan_frame(struct heap_frames *heap, size_t index, enum heap_reading reading,
@@ -94,6 +96,12 @@ static void plan_range(struct heap_frames *heap, size_t index, enum heap_reading
         (struct memory_span){ range->addr, heap->bytes[reading] + range->offset, range->bytes };
 }
 
+/* Does it hold other frames than the innermost ones? */
+static bool is_late(const struct heap_range *range)
+{
+    return range->first_frames < range->count;
+}
+
 static struct heap_range *range_of(const struct heap_frames *heap, remote_addr addr)
 {
     size_t at = 0;
@@ -107,18 +115,28 @@ static const struct heap_frame *last_frame(const struct heap_frames *heap, size_
     return heap_find(heap, heap->frames[0][heap->frame_count - 1 - from_top].addr);
 }
 
-/* B reads the innermost frames of the last stack and all frames outside of it: one of those may be called next. */
-static void choose_again(struct heap_frames *heap)
+/* A reads the innermost frames before all others.  B reads those of the last stack that are near its top, and all outside
+ * of it: one of these may be called next. */
+static void order_ranges(struct heap_frames *heap)
 {
+    heap->first_count = heap->late_count = heap->again_count = 0;
     for (size_t i = 0; i < heap->range_count; i++)
-        heap->ranges[i].is_again = false;
+        heap->ranges[i].first_frames = 0, heap->ranges[i].is_again = false;
     for (size_t i = 0; i < heap->count; i++)
         if (heap->items[i].last_used != heap->readings)
             range_of(heap, heap->items[i].addr)->is_again = true;
     for (size_t i = 0; i < heap->frame_count && i < HEAP_FRAMES_AGAIN; i++) {
         const struct heap_frame *const item = last_frame(heap, i);
-        if (item)
-            range_of(heap, item->addr)->is_again = true;
+        struct heap_range *const range = item ? range_of(heap, item->addr) : NULL;
+        if (!range)
+            continue;
+        range->is_again = true;
+        range->first_frames += i < FIRST_IN_STACK;
+        heap->first_count += i < FIRST_IN_STACK;
+    }
+    for (size_t i = 0; i < heap->range_count; i++) {
+        heap->late_count += is_late(&heap->ranges[i]);
+        heap->again_count += heap->ranges[i].is_again;
     }
 }
 
@@ -131,10 +149,9 @@ static size_t plan_ranges(struct heap_frames *heap, bool has_again, struct memor
             plan_frame(heap, (size_t)(item - heap->items), HEAP_A, spans, &count);
     }
     for (size_t i = 0; i < heap->range_count; i++)
-        plan_range(heap, i, HEAP_A, spans, &count);
+        if (!has_again || is_late(&heap->ranges[i]))
+            plan_range(heap, i, HEAP_A, spans, &count);
     const size_t first = count;
-    if (has_again)
-        choose_again(heap);
     for (size_t i = 0; has_again && i < heap->range_count; i++)
         if (heap->ranges[i].is_again)
             plan_range(heap, i, HEAP_B, spans, &count);
@@ -370,4 +387,6 @@ void heap_frames_accept(struct heap_frames *heap)
         drop_idle(heap);
     if (!heap->range_count)
         find_ranges(heap);
+    if (heap->range_count)
+        order_ranges(heap);
 }

@@ -61,6 +61,7 @@ struct heap_range {
     size_t bytes;
     size_t first, count; /* of by_addr */
     size_t offset;       /* in bytes[] */
+    size_t first_frames; /* those of the innermost frames, which are read by themselves in A */
     bool is_again;       /* part of B */
 };
 
@@ -83,7 +84,9 @@ struct heap_frames {
     size_t place_room;
     struct heap_range *ranges;
     size_t range_count, range_room; /* none: each frame is read by itself */
-    unsigned char *bytes[2];        /* of the ranges, in A and B */
+    size_t first_count, late_count,
+        again_count;         /* spans of a reading: innermost frames; ranges in A, in B */
+    unsigned char *bytes[2]; /* of the ranges, in A and B */
     size_t bytes_room[2];
     struct heap_span *planned; /* a row for each span */
     size_t planned_room;
