@@ -183,13 +183,16 @@ static enum err_code stop_threads(const struct target_tick *now, const struct sa
         tids[i] = sampled->threads[i]->host_tid;
     enum err_code rc = native ? native_copies_begin(native, sampled->stopped) : ERR_OK;
     if (!rc)
-        rc = stopper_stop(stopper, tids, sampled->stopped, clock_now_ns() + STOP_DEADLINE_NS);
+        rc = stopper_stop(stopper, &target->process, tids, sampled->stopped,
+                          clock_now_ns() + STOP_DEADLINE_NS);
     for (size_t i = 0; i < sampled->stopped && !rc; i++) {
         struct thread *const thread = sampled->threads[i];
         thread->stack.copy.is_still = stopper_holds(stopper, thread->host_tid);
+        if (!thread->stack.copy.is_still)
+            continue;
         if (thread->runs == VALUE_YES && stopper_has_interrupted_wait(thread->host_tid))
             thread->runs = VALUE_NO;
-        if (native && thread->stack.copy.is_still)
+        if (native)
             thread->native = native_copies_read(native, &target->process.memory.memory,
                                                 thread->host_tid, target->stack_start);
     }
