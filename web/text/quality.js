@@ -24,7 +24,7 @@ export const QUALITY_TEXT = {
     unmeasured: "Bias unmeasured,",
     uncertain: (share) => share + " uncertain",
     never: "Without stops, no reading is certain to compare the samples with. Short calls may be seen too seldom.",
-    refused: "The kernel does not let us stop threads of the target, for example because a debugger has it. Short calls may be seen too seldom.",
+    refused: "The kernel did not let us stop threads of the target, for example because a debugger has it. Short calls may be seen too seldom.",
     few: "Too few readings to compare so far.",
   },
   stopped: {
