@@ -8,7 +8,6 @@
 #include "sampler/cpython/runtime/runtime.h"
 #include "sampler/cpython/threads/thread_names.h"
 #include "sampler/process/maps.h"
-#include "sampler/process/namespace.h"
 
 /* The names of new threads are read a few times, NAMES_AGAIN_NS apart.  A program may rename its
  * threads, so all names are read again; A_NAME_AGAIN_NS for each thread makes the cost negligible. */
@@ -37,6 +36,7 @@ enum err_code python_attach(struct process *process, enum runtime_effort effort,
     code_table_init(&python->codes, memory, &python->runtime.layout, strings);
     leaves_init(&python->leaves, memory, &python->runtime.layout, &python->codes, strings);
     thread_list_init(&python->threads, memory, &python->runtime);
+    os_threads_init(&python->os_threads, &python->threads, process->pid);
     tasks_init(&python->tasks, process->pid, memory, &python->runtime, &python->threads,
                &python->codes, strings);
     *out = python;
@@ -50,57 +50,11 @@ void python_detach(struct python *python)
     contexts_destroy(python->contexts);
     thread_contexts_destroy(python->thread_contexts);
     tasks_deinit(&python->tasks);
+    os_threads_deinit(&python->os_threads);
     thread_list_deinit(&python->threads);
     leaves_deinit(&python->leaves);
     code_table_deinit(&python->codes);
     free(python);
-}
-
-/* The offset of the tid in the C library's structure that a pthread_t of glibc and musl points to;
- * 0: not found.  The main thread's tid is the pid of the process.  The tid is at 720 in glibc on
- * x86-64, and at 48 in musl; both are within EXAMINED_BYTES. */
-static uint32_t find_tid_offset(struct memory *memory, uint64_t main_pthread, uint32_t tid)
-{
-    enum { EXAMINED_BYTES = 1024, OF_GLIBC = 720, STEP = sizeof(uint32_t) };
-    unsigned char bytes[EXAMINED_BYTES];
-    if (!main_pthread || memory_read(memory, main_pthread, bytes, sizeof bytes))
-        return 0;
-    if (field_u32(bytes, OF_GLIBC) == tid)
-        return OF_GLIBC;
-    for (uint32_t at = STEP; at < EXAMINED_BYTES; at += STEP)
-        if (field_u32(bytes, at) == tid)
-            return at;
-    return 0;
-}
-
-/* The thread's id in the target's pid namespace; 0: unknown.  Until 3.10 the interpreter stores only
- * the pthread_t. */
-static int32_t native_tid(struct python *python, const struct thread_head *head)
-{
-    const struct thread *const main = thread_list_main(&python->threads);
-    struct memory *const memory = &python->process->memory.memory;
-    uint32_t tid;
-    if (python->runtime.layout.tstate_native_thread_id)
-        return head->tid;
-    if (!python->tid_offset)
-        python->tid_offset =
-            find_tid_offset(memory, main ? main->head.ident : 0,
-                            (uint32_t)namespace_inner_pid(python->process->pid));
-    if (!python->tid_offset ||
-        memory_read(memory, head->ident + python->tid_offset, &tid, sizeof tid) ||
-        tid > INT32_MAX)
-        return 0;
-    return (int32_t)tid;
-}
-
-static void find_host_tids(struct python *python)
-{
-    for (size_t i = 0; i < python->threads.count; i++) {
-        struct thread *const thread = python->threads.items[i];
-        if (thread->is_new)
-            thread->host_tid =
-                namespace_host_tid(python->process->pid, native_tid(python, &thread->head));
-    }
 }
 
 static enum err_code refresh_names(struct python *python, bool only_main, uint64_t now_ns)
@@ -110,7 +64,9 @@ static enum err_code refresh_names(struct python *python, bool only_main, uint64
     python->names_read_ns = now_ns;
     if (again)
         python->all_named_ns = now_ns;
-    find_host_tids(python);
+    const enum err_code rc = os_threads_match(&python->os_threads);
+    if (rc)
+        return rc;
     return thread_names_read(&python->threads, python->process->pid, python->strings, only_main,
                              again);
 }
@@ -118,12 +74,14 @@ static enum err_code refresh_names(struct python *python, bool only_main, uint64
 static enum err_code refresh_threads(struct python *python, bool only_main, uint64_t now_ns)
 {
     bool same = false;
+    const bool is_due = now_ns - python->names_read_ns > NAMES_AGAIN_NS;
     enum err_code rc = thread_list_check(&python->threads, &same);
     if (rc == ERR_FAULT)
         rc = ERR_OK;
-    if (!rc && !same)
+    /* What is gone may have been taken for that because threads came and went meanwhile. */
+    if (!rc && (!same || (is_due && python->threads.has_gone)))
         rc = thread_list_walk(&python->threads);
-    if (!rc && (!same || now_ns - python->names_read_ns > NAMES_AGAIN_NS))
+    if (!rc && (!same || is_due))
         rc = refresh_names(python, only_main, now_ns);
     return rc;
 }
@@ -139,10 +97,21 @@ static void choose_some(struct python *python)
     python->chosen_count = PYTHON_MAX_THREADS_PER_TICK;
 }
 
+/* After a fork that CPython does not know of, the main thread of the parent may be none of the child: then the first
+ * one is. */
+struct thread *python_main(const struct python *python)
+{
+    struct thread *main = thread_list_main(&python->threads);
+    for (size_t i = 0; i < python->threads.count && !main; i++)
+        if (python->threads.items[i]->host_tid == python->process->pid)
+            main = python->threads.items[i];
+    return main;
+}
+
 static enum err_code choose_threads(struct python *python, bool all_threads)
 {
     if (!all_threads) {
-        python->some[0] = thread_list_main(&python->threads);
+        python->some[0] = python_main(python);
         python->chosen = python->some;
         python->chosen_count = 1;
         return python->some[0] ? ERR_OK : ERR_GONE;
@@ -352,6 +321,11 @@ const struct thread_list *python_thread_list(const struct python *python)
 struct thread_state python_thread_state(struct python *python, const struct thread *thread)
 {
     return thread_state_of(&python->threads, thread);
+}
+
+size_t python_unknown_threads(const struct python *python)
+{
+    return python->os_threads.unknown_count;
 }
 
 struct thread *const *python_threads(const struct python *python, size_t *count_out)

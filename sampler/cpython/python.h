@@ -53,6 +53,8 @@ MUST_CHECK enum err_code python_sample(struct python *python, struct thread *con
 MUST_CHECK enum err_code python_tick(struct python *python, bool all_threads,
                                      python_sample_fn on_sample, void *context);
 
+/* The thread that a tick of the main thread alone samples; NULL: none. */
+struct thread *python_main(const struct python *python);
 /* Updates the list of threads without reading stacks.  *changed_out: threads came or went. */
 MUST_CHECK enum err_code python_list_threads(struct python *python, bool *changed_out);
 /* To be called now and then while samples are taken from copies, before those made since the last call: clears
@@ -133,6 +135,8 @@ struct thread_state python_thread_state(struct python *python, const struct thre
 double python_weight(const struct python *python);
 /* The number of threads that a tick samples; 1 before the first tick. */
 size_t python_threads_per_tick(const struct python *python, bool all_threads);
+/* How many of the threads have no known thread of the operating system (os_threads.h). */
+size_t python_unknown_threads(const struct python *python);
 /* The threads of all interpreters, as last listed; none before the first tick. */
 struct thread *const *python_threads(const struct python *python, size_t *count_out);
 /* Reads the asyncio tasks of the process; python_tasks holds them until the next call. */

@@ -9,6 +9,7 @@
 
 #include "sampler/base/random.h"
 #include "sampler/cpython/python.h"
+#include "sampler/cpython/threads/os_threads.h"
 #include "sampler/process/memory.h"
 
 struct python {
@@ -21,7 +22,7 @@ struct python {
     struct tasks tasks;
     struct contexts *contexts;               /* NULL: none is watched */
     struct thread_contexts *thread_contexts; /* NULL: spans are not watched, or have no such */
-    uint32_t tid_offset;                     /* until 3.10: in a pthread_t; 0: not found yet */
+    struct os_threads os_threads;
     uint64_t names_read_ns, all_named_ns, list_checked_ns;
     bool list_is_old;
     struct thread *const *chosen; /* to be sampled in this tick */

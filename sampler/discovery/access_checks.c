@@ -10,10 +10,10 @@
 #include "sampler/base/strtab.h"
 #include "sampler/cpython/python.h"
 #include "sampler/process/maps.h"
-#include "sampler/process/namespace.h"
 #include "sampler/process/process.h"
 #include "sampler/process/procfs.h"
 #include "sampler/process/ptrace_checks.h"
+#include "sampler/process/thread_ids.h"
 
 /* Reading a busy thread may fail; it is a fault if it fails this often in a row. */
 enum { MAX_SCANS = 20 };
@@ -26,7 +26,7 @@ struct scan {
 
 static void add_process(const struct process *process, struct access_checks *out)
 {
-    const int32_t inside = namespace_inner_pid(process->pid);
+    const int32_t inside = thread_ids_inner_pid(process->pid);
     const char *const name = *process->executable ? process->executable
                              : process->argc      ? process->argv[0]
                                                   : "a kernel thread, or hidden";

@@ -106,7 +106,7 @@ void process_hide_arguments(struct process *process)
         process->argc = first_word_keep(process->argc, process->argv[0]);
 }
 
-static bool has_exited(const struct process *process)
+bool process_has_exited(const struct process *process)
 {
     if (process->pidfd >= 0) {
         struct pollfd p = { .fd = process->pidfd, .events = POLLIN };
@@ -131,7 +131,7 @@ static bool has_memory(const struct process *process)
 static enum process_fate fate_without_space(const struct process *process)
 {
     enum { WAITS = 200, WAIT_NS = 1000000 };
-    for (int i = 0; i < WAITS && !has_exited(process); i++) {
+    for (int i = 0; i < WAITS && !process_has_exited(process); i++) {
         if (has_memory(process))
             return PROCESS_REPLACED;
         nanosleep(&(struct timespec){ .tv_nsec = WAIT_NS }, NULL);
@@ -142,7 +142,7 @@ static enum process_fate fate_without_space(const struct process *process)
 enum process_fate process_fate(struct process *process, remote_addr mapped_addr)
 {
     char byte;
-    if (has_exited(process))
+    if (process_has_exited(process))
         return PROCESS_EXITED;
     if (process->space_fd >= 0 && pread(process->space_fd, &byte, 1, (off_t)mapped_addr) == 0)
         return fate_without_space(process);

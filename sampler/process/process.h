@@ -43,6 +43,8 @@ void process_find_service(struct process *process);
 /* Keeps only the first word of its command line, and no service. */
 void process_hide_arguments(struct process *process);
 
+/* Has it ended?  If not, its pid is still its own.  One system call. */
+bool process_has_exited(const struct process *process);
 /* One or two system calls; mapped_addr is any address that was mapped when the process was opened. */
 enum process_fate process_fate(struct process *process, remote_addr mapped_addr);
 

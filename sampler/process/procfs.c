@@ -89,18 +89,30 @@ enum err_code procfs_start_time(int pid, uint64_t *out, struct err *err)
     return ERR_OK;
 }
 
-enum err_code procfs_state(int pid, char *out, struct err *err)
+static enum err_code read_state(int pid, const char *file, char *out, struct err *err)
 {
     SCOPED_FREE char *stat = NULL;
     size_t bytes;
-    const enum err_code rc = procfs_read(pid, "stat", &stat, &bytes, err);
+    const enum err_code rc = procfs_read(pid, file, &stat, &bytes, err);
     if (rc)
         return rc;
     const char *const field = stat_field(stat, 3);
     if (!field || !*field)
-        return err_set(err, ERR_CORRUPT, "/proc/%d/stat has no state", pid);
+        return err_set(err, ERR_CORRUPT, "/proc/%d/%s has no state", pid, file);
     *out = *field;
     return ERR_OK;
+}
+
+enum err_code procfs_state(int pid, char *out, struct err *err)
+{
+    return read_state(pid, "stat", out, err);
+}
+
+enum err_code procfs_thread_state(int pid, int tid, char *out, struct err *err)
+{
+    char file[48];
+    snprintf(file, sizeof file, "task/%d/stat", tid);
+    return read_state(pid, file, out, err);
 }
 
 enum err_code procfs_identify(int pid, struct procfs_identity *out, struct err *err)

@@ -16,7 +16,9 @@
 
 #include "sampler/base/clock.h"
 #include "sampler/base/vec.h"
+#include "sampler/process/process.h"
 #include "sampler/process/procfs.h"
+#include "sampler/process/thread_ids.h"
 
 /* The interrupt that takes a thread from its processor arrives within this time.  A thread that has still not stopped
  * then has no processor, or is in the kernel. */
@@ -54,25 +56,49 @@ static bool has_ended(int32_t tid)
     return procfs_state(tid, &state, NULL) || state == 'Z' || state == 'X';
 }
 
-/* The errno of a refusal; 0: seized and asked to stop.  The kernel refuses a thread that has ended as it does one that is
- * traced. */
-static int seize(struct stopper *stopper, int32_t tid)
+/* The errno of a refusal; 0: seized.  The kernel refuses a thread that has ended as it does one that is traced. */
+static int seize(struct stopper *stopper, const struct process *process, int32_t tid)
 {
+    if (!thread_ids_has(process->pid, tid))
+        return ESRCH;
     if (ptrace(PTRACE_SEIZE, tid, NULL, NULL)) {
         const int refusal = errno;
         return refusal == EPERM && has_ended(tid) ? ESRCH : refusal;
     }
-    (void)ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
-    stopper->items[stopper->count++] = (struct stopped){ .tid = tid,
-                                                         .state = STOPPER_SEIZED,
-                                                         .asked_ns = clock_now_ns(),
-                                                         .ran_ns = stopper->polled_ns };
+    stopper->items[stopper->count++] = (struct stopped){
+        .tid = tid, .pid = process->pid, .state = STOPPER_SEIZED, .ran_ns = stopper->polled_ns
+    };
     return 0;
+}
+
+/* Asks the threads that have been seized to stop, those of other processes too: a thread that runs can be let go only
+ * once it has stopped.  Returns how many are not of other processes. */
+static size_t interrupt(const struct stopper *stopper, const struct process *process)
+{
+    /* If it has not ended, nobody else has its pid, which is the id of its first thread. */
+    const bool has_exited = process_has_exited(process);
+    size_t own = 0;
+    for (size_t i = 0; i < stopper->count; i++) {
+        struct stopped *const item = &stopper->items[i];
+        if (!item->is_late) {
+            item->is_foreign = has_exited || !thread_ids_has(process->pid, item->tid);
+            (void)ptrace(PTRACE_INTERRUPT, item->tid, NULL, NULL);
+        }
+        own += !item->is_foreign;
+    }
+    return own;
 }
 
 static void forget(struct stopper *stopper, size_t index)
 {
     stopper->items[index] = stopper->items[--stopper->count];
+}
+
+static void detach(struct stopper *stopper, size_t index)
+{
+    const struct stopped *const item = &stopper->items[index];
+    (void)ptrace(PTRACE_DETACH, item->tid, NULL, (void *)(intptr_t)item->signal);
+    forget(stopper, index);
 }
 
 /* Takes the status from waitpid: the thread has stopped, perhaps with a pending signal, or is gone. */
@@ -86,6 +112,8 @@ static void take_status(struct stopper *stopper, size_t index, int status)
     item->state = STOPPER_STOPPED;
     if (status >> 16 != PTRACE_EVENT_STOP)
         item->signal = WSTOPSIG(status);
+    if (item->is_foreign)
+        detach(stopper, index);
 }
 
 /* The kernel reports the end of our own child once; that report is for the code that started it. */
@@ -105,47 +133,42 @@ static int is_end_of_own_child(int32_t tid)
     return pidfd >= 0;
 }
 
-static bool stands_still(const struct stopper *stopper, const struct stopped *item)
+/* false: the thread is gone.  One that calls exec takes over the id of the first thread. */
+static bool poll_thread(struct stopper *stopper, size_t index)
 {
-    return item->state == STOPPER_STOPPED || stopper->polled_ns >= item->asked_ns + STILL_NS;
+    struct stopped *const item = &stopper->items[index];
+    int status;
+    pid_t rc = waitpid(item->tid, &status, __WALL | WNOHANG);
+    if (rc < 0 && errno == ECHILD && item->tid != item->pid) {
+        item->tid = item->pid;
+        rc = waitpid(item->tid, &status, __WALL | WNOHANG);
+    }
+    if (rc == item->tid)
+        take_status(stopper, index, status);
+    return rc >= 0 || errno != ECHILD;
 }
 
-/* Polls each thread that has not stopped yet; returns how many may still execute their program. */
+/* Polls each thread that has not stopped yet; returns how many of the last stop have still not stopped. */
 static size_t poll_threads(struct stopper *stopper)
 {
     const uint64_t before_ns = stopper->polled_ns;
     size_t running = 0;
     stopper->polled_ns = clock_now_ns();
     for (size_t i = stopper->count; i-- > 0;) {
-        int status;
-        if (stopper->items[i].state == STOPPER_STOPPED)
+        struct stopped *const item = &stopper->items[i];
+        if (item->state == STOPPER_STOPPED)
             continue;
-        if (is_end_of_own_child(stopper->items[i].tid)) {
+        item->ran_ns = before_ns;
+        if (is_end_of_own_child(item->tid) || !poll_thread(stopper, i))
             forget(stopper, i);
-            continue;
-        }
-        stopper->items[i].ran_ns = before_ns;
-        const pid_t rc = waitpid(stopper->items[i].tid, &status, __WALL | WNOHANG);
-        if (rc == stopper->items[i].tid)
-            take_status(stopper, i, status);
-        else if (rc < 0 && errno == ECHILD)
-            forget(stopper, i);
-        else
-            running += !stands_still(stopper, &stopper->items[i]);
     }
+    for (size_t i = 0; i < stopper->count; i++)
+        running += stopper->items[i].state != STOPPER_STOPPED && !stopper->items[i].is_late;
     return running;
 }
 
-static bool has_unstopped(const struct stopper *stopper)
-{
-    for (size_t i = 0; i < stopper->count; i++)
-        if (stopper->items[i].state != STOPPER_STOPPED)
-            return true;
-    return false;
-}
-
-enum err_code stopper_stop(struct stopper *stopper, const int32_t *tids, size_t count,
-                           uint64_t deadline_ns)
+enum err_code stopper_stop(struct stopper *stopper, const struct process *process,
+                           const int32_t *tids, size_t count, uint64_t deadline_ns)
 {
     /* A thread on a processor stops within this time, which is shorter than the shortest sleep. */
     enum { SPIN_NS = 30000 };
@@ -157,15 +180,20 @@ enum err_code stopper_stop(struct stopper *stopper, const int32_t *tids, size_t 
     if (rc)
         return rc;
     const uint64_t began_ns = stopper->polled_ns = clock_now_ns();
+    stopper->refused = 0;
+    for (size_t i = 0; i < stopper->count; i++)
+        stopper->items[i].is_late = true;
     for (size_t i = 0; i < most; i++)
         if (tids[i] > 0 && !find(stopper, tids[i])) {
-            const int sys = seize(stopper, tids[i]);
-            refusal = sys ? sys : refusal;
+            const int sys = seize(stopper, process, tids[i]);
+            stopper->refused += sys && sys != ESRCH;
+            refusal = sys && sys != ESRCH ? sys : refusal;
         }
-    if (stopper->count == 0)
+    if (!interrupt(stopper, process))
         return refusal ? err_code_of_errno(refusal) : ERR_GONE;
-    while (poll_threads(stopper) ||
-           (stopper->polled_ns < deadline_ns && has_unstopped(stopper))) {
+    const uint64_t still_ns = clock_now_ns() + STILL_NS;
+    const uint64_t until_ns = deadline_ns > still_ns ? deadline_ns : still_ns;
+    while (poll_threads(stopper) && stopper->polled_ns < until_ns) {
         if (stopper->polled_ns - began_ns < SPIN_NS)
             continue;
         nanosleep(&(struct timespec){ .tv_nsec = pause_ns }, NULL);
@@ -177,7 +205,7 @@ enum err_code stopper_stop(struct stopper *stopper, const int32_t *tids, size_t 
 bool stopper_holds(const struct stopper *stopper, int32_t tid)
 {
     const struct stopped *const item = find(stopper, tid);
-    return item && stands_still(stopper, item);
+    return item && !item->is_foreign;
 }
 
 #if defined __x86_64__ || defined __aarch64__
@@ -223,8 +251,7 @@ static uint64_t detach_stopped(struct stopper *stopper)
         if (item->state != STOPPER_STOPPED)
             continue;
         since_ns = item->ran_ns < since_ns ? item->ran_ns : since_ns;
-        (void)ptrace(PTRACE_DETACH, item->tid, NULL, (void *)(intptr_t)item->signal);
-        forget(stopper, i);
+        detach(stopper, i);
     }
     return since_ns < UINT64_MAX ? clock_now_ns() - since_ns : 0;
 }
@@ -232,17 +259,19 @@ static uint64_t detach_stopped(struct stopper *stopper)
 void stopper_resume(struct stopper *stopper)
 {
     enum { PAUSE_NS = 100000, MAX_PAUSES = 100 };
-    (void)poll_threads(stopper);
+    size_t running = poll_threads(stopper);
     uint64_t longest_ns = 0;
     for (unsigned i = 0;; i++) {
         const uint64_t stop_ns = detach_stopped(stopper);
         longest_ns = stop_ns > longest_ns ? stop_ns : longest_ns;
-        if (!stopper->count || i == MAX_PAUSES)
+        if (!running || i == MAX_PAUSES)
             break;
         /* A thread that stops from now on would stand still until somebody sees it. */
         nanosleep(&(struct timespec){ .tv_nsec = PAUSE_NS }, NULL);
-        (void)poll_threads(stopper);
+        running = poll_threads(stopper);
     }
+    for (size_t i = 0; i < stopper->count; i++)
+        stopper->items[i].is_late = true;
     stopper->stop_ns = longest_ns;
     stopper->stopped_ns += longest_ns;
 }

@@ -30,6 +30,7 @@
       "samples counted at a caller because the profile had no room for their innermost frame") \
     X(filtered, "threads that the recording mode left out")                                    \
     X(extrapolated, "samples that stand for threads not sampled, where there are too many")    \
+    X(unmatched, "samples of threads whose thread of the operating system is unknown")         \
     X(native_complete, "samples with all native frames")                                       \
     X(native_gaps, "samples that lack native frames, where they show <gap>")                   \
     X(native_gaps_no_table,                                                                    \
@@ -45,7 +46,7 @@
     X(native_placed, "those of them that stand at their place among the native frames")        \
     X(moving, "samples of threads that were read while they moved")                            \
     X(stopped, "samples of threads that were stopped to be read")                              \
-    X(stops_refused, "targets that the kernel did not let us stop")                            \
+    X(stops_refused, "stops of targets that the kernel refused")                               \
     X(page_faults, "page faults of the targets while threads were stopped to be read")         \
     X(stopped_ns, "nanoseconds for which the target was stopped")                              \
     X(undelivered, "samples lost because the server did not take them in time")                \

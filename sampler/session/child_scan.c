@@ -102,13 +102,25 @@ static void count(struct child_tracker *tracker, struct child *child, uint64_t *
     pthread_mutex_unlock(&tracker->mutex);
 }
 
+/* Is it a child of a process that got the number of a followed one?  A target's end is seen by the sampling thread, so its
+ * number may be another's by now. */
+static bool is_of_another(const struct child_tracker *tracker,
+                          const struct procfs_identity *child)
+{
+    const struct child *const parent = child_table_find(&tracker->children, child->parent);
+    uint64_t start_time;
+    return parent && !procfs_start_time(parent->pid, &start_time, NULL) &&
+           start_time != parent->identity.start_time;
+}
+
 /* true: the process is new and followed from now on. */
 static bool follow_new(struct child_tracker *tracker, int pid, uint64_t now_ns,
                        uint64_t settle_ns)
 {
     struct child child = { .pid = pid, .since_ns = now_ns, .try_ns = now_ns + settle_ns };
     if (pid == (int)getpid() || child_table_find(&tracker->children, pid) ||
-        procfs_identify(pid, &child.identity, NULL) || has_ended(&child.identity))
+        procfs_identify(pid, &child.identity, NULL) || has_ended(&child.identity) ||
+        is_of_another(tracker, &child.identity))
         return false;
     const enum err_code rc = child_table_add(&tracker->children, &child);
     if (rc == ERR_LIMIT)

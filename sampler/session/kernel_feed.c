@@ -309,6 +309,31 @@ static enum err_code count_first_sleepers(struct kernel_feed *feed, uint64_t now
     return rc;
 }
 
+/* Reads the threads that the engine cannot know from outside, as they are. */
+static enum err_code count_unknown(struct kernel_feed *feed, struct fed_target *fed,
+                                   uint64_t now_ns)
+{
+    const struct target_instants instants = {
+        .since_ns = fed->counted_ns,
+        .until_ns = now_ns,
+        .times = now_ns > fed->counted_ns ? instants_in(feed, now_ns - fed->counted_ns) : 0,
+        .runs = VALUE_UNKNOWN,
+        .runnable = VALUE_UNKNOWN,
+    };
+    size_t count = 0;
+    struct thread *const *const threads = python_threads(fed->target->python, &count);
+    enum err_code rc = ERR_OK;
+    fed->counted_ns = now_ns;
+    if (!python_unknown_threads(fed->target->python))
+        count = 0;
+    for (size_t i = 0; i < count && instants.times && !rc; i++) {
+        if (kernel_threads_is_unknown(fed, threads[i]))
+            rc = target_read_waiting(fed->target, threads[i], &instants);
+        rc = rc == ERR_NOMEM || rc == ERR_LIMIT ? rc : ERR_OK;
+    }
+    return rc;
+}
+
 enum err_code kernel_feed_drain(struct kernel_feed *feed)
 {
     const uint64_t now_ns = clock_now_ns();
@@ -332,6 +357,8 @@ enum err_code kernel_feed_drain(struct kernel_feed *feed)
         if (fed->is_old || now_ns - fed->listed_ns > LIST_AGAIN_NS ||
             python_interpreters(fed->target->python) > 1)
             rc = kernel_threads_list(&feed->threads, fed);
+        if (!rc)
+            rc = count_unknown(feed, fed, now_ns);
     }
     return rc;
 }
@@ -360,6 +387,8 @@ void kernel_feed_skip(struct kernel_feed *feed)
     feed->ticked_ns = feed->drained_ns = now_ns;
     for (size_t i = 0; i < feed->threads.count; i++)
         feed->threads.items[i].counted_ns = now_ns;
+    for (size_t i = 0; i < feed->threads.target_count; i++)
+        feed->threads.targets[i].counted_ns = now_ns;
 }
 
 void kernel_feed_begin(struct kernel_feed *feed)

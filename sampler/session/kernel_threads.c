@@ -8,6 +8,7 @@
 #include "sampler/base/vec.h"
 #include "sampler/cpython/python.h"
 #include "sampler/kernel/engine.h"
+#include "sampler/process/thread_ids.h"
 #include "sampler/session/kernel_describe.h"
 #include "sampler/session/target.h"
 
@@ -66,6 +67,10 @@ static enum err_code put_thread(struct kernel_threads *threads, struct target *t
 {
     const uint64_t now_ns = clock_now_ns();
     struct fed_thread *known = find(threads, thread->host_tid);
+    /* That of another target has ended, or this one has since it was listed. */
+    if (known && known->target != target &&
+        !thread_ids_has(target->process.pid, thread->host_tid))
+        return ERR_OK;
     if (!known) {
         if (!VEC_RESERVE(threads->items, threads->room, threads->count + 1))
             return ERR_NOMEM;
@@ -146,6 +151,12 @@ static bool is_followed(const struct fed_target *fed, const struct thread *threa
     return fed->described.interpreter_count ? !thread->is_inner : !thread->inner;
 }
 
+bool kernel_threads_is_unknown(const struct fed_target *fed, const struct thread *thread)
+{
+    return !thread->host_tid && is_followed(fed, thread) &&
+           (fed->target->options->all_threads || thread == python_main(fed->target->python));
+}
+
 enum err_code kernel_threads_list(struct kernel_threads *threads, struct fed_target *fed)
 {
     struct target *const target = fed->target;
@@ -155,6 +166,7 @@ enum err_code kernel_threads_list(struct kernel_threads *threads, struct fed_tar
     fed->listed_ns = clock_now_ns();
     fed->is_old = python_list_threads(target->python, &changed) != ERR_OK;
     struct thread *const *const listed = python_threads(target->python, &count);
+    const struct thread *const main = python_main(target->python);
     if (!fed->is_old)
         rc = describe_interpreters(threads, fed);
     if (!rc)
@@ -164,7 +176,7 @@ enum err_code kernel_threads_list(struct kernel_threads *threads, struct fed_tar
             threads->items[i].is_listed = false;
     for (size_t i = 0; i < count && !rc; i++)
         if (listed[i]->host_tid > 0 && is_followed(fed, listed[i]) &&
-            (target->options->all_threads || listed[i]->is_main))
+            (target->options->all_threads || listed[i] == main))
             rc = put_thread(threads, target, listed[i]);
     const size_t before = threads->count;
     for (size_t i = threads->count; i-- > 0;)
@@ -181,8 +193,9 @@ enum err_code kernel_threads_add(struct kernel_threads *threads, struct target *
     if (!VEC_RESERVE(threads->targets, threads->target_room, threads->target_count + 1))
         return err_nomem(err);
     struct fed_target *const fed = &threads->targets[threads->target_count];
-    *fed =
-        (struct fed_target){ .target = target, .clears = python_begin_copies(target->python) };
+    *fed = (struct fed_target){ .target = target,
+                                .counted_ns = clock_now_ns(),
+                                .clears = python_begin_copies(target->python) };
     enum err_code rc = describe(threads, fed);
     if (rc)
         return err_set(err, rc, "the kernel engine takes no more processes");

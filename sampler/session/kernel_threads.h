@@ -48,7 +48,8 @@ struct fed_thread {
 struct fed_target {
     struct target *target;
     uint64_t listed_ns;
-    bool is_old; /* its list of threads */
+    bool is_old;         /* its list of threads */
+    uint64_t counted_ns; /* up to here, threads that the engine cannot know have been counted */
     struct kernel_process described;
     uint64_t clears; /* of the table of code objects, when the engine described all last */
 };
@@ -72,6 +73,8 @@ void kernel_threads_remove(struct kernel_threads *threads, const struct target *
 /* Compares the engine's threads of the target with the interpreter's. */
 MUST_CHECK enum err_code kernel_threads_list(struct kernel_threads *threads,
                                              struct fed_target *fed);
+/* Is it a thread that is to be sampled, and that the engine cannot know because its number is unknown? */
+bool kernel_threads_is_unknown(const struct fed_target *fed, const struct thread *thread);
 /* Gives the engine the way to the value of a ContextVar, if one is wanted and the way has changed. */
 MUST_CHECK enum err_code kernel_threads_follow_contexts(struct kernel_threads *threads,
                                                         struct fed_target *fed);

@@ -222,15 +222,19 @@ static enum err_code choose_engine(struct local_sampler *sampler, struct err *er
 /* What the kernel engine cannot do is known only once the targets are. */
 static void leave_unfit_engine(struct local_sampler *sampler)
 {
-    if (sampler->face.options.engine == SAMPLER_ENGINE_AUTO &&
-        targets_have_unfollowed_interpreters(&sampler->targets)) {
+    const char *why = NULL;
+    if (sampler->face.options.engine != SAMPLER_ENGINE_AUTO)
+        return;
+    if (targets_have_unfollowed_interpreters(&sampler->targets))
+        why = "the kernel engine follows at most 16 sub-interpreters, from Python 3.13 on";
+    else if (targets_have_unknown_threads(&sampler->targets))
+        why = "the kernel engine finds no thread whose number is unknown";
+    if (why) {
         targets_leave_kernel(&sampler->targets);
-        use_remote(
-            sampler,
-            "the kernel engine follows at most 16 sub-interpreters, from Python 3.13 on");
-    }
-    if (sampler->face.options.engine == SAMPLER_ENGINE_AUTO)
+        use_remote(sampler, why);
+    } else {
         sampler->face.options.engine = SAMPLER_ENGINE_KERNEL;
+    }
 }
 
 static enum err_code attach(struct local_sampler *sampler, struct err *err)

@@ -146,12 +146,16 @@ static enum err_code seal(struct loop *loop, uint64_t now_ns, bool is_last)
     const struct sink *const sink = sampler->face.options.sink;
     const uint64_t end_ns = now_ns - sampler->created_ns;
     enum err_code rc = targets_flush(&sampler->targets, now_ns);
+    const uint64_t ticks = loop->ticks;
     const uint64_t weight_ns = weigh(loop, is_last);
     if (!rc && sampler->face.options.async != SAMPLER_ASYNC_OFF)
         rc = targets_show_tasks(&sampler->targets);
     profile_set_period(sampler->targets.profile, weight_ns);
     if (!rc)
         rc = profile_seal(sampler->targets.profile, end_ns, NULL);
+    /* Ticks took their time also where all samples failed, or were left out. */
+    if (loop->ticks > ticks)
+        profile_extend(sampler->targets.profile, end_ns);
     if (!rc && sink)
         sink->seal(sink->context, end_ns, weight_ns, profile_quality(sampler->targets.profile));
     loop->period_ns = (uint64_t)((double)NS_PER_S / loop->budget.rate_hz);

@@ -14,7 +14,7 @@
 #include "sampler/native/python_names.h"
 #include "sampler/owner.h"
 #include "sampler/process/file_below.h"
-#include "sampler/process/namespace.h"
+#include "sampler/process/thread_ids.h"
 #include "sampler/profile/views/native_frames.h"
 #include "sampler/session/native_library.h"
 
@@ -70,7 +70,7 @@ void native_names_init(struct native_names *names, struct fold *fold,
                                     .begun_ns = clock_now_ns() };
     names->writer = (struct perf_map_process){
         .root_fd = root_fd,
-        .inner_pid = namespace_inner_pid(process->pid),
+        .inner_pid = thread_ids_inner_pid(process->pid),
         .user = NOBODY,
         .started_ns = started_ns(process),
     };

@@ -355,16 +355,16 @@ bool target_survives(struct target *target, enum err_code rc, uint64_t now_ns,
         return end(out, SAMPLER_FAILED, true, "out of memory");
     if (rc == ERR_LIMIT)
         return end(out, SAMPLER_FAILED, true, "a table of the profile is full");
-    if (rc == ERR_PERM && target->options->stop == SAMPLER_STOP_ALWAYS)
-        return end(out, SAMPLER_FAILED, false,
-                   "the kernel refuses to stop the target (is it being traced already?)");
     if (!target_runs(target, out))
         return false;
     if (!target->failing_since_ns)
         target->failing_since_ns = now_ns;
-    if (now_ns - target->failing_since_ns > GIVE_UP_NS)
-        return end(out, SAMPLER_ENDED, false, "the target's interpreter has ended");
-    return true;
+    if (now_ns - target->failing_since_ns <= GIVE_UP_NS)
+        return true;
+    if (rc == ERR_PERM)
+        return end(out, SAMPLER_FAILED, false,
+                   "the kernel no longer lets us read the target (has it changed its user?)");
+    return end(out, SAMPLER_ENDED, false, "the target's interpreter has ended");
 }
 
 bool target_runs(struct target *target, struct ending *out)

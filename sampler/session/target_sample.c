@@ -1,5 +1,6 @@
 #include "sampler/base/clock.h"
 #include "sampler/cpython/python.h"
+#include "sampler/process/procfs.h"
 #include "sampler/process/stopper.h"
 #include "sampler/profile/profile.h"
 #include "sampler/session/asleep.h"
@@ -65,13 +66,28 @@ static enum err_code compare(const struct target_tick *now, const struct thread 
     return ERR_OK;
 }
 
+static bool is_always_still(const struct target *target)
+{
+    return target->options->stop == SAMPLER_STOP_ALWAYS;
+}
+
+/* Where all samples are to be of threads that stand still, one that could not be stopped fails, unless it waited. */
+static enum err_code check_still(const struct target *target, const struct thread *thread)
+{
+    const bool is_still =
+        thread->stack.copy.is_still ||
+        (thread->runs == VALUE_NO && thread->stack.certainty != STACK_TRUNCATED);
+    return is_still || !is_always_still(target) ? ERR_OK : ERR_PERM;
+}
+
 /* Of a tick that stops threads, the others did not run when they were asked. */
 static enum thread_motion motion_of(const struct target_tick *now, const struct thread *thread)
 {
-    const bool is_exact = thread->stack.certainty == STACK_EXACT;
+    const bool is_still =
+        thread->stack.certainty == STACK_EXACT || is_always_still(now->target);
     if (now->turn.step == STOPS_STILL)
         return thread->stack.copy.is_still ? THREAD_STOPPED
-               : is_exact                  ? THREAD_STILL
+               : is_still                  ? THREAD_STILL
                                            : THREAD_MOVING;
     return thread->stack.is_unchanged ? THREAD_STILL : THREAD_MOVING;
 }
@@ -103,6 +119,7 @@ static enum err_code count_thread(void *context, struct thread *thread, enum err
         note_reading(target, thread, failure);
     if (now->is_probe)
         return ERR_OK;
+    failure = failure ? failure : check_still(target, thread);
     thread->motion = motion_of(now, thread);
     if (!failure) {
         asleep_find(target, thread);
@@ -121,6 +138,7 @@ static enum err_code keep_thread(void *context, struct thread *thread, enum err_
     struct target *const target = now->target;
     if (!target_is_same(target))
         return ERR_GONE;
+    failure = failure ? failure : check_still(target, thread);
     thread->motion = motion_of(now, thread);
     now->kept->items[now->kept->count++] =
         (struct kept_thread){ thread, failure, python_thread_state(target->python, thread) };
@@ -145,12 +163,21 @@ struct sampled {
     size_t count, stopped;
 };
 
+/* A thread in an uninterruptible sleep stops only after it: a disk that does not answer, a child of vfork. */
+static bool can_stop(const struct target *target, const struct thread *thread)
+{
+    char state;
+    return procfs_thread_state(target->process.pid, thread->host_tid, &state, NULL) ||
+           state != 'D';
+}
+
 /* Asks whether the thread runs: once stopped, none does.  One that sleeps stands still already, but its registers can be read
  * only if it is stopped. */
 static bool is_to_stop(const struct target *target, struct thread *thread)
 {
-    const bool is_always = target->options->stop == SAMPLER_STOP_ALWAYS;
+    const bool is_always = is_always_still(target);
     thread->is_asked = false;
+    thread->runs = VALUE_UNKNOWN;
     if (thread->host_tid <= 0 || (!is_always && thread->stack.still > AT_REST_READINGS))
         return false;
     thread->runs = thread_cpus_ask(target->fold.cpus, thread->tag - 1u, target->process.pid,
@@ -159,7 +186,7 @@ static bool is_to_stop(const struct target *target, struct thread *thread)
     if (thread->runs != VALUE_NO || !is_always || !target->fold.native_stacks)
         return thread->runs != VALUE_NO;
     if (!thread->call.is_known || !system_call_ends_by_a_stop(thread->call.number))
-        return true;
+        return can_stop(target, thread);
     asleep_begin(target, thread);
     return false;
 }
@@ -189,14 +216,16 @@ static enum err_code stop_threads(const struct target_tick *now, const struct sa
         tids[i] = sampled->threads[i]->host_tid;
     enum err_code rc = native ? native_copies_begin(native, sampled->stopped) : ERR_OK;
     if (!rc)
-        rc = stopper_stop(stopper, tids, sampled->stopped,
+        rc = stopper_stop(stopper, &target->process, tids, sampled->stopped,
                           native ? clock_now_ns() + STOP_DEADLINE_NS : 0);
     for (size_t i = 0; i < sampled->stopped && !rc; i++) {
         struct thread *const thread = sampled->threads[i];
         thread->stack.copy.is_still = stopper_holds(stopper, thread->host_tid);
+        if (!thread->stack.copy.is_still)
+            continue;
         if (thread->runs == VALUE_YES && stopper_has_interrupted_wait(thread->host_tid))
             thread->runs = VALUE_NO;
-        if (native && thread->stack.copy.is_still)
+        if (native)
             thread->native = native_copies_read(native, &target->process.memory.memory,
                                                 thread->host_tid, target->stack_start);
     }
@@ -242,6 +271,19 @@ static enum err_code probe(struct target_tick *now, const struct sampled *sample
     return rc == ERR_NOMEM ? rc : ERR_OK;
 }
 
+/* The kernel did not let us stop any thread.  The target is asked again: at the next tick if all samples are to be of
+ * threads that stand still, otherwise after a while, and threads are read while they move until then. */
+static enum err_code sample_refused(struct target_tick *now, const struct sampled *sampled)
+{
+    struct target *const target = now->target;
+    resume_threads(target, now->tick->stopper, sampled);
+    stops_refuse(&target->stops, now->tick->now_ns);
+    now->turn.step = STOPS_MOVING;
+    for (size_t i = 0; i < sampled->stopped; i++)
+        sampled->threads[i]->is_stopped = false;
+    return python_sample(target->python, sampled->threads, sampled->stopped, count_thread, now);
+}
+
 /* Reads the threads that are to be stopped while they are, and before that the others: a thread that is stopped lets
  * the GIL go soon after, and then one of the others would be found with it. */
 static enum err_code sample_still(struct target_tick *now)
@@ -256,15 +298,15 @@ static enum err_code sample_still(struct target_tick *now)
     now->tick->now_ns = clock_now_ns();
     enum err_code rc = python_sample(target->python, sampled.threads + sampled.stopped,
                                      sampled.count - sampled.stopped, count_thread, now);
-    if (!rc && sampled.stopped)
-        rc = stop_threads(now, &sampled);
-    if (rc == ERR_PERM && target->options->stop == SAMPLER_STOP_AUTO) {
-        stops_refuse(&target->stops);
-        profile_quality(target->fold.profile)->stops_refused++;
-        rc = ERR_OK;
-    }
+    if (rc || !sampled.stopped)
+        return rc;
+    rc = stop_threads(now, &sampled);
+    profile_quality(target->fold.profile)->stops_refused += stopper->refused > 0;
     now->tick->now_ns = clock_now_ns();
-    if (!rc || rc == ERR_GONE)
+    if (rc == ERR_PERM && !is_always_still(target))
+        return sample_refused(now, &sampled);
+    /* Of those that were not stopped, check_still says what becomes of them. */
+    if (rc != ERR_NOMEM)
         rc = python_sample(target->python, sampled.threads, sampled.stopped, keep_thread, now);
     resume_threads(target, stopper, &sampled);
     const enum err_code counted = count_kept(now);

@@ -67,6 +67,14 @@ bool targets_have_unfollowed_interpreters(const struct targets *targets)
     return false;
 }
 
+bool targets_have_unknown_threads(const struct targets *targets)
+{
+    for (size_t i = 0; i < targets->count; i++)
+        if (python_unknown_threads(targets->items[i]->python))
+            return true;
+    return false;
+}
+
 static void close_targets(struct targets *targets)
 {
     targets_leave_kernel(targets);

@@ -214,6 +214,8 @@ static enum err_code count(struct thread_cpus *cpus, thread_id thread,
         profile_tick(cpus->profile, thread_cpu->since_ns - cpus->created_ns,
                      thread_cpu->used_ns - cpus->created_ns, state, samples);
         quality->overflowed += thread_cpu->is_overflowed ? samples : 0;
+        /* Waiting tasks have no account. */
+        quality->unmatched += thread_cpu->is_open && !thread_cpu->tid ? samples : 0;
         quality->samples += samples;
         *thread_cpu->certainty += samples;
         if (thread_cpu->motion)

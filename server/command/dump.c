@@ -38,7 +38,10 @@ static void print_frames(const struct profile_snapshot *snapshot, node_id node)
 static void print_thread(const struct dump *dump, const struct dump_row *row)
 {
     const struct profile_thread thread = profile_thread_at(&dump->snapshot, row->thread);
-    printf("  thread %d ", (int)thread.tid);
+    if (thread.tid)
+        printf("  thread %d ", (int)thread.tid);
+    else
+        fputs("  thread of unknown number ", stdout);
     print_string(&dump->snapshot, thread.name);
 #define X(name, bit, text)        \
     if (row->state & (1u << bit)) \

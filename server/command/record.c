@@ -86,7 +86,9 @@ static enum err_code finish(struct record *record, struct err *err)
         rc = err->code;
     if (rc == ERR_OK && snapshot.quality.samples == 0)
         rc = err_set(err, ERR_NOT_FOUND, "no samples were captured%s",
-                     snapshot.quality.filtered > 0 ? ": --mode left out every sample" : "");
+                     snapshot.quality.filtered > 0        ? ": --mode left out every sample"
+                     : snapshot.quality.stops_refused > 0 ? ": the kernel refused every stop"
+                                                          : "");
     profile_snapshot_release(&snapshot);
     return rc;
 }

@@ -122,18 +122,18 @@ enum err_code dump_take(struct dump *dump, pid_t pid, enum sampler_async async,
                         struct err *err)
 {
     const struct sink sink = { .context = dump, .count = take_run, .seal = take_seal };
-    const struct sampler_options options = { .pids = { pid },
-                                             .pid_count = 1,
-                                             .rate_hz = RATE_HZ,
-                                             .duration_ns = MOST_NS,
-                                             .all_threads = true,
-                                             .native = native,
-                                             .stop = native == SAMPLER_NATIVE_FULL
-                                                         ? SAMPLER_STOP_ALWAYS
-                                                         : SAMPLER_STOP_AUTO,
-                                             .async = async,
-                                             .tasks_each = true,
-                                             .sink = &sink };
+    struct sampler_options options = { .pids = { pid },
+                                       .pid_count = 1,
+                                       .rate_hz = RATE_HZ,
+                                       .duration_ns = MOST_NS,
+                                       .all_threads = true,
+                                       .native = native,
+                                       .stop = native == SAMPLER_NATIVE_FULL
+                                                   ? SAMPLER_STOP_ALWAYS
+                                                   : SAMPLER_STOP_AUTO,
+                                       .async = async,
+                                       .tasks_each = true,
+                                       .sink = &sink };
     enum err_code rc = ERR_OK;
     bool has_scanned = false, is_poor = false;
     uint64_t tick_ns = TICK_NS;
@@ -149,6 +149,12 @@ enum err_code dump_take(struct dump *dump, pid_t pid, enum sampler_async async,
         tries += has_scanned;
         is_poor = (has_moving(dump) && tries < TASK_TRIES) ||
                   (lacks_native(dump) && tries < NATIVE_TRIES);
+        /* A thread that cannot be stopped, because a debugger has it or nobody knows its number, is read as it is. */
+        if (options.stop == SAMPLER_STOP_ALWAYS && dump->has_snapshot &&
+            dump->snapshot.quality.failed_perm) {
+            options.stop = SAMPLER_STOP_AUTO;
+            is_poor = true;
+        }
     } while (!rc && (has_scanned ? is_poor : tick_ns < MOST_NS));
     if (rc)
         dump_deinit(dump);

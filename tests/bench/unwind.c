@@ -14,6 +14,7 @@
 
 #include "sampler/base/clock.h"
 #include "sampler/process/maps.h"
+#include "sampler/process/process.h"
 #include "sampler/process/stopper.h"
 
 enum { MAX_FRAMES = 1024, COPY_BYTES = 128 << 10, PAGE = 4096 };
@@ -27,7 +28,7 @@ struct costs {
 struct bench {
     int32_t tid;
     struct stopper stopper;
-    struct process_memory memory;
+    struct process process;
     struct unwinder unwinder;
     struct costs costs;
     unsigned char bytes[COPY_BYTES + PAGE];
@@ -57,7 +58,7 @@ static void copy_stack(struct bench *bench, remote_addr start, remote_addr threa
     remote_addr at = start;
     for (size_t i = 0; i < COPY_BYTES / PAGE; i++, at += to_page, to_page = PAGE)
         spans[i] = (struct memory_span){ at, bench->bytes + (at - start), to_page };
-    (void)!memory_readv(&bench->memory.memory, spans, COPY_BYTES / PAGE, &arrived);
+    (void)!memory_readv(&bench->process.memory.memory, spans, COPY_BYTES / PAGE, &arrived);
     *stack = (struct native_stack){
         .spans = { { start, bench->bytes, arrived } },
         .span_count = 1,
@@ -110,7 +111,8 @@ static void stop_once(struct bench *bench)
 {
     struct native_registers registers;
     remote_addr thread_pointer;
-    if (!stopper_stop(&bench->stopper, &bench->tid, 1, clock_now_ns() + 100 * NS_PER_MS) &&
+    if (!stopper_stop(&bench->stopper, &bench->process, &bench->tid, 1,
+                      clock_now_ns() + 100 * NS_PER_MS) &&
         stopper_holds(&bench->stopper, bench->tid) &&
         !machine_read_registers(bench->tid, &registers, &thread_pointer))
         measure(bench, &registers, thread_pointer);
@@ -149,9 +151,12 @@ int main(int argc, char **argv)
     const int pid = atoi(argv[1]), stops = argc > 2 ? atoi(argv[2]) : 2000;
     bench.tid = argc > 3 ? atoi(argv[3]) : pid;
     bench.start_stack = end_of_main_stack(pid);
-    process_memory_init(&bench.memory, pid);
+    if (process_open(&bench.process, pid, &err)) {
+        fprintf(stderr, "unwind: %s\n", err.message);
+        return 1;
+    }
     stopper_init(&bench.stopper);
-    if (unwinder_init(&bench.unwinder, &bench.memory.memory, pid, &err)) {
+    if (unwinder_init(&bench.unwinder, &bench.process.memory.memory, pid, &err)) {
         fprintf(stderr, "unwind: %s\n", err.message);
         return 1;
     }
@@ -162,5 +167,6 @@ int main(int argc, char **argv)
     print_costs(&bench);
     stopper_deinit(&bench.stopper);
     unwinder_deinit(&bench.unwinder);
+    process_close(&bench.process);
     return 0;
 }

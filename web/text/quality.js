@@ -24,7 +24,7 @@ export const QUALITY_TEXT = {
     unmeasured: "Bias unmeasured,",
     uncertain: (share) => share + " uncertain",
     never: "Without stops, no reading is certain to compare the samples with. Short calls may be seen too seldom.",
-    refused: "The kernel does not let us stop threads of the target, for example because a debugger has it. Short calls may be seen too seldom.",
+    refused: "The kernel did not let us stop threads of the target, for example because a debugger has it. Short calls may be seen too seldom.",
     few: "Too few readings to compare so far.",
   },
   stopped: {
@@ -65,7 +65,7 @@ export const QUALITY_TEXT = {
   measures: {
     achieved_hz: "achieved rate", requested_hz: "requested rate", current_hz: "current rate", ticks: "ticks", missed_ticks: "missed ticks", duration_s: "duration",
     interval_min_s: "shortest interval", interval_mean_s: "mean interval", interval_max_s: "longest interval",
-    samples: "samples", exact: "exact", retried: "retried", truncated: "truncated", filtered: "left out", extrapolated: "extrapolated", overflowed: "counted at a caller", undelivered: "lost on the way to the server",
+    samples: "samples", exact: "exact", retried: "retried", truncated: "truncated", filtered: "left out", extrapolated: "extrapolated", unmatched: "OS thread unknown", overflowed: "counted at a caller", undelivered: "lost on the way to the server",
     native_complete: "complete", native_gaps: "with gaps", native_gaps_no_table: "gaps: no unwinding table", native_gaps_copy: "gaps: not copied whole", native_gaps_register: "gaps: register unknown", native_gaps_switch: "gaps: greenlets that switch", native_gaps_other: "gaps: other causes", native_mismatched: "mismatched", native_none: "none", native_entries: "calls of Python by C code", native_placed: "calls at their place",
     bias_share: "distance", bias_error: "error of the distance", control: "readings compared with", moving: "read while moving", stopped: "read while stopped", stops_refused: "stops refused", page_faults: "page faults",
     failed_gone: "gone", failed_fault: "not mapped", failed_perm: "not permitted", failed_corrupt: "unreadable memory",

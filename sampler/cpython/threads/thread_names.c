@@ -1,5 +1,6 @@
 #include "sampler/cpython/threads/thread_names.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,12 +43,17 @@ static bool python_name(struct thread_list *list, const struct dict_entries *act
     return false;
 }
 
-/* The kernel's name; by default that is the name of the process. */
+/* The kernel's name; by default that is the name of the process.  Of an unknown thread, what threading.get_ident()
+ * returns in it. */
 static void kernel_name(const struct thread *thread, int pid, char out[PROCFS_COMM_BYTES])
 {
     char process_name[PROCFS_COMM_BYTES] = "";
     if (thread->is_main) {
         snprintf(out, PROCFS_COMM_BYTES, "MainThread");
+        return;
+    }
+    if (!thread->host_tid) {
+        snprintf(out, PROCFS_COMM_BYTES, "Thread %#" PRIx64, thread->head.ident);
         return;
     }
     (void)!procfs_thread_name(pid, pid, process_name, NULL);
@@ -79,7 +85,8 @@ struct naming {
 static bool wants_name(const struct naming *naming, const struct thread *thread,
                        remote_addr interp)
 {
-    return thread->head.interp == interp && (thread->is_main || !naming->only_main) &&
+    const bool is_first = thread->is_main || thread->host_tid == naming->pid;
+    return thread->head.interp == interp && (is_first || !naming->only_main) &&
            (naming->again || thread->names_read < THREAD_NAMES_READINGS);
 }
 

@@ -281,12 +281,21 @@ static void drop_unlisted(struct thread_list *list)
 {
     size_t kept = 0;
     for (size_t i = 0; i < list->count; i++) {
-        if (list->items[i]->listed == list->listing)
+        if (list->items[i]->listed == list->listing && !list->items[i]->is_gone)
             list->items[kept++] = list->items[i];
         else
             free_thread(list->items[i]);
     }
     list->count = kept;
+}
+
+void thread_list_drop_gone(struct thread_list *list)
+{
+    const size_t before = list->count;
+    drop_unlisted(list);
+    list->has_gone = list->count < before;
+    if (list->has_gone)
+        sub_stacks_find(list);
 }
 
 /* Removes the threads that a failed walk added: they may be garbage, and would pile up. */
@@ -329,6 +338,7 @@ enum err_code thread_list_walk(struct thread_list *list)
         return rc;
     }
     drop_unlisted(list);
+    list->has_gone = false;
     sub_stacks_find(list);
     return ERR_OK;
 }

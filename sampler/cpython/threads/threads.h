@@ -55,6 +55,7 @@ struct thread {
     uint64_t interp_id;  /* 0: the main interpreter */
     bool is_main;        /* of the main interpreter */
     bool is_new;         /* not named yet */
+    bool is_gone;        /* no thread of the operating system runs it */
     uint64_t sampled_ns; /* set by the caller of python_tick; 0: never */
     bool is_stopped;     /* the same: `runs` is known: it was stopped, or the kernel said so */
     bool is_asked;       /* the same: `runs` is known: the kernel was asked before any stop */
@@ -105,6 +106,7 @@ struct thread_list {
     unsigned char runtime_window[THREADS_WINDOW_BYTES];
     uint32_t runtime_start, runtime_bytes;
     uint64_t listing;
+    bool has_gone;               /* the last walk found states of threads that are gone */
     remote_addr none, exception; /* None, and an object that is not None; 0: not seen yet */
     size_t head_bytes;
     unsigned char *heads; /* scratch for checking, room * head_bytes */
@@ -126,6 +128,8 @@ MUST_CHECK enum err_code thread_list_walk(struct thread_list *list);
  * the thread; a later call for another state overwrites it.  NULL: out of memory. */
 struct thread *thread_list_visit(const struct thread_list *list, struct thread *thread,
                                  remote_addr tstate, remote_addr interp);
+/* Removes those that are gone.  A later walk finds them again. */
+void thread_list_drop_gone(struct thread_list *list);
 /* Is the list unchanged?  ERR_FAULT: a thread is gone. */
 MUST_CHECK enum err_code thread_list_check(struct thread_list *list, bool *same_out);
 /* CPython adds threads at the head of a list, so an unchanged head means no new thread.  A caller

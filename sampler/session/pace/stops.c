@@ -15,6 +15,8 @@ static const uint64_t PROBE_STOPS = 4;
 static const double AGEING = 0.8;
 /* The mean time between readings of the control. */
 static const uint64_t CONTROL_NS = 50 * NS_PER_MS;
+/* After this time, a target that could not be stopped is asked again. */
+static const uint64_t REFUSED_NS = NS_PER_S;
 /* What a stop takes, before one has been seen. */
 static const double FIRST_STOP_NS = 50e3;
 /* A stop takes the profiler 30 to 55 us of its own, so shorter stops are no more frequent than ones of this length. */
@@ -67,8 +69,8 @@ static void begin_window(struct stops *stops, uint64_t now_ns)
     stops->window_ends_ns = now_ns + WINDOW_NS;
     if (stops->readings >= LEAST_READINGS)
         stops->is_uncertain = stops->uncertain > limit * stops->readings;
-    stops->is_still =
-        stops->is_uncertain && may_stop(stops, now_ns) && stop_ns <= stops->share * MAX_GAP_NS;
+    stops->is_still = stops->is_uncertain && may_stop(stops, now_ns) &&
+                      now_ns >= stops->refused_until_ns && stop_ns <= stops->share * MAX_GAP_NS;
     if (stops->is_still)
         stops->gap_ns = (uint64_t)fmax(stop_ns / fmax(share, usual / LONGEST_FACTOR),
                                        LEAST_STOP_NS / usual);
@@ -104,7 +106,8 @@ static bool is_due(struct stops *stops, uint64_t now_ns)
 
 static bool is_control_due(struct stops *stops, uint64_t now_ns)
 {
-    if (now_ns < stops->control_ns || stops->credit_ns < 0 || !may_stop(stops, now_ns))
+    if (now_ns < stops->control_ns || now_ns < stops->refused_until_ns ||
+        stops->credit_ns < 0 || !may_stop(stops, now_ns))
         return false;
     stops->control_ns = now_ns + random_below(&stops->random, 2 * CONTROL_NS);
     return true;
@@ -177,8 +180,8 @@ void stops_note_stop(struct stops *stops, uint64_t stopped_ns, uint64_t now_ns)
     stops->stops++;
 }
 
-void stops_refuse(struct stops *stops)
+void stops_refuse(struct stops *stops, uint64_t now_ns)
 {
-    stops->policy = SAMPLER_STOP_NEVER;
+    stops->refused_until_ns = now_ns + REFUSED_NS;
     stops->is_still = false;
 }

@@ -75,6 +75,7 @@ struct stops {
     uint64_t gap_ns, gap_ends_ns; /* in this window */
     uint64_t due_ns;              /* the reading in this gap */
     uint64_t control_ns;          /* when the next reading of the control is due */
+    uint64_t refused_until_ns;    /* the kernel did not let us stop the target; 0: it did */
     struct random random;
 };
 
@@ -94,7 +95,7 @@ bool stops_wants_probe(struct stops *stops);
 void stops_note_reading(struct stops *stops, bool is_uncertain);
 /* Threads stood still for this long, until now. */
 void stops_note_stop(struct stops *stops, uint64_t stopped_ns, uint64_t now_ns);
-/* The kernel does not let us stop the target: from now on threads are read while they move. */
-void stops_refuse(struct stops *stops);
+/* The kernel did not let us stop the target, for another traces it: for a while threads are read while they move. */
+void stops_refuse(struct stops *stops, uint64_t now_ns);
 
 #endif /* SAMPLER_SESSION_PACE_STOPS_H */

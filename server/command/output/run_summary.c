@@ -220,6 +220,38 @@ static void say_mode(const struct session_info *info, const struct state_sums *s
             sums->unknown[flag], state_flag_text(flag));
 }
 
+/* How many of the targets ended for this reason; *is_first_out: none of them before number `index`. */
+static size_t count_ends(const struct sampler *sampler, const char *reason, size_t index,
+                         bool *is_first_out)
+{
+    struct sampler_target target;
+    size_t count = 0;
+    *is_first_out = true;
+    for (size_t i = 0; sampler_target_at(sampler, i, &target); i++) {
+        if (!target.reason || strcmp(target.reason, reason) != 0)
+            continue;
+        *is_first_out &= i >= index;
+        count++;
+    }
+    return count;
+}
+
+/* Which of several targets are no longer sampled, and why: a line for each reason. */
+static void say_ends(const struct sampler *sampler)
+{
+    struct sampler_target target;
+    bool is_first;
+    for (size_t i = 0; sampler_target_at(sampler, i, &target); i++) {
+        const size_t count =
+            target.reason ? count_ends(sampler, target.reason, i, &is_first) : 0;
+        if (count == 1)
+            say("process %d ended after %.2f s: %s", (int)target.pid,
+                (double)target.to_ns / (double)NS_PER_S, target.reason);
+        else if (count && is_first)
+            say("%zu processes ended: %s", count, target.reason);
+    }
+}
+
 static void say_processes(const struct session_info *info)
 {
     struct sampler_processes processes = { 0 };
@@ -228,6 +260,8 @@ static void say_processes(const struct session_info *info)
     if (processes.joined > 1)
         say("%" PRIu64 " processes, %" PRIu64 " of them still running", processes.joined,
             processes.running);
+    if (processes.joined > 1)
+        say_ends(info->sampler);
     if (processes.over > 0)
         say("%" PRIu64
             " processes were left out, some of them only for a time: the limit is %d at a time",
@@ -244,8 +278,15 @@ static void say_limits(const struct session_info *info)
 {
     const struct quality *const quality = &info->snapshot->quality;
     if (quality->stops_refused > 0)
-        say("the kernel refused to stop threads (is the target being traced?): shares of short "
-            "calls are too low");
+        say("the kernel refused to stop threads %" PRIu64
+            " times (is the target being traced?): %s",
+            quality->stops_refused,
+            info->options->stop == SAMPLER_STOP_ALWAYS ? "samples of threads that ran failed"
+                                                       : "shares of short calls are too low");
+    if (quality->unmatched > 0)
+        say("%.2f %% of the samples are of threads whose thread of the operating system is "
+            "unknown, as after a fork that Python does not know of: whether they ran is unknown",
+            quality_percent(quality->unmatched, quality->samples));
     if (info->status.rate_hz > 0 && info->status.rate_hz < info->options->rate_hz)
         say("--max-cpu %.10g allowed %.1f Hz at the end", info->options->max_cpu_percent,
             info->status.rate_hz);

@@ -159,6 +159,8 @@ static const struct row {
     ONLY(SYSCALLS_ANY, ioctl, 1, IS(FIONBIO)),
     ONLY(SYSCALLS_READ, ioctl, 1, IS(NS_GET_PARENT)),
     ONLY(SYSCALLS_READ, ioctl, 1, IS(NS_GET_USERNS)),
+    /* No signal: whether a thread is one of a process. */
+    ONLY(SYSCALLS_READ, tgkill, 2, IS(0)),
     /* Nothing writes registers or memory of a target. */
     ONLY(SYSCALLS_STOP, ptrace, 0, IS(PTRACE_SEIZE)),
     ONLY(SYSCALLS_STOP, ptrace, 0, IS(PTRACE_INTERRUPT)),

@@ -1,12 +1,15 @@
 """Stops: threads that run are stopped to be read, for a limited share of the time, and what was stopped is said."""
 
 import json
+import os
 import re
 
 from folded import read_folded
-from harness import SLOWNESS, Live, Test, file_in, main, newest_python, pythons, run_program, script, victim
+from harness import PROGRAM, SLOWNESS, Live, Test, file_in, main, newest_python, pythons, run_program, script, victim
 
 LONG = "60"
+NATIVE_THREAD = os.environ.get("PYROMETER_NATIVE_THREAD", os.path.join(os.path.dirname(PROGRAM), "tests", "system",
+                                                                       "libnative_thread.so"))
 # The limit is 1 %; the last stop may exceed it.
 MOST_STOPPED = 0.012 * SLOWNESS
 LEAST_SAMPLES = 400 / SLOWNESS
@@ -62,6 +65,19 @@ while time.monotonic() < end:
     calls += 1
     ended += libc.epoll_wait(group, event, 1, 30) < 0 and ctypes.get_errno() == errno.EINTR
 print("%d calls, %d ended with EINTR" % (calls, ended), flush=True)
+"""
+# One thread waits where nothing interrupts it, so it does not stop; another spins.
+WAITS = """
+import ctypes, os, threading
+library = ctypes.CDLL(os.environ["PYROMETER_NATIVE_THREAD"])
+def held():
+    library.native_thread_wait()
+def spin():
+    while True:
+        pass
+threading.Thread(target=held, daemon=True).start()
+print("READY", flush=True)
+spin()
 """
 
 
@@ -138,6 +154,16 @@ class Stops(Test):
             calls, ended = map(int, target.wait_line(r"^(\d+) calls, (\d+) ended with EINTR$").groups())
         self.assertGreater(calls, 50)
         self.assertLess(ended, calls / 3)
+
+    def test_a_thread_that_does_not_stop_is_read_as_it_stands_and_costs_the_others_nothing(self):
+        path = file_in("stops.folded")
+        with victim(script("waits.py", WAITS), env=dict(os.environ, PYROMETER_NATIVE_THREAD=NATIVE_THREAD)) as target:
+            quality, words = recorded(target, "-a", "-d", "2", "--stop", "always")
+        self.assertEqual((quality["failed"]["perm"], quality["moving"]), (0, 0), words)
+        names = [{name for name in stack.names} for stack in read_folded(path)]
+        self.assertTrue(any("held" in stack for stack in names) and any("spin" in stack for stack in names), names)
+        # Waiting for it at each tick, there would be at most 66 of 2,000.
+        self.assertGreater(quality["ticks"], 120)
 
     def test_stops_of_a_program_with_many_page_faults_say_so(self):
         with victim("faults.py", LONG, python=newest_python()) as target:

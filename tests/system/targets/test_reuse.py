@@ -52,13 +52,13 @@ def source_of(name):
 class Newcomer:
     """The next process, with the number that was that of another; retried, as threads take numbers too."""
 
-    def __init__(self, pid, path):
+    def __init__(self, pid, words):
         end = time.monotonic() + WAIT_SECONDS
         while time.monotonic() < end:
             with open(LAST_PID, "w", encoding="ascii") as file:
                 file.write(str(pid - 1))
             # No setpriv and no threads before: the very next one.
-            self.popen = subprocess.Popen(SAME_PLACES + [newest_python(), path], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+            self.popen = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
             if self.popen.pid == pid:
                 return
             # A thread of another was faster, and has it until it ends.
@@ -88,11 +88,11 @@ class Reuse(Test):
         assert process.stdout.readline() == b"READY\n"
         return process
 
-    def replace(self, process):
+    def replace(self, process, words=None):
         """At once: the same program file, so that what was found of the first lies where it lay."""
         process.kill()
         process.wait()
-        newcomer = Newcomer(process.pid, self.new)
+        newcomer = Newcomer(process.pid, words or SAME_PLACES + [newest_python(), self.new])
         self.addCleanup(newcomer.end)
         return newcomer
 
@@ -174,6 +174,25 @@ class Reuse(Test):
             session = host.until("/sessions/" + one, lambda found: found["state"] == "ended")
             self.assertEqual([target["command"][1] for target in session["targets"]], [self.old])
             newcomer.end()
+
+    def test_nor_are_those_that_a_newcomer_has(self):
+        """A session that pauses sees late that its process has ended, and looks for children meanwhile."""
+        text = "%s %s & trap 'kill $!' EXIT; wait" % (newest_python(), self.new)
+        for _ in range(5):
+            with Host() as host:
+                first = self.first()
+                one = host.start(pids=[first.pid], rate_hz=500, subprocesses=True)
+                host.running(one)
+                answer = host.send("PATCH", "/sessions/" + one, {"state": "paused"})
+                self.assertEqual(answer.status, 200, answer.body)
+                newcomer = self.replace(first, ["sh", "-c", text])
+                newcomer.wait_ready()
+                # It has been looked for once more by then.
+                time.sleep(1.5)
+                session = host.get("/sessions/" + one)
+                self.assertEqual([target["command"][1] for target in session["targets"]], [self.old])
+                newcomer.popen.terminate()
+                newcomer.popen.wait()
 
     def test_stopping_never_stops_the_second(self):
         for turn in range(5):

@@ -1,6 +1,5 @@
 """Targets that a debugger has already, and targets that would debug the profiler."""
 
-import ctypes
 import json
 import os
 import signal
@@ -10,48 +9,11 @@ import time
 import unittest
 
 from folded import read_folded
-from harness import (FOLDER, SLOWNESS, WAIT_SECONDS, Live, Process, Test, file_in, main, newest_python, program, run_program,
-                     victim)
+from harness import FOLDER, SLOWNESS, WAIT_SECONDS, Live, Test, file_in, main, newest_python, program, run_program, victim
+from tracer import TRACES, Tracer, status_of, traceable
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-TRACES = os.path.join(HERE, "traces.py")
 LONG = "100"
-REFUSAL = "refuses to stop the target \\(is it being traced already\\?\\)"
-PR_SET_PTRACER, ANY = 0x59616d61, ctypes.c_ulong(-1)
-
-
-def traceable():
-    """For a child: whoever has its identity may trace it, where the kernel asks for more by default."""
-    ctypes.CDLL(None).prctl(PR_SET_PTRACER, ANY, 0, 0, 0)
-
-
-def status_of(pid):
-    with open("/proc/%d/status" % pid, encoding="ascii", errors="replace") as file:
-        return dict(line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line)
-
-
-class Tracer(Process):
-    """Has a process until a line asks it to let go."""
-
-    def __init__(self, *arguments):
-        read_fd, self.write_fd = os.pipe()
-        super().__init__([newest_python(), TRACES, *arguments], stdin=read_fd)
-        os.close(read_fd)
-        try:
-            self.wait_line("^READY")
-        except BaseException:
-            self.kill()
-            raise
-
-    def let_go(self):
-        os.close(self.write_fd)
-        self.write_fd = -1
-        return self.wait()
-
-    def __exit__(self, *problem):
-        if self.write_fd >= 0:
-            os.close(self.write_fd)
-        super().__exit__(*problem)
+REFUSAL = "the kernel refused to stop threads [0-9]+ times \\(is the target being traced\\?\\)"
 
 
 class Traced(Test):
@@ -86,23 +48,52 @@ class Traced(Test):
                 process, code, path = self.record()
                 self.assertEqual(code, 0, process.output())
                 self.assertGreater(len(read_folded(path)), 0)
-                for words in (["dump", str(self.pid)], ["doctor", str(self.pid)]):
+                for words in (["dump", str(self.pid)], ["dump", "--native", str(self.pid)], ["doctor", str(self.pid)]):
                     process, code = run_program(*words)
                     self.assertEqual(code, 0, process.output())
+                    if words[0] == "dump":
+                        threads = [line.split()[2] for line in process.out if line.startswith("  thread ")]
+                        self.assertEqual(sorted(threads), ["MainThread", "worker-0", "worker-1", "worker-2"], process.output())
                 self.assertEqual(status_of(self.pid)["TracerPid"], str(tracer.pid))
                 self.assertEqual(tracer.let_go(), 0)
                 self.goes_on()
 
-    def test_is_not_stopped_by_two(self):
-        for how in ((), ("stopped",)):
-            with self.subTest(how=how), Tracer(str(self.pid), *how) as tracer:
-                process, code, _ = self.record("--blocking")
-                self.assertEqual(code, 1, process.output())
-                self.assertRegex(process.err[-1], "no samples were captured")
-                self.assertEqual(len([line for line in process.err if "traced already" in line]), 1, process.output())
-                self.assertRegex("\n".join(process.err), REFUSAL)
-                self.assertEqual(tracer.let_go(), 0)
-                self.goes_on()
+    def recorded(self, *options):
+        quality = file_in("traced.json")
+        process, code, path = self.record("-a", "--engine", "remote", "--quality", quality, *options)
+        with open(quality, encoding="utf-8") as file:
+            return process, code, path, json.load(file)
+
+    def test_samples_of_running_threads_fail_where_all_are_to_be_stopped(self):
+        with Tracer(str(self.pid)) as tracer:
+            process, code, path, counted = self.recorded("--blocking")
+            self.assertEqual(code, 0, process.output())
+            self.assertRegex("\n".join(process.err), REFUSAL + ": samples of threads that ran failed")
+            # It was asked again and again, for as long as was wanted.
+            self.assertGreater(counted["duration_s"], 0.9)
+            self.assertGreater(counted["stops_refused"], 10)
+            self.assertGreater(counted["failed"]["perm"], 10)
+            self.assertEqual((counted["moving"], counted["stopped"]), (0, 0))
+            # Those that wait stand still anyway.
+            self.assertIn(self.pid, {stack.tid for stack in read_folded(path)})
+            self.assertEqual(tracer.let_go(), 0)
+            self.goes_on()
+
+    def test_threads_that_a_debugger_has_stopped_stand_still(self):
+        with Tracer(str(self.pid), "stopped") as tracer:
+            process, code, path, counted = self.recorded("--blocking")
+            self.assertEqual(code, 0, process.output())
+            self.assertEqual(counted["failed"]["perm"], 0)
+            self.assertEqual(len({stack.tid for stack in read_folded(path)}), 4)
+            self.assertEqual(tracer.let_go(), 0)
+            self.goes_on()
+
+    def test_that_no_stop_succeeded_is_said(self):
+        with victim("alternate.py", LONG, preexec_fn=traceable) as target, Tracer(str(target.pid)):
+            process, code = run_program("record", str(target.pid), "--blocking", "-d", "1", "--collapsed", "-o", file_in("traced.folded"))
+            self.assertEqual(code, 1, process.output())
+            self.assertRegex(process.err[-1], "no samples were captured: the kernel refused every stop")
+            self.assertRegex("\n".join(process.err), r"captured 0 samples in (0\.9|[1-9])")
 
     def test_is_read_while_it_moves_if_another_has_it(self):
         quality = file_in("traced.json")
@@ -112,7 +103,9 @@ class Traced(Test):
             self.assertRegex("\n".join(process.err), "the kernel refused to stop threads")
             with open(quality, encoding="utf-8") as file:
                 counted = json.load(file)
-            self.assertEqual((counted["stops_refused"], counted["stopped"], counted["bias"]), (1, 0, None))
+            # It is asked once a second.
+            self.assertIn(counted["stops_refused"], range(1, int(counted["duration_s"]) + 2))
+            self.assertEqual((counted["stopped"], counted["bias"]), (0, None))
             self.assertGreater(len(read_folded(path)), 1)
             self.assertEqual(tracer.let_go(), 0)
             self.goes_on()
@@ -128,7 +121,7 @@ class Traced(Test):
                 self.goes_on()
 
     def test_a_debugger_that_comes_while_it_is_stopped_for_each_tick(self):
-        with program("record", str(self.pid), "--blocking", "-d", "20", "-r", "1khz", "--collapsed", "-o",
+        with program("record", str(self.pid), "-a", "--blocking", "-d", "100", "-r", "1khz", "--collapsed", "-o",
                      file_in("late.folded")) as recording:
             time.sleep(1 * SLOWNESS)
             # It loses some races against us, then it has the threads one by one.
@@ -141,19 +134,32 @@ class Traced(Test):
             else:
                 self.skipTest("a debugger never got hold of the target")
             with tracer:
-                self.assertIn(recording.wait(40 * SLOWNESS), (0, 1), recording.output())
-                self.assertRegex("\n".join(recording.err), REFUSAL)
+                time.sleep(1 * SLOWNESS)
+                self.assertTrue(recording.is_running(), recording.output())
                 self.assertEqual(tracer.let_go(), 0)
+            recording.signal(signal.SIGINT)
+            self.assertEqual(recording.wait(), 0, recording.output())
+            self.assertRegex("\n".join(recording.err), REFUSAL)
         self.goes_on()
 
-    def test_a_server_says_so_and_goes_on(self):
-        with Tracer(str(self.pid)) as tracer, Live("attach", "--blocking", str(self.pid)) as live:
-            session = live.wait_ended()
-            self.assertEqual(session["state"], "failed")
-            self.assertRegex(session["reason"], REFUSAL)
-            self.assertEqual(live.stop(), 0)
+    def test_a_session_goes_on_and_has_samples_once_the_debugger_has_gone(self):
+        with victim("alternate.py", LONG, preexec_fn=traceable) as target, Tracer(str(target.pid)) as tracer, \
+                Live("attach", "--blocking", str(target.pid)) as live:
+            session = live.wait_session(lambda session: session["quality"]["failed"]["perm"] > 1500)
+            self.assertEqual((session["state"], session["quality"]["samples"]), ("running", 0))
+            self.assertGreater(session["quality"]["stops_refused"], 0)
             self.assertEqual(tracer.let_go(), 0)
-        self.goes_on()
+            session = live.wait_samples(100)
+            self.assertEqual(session["state"], "running")
+            self.assertEqual(session["quality"]["moving"], 0)
+            self.assertEqual(live.stop(), 0)
+
+    def test_of_two_targets_the_one_that_a_debugger_has_stays(self):
+        with victim("alternate.py", LONG, preexec_fn=traceable) as traced, victim("alternate.py", LONG) as other, \
+                Tracer(str(traced.pid)), Live("attach", "--blocking", str(traced.pid), str(other.pid)) as live:
+            session = live.wait_session(lambda session: session["quality"]["failed"]["perm"] > 1500)
+            self.assertEqual(session["processes"]["running"], 2)
+            self.assertGreater(session["quality"]["samples"], 0)
 
     def test_ending_while_a_debugger_holds_it_is_seen(self):
         with Tracer(str(self.pid), "stopped") as tracer, Live("attach", str(self.pid)) as live:

@@ -3,11 +3,16 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "sampler/base/clock.h"
+#include "sampler/base/scoped.h"
 #include "sampler/process/cpu.h"
+#include "sampler/process/process.h"
+#include "sampler/process/procfs.h"
 #include "sampler/process/stopper.h"
 #include "tests/support/test.h"
 #include "tests/unit/process/child.h"
@@ -56,10 +61,20 @@ static bool counts(void)
     return *counter != before;
 }
 
+static enum err_code stop(struct stopper *stopper, int32_t tid, uint64_t deadline_ns)
+{
+    struct process process;
+    enum err_code rc = process_open(&process, tid, NULL);
+    if (!rc)
+        rc = stopper_stop(stopper, &process, &tid, 1, deadline_ns);
+    process_close(&process);
+    return rc;
+}
+
 /* Where ptrace is forbidden there is nothing to test. */
 static void stop_or_skip(struct stopper *stopper, int32_t tid)
 {
-    const enum err_code rc = stopper_stop(stopper, &tid, 1, deadline());
+    const enum err_code rc = stop(stopper, tid, deadline());
     if (rc == ERR_PERM) {
         puts("skipped: ptrace is not permitted here");
         skip();
@@ -173,27 +188,33 @@ static void a_missing_process_is_gone(void **state)
     struct stopper stopper;
     struct child child = start(end_politely, NULL);
     (void)state;
+    struct process process;
     const int32_t gone = child.pid;
+    assert_int_equal(process_open(&process, gone, NULL), ERR_OK);
     child_end(&child);
     stopper_init(&stopper);
-    assert_int_equal(stopper_stop(&stopper, &gone, 1, deadline()), ERR_GONE);
+    assert_int_equal(stopper_stop(&stopper, &process, &gone, 1, deadline()), ERR_GONE);
     stopper_resume(&stopper);
     stopper_deinit(&stopper);
+    process_close(&process);
 }
 
 static void what_has_ended_and_is_not_waited_for_is_gone(void **state)
 {
     struct stopper stopper;
-    siginfo_t info;
-    const int32_t ended = fork();
+    struct process process;
+    struct child child = start(end_politely, NULL);
+    const int32_t ended = child.pid;
     (void)state;
-    if (!ended)
-        _exit(0);
-    assert_int_equal(waitid(P_PID, (id_t)ended, &info, WEXITED | WNOWAIT), 0);
+    assert_int_equal(process_open(&process, ended, NULL), ERR_OK);
+    assert_int_equal(kill(ended, SIGKILL), 0);
+    child_await_zombie(&child);
     stopper_init(&stopper);
-    assert_int_equal(stopper_stop(&stopper, &ended, 1, deadline()), ERR_GONE);
+    assert_int_equal(stopper_stop(&stopper, &process, &ended, 1, deadline()), ERR_GONE);
+    assert_int_equal(stopper.refused, 0);
     stopper_deinit(&stopper);
-    assert_int_equal(waitpid(ended, NULL, 0), ended);
+    process_close(&process);
+    child_reap(&child);
 }
 
 static int stop_and_die(void *context)
@@ -201,7 +222,7 @@ static int stop_and_die(void *context)
     struct stopper stopper;
     const int32_t tid = *(const int32_t *)context;
     stopper_init(&stopper);
-    if (stopper_stop(&stopper, &tid, 1, deadline()))
+    if (stop(&stopper, tid, deadline()))
         return 1;
     raise(SIGKILL);
     return 2;
@@ -240,9 +261,16 @@ static int wait_for_vforked(void *context)
     return 0;
 }
 
+static long count_sleeps(void)
+{
+    struct rusage usage;
+    assert_int_equal(getrusage(RUSAGE_SELF, &usage), 0);
+    return usage.ru_nvcsw;
+}
+
 static void a_thread_that_does_not_stop_counts_nothing(void **state)
 {
-    enum { TRIES = 1000 };
+    enum { TRIES = 5000, FEW_SLEEPS = 20 };
     struct stopper stopper;
     (void)state;
     *counter = 0;
@@ -252,17 +280,24 @@ static void a_thread_that_does_not_stop_counts_nothing(void **state)
     await_sleep(child.pid);
     stopper_init(&stopper);
     const int32_t tid = child.pid;
-    const enum err_code rc = stopper_stop(&stopper, &tid, 1, clock_now_ns() + NS_PER_MS);
+    const enum err_code rc = stop(&stopper, tid, clock_now_ns() + NS_PER_MS);
     assert_true(rc == ERR_OK || rc == ERR_PERM);
-    /* It is in the kernel until its child ends, so it executes nothing of its program. */
+    /* It returns to its code only by way of the stop. */
     assert_int_equal(stopper_holds(&stopper, tid), rc == ERR_OK);
     stopper_resume(&stopper);
     assert_int_equal(stopper.stop_ns, 0);
     assert_int_equal(stopper.stopped_ns, 0);
     assert_int_equal(stopper.count, rc == ERR_OK);
+    /* It is not waited for again: others would wait with it. */
+    const long sleeps = count_sleeps();
+    stopper_resume(&stopper);
+    assert_in_range(count_sleeps(), sleeps, sleeps + FEW_SLEEPS);
+    assert_int_equal(stopper.count, rc == ERR_OK);
     assert_int_equal(kill((pid_t)*counter, SIGKILL), 0);
-    for (unsigned i = 0; i < TRIES && stopper.count; i++)
+    for (unsigned i = 0; i < TRIES && stopper.count; i++) {
+        usleep(1000);
         stopper_resume(&stopper);
+    }
     assert_int_equal(stopper.count, 0);
     stopper_deinit(&stopper);
     child_end(&child);
@@ -286,6 +321,100 @@ static void a_stop_counts_from_when_the_thread_was_last_seen_running(void **stat
     child_end(&child);
 }
 
+static bool is_traced(int pid)
+{
+    SCOPED_FREE char *status = NULL;
+    size_t bytes;
+    assert_int_equal(procfs_read(pid, "status", &status, &bytes, NULL), ERR_OK);
+    return !strstr(status, "\nTracerPid:\t0\n");
+}
+
+/* Whatever a target says its threads are. */
+static void a_thread_of_another_process_is_not_stopped(void **state)
+{
+    struct stopper stopper;
+    struct process process;
+    struct child target = start(end_politely, NULL), other = start(count_for_ever, NULL);
+    const int32_t tids[] = { other.pid, (int32_t)getpid(), 1, INT32_MAX };
+    (void)state;
+    assert_true(counts());
+    assert_int_equal(process_open(&process, target.pid, NULL), ERR_OK);
+    stopper_init(&stopper);
+    assert_int_equal(stopper_stop(&stopper, &process, tids, 4, deadline()), ERR_GONE);
+    assert_int_equal(stopper.count, 0);
+    assert_int_equal(stopper.refused, 0);
+    assert_false(is_traced(other.pid));
+    assert_true(counts());
+    stopper_deinit(&stopper);
+    process_close(&process);
+    child_end(&target);
+    child_end(&other);
+}
+
+/* As if the target had ended, and another process had got its pid, just before the thread was seized. */
+static void a_process_that_got_the_pid_of_the_target_is_let_go(void **state)
+{
+    enum { TRIES = 5000 };
+    struct stopper stopper;
+    struct process process;
+    struct child ended = start(end_politely, NULL), other = start(count_for_ever, NULL);
+    const int32_t tid = other.pid;
+    (void)state;
+    assert_true(counts());
+    assert_int_equal(process_open(&process, ended.pid, NULL), ERR_OK);
+    child_end(&ended);
+    process.pid = other.pid;
+    stopper_init(&stopper);
+    const enum err_code rc = stopper_stop(&stopper, &process, &tid, 1, deadline());
+    assert_true(rc == ERR_GONE || rc == ERR_PERM);
+    assert_false(stopper_holds(&stopper, tid));
+    for (unsigned i = 0; i < TRIES && stopper.count; i++) {
+        usleep(1000);
+        stopper_resume(&stopper);
+    }
+    assert_int_equal(stopper.count, 0);
+    assert_int_equal(stopper.stopped_ns, 0);
+    assert_false(is_traced(other.pid));
+    assert_true(counts());
+    stopper_deinit(&stopper);
+    process_close(&process);
+    child_end(&other);
+}
+
+static int trace(void *context)
+{
+    const int tid = *(const int *)context;
+    if (ptrace(PTRACE_SEIZE, tid, NULL, NULL))
+        return 1;
+    *waits = 1;
+    while (getppid() > 0)
+        pause();
+    return 0;
+}
+
+static void a_thread_that_another_traces_is_refused(void **state)
+{
+    struct stopper stopper;
+    struct child target = start(count_for_ever, NULL);
+    (void)state;
+    assert_true(counts());
+    stopper_init(&stopper);
+    stop_or_skip(&stopper, target.pid);
+    stopper_resume(&stopper);
+    *waits = 0;
+    struct child tracer = start(trace, &target.pid);
+    while (*waits == 0)
+        usleep(1000);
+    assert_int_equal(stop(&stopper, target.pid, deadline()), ERR_PERM);
+    assert_int_equal(stopper.refused, 1);
+    assert_int_equal(stopper.count, 0);
+    child_end(&tracer);
+    assert_int_equal(stop(&stopper, target.pid, deadline()), ERR_OK);
+    assert_int_equal(stopper.refused, 0);
+    stopper_deinit(&stopper);
+    child_end(&target);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -298,6 +427,9 @@ int main(void)
         cmocka_unit_test(a_target_goes_on_when_its_stopper_is_killed),
         cmocka_unit_test(a_thread_that_does_not_stop_counts_nothing),
         cmocka_unit_test(a_stop_counts_from_when_the_thread_was_last_seen_running),
+        cmocka_unit_test(a_thread_of_another_process_is_not_stopped),
+        cmocka_unit_test(a_process_that_got_the_pid_of_the_target_is_let_go),
+        cmocka_unit_test(a_thread_that_another_traces_is_refused),
     };
     return cmocka_run_group_tests(tests, map_counter, NULL) == 0 ? 0 : 1;
 }

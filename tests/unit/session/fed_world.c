@@ -131,6 +131,18 @@ struct thread *const *python_threads(const struct python *python, size_t *count_
     return the_threads;
 }
 
+size_t python_unknown_threads(const struct python *python)
+{
+    (void)python;
+    return the_thread.host_tid == 0;
+}
+
+struct thread *python_main(const struct python *python)
+{
+    (void)python;
+    return the_threads[0];
+}
+
 uint32_t python_interpreters(const struct python *python)
 {
     (void)python;

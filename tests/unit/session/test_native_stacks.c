@@ -13,6 +13,7 @@
 
 #include "sampler/base/clock.h"
 #include "sampler/native/native_copy.h"
+#include "sampler/process/process.h"
 #include "sampler/process/procfs.h"
 #include "sampler/process/stopper.h"
 #include "sampler/sampler.h"
@@ -201,12 +202,16 @@ static void check_state(size_t index)
     const struct seen *const sleeper = &seen[index];
     const struct native_stack *const stack = &sleeper->copy.stack;
     struct stopper stopper;
+    struct process process;
     struct native_registers expected;
     remote_addr descriptor;
     assert_true(sleeper->with_native);
+    assert_int_equal(process_open(&process, victim.pid, NULL), ERR_OK);
     stopper_init(&stopper);
-    assert_int_equal(stopper_stop(&stopper, &sleeper->tid, 1, clock_now_ns() + 10 * NS_PER_S),
-                     ERR_OK);
+    assert_int_equal(
+        stopper_stop(&stopper, &process, &sleeper->tid, 1, clock_now_ns() + 10 * NS_PER_S),
+        ERR_OK);
+    process_close(&process);
     assert_true(stopper_holds(&stopper, sleeper->tid));
     assert_int_equal(machine_read_registers(sleeper->tid, &expected, &descriptor), ERR_OK);
     check_registers(&sleeper->copy.registers, &expected);

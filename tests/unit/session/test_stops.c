@@ -390,7 +390,7 @@ static void one_stop_in_four_is_probed(void **state)
     assert_int_equal(world.probes, 0);
 }
 
-static void a_refusal_ends_all_stops(void **state)
+static void after_a_refusal_threads_are_read_while_they_move_for_a_second(void **state)
 {
     struct world world;
     (void)state;
@@ -398,10 +398,13 @@ static void a_refusal_ends_all_stops(void **state)
     world.uncertain = 1;
     run(&world, 2);
     const uint64_t still = world.steps[STOPS_STILL], moving = world.steps[STOPS_MOVING];
-    stops_refuse(&world.stops);
-    run(&world, 2);
+    stops_refuse(&world.stops, world.now_ns);
+    for (unsigned i = 0; i < 999; i++)
+        tick(&world);
     assert_int_equal(world.steps[STOPS_STILL], still);
-    assert_int_equal(world.steps[STOPS_MOVING], moving + 2000);
+    assert_int_equal(world.steps[STOPS_MOVING], moving + 999);
+    run(&world, 1);
+    assert_true(world.steps[STOPS_STILL] > still);
 }
 
 TEST_MAIN(cmocka_unit_test(never_and_always_are_kept),
@@ -421,4 +424,4 @@ TEST_MAIN(cmocka_unit_test(never_and_always_are_kept),
           cmocka_unit_test(after_a_very_long_stop_threads_are_read_while_they_move),
           cmocka_unit_test(where_stops_take_long_threads_are_read_while_they_move),
           cmocka_unit_test(one_stop_in_four_is_probed),
-          cmocka_unit_test(a_refusal_ends_all_stops))
+          cmocka_unit_test(after_a_refusal_threads_are_read_while_they_move_for_a_second))

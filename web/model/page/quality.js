@@ -109,7 +109,7 @@ const GROUPS = {
   ],
   samples: [
     ["samples", formatCount], ["exact", formatCount, samplesOf], ["retried", formatCount, samplesOf], ["truncated", formatCount, samplesOf],
-    ["filtered", formatCount, (q) => q.samples + q.filtered], ["extrapolated", formatCount, samplesOf], ["overflowed", formatCount, samplesOf], ["undelivered", formatCount, samplesOf],
+    ["filtered", formatCount, (q) => q.samples + q.filtered], ["extrapolated", formatCount, samplesOf], ["unmatched", formatCount, samplesOf], ["overflowed", formatCount, samplesOf], ["undelivered", formatCount, samplesOf],
   ],
   native: [["native_complete", formatCount, samplesOf], ["native_gaps", formatCount, samplesOf], ...GAP_CAUSES.map((key) => [key, formatCount, (q) => q.native_gaps]), ["native_mismatched", formatCount, samplesOf], ["native_none", formatCount, samplesOf], ["native_entries", formatCount], ["native_placed", formatCount, (q) => q.native_entries]],
   bias: [

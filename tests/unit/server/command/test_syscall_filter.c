@@ -84,6 +84,16 @@ static int write_process(void)
     return SAYS((int)process_vm_writev(getppid(), &here, 1, &here, 1, 0));
 }
 
+static int ask_for_thread(void)
+{
+    return SAYS((int)syscall(SYS_tgkill, getppid(), getppid(), 0));
+}
+
+static int signal_thread(void)
+{
+    return SAYS((int)syscall(SYS_tgkill, getppid(), getppid(), SIGCONT));
+}
+
 static int become_root(void)
 {
     return SAYS((int)syscall(SYS_setuid, 0));
@@ -242,6 +252,9 @@ static void groups_are_apart(void **state)
     assert_int_equal(try_with(SYSCALLS_READ, read_process), 0);
     assert_int_equal(try_with(SYSCALLS_SERVE, read_process), EPERM);
     assert_int_equal(try_with(SYSCALLS_STOP, write_registers), EPERM);
+    assert_int_equal(try_with(SYSCALLS_READ, ask_for_thread), 0);
+    assert_int_equal(try_with(SYSCALLS_SERVE, ask_for_thread), EPERM);
+    assert_int_equal(try_with(ALL, signal_thread), EPERM);
     assert_int_equal(try_with(SYSCALLS_PUSH, make_network_socket), 0);
     assert_int_equal(try_with(ALL | SYSCALLS_PUSH, listen_again), EPERM);
 }

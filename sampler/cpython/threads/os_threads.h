@@ -1,0 +1,47 @@
+/*
+ * os_threads - which thread of the operating system runs each thread state.
+ *
+ * The target writes what it says about that: an id into each thread state (from 3.11 on), another into the structure that
+ * a pthread_t points to (glibc, musl).  The first is wrong after a fork that CPython does not know of: the child still has
+ * the ids of its parent's threads.  Either names any thread of the host if the target is hostile.  So an id counts only
+ * if the kernel has it among the threads of this process, and if no other state of the same interpreter has it.  The
+ * state's id comes first, then that of its structure; a state with neither is of an unknown thread, host_tid 0.
+ *
+ * A state whose thread is known to be gone is no thread: it leaves the list.
+ *
+ * Ownership: the caller's storage; os_threads_deinit accepts a zeroed one.  Borrows the list.
+ * Threads: none.
+ * Depends on: base, threads, thread_ids.
+ */
+#ifndef SAMPLER_CPYTHON_THREADS_OS_THREADS_H
+#define SAMPLER_CPYTHON_THREADS_OS_THREADS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sampler/base/err.h"
+#include "sampler/base/idmap.h"
+#include "sampler/process/thread_ids.h"
+
+struct thread_list;
+
+struct os_threads {
+    struct thread_list *list;
+    struct thread_ids ids;
+    struct idmap
+        claimed; /* indexes of threads in the list, by host_tid; while they are matched */
+    size_t claimed_count; /* threads of the operating system among them */
+    uint32_t tid_offset;  /* of the id in what a pthread_t points to; 0: not found yet */
+    bool has_searched;    /* for that, since the threads were last matched */
+    size_t unknown_count; /* states in the list with host_tid 0 */
+};
+
+void os_threads_init(struct os_threads *threads, struct thread_list *list, int pid);
+void os_threads_deinit(struct os_threads *threads);
+
+/* Sets host_tid of new threads, and again of those whose thread has ended; call after each walk of the list, and now and
+ * then in between.  Where all are known and alive, it costs a system call for each. */
+MUST_CHECK enum err_code os_threads_match(struct os_threads *threads);
+
+#endif /* SAMPLER_CPYTHON_THREADS_OS_THREADS_H */

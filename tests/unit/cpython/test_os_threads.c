@@ -1,0 +1,313 @@
+/* The threads of this process, and the memory of an interpreter that claims to run them. */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "sampler/cpython/threads/os_threads.h"
+#include "sampler/cpython/threads/threads.h"
+#include "tests/support/test.h"
+#include "tests/unit/cpython/made/fake_python.h"
+
+enum {
+    THREADS = 3, /* of the operating system */
+    STATES = 6,
+    PTHREAD_BYTES = 1024,
+#if defined __aarch64__
+    OF_TID = 208,
+#else
+    OF_TID = 720,
+#endif
+    FOREIGN = 1, /* the id of the first process of this host */
+    GONE = INT32_MAX,
+};
+
+static int32_t tids[THREADS];
+static pthread_t others[THREADS];
+static pthread_barrier_t all_run;
+static pthread_mutex_t may_end = PTHREAD_MUTEX_INITIALIZER;
+
+struct world {
+    struct fake_python python;
+    remote_addr interp;
+    struct fake_thread *states[STATES];
+    size_t count;
+    struct thread_list list;
+    struct os_threads threads;
+};
+
+static void *live(void *context)
+{
+    *(int32_t *)context = (int32_t)syscall(SYS_gettid);
+    pthread_barrier_wait(&all_run);
+    pthread_mutex_lock(&may_end);
+    pthread_mutex_unlock(&may_end);
+    return NULL;
+}
+
+static int start_threads(void **state)
+{
+    (void)state;
+    tids[0] = (int32_t)getpid();
+    pthread_barrier_init(&all_run, NULL, THREADS);
+    pthread_mutex_lock(&may_end);
+    for (size_t i = 1; i < THREADS; i++)
+        if (pthread_create(&others[i], NULL, live, &tids[i]))
+            return -1;
+    pthread_barrier_wait(&all_run);
+    return 0;
+}
+
+static int end_threads(void **state)
+{
+    (void)state;
+    pthread_mutex_unlock(&may_end);
+    for (size_t i = 1; i < THREADS; i++)
+        pthread_join(others[i], NULL);
+    return 0;
+}
+
+/* The C library's structure of a thread. */
+static remote_addr add_pthread(struct world *world, int32_t tid)
+{
+    const remote_addr at = fake_alloc(&world->python, PTHREAD_BYTES);
+    fake_memory_put_u32(&world->python.memory, at + OF_TID, (uint32_t)tid);
+    return at;
+}
+
+static struct fake_thread *add(struct world *world, remote_addr interp, int32_t tid,
+                               int32_t pthread_tid)
+{
+    struct fake_thread *const thread = malloc(sizeof *thread);
+    assert_non_null(thread);
+    assert_true(world->count < STATES);
+    fake_thread_init(thread, &world->python, interp, add_pthread(world, pthread_tid), tid);
+    world->states[world->count++] = thread;
+    return thread;
+}
+
+static struct world *begin(unsigned minor)
+{
+    struct world *const world = calloc(1, sizeof *world);
+    assert_non_null(world);
+    fake_python_init(&world->python, minor);
+    world->interp = fake_interp(&world->python, 0);
+    thread_list_init(&world->list, &world->python.memory.memory, &world->python.runtime);
+    os_threads_init(&world->threads, &world->list, getpid());
+    return world;
+}
+
+static void end(struct world *world)
+{
+    os_threads_deinit(&world->threads);
+    thread_list_deinit(&world->list);
+    fake_python_deinit(&world->python);
+    for (size_t i = 0; i < world->count; i++)
+        free(world->states[i]);
+    free(world);
+}
+
+static void in_every_version(void (*test)(struct world *world))
+{
+    for (unsigned minor = FAKE_OLDEST_MINOR; minor <= FAKE_NEWEST_MINOR; minor++) {
+        struct world *const world = begin(minor);
+        test(world);
+        end(world);
+    }
+}
+
+static struct thread *find(const struct world *world, const struct fake_thread *state)
+{
+    for (size_t i = 0; i < world->list.count; i++)
+        if (world->list.items[i]->head.addr == state->addr)
+            return world->list.items[i];
+    return NULL;
+}
+
+static void match(struct world *world)
+{
+    assert_int_equal(thread_list_walk(&world->list), ERR_OK);
+    assert_int_equal(os_threads_match(&world->threads), ERR_OK);
+}
+
+static void check_true(struct world *world)
+{
+    for (size_t i = 0; i < THREADS; i++)
+        add(world, world->interp, tids[i], tids[i]);
+    match(world);
+    assert_int_equal(world->threads.unknown_count, 0);
+    for (size_t i = 0; i < THREADS; i++)
+        assert_int_equal(find(world, world->states[i])->host_tid, tids[i]);
+}
+
+static void true_ids_count(void **state)
+{
+    (void)state;
+    in_every_version(check_true);
+}
+
+/* Until 3.10 the interpreter has no id. */
+static void check_without(struct world *world)
+{
+    world->python.runtime.layout.tstate_native_thread_id = 0;
+    check_true(world);
+}
+
+static void where_the_interpreter_has_none_that_of_the_c_library_counts(void **state)
+{
+    (void)state;
+    in_every_version(check_without);
+}
+
+/* The parent's threads had the first ids; of these, only the first thread is in the child, and it has started others. */
+static void check_forked(struct world *world)
+{
+    struct fake_thread *const first = add(world, world->interp, FOREIGN, tids[0]);
+    struct fake_thread *const left = add(world, world->interp, GONE, 0);
+    struct fake_thread *const started = add(world, world->interp, tids[1], tids[1]);
+    match(world);
+    assert_int_equal(find(world, first)->host_tid, tids[0]);
+    assert_true(find(world, first)->is_main);
+    assert_int_equal(find(world, started)->host_tid, tids[1]);
+    assert_null(find(world, left));
+    assert_true(world->list.has_gone);
+    assert_int_equal(world->threads.unknown_count, 0);
+}
+
+static void after_a_fork_in_c_the_c_library_has_the_ids(void **state)
+{
+    (void)state;
+    in_every_version(check_forked);
+}
+
+static void check_fork_in_another(struct world *world)
+{
+    struct fake_thread *const main = add(world, world->interp, FOREIGN, 0);
+    struct fake_thread *const forking = add(world, world->interp, GONE, tids[0]);
+    match(world);
+    assert_null(find(world, main));
+    assert_int_equal(find(world, forking)->host_tid, tids[0]);
+}
+
+static void a_thread_other_than_the_main_one_may_call_fork(void **state)
+{
+    (void)state;
+    in_every_version(check_fork_in_another);
+}
+
+static void check_foreign(struct world *world)
+{
+    struct fake_thread *const honest = add(world, world->interp, tids[0], tids[0]);
+    struct fake_thread *const hostile = add(world, world->interp, FOREIGN, FOREIGN);
+    match(world);
+    assert_int_equal(find(world, honest)->host_tid, tids[0]);
+    assert_int_equal(find(world, hostile)->host_tid, 0);
+    assert_int_equal(world->threads.unknown_count, 1);
+    /* Nor later. */
+    assert_int_equal(os_threads_match(&world->threads), ERR_OK);
+    assert_int_equal(find(world, hostile)->host_tid, 0);
+    fake_memory_put_u32(&world->python.memory, find(world, hostile)->head.ident + OF_TID,
+                        (uint32_t)tids[1]);
+    assert_int_equal(os_threads_match(&world->threads), ERR_OK);
+    assert_int_equal(find(world, hostile)->host_tid, tids[1]);
+    assert_int_equal(world->threads.unknown_count, 0);
+}
+
+static void an_id_of_another_process_never_counts(void **state)
+{
+    (void)state;
+    in_every_version(check_foreign);
+}
+
+/* The first to name it is the wrong one. */
+static void check_contested(struct world *world)
+{
+    struct fake_thread *const right = add(world, world->interp, tids[0], tids[0]);
+    struct fake_thread *const wrong = add(world, world->interp, tids[0], tids[1]);
+    struct fake_thread *const hostile = add(world, world->interp, tids[0], tids[0]);
+    match(world);
+    assert_int_equal(find(world, wrong)->host_tid, tids[1]);
+    const int32_t found[] = { find(world, right)->host_tid, find(world, hostile)->host_tid };
+    assert_true((found[0] == tids[0] && !found[1]) || (!found[0] && found[1] == tids[0]));
+    assert_int_equal(world->threads.unknown_count, 1);
+}
+
+static void no_two_states_have_one_thread(void **state)
+{
+    (void)state;
+    in_every_version(check_contested);
+}
+
+static void check_interpreters(struct world *world)
+{
+    struct fake_thread *const outer = add(world, world->interp, tids[0], tids[0]);
+    struct fake_thread *const inner =
+        add(world, fake_interp(&world->python, 1), tids[0], tids[0]);
+    match(world);
+    assert_int_equal(find(world, outer)->host_tid, tids[0]);
+    assert_int_equal(find(world, inner)->host_tid, tids[0]);
+}
+
+static void a_thread_has_a_state_in_each_interpreter(void **state)
+{
+    (void)state;
+    in_every_version(check_interpreters);
+}
+
+static void *say_tid(void *context)
+{
+    *(int32_t *)context = (int32_t)syscall(SYS_gettid);
+    return NULL;
+}
+
+static int32_t ended_tid(void)
+{
+    pthread_t thread;
+    int32_t tid;
+    assert_int_equal(pthread_create(&thread, NULL, say_tid, &tid), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    for (int i = 0; i < 5000 && thread_ids_has(getpid(), tid); i++)
+        usleep(1000);
+    return tid;
+}
+
+static void check_ended(struct world *world)
+{
+    add(world, world->interp, tids[0], tids[0]);
+    struct fake_thread *const ending = add(world, world->interp, tids[1], tids[1]);
+    match(world);
+    struct thread *const thread = find(world, ending);
+    thread->tag = 4711;
+    /* As if that had been its own, before it ended. */
+    const int32_t ended = ended_tid();
+    thread->host_tid = thread->head.tid = ended;
+    fake_memory_put_u32(&world->python.memory, thread->head.ident + OF_TID, (uint32_t)ended);
+    assert_int_equal(os_threads_match(&world->threads), ERR_OK);
+    assert_int_equal(thread->host_tid, 0);
+    assert_int_equal(thread->tag, 0);
+    fake_memory_put_u32(&world->python.memory, thread->head.ident + OF_TID, 0);
+    assert_int_equal(os_threads_match(&world->threads), ERR_OK);
+    assert_null(find(world, ending));
+}
+
+static void a_thread_that_ends_loses_its_id(void **state)
+{
+    (void)state;
+    in_every_version(check_ended);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(true_ids_count),
+        cmocka_unit_test(where_the_interpreter_has_none_that_of_the_c_library_counts),
+        cmocka_unit_test(after_a_fork_in_c_the_c_library_has_the_ids),
+        cmocka_unit_test(a_thread_other_than_the_main_one_may_call_fork),
+        cmocka_unit_test(an_id_of_another_process_never_counts),
+        cmocka_unit_test(no_two_states_have_one_thread),
+        cmocka_unit_test(a_thread_has_a_state_in_each_interpreter),
+        cmocka_unit_test(a_thread_that_ends_loses_its_id),
+    };
+    return cmocka_run_group_tests(tests, start_threads, end_threads) == 0 ? 0 : 1;
+}
