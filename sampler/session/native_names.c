@@ -257,7 +257,10 @@ static enum err_code name_by_library(struct native_names *names, struct image *i
     out->is_coroutine_start = name.is_coroutine_start;
     out->is_switch = name.is_switch;
     out->is_switcher = library->is_switcher || name.is_switch;
-    const bool has_source = find_source(names, library, &name, source);
+    const uint64_t from_ns = clock_now_ns();
+    const bool has_source =
+        may_read(names, now_ns) && find_source(names, library, &name, source);
+    names->spent_ns += clock_now_ns() - from_ns;
     native_library_clean(source);
     const struct profile_function row = { .library = library->id,
                                           .entry =
@@ -286,10 +289,13 @@ static enum err_code name_generated(struct native_names *names,
     char name[PERF_MAP_MAX_NAME + 1];
     const remote_addr pc = code_of(frame);
     bool is_found = perf_map_find(&names->perf_map, pc, &found);
-    if (!is_found && names->root_fd >= 0 && perf_map_is_due(&names->perf_map, now_ns)) {
+    if (!is_found && names->root_fd >= 0 && perf_map_is_due(&names->perf_map, now_ns) &&
+        may_read(names, now_ns)) {
+        const uint64_t from_ns = clock_now_ns();
         update_user(names);
         is_found = perf_map_update(&names->perf_map, &names->writer, now_ns) &&
                    perf_map_find(&names->perf_map, pc, &found);
+        names->spent_ns += clock_now_ns() - from_ns;
     }
     out->is_trampoline = is_found && found.file;
     snprintf(name, sizeof name, "%.*s", is_found ? (int)found.name_bytes : 0,
