@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,9 @@
 
 static const uid_t NOBODY = (uid_t)-1;
 static const char UNKNOWN[] = "[unknown]", GENERATED[] = "<generated code>";
+
+/* Of all processes together. */
+static atomic_size_t all_held_bytes;
 
 /* The function at an address. */
 struct named_function {
@@ -90,12 +94,13 @@ void native_names_deinit(struct native_names *names)
     perf_map_deinit(&names->perf_map);
     if (names->root_fd >= 0)
         close(names->root_fd);
+    atomic_fetch_sub(&all_held_bytes, names->held_bytes);
     memset(names, 0, sizeof *names);
 }
 
 size_t native_names_bytes(const struct native_names *names)
 {
-    return names->symbol_bytes + names->library_room * sizeof *names->libraries +
+    return names->held_bytes + names->library_room * sizeof *names->libraries +
            pool_bytes(&names->functions) + idmap_bytes(&names->by_addr);
 }
 
@@ -104,10 +109,20 @@ static enum err_code intern(struct native_names *names, const char *text, str_id
     return strtab_intern(profile_strings(names->fold->profile), text, strlen(text), out, NULL);
 }
 
-/* Is there time to read symbols? */
+static void note_held(struct native_names *names)
+{
+    size_t bytes = perf_map_bytes(&names->perf_map);
+    for (size_t i = 0; i < names->library_count; i++)
+        bytes += native_library_bytes(&names->libraries[i]);
+    atomic_fetch_add(&all_held_bytes, bytes - names->held_bytes);
+    names->held_bytes = bytes;
+}
+
+/* Are there time and room to read symbols? */
 static bool may_read(const struct native_names *names, uint64_t now_ns)
 {
-    return names->symbol_bytes < NATIVE_NAMES_MAX_SYMBOL_BYTES &&
+    return names->held_bytes < NATIVE_NAMES_MAX_SYMBOL_BYTES &&
+           atomic_load(&all_held_bytes) < NATIVE_NAMES_MAX_ALL_BYTES &&
            names->spent_ns <
                NATIVE_NAMES_FIRST_NS + (now_ns - names->begun_ns) / NATIVE_NAMES_COST_SHARE;
 }
@@ -154,7 +169,6 @@ static enum err_code add_library(struct native_names *names, const struct image 
                                  names->writer.user, image,
                                  deadline_after(NATIVE_NAMES_DEADLINE_NS));
         names->spent_ns += clock_now_ns() - from_ns;
-        names->symbol_bytes += native_library_bytes(&library);
     }
     if (!rc)
         rc = add_row(names, &library);
@@ -164,6 +178,7 @@ static enum err_code add_library(struct native_names *names, const struct image 
     }
     *out = &names->libraries[names->library_count++];
     **out = library;
+    note_held(names);
     return ERR_OK;
 }
 
@@ -296,6 +311,7 @@ static enum err_code name_generated(struct native_names *names,
         is_found = perf_map_update(&names->perf_map, &names->writer, now_ns) &&
                    perf_map_find(&names->perf_map, pc, &found);
         names->spent_ns += clock_now_ns() - from_ns;
+        note_held(names);
     }
     out->is_trampoline = is_found && found.file;
     snprintf(name, sizeof name, "%.*s", is_found ? (int)found.name_bytes : 0,
