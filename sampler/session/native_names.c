@@ -118,13 +118,16 @@ static void note_held(struct native_names *names)
     names->held_bytes = bytes;
 }
 
-/* Are there time and room to read symbols? */
-static bool may_read(const struct native_names *names, uint64_t now_ns)
+/* Reading files stops the session meanwhile. */
+static bool has_time(const struct native_names *names, uint64_t now_ns)
 {
-    return names->held_bytes < NATIVE_NAMES_MAX_SYMBOL_BYTES &&
-           atomic_load(&all_held_bytes) < NATIVE_NAMES_MAX_ALL_BYTES &&
-           names->spent_ns <
-               NATIVE_NAMES_FIRST_NS + (now_ns - names->begun_ns) / NATIVE_NAMES_COST_SHARE;
+    return names->spent_ns <
+           NATIVE_NAMES_FIRST_NS + (now_ns - names->begun_ns) / NATIVE_NAMES_COST_SHARE;
+}
+
+static bool has_room(void)
+{
+    return atomic_load(&all_held_bytes) < NATIVE_NAMES_MAX_ALL_BYTES;
 }
 
 /* The data of a file lies above its code, and below that of the next one. */
@@ -162,7 +165,8 @@ static enum err_code add_library(struct native_names *names, const struct image 
     if (rc)
         return rc;
     library.is_interpreter = is_interpreter(names, image);
-    if (may_read(names, now_ns)) {
+    if (names->held_bytes < NATIVE_NAMES_MAX_SYMBOL_BYTES && has_room() &&
+        has_time(names, now_ns)) {
         const uint64_t from_ns = clock_now_ns();
         update_user(names);
         rc = native_library_open(&library, names->process->pid, names->root_fd,
@@ -274,7 +278,7 @@ static enum err_code name_by_library(struct native_names *names, struct image *i
     out->is_switcher = library->is_switcher || name.is_switch;
     const uint64_t from_ns = clock_now_ns();
     const bool has_source =
-        may_read(names, now_ns) && find_source(names, library, &name, source);
+        has_time(names, now_ns) && find_source(names, library, &name, source);
     names->spent_ns += clock_now_ns() - from_ns;
     native_library_clean(source);
     const struct profile_function row = { .library = library->id,
@@ -305,7 +309,7 @@ static enum err_code name_generated(struct native_names *names,
     const remote_addr pc = code_of(frame);
     bool is_found = perf_map_find(&names->perf_map, pc, &found);
     if (!is_found && names->root_fd >= 0 && perf_map_is_due(&names->perf_map, now_ns) &&
-        may_read(names, now_ns)) {
+        has_time(names, now_ns) && has_room()) {
         const uint64_t from_ns = clock_now_ns();
         update_user(names);
         is_found = perf_map_update(&names->perf_map, &names->writer, now_ns) &&

@@ -14,8 +14,8 @@
  * Ownership: native_names_init borrows everything; native_names_deinit accepts a zeroed struct.
  * Threads: the profile's writer.
  * Limits: NATIVE_NAMES_MAX functions, then all are looked up again; NATIVE_NAMES_MAX_LIBRARIES libraries
- * and NATIVE_NAMES_MAX_SYMBOL_BYTES of symbols and perf maps, NATIVE_NAMES_MAX_ALL_BYTES of all processes together: the
- * functions of further ones have no names.
+ * and NATIVE_NAMES_MAX_SYMBOL_BYTES of symbols, NATIVE_NAMES_MAX_ALL_BYTES of symbols and perf maps of all processes
+ * together: the functions of further ones have no names.
  * Units: nanoseconds of CLOCK_MONOTONIC.
  * Depends on: base, process, native, fold.
  */
