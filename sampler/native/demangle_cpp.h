@@ -1,6 +1,7 @@
 /*
- * demangle_cpp - shared by the files that demangle C++: the parts of a name.  demangle_cpp.c reads the name,
- * demangle_cpp_types.c and demangle_cpp_expressions.c types and expressions in it, demangle_cpp_write.c writes it.
+ * demangle_cpp - shared by the files that demangle C++: the parts of a name.  demangle_cpp.c reads the name;
+ * demangle_cpp_names.c, demangle_cpp_types.c and demangle_cpp_expressions.c read what is in it; demangle_cpp_write.c
+ * writes it.
  *
  * A part refers to others by their ids.  A substitution is an id that several parts have, so the parts are no tree: the
  * text of a name may have any number of times as many parts as there are.
@@ -84,6 +85,16 @@ static inline char cpp_peek_second(const struct cpp_reader *reader)
     return reader->end - reader->at > 1 ? reader->at[1] : '\0';
 }
 
+static inline bool cpp_is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static inline bool cpp_is_lower(char c)
+{
+    return c >= 'a' && c <= 'z';
+}
+
 /* Skips a text if it is next. */
 bool cpp_skip(struct cpp_reader *reader, const char *text);
 /* Reads digits; false: there are none, or the number is too large. */
@@ -109,6 +120,8 @@ cpp_id cpp_read_unqualified_name(struct cpp_reader *reader, cpp_id scope,
                                  struct cpp_naming *naming);
 /* is_type: a class or an enumeration, which is a substitution from now on. */
 cpp_id cpp_read_name(struct cpp_reader *reader, bool is_type, struct cpp_naming *naming);
+/* Parameters of a conversion operator's type stand for arguments that are behind the operator. */
+void cpp_resolve_pending(struct cpp_reader *reader, cpp_id arguments);
 cpp_id cpp_read_encoding(struct cpp_reader *reader, bool is_top);
 /* The arguments behind "I". */
 cpp_id cpp_read_arguments(struct cpp_reader *reader);

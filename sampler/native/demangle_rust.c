@@ -2,9 +2,7 @@
 
 #include "sampler/base/utf8.h"
 #include "sampler/native/demangle_work.h"
-
-/* Characters of an identifier that is not ASCII. */
-enum { MAX_CHARACTERS = 256 };
+#include "sampler/native/punycode.h"
 
 /* A name of version 0 is written while it is read. */
 struct rust_reader {
@@ -118,88 +116,18 @@ static struct identifier take_identifier(struct rust_reader *reader, bool is_leg
     return identifier;
 }
 
-/* The numbers of punycode (RFC 3492). */
-struct punycode {
-    const char *at, *end;
-    uint32_t bias, damp;
-};
-
-/* false: the text is none. */
-static bool take_delta(struct punycode *code, uint32_t *delta_out)
-{
-    enum { BASE = 36, LEAST = 1, MOST = 26 };
-    uint64_t delta = 0, weight = 1;
-    for (uint32_t k = BASE;; k += BASE) {
-        if (code->at == code->end || weight > UINT32_MAX)
-            return false;
-        const char c = *code->at++;
-        const uint32_t digit = c >= 'a' && c <= 'z' ? (uint32_t)(c - 'a')
-                               : is_digit(c)        ? (uint32_t)(c - '0') + 26
-                                                    : BASE;
-        const uint32_t threshold = k <= code->bias          ? LEAST
-                                   : k >= code->bias + MOST ? MOST
-                                                            : k - code->bias;
-        delta += digit * weight;
-        if (digit == BASE || delta > UINT32_MAX / 2)
-            return false;
-        if (digit < threshold)
-            break;
-        weight *= BASE - threshold;
-    }
-    *delta_out = (uint32_t)delta;
-    return true;
-}
-
-static void adapt(struct punycode *code, uint32_t delta, uint32_t count)
-{
-    enum { SPAN = 35, LIMIT = 455, SKEW = 38 };
-    uint32_t k = 0;
-    delta /= code->damp;
-    code->damp = 2;
-    for (delta += delta / count; delta > LIMIT; delta /= SPAN)
-        k += SPAN + 1;
-    code->bias = k + (SPAN + 1) * delta / (delta + SKEW);
-}
-
-/* Characters that are not ASCII go between those that are, which stand before the last "_". */
-static size_t decode(struct identifier identifier, uint32_t characters[MAX_CHARACTERS])
-{
-    const char *separator = identifier.text + identifier.bytes;
-    while (separator > identifier.text && separator[-1] != '_')
-        separator--;
-    const size_t plain =
-        separator > identifier.text ? (size_t)(separator - 1 - identifier.text) : 0;
-    struct punycode code = { separator, identifier.text + identifier.bytes, 72, 700 };
-    uint32_t place = 0, character = 0x80, delta;
-    size_t count = 0;
-    for (; count < plain && count < MAX_CHARACTERS; count++)
-        characters[count] = (unsigned char)identifier.text[count];
-    while (code.at < code.end) {
-        if (count == MAX_CHARACTERS || !take_delta(&code, &delta))
-            return 0;
-        count++;
-        place += delta;
-        character += place / (uint32_t)count;
-        place %= (uint32_t)count;
-        memmove(characters + place + 1, characters + place,
-                (count - 1 - place) * sizeof *characters);
-        characters[place++] = character;
-        adapt(&code, delta, (uint32_t)count);
-    }
-    return count;
-}
-
 static void put_identifier(struct rust_reader *reader, struct identifier identifier)
 {
-    uint32_t characters[MAX_CHARACTERS];
+    uint32_t characters[PUNYCODE_MAX_CHARACTERS];
     if (reader->is_silent || !demangle_step(reader->work, 1))
         return;
     if (!identifier.is_punycode) {
         demangle_write(reader->work, identifier.text, identifier.bytes);
         return;
     }
-    const size_t count =
-        demangle_step(reader->work, MAX_CHARACTERS) ? decode(identifier, characters) : 0;
+    if (!demangle_step(reader->work, PUNYCODE_MAX_CHARACTERS))
+        return;
+    const size_t count = punycode_decode(identifier.text, identifier.bytes, characters);
     if (count == 0)
         fail(reader);
     for (size_t i = 0; i < count; i++) {
