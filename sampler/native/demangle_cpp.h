@@ -36,7 +36,7 @@ enum cpp_kind {
     CPP_POINTER,   /* to type first: text; of a member of a class: second */
     CPP_ARRAY,     /* of type first, with the length second */
     CPP_OPERAND,   /* first, in parentheses unless it is simple */
-    CPP_NUMBER
+    CPP_NUMBER /* number */
 };
 
 struct cpp_part {
@@ -102,7 +102,7 @@ bool cpp_read_number(struct cpp_reader *reader, uint32_t *out);
 /* "_" is 0, "0_" is 1. */
 bool cpp_read_sequence(struct cpp_reader *reader, uint32_t *out);
 
-/* Each returns 0 if it fails, and fails if a part that it needs is 0. */
+/* Each returns 0 once reading has failed. */
 cpp_id cpp_fail(struct cpp_reader *reader);
 cpp_id cpp_add(struct cpp_reader *reader, const struct cpp_part *part);
 cpp_id cpp_join(struct cpp_reader *reader, cpp_id first, const char *text, cpp_id second);
