@@ -1,82 +1,42 @@
 #include "sampler/native/demangle.h"
 
-#include <libiberty/demangle.h>
-#include <setjmp.h>
+#include <inttypes.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sampler/base/scoped.h"
 #include "sampler/base/utf8.h"
+#include "sampler/native/demangle_work.h"
 
 static const char ellipsis[] = "\xe2\x80\xa6";
 
 /* Depths of template arguments to try, of a name that is too long. */
-enum { DEEPEST_ARGUMENTS = 3 };
-/* Pieces of output after which a name is given up; a piece may be empty. */
-enum { MAX_PIECES = 1 << 20 };
-
-struct output {
-    char *text; /* DEMANGLE_MAX_OUTPUT + 1 bytes */
-    size_t length, pieces;
-    bool is_too_long;
-    char *mangled; /* a copy, to be spoiled; NULL: the name is not read any further */
-    size_t mangled_bytes;
-    jmp_buf end;
-};
-
-/* The library has no way to stop it.  While it reads a Rust name it prints, and it holds memory: zeros
- * in the place of the name let it fail.  While it prints a C++ name it holds none, and can be left. */
-static void take_piece(const char *piece, size_t bytes, void *to)
+enum { DEEPEST_ARGUMENTS = 3, BYTES_OF_STEP = 32 };
+void demangle_write(struct demangle_work *work, const char *text, size_t length)
 {
-    struct output *const output = to;
-    output->pieces++;
-    if (bytes <= DEMANGLE_MAX_OUTPUT - output->length && output->pieces < MAX_PIECES) {
-        /* An empty piece may have no address. */
-        if (bytes)
-            memcpy(output->text + output->length, piece, bytes);
-        output->length += bytes;
+    /* Text may be taken back, so the bound of its length does not bound the copying. */
+    if (!demangle_step(work, 1 + (uint32_t)(length / BYTES_OF_STEP)))
+        return;
+    if (length > DEMANGLE_MAX_OUTPUT - work->length) {
+        work->has_failed = true;
         return;
     }
-    output->is_too_long = true;
-    if (!output->mangled)
-        longjmp(output->end, 1);
-    memset(output->mangled, 0, output->mangled_bytes);
+    memcpy(work->text + work->length, text, length);
+    work->length += length;
 }
 
-static bool demangle_rust(struct output *output, const char *mangled)
+void demangle_write_text(struct demangle_work *work, const char *text)
 {
-    char copy[DEMANGLE_MAX_INPUT + 1];
-    output->mangled_bytes = strlen(mangled);
-    memcpy(copy, mangled, output->mangled_bytes + 1);
-    output->mangled = copy;
-    const int rc = rust_demangle_callback(copy, DMGL_PARAMS, take_piece, output);
-    output->mangled = NULL;
-    return rc && !output->is_too_long && output->length > 0;
+    if (*text)
+        demangle_write(work, text, strlen(text));
 }
 
-static bool demangle_cpp(struct output *output, const char *mangled)
+void demangle_write_number(struct demangle_work *work, uint64_t number)
 {
-    output->length = output->pieces = 0;
-    if (output->is_too_long || setjmp(output->end))
-        return false;
-    return cplus_demangle_v3_callback(mangled, DMGL_PARAMS | DMGL_ANSI | DMGL_RET_DROP,
-                                      take_piece, output) &&
-           output->length > 0;
-}
-
-/* The hash of a Rust name of the old kind that was taken for one of C++: "::h0123456789abcdef". */
-static bool cut_hash(struct output *output)
-{
-    enum { HASH_BYTES = 19 };
-    if (output->length <= HASH_BYTES)
-        return false;
-    char *const hash = output->text + output->length - HASH_BYTES;
-    if (memcmp(hash, "::h", 3) != 0 || strspn(hash + 3, "0123456789abcdef") != HASH_BYTES - 3)
-        return false;
-    *hash = '\0';
-    output->length -= HASH_BYTES;
-    return true;
+    char digits[24];
+    demangle_write(work, digits, (size_t)snprintf(digits, sizeof digits, "%" PRIu64, number));
 }
 
 /* Bytes of an operator whose name has angle brackets and which are none. */
@@ -144,26 +104,36 @@ static void shorten(const char *text, size_t length, char out[DEMANGLE_MAX_NAME 
         copy_cut(text, length, out);
 }
 
-enum demangled demangle(const char *mangled, char out[DEMANGLE_MAX_NAME + 1])
+enum demangled demangle_counted(const char *mangled, char out[DEMANGLE_MAX_NAME + 1],
+                                uint32_t *steps_out)
 {
+    static const struct {
+        bool (*read)(struct demangle_work *work, const char *mangled, size_t length);
+        enum demangled language;
+    } languages[] = { { demangle_rust, DEMANGLED_RUST }, { demangle_cpp, DEMANGLED_CPP } };
     enum demangled found = DEMANGLED_NONE;
-    struct output output = { 0 };
     const size_t length = strnlen(mangled, DEMANGLE_MAX_INPUT + 1);
     const bool may_be = length <= DEMANGLE_MAX_INPUT && mangled[0] == '_' &&
                         (mangled[1] == 'Z' || mangled[1] == 'R');
     SCOPED_FREE char *text = may_be ? malloc(DEMANGLE_MAX_OUTPUT + 1) : NULL;
-    output.text = text;
-    if (text && demangle_rust(&output, mangled))
-        found = DEMANGLED_RUST;
-    else if (text && demangle_cpp(&output, mangled))
-        found = DEMANGLED_CPP;
-    if (found == DEMANGLED_NONE) {
-        copy_cut(mangled, length, out);
-        return found;
+    struct demangle_work work = { .text = text };
+    for (size_t i = 0; text && !found && i < sizeof languages / sizeof *languages; i++) {
+        work = (struct demangle_work){ .text = text, .steps = work.steps };
+        if (languages[i].read(&work, mangled, length))
+            found = languages[i].language;
     }
-    text[output.length] = '\0';
-    if (found == DEMANGLED_CPP && cut_hash(&output))
-        found = DEMANGLED_RUST;
-    shorten(text, strlen(text), out);
+    *steps_out = work.steps;
+    if (found) {
+        text[work.length] = '\0';
+        shorten(text, work.length, out);
+    } else {
+        copy_cut(mangled, length, out);
+    }
     return found;
+}
+
+enum demangled demangle(const char *mangled, char out[DEMANGLE_MAX_NAME + 1])
+{
+    uint32_t steps;
+    return demangle_counted(mangled, out, &steps);
 }

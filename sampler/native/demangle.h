@@ -1,23 +1,28 @@
 /*
  * demangle - names of C++ and Rust functions as their authors wrote them.
  *
- * Uses libiberty.  Names are hostile: a short mangled name may stand for one of gigabytes, so the work
- * ends where the output gets long.
+ * Names are hostile: a short one may stand for gigabytes of text, or for work without end.  So both text and work are
+ * bounded (demangle_work.h), and a name beyond a bound stays as it is.
  *
- * Threads: any, with DEMANGLE_STACK_BYTES of stack.
- * Limits: DEMANGLE_MAX_INPUT bytes of a mangled name; longer ones, and ones that stand for more than
- * DEMANGLE_MAX_OUTPUT bytes, stay as they are.  A result has at most DEMANGLE_MAX_NAME bytes; of a longer
- * one inner template arguments are left out, and then its end: "…" stands for what is missing.
- * Depends on: utf8; libiberty, which no other file includes.
+ * Threads: any.
+ * Limits: DEMANGLE_MAX_INPUT bytes of a mangled name; DEMANGLE_MAX_OUTPUT bytes that it stands for; DEMANGLE_MAX_STEPS
+ * of work, which take at most some milliseconds; DEMANGLE_MAX_DEPTH calls inside each other, which take at most
+ * DEMANGLE_STACK_BYTES of stack.  A result has at most DEMANGLE_MAX_NAME bytes; of a longer one inner template
+ * arguments are left out, and then its end: "…" stands for what is missing.
+ * Depends on: demangle_work, demangle_cpp, utf8.
  */
 #ifndef SAMPLER_NATIVE_DEMANGLE_H
 #define SAMPLER_NATIVE_DEMANGLE_H
 
+#include <stdint.h>
+
 enum {
     DEMANGLE_MAX_INPUT = 4095,
     DEMANGLE_MAX_OUTPUT = 64 << 10,
+    DEMANGLE_MAX_STEPS = 1 << 16, /* real names take up to 1 << 13 */
+    DEMANGLE_MAX_DEPTH = 512,
     DEMANGLE_MAX_NAME = 511,
-    DEMANGLE_STACK_BYTES = 4 << 20,
+    DEMANGLE_STACK_BYTES = 1 << 20,
 };
 
 enum demangled { DEMANGLED_NONE, DEMANGLED_CPP, DEMANGLED_RUST };
@@ -26,5 +31,8 @@ enum demangled { DEMANGLED_NONE, DEMANGLED_CPP, DEMANGLED_RUST };
  * names and the return types of templates are left out.  A call takes a few microseconds: keep the
  * result. */
 enum demangled demangle(const char *mangled, char out[DEMANGLE_MAX_NAME + 1]);
+/* The same; says how many steps it took. */
+enum demangled demangle_counted(const char *mangled, char out[DEMANGLE_MAX_NAME + 1],
+                                uint32_t *steps_out);
 
 #endif /* SAMPLER_NATIVE_DEMANGLE_H */

@@ -6,7 +6,8 @@
 #include "sampler/base/vec.h"
 #include "sampler/native/python_name_parts.h"
 
-enum { MAX_DEFINED = 1 << 18, MAX_WRAPPER_BYTES = 1 << 20 };
+/* Of wrappers whose scopes and number are those of a generator, there is one, or a few. */
+enum { MAX_DEFINED = 1 << 18, MAX_WRAPPER_BYTES = 1 << 20, MAX_CANDIDATES = 64 };
 
 static const char helper[] = "__mypyc_generator_helper__";
 
@@ -165,6 +166,7 @@ bool generator_names_append_cython(const struct python_names *names, struct name
     const size_t length = strlen(out->text);
     struct python_name found = { 0 };
     bool is_found = false;
+    size_t candidates = 0;
     if (names->lacks_functions || number == 0)
         return false;
     if (number > 1)
@@ -175,7 +177,7 @@ bool generator_names_append_cython(const struct python_names *names, struct name
         if (!has_number(wrapper, scopes, digits))
             continue;
         const int bytes = snprintf(symbol, sizeof symbol, "__pyx_pw_%s", wrapper);
-        if (bytes <= 0 || (size_t)bytes >= sizeof symbol ||
+        if (++candidates > MAX_CANDIDATES || bytes <= 0 || (size_t)bytes >= sizeof symbol ||
             !cython_decode(names, (struct name_part){ symbol, (size_t)bytes }, &name))
             return false;
         /* The number may be the length of a scope. */

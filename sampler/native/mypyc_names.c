@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/base/hash.h"
 #include "sampler/base/vec.h"
 #include "sampler/native/python_name_parts.h"
 
@@ -13,6 +14,7 @@ enum { MAX_PARTS = 16 };
 struct python_module {
     char *name;         /* as in a symbol: parts with separators between them */
     const char *prefix; /* the end of the name that its functions have; a part of `name` */
+    size_t length;      /* of the name */
     bool is_export;     /* of CPyInit_, so the name is whole; PyInit_ has its last part only */
 };
 
@@ -21,14 +23,28 @@ void mypyc_deinit(struct python_names *names)
     for (size_t i = 0; i < names->module_count; i++)
         free(names->modules[i].name);
     free(names->modules);
+    idmap_deinit(&names->module_names);
+    idmap_deinit(&names->module_prefixes);
 }
 
 size_t mypyc_bytes(const struct python_names *names)
 {
-    size_t bytes = names->module_room * sizeof *names->modules;
+    size_t bytes = names->module_room * sizeof *names->modules +
+                   idmap_bytes(&names->module_names) + idmap_bytes(&names->module_prefixes);
     for (size_t i = 0; i < names->module_count; i++)
-        bytes += strlen(names->modules[i].name) + 1;
+        bytes += names->modules[i].length + 1;
     return bytes;
+}
+
+static uint32_t name_hash(struct name_part name, bool is_export)
+{
+    return (uint32_t)hash_bytes(name.text, name.length, HASH_SEED + is_export);
+}
+
+static bool is_module(const struct python_module *module, struct name_part name, bool is_export)
+{
+    return module->is_export == is_export && module->length == name.length &&
+           memcmp(module->name, name.text, name.length) == 0;
 }
 
 void mypyc_note(struct python_names *names, struct name_part symbol)
@@ -37,17 +53,19 @@ void mypyc_note(struct python_names *names, struct name_part symbol)
     if (name_part_skip(&function, "CPyDef_"))
         generator_names_note_defined(names, function);
     const bool is_export = name_part_skip(&symbol, "CPyInit_");
+    struct idmap_slot *at;
     if ((!is_export && !name_part_skip(&symbol, "PyInit_")) ||
         !name_part_is_identifier(symbol) || symbol.length >= PYTHON_NAME_BYTES)
         return;
-    for (size_t i = 0; i < names->module_count; i++)
-        if (names->modules[i].is_export == is_export &&
-            strlen(names->modules[i].name) == symbol.length &&
-            memcmp(names->modules[i].name, symbol.text, symbol.length) == 0)
-            return;
+    const uint32_t hash = name_hash(symbol, is_export);
+    IDMAP_FIND(at, &names->module_names, hash,
+               is_module(&names->modules[at->id], symbol, is_export));
+    if (at)
+        return;
     char *const name = malloc(symbol.length + 1);
     if (!name || names->module_count == PYTHON_NAMES_MAX_MODULES ||
-        !VEC_RESERVE(names->modules, names->module_room, names->module_count + 1)) {
+        !VEC_RESERVE(names->modules, names->module_room, names->module_count + 1) ||
+        idmap_add(&names->module_names, hash, (uint32_t)names->module_count, NULL)) {
         free(name);
         names->is_unclear = true;
         return;
@@ -55,7 +73,8 @@ void mypyc_note(struct python_names *names, struct name_part symbol)
     memcpy(name, symbol.text, symbol.length);
     name[symbol.length] = '\0';
     names->has_exports = names->has_exports || is_export;
-    names->modules[names->module_count++] = (struct python_module){ name, name, is_export };
+    names->modules[names->module_count++] =
+        (struct python_module){ name, name, symbol.length, is_export };
 }
 
 const char *python_names_only_module(const struct python_names *names)
@@ -76,83 +95,125 @@ static const char *find_separator(const char *text, const char *end)
     return NULL;
 }
 
-/* Does the name end with that, at the beginning of a part? */
-static bool ends_with(const char *name, const char *end, size_t bytes)
+/* The ends of a name that begin with a part; *count_out of them, the longest first. */
+static void find_ends(const struct python_module *module, const char *ends[MAX_PARTS],
+                      size_t *count_out)
 {
-    const size_t length = strlen(name);
-    if (length < bytes || memcmp(name + length - bytes, end, bytes) != 0)
-        return false;
-    return length == bytes ||
-           (length >= bytes + SEPARATOR_BYTES &&
-            memcmp(name + length - bytes - SEPARATOR_BYTES, separator, SEPARATOR_BYTES) == 0);
-}
-
-static size_t count_ending(const struct python_names *names, const char *end)
-{
-    const size_t bytes = strlen(end);
+    const char *const end = module->name + module->length;
     size_t count = 0;
-    for (size_t i = 0; i < names->module_count; i++)
-        count += names->modules[i].is_export &&
-                 (bytes == 0 || ends_with(names->modules[i].name, end, bytes));
-    return count;
-}
-
-/* The shortest end of the name that no other module has. */
-static const char *prefix_of(const struct python_names *names, const char *name)
-{
-    const char *const end = name + strlen(name);
-    const char *starts[MAX_PARTS];
-    size_t parts = 0;
-    if (count_ending(names, "") == 1)
-        return end;
-    for (const char *at = name; at && parts < MAX_PARTS; parts++) {
-        starts[parts] = at;
+    for (const char *at = module->name; at && count < MAX_PARTS; count++) {
+        ends[count] = at;
         const char *const next = find_separator(at, end);
         at = next ? next + SEPARATOR_BYTES : NULL;
     }
-    for (size_t i = parts; i-- > 1;)
-        if (count_ending(names, starts[i]) == 1)
-            return starts[i];
-    return name;
+    *count_out = count;
+}
+
+static uint64_t hash_end(const struct python_module *module, const char *end)
+{
+    return hash_bytes(end, (size_t)(module->name + module->length - end), HASH_SEED);
+}
+
+static int compare_hashes(const void *a, const void *b)
+{
+    const uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
+    return (left > right) - (left < right);
+}
+
+/* The hashes of the ends of all exported modules, in ascending order.  false: there is no memory. */
+static bool hash_ends(const struct python_names *names, uint64_t **out, size_t *count_out)
+{
+    const char *ends[MAX_PARTS];
+    size_t room = 0, count;
+    for (size_t i = 0; i < names->module_count; i++) {
+        if (!names->modules[i].is_export)
+            continue;
+        find_ends(&names->modules[i], ends, &count);
+        if (!VEC_RESERVE(*out, room, *count_out + count))
+            return false;
+        for (size_t part = 0; part < count; part++)
+            (*out)[(*count_out)++] = hash_end(&names->modules[i], ends[part]);
+    }
+    if (*count_out)
+        qsort(*out, *count_out, sizeof **out, compare_hashes);
+    return true;
+}
+
+/* The shortest end of the name that no other module has. */
+static const char *prefix_of(const struct python_module *module, const uint64_t *hashes,
+                             size_t hash_count)
+{
+    const char *ends[MAX_PARTS];
+    size_t count, at;
+    find_ends(module, ends, &count);
+    for (size_t i = count; i-- > 1;) {
+        const uint64_t hash = hash_end(module, ends[i]);
+        LOWER_BOUND(at, hash_count, hashes[at] < hash);
+        if (at + 1 == hash_count || hashes[at + 1] != hash)
+            return ends[i];
+    }
+    return module->name;
+}
+
+static size_t count_exports(const struct python_names *names)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < names->module_count; i++)
+        count += names->modules[i].is_export;
+    return count;
 }
 
 void mypyc_close(struct python_names *names)
 {
-    for (size_t i = 0; i < names->module_count; i++)
-        if (names->modules[i].is_export)
-            names->modules[i].prefix = prefix_of(names, names->modules[i].name);
+    uint64_t *hashes = NULL;
+    size_t count = 0;
+    const bool is_only = count_exports(names) == 1;
+    bool is_whole = hash_ends(names, &hashes, &count);
+    for (size_t i = 0; i < names->module_count && is_whole; i++) {
+        struct python_module *const module = &names->modules[i];
+        if (!module->is_export)
+            continue;
+        /* A file with one module needs no prefixes. */
+        module->prefix =
+            is_only ? module->name + module->length : prefix_of(module, hashes, count);
+        is_whole = !idmap_add(&names->module_prefixes,
+                              (uint32_t)hash_end(module, module->prefix), (uint32_t)i, NULL);
+    }
+    free(hashes);
+    names->is_unclear = names->is_unclear || !is_whole;
 }
 
-/* Skips the prefix and its separator.  An escape is none. */
-static bool skip_prefix(struct name_part *rest, const char *prefix)
+static bool has_prefix(const struct python_module *module, struct name_part prefix)
 {
-    struct name_part after = *rest, again;
-    if (!name_part_skip(&after, prefix))
-        return false;
-    again = after;
-    if (*prefix && (name_part_skip(&again, escaped) || !name_part_skip(&after, separator)))
-        return false;
-    *rest = after;
-    return true;
+    const size_t length = (size_t)(module->name + module->length - module->prefix);
+    return length == prefix.length && memcmp(module->prefix, prefix.text, length) == 0;
 }
 
-/* The module whose prefix is the longest that the name begins with; skips it. */
+/* The module whose prefix is the longest that the name begins with, before a separator; skips both. */
 static const struct python_module *find_module(const struct python_names *names,
                                                struct name_part *rest)
 {
     const struct python_module *found = NULL;
-    for (size_t i = 0; i < names->module_count; i++) {
-        const struct python_module *const module = &names->modules[i];
-        struct name_part after = *rest;
-        if (module->is_export && skip_prefix(&after, module->prefix) &&
-            (!found || strlen(module->prefix) > strlen(found->prefix)))
-            found = module;
-    }
+    const struct name_part whole = *rest;
+    uint64_t hash = HASH_SEED;
     /* A file of one module has no prefixes. */
     if (python_names_only_module(names))
         return &names->modules[0];
-    if (found)
-        (void)skip_prefix(rest, found->prefix);
+    for (size_t length = 0; length <= whole.length; length++) {
+        const struct name_part prefix = { whole.text, length };
+        struct name_part after = { whole.text + length, whole.length - length }, again = after;
+        struct idmap_slot *at = NULL;
+        if (length == 0 ||
+            (!name_part_skip(&again, escaped) && name_part_skip(&after, separator)))
+            IDMAP_FIND(at, &names->module_prefixes, (uint32_t)hash,
+                       has_prefix(&names->modules[at->id], prefix));
+        if (at) {
+            found = &names->modules[at->id];
+            *rest = after;
+        }
+        if (length < whole.length)
+            hash = hash_bytes(whole.text + length, 1, hash);
+    }
     return found;
 }
 
@@ -209,7 +270,7 @@ bool mypyc_decode(const struct python_names *names, struct name_part symbol,
         return false;
     const char *const begin = symbol.text;
     const struct python_module *const module = find_module(names, &symbol);
-    if (!module || !append_parts(out, (struct name_part){ module->name, strlen(module->name) }))
+    if (!module || !append_parts(out, (struct name_part){ module->name, module->length }))
         return false;
     out->compiler = COMPILER_MYPYC;
     out->module_bytes = (uint32_t)strlen(out->text);

@@ -62,7 +62,8 @@ enum err_code name_store_add(struct name_store *store, const char *name, size_t 
     if (!store->open)
         return ERR_NOMEM;
     if (NAME_STORE_BLOCK_BYTES - store->used < length + 1) {
-        if (store->count + 1 >= MAX_BLOCKS)
+        if (store->count + 1 >= MAX_BLOCKS ||
+            store->compressed_bytes >= NAME_STORE_MAX_COMPRESSED_BYTES)
             return ERR_LIMIT;
         const enum err_code rc = seal(store);
         if (rc)

@@ -7,8 +7,8 @@
  *
  * Ownership: the caller's storage; a zeroed struct is an empty store.
  * Threads: one while names are added; then any number may read.
- * Limits: NAME_STORE_MAX_BYTES of names, twice that of two stores in one; NAME_STORE_MAX_NAME bytes of each
- * name, longer ones are cut.
+ * Limits: NAME_STORE_MAX_BYTES of names and NAME_STORE_MAX_COMPRESSED_BYTES of what becomes of them, twice that of two
+ * stores in one; NAME_STORE_MAX_NAME bytes of each name, longer ones are cut.
  * Depends on: err, compress, vec.
  */
 #ifndef SAMPLER_NATIVE_NAME_STORE_H
@@ -20,7 +20,8 @@
 #include "sampler/base/err.h"
 
 enum {
-    NAME_STORE_MAX_BYTES = 128 << 20, /* before they are compressed */
+    NAME_STORE_MAX_BYTES = 128 << 20,           /* before they are compressed */
+    NAME_STORE_MAX_COMPRESSED_BYTES = 32 << 20, /* real names become a tenth */
     NAME_STORE_MAX_NAME = 4095,
     NAME_STORE_BLOCK_BYTES = 1 << 15,
 };

@@ -25,6 +25,11 @@ void perf_map_deinit(struct perf_map *map)
     *map = (struct perf_map){ 0 };
 }
 
+size_t perf_map_bytes(const struct perf_map *map)
+{
+    return map->room * sizeof *map->entries + map->text_room;
+}
+
 /* Reads digits up to a space.  NULL: there are none, or too many. */
 static const char *take_number(const char *at, const char *end, uint64_t *out)
 {
@@ -147,7 +152,7 @@ static bool is_of(const struct perf_map_process *process, const struct stat *st)
 {
     const uint64_t changed_ns =
         (uint64_t)st->st_mtim.tv_sec * NS_PER_S + (uint64_t)st->st_mtim.tv_nsec;
-    return st->st_uid == process->user && st->st_size >= 0 &&
+    return st->st_uid == process->user && st->st_nlink == 1 && st->st_size >= 0 &&
            changed_ns + START_SLACK_NS >= process->started_ns;
 }
 

@@ -7,8 +7,8 @@
  * functions.
  *
  * The process writes the files, so they are hostile.  They are opened beneath the root directory of the
- * process, without symbolic links, only if they are regular files of the user of the process, and are read
- * with pread.  They grow while the process runs:
+ * process, without symbolic links, only if they are regular files of the user of the process that have no other
+ * name, and are read with pread.  They grow while the process runs:
  * perf_map_update reads what is new, at most once in PERF_MAP_INTERVAL_NS.
  *
  * A file that was written for the last time before the process began is that of an earlier process with the
@@ -79,6 +79,8 @@ struct perf_map_name {
 };
 
 void perf_map_deinit(struct perf_map *map);
+/* Bytes of memory. */
+size_t perf_map_bytes(const struct perf_map *map);
 /* Has the interval passed since the last update? */
 bool perf_map_is_due(const struct perf_map *map, uint64_t now_ns);
 /* Reads what is new.

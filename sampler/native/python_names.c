@@ -83,6 +83,8 @@ void python_names_deinit(struct python_names *names)
 void python_names_note(void *names, const char *symbol, size_t length)
 {
     const struct name_part part = without_suffix(unwrap((struct name_part){ symbol, length }));
+    if (part.length > PYTHON_NAMES_MAX_SYMBOL_BYTES)
+        return;
     mypyc_note(names, part);
     cython_note(names, part);
 }
@@ -100,7 +102,7 @@ bool python_names_decode(const struct python_names *names, const char *symbol,
     const struct name_part part =
         without_suffix(unwrap((struct name_part){ symbol, strlen(symbol) }));
     *out = (struct python_name){ 0 };
-    return !names->is_unclear &&
+    return !names->is_unclear && part.length <= PYTHON_NAMES_MAX_SYMBOL_BYTES &&
            (mypyc_decode(names, part, out) || cython_decode(names, part, out));
 }
 

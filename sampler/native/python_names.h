@@ -25,8 +25,9 @@
  * Ownership: the caller's storage; a zeroed struct is empty.
  * Threads: one while names are noted; then any number may decode.
  * Limits: PYTHON_NAMES_MAX_MODULES modules and PYTHON_NAMES_MAX_SCOPES scopes; a file with more is
- * not decoded.  Longer names than PYTHON_NAME_BYTES are not decoded either.
- * Depends on: err, hash, vec.
+ * not decoded.  Longer names than PYTHON_NAME_BYTES are not decoded either, and symbols longer than
+ * PYTHON_NAMES_MAX_SYMBOL_BYTES not even noted.
+ * Depends on: err, hash, idmap, vec.
  */
 #ifndef SAMPLER_NATIVE_PYTHON_NAMES_H
 #define SAMPLER_NATIVE_PYTHON_NAMES_H
@@ -36,11 +37,13 @@
 #include <stdint.h>
 
 #include "sampler/base/err.h"
+#include "sampler/base/idmap.h"
 
 enum {
     PYTHON_NAMES_MAX_MODULES = 1024,
     PYTHON_NAMES_MAX_SCOPES = 1 << 16,
     PYTHON_NAME_BYTES = 512,
+    PYTHON_NAMES_MAX_SYMBOL_BYTES = 2 * PYTHON_NAME_BYTES,
 };
 
 struct python_module;
@@ -49,7 +52,9 @@ struct cython_fact;
 struct python_names {
     struct python_module *modules;
     size_t module_count, module_room;
-    struct cython_fact *facts; /* open addressing by key */
+    struct idmap module_names;    /* of modules, by their names */
+    struct idmap module_prefixes; /* and by what the names of their functions begin with */
+    struct cython_fact *facts;    /* open addressing by key */
     size_t fact_count, fact_room;
     bool has_exports;  /* CPyInit_ was seen: PyInit_ is not a module of Python code */
     uint32_t *defined; /* hashes of what follows CPyDef_, in ascending order */

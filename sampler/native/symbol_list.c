@@ -8,8 +8,8 @@
 #include "sampler/process/elf.h"
 #include "sampler/process/elf_tables.h"
 
-/* Strings are read in blocks of this size. */
-enum { WINDOW_BYTES = 256 << 10 };
+/* Strings are read in blocks of this size; so many names are taken between two readings of the clock. */
+enum { WINDOW_BYTES = 256 << 10, NAMES_OF_STEP = 64 };
 /* Parts of a rank; the number of leading underscores is between them. */
 enum {
     RANK_FUNCTION = 1 << 7,
@@ -162,15 +162,19 @@ static enum err_code end_and_store_name(struct symbol_list *list, struct listed_
     return rc;
 }
 
-/* Names the symbols from `first` on, in the order of the strings.  Those without a name go. */
+/* Names the symbols from `first` on, in the order of the strings.  Those without a name go, and those for which there is
+ * no time. */
 static enum err_code name_all(struct symbol_list *list, size_t first, struct window *window)
 {
     size_t kept = first;
     enum err_code rc = ERR_OK;
-    qsort(list->items + first, list->count - first, sizeof *list->items, compare_names);
+    if (elf_has_time(window->elf))
+        qsort(list->items + first, list->count - first, sizeof *list->items, compare_names);
     for (size_t i = first; i < list->count && rc != ERR_LIMIT; i++) {
         struct listed_symbol symbol = list->items[i];
         size_t length = 0;
+        if ((i - first) % NAMES_OF_STEP == 0 && !elf_has_time(window->elf))
+            break;
         char *const name = name_at(window, symbol.name, &length);
         rc = name && length ? end_and_store_name(list, &symbol, name, length) : ERR_NOT_FOUND;
         if (rc == ERR_NOMEM)

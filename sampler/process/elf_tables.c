@@ -10,8 +10,8 @@
 
 /* Read between two checks of the deadline. */
 enum { BLOCK_SYMBOLS = 8192, BLOCK_BYTES = BLOCK_SYMBOLS * sizeof(Elf64_Sym) };
-/* All notes of a section. */
-enum { MAX_NOTE_BYTES = 4096 };
+/* All notes of a section, and the sections of notes in which the build id is searched. */
+enum { MAX_NOTE_BYTES = 4096, MAX_NOTE_SECTIONS = 64 };
 
 bool elf_has_time(struct elf *elf)
 {
@@ -117,11 +117,13 @@ static size_t find_build_id(const unsigned char *notes, size_t bytes,
 size_t elf_build_id(const struct elf *elf, unsigned char out[ELF_MAX_BUILD_ID_BYTES])
 {
     unsigned char notes[MAX_NOTE_BYTES];
-    size_t bytes = 0;
+    size_t bytes = 0, tried = 0;
     for (size_t i = 0; i < elf->section_count && bytes == 0; i++) {
         const Elf64_Shdr *const section = &elf->sections[i];
         if (section->sh_type != SHT_NOTE || section->sh_size > sizeof notes)
             continue;
+        if (tried++ == MAX_NOTE_SECTIONS)
+            break;
         const size_t count =
             elf_read_some(elf, section->sh_offset, notes, (size_t)section->sh_size);
         bytes = find_build_id(notes, count, out);

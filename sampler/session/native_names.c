@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,9 @@
 
 static const uid_t NOBODY = (uid_t)-1;
 static const char UNKNOWN[] = "[unknown]", GENERATED[] = "<generated code>";
+
+/* Of all processes together. */
+static atomic_size_t all_held_bytes;
 
 /* The function at an address. */
 struct named_function {
@@ -90,12 +94,13 @@ void native_names_deinit(struct native_names *names)
     perf_map_deinit(&names->perf_map);
     if (names->root_fd >= 0)
         close(names->root_fd);
+    atomic_fetch_sub(&all_held_bytes, names->held_bytes);
     memset(names, 0, sizeof *names);
 }
 
 size_t native_names_bytes(const struct native_names *names)
 {
-    return names->symbol_bytes + names->library_room * sizeof *names->libraries +
+    return names->held_bytes + names->library_room * sizeof *names->libraries +
            pool_bytes(&names->functions) + idmap_bytes(&names->by_addr);
 }
 
@@ -104,12 +109,25 @@ static enum err_code intern(struct native_names *names, const char *text, str_id
     return strtab_intern(profile_strings(names->fold->profile), text, strlen(text), out, NULL);
 }
 
-/* Is there time to read symbols? */
-static bool may_read(const struct native_names *names, uint64_t now_ns)
+static void note_held(struct native_names *names)
 {
-    return names->symbol_bytes < NATIVE_NAMES_MAX_SYMBOL_BYTES &&
-           names->spent_ns <
-               NATIVE_NAMES_FIRST_NS + (now_ns - names->begun_ns) / NATIVE_NAMES_COST_SHARE;
+    size_t bytes = perf_map_bytes(&names->perf_map);
+    for (size_t i = 0; i < names->library_count; i++)
+        bytes += native_library_bytes(&names->libraries[i]);
+    atomic_fetch_add(&all_held_bytes, bytes - names->held_bytes);
+    names->held_bytes = bytes;
+}
+
+/* Reading files stops the session meanwhile. */
+static bool has_time(const struct native_names *names, uint64_t now_ns)
+{
+    return names->spent_ns <
+           NATIVE_NAMES_FIRST_NS + (now_ns - names->begun_ns) / NATIVE_NAMES_COST_SHARE;
+}
+
+static bool has_room(void)
+{
+    return atomic_load(&all_held_bytes) < NATIVE_NAMES_MAX_ALL_BYTES;
 }
 
 /* The data of a file lies above its code, and below that of the next one. */
@@ -147,14 +165,14 @@ static enum err_code add_library(struct native_names *names, const struct image 
     if (rc)
         return rc;
     library.is_interpreter = is_interpreter(names, image);
-    if (may_read(names, now_ns)) {
+    if (names->held_bytes < NATIVE_NAMES_MAX_SYMBOL_BYTES && has_room() &&
+        has_time(names, now_ns)) {
         const uint64_t from_ns = clock_now_ns();
         update_user(names);
         rc = native_library_open(&library, names->process->pid, names->root_fd,
                                  names->writer.user, image,
                                  deadline_after(NATIVE_NAMES_DEADLINE_NS));
         names->spent_ns += clock_now_ns() - from_ns;
-        names->symbol_bytes += native_library_bytes(&library);
     }
     if (!rc)
         rc = add_row(names, &library);
@@ -164,6 +182,7 @@ static enum err_code add_library(struct native_names *names, const struct image 
     }
     *out = &names->libraries[names->library_count++];
     **out = library;
+    note_held(names);
     return ERR_OK;
 }
 
@@ -257,7 +276,10 @@ static enum err_code name_by_library(struct native_names *names, struct image *i
     out->is_coroutine_start = name.is_coroutine_start;
     out->is_switch = name.is_switch;
     out->is_switcher = library->is_switcher || name.is_switch;
-    const bool has_source = find_source(names, library, &name, source);
+    const uint64_t from_ns = clock_now_ns();
+    const bool has_source =
+        has_time(names, now_ns) && find_source(names, library, &name, source);
+    names->spent_ns += clock_now_ns() - from_ns;
     native_library_clean(source);
     const struct profile_function row = { .library = library->id,
                                           .entry =
@@ -286,10 +308,14 @@ static enum err_code name_generated(struct native_names *names,
     char name[PERF_MAP_MAX_NAME + 1];
     const remote_addr pc = code_of(frame);
     bool is_found = perf_map_find(&names->perf_map, pc, &found);
-    if (!is_found && names->root_fd >= 0 && perf_map_is_due(&names->perf_map, now_ns)) {
+    if (!is_found && names->root_fd >= 0 && perf_map_is_due(&names->perf_map, now_ns) &&
+        has_time(names, now_ns) && has_room()) {
+        const uint64_t from_ns = clock_now_ns();
         update_user(names);
         is_found = perf_map_update(&names->perf_map, &names->writer, now_ns) &&
                    perf_map_find(&names->perf_map, pc, &found);
+        names->spent_ns += clock_now_ns() - from_ns;
+        note_held(names);
     }
     out->is_trampoline = is_found && found.file;
     snprintf(name, sizeof name, "%.*s", is_found ? (int)found.name_bytes : 0,

@@ -14,7 +14,8 @@
  * Ownership: native_names_init borrows everything; native_names_deinit accepts a zeroed struct.
  * Threads: the profile's writer.
  * Limits: NATIVE_NAMES_MAX functions, then all are looked up again; NATIVE_NAMES_MAX_LIBRARIES libraries
- * and NATIVE_NAMES_MAX_SYMBOL_BYTES of symbols: the functions of further ones have no names.
+ * and NATIVE_NAMES_MAX_SYMBOL_BYTES of symbols, NATIVE_NAMES_MAX_ALL_BYTES of symbols and perf maps of all processes
+ * together: the functions of further ones have no names.
  * Units: nanoseconds of CLOCK_MONOTONIC.
  * Depends on: base, process, native, fold.
  */
@@ -42,6 +43,7 @@ enum {
     NATIVE_NAMES_MAX = 1 << 17,
     NATIVE_NAMES_MAX_LIBRARIES = 4096,
     NATIVE_NAMES_MAX_SYMBOL_BYTES = 64 << 20,
+    NATIVE_NAMES_MAX_ALL_BYTES = 256 << 20,
     NATIVE_NAMES_COST_SHARE = 50,
 };
 
@@ -59,7 +61,7 @@ struct native_names {
     size_t library_count, library_room;
     struct pool functions; /* of struct named_function */
     struct idmap by_addr;
-    size_t symbol_bytes;
+    size_t held_bytes; /* of symbols and of the perf map */
     uint64_t begun_ns, spent_ns;
 };
 

@@ -168,6 +168,31 @@ def native_names():
                        b"ffffffffffffffff 10 f\n0x2000 0x10 LazyCompile:~g")
 
 
+def mangled():
+    """Names, and names that stand for work without end."""
+    digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+    repeated = lambda number: "S%s_" % (digits[number // 36] * (number >= 36) + digits[number % 36])
+    letters = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+    again = lambda place: "B%s_" % (letters[(place - 1) // 62] * (place > 62) + letters[(place - 1) % 62])
+    tuples, last = "INvC1a1bThhE", 8
+    for _ in range(20):
+        tuples, last = tuples + "T" + again(last) * 2 + "E", len(tuples)
+    count = 30
+    doubled = lambda first: "1aI" * count + "iiE" + "".join(repeated(first + i) + "E" for i in range(count - 1))
+    names = {
+        "cpp": "_ZZ1fIJicEEvDpRT_RA3_KPFiiEENKUlOT_E_clIiEEDaS1_", "cpp_special": "_ZTCN1a1bE8_NS_1cIDF16_Dv4_fEE",
+        "cpp_operators": "_ZNK1aIXquLb1EcvPKvLi0Etl1bplLi1ELin2EEEEcvPT_IiEEv.part.0", "cpp_decltype": "_Z1fIiJcdEEDTcl1gIXsZT0_EEcvT_fp_spfp0_EEOT_DpRKT0_",
+        "rust": "_RINvC1a1bFG_UKCRL0_hEuKca_Kan7f_Ahj3_DINtC1c1dhEp1emEL_NCNvC1a1gs_0E", "rust_trait": "_RNvXC1aNtC1b1dNtC1c1e1f",
+        "rust_legacy": "_ZN13_$LT$a..b$GT$1c17h0123456789abcdefE.llvm.1",
+        "bomb_pack": "_Z1fIiEvDp" + doubled(count), "bomb_type": "_Z1f" + doubled(count - 1), "bomb_packs": "_Z1fIJ" + "i" * 50 + "EEv" + "Dp1aIJ" * 9 + "T_" + "EE" * 9,
+        "bomb_conversion": "_ZN1acv" + "T_I" * 200 + "i" + "E" * 200 + "Ev", "bomb_lifetimes": "_RYFGzzzzzzzz_EuC1aE",
+        "bomb_hidden": "_RMYFGzzzzzzzz_EuC1aC1bu", "bomb_backreferences": "_R" + tuples + "E",
+        "bomb_punycode": "_RINvC1a1bTNvC1cu250_" + "a" * 250 + "B8_" * 300 + "EE",
+    }
+    for name, text in names.items():
+        yield name, text.encode()
+
+
 def tables():
     """The tables of offsets.h, by minor version."""
     with open(os.path.join(HERE, "../unit/cpython/made/offsets.h"), encoding="ascii") as header:
@@ -380,7 +405,7 @@ def thread_contexts():
 
 def main():
     folder = sys.argv[1] if len(sys.argv) > 1 else os.path.join(HERE, "corpus")
-    for target, seeds in (("capture", captures), ("context", contexts), ("elf", elves), ("link", links), ("location", locations),
+    for target, seeds in (("capture", captures), ("context", contexts), ("demangle", mangled), ("elf", elves), ("link", links), ("location", locations),
                           ("maps", maps), ("native_names", native_names), ("layout", layouts), ("object", objects),
                           ("relay", relayed), ("stack", stacks), ("thread_contexts", thread_contexts), ("unwind", unwinds)):
         os.makedirs(os.path.join(folder, target), exist_ok=True)

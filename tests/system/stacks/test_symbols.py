@@ -184,6 +184,18 @@ class Hostile(Symbols):
         os.truncate(self.debug, 1 << 40)
         self.expect(False)
 
+    def test_names_that_stand_for_work_without_end(self):
+        """Each part of a type is two of the part before, and a pack is searched in it; so many lifetimes are bound."""
+        self.need("objcopy")
+        digits, count = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ", 40
+        number = lambda value: digits[value // 36] * (value >= 36) + digits[value % 36]
+        doubled = "".join("S%s_E" % number(count + i) for i in range(count - 1))
+        for name in ("_Z1fIiEvDp" + "1aI" * count + "iiE" + doubled, "_RYFGzzzzzzzz_EuC1aE"):
+            objcopy("--redefine-sym", HIDDEN + "=" + name, LIBRARY, self.library)
+            names, _ = self.names()
+            self.assertIn(name, names)
+            self.assertIn(EXPORTED, names)
+
     def test_a_file_that_only_we_may_read(self):
         if os.geteuid() != 0:
             self.skipTest("needs root")

@@ -20,7 +20,7 @@ struct made_symbol {
     uint16_t section;
 };
 
-enum { MADE_MAX_SECTIONS = 12, MADE_MAX_BYTES = 1 << 20 };
+enum { MADE_MAX_SECTIONS = 128, MADE_MAX_BYTES = 1 << 20 };
 
 struct made_elf {
     size_t count;

@@ -9,6 +9,7 @@
 #include "sampler/native/debug_file.h"
 #include "sampler/native/symbols.h"
 #include "sampler/process/elf.h"
+#include "sampler/process/elf_tables.h"
 #include "tests/support/test.h"
 #include "tests/unit/native/made_elf.h"
 
@@ -126,6 +127,37 @@ static void file_with_another_build_id_is_refused(void **state)
     assert_false(finds_hidden(*state, id, "liba.debug", crc));
 }
 
+/* A file of this many sections of notes, the last of which has the id. */
+static size_t build_id_bytes_behind(size_t sections)
+{
+    static const unsigned char empty[16] = { 0 };
+    unsigned char found[ELF_MAX_BUILD_ID_BYTES];
+    struct made_elf made;
+    struct elf *elf;
+    struct err err = { 0 };
+    made_elf_begin(&made);
+    for (size_t i = 0; i < sections; i++)
+        (void)made_elf_add(&made, (struct made_section){ .name = ".note",
+                                                         .header = { .sh_type = SHT_NOTE },
+                                                         .data = empty,
+                                                         .bytes = sizeof empty });
+    made_elf_add_build_id(&made, id, sizeof id);
+    const int fd = made_elf_open(&made);
+    assert_ok(elf_open(fd, never, &elf, &err), &err);
+    const size_t bytes = elf_build_id(elf, found);
+    elf_close(elf);
+    close(fd);
+    made_elf_end(&made);
+    return bytes;
+}
+
+static void build_id_is_searched_in_few_sections(void **state)
+{
+    (void)state;
+    assert_int_equal(build_id_bytes_behind(3), sizeof id);
+    assert_int_equal(build_id_bytes_behind(100), 0);
+}
+
 static void linked_file_is_found_by_its_crc(void **state)
 {
     static const char *const paths[] = { "usr/lib/liba.debug", "usr/lib/.debug/liba.debug",
@@ -196,6 +228,7 @@ static void what_is_no_regular_file_is_not_waited_for(void **state)
 
 TEST_MAIN(IN_A_ROOT(file_with_the_build_id_is_found),
           IN_A_ROOT(file_with_another_build_id_is_refused),
+          cmocka_unit_test(build_id_is_searched_in_few_sections),
           IN_A_ROOT(linked_file_is_found_by_its_crc),
           IN_A_ROOT(linked_file_is_in_no_other_folder),
           IN_A_ROOT(link_out_of_the_root_is_not_followed),

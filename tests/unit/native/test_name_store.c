@@ -72,6 +72,24 @@ static void full_store_takes_no_more(void **state)
     name_store_deinit(&store);
 }
 
+static void names_that_do_not_become_smaller_fill_the_store_sooner(void **state)
+{
+    static char name[NAME_STORE_MAX_NAME];
+    struct name_store store = { 0 };
+    uint32_t id, noise = 1;
+    (void)state;
+    do {
+        for (size_t i = 0; i < sizeof name; i++) {
+            noise = noise * 1664525 + 1013904223;
+            name[i] = (char)(noise >> 24 ? noise >> 24 : 1);
+        }
+    } while (name_store_add(&store, name, sizeof name, &id) == ERR_OK);
+    assert_int_equal(name_store_close(&store), ERR_OK);
+    assert_in_range(store.compressed_bytes, NAME_STORE_MAX_COMPRESSED_BYTES,
+                    NAME_STORE_MAX_COMPRESSED_BYTES + 2 * NAME_STORE_BLOCK_BYTES);
+    name_store_deinit(&store);
+}
+
 static void empty_store_has_no_names(void **state)
 {
     struct name_store store = { 0 };
@@ -86,4 +104,5 @@ static void empty_store_has_no_names(void **state)
 TEST_MAIN(cmocka_unit_test(names_are_read_as_they_were_added),
           cmocka_unit_test(long_names_are_cut_and_unknown_ids_have_none),
           cmocka_unit_test(full_store_takes_no_more),
+          cmocka_unit_test(names_that_do_not_become_smaller_fill_the_store_sooner),
           cmocka_unit_test(empty_store_has_no_names))

@@ -319,6 +319,9 @@ static void only_a_regular_file_of_the_user_is_read(void **state)
     append(root, "1000 10 f\n", 10);
     root->now_ns += PERF_MAP_INTERVAL_NS;
     assert_false(update_for(root, &map, getuid() + 1, 0));
+    assert_int_equal(linkat(root->fd, path, root->fd, "tmp/another", 0), 0);
+    assert_false(update(root, &map));
+    assert_int_equal(unlinkat(root->fd, "tmp/another", 0), 0);
     assert_int_equal(renameat(root->fd, path, root->fd, "tmp/other"), 0);
     assert_int_equal(symlinkat("other", root->fd, path), 0);
     assert_false(update(root, &map));

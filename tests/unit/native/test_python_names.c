@@ -319,6 +319,28 @@ static void names_that_left_something_out_decode_nothing(void **state)
     python_names_deinit(&names);
 }
 
+static const char *decoded_beside(unsigned candidates)
+{
+    struct python_names names = { 0 };
+    static const char *const symbols[] = { "PyInit_mod", "__pyx_gb_3mod_2generator" };
+    char symbol[64];
+    for (unsigned i = 0; i < candidates; i++) {
+        snprintf(symbol, sizeof symbol, "__pyx_pw_3mod_1a_%uf", i);
+        python_names_note(&names, symbol, strlen(symbol));
+    }
+    NOTE(&names, symbols);
+    const char *const name = decoded(&names, symbols[1]);
+    python_names_deinit(&names);
+    return name;
+}
+
+static void generator_that_many_functions_may_have_is_not_decoded(void **state)
+{
+    (void)state;
+    assert_string_equal(decoded_beside(2), "mod:<genexpr>");
+    assert_string_equal(decoded_beside(200), "");
+}
+
 static void long_names_are_not_decoded(void **state)
 {
     static const char *const symbols[] = { "CPyInit_a" };
@@ -373,5 +395,6 @@ TEST_MAIN(cmocka_unit_test(mypyc_names_are_split_after_the_end_of_a_module),
           cmocka_unit_test(module_and_class_of_one_name_are_not_distinguished),
           cmocka_unit_test(generators_are_named_as_their_functions),
           cmocka_unit_test(names_that_left_something_out_decode_nothing),
+          cmocka_unit_test(generator_that_many_functions_may_have_is_not_decoded),
           cmocka_unit_test(long_names_are_not_decoded),
           cmocka_unit_test(source_is_beside_the_library))

@@ -238,6 +238,42 @@ static void table_with_too_many_symbols_is_cut(void **state)
     close(fd);
 }
 
+struct cancelling {
+    atomic_bool is_cancelled;
+    size_t names;
+};
+
+static void cancel_after_thousand(void *to, const char *name, size_t length)
+{
+    struct cancelling *const cancelling = to;
+    (void)name;
+    (void)length;
+    if (++cancelling->names == 1000)
+        atomic_store(&cancelling->is_cancelled, true);
+}
+
+static void names_are_not_taken_long_after_the_deadline(void **state)
+{
+    static struct cancelling cancelling;
+    const struct deadline soon = { .at_ns = UINT64_MAX,
+                                   .is_cancelled = &cancelling.is_cancelled };
+    const struct symbols_options options = { .deadline = soon,
+                                             .take = cancel_after_thousand,
+                                             .to = &cancelling };
+    struct symbols *symbols;
+    struct elf *elf;
+    (void)state;
+    const int fd = file_of_many(1 << 16);
+    assert_int_equal(elf_open(fd, soon, &elf, NULL), ERR_OK);
+    assert_int_equal(symbols_load(elf, &options, &symbols, NULL), ERR_OK);
+    assert_in_range(cancelling.names, 1000, 1100);
+    assert_in_range(symbols_count(symbols), 1000, 1100);
+    assert_false(symbols_are_complete(symbols));
+    symbols_destroy(symbols);
+    elf_close(elf);
+    close(fd);
+}
+
 static void cancel_at_local(void *to, const char *name, size_t length)
 {
     atomic_bool *const is_cancelled = to;
@@ -349,6 +385,7 @@ TEST_MAIN(cmocka_unit_test(any_damage_to_tables_does_no_harm),
           cmocka_unit_test(file_that_shrinks_while_it_is_read_does_no_harm),
           cmocka_unit_test(after_the_deadline_symbols_are_incomplete),
           cmocka_unit_test(table_with_too_many_symbols_is_cut),
+          cmocka_unit_test(names_are_not_taken_long_after_the_deadline),
           cmocka_unit_test(exported_names_are_kept_if_a_limit_cuts_the_table),
           cmocka_unit_test(name_without_an_end_is_cut),
           cmocka_unit_test(running_out_of_memory_is_reported))

@@ -12,8 +12,8 @@
 #include "server/source/confine.h"
 #include "tests/support/test.h"
 
-/* Runs it in a confined child, whose input is this file; what it sends. */
-static ssize_t run(void (*work)(void), char *out, size_t room)
+/* Runs it in a confined child, whose input is this file; what it sends, and how it ends. */
+static ssize_t run_to_end(void (*work)(void), char *out, size_t room, int *status_out)
 {
     int ends[2];
     assert_int_equal(pipe(ends), 0);
@@ -28,8 +28,14 @@ static ssize_t run(void (*work)(void), char *out, size_t room)
     close(ends[1]);
     const ssize_t got = read(ends[0], out, room);
     close(ends[0]);
+    assert_int_equal(waitpid(pid, status_out, 0), pid);
+    return got;
+}
+
+static ssize_t run(void (*work)(void), char *out, size_t room)
+{
     int status;
-    assert_int_equal(waitpid(pid, &status, 0), pid);
+    const ssize_t got = run_to_end(work, out, room, &status);
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
     return got;
 }
@@ -72,5 +78,22 @@ static void it_opens_and_starts_nothing(void **state)
     assert_memory_equal(answer, all, sizeof all);
 }
 
+static void never_end(void)
+{
+    for (;;)
+        (void)!pread(CONFINE_INPUT, &(char){ 0 }, 1, 0);
+}
+
+static void it_does_not_outlast_its_time(void **state)
+{
+    char answer[16];
+    int status;
+    (void)state;
+    assert_int_equal(run_to_end(never_end, answer, sizeof answer, &status), 0);
+    assert_true(WIFSIGNALED(status));
+    assert_int_equal(WTERMSIG(status), SIGALRM);
+}
+
 TEST_MAIN(cmocka_unit_test(it_reads_allocates_and_answers),
-          cmocka_unit_test(it_opens_and_starts_nothing))
+          cmocka_unit_test(it_opens_and_starts_nothing),
+          cmocka_unit_test(it_does_not_outlast_its_time))

@@ -1,0 +1,621 @@
+#include <string.h>
+
+#include "sampler/base/utf8.h"
+#include "sampler/native/demangle_work.h"
+#include "sampler/native/punycode.h"
+
+/* A name of version 0 is written while it is read. */
+struct rust_reader {
+    struct demangle_work *work;
+    const char *begin, *at, *end;
+    uint64_t lifetimes; /* that the types around this place bind */
+    bool is_silent;     /* what is read is not written */
+    bool is_open;       /* the path that was read last has arguments without their end */
+};
+
+static void read_path(struct rust_reader *reader, bool is_value);
+static void read_type(struct rust_reader *reader);
+
+static void fail(struct rust_reader *reader)
+{
+    reader->work->has_failed = true;
+}
+
+static char peek(const struct rust_reader *reader)
+{
+    return reader->at < reader->end && !reader->work->has_failed ? *reader->at : '\0';
+}
+
+static bool skip(struct rust_reader *reader, char c)
+{
+    if (peek(reader) != c)
+        return false;
+    reader->at++;
+    return true;
+}
+
+/* The next character; 0: there is none, and it has failed. */
+static char take(struct rust_reader *reader)
+{
+    const char c = demangle_step(reader->work, 1) ? peek(reader) : '\0';
+    if (c)
+        reader->at++;
+    else
+        fail(reader);
+    return c;
+}
+
+static void put(struct rust_reader *reader, const char *text)
+{
+    if (!reader->is_silent)
+        demangle_write_text(reader->work, text);
+}
+
+static void put_number(struct rust_reader *reader, uint64_t number)
+{
+    if (!reader->is_silent)
+        demangle_write_number(reader->work, number);
+}
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* "_" is 0, "0_" is 1; digits, small and capital letters. */
+static uint64_t take_base_62(struct rust_reader *reader)
+{
+    uint64_t value = 0;
+    if (skip(reader, '_'))
+        return 0;
+    while (!reader->work->has_failed && !skip(reader, '_')) {
+        const char c = take(reader);
+        const unsigned digit = is_digit(c)            ? (unsigned)(c - '0')
+                               : c >= 'a' && c <= 'z' ? (unsigned)(c - 'a') + 10
+                               : c >= 'A' && c <= 'Z' ? (unsigned)(c - 'A') + 36
+                                                      : 62;
+        if (digit == 62 || value > (UINT64_MAX - digit) / 62)
+            fail(reader);
+        value = value * 62 + digit;
+    }
+    if (value == UINT64_MAX)
+        fail(reader);
+    return value + 1;
+}
+
+static uint64_t take_disambiguator(struct rust_reader *reader)
+{
+    return skip(reader, 's') ? take_base_62(reader) + 1 : 0;
+}
+
+/* Says where the bytes of an identifier are. */
+struct identifier {
+    const char *text;
+    size_t bytes;
+    bool is_punycode;
+};
+
+static struct identifier take_identifier(struct rust_reader *reader, bool is_legacy)
+{
+    struct identifier identifier = { .is_punycode = !is_legacy && skip(reader, 'u') };
+    if (!is_digit(peek(reader)))
+        fail(reader);
+    const bool is_empty = peek(reader) == '0';
+    while (is_digit(peek(reader)) && identifier.bytes < DEMANGLE_MAX_INPUT) {
+        identifier.bytes = identifier.bytes * 10 + (size_t)(take(reader) - '0');
+        if (is_empty)
+            break;
+    }
+    if (!is_legacy)
+        (void)skip(reader, '_');
+    if (identifier.bytes > (size_t)(reader->end - reader->at))
+        fail(reader);
+    identifier.bytes = reader->work->has_failed ? 0 : identifier.bytes;
+    identifier.text = reader->at;
+    reader->at += identifier.bytes;
+    return identifier;
+}
+
+static void put_identifier(struct rust_reader *reader, struct identifier identifier)
+{
+    uint32_t characters[PUNYCODE_MAX_CHARACTERS];
+    if (reader->is_silent || !demangle_step(reader->work, 1))
+        return;
+    if (!identifier.is_punycode) {
+        demangle_write(reader->work, identifier.text, identifier.bytes);
+        return;
+    }
+    if (!demangle_step(reader->work, PUNYCODE_MAX_CHARACTERS))
+        return;
+    const size_t count = punycode_decode(identifier.text, identifier.bytes, characters);
+    if (count == 0)
+        fail(reader);
+    for (size_t i = 0; i < count; i++) {
+        char bytes[4];
+        demangle_write(reader->work, bytes, utf8_encode(characters[i], bytes));
+    }
+}
+
+/* Reads what stands at an earlier place of the name.  In what is not written that is not necessary. */
+static void read_again(struct rust_reader *reader, const char *from,
+                       void (*read)(struct rust_reader *))
+{
+    const uint64_t place = take_base_62(reader);
+    const char *const at = reader->at;
+    if (place >= (uint64_t)(from - reader->begin))
+        fail(reader);
+    if (reader->is_silent || reader->work->has_failed)
+        return;
+    reader->at = reader->begin + place;
+    read(reader);
+    reader->at = at;
+}
+
+static void put_lifetime(struct rust_reader *reader, uint64_t number)
+{
+    if (number > reader->lifetimes)
+        fail(reader);
+    const uint64_t index = reader->lifetimes - number;
+    const char letter[] = { (char)('a' + index % 26), '\0' };
+    put(reader, "'");
+    if (number == 0) {
+        put(reader, "_");
+    } else if (index < 26) {
+        put(reader, letter);
+    } else {
+        put(reader, "_");
+        put_number(reader, index);
+    }
+}
+
+/* "G": lifetimes that a type binds. */
+static void read_binder(struct rust_reader *reader)
+{
+    const uint64_t count = skip(reader, 'G') ? take_base_62(reader) + 1 : 0;
+    if (!demangle_step(reader->work,
+                       count < DEMANGLE_MAX_STEPS ? (uint32_t)count : DEMANGLE_MAX_STEPS))
+        return;
+    for (uint64_t i = 0; i < count; i++) {
+        put(reader, i ? ", " : "for<");
+        reader->lifetimes++;
+        put_lifetime(reader, 1);
+    }
+    put(reader, count ? "> " : "");
+}
+
+static const char *basic_type(char letter)
+{
+    static const char *const names[] = {
+        ['a' - 'a'] = "i8",   ['b' - 'a'] = "bool",  ['c' - 'a'] = "char",
+        ['d' - 'a'] = "f64",  ['e' - 'a'] = "str",   ['f' - 'a'] = "f32",
+        ['h' - 'a'] = "u8",   ['i' - 'a'] = "isize", ['j' - 'a'] = "usize",
+        ['l' - 'a'] = "i32",  ['m' - 'a'] = "u32",   ['n' - 'a'] = "i128",
+        ['o' - 'a'] = "u128", ['p' - 'a'] = "_",     ['s' - 'a'] = "i16",
+        ['t' - 'a'] = "u16",  ['u' - 'a'] = "()",    ['v' - 'a'] = "...",
+        ['x' - 'a'] = "i64",  ['y' - 'a'] = "u64",   ['z' - 'a'] = "!",
+    };
+    return letter >= 'a' && letter <= 'z' ? names[letter - 'a'] : NULL;
+}
+
+/* Digits up to "_"; more than 16 of them are no number of 64 bits. */
+static struct identifier take_hex(struct rust_reader *reader, uint64_t *value_out)
+{
+    struct identifier digits = { .text = reader->at };
+    *value_out = 0;
+    while (!reader->work->has_failed && !skip(reader, '_')) {
+        const char c = take(reader);
+        if (!is_digit(c) && !(c >= 'a' && c <= 'f'))
+            fail(reader);
+        *value_out = *value_out << 4 | (uint64_t)(is_digit(c) ? c - '0' : c - 'a' + 10);
+        digits.bytes++;
+    }
+    return digits;
+}
+
+static void put_character(struct rust_reader *reader, uint64_t value)
+{
+    static const char hex[] = "0123456789abcdef";
+    char text[16] = "\\u{";
+    size_t length = 3;
+    if (value == '\t' || value == '\r' || value == '\n') {
+        put(reader, value == '\t' ? "\\t" : value == '\r' ? "\\r" : "\\n");
+        return;
+    }
+    if (value > ' ' && value < '~') {
+        const char plain[] = { (char)value, '\0' };
+        put(reader, plain);
+        return;
+    }
+    for (int shift = 28; shift >= 0; shift -= 4)
+        if (value >> shift || shift == 0)
+            text[length++] = hex[value >> shift & 15];
+    text[length++] = '}';
+    text[length] = '\0';
+    put(reader, text);
+}
+
+static void read_value(struct rust_reader *reader, char type)
+{
+    uint64_t value;
+    const bool is_negative = strchr("aslxni", type) && skip(reader, 'n');
+    const struct identifier digits = take_hex(reader, &value);
+    if (digits.bytes == 0)
+        fail(reader);
+    if (type == 'b') {
+        if (digits.bytes != 1 || value > 1)
+            fail(reader);
+        put(reader, value ? "true" : "false");
+    } else if (type == 'c') {
+        if (digits.bytes > 8)
+            fail(reader);
+        put(reader, "'");
+        put_character(reader, value);
+        put(reader, "'");
+    } else {
+        put(reader, is_negative ? "-" : "");
+        if (digits.bytes > 16) {
+            put(reader, "0x");
+            put_identifier(reader, digits);
+        } else {
+            put_number(reader, value);
+        }
+    }
+}
+
+static void read_constant(struct rust_reader *reader)
+{
+    if (!demangle_enter(reader->work))
+        return;
+    const char *const from = reader->at;
+    const char type = take(reader);
+    if (type == 'B')
+        read_again(reader, from, read_constant);
+    else if (type == 'p')
+        put(reader, "_");
+    else if (type && strchr("htmyojaslxnibc", type))
+        read_value(reader, type);
+    else
+        fail(reader);
+    demangle_leave(reader->work);
+}
+
+static void read_argument(struct rust_reader *reader)
+{
+    if (skip(reader, 'L'))
+        put_lifetime(reader, take_base_62(reader));
+    else if (skip(reader, 'K'))
+        read_constant(reader);
+    else
+        read_type(reader);
+}
+
+/* Up to "E"; returns how many. */
+static size_t read_list(struct rust_reader *reader, const char *between,
+                        void (*read)(struct rust_reader *))
+{
+    size_t count = 0;
+    for (; !reader->work->has_failed && !skip(reader, 'E'); count++) {
+        put(reader, count ? between : "");
+        read(reader);
+    }
+    return count;
+}
+
+/* "fn" of a calling convention, whose "-" are "_" in a name. */
+static void read_convention(struct rust_reader *reader)
+{
+    char text[64] = "C";
+    if (!skip(reader, 'C')) {
+        const struct identifier name = take_identifier(reader, false);
+        if (name.is_punycode || name.bytes == 0 || name.bytes >= sizeof text) {
+            fail(reader);
+            return;
+        }
+        memcpy(text, name.text, name.bytes);
+        text[name.bytes] = '\0';
+        for (char *at = text; *at; at++)
+            *at = *at == '_' ? '-' : *at;
+    }
+    put(reader, "extern \"");
+    put(reader, text);
+    put(reader, "\" ");
+}
+
+static void read_function(struct rust_reader *reader)
+{
+    const uint64_t outer = reader->lifetimes;
+    read_binder(reader);
+    put(reader, skip(reader, 'U') ? "unsafe " : "");
+    if (skip(reader, 'K'))
+        read_convention(reader);
+    put(reader, "fn(");
+    (void)read_list(reader, ", ", read_type);
+    put(reader, ")");
+    if (!skip(reader, 'u')) {
+        put(reader, " -> ");
+        read_type(reader);
+    }
+    reader->lifetimes = outer;
+}
+
+/* A trait's path; its arguments, if it has some, stay open for the types that are bound to names. */
+static void read_open_path(struct rust_reader *reader)
+{
+    const char *const from = reader->at;
+    reader->is_open = false;
+    if (!demangle_enter(reader->work))
+        return;
+    if (skip(reader, 'B')) {
+        read_again(reader, from, read_open_path);
+    } else if (skip(reader, 'I')) {
+        read_path(reader, false);
+        put(reader, "<");
+        (void)read_list(reader, ", ", read_argument);
+        reader->is_open = true;
+    } else {
+        read_path(reader, false);
+    }
+    demangle_leave(reader->work);
+}
+
+static void read_trait(struct rust_reader *reader)
+{
+    read_open_path(reader);
+    bool is_open = reader->is_open;
+    for (; !reader->work->has_failed && skip(reader, 'p'); is_open = true) {
+        put(reader, is_open ? ", " : "<");
+        put_identifier(reader, take_identifier(reader, false));
+        put(reader, " = ");
+        read_type(reader);
+    }
+    put(reader, is_open ? ">" : "");
+}
+
+static void read_traits(struct rust_reader *reader)
+{
+    const uint64_t outer = reader->lifetimes;
+    put(reader, "dyn ");
+    read_binder(reader);
+    (void)read_list(reader, " + ", read_trait);
+    reader->lifetimes = outer;
+    if (!skip(reader, 'L'))
+        fail(reader);
+    const uint64_t lifetime = take_base_62(reader);
+    if (lifetime) {
+        put(reader, " + ");
+        put_lifetime(reader, lifetime);
+    }
+}
+
+static void read_reference(struct rust_reader *reader, bool is_mutable)
+{
+    const uint64_t lifetime = skip(reader, 'L') ? take_base_62(reader) : 0;
+    put(reader, "&");
+    if (lifetime) {
+        put_lifetime(reader, lifetime);
+        put(reader, " ");
+    }
+    put(reader, is_mutable ? "mut " : "");
+    read_type(reader);
+}
+
+static void read_compound_type(struct rust_reader *reader)
+{
+    const char *const from = reader->at;
+    const char letter = take(reader);
+    switch (letter) {
+    case 'R':
+    case 'Q': read_reference(reader, letter == 'Q'); break;
+    case 'P':
+    case 'O':
+        put(reader, letter == 'O' ? "*mut " : "*const ");
+        read_type(reader);
+        break;
+    case 'A':
+    case 'S':
+        put(reader, "[");
+        read_type(reader);
+        if (letter == 'A') {
+            put(reader, "; ");
+            read_constant(reader);
+        }
+        put(reader, "]");
+        break;
+    case 'T':
+        put(reader, "(");
+        put(reader, read_list(reader, ", ", read_type) == 1 ? ",)" : ")");
+        break;
+    case 'F': read_function(reader); break;
+    case 'D': read_traits(reader); break;
+    case 'B': read_again(reader, from, read_type); break;
+    default: reader->at = from; read_path(reader, false);
+    }
+}
+
+static void read_type(struct rust_reader *reader)
+{
+    const char *const basic = basic_type(peek(reader));
+    if (!demangle_enter(reader->work))
+        return;
+    if (basic) {
+        reader->at++;
+        put(reader, basic);
+    } else {
+        read_compound_type(reader);
+    }
+    demangle_leave(reader->work);
+}
+
+/* Behind "N": a path and a name in it; capital letters are what has no name in the source. */
+static void read_nested(struct rust_reader *reader, bool is_value)
+{
+    const char space = take(reader);
+    const bool is_special = space >= 'A' && space <= 'Z';
+    if (!is_special && !(space >= 'a' && space <= 'z'))
+        fail(reader);
+    read_path(reader, is_value);
+    const uint64_t disambiguator = take_disambiguator(reader);
+    const struct identifier name = take_identifier(reader, false);
+    if (!is_special && name.bytes)
+        put(reader, "::");
+    if (is_special) {
+        const char letter[] = { space, '\0' };
+        put(reader, "::{");
+        put(reader, space == 'C' ? "closure" : space == 'S' ? "shim" : letter);
+        put(reader, name.bytes ? ":" : "");
+    }
+    put_identifier(reader, name);
+    if (is_special) {
+        put(reader, "#");
+        put_number(reader, disambiguator);
+        put(reader, "}");
+    }
+}
+
+/* The path of an implementation says nothing beside its type. */
+static void skip_path(struct rust_reader *reader, bool is_value)
+{
+    const bool was_silent = reader->is_silent;
+    (void)take_disambiguator(reader);
+    reader->is_silent = true;
+    read_path(reader, is_value);
+    reader->is_silent = was_silent;
+}
+
+static void read_plain_path(struct rust_reader *reader)
+{
+    read_path(reader, false);
+}
+
+static void read_value_path(struct rust_reader *reader)
+{
+    read_path(reader, true);
+}
+
+static void read_path(struct rust_reader *reader, bool is_value)
+{
+    if (!demangle_enter(reader->work))
+        return;
+    const char *const from = reader->at;
+    const char letter = take(reader);
+    switch (letter) {
+    case 'C':
+        (void)take_disambiguator(reader);
+        put_identifier(reader, take_identifier(reader, false));
+        break;
+    case 'N': read_nested(reader, is_value); break;
+    case 'M':
+    case 'X':
+    case 'Y':
+        if (letter != 'Y')
+            skip_path(reader, is_value);
+        put(reader, "<");
+        read_type(reader);
+        if (letter != 'M') {
+            put(reader, " as ");
+            read_path(reader, false);
+        }
+        put(reader, ">");
+        break;
+    case 'I':
+        read_path(reader, is_value);
+        put(reader, is_value ? "::<" : "<");
+        (void)read_list(reader, ", ", read_argument);
+        put(reader, ">");
+        break;
+    case 'B': read_again(reader, from, is_value ? read_value_path : read_plain_path); break;
+    default: fail(reader);
+    }
+    demangle_leave(reader->work);
+}
+
+/* "$LT$", ".." and the like in names of the old kind.  Returns the bytes that it takes, 0: it is none. */
+static size_t put_escape(struct rust_reader *reader, const char *text, size_t bytes)
+{
+    static const struct {
+        const char *code, *text;
+    } escapes[] = { { "$SP$", "@" }, { "$BP$", "*" }, { "$RF$", "&" },
+                    { "$LT$", "<" }, { "$GT$", ">" }, { "$LP$", "(" },
+                    { "$RP$", ")" }, { "$C$", "," },  { "..", "::" } };
+    char plain[2] = "";
+    for (size_t i = 0; i < sizeof escapes / sizeof *escapes; i++) {
+        const size_t length = strlen(escapes[i].code);
+        if (bytes >= length && memcmp(text, escapes[i].code, length) == 0) {
+            put(reader, escapes[i].text);
+            return length;
+        }
+    }
+    if (bytes < 5 || memcmp(text, "$u", 2) != 0 || text[4] != '$')
+        return 0;
+    for (size_t i = 2; i < 4; i++) {
+        const char c = text[i];
+        if (!is_digit(c) && !(c >= 'a' && c <= 'f'))
+            return 0;
+        *plain = (char)(*plain << 4 | (is_digit(c) ? c - '0' : c - 'a' + 10));
+    }
+    if (*plain < ' ' || *plain > '~')
+        return 0;
+    put(reader, plain);
+    return 5;
+}
+
+static void put_legacy(struct rust_reader *reader, struct identifier name)
+{
+    const char *at = name.text, *const end = at + name.bytes;
+    /* An identifier begins with no "$". */
+    if (name.bytes > 1 && at[0] == '_' && at[1] == '$')
+        at++;
+    while (at < end && demangle_step(reader->work, 1)) {
+        const size_t escaped = put_escape(reader, at, (size_t)(end - at));
+        const char *const begin = at;
+        for (at += escaped ? escaped : 1; !escaped && at < end && *at != '$' && *at != '.';)
+            at++;
+        if (!escaped)
+            demangle_write(reader->work, begin, (size_t)(at - begin));
+    }
+}
+
+static bool is_hash(struct identifier name)
+{
+    bool is = name.bytes == 17 && name.text[0] == 'h';
+    for (size_t i = 1; is && i < name.bytes; i++)
+        is = is_digit(name.text[i]) || (name.text[i] >= 'a' && name.text[i] <= 'f');
+    return is;
+}
+
+/* Names up to "E", as in C++; the last one is a hash. */
+static bool read_legacy(struct rust_reader *reader)
+{
+    struct identifier name = { .bytes = 0 };
+    for (size_t count = 0; is_digit(peek(reader)); count++) {
+        if (count) {
+            put(reader, count > 1 ? "::" : "");
+            put_legacy(reader, name);
+        }
+        name = take_identifier(reader, true);
+    }
+    return skip(reader, 'E') && is_hash(name) &&
+           (reader->at == reader->end || *reader->at == '.');
+}
+
+bool demangle_rust(struct demangle_work *work, const char *mangled, size_t length)
+{
+    struct rust_reader reader = {
+        .work = work, .begin = mangled + 2, .at = mangled + 2, .end = mangled + length
+    };
+    if (length > 3 && memcmp(mangled, "_ZN", 3) == 0) {
+        reader.at++;
+        return read_legacy(&reader) && !work->has_failed && work->length > 0;
+    }
+    if (length < 3 || memcmp(mangled, "_R", 2) != 0)
+        return false;
+    const char *const suffix = memchr(mangled, '.', length);
+    reader.end = suffix ? suffix : reader.end;
+    read_path(&reader, true);
+    /* The crate that needed it. */
+    if (!work->has_failed && reader.at < reader.end) {
+        reader.is_silent = true;
+        read_path(&reader, false);
+    }
+    return !work->has_failed && reader.at == reader.end && work->length > 0;
+}
