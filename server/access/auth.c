@@ -386,13 +386,23 @@ void auth_refuse(const struct identity *who, const struct request *request,
     response_set_header(response, "WWW-Authenticate", "Bearer realm=\"pyrometer\"");
 }
 
+/* origin: an Origin, or a Referer, which a path follows. */
 static bool is_own_origin(const struct request *request, const char *origin)
 {
     const char *const host = request_header(request, "Host");
     const char *const rest = strstr(origin, "://");
+    const size_t length = host ? strlen(host) : 0;
     return host && rest && (rest - origin == 4 || rest - origin == 5) &&
            strncasecmp(origin, "https", (size_t)(rest - origin)) == 0 &&
-           strcasecmp(rest + 3, host) == 0;
+           strncasecmp(rest + 3, host, length) == 0 &&
+           (rest[3 + length] == '\0' || rest[3 + length] == '/');
+}
+
+/* Set by a program or a page of ours: a browser asks us before another page may send it. */
+static bool is_marked(const struct request *request)
+{
+    const char *const mark = request_header(request, "X-Pyrometer");
+    return mark && strcmp(mark, "1") == 0;
 }
 
 static bool is_json(const char *type)
@@ -405,14 +415,13 @@ static bool is_json(const char *type)
 int auth_check_change(const struct request *request, const char **fault_out)
 {
     const char *const origin = request_header(request, "Origin");
-    const char *const mark = request_header(request, "X-Pyrometer");
     const char *const coding = request_header(request, "Content-Encoding");
     *fault_out = "";
     if (origin && !is_own_origin(request, origin)) {
         *fault_out = "the request comes from another site (Origin)";
         return 403;
     }
-    if (!mark || strcmp(mark, "1") != 0) {
+    if (!is_marked(request)) {
         *fault_out = "the header X-Pyrometer: 1 is missing";
         return 403;
     }
@@ -425,4 +434,44 @@ int auth_check_change(const struct request *request, const char **fault_out)
         return 415;
     }
     return 0;
+}
+
+/* Other pages cannot send these either. */
+static bool has_bearer(const struct request *request)
+{
+    const char *const given = request_header(request, "Authorization");
+    return given && after_scheme(given, "Bearer");
+}
+
+static bool is_prefetch(const struct request *request)
+{
+    const char *purpose = request_header(request, "Sec-Purpose");
+    if (!purpose)
+        purpose = request_header(request, "Purpose");
+    return purpose && strncasecmp(purpose, "prefetch", sizeof "prefetch" - 1) == 0;
+}
+
+/* A cookie is sent to all ports of a host, and a password that a URL had goes with every request. */
+int auth_check_act(const struct request *request, const char **fault_out)
+{
+    const char *const site = request_header(request, "Sec-Fetch-Site");
+    const char *const origin = request_header(request, "Origin");
+    const char *const page = origin ? origin : request_header(request, "Referer");
+    const char *const agent = request_header(request, "User-Agent");
+    const bool is_browser =
+        request_header(request, "Cookie") || (agent && strncmp(agent, "Mozilla/", 8) == 0);
+    *fault_out = "";
+    if (is_marked(request) || has_bearer(request))
+        return 0;
+    if ((site && strcmp(site, "same-origin") != 0 && strcmp(site, "none") != 0) ||
+        (page && !is_own_origin(request, page)))
+        *fault_out = "the request comes from another site (Sec-Fetch-Site, Origin, Referer)";
+    else if (is_prefetch(request))
+        *fault_out = "the browser asks before its user has: this is not answered in advance";
+    else if (is_browser && !site && !page)
+        *fault_out =
+            "the browser does not say where the request comes from: send X-Pyrometer: 1";
+    else
+        return 0;
+    return 403;
 }

@@ -90,6 +90,10 @@ void auth_refuse(const struct identity *who, const struct request *request,
  * a JSON body and, if it has an Origin, ours.  Returns the status to refuse it with; 0: fine. */
 int auth_check_change(const struct request *request, const char **fault_out);
 
+/* The same for a GET that does more than read: no other page may have it sent with the cookie or the
+ * password that a browser adds. */
+int auth_check_act(const struct request *request, const char **fault_out);
+
 /* Takes equally long for equal and for different texts of that length. */
 bool auth_secret_equals(const char *secret, const char *given);
 

@@ -197,8 +197,11 @@ static void answer(struct pipeline *pipeline, const struct route *route,
 {
     const enum scope needed = route ? (enum scope)(route->marks & ROUTE_SCOPE) : SCOPE_SESSION;
     const char *fault = NULL;
-    const int refusal =
-        request_is_safe(handler->request) ? 0 : auth_check_change(handler->request, &fault);
+    int refusal = 0;
+    if (!request_is_safe(handler->request))
+        refusal = auth_check_change(handler->request, &fault);
+    else if (route && (route->marks & ROUTE_ACTS))
+        refusal = auth_check_act(handler->request, &fault);
     if (handler->who->scope < needed)
         auth_refuse(handler->who, handler->request, response);
     else if (!route)

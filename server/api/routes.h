@@ -47,7 +47,9 @@ enum route_audit {
 enum route_mark {
     ROUTE_SLOW = 1 << 2,  /* may take long: answered on a thread of its own */
     ROUTE_LARGE = 1 << 3, /* its body goes to a file (http.h, admit) */
-    ROUTE_AUDIT_SHIFT = 4,
+    ROUTE_ACTS =
+        1 << 4, /* a GET that does more than read: no page of another site may send it */
+    ROUTE_AUDIT_SHIFT = 5,
 #define X(name, text) ROUTE_##name = ROUTE_AUDIT_##name << ROUTE_AUDIT_SHIFT,
     ROUTE_AUDITS(X)
 #undef X
