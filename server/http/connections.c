@@ -1,58 +1,6 @@
 #include "server/http/connections.h"
 
-#include <netinet/in.h>
-#include <string.h>
-#include <sys/socket.h>
-
 #include "sampler/base/clock.h"
-
-enum network_kind { NETWORK_OTHER, NETWORK_LOOPBACK, NETWORK_IPV4, NETWORK_IPV6, NETWORK_USER };
-
-enum { IPV4_PREFIX_BYTES = 3, IPV6_PREFIX_BYTES = 8, IPV4_LOOPBACK = 127 };
-
-static void set_ipv4(const unsigned char address[4], struct network *out)
-{
-    if (address[0] == IPV4_LOOPBACK) {
-        out->kind = NETWORK_LOOPBACK;
-        return;
-    }
-    out->kind = NETWORK_IPV4;
-    memcpy(out->bytes, address, IPV4_PREFIX_BYTES);
-}
-
-void network_of(const struct sockaddr *address, struct network *out)
-{
-    memset(out, 0, sizeof *out);
-    if (!address)
-        return;
-    if (address->sa_family == AF_INET) {
-        const struct sockaddr_in *const at = (const void *)address;
-        set_ipv4((const unsigned char *)&at->sin_addr, out);
-    } else if (address->sa_family == AF_INET6) {
-        const struct in6_addr *const at =
-            &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr;
-        if (IN6_IS_ADDR_V4MAPPED(at)) {
-            set_ipv4(at->s6_addr + 12, out);
-        } else if (IN6_IS_ADDR_LOOPBACK(at)) {
-            out->kind = NETWORK_LOOPBACK;
-        } else {
-            out->kind = NETWORK_IPV6;
-            memcpy(out->bytes, at->s6_addr, IPV6_PREFIX_BYTES);
-        }
-    }
-}
-
-void network_of_user(uid_t uid, struct network *out)
-{
-    memset(out, 0, sizeof *out);
-    out->kind = NETWORK_USER;
-    memcpy(out->bytes, &uid, sizeof uid);
-}
-
-static bool is_same(const struct network *a, const struct network *b)
-{
-    return memcmp(a, b, sizeof *a) == 0;
-}
 
 static bool counts(const struct connection *connection)
 {
@@ -71,7 +19,7 @@ static struct tally tally(const struct connections *all, const struct network *n
         const struct connection *const one = &all->items[i];
         if (!counts(one))
             continue;
-        const bool is_near = is_same(&one->network, network);
+        const bool is_near = network_equals(&one->network, network);
         out.known += one->is_known;
         out.strangers += !one->is_known;
         out.known_of_network += one->is_known && is_near;
@@ -89,7 +37,7 @@ static size_t oldest(const struct connections *all, const struct network *networ
         const struct connection *const one = &all->items[i];
         if (i == but || !counts(one) || one->is_known != is_known ||
             (is_known && one->phase != CONNECTION_IDLE) ||
-            (network && !is_same(&one->network, network)))
+            (network && !network_equals(&one->network, network)))
             continue;
         if (found == CONNECTIONS_NONE || one->since_ns < all->items[found].since_ns)
             found = i;

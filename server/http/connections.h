@@ -3,16 +3,15 @@
  * Only the policy: no sockets, no threads, no clock of its own.
  *
  * A connection becomes known, for good, when a request on it carries a valid token, cookie or share;
- * before that it is a stranger.  Strangers are counted by network: an IPv4 /24, an IPv6 /64, the whole
- * loopback, or the user at the other end of a Unix socket.  Over a limit the stranger that has waited
- * longest is closed, not the newcomer, so that somebody who holds many connections open keeps nobody
- * out.  Some places are reserved for known connections.
+ * before that it is a stranger.  Strangers are counted by network.  Over a limit the stranger that has
+ * waited longest is closed, not the newcomer, so that somebody who holds many connections open keeps
+ * nobody out.  Some places are reserved for known connections.
  *
  * Ownership: plain data in the caller's storage.
  * Threads: the caller locks.
  * Limits: the enum below.
  * Units: nanoseconds of any clock that only goes forward.
- * Depends on: nothing.
+ * Depends on: client.
  */
 #ifndef SERVER_HTTP_CONNECTIONS_H
 #define SERVER_HTTP_CONNECTIONS_H
@@ -20,9 +19,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 
-struct sockaddr;
+#include "server/http/client.h"
 
 enum {
     CONNECTIONS_MAX = 800,
@@ -42,12 +40,6 @@ enum {
 };
 
 #define CONNECTIONS_NONE SIZE_MAX
-
-/* Compared as bytes. */
-struct network {
-    unsigned char kind;
-    unsigned char bytes[8];
-};
 
 enum connection_phase {
     CONNECTION_FREE,
@@ -80,9 +72,6 @@ struct connections {
     size_t used; /* places that are not free */
     struct connection items[CONNECTIONS_ROOM];
 };
-
-void network_of(const struct sockaddr *address, struct network *out);
-void network_of_user(uid_t uid, struct network *out);
 
 /* The place of a new connection; NONE: there is none, close it.  *goes_out: the connection that is
  * ENDING now to make room, perhaps the new one itself; NONE: none. */

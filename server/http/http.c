@@ -14,9 +14,9 @@
 #include <microhttpd.h>
 
 #include "sampler/base/thread.h"
+#include "server/http/client.h"
 #include "server/http/delivery.h"
 #include "server/http/janitor.h"
-#include "server/http/peer.h"
 #include "server/http/request.h"
 #include "server/http/response.h"
 #include "server/http/upload.h"
@@ -254,7 +254,8 @@ static bool make_request(struct exchange *exchange, const char *method)
         return false;
     request_init(request, method, exchange->target);
     MHD_get_connection_values(exchange->connection, MHD_HEADER_KIND, add_header, request);
-    peer_name(address_of(exchange->connection), socket_of(exchange->connection), request->peer);
+    client_name(address_of(exchange->connection), socket_of(exchange->connection),
+                request->peer);
     request->is_ending = &exchange->http->is_ending;
     request->body = exchange->body.data.data;
     request->body_bytes = exchange->body.data.length;

@@ -169,23 +169,12 @@ bool janitor_has_room(struct janitor *janitor)
     return has_room;
 }
 
-static void find_network(const struct sockaddr *address, int fd, struct network *out)
-{
-    struct ucred peer;
-    socklen_t length = sizeof peer;
-    if ((!address || address->sa_family == AF_UNIX || address->sa_family == AF_UNSPEC) &&
-        getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0)
-        network_of_user(peer.uid, out);
-    else
-        network_of(address, out);
-}
-
 size_t janitor_open(struct janitor *janitor, const struct sockaddr *address, int fd)
 {
     struct connections *const all = &janitor->connections;
     struct network network;
     size_t goes = CONNECTIONS_NONE;
-    find_network(address, fd, &network);
+    client_network(address, fd, &network);
     pthread_mutex_lock(&janitor->lock);
     const size_t at = connections_open(all, &network, fd, clock_now_ns(), &goes);
     end(janitor, goes);
