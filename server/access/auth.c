@@ -97,7 +97,10 @@ static void become_viewer(struct identity *who, const struct share *share)
 {
     const enum scope scope = *share->shared.session ? SCOPE_SESSION : SCOPE_VIEWER;
     if (who->scope < scope)
-        *who = (struct identity){ scope, share->id, share->expires_at_ns, share->shared };
+        *who = (struct identity){ .scope = scope,
+                                  .share = share->id,
+                                  .expires_at_ns = share->expires_at_ns,
+                                  .shared = share->shared };
 }
 
 /* A cookie of ours in a request.  A browser may send several of one name. */
@@ -148,14 +151,15 @@ static void try_cookies(const struct auth *auth, const struct request *request,
     struct cookie cookies[COOKIES_MAX];
     struct share share;
     const size_t count = read_cookies(auth, request, cookies);
+    uint32_t login = 0;
     for (size_t i = 0; i < count; i++) {
         const struct cookie *const one = &cookies[i];
         if (one->is_share && auth->shares &&
             shares_find_cookie(auth->shares, one->value, one->length, &share))
             become_viewer(who, &share);
         else if (!one->is_share && auth->logins &&
-                 logins_find(auth->logins, one->value, one->length, clock_now_ns()))
-            become_operator(who);
+                 (login = logins_find(auth->logins, one->value, one->length, clock_now_ns())))
+            *who = (struct identity){ .scope = SCOPE_OPERATOR, .login = login };
     }
 }
 
@@ -289,17 +293,16 @@ static bool take_token(struct auth *auth, const struct request *request, const c
     return true;
 }
 
-bool auth_knows(const struct auth *auth, const struct request *request)
+void auth_recognize(const struct auth *auth, const struct request *request,
+                    struct identity *out)
 {
     const char *const given = request_query(request, "token");
-    struct identity who;
-    auth_identify(auth, request, &who);
-    if (given && who.scope == SCOPE_OPEN) {
-        try_token(auth, given, &who);
+    auth_identify(auth, request, out);
+    if (given && out->scope == SCOPE_OPEN) {
+        try_token(auth, given, out);
         if (auth_secret_equals(auth->once, given) && !atomic_load(&auth->once_used))
-            become_operator(&who);
+            become_operator(out);
     }
-    return who.scope != SCOPE_OPEN;
 }
 
 void auth_renew(const struct auth *auth, const struct request *request,

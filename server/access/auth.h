@@ -39,7 +39,8 @@ enum scope { SCOPE_OPEN, SCOPE_SESSION, SCOPE_VIEWER, SCOPE_OPERATOR };
 /* Who is asking. */
 struct identity {
     enum scope scope;
-    uint32_t share;         /* the id of the share that was used; 0: none */
+    uint32_t share; /* the id of the share that was used; 0: none */
+    uint32_t login; /* the number of the operator's login; 0: the token, or none is needed */
     uint64_t expires_at_ns; /* since 1970, of the share; 0: never */
     struct share_scope shared;
 };
@@ -66,8 +67,9 @@ bool auth_token_is_sound(const char *token);
 
 void auth_identify(const struct auth *auth, const struct request *request,
                    struct identity *out);
-/* Whether the request carries a valid token, cookie or share; a token in its URL counts too. */
-bool auth_knows(const struct auth *auth, const struct request *request);
+/* The same, but a token in the URL of the request counts too. */
+void auth_recognize(const struct auth *auth, const struct request *request,
+                    struct identity *out);
 /* "operator", "viewer", "open". */
 const char *auth_scope_text(enum scope scope);
 

@@ -62,6 +62,12 @@ void client_network(const struct sockaddr *at, int fd, struct network *out)
         network_of(at, out);
 }
 
+bool client_equals(const struct client *a, const struct client *b)
+{
+    return a->standing == b->standing && a->id == b->id &&
+           (a->id != 0 || network_equals(&a->network, &b->network));
+}
+
 static void name_unix_peer(int fd, char out[REQUEST_PEER_BYTES])
 {
     struct ucred peer;

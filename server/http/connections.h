@@ -3,9 +3,10 @@
  * Only the policy: no sockets, no threads, no clock of its own.
  *
  * A connection becomes known, for good, when a request on it carries a valid token, cookie or share;
- * before that it is a stranger.  Strangers are counted by network.  Over a limit the stranger that has
+ * before that it is a stranger's.  Strangers are counted by network.  Over a limit the stranger that has
  * waited longest is closed, not the newcomer, so that somebody who holds many connections open keeps
- * nobody out.  Some places are reserved for known connections.
+ * nobody out.  Some places are reserved for known connections, and of these some for operators: a viewer
+ * whose connections are all busy keeps no operator out.
  *
  * Ownership: plain data in the caller's storage.
  * Threads: the caller locks.
@@ -29,6 +30,8 @@ enum {
     CONNECTIONS_MAX_STRANGERS_OF_LOOPBACK =
         256, /* a proxy on this host stands for all its clients */
     CONNECTIONS_MAX_KNOWN_OF_NETWORK = 400,
+    CONNECTIONS_MAX_VIEWERS_OF_NETWORK = 300, /* the rest is reserved for operators */
+    CONNECTIONS_MAX_VIEWERS = 600,
     CONNECTIONS_ROOM = CONNECTIONS_MAX + 128, /* with those that are ending */
     CONNECTIONS_HEADER_S =
         10, /* from the start, or a stranger's last answer, to the header's end */
@@ -59,8 +62,8 @@ enum connection_fate {
 struct connection {
     struct network network;
     enum connection_phase phase;
-    bool is_known;
-    bool is_half; /* the client has closed its side */
+    enum client_standing standing; /* the highest that a request on it showed */
+    bool is_half;                  /* the client has closed its side */
     int fd;
     uint32_t serial;   /* distinguishes the uses of one place */
     uint64_t since_ns; /* when the phase began */
@@ -79,7 +82,7 @@ size_t connections_open(struct connections *all, const struct network *network, 
                         uint64_t now_ns, size_t *goes_out);
 void connections_close(struct connections *all, size_t at);
 /* The connection becomes known.  Returns which one is ENDING now to make room, as above. */
-size_t connections_know(struct connections *all, size_t at);
+size_t connections_know(struct connections *all, size_t at, enum client_standing standing);
 void connections_enter(struct connections *all, size_t at, enum connection_phase phase,
                        uint64_t now_ns);
 /* The first line of a request has come. */

@@ -199,12 +199,12 @@ void janitor_close(struct janitor *janitor, size_t at)
     pthread_mutex_unlock(&janitor->lock);
 }
 
-void janitor_know(struct janitor *janitor, size_t at)
+void janitor_know(struct janitor *janitor, size_t at, enum client_standing standing)
 {
     if (at == CONNECTIONS_NONE)
         return;
     pthread_mutex_lock(&janitor->lock);
-    end(janitor, connections_know(&janitor->connections, at));
+    end(janitor, connections_know(&janitor->connections, at, standing));
     pthread_mutex_unlock(&janitor->lock);
 }
 

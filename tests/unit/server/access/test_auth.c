@@ -187,14 +187,16 @@ static void each_login_has_a_cookie_that_ends(void **state)
     assert_int_equal(scope_with(auth, "Cookie", cookies[1]), SCOPE_OPERATOR);
 }
 
-static bool is_known(struct auth *auth, const char *target, const char *name, const char *value)
+static enum scope recognized(struct auth *auth, const char *target, const char *name,
+                             const char *value)
 {
     struct request request;
+    struct identity who;
     request_init(&request, "GET", target);
     request_add_header(&request, name, value);
-    const bool is_known = auth_knows(auth, &request);
+    auth_recognize(auth, &request, &who);
     request_deinit(&request);
-    return is_known;
+    return who.scope;
 }
 
 static void who_brings_a_secret_is_known(void **state)
@@ -202,19 +204,19 @@ static void who_brings_a_secret_is_known(void **state)
     struct auth *const auth = *state;
     char value[256], target[256];
     snprintf(value, sizeof value, "Bearer %s", token);
-    assert_true(is_known(auth, "/nothing", "Authorization", value));
-    assert_false(is_known(auth, "/", "Authorization", "Bearer x"));
-    assert_false(is_known(auth, "/healthz", "Cookie", "pyrometer-7997=x"));
-    assert_false(is_known(auth, "/?token=x", "Accept", "*"));
+    assert_int_equal(recognized(auth, "/nothing", "Authorization", value), SCOPE_OPERATOR);
+    assert_int_equal(recognized(auth, "/", "Authorization", "Bearer x"), SCOPE_OPEN);
+    assert_int_equal(recognized(auth, "/healthz", "Cookie", "pyrometer-7997=x"), SCOPE_OPEN);
+    assert_int_equal(recognized(auth, "/?token=x", "Accept", "*"), SCOPE_OPEN);
     snprintf(target, sizeof target, "/?token=%s", token);
-    assert_true(is_known(auth, target, "Accept", "*"));
+    assert_int_equal(recognized(auth, target, "Accept", "*"), SCOPE_OPERATOR);
     /* To be asked is no use of it. */
     snprintf(target, sizeof target, "/?token=%s", auth->once);
     struct response response;
-    assert_true(is_known(auth, target, "Accept", "*"));
+    assert_int_equal(recognized(auth, target, "Accept", "*"), SCOPE_OPERATOR);
     assert_true(login(auth, "GET", target, &response));
     response_deinit(&response);
-    assert_false(is_known(auth, target, "Accept", "*"));
+    assert_int_equal(recognized(auth, target, "Accept", "*"), SCOPE_OPEN);
 }
 
 static void wrong_tokens_other_paths_and_methods_do_not_log_in(void **state)
