@@ -67,6 +67,7 @@ bool handler_is_fresh(const struct handler_context *handler, struct response *re
     if (response_is_fresh(response, handler->request))
         return true;
     response->is_shared = true;
+    response->is_viewers = handler->who->scope < SCOPE_OPERATOR;
     if (handler->cache && response_cache_take(handler->cache, handler->request, response)) {
         response->is_shared = false;
         return true;

@@ -41,6 +41,7 @@ struct response {
     void (*release)(void *owner);
     char tag[RESPONSE_MAX_TAG]; /* for ETag; "": none yet */
     bool is_shared;             /* may be cached: its tag names all that it depends on */
+    bool is_viewers;            /* a viewer wants it: then it is cached as theirs */
     bool is_encoded;            /* Content-Encoding is already set */
     struct response_header headers[RESPONSE_MAX_HEADERS];
     size_t header_count;
