@@ -50,7 +50,7 @@ static const struct route routes[] = {
     { METHOD_GET, "/", get_page, SCOPE_SESSION | ROUTE_FIXED },
     { METHOD_GET, "/manual", get_manual, SCOPE_SESSION | ROUTE_FIXED },
     { METHOD_GET, "/healthz", get_health, SCOPE_OPEN | ROUTE_FIXED },
-    { METHOD_GET, "/metrics", api_get_metrics, SCOPE_VIEWER | ROUTE_LIGHT },
+    { METHOD_GET, "/metrics", api_get_metrics, SCOPE_VIEWER },
     { METHOD_GET, "/debug/pprof/profile", api_pull_pprof,
       SCOPE_OPERATOR | ROUTE_LONG | ROUTE_ACTS | ROUTE_START },
     { METHOD_GET, "/api/v1/processes", api_list_processes, SCOPE_VIEWER },

@@ -200,14 +200,17 @@ static struct MHD_Response *make_delivery(struct delivery *delivery, size_t byte
     return made;
 }
 
-static struct MHD_Response *make_response(struct http *http, struct response *response)
+static struct MHD_Response *make_response(const struct exchange *exchange,
+                                          struct response *response)
 {
+    struct http *const http = exchange->http;
     struct delivery *delivery = NULL;
     struct err err = { 0 };
     const size_t bytes = response->body_bytes;
     const bool is_owned = response->file_fd >= 0 || response->owner;
     if (is_owned && bytes >= DELIVERY_LEAST) {
-        if (delivery_create(&http->deliveries, response, &delivery, &err) == ERR_OK)
+        if (delivery_create(&http->deliveries, &exchange->turn.client, response, &delivery,
+                            &err) == ERR_OK)
             return make_delivery(delivery, bytes);
         response_problem(response, 503, "%s", err.message);
         response_set_header(response, "Retry-After", "10");
@@ -232,7 +235,7 @@ static struct MHD_Response *make_response(struct http *http, struct response *re
 static enum MHD_Result queue(const struct exchange *exchange, struct response *response)
 {
     struct MHD_Connection *const connection = exchange->connection;
-    struct MHD_Response *const made = make_response(exchange->http, response);
+    struct MHD_Response *const made = make_response(exchange, response);
     if (!made)
         return MHD_NO;
     if (response->body_bytes > 0)
@@ -524,6 +527,7 @@ static void destroy(struct http *http)
     janitor_stop(http->janitor);
     pthread_cond_destroy(&http->one_less);
     pthread_mutex_destroy(&http->lock);
+    pthread_mutex_destroy(&http->deliveries.lock);
     free(http);
 }
 
@@ -535,6 +539,7 @@ enum err_code http_start(const struct http_options *options, struct http **out, 
     http->options = *options;
     atomic_init(&http->is_ending, false);
     pthread_mutex_init(&http->lock, NULL);
+    pthread_mutex_init(&http->deliveries.lock, NULL);
     pthread_cond_init(&http->one_less, NULL);
     enum err_code rc = janitor_start(&http->janitor, err);
     if (rc == ERR_OK) {
