@@ -7,6 +7,12 @@ static bool counts(const struct connection *connection)
     return connection->phase != CONNECTION_FREE && connection->phase != CONNECTION_ENDING;
 }
 
+static size_t limit(const struct connections *all, size_t usual)
+{
+    const size_t scaled = usual * all->most / CONNECTIONS_MAX;
+    return all->most == 0 ? usual : scaled > 0 ? scaled : 1;
+}
+
 /* By standing. */
 struct tally {
     size_t all[CLIENT_OPERATOR + 1];
@@ -51,12 +57,12 @@ static size_t choose(const struct connections *all, size_t at)
                             ? CONNECTIONS_MAX_STRANGERS_OF_LOOPBACK
                             : CONNECTIONS_MAX_STRANGERS_OF_NETWORK;
     const struct tally now = tally(all, network);
-    if (now.of_network[CLIENT_STRANGER] > most)
+    if (now.of_network[CLIENT_STRANGER] > limit(all, most))
         return oldest(all, network, CLIENT_STRANGER, false, at);
-    if (now.all[CLIENT_STRANGER] > CONNECTIONS_MAX_STRANGERS)
+    if (now.all[CLIENT_STRANGER] > limit(all, CONNECTIONS_MAX_STRANGERS))
         return oldest(all, NULL, CLIENT_STRANGER, false, at);
     if (now.all[CLIENT_STRANGER] + now.all[CLIENT_VIEWER] + now.all[CLIENT_OPERATOR] <=
-        CONNECTIONS_MAX)
+        limit(all, CONNECTIONS_MAX))
         return CONNECTIONS_NONE;
     size_t goes = oldest(all, NULL, CLIENT_STRANGER, false, at);
     if (goes == CONNECTIONS_NONE)
@@ -100,11 +106,12 @@ static size_t choose_known(const struct connections *all, size_t at)
     const struct connection *const one = &all->items[at];
     const struct tally now = tally(all, &one->network);
     const bool is_operator = one->standing == CLIENT_OPERATOR;
-    const bool is_near =
-        now.of_network[CLIENT_VIEWER] + now.of_network[CLIENT_OPERATOR] >
-            CONNECTIONS_MAX_KNOWN_OF_NETWORK ||
-        (!is_operator && now.of_network[CLIENT_VIEWER] > CONNECTIONS_MAX_VIEWERS_OF_NETWORK);
-    if (!is_near && (is_operator || now.all[CLIENT_VIEWER] <= CONNECTIONS_MAX_VIEWERS))
+    const bool is_near = now.of_network[CLIENT_VIEWER] + now.of_network[CLIENT_OPERATOR] >
+                             limit(all, CONNECTIONS_MAX_KNOWN_OF_NETWORK) ||
+                         (!is_operator && now.of_network[CLIENT_VIEWER] >
+                                              limit(all, CONNECTIONS_MAX_VIEWERS_OF_NETWORK));
+    if (!is_near &&
+        (is_operator || now.all[CLIENT_VIEWER] <= limit(all, CONNECTIONS_MAX_VIEWERS)))
         return CONNECTIONS_NONE;
     const struct network *const network = is_near ? &one->network : NULL;
     size_t goes = oldest(all, network, CLIENT_VIEWER, true, at);

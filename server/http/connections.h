@@ -72,6 +72,8 @@ struct connection {
 };
 
 struct connections {
+    size_t
+        most; /* instead of CONNECTIONS_MAX, and the other limits by the same ratio; 0: as above */
     size_t used; /* places that are not free */
     struct connection items[CONNECTIONS_ROOM];
 };

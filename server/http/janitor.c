@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -127,12 +128,22 @@ static void destroy(struct janitor *janitor)
     free(janitor);
 }
 
+/* A quarter of the descriptors is for what is not a connection. */
+static size_t most_connections(void)
+{
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur / 4 * 3 >= CONNECTIONS_MAX)
+        return 0;
+    return (size_t)files.rlim_cur / 4 * 3;
+}
+
 enum err_code janitor_start(struct janitor **out, struct err *err)
 {
     struct janitor *const janitor = calloc(1, sizeof *janitor);
     if (!janitor)
         return err_nomem(err);
     pthread_mutex_init(&janitor->lock, NULL);
+    janitor->connections.most = most_connections();
     janitor->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     janitor->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     int sys = errno;

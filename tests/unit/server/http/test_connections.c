@@ -207,6 +207,23 @@ static void busy_viewers_keep_no_operator_out(void **state)
     assert_int_equal(connections_know(all, at, CLIENT_OPERATOR), 0);
 }
 
+static void few_descriptors_are_few_connections_of_each_kind(void **state)
+{
+    struct connections *const all = *state;
+    size_t at = CONNECTIONS_NONE;
+    all->most = CONNECTIONS_MAX / 10;
+    for (size_t i = 0; i < CONNECTIONS_MAX_VIEWERS_OF_NETWORK / 10; i++) {
+        at = open_at(all, "192.0.2.1", i, CONNECTIONS_NONE);
+        assert_int_equal(connections_know(all, at, CLIENT_VIEWER), CONNECTIONS_NONE);
+        connections_finish(all, at, i);
+    }
+    at = open_at(all, "192.0.2.1", 5000, CONNECTIONS_NONE);
+    assert_int_equal(connections_know(all, at, CLIENT_VIEWER), 0);
+    for (size_t i = 0; i < CONNECTIONS_MAX_STRANGERS / 10; i++)
+        open_at(all, numbered(i), 6000 + i, CONNECTIONS_NONE);
+    open_at(all, numbered(1000), 9000, at + 1);
+}
+
 static void there_is_a_last_place(void **state)
 {
     struct connections *const all = *state;
@@ -319,6 +336,7 @@ int main(void)
         TEST(strangers_of_everywhere_leave_room_for_known_ones),
         TEST(a_full_house_lets_its_idle_go),
         TEST(busy_viewers_keep_no_operator_out),
+        TEST(few_descriptors_are_few_connections_of_each_kind),
         TEST(there_is_a_last_place),
         TEST(headers_have_a_deadline_whatever_trickles),
         TEST(known_ones_may_be_idle_and_then_have_the_same_deadline),
