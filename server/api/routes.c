@@ -1,5 +1,6 @@
 #include "server/api/routes.h"
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,22 +11,26 @@
 
 /* A document of HTML that is part of the program, compressed. */
 static enum err_code answer_html(const struct handler_context *handler, struct asset html,
-                                 struct asset csp, struct response *response, struct err *err)
+                                 struct asset csp, struct gzip_body *kept,
+                                 struct response *response, struct err *err)
 {
     response_set_header(response, "Content-Security-Policy", "%.*s", (int)csp.bytes, csp.data);
-    return response_fix_gzip(response, handler->request, MIME_HTML, html.data, html.bytes, err);
+    return response_fix_gzip(response, handler->request, MIME_HTML, html.data, html.bytes, kept,
+                             err);
 }
 
 static enum err_code get_page(const struct handler_context *handler, struct response *response,
                               struct err *err)
 {
-    return answer_html(handler, asset_page(), asset_page_csp(), response, err);
+    static struct gzip_body kept = { .lock = PTHREAD_MUTEX_INITIALIZER };
+    return answer_html(handler, asset_page(), asset_page_csp(), &kept, response, err);
 }
 
 static enum err_code get_manual(const struct handler_context *handler,
                                 struct response *response, struct err *err)
 {
-    return answer_html(handler, asset_manual(), asset_manual_csp(), response, err);
+    static struct gzip_body kept = { .lock = PTHREAD_MUTEX_INITIALIZER };
+    return answer_html(handler, asset_manual(), asset_manual_csp(), &kept, response, err);
 }
 
 static enum err_code get_health(const struct handler_context *handler,
@@ -40,9 +45,10 @@ static enum err_code get_health(const struct handler_context *handler,
 static enum err_code get_openapi(const struct handler_context *handler,
                                  struct response *response, struct err *err)
 {
+    static struct gzip_body kept = { .lock = PTHREAD_MUTEX_INITIALIZER };
     const struct asset document = asset_openapi();
     return response_fix_gzip(response, handler->request, MIME_JSON, document.data,
-                             document.bytes, err);
+                             document.bytes, &kept, err);
 }
 
 /* SCOPE_SESSION is only for routes that check the session with handler_session or handler_sees. */
