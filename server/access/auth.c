@@ -97,7 +97,10 @@ static void become_viewer(struct identity *who, const struct share *share)
 {
     const enum scope scope = *share->shared.session ? SCOPE_SESSION : SCOPE_VIEWER;
     if (who->scope < scope)
-        *who = (struct identity){ scope, share->id, share->expires_at_ns, share->shared };
+        *who = (struct identity){ .scope = scope,
+                                  .share = share->id,
+                                  .expires_at_ns = share->expires_at_ns,
+                                  .shared = share->shared };
 }
 
 /* A cookie of ours in a request.  A browser may send several of one name. */
@@ -148,14 +151,15 @@ static void try_cookies(const struct auth *auth, const struct request *request,
     struct cookie cookies[COOKIES_MAX];
     struct share share;
     const size_t count = read_cookies(auth, request, cookies);
+    uint32_t login = 0;
     for (size_t i = 0; i < count; i++) {
         const struct cookie *const one = &cookies[i];
         if (one->is_share && auth->shares &&
             shares_find_cookie(auth->shares, one->value, one->length, &share))
             become_viewer(who, &share);
         else if (!one->is_share && auth->logins &&
-                 logins_find(auth->logins, one->value, one->length, clock_now_ns()))
-            become_operator(who);
+                 (login = logins_find(auth->logins, one->value, one->length, clock_now_ns())))
+            *who = (struct identity){ .scope = SCOPE_OPERATOR, .login = login };
     }
 }
 
@@ -289,17 +293,16 @@ static bool take_token(struct auth *auth, const struct request *request, const c
     return true;
 }
 
-bool auth_knows(const struct auth *auth, const struct request *request)
+void auth_recognize(const struct auth *auth, const struct request *request,
+                    struct identity *out)
 {
     const char *const given = request_query(request, "token");
-    struct identity who;
-    auth_identify(auth, request, &who);
-    if (given && who.scope == SCOPE_OPEN) {
-        try_token(auth, given, &who);
+    auth_identify(auth, request, out);
+    if (given && out->scope == SCOPE_OPEN) {
+        try_token(auth, given, out);
         if (auth_secret_equals(auth->once, given) && !atomic_load(&auth->once_used))
-            become_operator(&who);
+            become_operator(out);
     }
-    return who.scope != SCOPE_OPEN;
 }
 
 void auth_renew(const struct auth *auth, const struct request *request,
@@ -386,13 +389,23 @@ void auth_refuse(const struct identity *who, const struct request *request,
     response_set_header(response, "WWW-Authenticate", "Bearer realm=\"pyrometer\"");
 }
 
+/* origin: an Origin, or a Referer, which a path follows. */
 static bool is_own_origin(const struct request *request, const char *origin)
 {
     const char *const host = request_header(request, "Host");
     const char *const rest = strstr(origin, "://");
+    const size_t length = host ? strlen(host) : 0;
     return host && rest && (rest - origin == 4 || rest - origin == 5) &&
            strncasecmp(origin, "https", (size_t)(rest - origin)) == 0 &&
-           strcasecmp(rest + 3, host) == 0;
+           strncasecmp(rest + 3, host, length) == 0 &&
+           (rest[3 + length] == '\0' || rest[3 + length] == '/');
+}
+
+/* Set by a program or a page of ours: a browser asks us before another page may send it. */
+static bool is_marked(const struct request *request)
+{
+    const char *const mark = request_header(request, "X-Pyrometer");
+    return mark && strcmp(mark, "1") == 0;
 }
 
 static bool is_json(const char *type)
@@ -405,14 +418,13 @@ static bool is_json(const char *type)
 int auth_check_change(const struct request *request, const char **fault_out)
 {
     const char *const origin = request_header(request, "Origin");
-    const char *const mark = request_header(request, "X-Pyrometer");
     const char *const coding = request_header(request, "Content-Encoding");
     *fault_out = "";
     if (origin && !is_own_origin(request, origin)) {
         *fault_out = "the request comes from another site (Origin)";
         return 403;
     }
-    if (!mark || strcmp(mark, "1") != 0) {
+    if (!is_marked(request)) {
         *fault_out = "the header X-Pyrometer: 1 is missing";
         return 403;
     }
@@ -425,4 +437,44 @@ int auth_check_change(const struct request *request, const char **fault_out)
         return 415;
     }
     return 0;
+}
+
+/* Other pages cannot send these either. */
+static bool has_bearer(const struct request *request)
+{
+    const char *const given = request_header(request, "Authorization");
+    return given && after_scheme(given, "Bearer");
+}
+
+static bool is_prefetch(const struct request *request)
+{
+    const char *purpose = request_header(request, "Sec-Purpose");
+    if (!purpose)
+        purpose = request_header(request, "Purpose");
+    return purpose && strncasecmp(purpose, "prefetch", sizeof "prefetch" - 1) == 0;
+}
+
+/* A cookie is sent to all ports of a host, and a password that a URL had goes with every request. */
+int auth_check_act(const struct request *request, const char **fault_out)
+{
+    const char *const site = request_header(request, "Sec-Fetch-Site");
+    const char *const origin = request_header(request, "Origin");
+    const char *const page = origin ? origin : request_header(request, "Referer");
+    const char *const agent = request_header(request, "User-Agent");
+    const bool is_browser =
+        request_header(request, "Cookie") || (agent && strncmp(agent, "Mozilla/", 8) == 0);
+    *fault_out = "";
+    if (is_marked(request) || has_bearer(request))
+        return 0;
+    if ((site && strcmp(site, "same-origin") != 0 && strcmp(site, "none") != 0) ||
+        (page && !is_own_origin(request, page)))
+        *fault_out = "the request comes from another site (Sec-Fetch-Site, Origin, Referer)";
+    else if (is_prefetch(request))
+        *fault_out = "the browser asks before its user has: this is not answered in advance";
+    else if (is_browser && !site && !page)
+        *fault_out =
+            "the browser does not say where the request comes from: send X-Pyrometer: 1";
+    else
+        return 0;
+    return 403;
 }

@@ -39,7 +39,8 @@ enum scope { SCOPE_OPEN, SCOPE_SESSION, SCOPE_VIEWER, SCOPE_OPERATOR };
 /* Who is asking. */
 struct identity {
     enum scope scope;
-    uint32_t share;         /* the id of the share that was used; 0: none */
+    uint32_t share; /* the id of the share that was used; 0: none */
+    uint32_t login; /* the number of the operator's login; 0: the token, or none is needed */
     uint64_t expires_at_ns; /* since 1970, of the share; 0: never */
     struct share_scope shared;
 };
@@ -66,8 +67,9 @@ bool auth_token_is_sound(const char *token);
 
 void auth_identify(const struct auth *auth, const struct request *request,
                    struct identity *out);
-/* Whether the request carries a valid token, cookie or share; a token in its URL counts too. */
-bool auth_knows(const struct auth *auth, const struct request *request);
+/* The same, but a token in the URL of the request counts too. */
+void auth_recognize(const struct auth *auth, const struct request *request,
+                    struct identity *out);
 /* "operator", "viewer", "open". */
 const char *auth_scope_text(enum scope scope);
 
@@ -89,6 +91,10 @@ void auth_refuse(const struct identity *who, const struct request *request,
 /* Checks what a page of another site cannot send: a request that changes something needs X-Pyrometer,
  * a JSON body and, if it has an Origin, ours.  Returns the status to refuse it with; 0: fine. */
 int auth_check_change(const struct request *request, const char **fault_out);
+
+/* The same for a GET that does more than read: no other page may have it sent with the cookie or the
+ * password that a browser adds. */
+int auth_check_act(const struct request *request, const char **fault_out);
 
 /* Takes equally long for equal and for different texts of that length. */
 bool auth_secret_equals(const char *secret, const char *given);

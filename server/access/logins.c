@@ -8,6 +8,7 @@
 
 struct login {
     bool is_used;
+    uint32_t number;
     bool has_old;
     struct digest cookie, old;
     uint64_t began_ns, changed_ns, last_ns;
@@ -16,6 +17,7 @@ struct login {
 
 struct logins {
     pthread_mutex_t lock;
+    uint32_t numbers; /* given so far */
     struct login items[LOGINS_MAX];
 };
 
@@ -108,26 +110,29 @@ enum err_code logins_add(struct logins *logins, uint64_t now_ns,
     if (rc != ERR_OK)
         return rc;
     pthread_mutex_lock(&logins->lock);
+    login.number = ++logins->numbers;
     *make_room(logins, now_ns) = login;
     pthread_mutex_unlock(&logins->lock);
     return ERR_OK;
 }
 
-bool logins_find(struct logins *logins, const char *cookie, size_t length, uint64_t now_ns)
+uint32_t logins_find(struct logins *logins, const char *cookie, size_t length, uint64_t now_ns)
 {
     struct digest digest;
     bool is_old = false;
+    uint32_t number = 0;
     if (!read_cookie(cookie, length, &digest))
-        return false;
+        return 0;
     pthread_mutex_lock(&logins->lock);
     struct login *const login = find(logins, &digest, now_ns, &is_old);
     if (login) {
         login->last_ns += since(login->last_ns, now_ns);
         if (!is_old && login->seen_ns == 0)
             login->seen_ns = now_ns;
+        number = login->number;
     }
     pthread_mutex_unlock(&logins->lock);
-    return login != NULL;
+    return number;
 }
 
 /* The old cookie comes back, and nobody has seen the new one: its answer may be lost. */

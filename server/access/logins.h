@@ -37,8 +37,9 @@ void logins_destroy(struct logins *logins);
 
 MUST_CHECK enum err_code logins_add(struct logins *logins, uint64_t now_ns,
                                     char cookie_out[DIGEST_SECRET_LENGTH + 1], struct err *err);
-/* Whether the cookie is valid; this counts as a use of it. */
-bool logins_find(struct logins *logins, const char *cookie, size_t length, uint64_t now_ns);
+/* The number of the login, whose cookie may change, from 1 on; 0: the cookie is not valid.  This counts as
+ * a use of it. */
+uint32_t logins_find(struct logins *logins, const char *cookie, size_t length, uint64_t now_ns);
 /* True: cookie_out replaces this cookie. */
 bool logins_change(struct logins *logins, const char *cookie, size_t length, uint64_t now_ns,
                    char cookie_out[DIGEST_SECRET_LENGTH + 1]);

@@ -67,8 +67,12 @@ bool handler_is_fresh(const struct handler_context *handler, struct response *re
     if (response_is_fresh(response, handler->request))
         return true;
     response->is_shared = true;
-    if (!handler->cache || !response_cache_take(handler->cache, handler->request, response))
-        return false;
-    response->is_shared = false;
-    return true;
+    response->is_viewers = handler->who->scope < SCOPE_OPERATOR;
+    if (handler->cache && response_cache_take(handler->cache, handler->request, response)) {
+        response->is_shared = false;
+        return true;
+    }
+    if (handler->is_put_off)
+        *handler->is_put_off = true;
+    return handler->is_put_off != NULL;
 }

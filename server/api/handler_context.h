@@ -37,7 +37,8 @@ struct handler_context {
     struct dashboard *dashboard;  /* NULL: this server shows only its own sessions */
     struct response_cache *cache; /* NULL: none */
     struct session **held;        /* what handler_session found; released after the handler */
-    char argument[32];            /* the segment that matched the * of the route */
+    bool *is_put_off;  /* set if the answer is still to be made; NULL: it is made now */
+    char argument[32]; /* the segment that matched the * of the route */
 };
 
 /* Whether the caller may see the session: a shared link may be for another one only. */
@@ -55,8 +56,8 @@ MUST_CHECK enum err_code handler_dashboard(const struct handler_context *handler
 MUST_CHECK enum err_code handler_admit(const struct handler_context *handler,
                                        const struct sampler_options *options, struct err *err);
 
-/* Sets the ETag from what the answer depends on.  True: the answer is complete, because the client
- * has it already or the cache does. */
+/* Sets the ETag from what the answer depends on.  True: nothing more is to be done, because the client
+ * has the answer already, the cache does, or it is put off. */
 bool handler_is_fresh(const struct handler_context *handler, struct response *response,
                       const char *epoch, uint32_t generation, uint64_t query_hash);
 

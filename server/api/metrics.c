@@ -101,6 +101,25 @@ static void put_requests(struct buffer *out, const struct traffic *traffic)
     }
 }
 
+/* Of the fair queue. */
+static void put_turns(struct buffer *out, const struct traffic *traffic)
+{
+    static const struct {
+        const char *name, *help;
+    } families_of_turns[TRAFFIC_TURNS] = {
+        [TRAFFIC_WAITS] = { "pyrometer_http_requests_waiting",
+                            "Requests that wait for their turn" },
+        [TRAFFIC_RUNS] = { "pyrometer_http_requests_running", "Requests whose turn it is" },
+    };
+    for (size_t i = 0; i < TRAFFIC_TURNS; i++) {
+        put_head(out, families_of_turns[i].name, "gauge", families_of_turns[i].help);
+        buffer_printf(out, "%s{scope=\"viewer\"} %zu\n", families_of_turns[i].name,
+                      atomic_load(&traffic->turns[CLIENT_VIEWER][i]));
+        buffer_printf(out, "%s{scope=\"operator\"} %zu\n", families_of_turns[i].name,
+                      atomic_load(&traffic->turns[CLIENT_OPERATOR][i]));
+    }
+}
+
 /* One counter of each session. */
 struct family {
     const char *name, *type, *help;
@@ -261,6 +280,7 @@ enum err_code api_get_metrics(const struct handler_context *handler, struct resp
     put_states(&out, rows);
     put_counters(&out, rows);
     put_requests(&out, handler->traffic);
+    put_turns(&out, handler->traffic);
     if (handler->push_counters)
         put_push(&out, handler->push_counters);
     put_process(&out);

@@ -67,6 +67,8 @@ static const char *refusal_text(int status)
     case 400: return "the address or a header of the request is malformed";
     case 413: return "the body of the request is too large";
     case 414: return "the address of the request is too long";
+    case 429:
+        return "too many of your requests are waiting: send fewer at once, and retry later";
     case 431: return "the request has too many headers";
     default: return "the request cannot be processed now: try again";
     }
@@ -87,6 +89,8 @@ static bool is_refused(struct pipeline *pipeline, const struct request *request,
                          "the disk of the captures is full: free some space and upload again");
     else if (request->refusal != 0)
         response_problem(response, request->refusal, "%s", refusal_text(request->refusal));
+    if (response->status == 429 || response->status == 503)
+        response_set_header(response, "Retry-After", "2");
     return host != 0 || request->refusal != 0;
 }
 
@@ -154,18 +158,15 @@ static bool may(const struct pipeline *pipeline, const struct route *route,
     return who.scope >= (enum scope)(route->marks & ROUTE_SCOPE);
 }
 
-/* Who is refused takes no thread from those who are not. */
-bool pipeline_is_slow(void *context, struct request *request)
+void pipeline_identify(void *context, const struct request *request, struct client *out)
 {
     const struct pipeline *const pipeline = context;
-    const struct route *const route = find_route(pipeline, request);
-    return route && (route->marks & ROUTE_SLOW) != 0 && may(pipeline, route, request);
-}
-
-bool pipeline_knows(void *context, const struct request *request)
-{
-    const struct pipeline *const pipeline = context;
-    return auth_knows(&pipeline->auth, request);
+    struct identity who;
+    auth_recognize(&pipeline->auth, request, &who);
+    out->standing = who.scope == SCOPE_OPERATOR ? CLIENT_OPERATOR
+                    : who.scope == SCOPE_OPEN   ? CLIENT_STRANGER
+                                                : CLIENT_VIEWER;
+    out->id = who.share ? who.share : who.login;
 }
 
 /* It passes what pipeline_answer asks of it, before anything of the body is taken. */
@@ -197,8 +198,11 @@ static void answer(struct pipeline *pipeline, const struct route *route,
 {
     const enum scope needed = route ? (enum scope)(route->marks & ROUTE_SCOPE) : SCOPE_SESSION;
     const char *fault = NULL;
-    const int refusal =
-        request_is_safe(handler->request) ? 0 : auth_check_change(handler->request, &fault);
+    int refusal = 0;
+    if (!request_is_safe(handler->request))
+        refusal = auth_check_change(handler->request, &fault);
+    else if (route && (route->marks & ROUTE_ACTS))
+        refusal = auth_check_act(handler->request, &fault);
     if (handler->who->scope < needed)
         auth_refuse(handler->who, handler->request, response);
     else if (!route)
@@ -213,9 +217,9 @@ static void answer(struct pipeline *pipeline, const struct route *route,
                     response->status);
 }
 
-/* The place of the route in the table; TRAFFIC_ROUTES - 1: none. */
+/* The place of the route in the table; TRAFFIC_ROUTES - 1: none.  is_put_off: see handler_context.h. */
 static size_t dispatch(struct pipeline *pipeline, const struct request *request,
-                       struct response *response)
+                       struct response *response, bool *is_put_off)
 {
     struct identity who;
     struct session *held = NULL;
@@ -229,7 +233,8 @@ static size_t dispatch(struct pipeline *pipeline, const struct request *request,
                                        .links = pipeline->links,
                                        .dashboard = pipeline->dashboard,
                                        .cache = &pipeline->cache,
-                                       .held = &held };
+                                       .held = &held,
+                                       .is_put_off = is_put_off };
     char allow[ROUTES_ALLOW_BYTES];
     const struct route *const route = routes_find(request, handler.argument, allow);
     auth_identify(&pipeline->auth, request, &who);
@@ -248,18 +253,55 @@ static void add_security_headers(struct response *response)
     response_set_header(response, "Cross-Origin-Resource-Policy", "same-origin");
 }
 
-void pipeline_answer(void *context, struct request *request, struct response *response)
+static void answer_all(struct pipeline *pipeline, struct request *request,
+                       struct response *response, bool *is_put_off)
 {
-    struct pipeline *const pipeline = context;
     size_t route = TRAFFIC_ROUTES - 1;
     if (!is_refused(pipeline, request, response) &&
         !is_redirected(pipeline, request, response) &&
         !auth_login(&pipeline->auth, request, response))
-        route = dispatch(pipeline, request, response);
+        route = dispatch(pipeline, request, response, is_put_off);
+    if (is_put_off && *is_put_off)
+        return;
     response_finish(response, request);
     if (response->is_shared)
         response_cache_keep(&pipeline->cache, request, response);
     auth_renew(&pipeline->auth, request, response);
     add_security_headers(response);
     traffic_count(&pipeline->traffic, route, response->status);
+}
+
+void pipeline_answer(void *context, struct request *request, struct response *response)
+{
+    answer_all(context, request, response, NULL);
+}
+
+/* Who is refused waits for nothing. */
+static bool waits(const struct pipeline *pipeline, const struct route *route,
+                  const struct request *request)
+{
+    struct identity who;
+    if (!route || (route->marks & ROUTE_FIXED))
+        return false;
+    auth_identify(&pipeline->auth, request, &who);
+    return who.scope >= (enum scope)(route->marks & ROUTE_SCOPE) &&
+           !(who.scope == SCOPE_OPERATOR && (route->marks & ROUTE_LIGHT));
+}
+
+enum http_turn pipeline_answer_at_once(void *context, struct request *request,
+                                       struct response *response)
+{
+    struct pipeline *const pipeline = context;
+    const char *const path = request->path;
+    const struct route *const route = find_route(pipeline, request);
+    const bool may_wait = waits(pipeline, route, request);
+    bool is_put_off = may_wait && !(route->marks & ROUTE_CACHED);
+    if (!is_put_off)
+        answer_all(pipeline, request, response, may_wait ? &is_put_off : NULL);
+    if (!is_put_off)
+        return HTTP_NO_TURN;
+    request->path = path;
+    response_deinit(response);
+    response_init(response);
+    return route->marks & ROUTE_LONG ? HTTP_LONG_TURN : HTTP_SHORT_TURN;
 }

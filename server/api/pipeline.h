@@ -10,7 +10,7 @@
  *
  * Ownership: the pipeline owns its parts and borrows the sessions.
  * Threads: any, after pipeline_init.
- * Depends on: auth, hosts, routes, request, response.
+ * Depends on: auth, hosts, http, routes, request, response.
  */
 #ifndef SERVER_API_PIPELINE_H
 #define SERVER_API_PIPELINE_H
@@ -18,6 +18,7 @@
 #include "server/access/audit.h"
 #include "server/access/auth.h"
 #include "server/access/hosts.h"
+#include "server/http/http.h"
 #include "server/http/response_cache.h"
 #include "server/http/traffic.h"
 
@@ -70,9 +71,10 @@ void pipeline_deinit(struct pipeline *pipeline);
 void pipeline_answer(void *pipeline, struct request *request, struct response *response);
 /* Opens the file for an uploaded capture; -1: none, and pipeline_answer says why. */
 int pipeline_admit(void *pipeline, struct request *request, size_t *most_out);
-/* Whether pipeline_answer may take long. */
-bool pipeline_is_slow(void *pipeline, struct request *request);
-/* Whether the request brings a valid token, cookie or share. */
-bool pipeline_knows(void *pipeline, const struct request *request);
+/* The same, but leaves what must wait for its turn (http.h). */
+enum http_turn pipeline_answer_at_once(void *pipeline, struct request *request,
+                                       struct response *response);
+/* What the token, cookie or share of the request makes of its client. */
+void pipeline_identify(void *pipeline, const struct request *request, struct client *out);
 
 #endif /* SERVER_API_PIPELINE_H */

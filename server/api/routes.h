@@ -45,9 +45,15 @@ enum route_audit {
 };
 
 enum route_mark {
-    ROUTE_SLOW = 1 << 2,  /* may take long: answered on a thread of its own */
-    ROUTE_LARGE = 1 << 3, /* its body goes to a file (http.h, admit) */
-    ROUTE_AUDIT_SHIFT = 4,
+    /* A request waits for its turn (fair_queue.h), but for: */
+    ROUTE_FIXED = 1 << 2, /* costs the same whatever is asked and shown: answered at once */
+    ROUTE_LIGHT = 1 << 3, /* costs little, so that operators are answered at once */
+    ROUTE_CACHED =
+        1 << 4,           /* calls handler_is_fresh: an answer that is there is given at once */
+    ROUTE_LONG = 1 << 5,  /* may take seconds */
+    ROUTE_LARGE = 1 << 6, /* its body goes to a file (http.h, admit) */
+    ROUTE_ACTS = 1 << 7,  /* a GET that does more than read: not from pages of other sites */
+    ROUTE_AUDIT_SHIFT = 8,
 #define X(name, text) ROUTE_##name = ROUTE_AUDIT_##name << ROUTE_AUDIT_SHIFT,
     ROUTE_AUDITS(X)
 #undef X

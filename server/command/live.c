@@ -180,9 +180,10 @@ enum err_code live_start(struct live *live, struct err *err)
     const struct http_options http = { .listen_fd = live->listener.fd,
                                        .handler = pipeline_answer,
                                        .admit = pipeline_admit,
-                                       .is_slow = pipeline_is_slow,
-                                       .knows = pipeline_knows,
+                                       .answer_at_once = pipeline_answer_at_once,
+                                       .identify = pipeline_identify,
                                        .context = &live->pipeline,
+                                       .traffic = &live->pipeline.traffic,
                                        .tls_cert = live->tls.cert,
                                        .tls_key = live->tls.key };
     const enum err_code rc = http_start(&http, &live->http, err);

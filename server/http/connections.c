@@ -1,95 +1,47 @@
 #include "server/http/connections.h"
 
-#include <netinet/in.h>
-#include <string.h>
-#include <sys/socket.h>
-
 #include "sampler/base/clock.h"
-
-enum network_kind { NETWORK_OTHER, NETWORK_LOOPBACK, NETWORK_IPV4, NETWORK_IPV6, NETWORK_USER };
-
-enum { IPV4_PREFIX_BYTES = 3, IPV6_PREFIX_BYTES = 8, IPV4_LOOPBACK = 127 };
-
-static void set_ipv4(const unsigned char address[4], struct network *out)
-{
-    if (address[0] == IPV4_LOOPBACK) {
-        out->kind = NETWORK_LOOPBACK;
-        return;
-    }
-    out->kind = NETWORK_IPV4;
-    memcpy(out->bytes, address, IPV4_PREFIX_BYTES);
-}
-
-void network_of(const struct sockaddr *address, struct network *out)
-{
-    memset(out, 0, sizeof *out);
-    if (!address)
-        return;
-    if (address->sa_family == AF_INET) {
-        const struct sockaddr_in *const at = (const void *)address;
-        set_ipv4((const unsigned char *)&at->sin_addr, out);
-    } else if (address->sa_family == AF_INET6) {
-        const struct in6_addr *const at =
-            &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr;
-        if (IN6_IS_ADDR_V4MAPPED(at)) {
-            set_ipv4(at->s6_addr + 12, out);
-        } else if (IN6_IS_ADDR_LOOPBACK(at)) {
-            out->kind = NETWORK_LOOPBACK;
-        } else {
-            out->kind = NETWORK_IPV6;
-            memcpy(out->bytes, at->s6_addr, IPV6_PREFIX_BYTES);
-        }
-    }
-}
-
-void network_of_user(uid_t uid, struct network *out)
-{
-    memset(out, 0, sizeof *out);
-    out->kind = NETWORK_USER;
-    memcpy(out->bytes, &uid, sizeof uid);
-}
-
-static bool is_same(const struct network *a, const struct network *b)
-{
-    return memcmp(a, b, sizeof *a) == 0;
-}
 
 static bool counts(const struct connection *connection)
 {
     return connection->phase != CONNECTION_FREE && connection->phase != CONNECTION_ENDING;
 }
 
+static size_t limit(const struct connections *all, size_t usual)
+{
+    const size_t scaled = usual * all->most / CONNECTIONS_MAX;
+    return all->most == 0 ? usual : scaled > 0 ? scaled : 1;
+}
+
+/* By standing. */
 struct tally {
-    size_t strangers, known; /* of all */
-    size_t strangers_of_network, known_of_network;
+    size_t all[CLIENT_OPERATOR + 1];
+    size_t of_network[CLIENT_OPERATOR + 1];
 };
 
 static struct tally tally(const struct connections *all, const struct network *network)
 {
-    struct tally out = { .strangers = 0 };
+    struct tally out = { .all = { 0 } };
     for (size_t i = 0; i < CONNECTIONS_ROOM; i++) {
         const struct connection *const one = &all->items[i];
         if (!counts(one))
             continue;
-        const bool is_near = is_same(&one->network, network);
-        out.known += one->is_known;
-        out.strangers += !one->is_known;
-        out.known_of_network += one->is_known && is_near;
-        out.strangers_of_network += !one->is_known && is_near;
+        out.all[one->standing]++;
+        out.of_network[one->standing] += network_equals(&one->network, network);
     }
     return out;
 }
 
-/* The one that has waited longest.  A known one is only taken between two requests. */
+/* The one that has waited longest; only_idle: of those that are between two requests. */
 static size_t oldest(const struct connections *all, const struct network *network,
-                     bool is_known, size_t but)
+                     enum client_standing standing, bool only_idle, size_t but)
 {
     size_t found = CONNECTIONS_NONE;
     for (size_t i = 0; i < CONNECTIONS_ROOM; i++) {
         const struct connection *const one = &all->items[i];
-        if (i == but || !counts(one) || one->is_known != is_known ||
-            (is_known && one->phase != CONNECTION_IDLE) ||
-            (network && !is_same(&one->network, network)))
+        if (i == but || !counts(one) || one->standing != standing ||
+            (only_idle && one->phase != CONNECTION_IDLE) ||
+            (network && !network_equals(&one->network, network)))
             continue;
         if (found == CONNECTIONS_NONE || one->since_ns < all->items[found].since_ns)
             found = i;
@@ -105,17 +57,19 @@ static size_t choose(const struct connections *all, size_t at)
                             ? CONNECTIONS_MAX_STRANGERS_OF_LOOPBACK
                             : CONNECTIONS_MAX_STRANGERS_OF_NETWORK;
     const struct tally now = tally(all, network);
-    if (now.strangers_of_network > most)
-        return oldest(all, network, false, at);
-    if (now.strangers > CONNECTIONS_MAX_STRANGERS)
-        return oldest(all, NULL, false, at);
-    if (now.strangers + now.known <= CONNECTIONS_MAX)
+    if (now.of_network[CLIENT_STRANGER] > limit(all, most))
+        return oldest(all, network, CLIENT_STRANGER, false, at);
+    if (now.all[CLIENT_STRANGER] > limit(all, CONNECTIONS_MAX_STRANGERS))
+        return oldest(all, NULL, CLIENT_STRANGER, false, at);
+    if (now.all[CLIENT_STRANGER] + now.all[CLIENT_VIEWER] + now.all[CLIENT_OPERATOR] <=
+        limit(all, CONNECTIONS_MAX))
         return CONNECTIONS_NONE;
-    const size_t stranger = oldest(all, NULL, false, at);
-    const size_t idle = oldest(all, NULL, true, at);
-    if (stranger != CONNECTIONS_NONE)
-        return stranger;
-    return idle != CONNECTIONS_NONE ? idle : at;
+    size_t goes = oldest(all, NULL, CLIENT_STRANGER, false, at);
+    if (goes == CONNECTIONS_NONE)
+        goes = oldest(all, NULL, CLIENT_VIEWER, true, at);
+    if (goes == CONNECTIONS_NONE)
+        goes = oldest(all, NULL, CLIENT_OPERATOR, true, at);
+    return goes != CONNECTIONS_NONE ? goes : at;
 }
 
 size_t connections_open(struct connections *all, const struct network *network, int fd,
@@ -145,17 +99,38 @@ void connections_close(struct connections *all, size_t at)
     all->used--;
 }
 
-size_t connections_know(struct connections *all, size_t at)
+/* Who goes, so that the one at `at`, which has just become known, is not one too many.  An operator
+ * waits for no viewer's answer. */
+static size_t choose_known(const struct connections *all, size_t at)
+{
+    const struct connection *const one = &all->items[at];
+    const struct tally now = tally(all, &one->network);
+    const bool is_operator = one->standing == CLIENT_OPERATOR;
+    const bool is_near = now.of_network[CLIENT_VIEWER] + now.of_network[CLIENT_OPERATOR] >
+                             limit(all, CONNECTIONS_MAX_KNOWN_OF_NETWORK) ||
+                         (!is_operator && now.of_network[CLIENT_VIEWER] >
+                                              limit(all, CONNECTIONS_MAX_VIEWERS_OF_NETWORK));
+    if (!is_near &&
+        (is_operator || now.all[CLIENT_VIEWER] <= limit(all, CONNECTIONS_MAX_VIEWERS)))
+        return CONNECTIONS_NONE;
+    const struct network *const network = is_near ? &one->network : NULL;
+    size_t goes = oldest(all, network, CLIENT_VIEWER, true, at);
+    if (goes == CONNECTIONS_NONE && is_operator)
+        goes = oldest(all, network, CLIENT_VIEWER, false, at);
+    if (goes == CONNECTIONS_NONE && is_operator)
+        goes = oldest(all, network, CLIENT_OPERATOR, true, at);
+    return goes != CONNECTIONS_NONE ? goes : at;
+}
+
+size_t connections_know(struct connections *all, size_t at, enum client_standing standing)
 {
     struct connection *const one = &all->items[at];
-    if (one->is_known || one->phase == CONNECTION_ENDING)
+    if (one->standing >= standing || one->phase == CONNECTION_ENDING)
         return CONNECTIONS_NONE;
-    one->is_known = true;
-    if (tally(all, &one->network).known_of_network <= CONNECTIONS_MAX_KNOWN_OF_NETWORK)
-        return CONNECTIONS_NONE;
-    const size_t idle = oldest(all, &one->network, true, at);
-    const size_t goes = idle != CONNECTIONS_NONE ? idle : at;
-    all->items[goes].phase = CONNECTION_ENDING;
+    one->standing = standing;
+    const size_t goes = choose_known(all, at);
+    if (goes != CONNECTIONS_NONE)
+        all->items[goes].phase = CONNECTION_ENDING;
     return goes;
 }
 
@@ -178,7 +153,9 @@ void connections_begin(struct connections *all, size_t at, uint64_t now_ns)
 
 void connections_finish(struct connections *all, size_t at, uint64_t now_ns)
 {
-    connections_enter(all, at, all->items[at].is_known ? CONNECTION_IDLE : CONNECTION_HEADER,
+    connections_enter(all, at,
+                      all->items[at].standing != CLIENT_STRANGER ? CONNECTION_IDLE
+                                                                 : CONNECTION_HEADER,
                       now_ns);
 }
 
@@ -203,7 +180,9 @@ static uint64_t deadline_ns(const struct connection *one)
         return one->since_ns + CONNECTIONS_BODY_S * NS_PER_S +
                one->body_bytes / CONNECTIONS_BODY_BYTES * NS_PER_S;
     case CONNECTION_ANSWER:
-        return one->is_known ? UINT64_MAX : one->since_ns + CONNECTIONS_STRANGER_S * NS_PER_S;
+        return one->standing != CLIENT_STRANGER
+                   ? UINT64_MAX
+                   : one->since_ns + CONNECTIONS_STRANGER_S * NS_PER_S;
     case CONNECTION_FREE:
     case CONNECTION_ENDING: break;
     }

@@ -3,16 +3,16 @@
  * Only the policy: no sockets, no threads, no clock of its own.
  *
  * A connection becomes known, for good, when a request on it carries a valid token, cookie or share;
- * before that it is a stranger.  Strangers are counted by network: an IPv4 /24, an IPv6 /64, the whole
- * loopback, or the user at the other end of a Unix socket.  Over a limit the stranger that has waited
- * longest is closed, not the newcomer, so that somebody who holds many connections open keeps nobody
- * out.  Some places are reserved for known connections.
+ * before that it is a stranger's.  Strangers are counted by network.  Over a limit the stranger that has
+ * waited longest is closed, not the newcomer, so that somebody who holds many connections open keeps
+ * nobody out.  Some places are reserved for known connections, and of these some for operators: a viewer
+ * whose connections are all busy keeps no operator out.
  *
  * Ownership: plain data in the caller's storage.
  * Threads: the caller locks.
  * Limits: the enum below.
  * Units: nanoseconds of any clock that only goes forward.
- * Depends on: nothing.
+ * Depends on: client.
  */
 #ifndef SERVER_HTTP_CONNECTIONS_H
 #define SERVER_HTTP_CONNECTIONS_H
@@ -20,9 +20,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 
-struct sockaddr;
+#include "server/http/client.h"
 
 enum {
     CONNECTIONS_MAX = 800,
@@ -31,6 +30,8 @@ enum {
     CONNECTIONS_MAX_STRANGERS_OF_LOOPBACK =
         256, /* a proxy on this host stands for all its clients */
     CONNECTIONS_MAX_KNOWN_OF_NETWORK = 400,
+    CONNECTIONS_MAX_VIEWERS_OF_NETWORK = 300, /* the rest is reserved for operators */
+    CONNECTIONS_MAX_VIEWERS = 600,
     CONNECTIONS_ROOM = CONNECTIONS_MAX + 128, /* with those that are ending */
     CONNECTIONS_HEADER_S =
         10, /* from the start, or a stranger's last answer, to the header's end */
@@ -42,12 +43,6 @@ enum {
 };
 
 #define CONNECTIONS_NONE SIZE_MAX
-
-/* Compared as bytes. */
-struct network {
-    unsigned char kind;
-    unsigned char bytes[8];
-};
 
 enum connection_phase {
     CONNECTION_FREE,
@@ -67,8 +62,8 @@ enum connection_fate {
 struct connection {
     struct network network;
     enum connection_phase phase;
-    bool is_known;
-    bool is_half; /* the client has closed its side */
+    enum client_standing standing; /* the highest that a request on it showed */
+    bool is_half;                  /* the client has closed its side */
     int fd;
     uint32_t serial;   /* distinguishes the uses of one place */
     uint64_t since_ns; /* when the phase began */
@@ -77,12 +72,11 @@ struct connection {
 };
 
 struct connections {
+    size_t
+        most; /* instead of CONNECTIONS_MAX, and the other limits by the same ratio; 0: as above */
     size_t used; /* places that are not free */
     struct connection items[CONNECTIONS_ROOM];
 };
-
-void network_of(const struct sockaddr *address, struct network *out);
-void network_of_user(uid_t uid, struct network *out);
 
 /* The place of a new connection; NONE: there is none, close it.  *goes_out: the connection that is
  * ENDING now to make room, perhaps the new one itself; NONE: none. */
@@ -90,7 +84,7 @@ size_t connections_open(struct connections *all, const struct network *network, 
                         uint64_t now_ns, size_t *goes_out);
 void connections_close(struct connections *all, size_t at);
 /* The connection becomes known.  Returns which one is ENDING now to make room, as above. */
-size_t connections_know(struct connections *all, size_t at);
+size_t connections_know(struct connections *all, size_t at, enum client_standing standing);
 void connections_enter(struct connections *all, size_t at, enum connection_phase phase,
                        uint64_t now_ns);
 /* The first line of a request has come. */

@@ -6,11 +6,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "server/http/client.h"
 #include "server/http/response.h"
 
 struct delivery {
-    atomic_size_t *place; /* what it takes room of; NULL: of nothing */
-    int fd;               /* -1: the body is in memory */
+    struct delivery_pool *pool;
+    struct delivery *next, **link; /* in the pool; link: what points here */
+    struct client client;
+    struct delivery_cost cost;
+    int fd; /* -1: the body is in memory */
     const char *data;
     size_t bytes;
     void *owner; /* of the data; NULL: there is none */
@@ -27,43 +31,83 @@ bool delivery_keeps_pace(struct delivery_pace *pace, uint64_t at, uint64_t now_n
     return is_fast;
 }
 
-/* What the answer takes room of; NULL: of nothing, as it is a file that is there anyway. */
-static atomic_size_t *place_of(struct delivery_pool *pool, int fd)
+/* A file that has a name is there anyway. */
+static struct delivery_cost cost_of(const struct response *response)
 {
     struct stat st;
-    if (fd < 0)
-        return &pool->memory;
-    return fstat(fd, &st) == 0 && st.st_nlink > 0 ? NULL : &pool->disk;
+    if (response->file_fd < 0)
+        return (struct delivery_cost){ .memory = response->body_bytes };
+    const bool has_name = fstat(response->file_fd, &st) == 0 && st.st_nlink > 0;
+    return (struct delivery_cost){ .disk = has_name ? 0 : response->body_bytes, .files = 1 };
 }
 
-static bool reserve(atomic_size_t *place, size_t most, size_t bytes)
+static void add_cost(struct delivery_cost *sum, const struct delivery_cost *cost)
 {
-    if (!place || atomic_fetch_add(place, bytes) + bytes <= most)
-        return true;
-    atomic_fetch_sub(place, bytes);
-    return false;
+    sum->memory += cost->memory;
+    sum->disk += cost->disk;
+    sum->files += cost->files;
 }
 
-enum err_code delivery_create(struct delivery_pool *pool, struct response *response,
-                              struct delivery **out, struct err *err)
+/* The cost is within that part of the whole. */
+static bool fits(const struct delivery_cost *cost, size_t part)
 {
-    const int fd = response->file_fd;
-    atomic_size_t *const place = place_of(pool, fd);
+    return cost->memory <= DELIVERY_MAX_MEMORY / part &&
+           cost->disk <= DELIVERY_MAX_DISK / part && cost->files <= DELIVERY_MAX_FILES / part;
+}
+
+/* The lock is held. */
+static bool has_room(const struct delivery_pool *pool, const struct client *client,
+                     const struct delivery_cost *cost)
+{
+    const bool is_operator = client->standing == CLIENT_OPERATOR;
+    struct delivery_cost all = *cost, of_viewers = *cost, of_client = *cost;
+    add_cost(&all, &pool->cost);
+    for (const struct delivery *one = pool->first; one; one = one->next) {
+        if (one->client.standing != CLIENT_OPERATOR)
+            add_cost(&of_viewers, &one->cost);
+        if (client_equals(&one->client, client))
+            add_cost(&of_client, &one->cost);
+    }
+    return fits(&all, 1) && fits(&of_client, is_operator ? 2 : 4) &&
+           (is_operator || fits(&of_viewers, 2));
+}
+
+/* false: there is no room. */
+static bool enter(struct delivery_pool *pool, struct delivery *delivery)
+{
+    pthread_mutex_lock(&pool->lock);
+    const bool enters = has_room(pool, &delivery->client, &delivery->cost);
+    if (enters) {
+        add_cost(&pool->cost, &delivery->cost);
+        delivery->pool = pool;
+        delivery->next = pool->first;
+        delivery->link = &pool->first;
+        if (delivery->next)
+            delivery->next->link = &delivery->next;
+        pool->first = delivery;
+    }
+    pthread_mutex_unlock(&pool->lock);
+    return enters;
+}
+
+enum err_code delivery_create(struct delivery_pool *pool, const struct client *client,
+                              struct response *response, struct delivery **out, struct err *err)
+{
     struct delivery *const delivery = calloc(1, sizeof *delivery);
     if (!delivery)
         return err_nomem(err);
-    if (!reserve(place, fd < 0 ? DELIVERY_MAX_MEMORY : DELIVERY_MAX_DISK,
-                 response->body_bytes)) {
-        free(delivery);
-        return err_set(err, ERR_LIMIT, "too many answers are waiting to be read: retry later");
-    }
-    *delivery = (struct delivery){ .place = place,
-                                   .fd = fd,
+    *delivery = (struct delivery){ .client = *client,
+                                   .cost = cost_of(response),
+                                   .fd = response->file_fd,
                                    .data = response->body,
                                    .bytes = response->body_bytes,
                                    .owner = response->owner,
                                    .release = response->release,
                                    .pace = { .since_ns = clock_now_ns() } };
+    if (!enter(pool, delivery)) {
+        free(delivery);
+        return err_set(err, ERR_LIMIT, "too many answers are waiting to be read: retry later");
+    }
     response->file_fd = -1;
     response->owner = NULL;
     *out = delivery;
@@ -74,8 +118,15 @@ void delivery_destroy(struct delivery *delivery)
 {
     if (!delivery)
         return;
-    if (delivery->place)
-        atomic_fetch_sub(delivery->place, delivery->bytes);
+    struct delivery_pool *const pool = delivery->pool;
+    pthread_mutex_lock(&pool->lock);
+    pool->cost.memory -= delivery->cost.memory;
+    pool->cost.disk -= delivery->cost.disk;
+    pool->cost.files -= delivery->cost.files;
+    *delivery->link = delivery->next;
+    if (delivery->next)
+        delivery->next->link = delivery->link;
+    pthread_mutex_unlock(&pool->lock);
     if (delivery->fd >= 0)
         close(delivery->fd);
     if (delivery->owner)

@@ -14,11 +14,13 @@
 #include <microhttpd.h>
 
 #include "sampler/base/thread.h"
+#include "server/http/client.h"
 #include "server/http/delivery.h"
+#include "server/http/fair_queue.h"
 #include "server/http/janitor.h"
-#include "server/http/peer.h"
 #include "server/http/request.h"
 #include "server/http/response.h"
+#include "server/http/traffic.h"
 #include "server/http/upload.h"
 
 /* What TLS may be spoken. */
@@ -29,9 +31,10 @@ struct http {
     struct janitor *janitor;
     struct http_options options;
     atomic_bool is_ending;
-    pthread_mutex_t lock;
+    pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t one_less;
-    unsigned slow; /* requests on threads of their own */
+    unsigned workers; /* threads that answer requests whose turn it is */
+    struct fair_queue queue;
     struct delivery_pool deliveries;
 };
 
@@ -42,7 +45,8 @@ struct exchange {
     struct MHD_Connection *connection;
     struct request *request; /* NULL: not complete yet */
     struct response response;
-    bool is_answered; /* by a thread of its own */
+    struct fair_turn turn;
+    bool is_answered; /* in its turn */
     bool has_begun;
     struct upload body;
 };
@@ -196,14 +200,17 @@ static struct MHD_Response *make_delivery(struct delivery *delivery, size_t byte
     return made;
 }
 
-static struct MHD_Response *make_response(struct http *http, struct response *response)
+static struct MHD_Response *make_response(const struct exchange *exchange,
+                                          struct response *response)
 {
+    struct http *const http = exchange->http;
     struct delivery *delivery = NULL;
     struct err err = { 0 };
     const size_t bytes = response->body_bytes;
     const bool is_owned = response->file_fd >= 0 || response->owner;
     if (is_owned && bytes >= DELIVERY_LEAST) {
-        if (delivery_create(&http->deliveries, response, &delivery, &err) == ERR_OK)
+        if (delivery_create(&http->deliveries, &exchange->turn.client, response, &delivery,
+                            &err) == ERR_OK)
             return make_delivery(delivery, bytes);
         response_problem(response, 503, "%s", err.message);
         response_set_header(response, "Retry-After", "10");
@@ -228,7 +235,7 @@ static struct MHD_Response *make_response(struct http *http, struct response *re
 static enum MHD_Result queue(const struct exchange *exchange, struct response *response)
 {
     struct MHD_Connection *const connection = exchange->connection;
-    struct MHD_Response *const made = make_response(exchange->http, response);
+    struct MHD_Response *const made = make_response(exchange, response);
     if (!made)
         return MHD_NO;
     if (response->body_bytes > 0)
@@ -254,7 +261,8 @@ static bool make_request(struct exchange *exchange, const char *method)
         return false;
     request_init(request, method, exchange->target);
     MHD_get_connection_values(exchange->connection, MHD_HEADER_KIND, add_header, request);
-    peer_name(address_of(exchange->connection), socket_of(exchange->connection), request->peer);
+    client_name(address_of(exchange->connection), socket_of(exchange->connection),
+                request->peer);
     request->is_ending = &exchange->http->is_ending;
     request->body = exchange->body.data.data;
     request->body_bytes = exchange->body.data.length;
@@ -279,44 +287,100 @@ static enum MHD_Result finish(struct exchange *exchange)
     return rc;
 }
 
-static void *answer_slowly(void *argument)
+/* The lock is held. */
+static void count_turns(const struct http *http)
+{
+    struct traffic *const traffic = http->options.traffic;
+    for (size_t i = 0; traffic && i <= CLIENT_OPERATOR; i++) {
+        atomic_store(&traffic->turns[i][TRAFFIC_WAITS], http->queue.waits[i]);
+        atomic_store(&traffic->turns[i][TRAFFIC_RUNS], http->queue.runs[i]);
+    }
+}
+
+static void answer_whole(struct exchange *exchange)
+{
+    const struct http_options *const options = &exchange->http->options;
+    options->handler(options->context, exchange->request, &exchange->response);
+}
+
+static void refuse(struct exchange *exchange, int status)
+{
+    exchange->request->refusal = status;
+    answer_whole(exchange);
+}
+
+/* From here on the exchange is the daemon's again. */
+static void finish_turn(struct exchange *exchange)
+{
+    struct http *const http = exchange->http;
+    pthread_mutex_lock(&http->lock);
+    fair_queue_leave(&http->queue, &exchange->turn);
+    pthread_mutex_unlock(&http->lock);
+    exchange->is_answered = true;
+    MHD_resume_connection(exchange->connection);
+}
+
+static void end_worker(struct http *http)
+{
+    pthread_mutex_lock(&http->lock);
+    http->workers--;
+    pthread_cond_signal(&http->one_less);
+    pthread_mutex_unlock(&http->lock);
+}
+
+static void *answer_turn(void *argument);
+
+static void start_turns(struct http *http)
+{
+    for (;;) {
+        pthread_mutex_lock(&http->lock);
+        const struct fair_turn *const turn = fair_queue_next(&http->queue);
+        http->workers += turn != NULL;
+        count_turns(http);
+        pthread_mutex_unlock(&http->lock);
+        if (!turn)
+            return;
+        if (thread_start(NULL, answer_turn, turn->request) != 0) {
+            refuse(turn->request, 503);
+            finish_turn(turn->request);
+            end_worker(http);
+        }
+    }
+}
+
+static void *answer_turn(void *argument)
 {
     struct exchange *const exchange = argument;
     struct http *const http = exchange->http;
-    http->options.handler(http->options.context, exchange->request, &exchange->response);
-    exchange->is_answered = true;
-    /* From here on the exchange is the daemon's again. */
-    MHD_resume_connection(exchange->connection);
-    pthread_mutex_lock(&http->lock);
-    http->slow--;
-    pthread_cond_signal(&http->one_less);
-    pthread_mutex_unlock(&http->lock);
+    if (atomic_load(&http->is_ending) || fair_turn_is_late(&exchange->turn, clock_now_ns()))
+        refuse(exchange, 503);
+    else
+        answer_whole(exchange);
+    finish_turn(exchange);
+    start_turns(http);
+    end_worker(http);
     return NULL;
 }
 
-static bool take_place(struct http *http)
-{
-    pthread_mutex_lock(&http->lock);
-    const bool has_room = http->slow < HTTP_MAX_SLOW && !atomic_load(&http->is_ending);
-    http->slow += has_room;
-    pthread_mutex_unlock(&http->lock);
-    return has_room;
-}
-
-/* The connection sleeps until its thread has the answer. */
-static enum MHD_Result hand_over(struct exchange *exchange)
+/* The connection sleeps until its turn has ended. */
+static enum MHD_Result wait_for_turn(struct exchange *exchange, bool is_long)
 {
     struct http *const http = exchange->http;
-    if (!take_place(http)) {
-        response_problem(&exchange->response, 503,
-                         "%d long requests are being answered: retry later", HTTP_MAX_SLOW);
-        response_set_header(&exchange->response, "Retry-After", "1");
+    enum fair_answer queued = FAIR_QUEUE_IS_FULL;
+    exchange->turn.is_long = is_long;
+    exchange->turn.request = exchange;
+    exchange->turn.since_ns = clock_now_ns();
+    pthread_mutex_lock(&http->lock);
+    if (!atomic_load(&http->is_ending))
+        queued = fair_queue_enter(&http->queue, &exchange->turn);
+    if (queued == FAIR_WAITS)
+        MHD_suspend_connection(exchange->connection);
+    pthread_mutex_unlock(&http->lock);
+    if (queued != FAIR_WAITS) {
+        refuse(exchange, queued == FAIR_CLIENT_IS_FULL ? 429 : 503);
         return finish(exchange);
     }
-    MHD_suspend_connection(exchange->connection);
-    if (thread_start(NULL, answer_slowly, exchange) == 0)
-        return MHD_YES;
-    answer_slowly(exchange);
+    start_turns(http);
     return MHD_YES;
 }
 
@@ -328,25 +392,35 @@ static void enter(const struct exchange *exchange, enum connection_phase phase)
 }
 
 /* From now on the connection is no stranger's, if the request shows that. */
-static void get_to_know(const struct exchange *exchange)
+static void get_to_know(struct exchange *exchange)
 {
     const struct http_options *const options = &exchange->http->options;
     const struct line *const line = line_of(exchange->connection);
-    if (line && (!options->knows || options->knows(options->context, exchange->request)))
-        janitor_know(exchange->http->janitor, line->place);
+    struct client *const client = &exchange->turn.client;
+    client_network(address_of(exchange->connection), socket_of(exchange->connection),
+                   &client->network);
+    client->standing = CLIENT_OPERATOR;
+    if (options->identify)
+        options->identify(options->context, exchange->request, client);
+    if (line && client->standing != CLIENT_STRANGER)
+        janitor_know(exchange->http->janitor, line->place, client->standing);
 }
 
 static enum MHD_Result answer(struct exchange *exchange, const char *method)
 {
     const struct http_options *const options = &exchange->http->options;
+    enum http_turn turn = HTTP_NO_TURN;
     enter(exchange, CONNECTION_ANSWER);
     if (!make_request(exchange, method))
         return MHD_NO;
     get_to_know(exchange);
-    if (options->is_slow && options->is_slow(options->context, exchange->request))
-        return hand_over(exchange);
-    options->handler(options->context, exchange->request, &exchange->response);
-    return finish(exchange);
+    if (options->answer_at_once)
+        turn =
+            options->answer_at_once(options->context, exchange->request, &exchange->response);
+    else
+        answer_whole(exchange);
+    return turn == HTTP_NO_TURN ? finish(exchange)
+                                : wait_for_turn(exchange, turn == HTTP_LONG_TURN);
 }
 
 /* Asks where a large body may go. */
@@ -453,6 +527,7 @@ static void destroy(struct http *http)
     janitor_stop(http->janitor);
     pthread_cond_destroy(&http->one_less);
     pthread_mutex_destroy(&http->lock);
+    pthread_mutex_destroy(&http->deliveries.lock);
     free(http);
 }
 
@@ -464,6 +539,7 @@ enum err_code http_start(const struct http_options *options, struct http **out, 
     http->options = *options;
     atomic_init(&http->is_ending, false);
     pthread_mutex_init(&http->lock, NULL);
+    pthread_mutex_init(&http->deliveries.lock, NULL);
     pthread_cond_init(&http->one_less, NULL);
     enum err_code rc = janitor_start(&http->janitor, err);
     if (rc == ERR_OK) {
@@ -480,11 +556,11 @@ enum err_code http_start(const struct http_options *options, struct http **out, 
 }
 
 /* A connection may not sleep when the daemon stops. */
-static void wait_for_slow(struct http *http)
+static void wait_for_turns(struct http *http)
 {
     atomic_store(&http->is_ending, true);
     pthread_mutex_lock(&http->lock);
-    while (http->slow > 0)
+    while (http->workers > 0 || http->queue.waiting)
         pthread_cond_wait(&http->one_less, &http->lock);
     pthread_mutex_unlock(&http->lock);
 }
@@ -493,7 +569,7 @@ void http_stop(struct http *http)
 {
     if (!http)
         return;
-    wait_for_slow(http);
+    wait_for_turns(http);
     MHD_stop_daemon(http->daemon);
     destroy(http);
 }

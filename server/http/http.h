@@ -2,14 +2,15 @@
  * http - sockets and the protocol.  The only file that sees libmicrohttpd.
  *
  * Every complete request is given to one function, from one of a few threads.  Connections are
- * multiplexed, so a slow client holds no thread, only its connection.  A request that may take long
- * is answered on a thread of its own, so that no other waits for it; at most HTTP_MAX_SLOW at a time.
+ * multiplexed, so a slow client holds no thread, only its connection.  A request that may take long or
+ * cost much is answered on another thread, when it is its turn (fair_queue.h), so that those that cost
+ * little never wait for it.
  * How many connections there may be, and how long a request may take to come in: connections.h.
  *
  * Ownership: http_start takes the listening socket, on success only; texts are borrowed until then.
  * Threads: start and stop from one; the handler is called from several at once.
  * Limits: the enum below; a client over them is refused or dropped.
- * Depends on: request, response, janitor.
+ * Depends on: request, response, janitor, fair_queue.
  */
 #ifndef SERVER_HTTP_HTTP_H
 #define SERVER_HTTP_HTTP_H
@@ -22,14 +23,17 @@
 enum {
     HTTP_THREADS = 3,
     HTTP_SPARE_FILES = 8, /* descriptors that connections leave free */
-    HTTP_MAX_SLOW = 16,   /* then 503 */
     HTTP_IDLE_TIMEOUT_S = 30,
     HTTP_CONNECTION_MEMORY = 32 * 1024, /* request line and headers must fit */
 };
 
+struct client;
 struct http;
 struct request;
 struct response;
+struct traffic;
+
+enum http_turn { HTTP_NO_TURN, HTTP_SHORT_TURN, HTTP_LONG_TURN };
 
 typedef void http_handler(void *context, struct request *request, struct response *response);
 
@@ -39,12 +43,16 @@ struct http_options {
     /* Called once the headers are known: the file for a large body, which is closed with the request,
      * and its maximum size.  -1: the body stays in memory.  NULL: so does every body. */
     int (*admit)(void *context, struct request *request, size_t *most_out);
-    bool (*is_slow)(void *context, struct request *request); /* NULL: nothing is */
-    bool (*knows)(
-        void *context,
-        const struct request *request); /* the client is known (connections.h); NULL: all are */
-    void *context;                      /* for all of them */
-    const char *tls_cert, *tls_key;     /* PEM texts; NULL: no TLS */
+    /* Answers a request that costs little, and leaves the response as it is if the request must wait for its
+     * turn; the handler answers it then, or if there are too many: request->refusal is set.  NULL: the handler
+     * answers everything at once. */
+    enum http_turn (*answer_at_once)(void *context, struct request *request,
+                                     struct response *response);
+    /* Sets standing and id of the client.  NULL: everybody is an operator. */
+    void (*identify)(void *context, const struct request *request, struct client *out);
+    void *context;                  /* for all of them */
+    struct traffic *traffic;        /* counts the requests that wait; NULL: nobody does */
+    const char *tls_cert, *tls_key; /* PEM texts; NULL: no TLS */
 };
 
 /* ERR_INVALID: the certificate or the key is invalid, or they do not match. */

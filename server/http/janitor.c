@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -127,12 +128,22 @@ static void destroy(struct janitor *janitor)
     free(janitor);
 }
 
+/* A quarter of the descriptors is for what is not a connection. */
+static size_t most_connections(void)
+{
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur / 4 * 3 >= CONNECTIONS_MAX)
+        return 0;
+    return (size_t)files.rlim_cur / 4 * 3;
+}
+
 enum err_code janitor_start(struct janitor **out, struct err *err)
 {
     struct janitor *const janitor = calloc(1, sizeof *janitor);
     if (!janitor)
         return err_nomem(err);
     pthread_mutex_init(&janitor->lock, NULL);
+    janitor->connections.most = most_connections();
     janitor->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     janitor->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     int sys = errno;
@@ -169,23 +180,12 @@ bool janitor_has_room(struct janitor *janitor)
     return has_room;
 }
 
-static void find_network(const struct sockaddr *address, int fd, struct network *out)
-{
-    struct ucred peer;
-    socklen_t length = sizeof peer;
-    if ((!address || address->sa_family == AF_UNIX || address->sa_family == AF_UNSPEC) &&
-        getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0)
-        network_of_user(peer.uid, out);
-    else
-        network_of(address, out);
-}
-
 size_t janitor_open(struct janitor *janitor, const struct sockaddr *address, int fd)
 {
     struct connections *const all = &janitor->connections;
     struct network network;
     size_t goes = CONNECTIONS_NONE;
-    find_network(address, fd, &network);
+    client_network(address, fd, &network);
     pthread_mutex_lock(&janitor->lock);
     const size_t at = connections_open(all, &network, fd, clock_now_ns(), &goes);
     end(janitor, goes);
@@ -210,12 +210,12 @@ void janitor_close(struct janitor *janitor, size_t at)
     pthread_mutex_unlock(&janitor->lock);
 }
 
-void janitor_know(struct janitor *janitor, size_t at)
+void janitor_know(struct janitor *janitor, size_t at, enum client_standing standing)
 {
     if (at == CONNECTIONS_NONE)
         return;
     pthread_mutex_lock(&janitor->lock);
-    end(janitor, connections_know(&janitor->connections, at));
+    end(janitor, connections_know(&janitor->connections, at, standing));
     pthread_mutex_unlock(&janitor->lock);
 }
 

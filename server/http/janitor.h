@@ -33,7 +33,7 @@ size_t janitor_open(struct janitor *janitor, const struct sockaddr *address, int
 
 /* These take a place from janitor_open, and do nothing for CONNECTIONS_NONE. */
 void janitor_close(struct janitor *janitor, size_t at);
-void janitor_know(struct janitor *janitor, size_t at);
+void janitor_know(struct janitor *janitor, size_t at, enum client_standing standing);
 void janitor_enter(struct janitor *janitor, size_t at, enum connection_phase phase);
 void janitor_begin(struct janitor *janitor, size_t at);
 void janitor_finish(struct janitor *janitor, size_t at);

@@ -123,21 +123,27 @@ void response_hold_body(struct response *response, const char *mime, const void 
 
 enum err_code response_fix_gzip(struct response *response, const struct request *request,
                                 const char *mime, const void *data, size_t bytes,
-                                struct err *err)
+                                struct gzip_body *kept, struct err *err)
 {
-    /* One tag for both forms: response_full_tag adds the coding. */
-    snprintf(response->tag, sizeof response->tag, "%016" PRIx64,
-             hash_bytes(data, bytes, HASH_SEED));
-    if (!encoding_takes_gzip(request_header(request, "Accept-Encoding"))) {
-        unsigned char *plain = NULL;
-        size_t plain_bytes = 0;
-        const enum err_code rc = compress_gunzip(data, bytes, &plain, &plain_bytes, err);
-        if (rc == ERR_OK)
-            response_own_body(response, mime, plain, plain_bytes);
+    const bool takes_gzip = encoding_takes_gzip(request_header(request, "Accept-Encoding"));
+    enum err_code rc = ERR_OK;
+    pthread_mutex_lock(&kept->lock);
+    if (!kept->tag[0])
+        snprintf(kept->tag, sizeof kept->tag, "%016" PRIx64,
+                 hash_bytes(data, bytes, HASH_SEED));
+    if (!takes_gzip && !kept->plain)
+        rc = compress_gunzip(data, bytes, &kept->plain, &kept->plain_bytes, err);
+    pthread_mutex_unlock(&kept->lock);
+    if (rc != ERR_OK)
         return rc;
+    /* One tag for both forms: response_full_tag adds the coding. */
+    memcpy(response->tag, kept->tag, sizeof response->tag);
+    if (takes_gzip) {
+        response_fix_body(response, mime, data, bytes);
+        response_set_header(response, "Content-Encoding", "%s", encoding_text(ENCODING_GZIP));
+    } else {
+        response_fix_body(response, mime, kept->plain, kept->plain_bytes);
     }
-    response_fix_body(response, mime, data, bytes);
-    response_set_header(response, "Content-Encoding", "%s", encoding_text(ENCODING_GZIP));
     response->is_encoded = true;
     return ERR_OK;
 }

@@ -11,6 +11,7 @@
 #ifndef SERVER_HTTP_RESPONSE_H
 #define SERVER_HTTP_RESPONSE_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -41,6 +42,7 @@ struct response {
     void (*release)(void *owner);
     char tag[RESPONSE_MAX_TAG]; /* for ETag; "": none yet */
     bool is_shared;             /* may be cached: its tag names all that it depends on */
+    bool is_viewers;            /* a viewer wants it: then it is cached as theirs */
     bool is_encoded;            /* Content-Encoding is already set */
     struct response_header headers[RESPONSE_MAX_HEADERS];
     size_t header_count;
@@ -58,10 +60,19 @@ const char *response_header(const struct response *response, const char *name);
 /* These five replace the body. */
 void response_fix_body(struct response *response, const char *mime, const void *data,
                        size_t bytes);
+/* What is made of bytes that gzip made, once, and kept for ever.  Any thread may use it. */
+struct gzip_body {
+    pthread_mutex_t lock;
+    char tag[RESPONSE_MAX_TAG]; /* "": not made yet */
+    unsigned char *plain;       /* NULL: nobody has asked for it */
+    size_t plain_bytes;
+};
+
 /* Of bytes that gzip made: who does not take them gets them plain. */
 MUST_CHECK enum err_code response_fix_gzip(struct response *response,
                                            const struct request *request, const char *mime,
-                                           const void *data, size_t bytes, struct err *err);
+                                           const void *data, size_t bytes,
+                                           struct gzip_body *kept, struct err *err);
 /* Frees the bytes in the end. */
 void response_own_body(struct response *response, const char *mime, void *data, size_t bytes);
 /* Releases the owner of the bytes in the end, in any thread. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/base/buffer.h"
 #include "server/http/request.h"
 
 /* Bytes that the cache and several responses hold. */
@@ -33,7 +34,7 @@ void response_cache_init(struct response_cache *cache)
 static void drop(struct response_cache *cache, struct answer *answer)
 {
     cache->bytes -= answer->bytes;
-    free(answer->path);
+    free(answer->key);
     let_go(answer->body);
     memset(answer, 0, sizeof *answer);
 }
@@ -41,16 +42,36 @@ static void drop(struct response_cache *cache, struct answer *answer)
 void response_cache_deinit(struct response_cache *cache)
 {
     for (size_t i = 0; i < RESPONSE_CACHE_MAX; i++)
-        if (cache->items[i].path)
+        if (cache->items[i].key)
             drop(cache, &cache->items[i]);
     pthread_mutex_destroy(&cache->lock);
 }
 
-static struct answer *find(struct response_cache *cache, const char *path, const char *tag)
+/* at: in the key, where the text must be; moves behind it. */
+static bool skip(const struct answer *answer, const char *text, size_t *at)
+{
+    if (*at >= answer->key_bytes || strcmp(answer->key + *at, text) != 0)
+        return false;
+    *at += strlen(text) + 1;
+    return true;
+}
+
+static bool is_answer_to(const struct answer *answer, const struct request *request)
+{
+    size_t at = 0;
+    bool is_same = skip(answer, request->path, &at);
+    for (size_t i = 0; i < request->query_count && is_same; i++)
+        is_same = skip(answer, request->query[i].name, &at) &&
+                  skip(answer, request->query[i].value, &at);
+    return is_same && at == answer->key_bytes;
+}
+
+static struct answer *find(struct response_cache *cache, const struct request *request,
+                           const char *tag)
 {
     for (size_t i = 0; i < RESPONSE_CACHE_MAX; i++) {
         struct answer *const answer = &cache->items[i];
-        if (answer->path && strcmp(answer->tag, tag) == 0 && strcmp(answer->path, path) == 0)
+        if (answer->key && strcmp(answer->tag, tag) == 0 && is_answer_to(answer, request))
             return answer;
     }
     return NULL;
@@ -72,33 +93,58 @@ bool response_cache_take(struct response_cache *cache, const struct request *req
     char tag[RESPONSE_MAX_TAG + 16];
     response_full_tag(response, request, tag);
     pthread_mutex_lock(&cache->lock);
-    struct answer *const answer = find(cache, request->path, tag);
+    struct answer *const answer = find(cache, request, tag);
     if (answer) {
         answer->used = ++cache->clock;
+        answer->is_viewers &= response->is_viewers;
         give(answer, response);
     }
     pthread_mutex_unlock(&cache->lock);
     return answer != NULL;
 }
 
-/* A free place; where there is none, that of the one that was not used for longest. */
-static struct answer *make_room(struct response_cache *cache, size_t bytes)
+/* A free place.  Where there is none, those who have more than half lose what they have not used for
+ * longest. */
+static struct answer *make_room(struct response_cache *cache, size_t bytes, bool is_viewer)
 {
     for (;;) {
-        struct answer *oldest = NULL, *place = NULL;
+        struct answer *oldest[2] = { NULL, NULL }, *place = NULL;
+        size_t count = is_viewer, viewers_bytes = is_viewer ? bytes : 0;
         for (size_t i = 0; i < RESPONSE_CACHE_MAX; i++) {
             struct answer *const answer = &cache->items[i];
-            if (!answer->path)
+            struct answer **const last = &oldest[answer->is_viewers];
+            if (!answer->key)
                 place = answer;
-            else if (!oldest || answer->used < oldest->used)
-                oldest = answer;
+            else if (!*last || answer->used < (*last)->used)
+                *last = answer;
+            count += answer->is_viewers;
+            viewers_bytes += answer->is_viewers ? answer->bytes : 0;
         }
         if (place && cache->bytes + bytes <= RESPONSE_CACHE_MAX_BYTES)
             return place;
-        if (!oldest)
+        const bool are_viewers = place ? viewers_bytes > RESPONSE_CACHE_MAX_BYTES / 2
+                                       : count > RESPONSE_CACHE_MAX / 2;
+        struct answer *const goes =
+            oldest[are_viewers] ? oldest[are_viewers] : oldest[!are_viewers];
+        if (!goes)
             return NULL;
-        drop(cache, oldest);
+        drop(cache, goes);
     }
+}
+
+static char *make_key(const struct request *request, size_t *bytes_out)
+{
+    struct buffer key = { 0 };
+    buffer_append(&key, request->path, strlen(request->path) + 1);
+    for (size_t i = 0; i < request->query_count; i++) {
+        const struct request_pair *const pair = &request->query[i];
+        buffer_append(&key, pair->name, strlen(pair->name) + 1);
+        buffer_append(&key, pair->value, strlen(pair->value) + 1);
+    }
+    if (!key.failed)
+        return buffer_take(&key, bytes_out);
+    buffer_deinit(&key);
+    return NULL;
 }
 
 /* Takes the body from the response and lets it hold what it had. */
@@ -120,15 +166,18 @@ static void keep(struct response_cache *cache, const struct request *request,
                  struct response *response, const char *tag)
 {
     const char *const coding = response_header(response, "Content-Encoding");
-    struct answer *const place = make_room(cache, response->body_bytes);
-    char *const path = strdup(request->path);
-    struct shared_body *const body = place && path ? share(response) : NULL;
+    struct answer *const place = make_room(cache, response->body_bytes, response->is_viewers);
+    size_t key_bytes = 0;
+    char *const key = make_key(request, &key_bytes);
+    struct shared_body *const body = place && key ? share(response) : NULL;
     if (!body) {
-        free(path);
+        free(key);
         return;
     }
     atomic_fetch_add_explicit(&body->holds, 1, memory_order_relaxed);
-    *place = (struct answer){ .path = path,
+    *place = (struct answer){ .key = key,
+                              .key_bytes = key_bytes,
+                              .is_viewers = response->is_viewers,
                               .mime = response->mime,
                               .body = body,
                               .bytes = response->body_bytes,
@@ -147,7 +196,7 @@ void response_cache_keep(struct response_cache *cache, const struct request *req
         return;
     response_full_tag(response, request, tag);
     pthread_mutex_lock(&cache->lock);
-    if (!find(cache, request->path, tag))
+    if (!find(cache, request, tag))
         keep(cache, request, response, tag);
     pthread_mutex_unlock(&cache->lock);
 }

@@ -1,12 +1,14 @@
 /*
  * response_cache - finished answers, for other clients that ask the same.  An answer is found by path,
- * coding and validator, which names the query and the generation of the session.
+ * query, coding and validator, which names the generation of the session.  The validator has a hash of the
+ * query, too, but two queries with one hash are easily made.
  *
  * Ownership: the caller's storage; the cache and the responses that have a body hold it together.
  * Threads: any, between init and deinit.
  * Limits: RESPONSE_CACHE_MAX answers, RESPONSE_CACHE_MAX_BYTES in all and an eighth of that for each;
- * the least recently used one is dropped.
- * Depends on: request, response.
+ * the least recently used one is dropped.  Viewers cannot have more than half dropped of what operators
+ * use, nor the other way round.
+ * Depends on: buffer, request, response.
  */
 #ifndef SERVER_HTTP_RESPONSE_CACHE_H
 #define SERVER_HTTP_RESPONSE_CACHE_H
@@ -25,7 +27,9 @@ struct request;
 struct response_cache {
     pthread_mutex_t lock;
     struct answer {
-        char *path; /* NULL: free */
+        char *key; /* path, and names and values of the query, each with its NUL; NULL: free */
+        size_t key_bytes;
+        bool is_viewers; /* no operator has used it */
         char tag[RESPONSE_MAX_TAG + 16];
         const char *mime;
         char coding[8]; /* "": none */

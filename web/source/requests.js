@@ -23,7 +23,7 @@ export function problemOf(status, text) {
 
 // `body` is an object or undefined. Throws HttpProblem for an answer that is neither a success nor 304.
 export async function send(method, path, body, headers = {}) {
-  const marks = method === "GET" ? {} : { "X-Pyrometer": "1" };
+  const marks = { "X-Pyrometer": "1" };
   if (body !== undefined) marks["Content-Type"] = "application/json";
   const response = await fetch(API + path, {
     method, headers: { Accept: "application/json", ...marks, ...headers }, body: body === undefined ? undefined : JSON.stringify(body), cache: "no-store", signal: AbortSignal.timeout(TIMEOUT_MS),

@@ -66,6 +66,24 @@ class Attacks(Test):
             "Origin": "http://evil.example", "Access-Control-Request-Method": "POST"}, wanted=(405,))
         self.assertIsNone(preflight.headers.get("Access-Control-Allow-Headers"))
 
+    def test_with_a_cookie_that_another_page_has_sent(self):
+        """A cookie goes to all ports of a host, so the page of another one has it sent, too."""
+        cookie = {"Cookie": self.live.ask("/?token=" + self.live.token, token=False).headers["Set-Cookie"].partition(";")[0]}
+        foreign = [{"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site"}, {}, {"Referer": "http://127.0.0.1:1/"},
+                   {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-User": "?1"},
+                   {"Sec-Fetch-Site": "none", "Sec-Purpose": "prefetch"}]
+        own = [{"Sec-Fetch-Site": "same-origin"}, {"Sec-Fetch-Site": "none"}, {"X-Pyrometer": "1"}]
+        for path in ("/debug/pprof/profile?seconds=1&pid=%d" % self.target.pid, "/api/v1/processes/%d/dump" % self.target.pid,
+                     "/api/v1/sessions/1/source?function=1"):
+            for headers in foreign:
+                for method in ("GET", "HEAD"):
+                    self.refused(path, method, headers=dict(cookie, **headers), token=False)
+            for headers in own[:1] if "pprof" in path else own:
+                answer = self.live.ask(path, headers=dict(cookie, **headers), token=False)
+                self.assertIn(answer.status, (200, 404, 410), (path, headers, answer.body))
+        for path in ("/", "/api/v1/sessions", "/api/v1/sessions/1/report.html"):
+            self.assertEqual(self.live.ask(path, headers=dict(cookie, **foreign[4]), token=False).status, 200)
+
     def test_with_wrong_expired_and_revoked_tokens(self):
         made = self.viewer()
         self.assertEqual(self.live.ask("/api/v1/shares/%d" % made["id"], "DELETE", None, MARK).status, 204)

@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import re
 import resource
 import select
 import signal
@@ -10,8 +11,9 @@ import time
 import unittest
 
 import bombs
-from harness import SANITIZED, SLOWNESS, WAIT_SECONDS, Test, file_in, main, program, run_program, victim
+from harness import SANITIZED, SLOWNESS, WAIT_SECONDS, Live, Test, file_in, main, program, run_program, victim
 from host import Host
+from shares import share
 from usage import MIB, cpu_of, descriptors_of, memory_of, threads_of
 
 LONG = "60"
@@ -142,6 +144,78 @@ class Readers(Test):
             return False
 
 
+MANY_STACKS = """
+import random, sys, threading, time
+functions = []
+def call(depth, choose):
+    return functions[choose.randrange(len(functions))](depth, choose)
+for i in range(300):
+    exec("def f%d(depth, choose):\\n for _ in range(20): pass\\n if depth: call(depth - 1, choose)\\nfunctions.append(f%d)" % (i, i))
+def work(seed):
+    choose = random.Random(seed)
+    while True:
+        call(choose.randrange(3, 40), choose)
+for i in range(8):
+    threading.Thread(target=work, args=(i,), daemon=True).start()
+print("READY", flush=True)
+time.sleep(float(sys.argv[1]))
+"""
+
+
+class Turns(Test):
+    """Costly requests of a shared link wait behind each other, and nobody else behind them."""
+
+    HEAVY = 60
+
+    @classmethod
+    def setUpClass(cls):
+        script, cls.capture = file_in("many_stacks.py"), file_in("many_stacks.pyro")
+        with open(script, "w", encoding="ascii") as file:
+            file.write(MANY_STACKS)
+        with victim(script, LONG) as target:
+            process, code = run_program("record", str(target.pid), "-a", "-d", "3", "-r", "1khz", "-o", cls.capture)
+        assert code == 0, process.output()
+
+    @staticmethod
+    def ask(live, token, what):
+        connection = socket.create_connection(("127.0.0.1", live.port), WAIT_SECONDS)
+        connection.sendall(b"GET /api/v1/%s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n\r\n" % (
+            what.encode(), token.encode()))
+        return connection
+
+    def test_they_delay_neither_the_operator_nor_other_links(self):
+        with Live("serve", self.capture, "--no-data", "--audit", "/dev/null") as live:
+            live.wait_ended()
+            flooding, other = (share(live, session="1")["token"] for _ in range(2))
+            for name, token, what in (("what costs little", live.token, "sessions"),
+                                      ("what costs much", live.token, "sessions/1/view?focus=f1&hide=f2"),
+                                      ("another link", other, "sessions/1/view?focus=f2&hide=f3")):
+                flood = [self.ask(live, flooding, "sessions/1/view?focus=f%d&hide=%s" % (i, name.split()[-1]))
+                         for i in range(self.HEAVY)]
+                self.addCleanup(lambda held=flood: [connection.close() for connection in held])
+                with self.ask(live, token, what) as connection:
+                    connection.settimeout(3 * WAIT_SECONDS)
+                    self.assertIn(b" 200 ", connection.recv(16))
+                answered = select.select(flood, [], [], 0)[0]
+                self.assertLess(len(answered), self.HEAVY / 2, name)
+                for connection in flood:
+                    connection.settimeout(3 * WAIT_SECONDS)
+                    self.assertIn(b" 200 ", connection.recv(16))
+
+    def test_few_run_at_a_time(self):
+        with Live("serve", self.capture, "--no-data", "--audit", "/dev/null") as live:
+            live.wait_ended()
+            token = share(live, session="1")["token"]
+            flood = [self.ask(live, token, "sessions/1/view?focus=f%d" % i) for i in range(self.HEAVY)]
+            self.addCleanup(lambda: [connection.close() for connection in flood])
+            waited = 0
+            while len(select.select(flood, [], [], 0)[0]) < self.HEAVY:
+                found = dict(re.findall(r'pyrometer_http_requests_(\w+){scope="viewer"} (\d+)', live.ask("/metrics").body.decode()))
+                self.assertLessEqual(int(found["running"]), 2)
+                waited = max(waited, int(found["waiting"]))
+            self.assertGreater(waited, self.HEAVY / 2)
+
+
 def at_most(kind, amount):
     def limit():
         resource.setrlimit(kind, (amount, amount))
@@ -204,9 +278,11 @@ class Limits(Test):
             one = host.start(pids=[target.pid], rate_hz=200)
             name = host.capture_of(one)
             count = host.running(one)["quality"]["samples"]
+            idle = len(descriptors_of(host.process.pid))
             flood = [self.begin_connection(host.port) for _ in range(120)]
-            # It is not spinning, nor gone.
-            host.wait_until(lambda: len(descriptors_of(host.process.pid)) >= 44)
+            # It is not spinning, nor gone, and lets others in.
+            host.wait_until(lambda: len(descriptors_of(host.process.pid)) >= idle + 10)
+            self.assertEqual(host.ask("/api/v1/sessions").status, 200)
             before = cpu_of(host.process.pid)
             time.sleep(2)
             if not SANITIZED:

@@ -34,9 +34,10 @@ void server_start(struct server *server, int pid)
     const struct http_options http = { .listen_fd = server->listener.fd,
                                        .handler = pipeline_answer,
                                        .admit = pipeline_admit,
-                                       .is_slow = pipeline_is_slow,
-                                       .knows = pipeline_knows,
-                                       .context = &server->pipeline };
+                                       .answer_at_once = pipeline_answer_at_once,
+                                       .identify = pipeline_identify,
+                                       .context = &server->pipeline,
+                                       .traffic = &server->pipeline.traffic };
     assert_int_equal(http_start(&http, &server->http, NULL), ERR_OK);
 }
 

@@ -187,14 +187,16 @@ static void each_login_has_a_cookie_that_ends(void **state)
     assert_int_equal(scope_with(auth, "Cookie", cookies[1]), SCOPE_OPERATOR);
 }
 
-static bool is_known(struct auth *auth, const char *target, const char *name, const char *value)
+static enum scope recognized(struct auth *auth, const char *target, const char *name,
+                             const char *value)
 {
     struct request request;
+    struct identity who;
     request_init(&request, "GET", target);
     request_add_header(&request, name, value);
-    const bool is_known = auth_knows(auth, &request);
+    auth_recognize(auth, &request, &who);
     request_deinit(&request);
-    return is_known;
+    return who.scope;
 }
 
 static void who_brings_a_secret_is_known(void **state)
@@ -202,19 +204,19 @@ static void who_brings_a_secret_is_known(void **state)
     struct auth *const auth = *state;
     char value[256], target[256];
     snprintf(value, sizeof value, "Bearer %s", token);
-    assert_true(is_known(auth, "/nothing", "Authorization", value));
-    assert_false(is_known(auth, "/", "Authorization", "Bearer x"));
-    assert_false(is_known(auth, "/healthz", "Cookie", "pyrometer-7997=x"));
-    assert_false(is_known(auth, "/?token=x", "Accept", "*"));
+    assert_int_equal(recognized(auth, "/nothing", "Authorization", value), SCOPE_OPERATOR);
+    assert_int_equal(recognized(auth, "/", "Authorization", "Bearer x"), SCOPE_OPEN);
+    assert_int_equal(recognized(auth, "/healthz", "Cookie", "pyrometer-7997=x"), SCOPE_OPEN);
+    assert_int_equal(recognized(auth, "/?token=x", "Accept", "*"), SCOPE_OPEN);
     snprintf(target, sizeof target, "/?token=%s", token);
-    assert_true(is_known(auth, target, "Accept", "*"));
+    assert_int_equal(recognized(auth, target, "Accept", "*"), SCOPE_OPERATOR);
     /* To be asked is no use of it. */
     snprintf(target, sizeof target, "/?token=%s", auth->once);
     struct response response;
-    assert_true(is_known(auth, target, "Accept", "*"));
+    assert_int_equal(recognized(auth, target, "Accept", "*"), SCOPE_OPERATOR);
     assert_true(login(auth, "GET", target, &response));
     response_deinit(&response);
-    assert_false(is_known(auth, target, "Accept", "*"));
+    assert_int_equal(recognized(auth, target, "Accept", "*"), SCOPE_OPEN);
 }
 
 static void wrong_tokens_other_paths_and_methods_do_not_log_in(void **state)
@@ -299,6 +301,53 @@ static void changes_need_marks_no_other_site_can_send(void **state)
             request_add_header(&request, "Origin", rows[i].origin);
         request.body_bytes = rows[i].body_bytes;
         assert_int_equal(auth_check_change(&request, &fault), rows[i].refusal);
+        request_deinit(&request);
+    }
+}
+
+static void only_the_user_or_our_page_sends_a_get_that_acts(void **state)
+{
+    static const struct {
+        const char *headers[3][2];
+        int refusal;
+    } rows[] = {
+        { { { "Sec-Fetch-Site", "same-origin" }, { "Cookie", "a=b" } }, 0 },
+        { { { "Sec-Fetch-Site", "none" }, { "Cookie", "a=b" } }, 0 },
+        { { { "Sec-Fetch-Site", "same-site" }, { "Cookie", "a=b" } }, 403 },
+        { { { "Sec-Fetch-Site", "cross-site" }, { "Cookie", "a=b" } }, 403 },
+        { { { "Sec-Fetch-Site", "" }, { "Cookie", "a=b" } }, 403 },
+        { { { "Sec-Fetch-Site", "cross-site" } }, 403 },
+        { { { "Sec-Fetch-Site", "cross-site" }, { "Authorization", "Basic eDp5" } }, 403 },
+        { { { "Sec-Fetch-Site", "cross-site" }, { "Authorization", "Bearer x" } }, 0 },
+        { { { "Sec-Fetch-Site", "same-origin" }, { "Origin", "http://evil.example" } }, 403 },
+        { { { "Sec-Fetch-Site", "none" }, { "Sec-Purpose", "prefetch;prerender" } }, 403 },
+        { { { "Sec-Fetch-Site", "none" }, { "Purpose", "prefetch" } }, 403 },
+        /* A browser that does not say where the request comes from. */
+        { { { "Cookie", "a=b" } }, 403 },
+        { { { "User-Agent", "Mozilla/5.0" }, { "Authorization", "Basic eDp5" } }, 403 },
+        { { { "User-Agent", "Mozilla/5.0" } }, 403 },
+        { { { "Cookie", "a=b" }, { "X-Pyrometer", "1" } }, 0 },
+        { { { "Cookie", "a=b" }, { "Origin", "http://127.0.0.1:7997" } }, 0 },
+        { { { "Cookie", "a=b" }, { "Referer", "http://127.0.0.1:7997/manual" } }, 0 },
+        { { { "Cookie", "a=b" }, { "Referer", "http://127.0.0.1:79971/" } }, 403 },
+        { { { "Cookie", "a=b" }, { "Referer", "http://127.0.0.1:7997.evil.example/" } }, 403 },
+        { { { "Cookie", "a=b" }, { "Referer", "http://127.0.0.1/" } }, 403 },
+        /* Programs. */
+        { { { "Authorization", "Bearer x" }, { "User-Agent", "Mozilla/5.0" } }, 0 },
+        { { { "Authorization", "Basic eDp5" }, { "User-Agent", "curl/8.5.0" } }, 0 },
+        { { { "Accept", "*/*" } }, 0 },
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct request request;
+        const char *fault = NULL;
+        request_init(&request, "GET", "/debug/pprof/profile");
+        request_add_header(&request, "Host", "127.0.0.1:7997");
+        for (size_t k = 0; k < 3 && rows[i].headers[k][0]; k++)
+            request_add_header(&request, rows[i].headers[k][0], rows[i].headers[k][1]);
+        if (auth_check_act(&request, &fault) != rows[i].refusal)
+            fail_msg("row %zu: %s", i, fault);
+        assert_int_equal(*fault != '\0', rows[i].refusal != 0);
         request_deinit(&request);
     }
 }
@@ -407,6 +456,7 @@ int main(void)
         cmocka_unit_test(without_a_token_everybody_may),
         cmocka_unit_test(unsound_tokens_are_refused),
         cmocka_unit_test(changes_need_marks_no_other_site_can_send),
+        cmocka_unit_test(only_the_user_or_our_page_sends_a_get_that_acts),
         cmocka_unit_test(only_names_that_cannot_be_rebound_are_served),
         cmocka_unit_test(missing_repeated_and_endless_hosts_are_bad),
         cmocka_unit_test(full_host_table_is_an_error),

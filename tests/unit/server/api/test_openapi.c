@@ -58,7 +58,7 @@ static const cJSON *find_operation(const struct route *route)
     return NULL;
 }
 
-static void every_endpoint_is_described_with_its_scope(void **state)
+static void every_endpoint_is_described_with_its_scope_and_whether_it_acts(void **state)
 {
     static const char *const scopes[] = { [SCOPE_OPEN] = "open",
                                           [SCOPE_SESSION] = "session",
@@ -72,6 +72,8 @@ static void every_endpoint_is_described_with_its_scope(void **state)
             fail_msg("openapi.json lacks %s %s", method_text(route->method), route->pattern);
         assert_string_equal(cJSON_GetStringValue(cJSON_GetObjectItem(operation, "x-scope")),
                             scopes[route->marks & ROUTE_SCOPE]);
+        assert_int_equal(cJSON_IsTrue(cJSON_GetObjectItem(operation, "x-acts")),
+                         (route->marks & ROUTE_ACTS) != 0);
     }
 }
 
@@ -156,7 +158,7 @@ static int drop(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_endpoint_is_described_with_its_scope),
+        cmocka_unit_test(every_endpoint_is_described_with_its_scope_and_whether_it_acts),
         cmocka_unit_test(every_description_has_an_endpoint),
         cmocka_unit_test(every_reference_leads_somewhere),
     };

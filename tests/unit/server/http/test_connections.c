@@ -120,18 +120,18 @@ static void known_ones_are_no_strangers(void **state)
     struct connections *const all = *state;
     for (size_t i = 0; i < CONNECTIONS_MAX_KNOWN_OF_NETWORK; i++) {
         const size_t at = open_at(all, "192.0.2.1", i, CONNECTIONS_NONE);
-        assert_int_equal(connections_know(all, at), CONNECTIONS_NONE);
-        assert_int_equal(connections_know(all, at), CONNECTIONS_NONE);
+        assert_int_equal(connections_know(all, at, CLIENT_OPERATOR), CONNECTIONS_NONE);
+        assert_int_equal(connections_know(all, at, CLIENT_OPERATOR), CONNECTIONS_NONE);
         connections_finish(all, at, i);
     }
     /* One more of them: the one that was idle for longest goes, not one that is being answered. */
     connections_enter(all, 0, CONNECTION_ANSWER, 0);
     const size_t one_more = open_at(all, "192.0.2.1", 9999, CONNECTIONS_NONE);
-    assert_int_equal(connections_know(all, one_more), 1);
+    assert_int_equal(connections_know(all, one_more, CLIENT_OPERATOR), 1);
     for (size_t i = 0; i < CONNECTIONS_MAX_KNOWN_OF_NETWORK + 1; i++)
         connections_enter(all, i, CONNECTION_ANSWER, 0);
     const size_t last = open_at(all, "192.0.2.1", 9999, CONNECTIONS_NONE);
-    assert_int_equal(connections_know(all, last), last);
+    assert_int_equal(connections_know(all, last, CLIENT_OPERATOR), last);
 }
 
 static const char *numbered(size_t i)
@@ -149,7 +149,7 @@ static void strangers_of_everywhere_leave_room_for_known_ones(void **state)
     for (size_t i = 0; i < CONNECTIONS_MAX - CONNECTIONS_MAX_STRANGERS; i++) {
         const size_t at = open_at(all, numbered(1000 + i), 5000 + i, 0);
         connections_close(all, 0);
-        assert_int_equal(connections_know(all, at), CONNECTIONS_NONE);
+        assert_int_equal(connections_know(all, at, CLIENT_OPERATOR), CONNECTIONS_NONE);
         open_at(all, numbered(2000), 0, CONNECTIONS_NONE);
         assert_int_equal(all->items[0].phase, CONNECTION_HEADER);
     }
@@ -162,17 +162,66 @@ static void a_full_house_lets_its_idle_go(void **state)
     size_t places[CONNECTIONS_MAX];
     for (size_t i = 0; i < CONNECTIONS_MAX; i++) {
         places[i] = open_at(all, numbered(i), i, CONNECTIONS_NONE);
-        connections_know(all, places[i]);
+        connections_know(all, places[i], CLIENT_OPERATOR);
         connections_enter(all, places[i], CONNECTION_ANSWER, i);
     }
     connections_finish(all, places[7], 8000);
     /* The idle one goes for a stranger, the stranger for the next. */
     const size_t guest = open_at(all, "192.0.2.1", 9000, places[7]);
     const size_t next = open_at(all, "198.51.100.1", 9001, guest);
-    connections_know(all, next);
+    connections_know(all, next, CLIENT_OPERATOR);
     connections_enter(all, next, CONNECTION_ANSWER, 9001);
     /* Nobody can go but the one who comes. */
     open_at(all, "198.51.100.1", 9002, next + 1);
+}
+
+static void busy_viewers_keep_no_operator_out(void **state)
+{
+    struct connections *const all = *state;
+    size_t at = CONNECTIONS_NONE;
+    for (size_t i = 0; i < CONNECTIONS_MAX_VIEWERS_OF_NETWORK; i++) {
+        at = open_at(all, "192.0.2.1", i, CONNECTIONS_NONE);
+        assert_int_equal(connections_know(all, at, CLIENT_VIEWER), CONNECTIONS_NONE);
+        connections_enter(all, at, CONNECTION_ANSWER, i);
+    }
+    at = open_at(all, "192.0.2.1", 5000, CONNECTIONS_NONE);
+    assert_int_equal(connections_know(all, at, CLIENT_VIEWER), at);
+    connections_close(all, at);
+    /* So do those of everywhere. */
+    for (size_t i = CONNECTIONS_MAX_VIEWERS_OF_NETWORK; i < CONNECTIONS_MAX_VIEWERS; i++) {
+        at = open_at(all, numbered(i), i, CONNECTIONS_NONE);
+        assert_int_equal(connections_know(all, at, CLIENT_VIEWER), CONNECTIONS_NONE);
+        connections_enter(all, at, CONNECTION_ANSWER, i);
+    }
+    at = open_at(all, "198.51.100.1", 5000, CONNECTIONS_NONE);
+    assert_int_equal(connections_know(all, at, CLIENT_VIEWER), at);
+    connections_close(all, at);
+    for (size_t i = CONNECTIONS_MAX_VIEWERS_OF_NETWORK; i < CONNECTIONS_MAX_KNOWN_OF_NETWORK;
+         i++) {
+        at = open_at(all, "192.0.2.1", 5000 + i, CONNECTIONS_NONE);
+        assert_int_equal(connections_know(all, at, CLIENT_OPERATOR), CONNECTIONS_NONE);
+        connections_enter(all, at, CONNECTION_ANSWER, 5000 + i);
+    }
+    /* The next operator takes the place of the viewer who has waited longest. */
+    at = open_at(all, "192.0.2.1", 9000, CONNECTIONS_NONE);
+    assert_int_equal(connections_know(all, at, CLIENT_OPERATOR), 0);
+}
+
+static void few_descriptors_are_few_connections_of_each_kind(void **state)
+{
+    struct connections *const all = *state;
+    size_t at = CONNECTIONS_NONE;
+    all->most = CONNECTIONS_MAX / 10;
+    for (size_t i = 0; i < CONNECTIONS_MAX_VIEWERS_OF_NETWORK / 10; i++) {
+        at = open_at(all, "192.0.2.1", i, CONNECTIONS_NONE);
+        assert_int_equal(connections_know(all, at, CLIENT_VIEWER), CONNECTIONS_NONE);
+        connections_finish(all, at, i);
+    }
+    at = open_at(all, "192.0.2.1", 5000, CONNECTIONS_NONE);
+    assert_int_equal(connections_know(all, at, CLIENT_VIEWER), 0);
+    for (size_t i = 0; i < CONNECTIONS_MAX_STRANGERS / 10; i++)
+        open_at(all, numbered(i), 6000 + i, CONNECTIONS_NONE);
+    open_at(all, numbered(1000), 9000, at + 1);
 }
 
 static void there_is_a_last_place(void **state)
@@ -224,7 +273,7 @@ static void known_ones_may_be_idle_and_then_have_the_same_deadline(void **state)
     const uint64_t late_ns = CONNECTIONS_HEADER_S * NS_PER_S;
     const uint64_t idle_ns = CONNECTIONS_IDLE_S * NS_PER_S;
     const size_t at = open_at(all, "192.0.2.1", 0, CONNECTIONS_NONE);
-    connections_know(all, at);
+    connections_know(all, at, CLIENT_OPERATOR);
     assert_int_equal(judge(all, at, late_ns), CONNECTION_IS_LATE);
     connections_finish(all, at, 100);
     assert_int_equal(judge(all, at, idle_ns + 99), CONNECTION_STAYS);
@@ -255,7 +304,7 @@ static void response_cache_wait_for_known_ones_only(void **state)
     const size_t at = open_at(all, "192.0.2.1", 0, CONNECTIONS_NONE);
     connections_enter(all, at, CONNECTION_ANSWER, 0);
     assert_int_equal(judge(all, at, late_ns), CONNECTION_IS_LATE);
-    connections_know(all, at);
+    connections_know(all, at, CLIENT_OPERATOR);
     assert_int_equal(judge(all, at, 1000 * late_ns), CONNECTION_STAYS);
 }
 
@@ -286,6 +335,8 @@ int main(void)
         TEST(known_ones_are_no_strangers),
         TEST(strangers_of_everywhere_leave_room_for_known_ones),
         TEST(a_full_house_lets_its_idle_go),
+        TEST(busy_viewers_keep_no_operator_out),
+        TEST(few_descriptors_are_few_connections_of_each_kind),
         TEST(there_is_a_last_place),
         TEST(headers_have_a_deadline_whatever_trickles),
         TEST(known_ones_may_be_idle_and_then_have_the_same_deadline),

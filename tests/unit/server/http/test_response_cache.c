@@ -63,12 +63,15 @@ static void the_same_is_given_to_all_and_nothing_else(void **state)
     response_cache_init(&cache);
     keep(&cache, "/a?since=1", "e-1", 100);
     assert_int_equal(take(&cache, "/a?since=1", "e-1", NULL), 100);
-    assert_int_equal(take(&cache, "/a", "e-1", NULL), 100); /* the tag has the query */
-    assert_int_equal(take(&cache, "/a", "e-2", NULL), 0);
-    assert_int_equal(take(&cache, "/b", "e-1", NULL), 0);
-    assert_int_equal(take(&cache, "/a", "e-1", "gzip"), 0);
-    keep(&cache, "/a", "e-1", 50); /* it is there */
-    assert_int_equal(take(&cache, "/a", "e-1", NULL), 100);
+    /* Whatever the tag says of the query. */
+    assert_int_equal(take(&cache, "/a?since=2", "e-1", NULL), 0);
+    assert_int_equal(take(&cache, "/a", "e-1", NULL), 0);
+    assert_int_equal(take(&cache, "/a?since=1&since=1", "e-1", NULL), 0);
+    assert_int_equal(take(&cache, "/a?since=1", "e-2", NULL), 0);
+    assert_int_equal(take(&cache, "/b?since=1", "e-1", NULL), 0);
+    assert_int_equal(take(&cache, "/a?since=1", "e-1", "gzip"), 0);
+    keep(&cache, "/a?since=1", "e-1", 50); /* it is there */
+    assert_int_equal(take(&cache, "/a?since=1", "e-1", NULL), 100);
     keep(&cache, "/empty", "e-1", 0);
     assert_int_equal(take(&cache, "/empty", "e-1", NULL), 0);
     response_cache_deinit(&cache);
@@ -126,6 +129,51 @@ static void the_one_unused_for_longest_goes(void **state)
     response_cache_deinit(&cache);
 }
 
+/* Keeps one for a viewer. */
+static void keep_for_viewer(struct response_cache *cache, int number, size_t bytes)
+{
+    struct exchange exchange;
+    char target[32];
+    snprintf(target, sizeof target, "/viewer?focus=%d", number);
+    begin(&exchange, target, "e", NULL);
+    exchange.response.is_viewers = true;
+    response_own_body(&exchange.response, MIME_JSON, calloc(1, bytes), bytes);
+    response_cache_keep(cache, &exchange.request, &exchange.response);
+    end(&exchange);
+}
+
+static void queries_of_viewers_leave_half_to_operators(void **state)
+{
+    const size_t large = RESPONSE_CACHE_MAX_BYTES / 8;
+    struct response_cache cache;
+    char path[16];
+    (void)state;
+    response_cache_init(&cache);
+    for (int i = 0; i < RESPONSE_CACHE_MAX; i++) {
+        snprintf(path, sizeof path, "/%d", i);
+        keep(&cache, path, "e", 1);
+    }
+    for (int i = 0; i < 3 * RESPONSE_CACHE_MAX; i++)
+        keep_for_viewer(&cache, i, i % 2 ? 1 : large);
+    for (int i = RESPONSE_CACHE_MAX / 2; i < RESPONSE_CACHE_MAX; i++) {
+        snprintf(path, sizeof path, "/%d", i);
+        assert_int_equal(take(&cache, path, "e", NULL), 1);
+    }
+    /* And so it is in bytes, and the other way round. */
+    for (int i = 0; i < 8; i++)
+        keep(&cache, i % 2 ? "/a" : "/b", i % 4 < 2 ? "e" : "f", large);
+    assert_true(cache.bytes <= RESPONSE_CACHE_MAX_BYTES);
+    for (int i = 0; i < 20; i++)
+        keep_for_viewer(&cache, 1000 + i, large);
+    assert_int_equal(take(&cache, "/a", "e", NULL), large);
+    for (int i = 0; i < 200; i++) {
+        snprintf(path, sizeof path, "/more/%d", i);
+        keep(&cache, path, "e", large);
+    }
+    assert_int_equal(take(&cache, "/viewer?focus=1019", "e", NULL), large);
+    response_cache_deinit(&cache);
+}
+
 static void count_release(void *owner)
 {
     ++*(int *)owner;
@@ -160,6 +208,7 @@ int main(void)
         cmocka_unit_test(the_same_is_given_to_all_and_nothing_else),
         cmocka_unit_test(what_is_compressed_stays_so),
         cmocka_unit_test(the_one_unused_for_longest_goes),
+        cmocka_unit_test(queries_of_viewers_leave_half_to_operators),
         cmocka_unit_test(all_hold_the_same_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
