@@ -20,7 +20,6 @@
 #include <sys/types.h>
 
 #include "sampler/base/err.h"
-#include "sampler/profile/profile.h"
 
 struct bytes;
 struct engines;
@@ -40,10 +39,9 @@ struct reader_process {
     bool admits_all; /* otherwise no session is of all processes */
     /* ERR_PERM: the process may not be read. */
     enum err_code (*admit)(void *context, pid_t pid, struct err *err);
-    /* Reads a source file for a function of this origin; NULL: none is read. */
-    enum err_code (*read)(void *context, struct sampler *sampler, profile_origin origin,
-                          const void *wish, size_t wish_bytes, struct bytes *answer,
-                          struct err *err);
+    /* Reads the source file of functions of the session; NULL: none is read. */
+    enum err_code (*read)(void *context, struct sampler *sampler, const void *request,
+                          size_t request_bytes, struct bytes *answer, struct err *err);
     void *context;
 };
 

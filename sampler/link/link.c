@@ -196,15 +196,13 @@ enum err_code reader_link_admits(pid_t pid, struct err *err)
     return rc;
 }
 
-enum err_code reader_link_read(struct sampler *sampler, profile_origin origin, const void *wish,
-                               size_t wish_bytes, int cancel_fd, struct bytes *answer,
-                               struct err *err)
+enum err_code reader_link_read(struct sampler *sampler, const void *source, size_t source_bytes,
+                               int cancel_fd, struct bytes *answer, struct err *err)
 {
     const struct link_request request = { .kind = LINK_READ,
                                           .session = link_sampler_session(sampler),
-                                          .origin = origin,
-                                          .wish = wish,
-                                          .wish_bytes = wish_bytes };
+                                          .source = source,
+                                          .source_bytes = source_bytes };
     return link_ask(&request, cancel_fd, answer, err);
 }
 

@@ -106,8 +106,8 @@ static enum err_code read_file(const struct service *service, struct sampler *sa
     const struct reader_process *const settings = service->settings;
     if (!settings->read)
         return err_set(err, ERR_NOT_FOUND, "this server shows no source files");
-    return settings->read(settings->context, sampler, request->origin, request->wish,
-                          request->wish_bytes, out, err);
+    return settings->read(settings->context, sampler, request->source, request->source_bytes,
+                          out, err);
 }
 
 static enum err_code answer_session(const struct service *service, struct sampler *sampler,
@@ -126,6 +126,7 @@ static enum err_code answer_session(const struct service *service, struct sample
     case LINK_ADMIT:
     case LINK_LIST:
     case LINK_USAGE:
+    case LINK_NONE:
     case LINK_KINDS: break;
     }
     return err_set(err, ERR_INVALID, "the request is invalid");

@@ -152,12 +152,12 @@ void link_request_encode(const struct link_request *request, struct bytes *out)
     case LINK_ADMIT: bytes_number(out, (uint64_t)request->pid); return;
     case LINK_READ:
         bytes_u64(out, request->session);
-        bytes_u64(out, request->origin);
-        bytes_number(out, request->wish_bytes);
-        bytes_put(out, request->wish, request->wish_bytes);
+        bytes_number(out, request->source_bytes);
+        bytes_put(out, request->source, request->source_bytes);
         return;
     case LINK_LIST:
     case LINK_USAGE:
+    case LINK_NONE:
     case LINK_KINDS: return;
     }
 }
@@ -184,12 +184,12 @@ static void take_contents(struct cursor *cursor, struct link_request *out)
     case LINK_ADMIT: out->pid = take_pid(cursor); return;
     case LINK_READ:
         out->session = cursor_u64(cursor);
-        out->origin = cursor_u64(cursor);
-        out->wish_bytes = cursor_count(cursor, 1, LINK_MAX_REQUEST_BYTES);
-        out->wish = cursor_take(cursor, out->wish_bytes);
+        out->source_bytes = cursor_count(cursor, 1, LINK_MAX_REQUEST_BYTES);
+        out->source = cursor_take(cursor, out->source_bytes);
         return;
     case LINK_LIST:
     case LINK_USAGE:
+    case LINK_NONE:
     case LINK_KINDS: return;
     }
 }
@@ -199,7 +199,7 @@ enum err_code link_request_decode(struct cursor *cursor, struct link_request *ou
 {
     const unsigned version = cursor_u8(cursor), kind = cursor_u8(cursor);
     *out = (struct link_request){ .kind = (enum link_kind)kind };
-    if (cursor->is_bad || version != LINK_VERSION || kind == 0 || kind >= LINK_KINDS)
+    if (cursor->is_bad || version != LINK_VERSION || kind == LINK_NONE || kind >= LINK_KINDS)
         return err_set(err, ERR_INVALID, "the request is of another version");
     take_contents(cursor, out);
     if (cursor->is_bad || cursor_left(cursor) > 0)

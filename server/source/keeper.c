@@ -17,6 +17,7 @@
 #include "server/source/cache.h"
 #include "server/source/checkout.h"
 #include "server/source/fetch.h"
+#include "server/source/file_origins.h"
 
 /* A window of samples is seen after a quarter of a second. */
 enum { FIRST_MS = 300, NEXT_MS = 1000, SOON_MS = 100, FETCHES_AT_ONCE = 64 };
@@ -181,7 +182,7 @@ static void find_checkout(struct round *round, const struct file *file,
         !round->own[round->functions[file->first]])
         return;
     keeper->checkout_tries++;
-    wanted.wants_checkout = true;
+    wanted.request.want = RELAY_CHECKOUT;
     const enum err_code rc =
         fetch_file(keeper->fetcher, &wanted, keeper->stop_fd, &answer, &ignored, NULL, NULL);
     if (rc == ERR_OK && answer.length == sizeof found) {
@@ -203,8 +204,8 @@ static enum left fetch_files(struct round *round)
     for (uint32_t i = 0; i < round->file_count && i < CACHE_MAX_FILES; i++) {
         const struct file *const file = &round->files[i];
         struct file_origins origins;
-        if (fetch_find_origins(&round->snapshot, &round->functions[file->first], file->count,
-                               FETCH_TEXT, &origins, NULL) != ERR_OK ||
+        if (file_origins_find(&round->snapshot, &round->functions[file->first], file->count,
+                              RELAY_TEXT, &origins, NULL) != ERR_OK ||
             cache_rank(round->keeper->cache, &origins.key, i))
             continue;
         if (fetches++ == FETCHES_AT_ONCE || is_stopping(round->keeper)) {

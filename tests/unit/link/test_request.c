@@ -30,11 +30,7 @@ static const struct link_request requests[] = {
     { .kind = LINK_JOIN, .session = 7, .pid = 4711 },
     { .kind = LINK_ADMIT, .pid = 4711 },
     { .kind = LINK_LIST },
-    { .kind = LINK_READ,
-      .session = 7,
-      .origin = 1ull << 48 | 5,
-      .wish = "wish",
-      .wish_bytes = 4 },
+    { .kind = LINK_READ, .session = 7, .source = "source", .source_bytes = 6 },
     { .kind = LINK_USAGE },
 };
 
@@ -67,6 +63,16 @@ static void a_request_is_read_as_it_was_written(void **state)
     }
 }
 
+static void there_is_a_request_of_every_kind(void **state)
+{
+    bool is_there[LINK_KINDS] = { [LINK_NONE] = true };
+    (void)state;
+    for (size_t i = 0; i < REQUESTS; i++)
+        is_there[requests[i].kind] = true;
+    for (size_t i = 0; i < LINK_KINDS; i++)
+        assert_true(is_there[i]);
+}
+
 static void a_request_that_was_cut_or_is_longer_is_refused(void **state)
 {
     (void)state;
@@ -85,7 +91,7 @@ static void a_request_that_was_cut_or_is_longer_is_refused(void **state)
 static void another_version_kind_or_choice_is_refused(void **state)
 {
     static const unsigned char messages[][4] = { { LINK_VERSION + 1, LINK_LIST },
-                                                 { LINK_VERSION, 0 },
+                                                 { LINK_VERSION, LINK_NONE },
                                                  { LINK_VERSION, LINK_KINDS } };
     struct link_request read, wrong = requests[0];
     struct bytes message = { 0 };
@@ -189,6 +195,7 @@ static void the_head_of_an_answer_has_bounds(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(a_request_is_read_as_it_was_written),
+          cmocka_unit_test(there_is_a_request_of_every_kind),
           cmocka_unit_test(a_request_that_was_cut_or_is_longer_is_refused),
           cmocka_unit_test(another_version_kind_or_choice_is_refused),
           cmocka_unit_test(numbers_that_are_not_finite_are_zero),
