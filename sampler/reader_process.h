@@ -6,9 +6,10 @@
  * memory is what its settings say, whatever a request asks for.
  *
  * Ownership: borrows the settings.
- * Threads: the main one calls reader_process_serve; a session has a thread besides those of its sampler, a request
- * that may take long has one too.
- * Limits: READER_MAX_SESSIONS sessions, ended ones too; READER_MAX_REQUESTS requests at a time.
+ * Threads: the main one calls reader_process_serve; a session has a thread besides those of its sampler until it has
+ * ended, a request that may take long has one too.
+ * Limits: READER_MAX_SESSIONS sessions, of them READER_MAX_ENDED that have ended: the oldest make room for others;
+ * READER_MAX_REQUESTS requests at a time.
  * Depends on: sampler.h, processes.h, link, live_capture.
  */
 #ifndef SAMPLER_READER_PROCESS_H
@@ -25,7 +26,7 @@ struct bytes;
 struct engines;
 struct sampler;
 
-enum { READER_MAX_SESSIONS = 1280, READER_MAX_REQUESTS = 64 };
+enum { READER_MAX_SESSIONS = 640, READER_MAX_ENDED = 32, READER_MAX_REQUESTS = 64 };
 
 struct reader_process {
     int socket;              /* SOCK_SEQPACKET, to the HTTP process */

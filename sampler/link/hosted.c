@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/random.h>
 #include <unistd.h>
 
@@ -32,7 +33,8 @@ struct hosted {
 
     uint64_t session;        /* guarded by the table, like what follows */
     struct sampler *sampler; /* NULL: it is starting */
-    bool has_ended;
+    uint64_t ended;          /* its number among those that have ended; 0: it has not */
+    size_t processes, bytes; /* that it holds since then */
     size_t users;
 };
 
@@ -41,7 +43,18 @@ static struct {
     pthread_cond_t released;
     struct hosted *items[READER_MAX_SESSIONS];
     size_t count;
-} table = { .lock = PTHREAD_MUTEX_INITIALIZER, .released = PTHREAD_COND_INITIALIZER };
+    uint64_t ended; /* sessions so far */
+    int change_fd;  /* readable: another session has ended */
+} table = { .lock = PTHREAD_MUTEX_INITIALIZER,
+            .released = PTHREAD_COND_INITIALIZER,
+            .change_fd = -1 };
+
+enum err_code hosted_open(struct err *err)
+{
+    table.change_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    return table.change_fd >= 0 ? ERR_OK
+                                : err_sys(err, errno, "cannot create an event descriptor");
+}
 
 static bool is_closed(int pipe_fd)
 {
@@ -97,7 +110,7 @@ static enum err_code add(struct hosted *hosted, struct err *err)
     size_t running = 0;
     pthread_mutex_lock(&table.lock);
     for (size_t i = 0; i < table.count; i++)
-        running += !table.items[i]->has_ended;
+        running += !table.items[i]->ended;
     if (table.count == READER_MAX_SESSIONS || running >= hosted->settings->max_running)
         rc = err_set(err, ERR_LIMIT, "the reader process runs %zu sessions: stop one", running);
     else
@@ -106,13 +119,19 @@ static enum err_code add(struct hosted *hosted, struct err *err)
     return rc;
 }
 
+/* With the lock held. */
+static void take_out(const struct hosted *hosted)
+{
+    for (size_t i = 0; i < table.count; i++)
+        if (table.items[i] == hosted)
+            table.items[i] = table.items[--table.count];
+}
+
 /* Once nobody uses it. */
 static void drop(struct hosted *hosted)
 {
     pthread_mutex_lock(&table.lock);
-    for (size_t i = 0; i < table.count; i++)
-        if (table.items[i] == hosted)
-            table.items[i] = table.items[--table.count];
+    take_out(hosted);
     while (hosted->users > 0)
         pthread_cond_wait(&table.released, &table.lock);
     pthread_mutex_unlock(&table.lock);
@@ -217,38 +236,88 @@ static void wait_for_end(struct hosted *hosted)
     /* Its lock orders what the sampling thread has done before what follows here. */
     struct sampler_status status;
     sampler_status(hosted->sampler, &status);
-    pthread_mutex_lock(&table.lock);
-    hosted->has_ended = true;
-    pthread_mutex_unlock(&table.lock);
 }
 
-static void wait_for_close(const struct hosted *hosted)
-{
-    struct pollfd end = { .fd = hosted->pipe_fd, .events = 0 };
-    while (poll(&end, 1, -1) < 0 && errno == EINTR) {
-    }
-}
-
-/* What follows the answer in the pipe.  If the HTTP process does not read it, that has ended or wants no more. */
-static void stream(struct hosted *hosted)
+/* What follows the answer in the pipe.  false: it is not whole, because the HTTP process has ended or wants no more, or there
+ * is no memory for it. */
+static bool stream(struct hosted *hosted)
 {
     const struct capture_metadata nothing = { .pid = 0 };
     if (live_capture_begin_live(hosted->live, hosted->pipe_fd, sampler_profile(hosted->sampler),
-                                &nothing, put_state, hosted, NULL) == ERR_OK) {
-        wait_for_end(hosted);
-        (void)!live_capture_finish(hosted->live, &nothing, NULL);
-    }
-    wait_for_close(hosted);
+                                &nothing, put_state, hosted, NULL) != ERR_OK)
+        return false;
+    wait_for_end(hosted);
+    return live_capture_finish(hosted->live, &nothing, NULL) == ERR_OK;
+}
+
+static void free_stream(struct hosted *hosted)
+{
+    live_capture_destroy(hosted->live);
+    state_writer_deinit(&hosted->states);
+    hosted->live = NULL;
 }
 
 static void destroy(struct hosted *hosted)
 {
     drop(hosted);
     sampler_destroy(hosted->sampler);
-    live_capture_destroy(hosted->live);
-    state_writer_deinit(&hosted->states);
+    free_stream(hosted);
     close(hosted->pipe_fd);
     free(hosted);
+}
+
+static void *run_destroy(void *context)
+{
+    destroy(context);
+    return NULL;
+}
+
+/* The one that ended first, if those that have ended hold more than they may; it is no longer in the table.  NULL: they do
+ * not.  The last one stays. */
+static struct hosted *take_excess(const struct reader_process *settings)
+{
+    struct hosted *first = NULL;
+    size_t count = 0, processes = 0, bytes = 0;
+    pthread_mutex_lock(&table.lock);
+    for (size_t i = 0; i < table.count; i++) {
+        struct hosted *const hosted = table.items[i];
+        if (!hosted->ended)
+            continue;
+        count++;
+        processes += hosted->processes;
+        bytes += hosted->bytes;
+        if (!first || hosted->ended < first->ended)
+            first = hosted;
+    }
+    const bool is_over = count > READER_MAX_ENDED || processes > SAMPLER_MAX_PROCESSES ||
+                         (settings->memory_bytes && bytes > settings->memory_bytes);
+    if (is_over && count > 1)
+        take_out(first);
+    else
+        first = NULL;
+    pthread_mutex_unlock(&table.lock);
+    eventfd_write(table.change_fd, 1);
+    return first;
+}
+
+/* It stays, without a thread, for the source files of its processes. */
+static void keep(struct hosted *hosted)
+{
+    const struct reader_process *const settings = hosted->settings;
+    struct sampler_processes processes;
+    struct profile_snapshot snapshot = { .bytes = 0 };
+    struct hosted *excess;
+    free_stream(hosted);
+    sampler_processes(hosted->sampler, &processes);
+    if (profile_snapshot(sampler_profile(hosted->sampler), &snapshot, NULL) == ERR_OK)
+        profile_snapshot_release(&snapshot);
+    pthread_mutex_lock(&table.lock);
+    hosted->processes = (size_t)processes.running;
+    hosted->bytes = snapshot.bytes;
+    hosted->ended = ++table.ended;
+    pthread_mutex_unlock(&table.lock);
+    while ((excess = take_excess(settings)))
+        destroy(excess);
 }
 
 static void *run(void *context)
@@ -260,14 +329,52 @@ static void *run(void *context)
     enum err_code rc = make(hosted, &sampler, &err);
     if (!rc && (rc = register_sampler(hosted, sampler, &err)))
         sampler_destroy(sampler);
-    if (rc) {
+    if (rc)
         answer_send(hosted->pipe_fd, rc, NULL, &err);
-    } else {
+    else
         send_started(hosted);
-        stream(hosted);
-    }
-    destroy(hosted);
+    if (!rc && stream(hosted))
+        keep(hosted);
+    else
+        destroy(hosted);
     return NULL;
+}
+
+size_t hosted_watch(struct pollfd out[HOSTED_WATCHED])
+{
+    size_t count = 0;
+    out[count++] = (struct pollfd){ .fd = table.change_fd, .events = POLLIN };
+    pthread_mutex_lock(&table.lock);
+    for (size_t i = 0; i < table.count && count < HOSTED_WATCHED; i++)
+        if (table.items[i]->ended)
+            out[count++] = (struct pollfd){ .fd = table.items[i]->pipe_fd };
+    pthread_mutex_unlock(&table.lock);
+    return count;
+}
+
+/* NULL: there is none. */
+static struct hosted *take_closed(void)
+{
+    struct hosted *found = NULL;
+    pthread_mutex_lock(&table.lock);
+    for (size_t i = 0; i < table.count && !found; i++)
+        if (table.items[i]->ended && is_closed(table.items[i]->pipe_fd))
+            found = table.items[i];
+    if (found)
+        take_out(found);
+    pthread_mutex_unlock(&table.lock);
+    return found;
+}
+
+/* Somebody may use it for a while, so it has a thread again. */
+void hosted_let_go(void)
+{
+    eventfd_t ignored;
+    struct hosted *hosted;
+    (void)!eventfd_read(table.change_fd, &ignored);
+    while ((hosted = take_closed()))
+        if (thread_start(NULL, run_destroy, hosted))
+            destroy(hosted);
 }
 
 void hosted_start(const struct reader_process *settings, const struct link_request *request,

@@ -267,20 +267,25 @@ static bool receive(struct service *service)
 enum err_code reader_process_serve(const struct reader_process *settings, struct err *err)
 {
     struct service service = { .settings = settings };
-    const enum err_code rc = processes_create(&service.processes, err);
+    enum err_code rc = hosted_open(err);
+    if (!rc)
+        rc = processes_create(&service.processes, err);
     if (rc)
         return rc;
     if (settings->hides_arguments)
         processes_hide_arguments(service.processes);
-    struct pollfd wanted = { .fd = settings->socket, .events = POLLIN };
+    struct pollfd wanted[1 + HOSTED_WATCHED] = { { .fd = settings->socket, .events = POLLIN } };
     bool goes_on = true;
     while (goes_on) {
         const int wait_ms = hosted_check_starting() ? STARTING_POLL_MS : -1;
-        const int ready = poll(&wanted, 1, wait_ms);
-        if (ready > 0)
+        const int ready = poll(wanted, 1 + hosted_watch(&wanted[1]), wait_ms);
+        const bool has_request = ready > 0 && wanted[0].revents;
+        if (has_request)
             goes_on = receive(&service);
         else if (ready < 0 && errno != EINTR)
             return err_sys(err, errno, "cannot wait for requests");
+        if (ready > has_request)
+            hosted_let_go();
     }
     return ERR_OK;
 }

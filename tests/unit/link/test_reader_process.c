@@ -1,4 +1,5 @@
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -290,6 +291,53 @@ static void the_list_is_that_of_the_reader_process(void **state)
     processes_destroy(processes);
 }
 
+static size_t count_descriptors(void)
+{
+    char path[64];
+    size_t count = 0;
+    snprintf(path, sizeof path, "/proc/%d/fd", (int)reader);
+    DIR *const folder = opendir(path);
+    assert_non_null(folder);
+    for (const struct dirent *entry = readdir(folder); entry; entry = readdir(folder))
+        count += entry->d_name[0] != '.';
+    closedir(folder);
+    return count;
+}
+
+/* Nobody can hold more of them than there is room for. */
+static void sessions_that_have_ended_make_room_for_later_ones(void **state)
+{
+    enum { FIRST = READER_MAX_ENDED + 2, ALL = FIRST + 20 };
+    struct sampler_options options = options_of(victim);
+    struct sampler *samplers[ALL];
+    struct sampler_status status;
+    size_t held = 0, now = SIZE_MAX;
+    (void)state;
+    if (!can_read())
+        skip();
+    options.duration_ns = 1;
+    for (size_t i = 0; i < ALL; i++) {
+        samplers[i] = start(&options);
+        assert_int_equal(wait_for_end(samplers[i], &status), SAMPLER_ENDED);
+        assert_string_equal(status.reason, "duration reached");
+        if (i == FIRST)
+            held = count_descriptors();
+    }
+    /* One or two may be about to be let go. */
+    for (int ms = 0; now > held + 2 && ms < WAIT_MS; ms += 10) {
+        now = count_descriptors();
+        usleep(10000);
+    }
+    assert_true(now <= held + 2);
+    for (size_t i = 0; i < ALL; i++)
+        sampler_destroy(samplers[i]);
+    for (int ms = 0; now > held / 2 && ms < WAIT_MS; ms += 10) {
+        now = count_descriptors();
+        usleep(10000);
+    }
+    assert_true(now <= held / 2);
+}
+
 static void a_session_survives_its_reader_as_failed(void **state)
 {
     const struct sampler_options options = options_of(victim);
@@ -318,6 +366,7 @@ int main(void)
         cmocka_unit_test(what_is_not_an_answer_pipe_is_not_written_to),
         cmocka_unit_test(invalid_requests_end_nothing),
         cmocka_unit_test(the_list_is_that_of_the_reader_process),
+        cmocka_unit_test(sessions_that_have_ended_make_room_for_later_ones),
         cmocka_unit_test(a_session_survives_its_reader_as_failed),
     };
     return cmocka_run_group_tests(tests, begin, end) == 0 ? 0 : 1;
