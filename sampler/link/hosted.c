@@ -139,9 +139,9 @@ static void drop(struct hosted *hosted)
 
 enum err_code hosted_admits(const struct reader_process *settings, pid_t pid, struct err *err)
 {
-    if (settings->launcher && !processes_descends(pid, settings->launcher))
-        return err_set(err, ERR_PERM, "process %d is no descendant of the program", (int)pid);
-    return settings->admit(settings->context, pid, err);
+    const enum err_code rc =
+        settings->launcher ? processes_descends(pid, settings->launcher, err) : ERR_OK;
+    return rc ? rc : settings->admit(settings->context, pid, err);
 }
 
 static enum err_code check_processes(const struct hosted *hosted, struct err *err)
@@ -238,13 +238,21 @@ static void wait_for_end(struct hosted *hosted)
     sampler_status(hosted->sampler, &status);
 }
 
+/* Nothing more of the session would reach the HTTP process. */
+static void stop_unsent(void *context, const struct err *err)
+{
+    struct hosted *const hosted = context;
+    (void)err;
+    sampler_stop(hosted->sampler);
+}
+
 /* What follows the answer in the pipe.  false: it is not whole, because the HTTP process has ended or wants no more, or there
  * is no memory for it. */
 static bool stream(struct hosted *hosted)
 {
     const struct capture_metadata nothing = { .pid = 0 };
     if (live_capture_begin_live(hosted->live, hosted->pipe_fd, sampler_profile(hosted->sampler),
-                                &nothing, put_state, hosted, NULL) != ERR_OK)
+                                &nothing, put_state, stop_unsent, hosted, NULL) != ERR_OK)
         return false;
     wait_for_end(hosted);
     return live_capture_finish(hosted->live, &nothing, NULL) == ERR_OK;

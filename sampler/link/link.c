@@ -74,6 +74,8 @@ enum err_code link_send(const struct link_request *request, int *answer_out, str
         rc = err_set(err, ERR_INVALID, "the request is too long");
     if (!rc && answer_out && pipe2(ends, O_CLOEXEC) != 0)
         rc = err_sys(err, errno, "cannot make a pipe");
+    if (rc)
+        link_name_files(err, "HTTP process");
     if (!rc)
         rc = send_message(&message, ends[1], err);
     bytes_deinit(&message);

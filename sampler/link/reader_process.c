@@ -2,6 +2,7 @@
 #include "sampler/reader_process.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -26,10 +27,14 @@ enum { STARTING_POLL_MS = 50 };
 /* Command lines beyond so many bytes are left out, the hosts of which have other cares. */
 enum { LIST_BYTES = LINK_MAX_ANSWER_BYTES / 2 };
 
+/* Descriptors that no session gets: without a free one the pipe for the answer would be lost, and with it what is wrong. */
+enum { RESERVED = 4 };
+
 struct service {
     const struct reader_process *settings;
     struct processes *processes;
     atomic_size_t requests;
+    int reserve[RESERVED]; /* -1: in use by others */
 };
 
 /* A request on a thread of its own. */
@@ -219,11 +224,41 @@ static int descriptor_of(struct msghdr *message)
     return found;
 }
 
-static void take(struct job *job, size_t bytes)
+static void free_reserve(struct service *service)
+{
+    for (size_t i = 0; i < RESERVED; i++) {
+        if (service->reserve[i] >= 0)
+            close(service->reserve[i]);
+        service->reserve[i] = -1;
+    }
+}
+
+/* false: not all of it. */
+static bool hold_reserve(struct service *service)
+{
+    bool is_whole = true;
+    for (size_t i = 0; i < RESERVED; i++) {
+        if (service->reserve[i] < 0)
+            service->reserve[i] = fcntl(service->settings->socket, F_DUPFD_CLOEXEC, 0);
+        is_whole &= service->reserve[i] >= 0;
+    }
+    return is_whole;
+}
+
+/* Those that end something, or change it, do without. */
+static bool needs_descriptors(enum link_kind kind)
+{
+    return kind == LINK_START || kind == LINK_JOIN || kind == LINK_ADMIT || kind == LINK_LIST ||
+           kind == LINK_READ;
+}
+
+static void take(struct job *job, size_t bytes, bool has_descriptors)
 {
     struct cursor cursor = cursor_of(job->message, bytes);
     struct err err = { 0 };
-    const enum err_code rc = link_request_decode(&cursor, &job->request, &err);
+    enum err_code rc = link_request_decode(&cursor, &job->request, &err);
+    if (!rc && !has_descriptors && needs_descriptors(job->request.kind))
+        rc = err_sys(&err, EMFILE, "cannot take the request");
     if (rc) {
         refuse(job, rc, &err);
     } else if (job->request.kind != LINK_START) {
@@ -251,8 +286,10 @@ static bool receive(struct service *service)
                               .msg_iovlen = 1,
                               .msg_control = control.bytes,
                               .msg_controllen = sizeof control.bytes };
+    free_reserve(service);
     const ssize_t got =
         recvmsg(service->settings->socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+    const bool has_descriptors = hold_reserve(service);
     if (got <= 0) {
         const bool goes_on = got < 0 && (errno == EAGAIN || errno == EINTR);
         free(job);
@@ -260,13 +297,15 @@ static bool receive(struct service *service)
     }
     job->service = service;
     job->answer_fd = descriptor_of(&message);
-    take(job, (size_t)got);
+    take(job, (size_t)got, has_descriptors);
     return true;
 }
 
 enum err_code reader_process_serve(const struct reader_process *settings, struct err *err)
 {
     struct service service = { .settings = settings };
+    for (size_t i = 0; i < RESERVED; i++)
+        service.reserve[i] = -1;
     enum err_code rc = hosted_open(err);
     if (!rc)
         rc = processes_create(&service.processes, err);

@@ -73,15 +73,18 @@ void link_request_encode(const struct link_request *request, struct bytes *out);
 MUST_CHECK enum err_code link_request_decode(struct cursor *cursor, struct link_request *out,
                                              struct err *err);
 
-/* The head of an answer: how it went, and how many bytes follow. */
-void link_head_encode(enum err_code code, size_t bytes, struct bytes *out);
+/* The head of an answer: how it went, and how many bytes follow.  It needs no memory. */
+void link_head_encode(enum err_code code, size_t bytes, unsigned char out[LINK_HEAD_BYTES]);
 MUST_CHECK enum err_code link_head_decode(const unsigned char head[LINK_HEAD_BYTES],
                                           enum err_code *code_out, size_t *bytes_out,
                                           struct err *err);
 
-/* The contents of an answer that says why not. */
+/* The contents of an answer that says why not; without any, the code says it. */
 void link_err_encode(const struct err *err, struct bytes *out);
 void link_err_decode(struct cursor *cursor, enum err_code code, struct err *out);
+
+/* Says which process has no file descriptors left, if that is what is wrong. */
+void link_name_files(struct err *err, const char *process);
 
 /* The contents of the answer to START. */
 struct link_started {

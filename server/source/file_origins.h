@@ -27,7 +27,8 @@ enum { FILE_ORIGINS_MAX = 8 };
 
 struct file_origins {
     struct cache_key key;
-    struct relay_request request; /* asks for the same, with no more functions than that takes */
+    struct relay_request
+        request; /* asks for the same, with no more functions than that takes */
     uint64_t entries[SOURCE_MAX_PLACES]; /* of native functions whose library the key names */
     size_t entry_count;                  /* 0: a source file */
     struct strtab_string build_id;       /* of that library */

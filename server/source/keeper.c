@@ -154,7 +154,7 @@ static bool is_stopping(const struct keeper *keeper)
     return poll(&stop, 1, 0) != 0;
 }
 
-/* False: it is too slow or in use, and may not be so later. */
+/* False: it is too slow or in use, or cannot be asked for now, and may not be so later. */
 static bool fetch(struct round *round, const struct file_origins *origins, uint32_t rank,
                   struct buffer *text)
 {
@@ -164,9 +164,9 @@ static bool fetch(struct round *round, const struct file_origins *origins, uint3
         fetch_file(keeper->fetcher, origins, keeper->stop_fd, text, &changed_ns, NULL, NULL);
     if (rc == ERR_OK)
         cache_put(keeper->cache, &origins->key, rank, text, changed_ns);
-    else if (rc != ERR_LIMIT && rc != ERR_GONE)
+    else if (rc != ERR_LIMIT && rc != ERR_GONE && rc != ERR_SYS)
         cache_put(keeper->cache, &origins->key, rank, NULL, 0);
-    return rc != ERR_LIMIT;
+    return rc != ERR_LIMIT && rc != ERR_SYS;
 }
 
 /* What git says of the file, if it is the first of your code that is in a checkout. */

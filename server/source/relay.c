@@ -64,6 +64,13 @@ enum err_code relay_answer(void *context, struct sampler *sampler, const void *r
     if (rc != ERR_OK)
         return rc;
     rc = read_here(sampler, &wanted, -1, &text, &changed_ns, &place, &why);
+    /* What the system refuses this process says nothing of the file. */
+    if (rc != ERR_OK && why.sys) {
+        if (err)
+            *err = why;
+        buffer_deinit(&text);
+        return rc;
+    }
     relay_answer_encode(rc, &why, changed_ns, &place, &text, answer);
     buffer_deinit(&text);
     return bytes_check(answer, err);

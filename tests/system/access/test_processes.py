@@ -343,6 +343,31 @@ class Started(Served):
             self.assertEqual(live.stop(), 0)
 
 
+class Full(Served):
+    def started(self, live, target):
+        session = self.start(live, target.pid)
+        return self.until(live, session, lambda found: found["state"] != "starting")
+
+    def test_a_lack_of_file_descriptors_is_what_is_said(self):
+        """By name of the process that lacks them; what it samples already goes on, and there is room again."""
+        with victim("chain.py", LONG) as target, self.serve(before=["prlimit", "--nofile=64:64"]) as live:
+            reader, sessions = reader_of(live.process), []
+            while not sessions or sessions[-1]["state"] == "running":
+                self.assertLess(len(sessions), 30)
+                sessions.append(self.started(live, target))
+            lack = "the sampling process has no file descriptors left: .*ulimit -n"
+            self.assertRegex(sessions.pop()["reason"], lack)
+            refused = live.ask("/api/v1/processes/%d/dump" % target.pid)
+            self.assertEqual(refused.status, 503, refused.body)
+            self.assertRegex(refused.json()["detail"], lack)
+            for session in sessions:
+                before = live.get("/sessions/" + session["id"])["quality"]["samples"]
+                self.until(live, session["id"], lambda found: found["quality"]["samples"] > before + 100)
+            self.assertEqual(live.ask("/api/v1/sessions/" + sessions[0]["id"], "DELETE", headers=MARK).status, 204)
+            live.wait_until(lambda: self.started(live, target)["state"] == "running")
+            self.assertEqual(reader_of(live.process), reader)
+
+
 class Slow(Served):
     def test_one_that_does_not_read_loses_samples_and_says_how_many(self):
         """It is stopped meanwhile; the target does not notice."""

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -291,17 +292,60 @@ static void the_list_is_that_of_the_reader_process(void **state)
     processes_destroy(processes);
 }
 
-static size_t count_descriptors(void)
+/* Descriptors of the reader process; limit_out: below this number one is free. */
+static size_t count_descriptors(rlim_t *limit_out)
 {
     char path[64];
-    size_t count = 0;
+    bool is_open[1024] = { false };
+    size_t count = 0, holes = 0;
+    rlim_t limit = 0;
     snprintf(path, sizeof path, "/proc/%d/fd", (int)reader);
     DIR *const folder = opendir(path);
     assert_non_null(folder);
-    for (const struct dirent *entry = readdir(folder); entry; entry = readdir(folder))
-        count += entry->d_name[0] != '.';
+    for (const struct dirent *entry = readdir(folder); entry; entry = readdir(folder)) {
+        const int number = atoi(entry->d_name);
+        if (entry->d_name[0] == '.')
+            continue;
+        assert_true(number < 1024);
+        is_open[number] = true;
+        count++;
+    }
     closedir(folder);
+    while (holes + !is_open[limit] < 2)
+        holes += !is_open[limit++];
+    if (limit_out)
+        *limit_out = limit;
     return count;
+}
+
+static void a_lack_of_descriptors_is_what_is_said(void **state)
+{
+    const struct sampler_options options = options_of(victim);
+    struct sampler *another = NULL;
+    struct err err = { 0 };
+    struct rlimit before, now;
+    (void)state;
+    if (!can_read())
+        skip();
+    struct sampler *const sampler = start(&options);
+    wait_for_samples(sampler, 10);
+    assert_int_equal(prlimit(reader, RLIMIT_NOFILE, NULL, &before), 0);
+    now = before;
+    (void)count_descriptors(&now.rlim_cur);
+    assert_int_equal(prlimit(reader, RLIMIT_NOFILE, &now, NULL), 0);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(sampler_start(&options, &another, &err), ERR_SYS);
+        assert_int_equal(err.sys, EMFILE);
+        assert_non_null(
+            strstr(err.message, "the sampling process has no file descriptors left"));
+    }
+    /* What needs none goes on. */
+    assert_int_equal(sampler_set_rate(sampler, 100, NULL), ERR_OK);
+    wait_for_samples(sampler, samples_of(sampler) + 10);
+    assert_int_equal(prlimit(reader, RLIMIT_NOFILE, &before, NULL), 0);
+    another = start(&options);
+    sampler_destroy(another);
+    sampler_destroy(sampler);
 }
 
 /* Nobody can hold more of them than there is room for. */
@@ -321,18 +365,18 @@ static void sessions_that_have_ended_make_room_for_later_ones(void **state)
         assert_int_equal(wait_for_end(samplers[i], &status), SAMPLER_ENDED);
         assert_string_equal(status.reason, "duration reached");
         if (i == FIRST)
-            held = count_descriptors();
+            held = count_descriptors(NULL);
     }
     /* One or two may be about to be let go. */
     for (int ms = 0; now > held + 2 && ms < WAIT_MS; ms += 10) {
-        now = count_descriptors();
+        now = count_descriptors(NULL);
         usleep(10000);
     }
     assert_true(now <= held + 2);
     for (size_t i = 0; i < ALL; i++)
         sampler_destroy(samplers[i]);
     for (int ms = 0; now > held / 2 && ms < WAIT_MS; ms += 10) {
-        now = count_descriptors();
+        now = count_descriptors(NULL);
         usleep(10000);
     }
     assert_true(now <= held / 2);
@@ -366,6 +410,7 @@ int main(void)
         cmocka_unit_test(what_is_not_an_answer_pipe_is_not_written_to),
         cmocka_unit_test(invalid_requests_end_nothing),
         cmocka_unit_test(the_list_is_that_of_the_reader_process),
+        cmocka_unit_test(a_lack_of_descriptors_is_what_is_said),
         cmocka_unit_test(sessions_that_have_ended_make_room_for_later_ones),
         cmocka_unit_test(a_session_survives_its_reader_as_failed),
     };
