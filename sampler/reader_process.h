@@ -25,6 +25,7 @@
 struct bytes;
 struct engines;
 struct sampler;
+struct sampler_options;
 
 enum { READER_MAX_SESSIONS = 640, READER_MAX_ENDED = 32, READER_MAX_REQUESTS = 64 };
 
@@ -35,8 +36,13 @@ struct reader_process {
     size_t max_running;     /* sessions that sample */
     size_t memory_bytes;    /* of a session; 0: no bound */
     double max_cpu_percent; /* of a session; 0: no bound */
+    /* Of its time, for which a session may stop a thread; 0: no bound, and sessions may stop all at each tick. */
+    double max_stop_percent;
     bool hides_arguments;
     pid_t launcher; /* only its descendants may be read, and it adopts them; 0: there is none */
+    /* The only session that is wanted: no process may be read but its own, and what sessions sample already, and none are
+     * listed.  NULL: any session is. */
+    const struct sampler_options *only;
     bool admits_all; /* otherwise no session is of all processes */
     /* ERR_PERM: the process may not be read. */
     enum err_code (*admit)(void *context, pid_t pid, struct err *err);

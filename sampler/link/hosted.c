@@ -137,10 +137,36 @@ static void drop(struct hosted *hosted)
     pthread_mutex_unlock(&table.lock);
 }
 
+static bool samples(const struct sampler *sampler, pid_t pid)
+{
+    struct sampler_target target;
+    for (size_t i = 0; sampler_target_at(sampler, i, &target); i++)
+        if (target.pid == pid && !target.to_ns)
+            return true;
+    return false;
+}
+
+/* A process of the only session that is wanted, or one that it has found. */
+static bool is_of_session(const struct sampler_options *only, pid_t pid)
+{
+    bool is_found = only->all;
+    for (size_t i = 0; i < only->pid_count; i++)
+        is_found |= only->pids[i] == pid;
+    pthread_mutex_lock(&table.lock);
+    for (size_t i = 0; i < table.count && !is_found; i++)
+        is_found = table.items[i]->sampler && samples(table.items[i]->sampler, pid);
+    pthread_mutex_unlock(&table.lock);
+    return is_found;
+}
+
 enum err_code hosted_admits(const struct reader_process *settings, pid_t pid, struct err *err)
 {
-    const enum err_code rc =
-        settings->launcher ? processes_descends(pid, settings->launcher, err) : ERR_OK;
+    enum err_code rc = ERR_OK;
+    if (settings->launcher)
+        rc = processes_descends(pid, settings->launcher, err);
+    else if (settings->only && !is_of_session(settings->only, pid))
+        rc = err_set(err, ERR_PERM, "process %d is not one of those that this program samples",
+                     (int)pid);
     return rc ? rc : settings->admit(settings->context, pid, err);
 }
 
@@ -149,12 +175,30 @@ static enum err_code check_processes(const struct hosted *hosted, struct err *er
     const struct reader_process *const settings = hosted->settings;
     const struct sampler_options *const options = &hosted->options;
     enum err_code rc = ERR_OK;
-    if (options->all && (!settings->admits_all || settings->launcher))
+    const bool may_all =
+        settings->admits_all && !settings->launcher && (!settings->only || settings->only->all);
+    if (options->all && !may_all)
         return err_set(err, ERR_PERM,
                        "\"all\" is not permitted on this server: list processes in \"pids\"");
     for (size_t i = 0; i < options->pid_count && !rc; i++)
         rc = hosted_admits(settings, options->pids[i], err);
     return rc;
+}
+
+static enum err_code restrict_stops(const struct reader_process *settings,
+                                    struct sampler_options *options, struct err *err)
+{
+    const double most = settings->max_stop_percent;
+    const double wanted =
+        options->max_stop_percent > 0 ? options->max_stop_percent : SAMPLER_MAX_STOP_PERCENT;
+    if (most <= 0)
+        return ERR_OK;
+    if (options->stop == SAMPLER_STOP_ALWAYS || options->max_stop_percent > most)
+        return err_set(err, ERR_INVALID,
+                       "threads may be stopped for at most %g %% of their time on this server",
+                       most);
+    options->max_stop_percent = wanted < most ? wanted : most;
+    return ERR_OK;
 }
 
 /* Within the settings, whatever was asked for. */
@@ -177,7 +221,8 @@ static enum err_code restrict_options(struct hosted *hosted, struct err *err)
     options->sink = live_capture_sink(hosted->live);
     options->drops_samples = true;
     options->is_cancelled = &hosted->is_cancelled;
-    return check_processes(hosted, err);
+    const enum err_code rc = restrict_stops(settings, options, err);
+    return rc ? rc : check_processes(hosted, err);
 }
 
 static void put_state(void *context, const struct live_capture_seal *seal, struct bytes *out)

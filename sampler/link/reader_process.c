@@ -56,6 +56,8 @@ static enum err_code list(struct service *service, struct bytes *out, struct err
 {
     struct bytes rows = { 0 };
     struct processes_summary summary;
+    if (service->settings->only)
+        return err_set(err, ERR_PERM, "this program lists no processes: start pyrometer serve");
     const enum err_code rc =
         processes_visit(service->processes, put_process, &rows, &summary, err);
     if (!rc) {

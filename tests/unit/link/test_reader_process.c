@@ -33,13 +33,18 @@ static enum err_code admit(void *context, pid_t pid, struct err *err)
                             : ERR_OK;
 }
 
+/* The next one is for one session. */
 static pid_t start_reader(bool waits)
 {
+    const struct sampler_options only = { .pids = { victim }, .pid_count = 1 };
     const struct reader_process settings = { .socket = ends[1],
                                              .max_rate_hz = 1000,
                                              .max_running = 2,
                                              .memory_bytes = 64 << 20,
-                                             .launcher = getpid(),
+                                             .max_stop_percent = 5,
+                                             .launcher = waits ? 0 : getpid(),
+                                             .only = waits ? &only : NULL,
+                                             .admits_all = waits,
                                              .admit = admit };
     const pid_t pid = fork();
     if (pid == 0) {
@@ -198,6 +203,19 @@ static void a_session_of_another_process_is_a_session(void **state)
     sampler_destroy(sampler);
 }
 
+/* Sessions before it may be about to end. */
+static enum err_code refusal_of(const struct sampler_options *options, struct err *err)
+{
+    struct sampler *sampler = NULL;
+    enum err_code rc = ERR_LIMIT;
+    for (int ms = 0; rc == ERR_LIMIT && ms < WAIT_MS; ms += 50) {
+        rc = sampler_start(options, &sampler, err);
+        if (rc == ERR_LIMIT)
+            usleep(50000);
+    }
+    return rc;
+}
+
 static void limits_hold_whatever_is_requested(void **state)
 {
     struct sampler_options options = options_of(forbidden);
@@ -206,7 +224,7 @@ static void limits_hold_whatever_is_requested(void **state)
     (void)state;
     if (!can_read())
         skip();
-    assert_int_equal(sampler_start(&options, &sampler, &err), ERR_PERM);
+    assert_int_equal(refusal_of(&options, &err), ERR_PERM);
     assert_non_null(strstr(err.message, "not for you"));
     assert_int_equal(reader_link_admits(forbidden, NULL), ERR_PERM);
     assert_int_equal(reader_link_admits(getppid(), &err), ERR_PERM);
@@ -215,11 +233,22 @@ static void limits_hold_whatever_is_requested(void **state)
     options = options_of(victim);
     options.all = true;
     options.pid_count = 0;
-    assert_int_equal(sampler_start(&options, &sampler, NULL), ERR_PERM);
+    assert_int_equal(refusal_of(&options, NULL), ERR_PERM);
     options = options_of(victim);
     options.rate_hz = 1001;
-    assert_int_equal(sampler_start(&options, &sampler, NULL), ERR_INVALID);
+    assert_int_equal(refusal_of(&options, NULL), ERR_INVALID);
     options = options_of(victim);
+    options.max_stop_percent = 5.5;
+    assert_int_equal(refusal_of(&options, &err), ERR_INVALID);
+    assert_non_null(strstr(err.message, "at most 5 %"));
+    options.max_stop_percent = 5;
+    options.stop = SAMPLER_STOP_ALWAYS;
+    assert_int_equal(refusal_of(&options, NULL), ERR_INVALID);
+    options = options_of(victim);
+    options.pids[options.pid_count++] = victim;
+    assert_int_equal(refusal_of(&options, NULL), ERR_INVALID);
+    options = options_of(victim);
+    options.max_stop_percent = 5;
     for (size_t i = 0; i < 2; i++)
         others[i] = start(&options);
     assert_int_equal(sampler_start(&options, &sampler, NULL), ERR_LIMIT);
@@ -321,7 +350,6 @@ static size_t count_descriptors(rlim_t *limit_out)
 static void a_lack_of_descriptors_is_what_is_said(void **state)
 {
     const struct sampler_options options = options_of(victim);
-    struct sampler *another = NULL;
     struct err err = { 0 };
     struct rlimit before, now;
     (void)state;
@@ -334,7 +362,7 @@ static void a_lack_of_descriptors_is_what_is_said(void **state)
     (void)count_descriptors(&now.rlim_cur);
     assert_int_equal(prlimit(reader, RLIMIT_NOFILE, &now, NULL), 0);
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(sampler_start(&options, &another, &err), ERR_SYS);
+        assert_int_equal(refusal_of(&options, &err), ERR_SYS);
         assert_int_equal(err.sys, EMFILE);
         assert_non_null(
             strstr(err.message, "the sampling process has no file descriptors left"));
@@ -343,8 +371,7 @@ static void a_lack_of_descriptors_is_what_is_said(void **state)
     assert_int_equal(sampler_set_rate(sampler, 100, NULL), ERR_OK);
     wait_for_samples(sampler, samples_of(sampler) + 10);
     assert_int_equal(prlimit(reader, RLIMIT_NOFILE, &before, NULL), 0);
-    another = start(&options);
-    sampler_destroy(another);
+    sampler_destroy(start(&options));
     sampler_destroy(sampler);
 }
 
@@ -402,6 +429,25 @@ static void a_session_survives_its_reader_as_failed(void **state)
     sampler_destroy(sampler);
 }
 
+static void only_the_session_that_is_wanted_can_be_had(void **state)
+{
+    struct sampler_options options = options_of(getpid());
+    struct processes *processes = NULL;
+    struct processes_summary summary;
+    struct err err = { 0 };
+    (void)state;
+    assert_int_equal(refusal_of(&options, &err), ERR_PERM);
+    assert_non_null(strstr(err.message, "not one of those that this program samples"));
+    assert_int_equal(reader_link_admits(getpid(), NULL), ERR_PERM);
+    assert_int_equal(reader_link_admits(victim, NULL), ERR_OK);
+    options.all = true;
+    options.pid_count = 0;
+    assert_int_equal(refusal_of(&options, NULL), ERR_PERM);
+    assert_int_equal(processes_create(&processes, NULL), ERR_OK);
+    assert_int_equal(processes_visit(processes, NULL, NULL, &summary, NULL), ERR_PERM);
+    processes_destroy(processes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -413,6 +459,7 @@ int main(void)
         cmocka_unit_test(a_lack_of_descriptors_is_what_is_said),
         cmocka_unit_test(sessions_that_have_ended_make_room_for_later_ones),
         cmocka_unit_test(a_session_survives_its_reader_as_failed),
+        cmocka_unit_test(only_the_session_that_is_wanted_can_be_had),
     };
     return cmocka_run_group_tests(tests, begin, end) == 0 ? 0 : 1;
 }
