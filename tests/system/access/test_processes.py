@@ -141,7 +141,7 @@ class Rights(Served):
         environment = {**os.environ, "LD_PRELOAD": os.environ["PYROMETER_INTRUDER"], "INTRUDER": facts,
                        "INTRUDER_RESULTS": results, "PYROMETER_DENIED_CALL": ""}
         with victim("chain.py", LONG) as target, victim("threads.py", "1", LONG) as forbidden, \
-                self.serve("--allow-command", "*chain.py*", env=environment) as live:
+                self.serve("--allow-command", "*chain.py*", "--hide-args", "--max-stop", "5", env=environment) as live:
             session = self.start(live, target.pid)
             self.until(live, session, lambda found: found["quality"]["samples"] > 10)
             reader = reader_of(live.process)
@@ -154,8 +154,12 @@ class Rights(Served):
                     return {line.split()[0]: int(line.split()[1]) for line in file if line.endswith("\n")}
             live.wait_until(lambda: "end" in outcomes())
             found = outcomes()
-            self.assertEqual({name for name, done in found.items() if done}, {"permitted_session", "end"})
-            self.assertGreater(len(found), 15)
+            self.assertEqual({name for name, done in found.items() if done},
+                             {"permitted_session", "permitted_source", "held_ended_sessions", "end"})
+            self.assertGreater(len(found), 40)
+            # Of the sessions that it holds, the first ones are let go.
+            live.wait_until(lambda: descriptors(reader).count("pipe") < 40)
+            self.assertLess(int(status(reader)["Threads"]), 40)
             # It goes on all the same.
             self.until(live, session, lambda found: found["state"] == "running")
 
