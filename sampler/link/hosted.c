@@ -35,6 +35,7 @@ struct hosted {
     struct sampler *sampler; /* NULL: it is starting */
     uint64_t ended;          /* its number among those that have ended; 0: it has not */
     size_t processes, bytes; /* that it holds since then */
+    double wants_cpu_percent, cpu_percent;
     size_t users;
 };
 
@@ -127,6 +128,49 @@ static void take_out(const struct hosted *hosted)
             table.items[i] = table.items[--table.count];
 }
 
+/* What the settings permit is for all that sample together, and as much again for continuous sampling. */
+static void share_cpu(const struct reader_process *settings)
+{
+    const double most = 2 * settings->max_cpu_percent;
+    double sum = 0;
+    if (most <= 0)
+        return;
+    pthread_mutex_lock(&table.lock);
+    for (size_t i = 0; i < table.count; i++)
+        if (!table.items[i]->ended)
+            sum += table.items[i]->wants_cpu_percent;
+    for (size_t i = 0; i < table.count; i++) {
+        struct hosted *const hosted = table.items[i];
+        const double percent = hosted->wants_cpu_percent * (sum > most ? most / sum : 1);
+        if (!hosted->sampler || hosted->ended ||
+            (percent >= hosted->cpu_percent && percent <= hosted->cpu_percent))
+            continue;
+        hosted->cpu_percent = percent;
+        sampler_set_max_cpu(hosted->sampler, percent);
+    }
+    pthread_mutex_unlock(&table.lock);
+}
+
+/* Within what the settings permit. */
+static double restrict_cpu(const struct reader_process *settings, double percent)
+{
+    const double most = settings->max_cpu_percent;
+    return most > 0 && (percent <= 0 || percent > most) ? most : percent;
+}
+
+void hosted_set_cpu(struct hosted *hosted, double percent)
+{
+    const double wanted = restrict_cpu(hosted->settings, percent);
+    if (hosted->settings->max_cpu_percent <= 0) {
+        sampler_set_max_cpu(hosted->sampler, wanted);
+        return;
+    }
+    pthread_mutex_lock(&table.lock);
+    hosted->wants_cpu_percent = wanted;
+    pthread_mutex_unlock(&table.lock);
+    share_cpu(hosted->settings);
+}
+
 /* Once nobody uses it. */
 static void drop(struct hosted *hosted)
 {
@@ -213,9 +257,7 @@ static enum err_code restrict_options(struct hosted *hosted, struct err *err)
     if (settings->memory_bytes &&
         (!options->memory_bytes || options->memory_bytes > settings->memory_bytes))
         options->memory_bytes = settings->memory_bytes;
-    if (settings->max_cpu_percent > 0 &&
-        (options->max_cpu_percent <= 0 || options->max_cpu_percent > settings->max_cpu_percent))
-        options->max_cpu_percent = settings->max_cpu_percent;
+    options->max_cpu_percent = restrict_cpu(settings, options->max_cpu_percent);
     options->engines = settings->engines;
     options->adopter = options->subprocesses ? settings->launcher : 0;
     options->sink = live_capture_sink(hosted->live);
@@ -248,7 +290,9 @@ static enum err_code register_sampler(struct hosted *hosted, struct sampler *sam
     pthread_mutex_lock(&table.lock);
     hosted->session = session;
     hosted->sampler = sampler;
+    hosted->wants_cpu_percent = hosted->cpu_percent = hosted->options.max_cpu_percent;
     pthread_mutex_unlock(&table.lock);
+    share_cpu(hosted->settings);
     return ERR_OK;
 }
 
@@ -313,6 +357,7 @@ static void free_stream(struct hosted *hosted)
 static void destroy(struct hosted *hosted)
 {
     drop(hosted);
+    share_cpu(hosted->settings);
     sampler_destroy(hosted->sampler);
     free_stream(hosted);
     close(hosted->pipe_fd);
@@ -369,6 +414,7 @@ static void keep(struct hosted *hosted)
     hosted->bytes = snapshot.bytes;
     hosted->ended = ++table.ended;
     pthread_mutex_unlock(&table.lock);
+    share_cpu(settings);
     while ((excess = take_excess(settings)))
         destroy(excess);
 }

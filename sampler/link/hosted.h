@@ -46,5 +46,7 @@ void hosted_let_go(void);
 struct hosted *hosted_find(uint64_t session);
 struct sampler *hosted_sampler(const struct hosted *hosted);
 void hosted_release(struct hosted *hosted);
+/* As sampler_set_max_cpu, within what the settings permit to all sessions together. */
+void hosted_set_cpu(struct hosted *hosted, double percent);
 
 #endif /* SAMPLER_LINK_HOSTED_H */

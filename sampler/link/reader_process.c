@@ -34,7 +34,8 @@ struct service {
     const struct reader_process *settings;
     struct processes *processes;
     atomic_size_t requests;
-    int reserve[RESERVED]; /* -1: in use by others */
+    atomic_size_t answer_bytes; /* that wait to be read */
+    int reserve[RESERVED];      /* -1: in use by others */
 };
 
 /* A request on a thread of its own. */
@@ -93,12 +94,6 @@ static enum err_code set_rate(const struct service *service, struct sampler *sam
     return sampler_set_rate(sampler, rate_hz, err);
 }
 
-static void set_cpu(const struct service *service, struct sampler *sampler, double percent)
-{
-    const double most = service->settings->max_cpu_percent;
-    sampler_set_max_cpu(sampler, most > 0 && (percent <= 0 || percent > most) ? most : percent);
-}
-
 static enum err_code join(const struct service *service, struct sampler *sampler, pid_t pid,
                           struct err *err)
 {
@@ -117,15 +112,16 @@ static enum err_code read_file(const struct service *service, struct sampler *sa
                           out, err);
 }
 
-static enum err_code answer_session(const struct service *service, struct sampler *sampler,
+static enum err_code answer_session(const struct service *service, struct hosted *hosted,
                                     const struct link_request *request, struct bytes *out,
                                     struct err *err)
 {
+    struct sampler *const sampler = hosted_sampler(hosted);
     switch (request->kind) {
     case LINK_STOP: sampler_stop(sampler); return ERR_OK;
     case LINK_PAUSE: sampler_pause(sampler, request->paused); return ERR_OK;
     case LINK_SET_RATE: return set_rate(service, sampler, request->value, err);
-    case LINK_SET_CPU: set_cpu(service, sampler, request->value); return ERR_OK;
+    case LINK_SET_CPU: hosted_set_cpu(hosted, request->value); return ERR_OK;
     case LINK_JOIN: return join(service, sampler, request->pid, err);
     case LINK_READ: return read_file(service, sampler, request, out, err);
     case LINK_START:
@@ -155,7 +151,7 @@ static enum err_code answer(struct service *service, const struct link_request *
     struct hosted *const hosted = hosted_find(request->session);
     if (!hosted)
         return err_set(err, ERR_GONE, "the reader process does not run this session");
-    const enum err_code rc = answer_session(service, hosted_sampler(hosted), request, out, err);
+    const enum err_code rc = answer_session(service, hosted, request, out, err);
     hosted_release(hosted);
     return rc;
 }
@@ -173,10 +169,17 @@ static void *run_job(void *context)
     struct service *const service = job->service;
     struct bytes contents = { 0 };
     struct err err = { 0 };
-    const enum err_code rc = answer(service, &job->request, &contents, &err);
+    enum err_code rc = answer(service, &job->request, &contents, &err);
+    const size_t bytes = contents.count;
+    if (atomic_fetch_add(&service->answer_bytes, bytes) + bytes > LINK_MAX_ANSWER_BYTES &&
+        !rc) {
+        rc = err_set(&err, ERR_LIMIT, "too many answers wait to be read: try again");
+        bytes_deinit(&contents);
+    }
     if (job->answer_fd >= 0)
         answer_send(job->answer_fd, rc, &contents, &err);
     bytes_deinit(&contents);
+    atomic_fetch_sub(&service->answer_bytes, bytes);
     free_job(job);
     atomic_fetch_sub(&service->requests, 1);
     return NULL;

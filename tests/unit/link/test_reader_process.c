@@ -13,6 +13,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "sampler/base/clock.h"
+#include "sampler/capture/bytes.h"
+#include "sampler/link/link.h"
+#include "sampler/link/link_sampler.h"
+#include "sampler/link/request.h"
 #include "sampler/processes.h"
 #include "sampler/reader_link.h"
 #include "sampler/reader_process.h"
@@ -33,6 +38,20 @@ static enum err_code admit(void *context, pid_t pid, struct err *err)
                             : ERR_OK;
 }
 
+enum { MUCH = 4 << 20 };
+
+static enum err_code read_much(void *context, struct sampler *sampler, const void *request,
+                               size_t request_bytes, struct bytes *answer, struct err *err)
+{
+    static const unsigned char nothing[MUCH];
+    (void)context;
+    (void)sampler;
+    (void)request;
+    (void)request_bytes;
+    bytes_put(answer, nothing, sizeof nothing);
+    return bytes_check(answer, err);
+}
+
 /* The next one is for one session. */
 static pid_t start_reader(bool waits)
 {
@@ -45,7 +64,8 @@ static pid_t start_reader(bool waits)
                                              .launcher = waits ? 0 : getpid(),
                                              .only = waits ? &only : NULL,
                                              .admits_all = waits,
-                                             .admit = admit };
+                                             .admit = admit,
+                                             .read = read_much };
     const pid_t pid = fork();
     if (pid == 0) {
         close(ends[0]);
@@ -400,6 +420,8 @@ static void sessions_that_have_ended_make_room_for_later_ones(void **state)
         usleep(10000);
     }
     assert_true(now <= held + 2);
+    /* Nor do they take more. */
+    assert_int_equal(sampler_join(samplers[ALL - 1], victim, NULL), ERR_GONE);
     for (size_t i = 0; i < ALL; i++)
         sampler_destroy(samplers[i]);
     for (int ms = 0; now > held / 2 && ms < WAIT_MS; ms += 10) {
@@ -407,6 +429,42 @@ static void sessions_that_have_ended_make_room_for_later_ones(void **state)
         usleep(10000);
     }
     assert_true(now <= held / 2);
+}
+
+/* Those that wait to be read, whoever asks for them. */
+static void answers_take_bounded_memory(void **state)
+{
+    enum { ALL = 30, MOST = LINK_MAX_ANSWER_BYTES / MUCH };
+    const struct sampler_options options = options_of(victim);
+    const struct link_patience patience = { .end_ns = clock_now_ns() + WAIT_MS * NS_PER_MS,
+                                            .cancel_fd = -1 };
+    struct bytes answer = { 0 };
+    struct err err = { 0 };
+    size_t whole = 0;
+    int fds[ALL];
+    (void)state;
+    if (!can_read())
+        skip();
+    struct sampler *const sampler = start(&options);
+    const struct link_request request = { .kind = LINK_READ,
+                                          .session = link_sampler_session(sampler) };
+    for (size_t i = 0; i < ALL; i++)
+        assert_ok(link_send(&request, &fds[i], &err), &err);
+    /* Each has begun, or was refused. */
+    for (size_t i = 0; i < ALL; i++) {
+        struct pollfd begun = { .fd = fds[i], .events = POLLIN };
+        assert_int_equal(poll(&begun, 1, WAIT_MS), 1);
+    }
+    for (size_t i = 0; i < ALL; i++) {
+        const enum err_code rc = link_receive_answer(fds[i], &patience, &answer, &err);
+        assert_true(rc == ERR_OK || rc == ERR_LIMIT);
+        whole += rc == ERR_OK;
+        close(fds[i]);
+    }
+    assert_in_range(whole, 1, MOST);
+    assert_non_null(strstr(err.message, "too many answers"));
+    bytes_deinit(&answer);
+    sampler_destroy(sampler);
 }
 
 static void a_session_survives_its_reader_as_failed(void **state)
@@ -458,6 +516,7 @@ int main(void)
         cmocka_unit_test(the_list_is_that_of_the_reader_process),
         cmocka_unit_test(a_lack_of_descriptors_is_what_is_said),
         cmocka_unit_test(sessions_that_have_ended_make_room_for_later_ones),
+        cmocka_unit_test(answers_take_bounded_memory),
         cmocka_unit_test(a_session_survives_its_reader_as_failed),
         cmocka_unit_test(only_the_session_that_is_wanted_can_be_had),
     };
