@@ -78,8 +78,8 @@ MUST_CHECK enum err_code processes_visit(struct processes *processes, processes_
                                          void *context, struct processes_summary *out,
                                          struct err *err);
 
-/* Is the process a descendant of that one, by at most PROCESSES_MAX_GENERATIONS? */
-bool processes_descends(pid_t pid, pid_t ancestor);
+/* ERR_PERM: the process is no descendant of that one, by at most PROCESSES_MAX_GENERATIONS. */
+MUST_CHECK enum err_code processes_descends(pid_t pid, pid_t ancestor, struct err *err);
 
 /* From now on processes_visit asks another process, which hides arguments itself.  Call it before any other
  * function of this header. */

@@ -20,7 +20,6 @@
 
 #include "sampler/base/err.h"
 #include "sampler/base/usage.h"
-#include "sampler/profile/profile.h"
 
 struct bytes;
 struct sampler;
@@ -33,10 +32,10 @@ bool reader_link_is_used(void);
 /* ERR_PERM: the reader process may not read this process. */
 MUST_CHECK enum err_code reader_link_admits(pid_t pid, struct err *err);
 
-/* Reads a source file with the rights of a process of this origin.  The wish and the answer are of the server's
- * source/.  Readable cancel_fd ends it; -1: none. */
-MUST_CHECK enum err_code reader_link_read(struct sampler *sampler, profile_origin origin,
-                                          const void *wish, size_t wish_bytes, int cancel_fd,
+/* Reads the source file of functions of the session.  The request and the answer are of the server's source/.
+ * Readable cancel_fd ends it; -1: none. */
+MUST_CHECK enum err_code reader_link_read(struct sampler *sampler, const void *source,
+                                          size_t source_bytes, int cancel_fd,
                                           struct bytes *answer, struct err *err);
 
 /* What the reader process has used so far; zeros: not known. */

@@ -6,9 +6,10 @@
  * memory is what its settings say, whatever a request asks for.
  *
  * Ownership: borrows the settings.
- * Threads: the main one calls reader_process_serve; a session has a thread besides those of its sampler, a request
- * that may take long has one too.
- * Limits: READER_MAX_SESSIONS sessions, ended ones too; READER_MAX_REQUESTS requests at a time.
+ * Threads: the main one calls reader_process_serve; a session has a thread besides those of its sampler until it has
+ * ended, a request that may take long has one too.
+ * Limits: READER_MAX_SESSIONS sessions, of them READER_MAX_ENDED that have ended: the oldest make room for others;
+ * READER_MAX_REQUESTS requests at a time.
  * Depends on: sampler.h, processes.h, link, live_capture.
  */
 #ifndef SAMPLER_READER_PROCESS_H
@@ -20,13 +21,13 @@
 #include <sys/types.h>
 
 #include "sampler/base/err.h"
-#include "sampler/profile/profile.h"
 
 struct bytes;
 struct engines;
 struct sampler;
+struct sampler_options;
 
-enum { READER_MAX_SESSIONS = 1280, READER_MAX_REQUESTS = 64 };
+enum { READER_MAX_SESSIONS = 640, READER_MAX_ENDED = 32, READER_MAX_REQUESTS = 64 };
 
 struct reader_process {
     int socket;              /* SOCK_SEQPACKET, to the HTTP process */
@@ -34,16 +35,20 @@ struct reader_process {
     double max_rate_hz;
     size_t max_running;     /* sessions that sample */
     size_t memory_bytes;    /* of a session; 0: no bound */
-    double max_cpu_percent; /* of a session; 0: no bound */
+    double max_cpu_percent; /* of a session, and twice that of all together; 0: no bound */
+    /* Of its time, for which a session may stop a thread; 0: no bound, and sessions may stop all at each tick. */
+    double max_stop_percent;
     bool hides_arguments;
     pid_t launcher; /* only its descendants may be read, and it adopts them; 0: there is none */
+    /* The only session that is wanted: no process may be read but its own, and what sessions sample already, and none are
+     * listed.  NULL: any session is. */
+    const struct sampler_options *only;
     bool admits_all; /* otherwise no session is of all processes */
     /* ERR_PERM: the process may not be read. */
     enum err_code (*admit)(void *context, pid_t pid, struct err *err);
-    /* Reads a source file for a function of this origin; NULL: none is read. */
-    enum err_code (*read)(void *context, struct sampler *sampler, profile_origin origin,
-                          const void *wish, size_t wish_bytes, struct bytes *answer,
-                          struct err *err);
+    /* Reads the source file of functions of the session; NULL: none is read. */
+    enum err_code (*read)(void *context, struct sampler *sampler, const void *request,
+                          size_t request_bytes, struct bytes *answer, struct err *err);
     void *context;
 };
 

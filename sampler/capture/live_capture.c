@@ -306,12 +306,15 @@ enum { LIVE_UNIT_NS = 1000 };
 enum err_code live_capture_begin_live(struct live_capture *capture, int fd,
                                       struct profile *profile,
                                       const struct capture_metadata *metadata,
-                                      live_capture_put *put, void *context, struct err *err)
+                                      live_capture_put *put,
+                                      void (*failed)(void *context, const struct err *err),
+                                      void *context, struct err *err)
 {
     struct capture_metadata written = *metadata;
     capture->fd = fd;
     capture->profile = profile;
     capture->put = put;
+    capture->failed = failed;
     capture->context = context;
     written.unit_ns = LIVE_UNIT_NS;
     const sigset_t before = block_limit_signal();

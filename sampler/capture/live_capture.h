@@ -62,11 +62,10 @@ struct live_capture_seal {
  * on this one for the first and the last. */
 typedef void live_capture_put(void *context, const struct live_capture_seal *seal,
                               struct bytes *out);
-MUST_CHECK enum err_code live_capture_begin_live(struct live_capture *capture, int fd,
-                                                 struct profile *profile,
-                                                 const struct capture_metadata *metadata,
-                                                 live_capture_put *put, void *context,
-                                                 struct err *err);
+MUST_CHECK enum err_code live_capture_begin_live(
+    struct live_capture *capture, int fd, struct profile *profile,
+    const struct capture_metadata *metadata, live_capture_put *put,
+    void (*failed)(void *context, const struct err *err), void *context, struct err *err);
 
 /* end: metadata of the end; `lost` is added.  Waits until everything is written. */
 MUST_CHECK enum err_code live_capture_finish(struct live_capture *capture,

@@ -201,15 +201,17 @@ enum err_code processes_visit(struct processes *processes, processes_visitor vis
     return rc;
 }
 
-bool processes_descends(pid_t pid, pid_t ancestor)
+enum err_code processes_descends(pid_t pid, pid_t ancestor, struct err *err)
 {
     struct procfs_identity identity;
-    for (int i = 0; i < PROCESSES_MAX_GENERATIONS && pid > 1; i++) {
-        if (procfs_identify(pid, &identity, NULL))
-            return false;
-        pid = identity.parent;
-        if (pid == ancestor)
-            return true;
+    pid_t at = pid;
+    for (int i = 0; i < PROCESSES_MAX_GENERATIONS && at > 1; i++) {
+        const enum err_code rc = procfs_identify(at, &identity, err);
+        if (rc)
+            return rc;
+        at = identity.parent;
+        if (at == ancestor)
+            return ERR_OK;
     }
-    return false;
+    return err_set(err, ERR_PERM, "process %d is no descendant of the program", (int)pid);
 }

@@ -7,34 +7,39 @@
 #include "sampler/capture/bytes.h"
 #include "sampler/link/request.h"
 
-static void write_all(int fd, const struct bytes *bytes)
+static bool write_all(int fd, const unsigned char *data, size_t bytes)
 {
     size_t done = 0;
-    while (done < bytes->count) {
-        const ssize_t n = write(fd, bytes->data + done, bytes->count - done);
+    while (done < bytes) {
+        const ssize_t n = write(fd, data + done, bytes - done);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return;
+            return false;
         done += (size_t)n;
     }
+    return true;
 }
 
 void answer_send(int fd, enum err_code code, const struct bytes *contents,
                  const struct err *err)
 {
-    struct bytes why = { 0 }, whole = { 0 };
+    unsigned char head[LINK_HEAD_BYTES];
+    struct bytes why = { 0 };
+    struct err own = { 0 };
     if (!code && contents->is_short)
-        code = ERR_NOMEM;
+        code = err_nomem(&own);
     if (!code && contents->count > LINK_MAX_ANSWER_BYTES)
-        code = ERR_LIMIT;
+        code = err_set(&own, ERR_LIMIT, "the answer has more than %d MiB",
+                       LINK_MAX_ANSWER_BYTES >> 20);
     if (code)
-        link_err_encode(err, &why);
+        link_err_encode(own.code ? &own : err, &why);
+    /* Without a sentence the code goes alone. */
+    if (why.is_short)
+        bytes_clear(&why);
     const struct bytes *const sent = code ? &why : contents;
-    link_head_encode(code, sent->count, &whole);
-    bytes_put(&whole, sent->data, sent->count);
-    if (!whole.is_short)
-        write_all(fd, &whole);
+    link_head_encode(code, sent->count, head);
+    if (write_all(fd, head, sizeof head))
+        (void)write_all(fd, sent->data, sent->count);
     bytes_deinit(&why);
-    bytes_deinit(&whole);
 }

@@ -74,6 +74,8 @@ enum err_code link_send(const struct link_request *request, int *answer_out, str
         rc = err_set(err, ERR_INVALID, "the request is too long");
     if (!rc && answer_out && pipe2(ends, O_CLOEXEC) != 0)
         rc = err_sys(err, errno, "cannot make a pipe");
+    if (rc)
+        link_name_files(err, "HTTP process");
     if (!rc)
         rc = send_message(&message, ends[1], err);
     bytes_deinit(&message);
@@ -196,15 +198,13 @@ enum err_code reader_link_admits(pid_t pid, struct err *err)
     return rc;
 }
 
-enum err_code reader_link_read(struct sampler *sampler, profile_origin origin, const void *wish,
-                               size_t wish_bytes, int cancel_fd, struct bytes *answer,
-                               struct err *err)
+enum err_code reader_link_read(struct sampler *sampler, const void *source, size_t source_bytes,
+                               int cancel_fd, struct bytes *answer, struct err *err)
 {
     const struct link_request request = { .kind = LINK_READ,
                                           .session = link_sampler_session(sampler),
-                                          .origin = origin,
-                                          .wish = wish,
-                                          .wish_bytes = wish_bytes };
+                                          .source = source,
+                                          .source_bytes = source_bytes };
     return link_ask(&request, cancel_fd, answer, err);
 }
 

@@ -23,7 +23,7 @@
 #include "sampler/sampler_ops.h"
 
 static const char *const LOST_READER =
-    "the process that reads other processes ended: samples after that are lost";
+    "the sampling process ended or ran out of memory: samples after that are lost";
 
 /* More than a second of samples of a busy host, if the kernel permits it. */
 enum { PIPE_BYTES = 1 << 20 };
@@ -142,6 +142,8 @@ static enum err_code allocate(const struct sampler_options *options, struct link
     enum err_code rc = ERR_OK;
     if (sampler->face.end_fd < 0 || sampler->cancel_fd < 0)
         rc = err_sys(err, errno, "cannot create an event descriptor");
+    if (rc)
+        link_name_files(err, "HTTP process");
     if (!rc)
         rc = profile_create(&sampler->face.profile, err);
     if (rc) {
@@ -249,6 +251,20 @@ static enum err_code take_state(struct link_sampler *sampler, struct err *err)
     return rc ? rc : publish(sampler, err);
 }
 
+/* The last block says if the sampling process could not send all. */
+static enum err_code take_end(struct link_sampler *sampler, struct err *err)
+{
+    const struct bytes *const raw = &sampler->growing.raw;
+    struct cursor cursor = cursor_of(raw->data, raw->count);
+    struct capture_metadata end = { .has_failed = 0 };
+    enum err_code rc = metadata_decode(&end, &cursor, err);
+    if (!rc && end.has_failed)
+        rc = err_set(err, ERR_SYS, "the sampling process could not send its samples: %.200s",
+                     end.reason);
+    metadata_deinit(&end);
+    return rc;
+}
+
 /* Up to the next state; *ended_out: the session has ended. */
 static enum err_code take_blocks(struct link_sampler *sampler, bool *ended_out, struct err *err)
 {
@@ -259,8 +275,10 @@ static enum err_code take_blocks(struct link_sampler *sampler, bool *ended_out, 
         rc = growing_read(&sampler->growing, fill, sampler, &kind, err);
         if (!rc && kind == CAPTURE_STATE)
             rc = take_state(sampler, err);
-        else if (!rc)
-            *ended_out = kind == CAPTURE_END;
+        else if (!rc && kind == CAPTURE_END) {
+            rc = take_end(sampler, err);
+            *ended_out = true;
+        }
     }
     return rc;
 }
@@ -292,6 +310,13 @@ static void announce_end(struct link_sampler *sampler, const char *reason)
     (void)!write(sampler->face.end_fd, &one, sizeof one);
 }
 
+static void stop(struct sampler *face)
+{
+    const struct link_request request = { .kind = LINK_STOP, .session = of(face)->session };
+    /* If it does not reach the reader process, that has ended. */
+    (void)!link_send(&request, NULL, NULL);
+}
+
 static void *run(void *context)
 {
     struct link_sampler *const sampler = context;
@@ -301,6 +326,9 @@ static void *run(void *context)
     pthread_setname_np(pthread_self(), "session");
     while (!rc && !has_ended)
         rc = take_blocks(sampler, &has_ended, &err);
+    /* What it still samples would reach nobody. */
+    if (rc)
+        stop(&sampler->face);
     announce_end(sampler, !rc                                     ? NULL
                           : rc == ERR_NOT_FOUND || rc == ERR_GONE ? LOST_READER
                                                                   : err.message);
@@ -338,13 +366,6 @@ static enum err_code begin(struct link_sampler *sampler, struct err *err)
     if (!rc && (has_ended || sampler->target_count == 0))
         rc = err_set(err, ERR_CORRUPT, "the reader process sent a session without processes");
     return rc;
-}
-
-static void stop(struct sampler *face)
-{
-    const struct link_request request = { .kind = LINK_STOP, .session = of(face)->session };
-    /* If it does not reach the reader process, that has ended. */
-    (void)!link_send(&request, NULL, NULL);
 }
 
 static void destroy(struct sampler *face)

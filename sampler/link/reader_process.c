@@ -2,6 +2,7 @@
 #include "sampler/reader_process.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -26,10 +27,15 @@ enum { STARTING_POLL_MS = 50 };
 /* Command lines beyond so many bytes are left out, the hosts of which have other cares. */
 enum { LIST_BYTES = LINK_MAX_ANSWER_BYTES / 2 };
 
+/* Descriptors that no session gets: without a free one the pipe for the answer would be lost, and with it what is wrong. */
+enum { RESERVED = 4 };
+
 struct service {
     const struct reader_process *settings;
     struct processes *processes;
     atomic_size_t requests;
+    atomic_size_t answer_bytes; /* that wait to be read */
+    int reserve[RESERVED];      /* -1: in use by others */
 };
 
 /* A request on a thread of its own. */
@@ -51,6 +57,8 @@ static enum err_code list(struct service *service, struct bytes *out, struct err
 {
     struct bytes rows = { 0 };
     struct processes_summary summary;
+    if (service->settings->only)
+        return err_set(err, ERR_PERM, "this program lists no processes: start pyrometer serve");
     const enum err_code rc =
         processes_visit(service->processes, put_process, &rows, &summary, err);
     if (!rc) {
@@ -86,12 +94,6 @@ static enum err_code set_rate(const struct service *service, struct sampler *sam
     return sampler_set_rate(sampler, rate_hz, err);
 }
 
-static void set_cpu(const struct service *service, struct sampler *sampler, double percent)
-{
-    const double most = service->settings->max_cpu_percent;
-    sampler_set_max_cpu(sampler, most > 0 && (percent <= 0 || percent > most) ? most : percent);
-}
-
 static enum err_code join(const struct service *service, struct sampler *sampler, pid_t pid,
                           struct err *err)
 {
@@ -106,19 +108,20 @@ static enum err_code read_file(const struct service *service, struct sampler *sa
     const struct reader_process *const settings = service->settings;
     if (!settings->read)
         return err_set(err, ERR_NOT_FOUND, "this server shows no source files");
-    return settings->read(settings->context, sampler, request->origin, request->wish,
-                          request->wish_bytes, out, err);
+    return settings->read(settings->context, sampler, request->source, request->source_bytes,
+                          out, err);
 }
 
-static enum err_code answer_session(const struct service *service, struct sampler *sampler,
+static enum err_code answer_session(const struct service *service, struct hosted *hosted,
                                     const struct link_request *request, struct bytes *out,
                                     struct err *err)
 {
+    struct sampler *const sampler = hosted_sampler(hosted);
     switch (request->kind) {
     case LINK_STOP: sampler_stop(sampler); return ERR_OK;
     case LINK_PAUSE: sampler_pause(sampler, request->paused); return ERR_OK;
     case LINK_SET_RATE: return set_rate(service, sampler, request->value, err);
-    case LINK_SET_CPU: set_cpu(service, sampler, request->value); return ERR_OK;
+    case LINK_SET_CPU: hosted_set_cpu(hosted, request->value); return ERR_OK;
     case LINK_JOIN: return join(service, sampler, request->pid, err);
     case LINK_READ: return read_file(service, sampler, request, out, err);
     case LINK_START:
@@ -126,6 +129,7 @@ static enum err_code answer_session(const struct service *service, struct sample
     case LINK_ADMIT:
     case LINK_LIST:
     case LINK_USAGE:
+    case LINK_NONE:
     case LINK_KINDS: break;
     }
     return err_set(err, ERR_INVALID, "the request is invalid");
@@ -147,7 +151,7 @@ static enum err_code answer(struct service *service, const struct link_request *
     struct hosted *const hosted = hosted_find(request->session);
     if (!hosted)
         return err_set(err, ERR_GONE, "the reader process does not run this session");
-    const enum err_code rc = answer_session(service, hosted_sampler(hosted), request, out, err);
+    const enum err_code rc = answer_session(service, hosted, request, out, err);
     hosted_release(hosted);
     return rc;
 }
@@ -165,10 +169,17 @@ static void *run_job(void *context)
     struct service *const service = job->service;
     struct bytes contents = { 0 };
     struct err err = { 0 };
-    const enum err_code rc = answer(service, &job->request, &contents, &err);
+    enum err_code rc = answer(service, &job->request, &contents, &err);
+    const size_t bytes = contents.count;
+    if (atomic_fetch_add(&service->answer_bytes, bytes) + bytes > LINK_MAX_ANSWER_BYTES &&
+        !rc) {
+        rc = err_set(&err, ERR_LIMIT, "too many answers wait to be read: try again");
+        bytes_deinit(&contents);
+    }
     if (job->answer_fd >= 0)
         answer_send(job->answer_fd, rc, &contents, &err);
     bytes_deinit(&contents);
+    atomic_fetch_sub(&service->answer_bytes, bytes);
     free_job(job);
     atomic_fetch_sub(&service->requests, 1);
     return NULL;
@@ -218,11 +229,41 @@ static int descriptor_of(struct msghdr *message)
     return found;
 }
 
-static void take(struct job *job, size_t bytes)
+static void free_reserve(struct service *service)
+{
+    for (size_t i = 0; i < RESERVED; i++) {
+        if (service->reserve[i] >= 0)
+            close(service->reserve[i]);
+        service->reserve[i] = -1;
+    }
+}
+
+/* false: not all of it. */
+static bool hold_reserve(struct service *service)
+{
+    bool is_whole = true;
+    for (size_t i = 0; i < RESERVED; i++) {
+        if (service->reserve[i] < 0)
+            service->reserve[i] = fcntl(service->settings->socket, F_DUPFD_CLOEXEC, 0);
+        is_whole &= service->reserve[i] >= 0;
+    }
+    return is_whole;
+}
+
+/* Those that end something, or change it, do without. */
+static bool needs_descriptors(enum link_kind kind)
+{
+    return kind == LINK_START || kind == LINK_JOIN || kind == LINK_ADMIT || kind == LINK_LIST ||
+           kind == LINK_READ;
+}
+
+static void take(struct job *job, size_t bytes, bool has_descriptors)
 {
     struct cursor cursor = cursor_of(job->message, bytes);
     struct err err = { 0 };
-    const enum err_code rc = link_request_decode(&cursor, &job->request, &err);
+    enum err_code rc = link_request_decode(&cursor, &job->request, &err);
+    if (!rc && !has_descriptors && needs_descriptors(job->request.kind))
+        rc = err_sys(&err, EMFILE, "cannot take the request");
     if (rc) {
         refuse(job, rc, &err);
     } else if (job->request.kind != LINK_START) {
@@ -250,8 +291,10 @@ static bool receive(struct service *service)
                               .msg_iovlen = 1,
                               .msg_control = control.bytes,
                               .msg_controllen = sizeof control.bytes };
+    free_reserve(service);
     const ssize_t got =
         recvmsg(service->settings->socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+    const bool has_descriptors = hold_reserve(service);
     if (got <= 0) {
         const bool goes_on = got < 0 && (errno == EAGAIN || errno == EINTR);
         free(job);
@@ -259,27 +302,34 @@ static bool receive(struct service *service)
     }
     job->service = service;
     job->answer_fd = descriptor_of(&message);
-    take(job, (size_t)got);
+    take(job, (size_t)got, has_descriptors);
     return true;
 }
 
 enum err_code reader_process_serve(const struct reader_process *settings, struct err *err)
 {
     struct service service = { .settings = settings };
-    const enum err_code rc = processes_create(&service.processes, err);
+    for (size_t i = 0; i < RESERVED; i++)
+        service.reserve[i] = -1;
+    enum err_code rc = hosted_open(err);
+    if (!rc)
+        rc = processes_create(&service.processes, err);
     if (rc)
         return rc;
     if (settings->hides_arguments)
         processes_hide_arguments(service.processes);
-    struct pollfd wanted = { .fd = settings->socket, .events = POLLIN };
+    struct pollfd wanted[1 + HOSTED_WATCHED] = { { .fd = settings->socket, .events = POLLIN } };
     bool goes_on = true;
     while (goes_on) {
         const int wait_ms = hosted_check_starting() ? STARTING_POLL_MS : -1;
-        const int ready = poll(&wanted, 1, wait_ms);
-        if (ready > 0)
+        const int ready = poll(wanted, 1 + hosted_watch(&wanted[1]), wait_ms);
+        const bool has_request = ready > 0 && wanted[0].revents;
+        if (has_request)
             goes_on = receive(&service);
         else if (ready < 0 && errno != EINTR)
             return err_sys(err, errno, "cannot wait for requests");
+        if (ready > has_request)
+            hosted_let_go();
     }
     return ERR_OK;
 }

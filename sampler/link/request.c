@@ -1,5 +1,6 @@
 #include "sampler/link/request.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -152,12 +153,12 @@ void link_request_encode(const struct link_request *request, struct bytes *out)
     case LINK_ADMIT: bytes_number(out, (uint64_t)request->pid); return;
     case LINK_READ:
         bytes_u64(out, request->session);
-        bytes_u64(out, request->origin);
-        bytes_number(out, request->wish_bytes);
-        bytes_put(out, request->wish, request->wish_bytes);
+        bytes_number(out, request->source_bytes);
+        bytes_put(out, request->source, request->source_bytes);
         return;
     case LINK_LIST:
     case LINK_USAGE:
+    case LINK_NONE:
     case LINK_KINDS: return;
     }
 }
@@ -184,12 +185,12 @@ static void take_contents(struct cursor *cursor, struct link_request *out)
     case LINK_ADMIT: out->pid = take_pid(cursor); return;
     case LINK_READ:
         out->session = cursor_u64(cursor);
-        out->origin = cursor_u64(cursor);
-        out->wish_bytes = cursor_count(cursor, 1, LINK_MAX_REQUEST_BYTES);
-        out->wish = cursor_take(cursor, out->wish_bytes);
+        out->source_bytes = cursor_count(cursor, 1, LINK_MAX_REQUEST_BYTES);
+        out->source = cursor_take(cursor, out->source_bytes);
         return;
     case LINK_LIST:
     case LINK_USAGE:
+    case LINK_NONE:
     case LINK_KINDS: return;
     }
 }
@@ -199,7 +200,7 @@ enum err_code link_request_decode(struct cursor *cursor, struct link_request *ou
 {
     const unsigned version = cursor_u8(cursor), kind = cursor_u8(cursor);
     *out = (struct link_request){ .kind = (enum link_kind)kind };
-    if (cursor->is_bad || version != LINK_VERSION || kind == 0 || kind >= LINK_KINDS)
+    if (cursor->is_bad || version != LINK_VERSION || kind == LINK_NONE || kind >= LINK_KINDS)
         return err_set(err, ERR_INVALID, "the request is of another version");
     take_contents(cursor, out);
     if (cursor->is_bad || cursor_left(cursor) > 0)
@@ -207,13 +208,17 @@ enum err_code link_request_decode(struct cursor *cursor, struct link_request *ou
     return ERR_OK;
 }
 
-void link_head_encode(enum err_code code, size_t bytes, struct bytes *out)
+void link_head_encode(enum err_code code, size_t bytes, unsigned char out[LINK_HEAD_BYTES])
 {
-    bytes_u8(out, LINK_VERSION);
-    bytes_u8(out, code);
-    bytes_u8(out, 0);
-    bytes_u8(out, 0);
-    bytes_u32(out, (uint32_t)bytes);
+    const unsigned char head[LINK_HEAD_BYTES] = {
+        LINK_VERSION,
+        (unsigned char)code,
+        [4] = (unsigned char)bytes,
+        (unsigned char)(bytes >> 8),
+        (unsigned char)(bytes >> 16),
+        (unsigned char)(bytes >> 24),
+    };
+    memcpy(out, head, sizeof head);
 }
 
 enum err_code link_head_decode(const unsigned char head[LINK_HEAD_BYTES],
@@ -230,6 +235,16 @@ enum err_code link_head_decode(const unsigned char head[LINK_HEAD_BYTES],
     return ERR_OK;
 }
 
+void link_name_files(struct err *err, const char *process)
+{
+    if (err && (err->sys == EMFILE || err->sys == ENFILE))
+        (void)err_wrap(
+            err, err->code,
+            "the %s has no file descriptors left: stop a session, or raise the limit "
+            "(ulimit -n)",
+            process);
+}
+
 void link_err_encode(const struct err *err, struct bytes *out)
 {
     bytes_number(out, (uint64_t)(err->sys > 0 ? err->sys : 0));
@@ -244,6 +259,7 @@ void link_err_decode(struct cursor *cursor, enum err_code code, struct err *out)
         return;
     (void)err_set(out, code, "%s", *message ? message : err_text(code));
     out->sys = sys;
+    link_name_files(out, "sampling process");
 }
 
 void link_started_encode(const struct link_started *started, struct bytes *out)

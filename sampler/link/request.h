@@ -35,19 +35,26 @@ enum {
     LINK_HEAD_BYTES = 8,
 };
 
+/* Each kind, and what it asks for. */
+#define LINK_REQUESTS(X)                                                     \
+    X(START) /* a session with these options */                              \
+    X(STOP)  /* like those up to JOIN, of a session */                       \
+    X(PAUSE)                                                                 \
+    X(SET_RATE)                                                              \
+    X(SET_CPU)                                                               \
+    X(JOIN)                                                                  \
+    X(CHECK_ENGINE) /* could a session with these options have an engine? */ \
+    X(ADMIT)        /* may this process be read? */                          \
+    X(LIST)         /* the Python processes */                               \
+    X(READ)         /* the source file of functions of a session */          \
+    X(USAGE)        /* of the sampling process itself */
+
 enum link_kind {
-    LINK_START = 1, /* a session with these options */
-    LINK_STOP,
-    LINK_PAUSE,
-    LINK_SET_RATE,
-    LINK_SET_CPU,
-    LINK_JOIN,
-    LINK_CHECK_ENGINE, /* for a session with these options */
-    LINK_ADMIT,        /* may this process be read? */
-    LINK_LIST,         /* the Python processes */
-    LINK_READ,         /* a source file, for a function of this origin */
-    LINK_USAGE,
-    LINK_KINDS
+    LINK_NONE,
+#define X(name) LINK_##name,
+    LINK_REQUESTS(X)
+#undef X
+        LINK_KINDS
 };
 
 struct link_request {
@@ -57,9 +64,8 @@ struct link_request {
     bool paused;                    /* of PAUSE */
     double value;                   /* of SET_RATE and SET_CPU */
     pid_t pid;                      /* of JOIN and ADMIT */
-    profile_origin origin;          /* of READ */
-    const void *wish;               /* of READ: what the server's source/ makes of it */
-    size_t wish_bytes;
+    const void *source;             /* of READ: what the server's source/ makes of it */
+    size_t source_bytes;
 };
 
 void link_request_encode(const struct link_request *request, struct bytes *out);
@@ -67,15 +73,18 @@ void link_request_encode(const struct link_request *request, struct bytes *out);
 MUST_CHECK enum err_code link_request_decode(struct cursor *cursor, struct link_request *out,
                                              struct err *err);
 
-/* The head of an answer: how it went, and how many bytes follow. */
-void link_head_encode(enum err_code code, size_t bytes, struct bytes *out);
+/* The head of an answer: how it went, and how many bytes follow.  It needs no memory. */
+void link_head_encode(enum err_code code, size_t bytes, unsigned char out[LINK_HEAD_BYTES]);
 MUST_CHECK enum err_code link_head_decode(const unsigned char head[LINK_HEAD_BYTES],
                                           enum err_code *code_out, size_t *bytes_out,
                                           struct err *err);
 
-/* The contents of an answer that says why not. */
+/* The contents of an answer that says why not; without any, the code says it. */
 void link_err_encode(const struct err *err, struct bytes *out);
 void link_err_decode(struct cursor *cursor, enum err_code code, struct err *out);
+
+/* Says which process has no file descriptors left, if that is what is wrong. */
+void link_name_files(struct err *err, const char *process);
 
 /* The contents of the answer to START. */
 struct link_started {

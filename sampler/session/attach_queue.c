@@ -6,14 +6,22 @@ void attach_queue_init(struct attach_queue *queue)
 {
     pthread_mutex_init(&queue->mutex, NULL);
     queue->count = 0;
+    queue->is_closed = false;
     atomic_init(&queue->waiting, 0);
+}
+
+void attach_queue_close(struct attach_queue *queue)
+{
+    pthread_mutex_lock(&queue->mutex);
+    while (queue->count > 0)
+        target_close(queue->items[--queue->count]);
+    queue->is_closed = true;
+    pthread_mutex_unlock(&queue->mutex);
 }
 
 void attach_queue_deinit(struct attach_queue *queue)
 {
-    for (size_t i = 0; i < queue->count; i++)
-        target_close(queue->items[i]);
-    queue->count = 0;
+    attach_queue_close(queue);
     pthread_mutex_destroy(&queue->mutex);
 }
 
@@ -22,7 +30,9 @@ enum err_code attach_queue_put(struct attach_queue *queue, struct target *target
 {
     enum err_code rc = ERR_OK;
     pthread_mutex_lock(&queue->mutex);
-    if (queue->count == ATTACH_QUEUE_MAX)
+    if (queue->is_closed)
+        rc = err_set(err, ERR_GONE, "the session has ended");
+    else if (queue->count == ATTACH_QUEUE_MAX)
         rc = err_set(err, ERR_LIMIT, "the attach queue is full (%d processes)",
                      ATTACH_QUEUE_MAX);
     else

@@ -166,7 +166,9 @@ static enum err_code attach_named(struct local_sampler *sampler, int pid, struct
     enum err_code rc = attach_one(sampler, pid, RUNTIME_THOROUGH, &own);
     if (rc == ERR_NOT_PYTHON && sampler->tracker)
         return child_tracker_follow(sampler->tracker, pid, false, err);
-    return rc ? err_set(err, rc, "%s", own.message) : ERR_OK;
+    if (rc && err)
+        *err = own;
+    return rc;
 }
 
 static enum err_code attach_family(struct local_sampler *sampler, struct err *err)
@@ -212,8 +214,11 @@ static enum err_code choose_engine(struct local_sampler *sampler, struct err *er
     enum err_code rc = local_sampler_check_engine(options, &why);
     if (!rc)
         rc = targets_use_kernel(&sampler->targets, &why);
-    if (rc == ERR_NOMEM || (rc && options->engine == SAMPLER_ENGINE_KERNEL))
-        return err_set(err, rc, "%s", why.message);
+    if (rc == ERR_NOMEM || (rc && options->engine == SAMPLER_ENGINE_KERNEL)) {
+        if (err)
+            *err = why;
+        return rc;
+    }
     if (rc)
         use_remote(sampler, why.message);
     return ERR_OK;

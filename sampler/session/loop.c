@@ -380,6 +380,7 @@ void *loop_main(void *context)
     run(&loop);
     waker_deinit(&loop.waker);
     (void)!seal(&loop, clock_now_ns(), true);
+    attach_queue_close(&sampler->queue);
     targets_dismiss(&sampler->targets);
     announce_end(&loop);
     return NULL;

@@ -126,12 +126,25 @@ static uint64_t since_begin(const struct targets *targets, uint64_t now_ns)
                                                                : 0;
 }
 
+static bool is_target(const struct targets *targets, const struct process *process)
+{
+    for (size_t i = 0; i < targets->count; i++) {
+        const struct process *const other = &targets->items[i]->process;
+        if (other->pid == process->pid && other->start_time == process->start_time)
+            return true;
+    }
+    return false;
+}
+
 enum err_code targets_add(struct targets *targets, struct target *target, struct err *err)
 {
     const struct target_table_info info = { .python = python_version(target->python),
                                             .validated = python_is_validated(target->python),
                                             .parent = target->parent,
                                             .from_ns = since_begin(targets, clock_now_ns()) };
+    if (is_target(targets, &target->process))
+        return err_set(err, ERR_INVALID, "process %d is in the session already",
+                       target->process.pid);
     if (targets->count == SAMPLER_MAX_PROCESSES)
         return err_set(err, ERR_LIMIT, "the session has its maximum of %d processes",
                        SAMPLER_MAX_PROCESSES);

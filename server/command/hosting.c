@@ -76,6 +76,7 @@ enum err_code hosting_open(struct dashboard *dashboard, struct live *live,
     dashboard->say_context = live;
     dashboard->memory_bytes = options->sampling.memory_bytes;
     dashboard->max_rate_hz = settings->max_rate_hz;
+    dashboard->max_stop_percent = options->sampling.max_stop_percent;
     dashboard->engine = options->sampling.engine;
     memcpy(dashboard->context, options->sampling.context, sizeof dashboard->context);
     live->pipeline.dashboard = dashboard;

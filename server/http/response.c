@@ -322,6 +322,12 @@ static int status_of(enum err_code code)
     return 500;
 }
 
+/* No more files may be open now. */
+static bool is_crowded(int sys)
+{
+    return sys == EMFILE || sys == ENFILE;
+}
+
 bool response_is_full(int sys)
 {
     return sys == ENOSPC || sys == EDQUOT || sys == EFBIG;
@@ -329,6 +335,8 @@ bool response_is_full(int sys)
 
 void response_error(struct response *response, const struct err *err)
 {
-    const int status = response_is_full(err->sys) ? 507 : status_of(err->code);
+    const int status = response_is_full(err->sys) ? 507
+                       : is_crowded(err->sys)     ? 503
+                                                  : status_of(err->code);
     set_problem(response, status, err->message);
 }

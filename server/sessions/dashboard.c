@@ -70,6 +70,9 @@ void dashboard_defaults(const struct dashboard *dashboard, struct sampler_option
                                      .engines = dashboard->engines };
     if (out->rate_hz > dashboard->max_rate_hz)
         out->rate_hz = dashboard->max_rate_hz;
+    if (dashboard->max_stop_percent > 0 &&
+        dashboard->max_stop_percent < SAMPLER_MAX_STOP_PERCENT)
+        out->max_stop_percent = dashboard->max_stop_percent;
 }
 
 /* Of sessions that begin at the same time one may still fail. */
@@ -95,6 +98,13 @@ static enum err_code check(const struct dashboard *dashboard,
           options->rate_hz <= dashboard->max_rate_hz))
         return err_set(err, ERR_INVALID, "\"rate_hz\" must be from %g to %g (--max-rate)",
                        SAMPLER_MIN_RATE_HZ, dashboard->max_rate_hz);
+    if (dashboard->max_stop_percent > 0 && options->stop == SAMPLER_STOP_ALWAYS)
+        return err_set(err, ERR_INVALID,
+                       "\"stop\": \"always\" is not permitted on this server (--max-stop)");
+    if (dashboard->max_stop_percent > 0 &&
+        options->max_stop_percent > dashboard->max_stop_percent)
+        return err_set(err, ERR_INVALID, "\"max_stop_percent\" must be at most %g (--max-stop)",
+                       dashboard->max_stop_percent);
     if (options->duration_ns > DASHBOARD_MAX_DURATION_NS)
         return err_set(err, ERR_INVALID, "\"duration_s\" must be at most %llu",
                        DASHBOARD_MAX_DURATION_NS / 1000000000);

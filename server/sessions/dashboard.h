@@ -46,6 +46,7 @@ struct dashboard {
     struct sessions *sessions;
     bool hides_arguments;
     double max_rate_hz;
+    double max_stop_percent;            /* 0: no limit */
     size_t memory_bytes;                /* maximum size of the profile of a session */
     enum sampler_engine engine;         /* of sessions that do not choose */
     char context[CONTEXT_MAX_VARIABLE]; /* the same, not of the continuous one; "": none */

@@ -135,15 +135,22 @@ static void start_reader(struct broker *broker, const struct source_request *req
         };
 }
 
-/* Descriptors that came with a message; how many. */
-static size_t descriptors_of(struct msghdr *message, int *fds)
+/* Descriptors that came with a message; how many.  What is aligned may have room for more: those are closed. */
+static size_t descriptors_of(struct msghdr *message, int fds[SOURCE_FD_COUNT])
 {
     size_t count = 0;
     for (struct cmsghdr *at = CMSG_FIRSTHDR(message); at; at = CMSG_NXTHDR(message, at)) {
         if (at->cmsg_level != SOL_SOCKET || at->cmsg_type != SCM_RIGHTS)
             continue;
-        count = (at->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-        memcpy(fds, CMSG_DATA(at), count * sizeof(int));
+        const size_t sent = (at->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+        for (size_t i = 0; i < sent; i++) {
+            int fd;
+            memcpy(&fd, CMSG_DATA(at) + i * sizeof fd, sizeof fd);
+            if (count < SOURCE_FD_COUNT)
+                fds[count++] = fd;
+            else
+                close(fd);
+        }
     }
     return count;
 }

@@ -129,7 +129,9 @@ static enum err_code send_request(const struct sampler_origin *of,
         return ERR_OK;
     if (errno == EAGAIN)
         return err_set(err, ERR_LIMIT, "too many source files are being read: try again");
-    return has_ended(err);
+    if (errno == EPIPE || errno == ECONNRESET)
+        return has_ended(err);
+    return err_sys(err, errno, "cannot reach the process that reads source files");
 }
 
 /* Exactly so many bytes, until then. */

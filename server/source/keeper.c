@@ -17,6 +17,7 @@
 #include "server/source/cache.h"
 #include "server/source/checkout.h"
 #include "server/source/fetch.h"
+#include "server/source/file_origins.h"
 
 /* A window of samples is seen after a quarter of a second. */
 enum { FIRST_MS = 300, NEXT_MS = 1000, SOON_MS = 100, FETCHES_AT_ONCE = 64 };
@@ -153,7 +154,7 @@ static bool is_stopping(const struct keeper *keeper)
     return poll(&stop, 1, 0) != 0;
 }
 
-/* False: it is too slow or in use, and may not be so later. */
+/* False: it is too slow or in use, or cannot be asked for now, and may not be so later. */
 static bool fetch(struct round *round, const struct file_origins *origins, uint32_t rank,
                   struct buffer *text)
 {
@@ -163,9 +164,9 @@ static bool fetch(struct round *round, const struct file_origins *origins, uint3
         fetch_file(keeper->fetcher, origins, keeper->stop_fd, text, &changed_ns, NULL, NULL);
     if (rc == ERR_OK)
         cache_put(keeper->cache, &origins->key, rank, text, changed_ns);
-    else if (rc != ERR_LIMIT && rc != ERR_GONE)
+    else if (rc != ERR_LIMIT && rc != ERR_GONE && rc != ERR_SYS)
         cache_put(keeper->cache, &origins->key, rank, NULL, 0);
-    return rc != ERR_LIMIT;
+    return rc != ERR_LIMIT && rc != ERR_SYS;
 }
 
 /* What git says of the file, if it is the first of your code that is in a checkout. */
@@ -181,7 +182,7 @@ static void find_checkout(struct round *round, const struct file *file,
         !round->own[round->functions[file->first]])
         return;
     keeper->checkout_tries++;
-    wanted.wants_checkout = true;
+    wanted.request.want = RELAY_CHECKOUT;
     const enum err_code rc =
         fetch_file(keeper->fetcher, &wanted, keeper->stop_fd, &answer, &ignored, NULL, NULL);
     if (rc == ERR_OK && answer.length == sizeof found) {
@@ -203,8 +204,8 @@ static enum left fetch_files(struct round *round)
     for (uint32_t i = 0; i < round->file_count && i < CACHE_MAX_FILES; i++) {
         const struct file *const file = &round->files[i];
         struct file_origins origins;
-        if (fetch_find_origins(&round->snapshot, &round->functions[file->first], file->count,
-                               FETCH_TEXT, &origins, NULL) != ERR_OK ||
+        if (file_origins_find(&round->snapshot, &round->functions[file->first], file->count,
+                              RELAY_TEXT, &origins, NULL) != ERR_OK ||
             cache_rank(round->keeper->cache, &origins.key, i))
             continue;
         if (fetches++ == FETCHES_AT_ONCE || is_stopping(round->keeper)) {

@@ -2,57 +2,89 @@
 
 #include "sampler/base/buffer.h"
 #include "sampler/capture/bytes.h"
+#include "sampler/profile/profile.h"
 #include "sampler/reader_link.h"
 #include "sampler/sampler.h"
+#include "server/source/file_origins.h"
 #include "server/source/helper.h"
 #include "server/source/relay_codec.h"
 #include "server/source/source.h"
 
-static enum err_code read_here(struct sampler *sampler, profile_origin origin,
-                               const struct source_wish *wish, int cancel_fd,
-                               struct buffer *out, uint64_t *changed_ns_out,
-                               struct source_place *place_out, struct err *err)
+static enum err_code read_as(struct sampler *sampler, const struct file_origins *origins,
+                             profile_origin origin, int cancel_fd, struct buffer *out,
+                             uint64_t *changed_ns_out, struct source_place *place_out,
+                             struct err *err)
 {
+    const struct source_wish wish = { .path = origins->key.path,
+                                      .entries = origins->entries,
+                                      .entry_count = origins->entry_count,
+                                      .wants_places = origins->request.want == RELAY_PLACES,
+                                      .build_id = origins->build_id,
+                                      .wants_checkout =
+                                          origins->request.want == RELAY_CHECKOUT };
     struct sampler_origin process;
     enum err_code rc = sampler_origin(sampler, origin, &process, err);
     if (rc != ERR_OK)
         return rc;
-    rc = source_helper_read(&process, wish, cancel_fd, out, changed_ns_out, place_out, err);
+    rc = source_helper_read(&process, &wish, cancel_fd, out, changed_ns_out, place_out, err);
     sampler_origin_close(&process);
     return rc;
 }
 
-enum err_code relay_answer(void *context, struct sampler *sampler, profile_origin origin,
-                           const void *wish, size_t wish_bytes, struct bytes *answer,
-                           struct err *err)
+static enum err_code read_here(struct sampler *sampler, const struct relay_request *request,
+                               int cancel_fd, struct buffer *out, uint64_t *changed_ns_out,
+                               struct source_place *place_out, struct err *err)
+{
+    struct profile_snapshot snapshot;
+    struct file_origins origins;
+    enum err_code rc = profile_snapshot(sampler_profile(sampler), &snapshot, err);
+    if (rc != ERR_OK)
+        return rc;
+    rc = file_origins_find(&snapshot, request->functions, request->count, request->want,
+                           &origins, err);
+    if (rc == ERR_OK)
+        rc = ERR_GONE;
+    for (size_t i = 0; i < origins.count && rc == ERR_GONE; i++)
+        rc = read_as(sampler, &origins, origins.items[i], cancel_fd, out, changed_ns_out,
+                     place_out, err);
+    profile_snapshot_release(&snapshot);
+    return rc;
+}
+
+enum err_code relay_answer(void *context, struct sampler *sampler, const void *request,
+                           size_t request_bytes, struct bytes *answer, struct err *err)
 {
     uint64_t changed_ns = 0;
-    struct relay_wish wanted;
+    struct relay_request wanted;
     struct source_place place = { .line = 0 };
     struct buffer text = { 0 };
     struct err why = { 0 };
     (void)context;
-    enum err_code rc = relay_wish_decode(wish, wish_bytes, &wanted, err);
+    enum err_code rc = relay_request_decode(request, request_bytes, &wanted, err);
     if (rc != ERR_OK)
         return rc;
-    rc = read_here(sampler, origin, &wanted.wish, -1, &text, &changed_ns,
-                   wanted.wants_place ? &place : NULL, &why);
+    rc = read_here(sampler, &wanted, -1, &text, &changed_ns, &place, &why);
+    /* What the system refuses this process says nothing of the file. */
+    if (rc != ERR_OK && why.sys) {
+        if (err)
+            *err = why;
+        buffer_deinit(&text);
+        return rc;
+    }
     relay_answer_encode(rc, &why, changed_ns, &place, &text, answer);
     buffer_deinit(&text);
     return bytes_check(answer, err);
 }
 
-static enum err_code read_there(struct sampler *sampler, profile_origin origin,
-                                const struct source_wish *wish, int cancel_fd,
-                                struct buffer *out, uint64_t *changed_ns_out,
+static enum err_code read_there(struct sampler *sampler, const struct relay_request *request,
+                                int cancel_fd, struct buffer *out, uint64_t *changed_ns_out,
                                 struct source_place *place_out, struct err *err)
 {
     struct bytes wanted = { 0 }, answer = { 0 };
-    relay_wish_encode(wish, place_out != NULL, &wanted);
+    relay_request_encode(request, &wanted);
     enum err_code rc = bytes_check(&wanted, err);
     if (rc == ERR_OK)
-        rc = reader_link_read(sampler, origin, wanted.data, wanted.count, cancel_fd, &answer,
-                              err);
+        rc = reader_link_read(sampler, wanted.data, wanted.count, cancel_fd, &answer, err);
     if (rc == ERR_OK)
         rc =
             relay_answer_decode(answer.data, answer.count, out, changed_ns_out, place_out, err);
@@ -61,11 +93,10 @@ static enum err_code read_there(struct sampler *sampler, profile_origin origin,
     return rc;
 }
 
-enum err_code relay_read(struct sampler *sampler, profile_origin origin,
-                         const struct source_wish *wish, int cancel_fd, struct buffer *out,
-                         uint64_t *changed_ns_out, struct source_place *place_out,
-                         struct err *err)
+enum err_code relay_read(struct sampler *sampler, const struct relay_request *request,
+                         int cancel_fd, struct buffer *out, uint64_t *changed_ns_out,
+                         struct source_place *place_out, struct err *err)
 {
-    return (reader_link_is_used() ? read_there : read_here)(
-        sampler, origin, wish, cancel_fd, out, changed_ns_out, place_out, err);
+    return (reader_link_is_used() ? read_there : read_here)(sampler, request, cancel_fd, out,
+                                                            changed_ns_out, place_out, err);
 }

@@ -1,9 +1,11 @@
 /*
- * relay - reads source files through the process that holds the targets: this one, or the reader process.
+ * relay - reads source files through the process that holds the targets: this one, or the sampling process.
+ *
+ * Either way the file and the rights to read it follow from the profile in that process.
  *
  * Threads: any.
  * Limits: as helper; an answer has at most SOURCE_MAX_BYTES of text.
- * Depends on: helper, sampler.h, reader_link, bytes.
+ * Depends on: file_origins, helper, relay_codec, sampler.h, reader_link, bytes.
  */
 #ifndef SERVER_SOURCE_RELAY_H
 #define SERVER_SOURCE_RELAY_H
@@ -12,23 +14,23 @@
 #include <stdint.h>
 
 #include "sampler/base/err.h"
-#include "sampler/profile/profile.h"
 
 struct buffer;
 struct bytes;
+struct relay_request;
 struct sampler;
 struct source_place;
-struct source_wish;
 
-/* As source_helper_read, with the rights of a process of this origin. */
-MUST_CHECK enum err_code relay_read(struct sampler *sampler, profile_origin origin,
-                                    const struct source_wish *wish, int cancel_fd,
+/* As source_helper_read, with the rights of the processes that the functions come from, one after the other while
+ * they have ended.  ERR_PERM and the like: as file_origins_find. */
+MUST_CHECK enum err_code relay_read(struct sampler *sampler,
+                                    const struct relay_request *request, int cancel_fd,
                                     struct buffer *out, uint64_t *changed_ns_out,
                                     struct source_place *place_out, struct err *err);
 
-/* In the reader process: `read` of struct reader_process. */
+/* In the sampling process: `read` of struct reader_process. */
 MUST_CHECK enum err_code relay_answer(void *context, struct sampler *sampler,
-                                      profile_origin origin, const void *wish,
-                                      size_t wish_bytes, struct bytes *answer, struct err *err);
+                                      const void *request, size_t request_bytes,
+                                      struct bytes *answer, struct err *err);
 
 #endif /* SERVER_SOURCE_RELAY_H */

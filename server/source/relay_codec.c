@@ -5,49 +5,24 @@
 
 #include "sampler/base/buffer.h"
 #include "sampler/capture/bytes.h"
-#include "sampler/debug_lines.h"
 
-static void put_string(struct strtab_string string, struct bytes *out)
+void relay_request_encode(const struct relay_request *request, struct bytes *out)
 {
-    bytes_number(out, string.length);
-    bytes_put(out, string.text, string.length);
+    bytes_u8(out, request->want);
+    bytes_number(out, request->count);
+    for (size_t i = 0; i < request->count; i++)
+        bytes_number(out, request->functions[i]);
 }
 
-static struct strtab_string take_string(struct cursor *cursor, size_t most)
-{
-    const size_t length = cursor_count(cursor, 1, most);
-    const unsigned char *const text = cursor_take(cursor, length);
-    return (struct strtab_string){ text ? (const char *)text : "",
-                                   text ? (uint32_t)length : 0 };
-}
-
-void relay_wish_encode(const struct source_wish *wish, bool wants_place, struct bytes *out)
-{
-    put_string(wish->path, out);
-    put_string(wish->build_id, out);
-    bytes_u8(out, (unsigned)wish->wants_places | (unsigned)wish->wants_checkout << 1 |
-                      (unsigned)wants_place << 2);
-    bytes_number(out, wish->entry_count);
-    for (size_t i = 0; i < wish->entry_count; i++)
-        bytes_u64(out, wish->entries[i]);
-}
-
-enum err_code relay_wish_decode(const void *data, size_t bytes, struct relay_wish *out,
-                                struct err *err)
+enum err_code relay_request_decode(const void *data, size_t bytes, struct relay_request *out,
+                                   struct err *err)
 {
     struct cursor cursor = cursor_of(data, bytes);
-    struct source_wish *const wish = &out->wish;
-    wish->path = take_string(&cursor, PATH_MAX - 1);
-    wish->build_id = take_string(&cursor, DEBUG_LINES_BUILD_ID_BYTES - 1);
-    const unsigned bits = (unsigned)cursor_below(&cursor, 7);
-    wish->wants_places = bits & 1;
-    wish->wants_checkout = (bits & 2) != 0;
-    out->wants_place = (bits & 4) != 0;
-    wish->entry_count = cursor_count(&cursor, sizeof *out->entries, SOURCE_MAX_PLACES);
-    for (size_t i = 0; i < wish->entry_count; i++)
-        out->entries[i] = cursor_u64(&cursor);
-    wish->entries = out->entries;
-    return cursor.is_bad || cursor_left(&cursor) > 0
+    out->want = (enum relay_want)cursor_below(&cursor, RELAY_WANTS - 1);
+    out->count = cursor_count(&cursor, 1, SOURCE_MAX_PLACES);
+    for (size_t i = 0; i < out->count; i++)
+        out->functions[i] = (function_id)cursor_below(&cursor, UINT32_MAX);
+    return cursor.is_bad || out->count == 0 || cursor_left(&cursor) > 0
                ? err_set(err, ERR_INVALID, "the request is invalid")
                : ERR_OK;
 }

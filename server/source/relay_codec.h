@@ -1,36 +1,46 @@
 /*
- * relay_codec - a wish for a source file and its answer, as they go between the HTTP process and the reader process.
+ * relay_codec - a request for source text and its answer, as they go between the HTTP process and the sampling process.
+ *
+ * A request names functions of a session, and never a file: which file they name, and which process names it, the
+ * sampling process knows itself.
  *
  * Neither side trusts the other: lengths and counts are bounded, and nothing may follow.
  *
- * Ownership: a decoded wish points into the data that it was decoded from, and into itself.
+ * Ownership: the caller's storage.
  * Threads: any.
- * Depends on: helper, source, bytes, buffer.
+ * Depends on: source, profile, bytes, buffer.
  */
 #ifndef SERVER_SOURCE_RELAY_CODEC_H
 #define SERVER_SOURCE_RELAY_CODEC_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "sampler/base/err.h"
-#include "server/source/helper.h"
+#include "sampler/profile/profile.h"
 #include "server/source/source.h"
 
 struct buffer;
 struct bytes;
 
-struct relay_wish {
-    struct source_wish wish;
-    bool wants_place;
-    uint64_t entries[SOURCE_MAX_PLACES]; /* of the wish */
+enum relay_want {
+    RELAY_TEXT,        /* of a file that is known */
+    RELAY_NATIVE_TEXT, /* also of native code whose file is unknown, if it is the only function */
+    RELAY_PLACES, /* of native functions of one library, whose file is unknown (request.h) */
+    RELAY_CHECKOUT, /* a struct source_checkout, which must be validated, of a file that is known */
+    RELAY_WANTS
 };
 
-void relay_wish_encode(const struct source_wish *wish, bool wants_place, struct bytes *out);
+struct relay_request {
+    enum relay_want want;
+    size_t count;                             /* at least one */
+    function_id functions[SOURCE_MAX_PLACES]; /* all of one file */
+};
+
+void relay_request_encode(const struct relay_request *request, struct bytes *out);
 /* ERR_INVALID: it is none. */
-MUST_CHECK enum err_code relay_wish_decode(const void *data, size_t bytes,
-                                           struct relay_wish *out, struct err *err);
+MUST_CHECK enum err_code relay_request_decode(const void *data, size_t bytes,
+                                              struct relay_request *out, struct err *err);
 
 void relay_answer_encode(enum err_code code, const struct err *err, uint64_t changed_ns,
                          const struct source_place *place, const struct buffer *text,

@@ -6,6 +6,7 @@
 #include "sampler/base/buffer.h"
 #include "server/source/cache.h"
 #include "server/source/fetch.h"
+#include "server/source/file_origins.h"
 #include "server/source/keeper.h"
 #include "server/source/request.h"
 
@@ -50,8 +51,8 @@ static enum err_code read_one(void *context, const struct profile_snapshot *snap
 {
     struct source *const source = context;
     struct file_origins origins;
-    enum err_code rc = fetch_find_origins(
-        snapshot, functions, count, place_out ? FETCH_NATIVE_TEXT : FETCH_TEXT, &origins, err);
+    enum err_code rc = file_origins_find(
+        snapshot, functions, count, place_out ? RELAY_NATIVE_TEXT : RELAY_TEXT, &origins, err);
     if (rc != ERR_OK)
         return rc;
     rc = fetch_file(&source->fetcher, &origins, -1, out, changed_ns_out, place_out, err);
@@ -100,7 +101,7 @@ static enum err_code locate(void *context, const struct profile_snapshot *snapsh
     struct buffer text = { 0 };
     uint64_t changed_ns = 0;
     enum err_code rc =
-        fetch_find_origins(snapshot, functions, count, FETCH_PLACES, &origins, err);
+        file_origins_find(snapshot, functions, count, RELAY_PLACES, &origins, err);
     if (rc == ERR_OK)
         rc = fetch_file(&source->fetcher, &origins, -1, &text, &changed_ns, &ignored, err);
     if (rc == ERR_OK)

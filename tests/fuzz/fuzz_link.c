@@ -22,7 +22,7 @@ static void read_request(struct cursor *cursor)
     if (link_request_decode(cursor, &request, NULL) != ERR_OK)
         return;
     fuzz_check(request.options.pid_count <= SAMPLER_MAX_PROCESSES);
-    fuzz_check(request.wish_bytes <= LINK_MAX_REQUEST_BYTES);
+    fuzz_check(request.source_bytes <= LINK_MAX_REQUEST_BYTES);
     link_request_encode(&request, &again);
     bytes_deinit(&again);
 }

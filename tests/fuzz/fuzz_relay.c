@@ -1,4 +1,4 @@
-/* Input: a byte that chooses the decoder, and what it reads: a wish for a source file, or its answer. */
+/* Input: a byte that chooses the decoder, and what it reads: a request for source text, or its answer. */
 #include <string.h>
 
 #include "sampler/base/buffer.h"
@@ -6,31 +6,21 @@
 #include "server/source/relay_codec.h"
 #include "tests/fuzz/fuzz.h"
 
-static void check_equal(struct strtab_string one, struct strtab_string other)
-{
-    fuzz_check(one.length == other.length && memcmp(one.text, other.text, one.length) == 0);
-}
-
 /* What has been understood is sent as it is. */
-static void read_wish(const uint8_t *data, size_t size)
+static void read_request(const uint8_t *data, size_t size)
 {
-    struct relay_wish first, second;
+    struct relay_request first, second;
     struct bytes again = { 0 };
-    if (relay_wish_decode(data, size, &first, NULL) != ERR_OK)
+    if (relay_request_decode(data, size, &first, NULL) != ERR_OK)
         return;
-    fuzz_check(first.wish.path.length < PATH_MAX);
-    fuzz_check(first.wish.entry_count <= SOURCE_MAX_PLACES);
-    relay_wish_encode(&first.wish, first.wants_place, &again);
+    fuzz_check(first.want < RELAY_WANTS);
+    fuzz_check(first.count > 0 && first.count <= SOURCE_MAX_PLACES);
+    relay_request_encode(&first, &again);
     fuzz_check(bytes_check(&again, NULL) == ERR_OK);
-    fuzz_check(relay_wish_decode(again.data, again.count, &second, NULL) == ERR_OK);
-    check_equal(first.wish.path, second.wish.path);
-    check_equal(first.wish.build_id, second.wish.build_id);
-    fuzz_check(first.wants_place == second.wants_place &&
-               first.wish.wants_places == second.wish.wants_places &&
-               first.wish.wants_checkout == second.wish.wants_checkout);
-    fuzz_check(first.wish.entry_count == second.wish.entry_count &&
-               memcmp(first.entries, second.entries,
-                      first.wish.entry_count * sizeof *first.entries) == 0);
+    fuzz_check(relay_request_decode(again.data, again.count, &second, NULL) == ERR_OK);
+    fuzz_check(
+        first.want == second.want && first.count == second.count &&
+        memcmp(first.functions, second.functions, first.count * sizeof *first.functions) == 0);
     bytes_deinit(&again);
 }
 
@@ -51,6 +41,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size == 0)
         return 0;
-    (data[0] & 1 ? read_answer : read_wish)(data + 1, size - 1);
+    (data[0] & 1 ? read_answer : read_request)(data + 1, size - 1);
     return 0;
 }

@@ -314,7 +314,8 @@ def links():
                + double(1) + number(1 << 26) + double(2))
     for name, kind, contents in (("start", 1, options), ("stop", 2, bytes(8)), ("pause", 3, bytes(8) + b"\1"),
                                  ("rate", 4, bytes(8) + double(100)), ("join", 6, bytes(8) + number(4711)), ("engine", 7, options),
-                                 ("admit", 8, number(4711)), ("list", 9, b""), ("read", 10, bytes(16) + number(4) + b"wish")):
+                                 ("admit", 8, number(4711)), ("list", 9, b""), ("cpu", 5, bytes(8) + double(0.5)),
+                                 ("read", 10, bytes(8) + number(3) + bytes([0, 1, 3])), ("usage", 11, b"")):
         yield "request_" + name, bytes([0, 1, kind]) + contents
     yield "answer", bytes([1, 1, 4, 0, 0]) + struct.pack("<I", 9) + number(0) + text(b"no more")
     row = (number(4711) + number(1) + number(2) + text(b"python3") + text(b"app.py") + b"\1" + text(b"/usr/bin/python3") + b"\0"
@@ -339,8 +340,8 @@ def links():
 def relayed():
     """A byte for the decoder, and what it reads (server/source/relay_codec.h)."""
     text = lambda value: number(len(value)) + value + b"\0"
-    yield "wish", bytes([0]) + number(7) + b"/app.py" + number(0) + b"\2" + number(0)
-    yield "wish_places", bytes([0]) + number(9) + b"/lib/x.so" + number(4) + b"beef" + b"\5" + number(2) + struct.pack("<QQ", 4096, 1 << 40)
+    yield "request", bytes([0, 0]) + number(1) + number(3)
+    yield "request_places", bytes([0, 2]) + number(3) + number(3) + number(300) + number(2 ** 32 - 1)
     yield "answer", bytes([1, 0]) + text(b"") + struct.pack("<Q", 7) + text(b"") + number(0) + number(10) + b"import os\n"
     yield "answer_place", bytes([1, 4]) + text(b"no such file") + struct.pack("<Q", 0) + text(b"/src/x.c") + number(84) + number(0)
 

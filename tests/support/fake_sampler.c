@@ -282,8 +282,17 @@ enum err_code sampler_set_rate(struct sampler *sampler, double rate_hz, struct e
 
 void sampler_set_max_cpu(struct sampler *sampler, double percent)
 {
-    (void)sampler;
-    (void)percent;
+    pthread_mutex_lock(&sampler->lock);
+    sampler->options.max_cpu_percent = percent;
+    pthread_mutex_unlock(&sampler->lock);
+}
+
+double fake_sampler_max_cpu(struct sampler *sampler)
+{
+    pthread_mutex_lock(&sampler->lock);
+    const double percent = sampler->options.max_cpu_percent;
+    pthread_mutex_unlock(&sampler->lock);
+    return percent;
 }
 
 void sampler_status(struct sampler *sampler, struct sampler_status *out)

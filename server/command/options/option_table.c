@@ -189,6 +189,8 @@ static const struct option table[] = {
          "serve below PREFIX behind a proxy: /pyrometer", READ(read_base_path)),
     LONG("max-rate", "RATE", RATE, serve.max_rate_hz, HOSTING,
          "maximum sampling rate (default 10khz)"),
+    LONG("max-stop", "PERCENT", PERCENT, sampling.max_stop_percent, HOSTING,
+         "maximum share of a thread's time for stops"),
     LONG("max-sessions", "NUMBER", NUMBER, serve.max_sessions, HOSTING,
          "maximum concurrent sessions (default 50)", RANGE(1, SESSIONS_MAX / 2)),
     LONG("continuous", "=RATE", RATE, serve.continuous_hz, COMMAND_SERVE,

@@ -27,6 +27,18 @@ static enum err_code admit(void *context, pid_t pid, struct err *err)
     return admission_check(&options->access.admission, pid, err);
 }
 
+/* 0: no bound. */
+static double max_stop_percent(const struct options *options)
+{
+    const struct sampler_options *const sampling = &options->sampling;
+    if (options->command->bit & HOSTING)
+        return sampling->max_stop_percent;
+    if (sampling->stop == SAMPLER_STOP_ALWAYS)
+        return 0;
+    return sampling->max_stop_percent > 0 ? sampling->max_stop_percent
+                                          : SAMPLER_MAX_STOP_PERCENT;
+}
+
 static enum err_code serve(const struct process_reader *reader, struct err *err)
 {
     const struct options *const options = reader->options;
@@ -37,8 +49,10 @@ static enum err_code serve(const struct process_reader *reader, struct err *err)
         .max_running = options->serve.max_sessions + MOMENTARY_SESSIONS,
         .memory_bytes = options->sampling.memory_bytes,
         .max_cpu_percent = options->sampling.max_cpu_percent,
+        .max_stop_percent = max_stop_percent(options),
         .hides_arguments = options->sampling.hides_arguments,
         .launcher = reader->launcher,
+        .only = options->command->bit & HOSTING ? NULL : &options->sampling,
         .admits_all = options->sampling.all || admission_is_open(&options->access.admission),
         .admit = admit,
         .read = options->report.no_source ? NULL : relay_answer,

@@ -3,13 +3,15 @@
  *
  * It is there when the process asks for the name of the host, which the list of processes shows.  INTRUDER names a file
  * with numbers: a target, the reader process, a process that must not be sampled, and for the first two an address that
- * is mapped there; then the path of a file of root.  What it tries, and how that ends, it writes into the file that
+ * is mapped there; then the path of a file of root.  Of the sampling process it asks, in requests of each kind, for more
+ * than is permitted: a kind that try_kind does not know does not compile.  What it tries, and how that ends, it writes into the file that
  * INTRUDER_RESULTS names: a name, 1 if it came about and 0 if not, and errno.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,9 +25,12 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "sampler/capture/bytes.h"
+#include "sampler/link/request.h"
+
 static int facts_fd = -1, results_fd = -1;
 
-int gethostname(char *name, size_t bytes);
+__attribute__((visibility("default"))) int gethostname(char *name, size_t bytes);
 
 static int open_named(const char *variable, int flags)
 {
@@ -66,58 +71,283 @@ static void open_of(const char *name, int pid, const char *what)
     open_file(name, path);
 }
 
-/* A number as LEB128. */
-static size_t put(unsigned char *out, unsigned value)
+/* What came of a request: the code of its answer (-1: there was none), and what followed. */
+struct reply {
+    int code;
+    size_t bytes;
+    unsigned char contents[1 << 20];
+};
+
+static struct world {
+    int link;
+    int target, forbidden;
+    uint64_t session; /* of the target, that this process has started itself */
+    unsigned long long ended;
+} world = { .link = -1 };
+
+/* Exactly so many bytes, in reasonable time. */
+static bool receive(int fd, void *out, size_t bytes)
 {
-    size_t count = 0;
-    for (; value > 0x7f; value >>= 7)
-        out[count++] = (unsigned char)(value | 0x80);
-    out[count++] = (unsigned char)value;
-    return count;
+    enum { WAIT_MS = 20000 };
+    for (unsigned char *at = out; bytes > 0;) {
+        struct pollfd wanted = { .fd = fd, .events = POLLIN };
+        const ssize_t got = poll(&wanted, 1, WAIT_MS) == 1 ? read(fd, at, bytes) : -1;
+        if (got <= 0)
+            return false;
+        at += got;
+        bytes -= (size_t)got;
+    }
+    return true;
 }
 
-/* Asks the reader process to start a session, as sampler/link/request.h says.  Returns its code; -1: none. */
-static int ask(int fd, int pid)
+/* Sends a message with a pipe for the answer, as sampler/link/request.h says.  Returns the pipe, which the caller closes. */
+static int send_message(const void *message, size_t bytes)
 {
-    unsigned char message[128] = { 1, 1, 1 };
-    unsigned char head[8];
-    const double rate = 100, none = 0;
     int ends[2];
     union {
         struct cmsghdr align;
         char bytes[CMSG_SPACE(sizeof(int))];
     } control = { .bytes = { 0 } };
-    size_t at = 3;
-    if (pipe(ends) != 0)
-        return -1;
-    at += put(message + at, (unsigned)pid);
-    message[at++] = 0;
-    memcpy(message + at, &rate, sizeof rate);
-    at += sizeof rate;
-    message[at++] = 0;
-    memset(message + at, 0, 6);
-    message[at + 4] = 2;
-    at += 6;
-    memcpy(message + at, &none, sizeof none);
-    at += sizeof none;
-    message[at++] = 0;
-    memcpy(message + at, &none, sizeof none);
-    at += sizeof none;
-    struct iovec part = { message, at };
+    struct iovec part = { (void *)(uintptr_t)message, bytes };
     struct msghdr header = { .msg_iov = &part,
                              .msg_iovlen = 1,
                              .msg_control = control.bytes,
                              .msg_controllen = sizeof control.bytes };
+    if (pipe(ends) != 0)
+        return -1;
     struct cmsghdr *const first = CMSG_FIRSTHDR(&header);
     first->cmsg_level = SOL_SOCKET;
     first->cmsg_type = SCM_RIGHTS;
     first->cmsg_len = CMSG_LEN(sizeof(int));
     memcpy(CMSG_DATA(first), &ends[1], sizeof(int));
-    const ssize_t sent = sendmsg(fd, &header, MSG_NOSIGNAL);
+    (void)!sendmsg(world.link, &header, MSG_NOSIGNAL);
     close(ends[1]);
-    const ssize_t got = sent == (ssize_t)at ? read(ends[0], head, sizeof head) : -1;
-    close(ends[0]);
-    return got == (ssize_t)sizeof head ? head[1] : -1;
+    return ends[0];
+}
+
+static void take_reply(int fd, struct reply *reply)
+{
+    unsigned char head[LINK_HEAD_BYTES];
+    enum err_code code;
+    reply->code = -1;
+    reply->bytes = 0;
+    if (fd < 0 || !receive(fd, head, sizeof head) ||
+        link_head_decode(head, &code, &reply->bytes, NULL) != ERR_OK)
+        return;
+    if (reply->bytes > sizeof reply->contents)
+        reply->bytes = sizeof reply->contents;
+    if (receive(fd, reply->contents, reply->bytes))
+        reply->code = (int)code;
+}
+
+/* Bytes that are no request of today among them. */
+static struct reply *ask_bytes(const void *message, size_t bytes)
+{
+    static struct reply reply;
+    const int fd = send_message(message, bytes);
+    take_reply(fd, &reply);
+    if (fd >= 0)
+        close(fd);
+    return &reply;
+}
+
+static struct reply *ask(const struct link_request *request)
+{
+    struct bytes message = { 0 };
+    link_request_encode(request, &message);
+    struct reply *const reply = ask_bytes(message.data, message.count);
+    bytes_deinit(&message);
+    return reply;
+}
+
+static bool is_done(const struct link_request *request)
+{
+    return ask(request)->code == ERR_OK;
+}
+
+static struct link_request start_of(int pid)
+{
+    return (struct link_request){ .kind = LINK_START,
+                                  .options = { .pids = { pid },
+                                               .pid_count = 1,
+                                               .rate_hz = 100,
+                                               .all_threads = true,
+                                               .engine = SAMPLER_ENGINE_REMOTE } };
+}
+
+/* Returns the pipe, which must stay open for as long as the session is wanted; -1: it was refused. */
+static int start_session(const struct link_request *request, uint64_t *session_out)
+{
+    static struct reply reply;
+    struct bytes message = { 0 };
+    struct link_started started;
+    link_request_encode(request, &message);
+    const int fd = send_message(message.data, message.count);
+    bytes_deinit(&message);
+    take_reply(fd, &reply);
+    struct cursor cursor = cursor_of(reply.contents, reply.bytes);
+    if (reply.code == ERR_OK && link_started_decode(&cursor, &started, NULL) == ERR_OK) {
+        *session_out = started.session;
+        return fd;
+    }
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+static bool says(const struct reply *reply, const char *text)
+{
+    return reply->code == ERR_OK && memmem(reply->contents, reply->bytes, text, strlen(text));
+}
+
+static void start_others(void)
+{
+    struct link_request request = start_of(world.forbidden);
+    note("start_forbidden", is_done(&request));
+    request = start_of(world.target);
+    request.options.all = true;
+    request.options.pid_count = 0;
+    note("start_all", is_done(&request));
+    request = start_of(world.target);
+    request.options.rate_hz = 1e5;
+    note("start_fast", is_done(&request));
+    request = start_of(world.target);
+    request.options.stop = SAMPLER_STOP_ALWAYS;
+    note("start_stopping", is_done(&request));
+    request = start_of(world.target);
+    request.options.max_stop_percent = 100;
+    note("start_stopping_much", is_done(&request));
+    request = start_of(world.target);
+    for (size_t i = 0; i < SAMPLER_MAX_PROCESSES; i++)
+        request.options.pids[request.options.pid_count++ % SAMPLER_MAX_PROCESSES] =
+            world.target;
+    request.options.pid_count = SAMPLER_MAX_PROCESSES;
+    note("start_same_often", is_done(&request));
+}
+
+/* Sessions that have ended, of which the pipes stay open. */
+static void hold_ended(void)
+{
+    enum { MANY = 80, TRIES = 2000 };
+    struct link_request request = start_of(world.target);
+    uint64_t session;
+    request.options.duration_ns = 1;
+    for (int tries = 0; world.ended < MANY && tries < TRIES; tries++)
+        if (start_session(&request, &session) >= 0)
+            world.ended++;
+        else
+            usleep(10000);
+    note("held_ended_sessions", world.ended == MANY);
+}
+
+/* As long as a request named the file itself: number of the session, origin, path, no build id, no wishes, no entries. */
+static bool reads_path(uint64_t origin, const char *path)
+{
+    struct bytes message = { 0 }, wish = { 0 };
+    bytes_number(&wish, strlen(path));
+    bytes_put(&wish, path, strlen(path));
+    for (int i = 0; i < 3; i++)
+        bytes_number(&wish, 0);
+    bytes_u8(&message, LINK_VERSION);
+    bytes_u8(&message, LINK_READ);
+    bytes_u64(&message, world.session);
+    bytes_u64(&message, origin);
+    bytes_number(&message, wish.count);
+    bytes_put(&message, wish.data, wish.count);
+    const bool is_read = says(ask_bytes(message.data, message.count), "root:");
+    bytes_deinit(&wish);
+    bytes_deinit(&message);
+    return is_read;
+}
+
+/* want, and functions: server/source/relay_codec.h. */
+static bool reads_functions(uint64_t session, unsigned want, unsigned first, unsigned count,
+                            const char *text)
+{
+    struct bytes source = { 0 };
+    bytes_u8(&source, want);
+    bytes_number(&source, count);
+    for (unsigned i = 0; i < count; i++)
+        bytes_number(&source, first + i);
+    const struct link_request request = { .kind = LINK_READ,
+                                          .session = session,
+                                          .source = source.data,
+                                          .source_bytes = source.count };
+    const bool is_read = says(ask(&request), text);
+    bytes_deinit(&source);
+    return is_read;
+}
+
+static void read_others(void)
+{
+    enum { OWNERS = 2, ORIGINS = 16, FUNCTIONS = 400, WANTS = 5 };
+    bool has_path = false, has_shadow = false, has_own = false;
+    for (uint64_t owner = 1; owner <= OWNERS; owner++)
+        for (uint64_t i = 1; i <= ORIGINS; i++)
+            has_path |= reads_path(owner << 48 | i, "/etc/shadow");
+    note("read_path", has_path);
+    for (unsigned want = 0; want < WANTS; want++)
+        for (unsigned id = 0; id < FUNCTIONS; id++)
+            has_shadow |= reads_functions(world.session, want, id, 1, "root:");
+    note("read_function", has_shadow);
+    note("read_functions", reads_functions(world.session, 2, 0, 64, "root:"));
+    note("read_session", reads_functions(world.session + 1, 0, 1, 1, "def "));
+    /* Those of the target itself may be read, so the questions above were right ones. */
+    for (unsigned id = 0; id < FUNCTIONS && !has_own; id++)
+        has_own = reads_functions(world.session, 0, id, 1, "def ");
+    note("permitted_source", has_own);
+}
+
+/* What a request of each kind could be asked for beyond what is permitted. */
+static void try_kind(enum link_kind kind)
+{
+    const struct link_request guessed = { .kind = kind,
+                                          .session = world.session ^ 1,
+                                          .value = 1 };
+    switch (kind) {
+    case LINK_START: start_others(); return;
+    case LINK_STOP: note("stop_another", is_done(&guessed)); return;
+    case LINK_PAUSE: note("pause_another", is_done(&guessed)); return;
+    case LINK_SET_RATE:
+        note("set_rate_of_another", is_done(&guessed));
+        note("set_rate_fast",
+             is_done(&(struct link_request){
+                 .kind = LINK_SET_RATE, .session = world.session, .value = 1e5 }));
+        return;
+    case LINK_SET_CPU: note("set_cpu_of_another", is_done(&guessed)); return;
+    case LINK_JOIN:
+        note("join_forbidden",
+             is_done(&(struct link_request){
+                 .kind = LINK_JOIN, .session = world.session, .pid = world.forbidden }));
+        return;
+    case LINK_CHECK_ENGINE: {
+        struct link_request request = start_of(world.target);
+        request.kind = LINK_CHECK_ENGINE;
+        request.options.engine = SAMPLER_ENGINE_KERNEL;
+        request.options.rate_hz = 1e9;
+        note("engine_of_any_rate", is_done(&request));
+        return;
+    }
+    case LINK_ADMIT:
+        note("admit_forbidden",
+             is_done(&(struct link_request){ .kind = LINK_ADMIT, .pid = world.forbidden }));
+        return;
+    case LINK_LIST:
+        note("list_arguments",
+             says(ask(&(struct link_request){ .kind = LINK_LIST }), "threads.py"));
+        return;
+    case LINK_READ: read_others(); return;
+    case LINK_USAGE: {
+        /* Of the sampling process only: there is no room for a number of another one. */
+        static const unsigned char message[] = { LINK_VERSION, LINK_USAGE, 1 };
+        note("usage_of_another", ask_bytes(message, sizeof message)->code == ERR_OK);
+        return;
+    }
+    case LINK_NONE:
+    case LINK_KINDS: break;
+    }
+    const unsigned char message[] = { LINK_VERSION, (unsigned char)kind };
+    note("no_kind", ask_bytes(message, sizeof message)->code == ERR_OK);
 }
 
 static int link_fd(void)
@@ -164,11 +394,16 @@ static bool intrude(void)
         _exit(0);
     note("process", child > 0);
     note("program", execv("/bin/true", words) == 0);
-    const int fd = link_fd();
+    world.link = link_fd();
+    world.target = target;
+    world.forbidden = forbidden;
     errno = 0;
-    note("forbidden_session", fd < 0 || ask(fd, forbidden) == 0);
-    /* That one is permitted, so the question above was a right one. */
-    note("permitted_session", fd >= 0 && ask(fd, target) == 0);
+    const struct link_request request = start_of(target);
+    /* It is permitted, so requests are understood. */
+    note("permitted_session", start_session(&request, &world.session) >= 0);
+    for (unsigned kind = LINK_NONE; kind <= LINK_KINDS; kind++)
+        try_kind((enum link_kind)kind);
+    hold_ended();
     note("end", 1);
     return true;
 }

@@ -141,7 +141,7 @@ class Rights(Served):
         environment = {**os.environ, "LD_PRELOAD": os.environ["PYROMETER_INTRUDER"], "INTRUDER": facts,
                        "INTRUDER_RESULTS": results, "PYROMETER_DENIED_CALL": ""}
         with victim("chain.py", LONG) as target, victim("threads.py", "1", LONG) as forbidden, \
-                self.serve("--allow-command", "*chain.py*", env=environment) as live:
+                self.serve("--allow-command", "*chain.py*", "--hide-args", "--max-stop", "5", env=environment) as live:
             session = self.start(live, target.pid)
             self.until(live, session, lambda found: found["quality"]["samples"] > 10)
             reader = reader_of(live.process)
@@ -154,8 +154,12 @@ class Rights(Served):
                     return {line.split()[0]: int(line.split()[1]) for line in file if line.endswith("\n")}
             live.wait_until(lambda: "end" in outcomes())
             found = outcomes()
-            self.assertEqual({name for name, done in found.items() if done}, {"permitted_session", "end"})
-            self.assertGreater(len(found), 15)
+            self.assertEqual({name for name, done in found.items() if done},
+                             {"permitted_session", "permitted_source", "held_ended_sessions", "end"})
+            self.assertGreater(len(found), 40)
+            # Of the sessions that it holds, the first ones are let go.
+            live.wait_until(lambda: descriptors(reader).count("pipe") < 40)
+            self.assertLess(int(status(reader)["Threads"]), 40)
             # It goes on all the same.
             self.until(live, session, lambda found: found["state"] == "running")
 
@@ -341,6 +345,31 @@ class Started(Served):
             os.kill(program, signal.SIGKILL)
             live.wait_ended()
             self.assertEqual(live.stop(), 0)
+
+
+class Full(Served):
+    def started(self, live, target):
+        session = self.start(live, target.pid)
+        return self.until(live, session, lambda found: found["state"] != "starting")
+
+    def test_a_lack_of_file_descriptors_is_what_is_said(self):
+        """By name of the process that lacks them; what it samples already goes on, and there is room again."""
+        with victim("chain.py", LONG) as target, self.serve(before=["prlimit", "--nofile=64:64"]) as live:
+            reader, sessions = reader_of(live.process), []
+            while not sessions or sessions[-1]["state"] == "running":
+                self.assertLess(len(sessions), 30)
+                sessions.append(self.started(live, target))
+            lack = "the sampling process has no file descriptors left: .*ulimit -n"
+            self.assertRegex(sessions.pop()["reason"], lack)
+            refused = live.ask("/api/v1/processes/%d/dump" % target.pid)
+            self.assertEqual(refused.status, 503, refused.body)
+            self.assertRegex(refused.json()["detail"], lack)
+            for session in sessions:
+                before = live.get("/sessions/" + session["id"])["quality"]["samples"]
+                self.until(live, session["id"], lambda found: found["quality"]["samples"] > before + 100)
+            self.assertEqual(live.ask("/api/v1/sessions/" + sessions[0]["id"], "DELETE", headers=MARK).status, 204)
+            live.wait_until(lambda: self.started(live, target)["state"] == "running")
+            self.assertEqual(reader_of(live.process), reader)
 
 
 class Slow(Served):

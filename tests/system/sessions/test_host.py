@@ -145,7 +145,7 @@ class Sessions(Test):
             self.assertEqual(host.ask(opened.headers["Location"]).json()["capture"], name)
 
     def test_what_cannot_be_is_refused_with_the_reason(self):
-        with victim("chain.py", LONG) as target, Host("--max-sessions", "1", "--max-rate", "2khz") as host:
+        with victim("chain.py", LONG) as target, Host("--max-sessions", "1", "--max-rate", "2khz", "--max-stop", "2") as host:
             pid = target.pid
             for body, word in (({}, "pids"), ({"pids": []}, "pids"), ({"pids": [pid, pid]}, "twice"),
                                ({"pids": [0]}, "0"), ({"pids": ["1"]}, "numbers"), ({"pids": [1.5]}, "1.5"),
@@ -157,6 +157,8 @@ class Sessions(Test):
                                ({"pids": [pid], "mode": "heat"}, "mode"), ({"pids": [pid], "threads": "some"}, "threads"),
                                ({"pids": [pid], "native": 1}, "native"), ({"pids": [pid], "native": "some"}, "off, leaf or full"),
                                ({"pids": [pid], "name": "x" * 121}, "120"),
+                               ({"pids": [pid], "max_stop_percent": 2.5}, "at most 2 (--max-stop)"),
+                               ({"pids": [pid], "stop": "always"}, "--max-stop"),
                                ({"pids": [pid], "max_cpu_percent": 101}, "100"), ({"pids": [pid], "hide": ["/(/"]}, "hide"),
                                ({"pid": pid}, "pid")):
                 answer = host.send("POST", "/sessions", body)

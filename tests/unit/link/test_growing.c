@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 #include "sampler/capture/format.h"
 #include "sampler/capture/growing.h"
 #include "sampler/capture/live_capture.h"
+#include "sampler/capture/metadata.h"
 #include "sampler/profile/sink.h"
 #include "tests/support/test.h"
 #include "tests/unit/capture/made_capture.h"
@@ -23,14 +25,23 @@ struct world {
     struct profile *profile;
     size_t runs, lacking;
     uint64_t samples, lost;
+    atomic_bool is_short; /* there is no memory for a state */
+    enum err_code failure;
 };
 
 static void put_state(void *context, const struct live_capture_seal *seal, struct bytes *out)
 {
-    (void)context;
+    const struct world *const world = context;
+    out->is_short = atomic_load(&world->is_short);
     bytes_number(out, seal->end_ns);
     bytes_number(out, seal->quality.samples);
     bytes_number(out, seal->lost);
+}
+
+static void note_failure(void *context, const struct err *err)
+{
+    struct world *const world = context;
+    world->failure = err->code;
 }
 
 static void begin(struct world *world)
@@ -42,7 +53,8 @@ static void begin(struct world *world)
     assert_int_equal(pipe2(world->ends, O_CLOEXEC), 0);
     assert_ok(live_capture_create(&world->live, &err), &err);
     assert_ok(live_capture_begin_live(world->live, world->ends[1], world->capture.profile,
-                                      &world->capture.metadata, put_state, world, &err),
+                                      &world->capture.metadata, put_state, note_failure, world,
+                                      &err),
               &err);
     assert_ok(profile_create(&world->profile, &err), &err);
     growing_init(&world->growing, world->profile, 0);
@@ -205,6 +217,30 @@ static void the_end_follows_the_last_state(void **state)
     end(&world);
 }
 
+static void a_capture_that_fails_says_why_at_its_end(void **state)
+{
+    const struct capture_metadata nothing = { .pid = 0 };
+    struct capture_metadata last = { .pid = 0 };
+    struct world world;
+    enum capture_kind kind;
+    (void)state;
+    begin(&world);
+    assert_int_equal(grow(&world, &kind), ERR_OK);
+    atomic_store(&world.is_short, true);
+    count(&world, "main", 3, 1, false);
+    seal(&world, 1);
+    assert_int_equal(live_capture_finish(world.live, &nothing, NULL), ERR_NOMEM);
+    assert_int_equal(world.failure, ERR_NOMEM);
+    assert_int_equal(grow(&world, &kind), ERR_OK);
+    assert_int_equal(kind, CAPTURE_END);
+    struct cursor cursor = cursor_of(world.growing.raw.data, world.growing.raw.count);
+    assert_int_equal(metadata_decode(&last, &cursor, NULL), ERR_OK);
+    assert_true(last.has_failed);
+    assert_string_equal(last.reason, "out of memory");
+    metadata_deinit(&last);
+    end(&world);
+}
+
 /* Nobody reads meanwhile; the sink does not wait for that. */
 static void what_is_not_read_in_time_is_counted(void **state)
 {
@@ -275,6 +311,7 @@ TEST_MAIN(cmocka_unit_test(a_profile_grows_window_by_window),
           cmocka_unit_test(a_window_without_samples_is_a_state),
           cmocka_unit_test(a_run_says_whether_it_lacks_native_frames),
           cmocka_unit_test(the_end_follows_the_last_state),
+          cmocka_unit_test(a_capture_that_fails_says_why_at_its_end),
           cmocka_unit_test(what_is_not_read_in_time_is_counted),
           cmocka_unit_test(an_end_within_a_block_is_another_end),
           cmocka_unit_test(what_is_no_live_capture_is_refused))

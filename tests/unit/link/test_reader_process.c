@@ -1,4 +1,5 @@
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -7,10 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "sampler/base/clock.h"
+#include "sampler/capture/bytes.h"
+#include "sampler/link/link.h"
+#include "sampler/link/link_sampler.h"
+#include "sampler/link/request.h"
 #include "sampler/processes.h"
 #include "sampler/reader_link.h"
 #include "sampler/reader_process.h"
@@ -31,14 +38,34 @@ static enum err_code admit(void *context, pid_t pid, struct err *err)
                             : ERR_OK;
 }
 
+enum { MUCH = 4 << 20 };
+
+static enum err_code read_much(void *context, struct sampler *sampler, const void *request,
+                               size_t request_bytes, struct bytes *answer, struct err *err)
+{
+    static const unsigned char nothing[MUCH];
+    (void)context;
+    (void)sampler;
+    (void)request;
+    (void)request_bytes;
+    bytes_put(answer, nothing, sizeof nothing);
+    return bytes_check(answer, err);
+}
+
+/* The next one is for one session. */
 static pid_t start_reader(bool waits)
 {
+    const struct sampler_options only = { .pids = { victim }, .pid_count = 1 };
     const struct reader_process settings = { .socket = ends[1],
                                              .max_rate_hz = 1000,
                                              .max_running = 2,
                                              .memory_bytes = 64 << 20,
-                                             .launcher = getpid(),
-                                             .admit = admit };
+                                             .max_stop_percent = 5,
+                                             .launcher = waits ? 0 : getpid(),
+                                             .only = waits ? &only : NULL,
+                                             .admits_all = waits,
+                                             .admit = admit,
+                                             .read = read_much };
     const pid_t pid = fork();
     if (pid == 0) {
         close(ends[0]);
@@ -196,6 +223,19 @@ static void a_session_of_another_process_is_a_session(void **state)
     sampler_destroy(sampler);
 }
 
+/* Sessions before it may be about to end. */
+static enum err_code refusal_of(const struct sampler_options *options, struct err *err)
+{
+    struct sampler *sampler = NULL;
+    enum err_code rc = ERR_LIMIT;
+    for (int ms = 0; rc == ERR_LIMIT && ms < WAIT_MS; ms += 50) {
+        rc = sampler_start(options, &sampler, err);
+        if (rc == ERR_LIMIT)
+            usleep(50000);
+    }
+    return rc;
+}
+
 static void limits_hold_whatever_is_requested(void **state)
 {
     struct sampler_options options = options_of(forbidden);
@@ -204,7 +244,7 @@ static void limits_hold_whatever_is_requested(void **state)
     (void)state;
     if (!can_read())
         skip();
-    assert_int_equal(sampler_start(&options, &sampler, &err), ERR_PERM);
+    assert_int_equal(refusal_of(&options, &err), ERR_PERM);
     assert_non_null(strstr(err.message, "not for you"));
     assert_int_equal(reader_link_admits(forbidden, NULL), ERR_PERM);
     assert_int_equal(reader_link_admits(getppid(), &err), ERR_PERM);
@@ -213,11 +253,22 @@ static void limits_hold_whatever_is_requested(void **state)
     options = options_of(victim);
     options.all = true;
     options.pid_count = 0;
-    assert_int_equal(sampler_start(&options, &sampler, NULL), ERR_PERM);
+    assert_int_equal(refusal_of(&options, NULL), ERR_PERM);
     options = options_of(victim);
     options.rate_hz = 1001;
-    assert_int_equal(sampler_start(&options, &sampler, NULL), ERR_INVALID);
+    assert_int_equal(refusal_of(&options, NULL), ERR_INVALID);
     options = options_of(victim);
+    options.max_stop_percent = 5.5;
+    assert_int_equal(refusal_of(&options, &err), ERR_INVALID);
+    assert_non_null(strstr(err.message, "at most 5 %"));
+    options.max_stop_percent = 5;
+    options.stop = SAMPLER_STOP_ALWAYS;
+    assert_int_equal(refusal_of(&options, NULL), ERR_INVALID);
+    options = options_of(victim);
+    options.pids[options.pid_count++] = victim;
+    assert_int_equal(refusal_of(&options, NULL), ERR_INVALID);
+    options = options_of(victim);
+    options.max_stop_percent = 5;
     for (size_t i = 0; i < 2; i++)
         others[i] = start(&options);
     assert_int_equal(sampler_start(&options, &sampler, NULL), ERR_LIMIT);
@@ -290,6 +341,132 @@ static void the_list_is_that_of_the_reader_process(void **state)
     processes_destroy(processes);
 }
 
+/* Descriptors of the reader process; limit_out: below this number one is free. */
+static size_t count_descriptors(rlim_t *limit_out)
+{
+    char path[64];
+    bool is_open[1024] = { false };
+    size_t count = 0, holes = 0;
+    rlim_t limit = 0;
+    snprintf(path, sizeof path, "/proc/%d/fd", (int)reader);
+    DIR *const folder = opendir(path);
+    assert_non_null(folder);
+    for (const struct dirent *entry = readdir(folder); entry; entry = readdir(folder)) {
+        const int number = atoi(entry->d_name);
+        if (entry->d_name[0] == '.')
+            continue;
+        assert_true(number < 1024);
+        is_open[number] = true;
+        count++;
+    }
+    closedir(folder);
+    while (holes + !is_open[limit] < 2)
+        holes += !is_open[limit++];
+    if (limit_out)
+        *limit_out = limit;
+    return count;
+}
+
+static void a_lack_of_descriptors_is_what_is_said(void **state)
+{
+    const struct sampler_options options = options_of(victim);
+    struct err err = { 0 };
+    struct rlimit before, now;
+    (void)state;
+    if (!can_read())
+        skip();
+    struct sampler *const sampler = start(&options);
+    wait_for_samples(sampler, 10);
+    assert_int_equal(prlimit(reader, RLIMIT_NOFILE, NULL, &before), 0);
+    now = before;
+    (void)count_descriptors(&now.rlim_cur);
+    assert_int_equal(prlimit(reader, RLIMIT_NOFILE, &now, NULL), 0);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(refusal_of(&options, &err), ERR_SYS);
+        assert_int_equal(err.sys, EMFILE);
+        assert_non_null(
+            strstr(err.message, "the sampling process has no file descriptors left"));
+    }
+    /* What needs none goes on. */
+    assert_int_equal(sampler_set_rate(sampler, 100, NULL), ERR_OK);
+    wait_for_samples(sampler, samples_of(sampler) + 10);
+    assert_int_equal(prlimit(reader, RLIMIT_NOFILE, &before, NULL), 0);
+    sampler_destroy(start(&options));
+    sampler_destroy(sampler);
+}
+
+/* Nobody can hold more of them than there is room for. */
+static void sessions_that_have_ended_make_room_for_later_ones(void **state)
+{
+    enum { FIRST = READER_MAX_ENDED + 2, ALL = FIRST + 20 };
+    struct sampler_options options = options_of(victim);
+    struct sampler *samplers[ALL];
+    struct sampler_status status;
+    size_t held = 0, now = SIZE_MAX;
+    (void)state;
+    if (!can_read())
+        skip();
+    options.duration_ns = 1;
+    for (size_t i = 0; i < ALL; i++) {
+        samplers[i] = start(&options);
+        assert_int_equal(wait_for_end(samplers[i], &status), SAMPLER_ENDED);
+        assert_string_equal(status.reason, "duration reached");
+        if (i == FIRST)
+            held = count_descriptors(NULL);
+    }
+    /* One or two may be about to be let go. */
+    for (int ms = 0; now > held + 2 && ms < WAIT_MS; ms += 10) {
+        now = count_descriptors(NULL);
+        usleep(10000);
+    }
+    assert_true(now <= held + 2);
+    /* Nor do they take more. */
+    assert_int_equal(sampler_join(samplers[ALL - 1], victim, NULL), ERR_GONE);
+    for (size_t i = 0; i < ALL; i++)
+        sampler_destroy(samplers[i]);
+    for (int ms = 0; now > held / 2 && ms < WAIT_MS; ms += 10) {
+        now = count_descriptors(NULL);
+        usleep(10000);
+    }
+    assert_true(now <= held / 2);
+}
+
+/* Those that wait to be read, whoever asks for them. */
+static void answers_take_bounded_memory(void **state)
+{
+    enum { ALL = 30, MOST = LINK_MAX_ANSWER_BYTES / MUCH };
+    const struct sampler_options options = options_of(victim);
+    const struct link_patience patience = { .end_ns = clock_now_ns() + WAIT_MS * NS_PER_MS,
+                                            .cancel_fd = -1 };
+    struct bytes answer = { 0 };
+    struct err err = { 0 };
+    size_t whole = 0;
+    int fds[ALL];
+    (void)state;
+    if (!can_read())
+        skip();
+    struct sampler *const sampler = start(&options);
+    const struct link_request request = { .kind = LINK_READ,
+                                          .session = link_sampler_session(sampler) };
+    for (size_t i = 0; i < ALL; i++)
+        assert_ok(link_send(&request, &fds[i], &err), &err);
+    /* Each has begun, or was refused. */
+    for (size_t i = 0; i < ALL; i++) {
+        struct pollfd begun = { .fd = fds[i], .events = POLLIN };
+        assert_int_equal(poll(&begun, 1, WAIT_MS), 1);
+    }
+    for (size_t i = 0; i < ALL; i++) {
+        const enum err_code rc = link_receive_answer(fds[i], &patience, &answer, &err);
+        assert_true(rc == ERR_OK || rc == ERR_LIMIT);
+        whole += rc == ERR_OK;
+        close(fds[i]);
+    }
+    assert_in_range(whole, 1, MOST);
+    assert_non_null(strstr(err.message, "too many answers"));
+    bytes_deinit(&answer);
+    sampler_destroy(sampler);
+}
+
 static void a_session_survives_its_reader_as_failed(void **state)
 {
     const struct sampler_options options = options_of(victim);
@@ -310,6 +487,25 @@ static void a_session_survives_its_reader_as_failed(void **state)
     sampler_destroy(sampler);
 }
 
+static void only_the_session_that_is_wanted_can_be_had(void **state)
+{
+    struct sampler_options options = options_of(getpid());
+    struct processes *processes = NULL;
+    struct processes_summary summary;
+    struct err err = { 0 };
+    (void)state;
+    assert_int_equal(refusal_of(&options, &err), ERR_PERM);
+    assert_non_null(strstr(err.message, "not one of those that this program samples"));
+    assert_int_equal(reader_link_admits(getpid(), NULL), ERR_PERM);
+    assert_int_equal(reader_link_admits(victim, NULL), ERR_OK);
+    options.all = true;
+    options.pid_count = 0;
+    assert_int_equal(refusal_of(&options, NULL), ERR_PERM);
+    assert_int_equal(processes_create(&processes, NULL), ERR_OK);
+    assert_int_equal(processes_visit(processes, NULL, NULL, &summary, NULL), ERR_PERM);
+    processes_destroy(processes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -318,7 +514,11 @@ int main(void)
         cmocka_unit_test(what_is_not_an_answer_pipe_is_not_written_to),
         cmocka_unit_test(invalid_requests_end_nothing),
         cmocka_unit_test(the_list_is_that_of_the_reader_process),
+        cmocka_unit_test(a_lack_of_descriptors_is_what_is_said),
+        cmocka_unit_test(sessions_that_have_ended_make_room_for_later_ones),
+        cmocka_unit_test(answers_take_bounded_memory),
         cmocka_unit_test(a_session_survives_its_reader_as_failed),
+        cmocka_unit_test(only_the_session_that_is_wanted_can_be_had),
     };
     return cmocka_run_group_tests(tests, begin, end) == 0 ? 0 : 1;
 }

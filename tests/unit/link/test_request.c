@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <string.h>
 
 #include "sampler/capture/bytes.h"
@@ -30,11 +31,7 @@ static const struct link_request requests[] = {
     { .kind = LINK_JOIN, .session = 7, .pid = 4711 },
     { .kind = LINK_ADMIT, .pid = 4711 },
     { .kind = LINK_LIST },
-    { .kind = LINK_READ,
-      .session = 7,
-      .origin = 1ull << 48 | 5,
-      .wish = "wish",
-      .wish_bytes = 4 },
+    { .kind = LINK_READ, .session = 7, .source = "source", .source_bytes = 6 },
     { .kind = LINK_USAGE },
 };
 
@@ -67,6 +64,16 @@ static void a_request_is_read_as_it_was_written(void **state)
     }
 }
 
+static void there_is_a_request_of_every_kind(void **state)
+{
+    bool is_there[LINK_KINDS] = { [LINK_NONE] = true };
+    (void)state;
+    for (size_t i = 0; i < REQUESTS; i++)
+        is_there[requests[i].kind] = true;
+    for (size_t i = 0; i < LINK_KINDS; i++)
+        assert_true(is_there[i]);
+}
+
 static void a_request_that_was_cut_or_is_longer_is_refused(void **state)
 {
     (void)state;
@@ -85,7 +92,7 @@ static void a_request_that_was_cut_or_is_longer_is_refused(void **state)
 static void another_version_kind_or_choice_is_refused(void **state)
 {
     static const unsigned char messages[][4] = { { LINK_VERSION + 1, LINK_LIST },
-                                                 { LINK_VERSION, 0 },
+                                                 { LINK_VERSION, LINK_NONE },
                                                  { LINK_VERSION, LINK_KINDS } };
     struct link_request read, wrong = requests[0];
     struct bytes message = { 0 };
@@ -168,30 +175,55 @@ static void an_error_keeps_its_code_and_sentence(void **state)
     bytes_deinit(&contents);
 }
 
+static void an_error_for_lack_of_descriptors_names_the_process(void **state)
+{
+    struct bytes contents = { 0 };
+    struct err err = { 0 }, read = { 0 };
+    (void)state;
+    (void)err_sys(&err, EMFILE, "cannot open");
+    link_err_encode(&err, &contents);
+    struct cursor cursor = cursor_of(contents.data, contents.count);
+    link_err_decode(&cursor, ERR_SYS, &read);
+    assert_int_equal(read.sys, EMFILE);
+    assert_non_null(strstr(read.message, "the sampling process has no file descriptors left"));
+    assert_non_null(strstr(read.message, "cannot open"));
+    bytes_deinit(&contents);
+}
+
+/* As it comes where there was no memory for one. */
+static void an_error_without_a_sentence_has_that_of_its_code(void **state)
+{
+    struct err read = { 0 };
+    (void)state;
+    struct cursor cursor = cursor_of(NULL, 0);
+    link_err_decode(&cursor, ERR_NOMEM, &read);
+    assert_int_equal(read.code, ERR_NOMEM);
+    assert_string_equal(read.message, "out of memory");
+}
+
 static void the_head_of_an_answer_has_bounds(void **state)
 {
     enum err_code code;
     size_t bytes;
-    struct bytes head = { 0 };
+    unsigned char head[LINK_HEAD_BYTES];
     (void)state;
-    link_head_encode(ERR_GONE, 17, &head);
-    assert_int_equal(head.count, LINK_HEAD_BYTES);
-    assert_int_equal(link_head_decode(head.data, &code, &bytes, NULL), ERR_OK);
+    link_head_encode(ERR_GONE, 0x01020304 & (LINK_MAX_ANSWER_BYTES - 1), head);
+    assert_int_equal(link_head_decode(head, &code, &bytes, NULL), ERR_OK);
     assert_int_equal(code, ERR_GONE);
-    assert_int_equal(bytes, 17);
-    bytes_clear(&head);
-    link_head_encode(ERR_OK, (size_t)LINK_MAX_ANSWER_BYTES + 1, &head);
-    assert_int_equal(link_head_decode(head.data, &code, &bytes, NULL), ERR_CORRUPT);
-    bytes_clear(&head);
-    link_head_encode((enum err_code)(ERR_NOT_PYTHON + 1), 0, &head);
-    assert_int_equal(link_head_decode(head.data, &code, &bytes, NULL), ERR_CORRUPT);
-    bytes_deinit(&head);
+    assert_int_equal(bytes, 0x01020304 & (LINK_MAX_ANSWER_BYTES - 1));
+    link_head_encode(ERR_OK, (size_t)LINK_MAX_ANSWER_BYTES + 1, head);
+    assert_int_equal(link_head_decode(head, &code, &bytes, NULL), ERR_CORRUPT);
+    link_head_encode((enum err_code)(ERR_NOT_PYTHON + 1), 0, head);
+    assert_int_equal(link_head_decode(head, &code, &bytes, NULL), ERR_CORRUPT);
 }
 
 TEST_MAIN(cmocka_unit_test(a_request_is_read_as_it_was_written),
+          cmocka_unit_test(there_is_a_request_of_every_kind),
           cmocka_unit_test(a_request_that_was_cut_or_is_longer_is_refused),
           cmocka_unit_test(another_version_kind_or_choice_is_refused),
           cmocka_unit_test(numbers_that_are_not_finite_are_zero),
           cmocka_unit_test(a_list_of_processes_is_read_as_it_was_written),
           cmocka_unit_test(an_error_keeps_its_code_and_sentence),
+          cmocka_unit_test(an_error_for_lack_of_descriptors_names_the_process),
+          cmocka_unit_test(an_error_without_a_sentence_has_that_of_its_code),
           cmocka_unit_test(the_head_of_an_answer_has_bounds))

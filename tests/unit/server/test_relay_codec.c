@@ -5,52 +5,61 @@
 #include "server/source/relay_codec.h"
 #include "tests/support/test.h"
 
-static struct strtab_string string(const char *text)
-{
-    return (struct strtab_string){ text, (uint32_t)strlen(text) };
-}
+static const struct relay_request REQUEST = { .want = RELAY_PLACES,
+                                              .count = 3,
+                                              .functions = { 1, 300, UINT32_MAX } };
 
-static const uint64_t ENTRIES[] = { 4096, 1ULL << 40 };
-
-static struct source_wish wish_of_a_library(void)
+static void a_request_arrives(void **state)
 {
-    return (struct source_wish){ .path = string("/lib/x.so"),
-                                 .build_id = string("beef"),
-                                 .wants_places = true,
-                                 .entries = ENTRIES,
-                                 .entry_count = 2 };
-}
-
-static void a_wish_arrives(void **state)
-{
-    const struct source_wish wish = wish_of_a_library();
-    struct relay_wish arrived;
+    struct relay_request arrived;
     struct bytes data = { 0 };
     (void)state;
-    relay_wish_encode(&wish, true, &data);
-    assert_int_equal(relay_wish_decode(data.data, data.count, &arrived, NULL), ERR_OK);
-    assert_int_equal(arrived.wish.path.length, 9);
-    assert_memory_equal(arrived.wish.path.text, "/lib/x.so", 9);
-    assert_int_equal(arrived.wish.build_id.length, 4);
-    assert_memory_equal(arrived.wish.build_id.text, "beef", 4);
-    assert_true(arrived.wish.wants_places && arrived.wants_place);
-    assert_false(arrived.wish.wants_checkout);
-    assert_int_equal(arrived.wish.entry_count, 2);
-    assert_memory_equal(arrived.wish.entries, ENTRIES, sizeof ENTRIES);
+    relay_request_encode(&REQUEST, &data);
+    assert_int_equal(relay_request_decode(data.data, data.count, &arrived, NULL), ERR_OK);
+    assert_int_equal(arrived.want, RELAY_PLACES);
+    assert_int_equal(arrived.count, 3);
+    assert_memory_equal(arrived.functions, REQUEST.functions, 3 * sizeof *arrived.functions);
     bytes_deinit(&data);
 }
 
-static void a_part_of_a_wish_or_more_is_none(void **state)
+static void a_part_of_a_request_or_more_is_none(void **state)
 {
-    const struct source_wish wish = wish_of_a_library();
-    struct relay_wish arrived;
+    struct relay_request arrived;
     struct bytes data = { 0 };
     (void)state;
-    relay_wish_encode(&wish, false, &data);
+    relay_request_encode(&REQUEST, &data);
     for (size_t bytes = 0; bytes < data.count; bytes++)
-        assert_int_equal(relay_wish_decode(data.data, bytes, &arrived, NULL), ERR_INVALID);
+        assert_int_equal(relay_request_decode(data.data, bytes, &arrived, NULL), ERR_INVALID);
     bytes_u8(&data, 0);
-    assert_int_equal(relay_wish_decode(data.data, data.count, &arrived, NULL), ERR_INVALID);
+    assert_int_equal(relay_request_decode(data.data, data.count, &arrived, NULL), ERR_INVALID);
+    bytes_deinit(&data);
+}
+
+/* Nor does it name a file in any other way. */
+static void a_request_beyond_its_limits_is_none(void **state)
+{
+    static const struct relay_request wrong[] = {
+        { .want = RELAY_TEXT },
+        { .want = RELAY_WANTS, .count = 1, .functions = { 1 } },
+    };
+    static const char with_path[] = "\013/etc/shadow\000\000\000";
+    struct relay_request arrived;
+    struct bytes data = { 0 };
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        bytes_clear(&data);
+        relay_request_encode(&wrong[i], &data);
+        assert_int_equal(relay_request_decode(data.data, data.count, &arrived, NULL),
+                         ERR_INVALID);
+    }
+    bytes_clear(&data);
+    bytes_u8(&data, RELAY_PLACES);
+    bytes_number(&data, SOURCE_MAX_PLACES + 1);
+    for (size_t i = 0; i <= SOURCE_MAX_PLACES; i++)
+        bytes_number(&data, 1);
+    assert_int_equal(relay_request_decode(data.data, data.count, &arrived, NULL), ERR_INVALID);
+    assert_int_equal(relay_request_decode(with_path, sizeof with_path - 1, &arrived, NULL),
+                     ERR_INVALID);
     bytes_deinit(&data);
 }
 
@@ -102,8 +111,9 @@ static void an_error_arrives_with_the_place(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_wish_arrives),
-        cmocka_unit_test(a_part_of_a_wish_or_more_is_none),
+        cmocka_unit_test(a_request_arrives),
+        cmocka_unit_test(a_part_of_a_request_or_more_is_none),
+        cmocka_unit_test(a_request_beyond_its_limits_is_none),
         cmocka_unit_test(a_text_arrives),
         cmocka_unit_test(an_error_arrives_with_the_place),
     };

@@ -7,6 +7,7 @@
 #include <stdnoreturn.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -418,6 +419,46 @@ static void damaged_debug_information_ends_nothing_else(void **state)
     assert_int_equal(read_it(world, "/app.py"), ERR_OK);
 }
 
+static void more_descriptors_than_it_takes_are_closed(void **state)
+{
+    struct world *const world = *state;
+    struct source_request request = { .pid = world->pid,
+                                      .mapped_addr = world->target.mapped_addr,
+                                      .owner = world->target.owner };
+    struct source_answer answer = { 0 };
+    int ends[2], pipes[2];
+    union {
+        struct cmsghdr align;
+        char bytes[CMSG_SPACE((SOURCE_FD_COUNT + 1) * sizeof(int))];
+    } control = { .bytes = { 0 } };
+    struct iovec part = { .iov_base = &request, .iov_len = sizeof request };
+    struct msghdr message = { .msg_iov = &part,
+                              .msg_iovlen = 1,
+                              .msg_control = control.bytes,
+                              .msg_controllen = sizeof control.bytes };
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+    assert_int_equal(pipe2(pipes, O_CLOEXEC), 0);
+    const int fds[] = { pipes[1], world->target.pidfd, world->target.space_fd, ends[0] };
+    const pid_t broker = source_helper_fork(ends[1]);
+    assert_true(broker > 0);
+    struct cmsghdr *const head = CMSG_FIRSTHDR(&message);
+    head->cmsg_level = SOL_SOCKET;
+    head->cmsg_type = SCM_RIGHTS;
+    head->cmsg_len = CMSG_LEN(sizeof fds);
+    memcpy(CMSG_DATA(head), fds, sizeof fds);
+    snprintf(request.path, sizeof request.path, "%s/app.py",
+             world->has_root ? "" : world->folder);
+    assert_int_equal(sendmsg(ends[0], &message, MSG_NOSIGNAL), sizeof request);
+    close(pipes[1]);
+    assert_int_equal(read(pipes[0], &answer, sizeof answer), sizeof answer);
+    assert_int_equal(answer.outcome, SOURCE_DONE);
+    close(pipes[0]);
+    /* It has not kept the other end of its own socket, or it would not see that this one is closed. */
+    close(ends[1]);
+    close(ends[0]);
+    assert_int_equal(waitpid(broker, NULL, 0), broker);
+}
+
 /* Comes last: it cannot be started again. */
 static void without_the_helper_the_error_says_so(void **state)
 {
@@ -442,4 +483,5 @@ TEST_MAIN(WITH_WORLD(files_of_the_targets_root_are_read),
           WITH_WORLD(places_of_several_functions_come_together),
           WITH_WORLD(native_code_that_is_not_described_has_a_reason),
           WITH_WORLD(damaged_debug_information_ends_nothing_else),
+          WITH_WORLD(more_descriptors_than_it_takes_are_closed),
           WITH_WORLD(without_the_helper_the_error_says_so))
