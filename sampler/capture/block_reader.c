@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "sampler/base/trusted_path.h"
 #include "sampler/capture/format.h"
 
 enum { MAGIC_BYTES = sizeof CAPTURE_MAGIC - 1 };
@@ -79,8 +80,11 @@ enum err_code block_reader_open(struct block_reader *blocks, const char *path, s
     struct stat status;
     memset(blocks, 0, sizeof *blocks);
     /* O_NONBLOCK: does not wait for the other end of a pipe. */
-    blocks->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    if (blocks->fd < 0 || fstat(blocks->fd, &status) != 0)
+    const enum err_code rc =
+        trusted_path_open(path, O_RDONLY | O_NOCTTY | O_NONBLOCK, 0, &blocks->fd, err);
+    if (rc != ERR_OK)
+        return ERR_SYS;
+    if (fstat(blocks->fd, &status) != 0)
         return err_set(err, ERR_SYS, "%s", strerror(errno));
     if (!S_ISREG(status.st_mode))
         return err_set(err, ERR_UNSUPPORTED,

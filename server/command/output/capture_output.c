@@ -55,7 +55,7 @@ static enum err_code open_file(struct capture_output *capture, struct err *err)
     const mode_t owner = S_IRUSR | S_IWUSR;
     const mode_t mode =
         privilege_is_held() ? owner : owner | S_IRGRP | S_IWGRP | S_IROTH | S_IWOTH;
-    const int flags = O_WRONLY | O_CLOEXEC | O_NOCTTY;
+    const int flags = O_WRONLY | O_NOCTTY;
     if (strcmp(capture->path, "-") == 0) {
         capture->path[0] = '\0';
         if (isatty(STDOUT_FILENO))
@@ -64,11 +64,17 @@ static enum err_code open_file(struct capture_output *capture, struct err *err)
         capture->fd = dup(STDOUT_FILENO);
         return capture->fd < 0 ? cannot_write(errno, "standard output", err) : ERR_OK;
     }
-    capture->fd = open(capture->path, flags | O_CREAT | O_EXCL, mode);
+    struct err why = { 0 };
+    enum err_code rc = trusted_path_find(capture->path, &capture->at, &why);
+    if (rc == ERR_OK)
+        rc = trusted_path_open_at(&capture->at, flags | O_CREAT | O_EXCL, mode, &capture->fd,
+                                  &why);
     capture->is_new = capture->fd >= 0;
-    if (!capture->is_new && errno == EEXIST)
-        capture->fd = open(capture->path, flags);
-    return capture->fd < 0 ? cannot_write(errno, capture->path, err) : ERR_OK;
+    if (rc != ERR_OK && why.sys == EEXIST)
+        rc = trusted_path_open_at(&capture->at, flags, mode, &capture->fd, &why);
+    if (rc == ERR_OK)
+        return ERR_OK;
+    return err_set(err, ERR_SYS, "cannot write '%s': %s", capture->path, why.message);
 }
 
 enum err_code capture_output_open(struct capture_output *capture, const struct options *options,
@@ -176,6 +182,8 @@ void capture_output_close(struct capture_output *capture)
     if (capture->fd >= 0)
         close(capture->fd);
     if (capture->is_new && !capture->has_begun)
-        unlink(capture->path);
+        unlinkat(capture->at.folder_fd, capture->at.name, 0);
+    if (capture->at.folder_fd >= 0)
+        close(capture->at.folder_fd);
     *capture = (struct capture_output)CAPTURE_OUTPUT_NONE;
 }

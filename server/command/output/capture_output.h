@@ -21,6 +21,7 @@
 #include <stdbool.h>
 
 #include "sampler/base/err.h"
+#include "sampler/base/trusted_path.h"
 #include "server/wire/quality.h"
 
 struct frame_filters;
@@ -37,11 +38,12 @@ struct capture_output {
     bool is_new, has_begun, is_finished;
     struct quality_capture totals; /* once it is finished */
     char path[PATH_MAX];           /* "": standard output */
+    struct trusted_path at;        /* where that leads to */
 };
 
-#define CAPTURE_OUTPUT_NONE \
-    {                       \
-        .fd = -1            \
+#define CAPTURE_OUTPUT_NONE          \
+    {                                \
+        .fd = -1, .at.folder_fd = -1 \
     }
 
 MUST_CHECK enum err_code capture_output_open(struct capture_output *capture,

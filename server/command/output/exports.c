@@ -65,7 +65,7 @@ static enum err_code open_one(struct export *item, const struct options *options
 static bool is_taken(const struct exports *exports, const struct output *output)
 {
     for (size_t i = 0; i < exports->count; i++)
-        if (strcmp(exports->items[i].output.path, output->path) == 0)
+        if (output_is_same(&exports->items[i].output, output))
             return true;
     return false;
 }

@@ -3,10 +3,11 @@
  *
  * output_init creates a temporary file in the same folder, so that an unwritable path is reported
  * early; output_finish renames it.  A path that is not a regular file (a pipe, /dev/null) is written
- * in place, and "-" is standard output.
+ * in place, and "-" is standard output.  A link is written through; see trusted_path for those that are
+ * not.
  *
  * Ownership: the caller's storage; output_deinit removes an unfinished file.
- * Depends on: err, privilege.
+ * Depends on: err, trusted_path, privilege.
  */
 #ifndef SERVER_COMMAND_OUTPUT_OUTPUT_H
 #define SERVER_COMMAND_OUTPUT_OUTPUT_H
@@ -16,13 +17,15 @@
 #include <stddef.h>
 
 #include "sampler/base/err.h"
+#include "sampler/base/trusted_path.h"
 
 struct output {
     int fd;
-    char path[PATH_MAX];
-    char temporary[PATH_MAX + 16]; /* "": writes in place */
-    size_t written;                /* bytes */
-    int sys;                       /* errno of the write that failed, 0: none */
+    char path[PATH_MAX];          /* as it was named; "": standard output */
+    struct trusted_path at;       /* where that leads to */
+    char temporary[NAME_MAX + 1]; /* "": writes in place */
+    size_t written;               /* bytes */
+    int sys;                      /* errno of the write that failed, 0: none */
 };
 
 /* True for an existing folder, and for every name that ends in a slash. */
@@ -33,6 +36,8 @@ void output_make_folder(const char *path);
 
 MUST_CHECK enum err_code output_init(struct output *output, const char *path, struct err *err);
 void output_deinit(struct output *output);
+/* Do both write to one file? */
+bool output_is_same(const struct output *a, const struct output *b);
 /* True if the output is a terminal and colours are not disabled (NO_COLOR, TERM=dumb). */
 bool output_wants_colours(const struct output *output);
 /* false: writing failed; output_finish reports why. */
