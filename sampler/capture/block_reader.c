@@ -2,14 +2,12 @@
 #include "sampler/capture/block_reader.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "sampler/base/trusted_path.h"
 #include "sampler/capture/format.h"
 
 enum { MAGIC_BYTES = sizeof CAPTURE_MAGIC - 1 };
@@ -75,15 +73,10 @@ static enum err_code read_preamble(struct block_reader *blocks, struct err *err)
     return check_version(preamble, err);
 }
 
-enum err_code block_reader_open(struct block_reader *blocks, const char *path, struct err *err)
+enum err_code block_reader_open(struct block_reader *blocks, int fd, struct err *err)
 {
     struct stat status;
-    memset(blocks, 0, sizeof *blocks);
-    /* O_NONBLOCK: does not wait for the other end of a pipe. */
-    const enum err_code rc =
-        trusted_path_open(path, O_RDONLY | O_NOCTTY | O_NONBLOCK, 0, &blocks->fd, err);
-    if (rc != ERR_OK)
-        return ERR_SYS;
+    *blocks = (struct block_reader){ .fd = fd };
     if (fstat(blocks->fd, &status) != 0)
         return err_set(err, ERR_SYS, "%s", strerror(errno));
     if (!S_ISREG(status.st_mode))

@@ -93,16 +93,15 @@ const struct sink *capture_output_sink(const struct capture_output *capture)
     return capture->live ? live_capture_sink(capture->live) : NULL;
 }
 
-/* Runs on the thread of the live capture. */
-static void say_failed(void *context, const struct err *err)
-{
-    (void)context;
-    say("%s: sampling continues without the capture", err->message);
-}
-
 static const char *name_of(const struct capture_output *capture)
 {
     return capture->path[0] ? capture->path : "standard output";
+}
+
+/* Runs on the thread of the live capture. */
+static void say_failed(void *context, const struct err *err)
+{
+    say("%.200s: %s; sampling continues without the capture", name_of(context), err->message);
 }
 
 enum err_code capture_output_begin(struct capture_output *capture, struct sampler *sampler,
@@ -112,9 +111,9 @@ enum err_code capture_output_begin(struct capture_output *capture, struct sample
         return ERR_OK;
     capture->sampler = sampler;
     (void)!ftruncate(capture->fd, 0);
-    capture->has_begun = true;
     const enum err_code rc = session_capture_write_start(capture->live, capture->fd, sampler,
-                                                         filters, say_failed, NULL, err);
+                                                         filters, say_failed, capture, err);
+    capture->has_begun = rc == ERR_OK;
     return rc == ERR_SYS ? err_wrap(err, rc, "%.200s", name_of(capture)) : rc;
 }
 
