@@ -3,13 +3,28 @@
 import ctypes
 import os
 import re
+import resource
+import signal
+import subprocess
 import tempfile
 import time
 
-from harness import FOLDER, PROGRAM, WAIT_SECONDS, Process, Test, main, run_program, victim
+from harness import FOLDER, PROGRAM, WAIT_SECONDS, Process, Test, file_in, main, run_program, script, victim
 from host import Host
 
 LONG = "60"
+# Each change of its stack has 1,800 events.
+DEEP = """
+import time
+def one(depth):
+    one(depth - 1) if depth else time.sleep(0.003)
+def other(depth):
+    other(depth - 1) if depth else time.sleep(0.003)
+print("READY", flush=True)
+while True:
+    one(900)
+    other(900)
+"""
 BYTES = 1 << 20
 MS_NOSUID, MS_NODEV, MNT_DETACH = 2, 4, 2
 SHORT = ("-d", "0.2", "-r", "100")
@@ -17,13 +32,17 @@ SHORT = ("-d", "0.2", "-r", "100")
 
 class FullDisk(Test):
     def setUp(self):
+        self.disk = self.mount(BYTES)
+
+    def mount(self, size):
         os.makedirs(FOLDER, exist_ok=True)
-        self.disk = tempfile.mkdtemp(prefix="disk-", dir=FOLDER)
-        self.addCleanup(os.rmdir, self.disk)
+        disk = tempfile.mkdtemp(prefix="disk-", dir=FOLDER)
+        self.addCleanup(os.rmdir, disk)
         library = ctypes.CDLL(None, use_errno=True)
-        if library.mount(b"tmpfs", self.disk.encode(), b"tmpfs", MS_NOSUID | MS_NODEV, b"mode=755,size=%d" % BYTES):
+        if library.mount(b"tmpfs", disk.encode(), b"tmpfs", MS_NOSUID | MS_NODEV, b"mode=755,size=%d" % size):
             self.skipTest("needs the right to mount: " + os.strerror(ctypes.get_errno()))
-        self.addCleanup(library.umount2, self.disk.encode(), MNT_DETACH)
+        self.addCleanup(library.umount2, disk.encode(), MNT_DETACH)
+        return disk
 
     def path(self, name):
         return os.path.join(self.disk, name)
@@ -117,6 +136,59 @@ class FullDisk(Test):
         process, code = run_program("replay", self.path("a.pyro"), "--collapsed=-")
         self.assertEqual(code, 0, process.output())
         self.assertTrue(process.out)
+
+    def large_trace(self):
+        """A capture, and the size of its trace, which is more than memory holds."""
+        capture, trace = file_in("deep.pyro"), file_in("deep.json")
+        with victim(script("deep.py", DEEP)) as target:
+            for seconds in (2, 4, 8, 16):
+                self.assertEqual(run_program("record", str(target.pid), "-d", str(seconds), "-r", "1000", "-o", capture)[1], 0)
+                self.assertEqual(run_program("replay", capture, "--chrome-trace=" + trace)[1], 0)
+                size = os.path.getsize(trace)
+                os.unlink(trace)
+                if size > 17 << 20:
+                    break
+        with open(capture, "rb") as file:
+            return file.read(), size
+
+    def test_an_export_leaves_room_for_captures(self):
+        packed, size = self.large_trace()
+        # It would fit, and nothing else would.
+        with Host(data=self.mount(size + (128 << 10))) as host:
+            name = host.put(packed).json()["name"]
+            opened = host.send("POST", "/captures", {"name": name}).json()["id"]
+            host.until("/sessions/" + opened, lambda found: found["state"] == "ended")
+            answer = host.ask("/api/v1/sessions/%s/export?format=chrome-trace" % opened)
+            self.assertEqual(answer.status, 507, answer.body[:300])
+            self.assertRegex(answer.json()["detail"], "does not fit on the disk: No space left")
+
+
+class FileSize(Test):
+    """A limit on the size of files is an error as a full disk is, not the end of the program."""
+
+    def limited(self):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+
+    def test_a_command_says_so_and_leaves_nothing(self):
+        folder = tempfile.mkdtemp(prefix="limited-", dir=FOLDER)
+        self.addCleanup(os.rmdir, folder)
+        with victim("chain.py", LONG) as target:
+            process, code = run_program("record", str(target.pid), *SHORT, "-o", os.path.join(folder, "a.html"), preexec_fn=self.limited)
+        self.assertEqual(code, 1, process.output())
+        self.assertRegex(process.err[-1], "^pyrometer: cannot write '.*a.html': File too large$")
+        self.assertEqual(os.listdir(folder), [])
+
+    def test_a_server_goes_on(self):
+        with Host(preexec_fn=self.limited) as host:
+            self.assertEqual(host.put(bytes(1 << 20)).status, 507)
+            self.assertEqual(host.ask("/api/v1/captures").status, 200)
+
+    def test_a_program_that_is_run_has_the_signal_as_ever(self):
+        done = subprocess.run([PROGRAM, "run", "--listen", "127.0.0.1:0", "--", "grep", "SigIgn", "/proc/self/status"],
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=WAIT_SECONDS, check=False)
+        ignored = re.search(rb"SigIgn:\s*([0-9a-f]+)", done.stdout)
+        self.assertTrue(ignored, done.stderr)
+        self.assertFalse(int(ignored.group(1), 16) >> (signal.SIGXFSZ - 1) & 1)
 
 
 if __name__ == "__main__":
