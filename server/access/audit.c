@@ -25,6 +25,8 @@ enum err_code audit_open(const char *file, struct audit *out, struct err *err)
     if (strcmp(file, "-") != 0)
         rc = trusted_path_open(file, O_WRONLY | O_APPEND | O_CREAT | O_NOCTTY | O_NONBLOCK,
                                S_IRUSR | S_IWUSR, &out->fd, err);
+    else if ((fcntl(STDERR_FILENO, F_GETFL) & O_ACCMODE) == O_RDONLY)
+        rc = err_set(err, ERR_SYS, "standard error is closed");
     else if ((out->fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0)) < 0)
         rc = err_set(err, ERR_SYS, "%s", strerror(errno));
     return rc == ERR_OK ? rc

@@ -62,6 +62,8 @@ enum err_code driver_open(struct driver *driver, struct err *err)
         rc = output_init(&driver->quality, options->quality_file, err);
     if (rc == ERR_OK)
         rc = capture_output_open(&driver->capture, options, err);
+    if (rc == ERR_OK && driver->capture.live && options->quality_file)
+        rc = output_check_places(&driver->capture.place, &driver->quality.place, err);
     if (rc == ERR_OK)
         rc = pushing_open(options, &driver->push, err);
     if (rc == ERR_OK && driver->serves) {

@@ -11,10 +11,59 @@
 
 #include "sampler/base/random.h"
 #include "server/command/process/privilege.h"
+#include "server/command/process/standard.h"
 
-static enum err_code cannot_write(int sys, const char *path, struct err *err)
+enum err_code output_place_find(struct output_place *place, const char *path, struct err *err)
 {
-    err_sys(err, sys, "cannot write '%s'", path);
+    *place = (struct output_place){ .at.folder_fd = -1 };
+    if (strcmp(path, "-") == 0)
+        return standard_is_written(STDOUT_FILENO) ? ERR_OK
+                                                  : output_cannot_write(place, EBADF, err);
+    snprintf(place->path, sizeof place->path, "%s", path);
+    if (trusted_path_find(path, &place->at, err) == ERR_OK)
+        return ERR_OK;
+    return err_wrap(err, ERR_SYS, "cannot write '%.200s'", path);
+}
+
+void output_place_close(struct output_place *place)
+{
+    if (place->path[0] && place->at.folder_fd >= 0)
+        close(place->at.folder_fd);
+    *place = (struct output_place){ .at.folder_fd = -1 };
+}
+
+const char *output_place_name(const struct output_place *place)
+{
+    return place->path[0] ? place->path : "standard output";
+}
+
+bool output_place_is_same(const struct output_place *a, const struct output_place *b)
+{
+    struct stat left, right;
+    if (!a->path[0] || !b->path[0])
+        return a->path[0] == b->path[0];
+    return strcmp(a->at.name, b->at.name) == 0 && fstat(a->at.folder_fd, &left) == 0 &&
+           fstat(b->at.folder_fd, &right) == 0 && left.st_dev == right.st_dev &&
+           left.st_ino == right.st_ino;
+}
+
+enum err_code output_check_places(const struct output_place *a, const struct output_place *b,
+                                  struct err *err)
+{
+    struct stat status;
+    if (!output_place_is_same(a, b))
+        return ERR_OK;
+    if (a->path[0] && fstatat(a->at.folder_fd, a->at.name, &status, 0) == 0 &&
+        !S_ISREG(status.st_mode))
+        return ERR_OK;
+    return err_set(err, ERR_INVALID, "two outputs are %.200s: name a file for one of them",
+                   output_place_name(a));
+}
+
+enum err_code output_cannot_write(const struct output_place *place, int sys, struct err *err)
+{
+    err_sys(err, sys, place->path[0] ? "cannot write '%.200s'" : "cannot write to %s",
+            output_place_name(place));
     return ERR_SYS;
 }
 
@@ -26,9 +75,9 @@ static int open_temporary(struct output *output, struct random *random)
     char suffix[RANDOM + 1] = "";
     for (int i = 0; i < RANDOM; i++)
         suffix[i] = letters[random_below(random, sizeof letters - 1)];
-    snprintf(output->temporary, sizeof output->temporary, ".%.200s.%s", output->at.name,
+    snprintf(output->temporary, sizeof output->temporary, ".%.200s.%s", output->place.at.name,
              suffix);
-    return openat(output->at.folder_fd, output->temporary,
+    return openat(output->place.at.folder_fd, output->temporary,
                   O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
 }
 
@@ -46,7 +95,7 @@ static enum err_code begin_temporary(struct output *output, struct err *err)
     if (output->fd >= 0)
         return ERR_OK;
     output->temporary[0] = '\0';
-    return cannot_write(errno, output->path, err);
+    return output_cannot_write(&output->place, errno, err);
 }
 
 bool output_is_folder(const char *path)
@@ -68,34 +117,32 @@ void output_make_folder(const char *path)
 static enum err_code begin(struct output *output, struct err *err)
 {
     struct stat status;
-    const int folder = output->at.folder_fd;
-    const int no_follow = output->at.is_opened ? 0 : AT_SYMLINK_NOFOLLOW;
-    if (fstatat(folder, output->at.name, &status, no_follow) != 0)
+    const int folder = output->place.at.folder_fd;
+    const int no_follow = output->place.at.is_opened ? 0 : AT_SYMLINK_NOFOLLOW;
+    if (fstatat(folder, output->place.at.name, &status, no_follow) != 0)
         return errno == ENOENT ? begin_temporary(output, err)
-                               : cannot_write(errno, output->path, err);
+                               : output_cannot_write(&output->place, errno, err);
     if (S_ISDIR(status.st_mode))
-        return cannot_write(EISDIR, output->path, err);
-    if (faccessat(folder, output->at.name, W_OK, 0) != 0)
-        return cannot_write(errno, output->path, err);
-    if (S_ISREG(status.st_mode) && !output->at.is_opened)
+        return output_cannot_write(&output->place, EISDIR, err);
+    if (faccessat(folder, output->place.at.name, W_OK, 0) != 0)
+        return output_cannot_write(&output->place, errno, err);
+    if (S_ISREG(status.st_mode) && !output->place.at.is_opened)
         return begin_temporary(output, err);
     const enum err_code rc =
-        trusted_path_open_at(&output->at, O_WRONLY | O_NOCTTY, 0, &output->fd, err);
-    return rc == ERR_OK ? rc : err_wrap(err, ERR_SYS, "cannot write '%s'", output->path);
+        trusted_path_open_at(&output->place.at, O_WRONLY | O_NOCTTY, 0, &output->fd, err);
+    return rc == ERR_OK ? rc
+                        : err_wrap(err, ERR_SYS, "cannot write '%.200s'", output->place.path);
 }
 
 enum err_code output_init(struct output *output, const char *path, struct err *err)
 {
     memset(output, 0, sizeof *output);
     output->fd = -1;
-    if (strcmp(path, "-") == 0) {
-        output->fd = dup(STDOUT_FILENO);
-        return output->fd < 0 ? cannot_write(errno, "standard output", err) : ERR_OK;
-    }
-    if (trusted_path_find(path, &output->at, err) != ERR_OK)
-        return err_wrap(err, ERR_SYS, "cannot write '%s'", path);
-    snprintf(output->path, sizeof output->path, "%s", path);
-    const enum err_code rc = begin(output, err);
+    enum err_code rc = output_place_find(&output->place, path, err);
+    if (rc == ERR_OK && output->place.path[0])
+        rc = begin(output, err);
+    else if (rc == ERR_OK && (output->fd = dup(STDOUT_FILENO)) < 0)
+        rc = output_cannot_write(&output->place, errno, err);
     if (rc != ERR_OK)
         output_deinit(output);
     return rc;
@@ -106,21 +153,10 @@ void output_deinit(struct output *output)
     if (output->fd >= 0)
         close(output->fd);
     if (output->temporary[0])
-        unlinkat(output->at.folder_fd, output->temporary, 0);
-    if (output->path[0])
-        close(output->at.folder_fd);
+        unlinkat(output->place.at.folder_fd, output->temporary, 0);
+    output_place_close(&output->place);
     output->fd = -1;
-    output->path[0] = output->temporary[0] = '\0';
-}
-
-bool output_is_same(const struct output *a, const struct output *b)
-{
-    struct stat left, right;
-    if (!a->path[0] || !b->path[0])
-        return a->path[0] == b->path[0];
-    return strcmp(a->at.name, b->at.name) == 0 && fstat(a->at.folder_fd, &left) == 0 &&
-           fstat(b->at.folder_fd, &right) == 0 && left.st_dev == right.st_dev &&
-           left.st_ino == right.st_ino;
+    output->temporary[0] = '\0';
 }
 
 bool output_wants_colours(const struct output *output)
@@ -161,14 +197,13 @@ enum err_code output_finish(struct output *output, const void *data, size_t byte
                             struct err *err)
 {
     if (!output_write(output, data, bytes))
-        return cannot_write(output->sys, output->path[0] ? output->path : "standard output",
-                            err);
+        return output_cannot_write(&output->place, output->sys, err);
     if (!output->temporary[0])
         return ERR_OK;
     apply_mask(output->fd);
-    if (renameat(output->at.folder_fd, output->temporary, output->at.folder_fd,
-                 output->at.name) != 0)
-        return cannot_write(errno, output->path, err);
+    if (renameat(output->place.at.folder_fd, output->temporary, output->place.at.folder_fd,
+                 output->place.at.name) != 0)
+        return output_cannot_write(&output->place, errno, err);
     output->temporary[0] = '\0';
     return ERR_OK;
 }

@@ -19,14 +19,31 @@
 #include "sampler/base/err.h"
 #include "sampler/base/trusted_path.h"
 
+struct output_place {
+    char path[PATH_MAX];    /* as it was named; "": standard output */
+    struct trusted_path at; /* where that leads to */
+};
+
 struct output {
     int fd;
-    char path[PATH_MAX];          /* as it was named; "": standard output */
-    struct trusted_path at;       /* where that leads to */
+    struct output_place place;
     char temporary[NAME_MAX + 1]; /* "": writes in place */
     size_t written;               /* bytes */
     int sys;                      /* errno of the write that failed, 0: none */
 };
+
+/* path: "-" is standard output.  A failure leaves nothing to close. */
+MUST_CHECK enum err_code output_place_find(struct output_place *place, const char *path,
+                                           struct err *err);
+/* A zeroed one is fine. */
+void output_place_close(struct output_place *place);
+const char *output_place_name(const struct output_place *place);
+bool output_place_is_same(const struct output_place *a, const struct output_place *b);
+/* ERR_INVALID: they are the same, and one would take the place of the other.  Devices may be. */
+MUST_CHECK enum err_code output_check_places(const struct output_place *a,
+                                             const struct output_place *b, struct err *err);
+/* Returns ERR_SYS, whatever sys is: ERR_PERM is about a target. */
+enum err_code output_cannot_write(const struct output_place *place, int sys, struct err *err);
 
 /* True for an existing folder, and for every name that ends in a slash. */
 bool output_is_folder(const char *path);
@@ -36,8 +53,6 @@ void output_make_folder(const char *path);
 
 MUST_CHECK enum err_code output_init(struct output *output, const char *path, struct err *err);
 void output_deinit(struct output *output);
-/* Do both write to one file? */
-bool output_is_same(const struct output *a, const struct output *b);
 /* True if the output is a terminal and colours are not disabled (NO_COLOR, TERM=dumb). */
 bool output_wants_colours(const struct output *output);
 /* false: writing failed; output_finish reports why. */
