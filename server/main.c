@@ -8,6 +8,7 @@
 #include "server/command/options/options.h"
 #include "server/command/process/exit.h"
 #include "server/command/process/limits.h"
+#include "server/command/process/standard.h"
 #include "server/push/http_client.h"
 #include "server/sessions/leave.h"
 
@@ -16,6 +17,7 @@ int main(int argc, char **argv)
     struct options options;
     struct err err = { 0 };
     (void)argc;
+    standard_fill();
     const enum err_code rc = options_parse(argv, &options, &err);
     if (rc != ERR_OK)
         return exit_with(rc, &err);

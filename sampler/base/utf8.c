@@ -28,6 +28,15 @@ size_t utf8_char_length(const char *text, size_t length)
     return need;
 }
 
+uint32_t utf8_decode(const char *text, size_t bytes)
+{
+    static const unsigned char masks[] = { 0, 0x7f, 0x1f, 0xf, 0x7 };
+    uint32_t code = bytes < sizeof masks ? (unsigned char)text[0] & masks[bytes] : 0;
+    for (size_t i = 1; i < bytes; i++)
+        code = code << 6 | ((unsigned char)text[i] & 0x3fu);
+    return code;
+}
+
 bool utf8_is_valid(const char *text, size_t length)
 {
     while (length) {

@@ -1,5 +1,5 @@
 /*
- * utf8 - decides whether bytes are UTF-8, cuts text, and encodes characters.
+ * utf8 - decides whether bytes are UTF-8, cuts text, decodes and encodes characters.
  *
  * Depends on: libc.
  */
@@ -13,6 +13,9 @@
 /* Bytes of the well-formed character at text (1 to 4), 0: not well-formed (overlong forms,
  * surrogates and anything above U+10FFFF are not). */
 size_t utf8_char_length(const char *text, size_t length);
+
+/* The code point of the well-formed character of `bytes` bytes at text. */
+uint32_t utf8_decode(const char *text, size_t bytes);
 
 bool utf8_is_valid(const char *text, size_t length);
 

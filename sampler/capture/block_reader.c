@@ -2,7 +2,6 @@
 #include "sampler/capture/block_reader.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,13 +73,11 @@ static enum err_code read_preamble(struct block_reader *blocks, struct err *err)
     return check_version(preamble, err);
 }
 
-enum err_code block_reader_open(struct block_reader *blocks, const char *path, struct err *err)
+enum err_code block_reader_open(struct block_reader *blocks, int fd, struct err *err)
 {
     struct stat status;
-    memset(blocks, 0, sizeof *blocks);
-    /* O_NONBLOCK: does not wait for the other end of a pipe. */
-    blocks->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    if (blocks->fd < 0 || fstat(blocks->fd, &status) != 0)
+    *blocks = (struct block_reader){ .fd = fd };
+    if (fstat(blocks->fd, &status) != 0)
         return err_set(err, ERR_SYS, "%s", strerror(errno));
     if (!S_ISREG(status.st_mode))
         return err_set(err, ERR_UNSUPPORTED,

@@ -31,8 +31,9 @@ struct block_reader {
     struct block_chain chain; /* of the last block of samples */
 };
 
-/* Checks the preamble and leaves `at` behind it. */
-MUST_CHECK enum err_code block_reader_open(struct block_reader *blocks, const char *path,
+/* Takes the descriptor of a file, which block_reader_close closes, also after a failure.  Checks the
+ * preamble and leaves `at` behind it. */
+MUST_CHECK enum err_code block_reader_open(struct block_reader *blocks, int fd,
                                            struct err *err);
 void block_reader_close(struct block_reader *blocks);
 

@@ -220,8 +220,9 @@ static enum err_code take_chunk(struct live_capture *capture, const struct chunk
 /* Removes a partly written block: then there may be room for the end. */
 static void drop_rest(struct live_capture *capture)
 {
-    if (capture->is_regular)
-        (void)!ftruncate(capture->fd, capture->start + (off_t)capture->writer.at);
+    const off_t end = capture->start + (off_t)capture->writer.at;
+    if (capture->is_regular && ftruncate(capture->fd, end) == 0)
+        (void)!lseek(capture->fd, end, SEEK_SET);
 }
 
 static void fail(struct live_capture *capture)

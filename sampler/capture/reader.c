@@ -1,10 +1,14 @@
 #include "sampler/capture/reader.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "sampler/base/trusted_path.h"
 #include "sampler/capture/block_reader.h"
 #include "sampler/capture/format.h"
 #include "sampler/capture/load.h"
@@ -113,9 +117,9 @@ static enum err_code read_end(struct reader *reader, struct err *err)
     return rc || head.kind != CAPTURE_END ? ERR_OK : take_end(reader, err);
 }
 
-static enum err_code open_reader(struct reader *reader, const char *path, struct err *err)
+static enum err_code open_reader(struct reader *reader, int fd, struct err *err)
 {
-    enum err_code rc = block_reader_open(&reader->blocks, path, err);
+    enum err_code rc = block_reader_open(&reader->blocks, fd, err);
     if (!rc)
         rc = take_metadata(reader, err);
     if (!rc)
@@ -126,18 +130,36 @@ static enum err_code open_reader(struct reader *reader, const char *path, struct
     return rc;
 }
 
-enum err_code reader_open(const char *path, struct reader **out, struct err *err)
+/* Takes the descriptor. */
+static enum err_code open_taken(int fd, struct reader **out, struct err *err)
 {
     struct reader *const reader = calloc(1, sizeof *reader);
-    if (!reader)
+    if (!reader) {
+        close(fd);
         return err_nomem(err);
-    const enum err_code rc = open_reader(reader, path, err);
-    if (rc) {
-        reader_close(reader);
-        return err_wrap(err, rc, "cannot read '%.200s'", path);
     }
-    *out = reader;
-    return ERR_OK;
+    const enum err_code rc = open_reader(reader, fd, err);
+    if (rc)
+        reader_close(reader);
+    else
+        *out = reader;
+    return rc;
+}
+
+enum err_code reader_open(const char *path, struct reader **out, struct err *err)
+{
+    int fd;
+    /* O_NONBLOCK: does not wait for the other end of a pipe. */
+    enum err_code rc = trusted_path_open(path, O_RDONLY | O_NOCTTY | O_NONBLOCK, 0, &fd, err);
+    rc = rc ? ERR_SYS : open_taken(fd, out, err);
+    return rc ? err_wrap(err, rc, "cannot read '%.200s'", path) : ERR_OK;
+}
+
+enum err_code reader_open_fd(int fd, struct reader **out, struct err *err)
+{
+    const int taken = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    return taken < 0 ? err_sys(err, errno, "cannot open it again")
+                     : open_taken(taken, out, err);
 }
 
 void reader_close(struct reader *reader)

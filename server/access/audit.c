@@ -10,6 +10,7 @@
 
 #include "sampler/base/buffer.h"
 #include "sampler/base/clock.h"
+#include "sampler/base/trusted_path.h"
 #include "server/access/auth.h"
 #include "server/http/request.h"
 #include "server/wire/json.h"
@@ -20,15 +21,16 @@ enum err_code audit_open(const char *file, struct audit *out, struct err *err)
     out->fd = -1;
     if (!file)
         return ERR_OK;
-    out->fd =
-        strcmp(file, "-") == 0
-            ? dup(STDERR_FILENO)
-            : open(file, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
-                   S_IRUSR | S_IWUSR);
-    if (out->fd >= 0)
-        return ERR_OK;
-    err_sys(err, errno, "cannot write the audit log '%.200s'", file);
-    return ERR_SYS;
+    enum err_code rc = ERR_OK;
+    if (strcmp(file, "-") != 0)
+        rc = trusted_path_open(file, O_WRONLY | O_APPEND | O_CREAT | O_NOCTTY | O_NONBLOCK,
+                               S_IRUSR | S_IWUSR, &out->fd, err);
+    else if ((fcntl(STDERR_FILENO, F_GETFL) & O_ACCMODE) == O_RDONLY)
+        rc = err_set(err, ERR_SYS, "standard error is closed");
+    else if ((out->fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0)) < 0)
+        rc = err_set(err, ERR_SYS, "%s", strerror(errno));
+    return rc == ERR_OK ? rc
+                        : err_wrap(err, ERR_SYS, "cannot write the audit log '%.200s'", file);
 }
 
 void audit_close(struct audit *audit)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "sampler/base/buffer.h"
+#include "sampler/base/utf8.h"
 #include "server/command/options/commands.h"
 #include "server/command/options/options.h"
 #include "server/command/options/selection.h"
@@ -35,6 +36,8 @@ struct comparing {
     struct condition conditions[SETTING_MAX_TEXTS];
     bool holds; /* one of the conditions */
 };
+
+enum { MAX_NAME = 200 };
 
 enum form { FORM_TEXT, FORM_JSON, FORM_MARKDOWN, FORM_HTML };
 
@@ -107,10 +110,9 @@ static enum err_code write_diff(struct comparing *comparing, struct err *err)
 static void say_condition(const struct comparing *comparing, const struct condition *condition,
                           function_id id)
 {
-    struct buffer name = { 0 };
-    names_put_plain(&name, names_function(comparing->comparison.snapshot, id).name);
-    say("%.64s: %.200s", condition->text, buffer_string(&name));
-    buffer_deinit(&name);
+    const struct strtab_string name = names_function(comparing->comparison.snapshot, id).name;
+    say("%.64s: %.*s", condition->text, (int)utf8_cut(name.text, name.length, MAX_NAME),
+        name.text);
 }
 
 static enum err_code check_conditions(struct comparing *comparing, struct err *err)

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "sampler/access_checks.h"
+#include "sampler/base/plain_text.h"
 #include "sampler/sampler.h"
 #include "server/command/options/commands.h"
 #include "server/command/options/options.h"
@@ -13,12 +14,11 @@ enum { STATE_COLUMNS = 10, NAME_COLUMNS = 12 };
 /* At this rate a kernel that refuses would refuse at any other. */
 static const double TRIED_HZ = 100;
 
-/* Replaces control characters: names of processes and files may contain escape sequences. */
 static void print_text(const char *text)
 {
-    for (const char *c = text; *c; c++)
-        putchar((unsigned char)*c < 0x20 || *c == 0x7f ? '?' : *c);
-    putchar('\n');
+    char plain[4 * ACCESS_CHECK_TEXT_BYTES];
+    plain_text_copy(plain, sizeof plain, text);
+    puts(plain);
 }
 
 static void print_checks(const struct access_checks *checks)
@@ -80,7 +80,9 @@ int command_doctor(const struct options *options)
         if (count > 1)
             printf("%sprocess %d\n", i ? "\n" : "", options->sampling.pids[i]);
         print_checks(&checks);
-        if (failure && !rc) {
+        if (failure && rc) {
+            say("%s", err.message);
+        } else if (failure) {
             rc = failure;
             first = err;
         }

@@ -1,89 +1,91 @@
 #include "server/sessions/dump.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "sampler/base/buffer.h"
+#include "sampler/base/plain_text.h"
 #include "sampler/sampler.h"
 #include "server/command/options/commands.h"
 #include "server/command/options/options.h"
 #include "server/command/process/exit.h"
 #include "server/command/process/privilege.h"
 
-/* Replaces control characters: names may contain escape sequences. */
-static void print_string(const struct profile_snapshot *snapshot, str_id id)
+static void put_string(struct buffer *out, const struct profile_snapshot *snapshot, str_id id)
 {
     const struct strtab_string string = profile_string(snapshot, id);
-    for (uint32_t i = 0; i < string.length; i++) {
-        const unsigned char c = (unsigned char)string.text[i];
-        putchar(c < 0x20 || c == 0x7f ? '?' : c);
-    }
+    plain_text_put(out, string.text, string.length);
 }
 
-static void print_frames(const struct profile_snapshot *snapshot, node_id node)
+static void put_frames(struct buffer *out, const struct profile_snapshot *snapshot,
+                       node_id node)
 {
     for (; node != 0; node = profile_node_at(snapshot, node).parent) {
         const struct profile_frame frame =
             profile_frame_at(snapshot, profile_node_at(snapshot, node).frame);
         const struct profile_function function = profile_function_at(snapshot, frame.function);
-        fputs("    ", stdout);
-        print_string(snapshot, function.name);
-        fputs(" (", stdout);
-        print_string(snapshot, function.file);
+        buffer_text(out, "    ");
+        put_string(out, snapshot, function.name);
+        buffer_text(out, " (");
+        put_string(out, snapshot, function.file);
         if (frame.line > 0)
-            printf(":%d", (int)frame.line);
-        puts(")");
+            buffer_printf(out, ":%d", (int)frame.line);
+        buffer_text(out, ")\n");
     }
 }
 
-static void print_thread(const struct dump *dump, const struct dump_row *row)
+static void put_thread(struct buffer *out, const struct dump *dump, const struct dump_row *row)
 {
     const struct profile_thread thread = profile_thread_at(&dump->snapshot, row->thread);
     if (thread.tid)
-        printf("  thread %d ", (int)thread.tid);
+        buffer_printf(out, "  thread %d ", (int)thread.tid);
     else
-        fputs("  thread of unknown number ", stdout);
-    print_string(&dump->snapshot, thread.name);
+        buffer_text(out, "  thread of unknown number ");
+    put_string(out, &dump->snapshot, thread.name);
 #define X(name, bit, text)        \
     if (row->state & (1u << bit)) \
-        fputs(" " text, stdout);
+        buffer_text(out, " " text);
     STATE_FLAGS(X)
 #undef X
-    puts("");
-    print_frames(&dump->snapshot, row->node);
+    buffer_char(out, '\n');
+    put_frames(out, &dump->snapshot, row->node);
 }
 
-static void print_name(const struct dump *dump, const struct sampler_task *task)
+static void put_name(struct buffer *out, const struct dump *dump,
+                     const struct sampler_task *task)
 {
     if (task->name)
-        print_string(&dump->snapshot, task->name);
+        put_string(out, &dump->snapshot, task->name);
     else if (task->number)
-        printf("Task-%llu", (unsigned long long)task->number);
+        buffer_printf(out, "Task-%" PRIu64, task->number);
     else
-        fputs("without a name", stdout);
+        buffer_text(out, "without a name");
 }
 
-static void print_task(const struct dump *dump, const struct sampler_task *task)
+static void put_task(struct buffer *out, const struct dump *dump,
+                     const struct sampler_task *task)
 {
-    fputs("  task ", stdout);
-    print_name(dump, task);
-    printf(" (thread %d) %s", (int)task->tid,
-           task->is_running  ? "runs"
-           : task->is_moving ? "moves"
-                             : "waits");
+    buffer_text(out, "  task ");
+    put_name(out, dump, task);
+    buffer_printf(out, " (thread %d) %s", (int)task->tid,
+                  task->is_running  ? "runs"
+                  : task->is_moving ? "moves"
+                                    : "waits");
     for (uint32_t i = 0; i < task->awaiter_count; i++) {
-        fputs(i ? ", " : "; awaited by ", stdout);
-        print_name(dump, &dump->tasks.items[dump->tasks.awaiters[task->first_awaiter + i]]);
+        buffer_text(out, i ? ", " : "; awaited by ");
+        put_name(out, dump, &dump->tasks.items[dump->tasks.awaiters[task->first_awaiter + i]]);
     }
-    puts("");
-    print_frames(&dump->snapshot, task->node);
+    buffer_char(out, '\n');
+    put_frames(out, &dump->snapshot, task->node);
 }
 
-static void print_tasks(const struct dump *dump)
+static void put_tasks(struct buffer *out, const struct dump *dump)
 {
     for (size_t i = 0; i < dump->tasks.count; i++)
-        print_task(dump, &dump->tasks.items[i]);
+        put_task(out, dump, &dump->tasks.items[i]);
     if (dump->tasks.is_cut)
-        puts("  and more tasks");
+        buffer_text(out, "  and more tasks\n");
 }
 
 /* A greenlet that is switched out is an object that only its library and the garbage collector know. */
@@ -98,27 +100,59 @@ static bool has_greenlets(const struct profile_snapshot *snapshot)
     return false;
 }
 
+static void put_dump(struct buffer *out, const struct dump *dump, const struct options *options)
+{
+    const struct sampler_target *const target = sampler_target(dump->sampler);
+    buffer_printf(out, "process %d, Python %s\n", (int)target->pid, target->python);
+    for (size_t i = 0; i < dump->count; i++)
+        put_thread(out, dump, &dump->rows[i]);
+    if (options->sampling.async == SAMPLER_ASYNC_ALL || !options->names_async_mode)
+        put_tasks(out, dump);
+    if (has_greenlets(&dump->snapshot))
+        buffer_text(out, "  greenlets that are switched out cannot be listed\n");
+}
+
+/* exit_flush reports a failure. */
+static bool print(void *to, const char *data, size_t bytes)
+{
+    (void)fwrite(data, 1, bytes, to);
+    return true;
+}
+
+static enum err_code dump_process(const struct options *options, pid_t pid, struct err *err)
+{
+    struct dump dump;
+    struct buffer out;
+    /* Tasks that wait are listed, not sampled. */
+    enum err_code rc = dump_take(
+        &dump, pid, options->sampling.async ? SAMPLER_ASYNC_RUNNING : SAMPLER_ASYNC_OFF,
+        options->shows_native ? SAMPLER_NATIVE_FULL : SAMPLER_NATIVE_LEAF, NULL, err);
+    if (rc != ERR_OK)
+        return rc;
+    buffer_init_draining(&out, print, stdout);
+    put_dump(&out, &dump, options);
+    buffer_flush(&out);
+    rc = buffer_check(&out, err);
+    buffer_deinit(&out);
+    dump_deinit(&dump);
+    return rc;
+}
+
 int command_dump(const struct options *options)
 {
-    struct err err = { 0 };
-    enum err_code rc = privilege_drop(options, &err);
-    for (size_t i = 0; i < options->sampling.pid_count && rc == ERR_OK; i++) {
-        struct dump dump;
-        const pid_t pid = options->sampling.pids[i];
-        /* Tasks that wait are listed, not sampled. */
-        rc = dump_take(
-            &dump, pid, options->sampling.async ? SAMPLER_ASYNC_RUNNING : SAMPLER_ASYNC_OFF,
-            options->shows_native ? SAMPLER_NATIVE_FULL : SAMPLER_NATIVE_LEAF, NULL, &err);
-        if (rc != ERR_OK)
-            break;
-        printf("process %d, Python %s\n", (int)pid, sampler_target(dump.sampler)->python);
-        for (size_t k = 0; k < dump.count; k++)
-            print_thread(&dump, &dump.rows[k]);
-        if (options->sampling.async == SAMPLER_ASYNC_ALL || !options->names_async_mode)
-            print_tasks(&dump);
-        if (has_greenlets(&dump.snapshot))
-            puts("  greenlets that are switched out cannot be listed");
-        dump_deinit(&dump);
+    struct err first = { 0 };
+    enum err_code rc = privilege_drop(options, &first);
+    const size_t count = rc == ERR_OK ? options->sampling.pid_count : 0;
+    /* One that cannot be read does not hide the others; the first failure is told at the end. */
+    for (size_t i = 0; i < count; i++) {
+        struct err err = { 0 };
+        const enum err_code failure = dump_process(options, options->sampling.pids[i], &err);
+        if (failure && rc) {
+            say("%s", err.message);
+        } else if (failure) {
+            rc = failure;
+            first = err;
+        }
     }
-    return exit_with(rc, &err);
+    return exit_with(rc, &first);
 }

@@ -11,6 +11,7 @@
 #include "server/command/process/exit.h"
 #include "server/command/process/limits.h"
 #include "server/command/process/prepared_child.h"
+#include "server/command/process/standard.h"
 #include "server/http/http.h"
 #include "server/sessions/sessions.h"
 #include "server/source/helper.h"
@@ -76,7 +77,8 @@ static enum err_code open_pipeline(struct live *live, const struct options *opti
                                          .links = &options->report.links };
     enum err_code rc = ERR_OK;
     /* A team shares the server of a whole host, so its audit log goes to standard error by default. */
-    if (!pipeline.audit_file && options->command->bit == COMMAND_SERVE)
+    if (!pipeline.audit_file && options->command->bit == COMMAND_SERVE &&
+        standard_is_written(STDERR_FILENO))
         pipeline.audit_file = "-";
     if (options->token_file) {
         rc = credentials_read_token(options->token_file, token, err);

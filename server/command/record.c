@@ -27,8 +27,13 @@ static enum err_code open_outputs(struct record *record, struct err *err)
     const struct sampler_target target = { .pid = record->options->sampling.pids[0] };
     const struct session_info info = { .target = &target,
                                        .status.started_at_ns = clock_wall_ns() };
-    return exports_open(&record->exports, record->options, &record->options->view.filters,
-                        &info, err);
+    enum err_code rc = exports_open(&record->exports, record->options,
+                                    &record->options->view.filters, &info, err);
+    if (rc == ERR_OK && record->driver.capture.live)
+        rc = exports_check(&record->exports, &record->driver.capture.place, err);
+    if (rc == ERR_OK && record->options->quality_file)
+        rc = exports_check(&record->exports, &record->driver.quality.place, err);
+    return rc;
 }
 
 static enum err_code start(struct record *record, struct err *err)

@@ -40,6 +40,8 @@ static enum err_code write_query(struct replay *replay, struct session *session,
     source.header = &header;
     info.target = &header.target;
     rc = exports_open(&replay->exports, replay->options, info.filters, &info, err);
+    if (rc == ERR_OK && replay->options->quality_file)
+        rc = exports_check(&replay->exports, &replay->quality.place, err);
     if (rc == ERR_OK)
         rc = exports_write(&replay->exports, &source, err);
     report_header_deinit(&header);

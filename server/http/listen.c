@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <limits.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 #include "sampler/base/scoped.h"
+#include "sampler/base/trusted_path.h"
 
 #define UNIX_PREFIX "unix:"
 
@@ -198,11 +200,26 @@ static enum err_code clear_place(const char *path, struct err *err)
     return ERR_OK;
 }
 
+/* The folder must be where the name says. */
+static enum err_code check_folder(const char *path, struct err *err)
+{
+    char folder[PATH_MAX];
+    struct trusted_path at;
+    const char *const slash = strrchr(path, '/');
+    snprintf(folder, sizeof folder, "%.*s.", slash ? (int)(slash + 1 - path) : 0, path);
+    if (trusted_path_find(folder, &at, err) != ERR_OK)
+        return err_wrap(err, ERR_SYS, "cannot listen on '%s'", path);
+    close(at.folder_fd);
+    return ERR_OK;
+}
+
 static enum err_code bind_unix(const char *path, struct listener *out, struct err *err)
 {
     const struct sockaddr_un at = unix_address(path);
     struct stat status;
-    const enum err_code rc = clear_place(path, err);
+    enum err_code rc = check_folder(path, err);
+    if (rc == ERR_OK)
+        rc = clear_place(path, err);
     if (rc != ERR_OK)
         return rc;
     SCOPED_FD int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);

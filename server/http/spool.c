@@ -4,10 +4,10 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "sampler/base/hash.h"
@@ -49,8 +49,26 @@ int spool_open_file(void)
     return fd;
 }
 
+/* A file system that knows no limit has no blocks. */
+bool spool_has_room(int fd, size_t bytes)
+{
+    struct statvfs disk;
+    if (fstatvfs(fd, &disk) != 0 || disk.f_blocks == 0)
+        return true;
+    const uint64_t part = (uint64_t)disk.f_blocks * disk.f_frsize / 16;
+    const uint64_t reserve = part < SPOOL_RESERVE ? part : SPOOL_RESERVE;
+    if ((uint64_t)disk.f_bavail * disk.f_frsize >= bytes + reserve)
+        return true;
+    errno = ENOSPC;
+    return false;
+}
+
 static bool put(struct spool *spool, const char *data, size_t bytes)
 {
+    if (!spool_has_room(spool->fd, bytes)) {
+        spool->sys = errno;
+        return false;
+    }
     while (bytes > 0) {
         const ssize_t written = write(spool->fd, data, bytes);
         if (written < 0 && errno != EINTR) {

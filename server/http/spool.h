@@ -18,6 +18,7 @@
 #ifndef SERVER_HTTP_SPOOL_H
 #define SERVER_HTTP_SPOOL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -28,6 +29,7 @@ struct response;
 
 enum { SPOOL_MEMORY_BYTES = 16 << 20 };
 #define SPOOL_MAX_BYTES ((size_t)4 << 30)
+#define SPOOL_RESERVE   ((size_t)64 << 20)
 
 struct spool {
     struct buffer held; /* what has no file yet */
@@ -47,5 +49,8 @@ MUST_CHECK enum err_code spool_end(struct spool *spool, struct buffer *out, enum
                                    struct err *err);
 /* A file without a name, in one of these folders; -1: errno says why there is none. */
 int spool_open_file(void);
+/* May what somebody asks for or sends take so much of the disk?  Some of it stays free, up to SPOOL_RESERVE,
+ * for captures that are being written.  false: errno is ENOSPC. */
+bool spool_has_room(int fd, size_t bytes);
 
 #endif /* SERVER_HTTP_SPOOL_H */

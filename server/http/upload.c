@@ -6,6 +6,7 @@
 
 #include "server/http/request.h"
 #include "server/http/response.h"
+#include "server/http/spool.h"
 
 enum { TOO_LARGE = 413, BROKEN = 500, NO_SPACE = 507 };
 
@@ -51,7 +52,8 @@ static bool write_all(int fd, const char *data, size_t bytes)
 static void spool(struct upload *upload, const char *data, size_t bytes)
 {
     upload->file_left -= bytes;
-    if (!upload->refusal && !write_all(upload->file_fd, data, bytes))
+    if (!upload->refusal &&
+        (!spool_has_room(upload->file_fd, bytes) || !write_all(upload->file_fd, data, bytes)))
         upload->refusal = response_is_full(errno) ? NO_SPACE : BROKEN;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/base/plain_text.h"
 #include "server/http/request.h"
 #include "server/http/response.h"
 #include "server/mcp/parts.h"
@@ -33,12 +34,24 @@ bool call_flag(const struct call *call, const char *name, bool otherwise)
     return json_value_type(value) == JSON_FLAG ? json_value_flag(value) : otherwise;
 }
 
+/* Whoever shows the text shows it in a terminal. */
+static void put_lines(struct buffer *out, const char *text)
+{
+    while (*text) {
+        const size_t length = strcspn(text, "\n\t");
+        plain_text_put(out, text, length);
+        text += length;
+        if (*text)
+            buffer_char(out, *text++);
+    }
+}
+
 static void answer(struct call *call, const char *before, const char *text, bool is_error)
 {
     struct buffer whole = { 0 };
     struct json json;
     buffer_text(&whole, before);
-    buffer_text(&whole, text);
+    put_lines(&whole, text);
     const char *const content = buffer_string(&whole);
     mcp_begin(call->mcp, call->id, "result", &json);
     json_object(&json);

@@ -23,6 +23,7 @@ struct queue {
     size_t memory_bytes;
     int fd; /* -1: none yet */
     uint64_t room, head, used;
+    int sys; /* errno of the last write into the file, 0: it was written */
     bool is_closed;
     struct queue_counts counts;
 };
@@ -104,15 +105,35 @@ static void lose_first(struct queue *queue)
     queue->counts.lost++;
 }
 
+/* Loses the oldest body in memory, and keeps those in the file.  false: memory has none. */
+static bool lose_first_of_memory(struct queue *queue)
+{
+    size_t i = 0;
+    while (i < queue->count && !queue->bodies[(queue->first + i) % QUEUE_MAX_BODIES].data)
+        i++;
+    if (i == queue->count)
+        return false;
+    const struct body lost = queue->bodies[(queue->first + i) % QUEUE_MAX_BODIES];
+    for (; i > 0; i--)
+        queue->bodies[(queue->first + i) % QUEUE_MAX_BODIES] =
+            queue->bodies[(queue->first + i - 1) % QUEUE_MAX_BODIES];
+    queue->bodies[queue->first] = lost;
+    lose_first(queue);
+    return true;
+}
+
 static bool put_into_file(struct queue *queue, struct body *body, const void *data)
 {
+    queue->sys = 0;
     if (queue->used + body->bytes > queue->room)
         return false;
     if (queue->fd < 0)
         queue->fd = spool_open_file();
     body->at = queue->head + queue->used;
-    if (queue->fd < 0 || !move(queue, body->at, (char *)(uintptr_t)data, body->bytes, true))
+    if (queue->fd < 0 || !move(queue, body->at, (char *)(uintptr_t)data, body->bytes, true)) {
+        queue->sys = errno;
         return false;
+    }
     queue->used += body->bytes;
     return true;
 }
@@ -129,17 +150,27 @@ static bool put_into_memory(struct queue *queue, struct body *body, const void *
     return true;
 }
 
+/* A full disk has no more room without the bodies in the file. */
+static bool make_room(struct queue *queue)
+{
+    if (queue->sys)
+        return lose_first_of_memory(queue);
+    if (queue->count == 0)
+        return false;
+    lose_first(queue);
+    return true;
+}
+
 static bool add(struct queue *queue, const void *data, size_t bytes)
 {
     struct body body = { .bytes = bytes };
     if (queue->count == QUEUE_MAX_BODIES)
         lose_first(queue);
     while (!put_into_memory(queue, &body, data) && !put_into_file(queue, &body, data)) {
-        if (queue->count == 0) {
+        if (!make_room(queue)) {
             queue->counts.lost++;
             return false;
         }
-        lose_first(queue);
     }
     queue->bodies[(queue->first + queue->count++) % QUEUE_MAX_BODIES] = body;
     return true;
@@ -203,6 +234,7 @@ void queue_count(struct queue *queue, struct queue_counts *out)
     pthread_mutex_lock(&queue->mutex);
     *out = queue->counts;
     out->bodies = queue->count;
+    out->sys = queue->sys;
     out->file_bytes = queue->used;
     out->bytes = queue->memory_bytes + queue->used;
     pthread_mutex_unlock(&queue->mutex);

@@ -3,7 +3,8 @@
  * they take more than QUEUE_MEMORY_BYTES.
  *
  * A queue that is full loses its oldest bodies and counts them: new samples are worth more than old ones.  The
- * file is used in a circle, so it never grows beyond the limit; it disappears with the program.
+ * file is used in a circle, so it never grows beyond the limit; it disappears with the program.  Where it cannot
+ * be written, such as on a full disk, bodies in memory make room, and those in the file stay.
  *
  * Ownership: queue_create makes, queue_destroy frees.
  * Threads: any.
@@ -27,6 +28,7 @@ struct queue_counts {
     uint64_t bodies, bytes; /* that wait */
     uint64_t file_bytes;    /* of these in the file */
     uint64_t lost;          /* bodies, so far */
+    int sys;                /* errno: why the file takes no more; 0: it does */
 };
 
 /* file_bytes: 0: no file. */

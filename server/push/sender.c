@@ -339,7 +339,10 @@ enum err_code sender_add(void *to, const struct buffer *body, struct err *err)
     queue_count(sender->queue, &before);
     (void)queue_add(sender->queue, body->data, body->length);
     queue_count(sender->queue, &after);
-    if (before.lost == 0 && after.lost > 0)
+    if (before.lost == 0 && after.lost > 0 && after.sys)
+        report(sender, "the spool of %s cannot be written, so profiles are lost: %s",
+               sender->url, strerror(after.sys));
+    else if (before.lost == 0 && after.lost > 0)
         report(sender, "the queue of %s is full: its oldest profiles are lost", sender->url);
     atomic_fetch_add(&sender->counters->lost, after.lost - before.lost);
     count_queue(sender);

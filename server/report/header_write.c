@@ -3,6 +3,7 @@
 
 #include "sampler/base/buffer.h"
 #include "sampler/base/clock.h"
+#include "sampler/base/plain_text.h"
 #include "sampler/profile/views/frame_filters.h"
 #include "server/report/header.h"
 #include "server/report/names.h"
@@ -74,7 +75,7 @@ static void put_threads(const struct report_header *header, struct buffer *out)
         const bool is_named = thread->name.length > 0 && !header->is_anonymized;
         put_comma(out, i, count);
         if (is_named)
-            names_put_plain(out, thread->name);
+            plain_text_put(out, thread->name.text, thread->name.length);
         buffer_printf(out, is_named ? " (%d)" : "%d", (int)thread->tid);
     }
     if (count > TEXT_MAX_NAMED)
@@ -90,7 +91,7 @@ static void put_pattern(const struct report_header *header, size_t index, struct
 {
     const char *const text =
         header->is_anonymized ? "[anonymized]" : header->filters->items[index].pattern;
-    names_put_plain(out, (struct strtab_string){ text, (uint32_t)strlen(text) });
+    plain_text_put(out, text, strlen(text));
 }
 
 void report_header_put_text(const struct report_header *header, struct buffer *out)

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "sampler/base/buffer.h"
-#include "sampler/base/utf8.h"
 #include "sampler/profile/views/states.h"
 
 struct named_frame names_function(const struct profile_snapshot *snapshot, function_id id)
@@ -59,54 +58,4 @@ struct strtab_string names_base(struct strtab_string file)
         return file;
     const size_t skipped = (size_t)(slash + 1 - file.text);
     return (struct strtab_string){ slash + 1, file.length - (uint32_t)skipped };
-}
-
-/* Characters that end a line, or that show later ones in another order. */
-static bool is_treacherous(uint32_t code)
-{
-    return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x200e || code == 0x200f ||
-           (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
-}
-
-/* The code point of a character of n bytes, up to three: those of four need no escape. */
-static uint32_t code_of(const unsigned char *text, size_t n)
-{
-    switch (n) {
-    case 1: return text[0];
-    case 2: return (text[0] & 0x1fu) << 6 | (text[1] & 0x3fu);
-    case 3: return (text[0] & 0xfu) << 12 | (text[1] & 0x3fu) << 6 | (text[2] & 0x3fu);
-    default: return 0x10000;
-    }
-}
-
-size_t names_put_character(struct buffer *out, const char *text, size_t length)
-{
-    const size_t n = utf8_char_length(text, length);
-    const uint32_t code = code_of((const unsigned char *)text, n);
-    if (n == 0)
-        buffer_text(out, "\xef\xbf\xbd");
-    else if (is_treacherous(code))
-        buffer_printf(out, code < 0x100 ? "\\x%02x" : "\\u%04x", (unsigned)code);
-    else
-        buffer_append(out, text, n);
-    return n > 0 ? n : 1;
-}
-
-void names_put_plain(struct buffer *out, struct strtab_string text)
-{
-    for (size_t i = 0; i < text.length;)
-        i += names_put_character(out, text.text + i, text.length - i);
-}
-
-void names_put_utf8(struct buffer *out, const char *text)
-{
-    const size_t length = text ? strlen(text) : 0;
-    for (size_t i = 0; i < length;) {
-        const size_t n = utf8_char_length(text + i, length - i);
-        if (n > 0)
-            buffer_append(out, text + i, n);
-        else
-            buffer_text(out, "\xef\xbf\xbd");
-        i += n > 0 ? n : 1;
-    }
 }

@@ -39,13 +39,4 @@ void names_put_state(struct buffer *out, state_bits state);
 /* The file without its folders. */
 struct strtab_string names_base(struct strtab_string file);
 
-/* Text that stays in its line and column: control characters, Unicode line ends and characters that
- * change the direction of writing become \xNN or \uNNNN, bytes that are not UTF-8 become U+FFFD. */
-void names_put_plain(struct buffer *out, struct strtab_string text);
-/* Writes the first character of a text like that.  Returns its bytes, at least 1. */
-size_t names_put_character(struct buffer *out, const char *text, size_t length);
-
-/* Bytes that are not UTF-8 become U+FFFD; NULL is "". */
-void names_put_utf8(struct buffer *out, const char *text);
-
 #endif /* SERVER_REPORT_NAMES_H */

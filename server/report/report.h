@@ -147,7 +147,7 @@ void report_file_name(const struct report_source *source, const struct report_fo
  * qualified name, line; a synthetic frame is its name alone.  A reader can split every line: frames at
  * `;`, the count after the last space, the file before the first `:` and the line after the last one.
  * Therefore these characters of names are written as in a Python string: \x3b for `;`, \x3a for `:` in a file name, \\ for
- * a backslash, \xNN for control characters and \uNNNN for U+2028 and U+2029.
+ * a backslash, and what plain_text does not show as \xNN, \uNNNN or \UNNNNNNNN.
  */
 enum err_code report_write_collapsed(const struct report_source *source, struct buffer *out,
                                      struct err *err);

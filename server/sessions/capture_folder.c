@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "sampler/base/scoped.h"
+#include "sampler/base/trusted_path.h"
 #include "sampler/capture/format.h"
 
 /* Letters, digits, '-', '_', and '.' within: nothing that leads anywhere else. */
@@ -85,17 +86,17 @@ static void give_away(const char *path)
 /* With all above it. */
 static enum err_code make_folder(char path[PATH_MAX], struct err *err)
 {
+    struct err why = { 0 };
     for (char *at = strchr(path + 1, '/'); at; at = strchr(at + 1, '/')) {
         *at = '\0';
-        const int rc = mkdir(path, 0700);
-        const int sys = errno;
+        const enum err_code rc = trusted_path_make_folder(path, 0700, &why);
         *at = '/';
-        if (rc != 0 && sys != EEXIST && sys != EROFS && sys != EACCES)
-            return err_sys(err, sys, "cannot create the folder '%s'", path);
+        if (rc != ERR_OK && why.sys != EEXIST && why.sys != EROFS && why.sys != EACCES)
+            return err_set(err, rc, "cannot create the folder '%s': %s", path, why.message);
     }
-    const bool is_new = mkdir(path, 0700) == 0;
-    if (!is_new && errno != EEXIST)
-        return err_sys(err, errno, "cannot create the folder '%s'", path);
+    const bool is_new = trusted_path_make_folder(path, 0700, &why) == ERR_OK;
+    if (!is_new && why.sys != EEXIST)
+        return err_set(err, why.code, "cannot create the folder '%s': %s", path, why.message);
     if (is_new && geteuid() == 0 && strcmp(path, CAPTURES_HOST_FOLDER) == 0)
         give_away(path);
     return ERR_OK;
@@ -135,9 +136,9 @@ enum err_code captures_folder_open(struct captures_folder *folder, const char *w
         rc = make_folder(folder->path, err);
     if (rc != ERR_OK)
         return rc;
-    folder->fd = open(folder->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (folder->fd < 0)
-        return err_sys(err, errno, "cannot open the folder '%s'", folder->path);
+    rc = trusted_path_open(folder->path, O_RDONLY | O_DIRECTORY, 0, &folder->fd, err);
+    if (rc != ERR_OK)
+        return err_wrap(err, rc, "cannot open the folder '%s'", folder->path);
     if (faccessat(folder->fd, ".", W_OK | X_OK, 0) != 0)
         return err_sys(err, errno, "cannot write into the folder '%s'", folder->path);
     return find_above(folder, err);

@@ -17,7 +17,9 @@ struct captures_item {
     uint64_t words_changed_ns;
     char *texts; /* of the entry */
     const char **argv;
-    char fault[160];
+    char fault[240];
+    char failure[SESSION_MAX_FAULT +
+                 1]; /* why writing ended early, if that is known; "": it is not */
     bool has_end, is_seen;
 };
 

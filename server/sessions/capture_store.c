@@ -141,6 +141,8 @@ static void renew_item(const struct captures *captures, struct captures_item *it
     entry->state = item->has_end   ? CAPTURE_COMPLETE
                    : is_locked(fd) ? CAPTURE_RECORDING
                                    : CAPTURE_CUT;
+    if (!item->has_end && *item->failure)
+        entry->reason = item->failure;
     item->is_seen = true;
 }
 
@@ -376,6 +378,19 @@ enum err_code captures_make(struct captures *captures, int pid,
     return ERR_OK;
 }
 
+void captures_fail(struct captures *captures, const char *name, int fd, const char *why)
+{
+    flock(fd, LOCK_UN);
+    pthread_mutex_lock(&captures->lock);
+    struct captures_item *const item =
+        renew(captures, NULL) == ERR_OK ? find_item(captures, name) : NULL;
+    if (item) {
+        snprintf(item->failure, sizeof item->failure, "%s", why);
+        item->entry.reason = item->failure;
+    }
+    pthread_mutex_unlock(&captures->lock);
+}
+
 enum err_code captures_spool(struct captures *captures, int *fd_out, struct err *err)
 {
     const int fd = openat(captures->folder.fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
@@ -405,26 +420,15 @@ static enum err_code link_file(struct captures *captures, int fd, int pid,
                : err_sys(err, errno, "cannot store a file in '%.200s'", captures->folder.path);
 }
 
-/* Whoever sent it knows no path of ours. */
-static enum err_code not_adopted(enum err_code rc, const char *path, const struct err *why,
-                                 struct err *err)
-{
-    const char *const found = strstr(why->message, path);
-    const char *const text = found ? found + strlen(path) : why->message;
-    return err_set(err, rc, "cannot read the upload: %s", text + strspn(text, "': "));
-}
-
 enum err_code captures_adopt(struct captures *captures, int fd,
                              const struct capture_words *words,
                              char name_out[CAPTURES_NAME_BYTES], struct err *err)
 {
-    char path[CAPTURES_PATH_BYTES], file[CAPTURES_FILE_BYTES];
+    char file[CAPTURES_FILE_BYTES];
     struct reader *reader = NULL;
-    struct err why = { 0 };
-    captures_path_of(fd, path);
-    enum err_code rc = reader_open(path, &reader, &why);
+    enum err_code rc = reader_open_fd(fd, &reader, err);
     if (rc != ERR_OK)
-        return not_adopted(rc, path, &why, err);
+        return err_wrap(err, rc, "cannot read the upload");
     const int pid = (int)reader_metadata(reader)->pid;
     reader_close(reader);
     rc = link_file(captures, fd, pid, name_out, err);

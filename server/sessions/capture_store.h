@@ -104,10 +104,12 @@ MUST_CHECK enum err_code captures_open_file(struct captures *captures, const cha
 /* ERR_PERM: the file has arguments, and this server hides them.  ERR_NOT_FOUND: no such capture. */
 MUST_CHECK enum err_code captures_check_file(struct captures *captures, const char *name,
                                              struct err *err);
-/* Creates a capture, which is locked until fd is closed. */
+/* Creates a capture, which is locked until fd is closed or captures_fail is called. */
 MUST_CHECK enum err_code captures_make(struct captures *captures, int pid,
                                        char name_out[CAPTURES_NAME_BYTES], int *fd_out,
                                        struct err *err);
+/* It cannot be written any further: from now on it is incomplete, for this reason. */
+void captures_fail(struct captures *captures, const char *name, int fd, const char *why);
 /* Creates a file without a name, for captures_adopt. */
 MUST_CHECK enum err_code captures_spool(struct captures *captures, int *fd_out,
                                         struct err *err);

@@ -111,20 +111,21 @@ static enum err_code describe_end(struct open_capture *opened, struct err *err)
     return targets;
 }
 
-enum err_code open_capture_open(const char *path, const struct reader_part *part,
+enum err_code open_capture_open(const char *name, int fd, const struct reader_part *part,
                                 bool hides_arguments, struct open_capture **out,
                                 struct err *err)
 {
     struct open_capture *const opened = calloc(1, sizeof *opened);
     if (!opened)
         return err_nomem(err);
-    snprintf(opened->path, sizeof opened->path, "%s", path);
-    enum err_code rc = reader_open(path, &opened->reader, err);
-    if (rc == ERR_OK) {
+    snprintf(opened->path, sizeof opened->path, "%s", name);
+    enum err_code rc = fd < 0 ? reader_open(name, &opened->reader, err)
+                              : reader_open_fd(fd, &opened->reader, err);
+    const bool is_named = fd < 0 && rc != ERR_OK;
+    if (rc == ERR_OK)
         rc = reader_load_part(opened->reader, part, err);
-        if (rc != ERR_OK)
-            err_wrap(err, rc, "cannot read '%.200s'", path);
-    }
+    if (rc != ERR_OK && !is_named)
+        err_wrap(err, rc, "cannot read '%.200s'", name);
     /* Without an index the metadata of the end are read last, and may replace lists. */
     if (rc == ERR_OK)
         describe(opened);

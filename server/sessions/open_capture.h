@@ -35,10 +35,11 @@ struct open_capture {
     char path[256];
 };
 
-/* Reads a part of the capture, or all.  hides_arguments: reduces command lines to their first word. */
-MUST_CHECK enum err_code open_capture_open(const char *path, const struct reader_part *part,
-                                           bool hides_arguments, struct open_capture **out,
-                                           struct err *err);
+/* Reads a part of the capture, or all.  name: its path, or if fd is not -1, what messages call that file,
+ * which stays the caller's.  hides_arguments: reduces command lines to their first word. */
+MUST_CHECK enum err_code open_capture_open(const char *name, int fd,
+                                           const struct reader_part *part, bool hides_arguments,
+                                           struct open_capture **out, struct err *err);
 void open_capture_destroy(struct open_capture *opened);
 struct profile *open_capture_profile(const struct open_capture *opened);
 

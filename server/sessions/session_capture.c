@@ -34,7 +34,9 @@ static void note_fault(struct session_capture *capture, const char *what, const 
 /* On the thread of the live capture. */
 static void note_failure(void *context, const struct err *err)
 {
-    note_fault(context, "no longer recorded", err->message);
+    struct session_capture *const capture = context;
+    captures_fail(capture->captures, capture->name, capture->fd, err->message);
+    note_fault(capture, "no longer recorded", err->message);
 }
 
 const struct sink *session_capture_sink(const struct session_capture *capture)
@@ -94,6 +96,16 @@ enum err_code session_capture_write_end(struct live_capture *live, struct sample
     return rc == ERR_OK ? finished : rc;
 }
 
+/* Of a capture that has not begun: there is nothing in it. */
+static void remove_file(struct session_capture *capture)
+{
+    if (capture->fd < 0)
+        return;
+    close(capture->fd);
+    capture->fd = -1;
+    (void)!captures_remove(capture->captures, capture->name, NULL);
+}
+
 void session_capture_begin(struct session_capture *capture, struct sampler *sampler,
                            struct session *session)
 {
@@ -114,6 +126,7 @@ void session_capture_begin(struct session_capture *capture, struct sampler *samp
                                          note_failure, capture, &err);
     capture->has_begun = rc == ERR_OK;
     if (rc != ERR_OK) {
+        remove_file(capture);
         note_fault(capture, "not recorded", err.message);
         return;
     }
@@ -144,7 +157,5 @@ void session_capture_close(struct session_capture *capture, struct sampler *samp
     live_capture_destroy(capture->live);
     if (capture->fd >= 0)
         close(capture->fd);
-    if (capture->fd >= 0 && !capture->has_begun)
-        (void)!captures_remove(capture->captures, capture->name, NULL);
     *capture = (struct session_capture){ .fd = -1 };
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sampler/base/plain_text.h"
 #include "sampler/profile/profile.h"
 #include "server/report/names.h"
 #include "server/top/display.h"
@@ -94,7 +95,9 @@ static void put_place(struct writer *writer, const struct model *model,
     struct buffer text = { 0 };
     const int32_t line = model->by_line ? frame->line : frame->first_line;
     if (!frame->is_synthetic) {
-        names_put_plain(&text, columns >= PLACE ? frame->file : names_base(frame->file));
+        const struct strtab_string file =
+            columns >= PLACE ? frame->file : names_base(frame->file);
+        plain_text_put(&text, file.text, file.length);
         buffer_printf(&text, ":%d", (int)line);
     }
     writer_field_end(writer, text.data, text.length, columns);

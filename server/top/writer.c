@@ -6,16 +6,8 @@
 #include <string.h>
 #include <wchar.h>
 
-#include "server/report/names.h"
-
-static wchar_t code_of(const unsigned char *text, size_t length)
-{
-    static const unsigned char masks[] = { 0, 0x7f, 0x1f, 0xf, 0x7 };
-    unsigned code = length < sizeof masks ? text[0] & masks[length] : 0;
-    for (size_t i = 1; i < length; i++)
-        code = code << 6 | (text[i] & 0x3f);
-    return (wchar_t)code;
-}
+#include "sampler/base/plain_text.h"
+#include "sampler/base/utf8.h"
 
 /* uselocale changes the locale of this thread alone, and only within this function. */
 static unsigned width_of_code(wchar_t code)
@@ -31,32 +23,29 @@ static unsigned width_of_code(wchar_t code)
     return width < 0 ? 1 : (unsigned)width;
 }
 
-/* The width of one character as it was written: unchanged, or as an ASCII escape. */
-static unsigned width_of(const char *put, size_t bytes)
-{
-    if ((unsigned char)*put < 0x80)
-        return (unsigned)bytes;
-    return width_of_code(code_of((const unsigned char *)put, bytes));
-}
+/* One character as it is written: unchanged, or as an escape. */
+struct character {
+    char bytes[PLAIN_TEXT_CHARACTER];
+    size_t length;
+    unsigned columns;
+};
 
-/* Appends one character and returns its columns. */
-static unsigned put(struct buffer *out, const char *text, size_t length, size_t *used_out)
+/* Returns the bytes of the text that it stands for. */
+static size_t next_character(const char *text, size_t length, struct character *out)
 {
-    const size_t before = out->length;
-    *used_out = names_put_character(out, text, length);
-    return out->length > before ? width_of(out->data + before, out->length - before) : 0;
+    const size_t used = plain_text_character(text, length, out->bytes, &out->length);
+    const bool is_ascii = (unsigned char)*out->bytes < 0x80;
+    out->columns = is_ascii ? (unsigned)out->length
+                            : width_of_code((wchar_t)utf8_decode(out->bytes, out->length));
+    return used;
 }
 
 unsigned writer_width(const char *text, size_t length)
 {
-    struct buffer scratch = { 0 };
+    struct character character;
     unsigned columns = 0;
-    size_t used = 0;
-    for (size_t at = 0; at < length; at += used) {
-        scratch.length = 0;
-        columns += put(&scratch, text + at, length - at, &used);
-    }
-    buffer_deinit(&scratch);
+    for (size_t at = 0; at < length; columns += character.columns)
+        at += next_character(text + at, length - at, &character);
     return columns;
 }
 
@@ -75,15 +64,14 @@ void writer_colour(struct writer *writer, enum writer_colour colour)
 
 void writer_text(struct writer *writer, const char *text, size_t length)
 {
-    size_t used = 0;
-    for (size_t at = 0; at < length && writer->left > 0; at += used) {
-        const size_t before = writer->out->length;
-        const unsigned columns = put(writer->out, text + at, length - at, &used);
-        if (columns > writer->left) {
-            writer->out->length = before;
+    struct character character;
+    for (size_t at = 0; at < length && writer->left > 0;) {
+        at += next_character(text + at, length - at, &character);
+        if (character.columns > writer->left) {
             writer_spaces(writer, writer->left);
         } else {
-            writer->left -= columns;
+            buffer_append(writer->out, character.bytes, character.length);
+            writer->left -= character.columns;
         }
     }
 }

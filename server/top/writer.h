@@ -1,11 +1,11 @@
 /*
  * writer - writes text into the columns of one line, and cuts what does not fit.
  *
- * Text may be hostile: control characters are escaped as in names_put_plain.  A character takes as
+ * Text may be hostile: it is written as in plain_text.  A character takes as
  * many columns as the C library says.
  *
  * Ownership: borrows the buffer.
- * Depends on: buffer, report/names.
+ * Depends on: buffer, plain_text, utf8.
  */
 #ifndef SERVER_TOP_WRITER_H
 #define SERVER_TOP_WRITER_H

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "sampler/base/buffer.h"
+#include "sampler/base/plain_text.h"
 #include "sampler/base/utf8.h"
 
 void json_init(struct json *json, struct buffer *out)
@@ -112,10 +113,15 @@ static size_t put_wide(struct buffer *out, const char *text, size_t length)
         put_escape(out, 0xfffd);
         return 1;
     }
-    if (n == 3 && memcmp(text, "\xe2\x80", 2) == 0 && ((unsigned char)text[2] & 0xfe) == 0xa8)
-        put_escape(out, 0x2000 | ((unsigned)text[2] & 0x3f));
-    else
+    const uint32_t code = utf8_decode(text, n);
+    if (plain_text_shows(code)) {
         buffer_append(out, text, n);
+    } else if (code < 0x10000) {
+        put_escape(out, code);
+    } else {
+        put_escape(out, 0xd800 | (code - 0x10000) >> 10);
+        put_escape(out, 0xdc00 | (code & 0x3ff));
+    }
     return n;
 }
 

@@ -4,11 +4,12 @@
  * It keeps a stack of open levels and refuses misuse: a key in an array, a value without a key,
  * a second document, an end without a beginning.  The first refusal is sticky;
  * json_finish reports it.  The output is also safe inside a <script> element and in JavaScript:
- * `<` and U+2028/2029 are escaped.  Bytes that are not UTF-8 become U+FFFD.
+ * `<` is escaped.  Printed in a terminal it is harmless: what plain_text does not show is escaped,
+ * and bytes that are not UTF-8 become U+FFFD.
  *
  * Ownership: the buffer is the caller's.
  * Limits: JSON_MAX_DEPTH levels.
- * Depends on: buffer, err, utf8.
+ * Depends on: buffer, err, plain_text, utf8.
  */
 #ifndef SERVER_WIRE_JSON_H
 #define SERVER_WIRE_JSON_H

@@ -264,6 +264,18 @@ static void fill_native(struct profile *profile)
     }
 }
 
+static void fill_hostile(struct profile *profile)
+{
+    static const struct made_frame stack[] = { { "/" SAMPLE_HOSTILE "/" SAMPLE_HOSTILE,
+                                                 SAMPLE_HOSTILE, 1, 1 },
+                                               { "~", SAMPLE_HOSTILE, 0, 0 },
+                                               { 0 } };
+    const thread_id thread = add_thread(profile, 4711, 4711, SAMPLE_HOSTILE);
+    count(profile, thread, HELD, add_stack(profile, stack), 10);
+    count(profile, thread, 0, made_node(profile, SAMPLE_HOSTILE "@/lib/" SAMPLE_HOSTILE), 10);
+    made_seal(profile, 1);
+}
+
 static void fill_nothing(struct profile *profile)
 {
     (void)profile;
@@ -339,6 +351,19 @@ struct sample_session *sample_session_native(void)
 struct sample_session *sample_session_empty(void)
 {
     return make(fill_nothing);
+}
+
+struct sample_session *sample_session_hostile(void)
+{
+    static const char *const argv[] = { SAMPLE_HOSTILE, SAMPLE_HOSTILE };
+    struct sample_session *const session = make(fill_hostile);
+    session->target.argv = argv;
+    session->target.argc = 2;
+    session->target.executable = session->target.python = SAMPLE_HOSTILE;
+    session->target.reason = session->target.pod = session->info.host = SAMPLE_HOSTILE;
+    snprintf(session->target.service.name, SAMPLER_SERVICE_BYTES, "%s", SAMPLE_HOSTILE);
+    snprintf(session->info.words.note, SESSION_MAX_NOTE, "%s", SAMPLE_HOSTILE);
+    return session;
 }
 
 /* Random numbers that are the same with every library. */

@@ -31,6 +31,11 @@ struct sample_session {
     struct report_source source;
 };
 
+#define SAMPLE_HOSTILE                                                                        \
+    "\x1b]0;a\x07\n\x7f\xc2\x9b"                                                              \
+    "31m\xe2\x80\xae\xe2\x81\xa6\xd8\x9c\xe2\x80\x8b\xe2\x80\xa8\xef\xbb\xbf\xf3\xa0\x81\x81" \
+    "\x9b\xed\xb2\x9b"
+
 /* All samples of the small one. */
 enum { SAMPLE_TOTAL = 1000 };
 
@@ -43,6 +48,8 @@ struct sample_session *sample_session_changed(void);
 /* Native stacks: NumPy, a thread without Python, callbacks. */
 struct sample_session *sample_session_native(void);
 struct sample_session *sample_session_empty(void);
+/* Every text is SAMPLE_HOSTILE, which a terminal would obey, hide or reorder. */
+struct sample_session *sample_session_hostile(void);
 struct sample_session *sample_session_big(uint32_t nodes, uint64_t samples);
 void sample_session_destroy(struct sample_session *session);
 

@@ -45,7 +45,7 @@ static enum err_code describe(struct finder *finder, const char *path, struct er
     struct reader *reader = NULL;
     enum err_code rc = reader_open(path, &reader, err);
     if (rc != ERR_OK)
-        return err_wrap(err, rc, "cannot read '%.200s'", path);
+        return rc;
     const struct capture_metadata *const facts = reader_metadata(reader);
     if (facts->elapsed_ns == 0 || facts->processes.count == 0) {
         say("%.200s is left out: it does not say when it ended, and which processes it has",

@@ -41,7 +41,7 @@ static enum err_code load(const char *path, const struct reader_part *part,
     progress_begin(&progress, "reading", path);
     watched.watch = progress_watch;
     watched.context = &progress;
-    const enum err_code rc = open_capture_open(path, &watched, hides_arguments, out, err);
+    const enum err_code rc = open_capture_open(path, -1, &watched, hides_arguments, out, err);
     progress_end(&progress);
     return rc;
 }

@@ -19,14 +19,8 @@
 #include "server/command/process/privilege.h"
 #include "server/sessions/session_capture.h"
 
-static enum err_code cannot_write(int sys, const char *path, struct err *err)
-{
-    err_sys(err, sys, "cannot write '%s'", path);
-    return ERR_SYS;
-}
-
 /* "pyrometer-4711-20260131-100000.pyro", in the folder if one is given. */
-static void default_name(struct capture_output *capture, const char *folder, int pid)
+static void put_default_name(char path[PATH_MAX], const char *folder, int pid)
 {
     const time_t now = time(NULL);
     char when[32] = "", who[16] = "";
@@ -35,19 +29,19 @@ static void default_name(struct capture_output *capture, const char *folder, int
         strftime(when, sizeof when, "-%Y%m%d-%H%M%S", &parts);
     if (pid)
         snprintf(who, sizeof who, "-%d", pid);
-    snprintf(capture->path, sizeof capture->path, "%.3000s%spyrometer%s%s.%s", folder,
+    snprintf(path, PATH_MAX, "%.3000s%spyrometer%s%s.%s", folder,
              *folder && folder[strlen(folder) - 1] != '/' ? "/" : "", who, when,
              CAPTURE_EXTENSION);
 }
 
-static void choose_path(struct capture_output *capture, const struct options *options)
+static void choose_path(const struct options *options, char path[PATH_MAX])
 {
     const char *const given = options->capture_file ? options->capture_file : options->output;
     output_make_folder(given);
     if (given && !output_is_folder(given))
-        snprintf(capture->path, sizeof capture->path, "%s", given);
+        snprintf(path, PATH_MAX, "%s", given);
     else
-        default_name(capture, given ? given : "", options->sampling.pids[0]);
+        put_default_name(path, given ? given : "", options->sampling.pids[0]);
 }
 
 static enum err_code open_file(struct capture_output *capture, struct err *err)
@@ -55,20 +49,26 @@ static enum err_code open_file(struct capture_output *capture, struct err *err)
     const mode_t owner = S_IRUSR | S_IWUSR;
     const mode_t mode =
         privilege_is_held() ? owner : owner | S_IRGRP | S_IWGRP | S_IROTH | S_IWOTH;
-    const int flags = O_WRONLY | O_CLOEXEC | O_NOCTTY;
-    if (strcmp(capture->path, "-") == 0) {
-        capture->path[0] = '\0';
-        if (isatty(STDOUT_FILENO))
-            return err_set(err, ERR_INVALID,
-                           "a capture cannot be written to a terminal: name a file");
-        capture->fd = dup(STDOUT_FILENO);
-        return capture->fd < 0 ? cannot_write(errno, "standard output", err) : ERR_OK;
-    }
-    capture->fd = open(capture->path, flags | O_CREAT | O_EXCL, mode);
-    capture->is_new = capture->fd >= 0;
-    if (!capture->is_new && errno == EEXIST)
-        capture->fd = open(capture->path, flags);
-    return capture->fd < 0 ? cannot_write(errno, capture->path, err) : ERR_OK;
+    const struct trusted_path *const at = &capture->place.at;
+    const int flags = O_WRONLY | O_NOCTTY;
+    struct err why = { 0 };
+    enum err_code rc =
+        trusted_path_open_at(at, flags | O_CREAT | O_EXCL, mode, &capture->fd, &why);
+    capture->is_new = rc == ERR_OK;
+    if (rc != ERR_OK && why.sys == EEXIST)
+        rc = trusted_path_open_at(at, flags, mode, &capture->fd, &why);
+    if (rc == ERR_OK)
+        return ERR_OK;
+    return err_set(err, ERR_SYS, "cannot write '%.200s': %s", capture->place.path, why.message);
+}
+
+static enum err_code open_standard_output(struct capture_output *capture, struct err *err)
+{
+    if (isatty(STDOUT_FILENO))
+        return err_set(err, ERR_INVALID,
+                       "a capture cannot be written to a terminal: name a file");
+    capture->fd = dup(STDOUT_FILENO);
+    return capture->fd < 0 ? output_cannot_write(&capture->place, errno, err) : ERR_OK;
 }
 
 enum err_code capture_output_open(struct capture_output *capture, const struct options *options,
@@ -77,8 +77,12 @@ enum err_code capture_output_open(struct capture_output *capture, const struct o
     *capture = (struct capture_output)CAPTURE_OUTPUT_NONE;
     if (!options->wants_capture)
         return ERR_OK;
-    choose_path(capture, options);
-    const enum err_code rc = open_file(capture, err);
+    char path[PATH_MAX];
+    choose_path(options, path);
+    enum err_code rc = output_place_find(&capture->place, path, err);
+    if (rc == ERR_OK)
+        rc = capture->place.path[0] ? open_file(capture, err)
+                                    : open_standard_output(capture, err);
     return rc == ERR_OK ? live_capture_create(&capture->live, err) : rc;
 }
 
@@ -90,13 +94,9 @@ const struct sink *capture_output_sink(const struct capture_output *capture)
 /* Runs on the thread of the live capture. */
 static void say_failed(void *context, const struct err *err)
 {
-    (void)context;
-    say("%s: sampling continues without the capture", err->message);
-}
-
-static const char *name_of(const struct capture_output *capture)
-{
-    return capture->path[0] ? capture->path : "standard output";
+    const struct capture_output *const capture = context;
+    say("%.200s: %s; sampling continues without the capture",
+        output_place_name(&capture->place), err->message);
 }
 
 enum err_code capture_output_begin(struct capture_output *capture, struct sampler *sampler,
@@ -106,10 +106,10 @@ enum err_code capture_output_begin(struct capture_output *capture, struct sample
         return ERR_OK;
     capture->sampler = sampler;
     (void)!ftruncate(capture->fd, 0);
-    capture->has_begun = true;
     const enum err_code rc = session_capture_write_start(capture->live, capture->fd, sampler,
-                                                         filters, say_failed, NULL, err);
-    return rc == ERR_SYS ? err_wrap(err, rc, "%.200s", name_of(capture)) : rc;
+                                                         filters, say_failed, capture, err);
+    capture->has_begun = rc == ERR_OK;
+    return rc == ERR_SYS ? err_wrap(err, rc, "%.200s", output_place_name(&capture->place)) : rc;
 }
 
 /* Writing to a removed file does not fail, but its data is lost. */
@@ -130,7 +130,7 @@ static enum err_code say_totals(struct capture_output *capture, enum err_code rc
         return rc ? rc
                   : err_set(err, ERR_SYS,
                             "%.200s was removed while it was written: the capture is lost",
-                            name_of(capture));
+                            output_place_name(&capture->place));
     }
     capture->totals = (struct quality_capture){ .samples = samples,
                                                 .lost = lost,
@@ -138,7 +138,7 @@ static enum err_code say_totals(struct capture_output *capture, enum err_code rc
     if (lost > 0)
         say("%" PRIu64 " samples are not in the capture: writing %s", lost,
             rc == ERR_OK ? "was too slow" : "failed");
-    say("wrote %s, %" PRIu64 " bytes, %" PRIu64 " samples", name_of(capture),
+    say("wrote %s, %" PRIu64 " bytes, %" PRIu64 " samples", output_place_name(&capture->place),
         capture->totals.bytes, samples);
     return rc;
 }
@@ -150,7 +150,7 @@ enum err_code capture_output_finish(struct capture_output *capture, struct err *
     capture->is_finished = true;
     enum err_code rc = session_capture_write_end(capture->live, capture->sampler, err);
     if (rc == ERR_SYS)
-        rc = err_wrap(err, rc, "%.200s", name_of(capture));
+        rc = err_wrap(err, rc, "%.200s", output_place_name(&capture->place));
     return say_totals(capture, rc, err);
 }
 
@@ -176,6 +176,7 @@ void capture_output_close(struct capture_output *capture)
     if (capture->fd >= 0)
         close(capture->fd);
     if (capture->is_new && !capture->has_begun)
-        unlink(capture->path);
+        unlinkat(capture->place.at.folder_fd, capture->place.at.name, 0);
+    output_place_close(&capture->place);
     *capture = (struct capture_output)CAPTURE_OUTPUT_NONE;
 }

@@ -17,10 +17,10 @@
 #ifndef SERVER_COMMAND_OUTPUT_CAPTURE_OUTPUT_H
 #define SERVER_COMMAND_OUTPUT_CAPTURE_OUTPUT_H
 
-#include <limits.h>
 #include <stdbool.h>
 
 #include "sampler/base/err.h"
+#include "server/command/output/output.h"
 #include "server/wire/quality.h"
 
 struct frame_filters;
@@ -36,12 +36,12 @@ struct capture_output {
     int fd;
     bool is_new, has_begun, is_finished;
     struct quality_capture totals; /* once it is finished */
-    char path[PATH_MAX];           /* "": standard output */
+    struct output_place place;
 };
 
-#define CAPTURE_OUTPUT_NONE \
-    {                       \
-        .fd = -1            \
+#define CAPTURE_OUTPUT_NONE                \
+    {                                      \
+        .fd = -1, .place.at.folder_fd = -1 \
     }
 
 MUST_CHECK enum err_code capture_output_open(struct capture_output *capture,

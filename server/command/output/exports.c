@@ -65,9 +65,28 @@ static enum err_code open_one(struct export *item, const struct options *options
 static bool is_taken(const struct exports *exports, const struct output *output)
 {
     for (size_t i = 0; i < exports->count; i++)
-        if (strcmp(exports->items[i].output.path, output->path) == 0)
+        if (output_place_is_same(&exports->items[i].output.place, &output->place))
             return true;
     return false;
+}
+
+/* The files of the processes have longer names, which must not be refused once all has been recorded. */
+static enum err_code check_parts(const struct export *item, struct err *err)
+{
+    enum { MOST_PID = 1 << 22 };
+    char path[PATH_MAX];
+    struct output_place place;
+    if (!item->output.temporary[0])
+        return err_set(err, ERR_INVALID,
+                       "--split needs a file name: cannot insert a PID into '%.200s'",
+                       item->output.place.path[0] ? item->output.place.path : "-");
+    enum err_code rc =
+        split_name(item->output.place.path, item->format->extension, MOST_PID, path, err);
+    if (rc == ERR_OK)
+        rc = output_place_find(&place, path, err);
+    if (rc == ERR_OK)
+        output_place_close(&place);
+    return rc;
 }
 
 enum err_code exports_open(struct exports *exports, const struct options *options,
@@ -95,21 +114,34 @@ enum err_code exports_open(struct exports *exports, const struct options *option
     output_make_folder(options->output);
     for (size_t i = 0; i < options->format_count; i++) {
         struct export *const item = &exports->items[i];
-        const enum err_code rc = open_one(item, options, &options->formats[i], info, err);
+        enum err_code rc = open_one(item, options, &options->formats[i], info, err);
         if (rc != ERR_OK)
             return rc;
         const bool clashes = is_taken(exports, &item->output);
         exports->count++;
-        if (options->splits && !item->output.temporary[0])
-            return err_set(err, ERR_INVALID,
-                           "--split needs a file name: cannot insert a PID into '%.200s'",
-                           item->output.path[0] ? item->output.path : "-");
+        if (options->splits)
+            rc = check_parts(item, err);
+        if (rc != ERR_OK)
+            return rc;
         if (clashes)
             return err_set(
                 err, ERR_INVALID,
                 "two formats have the same file: name a folder with -o FOLDER/, or a "
                 "file for each format, as in --%s=FILE",
                 options->formats[i].format->name);
+    }
+    return ERR_OK;
+}
+
+enum err_code exports_check(const struct exports *exports, const struct output_place *other,
+                            struct err *err)
+{
+    for (size_t i = 0; i < exports->count; i++) {
+        const struct output *const output = &exports->items[i].output;
+        const enum err_code rc =
+            exports->splits ? ERR_OK : output_check_places(&output->place, other, err);
+        if (rc != ERR_OK)
+            return rc;
     }
     return ERR_OK;
 }
@@ -167,8 +199,8 @@ static enum err_code write_one(const struct exports *exports, struct export *ite
     /* If the disk is full, output_finish has the better message. */
     if (rc == ERR_OK || item->output.sys != 0)
         rc = output_finish(&item->output, NULL, 0, err);
-    if (rc == ERR_OK && item->output.path[0])
-        say("wrote %s, %zu bytes", item->output.path, item->output.written);
+    if (rc == ERR_OK && item->output.place.path[0])
+        say("wrote %s, %zu bytes", item->output.place.path, item->output.written);
     return rc;
 }
 
@@ -182,7 +214,7 @@ static enum err_code write_part(const struct exports *exports, const struct expo
     struct export single = { .format = item->format };
     char path[PATH_MAX];
     enum err_code rc =
-        split_name(item->output.path, item->format->extension, part->pid, path, err);
+        split_name(item->output.place.path, item->format->extension, part->pid, path, err);
     if (rc == ERR_OK)
         rc = output_init(&single.output, path, err);
     if (rc != ERR_OK)

@@ -43,6 +43,9 @@ struct exports {
 MUST_CHECK enum err_code exports_open(struct exports *exports, const struct options *options,
                                       const struct frame_filters *filters,
                                       const struct session_info *info, struct err *err);
+/* ERR_INVALID: one of them is written to the place of this other output. */
+MUST_CHECK enum err_code exports_check(const struct exports *exports,
+                                       const struct output_place *other, struct err *err);
 void exports_close(struct exports *exports);
 
 /* Applies the filters, writes all reports and prints their names.  Continues after a failure, and

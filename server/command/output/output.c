@@ -9,44 +9,93 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "sampler/base/random.h"
 #include "server/command/process/privilege.h"
+#include "server/command/process/standard.h"
 
-static enum err_code cannot_write(int sys, const char *path, struct err *err)
+enum err_code output_place_find(struct output_place *place, const char *path, struct err *err)
 {
-    err_sys(err, sys, "cannot write '%s'", path);
+    *place = (struct output_place){ .at.folder_fd = -1 };
+    if (strcmp(path, "-") == 0)
+        return standard_is_written(STDOUT_FILENO) ? ERR_OK
+                                                  : output_cannot_write(place, EBADF, err);
+    snprintf(place->path, sizeof place->path, "%s", path);
+    if (trusted_path_find(path, &place->at, err) == ERR_OK)
+        return ERR_OK;
+    return err_wrap(err, ERR_SYS, "cannot write '%.200s'", path);
+}
+
+void output_place_close(struct output_place *place)
+{
+    if (place->path[0] && place->at.folder_fd >= 0)
+        close(place->at.folder_fd);
+    *place = (struct output_place){ .at.folder_fd = -1 };
+}
+
+const char *output_place_name(const struct output_place *place)
+{
+    return place->path[0] ? place->path : "standard output";
+}
+
+bool output_place_is_same(const struct output_place *a, const struct output_place *b)
+{
+    struct stat left, right;
+    if (!a->path[0] || !b->path[0])
+        return a->path[0] == b->path[0];
+    return strcmp(a->at.name, b->at.name) == 0 && fstat(a->at.folder_fd, &left) == 0 &&
+           fstat(b->at.folder_fd, &right) == 0 && left.st_dev == right.st_dev &&
+           left.st_ino == right.st_ino;
+}
+
+enum err_code output_check_places(const struct output_place *a, const struct output_place *b,
+                                  struct err *err)
+{
+    struct stat status;
+    if (!output_place_is_same(a, b))
+        return ERR_OK;
+    if (a->path[0] && fstatat(a->at.folder_fd, a->at.name, &status, 0) == 0 &&
+        !S_ISREG(status.st_mode))
+        return ERR_OK;
+    return err_set(err, ERR_INVALID, "two outputs are %.200s: name a file for one of them",
+                   output_place_name(a));
+}
+
+enum err_code output_cannot_write(const struct output_place *place, int sys, struct err *err)
+{
+    err_sys(err, sys, place->path[0] ? "cannot write '%.200s'" : "cannot write to %s",
+            output_place_name(place));
     return ERR_SYS;
 }
 
-static enum err_code open_in_place(struct output *output, struct err *err)
+/* In the same folder, as rename requires, and hidden, because a power failure may leave it there. */
+static int open_temporary(struct output *output, struct random *random)
 {
-    output->fd = open(output->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-    return output->fd < 0 ? cannot_write(errno, output->path, err) : ERR_OK;
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789";
+    enum { RANDOM = 8 };
+    char suffix[RANDOM + 1] = "";
+    for (int i = 0; i < RANDOM; i++)
+        suffix[i] = letters[random_below(random, sizeof letters - 1)];
+    snprintf(output->temporary, sizeof output->temporary, ".%.200s.%s", output->place.at.name,
+             suffix);
+    return openat(output->place.at.folder_fd, output->temporary,
+                  O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
 }
 
-/* In the same folder, as rename requires, and hidden, because a power failure may leave it there. */
-static enum err_code open_temporary(struct output *output, struct err *err)
+/* Tries names until one is free. */
+static enum err_code begin_temporary(struct output *output, struct err *err)
 {
-    const char *const slash = strrchr(output->path, '/');
-    const int folder = slash ? (int)(slash + 1 - output->path) : 0;
-    snprintf(output->temporary, sizeof output->temporary, "%.*s.%.200s.XXXXXX", folder,
-             output->path, output->path + folder);
-    output->fd = mkostemp(output->temporary, O_CLOEXEC);
+    enum { TRIES = 100 };
+    struct random random;
+    random_init_any(&random);
+    for (int tries = 0; output->fd < 0 && tries < TRIES; tries++) {
+        output->fd = open_temporary(output, &random);
+        if (output->fd < 0 && errno != EEXIST)
+            break;
+    }
     if (output->fd >= 0)
         return ERR_OK;
     output->temporary[0] = '\0';
-    return cannot_write(errno, output->path, err);
-}
-
-/* Writes to the target of a link instead of replacing the link. */
-static enum err_code resolve(struct output *output, const char *path, struct err *err)
-{
-    char *const real = realpath(path, NULL);
-    const char *const chosen = real ? real : path;
-    const bool fits = strlen(chosen) < sizeof output->path;
-    if (fits)
-        memcpy(output->path, chosen, strlen(chosen) + 1);
-    free(real);
-    return fits ? ERR_OK : cannot_write(ENAMETOOLONG, path, err);
+    return output_cannot_write(&output->place, errno, err);
 }
 
 bool output_is_folder(const char *path)
@@ -61,37 +110,52 @@ void output_make_folder(const char *path)
 {
     const size_t length = path ? strlen(path) : 0;
     if (length > 1 && path[length - 1] == '/')
-        (void)mkdir(path, S_IRWXU | S_IRWXG | S_IRWXO);
+        (void)trusted_path_make_folder(path, S_IRWXU | S_IRWXG | S_IRWXO, NULL);
+}
+
+/* A file that is there is replaced, anything else is written in place. */
+static enum err_code begin(struct output *output, struct err *err)
+{
+    struct stat status;
+    const int folder = output->place.at.folder_fd;
+    const int no_follow = output->place.at.is_opened ? 0 : AT_SYMLINK_NOFOLLOW;
+    if (fstatat(folder, output->place.at.name, &status, no_follow) != 0)
+        return errno == ENOENT ? begin_temporary(output, err)
+                               : output_cannot_write(&output->place, errno, err);
+    if (S_ISDIR(status.st_mode))
+        return output_cannot_write(&output->place, EISDIR, err);
+    if (faccessat(folder, output->place.at.name, W_OK, 0) != 0)
+        return output_cannot_write(&output->place, errno, err);
+    if (S_ISREG(status.st_mode) && !output->place.at.is_opened)
+        return begin_temporary(output, err);
+    const enum err_code rc =
+        trusted_path_open_at(&output->place.at, O_WRONLY | O_NOCTTY, 0, &output->fd, err);
+    return rc == ERR_OK ? rc
+                        : err_wrap(err, ERR_SYS, "cannot write '%.200s'", output->place.path);
 }
 
 enum err_code output_init(struct output *output, const char *path, struct err *err)
 {
-    struct stat status;
     memset(output, 0, sizeof *output);
     output->fd = -1;
-    if (strcmp(path, "-") == 0) {
-        output->fd = dup(STDOUT_FILENO);
-        return output->fd < 0 ? cannot_write(errno, "standard output", err) : ERR_OK;
-    }
-    const enum err_code rc = resolve(output, path, err);
+    enum err_code rc = output_place_find(&output->place, path, err);
+    if (rc == ERR_OK && output->place.path[0])
+        rc = begin(output, err);
+    else if (rc == ERR_OK && (output->fd = dup(STDOUT_FILENO)) < 0)
+        rc = output_cannot_write(&output->place, errno, err);
     if (rc != ERR_OK)
-        return rc;
-    if (stat(output->path, &status) != 0)
-        return open_temporary(output, err);
-    if (S_ISDIR(status.st_mode))
-        return cannot_write(EISDIR, path, err);
-    if (access(output->path, W_OK) != 0)
-        return cannot_write(errno, path, err);
-    return S_ISREG(status.st_mode) ? open_temporary(output, err) : open_in_place(output, err);
+        output_deinit(output);
+    return rc;
 }
 
 void output_deinit(struct output *output)
 {
     if (output->fd >= 0)
         close(output->fd);
-    output->fd = -1;
     if (output->temporary[0])
-        unlink(output->temporary);
+        unlinkat(output->place.at.folder_fd, output->temporary, 0);
+    output_place_close(&output->place);
+    output->fd = -1;
     output->temporary[0] = '\0';
 }
 
@@ -118,8 +182,8 @@ bool output_write(struct output *output, const void *data, size_t bytes)
     return output->sys == 0;
 }
 
-/* mkostemp creates a file that only its owner can read.  Applies the umask instead, unless the file may
- * contain data that other users must not see. */
+/* The file was created so that only its owner can read it.  Applies the umask instead, unless the file
+ * may contain data that other users must not see. */
 static void apply_mask(int fd)
 {
     if (privilege_is_held())
@@ -133,13 +197,13 @@ enum err_code output_finish(struct output *output, const void *data, size_t byte
                             struct err *err)
 {
     if (!output_write(output, data, bytes))
-        return cannot_write(output->sys, output->path[0] ? output->path : "standard output",
-                            err);
+        return output_cannot_write(&output->place, output->sys, err);
     if (!output->temporary[0])
         return ERR_OK;
     apply_mask(output->fd);
-    if (rename(output->temporary, output->path) != 0)
-        return cannot_write(errno, output->path, err);
+    if (renameat(output->place.at.folder_fd, output->temporary, output->place.at.folder_fd,
+                 output->place.at.name) != 0)
+        return output_cannot_write(&output->place, errno, err);
     output->temporary[0] = '\0';
     return ERR_OK;
 }

@@ -3,10 +3,11 @@
  *
  * output_init creates a temporary file in the same folder, so that an unwritable path is reported
  * early; output_finish renames it.  A path that is not a regular file (a pipe, /dev/null) is written
- * in place, and "-" is standard output.
+ * in place, and "-" is standard output.  A link is written through; see trusted_path for those that are
+ * not.
  *
  * Ownership: the caller's storage; output_deinit removes an unfinished file.
- * Depends on: err, privilege.
+ * Depends on: err, trusted_path, privilege.
  */
 #ifndef SERVER_COMMAND_OUTPUT_OUTPUT_H
 #define SERVER_COMMAND_OUTPUT_OUTPUT_H
@@ -16,14 +17,33 @@
 #include <stddef.h>
 
 #include "sampler/base/err.h"
+#include "sampler/base/trusted_path.h"
+
+struct output_place {
+    char path[PATH_MAX];    /* as it was named; "": standard output */
+    struct trusted_path at; /* where that leads to */
+};
 
 struct output {
     int fd;
-    char path[PATH_MAX];
-    char temporary[PATH_MAX + 16]; /* "": writes in place */
-    size_t written;                /* bytes */
-    int sys;                       /* errno of the write that failed, 0: none */
+    struct output_place place;
+    char temporary[NAME_MAX + 1]; /* "": writes in place */
+    size_t written;               /* bytes */
+    int sys;                      /* errno of the write that failed, 0: none */
 };
+
+/* path: "-" is standard output.  A failure leaves nothing to close. */
+MUST_CHECK enum err_code output_place_find(struct output_place *place, const char *path,
+                                           struct err *err);
+/* A zeroed one is fine. */
+void output_place_close(struct output_place *place);
+const char *output_place_name(const struct output_place *place);
+bool output_place_is_same(const struct output_place *a, const struct output_place *b);
+/* ERR_INVALID: they are the same, and one would take the place of the other.  Devices may be. */
+MUST_CHECK enum err_code output_check_places(const struct output_place *a,
+                                             const struct output_place *b, struct err *err);
+/* Returns ERR_SYS, whatever sys is: ERR_PERM is about a target. */
+enum err_code output_cannot_write(const struct output_place *place, int sys, struct err *err);
 
 /* True for an existing folder, and for every name that ends in a slash. */
 bool output_is_folder(const char *path);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "sampler/base/scoped.h"
+#include "sampler/base/trusted_path.h"
 #include "server/command/process/exit.h"
 #include "server/command/process/signals.h"
 
@@ -61,8 +62,10 @@ static enum err_code read_named(const char *path, const char *what, char *out, s
     if (stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISFIFO(status.st_mode))
         return err_set(err, ERR_SYS, "cannot read %s '%s': it is not a file or a pipe", what,
                        path);
-    SCOPED_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    if (fd < 0 || fstat(fd, &status) != 0)
+    SCOPED_FD int fd = -1;
+    if (trusted_path_open(path, O_RDONLY | O_NOCTTY | O_NONBLOCK, 0, &fd, err) != ERR_OK)
+        return err_wrap(err, ERR_SYS, "cannot read %s '%s'", what, path);
+    if (fstat(fd, &status) != 0)
         return refuse(what, path, err);
     *mode_out = status.st_mode;
     return read_whole(fd, path, what, out, bytes, length_out, err);

@@ -6,6 +6,10 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "sampler/base/plain_text.h"
+
+enum { MAX_LINE = 1024 };
+
 enum exit_status exit_status_of(enum err_code code)
 {
     switch (code) {
@@ -28,15 +32,12 @@ enum exit_status exit_status_of(enum err_code code)
 static void put(const char *before, const char *format, va_list args, const char *after)
     PRINTF_LIKE(2, 0);
 
-/* Replaces control characters: names of files and processes may contain escape sequences. */
 static void put(const char *before, const char *format, va_list args, const char *after)
 {
-    char line[1024];
+    char line[MAX_LINE], plain[4 * MAX_LINE];
     vsnprintf(line, sizeof line, format, args);
-    for (char *c = line; *c; c++)
-        if ((unsigned char)*c < 0x20 || *c == 0x7f)
-            *c = '?';
-    fprintf(stderr, "%s%s%s", before, line, after);
+    plain_text_copy(plain, sizeof plain, line);
+    fprintf(stderr, "%s%s%s", before, plain, after);
 }
 
 void say(const char *format, ...)

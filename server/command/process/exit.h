@@ -3,7 +3,7 @@
  *
  * Threads: say: any; the others: the main one.
  *
- * Depends on: err.
+ * Depends on: err, plain_text.
  */
 #ifndef SERVER_COMMAND_PROCESS_EXIT_H
 #define SERVER_COMMAND_PROCESS_EXIT_H
@@ -21,7 +21,7 @@ enum exit_status {
 
 enum exit_status exit_status_of(enum err_code code);
 
-/* Prints "pyrometer: message" on standard error, on one line.  Replaces control characters. */
+/* Prints "pyrometer: message" on standard error, on one line, as plain_text shows it. */
 void say(const char *format, ...) PRINTF_LIKE(1, 2);
 
 /* For a terminal: replaces the line that the last call wrote.  An empty text removes that line. */

@@ -4,6 +4,7 @@
 
 #include "sampler/base/buffer.h"
 #include "sampler/base/clock.h"
+#include "sampler/base/plain_text.h"
 #include "server/report/diff/comparison.h"
 #include "server/report/diff/diff.h"
 #include "server/report/header.h"
@@ -63,12 +64,12 @@ static enum err_code find_changes(struct changes *changes, struct err *err)
     return ERR_OK;
 }
 
-/* Text that Markdown and HTML take for text.  names_put_plain has left one line of it. */
+/* Text that Markdown and HTML take for text.  plain_text_put has left one line of it. */
 static void put_escaped(struct strtab_string text, struct buffer *out)
 {
     static const char special[] = "\\`*_{}[]()#+!|~&<>$@:";
     struct buffer plain = { 0 };
-    names_put_plain(&plain, text);
+    plain_text_put(&plain, text.text, text.length);
     for (const char *c = buffer_string(&plain); *c; c++) {
         for (const char *s = special; *s; s++)
             if (*c == *s) {

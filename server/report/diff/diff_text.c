@@ -6,6 +6,7 @@
 
 #include "sampler/base/buffer.h"
 #include "sampler/base/clock.h"
+#include "sampler/base/plain_text.h"
 #include "sampler/profile/profile.h"
 #include "server/report/diff/compare.h"
 #include "server/report/diff/comparison.h"
@@ -96,10 +97,11 @@ static void put_function(const struct listing *listing, function_id id)
 {
     const struct named_frame function = names_function(listing->comparison->snapshot, id);
     if (!function.is_synthetic) {
-        names_put_plain(listing->out, names_base(function.file));
+        const struct strtab_string file = names_base(function.file);
+        plain_text_put(listing->out, file.text, file.length);
         buffer_char(listing->out, ':');
     }
-    names_put_plain(listing->out, function.name);
+    plain_text_put(listing->out, function.name.text, function.name.length);
 }
 
 /* The last frames of a path. */
@@ -190,7 +192,7 @@ static void put_capture(const struct report_source *source, struct buffer *out)
     for (size_t i = 0; i < target->argc; i++) {
         const char *const word = target->argv[i];
         buffer_char(out, ' ');
-        names_put_plain(out, (struct strtab_string){ word, (uint32_t)strlen(word) });
+        plain_text_put(out, word, strlen(word));
     }
     buffer_char(out, '\n');
     if (!source->header->is_whole) {

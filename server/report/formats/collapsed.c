@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "sampler/base/buffer.h"
+#include "sampler/base/plain_text.h"
 #include "sampler/base/strtab.h"
 #include "sampler/profile/profile.h"
 #include "sampler/profile/views/view.h"
@@ -34,31 +35,18 @@ struct folding {
     frame_id *way; /* room for the deepest stack */
 };
 
-static void put_escape(struct buffer *out, unsigned code)
-{
-    buffer_printf(out, code < 0x100 ? "\\x%02x" : "\\u%04x", code);
-}
-
-/* U+2028 and U+2029 end a line for readers that follow Unicode, as do the controls of Latin-1. */
+/* A semicolon separates frames. */
 static size_t put_special(struct buffer *out, const char *text, size_t length)
 {
-    const unsigned char first = (unsigned char)text[0];
-    if (length >= 3 && memcmp(text, "\xe2\x80", 2) == 0 &&
-        ((unsigned char)text[2] & 0xfe) == 0xa8) {
-        put_escape(out, 0x2000 | ((unsigned)text[2] & 0x3f));
-        return 3;
+    char character[PLAIN_TEXT_CHARACTER];
+    size_t bytes;
+    if (*text == '\\' || *text == ';') {
+        buffer_text(out, *text == ';' ? "\\x3b" : "\\\\");
+        return 1;
     }
-    if (first == 0xc2 && length >= 2 && (unsigned char)text[1] < 0xa0) {
-        put_escape(out, (unsigned char)text[1]);
-        return 2;
-    }
-    if (first == '\\')
-        buffer_text(out, "\\\\");
-    else if (first < 0x20 || first == 0x7f || first == ';')
-        put_escape(out, first);
-    else
-        buffer_char(out, text[0]);
-    return 1;
+    const size_t used = plain_text_character(text, length, character, &bytes);
+    buffer_append(out, character, bytes);
+    return used;
 }
 
 /* A name longer than this is cut, so that a label with a file, a name and a line is a string. */
@@ -87,7 +75,7 @@ static void put_file(struct buffer *out, struct strtab_string file)
     const size_t start = out->length;
     for (const char *at = base.text; at < end && !is_cut(out, start, at);)
         if (*at == ':') {
-            put_escape(out, ':');
+            buffer_text(out, "\\x3a");
             at++;
         } else {
             at += put_special(out, at, (size_t)(end - at));

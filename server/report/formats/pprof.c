@@ -1,21 +1,22 @@
 #include "server/report/encoding/pprof.h"
 
+#include <string.h>
+
 #include "sampler/base/buffer.h"
+#include "sampler/base/plain_text.h"
 #include "sampler/profile/views/view.h"
 #include "server/report/encoding/embedded_profile.h"
 #include "server/report/header.h"
-#include "server/report/names.h"
 #include "server/report/report.h"
 #include "server/wire/session.h"
 
 enum { GZIP_LEVEL = 6 };
 
-/* Protocol buffers want UTF-8, which arguments need not be. */
 static void put_command(const struct sampler_target *target, struct buffer *out)
 {
     for (size_t i = 0; i < target->argc; i++) {
         buffer_text(out, i > 0 ? " " : "");
-        names_put_utf8(out, target->argv[i]);
+        plain_text_put(out, target->argv[i], strlen(target->argv[i]));
     }
 }
 
@@ -41,8 +42,9 @@ static enum err_code write_texts(const struct report_source *source, struct buff
                                  struct err *err)
 {
     const struct report_header *const header = source->header;
+    const char *const path = source->session->target->executable;
     struct buffer executable = { 0 }, command = { 0 }, selection = { 0 };
-    names_put_utf8(&executable, source->session->target->executable);
+    plain_text_put(&executable, path, path ? strlen(path) : 0);
     put_command(source->session->target, &command);
     report_header_put_text(header, &selection);
     struct pprof_settings settings = { .labels = PPROF_EVERY_LABEL,

@@ -6,6 +6,7 @@
 
 #include "sampler/base/buffer.h"
 #include "sampler/base/clock.h"
+#include "sampler/base/plain_text.h"
 #include "sampler/profile/profile.h"
 #include "server/report/flat.h"
 #include "server/report/header.h"
@@ -136,7 +137,7 @@ static void put_place(const struct table *table, uint32_t row)
     const char *at = file.text + file.length;
     if (frame.is_synthetic) {
         paint(table, NAME);
-        names_put_plain(table->out, frame.name);
+        plain_text_put(table->out, frame.name.text, frame.name.length);
         paint(table, PLAIN);
         return;
     }
@@ -146,12 +147,12 @@ static void put_place(const struct table *table, uint32_t row)
     file.length -= (uint32_t)(at - file.text);
     file.text = at;
     paint(table, DIM);
-    names_put_plain(table->out, file);
+    plain_text_put(table->out, file.text, file.length);
     buffer_printf(table->out, ":%d", (int)line_of(table, &frame));
     paint(table, PLAIN);
     buffer_char(table->out, '(');
     paint(table, NAME);
-    names_put_plain(table->out, frame.name);
+    plain_text_put(table->out, frame.name.text, frame.name.length);
     paint(table, PLAIN);
     buffer_char(table->out, ')');
 }
@@ -247,7 +248,7 @@ static void put_head(const struct table *table)
     for (size_t i = 0; i < session->target->argc; i++) {
         const char *const word = session->target->argv[i];
         buffer_char(out, ' ');
-        names_put_plain(out, (struct strtab_string){ word, (uint32_t)strlen(word) });
+        plain_text_put(out, word, strlen(word));
     }
     buffer_char(out, '\n');
     if (!table->source->header->is_whole) {

@@ -6,6 +6,7 @@
 
 #include "sampler/base/buffer.h"
 #include "sampler/base/clock.h"
+#include "sampler/base/plain_text.h"
 #include "sampler/base/utf8.h"
 #include "sampler/profile/profile.h"
 #include "server/report/header.h"
@@ -16,7 +17,7 @@
 #include "server/wire/session.h"
 
 /* Longer names are cut at their end, longer paths at their beginning. */
-enum { MAX_NAME = 100, MAX_PATH = 80, MAX_COMMAND = 200 };
+enum { MAX_NAME = 100, MAX_PATH = 80, MAX_COMMAND = 200, MAX_VERSION = 32 };
 
 struct writing {
     const struct summary *summary;
@@ -55,7 +56,7 @@ static void put_foreign(const struct writing *writing, const char *text)
 static void add_cut(struct buffer *out, struct strtab_string text, size_t most)
 {
     const size_t length = utf8_cut(text.text, text.length, most);
-    names_put_plain(out, (struct strtab_string){ text.text, (uint32_t)length });
+    plain_text_put(out, text.text, length);
     if (length < text.length)
         buffer_text(out, ellipsis);
 }
@@ -197,8 +198,11 @@ static void put_observed(const struct writing *writing)
     report_put_process(source, &process);
     const char *const text = buffer_string(&process);
     buffer_printf(writing->out, "Observed: %s", text ? text : "");
-    if (session->target->python && *session->target->python)
-        buffer_printf(writing->out, ", Python %.32s", session->target->python);
+    if (session->target->python && *session->target->python) {
+        buffer_text(writing->out, ", Python ");
+        plain_text_put(writing->out, session->target->python,
+                       strnlen(session->target->python, MAX_VERSION));
+    }
     buffer_printf(writing->out, "; %.2f s, %zu thread%s, %" PRIu64 " samples",
                   (double)report_header_duration_ns(source->header) / (double)NS_PER_S,
                   summary->thread_count, summary->thread_count == 1 ? "" : "s",

@@ -13,7 +13,7 @@ import tempfile
 import time
 import unittest
 
-from harness import PROGRAM, ROOT, SANITIZED, WAIT_SECONDS, Live, Process, Test, main, newest_python, reader_of, run_program, victim
+from harness import PROGRAM, ROOT, SANITIZED, WAIT_SECONDS, Live, Process, Test, main, newest_python, processes_of, reader_of, run_program, victim
 from screen import Terminal
 
 NOBODY, SOMEBODY, ANOTHER = 65534, 45454, 45455
@@ -428,6 +428,68 @@ class Output(Rights):
             os.close(writes)
             self.assertEqual(said, "", words)
             self.assertIn(code, (0, -signal.SIGPIPE), words)
+
+
+class Closed(Rights):
+    """A standard input, output or error that is closed stays so: nothing that the program opens takes its place."""
+
+    def closing(self, *numbers):
+        def close():
+            for number in numbers:
+                os.close(number)
+        return close
+
+    def test_what_reads_source_is_not_in_its_place(self):
+        for numbers in ((0,), (0, 2)):
+            with Live("attach", str(self.target().pid), preexec_fn=self.closing(*numbers)) as live:
+                live.wait_samples(10)
+                before = processes_of(live.process.pid)
+                self.assertIn("pyrometer-src", before)
+                tree = live.get("/sessions/1/tree")
+                function = tree["functions"]["name"].index(tree["strings"]["values"].index("spin"))
+                live.wait_until(lambda: "def spin" in live.ask("/api/v1/sessions/1/source?function=%d" % function).body.decode())
+                self.assertEqual(processes_of(live.process.pid), before)
+                for pid in (live.process.pid, *before.values()):
+                    for number in numbers:
+                        self.assertRegex(os.readlink("/proc/%d/fd/%d" % (pid, number)), "^(/dev/null|/)$", pid)
+
+    def test_what_cannot_be_written_is_known_before_recording(self):
+        pid = str(self.target().pid)
+        for words in (["--collapsed=-"], ["--pstats"], ["--binary=-"], ["-o", "-", "--collapsed"]):
+            process, code = run_program("record", pid, "-d", "100", *words, preexec_fn=self.closing(1))
+            self.assert_refused(process, code, 1, "cannot write to standard output: Bad file descriptor")
+        process, code = run_program("dump", pid, preexec_fn=self.closing(1))
+        self.assert_refused(process, code, 1, "cannot write to standard output: Bad file descriptor")
+        process, code = run_program("record", pid, "-d", "0.1", "-o", self.path("a.pyro"), preexec_fn=self.closing(0, 1, 2))
+        self.assertEqual(code, 0)
+        self.assertEqual(run_program("replay", "--pstats", self.path("a.pyro"))[1], 0)
+
+    def test_a_program_that_is_run_has_what_the_user_gave(self):
+        script = ("import os\nfor number in range(3):\n try:\n  os.fstat(number)\n  os.write(2, b'%d is open\\n' % number)\n"
+                  " except OSError:\n  os.write(2, b'%d is closed\\n' % number)")
+        with Live("run", "--", newest_python(), "-c", script, preexec_fn=self.closing(0)) as live:
+            live.process.wait_line("^2 is", live.process.err)
+            self.assertEqual([line for line in live.process.err if re.match("[0-2] is ", line)],
+                             ["0 is closed", "1 is open", "2 is open"], live.process.output())
+
+
+class Names(Rights):
+    def test_names_that_cannot_be_are_known_before_recording(self):
+        pid = str(self.target().pid)
+        for name, option in (("n" * 300 + ".html", []), ("n" * 300 + ".pyro", []), ("n" * 248 + ".html", ["--split"])):
+            process, code = run_program("record", pid, "-d", "100", *option, "-o", self.path(name))
+            self.assert_refused(process, code, 1, "cannot write '.*: File name too long")
+        process, code = run_program("record", pid, "-d", "100", "--collapsed=-", "--quality", self.path("q" * 256))
+        self.assert_refused(process, code, 1, "cannot write '.*: File name too long")
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_no_output_takes_the_place_of_another(self):
+        pid, one, same = str(self.target().pid), self.path("one"), os.path.join(self.folder, ".", "one")
+        for words in (["--binary=" + one, "--collapsed=" + same], ["--quality", one, "--collapsed=" + same],
+                      ["--quality", one, "--binary=" + same], ["--binary=-", "--collapsed=-"], ["--binary=-", "--pstats"]):
+            process, code = run_program("record", pid, "-d", "100", *words)
+            self.assert_refused(process, code, 2, "two outputs are ")
+        self.assertEqual(os.listdir(self.folder), [])
 
 
 class Hardening(Test):

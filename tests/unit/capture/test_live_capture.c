@@ -14,6 +14,7 @@ struct world {
     struct live_capture *live;
     int fd;
     int failures;
+    const struct rlimit *later; /* from the first failure on; NULL: as before */
     thread_id thread;
 };
 
@@ -22,6 +23,8 @@ static void failed(void *context, const struct err *err)
     struct world *const world = context;
     assert_true(strlen(err->message) > 0);
     world->failures++;
+    if (world->later)
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, world->later), 0);
 }
 
 static void begin(struct world *world, const char *path)
@@ -122,6 +125,42 @@ static void a_full_disk_is_an_error_and_counted(void **state)
     end(&world);
 }
 
+/* More than 3000 bytes take. */
+static void count_much(struct world *world)
+{
+    for (uint64_t second = 0; second < 400; second++) {
+        for (uint64_t i = 0; i < 40; i++)
+            count(world, (i * i + second * 7) % 5 < 2 ? "main;work" : "main",
+                  1 + (uint32_t)(i * second % 11), second * 1000 + i * 20);
+        seal(world, second + 1);
+    }
+}
+
+static void an_end_follows_the_last_whole_block_once_there_is_room(void **state)
+{
+    const struct rlimit small = { 3000, RLIM_INFINITY };
+    struct rlimit before;
+    struct world world;
+    struct reader *reader = NULL;
+    struct err err = { 0 };
+    (void)state;
+    begin(&world, NULL);
+    world.later = &before;
+    assert_int_equal(start(&world), ERR_OK);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    count_much(&world);
+    assert_int_equal(finish(&world), ERR_SYS);
+    assert_int_equal(world.failures, 1);
+    assert_ok(reader_open(world.capture.path, &reader, &err), &err);
+    assert_true(reader_has_end(reader));
+    assert_ok(reader_load(reader, 0, &err), &err);
+    assert_null(reader_missing(reader));
+    assert_int_equal(made_samples(reader), live_capture_samples(world.live));
+    reader_close(reader);
+    end(&world);
+}
+
 static void a_file_that_may_not_grow_stays_readable(void **state)
 {
     const struct rlimit small = { 3000, RLIM_INFINITY };
@@ -134,12 +173,7 @@ static void a_file_that_may_not_grow_stays_readable(void **state)
     assert_int_equal(start(&world), ERR_OK);
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
-    for (uint64_t second = 0; second < 400; second++) {
-        for (uint64_t i = 0; i < 40; i++)
-            count(&world, (i * i + second * 7) % 5 < 2 ? "main;work" : "main",
-                  1 + (uint32_t)(i * second % 11), second * 1000 + i * 20);
-        seal(&world, second + 1);
-    }
+    count_much(&world);
     assert_int_equal(finish(&world), ERR_SYS);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
     assert_int_equal(world.failures, 1);
@@ -286,6 +320,7 @@ static void without_a_beginning_there_is_no_harm(void **state)
 
 TEST_MAIN(cmocka_unit_test(what_was_counted_is_in_the_file),
           cmocka_unit_test(a_full_disk_is_an_error_and_counted),
+          cmocka_unit_test(an_end_follows_the_last_whole_block_once_there_is_room),
           cmocka_unit_test(a_file_that_may_not_grow_stays_readable),
           cmocka_unit_test(a_disk_that_becomes_full_loses_no_count),
           cmocka_unit_test(an_end_that_cannot_be_written_is_counted),

@@ -12,7 +12,7 @@ static struct open_capture *open_made(const struct made_capture *capture)
 {
     struct open_capture *opened = NULL;
     struct err err = { 0 };
-    assert_ok(open_capture_open(capture->path, &everything, false, &opened, &err), &err);
+    assert_ok(open_capture_open(capture->path, -1, &everything, false, &opened, &err), &err);
     return opened;
 }
 
@@ -63,7 +63,7 @@ static void captures_of_earlier_versions_have_no_filters(void **state)
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
         struct open_capture *opened = NULL;
         struct err err = { 0 };
-        assert_ok(open_capture_open(paths[i], &everything, false, &opened, &err), &err);
+        assert_ok(open_capture_open(paths[i], -1, &everything, false, &opened, &err), &err);
         assert_int_equal(opened->filters.count, 0);
         assert_string_equal(opened->ignored, "");
         open_capture_destroy(opened);

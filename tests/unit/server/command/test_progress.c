@@ -89,9 +89,9 @@ static void one_line_is_written_over_and_taken_away(void **state)
 {
     (void)state;
     expect(true, show_shares,
-           "\r\x1b[Kreading a?b.pyro: 0 %\r\x1b[Kreading a?b.pyro: 45 %"
-           "\r\x1b[Kreading a?b.pyro: 100 %\r\x1b[K");
-    expect(true, show_bytes, "\r\x1b[Kreading a?b.pyro: 7 MiB\r\x1b[K");
+           "\r\x1b[Kreading a\\x0ab.pyro: 0 %\r\x1b[Kreading a\\x0ab.pyro: 45 %"
+           "\r\x1b[Kreading a\\x0ab.pyro: 100 %\r\x1b[K");
+    expect(true, show_bytes, "\r\x1b[Kreading a\\x0ab.pyro: 7 MiB\r\x1b[K");
 }
 
 static void short_work_writes_nothing(void **state)

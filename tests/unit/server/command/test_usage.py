@@ -36,7 +36,7 @@ class Usage(unittest.TestCase):
                     "--no-token would give the whole network access: use it with a loopback address")
 
     def test_message_stays_one_line_whatever_the_words_hold(self):
-        self.expect(run("a\nb\x1b[31m"), 2, "unknown command 'a?b?[31m' (see --help)")
+        self.expect(run("a\nb\x1b[31m"), 2, "unknown command 'a\\x0ab\\x1b[31m' (see --help)")
 
     def test_targets_that_cannot_be_sampled_have_their_status(self):
         self.expect(run("record", GONE, "--collapsed=-"), 4, "no process %d" % GONE)

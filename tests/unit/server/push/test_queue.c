@@ -1,5 +1,8 @@
+#include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "sampler/base/clock.h"
 #include "server/push/queue.h"
@@ -95,6 +98,46 @@ static void a_body_that_never_fits_is_lost_itself(void **state)
     queue_destroy(queue);
 }
 
+static void a_full_disk_costs_no_more_than_what_has_no_room(void **state)
+{
+    enum { COUNT = 100, MORE = 20 };
+    const struct rlimit small = { FILE_BYTES / 2, RLIM_INFINITY };
+    struct rlimit usual;
+    struct queue *queue = NULL;
+    struct err err = { 0 };
+    unsigned next = 0, wanted = 0;
+    (void)state;
+    assert_int_equal(signal(SIGXFSZ, SIG_IGN) == SIG_ERR, 0);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &usual), 0);
+    assert_ok(queue_create(FILE_BYTES, &queue, &err), &err);
+    /* The oldest is in the file. */
+    while (counts_of(queue).file_bytes == 0)
+        add(queue, next++);
+    while (wanted + 1 < next)
+        assert_int_equal(take(queue), wanted++);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    while (counts_of(queue).lost == 0)
+        add(queue, next++);
+    assert_int_equal(counts_of(queue).lost, 1);
+    assert_int_equal(counts_of(queue).sys, EFBIG);
+    const uint64_t file_bytes = counts_of(queue).file_bytes, bodies = counts_of(queue).bodies;
+    for (unsigned i = 0; i < MORE; i++)
+        add(queue, next++);
+    assert_int_equal(counts_of(queue).lost, 1 + MORE);
+    assert_int_equal(counts_of(queue).file_bytes, file_bytes);
+    assert_int_equal(counts_of(queue).bodies, bodies);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &usual), 0);
+    assert_int_equal(take(queue), wanted);
+    for (unsigned i = wanted; counts_of(queue).bodies > 0;) {
+        const unsigned got = take(queue);
+        assert_true(got > i && got < next);
+        i = got;
+    }
+    add(queue, next);
+    assert_int_equal(take(queue), next);
+    queue_destroy(queue);
+}
+
 static void small_bodies_have_a_bound_too(void **state)
 {
     struct queue *queue = NULL;
@@ -136,6 +179,7 @@ int main(void)
         cmocka_unit_test(bodies_come_in_order_from_memory_and_file),
         cmocka_unit_test(a_full_queue_loses_its_oldest_bodies),
         cmocka_unit_test(a_body_that_never_fits_is_lost_itself),
+        cmocka_unit_test(a_full_disk_costs_no_more_than_what_has_no_room),
         cmocka_unit_test(small_bodies_have_a_bound_too),
         cmocka_unit_test(a_closed_queue_gives_what_it_has),
     };

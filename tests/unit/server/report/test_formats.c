@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include "sampler/base/buffer.h"
+#include "sampler/base/plain_text.h"
+#include "sampler/base/utf8.h"
 #include "server/report/diff/comparison.h"
 #include "server/report/diff/diff.h"
 #include "server/report/report.h"
@@ -252,6 +254,49 @@ static void colours_are_only_for_those_who_ask(void **state)
     sample_session_destroy(session);
 }
 
+static void expect_plain(const struct buffer *out, const char *format)
+{
+    size_t bytes;
+    for (size_t at = 0; at < out->length; at += bytes) {
+        bytes = utf8_char_length(out->data + at, out->length - at);
+        if (bytes == 0 ||
+            (out->data[at] != '\n' && !plain_text_shows(utf8_decode(out->data + at, bytes))))
+            fail_msg("%s has what a terminal obeys at byte %zu", format, at);
+    }
+}
+
+static void no_text_has_what_a_terminal_obeys(void **state)
+{
+    struct sample_session *const session = sample_session_hostile();
+    const struct report_format *format = NULL;
+    size_t checked = 0;
+    (void)state;
+    for (size_t i = 0; (format = report_at(i)); i++) {
+        const bool is_binary =
+            strcmp(format->name, "pprof") == 0 || strcmp(format->name, "pstats") == 0;
+        if (is_binary || report_is_page(format))
+            continue;
+        struct buffer out = written(&session->source, format->name);
+        expect_plain(&out, format->name);
+        buffer_deinit(&out);
+        checked++;
+    }
+    assert_true(checked >= 10);
+    const struct comparison_side sides[] = { { { &session->source }, 1 },
+                                             { { &session->source }, 1 } };
+    struct comparison comparison;
+    struct buffer out = { 0 };
+    struct err err = { 0 };
+    assert_ok(comparison_init(&comparison, &sides[0], &sides[1], COMPARISON_BY_SAMPLES, &err),
+              &err);
+    const struct diff diff = { &comparison, &sides[0], &sides[1], { 0 } };
+    assert_ok(diff_write_text(&diff, &out, &err), &err);
+    expect_plain(&out, "diff");
+    buffer_deinit(&out);
+    comparison_deinit(&comparison);
+    sample_session_destroy(session);
+}
+
 static bool fail_drain(void *to, const char *data, size_t bytes)
 {
     size_t *const left = to;
@@ -334,6 +379,7 @@ TEST_MAIN(cmocka_unit_test(text_formats_are_as_they_were),
           cmocka_unit_test(every_format_takes_the_query),
           cmocka_unit_test(the_table_is_sorted_by_any_key),
           cmocka_unit_test(colours_are_only_for_those_who_ask),
+          cmocka_unit_test(no_text_has_what_a_terminal_obeys),
           cmocka_unit_test(a_drain_that_fails_ends_every_writer),
           cmocka_unit_test(a_comparison_without_a_baseline_is_refused),
           cmocka_unit_test(writers_stream))
