@@ -277,7 +277,8 @@ enum err_code driver_finish(struct driver *driver, struct err *err)
         return rc;
     rc = finish(driver, &snapshot, err);
     profile_snapshot_release(&snapshot);
-    return rc;
+    const enum err_code pushed = push_check(driver->push, rc == ERR_OK ? err : NULL);
+    return rc == ERR_OK ? pushed : rc;
 }
 
 /* Reports an error at once, because the page stays. */

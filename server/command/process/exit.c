@@ -31,7 +31,7 @@ static void put(const char *before, const char *format, va_list args, const char
 /* Replaces control characters: names of files and processes may contain escape sequences. */
 static void put(const char *before, const char *format, va_list args, const char *after)
 {
-    char line[1024];
+    char line[2048];
     vsnprintf(line, sizeof line, format, args);
     for (char *c = line; *c; c++)
         if ((unsigned char)*c < 0x20 || *c == 0x7f)
