@@ -44,7 +44,8 @@ static void take_request(struct server *server, int fd)
         const char *const end = head ? NULL : strstr(text, "\r\n\r\n");
         if (end) {
             head = (size_t)(end + 4 - text);
-            wanted = head + strtoul(strstr(text, length_header) + sizeof length_header - 1, NULL, 10);
+            wanted = head +
+                     strtoul(strstr(text, length_header) + sizeof length_header - 1, NULL, 10);
         }
     }
     if (at >= MAX_REQUESTS || used < wanted)
@@ -53,9 +54,10 @@ static void take_request(struct server *server, int fd)
     memcpy(server->bodies[at], text + head, used - head);
     const unsigned status =
         server->statuses[at < server->status_count ? at : server->status_count - 1];
-    snprintf(answer, sizeof answer,
-             "HTTP/1.1 %u X\r\nConnection: close\r\nRetry-After: 0\r\nContent-Length: 0\r\n\r\n",
-             status);
+    snprintf(
+        answer, sizeof answer,
+        "HTTP/1.1 %u X\r\nConnection: close\r\nRetry-After: 0\r\nContent-Length: 0\r\n\r\n",
+        status);
     if (status == HANGS)
         server->held[at] = dup(fd);
     else if (write(fd, answer, strlen(answer)) < 0)
