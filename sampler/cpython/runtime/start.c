@@ -15,14 +15,15 @@ static bool is_key(struct memory *memory, const struct layout *layout, remote_ad
     const size_t length = strlen(wanted);
     char text[64];
     uint64_t bytes;
-    return length < sizeof text && !memory_read_u64(memory, key + layout->bytes_length, &bytes) &&
-           bytes == length && !memory_read(memory, key + layout->bytes_data, text, length) &&
+    return length < sizeof text &&
+           !memory_read_u64(memory, key + layout->bytes_length, &bytes) && bytes == length &&
+           !memory_read(memory, key + layout->bytes_data, text, length) &&
            memcmp(text, wanted, length) == 0;
 }
 
 /* Appends "NAME=VALUE" and a NUL. */
-static void append_variable(struct memory *memory, const struct layout *layout, const char *name,
-                            remote_addr value, struct buffer *out)
+static void append_variable(struct memory *memory, const struct layout *layout,
+                            const char *name, remote_addr value, struct buffer *out)
 {
     uint64_t bytes;
     if (memory_read_u64(memory, value + layout->bytes_length, &bytes) ||
@@ -111,9 +112,9 @@ void start_read_script(struct memory *memory, const struct layout *layout, remot
     if (is_original || !dict_find_global(memory, layout, interp, "sys", "argv", &list))
         count = read_list(memory, layout, list, items);
     for (size_t i = 0; i < count; i++) {
-        const bool is_read = !object_read_str_start(memory, layout, items[i], START_MAX_WORD,
-                                                    &texts[i]) &&
-                             !object_bytes_reserve(&texts[i], texts[i].count + 1);
+        const bool is_read =
+            !object_read_str_start(memory, layout, items[i], START_MAX_WORD, &texts[i]) &&
+            !object_bytes_reserve(&texts[i], texts[i].count + 1);
         if (is_read)
             texts[i].bytes[texts[i].count] = '\0';
         words[i] = is_read ? (char *)texts[i].bytes : nothing;

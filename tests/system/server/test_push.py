@@ -15,7 +15,7 @@ import tempfile
 import time
 import unittest
 
-from harness import FOLDER, ROOT, Live, SLOWNESS, Test, VICTIMS, file_in, main, program, run_program, victim
+from harness import FOLDER, ROOT, Live, SLOWNESS, Test, VICTIMS, file_in, main, program, run_program, script, victim
 from protobuf import message, packed
 from receivers import READERS, Receiver, text
 
@@ -41,14 +41,14 @@ WIDE = """
 import random, sys
 sys.setrecursionlimit(2000)
 FUNCTIONS = []
-for number in range(5000):
-    exec("def %s_%d(depth):\\n    return FUNCTIONS[next_one()](depth - 1) if depth else sum(range(20000))" % ("f" * 200, number))
-    FUNCTIONS.append(globals()["%s_%d" % ("f" * 200, number)])
+for number in range(10000):
+    exec("def f%d_%s(depth):\\n    return FUNCTIONS[next_one()](depth - 1) if depth else sum(range(5000))" % (number, "f" * 200))
+    FUNCTIONS.append(globals()["f%d_%s" % (number, "f" * 200)])
 def next_one():
-    return random.randrange(5000)
+    return random.randrange(10000)
 print("READY", flush=True)
 while True:
-    FUNCTIONS[next_one()](600)
+    FUNCTIONS[next_one()](900)
 """
 
 SCHEMES = ("pyroscope", "otlp", "parca")
@@ -155,7 +155,7 @@ class Pushed(PushTest):
             with Receiver(scheme) as receiver:
                 process, code = run_program("push", capture, receiver.url)
                 self.assertEqual(code, 0, process.output())
-                self.assertGreater(len(receiver.stored), 3)
+                self.assertGreater(len(receiver.stored), 2)
                 profiles = receiver.profiles()
                 self.check_same(profiles, capture)
                 for name in "wall", "process_cpu":
@@ -305,6 +305,18 @@ class OtherSide(PushTest):
         self.assertEqual(code, 1, process.output())
         self.assertGreater(quality["ticks"], 100)
         self.assertTrue([line for line in process.err if "does not take profiles" in line], process.err)
+
+    def test_what_is_not_pushed_is_the_status_of_a_page_but_not_of_a_program(self):
+        path = script("ends.py", "import sys, time\nend = time.monotonic() + 1.5\nwhile time.monotonic() < end: pass\nsys.exit(5)\n")
+        with victim("threads.py") as target:
+            for words, status in (("run", path), 5), (("attach", str(target.pid)), 1):
+                with Live(words[0], "--push", "otlp://127.0.0.1:1", *WINDOW, *words[1:]) as live:
+                    if words[0] == "run":
+                        live.wait_ended()
+                    else:
+                        live.wait_until(lambda: self.metric(live, "pyrometer_push_waiting_requests{") > 0)
+                    self.assertEqual(live.stop(), status, live.process.output())
+                    self.assertRegex(live.process.output(), "did not take all: 0 requests sent, [1-9]")
 
     def test_after_a_failure_all_comes_in_order(self):
         with Receiver("pyroscope", mood="reset") as receiver, victim("threads.py") as target:
@@ -486,6 +498,7 @@ class Host(PushTest):
 
     def test_the_last_samples_of_a_host_are_pushed(self):
         for sessions in 1, 2:
+            os.makedirs(FOLDER, exist_ok=True)
             data = tempfile.mkdtemp(dir=FOLDER)
             with Receiver("pyroscope") as receiver, victim("threads.py", "3") as target:
                 with Live("serve", "--data", data, "--continuous=100", "--engine", "remote", "--allow-command", "*/threads.py 3",
