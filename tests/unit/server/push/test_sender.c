@@ -23,6 +23,7 @@ struct server {
     int fd;
     unsigned statuses[MAX_REQUESTS];
     size_t status_count;
+    const char *text; /* of the answers; NULL: none */
     pthread_t thread;
     atomic_size_t requests;
     size_t bytes[MAX_REQUESTS]; /* of the bodies */
@@ -34,7 +35,7 @@ struct server {
 static void take_request(struct server *server, int fd)
 {
     static const char length_header[] = "Content-Length: ";
-    char text[MAX_BODY + 2048], answer[128];
+    char text[MAX_BODY + 2048], answer[MAX_BODY];
     size_t used = 0, wanted = SIZE_MAX, head = 0;
     ssize_t got = 0;
     const size_t at = atomic_load(&server->requests);
@@ -54,10 +55,10 @@ static void take_request(struct server *server, int fd)
     memcpy(server->bodies[at], text + head, used - head);
     const unsigned status =
         server->statuses[at < server->status_count ? at : server->status_count - 1];
-    snprintf(
-        answer, sizeof answer,
-        "HTTP/1.1 %u X\r\nConnection: close\r\nRetry-After: 0\r\nContent-Length: 0\r\n\r\n",
-        status);
+    const char *const said = server->text ? server->text : "";
+    snprintf(answer, sizeof answer,
+             "HTTP/1.1 %u X\r\nConnection: close\r\nContent-Length: %zu\r\n\r\n%s", status,
+             strlen(said), said);
     if (status == HANGS)
         server->held[at] = dup(fd);
     else if (write(fd, answer, strlen(answer)) < 0)
@@ -103,14 +104,23 @@ static void end(struct server *server)
     free(server);
 }
 
+/* The newest sentence. */
+static char sentence[2048];
+
+static void keep_sentence(void *context, const char *what)
+{
+    (void)context;
+    snprintf(sentence, sizeof sentence, "%s", what);
+}
+
 static struct sender *make(const struct server *server, uint64_t error_ns,
                            struct push_endpoint_counters *counters)
 {
     struct push_endpoint_setting endpoint = { .protocol = push_protocol_find("pyroscope", 9),
                                               .rest = server->url };
-    const struct sender_settings settings = { .endpoint = &endpoint,
-                                              .error_ns = error_ns,
-                                              .counters = counters };
+    const struct sender_settings settings = {
+        .endpoint = &endpoint, .error_ns = error_ns, .counters = counters, .say = keep_sentence
+    };
     struct sender *sender = NULL;
     struct err err = { 0 };
     if (!http_client_is_built())
@@ -191,6 +201,30 @@ static void after_a_limit_each_series_is_a_request(void **state)
     end(server);
 }
 
+static void a_refusal_keeps_both_ends_of_its_text_and_no_control_characters(void **state)
+{
+    static const unsigned statuses[] = { 400 };
+    static const char piece[] = "labels \x1b[2J\r\n\xc2\x9b";
+    struct server *const server = begin(statuses, 1);
+    struct push_endpoint_counters counters = { 0 };
+    const struct buffer body = { .data = (char[]){ "body" }, .length = 4 };
+    struct sender *const sender = make(server, 0, &counters);
+    char text[2001];
+    (void)state;
+    for (size_t i = 0; i < sizeof text; i++)
+        text[i] = piece[i % (sizeof piece - 1)];
+    memcpy(text, "series 0:", 9);
+    memcpy(text + sizeof text - 8, "too old", 8);
+    server->text = text;
+    assert_int_equal(sender_send_now(sender, &body, NULL), ERR_SYS);
+    assert_non_null(strstr(sentence, "refuses a profile: 400 series 0:"));
+    assert_string_equal(sentence + strlen(sentence) - 7, "too old");
+    for (const char *at = sentence; *at; at++)
+        assert_in_range(*at, ' ', '~');
+    sender_destroy(sender);
+    end(server);
+}
+
 static void what_waits_and_what_is_lost_is_counted(void **state)
 {
     static const unsigned statuses[] = { HANGS };
@@ -218,4 +252,5 @@ static void what_waits_and_what_is_lost_is_counted(void **state)
 TEST_MAIN(cmocka_unit_test(an_error_of_the_receiver_is_final_after_a_while),
           cmocka_unit_test(an_error_of_the_receiver_is_tried_again),
           cmocka_unit_test(after_a_limit_each_series_is_a_request),
+          cmocka_unit_test(a_refusal_keeps_both_ends_of_its_text_and_no_control_characters),
           cmocka_unit_test(what_waits_and_what_is_lost_is_counted))
