@@ -161,7 +161,8 @@ struct sampler_status {
 enum { SAMPLER_SERVICE_BYTES = 128 };
 
 /* The service that a process belongs to, as OpenTelemetry's variables in its environment say, and the id of
- * its container; "": not known. */
+ * its container; "": not known.  One that has written a title over its command line has a name in any case: that of the
+ * script, module or program that it was started as. */
 struct sampler_service {
     char name[SAMPLER_SERVICE_BYTES], namespace[SAMPLER_SERVICE_BYTES];
     char version[SAMPLER_SERVICE_BYTES], container[SAMPLER_SERVICE_BYTES];

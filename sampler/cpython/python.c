@@ -1,11 +1,14 @@
 #include <stdlib.h>
+#include <string.h>
 
 #include "sampler/base/clock.h"
+#include "sampler/base/script_word.h"
 #include "sampler/cpython/contexts/contexts.h"
 #include "sampler/cpython/contexts/thread_contexts.h"
 #include "sampler/cpython/objects/object.h"
 #include "sampler/cpython/python_parts.h"
 #include "sampler/cpython/runtime/runtime.h"
+#include "sampler/cpython/runtime/start.h"
 #include "sampler/cpython/threads/thread_names.h"
 #include "sampler/process/maps.h"
 
@@ -55,6 +58,24 @@ void python_detach(struct python *python)
     leaves_deinit(&python->leaves);
     code_table_deinit(&python->codes);
     free(python);
+}
+
+void python_find_service(struct python *python)
+{
+    struct process *const process = python->process;
+    struct memory *const memory = &process->memory.memory;
+    const struct layout *const layout = &python->runtime.layout;
+    struct service *const service = &process->service;
+    remote_addr interp;
+    if (memory_read_u64(memory, python->runtime.addr + layout->runtime_interpreters_head,
+                        &interp))
+        interp = 0;
+    start_read_service(memory, layout, interp, service);
+    if (!*service->name)
+        start_read_script(memory, layout, interp, service->name);
+    if (!*service->name)
+        service_keep(last_part(process->executable), strlen(last_part(process->executable)),
+                     service->name);
 }
 
 static enum err_code refresh_names(struct python *python, bool only_main, uint64_t now_ns)

@@ -37,6 +37,8 @@ MUST_CHECK enum err_code python_attach(struct process *process, enum runtime_eff
                                        struct strtab *strings, struct python **out,
                                        struct err *err);
 void python_detach(struct python *python);
+/* The service of a process with a title: what it was started with says it, by the interpreter's own objects. */
+void python_find_service(struct python *python);
 
 /* Called for each sampled thread.  failure ERR_OK: thread->stack is its stack. */
 typedef enum err_code (*python_sample_fn)(void *context, struct thread *thread,

@@ -36,7 +36,7 @@ enum cpp_kind {
     CPP_POINTER,   /* to type first: text; of a member of a class: second */
     CPP_ARRAY,     /* of type first, with the length second */
     CPP_OPERAND,   /* first, in parentheses unless it is simple */
-    CPP_NUMBER /* number */
+    CPP_NUMBER     /* number */
 };
 
 struct cpp_part {

@@ -31,7 +31,41 @@ static enum err_code read_command(struct process *process, struct err *err)
          at += strlen(at) + 1, process->argc++)
         if (!(process->argv[process->argc] = strdup(at)))
             break;
-    return process->argv && process->argc == count ? ERR_OK : err_nomem(err);
+    if (!process->argv || process->argc != count)
+        return err_nomem(err);
+    for (; process->argc > 1 && *process->argv[process->argc - 1] == '\0'; process->argc--) {
+        free(process->argv[process->argc - 1]);
+        process->argv[process->argc - 1] = NULL;
+    }
+    return ERR_OK;
+}
+
+/* The kernel laid the command line out as words without gaps, and above them, where the stack starts, their number and
+ * pointers to each.  A program that writes a title over the words leaves the number as it was. */
+static bool has_title(struct process *process)
+{
+    struct procfs_identity identity;
+    SCOPED_FREE char *text = NULL;
+    size_t bytes = 0, count = 0, word = 0;
+    uint64_t argc = 0;
+    struct memory *const memory = &process->memory.memory;
+    if (procfs_identify(process->pid, &identity, NULL) || !identity.stack_start ||
+        !identity.arguments_start ||
+        procfs_read(process->pid, "cmdline", &text, &bytes, NULL) || bytes == 0 ||
+        memory_read_u64(memory, identity.stack_start, &argc))
+        return false;
+    for (size_t i = 0; i < bytes; i++)
+        count += text[i] == '\0';
+    if (argc != count || text[bytes - 1] != '\0')
+        return true;
+    SCOPED_FREE uint64_t *words = calloc(count, sizeof *words);
+    if (!words ||
+        memory_read(memory, identity.stack_start + sizeof argc, words, count * sizeof *words))
+        return false;
+    for (size_t at = 0; at < bytes; at += strlen(text + at) + 1)
+        if (words[word++] != identity.arguments_start + at)
+            return true;
+    return false;
 }
 
 static enum err_code refuse_zombie(int pid, struct err *err)
@@ -91,12 +125,15 @@ void process_close(struct process *process)
 
 void process_find_service(struct process *process)
 {
+    process->has_title = has_title(process);
     service_of(process->pid, &process->service);
     service_read_context(process->pid, &process->memory.memory, &process->service);
 }
 
 void process_hide_arguments(struct process *process)
 {
+    char *const executable =
+        process->has_title && process->argc > 0 ? strdup(process->executable) : NULL;
     memset(&process->service, 0, sizeof process->service);
     for (size_t i = 1; i < process->argc; i++) {
         free(process->argv[i]);
@@ -104,6 +141,10 @@ void process_hide_arguments(struct process *process)
     }
     if (process->argc > 0)
         process->argc = first_word_keep(process->argc, process->argv[0]);
+    if (executable) {
+        free(process->argv[0]);
+        process->argv[0] = executable;
+    }
 }
 
 bool process_has_exited(const struct process *process)

@@ -28,9 +28,12 @@ struct process {
     int space_fd; /* the address space at the time of opening; -1: not permitted */
     uint64_t start_time;
     char *executable;
-    char **argv; /* argc strings and a NULL */
+    char **
+        argv; /* argc strings and a NULL; without empty ones at the end, which a title leaves */
     size_t argc;
-    struct service service; /* process_find_service fills it in */
+    /* process_find_service fills these in. */
+    struct service service;
+    bool has_title; /* argv is not what it was started with, but what it wrote over that */
     struct process_memory memory;
     const atomic_bool *is_cancelled; /* true ends a search of the process; NULL: never */
 };
@@ -38,9 +41,9 @@ struct process {
 /* ERR_GONE: no such process, or it is a zombie. */
 MUST_CHECK enum err_code process_open(struct process *process, int pid, struct err *err);
 void process_close(struct process *process);
-/* Reads its environment. */
+/* Reads its environment, and whether it has a title. */
 void process_find_service(struct process *process);
-/* Keeps only the first word of its command line, and no service. */
+/* Keeps only the first word of its command line, instead of a title its executable, and no service. */
 void process_hide_arguments(struct process *process);
 
 /* Has it ended?  If not, its pid is still its own.  One system call. */

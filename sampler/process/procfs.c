@@ -117,13 +117,20 @@ enum err_code procfs_thread_state(int pid, int tid, char *out, struct err *err)
 
 enum err_code procfs_identify(int pid, struct procfs_identity *out, struct err *err)
 {
-    enum { STATE = 3, PARENT = 4, START_TIME = 22, CODE_START = 26, STACK_START = 28 };
+    enum {
+        STATE = 3,
+        PARENT = 4,
+        START_TIME = 22,
+        CODE_START = 26,
+        STACK_START = 28,
+        ARGUMENTS_START = 48
+    };
     SCOPED_FREE char *stat = NULL;
     size_t bytes;
     const enum err_code rc = procfs_read(pid, "stat", &stat, &bytes, err);
     if (rc)
         return rc;
-    if (!stat_field(stat, STACK_START))
+    if (!stat_field(stat, ARGUMENTS_START))
         return err_set(err, ERR_CORRUPT, "/proc/%d/stat is too short", pid);
     *out = (struct procfs_identity){
         .state = *stat_field(stat, STATE),
@@ -131,6 +138,7 @@ enum err_code procfs_identify(int pid, struct procfs_identity *out, struct err *
         .start_time = strtoull(stat_field(stat, START_TIME), NULL, 10),
         .code_start = strtoull(stat_field(stat, CODE_START), NULL, 10),
         .stack_start = strtoull(stat_field(stat, STACK_START), NULL, 10),
+        .arguments_start = strtoull(stat_field(stat, ARGUMENTS_START), NULL, 10),
     };
     return ERR_OK;
 }

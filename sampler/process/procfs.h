@@ -35,6 +35,7 @@ struct procfs_identity {
     uint64_t start_time;
     uint64_t stack_start; /* changes at exec if addresses are randomized; 0: hidden */
     uint64_t code_start;
+    uint64_t arguments_start; /* of the command line; 0: hidden */
 };
 
 MUST_CHECK enum err_code procfs_identify(int pid, struct procfs_identity *out, struct err *err);

@@ -44,8 +44,11 @@ enum err_code target_open(int pid, enum runtime_effort effort, enum sampler_mode
     if (!rc)
         rc = python_attach(&target->process, effort, strings, &target->python, err);
     target->process.is_cancelled = NULL;
-    if (!rc)
+    if (!rc) {
         process_find_service(&target->process);
+        if (target->process.has_title)
+            python_find_service(target->python);
+    }
     if (!rc)
         rc = check_mode(target, mode, err);
     if (rc)

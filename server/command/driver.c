@@ -330,7 +330,10 @@ enum err_code driver_finish(struct driver *driver, struct err *err)
         return rc;
     rc = finish(driver, &snapshot, err);
     profile_snapshot_release(&snapshot);
-    return rc;
+    /* A program that was run keeps its own status. */
+    const bool counts = rc == ERR_OK && !driver->launcher_out;
+    const enum err_code pushed = push_check(driver->push, counts ? err : NULL);
+    return counts ? pushed : rc;
 }
 
 /* Reports an error at once, because the page stays. */

@@ -133,7 +133,10 @@ int command_serve(const struct options *options)
         if (dashboard.captures)
             captures_tidy(dashboard.captures);
     signals_deinit(&signals);
+    continuous_halt(continuous);
     push_end(push);
+    /* What did not arrive is named on standard error; a server that ends as it should has done its work. */
+    (void)!push_check(push, NULL);
     const int status = exit_with(rc, &err);
     leave_within(SERVE_LEAVE_MS, status);
     push_close(push);

@@ -16,8 +16,8 @@ struct http_client {
     CURL *easy;
     struct curl_slist *headers;
     atomic_bool is_stopped;
-    struct http_answer *answer; /* of the current request */
-    size_t text_length, answer_bytes;
+    char answer[HTTP_CLIENT_ANSWER_BYTES]; /* of the current request */
+    size_t answer_bytes;
     char fault[CURL_ERROR_SIZE];
 };
 
@@ -30,11 +30,31 @@ static size_t take_answer(char *data, size_t size, size_t count, void *context)
 {
     struct http_client *const client = context;
     const size_t bytes = size * count;
-    for (size_t i = 0; i < bytes && client->text_length < HTTP_CLIENT_TEXT_BYTES; i++)
-        client->answer->text[client->text_length++] =
-            data[i] >= ' ' && data[i] < 0x7f ? data[i] : ' ';
+    if (bytes > sizeof client->answer - client->answer_bytes)
+        return 0;
+    memcpy(client->answer + client->answer_bytes, data, bytes);
     client->answer_bytes += bytes;
-    return client->answer_bytes > HTTP_CLIENT_ANSWER_BYTES ? 0 : bytes;
+    return bytes;
+}
+
+/* What a long answer is about often comes last, behind the labels of a profile. */
+static void copy_text(const struct http_client *client, char out[HTTP_CLIENT_TEXT_BYTES + 1])
+{
+    static const char gap[] = " ... ";
+    const size_t bytes = client->answer_bytes, begin = HTTP_CLIENT_TEXT_BYTES / 4;
+    const size_t end = HTTP_CLIENT_TEXT_BYTES - begin - (sizeof gap - 1);
+    if (bytes <= HTTP_CLIENT_TEXT_BYTES) {
+        memcpy(out, client->answer, bytes);
+        out[bytes] = '\0';
+    } else {
+        memcpy(out, client->answer, begin);
+        memcpy(out + begin, gap, sizeof gap - 1);
+        memcpy(out + HTTP_CLIENT_TEXT_BYTES - end, client->answer + bytes - end, end);
+        out[HTTP_CLIENT_TEXT_BYTES] = '\0';
+    }
+    for (size_t i = 0; i < bytes && i < HTTP_CLIENT_TEXT_BYTES; i++)
+        if (out[i] < ' ' || out[i] > '~')
+            out[i] = ' ';
 }
 
 static bool set_options(struct http_client *client, const char *url)
@@ -121,6 +141,13 @@ static CURLcode run(struct http_client *client)
     return code;
 }
 
+/* Errors that the same request would have again: what is trusted does not change between two attempts. */
+static bool is_lasting(CURLcode code)
+{
+    return code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE ||
+           code == CURLE_SSL_ISSUER_ERROR || code == CURLE_SSL_INVALIDCERTSTATUS;
+}
+
 enum err_code http_client_post(struct http_client *client, const void *body, size_t bytes,
                                struct http_answer *out, struct err *err)
 {
@@ -128,8 +155,7 @@ enum err_code http_client_post(struct http_client *client, const void *body, siz
     long status = 0;
     curl_off_t seconds = 0;
     memset(out, 0, sizeof *out);
-    client->answer = out;
-    client->text_length = client->answer_bytes = 0;
+    client->answer_bytes = 0;
     client->fault[0] = '\0';
     if (curl->easy_setopt(client->easy, CURLOPT_POSTFIELDS, body) != CURLE_OK ||
         curl->easy_setopt(client->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)bytes) !=
@@ -139,10 +165,11 @@ enum err_code http_client_post(struct http_client *client, const void *body, siz
     if (code == CURLE_ABORTED_BY_CALLBACK && atomic_load(&client->is_stopped))
         return err_set(err, ERR_SYS, "no answer before the end");
     if (code != CURLE_OK)
-        return err_set(err, ERR_SYS, "%.200s",
+        return err_set(err, is_lasting(code) ? ERR_PERM : ERR_SYS, "%.200s",
                        client->fault[0] ? client->fault : curl->easy_strerror(code));
     curl->easy_getinfo(client->easy, CURLINFO_RESPONSE_CODE, &status);
     curl->easy_getinfo(client->easy, CURLINFO_RETRY_AFTER, &seconds);
+    copy_text(client, out->text);
     out->status = (unsigned)status;
     out->retry_after_ns = seconds > 0 && seconds < 86400 ? (uint64_t)seconds * NS_PER_S : 0;
     return ERR_OK;

@@ -23,15 +23,16 @@ enum {
     HTTP_CLIENT_SECONDS = 30,
     HTTP_CLIENT_CONNECT_SECONDS = 10,
     HTTP_CLIENT_ANSWER_BYTES = 64 << 10,
-    HTTP_CLIENT_TEXT_BYTES = 160
+    HTTP_CLIENT_TEXT_BYTES = 800
 };
 
 struct http_client;
 
 struct http_answer {
     unsigned status;
-    uint64_t retry_after_ns;               /* 0: not said */
-    char text[HTTP_CLIENT_TEXT_BYTES + 1]; /* how its body begins, in one line */
+    uint64_t retry_after_ns; /* 0: not said */
+    char text[HTTP_CLIENT_TEXT_BYTES +
+              1]; /* its body, in one line of ASCII; a long one without its middle */
 };
 
 bool http_client_is_built(void);
@@ -44,7 +45,8 @@ MUST_CHECK enum err_code http_client_create(const char *url, const char *const *
 /* NULL is fine. */
 void http_client_destroy(struct http_client *client);
 
-/* ERR_SYS: no valid answer came in time, or http_client_stop was called. */
+/* ERR_SYS: no valid answer came in time, or http_client_stop was called.  ERR_PERM: the server's certificate
+ * is not trusted, which another attempt does not change. */
 MUST_CHECK enum err_code http_client_post(struct http_client *client, const void *body,
                                           size_t bytes, struct http_answer *out,
                                           struct err *err);

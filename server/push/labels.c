@@ -113,6 +113,17 @@ void push_labels_of(const struct sampler_target *target, const char *host,
     qsort(out->items, out->count, sizeof *out->items, by_name);
 }
 
+int push_labels_compare(const struct push_labels *a, const struct push_labels *b)
+{
+    int order = (a->count > b->count) - (a->count < b->count);
+    for (size_t i = 0; i < a->count && order == 0; i++) {
+        order = strcmp(a->items[i].name, b->items[i].name);
+        if (order == 0)
+            order = strcmp(a->items[i].value, b->items[i].value);
+    }
+    return order;
+}
+
 const char *push_label_attribute(const struct push_label *label)
 {
     return label->attribute ? label->attribute : label->given;

@@ -34,6 +34,9 @@ struct push_labels {
 void push_labels_of(const struct sampler_target *target, const char *host,
                     const struct push_settings *settings, struct push_labels *out);
 
+/* Their order; 0: equal. */
+int push_labels_compare(const struct push_labels *a, const struct push_labels *b);
+
 /* The name for OpenTelemetry. */
 const char *push_label_attribute(const struct push_label *label);
 

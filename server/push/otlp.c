@@ -1,6 +1,6 @@
 /*
- * ExportProfilesServiceRequest of OpenTelemetry's protocol, 1.10 or later: a resource for each process, with its
- * profiles, and one dictionary for all of them.
+ * ExportProfilesServiceRequest of OpenTelemetry's protocol, 1.10 or later: profiles, each with the resource that it
+ * is of, and one dictionary for all of them.
  *
  * Indices of the dictionary count from 1; 0 is an empty row.
  */
@@ -9,10 +9,10 @@
 
 #include "sampler/base/buffer.h"
 #include "sampler/base/compress.h"
+#include "sampler/base/random.h"
 #include "sampler/profile/context.h"
 #include "sampler/profile/wait.h"
 #include "server/push/labels.h"
-#include "server/push/profile_id.h"
 #include "server/push/protocol.h"
 #include "server/push/window.h"
 #include "server/report/chain.h"
@@ -73,8 +73,6 @@ enum {
     ATTRIBUTE_VALUE = 2,
 };
 
-enum { GZIP_LEVEL = 6 };
-
 /* An attribute of the dictionary is a text: its key, a NUL, its value. */
 enum { ATTRIBUTE_BYTES = 512 };
 
@@ -91,9 +89,16 @@ struct otlp {
     struct chain chain;
     size_t stack_bytes,
         link_bytes; /* at most what the stacks and links of the dictionary take */
-    /* The request; a profile of the process being written; a message of it, and messages within that. */
+    /* The request; the profile being written; a message of it, and messages within that. */
     struct buffer request, profile, part, inner, packed;
-    struct buffer profiles; /* of the process being written */
+    const char *executable; /* of the processes of the request */
+    struct random random;   /* of the ids of profiles */
+};
+
+/* What is to be written of a profile: cells, and the part of the window that is theirs. */
+struct left {
+    struct push_cells cells;
+    uint64_t began_at_ns, duration_ns;
 };
 
 static uint32_t word(struct otlp *otlp, const char *text)
@@ -222,33 +227,35 @@ static enum err_code put_sample(struct otlp *otlp, const struct view_cell *cell,
 
 static bool is_full(const struct otlp *otlp)
 {
-    return otlp->request.length + otlp->profiles.length + otlp->profile.length +
-               otlp->numbered.bytes + otlp->stack_bytes + otlp->link_bytes >
+    return otlp->request.length + otlp->profile.length + otlp->numbered.bytes +
+               otlp->stack_bytes + otlp->link_bytes >
            PUSH_PROFILE_BYTES;
 }
 
-/* As many samples as fit; at least one if there are any. */
-static enum err_code put_profile(struct otlp *otlp, enum push_values values,
-                                 const struct push_cells *cells, size_t *used_out,
+/* Of the cells that are left, as many as fit; at least one if there are any. */
+static enum err_code put_profile(struct otlp *otlp, enum push_values values, struct left *left,
                                  struct err *err)
 {
     const struct push_window *const window = otlp->window;
     const char *const type = values == PUSH_CPU ? "cpu" : "wall";
-    unsigned char id[PROFILE_ID_BYTES];
+    const uint64_t id[] = { random_u64(&otlp->random), random_u64(&otlp->random) };
     enum err_code rc = ERR_OK;
     size_t i = 0;
-    profile_id_make(id);
     put_value_type(otlp, PROFILE_SAMPLE_TYPE, type);
-    protobuf_fixed64(&otlp->profile, PROFILE_TIME_UNIX_NANO, window->began_at_ns);
-    protobuf_uint(&otlp->profile, PROFILE_DURATION_NANO, window->duration_ns);
     put_value_type(otlp, PROFILE_PERIOD_TYPE, type);
     protobuf_uint(&otlp->profile, PROFILE_PERIOD, window->period_ns);
     protobuf_bytes(&otlp->profile, PROFILE_PROFILE_ID, id, sizeof id);
-    while (i < cells->count && i < PUSH_PROFILE_SAMPLES && rc == ERR_OK &&
+    while (i < left->cells.count && i < PUSH_PROFILE_SAMPLES && rc == ERR_OK &&
            (i == 0 || !is_full(otlp)))
-        rc = put_sample(otlp, &cells->cells[i++], err);
-    put(&otlp->profiles, SCOPE_PROFILES_PROFILES, &otlp->profile);
-    *used_out = i;
+        rc = put_sample(otlp, &left->cells.cells[i++], err);
+    const uint64_t part_ns =
+        i < left->cells.count ? push_part_ns(left->duration_ns) : left->duration_ns;
+    protobuf_fixed64(&otlp->profile, PROFILE_TIME_UNIX_NANO, left->began_at_ns);
+    protobuf_uint(&otlp->profile, PROFILE_DURATION_NANO, part_ns);
+    left->cells.cells += i;
+    left->cells.count -= i;
+    left->began_at_ns += part_ns;
+    left->duration_ns -= part_ns;
     return rc;
 }
 
@@ -277,17 +284,14 @@ static void put_resource(struct otlp *otlp, const struct push_labels *labels)
     put(&otlp->packed, RESOURCE_PROFILES_RESOURCE, &otlp->part);
 }
 
-/* The profiles of a process that are in `profiles`. */
-static void put_process(struct otlp *otlp, const struct push_labels *labels)
+/* The profile that was just made.  It has a resource of its own, so that the request can be divided. */
+static void put_series(struct otlp *otlp, const struct push_labels *labels)
 {
-    if (otlp->profiles.length == 0)
-        return;
     put_resource(otlp, labels);
     put_text(&otlp->inner, SCOPE_NAME, "pyrometer");
     put_text(&otlp->inner, SCOPE_VERSION, PYROMETER_VERSION);
     put(&otlp->part, SCOPE_PROFILES_SCOPE, &otlp->inner);
-    buffer_append(&otlp->part, otlp->profiles.data, otlp->profiles.length);
-    buffer_clear(&otlp->profiles);
+    put(&otlp->part, SCOPE_PROFILES_PROFILES, &otlp->profile);
     put(&otlp->packed, RESOURCE_PROFILES_SCOPE_PROFILES, &otlp->part);
     put(&otlp->request, REQUEST_RESOURCE_PROFILES, &otlp->packed);
 }
@@ -305,7 +309,7 @@ static void put_mappings(struct otlp *otlp, struct buffer *out)
             profile_string(otlp->window->snapshot, library.build_id);
         protobuf_uint(&otlp->part, MAPPING_FILENAME,
                       row > 0 ? numbered_string(&otlp->numbered, library.path)
-                              : word(otlp, "python"));
+                              : word(otlp, otlp->executable));
         if (id.length > 0) {
             protobuf_varint(&otlp->packed, attribute(otlp, "process.executable.build_id.gnu",
                                                      id.text, id.length));
@@ -434,6 +438,7 @@ static enum err_code begin(struct otlp *otlp, struct err *err)
 {
     numbered_clear(&otlp->numbered);
     (void)numbered_library(&otlp->numbered, 0);
+    (void)word(otlp, otlp->executable);
     otlp->stack_bytes = otlp->link_bytes = 0;
     strtab_deinit(&otlp->attributes);
     strtab_deinit(&otlp->links);
@@ -451,7 +456,7 @@ static enum err_code finish(struct otlp *otlp, struct err *err)
     if (rc == ERR_OK)
         rc = buffer_check(&otlp->request, err);
     if (rc == ERR_OK)
-        rc = compress_gzip(otlp->request.data, otlp->request.length, GZIP_LEVEL, &packed,
+        rc = compress_gzip(otlp->request.data, otlp->request.length, PUSH_GZIP_LEVEL, &packed,
                            &bytes, err);
     buffer_clear(&otlp->request);
     if (rc != ERR_OK)
@@ -465,29 +470,32 @@ static enum err_code finish(struct otlp *otlp, struct err *err)
 static enum err_code put_values(struct otlp *otlp, const struct push_process *process,
                                 enum push_values values, struct err *err)
 {
-    struct push_cells left = process->values[values];
+    struct left left = { process->values[values], otlp->window->began_at_ns,
+                         otlp->window->duration_ns };
     enum err_code rc = ERR_OK;
-    while (left.count > 0 && rc == ERR_OK) {
-        size_t used = 0;
-        rc = put_profile(otlp, values, &left, &used, err);
-        left.cells += used;
-        left.count -= used;
-        if (rc == ERR_OK && (left.count > 0 || is_full(otlp))) {
-            put_process(otlp, &process->labels);
+    while (left.cells.count > 0 && rc == ERR_OK) {
+        rc = put_profile(otlp, values, &left, err);
+        put_series(otlp, &process->labels);
+        if (rc == ERR_OK && (left.cells.count > 0 || is_full(otlp)))
             rc = finish(otlp, err);
-        }
     }
     return rc;
 }
 
+/* Python code is in the mapping of its executable, so the processes of a request have the same. */
 static enum err_code put_all(struct otlp *otlp, struct err *err)
 {
     enum err_code rc = begin(otlp, err);
     for (size_t i = 0; i < otlp->window->process_count && rc == ERR_OK; i++) {
         const struct push_process *const process = &otlp->window->processes[i];
+        if (strcmp(otlp->executable, process->executable) != 0) {
+            rc = finish(otlp, err);
+            otlp->executable = process->executable;
+            if (rc == ERR_OK)
+                rc = begin(otlp, err);
+        }
         for (enum push_values values = PUSH_CPU; values < PUSH_VALUES && rc == ERR_OK; values++)
             rc = put_values(otlp, process, values, err);
-        put_process(otlp, &process->labels);
     }
     return rc == ERR_OK ? finish(otlp, err) : rc;
 }
@@ -495,10 +503,11 @@ static enum err_code put_all(struct otlp *otlp, struct err *err)
 enum err_code push_encode_otlp(const struct push_window *window, push_take *take, void *to,
                                struct err *err)
 {
-    struct otlp otlp = { .window = window, .take = take, .to = to };
+    struct otlp otlp = { .window = window, .take = take, .to = to, .executable = "" };
     enum err_code rc = numbered_init(&otlp.numbered, window->snapshot, err);
     if (rc != ERR_OK)
         return rc;
+    random_init_any(&otlp.random);
     rc = put_all(&otlp, err);
     numbered_deinit(&otlp.numbered);
     strtab_deinit(&otlp.attributes);
@@ -506,7 +515,6 @@ enum err_code push_encode_otlp(const struct push_window *window, push_take *take
     chain_deinit(&otlp.chain);
     buffer_deinit(&otlp.request);
     buffer_deinit(&otlp.profile);
-    buffer_deinit(&otlp.profiles);
     buffer_deinit(&otlp.part);
     buffer_deinit(&otlp.inner);
     buffer_deinit(&otlp.packed);

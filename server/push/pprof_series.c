@@ -7,8 +7,6 @@
 #include "server/push/window.h"
 #include "server/report/encoding/pprof.h"
 
-enum { GZIP_LEVEL = 6 };
-
 struct encoding {
     const struct push_window *window;
     const struct pprof_series_form *form;
@@ -42,7 +40,7 @@ static enum err_code add_file(struct encoding *encoding, const struct push_proce
     const bool is_full = encoding->plain_bytes + encoding->file.length > PUSH_REQUEST_BYTES;
     enum err_code rc = is_full ? finish(encoding, err) : ERR_OK;
     if (rc == ERR_OK)
-        rc = compress_gzip(encoding->file.data, encoding->file.length, GZIP_LEVEL, &packed,
+        rc = compress_gzip(encoding->file.data, encoding->file.length, PUSH_GZIP_LEVEL, &packed,
                            &bytes, err);
     if (rc != ERR_OK)
         return rc;
@@ -60,7 +58,7 @@ static enum err_code encode_cells(struct encoding *encoding, const struct push_p
 {
     const struct push_window *const window = encoding->window;
     const struct push_cells *const cells = &process->values[values];
-    const struct pprof_settings settings = {
+    struct pprof_settings settings = {
         .values = values == PUSH_CPU ? PPROF_CPU : PPROF_WALL,
         .labels = window->sample_labels | PPROF_CONTEXT,
         .began_at_ns = window->began_at_ns,
@@ -74,10 +72,13 @@ static enum err_code encode_cells(struct encoding *encoding, const struct push_p
     enum err_code rc = ERR_OK;
     for (size_t at = 0, used = 0; at < cells->count && rc == ERR_OK; at += used) {
         buffer_clear(&encoding->file);
+        settings.part_ns = push_part_ns(settings.duration_ns);
         rc = pprof_write(encoding->pprof, &settings, cells->cells + at, cells->count - at,
                          &encoding->file, &used, err);
         if (rc == ERR_OK)
             rc = add_file(encoding, process, values == PUSH_CPU ? "process_cpu" : "wall", err);
+        settings.began_at_ns += settings.part_ns;
+        settings.duration_ns -= settings.part_ns;
     }
     return rc;
 }

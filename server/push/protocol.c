@@ -1,13 +1,22 @@
 #include "server/push/protocol.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#include "sampler/base/buffer.h"
+#include "sampler/base/compress.h"
+#include "server/report/encoding/protobuf.h"
+
+/* Field 1 of the requests of both protocols that can be divided holds the series, one a message; what the other fields
+ * hold belongs to all of them. */
+enum { SERIES = 1 };
 
 static const struct push_protocol protocols[] = {
     { "pyroscope", "Grafana Pyroscope", 4040, "/push.v1.PusherService/Push",
       "application/proto", false, true, push_encode_pyroscope },
     { "otlp", "OpenTelemetry Collector", 4318, "/v1development/profiles",
-      "application/x-protobuf", true, false, push_encode_otlp },
-    { "parca", "Parca", 7070, "/api/profiles/writeraw", "application/json", false, true,
+      "application/x-protobuf", true, true, push_encode_otlp },
+    { "parca", "Parca", 7070, "/api/profiles/writeraw", "application/json", false, false,
       push_encode_parca },
 };
 
@@ -24,4 +33,64 @@ const struct push_protocol *push_protocol_find(const char *scheme, size_t length
             strncmp(protocol->scheme, scheme, length) == 0)
             return protocol;
     return NULL;
+}
+
+static enum err_code give(const struct push_protocol *protocol, const struct buffer *request,
+                          push_take *take, void *to, struct err *err)
+{
+    unsigned char *packed = NULL;
+    struct buffer body = *request;
+    enum err_code rc = buffer_check(request, err);
+    if (rc == ERR_OK && protocol->is_gzip) {
+        rc = compress_gzip(request->data, request->length, PUSH_GZIP_LEVEL, &packed,
+                           &body.length, err);
+        body.data = (char *)packed;
+    }
+    if (rc == ERR_OK)
+        rc = take(to, &body, err);
+    free(packed);
+    return rc;
+}
+
+static enum err_code divide(const struct push_protocol *protocol, const char *plain,
+                            size_t bytes, push_take *take, void *to, struct err *err)
+{
+    struct buffer request = { 0 }, others = { 0 };
+    const char *at = plain, *data;
+    size_t left = bytes, length, count = 0;
+    unsigned field;
+    enum err_code rc = ERR_OK;
+    while (protobuf_next(&at, &left, &field, &data, &length))
+        if (field != SERIES)
+            protobuf_bytes(&others, field, data, length);
+    for (at = plain, left = bytes;
+         rc == ERR_OK && protobuf_next(&at, &left, &field, &data, &length);) {
+        if (field != SERIES)
+            continue;
+        buffer_clear(&request);
+        protobuf_bytes(&request, field, data, length);
+        buffer_append(&request, others.data, others.length);
+        request.failed |= others.failed;
+        rc = give(protocol, &request, take, to, err);
+        count++;
+    }
+    buffer_deinit(&request);
+    buffer_deinit(&others);
+    return rc == ERR_OK && count == 0 ? err_set(err, ERR_CORRUPT, "no request") : rc;
+}
+
+enum err_code push_divide(const struct push_protocol *protocol, const struct buffer *body,
+                          push_take *take, void *to, struct err *err)
+{
+    unsigned char *plain = NULL;
+    size_t bytes = 0;
+    if (!protocol->is_divisible)
+        return take(to, body, err);
+    if (!protocol->is_gzip)
+        return divide(protocol, body->data, body->length, take, to, err);
+    enum err_code rc = compress_gunzip(body->data, body->length, &plain, &bytes, err);
+    if (rc == ERR_OK)
+        rc = divide(protocol, (const char *)plain, bytes, take, to, err);
+    free(plain);
+    return rc;
 }

@@ -3,10 +3,10 @@
  * the bodies of requests.
  *
  * A window whose profiles are too large for one request becomes several.  Sizes are those that the
- * receivers accept with their default limits.
+ * receivers accept with their default limits.  A series is what has the same labels and kind of value.
  *
  * Threads: any.
- * Depends on: window, report/encoding.
+ * Depends on: window, report/encoding, compress.
  */
 #ifndef SERVER_PUSH_PROTOCOL_H
 #define SERVER_PUSH_PROTOCOL_H
@@ -24,7 +24,8 @@ enum {
     PUSH_PROFILE_BYTES = 1 << 20,           /* before compression */
     PUSH_REQUEST_BYTES = (2 << 20) - 65536, /* Pyroscope: a burst, before compression */
     PUSH_BODY_BYTES = 4 << 20,              /* larger bodies are not sent */
-    PUSH_DEPTH = 1000                       /* Pyroscope: frames of a stack */
+    PUSH_DEPTH = 1000,                      /* Pyroscope: frames of a stack */
+    PUSH_GZIP_LEVEL = 6
 };
 
 /* Takes the body of a request. */
@@ -36,8 +37,8 @@ struct push_protocol {
     unsigned port;
     const char *path;
     const char *content_type;
-    bool is_gzip;         /* bodies are compressed as a whole */
-    bool retries_any_5xx; /* else 502, 503 and 504 only */
+    bool is_gzip;      /* bodies are compressed as a whole */
+    bool is_divisible; /* push_divide can take a request apart */
     enum err_code (*encode)(const struct push_window *window, push_take *take, void *to,
                             struct err *err);
 };
@@ -46,6 +47,12 @@ struct push_protocol {
 const struct push_protocol *push_protocol_at(size_t index);
 /* NULL: no such scheme. */
 const struct push_protocol *push_protocol_find(const char *scheme, size_t length);
+
+/* Gives each series of a request as a request of its own, which is the same whenever it is made.  Receivers that limit
+ * each series take some of a request and refuse it as a whole. */
+MUST_CHECK enum err_code push_divide(const struct push_protocol *protocol,
+                                     const struct buffer *body, push_take *take, void *to,
+                                     struct err *err);
 
 enum err_code push_encode_pyroscope(const struct push_window *window, push_take *take, void *to,
                                     struct err *err);

@@ -1,8 +1,11 @@
 #include "server/push/push.h"
 
+#include <inttypes.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -26,12 +29,15 @@ struct push {
     struct sender *senders[PUSH_MAX_ENDPOINTS];
     size_t count;
     struct push_counters counters;
+    push_say *say;
+    void *say_context;
     char host[HOST_BYTES];
     struct sessions *sessions;
     enum session_source source;
-    char epoch[17];    /* of the session that was pushed last */
-    uint64_t began_ns; /* when that session began; clock_now_ns */
-    uint64_t until_ns; /* what is before has been pushed; clock_now_ns */
+    struct session *last; /* held: the one that was pushed last; NULL: none */
+    char epoch[17];       /* of that one */
+    uint64_t began_ns;    /* when that session began; clock_now_ns */
+    uint64_t until_ns;    /* what is before has been pushed; clock_now_ns */
     pthread_t thread;
     bool is_started;
     pthread_mutex_t mutex;
@@ -49,6 +55,8 @@ enum err_code push_open(const struct push_settings *settings,
     if (!push)
         return err_nomem(err);
     push->settings = *settings;
+    push->say = say;
+    push->say_context = say_context;
     if (gethostname(push->host, sizeof push->host - 1) != 0)
         push->host[0] = '\0';
     pthread_mutex_init(&push->mutex, NULL);
@@ -158,8 +166,24 @@ static void push_session(struct push *push, struct session *session)
 static void push_now(struct push *push)
 {
     struct session *const session = find_session(push);
+    if (push->last && push->last != session)
+        push_session(push, push->last);
     if (session)
         push_session(push, session);
+    session_release(push->last);
+    push->last = session;
+}
+
+/* Its newest samples become a part of the profile only when it ends. */
+static void stop_session(struct push *push)
+{
+    struct session *const session = find_session(push);
+    struct sampler *const sampler = session ? session->sampler : NULL;
+    if (sampler && !is_over(session)) {
+        struct pollfd end = { .fd = sampler_end_fd(sampler), .events = POLLIN };
+        session_stop(session);
+        (void)poll(&end, 1, PUSH_STOP_MS);
+    }
     session_release(session);
 }
 
@@ -192,7 +216,10 @@ static void *run(void *context)
         if (next_ns < now_ns)
             next_ns = now_ns + window_ns;
     }
+    stop_session(push);
     push_now(push);
+    session_release(push->last);
+    push->last = NULL;
     return NULL;
 }
 
@@ -228,6 +255,27 @@ void push_end(struct push *push)
     }
     for (size_t i = 0; i < push->count; i++)
         sender_finish(push->senders[i], end_ns);
+}
+
+enum err_code push_check(const struct push *push, struct err *err)
+{
+    enum err_code rc = ERR_OK;
+    for (size_t i = 0; push && i < push->count; i++) {
+        const struct push_endpoint_counters *const item = &push->counters.items[i];
+        const uint64_t lost = atomic_load(&item->lost), refused = atomic_load(&item->refused);
+        const uint64_t failed = atomic_load(&item->failed);
+        char text[PUSH_MAX_URL + 256];
+        if (lost + refused + failed == 0)
+            continue;
+        snprintf(text, sizeof text,
+                 "%s did not take all: %" PRIu64 " requests sent, %" PRIu64 " lost, %" PRIu64
+                 " refused, %" PRIu64 " windows not encoded",
+                 item->endpoint, atomic_load(&item->sent), lost, refused, failed);
+        if (push->say)
+            push->say(push->say_context, text);
+        rc = err_set(err, ERR_SYS, "not all of what was sampled was pushed");
+    }
+    return rc;
 }
 
 static enum err_code send_range(struct push *push, const struct session_info *info,

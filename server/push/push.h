@@ -3,7 +3,8 @@
  *
  *     push_open      reads headers, starts libcurl, while all rights are held
  *     push_begin     starts the threads, once rights are dropped
- *     push_end       sends the last window
+ *     push_end       ends the session that is pushed, sends its last window
+ *     push_check     says what did not arrive
  *     push_close
  *
  * A thread takes a snapshot of the session's profile at the end of each window and encodes what is new for
@@ -11,7 +12,8 @@
  * thread needs: it seals windows as without them.
  *
  * One session is pushed at a time: the first that runs of those of the source.  Where another one takes its place
- * (continuous sampling), its samples are pushed from where those of the one before end.
+ * (continuous sampling), what the one before has left is pushed first, and then the samples of the new one from there
+ * on.
  *
  * Ownership: push_open makes, push_close frees; borrows the sessions, which must outlive push_end.
  * Threads: one for windows, one for each endpoint; the functions: the main one.
@@ -31,8 +33,8 @@ struct push;
 struct push_counters;
 struct sessions;
 
-/* The time for the last window. */
-enum { PUSH_END_MS = 3000 };
+/* The time for the last window, and of that the time until the session has ended. */
+enum { PUSH_END_MS = 3000, PUSH_STOP_MS = 600 };
 
 /* headers: of each endpoint, NULL where it has none. */
 MUST_CHECK enum err_code push_open(const struct push_settings *settings,
@@ -46,6 +48,8 @@ MUST_CHECK enum err_code push_begin(struct push *push, struct sessions *sessions
                                     enum session_source source, struct err *err);
 /* Waits at most PUSH_END_MS.  A second call does nothing. */
 void push_end(struct push *push);
+/* After push_end.  ERR_SYS: not all requests were taken; what became of them is said.  NULL is fine. */
+MUST_CHECK enum err_code push_check(const struct push *push, struct err *err);
 
 /* Without threads: sends a session that has ended, window by window.  samples_out: how many were sent. */
 MUST_CHECK enum err_code push_whole(struct push *push, const struct session_info *info,

@@ -4,7 +4,6 @@
 #include "sampler/base/buffer.h"
 #include "server/push/labels.h"
 #include "server/push/pprof_series.h"
-#include "server/push/profile_id.h"
 #include "server/report/encoding/protobuf.h"
 
 /* Field numbers of push.proto and types.proto. */
@@ -15,7 +14,6 @@ enum {
     LABEL_NAME = 1,
     LABEL_VALUE = 2,
     SAMPLE_RAW_PROFILE = 1,
-    SAMPLE_ID = 2,
 };
 
 #define METRIC_NAME "__name__"
@@ -35,16 +33,11 @@ static void put_label(struct buffer *out, const char *name, const char *value)
     buffer_deinit(&label);
 }
 
-/* A request that is sent again has the same id. */
+/* Without an id: Pyroscope gives each profile one of its own. */
 static void put_sample(struct buffer *out, const unsigned char *file, size_t bytes)
 {
     struct buffer sample = { 0 };
-    unsigned char id[PROFILE_ID_BYTES];
-    char text[PROFILE_ID_TEXT + 1];
-    profile_id_make(id);
-    profile_id_format(id, text);
     protobuf_bytes(&sample, SAMPLE_RAW_PROFILE, file, bytes);
-    put_text(&sample, SAMPLE_ID, text);
     protobuf_bytes(out, SERIES_SAMPLES, sample.data, sample.length);
     out->failed |= sample.failed;
     buffer_deinit(&sample);

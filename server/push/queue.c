@@ -21,6 +21,8 @@ struct queue {
     struct body *bodies; /* a circle of QUEUE_MAX_BODIES */
     size_t first, count;
     size_t memory_bytes;
+    size_t taken_bytes; /* of the body that was taken */
+    bool has_taken;
     int fd; /* -1: none yet */
     uint64_t room, head, used;
     int sys; /* errno of the last write into the file, 0: it was written */
@@ -217,8 +219,18 @@ void *queue_take(struct queue *queue, uint64_t until_ns, size_t *bytes_out)
         else
             rc = pthread_cond_timedwait(&queue->changed, &queue->mutex, &until);
     }
+    queue->has_taken = body != NULL;
+    queue->taken_bytes = body ? *bytes_out : 0;
     pthread_mutex_unlock(&queue->mutex);
     return body;
+}
+
+void queue_done(struct queue *queue)
+{
+    pthread_mutex_lock(&queue->mutex);
+    queue->has_taken = false;
+    queue->taken_bytes = 0;
+    pthread_mutex_unlock(&queue->mutex);
 }
 
 void queue_close(struct queue *queue)
@@ -233,9 +245,9 @@ void queue_count(struct queue *queue, struct queue_counts *out)
 {
     pthread_mutex_lock(&queue->mutex);
     *out = queue->counts;
-    out->bodies = queue->count;
+    out->bodies = queue->count + queue->has_taken;
     out->sys = queue->sys;
     out->file_bytes = queue->used;
-    out->bytes = queue->memory_bytes + queue->used;
+    out->bytes = queue->memory_bytes + queue->used + queue->taken_bytes;
     pthread_mutex_unlock(&queue->mutex);
 }

@@ -38,9 +38,10 @@ void queue_destroy(struct queue *queue);
 
 /* Copies the body; false: it was lost itself. */
 bool queue_add(struct queue *queue, const void *body, size_t bytes);
-/* Takes the oldest body off; the caller frees it.  NULL: none came until that time (clock_now_ns), or
- * queue_close was called and none is left. */
+/* Takes the oldest body; the caller frees it.  It counts as one that waits until queue_done.
+ * NULL: none came until that time (clock_now_ns), or queue_close was called and none is left. */
 void *queue_take(struct queue *queue, uint64_t until_ns, size_t *bytes_out);
+void queue_done(struct queue *queue);
 /* Nothing is added from now on. */
 void queue_close(struct queue *queue);
 

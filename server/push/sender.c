@@ -17,11 +17,12 @@
 #include "server/push/settings.h"
 #include "server/wire/push_counters.h"
 
-enum { URL_BYTES = PUSH_MAX_URL + 64, NICENESS = 10 };
+enum { URL_BYTES = PUSH_MAX_URL + 64, WHY_BYTES = HTTP_CLIENT_TEXT_BYTES + 16, NICENESS = 10 };
 
 static const uint64_t FIRST_PAUSE_NS = NS_PER_S;
 
-enum outcome { SENT, AGAIN, REFUSED };
+/* TOO_MUCH: some of the request may have been taken.  ERROR: it may be the request's, or the receiver's for a while. */
+enum outcome { SENT, AGAIN, TOO_MUCH, ERROR, REFUSED };
 
 struct sender {
     const struct push_protocol *protocol;
@@ -33,6 +34,8 @@ struct sender {
     struct http_client *client;
     struct queue *queue;
     struct random random;
+    uint64_t error_ns;
+    uint64_t dividing_until_ns;
     pthread_t thread;
     bool is_started;
     pthread_mutex_t mutex;
@@ -40,6 +43,7 @@ struct sender {
     /* Guarded by the mutex: */
     uint64_t end_ns; /* when nothing is sent again; UINT64_MAX: not yet */
     bool has_ended;
+    uint64_t lost_in_queue;       /* of what counts as lost */
     bool is_failing, has_refused; /* what was said last */
 };
 
@@ -129,6 +133,7 @@ enum err_code sender_create(const struct sender_settings *settings, struct sende
     sender->counters = settings->counters;
     sender->say = settings->say;
     sender->say_context = settings->say_context;
+    sender->error_ns = settings->error_ns ? settings->error_ns : SENDER_MAX_ERROR_NS;
     sender->end_ns = UINT64_MAX;
     make_urls(sender, settings->endpoint);
     random_init_any(&sender->random);
@@ -174,7 +179,7 @@ const char *sender_url(const struct sender *sender)
 
 static void PRINTF_LIKE(2, 3) report(struct sender *sender, const char *format, ...)
 {
-    char text[512];
+    char text[URL_BYTES + WHY_BYTES + 64];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
@@ -183,30 +188,35 @@ static void PRINTF_LIKE(2, 3) report(struct sender *sender, const char *format, 
         sender->say(sender->say_context, text);
 }
 
-static enum outcome judge(const struct push_protocol *protocol, unsigned status)
+static enum outcome judge(unsigned status)
 {
     if (status >= 200 && status < 300)
         return SENT;
-    if (status == 429 || (status >= 502 && status <= 504) ||
-        (status >= 500 && protocol->retries_any_5xx))
+    if (status == 429)
+        return TOO_MUCH;
+    if (status >= 502 && status <= 504)
         return AGAIN;
-    return REFUSED;
+    return status >= 500 ? ERROR : REFUSED;
 }
 
 /* One attempt.  why: a sentence unless it was sent. */
 static enum outcome attempt(struct sender *sender, const struct buffer *body,
-                            uint64_t *retry_after_ns, struct err *why)
+                            uint64_t *retry_after_ns, char why[WHY_BYTES])
 {
     struct http_answer answer;
+    struct err err = { 0 };
     *retry_after_ns = 0;
-    if (http_client_post(sender->client, body->data, body->length, &answer, why) != ERR_OK)
-        return AGAIN;
-    const enum outcome outcome = judge(sender->protocol, answer.status);
+    const enum err_code rc =
+        http_client_post(sender->client, body->data, body->length, &answer, &err);
+    if (rc != ERR_OK) {
+        snprintf(why, WHY_BYTES, "%s", err.message);
+        return rc == ERR_PERM ? REFUSED : AGAIN;
+    }
     *retry_after_ns = answer.retry_after_ns < SENDER_MAX_RETRY_AFTER_NS
                           ? answer.retry_after_ns
                           : SENDER_MAX_RETRY_AFTER_NS;
-    (void)err_set(why, ERR_SYS, "%u %s", answer.status, answer.text);
-    return outcome;
+    snprintf(why, WHY_BYTES, "%u %s", answer.status, answer.text);
+    return judge(answer.status);
 }
 
 /* Twice as long each time, with a random part so that many hosts do not come at once. */
@@ -241,62 +251,126 @@ static bool rest(struct sender *sender, uint64_t ns)
     return has_time(sender);
 }
 
+/* By the thread and by those that add. */
 static void count_queue(struct sender *sender)
 {
     struct queue_counts counts;
+    pthread_mutex_lock(&sender->mutex);
     queue_count(sender->queue, &counts);
+    const uint64_t lost = counts.lost - sender->lost_in_queue;
+    const bool is_first = lost > 0 && sender->lost_in_queue == 0;
+    sender->lost_in_queue = counts.lost;
+    atomic_fetch_add(&sender->counters->lost, lost);
     atomic_store(&sender->counters->waiting, counts.bodies);
     atomic_store(&sender->counters->memory_bytes, counts.bytes - counts.file_bytes);
     atomic_store(&sender->counters->file_bytes, counts.file_bytes);
+    pthread_mutex_unlock(&sender->mutex);
+    if (is_first && counts.sys)
+        report(sender, "the spool of %s cannot be written, so profiles are lost: %s",
+               sender->url, strerror(counts.sys));
+    else if (is_first)
+        report(sender, "the queue of %s is full: its oldest profiles are lost", sender->url);
+}
+
+/* Returns what it was before. */
+static bool change(struct sender *sender, bool *flag, bool value)
+{
+    pthread_mutex_lock(&sender->mutex);
+    const bool before = *flag;
+    *flag = value;
+    pthread_mutex_unlock(&sender->mutex);
+    return before;
 }
 
 static void note_sent(struct sender *sender, size_t bytes)
 {
     atomic_fetch_add(&sender->counters->sent, 1);
     atomic_fetch_add(&sender->counters->sent_bytes, bytes);
-    if (sender->is_failing)
+    (void)change(sender, &sender->has_refused, false);
+    if (change(sender, &sender->is_failing, false))
         report(sender, "%s takes profiles again", sender->url);
-    sender->is_failing = sender->has_refused = false;
 }
 
 /* Says the first of several. */
-static void note_refused(struct sender *sender, const struct err *why)
+static void note_refused(struct sender *sender, const char *why)
 {
     atomic_fetch_add(&sender->counters->refused, 1);
-    if (!sender->has_refused)
-        report(sender, "%s refuses a profile: %s", sender->url, why->message);
-    sender->has_refused = true;
+    if (!change(sender, &sender->has_refused, true))
+        report(sender, "%s refuses a profile: %s", sender->url, why);
 }
 
-static void note_failing(struct sender *sender, const struct err *why)
+static void note_failing(struct sender *sender, bool goes_on, const char *why)
 {
-    atomic_fetch_add(&sender->counters->retries, 1);
-    if (!sender->is_failing)
+    if (!change(sender, &sender->is_failing, true))
         report(sender, "%s does not take profiles%s: %s", sender->url,
-               has_time(sender) ? ", trying again" : "", why->message);
-    sender->is_failing = true;
+               goes_on ? ", trying again" : "", why);
 }
 
-static void deliver(struct sender *sender, const struct buffer *body)
+/* Until the body is taken, refused or, at that time (clock_now_ns), lost.  TOO_MUCH: it is to be divided, if that can
+ * be. */
+static enum outcome deliver(struct sender *sender, const struct buffer *body, bool can_divide,
+                            uint64_t until_ns)
 {
+    const uint64_t began_ns = clock_now_ns();
     for (unsigned attempts = 0;; attempts++) {
-        struct err why = { 0 };
+        char why[WHY_BYTES];
         uint64_t retry_after_ns = 0;
-        const enum outcome outcome = attempt(sender, body, &retry_after_ns, &why);
+        enum outcome outcome = attempt(sender, body, &retry_after_ns, why);
         if (outcome == SENT) {
             note_sent(sender, body->length);
-            return;
+            return SENT;
         }
+        if (outcome == ERROR && clock_now_ns() - began_ns > sender->error_ns)
+            outcome = REFUSED;
         if (outcome == REFUSED) {
-            note_refused(sender, &why);
-            return;
+            note_refused(sender, why);
+            return REFUSED;
         }
-        note_failing(sender, &why);
-        if (!rest(sender, pause_after(sender, attempts, retry_after_ns))) {
+        const uint64_t pause_ns = pause_after(sender, attempts, retry_after_ns);
+        const bool goes_on = clock_now_ns() + pause_ns <= until_ns && has_time(sender);
+        note_failing(sender, goes_on, why);
+        if (!goes_on || !rest(sender, pause_ns)) {
             atomic_fetch_add(&sender->counters->lost, 1);
-            return;
+            return AGAIN;
         }
+        atomic_fetch_add(&sender->counters->retries, 1);
+        if (outcome == TOO_MUCH)
+            sender->dividing_until_ns = clock_now_ns() + SENDER_DIVIDING_NS;
+        if (outcome == TOO_MUCH && can_divide)
+            return TOO_MUCH;
     }
+}
+
+/* What push_divide gives the parts to. */
+struct parts {
+    struct sender *sender;
+    uint64_t until_ns;
+    bool is_sent; /* all of them */
+};
+
+static enum err_code deliver_part(void *to, const struct buffer *body, struct err *err)
+{
+    struct parts *const parts = to;
+    (void)err;
+    if (deliver(parts->sender, body, false, parts->until_ns) != SENT)
+        parts->is_sent = false;
+    return ERR_OK;
+}
+
+/* false: not all of it was taken. */
+static bool send_body(struct sender *sender, const struct buffer *body, uint64_t until_ns)
+{
+    const bool can_divide = sender->protocol->is_divisible;
+    struct parts parts = { sender, until_ns, true };
+    if (!can_divide || clock_now_ns() >= sender->dividing_until_ns) {
+        const enum outcome outcome = deliver(sender, body, can_divide, until_ns);
+        if (outcome != TOO_MUCH)
+            return outcome == SENT;
+    }
+    if (push_divide(sender->protocol, body, deliver_part, &parts, NULL) == ERR_OK)
+        return parts.is_sent;
+    atomic_fetch_add(&sender->counters->lost, 1);
+    return false;
 }
 
 static void *run(void *context)
@@ -306,10 +380,11 @@ static void *run(void *context)
     (void)setpriority(PRIO_PROCESS, 0, NICENESS);
     while ((body.data = queue_take(sender->queue, UINT64_MAX / 2, &body.length))) {
         count_queue(sender);
-        deliver(sender, &body);
+        (void)send_body(sender, &body, UINT64_MAX);
         free(body.data);
+        queue_done(sender->queue);
+        count_queue(sender);
     }
-    count_queue(sender);
     pthread_mutex_lock(&sender->mutex);
     sender->has_ended = true;
     pthread_cond_signal(&sender->ended);
@@ -329,22 +404,12 @@ enum err_code sender_start(struct sender *sender, struct err *err)
 enum err_code sender_add(void *to, const struct buffer *body, struct err *err)
 {
     struct sender *const sender = to;
-    struct queue_counts before, after;
     (void)err;
     if (body->length > PUSH_BODY_BYTES) {
-        const struct err why = { .message = "it is larger than 4 MiB" };
-        note_refused(sender, &why);
+        note_refused(sender, "it is larger than 4 MiB");
         return ERR_OK;
     }
-    queue_count(sender->queue, &before);
     (void)queue_add(sender->queue, body->data, body->length);
-    queue_count(sender->queue, &after);
-    if (before.lost == 0 && after.lost > 0 && after.sys)
-        report(sender, "the spool of %s cannot be written, so profiles are lost: %s",
-               sender->url, strerror(after.sys));
-    else if (before.lost == 0 && after.lost > 0)
-        report(sender, "the queue of %s is full: its oldest profiles are lost", sender->url);
-    atomic_fetch_add(&sender->counters->lost, after.lost - before.lost);
     count_queue(sender);
     return ERR_OK;
 }
@@ -372,24 +437,9 @@ void sender_finish(struct sender *sender, uint64_t until_ns)
 enum err_code sender_send_now(void *to, const struct buffer *body, struct err *err)
 {
     struct sender *const sender = to;
-    const uint64_t end_ns = clock_now_ns() + SENDER_NOW_NS;
     if (body->length > PUSH_BODY_BYTES)
         return err_set(err, ERR_LIMIT, "a profile is larger than 4 MiB");
-    for (unsigned attempts = 0;; attempts++) {
-        struct err why = { 0 };
-        uint64_t retry_after_ns = 0;
-        const enum outcome outcome = attempt(sender, body, &retry_after_ns, &why);
-        if (outcome == SENT) {
-            note_sent(sender, body->length);
-            return ERR_OK;
-        }
-        const uint64_t pause_ns = pause_after(sender, attempts, retry_after_ns);
-        if (outcome == REFUSED || clock_now_ns() + pause_ns > end_ns)
-            return err_set(err, ERR_SYS, "%.200s %s: %.80s", sender->url,
-                           outcome == REFUSED ? "refuses a profile" : "does not take a profile",
-                           why.message);
-        note_failing(sender, &why);
-        if (!rest(sender, pause_ns))
-            return err_set(err, ERR_SYS, "stopped");
-    }
+    if (send_body(sender, body, clock_now_ns() + SENDER_NOW_NS))
+        return ERR_OK;
+    return err_set(err, ERR_SYS, "%.200s did not take all of it", sender->url);
 }

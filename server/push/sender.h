@@ -1,9 +1,12 @@
 /*
  * sender - sends the bodies of one endpoint, in order, on a thread of its own.
  *
- * A request that fails is sent again, later and later, at most SENDER_MAX_PAUSE_NS apart or when the
- * receiver says.  One that the receiver refuses is not.  A request without an answer may have been taken, so
- * it may arrive twice; its profiles have the same ids.
+ * A request that fails is sent again, later and later, at most SENDER_MAX_PAUSE_NS apart or when the receiver says;
+ * one that the receiver has errors with, SENDER_MAX_ERROR_NS at most.  One that the receiver refuses is not.  A
+ * request without an answer may have been taken, so it may arrive twice, with the same bytes.
+ *
+ * A receiver that has too much to do may have taken a part of the request.  So each series is then sent as a request
+ * of its own, and so are those of the following SENDER_DIVIDING_NS.
  *
  * Ownership: sender_create makes, sender_destroy frees.
  * Threads: its own; sender_add: any; the others: the one that made it.
@@ -24,6 +27,8 @@ struct sender;
 enum { SENDER_MAX_HEADERS = 32 };
 #define SENDER_MAX_PAUSE_NS       60000000000ull
 #define SENDER_MAX_RETRY_AFTER_NS 600000000000ull
+#define SENDER_MAX_ERROR_NS       300000000000ull
+#define SENDER_DIVIDING_NS        600000000000ull
 
 /* Receives a sentence; on any thread. */
 typedef void push_say(void *context, const char *what);
@@ -32,6 +37,7 @@ struct sender_settings {
     const struct push_endpoint_setting *endpoint;
     const char *headers; /* lines "Name: value"; NULL: none */
     uint64_t spool_bytes;
+    uint64_t error_ns; /* instead of SENDER_MAX_ERROR_NS; 0: that */
     struct push_endpoint_counters *counters;
     push_say *say;
     void *say_context;
@@ -53,7 +59,7 @@ enum err_code sender_add(void *sender, const struct buffer *body, struct err *er
 void sender_finish(struct sender *sender, uint64_t until_ns);
 
 /* A push_take without the thread: returns when the body is sent.  ERR_SYS: it is refused, or the receiver
- * does not take it within SENDER_NOW_NS. */
+ * does not take it within SENDER_NOW_NS; both have been said. */
 enum err_code sender_send_now(void *sender, const struct buffer *body, struct err *err);
 #define SENDER_NOW_NS 60000000000ull
 

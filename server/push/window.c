@@ -3,13 +3,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sampler/base/vec.h"
+#include "sampler/base/clock.h"
 #include "sampler/profile/context.h"
 #include "sampler/profile/state.h"
 #include "sampler/profile/views/frame_filters.h"
 #include "sampler/profile/wait.h"
 #include "server/report/encoding/pprof.h"
 #include "server/wire/session.h"
+
+#define NO_PROCESS UINT32_MAX
 
 /* A cell and what it is sorted by. */
 struct row {
@@ -53,9 +55,10 @@ static node_id without_context(const struct profile_snapshot *snapshot, node_id 
 /* Threads and states that samples are not labelled with are all the same.  A thread still says which process it
  * is of, so the first one of the process stands for the others. */
 static void blur(const struct push_window *window, const struct profile_snapshot *snapshot,
-                 enum push_values values, thread_id *first, struct row *row)
+                 enum push_values values, const process_id *leaders, thread_id *first,
+                 struct row *row)
 {
-    row->process = profile_thread_at(snapshot, row->cell.thread).process;
+    row->process = leaders[profile_thread_at(snapshot, row->cell.thread).process];
     /* A receiver that makes a series of each label is not sent values without a bound; it knows ids of spans. */
     if (!is_span(snapshot, row->cell.node))
         row->cell.node = without_context(snapshot, row->cell.node);
@@ -85,7 +88,8 @@ static size_t add_up(struct row *rows, size_t count)
 }
 
 static size_t select_rows(const struct push_window *window, const struct view_cells *all,
-                          enum push_values values, thread_id *first, struct row *rows)
+                          enum push_values values, const process_id *leaders, thread_id *first,
+                          struct row *rows)
 {
     size_t count = 0;
     for (size_t i = 0; i < all->count; i++) {
@@ -94,28 +98,10 @@ static size_t select_rows(const struct push_window *window, const struct view_ce
             row.cell.ns = row.cell.count * window->period_ns;
         if (values == PUSH_CPU && pprof_cpu_ns(&row.cell, row.cell.ns) == 0)
             continue;
-        blur(window, window->snapshot, values, first, &row);
+        blur(window, window->snapshot, values, leaders, first, &row);
         rows[count++] = row;
     }
     return count > 0 ? add_up(rows, count) : 0;
-}
-
-/* The cells of a process are one range of them. */
-static enum err_code divide(struct push_window *window, enum push_values values,
-                            const struct row *rows, size_t count,
-                            struct push_cells *by_process_id, struct err *err)
-{
-    struct view_cell *const cells = calloc(count + 1, sizeof *cells);
-    if (!cells)
-        return err_nomem(err);
-    window->cells[values] = cells;
-    for (size_t i = 0; i < count; i++) {
-        struct push_cells *const range = &by_process_id[rows[i].process];
-        cells[i] = rows[i].cell;
-        if (range->count++ == 0)
-            range->cells = &cells[i];
-    }
-    return ERR_OK;
 }
 
 static void name_process(const struct session_info *info, struct profile_process row,
@@ -133,65 +119,125 @@ static void name_process(const struct session_info *info, struct profile_process
                        .pid = row.pid, .argc = *name ? 1 : 0, .argv = words, .executable = ""
                    };
     push_labels_of(&target, host, settings, &out->labels);
-    out->executable = target.executable;
+    out->executable = *target.executable ? target.executable : "python";
 }
 
-static enum err_code list_processes(struct push_window *window, const struct session_info *info,
-                                    const char *host, const struct push_settings *settings,
-                                    struct push_cells *ranges[PUSH_VALUES], struct err *err)
+/* Marks the processes that have samples, and names them in the order of their ids. */
+static enum err_code name_processes(struct push_window *window, const struct view_cells *all,
+                                    const struct session_info *info, const char *host,
+                                    const struct push_settings *settings, process_id *leaders,
+                                    struct err *err)
 {
     const struct profile_snapshot *const snapshot = window->snapshot;
-    window->processes =
-        calloc((size_t)snapshot->sizes.processes + 1, sizeof *window->processes);
+    size_t count = 0;
+    for (size_t i = 0; i < all->count; i++) {
+        process_id *const mark =
+            &leaders[profile_thread_at(snapshot, all->cells[i].thread).process];
+        count += *mark == NO_PROCESS;
+        *mark = 0;
+    }
+    window->processes = calloc(count + 1, sizeof *window->processes);
     if (!window->processes)
         return err_nomem(err);
     for (process_id id = 0; id < snapshot->sizes.processes; id++) {
         const struct profile_process row = profile_process_at(snapshot, id);
-        if (ranges[PUSH_WALL][id].count == 0)
+        if (leaders[id] == NO_PROCESS)
             continue;
         struct push_process *const process = &window->processes[window->process_count++];
-        process->values[PUSH_CPU] = ranges[PUSH_CPU][id];
-        process->values[PUSH_WALL] = ranges[PUSH_WALL][id];
+        process->first = id;
         name_process(info, row, profile_string(snapshot, row.name).text, host, settings,
                      process);
     }
     return ERR_OK;
 }
 
-static enum err_code divide_all(struct push_window *window, const struct view_cells *all,
-                                struct row *rows, thread_id *first,
-                                struct push_cells *ranges[PUSH_VALUES], struct err *err)
+static int by_labels(const void *left, const void *right)
 {
-    const size_t processes = window->snapshot->sizes.processes;
-    enum err_code rc = ERR_OK;
-    for (enum push_values values = PUSH_CPU; values < PUSH_VALUES && rc == ERR_OK; values++) {
-        memset(first, 0xff, (processes + 1) * sizeof *first);
-        const size_t count = select_rows(window, all, values, first, rows);
-        rc = divide(window, values, rows, count, ranges[values], err);
+    const struct push_process *const a = left;
+    const struct push_process *const b = right;
+    const int order = push_labels_compare(&a->labels, &b->labels);
+    return order != 0 ? order : (a->first > b->first) - (a->first < b->first);
+}
+
+static int by_id(const void *left, const void *right)
+{
+    const struct push_process *const a = left;
+    const struct push_process *const b = right;
+    return (a->first > b->first) - (a->first < b->first);
+}
+
+/* Of those with equal labels the first one is left, and leads the others: a receiver takes a second profile of
+ * the same labels and time for the first one again, and drops it. */
+static void unite_processes(struct push_window *window, process_id *leaders)
+{
+    struct push_process *const all = window->processes;
+    size_t kept = 0;
+    qsort(all, window->process_count, sizeof *all, by_labels);
+    for (size_t i = 0; i < window->process_count; i++) {
+        const process_id id = all[i].first;
+        if (kept == 0 || push_labels_compare(&all[kept - 1].labels, &all[i].labels) != 0)
+            all[kept++] = all[i];
+        leaders[id] = all[kept - 1].first;
     }
-    return rc;
+    window->process_count = kept;
+    qsort(all, kept, sizeof *all, by_id);
+}
+
+/* The rows of a process are one range of the cells, and those of processes are in the order of their ids. */
+static enum err_code divide(struct push_window *window, enum push_values values,
+                            const struct row *rows, size_t count, struct err *err)
+{
+    struct view_cell *const cells = calloc(count + 1, sizeof *cells);
+    if (!cells)
+        return err_nomem(err);
+    window->cells[values] = cells;
+    size_t at = 0;
+    for (size_t i = 0; i < window->process_count; i++) {
+        struct push_process *const process = &window->processes[i];
+        const size_t begin = at;
+        for (; at < count && rows[at].process == process->first; at++)
+            cells[at] = rows[at].cell;
+        process->values[values] = (struct push_cells){ &cells[begin], at - begin };
+    }
+    return ERR_OK;
+}
+
+static int by_executable(const void *left, const void *right)
+{
+    const struct push_process *const a = left;
+    const struct push_process *const b = right;
+    const int order = strcmp(a->executable, b->executable);
+    return order != 0 ? order : by_id(a, b);
 }
 
 static enum err_code fill(struct push_window *window, const struct session_info *info,
                           const struct view_cells *all, const char *host,
                           const struct push_settings *settings, struct err *err)
 {
-    const size_t processes = window->snapshot->sizes.processes;
+    const size_t processes = (size_t)window->snapshot->sizes.processes + 1;
     struct row *const rows = calloc(all->count + 1, sizeof *rows);
-    thread_id *const first = calloc(processes + 1, sizeof *first);
-    struct push_cells *ranges[PUSH_VALUES] = { calloc(processes + 1, sizeof **ranges),
-                                               calloc(processes + 1, sizeof **ranges) };
-    enum err_code rc = rows && first && ranges[PUSH_CPU] && ranges[PUSH_WALL]
-                           ? divide_all(window, all, rows, first, ranges, err)
-                           : err_nomem(err);
+    thread_id *const first = calloc(processes, sizeof *first);
+    process_id *const leaders = malloc(processes * sizeof *leaders);
+    enum err_code rc = rows && first && leaders ? ERR_OK : err_nomem(err);
+    if (rc == ERR_OK) {
+        memset(leaders, 0xff, processes * sizeof *leaders);
+        rc = name_processes(window, all, info, host, settings, leaders, err);
+    }
     if (rc == ERR_OK)
-        rc = list_processes(window, info, host, settings, ranges, err);
+        unite_processes(window, leaders);
+    for (enum push_values values = PUSH_CPU; values < PUSH_VALUES && rc == ERR_OK; values++) {
+        memset(first, 0xff, processes * sizeof *first);
+        const size_t count = select_rows(window, all, values, leaders, first, rows);
+        rc = divide(window, values, rows, count, err);
+    }
+    if (rc == ERR_OK)
+        qsort(window->processes, window->process_count, sizeof *window->processes,
+              by_executable);
     for (size_t i = 0; i < all->count; i++)
         window->samples += all->cells[i].count;
     free(rows);
     free(first);
-    free(ranges[PUSH_CPU]);
-    free(ranges[PUSH_WALL]);
+    free(leaders);
     return rc;
 }
 
@@ -270,6 +316,13 @@ enum err_code push_window_init(struct push_window *window, const struct session_
     if (rc != ERR_OK)
         push_window_deinit(window);
     return rc;
+}
+
+/* Pyroscope compares times in milliseconds (storage v1) or nanoseconds (v2). */
+uint64_t push_part_ns(uint64_t left_ns)
+{
+    const uint64_t ns = left_ns / 1024 > NS_PER_MS ? left_ns / 1024 : NS_PER_MS;
+    return 2 * ns < left_ns ? ns : left_ns / 2;
 }
 
 void push_window_deinit(struct push_window *window)

@@ -4,8 +4,8 @@
  * Samples are those between two snapshots, never since the start.  The frame filters of the session apply,
  * and where the settings ask for it names are replaced by hashes.
  *
- * Each process has its CPU time and its wall time: cells sorted by stack.  Cells that samples have no labels
- * for are added up, so that a stack is there once.
+ * Each process has its CPU time and its wall time: cells sorted by stack.  Processes whose labels are equal are
+ * one.  Cells that samples have no labels for are added up, so that a stack is there once.
  *
  * Ownership: the caller's storage, which must not move; push_window_deinit accepts a zeroed one.
  * Threads: any, on a snapshot of one's own.
@@ -32,6 +32,7 @@ struct push_cells {
 
 struct push_process {
     struct push_labels labels;
+    process_id first; /* of those that have these labels */
     const char *executable;
     struct push_cells values[PUSH_VALUES];
 };
@@ -55,5 +56,9 @@ MUST_CHECK enum err_code push_window_init(struct push_window *window,
                                           const struct push_settings *settings,
                                           struct err *err);
 void push_window_deinit(struct push_window *window);
+
+/* The time of a part of a profile that is sent in several, but of the last one: the parts follow each other, because
+ * receivers drop a second profile of the same labels and time.  left_ns: the time that the parts before have left. */
+uint64_t push_part_ns(uint64_t left_ns);
 
 #endif /* SERVER_PUSH_WINDOW_H */

@@ -244,7 +244,7 @@ enum err_code continuous_start(struct dashboard *dashboard,
     return ERR_OK;
 }
 
-void continuous_stop(struct continuous *continuous)
+void continuous_halt(struct continuous *continuous)
 {
     if (!continuous)
         return;
@@ -252,6 +252,13 @@ void continuous_stop(struct continuous *continuous)
     continuous->is_stopping = true;
     pthread_cond_signal(&continuous->changed);
     pthread_mutex_unlock(&continuous->mutex);
+}
+
+void continuous_stop(struct continuous *continuous)
+{
+    if (!continuous)
+        return;
+    continuous_halt(continuous);
     pthread_join(continuous->thread, NULL);
     destroy(continuous);
 }

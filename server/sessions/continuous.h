@@ -42,6 +42,8 @@ struct continuous_settings {
 MUST_CHECK enum err_code continuous_start(struct dashboard *dashboard,
                                           const struct continuous_settings *settings,
                                           struct continuous **out, struct err *err);
+/* No session begins from now on; returns at once.  NULL is fine. */
+void continuous_halt(struct continuous *continuous);
 void continuous_stop(struct continuous *continuous);
 
 #endif /* SERVER_SESSIONS_CONTINUOUS_H */

@@ -1,6 +1,6 @@
 /*
  * service_name - what the service of a process is called: service.name of OpenTelemetry in its environment, else the
- * script, module or program that it runs.
+ * script, module or program that it was started as; never a title that it shows instead of its command line.
  *
  * Ownership: borrowed from the target.
  * Depends on: sampler.h.

@@ -166,8 +166,10 @@ class Installed:
             receiver.server.socket = context.wrap_socket(receiver.server.socket, server_side=True)
             url = "otlp+https://127.0.0.1:%d" % receiver.port
             with self.start("record", str(target.pid), "-d", "1", "--push", url, *words) as recording:
-                self.test.assertEqual(recording.wait(), 0, recording.output())
-            return len(receiver.profiles()), recording.output()
+                status = recording.wait()
+            count = len(receiver.profiles())
+            self.test.assertEqual(status, 0 if count else 1, recording.output())
+            return count, recording.output()
 
     def do_everything(self):
         """All of it, each part as a test of its own."""

@@ -99,7 +99,7 @@ class Static(Built):
         installed = Installed(self, "/pyrometer", enter(root), os.path.join(root, "tmp"), "/tmp")
         count, said = installed.push_with_tls()
         self.assertEqual(count, 0)
-        self.assertRegex(said, "trying again.*certificate")
+        self.assertRegex(said, "refuses a profile.*certificate")
         for place in CERTIFICATES:
             with self.subTest(place):
                 path = os.path.join(root, place)

@@ -35,7 +35,7 @@ class Profile:
     began_ns: int
     duration_ns: int
     period_ns: int
-    number: str
+    executable: str
     sums: collections.Counter
     sample_labels: list
     frame_types: dict
@@ -47,7 +47,7 @@ def text(data):
     return data.decode("utf-8")
 
 
-def read_pprof(name, labels, number, data):
+def read_pprof(name, labels, data):
     """A pprof file as Parca checks it: ids count from 1, every reference is to a row."""
     plain = gzip.decompress(data)
     assert len(plain) < MAX_REQUEST, "a profile has %d bytes" % len(plain)
@@ -76,7 +76,8 @@ def read_pprof(name, labels, number, data):
         sums[tuple(names[at - 1] for at in stack)] += values[0]
         sample_labels.append({strings[label[1][0]]: strings[label[2][0]] if label[2] else label[3][0]
                               for label in map(message, sample[3])})
-    return Profile(name, labels, profile[9][0], profile[10][0], profile[12][0], number, sums, sample_labels, {})
+    executable = strings[mappings[0][5][0]] if mappings and mappings[0][5] else ""
+    return Profile(name, labels, profile[9][0], profile[10][0], profile[12][0], executable, sums, sample_labels, {})
 
 
 def check_labels(pairs):
@@ -96,7 +97,7 @@ def read_pyroscope(body):
         name, labels = check_labels(pairs)
         for sample in map(message, series[2]):
             plain += len(gzip.decompress(sample[1][0]))
-            profiles.append(read_pprof(name, labels, text(sample[2][0]), sample[1][0]))
+            profiles.append(read_pprof(name, labels, sample[1][0]))
     assert plain < MAX_REQUEST, "a request has %d bytes" % plain
     return profiles
 
@@ -110,7 +111,8 @@ def read_parca(body):
         for sample in series["samples"]:
             raw = base64.b64decode(sample["rawProfile"], validate=True)
             plain += len(gzip.decompress(raw))
-            profiles.append(read_pprof(name, labels, "", raw))
+            profiles.append(read_pprof(name, labels, raw))
+            profiles[-1].sample_labels = []
     assert plain < MAX_REQUEST, "a request has %d bytes" % plain
     return profiles
 
@@ -150,6 +152,11 @@ class Dictionary:
     def stack(self, at):
         return tuple(self.names[location] for location in packed(self.stacks[at][1][0])) if self.stacks[at][1] else ()
 
+    def executable(self):
+        """The mapping of Python code."""
+        return {self.strings[self.mappings[location[1][0]][4][0]] for at, location in enumerate(self.locations)
+                if at and dict(self.attribute(index) for index in packed(location[4][0]))["profile.frame.type"] == "cpython"}
+
     def frame_types(self):
         return {self.names[at]: dict(self.attribute(index) for index in packed(location[4][0]))["profile.frame.type"]
                 for at, location in enumerate(self.locations) if at}
@@ -177,15 +184,24 @@ def read_otlp(body):
                     sums[stack] += values[0]
                     labels = dict(dictionary.attribute(at) for data in sample[2] for at in packed(data))
                     sample_labels.append(dict(labels, **dictionary.link(sample[3][0] if sample[3] else 0)))
+                executable, = dictionary.executable()
+                # Pyroscope calls the one of CPU time cpu.
                 profiles.append(Profile({"cpu": "process_cpu"}.get(kind, kind), attributes, profile[3][0], profile[4][0], profile[6][0],
-                                        profile[7][0].hex(), sums, sample_labels, dictionary.frame_types()))
+                                        executable, sums, sample_labels, dictionary.frame_types()))
     return profiles
 
 
-def check_is_recent(profile):
-    """As Pyroscope asks it; captures that are pushed later are older."""
-    age = time.time() - profile.began_ns / 1e9
-    assert -AHEAD_SECONDS < age < OLDEST_SECONDS, "a profile of %g s ago" % age
+def too_old(profile):
+    """The text of a refusal; None: it is recent. Captures that are pushed later may be old."""
+    now = time.time()
+    if -AHEAD_SECONDS < now - profile.began_ns / 1e9 < OLDEST_SECONDS:
+        return None
+    def moment(seconds):
+        return time.strftime("%Y-%m-%d %H:%M:%S.000 +0000 UTC", time.gmtime(seconds))
+    labels = ", ".join('%s="%s"' % pair for pair in sorted(dict(profile.labels, __name__=profile.name).items()))
+    return ("push series with index 0 and id 5f3b8c9e-6a2d-4c1b-9d7e-0f1a2b3c4d5e failed: invalid_argument: profile with labels '{%s}' is "
+            "outside of ingestion window (profile timestamp: %s, the ingestion window starts at %s): it is too old"
+            % (labels, moment(profile.began_ns / 1e9), moment(now - OLDEST_SECONDS)))
 
 
 READERS = {"pyroscope": read_pyroscope, "otlp": read_otlp, "parca": read_parca}
@@ -195,6 +211,7 @@ class Receiver:
     """Takes what is pushed. `answers`: what the next requests get, (status, headers) each; then 200. A header may be a function that
     makes its value when it is sent. Or one of these instead:
 
+    starts    is not ready: 500 (otlp) or 503
     hang      reads nothing and says nothing
     reset     resets each connection
     garbage   answers with bytes that are no HTTP
@@ -204,7 +221,8 @@ class Receiver:
 
     def __init__(self, scheme, answers=(), mood=None):
         self.scheme, self.answers, self.mood = scheme, list(answers), mood
-        self.requests, self.changed = [], threading.Condition()
+        self.requests, self.stored, self.changed = [], [], threading.Condition()
+        self.connections, self.fault = 0, None
         self.is_ended = False
         receiver = self
 
@@ -246,6 +264,7 @@ class Receiver:
     def spoil(self, connection):
         """Whether the connection gets something else than an answer."""
         mood = self.mood
+        self.connections += 1
         try:
             if mood == "hang":
                 while self.mood and not self.is_ended:
@@ -270,15 +289,20 @@ class Receiver:
                     connection.sendall(b"x" * 65536)
         except OSError:
             pass
-        return mood is not None
+        return mood not in (None, "starts")
 
     def take(self, handler):
         body = handler.rfile.read(int(handler.headers["Content-Length"]))
         with self.changed:
             status, headers = self.answers.pop(0) if self.answers else (200, {})
+            answer = "no"
+            if self.mood == "starts":
+                status, answer = (500 if self.scheme == "otlp" else 503), "at least 1 live replicas required, could only find 0"
+            elif status in (200, 429):
+                status, answer = self.store(handler, body, status)
             self.requests.append((time.monotonic(), handler.path, dict(handler.headers), body, status))
             self.changed.notify_all()
-        answer = b"{}" if status == 200 else b"no"
+        answer = answer.encode()
         handler.send_response(status)
         for name, value in dict(headers, **{"Content-Length": len(answer)}).items():
             handler.send_header(name, str(value() if callable(value) else value))
@@ -289,21 +313,35 @@ class Receiver:
         with self.changed:
             assert self.changed.wait_for(lambda: is_so(self.requests), seconds), "%d requests" % len(self.requests)
 
-    def profiles(self):
-        """Of the requests that were accepted; each profile once."""
-        found = []
-        with self.changed:
-            requests = list(self.requests)
-        for _, path, headers, body, status in requests:
-            assert path == PATHS[self.scheme], path
-            assert headers["Content-Type"] == TYPES[self.scheme], headers
+    def store(self, handler, body, status):
+        """Returns the status and the text of the answer."""
+        try:
+            assert handler.path == PATHS[self.scheme], handler.path
+            assert handler.headers["Content-Type"] == TYPES[self.scheme], handler.headers
             assert len(body) <= MAX_BODY
             if self.scheme == "otlp":
-                assert headers["Content-Encoding"] == "gzip", headers
-            if status == 200:
-                found += READERS[self.scheme](body)
-        numbers = [profile.number for profile in found if profile.number]
-        assert len(numbers) == len(set(numbers)), "a profile came twice"
-        for profile in found:
-            check_is_recent(profile)
-        return found
+                assert handler.headers["Content-Encoding"] == "gzip", handler.headers
+            profiles = READERS[self.scheme](body)
+        except Exception as error: # pylint: disable=broad-except
+            self.fault = error
+            return 400, "malformed"
+        for profile in profiles:
+            if (old := too_old(profile)) is not None:
+                return 400, old
+        if status == 429:
+            profiles = [] if self.scheme == "parca" else profiles[:len(profiles) // 2]
+        self.stored += profiles
+        return status, "{}" if status == 200 else "push series with index %d failed: ingestion rate limit exceeded" % len(profiles)
+
+    def profiles(self):
+        """What the server shows, after its compaction."""
+        with self.changed:
+            stored = list(self.stored)
+        if self.fault:
+            raise self.fault
+        if self.scheme == "parca":
+            return stored
+        shown = [list({(profile.name, tuple(sorted(profile.labels.items())), profile.began_ns // unit_ns): profile
+                       for profile in reversed(stored)}.values()) for unit_ns in (1_000_000, 1)]
+        assert len(shown[0]) == len(shown[1]), "storage v1 shows %d profiles, v2 %d" % (len(shown[0]), len(shown[1]))
+        return shown[0][::-1]

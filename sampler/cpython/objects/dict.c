@@ -213,6 +213,21 @@ enum err_code dict_find(struct memory *memory, const struct layout *layout, remo
     return rc;
 }
 
+/* A module's dictionary comes right after the object header. */
+enum err_code dict_find_global(struct memory *memory, const struct layout *layout,
+                               remote_addr interp, const char *module, const char *name,
+                               remote_addr *out)
+{
+    remote_addr modules, object, globals;
+    enum err_code rc =
+        memory_read_u64(memory, interp + layout->interp_imports_modules, &modules);
+    if (!rc)
+        rc = dict_find(memory, layout, modules, module, &object);
+    if (!rc)
+        rc = memory_read_u64(memory, object + object_first_field(layout), &globals);
+    return rc ? rc : dict_find(memory, layout, globals, name, out);
+}
+
 /* Where an instance stores its attributes; one of the two is 0. */
 struct storage {
     remote_addr dict, values;

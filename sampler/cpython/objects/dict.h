@@ -38,6 +38,11 @@ void dict_entries_deinit(struct dict_entries *entries);
 MUST_CHECK enum err_code dict_find(struct memory *memory, const struct layout *layout,
                                    remote_addr dict, const char *key, remote_addr *out);
 
+/* A global variable of an imported module.  ERR_NOT_FOUND: it is not imported, or has no such variable. */
+MUST_CHECK enum err_code dict_find_global(struct memory *memory, const struct layout *layout,
+                                          remote_addr interp, const char *module,
+                                          const char *name, remote_addr *out);
+
 /* The attribute of an instance of a plain Python class.  Depending on the version it is in a dictionary,
  * or in values beside or inside the object. */
 MUST_CHECK enum err_code object_attribute(struct memory *memory, const struct layout *layout,

@@ -15,19 +15,10 @@ static enum err_code read_active(struct thread_list *list, remote_addr interp,
                                  struct dict_entries *out)
 {
     const struct layout *const layout = &list->runtime->layout;
-    remote_addr modules, threading, attributes, active;
-    enum err_code rc =
-        memory_read_u64(list->memory, interp + layout->interp_imports_modules, &modules);
-    if (!rc)
-        rc = dict_find(list->memory, layout, modules, "threading", &threading);
-    /* A module's dictionary comes right after the object header. */
-    if (!rc)
-        rc = memory_read_u64(list->memory, threading + layout->bytes_length, &attributes);
-    if (!rc)
-        rc = dict_find(list->memory, layout, attributes, "_active", &active);
-    if (!rc)
-        rc = dict_read(list->memory, layout, active, out);
-    return rc;
+    remote_addr active;
+    const enum err_code rc =
+        dict_find_global(list->memory, layout, interp, "threading", "_active", &active);
+    return rc ? rc : dict_read(list->memory, layout, active, out);
 }
 
 static bool python_name(struct thread_list *list, const struct dict_entries *active,

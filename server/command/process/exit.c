@@ -8,7 +8,7 @@
 
 #include "sampler/base/plain_text.h"
 
-enum { MAX_LINE = 1024 };
+enum { MAX_LINE = 2048 };
 
 enum exit_status exit_status_of(enum err_code code)
 {

@@ -141,8 +141,6 @@ static void put_head(struct pprof *pprof)
         put_value_type(pprof, PROFILE_SAMPLE_TYPE, "wall", "nanoseconds");
     if (settings->values != PPROF_WALL)
         put_value_type(pprof, PROFILE_SAMPLE_TYPE, "cpu", "nanoseconds");
-    protobuf_uint(pprof->out, PROFILE_TIME_NANOS, settings->began_at_ns);
-    protobuf_uint(pprof->out, PROFILE_DURATION_NANOS, settings->duration_ns);
     put_value_type(pprof, PROFILE_PERIOD_TYPE, is_cpu ? "cpu" : "wall", "nanoseconds");
     protobuf_uint(pprof->out, PROFILE_PERIOD, settings->period_ns);
     for (size_t i = 0; i < 2; i++)
@@ -362,6 +360,9 @@ enum err_code pprof_write(struct pprof *pprof, const struct pprof_settings *sett
     const enum err_code rc = put_samples(pprof, cells, count, used_out, err);
     if (rc != ERR_OK)
         return rc;
+    protobuf_uint(out, PROFILE_TIME_NANOS, settings->began_at_ns);
+    protobuf_uint(out, PROFILE_DURATION_NANOS,
+                  *used_out < count ? settings->part_ns : settings->duration_ns);
     put_tables(pprof);
     if (buffer_check(&pprof->part, err) != ERR_OK ||
         buffer_check(&pprof->inner, err) != ERR_OK || buffer_check(&pprof->text, err) != ERR_OK)

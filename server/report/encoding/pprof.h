@@ -46,6 +46,7 @@ struct pprof_settings {
     unsigned labels;         /* PPROF_ bits */
     uint64_t began_at_ns;    /* since 1970 */
     uint64_t duration_ns;    /* of the range that the cells are of */
+    uint64_t part_ns;        /* of a message that does not have all of them */
     uint64_t period_ns;      /* that a sample stands for on average */
     const char *executable;  /* the mapping of Python code */
     const char *comments[2]; /* NULL: none */

@@ -37,3 +37,31 @@ void protobuf_fixed64(struct buffer *out, unsigned field, uint64_t value)
         bytes[i] = (char)(value >> (8 * i));
     buffer_append(out, bytes, sizeof bytes);
 }
+
+static bool take_varint(const char **message, size_t *left, uint64_t *out)
+{
+    *out = 0;
+    for (unsigned shift = 0; shift < 64 && *left > 0; shift += 7) {
+        const unsigned char byte = (unsigned char)*(*message)++;
+        (*left)--;
+        *out |= (uint64_t)(byte & 0x7f) << shift;
+        if (byte < 0x80)
+            return true;
+    }
+    return false;
+}
+
+bool protobuf_next(const char **message, size_t *left, unsigned *field_out,
+                   const char **data_out, size_t *bytes_out)
+{
+    uint64_t key, bytes;
+    if (!take_varint(message, left, &key) || (key & 7) != TYPE_BYTES ||
+        !take_varint(message, left, &bytes) || bytes > *left)
+        return false;
+    *field_out = (unsigned)(key >> 3);
+    *data_out = *message;
+    *bytes_out = (size_t)bytes;
+    *message += bytes;
+    *left -= (size_t)bytes;
+    return true;
+}

@@ -10,6 +10,7 @@
 #ifndef SERVER_REPORT_ENCODING_PROTOBUF_H
 #define SERVER_REPORT_ENCODING_PROTOBUF_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,5 +22,9 @@ void protobuf_uint(struct buffer *out, unsigned field, uint64_t value);
 void protobuf_bytes(struct buffer *out, unsigned field, const void *data, size_t bytes);
 /* Also writes 0. */
 void protobuf_fixed64(struct buffer *out, unsigned field, uint64_t value);
+
+/* Takes the first field of a message of strings and messages off.  false: there is none, or it is another kind of field. */
+bool protobuf_next(const char **message, size_t *left, unsigned *field_out,
+                   const char **data_out, size_t *bytes_out);
 
 #endif /* SERVER_REPORT_ENCODING_PROTOBUF_H */

@@ -2,6 +2,7 @@
 
 import collections
 import email.utils
+import glob
 import gzip
 import json
 import os
@@ -10,12 +11,13 @@ import re
 import shutil
 import ssl
 import subprocess
+import tempfile
 import time
 import unittest
 
-from harness import FOLDER, ROOT, Live, SLOWNESS, Test, VICTIMS, file_in, main, program, run_program, victim
+from harness import FOLDER, ROOT, Live, SLOWNESS, Test, VICTIMS, file_in, main, program, run_program, script, victim
 from protobuf import message, packed
-from receivers import Receiver, text
+from receivers import READERS, Receiver, text
 
 # A program that publishes its context as OTEP 4719 says.
 SAYS_SERVICE = """
@@ -32,6 +34,21 @@ place[0:32] = struct.pack("8sIIQQ", b"OTEL_CTX", 2, len(message), time.monotonic
 print("READY", flush=True)
 while True:
     sum(range(1000))
+"""
+
+# Each of its stacks has hundreds of the functions, whose names alone are more than a profile may have.
+WIDE = """
+import random, sys
+sys.setrecursionlimit(2000)
+FUNCTIONS = []
+for number in range(10000):
+    exec("def f%d_%s(depth):\\n    return FUNCTIONS[next_one()](depth - 1) if depth else sum(range(5000))" % (number, "f" * 200))
+    FUNCTIONS.append(globals()["f%d_%s" % (number, "f" * 200)])
+def next_one():
+    return random.randrange(10000)
+print("READY", flush=True)
+while True:
+    FUNCTIONS[next_one()](900)
 """
 
 SCHEMES = ("pyroscope", "otlp", "parca")
@@ -60,19 +77,29 @@ def label(scheme, profile, name):
     return profile.labels.get(NAMES.get(scheme, {}).get(name, name))
 
 
-class Pushed(Test):
-    def check_same(self, profiles, capture, options=()):
-        """Each stack has the time that it has in the capture."""
-        path = file_in("push.pb.gz")
-        process, code = run_program("replay", capture, "--pprof", "-o", path, *options)
-        self.assertEqual(code, 0, process.output())
-        for name, index in (("wall", 1), ("process_cpu", 2)):
-            found, wanted = sums_of(profiles, name), stacks_of(path, index)
+class PushTest(Test):
+    def check_same(self, profiles, *captures, options=()):
+        """Each stack has the time that it has in the captures."""
+        path, wall, cpu = file_in("push.pb.gz"), collections.Counter(), collections.Counter()
+        for capture in captures:
+            process, code = run_program("replay", capture, "--pprof", "-o", path, *options)
+            self.assertEqual(code, 0, process.output())
+            wall += stacks_of(path, 1)
+            cpu += stacks_of(path, 2)
+        for name, wanted in (("wall", wall), ("process_cpu", cpu)):
+            found = sums_of(profiles, name)
             self.assertTrue(wanted)
             self.assertEqual(set(found), set(wanted), name)
             for stack, time_ns in wanted.items():
                 self.assertAlmostEqual(found[stack] / time_ns, 1, delta=0.001, msg=(name, stack))
 
+    def check_follow(self, profiles):
+        """Each begins where the one before ends."""
+        for before, after in zip(profiles, profiles[1:]):
+            self.assertEqual(before.began_ns + before.duration_ns, after.began_ns)
+
+
+class Pushed(PushTest):
     def test_what_is_pushed_is_what_is_recorded(self):
         for scheme in SCHEMES:
             capture = file_in("push-%s.pyro" % scheme)
@@ -83,14 +110,14 @@ class Pushed(Test):
                 profiles = receiver.profiles()
                 self.check_same(profiles, capture)
                 for profile in profiles:
+                    self.assertEqual(profile.executable, os.path.realpath("/proc/%d/exe" % target.pid))
                     self.assertEqual(label(scheme, profile, "service_name"), "threads.py")
                     self.assertEqual(str(label(scheme, profile, "process_id")), str(target.pid))
                     self.assertEqual(profile.labels["env"], "test")
                     self.assertEqual([labels for labels in profile.sample_labels if labels], [])
                 walls = [profile for profile in profiles if profile.name == "wall"]
                 self.assertGreaterEqual(len(walls), 3)
-                for before, after in zip(walls, walls[1:]):
-                    self.assertEqual(before.began_ns + before.duration_ns, after.began_ns)
+                self.check_follow(walls)
 
     def test_a_capture_is_pushed_window_by_window(self):
         capture = file_in("push-whole.pyro")
@@ -107,6 +134,35 @@ class Pushed(Test):
                 given = {key for profile in profiles for labels in profile.sample_labels for key in labels}
                 self.assertLessEqual({"thread", "state"} if receiver is one else {"thread.name", "pyrometer.thread.state"}, given)
 
+    def test_processes_of_equal_labels_are_one(self):
+        capture = file_in("push-equal.pyro")
+        with victim("threads.py") as one, victim("threads.py") as two:
+            process, code = run_program("record", one.pid, two.pid, "-d", "2", "-r", "100", "-o", capture)
+            self.assertEqual(code, 0, process.output())
+        for scheme in SCHEMES:
+            with Receiver(scheme) as receiver:
+                process, code = run_program("push", capture, receiver.url, *WINDOW, "--label", "process_id=")
+                self.assertEqual(code, 0, process.output())
+                self.check_same(receiver.profiles(), capture)
+
+    def test_a_window_that_is_sent_in_parts_keeps_its_sum(self):
+        capture, path = file_in("push-wide.pyro"), file_in("push_wide.py")
+        pathlib.Path(path).write_text(WIDE, "utf-8")
+        with victim(path) as target:
+            process, code = run_program("record", target.pid, "-d", "2", "-r", "100", "-o", capture)
+            self.assertEqual(code, 0, process.output())
+        for scheme in SCHEMES:
+            with Receiver(scheme) as receiver:
+                process, code = run_program("push", capture, receiver.url)
+                self.assertEqual(code, 0, process.output())
+                self.assertGreater(len(receiver.stored), 2)
+                profiles = receiver.profiles()
+                self.check_same(profiles, capture)
+                for name in "wall", "process_cpu":
+                    parts = [profile for profile in profiles if profile.name == name]
+                    self.check_follow(parts)
+                    self.assertEqual({profile.period_ns for profile in parts}, {parts[0].period_ns})
+
     def test_samples_of_spans_have_their_ids(self):
         spans = {("4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"), ("0" * 31 + "1", "f" * 16)}
         for variable in "opentelemetry", "request_id":
@@ -121,7 +177,7 @@ class Pushed(Test):
                     profiles = receiver.profiles()
                     self.check_same(profiles, capture)
                     found = {(labels["trace_id"], labels["span_id"]) for profile in profiles for labels in profile.sample_labels if labels}
-                    self.assertEqual(found, spans if variable == "opentelemetry" else set())
+                    self.assertEqual(found, spans if variable == "opentelemetry" and scheme != "parca" else set())
 
     def test_native_frames_have_their_library(self):
         capture = file_in("push-native.pyro")
@@ -134,7 +190,7 @@ class Pushed(Test):
             self.assertEqual(code, 0, process.output())
             kinds = collections.Counter(kind for profile in receiver.profiles() for kind in profile.frame_types.values())
             self.assertEqual(set(kinds), {"cpython", "native"})
-            self.check_same(receiver.profiles(), capture, ("--native-frames", "all"))
+            self.check_same(receiver.profiles(), capture, options=("--native-frames", "all"))
 
     def test_no_stack_is_deeper_than_a_server_takes(self):
         capture = file_in("push-deep.pyro")
@@ -207,11 +263,19 @@ class Pushed(Test):
         with Receiver("pyroscope", answers=[(400, {})]) as receiver:
             process, code = run_program("push", capture, receiver.url)
             self.assertEqual(code, 1)
-            self.assertIn("refuses a profile: 400 no", process.err[-1])
+            self.assertIn("refuses a profile: 400 no", process.output())
             self.assertEqual(len(receiver.requests), 1)
 
+    def test_a_refusal_says_its_reason_at_its_end(self):
+        capture = os.path.join(ROOT, "tests", "golden", "version3.pyro")
+        for scheme in SCHEMES:
+            with Receiver(scheme) as receiver:
+                process, code = run_program("push", capture, receiver.url)
+                self.assertEqual(code, 1)
+                self.assertTrue([line for line in process.err if "refuses a profile: 400 " in line and "it is too old" in line], process.err)
 
-class OtherSide(Test):
+
+class OtherSide(PushTest):
     """Servers that fail. Sampling goes on, and nothing waits for them."""
 
     def record(self, receiver, seconds, *options):
@@ -219,14 +283,15 @@ class OtherSide(Test):
         with victim("threads.py") as target:
             process, code = run_program("record", target.pid, "-d", seconds, "-r", "100", "--quality", quality, "--push", receiver.url,
                                         *WINDOW, *options, seconds=60 * SLOWNESS)
-        self.assertEqual(code, 0, process.output())
         with open(quality, encoding="utf-8") as file:
-            return process, json.load(file)
+            return process, json.load(file), code
 
     def test_no_server_delays_a_tick(self):
         for mood in ("hang", "reset", "garbage", "slow", "endless"):
             with Receiver("pyroscope", mood=mood) as receiver:
-                process, quality = self.record(receiver, "3")
+                process, quality, code = self.record(receiver, "3")
+                self.assertEqual(code, 1, process.output())
+                self.assertTrue([line for line in process.err if re.search("did not take all: 0 requests sent, [1-9]", line)], process.err)
                 # 3 s have 300 ticks. A sampler that waits for the server has those of the first second at most.
                 self.assertGreater(quality["ticks"], 150, mood)
                 if mood in ("reset", "garbage", "endless"):
@@ -236,9 +301,22 @@ class OtherSide(Test):
         with Receiver("otlp") as receiver:
             url = receiver.url
         receiver.scheme = url.split(":", maxsplit=1)[0]
-        process, quality = self.record(receiver, "2")
+        process, quality, code = self.record(receiver, "2")
+        self.assertEqual(code, 1, process.output())
         self.assertGreater(quality["ticks"], 100)
         self.assertTrue([line for line in process.err if "does not take profiles" in line], process.err)
+
+    def test_what_is_not_pushed_is_the_status_of_a_page_but_not_of_a_program(self):
+        path = script("ends.py", "import sys, time\nend = time.monotonic() + 1.5\nwhile time.monotonic() < end: pass\nsys.exit(5)\n")
+        with victim("threads.py") as target:
+            for words, status in (("run", path), 5), (("attach", str(target.pid)), 1):
+                with Live(words[0], "--push", "otlp://127.0.0.1:1", *WINDOW, *words[1:]) as live:
+                    if words[0] == "run":
+                        live.wait_ended()
+                    else:
+                        live.wait_until(lambda: self.metric(live, "pyrometer_push_waiting_requests{") > 0)
+                    self.assertEqual(live.stop(), status, live.process.output())
+                    self.assertRegex(live.process.output(), "did not take all: 0 requests sent, [1-9]")
 
     def test_after_a_failure_all_comes_in_order(self):
         with Receiver("pyroscope", mood="reset") as receiver, victim("threads.py") as target:
@@ -251,9 +329,15 @@ class OtherSide(Test):
                 self.assertGreater(self.metric(live, "pyrometer_push_retries_total{"), 0)
                 for result in "lost", "refused":
                     self.assertEqual(self.metric(live, "pyrometer_push_requests_total{", 'result="%s"' % result), 0)
-            walls = [profile for profile in receiver.profiles() if profile.name == "wall"]
-            for before, after in zip(walls, walls[1:]):
-                self.assertEqual(before.began_ns + before.duration_ns, after.began_ns)
+            self.check_follow([profile for profile in receiver.profiles() if profile.name == "wall"])
+
+    def test_a_request_under_way_is_one_that_waits(self):
+        with Receiver("pyroscope", mood="hang") as receiver, victim("threads.py") as target:
+            with Live("attach", target.pid, "-r", "100", "--push", receiver.url, "--push-window", "6s") as live:
+                live.wait_until(lambda: receiver.connections > 0)
+                self.assertGreaterEqual(self.metric(live, "pyrometer_push_waiting_requests{"), 1)
+                self.assertGreater(self.metric(live, "pyrometer_push_waiting_bytes{", 'place="memory"'), 0)
+                receiver.mood = "reset"
 
     @staticmethod
     def metric(live, name, part=""):
@@ -264,13 +348,42 @@ class OtherSide(Test):
 
     def test_a_server_that_is_busy_is_asked_later(self):
         for scheme in SCHEMES:
-            with Receiver(scheme, answers=[(429, {"Retry-After": 2}), (503, {})]) as receiver:
-                self.record(receiver, "8")
+            with Receiver(scheme, answers=[(503, {"Retry-After": 2}), (502, {})]) as receiver:
+                process, _, code = self.record(receiver, "8")
+                self.assertEqual(code, 0, process.output())
                 first, second, third = receiver.requests[:3]
-                self.assertEqual((first[4], second[4], third[4]), (429, 503, 200))
+                self.assertEqual((first[4], second[4], third[4]), (503, 502, 200))
                 self.assertEqual(first[3], second[3])
                 self.assertEqual(second[3], third[3])
                 self.assertGreaterEqual(second[0] - first[0], 1.9)
+
+    def test_a_server_that_limits_each_series_gets_each_alone(self):
+        capture = file_in("push-limited.pyro")
+        with victim("threads.py") as one, victim("threads.py") as two:
+            process, code = run_program("record", one.pid, two.pid, "-d", "2", "-r", "100", "-o", capture)
+            self.assertEqual(code, 0, process.output())
+        for scheme in SCHEMES:
+            with Receiver(scheme, answers=[(429, {"Retry-After": 1}), (429, {})]) as receiver:
+                process, code = run_program("push", capture, receiver.url, *WINDOW)
+                self.assertEqual(code, 0, process.output())
+                self.check_same(receiver.profiles(), capture)
+                if scheme == "parca":
+                    continue
+                series = [len(READERS[scheme](request[3])) for request in receiver.requests]
+                self.assertEqual(series[0], 4)
+                self.assertEqual(set(series[1:]), {1})
+                # Until its compaction the server shows those twice that it had taken of the first request.
+                self.assertEqual(len(receiver.stored) - len(receiver.profiles()), 2)
+
+    def test_a_server_that_starts_gets_all(self):
+        capture = file_in("push-starts.pyro")
+        with Receiver("otlp", mood="starts") as receiver, victim("threads.py") as target:
+            with program("record", target.pid, "-d", "6", "-r", "100", "-o", capture, "--push", receiver.url, *WINDOW) as process:
+                receiver.wait_for(lambda requests: len(requests) > 1, 60 * SLOWNESS)
+                receiver.mood = None
+                self.assertEqual(process.wait(), 0, process.output())
+            self.assertEqual({request[4] for request in receiver.requests}, {200, 500})
+            self.check_same(receiver.profiles(), capture)
 
     def test_a_server_may_name_the_time_at_which_it_is_asked_again(self):
         with Receiver("otlp", answers=[(503, {"Retry-After": lambda: email.utils.formatdate(time.time() + 4, usegmt=True)})]) as receiver:
@@ -279,9 +392,10 @@ class OtherSide(Test):
             self.assertGreaterEqual(receiver.requests[1][0] - receiver.requests[0][0], 2.5)
 
     def test_what_is_refused_is_not_sent_again(self):
-        for scheme, status in (("pyroscope", 400), ("pyroscope", 413), ("otlp", 500), ("parca", 404), ("pyroscope", 302)):
+        for scheme, status in (("pyroscope", 400), ("pyroscope", 413), ("otlp", 401), ("parca", 404), ("pyroscope", 302)):
             with Receiver(scheme, answers=[(status, {"Location": "http://127.0.0.1:1/"})]) as receiver:
-                process, _ = self.record(receiver, "3")
+                process, _, code = self.record(receiver, "3")
+                self.assertEqual(code, 1, process.output())
                 self.assertGreaterEqual(len(receiver.requests), 2)
                 self.assertNotEqual(receiver.requests[0][3], receiver.requests[1][3])
                 self.assertEqual(len([line for line in process.err if "refuses a profile: %d" % status in line]), 1, process.err)
@@ -333,8 +447,9 @@ class Tls(Test):
             receiver.server.socket = context.wrap_socket(receiver.server.socket, server_side=True)
             url = "otlp+https://localhost:%d" % receiver.port
             process, code = run_program("record", target.pid, "-d", "%g" % SLOWNESS, *WINDOW, "--push", url)
-            self.assertEqual(code, 0, process.output())
-            self.assertTrue([line for line in process.err if "trying again" in line and "certificate" in line], process.err)
+            self.assertEqual(code, 1, process.output())
+            self.assertTrue([line for line in process.err if "refuses a profile" in line and "certificate" in line], process.err)
+            self.assertNotIn("trying again", process.output())
             self.assertEqual(receiver.requests, [])
             process, code = run_program("record", target.pid, "-d", "1", "--push", url, "--push-ca", certificate)
             self.assertEqual(code, 0, process.output())
@@ -368,7 +483,7 @@ class Numbers(Test):
         self.assertLessEqual(labels - {"job", "instance"}, set(re.findall(r"(\w+)=\"", text_of_metrics)))
 
 
-class Host(Test):
+class Host(PushTest):
     def test_the_continuous_session_is_pushed(self):
         with Receiver("pyroscope") as receiver, victim("threads.py") as target:
             with Live("serve", "--no-data", "--continuous=100", "--engine", "remote", "--push", receiver.url, *WINDOW):
@@ -380,6 +495,22 @@ class Host(Test):
                 self.assertTrue(has_target(None))
             for profile in receiver.profiles():
                 self.assertIn("process_id", profile.labels)
+
+    def test_the_last_samples_of_a_host_are_pushed(self):
+        for sessions in 1, 2:
+            os.makedirs(FOLDER, exist_ok=True)
+            data = tempfile.mkdtemp(dir=FOLDER)
+            with Receiver("pyroscope") as receiver, victim("threads.py", "3") as target:
+                with Live("serve", "--data", data, "--continuous=100", "--engine", "remote", "--allow-command", "*/threads.py 3",
+                          "--push", receiver.url, "--push-window", "6s") as live:
+                    live.wait_until(lambda: receiver.requests)
+                    if sessions > 1:
+                        live.change(state="ended")
+                        live.wait_until(lambda: live.get("/sessions")["sessions"][0]["id"] == "2")
+                    live.stop()
+                captures = glob.glob(os.path.join(data, "**", "*.pyro"), recursive=True)
+                self.assertEqual(len(captures), sessions, captures)
+                self.check_same(receiver.profiles(), *captures)
 
     def test_without_continuous_sampling_there_is_nothing_to_push(self):
         with program("serve", "--no-data", "--no-continuous", "--listen", "127.0.0.1:0", "--push", "otlp://127.0.0.1:1") as process:

@@ -1,4 +1,5 @@
-"""Threads carry the names that their programs gave them, and the ids that the kernel knows, on every interpreter."""
+"""Threads carry the names that their programs gave them, and the ids that the kernel knows, on every interpreter. Processes
+belong to the service that they were started as, whatever title they show."""
 
 import concurrent.futures
 import os
@@ -46,7 +47,21 @@ while True:
 """
 
 
-class Names(Test):
+# Writes a title over its command line and environment, as setproctitle and postgres do.
+TITLED = """
+import ctypes
+with open("/proc/self/stat") as file:
+    fields = file.read().rpartition(")")[2].split()
+start, end = int(fields[45]), int(fields[48])
+ctypes.memset(start, 0, end - start)
+ctypes.memmove(start, b"worker: GET /cart/4711", 22)
+print("READY", flush=True)
+while True:
+    sum(range(10000))
+"""
+
+
+class EachTest(Test):
     def each(self, check):
         """Calls check(python) for every interpreter, for some at the same time: most of it is waiting."""
         supported = [python for python in pythons() if python.is_supported]
@@ -60,6 +75,8 @@ class Names(Test):
             with self.subTest(version):
                 done.result()
 
+
+class Names(EachTest):
     def test_names_and_tids(self):
         self.each(self.check_names)
 
@@ -114,6 +131,38 @@ class Names(Test):
                     threads = wait_threads(live, lambda threads: any(name == wanted for name, _ in threads.values()))
                     self.assertIn(wanted, [name for name, _ in threads.values()])
                     os.kill(target.pid, signal.SIGUSR1)
+
+
+class Titles(EachTest):
+    NAMED = dict(os.environ, OTEL_SERVICE_NAME="checkout", OTEL_RESOURCE_ATTRIBUTES="service.version=1.2")
+    UNNAMED = {name: value for name, value in os.environ.items() if not name.startswith("OTEL_")}
+
+    def test_a_title_is_no_service(self):
+        self.path = harness.script("titled.py", TITLED)
+        self.each(self.check_title)
+
+    def target_of(self, words, env, *options):
+        with harness.Process(words, env=env) as target:
+            target.wait_ready()
+            with Live("attach", str(target.pid), *options) as live:
+                return live.session()["target"]
+
+    def check_title(self, python):
+        for env, service in ((self.NAMED, "checkout"), (self.UNNAMED, "titled.py")):
+            target = self.target_of([python.path, self.path, "with", "words"], env)
+            self.assertEqual((target["command"], target["service"]), (["worker: GET /cart/4711"], service))
+
+    def test_a_title_hides_no_module_and_no_program(self):
+        python = harness.newest_python()
+        executable = os.path.realpath(python)
+        path = harness.script("titled_module.py", TITLED)
+        env = dict(self.UNNAMED, PYTHONPATH=os.path.dirname(path))
+        for words, options, service in ((["-m", "titled_module", "x"], (), "titled_module"),
+                                        (["-c", TITLED, "x"], (), os.path.basename(executable)),
+                                        ([path, "x"], ("--hide-args",), os.path.basename(executable))):
+            target = self.target_of([python, *words], env, *options)
+            self.assertEqual(target["service"], service, words[0])
+            self.assertEqual(target["command"], [executable] if options else ["worker: GET /cart/4711"])
 
 
 if __name__ == "__main__":

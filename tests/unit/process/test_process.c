@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -186,6 +187,55 @@ static void a_command_line_is_split_into_words(void **state)
     close(input[1]);
 }
 
+/* As setproctitle does: over the command line and the environment. */
+static int write_title(void *context)
+{
+    enum { ARGUMENTS_START = 48, ENVIRONMENT_END = 51 };
+    char text[4096];
+    const int fd = open("/proc/self/stat", O_RDONLY);
+    const ssize_t bytes = read(fd, text, sizeof text - 1);
+    uintptr_t places[ENVIRONMENT_END + 1] = { 0 };
+    text[bytes > 0 ? bytes : 0] = '\0';
+    size_t field = 2;
+    for (char *rest = NULL, *word = strtok_r(strrchr(text, ')') + 1, " ", &rest);
+         word && field < ENVIRONMENT_END; word = strtok_r(NULL, " ", &rest))
+        places[++field] = strtoull(word, NULL, 10);
+    char *const start = (char *)places[ARGUMENTS_START];
+    memset(start, 0, places[ENVIRONMENT_END] - places[ARGUMENTS_START]);
+    strcpy(start, context);
+    return pause();
+}
+
+static void a_title_is_recognized(void **state)
+{
+    static char title[] = "title of it";
+    struct child child;
+    struct process process;
+    (void)state;
+    assert_int_equal(process_open(&process, getpid(), NULL), ERR_OK);
+    process_find_service(&process);
+    assert_false(process.has_title);
+    process_close(&process);
+    child_start(&child, write_title, title);
+    child_go_on(&child);
+    for (int i = 0; i < 500; i++) {
+        assert_int_equal(process_open(&process, child.pid, NULL), ERR_OK);
+        if (strcmp(process.argv[0], title) == 0)
+            break;
+        process_close(&process);
+        usleep(10000);
+    }
+    assert_string_equal(process.argv[0], title);
+    assert_int_equal(process.argc, 1);
+    process_find_service(&process);
+    assert_true(process.has_title);
+    process_hide_arguments(&process);
+    assert_int_equal(process.argc, 1);
+    assert_string_equal(process.argv[0], process.executable);
+    process_close(&process);
+    child_end(&child);
+}
+
 TEST_MAIN(cmocka_unit_test(our_own_process_is_open_to_us),
           cmocka_unit_test(a_pid_without_a_process_is_gone),
           cmocka_unit_test(a_process_may_be_closed_twice),
@@ -194,4 +244,5 @@ TEST_MAIN(cmocka_unit_test(our_own_process_is_open_to_us),
           cmocka_unit_test(a_child_runs_until_it_exits),
           cmocka_unit_test(without_a_pidfd_the_start_time_decides),
           cmocka_unit_test(a_child_that_calls_exec_is_replaced),
-          cmocka_unit_test(a_command_line_is_split_into_words))
+          cmocka_unit_test(a_command_line_is_split_into_words),
+          cmocka_unit_test(a_title_is_recognized))

@@ -31,6 +31,7 @@ static unsigned take(struct queue *queue)
     for (size_t i = sizeof number; i < BODY_BYTES; i++)
         assert_int_equal(body[i], number & 0x7f);
     free(body);
+    queue_done(queue);
     return number;
 }
 
@@ -157,6 +158,23 @@ static void small_bodies_have_a_bound_too(void **state)
     queue_destroy(queue);
 }
 
+static void a_body_that_was_taken_waits_until_it_is_done(void **state)
+{
+    struct queue *queue = NULL;
+    struct err err = { 0 };
+    size_t bytes = 0;
+    (void)state;
+    assert_ok(queue_create(0, &queue, &err), &err);
+    add(queue, 1);
+    free(queue_take(queue, clock_now_ns(), &bytes));
+    assert_int_equal(counts_of(queue).bodies, 1);
+    assert_int_equal(counts_of(queue).bytes, BODY_BYTES);
+    queue_done(queue);
+    assert_int_equal(counts_of(queue).bodies, 0);
+    assert_int_equal(counts_of(queue).bytes, 0);
+    queue_destroy(queue);
+}
+
 static void a_closed_queue_gives_what_it_has(void **state)
 {
     struct queue *queue = NULL;
@@ -181,6 +199,7 @@ int main(void)
         cmocka_unit_test(a_body_that_never_fits_is_lost_itself),
         cmocka_unit_test(a_full_disk_costs_no_more_than_what_has_no_room),
         cmocka_unit_test(small_bodies_have_a_bound_too),
+        cmocka_unit_test(a_body_that_was_taken_waits_until_it_is_done),
         cmocka_unit_test(a_closed_queue_gives_what_it_has),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

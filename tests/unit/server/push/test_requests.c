@@ -4,6 +4,7 @@
 #include <zlib.h>
 
 #include "sampler/base/buffer.h"
+#include "sampler/base/clock.h"
 #include "sampler/profile/state.h"
 #include "server/push/protocol.h"
 #include "server/push/window.h"
@@ -128,6 +129,18 @@ static enum err_code take_parca(void *to, const struct buffer *body, struct err 
     return ERR_OK;
 }
 
+struct dividing {
+    const struct push_protocol *protocol;
+    push_take *take;
+    struct taken *taken;
+};
+
+static enum err_code take_divided(void *to, const struct buffer *body, struct err *err)
+{
+    const struct dividing *const dividing = to;
+    return push_divide(dividing->protocol, body, dividing->take, dividing->taken, err);
+}
+
 static void make_window(struct sample_session *session, struct push_window *window)
 {
     static const struct push_settings settings = { .label_count = 0 };
@@ -196,6 +209,53 @@ static void a_large_window_is_several_requests(void **state)
     sample_session_destroy(session);
 }
 
+static void a_request_is_divided_into_its_series(void **state)
+{
+    static const struct {
+        const char *scheme;
+        push_take *take;
+    } rows[] = { { "pyroscope", take_pyroscope }, { "otlp", take_otlp } };
+    struct sample_session *const session = sample_session_small();
+    struct push_window window;
+    struct err err = { 0 };
+    (void)state;
+    make_window(session, &window);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct push_protocol *const protocol =
+            push_protocol_find(rows[i].scheme, strlen(rows[i].scheme));
+        const struct buffer damaged = { .data = (char[]){ "x" }, .length = 1 };
+        struct taken whole = { .requests = 0 }, parts = { .requests = 0 };
+        struct dividing dividing = { protocol, rows[i].take, &parts };
+        assert_ok(protocol->encode(&window, rows[i].take, &whole, &err), &err);
+        assert_ok(protocol->encode(&window, take_divided, &dividing, &err), &err);
+        assert_true(whole.requests < whole.profiles);
+        assert_int_equal(parts.requests, whole.profiles);
+        assert_int_equal(parts.profiles, whole.profiles);
+        for (enum push_values values = PUSH_CPU; values < PUSH_VALUES; values++)
+            assert_int_equal(parts.sums[values], time_of(&window, values));
+        assert_int_not_equal(take_divided(&dividing, &damaged, &err), ERR_OK);
+    }
+    push_window_deinit(&window);
+    sample_session_destroy(session);
+}
+
+/* What is left for the last one is never nothing. */
+static void parts_of_a_window_follow_each_other(void **state)
+{
+    static const uint64_t windows[] = { 15 * NS_PER_S, NS_PER_S, 20 * NS_PER_MS, NS_PER_MS };
+    (void)state;
+    for (size_t i = 0; i < sizeof windows / sizeof *windows; i++) {
+        uint64_t left_ns = windows[i];
+        for (size_t part = 0; part < 8; part++) {
+            const uint64_t ns = push_part_ns(left_ns);
+            assert_in_range(ns, 1, left_ns - 1);
+            if (windows[i] >= 20 * NS_PER_MS)
+                assert_true(ns >= NS_PER_MS);
+            left_ns -= ns;
+        }
+    }
+}
+
 static void a_window_without_samples_is_no_request(void **state)
 {
     struct sample_session *const session = sample_session_empty();
@@ -217,6 +277,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_stack_is_there_once),
         cmocka_unit_test(a_large_window_is_several_requests),
+        cmocka_unit_test(a_request_is_divided_into_its_series),
+        cmocka_unit_test(parts_of_a_window_follow_each_other),
         cmocka_unit_test(a_window_without_samples_is_no_request),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,32 @@
+/*
+ * start - what an interpreter was started with, as it keeps it in objects of its own: for programs that write a title
+ * over their command line and environment.
+ *
+ * The words are sys.orig_argv, before 3.10 sys.argv; the environment is that of the module posix, which is not what
+ * os.environ changes.
+ *
+ * Limits: START_MAX_WORDS words, of START_MAX_WORD characters; START_MAX_VARIABLES variables, of START_MAX_VARIABLE bytes.
+ * Depends on: dict, object, layout, process/service.
+ */
+#ifndef SAMPLER_CPYTHON_RUNTIME_START_H
+#define SAMPLER_CPYTHON_RUNTIME_START_H
+
+#include "sampler/cpython/layout/layout.h"
+#include "sampler/process/memory.h"
+#include "sampler/process/service.h"
+
+enum {
+    START_MAX_WORDS = 64,
+    START_MAX_WORD = 4096,
+    START_MAX_VARIABLES = 4096,
+    START_MAX_VARIABLE = 1 << 14
+};
+
+/* What the variables of OpenTelemetry say, for members of *service that are empty. */
+void start_read_service(struct memory *memory, const struct layout *layout, remote_addr interp,
+                        struct service *service);
+/* What the script or module is called, as a service; "": there is none. */
+void start_read_script(struct memory *memory, const struct layout *layout, remote_addr interp,
+                       char out[SERVICE_BYTES]);
+
+#endif /* SAMPLER_CPYTHON_RUNTIME_START_H */
