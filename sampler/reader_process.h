@@ -2,14 +2,14 @@
  * reader_process - the reader process: runs the sessions that the HTTP process asks for, and answers what it asks of other
  * processes (link/request.h).
  *
- * It trusts nothing it is sent.  Which processes may be read, how often, by how many sessions, and with how much
- * memory is what its settings say, whatever a request asks for.
+ * It trusts nothing it is sent.  How often processes are read, by how many sessions, and with how much memory is
+ * what its settings say, and which ones what permission.h says, whatever a request asks for.
  *
  * Ownership: borrows the settings.
  * Threads: the main one calls reader_process_serve; a session has a thread besides those of its sampler, a request
  * that may take long has one too.
  * Limits: READER_MAX_SESSIONS sessions, ended ones too; READER_MAX_REQUESTS requests at a time.
- * Depends on: sampler.h, processes.h, link, live_capture.
+ * Depends on: sampler.h, permission.h, processes.h, link, live_capture.
  */
 #ifndef SAMPLER_READER_PROCESS_H
 #define SAMPLER_READER_PROCESS_H
@@ -37,9 +37,6 @@ struct reader_process {
     double max_cpu_percent; /* of a session; 0: no bound */
     bool hides_arguments;
     pid_t launcher; /* only its descendants may be read, and it adopts them; 0: there is none */
-    bool admits_all; /* otherwise no session is of all processes */
-    /* ERR_PERM: the process may not be read. */
-    enum err_code (*admit)(void *context, pid_t pid, struct err *err);
     /* Reads a source file for a function of this origin; NULL: none is read. */
     enum err_code (*read)(void *context, struct sampler *sampler, profile_origin origin,
                           const void *wish, size_t wish_bytes, struct bytes *answer,

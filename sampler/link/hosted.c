@@ -18,6 +18,7 @@
 #include "sampler/link/answer.h"
 #include "sampler/link/request.h"
 #include "sampler/link/state.h"
+#include "sampler/permission.h"
 #include "sampler/processes.h"
 #include "sampler/reader_process.h"
 #include "sampler/sampler.h"
@@ -122,7 +123,7 @@ enum err_code hosted_admits(const struct reader_process *settings, pid_t pid, st
 {
     if (settings->launcher && !processes_descends(pid, settings->launcher))
         return err_set(err, ERR_PERM, "process %d is no descendant of the program", (int)pid);
-    return settings->admit(settings->context, pid, err);
+    return permission_ask(pid, NULL, err);
 }
 
 static enum err_code check_processes(const struct hosted *hosted, struct err *err)
@@ -130,7 +131,7 @@ static enum err_code check_processes(const struct hosted *hosted, struct err *er
     const struct reader_process *const settings = hosted->settings;
     const struct sampler_options *const options = &hosted->options;
     enum err_code rc = ERR_OK;
-    if (options->all && (!settings->admits_all || settings->launcher))
+    if (options->all && settings->launcher)
         return err_set(err, ERR_PERM,
                        "\"all\" is not permitted on this server: list processes in \"pids\"");
     for (size_t i = 0; i < options->pid_count && !rc; i++)

@@ -5,10 +5,10 @@
 
 #include "sampler/base/buffer.h"
 #include "sampler/base/clock.h"
+#include "sampler/permission.h"
 #include "sampler/profile/profile.h"
 #include "sampler/profile/views/view.h"
 #include "sampler/sampler.h"
-#include "server/access/admission.h"
 #include "server/api/api.h"
 #include "server/api/handler_context.h"
 #include "server/api/query.h"
@@ -63,7 +63,7 @@ static enum err_code choose(const struct handler_context *handler, struct pull *
         session_release(session);
     }
     if (is_known)
-        return admission_check(handler->admission, (pid_t)pull->pid, err);
+        return permission_ask((pid_t)pull->pid, NULL, err);
     if (pull->pid == 0)
         return err_set(err, ERR_INVALID, "parameter \"pid\" is missing, and no session runs");
     return err_set(err, ERR_PERM, "only processes of this server's sessions can be profiled");

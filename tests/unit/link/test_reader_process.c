@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "sampler/permission.h"
 #include "sampler/processes.h"
 #include "sampler/reader_link.h"
 #include "sampler/reader_process.h"
@@ -24,11 +25,13 @@ static int ends[2];
 static int next_ends[2];
 static pid_t reader, next_reader, victim, forbidden;
 
-static enum err_code admit(void *context, pid_t pid, struct err *err)
+static enum err_code permits(const void *context, const struct permission_candidate *candidate,
+                             struct err *err)
 {
     (void)context;
-    return pid == forbidden ? err_set(err, ERR_PERM, "process %d is not for you", (int)pid)
-                            : ERR_OK;
+    return candidate->pid == forbidden
+               ? err_set(err, ERR_PERM, "process %d is not for you", (int)candidate->pid)
+               : ERR_OK;
 }
 
 static pid_t start_reader(bool waits)
@@ -37,8 +40,7 @@ static pid_t start_reader(bool waits)
                                              .max_rate_hz = 1000,
                                              .max_running = 2,
                                              .memory_bytes = 64 << 20,
-                                             .launcher = getpid(),
-                                             .admit = admit };
+                                             .launcher = getpid() };
     const pid_t pid = fork();
     if (pid == 0) {
         close(ends[0]);
@@ -47,6 +49,7 @@ static pid_t start_reader(bool waits)
         close(next_ends[1]);
         if (waits && read(next_ends[0], &(char){ 0 }, 1) != 1)
             _exit(1);
+        permission_use(permits, NULL);
         _exit((int)reader_process_serve(&settings, NULL));
     }
     return pid;
