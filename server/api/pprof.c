@@ -43,7 +43,7 @@ static enum err_code read_pull(const struct request *request, struct pull *out, 
 }
 
 /* Without a pid: the process of the first running session.  A server without a dashboard permits
- * only processes of its sessions. */
+ * only processes that its sessions sample now: the id of one that has ended may be another's. */
 static enum err_code choose(const struct handler_context *handler, struct pull *pull,
                             struct err *err)
 {
@@ -54,8 +54,8 @@ static enum err_code choose(const struct handler_context *handler, struct pull *
     for (size_t i = 0; !is_known && (session = sessions_at(handler->sessions, i)); i++) {
         struct sampler *const sampler = session->sampler;
         struct sampler_target target;
-        for (size_t k = 0; sampler && sampler_target_at(sampler, k, &target) && !is_known; k++)
-            is_known = pull->pid == 0 || (uint32_t)target.pid == pull->pid;
+        for (size_t k = 0; sampler && !is_known && sampler_target_at(sampler, k, &target); k++)
+            is_known = !target.to_ns && (pull->pid == 0 || (uint32_t)target.pid == pull->pid);
         if (is_known) {
             pull->pid = (uint32_t)target.pid;
             pull->hides_arguments = sampler_options(sampler)->hides_arguments;

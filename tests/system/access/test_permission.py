@@ -2,6 +2,7 @@
 as it is; nothing of the others is shown."""
 
 import ctypes
+import gzip
 import os
 import shutil
 import signal
@@ -10,7 +11,7 @@ import tempfile
 import time
 import unittest
 
-from harness import WAIT_SECONDS, Test, main, newest_python, victim
+from harness import WAIT_SECONDS, Live, Test, main, newest_python, victim
 from host import Host
 
 NOBODY = 65534
@@ -336,6 +337,26 @@ class All(Permission):
         found = host.until(path, lambda now: now["elapsed_s"] > found["elapsed_s"] + 3)
         self.assertEqual(sorted(self.pids(found)), sorted(both))
         self.assertNotIn(foreign.pid, self.pids(found))
+
+
+class Pulls(Permission):
+    """/debug/pprof/profile of a server that samples what it was told to."""
+
+    def pull(self, live, pid):
+        return live.ask("/debug/pprof/profile?seconds=1&pid=%d" % pid)
+
+    def test_a_process_that_is_no_target_any_more_is_not_profiled(self):
+        first, second = self.start(), self.start(path=self.other)
+        with Live("attach", str(first.pid), str(second.pid)) as live:
+            live.wait_samples(10)
+            profile = gzip.decompress(self.pull(live, first.pid).body)
+            self.assertIn(b"target.py", profile)
+            self.assertNotIn(b"other.py", profile)
+            first.kill()
+            live.wait_session(lambda session: session["processes"]["running"] == 1)
+            # Its number may be another's by now.
+            self.assertEqual(self.pull(live, first.pid).status, 403)
+            self.assertEqual(live.stop(), 0)
 
 
 if __name__ == "__main__":
