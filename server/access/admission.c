@@ -12,12 +12,14 @@ enum err_code admission_add_user(struct admission *admission, const char *name, 
 {
     const size_t digits = strspn(name, "0123456789");
     const struct passwd *const entry = getpwnam(name);
-    const bool is_number = digits > 0 && digits < 11 && name[digits] == '\0';
+    const unsigned long long number = strtoull(name, NULL, 10);
+    /* The largest number is nobody's. */
+    const bool is_number = digits > 0 && name[digits] == '\0' && number < (uid_t)-1;
     if (admission->user_count == ADMISSION_MAX_USERS)
         return err_set(err, ERR_INVALID, "it is given more than %d times", ADMISSION_MAX_USERS);
     if (!entry && !is_number)
         return err_set(err, ERR_INVALID, "no such user");
-    admission->users[admission->user_count++] = entry ? entry->pw_uid : (uid_t)strtoul(name, NULL, 10);
+    admission->users[admission->user_count++] = entry ? entry->pw_uid : (uid_t)number;
     return ERR_OK;
 }
 

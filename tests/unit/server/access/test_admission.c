@@ -128,7 +128,23 @@ static void a_process_that_has_ended_is_gone(void **state)
     assert_false(permission_is_same(pid, &users));
 }
 
+static void a_user_is_a_name_or_a_number_that_exists(void **state)
+{
+    struct admission admission = { .user_count = 0 };
+    (void)state;
+    assert_int_equal(admission_add_user(&admission, "root", NULL), ERR_OK);
+    assert_int_equal(admission_add_user(&admission, "4294967294", NULL), ERR_OK);
+    /* It would be root's; and that of nobody at all. */
+    assert_int_equal(admission_add_user(&admission, "4294967296", NULL), ERR_INVALID);
+    assert_int_equal(admission_add_user(&admission, "4294967295", NULL), ERR_INVALID);
+    assert_int_equal(admission_add_user(&admission, "no such user", NULL), ERR_INVALID);
+    assert_int_equal(admission.user_count, 2);
+    assert_int_equal(admission.users[0], 0);
+    assert_int_equal(admission.users[1], 4294967294u);
+}
+
 TEST_MAIN(cmocka_unit_test(a_process_is_of_a_user_if_all_its_users_are_listed),
           cmocka_unit_test(a_command_is_the_whole_command_line),
           cmocka_unit_test(empty_lists_admit_all),
-          cmocka_unit_test(a_process_that_has_ended_is_gone))
+          cmocka_unit_test(a_process_that_has_ended_is_gone),
+          cmocka_unit_test(a_user_is_a_name_or_a_number_that_exists))
