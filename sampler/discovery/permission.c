@@ -13,7 +13,7 @@ enum { ATTEMPTS = 8 };
 /* The line of the users is among the first of /proc/PID/status. */
 enum { STATUS_BYTES = 2048 };
 
-static permission_rule *rule;         /* NULL: there is none */
+static permission_rule *rule; /* NULL: there is none */
 static const void *rule_context;
 static permission_provider *provider; /* NULL: this process */
 
@@ -53,8 +53,7 @@ static bool read_users(int folder, struct permission_users *out)
     if (read_file(folder, "status", text, sizeof text) < 0)
         return false;
     const char *const line = strstr(text, "\nUid:");
-    if (!line ||
-        sscanf(line, "\nUid: %u %u %u %u", &ids[0], &ids[1], &ids[2], &ids[3]) != 4)
+    if (!line || sscanf(line, "\nUid: %u %u %u %u", &ids[0], &ids[1], &ids[2], &ids[3]) != 4)
         return false;
     for (size_t i = 0; i < 4; i++)
         out->ids[i] = ids[i];

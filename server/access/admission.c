@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sampler/permission.h"
-
 enum err_code admission_add_user(struct admission *admission, const char *name, struct err *err)
 {
     const size_t digits = strspn(name, "0123456789");
@@ -54,8 +52,19 @@ static enum err_code permits(const void *context, const struct permission_candid
                          (int)candidate->pid);
 }
 
+static bool is_open(const struct admission *admission)
+{
+    return admission->user_count + admission->commands.count == 0;
+}
+
 void admission_use(const struct admission *admission)
 {
-    if (admission->user_count + admission->commands.count > 0)
+    if (!is_open(admission))
         permission_use(permits, admission);
+}
+
+void admission_ask(const struct admission *admission, permission_provider *provider)
+{
+    if (!is_open(admission))
+        permission_provide(provider);
 }

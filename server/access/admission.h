@@ -11,7 +11,7 @@
  * a program gives it any.  So commands choose among the processes of users that are trusted; users keep others out.
  *
  * Ownership: borrowed, with the patterns, for the life of this process.
- * Threads: admission_use before other threads start.
+ * Threads: admission_use and admission_ask before other threads start.
  * Limits: ADMISSION_MAX_USERS; PERMISSION_MAX_COMMAND bytes of a command line are compared.
  * Depends on: err, permission, setting.
  */
@@ -22,6 +22,7 @@
 #include <sys/types.h>
 
 #include "sampler/base/err.h"
+#include "sampler/permission.h"
 #include "server/settings/setting.h"
 
 enum { ADMISSION_MAX_USERS = 32 };
@@ -38,5 +39,7 @@ MUST_CHECK enum err_code admission_add_user(struct admission *admission, const c
 
 /* From now on this process samples and lists only these processes (sampler/permission.h). */
 void admission_use(const struct admission *admission);
+/* The same, as another process says, which has these lists too. */
+void admission_ask(const struct admission *admission, permission_provider *provider);
 
 #endif /* SERVER_ACCESS_ADMISSION_H */

@@ -16,8 +16,8 @@
 
 #include "sampler/base/children.h"
 #include "sampler/base/clock.h"
-#include "sampler/permission.h"
 #include "sampler/reader_link.h"
+#include "server/access/admission.h"
 #include "server/command/options/options.h"
 #include "server/command/process/exit.h"
 #include "server/command/process/limits.h"
@@ -305,6 +305,6 @@ enum err_code process_keeper_start(const struct options *options, size_t engines
         return err_sys(err, sys, "cannot start the process that reads other processes");
     }
     reader_link_use(ends[0]);
-    permission_provide(reader_link_admits);
+    admission_ask(&options->access.admission, reader_link_admits);
     return ERR_OK;
 }

@@ -11,7 +11,7 @@
  *
  * Call it before the program has threads, opens files or drops rights.
  *
- * Depends on: sampler/reader_link, sampler/permission, process_reader, process_launcher, options, privilege, source.
+ * Depends on: sampler/reader_link, process_reader, process_launcher, options, privilege, source, access/admission.
  */
 #ifndef SERVER_COMMAND_PROCESS_PROCESS_KEEPER_H
 #define SERVER_COMMAND_PROCESS_PROCESS_KEEPER_H

@@ -54,7 +54,8 @@ static void end(pid_t pid)
 
 static void a_process_is_of_a_user_if_all_its_users_are_listed(void **state)
 {
-    static const char *const first[] = { "65534", NULL }, *const both[] = { "65534", "0", NULL };
+    static const char *const first[] = { "65534", NULL }, *const both[] = { "65534", "0",
+                                                                            NULL };
     static const struct {
         uid_t users[4];
         bool is_of_first, is_of_both;
