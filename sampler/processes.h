@@ -12,12 +12,14 @@
  * others.  Owners take turns; an owner whose processes take long gets a fifth of the time.  There is at
  * most one scan in PROCESSES_REST_NS, however many callers there are.
  *
+ * Processes that permission.h refuses are counted, not listed.
+ *
  * Ownership: processes_create makes, processes_destroy ends it without waiting; a thread that hangs in
  * the kernel frees what it still uses when it returns.
  * Threads: any.
  * Limits: PROCESSES_MAX processes, Python or not; the others are left out.
  * Units: nanoseconds, bytes; CPU as percent of one core.
- * Depends on: process, discovery/finding.
+ * Depends on: process, permission, discovery/finding.
  */
 #ifndef SAMPLER_PROCESSES_H
 #define SAMPLER_PROCESSES_H
@@ -59,6 +61,7 @@ struct processes_summary {
     uint64_t at_ns;           /* of the scan, since 1970 */
     uint64_t number;          /* of the scan, from 1 on */
     size_t count;             /* Python processes */
+    size_t not_permitted;     /* Python processes that are not listed */
     size_t examining;         /* processes that have not been examined yet */
     uint64_t examined_cpu_ns; /* CPU time of examining so far */
 };

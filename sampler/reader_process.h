@@ -2,15 +2,15 @@
  * reader_process - the reader process: runs the sessions that the HTTP process asks for, and answers what it asks of other
  * processes (link/request.h).
  *
- * It trusts nothing it is sent.  Which processes may be read, how often, by how many sessions, and with how much
- * memory is what its settings say, whatever a request asks for.
+ * It trusts nothing it is sent.  How often processes are read, by how many sessions, and with how much memory is
+ * what its settings say, and which ones what permission.h says, whatever a request asks for.
  *
  * Ownership: borrows the settings.
  * Threads: the main one calls reader_process_serve; a session has a thread besides those of its sampler until it has
  * ended, a request that may take long has one too.
  * Limits: READER_MAX_SESSIONS sessions, of them READER_MAX_ENDED that have ended: the oldest make room for others;
  * READER_MAX_REQUESTS requests at a time.
- * Depends on: sampler.h, processes.h, link, live_capture.
+ * Depends on: sampler.h, permission.h, processes.h, link, live_capture.
  */
 #ifndef SAMPLER_READER_PROCESS_H
 #define SAMPLER_READER_PROCESS_H
@@ -43,9 +43,6 @@ struct reader_process {
     /* The only session that is wanted: no process may be read but its own, and what sessions sample already, and none are
      * listed.  NULL: any session is. */
     const struct sampler_options *only;
-    bool admits_all; /* otherwise no session is of all processes */
-    /* ERR_PERM: the process may not be read. */
-    enum err_code (*admit)(void *context, pid_t pid, struct err *err);
     /* Reads the source file of functions of the session; NULL: none is read. */
     enum err_code (*read)(void *context, struct sampler *sampler, const void *request,
                           size_t request_bytes, struct bytes *answer, struct err *err);

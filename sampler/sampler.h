@@ -9,6 +9,8 @@
  *
  * Ownership: the sampler owns its thread and its profile.
  * Threads: all functions may be called from any thread, start and destroy from one at a time.
+ * Every process is asked for before it joins, however it comes to (permission.h), and leaves when it is permitted no longer.
+ *
  * Errors of start: ERR_GONE no such process, ERR_NOT_PYTHON no interpreter found, ERR_PERM,
  * ERR_UNSUPPORTED an unknown version, ERR_INVALID an option out of range, or a mode that needs a
  * state which the interpreter does not show; with SAMPLER_ENGINE_KERNEL those of sampler_check_engine.
@@ -194,6 +196,7 @@ struct sampler_processes {
     uint64_t over;    /* Python processes left out because of SAMPLER_MAX_PROCESSES */
     uint64_t
         denied; /* processes that cannot be read, or do not show the state that the mode keeps */
+    uint64_t not_permitted; /* processes, Python or not, that permission.h refuses */
 };
 
 /* A process that functions come from; its descriptors never refer to another process. */

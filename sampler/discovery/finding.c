@@ -212,11 +212,30 @@ static void examine(struct finding *finding, unsigned uid, struct known_files *f
         find_python(finding, presence == RUNTIME_HIDDEN ? RUNTIME_HIDDEN_ONLY : RUNTIME_QUICK);
 }
 
+/* Its command line was read before, and is that of the program that is asked for. */
+static void ask(struct finding *finding, int pid, const struct process_stats *before)
+{
+    struct process_stats now;
+    finding->is_permitted = permission_ask(pid, &finding->users, NULL) == ERR_OK &&
+                            process_stats_read(pid, &now, NULL) == ERR_OK &&
+                            process_stats_same_program(before, &now);
+    if (!finding->is_permitted)
+        finding->again_ns = clock_now_ns() + REFUSED_AGAIN_NS;
+}
+
+bool finding_holds(const struct finding *finding, int pid)
+{
+    return !finding->is_python || !finding->is_permitted ||
+           permission_is_same(pid, &finding->users);
+}
+
 void finding_make(struct finding *finding, int pid, unsigned uid, struct known_files *files,
                   const atomic_bool *is_cancelled)
 {
-    *finding = (struct finding){ .again_ns = clock_now_ns() + OTHER_AGAIN_NS };
-    if (process_open(&finding->process, pid, NULL))
+    struct process_stats stats;
+    finding_init(finding);
+    finding->again_ns = clock_now_ns() + OTHER_AGAIN_NS;
+    if (process_stats_read(pid, &stats, NULL) || process_open(&finding->process, pid, NULL))
         return;
     finding->process.is_cancelled = is_cancelled;
     examine(finding, uid, files);
@@ -228,6 +247,7 @@ void finding_make(struct finding *finding, int pid, unsigned uid, struct known_f
     }
     name_user(finding, uid);
     container_of(pid, &finding->container);
+    ask(finding, pid, &stats);
 }
 
 void finding_init(struct finding *finding)

@@ -10,7 +10,7 @@
  * Threads: known files may be shared.  The time of a call is bounded (see cpython/runtime), except for the
  * system calls that the process or its file systems delay.
  * Limits: FILES_MAX known files; then all are forgotten.
- * Depends on: base, process, cpython/runtime.
+ * Depends on: base, process, permission, cpython/runtime.
  */
 #ifndef SAMPLER_DISCOVERY_FINDING_H
 #define SAMPLER_DISCOVERY_FINDING_H
@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "sampler/cpython/layout/layout.h"
+#include "sampler/permission.h"
 #include "sampler/process/process.h"
 #include "sampler/process/process_stats.h"
 
@@ -29,6 +30,8 @@ enum { FINDING_USER_BYTES = 64, FINDING_REASON_BYTES = 320 };
 
 struct finding {
     bool is_python;
+    bool is_permitted; /* if it is Python: it may be listed (permission.h) */
+    struct permission_users users;
     uint64_t again_ns;      /* when to examine the process again; UINT64_MAX: never */
     struct process process; /* of Python: command line and executable only, otherwise closed */
     char python[LAYOUT_VERSION_TEXT], reason[FINDING_REASON_BYTES], user[FINDING_USER_BYTES];
@@ -45,5 +48,7 @@ void finding_init(struct finding *finding);
 void finding_make(struct finding *finding, int pid, unsigned uid, struct known_files *files,
                   const atomic_bool *is_cancelled);
 void finding_close(struct finding *finding);
+/* Does the process have the users still with which it was permitted? */
+bool finding_holds(const struct finding *finding, int pid);
 
 #endif /* SAMPLER_DISCOVERY_FINDING_H */

@@ -36,12 +36,6 @@ static void measure(struct process_entry *entry, const struct process_stats *sta
     entry->stats = *stats;
 }
 
-static bool is_same_program(const struct process_stats *a, const struct process_stats *b)
-{
-    return a->start_ticks == b->start_ticks && a->stack_start == b->stack_start &&
-           a->code_start == b->code_start;
-}
-
 static void forget(struct process_entry *entry)
 {
     finding_close(&entry->finding);
@@ -56,7 +50,8 @@ bool process_entry_renew(struct process_entry *entry, uint64_t now_ns)
     if (process_stats_read(entry->pid, &stats, NULL) || stats.state == 'Z' ||
         stats.state == 'X')
         return false;
-    if (entry->measured_ns && !is_same_program(&stats, &entry->stats))
+    if (entry->measured_ns && (!process_stats_same_program(&stats, &entry->stats) ||
+                               !finding_holds(&entry->finding, entry->pid)))
         forget(entry);
     measure(entry, &stats, now_ns);
     return true;

@@ -34,8 +34,8 @@ struct process_entry {
 struct process_entry *process_entry_create(int pid);
 void process_entry_destroy(struct process_entry *entry);
 
-/* Reads the process again; forgets what was found if it executes another program.  false: it has
- * ended. */
+/* Reads the process again; forgets what was found if it executes another program or has other users.  false: it
+ * has ended. */
 bool process_entry_renew(struct process_entry *entry, uint64_t now_ns);
 /* at_ns, boot_ns: the scan and the start of the host, since 1970.  The result borrows the entry. */
 struct process_info process_entry_info(const struct process_entry *entry, uint64_t at_ns,

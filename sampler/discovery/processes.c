@@ -161,15 +161,21 @@ static enum err_code refresh(struct processes *processes, struct err *err)
     return ERR_OK;
 }
 
+static bool is_listed(const struct finding *finding)
+{
+    return finding->is_python && finding->is_permitted;
+}
+
 /* Counts also what examiners have found since the scan. */
 static void count(struct processes *processes)
 {
     struct processes_summary *const summary = &processes->summary;
-    summary->count = summary->examining = 0;
+    summary->count = summary->not_permitted = summary->examining = 0;
     for (size_t i = 0; i < processes->count; i++) {
-        const struct process_entry *const entry = processes->items[i];
-        summary->examining += !entry->is_examined;
-        summary->count += entry->finding.is_python;
+        const struct finding *const finding = &processes->items[i]->finding;
+        summary->examining += !processes->items[i]->is_examined;
+        summary->count += is_listed(finding);
+        summary->not_permitted += finding->is_python && !finding->is_permitted;
     }
 }
 
@@ -190,7 +196,7 @@ enum err_code processes_visit(struct processes *processes, processes_visitor vis
     if (!rc)
         count(processes);
     for (size_t i = 0; !rc && visit && i < processes->count; i++)
-        if (processes->items[i]->finding.is_python) {
+        if (is_listed(&processes->items[i]->finding)) {
             const struct process_info info = process_entry_info(
                 processes->items[i], processes->summary.at_ns, processes->boot_ns);
             visit(context, &info);

@@ -19,6 +19,7 @@
 #include "sampler/link/answer.h"
 #include "sampler/link/request.h"
 #include "sampler/link/state.h"
+#include "sampler/permission.h"
 #include "sampler/processes.h"
 #include "sampler/reader_process.h"
 #include "sampler/sampler.h"
@@ -211,7 +212,7 @@ enum err_code hosted_admits(const struct reader_process *settings, pid_t pid, st
     else if (settings->only && !is_of_session(settings->only, pid))
         rc = err_set(err, ERR_PERM, "process %d is not one of those that this program samples",
                      (int)pid);
-    return rc ? rc : settings->admit(settings->context, pid, err);
+    return rc ? rc : permission_ask(pid, NULL, err);
 }
 
 static enum err_code check_processes(const struct hosted *hosted, struct err *err)
@@ -219,8 +220,7 @@ static enum err_code check_processes(const struct hosted *hosted, struct err *er
     const struct reader_process *const settings = hosted->settings;
     const struct sampler_options *const options = &hosted->options;
     enum err_code rc = ERR_OK;
-    const bool may_all =
-        settings->admits_all && !settings->launcher && (!settings->only || settings->only->all);
+    const bool may_all = !settings->launcher && (!settings->only || settings->only->all);
     if (options->all && !may_all)
         return err_set(err, ERR_PERM,
                        "\"all\" is not permitted on this server: list processes in \"pids\"");

@@ -31,7 +31,7 @@ MUST_CHECK enum err_code hosted_open(struct err *err);
 /* Starts a thread that answers and runs the session; takes the pipe. */
 void hosted_start(const struct reader_process *settings, const struct link_request *request,
                   int pipe_fd);
-/* ERR_PERM: the settings say that the process may not be read. */
+/* ERR_PERM: the process may not be read. */
 MUST_CHECK enum err_code hosted_admits(const struct reader_process *settings, pid_t pid,
                                        struct err *err);
 /* Cancels sessions that are starting, of which the pipe was closed.  true: some are starting. */

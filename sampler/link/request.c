@@ -290,6 +290,7 @@ void link_summary_encode(const struct processes_summary *summary, struct bytes *
     bytes_number(out, summary->at_ns);
     bytes_number(out, summary->number);
     bytes_number(out, summary->examining);
+    bytes_number(out, summary->not_permitted);
     bytes_number(out, summary->examined_cpu_ns);
     bytes_number(out, summary->count);
 }
@@ -360,6 +361,7 @@ enum err_code link_list_decode(struct cursor *cursor, processes_visitor visit, v
     out->at_ns = cursor_number(cursor);
     out->number = cursor_number(cursor);
     out->examining = (size_t)cursor_number(cursor);
+    out->not_permitted = (size_t)cursor_number(cursor);
     out->examined_cpu_ns = cursor_number(cursor);
     out->count = (size_t)cursor_below(cursor, PROCESSES_MAX);
     while (!rc && !cursor->is_bad && cursor_left(cursor) > 0) {

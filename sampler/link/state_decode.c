@@ -177,6 +177,7 @@ static enum err_code decode(struct cursor *cursor, const struct profile_sizes *r
     out->processes.running = cursor_number(cursor);
     out->processes.over = cursor_number(cursor);
     out->processes.denied = cursor_number(cursor);
+    out->processes.not_permitted = cursor_number(cursor);
     enum err_code rc = take_targets(cursor, out, err);
     if (!rc)
         rc = take_origins(cursor, rows->functions, out, err);

@@ -181,6 +181,7 @@ void state_encode(struct state_writer *writer, struct sampler *sampler,
     bytes_number(out, processes.running);
     bytes_number(out, processes.over);
     bytes_number(out, processes.denied);
+    bytes_number(out, processes.not_permitted);
     put_targets(writer, sampler, out);
     if (profile_snapshot(sampler_profile(sampler), &snapshot, NULL) == ERR_OK) {
         put_origins(writer, &snapshot, seal->rows.functions, out);

@@ -32,6 +32,12 @@ enum err_code memory_read_u64(struct memory *memory, remote_addr addr, uint64_t 
     return rc;
 }
 
+enum err_code memory_confirm(const struct memory *memory)
+{
+    const struct memory_guard *const guard = memory->guard;
+    return !guard || guard->holds(guard->context) ? ERR_OK : ERR_GONE;
+}
+
 static enum err_code read_process(struct memory *memory, const struct memory_span *spans,
                                   size_t count, size_t *bytes_out)
 {

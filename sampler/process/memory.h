@@ -12,6 +12,7 @@
 #ifndef SAMPLER_PROCESS_MEMORY_H
 #define SAMPLER_PROCESS_MEMORY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,13 +28,21 @@ struct memory_span {
     size_t bytes;
 };
 
+/* Whether the memory still is that of the process and program that it was of: a process may execute another program at
+ * any time, whose texts nobody may see. */
+struct memory_guard {
+    bool (*holds)(void *context);
+    void *context;
+};
+
 struct memory {
     /* Reads spans in order until one fails.  *bytes_out says how many bytes arrived, also on
      * failure; they are always a prefix of the spans. */
     enum err_code (*readv)(struct memory *memory, const struct memory_span *spans, size_t count,
                            size_t *bytes_out);
-    uint64_t reads;      /* calls made */
-    uint64_t read_bytes; /* bytes that arrived */
+    const struct memory_guard *guard; /* NULL: none; a copy has that of its process */
+    uint64_t reads;                   /* calls made */
+    uint64_t read_bytes;              /* bytes that arrived */
 };
 
 /* ERR_OK: all bytes of all spans arrived. */
@@ -45,6 +54,9 @@ MUST_CHECK enum err_code memory_read(struct memory *memory, remote_addr addr, vo
 /* One word, in this machine's byte order. */
 MUST_CHECK enum err_code memory_read_u64(struct memory *memory, remote_addr addr,
                                          uint64_t *out);
+
+/* ERR_GONE: what has been read may be of another program.  Ask after reading what is to be kept as text. */
+MUST_CHECK enum err_code memory_confirm(const struct memory *memory);
 
 /* A live process, read with process_vm_readv, which neither writes to the process nor stops it. */
 struct process_memory {

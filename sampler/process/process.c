@@ -94,6 +94,9 @@ enum err_code process_open(struct process *process, int pid, struct err *err)
     enum err_code rc = refuse_zombie(pid, err);
     if (!rc)
         rc = procfs_start_time(pid, &process->start_time, err);
+    /* Before the command line: while it is not empty, that is of the same program. */
+    snprintf(space, sizeof space, "/proc/%d/mem", pid);
+    process->space_fd = rc ? -1 : open(space, O_RDONLY | O_CLOEXEC);
     if (!rc)
         rc = read_command(process, err);
     if (rc) {
@@ -103,8 +106,6 @@ enum err_code process_open(struct process *process, int pid, struct err *err)
     /* Kernel threads and processes of other users have no readable link; not an error here. */
     if (procfs_executable(pid, &process->executable, NULL))
         process->executable = strdup("");
-    snprintf(space, sizeof space, "/proc/%d/mem", pid);
-    process->space_fd = open(space, O_RDONLY | O_CLOEXEC);
     process_memory_init(&process->memory, pid);
     return ERR_OK;
 }

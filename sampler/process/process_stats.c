@@ -46,6 +46,12 @@ enum err_code process_stats_read(int pid, struct process_stats *out, struct err 
                : ERR_OK;
 }
 
+bool process_stats_same_program(const struct process_stats *a, const struct process_stats *b)
+{
+    return a->start_ticks == b->start_ticks && a->stack_start == b->stack_start &&
+           a->code_start == b->code_start;
+}
+
 enum err_code process_stats_user(int pid, unsigned *uid_out, struct err *err)
 {
     SCOPED_FREE char *status = NULL;

@@ -7,6 +7,7 @@
 #ifndef SAMPLER_PROCESS_PROCESS_STATS_H
 #define SAMPLER_PROCESS_PROCESS_STATS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "sampler/base/err.h"
@@ -26,6 +27,8 @@ MUST_CHECK enum err_code process_stats_read(int pid, struct process_stats *out,
                                             struct err *err);
 /* The same from the text of /proc/PID/stat.  ERR_CORRUPT: not such a text. */
 MUST_CHECK enum err_code process_stats_parse(const char *stat, struct process_stats *out);
+/* Are both of one process, and of one program in it? */
+bool process_stats_same_program(const struct process_stats *a, const struct process_stats *b);
 
 /* The real user id, also of a process that is not dumpable. */
 MUST_CHECK enum err_code process_stats_user(int pid, unsigned *uid_out, struct err *err);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "sampler/base/clock.h"
+#include "sampler/permission.h"
 #include "sampler/session/child_tracker_parts.h"
 #include "sampler/session/target.h"
 
@@ -45,18 +46,36 @@ bool child_scan_has_newer(struct child_tracker *tracker)
     return true;
 }
 
+/* Once for each process.  Call it with the mutex. */
+static void count_once(struct child *child, uint64_t *counter)
+{
+    *counter += !child->is_counted;
+    child->is_counted = true;
+}
+
+static void count(struct child_tracker *tracker, struct child *child, uint64_t *counter)
+{
+    pthread_mutex_lock(&tracker->mutex);
+    count_once(child, counter);
+    pthread_mutex_unlock(&tracker->mutex);
+}
+
 /* Marks the targets that the sampling thread has released or refused. */
 static void take_released(struct child_tracker *tracker, uint64_t now_ns)
 {
+    struct child_tracker_counts *const counts = &tracker->counts;
     pthread_mutex_lock(&tracker->mutex);
     for (size_t i = 0; i < tracker->released_count; i++) {
-        struct child *const child =
-            child_table_find(&tracker->children, tracker->released[i].pid);
-        if (child && child->identity.start_time == tracker->released[i].start_time) {
-            child->is_target = false;
-            child->since_ns = now_ns;
-            child->try_ns = now_ns + (tracker->released[i].is_refused ? LAST_PAUSE_NS : 0);
-        }
+        const struct released *const released = &tracker->released[i];
+        struct child *const child = child_table_find(&tracker->children, released->pid);
+        if (!child || child->identity.start_time != released->start_time)
+            continue;
+        child->is_target = false;
+        child->since_ns = now_ns;
+        child->try_ns = now_ns + (released->why ? LAST_PAUSE_NS : 0);
+        if (released->why)
+            count_once(child,
+                       released->why == ERR_PERM ? &counts->not_permitted : &counts->over);
     }
     if (tracker->released_count > 0) {
         tracker->is_settling = true;
@@ -91,17 +110,6 @@ static void refresh(struct child_tracker *tracker, uint64_t now_ns)
     }
 }
 
-static void count(struct child_tracker *tracker, struct child *child, uint64_t *counter)
-{
-    if (child && child->is_counted)
-        return;
-    if (child)
-        child->is_counted = true;
-    pthread_mutex_lock(&tracker->mutex);
-    ++*counter;
-    pthread_mutex_unlock(&tracker->mutex);
-}
-
 /* Is it a child of a process that got the number of a followed one?  A target's end is seen by the sampling thread, so its
  * number may be another's by now. */
 static bool is_of_another(const struct child_tracker *tracker,
@@ -124,7 +132,7 @@ static bool follow_new(struct child_tracker *tracker, int pid, uint64_t now_ns,
         return false;
     const enum err_code rc = child_table_add(&tracker->children, &child);
     if (rc == ERR_LIMIT)
-        count(tracker, NULL, &tracker->counts.over);
+        count(tracker, &child, &tracker->counts.over);
     return !rc;
 }
 
@@ -209,8 +217,12 @@ static void try_one(struct child_tracker *tracker, struct child *child)
 {
     const uint64_t began_ns = clock_now_ns();
     struct target *target = NULL;
-    const enum err_code rc = target_open(child->pid, RUNTIME_QUICK, tracker->mode,
-                                         &tracker->is_ending, tracker->strings, &target, NULL);
+    enum err_code rc = permission_ask(child->pid, NULL, NULL);
+    if (rc == ERR_PERM)
+        count(tracker, child, &tracker->counts.not_permitted);
+    if (!rc)
+        rc = target_open(child->pid, RUNTIME_QUICK, tracker->mode, &tracker->is_ending,
+                         tracker->strings, &target, NULL);
     if (rc == ERR_PERM || rc == ERR_UNSUPPORTED || rc == ERR_INVALID)
         count(tracker, child, &tracker->counts.denied);
     if (!rc && target->process.start_time == child->identity.start_time) {

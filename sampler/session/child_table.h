@@ -31,7 +31,7 @@ struct child {
     int pid;
     struct procfs_identity identity;
     bool is_target;    /* the sampling thread has it, or will take it */
-    bool is_counted;   /* as over or denied */
+    bool is_counted;   /* among those left out */
     uint64_t since_ns; /* when it was first seen to execute its current program */
     uint64_t try_ns;   /* when to search it for an interpreter */
 };

@@ -147,25 +147,14 @@ struct target *child_tracker_take(struct child_tracker *tracker)
     return target;
 }
 
-static void give_back(struct child_tracker *tracker, const struct process *process,
-                      bool is_refused)
+void child_tracker_release(struct child_tracker *tracker, const struct process *process,
+                           enum err_code why)
 {
     pthread_mutex_lock(&tracker->mutex);
     tracker->released[tracker->released_count++] =
-        (struct released){ process->pid, process->start_time, is_refused };
+        (struct released){ process->pid, process->start_time, why == ERR_GONE ? ERR_OK : why };
     tracker->targets--;
-    tracker->counts.over += is_refused;
     pthread_mutex_unlock(&tracker->mutex);
-}
-
-void child_tracker_release(struct child_tracker *tracker, const struct process *process)
-{
-    give_back(tracker, process, false);
-}
-
-void child_tracker_refuse(struct child_tracker *tracker, const struct process *process)
-{
-    give_back(tracker, process, true);
 }
 
 bool child_tracker_may_find_more(struct child_tracker *tracker)

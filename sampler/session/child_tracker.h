@@ -19,7 +19,7 @@
  * Threads: its own, and one that calls these functions.
  * Limits: follows CHILD_TRACKER_MAX processes; SAMPLER_MAX_PROCESSES are targets at a time, the
  * others are counted and join once there is room.
- * Depends on: target, child_table, process/process_scan.
+ * Depends on: target, permission, child_table, process/process_scan.
  */
 #ifndef SAMPLER_SESSION_CHILD_TRACKER_H
 #define SAMPLER_SESSION_CHILD_TRACKER_H
@@ -43,6 +43,7 @@ struct child_tracker_counts {
     uint64_t over; /* Python processes that had to wait for room, or were not followed */
     uint64_t
         denied; /* processes that cannot be read, or do not show the state that the mode keeps */
+    uint64_t not_permitted; /* processes, Python or not, that permission.h refuses */
 };
 
 /* Targets intern into `strings` from the moment they are opened.  Every process that becomes
@@ -61,10 +62,11 @@ MUST_CHECK enum err_code child_tracker_start(struct child_tracker *tracker, stru
 
 /* A new target; NULL: none, at the cost of one atomic read. */
 struct target *child_tracker_take(struct child_tracker *tracker);
-/* The process is no longer a target: it has ended or executes another program. */
-void child_tracker_release(struct child_tracker *tracker, const struct process *process);
-/* The process could not become a target.  It is tried again half a minute later. */
-void child_tracker_refuse(struct child_tracker *tracker, const struct process *process);
+/* The process is no longer a target, or could not become one.  ERR_OK, ERR_GONE: it has ended or executes another
+ * program, and is searched at once.  Otherwise it is counted, and searched half a minute later; ERR_PERM: it is not
+ * permitted. */
+void child_tracker_release(struct child_tracker *tracker, const struct process *process,
+                           enum err_code why);
 /* May a followed process become a target later? */
 bool child_tracker_may_find_more(struct child_tracker *tracker);
 void child_tracker_counts(struct child_tracker *tracker, struct child_tracker_counts *out);

@@ -27,7 +27,7 @@ struct target;
 struct released {
     int pid;
     uint64_t start_time;
-    bool is_refused;
+    enum err_code why; /* ERR_OK: it may be searched at once */
 };
 
 struct child_tracker {

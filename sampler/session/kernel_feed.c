@@ -170,6 +170,7 @@ static enum err_code learn_code(struct kernel_feed *feed, const struct kernel_re
     if (copy_memory_show(&feed->stacks.copy, spans, record->bytes) || !feed->stacks.copy.count)
         return feed->stacks.damaged++, ERR_OK;
     const remote_addr addr = feed->stacks.copy.spans[0].addr;
+    feed->stacks.copy.memory.guard = fed->target->process.memory.memory.guard;
     copy_memory_complete(&feed->stacks.copy, &fed->target->process.memory.memory);
     const enum err_code rc = python_learn_code(python, &feed->stacks.copy.memory, addr);
     if (!rc && feed->stacks.copy.process_reads)

@@ -14,6 +14,7 @@
 #include "sampler/kernel/engine.h"
 #include "sampler/kernel/engines.h"
 #include "sampler/native/machine.h"
+#include "sampler/permission.h"
 #include "sampler/process/process_scan.h"
 #include "sampler/process/process_stats.h"
 #include "sampler/profile/profile.h"
@@ -131,31 +132,36 @@ static enum err_code attach_all(struct local_sampler *sampler, struct err *err)
 {
     SCOPED_FREE struct turn_item *items = NULL;
     struct debts debts = { .items = { { 0 } } };
+    struct sampler_processes left_out = { .denied = 0 };
     size_t count = 0;
-    uint64_t over = 0, unfit = 0;
     enum err_code rc = list_all(&items, &count, err);
     if (rc)
         return rc;
     for (size_t i = 0; i < count && rc != ERR_NOMEM; i++) {
         const uint64_t began_ns = clock_now_ns();
         if (debts_rest_until_ns(&debts, items[i].uid, began_ns)) {
-            over++;
+            left_out.over++;
             continue;
         }
+        rc = permission_ask(items[i].pid, NULL, NULL);
+        left_out.not_permitted += rc == ERR_PERM;
+        if (rc)
+            continue;
         rc = attach_one(sampler, items[i].pid, RUNTIME_QUICK, NULL);
         const uint64_t now_ns = clock_now_ns();
         /* Processes of root are not slow on purpose, only because the machine is busy. */
         if (items[i].uid != 0)
             debts_charge(&debts, items[i].uid, now_ns - began_ns, now_ns);
-        over += rc == ERR_LIMIT;
-        unfit += rc == ERR_INVALID;
+        left_out.over += rc == ERR_LIMIT;
+        left_out.denied += rc == ERR_INVALID;
     }
-    target_table_left_out(&sampler->targets.target_table, over, unfit);
+    target_table_left_out(&sampler->targets.target_table, &left_out);
     if (rc == ERR_NOMEM)
         return err_nomem(err);
     if (sampler->targets.count == 0)
         return err_set(err, ERR_NOT_PYTHON, "found no Python process that can be read%s",
-                       unfit ? " and whose interpreter shows what the mode keeps" : "");
+                       left_out.denied ? " and whose interpreter shows what the mode keeps"
+                                       : "");
     return ERR_OK;
 }
 
@@ -182,9 +188,9 @@ static enum err_code attach_family(struct local_sampler *sampler, struct err *er
                    (int)sampler->face.options.pids[0]);
 }
 
-static void give_back(void *context, const struct process *process)
+static void give_back(void *context, const struct process *process, bool is_refused)
 {
-    child_tracker_release(context, process);
+    child_tracker_release(context, process, is_refused ? ERR_PERM : ERR_OK);
 }
 
 static enum err_code follow(struct local_sampler *sampler, struct err *err)
@@ -366,7 +372,13 @@ static bool target_at(const struct sampler *face, size_t index, struct sampler_t
 
 static void processes(const struct sampler *face, struct sampler_processes *out)
 {
+    struct child_tracker_counts children = { 0 };
     target_table_counts(&local_const(face)->targets.target_table, out);
+    if (local_const(face)->tracker)
+        child_tracker_counts(local_const(face)->tracker, &children);
+    out->over += children.over;
+    out->denied += children.denied;
+    out->not_permitted += children.not_permitted;
 }
 
 static enum err_code origin(struct sampler *face, profile_origin number,

@@ -51,14 +51,18 @@ struct loop {
 void loop_take_new(struct local_sampler *sampler)
 {
     struct target *target = NULL;
+    enum err_code rc;
     while (sampler->tracker && (target = child_tracker_take(sampler->tracker)))
-        if (targets_add(&sampler->targets, target, NULL)) {
-            child_tracker_refuse(sampler->tracker, &target->process);
+        if ((rc = targets_add(&sampler->targets, target, NULL))) {
+            child_tracker_release(sampler->tracker, &target->process, rc);
             target_close(target);
         }
     while ((target = attach_queue_take(&sampler->queue)))
-        if (targets_add(&sampler->targets, target, NULL))
+        if ((rc = targets_add(&sampler->targets, target, NULL))) {
+            const struct sampler_processes more = { .not_permitted = rc == ERR_PERM };
+            target_table_left_out(&sampler->targets.target_table, &more);
             target_close(target);
+        }
 }
 
 /* Returns false, so that a caller can return what this returns. */
@@ -169,15 +173,6 @@ static bool may_get_targets(struct local_sampler *sampler)
            (sampler->tracker && child_tracker_may_find_more(sampler->tracker));
 }
 
-static void count_left_out(struct local_sampler *sampler)
-{
-    struct child_tracker_counts counts;
-    if (!sampler->tracker)
-        return;
-    child_tracker_counts(sampler->tracker, &counts);
-    target_table_left_out(&sampler->targets.target_table, counts.over, counts.denied);
-}
-
 /* Are there targets, or may more come?  false: the session is over. */
 static bool go_on(struct loop *loop, bool is_well, const struct ending *ending)
 {
@@ -267,7 +262,6 @@ static bool publish(struct loop *loop, uint64_t now_ns)
     set_tick_rate(loop, now_ns);
     if (seal(loop, now_ns, false))
         return end(loop, SAMPLER_FAILED, "out of memory");
-    count_left_out(loop->sampler);
     const bool is_well = targets_check(&loop->sampler->targets, &ending);
     return go_on(loop, is_well, &ending);
 }

@@ -106,7 +106,10 @@ size_t native_names_bytes(const struct native_names *names)
 
 static enum err_code intern(struct native_names *names, const char *text, str_id *out)
 {
-    return strtab_intern(profile_strings(names->fold->profile), text, strlen(text), out, NULL);
+    const enum err_code rc = memory_confirm(&names->process->memory.memory);
+    return rc ? rc
+              : strtab_intern(profile_strings(names->fold->profile), text, strlen(text), out,
+                              NULL);
 }
 
 static void note_held(struct native_names *names)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "sampler/base/clock.h"
+#include "sampler/cpython/contexts/contexts.h"
 #include "sampler/cpython/python.h"
 #include "sampler/kernel/copy_memory.h"
 #include "sampler/process/cpu.h"
@@ -40,6 +41,8 @@ enum err_code target_open(int pid, enum runtime_effort effort, enum sampler_mode
         return err_nomem(err);
     target->process.pidfd = target->process.space_fd = -1;
     enum err_code rc = process_open(&target->process, pid, err);
+    if (!rc)
+        rc = permission_ask(pid, &target->users, err);
     target->process.is_cancelled = is_cancelled;
     if (!rc)
         rc = python_attach(&target->process, effort, strings, &target->python, err);
@@ -70,6 +73,28 @@ void target_close(struct target *target)
     free(target);
 }
 
+enum err_code target_check_permission(struct target *target, struct err *err)
+{
+    struct process *const process = &target->process;
+    enum err_code rc = ERR_OK;
+    if (!permission_has_rule())
+        return ERR_OK;
+    if (process->space_fd < 0)
+        return err_set(err, ERR_PERM, "the memory of process %d cannot be opened",
+                       process->pid);
+    if (!permission_is_same(process->pid, &target->users))
+        rc = permission_ask(process->pid, &target->users, err);
+    if (!rc && process_fate(process, python_anchor(target->python)) != PROCESS_RUNS)
+        rc = err_set(err, ERR_GONE, "process %d has ended or executes another program",
+                     process->pid);
+    return rc;
+}
+
+static bool is_permitted(void *target)
+{
+    return target_check_permission(target, NULL) == ERR_OK;
+}
+
 static enum err_code join_native(struct target *target, struct err *err)
 {
     if (target->options->native != SAMPLER_NATIVE_FULL)
@@ -87,6 +112,9 @@ enum err_code target_join(struct target *target, struct profile *profile,
     const char *const name = process->argc ? process->argv[0] : "";
     struct procfs_identity identity;
     target->options = options;
+    target->guard = (struct memory_guard){ is_permitted, target };
+    if (permission_has_rule())
+        process->memory.memory.guard = &target->guard;
     if (options->native == SAMPLER_NATIVE_FULL &&
         !procfs_identify(process->pid, &identity, NULL))
         target->stack_start = identity.stack_start;
@@ -179,8 +207,11 @@ bool target_is_same(struct target *target)
     const uint64_t misses = python_codes(target->python)->counters.misses;
     if (misses == target->checked_misses)
         return true;
+    if (process_fate(&target->process, python_anchor(target->python)) != PROCESS_RUNS ||
+        target_check_permission(target, NULL))
+        return false;
     target->checked_misses = misses;
-    return process_fate(&target->process, python_anchor(target->python)) == PROCESS_RUNS;
+    return true;
 }
 
 /* A thread that waits stays in its context, but may have been away and come back to the same place in another one.
@@ -212,9 +243,12 @@ void target_read_context(struct target *target, struct thread *thread, struct co
                          uint64_t now_ns)
 {
     const uint32_t before = thread->context;
-    if (target->fold.contexts && (copy || !keeps_context(target, thread)))
-        thread->context = context_marks_find(target->fold.contexts,
-                                             read_context(target, thread, copy, now_ns));
+    if (target->fold.contexts && (copy || !keeps_context(target, thread))) {
+        struct context_value *const value = read_context(target, thread, copy, now_ns);
+        const bool is_new = value->kind == CONTEXT_SET && !value->tag;
+        if (!is_new || memory_confirm(&target->process.memory.memory) == ERR_OK)
+            thread->context = context_marks_find(target->fold.contexts, value);
+    }
     thread->is_in_new_context = thread->context != before;
 }
 
@@ -299,6 +333,7 @@ enum err_code target_take(struct target *target, struct thread *thread,
         .is_whole = !copy->process,
         .tail = { copy->tail_ns, copy->tail_from },
     };
+    copy->memory.guard = target->process.memory.memory.guard;
     thread->native = native;
     thread->is_placed = false;
     const enum err_code rc =
@@ -311,6 +346,7 @@ enum err_code target_take_same(struct target *target, struct thread *thread,
                                struct copy_memory *copy, const struct target_instants *instants)
 {
     struct copied_sample copied = { target, instants, copy, NULL };
+    copy->memory.guard = target->process.memory.memory.guard;
     return python_repeat(target->python, thread, &copy->memory, count_copied, &copied);
 }
 
@@ -347,7 +383,7 @@ bool target_thread_is_ready(const struct target *target, const struct thread *th
 static bool end(struct ending *out, enum sampler_state state, bool is_of_all,
                 const char *reason)
 {
-    *out = (struct ending){ state, reason, is_of_all };
+    *out = (struct ending){ .state = state, .reason = reason, .is_of_all = is_of_all };
     return false;
 }
 
@@ -358,7 +394,7 @@ bool target_survives(struct target *target, enum err_code rc, uint64_t now_ns,
         return end(out, SAMPLER_FAILED, true, "out of memory");
     if (rc == ERR_LIMIT)
         return end(out, SAMPLER_FAILED, true, "a table of the profile is full");
-    if (!target_runs(target, out))
+    if (!target_may_stay(target, out))
         return false;
     if (!target->failing_since_ns)
         target->failing_since_ns = now_ns;
@@ -380,4 +416,16 @@ bool target_runs(struct target *target, struct ending *out)
     case PROCESS_RUNS: break;
     }
     return true;
+}
+
+bool target_may_stay(struct target *target, struct ending *out)
+{
+    if (!target_runs(target, out))
+        return false;
+    if (target_check_permission(target, NULL) != ERR_PERM)
+        return true;
+    (void)end(out, SAMPLER_ENDED, false,
+              "profiling the target is no longer permitted: it has another user now");
+    out->is_refused = true;
+    return false;
 }

@@ -10,7 +10,7 @@
  *
  * Ownership: target_open makes, target_close frees; NULL is fine.
  * Threads: target_open: any; from target_join on the profile's writer.
- * Depends on: process, cpython, fold, task_fold, thread_cpu, profile.
+ * Depends on: process, permission, cpython, fold, task_fold, thread_cpu, profile.
  */
 #ifndef SAMPLER_SESSION_TARGET_H
 #define SAMPLER_SESSION_TARGET_H
@@ -22,6 +22,7 @@
 #include "sampler/base/err.h"
 #include "sampler/base/random.h"
 #include "sampler/cpython/runtime/runtime.h"
+#include "sampler/permission.h"
 #include "sampler/process/process.h"
 #include "sampler/sampler.h"
 #include "sampler/session/fold.h"
@@ -51,6 +52,8 @@ struct reading {
 
 struct target {
     struct process process;
+    struct permission_users users; /* with which it is permitted */
+    struct memory_guard guard;
     struct python *python;
     struct fold fold;
     struct task_fold tasks;
@@ -71,7 +74,8 @@ struct target {
 struct ending {
     enum sampler_state state; /* ended or failed */
     const char *reason;
-    bool is_of_all; /* the session cannot go on */
+    bool is_of_all;  /* the session cannot go on */
+    bool is_refused; /* it runs, but is permitted no longer */
 };
 
 /* One tick, the same for all targets. */
@@ -85,13 +89,17 @@ struct tick {
 };
 
 /* is_cancelled: ends the search early; NULL: never.  From now on interns into `strings`.
- * ERR_INVALID: the interpreter does not show the state that the mode keeps: every sample would
- * be kept. */
+ * ERR_PERM also: it is not permitted (permission.h).  ERR_INVALID: the interpreter does not show the state that the
+ * mode keeps: every sample would be kept. */
 MUST_CHECK enum err_code target_open(int pid, enum runtime_effort effort,
                                      enum sampler_mode mode, const atomic_bool *is_cancelled,
                                      struct strtab *strings, struct target **out,
                                      struct err *err);
 void target_close(struct target *target);
+
+/* Is what has been read so far of a process, and of a program, that is permitted?  Asks again if it has other users now.
+ * ERR_PERM: it is not; ERR_GONE: the process has ended or executes another program. */
+MUST_CHECK enum err_code target_check_permission(struct target *target, struct err *err);
 
 /* Borrows everything; all must outlive the target.  contexts NULL: what threads work for is not wanted. */
 MUST_CHECK enum err_code target_join(struct target *target, struct profile *profile,
@@ -153,7 +161,8 @@ void target_skip(struct target *target, uint64_t now_ns);
 void target_pass(struct target *target);
 
 /* Code objects are read after the stack.  If the process has ended or called exec in between, what was
- * read may belong to its successor with the same pid or the same addresses: then false. */
+ * read may belong to its successor with the same pid or the same addresses: then false, and also if it is permitted
+ * no longer. */
 bool target_is_same(struct target *target);
 
 /* After target_sample failed.  false: the target has ended, *out says how. */
@@ -162,5 +171,7 @@ bool target_survives(struct target *target, enum err_code rc, uint64_t now_ns,
 
 /* false: the process has ended or executes another program; *out says which. */
 bool target_runs(struct target *target, struct ending *out);
+/* The same; false also: it is permitted no longer. */
+bool target_may_stay(struct target *target, struct ending *out);
 
 #endif /* SAMPLER_SESSION_TARGET_H */

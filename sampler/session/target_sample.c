@@ -252,7 +252,7 @@ enum err_code target_read_tasks(struct target *target, uint32_t ticks, uint64_t 
     if (!target->fold.tasks || !task_fold_is_due(&target->tasks, ticks, now_ns))
         return ERR_OK;
     const enum err_code rc = python_read_tasks(target->python, now_ns);
-    if (rc)
+    if (rc || !target_is_same(target))
         return rc == ERR_NOMEM ? rc : ERR_OK;
     return task_fold_count(&target->tasks);
 }

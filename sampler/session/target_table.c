@@ -110,11 +110,13 @@ void target_table_end(struct target_table *target_table, size_t row, uint64_t to
     pthread_mutex_unlock(&target_table->mutex);
 }
 
-void target_table_left_out(struct target_table *target_table, uint64_t over, uint64_t denied)
+void target_table_left_out(struct target_table *target_table,
+                           const struct sampler_processes *more)
 {
     pthread_mutex_lock(&target_table->mutex);
-    target_table->counts.over = over;
-    target_table->counts.denied = denied;
+    target_table->counts.over += more->over;
+    target_table->counts.denied += more->denied;
+    target_table->counts.not_permitted += more->not_permitted;
     pthread_mutex_unlock(&target_table->mutex);
 }
 

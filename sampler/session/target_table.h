@@ -45,8 +45,9 @@ MUST_CHECK enum err_code target_table_add(struct target_table *target_table,
 /* `reason` is a text with static storage. */
 void target_table_end(struct target_table *target_table, size_t row, uint64_t to_ns,
                       const char *reason);
-/* Sets the counts of processes that are not targets. */
-void target_table_left_out(struct target_table *target_table, uint64_t over, uint64_t denied);
+/* Adds to the counts of processes that are not targets; the others of `more` are ignored. */
+void target_table_left_out(struct target_table *target_table,
+                           const struct sampler_processes *more);
 
 /* false: fewer than index + 1 are listed. */
 bool target_table_at(const struct target_table *target_table, size_t index,

@@ -150,8 +150,13 @@ enum err_code targets_add(struct targets *targets, struct target *target, struct
                        SAMPLER_MAX_PROCESSES);
     if (targets->options->hides_arguments)
         process_hide_arguments(&target->process);
-    enum err_code rc = target_join(target, targets->profile, &targets->cpus, &targets->origins,
-                                   targets->contexts, targets->options, err);
+    enum err_code rc = target_check_permission(target, err);
+    if (!rc)
+        rc = target_join(target, targets->profile, &targets->cpus, &targets->origins,
+                         targets->contexts, targets->options, err);
+    /* Joining has read its owner, whose files may be shown from now on. */
+    if (!rc)
+        rc = target_check_permission(target, err);
     if (!rc && targets->feed)
         rc = kernel_feed_add(targets->feed, target, err);
     if (!rc &&
@@ -184,9 +189,12 @@ static bool leave(struct targets *targets, size_t index, const struct ending *en
     origins_end(&targets->origins, target->fold.origin);
     target_table_end(&targets->target_table, target->row, to_ns ? to_ns : 1, ending->reason);
     if (targets->left)
-        targets->left(targets->context, &target->process);
+        targets->left(targets->context, &target->process, ending->is_refused);
     target_close(target);
-    *out = is_counted ? *ending : (struct ending){ SAMPLER_FAILED, "out of memory", true };
+    *out = is_counted ? *ending
+                      : (struct ending){ .state = SAMPLER_FAILED,
+                                         .reason = "out of memory",
+                                         .is_of_all = true };
     return !out->is_of_all;
 }
 
@@ -301,7 +309,7 @@ bool targets_check(struct targets *targets, struct ending *out)
 {
     for (size_t i = targets->count; i-- > 0;) {
         struct ending ending;
-        if (!target_runs(targets->items[i], &ending) && !leave(targets, i, &ending, out))
+        if (!target_may_stay(targets->items[i], &ending) && !leave(targets, i, &ending, out))
             return false;
     }
     return true;

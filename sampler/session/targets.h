@@ -53,7 +53,8 @@ struct targets {
     struct tick tick;
     struct ending last; /* of the target that left last */
     uint64_t created_ns;
-    void (*left)(void *context, const struct process *process); /* a target has left; or NULL */
+    /* A target has left; or NULL. */
+    void (*left)(void *context, const struct process *process, bool is_refused);
     void *context;
 };
 
@@ -65,7 +66,7 @@ void targets_deinit(struct targets *targets);
 /* Times are relative to `created_ns`. */
 void targets_begin(struct targets *targets, uint64_t created_ns);
 
-/* Takes ownership of the target on success. */
+/* Takes ownership of the target on success.  ERR_PERM, ERR_GONE: as target_check_permission. */
 MUST_CHECK enum err_code targets_add(struct targets *targets, struct target *target,
                                      struct err *err);
 
@@ -84,7 +85,7 @@ bool targets_tick(struct targets *targets, bool *sampled_out, struct ending *out
 /* Until this instant ticks read nothing, so targets_skip can count them; 0: the next one may read. */
 uint64_t targets_idle_until(const struct targets *targets);
 void targets_skip(struct targets *targets, uint64_t now_ns);
-/* Removes targets that have ended.  false: as above. */
+/* Removes targets that have ended, or are permitted no longer.  false: as above. */
 bool targets_check(struct targets *targets, struct ending *out);
 /* Closes all targets and returns the memory that sampling needed; the profile stays. */
 void targets_dismiss(struct targets *targets);

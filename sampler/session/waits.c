@@ -185,13 +185,17 @@ static enum err_code add(struct waits *waits, enum wait_cause cause, const char 
     return rc;
 }
 
-static wait_id find(struct waits *waits, enum wait_cause cause, const char *detail)
+/* memory: of the process that waits; NULL: it cannot be read. */
+static wait_id find(struct waits *waits, enum wait_cause cause, const char *detail,
+                    const struct memory *memory)
 {
     for (size_t i = 0; i < waits->count; i++)
         if (waits->items[i].cause == cause && strcmp(waits->items[i].detail, detail) == 0)
             return (wait_id)i + 1;
     if (*detail && waits->count >= WAITS_MAX && strcmp(detail, OTHER_PEERS) != 0)
-        return find(waits, cause, OTHER_PEERS);
+        return find(waits, cause, OTHER_PEERS, memory);
+    if (*detail && memory && memory_confirm(memory))
+        return 0;
     return add(waits, cause, detail) ? 0 : (wait_id)waits->count;
 }
 
@@ -211,7 +215,7 @@ wait_id waits_find(struct waits *waits, int pid, struct memory *memory,
     const enum wait_cause cause = waits_cause(&whole, site, &descriptor);
     const bool has_peer =
         waits->names_peers && (cause == WAIT_NETWORK_READ || cause == WAIT_NETWORK_WRITE);
-    return cause ? find(waits, cause, has_peer ? descriptor.peer : "") : 0;
+    return cause ? find(waits, cause, has_peer ? descriptor.peer : "", memory) : 0;
 }
 
 enum wait_cause waits_cause_of(const struct waits *waits, wait_id wait)

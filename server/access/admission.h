@@ -1,26 +1,31 @@
 /*
- * admission - which processes may be read through HTTP: those of a listed user that run a listed
- * command.  An empty list admits all.  Whether the kernel permits it is another matter.
+ * admission - which processes may be sampled and listed through HTTP: those of a listed user that run a
+ * listed command.  An empty list admits all.  Whether the kernel permits it is another matter.
  *
- * A user is a name or a number; a command is a shell pattern (fnmatch) of the whole command line
- * with one blank between its words, as in "*gunicorn*" or "/usr/bin/python3 /srv/app.py*".
+ * A process is a listed user's if all four of its user ids are listed (real, effective, saved, of the file system).
+ * One that a set-user-id program has given the rights of two users is admitted only if both are.  Groups and
+ * capabilities are not compared.
  *
- * Ownership: patterns are borrowed.
- * Threads: fill first, then any.
- * Limits: ADMISSION_MAX_USERS; ADMISSION_MAX_COMMAND bytes of a command line are compared.
- * Depends on: err, setting.
+ * A command is a shell pattern (fnmatch) of the whole command line with one blank between its words, as in
+ * "*gunicorn*" or "/usr/bin/python3 /srv/app.py*".  The command line is what the process says of itself: whoever may run
+ * a program gives it any.  So commands choose among the processes of users that are trusted; users keep others out.
+ *
+ * Ownership: borrowed, with the patterns, for the life of this process.
+ * Threads: admission_use and admission_ask before other threads start.
+ * Limits: ADMISSION_MAX_USERS; PERMISSION_MAX_COMMAND bytes of a command line are compared.
+ * Depends on: err, permission, setting.
  */
 #ifndef SERVER_ACCESS_ADMISSION_H
 #define SERVER_ACCESS_ADMISSION_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
 #include "sampler/base/err.h"
+#include "sampler/permission.h"
 #include "server/settings/setting.h"
 
-enum { ADMISSION_MAX_USERS = 32, ADMISSION_MAX_COMMAND = 4096 };
+enum { ADMISSION_MAX_USERS = 32 };
 
 struct admission {
     uid_t users[ADMISSION_MAX_USERS];
@@ -32,14 +37,9 @@ struct admission {
 MUST_CHECK enum err_code admission_add_user(struct admission *admission, const char *name,
                                             struct err *err);
 
-/* True: every process is admitted. */
-bool admission_is_open(const struct admission *admission);
-/* ERR_PERM: the process is not admitted; ERR_GONE: there is no such process. */
-MUST_CHECK enum err_code admission_check(const struct admission *admission, pid_t pid,
-                                         struct err *err);
-
-/* From now on another process decides, which sees all processes.  Call it before other threads start. */
-typedef enum err_code admission_ask(pid_t pid, struct err *err);
-void admission_use(admission_ask *ask);
+/* From now on this process samples and lists only these processes (sampler/permission.h). */
+void admission_use(const struct admission *admission);
+/* The same, as another process says, which has these lists too. */
+void admission_ask(const struct admission *admission, permission_provider *provider);
 
 #endif /* SERVER_ACCESS_ADMISSION_H */

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/permission.h"
 #include "sampler/sampler.h"
-#include "server/access/admission.h"
 #include "server/api/api.h"
 #include "server/api/handler_context.h"
 #include "server/api/query.h"
@@ -138,7 +138,7 @@ enum err_code api_dump_process(const struct handler_context *handler, struct res
     if (rc == ERR_OK)
         rc = read_pid(handler->argument, &pid, err);
     if (rc == ERR_OK)
-        rc = admission_check(handler->admission, pid, err);
+        rc = permission_ask(pid, NULL, err);
     if (rc == ERR_OK)
         rc =
             dump_take(&dump, pid, query.wants_tasks ? SAMPLER_ASYNC_RUNNING : SAMPLER_ASYNC_OFF,

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "sampler/sampler.h"
-#include "server/access/admission.h"
 #include "server/access/auth.h"
 #include "server/http/encoding.h"
 #include "server/http/etag.h"
@@ -45,18 +44,6 @@ enum err_code handler_dashboard(const struct handler_context *handler, struct da
             "this server shows only its own sessions: start pyrometer serve for the whole host");
     *out = handler->dashboard;
     return ERR_OK;
-}
-
-enum err_code handler_admit(const struct handler_context *handler,
-                            const struct sampler_options *options, struct err *err)
-{
-    enum err_code rc = ERR_OK;
-    if (options->all && !admission_is_open(handler->admission))
-        return err_set(err, ERR_PERM,
-                       "\"all\" is not permitted on this server: list processes in \"pids\"");
-    for (size_t i = 0; i < options->pid_count && rc == ERR_OK; i++)
-        rc = admission_check(handler->admission, options->pids[i], err);
-    return rc;
 }
 
 bool handler_is_fresh(const struct handler_context *handler, struct response *response,

@@ -11,7 +11,6 @@
 
 #include "sampler/base/err.h"
 
-struct admission;
 struct response_cache;
 struct auth;
 struct identity;
@@ -30,7 +29,6 @@ struct handler_context {
     struct sessions *sessions;
     const struct auth *auth;
     const struct identity *who; /* who sent the request */
-    const struct admission *admission;
     const struct traffic *traffic;
     const struct source_links *links;
     const struct push_counters *push_counters; /* NULL: profiles are not pushed */
@@ -51,10 +49,6 @@ MUST_CHECK enum err_code handler_session(const struct handler_context *handler,
 /* ERR_NOT_FOUND: this server has no dashboard. */
 MUST_CHECK enum err_code handler_dashboard(const struct handler_context *handler,
                                            struct dashboard **out, struct err *err);
-
-/* ERR_PERM: profiling one of these processes is not permitted here (admission.h). */
-MUST_CHECK enum err_code handler_admit(const struct handler_context *handler,
-                                       const struct sampler_options *options, struct err *err);
 
 /* Sets the ETag from what the answer depends on.  True: nothing more is to be done, because the client
  * has the answer already, the cache does, or it is put off. */

@@ -3,7 +3,6 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "server/access/admission.h"
 #include "server/access/logins.h"
 #include "server/access/shares.h"
 #include "server/api/handler_context.h"
@@ -20,12 +19,10 @@ _Static_assert((int)TRAFFIC_ROUTES == (int)ROUTES_MAX + 1, "each route has its c
 enum err_code pipeline_init(struct pipeline *pipeline, const struct pipeline_options *options,
                             struct err *err)
 {
-    static const struct admission all;
     static const struct source_links no_links;
     memset(pipeline, 0, sizeof *pipeline);
     response_cache_init(&pipeline->cache);
     pipeline->audit.fd = -1;
-    pipeline->admission = options->admission ? options->admission : &all;
     pipeline->links = options->links ? options->links : &no_links;
     pipeline->sessions = options->sessions;
     pipeline->base_path = options->base_path ? options->base_path : "";
@@ -227,7 +224,6 @@ static size_t dispatch(struct pipeline *pipeline, const struct request *request,
                                        .sessions = pipeline->sessions,
                                        .auth = &pipeline->auth,
                                        .who = &who,
-                                       .admission = pipeline->admission,
                                        .traffic = &pipeline->traffic,
                                        .push_counters = pipeline->push_counters,
                                        .links = pipeline->links,

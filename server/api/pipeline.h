@@ -22,7 +22,6 @@
 #include "server/http/response_cache.h"
 #include "server/http/traffic.h"
 
-struct admission;
 struct dashboard;
 struct logins;
 struct push_counters;
@@ -40,7 +39,6 @@ struct pipeline {
     struct logins *logins;
     struct shares *shares;
     const char *base_path; /* "": none */
-    const struct admission *admission;
     const struct source_links *links;
     struct audit audit;
     struct traffic traffic;
@@ -55,11 +53,10 @@ struct pipeline_options {
     bool needs_token;
     const char *token; /* NULL: a random one */
     bool is_tls;
-    const char *base_path;             /* as in "/pyrometer", borrowed; NULL or "": none */
-    const char *shares_file;           /* NULL: shares end with the program */
-    const struct admission *admission; /* borrowed; NULL: all processes */
-    const char *audit_file;            /* NULL: none; "-": standard error */
-    const struct source_links *links;  /* borrowed; NULL: none */
+    const char *base_path;            /* as in "/pyrometer", borrowed; NULL or "": none */
+    const char *shares_file;          /* NULL: shares end with the program */
+    const char *audit_file;           /* NULL: none; "-": standard error */
+    const struct source_links *links; /* borrowed; NULL: none */
 };
 
 MUST_CHECK enum err_code pipeline_init(struct pipeline *pipeline,

@@ -5,10 +5,10 @@
 
 #include "sampler/base/buffer.h"
 #include "sampler/base/clock.h"
+#include "sampler/permission.h"
 #include "sampler/profile/profile.h"
 #include "sampler/profile/views/view.h"
 #include "sampler/sampler.h"
-#include "server/access/admission.h"
 #include "server/api/api.h"
 #include "server/api/handler_context.h"
 #include "server/api/query.h"
@@ -43,7 +43,7 @@ static enum err_code read_pull(const struct request *request, struct pull *out, 
 }
 
 /* Without a pid: the process of the first running session.  A server without a dashboard permits
- * only processes of its sessions. */
+ * only processes that its sessions sample now: the id of one that has ended may be another's. */
 static enum err_code choose(const struct handler_context *handler, struct pull *pull,
                             struct err *err)
 {
@@ -54,8 +54,8 @@ static enum err_code choose(const struct handler_context *handler, struct pull *
     for (size_t i = 0; !is_known && (session = sessions_at(handler->sessions, i)); i++) {
         struct sampler *const sampler = session->sampler;
         struct sampler_target target;
-        for (size_t k = 0; sampler && sampler_target_at(sampler, k, &target) && !is_known; k++)
-            is_known = pull->pid == 0 || (uint32_t)target.pid == pull->pid;
+        for (size_t k = 0; sampler && !is_known && sampler_target_at(sampler, k, &target); k++)
+            is_known = !target.to_ns && (pull->pid == 0 || (uint32_t)target.pid == pull->pid);
         if (is_known) {
             pull->pid = (uint32_t)target.pid;
             pull->hides_arguments = sampler_options(sampler)->hides_arguments;
@@ -63,7 +63,7 @@ static enum err_code choose(const struct handler_context *handler, struct pull *
         session_release(session);
     }
     if (is_known)
-        return admission_check(handler->admission, (pid_t)pull->pid, err);
+        return permission_ask((pid_t)pull->pid, NULL, err);
     if (pull->pid == 0)
         return err_set(err, ERR_INVALID, "parameter \"pid\" is missing, and no session runs");
     return err_set(err, ERR_PERM, "only processes of this server's sessions can be profiled");

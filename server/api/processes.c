@@ -158,6 +158,7 @@ static enum err_code write_listing(struct listing *listing, struct err *err)
         return rc;
     rfc3339_write(json, "scanned_at", summary.at_ns);
     put_uint(json, "examining", summary.examining);
+    put_uint(json, "not_permitted", summary.not_permitted);
     put_uint(json, "total", summary.count);
     json_end(json);
     return ERR_OK;

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sampler/permission.h"
 #include "sampler/profile/profile.h"
 #include "sampler/sampler.h"
 #include "server/access/auth.h"
@@ -182,8 +183,8 @@ static enum err_code start(const struct handler_context *handler, struct dashboa
     if (!wanted->has_context)
         memcpy(wanted->options.context, dashboard->context, sizeof dashboard->context);
     enum err_code rc = take_pids(&wanted->pids, &wanted->options, err);
-    if (rc == ERR_OK)
-        rc = handler_admit(handler, &wanted->options, err);
+    for (size_t i = 0; i < wanted->options.pid_count && rc == ERR_OK; i++)
+        rc = permission_ask(wanted->options.pids[i], NULL, err);
     if (rc == ERR_OK)
         rc = dashboard_launch(dashboard, &wanted->options, &wanted->filters, &words,
                               handler->held, err);

@@ -72,7 +72,6 @@ static enum err_code open_pipeline(struct live *live, const struct options *opti
                                          .is_tls = options->access.tls_cert != NULL,
                                          .base_path = options->access.base_path,
                                          .shares_file = options->access.shares_file,
-                                         .admission = &options->access.admission,
                                          .audit_file = options->access.audit_file,
                                          .links = &options->report.links };
     enum err_code rc = ERR_OK;
@@ -120,7 +119,6 @@ enum err_code live_open_alone(struct live *live, const struct options *options, 
     live->listener.fd = -1;
     const enum err_code rc = sessions_create(&live->sessions, err);
     const struct pipeline_options pipeline = { .sessions = live->sessions,
-                                               .admission = &options->access.admission,
                                                .audit_file = options->access.audit_file };
     return rc == ERR_OK ? pipeline_init(&live->pipeline, &pipeline, err) : rc;
 }

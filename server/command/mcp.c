@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "sampler/base/buffer.h"
+#include "server/access/admission.h"
 #include "server/command/hosting.h"
 #include "server/command/live.h"
 #include "server/command/options/commands.h"
@@ -101,6 +102,7 @@ int command_mcp(const struct options *options)
     struct mcp *mcp = NULL;
     struct signals signals;
     struct err err = { 0 };
+    admission_use(&options->access.admission);
     enum err_code rc = options->report.no_source ? ERR_OK : source_helper_start(&err);
     if (rc == ERR_OK)
         rc = signals_init(&signals, &err);

@@ -74,7 +74,6 @@ static enum err_code sample_all(struct dashboard *dashboard, const struct option
         .rate_hz = settings->continuous_hz,
         .max_cpu_percent = percent > 0 ? percent : CONTINUOUS_CPU_PERCENT,
         .turn_ns = settings->turn_ns,
-        .admission = &options->access.admission,
     };
     if (!*dashboard->not_continuous)
         return continuous_start(dashboard, &wanted, out, err);

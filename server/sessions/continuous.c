@@ -11,7 +11,6 @@
 #include "sampler/base/thread.h"
 #include "sampler/processes.h"
 #include "sampler/sampler.h"
-#include "server/access/admission.h"
 #include "server/sessions/dashboard.h"
 #include "server/sessions/last_activity.h"
 #include "server/sessions/sessions.h"
@@ -45,9 +44,7 @@ static void note_process(void *context, const struct process_info *info)
 {
     struct continuous *const continuous = context;
     if (!info->reason && info->python && info->uptime_ns >= AGE_NS &&
-        continuous->count < SAMPLER_MAX_PROCESSES &&
-        (admission_is_open(continuous->settings.admission) ||
-         admission_check(continuous->settings.admission, info->pid, NULL) == ERR_OK))
+        continuous->count < SAMPLER_MAX_PROCESSES)
         continuous->found[continuous->count++] = info->pid;
 }
 

@@ -1,7 +1,7 @@
 /*
  * continuous - profiles all Python processes of the host for as long as the server runs.
  *
- * One session at a time samples all processes that can be read and are admitted.  New processes join within a few
+ * One session at a time samples all processes that can be read and are permitted (sampler/permission.h).  New processes join within a few
  * seconds, or later if finding them would exceed its part of the CPU budget.  Every CONTINUOUS_TURN_NS
  * a new session begins, so that captures are small enough to open, and old ones can be removed.  It replaces the one
  * before after LAST_ACTIVITY_RANGE_NS (at most half a turn), when it has the last minutes itself; until then both
@@ -28,7 +28,6 @@
 /* Of the profile of such a session, and of the next one while both sample; less with --memory. */
 #define CONTINUOUS_MEMORY_BYTES ((size_t)64 << 20)
 
-struct admission;
 struct continuous;
 struct dashboard;
 struct sampler_options;
@@ -36,7 +35,6 @@ struct sampler_options;
 struct continuous_settings {
     double rate_hz, max_cpu_percent;
     unsigned long long turn_ns;
-    const struct admission *admission; /* borrowed: other processes are left out */
 };
 
 MUST_CHECK enum err_code continuous_start(struct dashboard *dashboard,

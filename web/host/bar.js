@@ -17,6 +17,7 @@ function factsOfHost(state) {
   const counts = countProcesses(state.processes ?? []);
   return [
     HOST_TEXT.header.cores(formatCount(state.host.cpus)), HOST_TEXT.header.processes(formatCount(counts.all)), counts.refused > 0 ? HOST_TEXT.header.refused(formatCount(counts.refused)) : "",
+    state.host.not_permitted > 0 ? HOST_TEXT.header.notPermitted(formatCount(state.host.not_permitted)) : "",
     state.host.examining > 0 ? HOST_TEXT.header.examining(formatCount(state.host.examining)) : "",
   ].filter(Boolean).join("  ·  ");
 }

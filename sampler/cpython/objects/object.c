@@ -79,6 +79,8 @@ enum err_code object_read_str_start(struct memory *memory, const struct layout *
     if (!rc && raw_bytes)
         rc = memory_read(memory, data, out->bytes + text_room, raw_bytes);
     if (!rc)
+        rc = memory_confirm(memory);
+    if (!rc)
         out->count = encode(out->bytes, out->bytes + text_room, form.width, (size_t)count);
     return rc;
 }
@@ -148,5 +150,7 @@ enum err_code object_read_text(struct memory *memory, remote_addr addr, char *ou
     if (rc && rc != ERR_FAULT)
         return rc;
     const char *const end = memchr(out, 0, arrived);
-    return end && object_text_is_plain(out, (size_t)(end - out)) ? ERR_OK : ERR_CORRUPT;
+    if (!end || !object_text_is_plain(out, (size_t)(end - out)))
+        return ERR_CORRUPT;
+    return memory_confirm(memory);
 }

@@ -42,7 +42,7 @@ static enum err_code read_recorded(struct memory *memory, const struct memory_sp
 
 void recorded_reads_begin(struct recorded_reads *reads, struct memory *source)
 {
-    reads->memory = (struct memory){ .readv = read_recorded };
+    reads->memory = (struct memory){ .readv = read_recorded, .guard = source->guard };
     reads->source = source;
     reads->count = reads->bytes = 0;
 }

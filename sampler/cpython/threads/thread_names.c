@@ -89,7 +89,8 @@ static enum err_code name_thread(const struct naming *naming, struct thread *thr
     if (python_name(naming->list, active, thread->head.ident, text))
         return rename_thread(thread, (const char *)text->bytes, text->count, naming->strings);
     kernel_name(thread, naming->pid, kernel);
-    return rename_thread(thread, kernel, strlen(kernel), naming->strings);
+    const enum err_code rc = memory_confirm(naming->list->memory);
+    return rc ? rc : rename_thread(thread, kernel, strlen(kernel), naming->strings);
 }
 
 static enum err_code name_threads(const struct naming *naming, remote_addr interp)

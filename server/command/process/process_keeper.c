@@ -305,6 +305,6 @@ enum err_code process_keeper_start(const struct options *options, size_t engines
         return err_sys(err, sys, "cannot start the process that reads other processes");
     }
     reader_link_use(ends[0]);
-    admission_use(reader_link_admits);
+    admission_ask(&options->access.admission, reader_link_admits);
     return ERR_OK;
 }

@@ -16,17 +16,6 @@
 /* Dumps and the profiles of pprof are sessions for a moment, besides those of users. */
 enum { MOMENTARY_SESSIONS = 32 };
 
-static enum err_code admit(void *context, pid_t pid, struct err *err)
-{
-    const struct options *const options = context;
-    const struct sampler_options *const named = &options->sampling;
-    /* Whoever wrote the command line may name any process. */
-    for (size_t i = 0; i < named->pid_count; i++)
-        if (named->pids[i] == pid)
-            return ERR_OK;
-    return admission_check(&options->access.admission, pid, err);
-}
-
 /* 0: no bound. */
 static double max_stop_percent(const struct options *options)
 {
@@ -53,11 +42,9 @@ static enum err_code serve(const struct process_reader *reader, struct err *err)
         .hides_arguments = options->sampling.hides_arguments,
         .launcher = reader->launcher,
         .only = options->command->bit & HOSTING ? NULL : &options->sampling,
-        .admits_all = options->sampling.all || admission_is_open(&options->access.admission),
-        .admit = admit,
         .read = options->report.no_source ? NULL : relay_answer,
-        .context = (void *)(uintptr_t)options,
     };
+    admission_use(&options->access.admission);
     enum err_code rc =
         options->report.no_source ? ERR_OK : source_helper_adopt(reader->source_socket, err);
     if (rc == ERR_OK && options->sampling.engine != SAMPLER_ENGINE_REMOTE)

@@ -229,7 +229,8 @@ class Served(Test):
                                   (["--allow-user", "65533", "--allow-command", "*/chain.py*"], 403)):
                 with serve(*words) as live:
                     self.assertEqual(self.start(live, pids=[target.pid]).status, status, words)
-                    self.assertEqual(self.start(live, all=True).status, 403, words)
+                    # Those that are permitted, if any.
+                    self.assertEqual(self.start(live, all=True).status, 202, words)
                     pull = live.ask("/debug/pprof/profile?seconds=1&pid=%d" % target.pid) if status == 403 else None
                     self.assertEqual(pull.status if pull else 403, 403, words)
         self.assert_refused(*run_program("serve", "--allow-user", "no such user"), 2, "no such user")

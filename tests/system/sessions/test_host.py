@@ -310,8 +310,9 @@ class Continuous(Test):
                 Host("--continuous=50", "--allow-command", "*/chain.py 977") as host:
             found = host.until("/activity", lambda found: found["total"] > 0)
             self.assertEqual([row["pid"] for row in found["processes"]], [first.pid])
-            # A later scan does not add it either.
-            host.row(second.pid)
+            # A later scan does not add it either, and nobody sees it.
+            listed = host.until("/processes?limit=4096", lambda listed: listed["not_permitted"] >= 1 and not listed["examining"])
+            self.assertNotIn(second.pid, [row["pid"] for row in listed["processes"]])
             samples = host.get("/sessions/" + found["session"])["quality"]["samples"]
             host.until("/sessions/" + found["session"], lambda now: now["elapsed_s"] > 6 and now["quality"]["samples"] > samples)
             targets = host.get("/sessions/" + found["session"])["targets"]

@@ -12,17 +12,9 @@
 
 enum { WAIT_MS = 20000 };
 
-static enum err_code admit(void *context, pid_t pid, struct err *err)
-{
-    (void)context;
-    (void)pid;
-    (void)err;
-    return ERR_OK;
-}
-
-static const struct reader_process settings = {
-    .max_rate_hz = 1000, .max_running = 8, .max_cpu_percent = 3, .admit = admit
-};
+static const struct reader_process settings = { .max_rate_hz = 1000,
+                                                .max_running = 8,
+                                                .max_cpu_percent = 3 };
 
 struct one {
     int pipe_fd;

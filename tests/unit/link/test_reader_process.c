@@ -18,6 +18,7 @@
 #include "sampler/link/link.h"
 #include "sampler/link/link_sampler.h"
 #include "sampler/link/request.h"
+#include "sampler/permission.h"
 #include "sampler/processes.h"
 #include "sampler/reader_link.h"
 #include "sampler/reader_process.h"
@@ -31,11 +32,13 @@ static int ends[2];
 static int next_ends[2];
 static pid_t reader, next_reader, victim, forbidden;
 
-static enum err_code admit(void *context, pid_t pid, struct err *err)
+static enum err_code permits(const void *context, const struct permission_candidate *candidate,
+                             struct err *err)
 {
     (void)context;
-    return pid == forbidden ? err_set(err, ERR_PERM, "process %d is not for you", (int)pid)
-                            : ERR_OK;
+    return candidate->pid == forbidden
+               ? err_set(err, ERR_PERM, "process %d is not for you", (int)candidate->pid)
+               : ERR_OK;
 }
 
 enum { MUCH = 4 << 20 };
@@ -63,8 +66,6 @@ static pid_t start_reader(bool waits)
                                              .max_stop_percent = 5,
                                              .launcher = waits ? 0 : getpid(),
                                              .only = waits ? &only : NULL,
-                                             .admits_all = waits,
-                                             .admit = admit,
                                              .read = read_much };
     const pid_t pid = fork();
     if (pid == 0) {
@@ -74,6 +75,7 @@ static pid_t start_reader(bool waits)
         close(next_ends[1]);
         if (waits && read(next_ends[0], &(char){ 0 }, 1) != 1)
             _exit(1);
+        permission_use(permits, NULL);
         _exit((int)reader_process_serve(&settings, NULL));
     }
     return pid;

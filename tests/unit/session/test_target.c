@@ -1,4 +1,5 @@
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "sampler/base/clock.h"
 #include "sampler/base/random.h"
@@ -241,7 +242,12 @@ static struct failing_reader {
     uint64_t first_samples, second_samples, task_ticks;
 } reader;
 
+/* The code objects of every interpreter here. */
+static struct code_table codes;
+
 uint64_t __wrap_clock_now_ns(void);
+struct code_table *__wrap_python_codes(struct python *python);
+remote_addr __wrap_python_anchor(const struct python *python);
 enum err_code __wrap_python_choose(struct python *python, bool all_threads);
 struct thread *const *__wrap_python_chosen(const struct python *python, size_t *count_out);
 double __wrap_python_weight(const struct python *python);
@@ -252,6 +258,18 @@ enum err_code __wrap_python_sample(struct python *python, struct thread *const *
 uint64_t __wrap_clock_now_ns(void)
 {
     return reader.world->now_ns;
+}
+
+struct code_table *__wrap_python_codes(struct python *python)
+{
+    (void)python;
+    return &codes;
+}
+
+remote_addr __wrap_python_anchor(const struct python *python)
+{
+    (void)python;
+    return (remote_addr)(uintptr_t)&codes;
 }
 
 enum err_code __wrap_python_choose(struct python *python, bool all_threads)
@@ -345,6 +363,83 @@ static void a_turn_that_fails_counts_no_tick_twice(void **state)
     end(&world);
 }
 
+static bool is_refused;
+static struct permission_users asked;
+
+static enum err_code refuse_some(const void *context,
+                                 const struct permission_candidate *candidate, struct err *err)
+{
+    (void)context;
+    asked = candidate->users;
+    return is_refused ? err_set(err, ERR_PERM, "not this one") : ERR_OK;
+}
+
+/* As one of this process, whose users have changed since. */
+static void open_target(struct target *target)
+{
+    *target = (struct target){ .users.ids = { 1, 2, 3, 4 } };
+    assert_int_equal(process_open(&target->process, getpid(), NULL), ERR_OK);
+}
+
+static void the_rule_is_asked_again_of_a_target_with_other_users(void **state)
+{
+    struct target target;
+    struct ending ending;
+    struct err err = { 0 };
+    (void)state;
+    permission_use(refuse_some, NULL);
+    open_target(&target);
+    is_refused = false;
+    assert_true(target_may_stay(&target, &ending));
+    assert_int_equal(asked.ids[0], getuid());
+    assert_memory_equal(&target.users, &asked, sizeof asked);
+    is_refused = true;
+    /* It has the same users: nothing is asked. */
+    assert_true(target_may_stay(&target, &ending));
+    target.users.ids[2]++;
+    assert_false(target_may_stay(&target, &ending));
+    assert_true(ending.is_refused);
+    assert_int_equal(ending.state, SAMPLER_ENDED);
+    assert_int_equal(target_check_permission(&target, &err), ERR_PERM);
+    assert_string_equal(err.message, "not this one");
+    process_close(&target.process);
+    permission_use(NULL, NULL);
+}
+
+static void nothing_new_is_read_of_a_target_that_is_permitted_no_longer(void **state)
+{
+    struct target target;
+    (void)state;
+    permission_use(refuse_some, NULL);
+    open_target(&target);
+    is_refused = true;
+    codes.counters.misses = 0;
+    assert_true(target_is_same(&target));
+    codes.counters.misses = 1;
+    assert_false(target_is_same(&target));
+    assert_false(target_is_same(&target));
+    is_refused = false;
+    assert_true(target_is_same(&target));
+    process_close(&target.process);
+    permission_use(NULL, NULL);
+}
+
+/* Then nobody could tell that it executes another program. */
+static void a_target_whose_memory_is_not_open_is_refused_under_a_rule(void **state)
+{
+    struct target target;
+    (void)state;
+    open_target(&target);
+    close(target.process.space_fd);
+    target.process.space_fd = -1;
+    assert_int_equal(target_check_permission(&target, NULL), ERR_OK);
+    is_refused = false;
+    permission_use(refuse_some, NULL);
+    assert_int_equal(target_check_permission(&target, NULL), ERR_PERM);
+    process_close(&target.process);
+    permission_use(NULL, NULL);
+}
+
 TEST_MAIN(cmocka_unit_test(every_window_has_a_sample_for_each_of_its_ticks),
           cmocka_unit_test(a_target_that_ends_has_a_sample_for_each_tick),
           cmocka_unit_test(what_is_repeated_was_running_if_the_thread_was),
@@ -352,4 +447,7 @@ TEST_MAIN(cmocka_unit_test(every_window_has_a_sample_for_each_of_its_ticks),
           cmocka_unit_test(a_thread_that_had_ended_is_not_repeated),
           cmocka_unit_test(failures_and_tasks_are_repeated_too),
           cmocka_unit_test(what_a_reading_stands_for_is_repeated),
-          cmocka_unit_test(a_turn_that_fails_counts_no_tick_twice))
+          cmocka_unit_test(a_turn_that_fails_counts_no_tick_twice),
+          cmocka_unit_test(the_rule_is_asked_again_of_a_target_with_other_users),
+          cmocka_unit_test(nothing_new_is_read_of_a_target_that_is_permitted_no_longer),
+          cmocka_unit_test(a_target_whose_memory_is_not_open_is_refused_under_a_rule))

@@ -196,7 +196,7 @@ export function createHost({ processes: count = 24, captures: kept = 9, sessions
   function answerOne(method, [resource, name, part], query, body) {
     if (resource === "access") return { value: { scope, share: null, session: null, expires_at: null, can_share: canShare && scope === "operator", host: true } };
     if (method !== "GET" && scope !== "operator") throw new Problem(403, "this link may read, and change nothing");
-    if (resource === "processes") return { value: { host: "build7", cpus: 4, scanned_at: at(now), examining: 0, total: processes.length, offset: 0, processes } };
+    if (resource === "processes") return { value: { host: "build7", cpus: 4, scanned_at: at(now), examining: 0, not_permitted: 0, total: processes.length, offset: 0, processes } };
     if (resource === "activity") return { value: activity() };
     if (resource === "shares") return method === "POST" ? makeShare(body) : method === "DELETE" ? remove(shares, shares.find((share) => String(share.id) === name)) : { value: { shares } };
     if (resource === "captures" && name === undefined) return method === "POST" ? openCapture(body) : method === "PUT" ? takeUpload(query, body) : { value: listCaptures(query) };
