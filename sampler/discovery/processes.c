@@ -33,15 +33,21 @@ static struct processes *allocate(void)
     return processes;
 }
 
+/* When the host started, which is where start times count from: it stays the same until the clock is set. */
+static void find_boot(struct processes *processes)
+{
+    const uint64_t boot_ns = clock_wall_ns() - clock_boot_ns(), known_ns = processes->boot_ns;
+    const uint64_t off_ns = boot_ns > known_ns ? boot_ns - known_ns : known_ns - boot_ns;
+    if (off_ns > NS_PER_S)
+        processes->boot_ns = boot_ns;
+}
+
 enum err_code processes_create(struct processes **out, struct err *err)
 {
     struct processes *const processes = allocate();
-    struct timespec boot;
     if (!processes)
         return err_nomem(err);
-    clock_gettime(CLOCK_BOOTTIME, &boot);
-    processes->boot_ns =
-        clock_wall_ns() - (uint64_t)boot.tv_sec * NS_PER_S - (uint64_t)boot.tv_nsec;
+    find_boot(processes);
     *out = processes;
     return ERR_OK;
 }
@@ -158,6 +164,7 @@ static enum err_code refresh(struct processes *processes, struct err *err)
     examiners_queue_due(processes, now_ns);
     processes->scanned_ns = now_ns;
     processes->summary.at_ns = clock_wall_ns();
+    find_boot(processes);
     return ERR_OK;
 }
 

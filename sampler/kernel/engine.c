@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "sampler/base/clock.h"
@@ -65,19 +66,15 @@ static PRINTF_LIKE(2, 0) int note(enum libbpf_print_level level, const char *for
     return 0;
 }
 
-/* How deep our pid namespace is: NSpid in /proc/self/status has a number for each level. */
-static unsigned pid_level(void)
+/* The number of our pid namespace; 0: the first one, where the kernel's own numbers are valid.  /proc does not say how
+ * deep it is: the one of a container shows no number above its own. */
+static unsigned own_namespace(void)
 {
-    char line[512];
-    unsigned level = 0;
-    FILE *const file = fopen("/proc/self/status", "re");
-    while (file && fgets(line, sizeof line, file))
-        if (strncmp(line, "NSpid:", 6) == 0)
-            for (const char *at = line + 6; (at = strchr(at, '\t')) != NULL; at++)
-                level++;
-    if (file)
-        fclose(file);
-    return level ? level - 1 : 0;
+    const ino_t FIRST = 0xeffffffcu; /* PROC_PID_INIT_INO of the kernel */
+    struct stat namespace;
+    return stat("/proc/self/ns/pid", &namespace) || namespace.st_ino == FIRST
+               ? 0
+               : (unsigned)namespace.st_ino;
 }
 
 /* Otherwise records that come as fast as they are taken never end. */
@@ -124,7 +121,7 @@ static enum err_code load(struct kernel *kernel, const struct kernel *lender, st
     struct stacks *const program = kernel->program = stacks__open();
     if (!program)
         return refuse(err, errno, "the BPF program");
-    program->rodata->pid_level = pid_level();
+    program->rodata->own_namespace = own_namespace();
     program->bss->min_away_ns = MIN_AWAY_NS;
     int sys = lender ? bpf_map__reuse_fd(program->maps.areas,
                                          bpf_map__fd(lender->program->maps.areas))

@@ -3,8 +3,15 @@
  * stacks.bpf.c.
  */
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+struct ns_common {
+    unsigned int inum;
+};
+struct pid_namespace {
+    struct ns_common ns;
+};
 struct upid {
     int nr;
+    struct pid_namespace *ns;
 };
 struct pid {
     unsigned int level;
@@ -29,26 +36,36 @@ struct pt_regs {
 };
 #pragma clang attribute pop
 
-volatile const __u32 pid_level; /* of the profiler's pid namespace */
+volatile const __u32 own_namespace; /* the profiler's pid namespace; 0: the first one */
+
+enum { MAX_LEVELS = 32 /* of pid namespaces, in the kernel */ };
+
+/* The number in the profiler's pid namespace, which is at any of the levels; 0: it has none there. */
+static __noinline int number_in(__u64 addr)
+{
+    struct pid *const pid = (void *)addr;
+    if (!pid)
+        return 0;
+    const unsigned int level = BPF_CORE_READ(pid, level);
+    for (unsigned int i = 1; i < MAX_LEVELS && i <= level; i++) {
+        struct upid *const in = (void *)pid + bpf_core_field_offset(struct pid, numbers) +
+                                (__u64)i * bpf_core_type_size(struct upid);
+        if (BPF_CORE_READ(in, ns, ns.inum) == own_namespace)
+            return BPF_CORE_READ(in, nr);
+    }
+    return 0;
+}
 
 /* The number of a task in the profiler's pid namespace; 0: it has none there. */
 static __u32 number_of(struct task_struct *task)
 {
-    if (pid_level == 0)
-        return BPF_CORE_READ(task, pid);
-    struct pid *const pid = BPF_CORE_READ(task, thread_pid);
-    int number = 0;
-    if (!pid || BPF_CORE_READ(pid, level) < pid_level)
-        return 0;
-    bpf_probe_read_kernel(&number, sizeof number,
-                          (void *)pid + bpf_core_field_offset(struct pid, numbers) +
-                              (__u64)pid_level * bpf_core_type_size(struct upid));
-    return number;
+    return own_namespace ? (__u32)number_in((__u64)BPF_CORE_READ(task, thread_pid))
+                         : (__u32)BPF_CORE_READ(task, pid);
 }
 
 static __u32 process_of(struct task_struct *task)
 {
-    if (pid_level == 0)
+    if (!own_namespace)
         return BPF_CORE_READ(task, tgid);
     struct task_struct *const leader = BPF_CORE_READ(task, group_leader);
     return leader ? number_of(leader) : 0;

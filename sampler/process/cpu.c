@@ -1,5 +1,6 @@
 #include "sampler/process/cpu.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -91,6 +92,9 @@ bool cpu_meter_is_runnable(struct cpu_meter *meter, int pid, int tid, bool *runn
             system_call_read(text, call_out);
         return true;
     }
+    /* The thread that was opened has ended, and another one may have its number. */
+    if (meter->call_fd >= 0 && errno == ESRCH)
+        return false;
     if (meter->state_fd < 0)
         meter->state_fd = open_task_file(pid, tid, "stat");
     if (meter->state_fd < 0 || !read_text(meter->state_fd, text, sizeof text))

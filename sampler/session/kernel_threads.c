@@ -8,6 +8,7 @@
 #include "sampler/base/vec.h"
 #include "sampler/cpython/python.h"
 #include "sampler/kernel/engine.h"
+#include "sampler/process/process.h"
 #include "sampler/process/thread_ids.h"
 #include "sampler/session/kernel_describe.h"
 #include "sampler/session/target.h"
@@ -165,6 +166,9 @@ enum err_code kernel_threads_list(struct kernel_threads *threads, struct fed_tar
     bool changed;
     fed->listed_ns = clock_now_ns();
     fed->is_old = python_list_threads(target->python, &changed) != ERR_OK;
+    /* What was listed may be another process's, which has got the number. */
+    if (process_has_exited(&target->process))
+        return ERR_OK;
     struct thread *const *const listed = python_threads(target->python, &count);
     const struct thread *const main = python_main(target->python);
     if (!fed->is_old)

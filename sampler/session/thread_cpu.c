@@ -15,6 +15,9 @@ static const uint64_t ACCOUNT_NS = 12 * NS_PER_MS;
 /* More time without a processor than this is not caught up with. */
 static const uint64_t MAX_QUEUED_NS = NS_PER_S;
 
+/* The files of a thread that could not be read are opened again after this time. */
+static const uint64_t OPEN_AGAIN_NS = 100 * NS_PER_MS;
+
 /* Why a thread waits is found again after this time, though it waits at the same place. */
 static const uint64_t WAIT_AGAIN_NS = NS_PER_S;
 
@@ -55,13 +58,38 @@ static enum err_code reserve(struct thread_cpus *cpus, thread_id thread)
     return ERR_OK;
 }
 
+static void open_meter(struct thread_cpu *thread_cpu, uint64_t now_ns)
+{
+    thread_cpu->has_meter =
+        cpu_meter_open(&thread_cpu->meter, thread_cpu->pid, thread_cpu->tid);
+    thread_cpu->is_metered = thread_cpu->is_watched = false;
+    thread_cpu->opened_ns = thread_cpu->metered_ns = thread_cpu->asked_ns = now_ns;
+}
+
 static void open_cpu(struct thread_cpu *thread_cpu, const struct sample *sample)
 {
     thread_cpu->is_open = true;
     thread_cpu->pid = sample->pid;
     thread_cpu->tid = sample->tid;
-    thread_cpu->has_meter = cpu_meter_open(&thread_cpu->meter, sample->pid, sample->tid);
-    thread_cpu->metered_ns = thread_cpu->asked_ns = sample->now_ns;
+    open_meter(thread_cpu, sample->now_ns);
+}
+
+/* Does the thread run?  false: unknown.  Its files are those of a thread that has ended where another one got its number,
+ * and with it its row: then they are opened again. */
+static bool ask(struct thread_cpu *thread_cpu, bool *runs_out, struct system_call *call_out)
+{
+    const int pid = thread_cpu->pid, tid = thread_cpu->tid;
+    if (thread_cpu->has_meter) {
+        if (cpu_meter_is_runnable(&thread_cpu->meter, pid, tid, runs_out, call_out))
+            return true;
+        cpu_meter_close(&thread_cpu->meter);
+        thread_cpu->has_meter = false;
+    }
+    if (!tid || thread_cpu->used_ns < thread_cpu->opened_ns + OPEN_AGAIN_NS)
+        return false;
+    open_meter(thread_cpu, thread_cpu->used_ns);
+    return thread_cpu->has_meter &&
+           cpu_meter_is_runnable(&thread_cpu->meter, pid, tid, runs_out, call_out);
 }
 
 static bool keeps(enum sampler_mode mode, state_bits state)
@@ -346,9 +374,7 @@ static enum err_code settle(struct thread_cpus *cpus, thread_id thread, uint64_t
 
 static bool is_runnable(struct thread_cpu *thread_cpu, bool *out, struct system_call *call_out)
 {
-    const bool is_known =
-        thread_cpu->has_meter && cpu_meter_is_runnable(&thread_cpu->meter, thread_cpu->pid,
-                                                       thread_cpu->tid, out, call_out);
+    const bool is_known = ask(thread_cpu, out, call_out);
     thread_cpu->ran_ns = is_known && *out ? thread_cpu->used_ns : 0;
     return is_known;
 }
@@ -360,8 +386,7 @@ enum three_valued thread_cpus_ask(struct thread_cpus *cpus, thread_id thread, in
     struct cpu_meter own;
     bool runs, is_known = false;
     if (thread_cpu && thread_cpu->is_open) {
-        is_known = thread_cpu->has_meter &&
-                   cpu_meter_is_runnable(&thread_cpu->meter, pid, tid, &runs, call_out);
+        is_known = ask(thread_cpu, &runs, call_out);
     } else if (cpu_meter_open(&own, pid, tid)) {
         is_known = cpu_meter_is_runnable(&own, pid, tid, &runs, call_out);
         cpu_meter_close(&own);
@@ -376,9 +401,7 @@ bool thread_cpus_sleeps(struct thread_cpus *cpus, thread_id thread,
     struct thread_cpu *const thread_cpu = thread < cpus->count ? &cpus->items[thread] : NULL;
     uint64_t ran_ns, queued_ns;
     bool is_ready;
-    if (!thread_cpu || !thread_cpu->is_open || !thread_cpu->has_meter ||
-        !cpu_meter_is_runnable(&thread_cpu->meter, thread_cpu->pid, thread_cpu->tid, &is_ready,
-                               call_out) ||
+    if (!thread_cpu || !thread_cpu->is_open || !ask(thread_cpu, &is_ready, call_out) ||
         is_ready || !call_out->is_known || !call_out->sp)
         return false;
     struct cpu_meter watched = thread_cpu->meter;
@@ -454,10 +477,12 @@ static void add_waiting(struct thread_cpus *cpus, struct thread_cpu *thread_cpu,
     const bool is_early = sample->now_ns - thread_cpu->metered_ns < ACCOUNT_NS;
     const bool lacks_wait =
         !thread_cpu->wait && (thread_cpu->waiting & (thread_cpu->waiting - 1)) == 0;
-    if (!is_first && thread_cpu->was_runnable && (is_early || lacks_wait) &&
+    /* Nothing is known of a thread that has ended, but of one that got its number. */
+    const bool begins = is_first || !thread_cpu->is_metered;
+    if (!begins && thread_cpu->was_runnable && (is_early || lacks_wait) &&
         is_runnable(thread_cpu, &thread_cpu->is_runnable, &call))
         find_wait(cpus, thread_cpu, sample, &call, true);
-    if (is_first) {
+    if (begins) {
         const bool known = is_runnable(thread_cpu, &thread_cpu->was_runnable, &call);
         thread_cpu->is_runnable = thread_cpu->was_runnable;
         if (!thread_cpu->is_metered && known &&

@@ -71,6 +71,7 @@ struct thread_cpu {
     int pid;           /* of its process */
     int32_t tid;       /* on this host */
     struct cpu_meter meter;
+    uint64_t opened_ns;  /* when the meter was, or was tried to be */
     uint64_t watched_ns; /* on a CPU, when thread_cpus_sleeps was last asked */
     uint64_t ran_ns;     /* when it was last known to be on a CPU */
     uint64_t metered_ns; /* when the account was last read */

@@ -24,6 +24,9 @@ _Static_assert((int)PUSH_COUNTERS_MAX == (int)PUSH_MAX_ENDPOINTS,
 
 enum { HOST_BYTES = 256, NICENESS = 10 };
 
+/* On a busy host, what is said of a session is older. */
+static const uint64_t CLOCK_SLACK_NS = 30 * NS_PER_S;
+
 struct push {
     struct push_settings settings;
     struct sender *senders[PUSH_MAX_ENDPOINTS];
@@ -37,6 +40,7 @@ struct push {
     struct session *last; /* held: the one that was pushed last; NULL: none */
     char epoch[17];       /* of that one */
     uint64_t began_ns;    /* when that session began; clock_now_ns */
+    uint64_t began_at_ns; /* the same since 1970, as the clock says now */
     uint64_t until_ns;    /* what is before has been pushed; clock_now_ns */
     pthread_t thread;
     bool is_started;
@@ -141,6 +145,19 @@ static void push_range(struct push *push, const struct session_info *info, uint6
         push_window_deinit(&window);
 }
 
+/* When the session began, since 1970: the clock may have been set meanwhile, or the host have slept, and servers refuse
+ * profiles of another time. */
+static uint64_t began_at(struct push *push, const struct sampler_status *status)
+{
+    const bool goes_on = status->state == SAMPLER_RUNNING || status->state == SAMPLER_PAUSED;
+    const uint64_t began_ns = clock_wall_ns() - status->elapsed_ns;
+    const uint64_t known_ns = push->began_at_ns;
+    const uint64_t off_ns = began_ns > known_ns ? began_ns - known_ns : known_ns - began_ns;
+    if (goes_on && off_ns > CLOCK_SLACK_NS)
+        push->began_at_ns = began_ns;
+    return push->began_at_ns;
+}
+
 /* What the session has sampled since the last call. */
 static void push_session(struct push *push, struct session *session)
 {
@@ -153,7 +170,9 @@ static void push_session(struct push *push, struct session *session)
         const uint64_t now_ns = clock_now_ns();
         memcpy(push->epoch, session->epoch, sizeof push->epoch);
         push->began_ns = now_ns > info.status.elapsed_ns ? now_ns - info.status.elapsed_ns : 0;
+        push->began_at_ns = info.status.started_at_ns;
     }
+    info.status.started_at_ns = began_at(push, &info.status);
     const uint64_t from_ns =
         push->until_ns > push->began_ns ? push->until_ns - push->began_ns : 0;
     if (snapshot.end_ns > from_ns) {

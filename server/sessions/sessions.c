@@ -262,9 +262,12 @@ void session_become(struct session *session, struct sampler *sampler,
 
 void session_fail(struct session *session, const struct err *err)
 {
+    const uint64_t now_ns = clock_wall_ns();
     pthread_mutex_lock(&session->lock);
     session->status.state = SAMPLER_FAILED;
-    session->status.ended_at_ns = clock_wall_ns();
+    /* The clock may have been set back meanwhile. */
+    session->status.ended_at_ns =
+        now_ns > session->status.started_at_ns ? now_ns : session->status.started_at_ns;
     snprintf(session->status.reason, sizeof session->status.reason, "%.255s", err->message);
     pthread_mutex_unlock(&session->lock);
 }

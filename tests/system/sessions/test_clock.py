@@ -5,9 +5,11 @@ import json
 import os
 import struct
 import sys
+import time
 
-from harness import FOLDER, SANITIZED, SKIPPED, Test, file_in, main, victim
+from harness import FOLDER, SANITIZED, SKIPPED, WAIT_SECONDS, Test, file_in, main, program, victim
 from host import CHANGE, Host
+from receivers import Receiver, read_pyroscope
 
 LONG = "100"
 DAY, YEAR = 86400, 365 * 86400
@@ -50,6 +52,28 @@ class Jumps(Test):
             before = instant(host.get("/processes")["scanned_at"])
             self.clock.set(YEAR)
             host.until("/processes", lambda found: instant(found["scanned_at"]) - before > YEAR - DAY)
+
+    def test_a_process_began_when_the_clock_that_was_set_says(self):
+        with victim("chain.py", LONG) as target, Host(env=self.clock.environment) as host:
+            before = instant(host.row(target.pid)["started_at"])
+            for jump in (YEAR, -YEAR):
+                self.clock.set(jump)
+                host.row(target.pid, lambda row: abs(instant(row["started_at"]) - before - jump) < DAY)
+
+    def test_what_is_pushed_has_the_times_of_the_clock_that_was_set(self):
+        self.clock.set(-DAY)
+        with victim("chain.py", LONG) as target, Receiver("pyroscope") as receiver, \
+                program("record", str(target.pid), "-r", "200", "-o", file_in("clock.pyro"), "--push", receiver.url,
+                        "--push-window", "1s", env=self.clock.environment):
+            receiver.wait_for(lambda requests: len(requests) > 1, WAIT_SECONDS)
+            self.clock.set(0)
+            # A window that was begun before may still come.
+            count = len(receiver.requests) + 4
+            receiver.wait_for(lambda requests: len(requests) > count, WAIT_SECONDS)
+            bodies = [body for _, _, _, body, _ in receiver.requests]
+            ages = [time.time() - profile.began_ns / 1e9 for body in (bodies[0], bodies[-1]) for profile in read_pyroscope(body)]
+            self.assertGreater(ages[0], DAY - 100)
+            self.assertLess(abs(ages[-1]), 100)
 
     def test_a_session_goes_on_and_ends_after_it_began(self):
         for jump in (10 * YEAR, -10 * YEAR, DAY, -DAY):

@@ -8,7 +8,8 @@ import sys
 import time
 
 from folded import read_folded
-from harness import ROOT, SKIPPED, SLOWNESS, WAIT_SECONDS, Test, file_in, main, newest_python, program
+from harness import (ROOT, SKIPPED, SLOWNESS, WAIT_SECONDS, Test, file_in, main, newest_python, program, run_program, script, victim,
+                     why_no_kernel_engine)
 from host import Host
 
 LAST_PID = "/proc/sys/kernel/ns_last_pid"
@@ -47,6 +48,26 @@ def source_of(name):
         file.write("import time\n\n\ndef %s():\n    end = time.monotonic() + 60\n    while time.monotonic() < end:\n"
                    "        pass  # secret %s\n\n\nprint('READY', flush=True)\n%s()\n" % (name, name, name))
     return path
+
+
+# Its threads have one number, one name and one place, one after the other.
+ONE_NUMBER = """
+import sys, threading, time
+wanted, end = 0, time.monotonic() + float(sys.argv[1])
+def work():
+    until = time.monotonic() + 0.3
+    while time.monotonic() < until and wanted in (0, threading.get_native_id()):
+        pass
+print("READY", flush=True)
+while time.monotonic() < end:
+    if wanted:
+        with open("%s", "w") as file:
+            file.write(str(wanted - 1))
+    thread = threading.Thread(target=work, name="worker")
+    thread.start()
+    wanted = wanted or thread.native_id
+    thread.join()
+""" % LAST_PID
 
 
 class Newcomer:
@@ -206,6 +227,30 @@ class Reuse(Test):
                 self.assertIn("TracerPid:\t0", text)
                 self.assertNotIn("State:\tT", text)
                 newcomer.end()
+
+
+class Threads(Test):
+    def states_of(self, target, engine):
+        path = file_in("number.json")
+        process, code = run_program("record", str(target.pid), "-a", "-r", "500", "-d", "2", "--engine", engine, "--quality", path,
+                                    "--collapsed=" + file_in("number.folded"))
+        self.assertEqual(code, 0, process.output())
+        with open(path, encoding="utf-8") as file:
+            return json.load(file)["states"]["on_cpu"]
+
+    def test_what_a_thread_does_is_known_though_another_had_its_number(self):
+        with victim(script("number.py", ONE_NUMBER), "100") as target:
+            states = self.states_of(target, "remote")
+        self.assertGreater(states["yes"], states["unknown"])
+
+    def test_the_kernel_engine_has_the_numbers_of_its_own_namespace(self):
+        reason = why_no_kernel_engine()
+        if reason:
+            self.skipTest(reason)
+        with victim(script("number.py", ONE_NUMBER), "100") as target:
+            self.assertGreater(self.states_of(target, "kernel")["yes"], 0)
+        with victim("alternate.py", "100") as target:
+            self.assertGreater(self.states_of(target, "kernel")["yes"], 0)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,9 @@
+#define _GNU_SOURCE
 #include "tests/unit/session/fed_world.h"
 
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "sampler/base/clock.h"
 #include "sampler/cpython/python.h"
@@ -293,6 +296,9 @@ struct fed_world *fed_create(void)
     the_thread.head.addr = 0x1000;
     the_thread.is_main = true;
     world.target.process.pid = PID;
+    /* It never ends. */
+    world.target.process.pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0);
+    assert_true(world.target.process.pidfd >= 0);
     world.target.options = &world.options;
     assert_ok(kernel_open(NULL, &world.kernel, &err), &err);
     assert_ok(kernel_start(world.kernel, RATE_HZ, &err), &err);
@@ -315,6 +321,7 @@ void fed_destroy(struct fed_world *world)
     assert_int_equal(fake_kernel_threads(world->kernel), 0);
     kernel_stop(world->kernel);
     kernel_close(world->kernel);
+    close(world->target.process.pidfd);
 }
 
 void fed_leave(struct fed_world *world, uint64_t at_ns, unsigned flags)

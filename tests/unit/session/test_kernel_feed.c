@@ -283,6 +283,34 @@ static void a_thread_that_sleeps_counts_from_its_listing_on(void **state)
     fed_destroy(world);
 }
 
+/* The engine finds threads by their numbers. */
+static void a_thread_of_unknown_number_is_read_at_each_drain(void **state)
+{
+    struct fed_world *const world = fed_create();
+    struct err err = { 0 };
+    (void)state;
+    kernel_feed_remove(world->feed, &world->target);
+    the_thread.host_tid = 0;
+    const uint64_t added_ns = clock_now_ns();
+    assert_ok(kernel_feed_add(world->feed, &world->target, &err), &err);
+    assert_int_equal(fake_kernel_threads(world->kernel), 0);
+    while (clock_now_ns() < added_ns + 20 * PERIOD_NS)
+        continue;
+    fed_drain(world);
+    assert_int_equal(taken_count, 1);
+    assert_true(taken[0].is_read);
+    assert_int_equal(taken[0].instants.runs, VALUE_UNKNOWN);
+    assert_true(taken[0].instants.since_ns >= added_ns);
+    assert_true(taken[0].instants.times >= 18);
+    const uint64_t until_ns = taken[0].instants.until_ns;
+    while (clock_now_ns() < until_ns + 20 * PERIOD_NS)
+        continue;
+    fed_drain(world);
+    assert_int_equal(taken_count, 2);
+    assert_int_equal(taken[1].instants.since_ns, until_ns);
+    fed_destroy(world);
+}
+
 /* On a busy host a thread may get no processor for a while. */
 static void a_thread_that_has_not_run_yet_may_be_ready(void **state)
 {
@@ -420,6 +448,7 @@ static void a_stack_belongs_to_the_interpreter_that_the_thread_has_entered(void 
 TEST_MAIN(cmocka_unit_test(a_stack_belongs_to_the_interpreter_that_the_thread_has_entered),
           cmocka_unit_test(a_late_instant_is_as_many_samples_as_it_stands_for),
           cmocka_unit_test(a_thread_that_has_not_run_yet_may_be_ready),
+          cmocka_unit_test(a_thread_of_unknown_number_is_read_at_each_drain),
           cmocka_unit_test(a_code_object_is_learnt_from_its_description),
           cmocka_unit_test(what_was_cleared_is_described_again),
           cmocka_unit_test(a_call_brings_the_next_drain_forward),
