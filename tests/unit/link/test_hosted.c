@@ -20,10 +20,9 @@ static enum err_code admit(void *context, pid_t pid, struct err *err)
     return ERR_OK;
 }
 
-static const struct reader_process settings = { .max_rate_hz = 1000,
-                                                .max_running = 8,
-                                                .max_cpu_percent = 3,
-                                                .admit = admit };
+static const struct reader_process settings = {
+    .max_rate_hz = 1000, .max_running = 8, .max_cpu_percent = 3, .admit = admit
+};
 
 struct one {
     int pipe_fd;
