@@ -36,7 +36,7 @@ struct hosted {
     struct sampler *sampler; /* NULL: it is starting */
     uint64_t ended;          /* its number among those that have ended; 0: it has not */
     size_t processes, bytes; /* that it holds since then */
-    double wants_cpu_percent, cpu_percent;
+    double wants_cpu_percent, cpu_percent; /* what it may use, alone and beside the others */
     size_t users;
 };
 

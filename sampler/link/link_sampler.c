@@ -270,16 +270,14 @@ static enum err_code take_blocks(struct link_sampler *sampler, bool *ended_out, 
 {
     enum capture_kind kind = CAPTURE_METADATA;
     enum err_code rc = ERR_OK;
-    *ended_out = false;
     while (!rc && kind != CAPTURE_STATE && kind != CAPTURE_END) {
         rc = growing_read(&sampler->growing, fill, sampler, &kind, err);
         if (!rc && kind == CAPTURE_STATE)
             rc = take_state(sampler, err);
-        else if (!rc && kind == CAPTURE_END) {
+        else if (!rc && kind == CAPTURE_END)
             rc = take_end(sampler, err);
-            *ended_out = true;
-        }
     }
+    *ended_out = kind == CAPTURE_END;
     return rc;
 }
 
@@ -326,12 +324,12 @@ static void *run(void *context)
     pthread_setname_np(pthread_self(), "session");
     while (!rc && !has_ended)
         rc = take_blocks(sampler, &has_ended, &err);
-    /* What it still samples would reach nobody. */
-    if (rc)
-        stop(&sampler->face);
     announce_end(sampler, !rc                                     ? NULL
                           : rc == ERR_NOT_FOUND || rc == ERR_GONE ? LOST_READER
                                                                   : err.message);
+    /* What it still samples would reach nobody. */
+    if (rc)
+        stop(&sampler->face);
     return NULL;
 }
 
