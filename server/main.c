@@ -1,5 +1,6 @@
 #include <stdio.h>
 
+#include "sampler/base/memory_limit.h"
 #include "sampler/debug_lines.h"
 #include "sampler/sampler.h"
 #include "server/command/options/completion.h"
@@ -39,6 +40,9 @@ int main(int argc, char **argv)
         completion_print(stdout, options.completion);
         return exit_with(ERR_OK, NULL);
     }
+    memory_limit_find(MEMORY_LIMIT_FOLDER, MEMORY_LIMIT_OWN);
+    if (!options.has_memory)
+        options.sampling.memory_bytes = memory_limit_scale(options.sampling.memory_bytes);
     limits_raise();
     leave(options.command->execute(&options));
 }

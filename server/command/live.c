@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sampler/base/memory_limit.h"
 #include "server/command/options/options.h"
 #include "server/command/process/credentials.h"
 #include "server/command/process/exit.h"
@@ -96,6 +97,7 @@ enum err_code live_open(struct live *live, const struct options *options,
     live->tls_cert = options->access.tls_cert;
     systemd_init(&live->systemd);
     enum err_code rc = limits_check_serving(err);
+    memory_limit_begin();
     if (rc == ERR_OK)
         rc = sessions_create(&live->sessions, err);
     if (rc == ERR_OK)

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "sampler/base/memory_limit.h"
 #include "server/http/client.h"
 #include "server/http/response.h"
 
@@ -51,7 +52,7 @@ static void add_cost(struct delivery_cost *sum, const struct delivery_cost *cost
 /* The cost is within that part of the whole. */
 static bool fits(const struct delivery_cost *cost, size_t part)
 {
-    return cost->memory <= DELIVERY_MAX_MEMORY / part &&
+    return cost->memory <= memory_limit_scale(DELIVERY_MAX_MEMORY) / part &&
            cost->disk <= DELIVERY_MAX_DISK / part && cost->files <= DELIVERY_MAX_FILES / part;
 }
 

@@ -1,6 +1,7 @@
 #include "server/http/fair_queue.h"
 
 #include "sampler/base/clock.h"
+#include "sampler/base/memory_limit.h"
 
 static bool is_of_network(const struct fair_turn *turn, const struct client *client)
 {
@@ -57,7 +58,7 @@ static bool may_run(const struct fair_queue *queue, const struct fair_turn *turn
     if (is_operator)
         return of_client < FAIR_QUEUE_RUNNING_OF_OPERATOR &&
                (!turn->is_long || long_ones < FAIR_QUEUE_LONG_OF_OPERATOR);
-    return viewers < FAIR_QUEUE_RUNNING_OF_VIEWERS &&
+    return viewers < memory_limit_scale(FAIR_QUEUE_RUNNING_OF_VIEWERS) &&
            of_network < FAIR_QUEUE_RUNNING_OF_NETWORK &&
            of_client < FAIR_QUEUE_RUNNING_OF_VIEWER &&
            (!turn->is_long || long_ones < FAIR_QUEUE_LONG_OF_VIEWER);

@@ -60,7 +60,7 @@ struct fair_turn *fair_queue_next(struct fair_queue *queue);
 /* A turn that runs has ended. */
 void fair_queue_leave(struct fair_queue *queue, struct fair_turn *turn);
 
-/* It has waited so long that nobody waits for its answer by now. */
+/* It has waited so long that its client has given up. */
 bool fair_turn_is_late(const struct fair_turn *turn, uint64_t now_ns);
 
 #endif /* SERVER_HTTP_FAIR_QUEUE_H */

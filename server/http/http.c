@@ -13,6 +13,7 @@
 
 #include <microhttpd.h>
 
+#include "sampler/base/memory_limit.h"
 #include "sampler/base/thread.h"
 #include "server/http/client.h"
 #include "server/http/delivery.h"
@@ -31,9 +32,10 @@ struct http {
     struct janitor *janitor;
     struct http_options options;
     atomic_bool is_ending;
-    pthread_mutex_t lock; /* guards what follows */
-    pthread_cond_t one_less;
-    unsigned workers; /* threads that answer requests whose turn it is */
+    pthread_mutex_t lock;   /* guards what follows */
+    pthread_cond_t changed; /* for workers, and for who waits for their end */
+    unsigned workers,
+        idle; /* threads that answer requests whose turn it is; those that have none */
     struct fair_queue queue;
     struct delivery_pool deliveries;
 };
@@ -309,57 +311,80 @@ static void refuse(struct exchange *exchange, int status)
     answer_whole(exchange);
 }
 
+/* The lock is held.  NULL: none may run. */
+static struct exchange *take_turn(struct http *http)
+{
+    const struct fair_turn *const turn = fair_queue_next(&http->queue);
+    count_turns(http);
+    return turn ? turn->request : NULL;
+}
+
 /* From here on the exchange is the daemon's again. */
 static void finish_turn(struct exchange *exchange)
 {
     struct http *const http = exchange->http;
     pthread_mutex_lock(&http->lock);
     fair_queue_leave(&http->queue, &exchange->turn);
+    count_turns(http);
     pthread_mutex_unlock(&http->lock);
     exchange->is_answered = true;
     MHD_resume_connection(exchange->connection);
 }
 
-static void end_worker(struct http *http)
+/* is_alone: nobody else answers now, so that all memory that was taken is in use. */
+static void answer_turn(struct exchange *exchange, bool is_alone)
 {
-    pthread_mutex_lock(&http->lock);
-    http->workers--;
-    pthread_cond_signal(&http->one_less);
-    pthread_mutex_unlock(&http->lock);
-}
-
-static void *answer_turn(void *argument);
-
-static void start_turns(struct http *http)
-{
-    for (;;) {
-        pthread_mutex_lock(&http->lock);
-        const struct fair_turn *const turn = fair_queue_next(&http->queue);
-        http->workers += turn != NULL;
-        count_turns(http);
-        pthread_mutex_unlock(&http->lock);
-        if (!turn)
-            return;
-        if (thread_start(NULL, answer_turn, turn->request) != 0) {
-            refuse(turn->request, 503);
-            finish_turn(turn->request);
-            end_worker(http);
-        }
-    }
-}
-
-static void *answer_turn(void *argument)
-{
-    struct exchange *const exchange = argument;
-    struct http *const http = exchange->http;
-    if (atomic_load(&http->is_ending) || fair_turn_is_late(&exchange->turn, clock_now_ns()))
+    memory_limit_renew(is_alone);
+    if (atomic_load(&exchange->http->is_ending) ||
+        fair_turn_is_late(&exchange->turn, clock_now_ns()))
         refuse(exchange, 503);
     else
         answer_whole(exchange);
     finish_turn(exchange);
-    start_turns(http);
-    end_worker(http);
+}
+
+static void wake_worker(struct http *http);
+
+/* It is idle at first. */
+static void *work(void *argument)
+{
+    struct http *const http = argument;
+    pthread_mutex_lock(&http->lock);
+    for (;;) {
+        struct exchange *const exchange = take_turn(http);
+        if (exchange) {
+            const bool is_alone = !http->queue.running->next;
+            http->idle--;
+            if (http->queue.waiting)
+                wake_worker(http);
+            pthread_mutex_unlock(&http->lock);
+            answer_turn(exchange, is_alone);
+            pthread_mutex_lock(&http->lock);
+            http->idle++;
+        } else if (atomic_load(&http->is_ending)) {
+            break;
+        } else {
+            pthread_cond_wait(&http->changed, &http->lock);
+        }
+    }
+    http->workers--;
+    http->idle--;
+    pthread_cond_broadcast(&http->changed);
+    pthread_mutex_unlock(&http->lock);
     return NULL;
+}
+
+/* The lock is held, and a turn waits, which may run or not.  Workers stay: each answer would need another stack otherwise. */
+static void wake_worker(struct http *http)
+{
+    if (http->idle > 0) {
+        pthread_cond_signal(&http->changed);
+    } else if (http->workers < FAIR_QUEUE_RUNNING) {
+        memory_limit_add(THREAD_STACK_BYTES);
+        const bool has_started = thread_start(NULL, work, http) == 0;
+        http->workers += has_started;
+        http->idle += has_started;
+    }
 }
 
 /* The connection sleeps until its turn has ended. */
@@ -373,15 +398,21 @@ static enum MHD_Result wait_for_turn(struct exchange *exchange, bool is_long)
     pthread_mutex_lock(&http->lock);
     if (!atomic_load(&http->is_ending))
         queued = fair_queue_enter(&http->queue, &exchange->turn);
-    if (queued == FAIR_WAITS)
+    if (queued == FAIR_WAITS) {
         MHD_suspend_connection(exchange->connection);
-    pthread_mutex_unlock(&http->lock);
-    if (queued != FAIR_WAITS) {
-        refuse(exchange, queued == FAIR_CLIENT_IS_FULL ? 429 : 503);
-        return finish(exchange);
+        wake_worker(http);
     }
-    start_turns(http);
-    return MHD_YES;
+    /* Nobody else waits where there is no worker. */
+    struct exchange *const orphan = http->workers == 0 ? take_turn(http) : NULL;
+    pthread_mutex_unlock(&http->lock);
+    if (orphan) {
+        refuse(orphan, 503);
+        finish_turn(orphan);
+    }
+    if (queued == FAIR_WAITS)
+        return MHD_YES;
+    refuse(exchange, queued == FAIR_CLIENT_IS_FULL ? 429 : 503);
+    return finish(exchange);
 }
 
 static void enter(const struct exchange *exchange, enum connection_phase phase)
@@ -525,7 +556,7 @@ static enum err_code refuse_start(const struct http_options *options, int sys, s
 static void destroy(struct http *http)
 {
     janitor_stop(http->janitor);
-    pthread_cond_destroy(&http->one_less);
+    pthread_cond_destroy(&http->changed);
     pthread_mutex_destroy(&http->lock);
     pthread_mutex_destroy(&http->deliveries.lock);
     free(http);
@@ -540,7 +571,7 @@ enum err_code http_start(const struct http_options *options, struct http **out, 
     atomic_init(&http->is_ending, false);
     pthread_mutex_init(&http->lock, NULL);
     pthread_mutex_init(&http->deliveries.lock, NULL);
-    pthread_cond_init(&http->one_less, NULL);
+    pthread_cond_init(&http->changed, NULL);
     enum err_code rc = janitor_start(&http->janitor, err);
     if (rc == ERR_OK) {
         errno = 0;
@@ -558,10 +589,11 @@ enum err_code http_start(const struct http_options *options, struct http **out, 
 /* A connection may not sleep when the daemon stops. */
 static void wait_for_turns(struct http *http)
 {
-    atomic_store(&http->is_ending, true);
     pthread_mutex_lock(&http->lock);
-    while (http->workers > 0 || http->queue.waiting)
-        pthread_cond_wait(&http->one_less, &http->lock);
+    atomic_store(&http->is_ending, true);
+    pthread_cond_broadcast(&http->changed);
+    while (http->workers > 0)
+        pthread_cond_wait(&http->changed, &http->lock);
     pthread_mutex_unlock(&http->lock);
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "sampler/base/buffer.h"
+#include "sampler/base/memory_limit.h"
 #include "server/http/request.h"
 
 /* Bytes that the cache and several responses hold. */
@@ -107,6 +108,7 @@ bool response_cache_take(struct response_cache *cache, const struct request *req
  * longest. */
 static struct answer *make_room(struct response_cache *cache, size_t bytes, bool is_viewer)
 {
+    const size_t most_bytes = memory_limit_scale(RESPONSE_CACHE_MAX_BYTES);
     for (;;) {
         struct answer *oldest[2] = { NULL, NULL }, *place = NULL;
         size_t count = is_viewer, viewers_bytes = is_viewer ? bytes : 0;
@@ -120,10 +122,10 @@ static struct answer *make_room(struct response_cache *cache, size_t bytes, bool
             count += answer->is_viewers;
             viewers_bytes += answer->is_viewers ? answer->bytes : 0;
         }
-        if (place && cache->bytes + bytes <= RESPONSE_CACHE_MAX_BYTES)
+        if (place && cache->bytes + bytes <= most_bytes)
             return place;
-        const bool are_viewers = place ? viewers_bytes > RESPONSE_CACHE_MAX_BYTES / 2
-                                       : count > RESPONSE_CACHE_MAX / 2;
+        const bool are_viewers =
+            place ? viewers_bytes > most_bytes / 2 : count > RESPONSE_CACHE_MAX / 2;
         struct answer *const goes =
             oldest[are_viewers] ? oldest[are_viewers] : oldest[!are_viewers];
         if (!goes)
@@ -192,7 +194,7 @@ void response_cache_keep(struct response_cache *cache, const struct request *req
 {
     char tag[RESPONSE_MAX_TAG + 16];
     if (response->status != 200 || response->body_bytes == 0 || !response->owner ||
-        response->body_bytes > RESPONSE_CACHE_MAX_BYTES / 8)
+        response->body_bytes > memory_limit_scale(RESPONSE_CACHE_MAX_BYTES) / 8)
         return;
     response_full_tag(response, request, tag);
     pthread_mutex_lock(&cache->lock);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "sampler/base/hash.h"
+#include "sampler/base/memory_limit.h"
 #include "server/http/response.h"
 
 /* Not all file systems have files without a name. */
@@ -103,7 +104,7 @@ static bool drain(void *to, const char *data, size_t bytes)
     spool->hash = hash_bytes(data, bytes, spool->hash);
     if (spool->bytes > SPOOL_MAX_BYTES)
         return false;
-    if (spool->fd < 0 && spool->bytes <= SPOOL_MEMORY_BYTES) {
+    if (spool->fd < 0 && spool->bytes <= memory_limit_scale(SPOOL_MEMORY_BYTES)) {
         buffer_append(&spool->held, data, bytes);
         return !spool->held.failed;
     }
@@ -120,8 +121,8 @@ void spool_begin(struct spool *spool, struct buffer *out)
 static enum err_code failure(const struct spool *spool, enum err_code rc, struct err *err)
 {
     if (spool->sys) {
-        err_sys(err, spool->sys, "an answer of more than %d MiB does not fit on the disk",
-                SPOOL_MEMORY_BYTES >> 20);
+        err_sys(err, spool->sys, "an answer of more than %zu KiB does not fit on the disk",
+                memory_limit_scale(SPOOL_MEMORY_BYTES) >> 10);
         return ERR_SYS;
     }
     if (spool->bytes > SPOOL_MAX_BYTES)

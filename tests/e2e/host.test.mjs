@@ -1,7 +1,7 @@
 // From the page of a host to a profile that is kept, and opened again.
 
 import assert from "node:assert/strict";
-import { mkdirSync, rmSync } from "node:fs";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, afterEach, before, test } from "node:test";
 import { launchChromium } from "../web/support/chromium.mjs";
@@ -75,4 +75,67 @@ test("a program that runs asyncio is sampled again with its tasks", async () => 
   await page.picture("tasks-again");
   await page.assertInnocent(host.origin);
   await page.close();
+});
+
+// Each with what is drawn of it: what cannot be seen is an escape.
+const WRITTEN = {
+  "</script><script>alert(1)</script>": "</script><script>alert(1)</script>",
+  "<img src=x onerror=alert(1)>": "<img src=x onerror=alert(1)>",
+  "'\"><svg onload=alert(1)>&lt;b&gt;": "'\"><svg onload=alert(1)>&lt;b&gt;",
+  "[a](javascript:alert(1)) ${alert(1)} {{alert(1)}}": "[a](javascript:alert(1)) ${alert(1)} {{alert(1)}}",
+  "<!--\u202egnp.\u0085\u009b31m\u2028": "<!--\\u202egnp.\\u0085\\u009b31m\\u2028",
+};
+
+test("what operators write about a session is text, on every page and in every file", async () => {
+  const texts = Object.keys(WRITTEN);
+  const victim = await startVictim("tests/victims/chain.py", VICTIM_SECONDS);
+  const host = await serve("--data", data, "--no-continuous");
+  const headers = { Authorization: "Bearer " + host.token, "X-Pyrometer": "1", "Content-Type": "application/json" };
+  const change = async (method, path, body) => {
+    const answer = await fetch(host.origin + "/api/v1" + path, { method, headers, body: JSON.stringify(body) });
+    assert.ok(answer.ok, method + " " + path + ": " + (await answer.clone().text()));
+    return answer.json();
+  };
+  const id = await host.startSession(victim.pid, { duration_s: 1, name: texts[0], note: texts.join("\n") });
+  let session;
+  do session = await (await host.ask("/sessions/" + id)).json(); while (session.state !== "ended");
+  for (const [i, text] of texts.entries()) await change("POST", "/sessions/" + id + "/notes", { from_s: i / 10, to_s: (i + 1) / 10, text });
+  await change("PATCH", "/captures/" + session.capture, { title: texts[1], note: texts[0], labels: ["<b>", "'\"><iframe>"] });
+
+  const listed = "Array.from(document.querySelectorAll('[data-testid=range-note]'), (note) => note.firstElementChild.textContent)";
+  const inert = async (page, origin) => {
+    assert.equal(await page.evaluate("document.querySelectorAll('img, b, iframe, object, embed, script[src], a[href^=javascript], [onload], [onerror]').length"), 0);
+    await page.assertInnocent(origin);
+    await page.close();
+  };
+  const page = await openPage(browser, host.url + "#v=1&session=" + id + "&state=all");
+  await page.drawn();
+  await page.until(listed + ".length === " + texts.length);
+  assert.deepEqual(await page.evaluate(listed), Object.values(WRITTEN));
+  await inert(page, host.origin);
+
+  for (const format of ["flamegraph", "heatmap", "diff-markdown&baseline=" + id, "summary", "summary-markdown", "collapsed"]) {
+    const answer = await host.ask("/sessions/" + id + "/export?format=" + format);
+    const file = await answer.text();
+    if (!answer.headers.get("Content-Type").startsWith("text/html")) {
+      assert.doesNotMatch(file, /<(img|svg|script)|[\u202e\u009b]/, format);
+      continue;
+    }
+    assert.ok(!file.includes("alert(1)"), format);
+    const path = join(data, format.split("&")[0] + ".html");
+    writeFileSync(path, file);
+    const report = await openPage(browser, "file://" + path + "#v=1&state=all");
+    await report.until("/^Report of /.test(" + hook("status") + "?.textContent)");
+    if (format === "flamegraph") {
+      await report.until(listed + ".length === " + texts.length);
+      assert.deepEqual(await report.evaluate(listed), Object.values(WRITTEN));
+    }
+    await inert(report, null);
+  }
+
+  const home = await openPage(browser, host.url);
+  await home.until(hook("tabs") + " !== null");
+  await home.choose("tabs", "captures");
+  await home.until("document.querySelector('[data-testid=capture]')?.textContent.includes(" + JSON.stringify(texts[1]) + ")");
+  await inert(home, host.origin);
 });

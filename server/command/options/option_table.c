@@ -120,7 +120,7 @@ static const struct option table[] = {
     LONG("max-cpu", "PERCENT", PERCENT, sampling.max_cpu_percent, SAMPLING | HOSTING,
          "limit profiler CPU to PERCENT of a core", .heading = "Limits"),
     LONG("memory", "SIZE", SIZE, sampling.memory_bytes, SAMPLING | READING | COMMAND_MCP,
-         "memory limit for profile data (default 256m)"),
+         "memory for profile data (default up to 256m)", GIVEN(has_memory)),
 
     OPTION('o', "output", "FILE", TEXT, output,
            SAMPLING | COMMAND_REPLAY | COMMAND_MERGE | COMMAND_DIFF,

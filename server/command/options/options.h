@@ -97,6 +97,7 @@ struct options {
     char **target;      /* TARGET and its arguments; ends with NULL */
     const char *output; /* a file, or a folder for several formats */
     bool splits;        /* one file per process */
+    bool has_memory;    /* --memory is given */
     bool wants_capture;
     const char *capture_file;             /* as in --binary=FILE; NULL: not given */
     const char *files[OPTIONS_MAX_FILES]; /* captures to read */

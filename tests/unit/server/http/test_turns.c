@@ -16,7 +16,7 @@
 #include "tests/support/test.h"
 #include "tests/unit/server/client.h"
 
-/* A server of which /heavy of a viewer takes until it is let go, or the server ends. */
+/* A server of which /heavy of a viewer takes until the door is opened, or the server ends. */
 struct served {
     struct listener listener;
     struct http *http;
@@ -31,7 +31,7 @@ static bool is_viewer(const struct request *request)
     return request_header(request, "X-Viewer") != NULL;
 }
 
-static void wait_until_free(struct served *served, const struct request *request)
+static void wait_for_door(struct served *served, const struct request *request)
 {
     pthread_mutex_lock(&served->lock);
     while (!served->is_open && !atomic_load(request->is_ending)) {
@@ -50,7 +50,7 @@ static void answer(void *context, struct request *request, struct response *resp
         return;
     }
     if (is_viewer(request) && strcmp(request->path, "/heavy") == 0)
-        wait_until_free(context, request);
+        wait_for_door(context, request);
     response_fix_body(response, MIME_TEXT, "ok\n", 3);
 }
 
@@ -98,7 +98,7 @@ static int teardown(void **state)
     return 0;
 }
 
-static void let_go(struct served *served)
+static void open_door(struct served *served)
 {
     pthread_mutex_lock(&served->lock);
     served->is_open = true;
@@ -154,7 +154,7 @@ static void what_costs_little_never_waits_for_what_costs_much(void **state)
     }
     assert_true(has(served, CLIENT_VIEWER, HEAVY - FAIR_QUEUE_RUNNING_OF_VIEWER,
                     FAIR_QUEUE_RUNNING_OF_VIEWER));
-    let_go(served);
+    open_door(served);
     for (size_t i = 0; i < HEAVY; i++)
         assert_int_equal(status_of(held[i]), 200);
     wait_until(served, 0, 0);
@@ -177,7 +177,7 @@ static void one_too_many_is_refused_and_the_connection_stays(void **state)
     assert_int_equal(status_of(more), 200);
     const int other = ask(served, "/heavy", "X-Viewer: 8\r\n");
     wait_until(served, FAIR_QUEUE_WAITING_OF_CLIENT, FAIR_QUEUE_RUNNING_OF_VIEWER + 1);
-    let_go(served);
+    open_door(served);
     assert_int_equal(status_of(other), 200);
     for (size_t i = 0; i < ROOM; i++)
         assert_int_equal(status_of(held[i]), 200);

@@ -1,0 +1,47 @@
+/*
+ * memory_limit - keeps this process within the memory of its control group.
+ *
+ * Where a container or a service has less memory than the machine, the kernel kills whoever needs more.
+ * memory_limit_find finds the limit, and caches then have a part of their usual size.  A process that calls
+ * memory_limit_begin, before it limits the files that it may open, can let allocations fail while there is
+ * still a reserve.  Without a limit, none of this does anything.
+ *
+ * Ownership: the limit is that of the process, and its two descriptors stay open.
+ * Threads: memory_limit_find and memory_limit_begin come before other threads start; then any.
+ * Limits: MEMORY_LIMIT_RESERVE of the limit stays free.
+ * Depends on: libc.
+ */
+#ifndef SAMPLER_BASE_MEMORY_LIMIT_H
+#define SAMPLER_BASE_MEMORY_LIMIT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    MEMORY_LIMIT_RESERVE = 8,           /* one in so many bytes */
+    MEMORY_LIMIT_USUAL_BYTES = 1 << 30,  /* with so much, everything has its usual size */
+};
+
+/* Where the kernel shows control groups, and the one of this process; other files are for tests. */
+#define MEMORY_LIMIT_FOLDER "/sys/fs/cgroup"
+#define MEMORY_LIMIT_OWN    "/proc/self/cgroup"
+
+void memory_limit_find(const char *folder, const char *own);
+
+void memory_limit_begin(void);
+
+/* Of something whose usual size is this: less in a small group, at least 1. */
+size_t memory_limit_scale(size_t usual);
+
+/* What the group has left for everybody in it, without the reserve; UINT64_MAX: there is no limit, or nothing
+ * has begun. */
+uint64_t memory_limit_left(void);
+
+/* Lets allocations fail that exceed what is left now.  may_raise: memory that this process has taken is in
+ * use; otherwise some of it may not count yet, and only less can be allowed than before. */
+void memory_limit_renew(bool may_raise);
+/* Allows as much more: address space that is about to be mapped, but hardly used. */
+void memory_limit_add(size_t bytes);
+
+#endif /* SAMPLER_BASE_MEMORY_LIMIT_H */
