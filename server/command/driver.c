@@ -97,14 +97,14 @@ static void wait_for_start(struct startup *startup, struct signals *signals)
     }
 }
 
-enum err_code driver_find(struct driver *driver, const struct sampler_options *sampling,
-                          struct err *err)
+static enum err_code find_all(struct driver *driver, const struct sampler_options *sampling,
+                              const struct sink *sink, struct sampler **out, struct err *err)
 {
     struct sampler_options wanted = *sampling;
     struct startup *startup = NULL;
     struct sampler *sampler = NULL;
     wanted.engines = driver->engines;
-    wanted.sink = capture_output_sink(&driver->capture);
+    wanted.sink = sink;
     enum err_code rc = startup_begin(&wanted, &startup, err);
     if (rc != ERR_OK)
         return rc;
@@ -116,8 +116,59 @@ enum err_code driver_find(struct driver *driver, const struct sampler_options *s
         return err_set(err, ERR_SYS, "stopped before the first sample");
     }
     if (rc == ERR_OK)
-        driver->sampler = sampler;
+        *out = sampler;
     return rc;
+}
+
+/* The other processes can be sampled nevertheless. */
+static bool is_of_one_process(enum err_code code)
+{
+    return code == ERR_NOT_PYTHON || code == ERR_GONE || code == ERR_PERM ||
+           code == ERR_UNSUPPORTED || code == ERR_FAULT || code == ERR_CORRUPT;
+}
+
+/* Tries each process alone, in the least that a session does, and names those that cannot be sampled. */
+static enum err_code leave_out(struct driver *driver, struct sampler_options *sampling,
+                               struct err *err)
+{
+    const size_t count = sampling->pid_count;
+    struct sampler_options alone = *sampling;
+    alone.pid_count = 1;
+    alone.engine = SAMPLER_ENGINE_REMOTE;
+    alone.stop = SAMPLER_STOP_NEVER;
+    alone.rate_hz = SAMPLER_MIN_RATE_HZ;
+    alone.native = SAMPLER_NATIVE_OFF;
+    sampling->pid_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct sampler *sampler = NULL;
+        struct err why = { 0 };
+        alone.pids[0] = sampling->pids[i];
+        const enum err_code rc = find_all(driver, &alone, NULL, &sampler, &why);
+        sampler_destroy(sampler);
+        if (rc == ERR_OK) {
+            sampling->pids[sampling->pid_count++] = alone.pids[0];
+            continue;
+        }
+        if (driver->signals.stopped_by || !is_of_one_process(rc))
+            return err_set(err, rc, "%s", why.message);
+        say("%s", why.message);
+        driver->left_out = driver->left_out ? driver->left_out : rc;
+    }
+    return sampling->pid_count > 0
+               ? ERR_OK
+               : err_set(err, driver->left_out, "none of the processes can be sampled");
+}
+
+enum err_code driver_find(struct driver *driver, const struct sampler_options *sampling,
+                          struct err *err)
+{
+    const struct sink *const sink = capture_output_sink(&driver->capture);
+    struct sampler_options wanted = *sampling;
+    enum err_code rc = find_all(driver, &wanted, sink, &driver->sampler, err);
+    if (wanted.pid_count < 2 || driver->signals.stopped_by || !is_of_one_process(rc))
+        return rc;
+    rc = leave_out(driver, &wanted, err);
+    return rc == ERR_OK ? find_all(driver, &wanted, sink, &driver->sampler, err) : rc;
 }
 
 /* {"pids":[4711]} or {"all":true}, as in the body of POST /sessions. */
@@ -325,7 +376,8 @@ int driver_end(struct driver *driver, enum err_code rc, const struct err *err)
     audit_stop(driver, "");
     audit_close(&driver->audit);
     signals_deinit(&driver->signals);
-    return exit_with(rc, err);
+    const int status = exit_with(rc, err);
+    return status == EXIT_DONE ? (int)exit_status_of(driver->left_out) : status;
 }
 
 void driver_close(struct driver *driver, int status)

@@ -54,7 +54,9 @@ struct driver {
     struct sessions *sessions; /* borrowed from live if it serves */
     struct session *session;   /* NULL: sampling has not started */
     struct sampler *sampler;   /* of the session */
-    struct engines *engines;   /* the kernel engine; NULL: --engine remote */
+    enum err_code
+        left_out; /* why a process is not sampled beside others that are; OK: all are */
+    struct engines *engines; /* the kernel engine; NULL: --engine remote */
     struct capture_output capture;
     struct push *push;     /* NULL: profiles are not pushed */
     struct output quality; /* the file of --quality */
@@ -71,7 +73,8 @@ MUST_CHECK enum err_code driver_open(struct driver *driver, struct err *err);
 /* privilege_drop, driver_find and driver_begin. */
 MUST_CHECK enum err_code driver_start(struct driver *driver,
                                       const struct sampler_options *sampling, struct err *err);
-/* Finds the interpreters.  A signal ends it, even if a target hangs.  Errors are those of
+/* Finds the interpreters.  Of several processes, those that cannot be sampled are named and left out,
+ * and driver_end returns the status that stands for it.  A signal ends it, even if a target hangs.  Errors are those of
  * sampler_start, and ERR_SYS if a signal ended it; then signals.stopped_by is set. */
 MUST_CHECK enum err_code driver_find(struct driver *driver,
                                      const struct sampler_options *sampling, struct err *err);

@@ -137,9 +137,19 @@ static enum err_code dump_process(const struct options *options, pid_t pid, stru
 
 int command_dump(const struct options *options)
 {
-    struct err err = { 0 };
-    enum err_code rc = privilege_drop(options, &err);
-    for (size_t i = 0; i < options->sampling.pid_count && rc == ERR_OK; i++)
-        rc = dump_process(options, options->sampling.pids[i], &err);
-    return exit_with(rc, &err);
+    struct err first = { 0 };
+    enum err_code rc = privilege_drop(options, &first);
+    const size_t count = rc == ERR_OK ? options->sampling.pid_count : 0;
+    /* One that cannot be read does not hide the others; the first failure is told at the end. */
+    for (size_t i = 0; i < count; i++) {
+        struct err err = { 0 };
+        const enum err_code failure = dump_process(options, options->sampling.pids[i], &err);
+        if (failure && rc) {
+            say("%s", err.message);
+        } else if (failure) {
+            rc = failure;
+            first = err;
+        }
+    }
+    return exit_with(rc, &first);
 }

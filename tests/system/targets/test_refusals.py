@@ -2,12 +2,13 @@
 
 import glob
 import os
+import re
 import shutil
 import socket
 import subprocess
 import tempfile
 
-from harness import FOLDER, PROGRAM, Process, Test, file_in, main, newest_python, pythons, run_program, victim
+from harness import FOLDER, PROGRAM, Live, Process, Test, file_in, main, newest_python, pythons, run_program, victim
 
 FAILED, USAGE, NOT_PERMITTED, NO_TARGET = 1, 2, 3, 4
 NOBODY = 65534
@@ -31,6 +32,32 @@ class Targets(Test):
                 process, code = run_program(*command, str(target.pid))
                 self.assert_refused(process, code, NO_TARGET, r"process %d .*is not a Python process" % target.pid)
             self.assertTrue(target.is_running())
+
+    def test_one_that_cannot_be_sampled_does_not_hide_the_others(self):
+        with victim("chain.py", "60") as one, victim("chain.py", "60") as other, Process(["sleep", "60"]) as foreign:
+            gone = pid_of_none()
+            pids = [str(pid) for pid in (foreign.pid, one.pid, gone, other.pid)]
+            process, code = run_program("dump", *pids)
+            self.assertEqual(code, NO_TARGET, process.output())
+            self.assertEqual([line.split(",")[0] for line in process.out if line.startswith("process ")],
+                             ["process %d" % one.pid, "process %d" % other.pid])
+            self.check_named(process, foreign.pid, gone)
+            process, code = run_program("record", *pids, "-d", "0.3", "--collapsed=-")
+            self.assertEqual(code, NO_TARGET, process.output())
+            self.assertEqual({int(line.split()[0][len("tid:"):]) for line in process.out}, {one.pid, other.pid})
+            self.check_named(process, foreign.pid, gone)
+            process, code = run_program("record", str(foreign.pid), gone, "-d", "0.3", "--collapsed=-")
+            self.assertEqual((code, process.out), (NO_TARGET, []), process.output())
+            self.check_named(process, foreign.pid, gone)
+            with Live("attach", *pids) as live:
+                live.wait_samples(10)
+                self.assertEqual({target["pid"] for target in live.session()["targets"]}, {one.pid, other.pid})
+                self.assertEqual(live.stop(), NO_TARGET)
+            self.check_named(live.process, foreign.pid, gone)
+
+    def check_named(self, process, foreign, gone):
+        for wanted in ("process %d .*is not a Python process" % foreign, "no process %s" % gone):
+            self.assertEqual(len([line for line in process.err if re.search("^pyrometer: " + wanted, line)]), 1, process.output())
 
     def test_a_mode_of_which_the_interpreter_does_not_tell(self):
         """Who handles an exception is known from 3.12 on. Where it is not, all would be kept: that is refused before sampling."""
