@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "sampler/base/buffer.h"
+#include "sampler/base/file_name.h"
 #include "sampler/base/utf8.h"
 
 /* Ascending. */
@@ -19,6 +20,7 @@ static const struct {
     { 0x2028, 0x202e },                         /* ends of lines, directions */
     { 0x2060, 0x206f },                         /* joiners, isolated directions */
     { 0x3164, 0x3164 },                         /* filler */
+    { 0xef80, 0xefff },                         /* bytes of file names */
     { 0xfe00, 0xfe0f },                         /* variation selectors */
     { 0xfeff, 0xfeff },   { 0xffa0, 0xffa0 },   /* byte order mark; filler */
     { 0xfff0, 0xfffb },                         /* annotations */
@@ -50,8 +52,9 @@ size_t plain_text_character(const char *text, size_t length, char out[PLAIN_TEXT
 {
     const size_t n = utf8_char_length(text, length);
     const uint32_t code = n ? utf8_decode(text, n) : 0xfffd;
+    const int byte = file_name_byte(code);
     if (!plain_text_shows(code))
-        *length_out = put_escape(code, out);
+        *length_out = put_escape(byte >= 0 ? (uint32_t)byte : code, out);
     else
         *length_out = utf8_encode(code, out);
     return n ? n : 1;

@@ -3,10 +3,11 @@
  *
  * A text of a target, of a file or of another host can hold characters that a terminal executes
  * (C0, DEL, C1), that end a line, that change the direction of writing, or that nobody sees.  They
- * become \xNN, \uNNNN or \UNNNNNNNN, as Python writes them.  Bytes that are not UTF-8, those of a
- * lone surrogate among them, become U+FFFD.  So a text stays in its line, and shows what it is.
+ * become \xNN, \uNNNN or \UNNNNNNNN, as Python writes them, and so does a byte that file_name keeps.
+ * Other bytes that are not UTF-8, those of a lone surrogate among them, become U+FFFD.  So a text stays in
+ * its line, and shows what it is.
  *
- * Depends on: utf8, buffer.
+ * Depends on: utf8, buffer, file_name.
  * Source: Unicode 16.0, general categories Cc, Zl and Zp, Bidi_Control, Default_Ignorable_Code_Point.
  */
 #ifndef SAMPLER_BASE_PLAIN_TEXT_H

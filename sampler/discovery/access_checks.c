@@ -39,24 +39,33 @@ static void add_process(const struct process *process, struct access_checks *out
                           name);
 }
 
+/* NULL: none. */
+static const struct mapping *first_file(const struct maps *maps)
+{
+    for (size_t i = 0; i < maps->count; i++)
+        if (maps->items[i].readable && maps->items[i].inode)
+            return &maps->items[i];
+    return NULL;
+}
+
 /* One byte of the program itself. */
-static void add_memory(struct process *process, const struct maps *maps,
-                       struct access_checks *out)
+static bool read_byte(struct process *process, const struct mapping *file)
 {
     unsigned char byte;
-    for (size_t i = 0; i < maps->count; i++) {
-        const struct mapping *const m = &maps->items[i];
-        if (!m->readable || !m->inode)
-            continue;
-        const enum err_code rc =
-            memory_read(&process->memory.memory, m->start, &byte, sizeof byte);
-        access_checks_add(out, "memory", rc ? ACCESS_CHECK_BLOCKED : ACCESS_CHECK_OK,
-                          "%zu mappings; a byte at %#" PRIx64 " %s", maps->count, m->start,
-                          rc ? "cannot be read" : "was read");
-        return;
-    }
-    access_checks_add(out, "memory", ACCESS_CHECK_BLOCKED,
-                      "no file is mapped: it is a kernel thread, or it is ending");
+    return file &&
+           memory_read(&process->memory.memory, file->start, &byte, sizeof byte) == ERR_OK;
+}
+
+static void add_memory(const struct maps *maps, const struct mapping *file, bool is_read,
+                       struct access_checks *out)
+{
+    if (file)
+        access_checks_add(out, "memory", is_read ? ACCESS_CHECK_OK : ACCESS_CHECK_BLOCKED,
+                          "%zu mappings; a byte at %#" PRIx64 " %s", maps->count, file->start,
+                          is_read ? "was read" : "cannot be read");
+    else
+        access_checks_add(out, "memory", ACCESS_CHECK_BLOCKED,
+                          "no file is mapped: it is a kernel thread, or it is ending");
 }
 
 /* The zeroed data of a file follows its other data, in a mapping that does not name the file. */
@@ -154,19 +163,22 @@ static enum err_code add_python(struct process *process, const struct maps *maps
     return rc;
 }
 
+/* What can be tried is tried, before anything is said about it. */
 static enum err_code check_process(struct process *process, struct maps *maps,
                                    struct access_checks *out, struct err *err)
 {
     add_process(process, out);
-    enum err_code rc = ptrace_checks_of_process(process->pid, out, err);
+    const enum err_code mapped = maps_read(maps, process->pid, err);
+    const struct mapping *const file = first_file(maps);
+    const bool is_read = read_byte(process, file);
+    const enum err_code rc = ptrace_checks_of_process(process->pid, is_read, out, err);
     if (rc)
         return rc;
-    rc = maps_read(maps, process->pid, err);
-    if (!rc)
-        add_memory(process, maps, out);
-    else if (rc == ERR_PERM)
+    if (!mapped)
+        add_memory(maps, file, is_read, out);
+    else if (mapped == ERR_PERM)
         access_checks_add(out, "memory", ACCESS_CHECK_BLOCKED, "its mappings cannot be read");
-    return rc == ERR_OK || rc == ERR_PERM ? add_python(process, maps, out, err) : rc;
+    return !mapped || mapped == ERR_PERM ? add_python(process, maps, out, err) : mapped;
 }
 
 enum err_code access_checks_of_process(int pid, struct access_checks *out, struct err *err)

@@ -42,6 +42,7 @@ struct view {
     bool same_namespace; /* both have the same user namespace; false also: unknown */
     bool is_elsewhere;   /* its user namespace is known to be another */
     bool reaches;        /* our CAP_SYS_PTRACE is valid in its user namespace */
+    bool is_read;        /* the kernel has let us read it */
 };
 
 static const char *find_line(const char *status, const char *name)
@@ -142,7 +143,7 @@ static bool is_descendant(int pid)
 
 static enum access_check_state blocked_unless(const struct view *view)
 {
-    return view->reaches ? ACCESS_CHECK_BYPASSED : ACCESS_CHECK_BLOCKED;
+    return view->reaches || view->is_read ? ACCESS_CHECK_BYPASSED : ACCESS_CHECK_BLOCKED;
 }
 
 /* The remedy for a check that CAP_SYS_PTRACE bypasses. */
@@ -280,7 +281,7 @@ static void add_yama(const struct view *view, struct access_checks *out)
     }
     enum access_check_state state = ACCESS_CHECK_OK;
     if (scope == 3)
-        state = ACCESS_CHECK_BLOCKED;
+        state = view->is_read ? ACCESS_CHECK_BYPASSED : ACCESS_CHECK_BLOCKED;
     else if (scope > 0 && !(scope == 1 && is_descendant(view->pid)))
         state = blocked_unless(view);
     add_yama_remedy(
@@ -307,9 +308,10 @@ static void add_seccomp(struct access_checks *out)
                         "--security-opt seccomp=PROFILE with a profile that allows it");
 }
 
-enum err_code ptrace_checks_of_process(int pid, struct access_checks *out, struct err *err)
+enum err_code ptrace_checks_of_process(int pid, bool is_read, struct access_checks *out,
+                                       struct err *err)
 {
-    struct view view = { .pid = pid };
+    struct view view = { .pid = pid, .is_read = is_read };
     enum err_code rc = read_credentials(getpid(), &view.we, err);
     if (!rc)
         rc = read_credentials(pid, &view.it, err);
@@ -371,7 +373,7 @@ void ptrace_checks_of_host(struct access_checks *out)
 enum err_code ptrace_checks_explain(int pid, struct err *err)
 {
     struct access_checks checks = { .count = 0 };
-    const enum err_code rc = ptrace_checks_of_process(pid, &checks, err);
+    const enum err_code rc = ptrace_checks_of_process(pid, false, &checks, err);
     if (rc)
         return rc;
     const struct access_check *const blocked = access_checks_first_blocked(&checks);

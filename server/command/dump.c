@@ -143,7 +143,7 @@ int command_dump(const struct options *options)
     struct err first = { 0 };
     enum err_code rc = privilege_drop(options, &first);
     const size_t count = rc == ERR_OK ? options->sampling.pid_count : 0;
-    /* One that cannot be read does not hide the others; the first failure is reported at the end. */
+    /* One that cannot be read does not hide the others.  The first failure is printed at the end. */
     for (size_t i = 0; i < count; i++) {
         struct err err = { 0 };
         const enum err_code failure = dump_process(options, options->sampling.pids[i], &err);

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/magic.h>
 #include <linux/openat2.h>
 #include <stdbool.h>
@@ -10,6 +11,8 @@
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
+
+#include "sampler/base/file_name.h"
 
 #ifndef CONFIGFS_MAGIC
 #define CONFIGFS_MAGIC 0x62656570
@@ -55,7 +58,7 @@ static bool is_ordinary(int fd)
 }
 
 /* Examined before it is opened, since opening a device may already do something. */
-enum source_outcome rooted_file_open(int root, const char *path, int *out)
+static enum source_outcome open_named(int root, const char *path, int *out)
 {
     const struct open_how how = { .flags = O_PATH | O_CLOEXEC,
                                   .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
@@ -69,4 +72,16 @@ enum source_outcome rooted_file_open(int root, const char *path, int *out)
     snprintf(again, sizeof again, "/proc/self/fd/%d", handle);
     *out = open(again, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     return *out < 0 ? rooted_file_outcome(errno) : SOURCE_DONE;
+}
+
+/* The target has decoded the name; only trying shows how. */
+enum source_outcome rooted_file_open(int root, const char *path, int *out)
+{
+    char name[PATH_MAX];
+    enum source_outcome outcome = SOURCE_MISSING;
+    for (enum file_name_encoding encoding = FILE_NAME_TEXT;
+         encoding < FILE_NAME_ENCODINGS && outcome == SOURCE_MISSING; encoding++)
+        if (file_name_encode(path, encoding, name, sizeof name))
+            outcome = open_named(root, name, out);
+    return outcome;
 }

@@ -13,14 +13,21 @@ static bool is_code(struct code_table *table, remote_addr type)
     return true;
 }
 
-static enum err_code intern_str(struct code_table *table, remote_addr addr, str_id *out)
+static enum err_code intern(struct code_table *table, str_id *out)
 {
-    const enum err_code rc =
-        object_read_str(table->memory, table->layout, addr, &table->scratch);
-    if (rc)
-        return rc;
     return strtab_intern(table->strings, (const char *)table->scratch.bytes,
                          table->scratch.count, out, NULL);
+}
+
+static enum err_code read_names(struct code_table *table, remote_addr file, struct code *code)
+{
+    struct object_bytes *const scratch = &table->scratch;
+    enum err_code rc = object_read_str(table->memory, table->layout, code->qualname, scratch);
+    if (!rc)
+        rc = intern(table, &code->name);
+    if (!rc)
+        rc = object_read_file_name(table->memory, table->layout, file, scratch);
+    return rc ? rc : intern(table, &code->file);
 }
 
 /* A location table over a limit leaves the lines unknown; anything else fails. */
@@ -122,9 +129,7 @@ enum err_code code_read(struct code_table *table, remote_addr addr, struct code 
     set_first_traceable(layout, copy, code);
     rc = read_fingerprint(table, copy, code);
     if (!rc)
-        rc = intern_str(table, code->qualname, &code->name);
-    if (!rc)
-        rc = intern_str(table, field_u64(copy, layout->code_filename), &code->file);
+        rc = read_names(table, field_u64(copy, layout->code_filename), code);
     if (!rc)
         rc = read_table(table, field_u64(copy, layout->code_linetable), code);
     return rc;

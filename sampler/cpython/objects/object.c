@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/base/file_name.h"
 #include "sampler/base/utf8.h"
 #include "sampler/base/vec.h"
 
@@ -33,28 +34,23 @@ static struct str_form str_form(const struct layout *layout, uint32_t state)
 
 /* Encodes the `count` characters at the end of the buffer to the start of the buffer. */
 static size_t encode(unsigned char *buffer, const unsigned char *characters, size_t width,
-                     size_t count)
+                     size_t count, bool is_file_name)
 {
     size_t used = 0;
     for (size_t i = 0; i < count; i++) {
         uint32_t code = 0;
         char text[4];
         memcpy(&code, characters + i * width, width);
-        const size_t n = utf8_encode(code, text);
+        const size_t n = utf8_encode(is_file_name ? file_name_of_python(code) : code, text);
         memcpy(buffer + used, text, n);
         used += n;
     }
     return used;
 }
 
-enum err_code object_read_str(struct memory *memory, const struct layout *layout,
-                              remote_addr addr, struct object_bytes *out)
-{
-    return object_read_str_start(memory, layout, addr, OBJECT_MAX_CHARACTERS, out);
-}
-
-enum err_code object_read_str_start(struct memory *memory, const struct layout *layout,
-                                    remote_addr addr, size_t most, struct object_bytes *out)
+static enum err_code read_str(struct memory *memory, const struct layout *layout,
+                              remote_addr addr, size_t most, bool is_file_name,
+                              struct object_bytes *out)
 {
     enum { MAX_UTF8_BYTES = 4 };
     unsigned char head[LAYOUT_MAX_STR_HEAD_BYTES];
@@ -81,8 +77,27 @@ enum err_code object_read_str_start(struct memory *memory, const struct layout *
     if (!rc)
         rc = memory_confirm(memory);
     if (!rc)
-        out->count = encode(out->bytes, out->bytes + text_room, form.width, (size_t)count);
+        out->count =
+            encode(out->bytes, out->bytes + text_room, form.width, (size_t)count, is_file_name);
     return rc;
+}
+
+enum err_code object_read_str(struct memory *memory, const struct layout *layout,
+                              remote_addr addr, struct object_bytes *out)
+{
+    return read_str(memory, layout, addr, OBJECT_MAX_CHARACTERS, false, out);
+}
+
+enum err_code object_read_file_name(struct memory *memory, const struct layout *layout,
+                                    remote_addr addr, struct object_bytes *out)
+{
+    return read_str(memory, layout, addr, OBJECT_MAX_CHARACTERS, true, out);
+}
+
+enum err_code object_read_str_start(struct memory *memory, const struct layout *layout,
+                                    remote_addr addr, size_t most, struct object_bytes *out)
+{
+    return read_str(memory, layout, addr, most, false, out);
 }
 
 enum err_code object_read_bytes(struct memory *memory, const struct layout *layout,

@@ -412,6 +412,22 @@ class Helper(Source):
         with self.leaking(OTHER) as target, Live("attach", str(target.pid), preexec_fn=as_user(OTHER)) as live:
             self.assert_nowhere(live)
 
+    def test_a_name_that_is_not_utf8_is_encoded_as_the_program_decoded_it(self):
+        """A byte that the interpreter could not decode, and a program whose file system encoding is another."""
+        text = "def mine():\n    while True: sum(range(1000))  # is here\n"
+        path = os.fsencode(self.folder) + b"/caf\xe9\x80.py"
+        for name in (path, os.fsencode(self.folder) + b"/na\xefve.py"):
+            with open(name, "w", encoding="utf-8") as file:
+                file.write(text + "print('READY', flush=True)\nmine()\n" if name == path else text)
+        other = self.put("other.py", "name = %r\nprint('READY', flush=True)\nexec(compile(%r, name, 'exec'))\nmine()\n"
+                         % (self.folder + "/na\xefve.py", text))
+        for program in (os.fsdecode(path), other):
+            with victim(program) as target, Live("attach", str(target.pid)) as live:
+                answer = self.source(live, "mine")
+                self.assertEqual(answer.status, 200, answer.body)
+                self.assertIn("# is here", answer.json()["text"])
+                self.assert_has("# is here", live.ask("/api/v1/sessions/1/report.html").body)
+
     def test_a_reader_that_its_owner_holds_up_is_an_error(self):
         """The owner of the process may stop it: others are served all the same, and it does not stay."""
         stopper = ("import os, signal, time\n"

@@ -60,7 +60,7 @@ class Named(Test):
 
     def test_one_that_cannot_be_read_is_named(self):
         with victim("alternate.py", LONG) as one, Process(["sleep", LONG]) as other:
-            process, code = run_program("record", str(one.pid), str(other.pid), "-o", file_in("never.pyro"))
+            process, code = run_program("record", str(one.pid), str(other.pid), "-d", "0.3", "-o", file_in("others.pyro"))
             self.assertEqual(code, 4, process.output())
             process.wait_line("process %d .* is not a Python process" % other.pid, process.err)
 

@@ -178,17 +178,22 @@ class Refused(Test):
 
     @unittest.skipUnless(can("unshare", "-m"), "no mount namespace can be made here")
     def test_yama_as_its_scopes_say(self):
-        """A kernel without Yama refuses nothing, so only what is said of it is tested."""
+        """A kernel without Yama refuses nothing, so only what is said of it is tested, where something else refuses. Where a read
+        is permitted, no scope blocks it."""
         target = self.nobodys(SLEEPS)
+        forbidden = [sys.executable, "-c", FORBIDS, str(errno.EPERM)]
         script = ("mount -t tmpfs none /proc/sys/kernel && mkdir /proc/sys/kernel/yama && "
                   "echo $0 > /proc/sys/kernel/yama/ptrace_scope && exec \"$@\"")
         for scope, state, remedy in ((0, "OK", ""), (1, "BLOCKED", "sudo sysctl kernel.yama.ptrace_scope=0"),
                                      (2, "BLOCKED", "sudo setcap cap_sys_ptrace"), (3, "BLOCKED", "start the host with")):
             with self.subTest(scope):
-                process, _ = self.doctor(["unshare", "-m", "sh", "-c", script, str(scope)] + AS_NOBODY, target.pid)
+                mounted = ["unshare", "-m", "sh", "-c", script, str(scope)]
+                process, _ = self.doctor(mounted + forbidden + [shutil.which("setpriv")] + AS_NOBODY[1:], target.pid)
                 self.assertEqual(checks(process)["Yama"][0], state, process.output())
                 self.assertIn("kernel.yama.ptrace_scope is %d" % scope, checks(process)["Yama"][1])
                 self.assertIn(remedy, checks(process)["Yama"][2])
+                process, _ = self.doctor(mounted + AS_NOBODY, target.pid)
+                self.assertEqual(checks(process)["Yama"][::2], ("BYPASSED" if scope else "OK", ""), process.output())
         process, _ = self.doctor(["unshare", "-m", "sh", "-c", script, "2"], target.pid)
         self.assertEqual(checks(process)["Yama"][0], "BYPASSED", process.output())
 
@@ -197,6 +202,21 @@ class Refused(Test):
         with victim("chain.py", "60") as target:
             self.assert_check(["unshare", "-Ur"], target.pid, "privileges", "another user namespace",
                              "root of the host")
+
+    @unittest.skipUnless(can(*AS_NOBODY, "unshare", "-Ur"), "nobody can make no user namespace here")
+    def test_nothing_blocks_what_works(self):
+        """As with bwrap and podman: who has made a user namespace may read what is in it."""
+        target = Process(AS_NOBODY + ["unshare", "-Ur", "/usr/bin/python3", "-c", SLEEPS], cwd="/tmp")
+        self.addCleanup(target.kill)
+        target.wait_ready()
+        process, code = self.doctor(AS_NOBODY, target.pid)
+        found = checks(process)
+        if found["Yama"][1][-1:] in "123" and "stacks" not in found:
+            self.skipTest("Yama forbids it")
+        self.assertEqual(code, 0, process.output())
+        self.assertEqual([found[name][0] for name in ("memory", "Python", "stacks")], ["OK"] * 3, process.output())
+        self.assertNotIn("BLOCKED", [state for state, _, _ in found.values()], process.output())
+        self.assertNotIn("sudo", "".join(process.out))
 
     @unittest.skipUnless(can("unshare", "-Ur"), "no user namespace can be made here")
     def test_into_a_user_namespace_below(self):

@@ -99,6 +99,22 @@ static void what_is_no_character_becomes_the_replacement(void **state)
     end(&world);
 }
 
+static void the_name_of_a_file_keeps_its_bytes(void **state)
+{
+    static const uint16_t name[] = { 'a', 0xdc80, 0xdcff, 0xdc7f, 0xd800 };
+    struct world world;
+    (void)state;
+    begin(&world, 15);
+    const remote_addr addr = fake_wide_str(&world.python, FAKE_STR_2BYTE, name, 5);
+    assert_int_equal(object_read_file_name(&world.python.memory.memory,
+                                           &world.python.runtime.layout, addr, &world.bytes),
+                     ERR_OK);
+    const char wanted[] = "a\uef80\uefff\ufffd\ufffd";
+    assert_int_equal(world.bytes.count, sizeof wanted - 1);
+    assert_memory_equal(world.bytes.bytes, wanted, sizeof wanted - 1);
+    end(&world);
+}
+
 static void a_nul_inside_is_a_character(void **state)
 {
     static const uint16_t text[] = { 'a', 0, 'b' };
@@ -289,6 +305,7 @@ TEST_MAIN(cmocka_unit_test(ascii_is_read_as_it_is_in_every_version),
           cmocka_unit_test(ascii_is_read_without_a_gil),
           cmocka_unit_test(wider_characters_become_utf8_in_every_version),
           cmocka_unit_test(what_is_no_character_becomes_the_replacement),
+          cmocka_unit_test(the_name_of_a_file_keeps_its_bytes),
           cmocka_unit_test(a_nul_inside_is_a_character),
           cmocka_unit_test(a_str_at_the_end_of_its_mapping_is_read),
           cmocka_unit_test(the_buffer_is_used_again_for_shorter_and_longer_text),
