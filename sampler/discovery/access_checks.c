@@ -107,6 +107,12 @@ static enum err_code add_stacks(struct python *python, struct access_checks *out
     access_checks_add(out, "stacks", ACCESS_CHECK_OK, "%u thread%s with %zu Python frame%s",
                       scan.threads, scan.threads == 1 ? "" : "s", scan.frames,
                       scan.frames == 1 ? "" : "s");
+    const size_t unknown = python_unknown_threads(python);
+    if (unknown)
+        access_checks_add(out, "threads", ACCESS_CHECK_UNKNOWN,
+                          "the kernel confirms no number of %zu thread%s: whether they run is "
+                          "unknown",
+                          unknown, unknown == 1 ? "" : "s");
     return ERR_OK;
 }
 

@@ -1,3 +1,4 @@
+#define _GNU_SOURCE
 #include "sampler/process/process_stats.h"
 
 #include <ctype.h>
@@ -114,11 +115,14 @@ static size_t uid_length(const char *text, const char *end)
     return length == (has_dash ? UUID_LENGTH : ID_LEAST_DIGITS) ? length : 0;
 }
 
-/* ".../podUID/ID", or "...-podUID.slice/RUNTIME-ID.scope" */
+/* ".../podUID/ID", or "...-podUID.slice/RUNTIME-ID.scope".  Only the node makes the outermost part of a path: what is below a
+ * user's slice, or below the first pod, any program there may have made. */
 static void parse_pod(const char *line, size_t bytes, char out[POD_UID_BYTES])
 {
-    const char *const end = line + bytes;
-    for (const char *at = line; (at = strstr(at, "pod")) && at < end;) {
+    static const char of_users[] = "/user.slice/";
+    const char *const users = memmem(line, bytes, of_users, sizeof of_users - 1);
+    const char *const end = users ? users : line + bytes;
+    for (const char *at = line; !*out && (at = strstr(at, "pod")) && at < end;) {
         at += 3;
         const size_t length = uid_length(at, end);
         for (size_t i = 0; i < length; i++)

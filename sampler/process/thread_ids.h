@@ -5,7 +5,7 @@
  * counts only if the kernel says so too: any other number may be that of a thread of another process.
  *
  * Ownership: the caller's storage; thread_ids_deinit accepts a zeroed one.
- * Threads: none.
+ * Threads: thread_ids_has: any; otherwise none.
  * Depends on: procfs.
  */
 #ifndef SAMPLER_PROCESS_THREAD_IDS_H
@@ -36,8 +36,7 @@ int32_t thread_ids_find(struct thread_ids *ids, int32_t tid);
 /* How many threads the process has, those that are no threads of Python included; 0: unknown. */
 size_t thread_ids_count(const struct thread_ids *ids);
 
-/* Is `tid`, an id on this host, a thread of process `pid`?  Sends a signal that is none: one system call, two without
- * the right to. */
+/* Is `tid`, an id on this host, a thread of process `pid`?  One system call, which sends no signal. */
 bool thread_ids_has(int pid, int32_t tid);
 
 /* The id of process `pid` in its innermost pid namespace. */

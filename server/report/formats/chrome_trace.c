@@ -62,10 +62,12 @@ static void put_us(struct trace *trace, const char *key, uint64_t ns)
     json_decimal(&trace->json, ns, 3);
 }
 
+/* A thread of unknown number has its track by what else it is known by. */
 static void put_place(struct trace *trace)
 {
+    const struct profile_thread *const thread = &trace->thread;
     put_int(trace, "pid", trace->pid);
-    put_int(trace, "tid", trace->thread.tid);
+    put_int(trace, "tid", thread->tid ? thread->tid : (int64_t)thread->ident);
 }
 
 /* A name of a process or a thread. */

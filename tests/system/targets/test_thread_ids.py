@@ -178,6 +178,8 @@ class Forked(Test):
         self.assertEqual(code, 0, process.output())
         self.assertRegex(process.out[1], "^  thread of unknown number MainThread")
         self.assertIn("child_main", "\n".join(process.out))
+        process, _ = run_program("doctor", str(child))
+        self.assertRegex("\n".join(process.out), "UNKNOWN +threads +the kernel confirms no number of 1 thread")
         found = Recorded(child, "--engine", "auto")
         self.assertRegex(found.said, "stacks read from outside")
 

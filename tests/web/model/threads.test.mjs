@@ -58,6 +58,12 @@ test("waiting tasks are no thread whose states count, unless they are asked for"
   assert.deepEqual(threadsWithStates(tasks, threads), tasks);
 });
 
+test("threads of unknown number are apart by their names", () => {
+  const row = (id, name) => ({ id, process: 0, tid: 0, name, main: false });
+  const threads = listThreads({ processes: [{ pid: 7, name: "app.py" }], threads: [row(0, "one"), row(1, "two"), row(2, "one"), row(3, "waiting tasks")] });
+  assert.deepEqual(threads.map(({ name, ids, tasks }) => [name, ids, tasks]), [["one", [0, 2], false], ["two", [1], false], ["waiting tasks", [3], true]]);
+});
+
 test("a link finds the thread by its number and any of its names", () => {
   const { chosen, missing } = resolveThreads(listThreads(profile), [{ tid: 20, name: "Thread-10" }, { tid: 22, name: "" }]);
   assert.deepEqual(threadIds(chosen), [0, 3, 4]);

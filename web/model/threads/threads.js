@@ -1,4 +1,5 @@
-// Threads as users know them: all rows of one native thread, which may be renamed, are one thread with its last name.
+// Threads as users know them: all rows of one native thread, which may be renamed, are one thread with its last name. Of threads
+// whose number is unknown, 0, those of one name are one.
 
 import { memoise } from "../base/memoise.js";
 import { TEXT } from "../../text/session.js";
@@ -14,7 +15,7 @@ export function listThreads(profile) {
   const byPlace = new Map();
   for (const row of profile.threads) {
     const tasks = row.tid === 0 && row.name === WAITING_TASKS;
-    const place = row.process + "/" + (tasks ? WAITING_TASKS : row.tid);
+    const place = row.process + "/" + (row.tid === 0 ? "0 " + row.name : row.tid);
     const known = byPlace.get(place);
     if (known === undefined) {
       const { pid, name: program = "" } = profile.processes[row.process] ?? {};

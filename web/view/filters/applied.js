@@ -33,7 +33,7 @@ export function appliedChips(state) {
   }
   const chosen = picture.chosen.chosen.filter((thread) => !address.processes.includes(thread.pid));
   if (chosen.length > 0 && chosen.length <= CHIPS_OF_THREADS_MAX) {
-    for (const thread of chosen) chips.push({ key: "thread " + thread.tid, kind: TEXT.filters.thread, text: threadPlace(thread, picture.threads), hint: TEXT.filters.threadHint, changes: { threads: without(chosen, thread).map(threadKeyOf), processes: address.processes } });
+    for (const thread of chosen) chips.push({ key: "thread " + thread.tid + " " + thread.name, kind: TEXT.filters.thread, text: threadPlace(thread, picture.threads), hint: TEXT.filters.threadHint, changes: { threads: without(chosen, thread).map(threadKeyOf), processes: address.processes } });
   } else if (chosen.length > 0) {
     chips.push({ key: "threads", kind: TEXT.filters.threads, text: TEXT.filters.selected(chosen.length), hint: TEXT.filters.threadsHint, changes: { threads: [], processes: address.processes } });
   }
