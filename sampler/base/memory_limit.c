@@ -62,7 +62,7 @@ static uint64_t limit_in(const char *folder, const struct version *version)
 
 /* The group and those around it: the smallest limit counts.  In a container the folder may show only the
  * group itself, whatever its path is. */
-static void look_up(const char *folder, const struct version *version, char *path)
+static void search_upwards(const char *folder, const struct version *version, char *path)
 {
     char whole[PATH_MAX];
     for (;;) {
@@ -91,7 +91,7 @@ void memory_limit_find(const char *folder, const char *own)
         for (size_t i = 0; i < sizeof versions / sizeof *versions; i++) {
             char *const mark = strstr(line, versions[i].mark);
             if (mark)
-                look_up(folder, &versions[i], mark + strlen(versions[i].mark));
+                search_upwards(folder, &versions[i], mark + strlen(versions[i].mark));
         }
     }
     if (file)

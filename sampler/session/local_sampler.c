@@ -145,9 +145,8 @@ static enum err_code attach_all(struct local_sampler *sampler, struct err *err)
         }
         rc = permission_ask(items[i].pid, NULL, NULL);
         left_out.not_permitted += rc == ERR_PERM;
-        if (rc)
-            continue;
-        rc = attach_one(sampler, items[i].pid, RUNTIME_QUICK, NULL);
+        if (!rc)
+            rc = attach_one(sampler, items[i].pid, RUNTIME_QUICK, NULL);
         const uint64_t now_ns = clock_now_ns();
         /* Processes of root are not slow on purpose, only because the machine is busy. */
         if (items[i].uid != 0)

@@ -27,13 +27,13 @@ end = time.monotonic() + float((sys.argv + ["40"])[1])
 while time.monotonic() < end: """ + SECRET + """()
 """
 
-# Does what it is told in its first argument before it is ready, and what its second one says on a signal.
+# Does what its first argument says before it is ready, and what its second one says on a signal.
 TARGET = """
 import ctypes, os, signal, subprocess, sys, time
 # Its command line has the names of neither.
 TARGET, OTHER = [os.path.join(os.path.dirname(__file__), name + ".py") for name in ("target", "other")]
-told = []
-signal.signal(signal.SIGUSR1, lambda *_: told.append(1))
+signals = []
+signal.signal(signal.SIGUSR1, lambda *_: signals.append(1))
 signal.alarm(120)
 ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 def rename(text):
@@ -46,7 +46,7 @@ def before(): return sum(range(1000))
 def after(): return sum(range(1000))
 exec(sys.argv[1])
 print("READY", flush=True)
-while not told: before()
+while not signals: before()
 exec(sys.argv[2])
 print("DONE", flush=True)
 while True: after()
@@ -326,7 +326,7 @@ class All(Permission):
         self.assertIn("no Python process", found["reason"])
 
     def test_continuous_sampling_asks_again(self):
-        host = self.serve("--continuous=50", "--allow-user", str(NOBODY))
+        host = self.serve("--continuous=50", "--allow-user", str(NOBODY), "--allow-command", "*%s*" % self.folder)
         changing, stays = self.start(second="os.setresuid(0, 0, 0)", become=as_user(NOBODY, SETUID)), self.start()
         foreign = self.start(become=None)
         both = {changing.pid, stays.pid}
@@ -339,8 +339,27 @@ class All(Permission):
         self.assertNotIn(foreign.pid, self.pids(found))
 
 
+class Sources(Permission):
+    def test_rights_that_a_target_gains_are_not_used_for_its_files(self):
+        secret = self.put("secret.py", "# only root may know\n" * 5, 0o600)
+        leak = "os.setresuid(0, 0, 0); exec(compile('def leak():\\n while True: sum(range(1000))\\nleak()', %r, 'exec'))" % secret
+        host = self.serve()
+        target = self.start(second=leak, become=as_user(NOBODY, SETUID))
+        session = host.start(pids=[target.pid], rate_hz=500)
+        host.running(session)
+        target.signal(signal.SIGUSR1)
+        host.until("/sessions/" + session, lambda _: "leak" in self.names(host, session))
+        tree = host.get("/sessions/%s/tree" % session)
+        names = [tree["strings"]["values"][name] for name in tree["functions"]["name"]]
+        answer = host.ask("/api/v1/sessions/%s/source?function=%d" % (session, names.index("leak")))
+        self.assertEqual(answer.status, 403, answer.body)
+        # Texts are fetched meanwhile.
+        time.sleep(1.5)
+        self.assert_nothing_of(host, session, "only root may know")
+
+
 class Pulls(Permission):
-    """/debug/pprof/profile of a server that samples what it was told to."""
+    """/debug/pprof/profile of a server that samples what its command line names."""
 
     def pull(self, live, pid):
         return live.ask("/debug/pprof/profile?seconds=1&pid=%d" % pid)

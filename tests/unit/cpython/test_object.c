@@ -28,6 +28,12 @@ static enum err_code read_str(struct world *world, remote_addr addr)
                            &world->bytes);
 }
 
+static bool refuse(void *context)
+{
+    ++*(unsigned *)context;
+    return false;
+}
+
 static void expect_str(struct world *world, remote_addr addr, const char *text)
 {
     assert_int_equal(read_str(world, addr), ERR_OK);
@@ -301,6 +307,30 @@ static void a_type_is_known_by_its_whole_name(void **state)
     end(&world);
 }
 
+/* The guard is asked after the bytes were read. */
+static void texts_are_not_those_of_another_program(void **state)
+{
+    struct world world;
+    unsigned times = 0;
+    char name[16];
+    const struct memory_guard guard = { refuse, &times };
+    (void)state;
+    begin(&world, FAKE_NEWEST_MINOR);
+    const remote_addr text = fake_str(&world.python, "Class.method");
+    const remote_addr plain = fake_bytes(&world.python, "name", sizeof "name") +
+                              world.python.runtime.layout.bytes_data;
+    assert_int_equal(object_read_text(&world.python.memory.memory, plain, name, sizeof name),
+                     ERR_OK);
+    world.python.memory.memory.guard = &guard;
+    assert_int_equal(read_str(&world, text), ERR_GONE);
+    assert_int_equal(object_read_text(&world.python.memory.memory, plain, name, sizeof name),
+                     ERR_GONE);
+    assert_int_equal(times, 2);
+    assert_int_equal(read_str(&world, 8), ERR_FAULT);
+    assert_int_equal(times, 2);
+    end(&world);
+}
+
 TEST_MAIN(cmocka_unit_test(ascii_is_read_as_it_is_in_every_version),
           cmocka_unit_test(ascii_is_read_without_a_gil),
           cmocka_unit_test(wider_characters_become_utf8_in_every_version),
@@ -316,4 +346,5 @@ TEST_MAIN(cmocka_unit_test(ascii_is_read_as_it_is_in_every_version),
           cmocka_unit_test(bytes_are_read_as_they_are),
           cmocka_unit_test(bytes_over_the_limit_are_refused_before_they_are_read),
           cmocka_unit_test(bytes_up_to_the_limit_are_read),
-          cmocka_unit_test(a_type_is_known_by_its_whole_name))
+          cmocka_unit_test(a_type_is_known_by_its_whole_name),
+          cmocka_unit_test(texts_are_not_those_of_another_program))
