@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "sampler/base/hash.h"
@@ -50,8 +51,22 @@ int spool_open_file(void)
     return fd;
 }
 
+/* What is free shrinks while the file grows, and others write at the same time. */
+static bool leaves_room(const struct spool *spool)
+{
+    struct statvfs disk;
+    return fstatvfs(spool->fd, &disk) != 0 ||
+           (uint64_t)disk.f_bavail * disk.f_frsize >= spool->bytes;
+}
+
+/* The last bytes of the answer so far. */
 static bool put(struct spool *spool, const char *data, size_t bytes)
 {
+    enum { STEP = 1 << 20 };
+    if (spool->bytes / STEP != (spool->bytes - bytes) / STEP && !leaves_room(spool)) {
+        spool->sys = ENOSPC;
+        return false;
+    }
     while (bytes > 0) {
         const ssize_t written = write(spool->fd, data, bytes);
         if (written < 0 && errno != EINTR) {
