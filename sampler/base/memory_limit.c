@@ -130,8 +130,8 @@ uint64_t memory_limit_left(void)
         return UINT64_MAX;
     /* The kernel drops pages of files before it kills anybody. */
     read_fd(group.stat_fd, stat, sizeof stat);
-    const uint64_t files = number_after(stat, group.version->active) +
-                           number_after(stat, group.version->inactive);
+    const uint64_t files =
+        number_after(stat, group.version->active) + number_after(stat, group.version->inactive);
     const uint64_t all = strtoull(usage, NULL, 10);
     const uint64_t used = all > files ? all - files : 0;
     const uint64_t most = group.limit - group.limit / MEMORY_LIMIT_RESERVE;

@@ -20,7 +20,7 @@
 
 enum {
     MEMORY_LIMIT_RESERVE = 8,           /* one in so many bytes */
-    MEMORY_LIMIT_USUAL_BYTES = 1 << 30,  /* with so much, everything has its usual size */
+    MEMORY_LIMIT_USUAL_BYTES = 1 << 30, /* with so much, everything has its usual size */
 };
 
 /* Where the kernel shows control groups, and the one of this process; other files are for tests. */

@@ -210,7 +210,7 @@ static struct MHD_Response *make_response(const struct exchange *exchange,
     struct err err = { 0 };
     const size_t bytes = response->body_bytes;
     const bool is_owned = response->file_fd >= 0 || response->owner;
-    if (is_owned && bytes >= DELIVERY_LEAST) {
+    if (is_owned && bytes >= memory_limit_scale(DELIVERY_LEAST)) {
         if (delivery_create(&http->deliveries, &exchange->turn.client, response, &delivery,
                             &err) == ERR_OK)
             return make_delivery(delivery, bytes);

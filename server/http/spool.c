@@ -64,9 +64,21 @@ bool spool_has_room(int fd, size_t bytes)
     return false;
 }
 
+/* An answer takes no more of the disk than it leaves free: others write at the same time. */
+static bool leaves_as_much(const struct spool *spool)
+{
+    struct statvfs disk;
+    if (fstatvfs(spool->fd, &disk) != 0 || disk.f_blocks == 0 ||
+        (uint64_t)disk.f_bavail * disk.f_frsize >= spool->bytes)
+        return true;
+    errno = ENOSPC;
+    return false;
+}
+
+/* The last bytes of the answer so far. */
 static bool put(struct spool *spool, const char *data, size_t bytes)
 {
-    if (!spool_has_room(spool->fd, bytes)) {
+    if (!spool_has_room(spool->fd, bytes) || !leaves_as_much(spool)) {
         spool->sys = errno;
         return false;
     }

@@ -12,7 +12,8 @@
  *
  * Ownership: the caller's storage, which must not move; spool_end gives all to the response.
  * Threads: one.
- * Limits: SPOOL_MAX_BYTES, then ERR_LIMIT.
+ * Limits: SPOOL_MAX_BYTES, then ERR_LIMIT.  A file never takes more than it leaves free: captures grow on
+ * the same disk.
  * Depends on: buffer, etag, response.
  */
 #ifndef SERVER_HTTP_SPOOL_H

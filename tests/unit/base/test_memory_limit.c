@@ -1,10 +1,9 @@
-#include "sampler/base/memory_limit.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include "sampler/base/memory_limit.h"
 #include "tests/support/test.h"
 
 enum { MIB = 1 << 20 };

@@ -1,6 +1,9 @@
+#include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -123,7 +126,32 @@ static void a_full_disk_is_named(void **state)
     response_deinit(&response);
 }
 
+static void an_answer_takes_no_more_of_the_disk_than_it_leaves(void **state)
+{
+    struct response response;
+    struct err err = { 0 };
+    char *const folder = temp_dir();
+    char size[32];
+    (void)state;
+    snprintf(size, sizeof size, "size=%d", SPOOL_MEMORY_BYTES * 3);
+    if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+        mount("none", folder, "tmpfs", 0, size) != 0)
+        skip();
+    spool_use(folder);
+    response_init(&response);
+    assert_ok(spool_bytes(SPOOL_MEMORY_BYTES + CHUNK, ERR_OK, &response, &err), &err);
+    response_deinit(&response);
+    response_init(&response);
+    assert_int_equal(spool_bytes(SPOOL_MEMORY_BYTES * 2, ERR_OK, &response, &err), ERR_SYS);
+    assert_non_null(strstr(err.message, "does not fit on the disk: No space left"));
+    response_deinit(&response);
+    spool_use(NULL);
+    assert_int_equal(umount(folder), 0);
+    temp_dir_remove(folder);
+}
+
 TEST_MAIN(cmocka_unit_test(what_memory_may_hold_stays_there),
           cmocka_unit_test(what_is_larger_is_a_file_without_a_name),
           cmocka_unit_test(what_the_writer_says_is_passed_on),
-          cmocka_unit_test(a_full_disk_is_named))
+          cmocka_unit_test(a_full_disk_is_named),
+          cmocka_unit_test(an_answer_takes_no_more_of_the_disk_than_it_leaves))
