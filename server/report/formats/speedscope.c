@@ -150,11 +150,34 @@ static enum err_code put_thread(struct speedscope *scope, size_t index, struct e
     return rc;
 }
 
+/* What was selected has no samples: speedscope opens no file without a profile. */
+static void put_no_thread(struct json *json)
+{
+    json_object(json);
+    json_key(json, "type");
+    json_text(json, "sampled");
+    json_key(json, "unit");
+    json_text(json, "nanoseconds");
+    put_uint(json, "startValue", 0);
+    put_uint(json, "endValue", 0);
+    json_key(json, "samples");
+    json_array(json);
+    json_end(json);
+    json_key(json, "name");
+    json_text(json, "no samples");
+    json_key(json, "weights");
+    json_array(json);
+    json_end(json);
+    json_end(json);
+}
+
 static enum err_code put_profiles(struct speedscope *scope, struct err *err)
 {
     enum err_code rc = ERR_OK;
     json_key(&scope->json, "profiles");
     json_array(&scope->json);
+    if (scope->slices.thread_count == 0)
+        put_no_thread(&scope->json);
     for (size_t i = 0; i < scope->slices.thread_count && rc == ERR_OK; i++)
         rc = put_thread(scope, i, err);
     json_end(&scope->json);
