@@ -3,6 +3,7 @@
 
 #include "sampler/base/buffer.h"
 #include "sampler/base/clock.h"
+#include "sampler/base/utf8.h"
 #include "sampler/profile/profile.h"
 #include "sampler/profile/views/view.h"
 #include "sampler/profile/wait.h"
@@ -213,7 +214,9 @@ static void put_product(struct gecko *gecko)
         buffer_text(&text, i > 0 ? " " : "");
         buffer_text(&text, target->argv[i]);
     }
-    put_key_text(gecko, "product", target->argc > 1 ? target->argv[1] : "Python");
+    const char *const word = target->argc > 1 ? target->argv[1] : "Python";
+    json_key(&gecko->json, "product");
+    json_string(&gecko->json, word, utf8_cut(word, strlen(word), REPORT_COMMAND_BYTES));
     json_key(&gecko->json, "arguments");
     json_string(&gecko->json, text.data ? text.data : "", text.length);
     buffer_deinit(&text);

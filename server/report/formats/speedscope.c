@@ -1,4 +1,7 @@
+#include <string.h>
+
 #include "sampler/base/buffer.h"
+#include "sampler/base/utf8.h"
 #include "sampler/profile/profile.h"
 #include "sampler/profile/views/view.h"
 #include "server/report/chain.h"
@@ -194,9 +197,9 @@ static enum err_code put_file(struct speedscope *scope, struct err *err)
     json_text(json, "https://www.speedscope.app/file-format-schema.json");
     json_key(json, "exporter");
     json_text(json, "pyrometer@" PYROMETER_VERSION);
-    buffer_printf(&name, "%s (%d)",
-                  target->argc > 0 ? target->argv[target->argc > 1] : "python",
-                  (int)target->pid);
+    const char *const word = target->argc > 0 ? target->argv[target->argc > 1] : "python";
+    buffer_append(&name, word, utf8_cut(word, strlen(word), REPORT_COMMAND_BYTES));
+    buffer_printf(&name, " (%d)", (int)target->pid);
     if (!scope->source->header->is_whole) {
         buffer_text(&name, ": ");
         report_header_put_text(scope->source->header, &name);
