@@ -244,9 +244,13 @@ static void put_hot(const struct writing *writing)
              "Hottest lines of your code, with all they call (%% of %s)", of_hot(summary));
     put_heading(writing, heading);
     put_rows(writing, &summary->lines, summary->hot, false);
-    if (summary->lines.count == 0)
-        buffer_printf(writing->out, "None: no sample has code outside Python's library and "
-                                    "installed packages.\n");
+    if (summary->hot == 0)
+        buffer_text(writing->out, "None: no sample is active, all threads waited.\n");
+    else if (summary->lines.count == 0)
+        buffer_printf(writing->out,
+                      "None: no %ssample has code outside Python's library and installed "
+                      "packages.\n",
+                      summary->is_active ? "active " : "");
     snprintf(heading, sizeof heading,
              "Hottest functions: self, %s with all they call (%% of %s)",
              writing->is_markdown ? "in brackets" : "then", of_hot(summary));
