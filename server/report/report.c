@@ -7,6 +7,8 @@
 #include "sampler/base/buffer.h"
 #include "sampler/base/clock.h"
 #include "sampler/base/enum_text.h"
+#include "sampler/base/plain_text.h"
+#include "sampler/base/utf8.h"
 #include "sampler/profile/profile.h"
 #include "sampler/profile/views/view.h"
 #include "server/report/anonymize.h"
@@ -190,6 +192,20 @@ void report_put_process(const struct report_source *source, struct buffer *out)
     buffer_printf(out, "process %d", (int)source->session->target->pid);
     if (count > 1)
         buffer_printf(out, " and %zu other%s", count - 1, count > 2 ? "s" : "");
+}
+
+void report_put_command(const struct sampler_target *target, struct buffer *out)
+{
+    struct buffer words = { 0 };
+    for (size_t i = 0; i < target->argc && words.length <= REPORT_COMMAND_BYTES; i++)
+        buffer_printf(&words, "%s%.*s", i > 0 ? " " : "", REPORT_COMMAND_BYTES + 1,
+                      target->argv[i]);
+    if (words.length > 0) {
+        const size_t length = utf8_cut(words.data, words.length, REPORT_COMMAND_BYTES);
+        plain_text_put(out, words.data, length);
+        buffer_text(out, length < words.length ? "\u2026" : "");
+    }
+    buffer_deinit(&words);
 }
 
 void report_file_name(const struct report_source *source, const struct report_format *format,

@@ -122,6 +122,7 @@ const struct report_format *report_of_file(const char *name);
 /* Nanoseconds that one sample stands for, on average: the period of the header. */
 uint64_t report_period_ns(const struct report_source *source);
 
+struct sampler_target;
 struct view_cell;
 
 /* Nanoseconds that the samples of a cell stand for; uses period_ns if its windows have no period. */
@@ -129,6 +130,10 @@ uint64_t report_cell_ns(const struct view_cell *cell, uint64_t period_ns);
 
 /* "process 4711", or "process 4711 and 3 others" if there are several. */
 void report_put_process(const struct report_source *source, struct buffer *out);
+
+/* The words of its command line as plain text; a longer one is cut after REPORT_COMMAND_BYTES. */
+enum { REPORT_COMMAND_BYTES = 200 };
+void report_put_command(const struct sampler_target *target, struct buffer *out);
 
 enum { REPORT_NAME_BYTES = 96 };
 

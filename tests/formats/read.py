@@ -315,6 +315,25 @@ def test_pprof(files):
         raise AssertionError(lines)
 
 
+def test_nothing(files):
+    """A selection without samples is a file that its program opens: pstats takes none without a function, speedscope none without a
+    profile, the Firefox Profiler none without a thread."""
+    import pstats
+    import io
+    outputs = ["--%s=%s" % (name, files.path(extension)) for name, extension in
+               (("pstats", "pstats"), ("speedscope", "speedscope.json"), ("gecko", "gecko.json"), ("chrome-trace", "trace.json"))]
+    run(os.environ["PYROMETER"], "replay", "--focus", "no such function", *outputs, os.path.join(files.folder, "now.pyro"))
+    printed = io.StringIO()
+    stats = pstats.Stats(files.path("pstats"), stream=printed)
+    stats.add(files.path("pstats"))
+    stats.sort_stats("cumulative").print_stats()
+    stats.print_callers()
+    check("no samples" in printed.getvalue(), True, "what pstats prints")
+    check([(profile["samples"], profile["weights"]) for profile in files.json("speedscope.json")["profiles"]], [([], [])], "profiles")
+    thread, = files.json("gecko.json")["threads"]
+    check((thread["samples"]["length"], thread["markers"]["length"], thread["isMainThread"]), (0, 0, True), "thread")
+
+
 SCHEMA = """
 const Ajv = require(process.argv[1]);
 const fs = require("fs");

@@ -188,12 +188,8 @@ static void put_capture(const struct report_source *source, struct buffer *out)
     buffer_printf(out, "%" PRIu64 " samples in %.2f s of ", source->header->samples,
                   (double)report_header_duration_ns(source->header) / (double)NS_PER_S);
     report_put_process(source, out);
-    buffer_char(out, ':');
-    for (size_t i = 0; i < target->argc; i++) {
-        const char *const word = target->argv[i];
-        buffer_char(out, ' ');
-        plain_text_put(out, word, strlen(word));
-    }
+    buffer_text(out, ": ");
+    report_put_command(target, out);
     buffer_char(out, '\n');
     if (!source->header->is_whole) {
         buffer_text(out, "          selected: ");

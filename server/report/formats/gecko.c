@@ -1,7 +1,9 @@
+#include <stdio.h>
 #include <string.h>
 
 #include "sampler/base/buffer.h"
 #include "sampler/base/clock.h"
+#include "sampler/base/utf8.h"
 #include "sampler/profile/profile.h"
 #include "sampler/profile/views/view.h"
 #include "sampler/profile/wait.h"
@@ -212,7 +214,9 @@ static void put_product(struct gecko *gecko)
         buffer_text(&text, i > 0 ? " " : "");
         buffer_text(&text, target->argv[i]);
     }
-    put_key_text(gecko, "product", target->argc > 1 ? target->argv[1] : "Python");
+    const char *const word = target->argc > 1 ? target->argv[1] : "Python";
+    json_key(&gecko->json, "product");
+    json_string(&gecko->json, word, utf8_cut(word, strlen(word), REPORT_COMMAND_BYTES));
     json_key(&gecko->json, "arguments");
     json_string(&gecko->json, text.data ? text.data : "", text.length);
     buffer_deinit(&text);
@@ -401,27 +405,24 @@ static void put_markers(struct gecko *gecko, const struct gecko_rows *rows)
     json_end(&gecko->json);
 }
 
-static void put_identity(struct gecko *gecko, thread_id id)
+struct identity {
+    struct strtab_string name, process;
+    int32_t pid, tid;
+    bool is_main;
+};
+
+static void put_identity(struct gecko *gecko, const struct identity *identity)
 {
-    const struct profile_thread thread = profile_thread_at(gecko->snapshot, id);
-    const struct profile_process process = profile_process_at(gecko->snapshot, thread.process);
-    const struct strtab_string name = profile_string(gecko->snapshot, thread.name);
-    struct buffer text = { 0 };
+    char pid[16];
+    snprintf(pid, sizeof pid, "%d", (int)identity->pid);
     json_key(&gecko->json, "name");
-    if (name.length == 0)
-        names_put_thread(&text, gecko->snapshot, id);
-    else
-        buffer_append(&text, name.text, name.length);
-    json_string(&gecko->json, text.data ? text.data : "", text.length);
-    buffer_clear(&text);
-    buffer_printf(&text, "%d", (int)process.pid);
-    json_key(&gecko->json, "pid");
-    json_string(&gecko->json, text.data ? text.data : "", text.length);
-    buffer_deinit(&text);
+    json_string(&gecko->json, identity->name.text, identity->name.length);
+    put_key_text(gecko, "pid", pid);
     json_key(&gecko->json, "tid");
-    json_int(&gecko->json, thread.tid);
-    put_key_bool(gecko, "isMainThread", thread.is_main);
-    put_key_string(gecko, "processName", process.name);
+    json_int(&gecko->json, identity->tid);
+    put_key_bool(gecko, "isMainThread", identity->is_main);
+    json_key(&gecko->json, "processName");
+    json_string(&gecko->json, identity->process.text, identity->process.length);
     put_key_text(gecko, "processType", "default");
     put_key_uint(gecko, "processStartupTime", 0);
     put_key_null(gecko, "processShutdownTime");
@@ -432,6 +433,43 @@ static void put_identity(struct gecko *gecko, thread_id id)
     json_end(&gecko->json);
 }
 
+static void put_identity_of(struct gecko *gecko, thread_id id)
+{
+    const struct profile_thread thread = profile_thread_at(gecko->snapshot, id);
+    const struct profile_process process = profile_process_at(gecko->snapshot, thread.process);
+    struct buffer made = { 0 };
+    struct identity identity = { .name = profile_string(gecko->snapshot, thread.name),
+                                 .process = profile_string(gecko->snapshot, process.name),
+                                 .pid = process.pid,
+                                 .tid = thread.tid,
+                                 .is_main = thread.is_main };
+    if (identity.name.length == 0) {
+        names_put_thread(&made, gecko->snapshot, id);
+        identity.name =
+            (struct strtab_string){ made.data ? made.data : "", (uint32_t)made.length };
+    }
+    put_identity(gecko, &identity);
+    buffer_deinit(&made);
+}
+
+/* What was selected has no samples: the Firefox Profiler opens no file without a thread. */
+static void put_no_thread(struct gecko *gecko)
+{
+    static const char name[] = "no samples", process[] = "python";
+    const struct gecko_rows none = { .count = 0 };
+    const int32_t pid = (int32_t)gecko->source->session->target->pid;
+    const struct identity identity = { .name = { name, sizeof name - 1 },
+                                       .process = { process, sizeof process - 1 },
+                                       .pid = pid,
+                                       .tid = pid,
+                                       .is_main = true };
+    json_object(&gecko->json);
+    put_identity(gecko, &identity);
+    put_samples(gecko, &none);
+    put_markers(gecko, &none);
+    json_end(&gecko->json);
+}
+
 static enum err_code put_thread(struct gecko *gecko, thread_id thread, struct err *err)
 {
     struct gecko_rows rows;
@@ -439,7 +477,7 @@ static enum err_code put_thread(struct gecko *gecko, thread_id thread, struct er
     if (rc != ERR_OK)
         return rc;
     json_object(&gecko->json);
-    put_identity(gecko, thread);
+    put_identity_of(gecko, thread);
     put_samples(gecko, &rows);
     put_markers(gecko, &rows);
     json_end(&gecko->json);
@@ -456,6 +494,8 @@ static enum err_code put_profile(struct gecko *gecko, struct err *err)
     json_key(&gecko->json, "shared");
     rc = gecko_put_shared(&gecko->json, gecko->snapshot, err);
     begin_column(gecko, "threads");
+    if (gecko->slices.thread_count == 0)
+        put_no_thread(gecko);
     for (size_t i = 0; i < gecko->slices.thread_count && rc == ERR_OK; i++)
         rc = put_thread(gecko, gecko->slices.threads[i], err);
     json_end(&gecko->json);

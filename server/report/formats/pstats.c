@@ -63,11 +63,28 @@ static void put_function(const struct stats *stats, function_id id, size_t first
     put_callers(stats, first_edge, end_edge);
 }
 
+/* pstats takes no file without a function. */
+static void put_nothing(const struct stats *stats)
+{
+    static const char name[] = "<no samples>";
+    marshal_tuple(stats->out, 3);
+    marshal_text(stats->out, "~", 1);
+    marshal_int(stats->out, 0);
+    marshal_text(stats->out, name, sizeof name - 1);
+    marshal_tuple(stats->out, 5);
+    marshal_int(stats->out, 0);
+    marshal_int(stats->out, 0);
+    marshal_float(stats->out, 0);
+    marshal_float(stats->out, 0);
+    put_callers(stats, 0, 0);
+}
+
 /* Edges are sorted by callee, as functions are. */
 static void put_functions(const struct stats *stats)
 {
     const struct flat *const flat = &stats->flat;
     size_t at = 0;
+    bool has_any = false;
     marshal_dict(stats->out);
     for (function_id id = 1; id < flat->row_count; id++) {
         const size_t first = at;
@@ -75,7 +92,10 @@ static void put_functions(const struct stats *stats)
             at++;
         if (flat->total[id] > 0)
             put_function(stats, id, first, at);
+        has_any |= flat->total[id] > 0;
     }
+    if (!has_any)
+        put_nothing(stats);
     marshal_end(stats->out);
 }
 

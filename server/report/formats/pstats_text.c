@@ -244,12 +244,8 @@ static void put_head(const struct table *table)
     paint(table, PLAIN);
     buffer_text(out, " of ");
     report_put_process(table->source, out);
-    buffer_char(out, ':');
-    for (size_t i = 0; i < session->target->argc; i++) {
-        const char *const word = session->target->argv[i];
-        buffer_char(out, ' ');
-        plain_text_put(out, word, strlen(word));
-    }
+    buffer_text(out, ": ");
+    report_put_command(session->target, out);
     buffer_char(out, '\n');
     if (!table->source->header->is_whole) {
         buffer_text(out, "Selected: ");

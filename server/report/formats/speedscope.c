@@ -1,4 +1,7 @@
+#include <string.h>
+
 #include "sampler/base/buffer.h"
+#include "sampler/base/utf8.h"
 #include "sampler/profile/profile.h"
 #include "sampler/profile/views/view.h"
 #include "server/report/chain.h"
@@ -150,11 +153,34 @@ static enum err_code put_thread(struct speedscope *scope, size_t index, struct e
     return rc;
 }
 
+/* What was selected has no samples: speedscope opens no file without a profile. */
+static void put_no_thread(struct json *json)
+{
+    json_object(json);
+    json_key(json, "type");
+    json_text(json, "sampled");
+    json_key(json, "unit");
+    json_text(json, "nanoseconds");
+    put_uint(json, "startValue", 0);
+    put_uint(json, "endValue", 0);
+    json_key(json, "samples");
+    json_array(json);
+    json_end(json);
+    json_key(json, "name");
+    json_text(json, "no samples");
+    json_key(json, "weights");
+    json_array(json);
+    json_end(json);
+    json_end(json);
+}
+
 static enum err_code put_profiles(struct speedscope *scope, struct err *err)
 {
     enum err_code rc = ERR_OK;
     json_key(&scope->json, "profiles");
     json_array(&scope->json);
+    if (scope->slices.thread_count == 0)
+        put_no_thread(&scope->json);
     for (size_t i = 0; i < scope->slices.thread_count && rc == ERR_OK; i++)
         rc = put_thread(scope, i, err);
     json_end(&scope->json);
@@ -171,9 +197,9 @@ static enum err_code put_file(struct speedscope *scope, struct err *err)
     json_text(json, "https://www.speedscope.app/file-format-schema.json");
     json_key(json, "exporter");
     json_text(json, "pyrometer@" PYROMETER_VERSION);
-    buffer_printf(&name, "%s (%d)",
-                  target->argc > 0 ? target->argv[target->argc > 1] : "python",
-                  (int)target->pid);
+    const char *const word = target->argc > 0 ? target->argv[target->argc > 1] : "python";
+    buffer_append(&name, word, utf8_cut(word, strlen(word), REPORT_COMMAND_BYTES));
+    buffer_printf(&name, " (%d)", (int)target->pid);
     if (!scope->source->header->is_whole) {
         buffer_text(&name, ": ");
         report_header_put_text(scope->source->header, &name);

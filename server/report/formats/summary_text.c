@@ -17,7 +17,7 @@
 #include "server/wire/session.h"
 
 /* Longer names are cut at their end, longer paths at their beginning. */
-enum { MAX_NAME = 100, MAX_PATH = 80, MAX_COMMAND = 200, MAX_VERSION = 32 };
+enum { MAX_NAME = 100, MAX_PATH = 80, MAX_VERSION = 32 };
 
 struct writing {
     const struct summary *summary;
@@ -163,22 +163,15 @@ static void put_rows(const struct writing *writing, const struct summary_rows *r
 static void put_command(const struct writing *writing)
 {
     const struct sampler_target *const target = writing->summary->source->session->target;
-    struct buffer words = { 0 }, text = { 0 };
-    for (size_t i = 0; i < target->argc && words.length <= MAX_COMMAND; i++)
-        buffer_printf(&words, "%s%.*s", i > 0 ? " " : "", MAX_COMMAND + 1, target->argv[i]);
-    if (words.length > 0) {
-        const char *const all = buffer_string(&words);
-        add_cut(&text, (struct strtab_string){ all ? all : "", (uint32_t)words.length },
-                MAX_COMMAND);
-        buffer_text(writing->out, writing->is_markdown ? "## " : "");
+    struct buffer text = { 0 };
+    buffer_text(writing->out, writing->is_markdown ? "## " : "");
+    report_put_command(target, &text);
+    if (text.length > 0)
         put_foreign(writing, buffer_string(&text));
-    } else {
-        buffer_printf(writing->out, "%sProcess %d", writing->is_markdown ? "## " : "",
-                      (int)target->pid);
-    }
+    else
+        buffer_printf(writing->out, "Process %d", (int)target->pid);
     buffer_text(writing->out, "\n");
     buffer_deinit(&text);
-    buffer_deinit(&words);
 }
 
 /* The engine that sampled; nothing before it is chosen. */
@@ -251,9 +244,13 @@ static void put_hot(const struct writing *writing)
              "Hottest lines of your code, with all they call (%% of %s)", of_hot(summary));
     put_heading(writing, heading);
     put_rows(writing, &summary->lines, summary->hot, false);
-    if (summary->lines.count == 0)
-        buffer_printf(writing->out, "None: no sample has code outside Python's library and "
-                                    "installed packages.\n");
+    if (summary->hot == 0)
+        buffer_text(writing->out, "None: no sample is active, all threads waited.\n");
+    else if (summary->lines.count == 0)
+        buffer_printf(writing->out,
+                      "None: no %ssample has code outside Python's library and installed "
+                      "packages.\n",
+                      summary->is_active ? "active " : "");
     snprintf(heading, sizeof heading,
              "Hottest functions: self, %s with all they call (%% of %s)",
              writing->is_markdown ? "in brackets" : "then", of_hot(summary));

@@ -297,6 +297,38 @@ static void no_text_has_what_a_terminal_obeys(void **state)
     sample_session_destroy(session);
 }
 
+static void no_line_is_as_long_as_a_command(void **state)
+{
+    enum { LONG = 120000, MOST = 400 };
+    static const char *const names[] = { "pstats-text", "summary", "summary-markdown" };
+    struct sample_session *const session = sample_session_small();
+    char *const word = malloc(LONG);
+    const char *const argv[] = { "python3", "-c", word };
+    (void)state;
+    assert_non_null(word);
+    memset(word, 'x', LONG - 1);
+    word[LONG - 1] = '\0';
+    session->target.argv = argv;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct buffer out = written(&session->source, names[i]);
+        assert_non_null(strstr(buffer_string(&out), "python3 -c xxx"));
+        assert_non_null(strstr(out.data, "xxx\u2026"));
+        for (const char *line = out.data; line && *line; line = strchr(line, '\n')) {
+            line += *line == '\n';
+            assert_in_range(strcspn(line, "\n"), 0, MOST);
+        }
+        buffer_deinit(&out);
+    }
+    const char *const scripts[] = { "python3", word };
+    session->target.argv = scripts;
+    session->target.argc = 2;
+    struct buffer out = written(&session->source, "speedscope");
+    assert_in_range(out.length, 1, LONG);
+    buffer_deinit(&out);
+    sample_session_destroy(session);
+    free(word);
+}
+
 static bool fail_drain(void *to, const char *data, size_t bytes)
 {
     size_t *const left = to;
@@ -380,6 +412,7 @@ TEST_MAIN(cmocka_unit_test(text_formats_are_as_they_were),
           cmocka_unit_test(the_table_is_sorted_by_any_key),
           cmocka_unit_test(colours_are_only_for_those_who_ask),
           cmocka_unit_test(no_text_has_what_a_terminal_obeys),
+          cmocka_unit_test(no_line_is_as_long_as_a_command),
           cmocka_unit_test(a_drain_that_fails_ends_every_writer),
           cmocka_unit_test(a_comparison_without_a_baseline_is_refused),
           cmocka_unit_test(writers_stream))

@@ -301,6 +301,31 @@ static struct sample_session *crowded(const char *name)
     return session_of(profile);
 }
 
+static void a_program_that_only_waits_is_said_to_wait(void **state)
+{
+    static const struct {
+        state_bits state;
+        const char *stack, *said, *not_said;
+    } rows[] = {
+        { 0, "main;wait", "None: no sample is active, all threads waited.\n", "outside" },
+        { RUNNING, "<GC>", "None: no active sample has code outside Python's library",
+          "waited." },
+        { RUNNING, "main", "made.py:1", "None:" },
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct profile *const profile = made_profile();
+        made_add(profile, made_thread(profile, 1, 1), rows[i].state, rows[i].stack, 10);
+        made_seal(profile, 1);
+        struct sample_session *const session = session_of(profile);
+        struct buffer out = written(&session->source, "summary");
+        assert_non_null(strstr(buffer_string(&out), rows[i].said));
+        assert_null(strstr(out.data, rows[i].not_said));
+        buffer_deinit(&out);
+        sample_session_destroy(session);
+    }
+}
+
 static void texts_have_at_most_forty_lines(void **state)
 {
     static const char *const formats[] = { "summary", "summary-markdown" };
@@ -417,6 +442,7 @@ int main(void)
         cmocka_unit_test(few_unknown_waits_for_the_gil_are_said_to_be_the_least),
         cmocka_unit_test(a_program_that_wants_processors_says_so),
         cmocka_unit_test(unknown_and_missing_gils_are_not_zero),
+        cmocka_unit_test(a_program_that_only_waits_is_said_to_wait),
         cmocka_unit_test(texts_have_at_most_forty_lines),
         cmocka_unit_test(names_stay_code_in_markdown),
         cmocka_unit_test(long_names_are_cut),
