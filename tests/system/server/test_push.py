@@ -1,9 +1,7 @@
 """What is pushed to other servers: the same samples as in the capture, in order, whatever the other side does."""
 
 import collections
-import email.utils
 import glob
-import gzip
 import json
 import os
 import pathlib
@@ -13,11 +11,10 @@ import ssl
 import subprocess
 import tempfile
 import time
-import unittest
 
-from harness import FOLDER, ROOT, Live, SLOWNESS, Test, VICTIMS, file_in, main, program, run_program, script, victim
-from protobuf import message, packed
-from receivers import READERS, Receiver, text
+from harness import FOLDER, ROOT, Live, SLOWNESS, Test, VICTIMS, file_in, main, program, run_program, victim
+from pushed import PushTest, SCHEMES, WINDOW, sums_of
+from receivers import Receiver
 
 # A program that publishes its context as OTEP 4719 says.
 SAYS_SERVICE = """
@@ -36,67 +33,33 @@ while True:
     sum(range(1000))
 """
 
-# Each of its stacks has hundreds of the functions, whose names alone are more than a profile may have.
+# Threads that wait with hundreds of functions on each stack, whose names alone are more than a profile may have.
 WIDE = """
-import random, sys
+import random, sys, threading
 sys.setrecursionlimit(2000)
 FUNCTIONS = []
-for number in range(10000):
-    exec("def f%d_%s(depth):\\n    return FUNCTIONS[next_one()](depth - 1) if depth else sum(range(5000))" % (number, "f" * 200))
-    FUNCTIONS.append(globals()["f%d_%s" % (number, "f" * 200)])
 def next_one():
     return random.randrange(10000)
+for number in range(10000):
+    exec("def f%d_%s(depth):\\n    return FUNCTIONS[next_one()](depth - 1) if depth else wait()" % (number, "f" * 200))
+    FUNCTIONS.append(globals()["f%d_%s" % (number, "f" * 200)])
+def wait():
+    BARRIER.wait()
+    threading.Event().wait()
+BARRIER = threading.Barrier(31)
+for _ in range(30):
+    threading.Thread(target=FUNCTIONS[next_one()], args=(900,), daemon=True).start()
+BARRIER.wait()
 print("READY", flush=True)
 while True:
-    FUNCTIONS[next_one()](900)
+    sum(range(10000))
 """
 
-SCHEMES = ("pyroscope", "otlp", "parca")
-WINDOW = ("--push-window", "1s")
 NAMES = {"otlp": {"service_name": "service.name", "process_id": "process.pid", "hostname": "host.name"}}
-
-
-def stacks_of(path, index):
-    """Nanoseconds by stack of a pprof file that replay wrote; index: 1 wall, 2 CPU."""
-    with gzip.open(path) as file:
-        profile = message(file.read())
-    strings = [text(item) for item in profile[6]]
-    names = {function[1][0]: strings[function[2][0]] for function in map(message, profile[5])}
-    places = {location[1][0]: names[message(location[4][0])[1][0]] for location in map(message, profile[4])}
-    sums = collections.Counter()
-    for sample in map(message, profile[2]):
-        sums[tuple(places[at] for at in packed(sample[1][0]))] += packed(sample[2][0])[index]
-    return +sums
-
-
-def sums_of(profiles, name):
-    return sum((profile.sums for profile in profiles if profile.name == name), collections.Counter())
 
 
 def label(scheme, profile, name):
     return profile.labels.get(NAMES.get(scheme, {}).get(name, name))
-
-
-class PushTest(Test):
-    def check_same(self, profiles, *captures, options=()):
-        """Each stack has the time that it has in the captures."""
-        path, wall, cpu = file_in("push.pb.gz"), collections.Counter(), collections.Counter()
-        for capture in captures:
-            process, code = run_program("replay", capture, "--pprof", "-o", path, *options)
-            self.assertEqual(code, 0, process.output())
-            wall += stacks_of(path, 1)
-            cpu += stacks_of(path, 2)
-        for name, wanted in (("wall", wall), ("process_cpu", cpu)):
-            found = sums_of(profiles, name)
-            self.assertTrue(wanted)
-            self.assertEqual(set(found), set(wanted), name)
-            for stack, time_ns in wanted.items():
-                self.assertAlmostEqual(found[stack] / time_ns, 1, delta=0.001, msg=(name, stack))
-
-    def check_follow(self, profiles):
-        """Each begins where the one before ends."""
-        for before, after in zip(profiles, profiles[1:]):
-            self.assertEqual(before.began_ns + before.duration_ns, after.began_ns)
 
 
 class Pushed(PushTest):
@@ -149,7 +112,7 @@ class Pushed(PushTest):
         capture, path = file_in("push-wide.pyro"), file_in("push_wide.py")
         pathlib.Path(path).write_text(WIDE, "utf-8")
         with victim(path) as target:
-            process, code = run_program("record", target.pid, "-d", "2", "-r", "100", "-o", capture)
+            process, code = run_program("record", target.pid, "-d", "3", "-r", "100", "-o", capture)
             self.assertEqual(code, 0, process.output())
         for scheme in SCHEMES:
             with Receiver(scheme) as receiver:
@@ -273,132 +236,6 @@ class Pushed(PushTest):
                 process, code = run_program("push", capture, receiver.url)
                 self.assertEqual(code, 1)
                 self.assertTrue([line for line in process.err if "refuses a profile: 400 " in line and "it is too old" in line], process.err)
-
-
-class OtherSide(PushTest):
-    """Servers that fail. Sampling goes on, and nothing waits for them."""
-
-    def record(self, receiver, seconds, *options):
-        quality = file_in("push-quality.json")
-        with victim("threads.py") as target:
-            process, code = run_program("record", target.pid, "-d", seconds, "-r", "100", "--quality", quality, "--push", receiver.url,
-                                        *WINDOW, *options, seconds=60 * SLOWNESS)
-        with open(quality, encoding="utf-8") as file:
-            return process, json.load(file), code
-
-    def test_no_server_delays_a_tick(self):
-        for mood in ("hang", "reset", "garbage", "slow", "endless"):
-            with Receiver("pyroscope", mood=mood) as receiver:
-                process, quality, code = self.record(receiver, "3")
-                self.assertEqual(code, 1, process.output())
-                self.assertTrue([line for line in process.err if re.search("did not take all: 0 requests sent, [1-9]", line)], process.err)
-                # 3 s have 300 ticks. A sampler that waits for the server has those of the first second at most.
-                self.assertGreater(quality["ticks"], 150, mood)
-                if mood in ("reset", "garbage", "endless"):
-                    self.assertTrue([line for line in process.err if "does not take profiles, trying again" in line], process.err)
-
-    def test_nothing_listens_there(self):
-        with Receiver("otlp") as receiver:
-            url = receiver.url
-        receiver.scheme = url.split(":", maxsplit=1)[0]
-        process, quality, code = self.record(receiver, "2")
-        self.assertEqual(code, 1, process.output())
-        self.assertGreater(quality["ticks"], 100)
-        self.assertTrue([line for line in process.err if "does not take profiles" in line], process.err)
-
-    def test_what_is_not_pushed_is_the_status_of_a_page_but_not_of_a_program(self):
-        path = script("ends.py", "import sys, time\nend = time.monotonic() + 1.5\nwhile time.monotonic() < end: pass\nsys.exit(5)\n")
-        with victim("threads.py") as target:
-            for words, status in (("run", path), 5), (("attach", str(target.pid)), 1):
-                with Live(words[0], "--push", "otlp://127.0.0.1:1", *WINDOW, *words[1:]) as live:
-                    if words[0] == "run":
-                        live.wait_ended()
-                    else:
-                        live.wait_until(lambda: self.metric(live, "pyrometer_push_waiting_requests{") > 0)
-                    self.assertEqual(live.stop(), status, live.process.output())
-                    self.assertRegex(live.process.output(), "did not take all: 0 requests sent, [1-9]")
-
-    def test_after_a_failure_all_comes_in_order(self):
-        with Receiver("pyroscope", mood="reset") as receiver, victim("threads.py") as target:
-            with Live("attach", target.pid, "-r", "100", "--push", receiver.url, *WINDOW) as live:
-                live.wait_until(lambda: self.metric(live, "pyrometer_push_waiting_requests{") >= 2)
-                self.assertGreater(self.metric(live, "pyrometer_push_waiting_bytes{", 'place="memory"'), 0)
-                receiver.mood = None
-                receiver.wait_for(lambda requests: len(requests) >= 4, 60 * SLOWNESS)
-                live.wait_until(lambda: self.metric(live, "pyrometer_push_requests_total{", 'result="sent"') >= 4)
-                self.assertGreater(self.metric(live, "pyrometer_push_retries_total{"), 0)
-                for result in "lost", "refused":
-                    self.assertEqual(self.metric(live, "pyrometer_push_requests_total{", 'result="%s"' % result), 0)
-            self.check_follow([profile for profile in receiver.profiles() if profile.name == "wall"])
-
-    def test_a_request_under_way_is_one_that_waits(self):
-        with Receiver("pyroscope", mood="hang") as receiver, victim("threads.py") as target:
-            with Live("attach", target.pid, "-r", "100", "--push", receiver.url, "--push-window", "6s") as live:
-                live.wait_until(lambda: receiver.connections > 0)
-                self.assertGreaterEqual(self.metric(live, "pyrometer_push_waiting_requests{"), 1)
-                self.assertGreater(self.metric(live, "pyrometer_push_waiting_bytes{", 'place="memory"'), 0)
-                receiver.mood = "reset"
-
-    @staticmethod
-    def metric(live, name, part=""):
-        for line in live.ask("/metrics").body.decode().splitlines():
-            if line.startswith(name) and part in line:
-                return float(line.rsplit(" ", 1)[1])
-        return 0
-
-    def test_a_server_that_is_busy_is_asked_later(self):
-        for scheme in SCHEMES:
-            with Receiver(scheme, answers=[(503, {"Retry-After": 2}), (502, {})]) as receiver:
-                process, _, code = self.record(receiver, "8")
-                self.assertEqual(code, 0, process.output())
-                first, second, third = receiver.requests[:3]
-                self.assertEqual((first[4], second[4], third[4]), (503, 502, 200))
-                self.assertEqual(first[3], second[3])
-                self.assertEqual(second[3], third[3])
-                self.assertGreaterEqual(second[0] - first[0], 1.9)
-
-    def test_a_server_that_limits_each_series_gets_each_alone(self):
-        capture = file_in("push-limited.pyro")
-        with victim("threads.py") as one, victim("threads.py") as two:
-            process, code = run_program("record", one.pid, two.pid, "-d", "2", "-r", "100", "-o", capture)
-            self.assertEqual(code, 0, process.output())
-        for scheme in SCHEMES:
-            with Receiver(scheme, answers=[(429, {"Retry-After": 1}), (429, {})]) as receiver:
-                process, code = run_program("push", capture, receiver.url, *WINDOW)
-                self.assertEqual(code, 0, process.output())
-                self.check_same(receiver.profiles(), capture)
-                if scheme == "parca":
-                    continue
-                series = [len(READERS[scheme](request[3])) for request in receiver.requests]
-                self.assertEqual(series[0], 4)
-                self.assertEqual(set(series[1:]), {1})
-                # Until its compaction the server shows those twice that it had taken of the first request.
-                self.assertEqual(len(receiver.stored) - len(receiver.profiles()), 2)
-
-    def test_a_server_that_starts_gets_all(self):
-        capture = file_in("push-starts.pyro")
-        with Receiver("otlp", mood="starts") as receiver, victim("threads.py") as target:
-            with program("record", target.pid, "-d", "6", "-r", "100", "-o", capture, "--push", receiver.url, *WINDOW) as process:
-                receiver.wait_for(lambda requests: len(requests) > 1, 60 * SLOWNESS)
-                receiver.mood = None
-                self.assertEqual(process.wait(), 0, process.output())
-            self.assertEqual({request[4] for request in receiver.requests}, {200, 500})
-            self.check_same(receiver.profiles(), capture)
-
-    def test_a_server_may_name_the_time_at_which_it_is_asked_again(self):
-        with Receiver("otlp", answers=[(503, {"Retry-After": lambda: email.utils.formatdate(time.time() + 4, usegmt=True)})]) as receiver:
-            self.record(receiver, "8")
-            # A date has whole seconds.
-            self.assertGreaterEqual(receiver.requests[1][0] - receiver.requests[0][0], 2.5)
-
-    def test_what_is_refused_is_not_sent_again(self):
-        for scheme, status in (("pyroscope", 400), ("pyroscope", 413), ("otlp", 401), ("parca", 404), ("pyroscope", 302)):
-            with Receiver(scheme, answers=[(status, {"Location": "http://127.0.0.1:1/"})]) as receiver:
-                process, _, code = self.record(receiver, "3")
-                self.assertEqual(code, 1, process.output())
-                self.assertGreaterEqual(len(receiver.requests), 2)
-                self.assertNotEqual(receiver.requests[0][3], receiver.requests[1][3])
-                self.assertEqual(len([line for line in process.err if "refuses a profile: %d" % status in line]), 1, process.err)
 
 
 class Secrets(Test):
