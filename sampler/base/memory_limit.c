@@ -17,8 +17,7 @@
 static const struct version {
     const char *mark, *folder; /* in the file of the process; below the folder of all */
     const char *limit, *usage;
-    const char
-        *reclaimed[3]; /* in memory.stat: what the kernel takes back before it kills anybody */
+    const char *reclaimed[3]; /* in memory.stat: what the kernel takes before it kills */
 } versions[] = {
     { "0::",
       "",
@@ -70,7 +69,7 @@ static uint64_t limit_in(const char *folder, const struct version *version)
 
 /* The group and those around it: the smallest limit counts.  In a container the folder may show only the
  * group itself, whatever its path is. */
-static void search_upwards(const char *folder, const struct version *version, char *path)
+static void find_limit(const char *folder, const struct version *version, char *path)
 {
     char whole[PATH_MAX];
     for (;;) {
@@ -99,7 +98,7 @@ void memory_limit_find(const char *folder, const char *own)
         for (size_t i = 0; i < sizeof versions / sizeof *versions; i++) {
             char *const mark = strstr(line, versions[i].mark);
             if (mark)
-                search_upwards(folder, &versions[i], mark + strlen(versions[i].mark));
+                find_limit(folder, &versions[i], mark + strlen(versions[i].mark));
         }
     }
     if (file)
