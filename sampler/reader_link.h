@@ -39,7 +39,7 @@ MUST_CHECK enum err_code reader_link_read(struct sampler *sampler, profile_origi
                                           const void *wish, size_t wish_bytes, int cancel_fd,
                                           struct bytes *answer, struct err *err);
 
-/* What the reader process has used so far; zeros: not known. */
+/* CPU that reader processes have used so far, which never falls; memory of the present one, 0: not known. */
 void reader_link_usage(struct process_usage *out);
 
 #endif /* SAMPLER_READER_LINK_H */

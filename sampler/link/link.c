@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -208,17 +209,43 @@ enum err_code reader_link_read(struct sampler *sampler, profile_origin origin, c
     return link_ask(&request, cancel_fd, answer, err);
 }
 
+/* What reader processes have used. */
+static struct {
+    pthread_mutex_t lock;
+    struct process_usage last;        /* by the last one, as far as it is known */
+    double ended_user_s, ended_sys_s; /* by those before it */
+} used = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* Each reader process begins at 0: the sum never falls, also while one does not answer. */
+static void add_usage(const struct process_usage *now, struct process_usage *out)
+{
+    pthread_mutex_lock(&used.lock);
+    if (now &&
+        (now->cpu_user_s < used.last.cpu_user_s || now->cpu_sys_s < used.last.cpu_sys_s)) {
+        used.ended_user_s += used.last.cpu_user_s;
+        used.ended_sys_s += used.last.cpu_sys_s;
+    }
+    if (now)
+        used.last = *now;
+    *out = (struct process_usage){ .cpu_user_s = used.ended_user_s + used.last.cpu_user_s,
+                                   .cpu_sys_s = used.ended_sys_s + used.last.cpu_sys_s,
+                                   .rss_bytes = now ? now->rss_bytes : 0,
+                                   .rss_peak_bytes = now ? now->rss_peak_bytes : 0 };
+    pthread_mutex_unlock(&used.lock);
+}
+
 void reader_link_usage(struct process_usage *out)
 {
     const struct link_request request = { .kind = LINK_USAGE };
     struct bytes answer = { 0 };
-    *out = (struct process_usage){ .rss_bytes = 0 };
-    if (ask_within(&request, -1, USAGE_MS, &answer, NULL) == ERR_OK) {
+    struct process_usage now;
+    enum err_code rc = ask_within(&request, -1, USAGE_MS, &answer, NULL);
+    if (!rc) {
         struct cursor cursor = cursor_of(answer.data, answer.count);
-        if (link_usage_decode(&cursor, out, NULL) != ERR_OK)
-            *out = (struct process_usage){ .rss_bytes = 0 };
+        rc = link_usage_decode(&cursor, &now, NULL);
     }
     bytes_deinit(&answer);
+    add_usage(rc ? NULL : &now, out);
 }
 
 static enum err_code check_engine(const struct sampler_options *options, struct err *err)

@@ -293,12 +293,15 @@ static void the_list_is_that_of_the_reader_process(void **state)
 static void a_session_survives_its_reader_as_failed(void **state)
 {
     const struct sampler_options options = options_of(victim);
+    struct process_usage before = { 0 }, after = { 0 };
     struct sampler_status status;
     (void)state;
     if (!can_read())
         skip();
     struct sampler *const sampler = start(&options);
     wait_for_samples(sampler, 50);
+    for (int ms = 0; before.rss_bytes == 0 && ms < WAIT_MS; ms += 200)
+        reader_link_usage(&before);
     end_process(&reader);
     assert_int_equal(wait_for_end(sampler, &status), SAMPLER_FAILED);
     assert_non_null(strstr(status.reason, "ended"));
@@ -306,6 +309,11 @@ static void a_session_survives_its_reader_as_failed(void **state)
     assert_int_equal(write(next_ends[1], "1", 1), 1);
     struct sampler *const next = start(&options);
     wait_for_samples(next, 10);
+    /* What the first one has used counts on. */
+    for (int ms = 0; after.rss_bytes == 0 && ms < WAIT_MS; ms += 200)
+        reader_link_usage(&after);
+    assert_true(before.cpu_user_s + before.cpu_sys_s > 0);
+    assert_true(after.cpu_user_s + after.cpu_sys_s >= before.cpu_user_s + before.cpu_sys_s);
     sampler_destroy(next);
     sampler_destroy(sampler);
 }
