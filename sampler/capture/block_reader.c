@@ -74,12 +74,9 @@ static enum err_code read_preamble(struct block_reader *blocks, struct err *err)
     return check_version(preamble, err);
 }
 
-enum err_code block_reader_open(struct block_reader *blocks, const char *path, struct err *err)
+static enum err_code begin(struct block_reader *blocks, struct err *err)
 {
     struct stat status;
-    memset(blocks, 0, sizeof *blocks);
-    /* O_NONBLOCK: does not wait for the other end of a pipe. */
-    blocks->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (blocks->fd < 0 || fstat(blocks->fd, &status) != 0)
         return err_set(err, ERR_SYS, "%s", strerror(errno));
     if (!S_ISREG(status.st_mode))
@@ -88,6 +85,21 @@ enum err_code block_reader_open(struct block_reader *blocks, const char *path, s
                                                : "it is not a regular file");
     blocks->size = (uint64_t)status.st_size;
     return read_preamble(blocks, err);
+}
+
+enum err_code block_reader_open(struct block_reader *blocks, const char *path, struct err *err)
+{
+    memset(blocks, 0, sizeof *blocks);
+    /* O_NONBLOCK: does not wait for the other end of a pipe. */
+    blocks->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    return begin(blocks, err);
+}
+
+enum err_code block_reader_open_file(struct block_reader *blocks, int fd, struct err *err)
+{
+    memset(blocks, 0, sizeof *blocks);
+    blocks->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    return begin(blocks, err);
 }
 
 void block_reader_close(struct block_reader *blocks)

@@ -34,6 +34,9 @@ struct block_reader {
 /* Checks the preamble and leaves `at` behind it. */
 MUST_CHECK enum err_code block_reader_open(struct block_reader *blocks, const char *path,
                                            struct err *err);
+/* The same for an open file, which stays the caller's. */
+MUST_CHECK enum err_code block_reader_open_file(struct block_reader *blocks, int fd,
+                                                struct err *err);
 void block_reader_close(struct block_reader *blocks);
 
 /* Unpacks the next block into raw and moves `at`.  ERR_NOT_FOUND: no whole block is left.  Skips

@@ -113,9 +113,12 @@ static enum err_code read_end(struct reader *reader, struct err *err)
     return rc || head.kind != CAPTURE_END ? ERR_OK : take_end(reader, err);
 }
 
-static enum err_code open_reader(struct reader *reader, const char *path, struct err *err)
+/* path: NULL: of the open file. */
+static enum err_code open_reader(struct reader *reader, const char *path, int fd,
+                                 struct err *err)
 {
-    enum err_code rc = block_reader_open(&reader->blocks, path, err);
+    enum err_code rc = path ? block_reader_open(&reader->blocks, path, err)
+                            : block_reader_open_file(&reader->blocks, fd, err);
     if (!rc)
         rc = take_metadata(reader, err);
     if (!rc)
@@ -126,18 +129,28 @@ static enum err_code open_reader(struct reader *reader, const char *path, struct
     return rc;
 }
 
-enum err_code reader_open(const char *path, struct reader **out, struct err *err)
+static enum err_code create(const char *path, int fd, struct reader **out, struct err *err)
 {
     struct reader *const reader = calloc(1, sizeof *reader);
     if (!reader)
         return err_nomem(err);
-    const enum err_code rc = open_reader(reader, path, err);
-    if (rc) {
+    const enum err_code rc = open_reader(reader, path, fd, err);
+    if (rc)
         reader_close(reader);
-        return err_wrap(err, rc, "cannot read '%.200s'", path);
-    }
-    *out = reader;
-    return ERR_OK;
+    else
+        *out = reader;
+    return rc;
+}
+
+enum err_code reader_open(const char *path, struct reader **out, struct err *err)
+{
+    const enum err_code rc = create(path, -1, out, err);
+    return rc ? err_wrap(err, rc, "cannot read '%.200s'", path) : ERR_OK;
+}
+
+enum err_code reader_open_file(int fd, struct reader **out, struct err *err)
+{
+    return create(NULL, fd, out, err);
 }
 
 void reader_close(struct reader *reader)

@@ -41,6 +41,8 @@ struct reader;
 
 /* path: a regular file. */
 MUST_CHECK enum err_code reader_open(const char *path, struct reader **out, struct err *err);
+/* The same for a file that is open for reading and stays the caller's; errors do not name it. */
+MUST_CHECK enum err_code reader_open_file(int fd, struct reader **out, struct err *err);
 /* NULL is fine.  Snapshots of its profile must have been released. */
 void reader_close(struct reader *reader);
 

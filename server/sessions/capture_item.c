@@ -71,7 +71,6 @@ static void take_metadata(struct captures_item *item, const struct capture_metad
 
 void capture_item_read(struct captures_item *item, int fd, bool hides_arguments)
 {
-    char path[CAPTURES_PATH_BYTES];
     struct err err = { 0 };
     struct capture_entry *const entry = &item->entry;
     struct reader *reader = NULL;
@@ -83,8 +82,7 @@ void capture_item_read(struct captures_item *item, int fd, bool hides_arguments)
     entry->fault = NULL;
     entry->argc = 0;
     entry->executable = entry->python = entry->host = entry->user = entry->reason = "";
-    captures_path_of(fd, path);
-    if (reader_open(path, &reader, &err) != ERR_OK) {
+    if (reader_open_file(fd, &reader, &err) != ERR_OK) {
         snprintf(item->fault, sizeof item->fault, "%.*s", (int)sizeof item->fault - 1,
                  err.message);
         entry->fault = item->fault;

@@ -147,26 +147,17 @@ static bool goes_on(void *session, uint64_t done, uint64_t bytes)
     return !session_is_stopping(session);
 }
 
-/* Errors name the capture, not the descriptor. */
 static enum err_code load(const struct launch *launch, struct open_capture **out,
                           struct err *err)
 {
     struct session_words words;
-    struct err why = { 0 };
-    char path[CAPTURES_PATH_BYTES];
-    captures_path_of(launch->fd, path);
     const struct reader_part all = { .memory_bytes = launch->dashboard->memory_bytes,
                                      .watch = goes_on,
                                      .context = launch->session };
-    const enum err_code rc =
-        open_capture_open(path, &all, launch->dashboard->hides_arguments, out, &why);
-    if (rc == ERR_OK)
-        return rc;
     session_words(launch->session, &words);
-    const char *const rest = strstr(why.message, path);
-    const char *const text = rest ? rest + strlen(path) : why.message;
-    return err_set(err, rc, "capture %s cannot be read%s%.250s", words.capture,
-                   rest ? "" : ": ", *text == '\'' ? text + 1 : text);
+    const enum err_code rc = open_capture_read(launch->fd, words.capture, &all,
+                                               launch->dashboard->hides_arguments, out, err);
+    return rc == ERR_OK ? rc : err_wrap(err, rc, "capture %s cannot be read", words.capture);
 }
 
 static void *run_load(void *context)

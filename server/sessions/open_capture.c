@@ -1,5 +1,7 @@
 #include "server/sessions/open_capture.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <pwd.h>
@@ -11,6 +13,7 @@
 
 #include "sampler/base/enum_text.h"
 #include "sampler/base/first_word.h"
+#include "sampler/base/scoped.h"
 #include "sampler/capture/reader.h"
 #include "sampler/profile/profile.h"
 
@@ -111,20 +114,10 @@ static enum err_code describe_end(struct open_capture *opened, struct err *err)
     return targets;
 }
 
-enum err_code open_capture_open(const char *path, const struct reader_part *part,
-                                bool hides_arguments, struct open_capture **out,
-                                struct err *err)
+static enum err_code load(struct open_capture *opened, const struct reader_part *part,
+                          bool hides_arguments, struct err *err)
 {
-    struct open_capture *const opened = calloc(1, sizeof *opened);
-    if (!opened)
-        return err_nomem(err);
-    snprintf(opened->path, sizeof opened->path, "%s", path);
-    enum err_code rc = reader_open(path, &opened->reader, err);
-    if (rc == ERR_OK) {
-        rc = reader_load_part(opened->reader, part, err);
-        if (rc != ERR_OK)
-            err_wrap(err, rc, "cannot read '%.200s'", path);
-    }
+    enum err_code rc = reader_load_part(opened->reader, part, err);
     /* Without an index the metadata of the end are read last, and may replace lists. */
     if (rc == ERR_OK)
         describe(opened);
@@ -136,6 +129,32 @@ enum err_code open_capture_open(const char *path, const struct reader_part *part
         target_list_hide_arguments(&opened->targets);
         opened->target.service = (struct sampler_service){ 0 };
     }
+    return rc;
+}
+
+enum err_code open_capture_open(const char *path, const struct reader_part *part,
+                                bool hides_arguments, struct open_capture **out,
+                                struct err *err)
+{
+    /* O_NONBLOCK: does not wait for the other end of a pipe. */
+    SCOPED_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    const enum err_code rc = fd < 0
+                                 ? err_set(err, ERR_SYS, "%s", strerror(errno))
+                                 : open_capture_read(fd, path, part, hides_arguments, out, err);
+    return rc == ERR_OK ? rc : err_wrap(err, rc, "cannot read '%.200s'", path);
+}
+
+enum err_code open_capture_read(int fd, const char *name, const struct reader_part *part,
+                                bool hides_arguments, struct open_capture **out,
+                                struct err *err)
+{
+    struct open_capture *const opened = calloc(1, sizeof *opened);
+    if (!opened)
+        return err_nomem(err);
+    snprintf(opened->path, sizeof opened->path, "%s", name);
+    enum err_code rc = reader_open_file(fd, &opened->reader, err);
+    if (rc == ERR_OK)
+        rc = load(opened, part, hides_arguments, err);
     if (rc != ERR_OK)
         open_capture_destroy(opened);
     else

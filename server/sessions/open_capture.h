@@ -39,6 +39,10 @@ struct open_capture {
 MUST_CHECK enum err_code open_capture_open(const char *path, const struct reader_part *part,
                                            bool hides_arguments, struct open_capture **out,
                                            struct err *err);
+/* The same for a file that is open for reading and stays the caller's; errors do not name it. */
+MUST_CHECK enum err_code open_capture_read(int fd, const char *name,
+                                           const struct reader_part *part, bool hides_arguments,
+                                           struct open_capture **out, struct err *err);
 void open_capture_destroy(struct open_capture *opened);
 struct profile *open_capture_profile(const struct open_capture *opened);
 
