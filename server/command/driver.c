@@ -47,10 +47,10 @@ enum err_code driver_open(struct driver *driver, struct err *err)
     const struct options *const options = driver->options;
     driver->signals.fd = driver->quality.fd = driver->audit.fd = driver->live.listener.fd = -1;
     driver->capture = (struct capture_output)CAPTURE_OUTPUT_NONE;
-    enum err_code rc = ERR_OK;
-    if (driver->has_reader)
+    enum err_code rc = privilege_prepare(options, err);
+    if (rc == ERR_OK && driver->has_reader)
         rc = process_keeper_start(options, 1, driver->launcher_out, err);
-    else if (driver->reads_source)
+    else if (rc == ERR_OK && driver->reads_source)
         rc = source_helper_start(err);
     if (rc == ERR_OK)
         rc = signals_init(&driver->signals, err);

@@ -1,5 +1,3 @@
-#include <limits.h>
-
 #include "sampler/base/clock.h"
 #include "server/command/hosting.h"
 #include "server/command/live.h"
@@ -13,7 +11,6 @@
 #include "server/command/pushing.h"
 #include "server/http/spool.h"
 #include "server/push/push.h"
-#include "server/sessions/capture_folder.h"
 #include "server/sessions/capture_store.h"
 #include "server/sessions/continuous.h"
 #include "server/sessions/dashboard.h"
@@ -37,8 +34,6 @@ static enum err_code load_all(struct live *live, const struct options *options, 
     return rc;
 }
 
-static char exports_folder[PATH_MAX];
-
 static enum err_code open_captures(struct dashboard *dashboard,
                                    const struct serve_settings *settings, struct err *err)
 {
@@ -59,8 +54,7 @@ static enum err_code open_captures(struct dashboard *dashboard,
                        why.message);
     captures_tidy(dashboard->captures);
     /* Where this process may write. */
-    if (captures_folder_path(settings->data, exports_folder, NULL) == ERR_OK)
-        spool_use(exports_folder);
+    spool_use(captures_files(dashboard->captures));
     return ERR_OK;
 }
 

@@ -185,7 +185,7 @@ noreturn void broker_run(int socket)
     leave_everything(socket);
     if (!children_watch(CHILDREN))
         _exit(1);
-    if (!rights_keep(kept))
+    if (!rights_become_own() || !rights_keep(kept))
         _exit(1);
     for (;;) {
         struct pollfd wanted[] = { { SOCKET, POLLIN, 0 }, { CHILDREN, POLLIN, 0 } };

@@ -1,11 +1,21 @@
 #include "server/source/rights.h"
 
 #include <grp.h>
+#include <linux/capability.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
 #include "sampler/owner.h"
 #include "server/access/capabilities.h"
+#include "server/access/identity.h"
+
+bool rights_become_own(void)
+{
+    uint64_t held;
+    /* Without it the kernel compares us with the process to be read: root may read more as root. */
+    return !capabilities_held(&held) || !(held >> CAP_SYS_PTRACE & 1) ||
+           identity_become(IDENTITY_SOURCE, NULL) == ERR_OK;
+}
 
 bool rights_keep(uint64_t capabilities)
 {

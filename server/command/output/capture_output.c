@@ -17,6 +17,7 @@
 #include "server/command/output/output.h"
 #include "server/command/process/exit.h"
 #include "server/command/process/privilege.h"
+#include "server/files/files.h"
 #include "server/sessions/session_capture.h"
 
 static enum err_code cannot_write(int sys, const char *path, struct err *err)
@@ -175,7 +176,10 @@ void capture_output_close(struct capture_output *capture)
     live_capture_destroy(capture->live);
     if (capture->fd >= 0)
         close(capture->fd);
-    if (capture->is_new && !capture->has_begun)
-        unlink(capture->path);
+    if (capture->is_new && !capture->has_begun) {
+        const char *name;
+        const struct files_folder folder = files_of(capture->path, &name);
+        (void)files_remove(&folder, name);
+    }
     *capture = (struct capture_output)CAPTURE_OUTPUT_NONE;
 }

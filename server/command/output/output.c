@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #include "server/command/process/privilege.h"
+#include "server/files/files.h"
+#include "server/files/folders.h"
 
 static enum err_code cannot_write(int sys, const char *path, struct err *err)
 {
@@ -27,10 +29,12 @@ static enum err_code open_in_place(struct output *output, struct err *err)
 static enum err_code open_temporary(struct output *output, struct err *err)
 {
     const char *const slash = strrchr(output->path, '/');
-    const int folder = slash ? (int)(slash + 1 - output->path) : 0;
-    snprintf(output->temporary, sizeof output->temporary, "%.*s.%.200s.XXXXXX", folder,
-             output->path, output->path + folder);
-    output->fd = mkostemp(output->temporary, O_CLOEXEC);
+    const int folder_length = slash ? (int)(slash + 1 - output->path) : 0;
+    const char *name;
+    snprintf(output->temporary, sizeof output->temporary, "%.*s.%.200s.XXXXXX", folder_length,
+             output->path, output->path + folder_length);
+    const struct files_folder folder = files_of(output->temporary, &name);
+    output->fd = files_create(&folder, output->temporary + (name - output->temporary));
     if (output->fd >= 0)
         return ERR_OK;
     output->temporary[0] = '\0';
@@ -53,7 +57,7 @@ bool output_is_folder(const char *path)
 {
     struct stat status;
     const size_t length = strlen(path);
-    return (length > 0 && path[length - 1] == '/') ||
+    return (length > 0 && path[length - 1] == '/') || folders_find(path, length) >= 0 ||
            (stat(path, &status) == 0 && S_ISDIR(status.st_mode));
 }
 
@@ -64,9 +68,28 @@ void output_make_folder(const char *path)
         (void)mkdir(path, S_IRWXU | S_IRWXG | S_IRWXO);
 }
 
+/* Its type, as in struct stat; 0: there is none.  A link that leads nowhere is replaced. */
+static mode_t type_of(const struct output *output)
+{
+    struct files_status served;
+    struct stat status;
+    const char *name;
+    const struct files_folder folder = files_of(output->path, &name);
+    if (folder.number < 0)
+        return stat(output->path, &status) == 0 ? status.st_mode & S_IFMT : 0;
+    const bool is_there = files_status(&folder, name, &served) == 0;
+    return is_there && !S_ISLNK(served.mode) ? served.mode & S_IFMT : 0;
+}
+
+/* Whoever else writes it replaces it. */
+static bool may_write(const struct output *output)
+{
+    const char *name;
+    return files_of(output->path, &name).number >= 0 || access(output->path, W_OK) == 0;
+}
+
 enum err_code output_init(struct output *output, const char *path, struct err *err)
 {
-    struct stat status;
     memset(output, 0, sizeof *output);
     output->fd = -1;
     if (strcmp(path, "-") == 0) {
@@ -76,13 +99,14 @@ enum err_code output_init(struct output *output, const char *path, struct err *e
     const enum err_code rc = resolve(output, path, err);
     if (rc != ERR_OK)
         return rc;
-    if (stat(output->path, &status) != 0)
+    const mode_t type = type_of(output);
+    if (type == 0)
         return open_temporary(output, err);
-    if (S_ISDIR(status.st_mode))
+    if (S_ISDIR(type))
         return cannot_write(EISDIR, path, err);
-    if (access(output->path, W_OK) != 0)
+    if (!may_write(output))
         return cannot_write(errno, path, err);
-    return S_ISREG(status.st_mode) ? open_temporary(output, err) : open_in_place(output, err);
+    return S_ISREG(type) ? open_temporary(output, err) : open_in_place(output, err);
 }
 
 void output_deinit(struct output *output)
@@ -90,8 +114,11 @@ void output_deinit(struct output *output)
     if (output->fd >= 0)
         close(output->fd);
     output->fd = -1;
-    if (output->temporary[0])
-        unlink(output->temporary);
+    if (output->temporary[0]) {
+        const char *name;
+        const struct files_folder folder = files_of(output->temporary, &name);
+        (void)files_remove(&folder, name);
+    }
     output->temporary[0] = '\0';
 }
 
@@ -118,7 +145,7 @@ bool output_write(struct output *output, const void *data, size_t bytes)
     return output->sys == 0;
 }
 
-/* mkostemp creates a file that only its owner can read.  Applies the umask instead, unless the file may
+/* A new file can be read by its owner only.  Applies the umask instead, unless the file may
  * contain data that other users must not see. */
 static void apply_mask(int fd)
 {
@@ -138,7 +165,10 @@ enum err_code output_finish(struct output *output, const void *data, size_t byte
     if (!output->temporary[0])
         return ERR_OK;
     apply_mask(output->fd);
-    if (rename(output->temporary, output->path) != 0)
+    const char *name, *temporary;
+    const struct files_folder folder = files_of(output->path, &name);
+    (void)files_of(output->temporary, &temporary);
+    if (files_rename(&folder, temporary, name) != 0)
         return cannot_write(errno, output->path, err);
     output->temporary[0] = '\0';
     return ERR_OK;

@@ -45,6 +45,9 @@
 
 struct options;
 
+/* Before anything else: chooses the users that the processes of this program become. */
+MUST_CHECK enum err_code privilege_prepare(const struct options *options, struct err *err);
+
 MUST_CHECK enum err_code privilege_drop(const struct options *options, struct err *err);
 
 /* The same for the reader process of such a command, which has the rights that the command lacks.  It becomes nobody, if it
@@ -52,6 +55,8 @@ MUST_CHECK enum err_code privilege_drop(const struct options *options, struct er
 MUST_CHECK enum err_code privilege_drop_reader(const struct options *options, struct err *err);
 /* Keeps what a reader process, its source helper and its kernel engines need to begin with. */
 bool privilege_keep_reader(void);
+/* Keeps what it takes to end a program of any user. */
+bool privilege_keep_launcher(void);
 
 /* True if the program has rights that the user who started it lacks.  Files that it writes are then
  * readable by their owner only. */

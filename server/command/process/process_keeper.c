@@ -1,13 +1,13 @@
 #include "server/command/process/process_keeper.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdnoreturn.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -19,11 +19,15 @@
 #include "sampler/reader_link.h"
 #include "server/access/admission.h"
 #include "server/command/options/options.h"
+#include "server/command/process/descriptors.h"
 #include "server/command/process/exit.h"
+#include "server/command/process/file_process.h"
 #include "server/command/process/limits.h"
 #include "server/command/process/privilege.h"
 #include "server/command/process/process_launcher.h"
 #include "server/command/process/process_reader.h"
+#include "server/files/files.h"
+#include "server/files/folders.h"
 #include "server/source/helper.h"
 
 /* A process that has ended sooner after its start than that has a fault that may end the next one too: that one waits,
@@ -31,38 +35,24 @@
 static const uint64_t EARLY_NS = NS_PER_S;
 enum { PAUSE_MS = 400, MOST_PAUSE_MS = 6400, GRACE_MS = 300 };
 
-/* Descriptors of the keeper behind those of the C library.  It holds the ends of sockets for the processes that it starts, so
- * that each may be started again without the others. */
-enum { SOCKET = 3, SOURCE_ASKS, SOURCE_ANSWERS, CHILDREN };
-enum { KEPT = CHILDREN - SOCKET };
-
-/* Moves descriptors to SOCKET and those behind it, by way of places that none of them has. */
-static void place(const int from[KEPT])
-{
-    int above[KEPT];
-    for (int i = 0; i < KEPT; i++)
-        above[i] = fcntl(from[i], F_DUPFD_CLOEXEC, CHILDREN + 1);
-    for (int i = 0; i < KEPT; i++)
-        if (above[i] < 0 || dup3(above[i], SOCKET + i, O_CLOEXEC) < 0)
-            _exit(EXIT_FAILED);
-}
+/* Descriptors of the keeper.  It holds the ends of sockets for the processes that it starts, so that each may be started
+ * again without the others, and behind them the folders of the file process. */
+enum { SOCKET = DESCRIPTORS_FIRST, SOURCE_ASKS, SOURCE_ANSWERS, FILES, CHILDREN, FOLDERS };
+enum { KEPT = FOLDERS - SOCKET };
 
 /* Standard error stays, for what ends a reader; so does the session, because the kernel gives each one its own share of
  * the processors. */
 static void leave_everything(const int kept[KEPT])
 {
-    int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
-    /* A container of one file may have no /dev: a folder can neither be read from nor written to. */
-    if (nothing < 0)
-        nothing = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (nothing < 0 || dup2(nothing, STDIN_FILENO) < 0 || dup2(nothing, STDOUT_FILENO) < 0)
+    int all[KEPT + FOLDERS_MAX];
+    const size_t count = folders_count();
+    memcpy(all, kept, KEPT * sizeof *kept);
+    for (size_t i = 0; i < count; i++)
+        all[KEPT + i] = folders_at(i)->fd;
+    if (!descriptors_keep(all, KEPT + count) || !children_watch(CHILDREN))
         _exit(EXIT_FAILED);
-    place(kept);
-    if (syscall(SYS_close_range, CHILDREN, ~0u, 0) != 0)
-        for (int fd = CHILDREN; fd < (int)sysconf(_SC_OPEN_MAX); fd++)
-            close(fd);
-    if (chdir("/") != 0 || !children_watch(CHILDREN))
-        _exit(EXIT_FAILED);
+    for (size_t i = 0; i < count; i++)
+        folders_move(i, FOLDERS + (int)i);
 }
 
 /* A process that the keeper starts, and starts again. */
@@ -80,15 +70,15 @@ struct process_keeper {
     const struct options *options;
     size_t engines;
     bool launches; /* the user's program, which the first reader may read and no other one */
-    struct kept reader, source;
+    struct kept reader, source, files;
 };
 
 /* launcher: a child of this process; 0: none. */
 static noreturn void read_others(const struct process_keeper *keeper, pid_t launcher)
 {
     sigset_t nothing;
-    close(CHILDREN);
     close(SOURCE_ANSWERS);
+    (void)syscall(SYS_close_range, FILES, ~0u, 0);
     sigemptyset(&nothing);
     sigprocmask(SIG_SETMASK, &nothing, NULL);
     process_reader_run(&(struct process_reader){ .options = keeper->options,
@@ -101,11 +91,11 @@ static noreturn void read_others(const struct process_keeper *keeper, pid_t laun
 static void say_end(const struct kept *kept, int status)
 {
     if (WIFSIGNALED(status))
-        say("the process that reads %s was ended by signal %d: another one takes its place",
+        say("the process that %s was ended by signal %d: another one takes its place",
             kept->what, WTERMSIG(status));
     else
-        say("the process that reads %s ended with status %d: another one takes its place",
-            kept->what, WEXITSTATUS(status));
+        say("the process that %s ended with status %d: another one takes its place", kept->what,
+            WEXITSTATUS(status));
 }
 
 static bool has_program(void)
@@ -136,6 +126,7 @@ static void collect(struct process_keeper *keeper)
     while ((pid = children_take(CHILDREN, &status)) != 0) {
         note_end(&keeper->reader, pid, status);
         note_end(&keeper->source, pid, status);
+        note_end(&keeper->files, pid, status);
     }
 }
 
@@ -149,12 +140,26 @@ static bool is_due(struct kept *kept)
     return true;
 }
 
+static noreturn void open_files(void)
+{
+    for (int fd = SOCKET; fd < FILES; fd++)
+        close(fd);
+    close(CHILDREN);
+    file_process_run(FILES);
+}
+
 /* If there can be no more processes now, it is tried again. */
 static void start_due(struct process_keeper *keeper)
 {
     if (!keeper->options->report.no_source && is_due(&keeper->source)) {
         const pid_t pid = source_helper_fork(SOURCE_ANSWERS);
         keeper->source.pid = pid > 0 ? pid : 0;
+    }
+    if (file_process_is_needed() && is_due(&keeper->files)) {
+        const pid_t pid = fork();
+        if (pid == 0)
+            open_files();
+        keeper->files.pid = pid > 0 ? pid : 0;
     }
     if (is_due(&keeper->reader)) {
         const pid_t pid = fork();
@@ -166,8 +171,9 @@ static void start_due(struct process_keeper *keeper)
 
 static int wait_ms(const struct process_keeper *keeper)
 {
-    const bool is_whole =
-        keeper->reader.pid && (keeper->source.pid || keeper->options->report.no_source);
+    const bool is_whole = keeper->reader.pid &&
+                          (keeper->source.pid || keeper->options->report.no_source) &&
+                          (keeper->files.pid || !file_process_is_needed());
     return is_whole ? -1 : PAUSE_MS / 4;
 }
 
@@ -189,7 +195,7 @@ static noreturn void end_all(struct process_keeper *keeper)
 
 /* What the keeper has from the program that starts it. */
 struct inherited {
-    int socket;
+    int socket, files;
     int launcher; /* of the launcher; -1: there is none */
     sigset_t mask;
 };
@@ -207,6 +213,8 @@ static pid_t start_first_reader(const struct process_keeper *keeper,
     if (launcher == 0) {
         for (int i = 0; i < KEPT; i++)
             close(kept[i]);
+        for (size_t i = 0; i < folders_count(); i++)
+            close(folders_at(i)->fd);
         process_launcher_run(keeper->options, inherited->launcher, &inherited->mask);
     }
     leave_everything(kept);
@@ -219,12 +227,15 @@ static noreturn void keep(const struct options *options, size_t engines,
     struct process_keeper keeper = { .options = options,
                                      .engines = engines,
                                      .launches = inherited->launcher >= 0,
-                                     .reader.what = "other processes",
-                                     .source.what = "source files" };
+                                     .reader.what = "reads other processes",
+                                     .source.what = "reads source files",
+                                     .files.what = "opens files" };
     int source[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, source) != 0)
         _exit(EXIT_FAILED);
-    const int kept[KEPT] = { inherited->socket, source[0], source[1] };
+    /* The fifth one is replaced at once. */
+    const int kept[KEPT] = { inherited->socket, source[0], source[1], inherited->files,
+                             inherited->files };
     if (keeper.launches) {
         keeper.reader.pid = start_first_reader(&keeper, inherited, kept);
         keeper.reader.began_ns = clock_now_ns();
@@ -246,15 +257,29 @@ static noreturn void keep(const struct options *options, size_t engines,
     }
 }
 
-static enum err_code open_sockets(int ends[2], int launch[2], bool launches, struct err *err)
+/* To the reader, the file process and the launcher. */
+struct sockets {
+    int reader[2], files[2], launch[2];
+};
+
+static void close_pair(const int ends[2])
 {
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
-        return err_sys(err, errno, "cannot make a socket");
-    if (!launches || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, launch) == 0)
+    for (size_t i = 0; i < 2; i++)
+        if (ends[i] >= 0)
+            close(ends[i]);
+}
+
+static enum err_code open_sockets(struct sockets *sockets, bool launches, struct err *err)
+{
+    const int kind = SOCK_SEQPACKET | SOCK_CLOEXEC;
+    *sockets = (struct sockets){ { -1, -1 }, { -1, -1 }, { -1, -1 } };
+    if (socketpair(AF_UNIX, kind, 0, sockets->reader) == 0 &&
+        socketpair(AF_UNIX, kind, 0, sockets->files) == 0 &&
+        (!launches || socketpair(AF_UNIX, kind, 0, sockets->launch) == 0))
         return ERR_OK;
     const int sys = errno;
-    close(ends[0]);
-    close(ends[1]);
+    close_pair(sockets->reader);
+    close_pair(sockets->files);
     return err_sys(err, sys, "cannot make a socket");
 }
 
@@ -274,37 +299,49 @@ static void give_memory_back(void)
 enum err_code process_keeper_start(const struct options *options, size_t engines,
                                    int *launcher_out, struct err *err)
 {
-    int ends[2], launch[2] = { -1, -1 };
+    struct sockets sockets;
     enum err_code rc = limits_check_serving(err);
     if (rc == ERR_OK)
-        rc = open_sockets(ends, launch, launcher_out != NULL, err);
+        rc = privilege_prepare(options, err);
+    if (rc == ERR_OK)
+        rc = open_sockets(&sockets, launcher_out != NULL, err);
     if (rc != ERR_OK)
         return rc;
     give_memory_back();
     /* A signal meant for the program must not end the keeper before it has come to ignore it. */
-    struct inherited inherited = { .socket = ends[1], .launcher = launch[1] };
+    struct inherited inherited = { .socket = sockets.reader[1],
+                                   .files = sockets.files[1],
+                                   .launcher = sockets.launch[1] };
     sigset_t all;
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, &inherited.mask);
     const pid_t pid = fork();
     if (pid == 0) {
-        close(ends[0]);
+        close(sockets.reader[0]);
+        close(sockets.files[0]);
         if (launcher_out)
-            close(launch[0]);
+            close(sockets.launch[0]);
         keep(options, engines, &inherited);
     }
     const int sys = errno;
     sigprocmask(SIG_SETMASK, &inherited.mask, NULL);
-    close(ends[1]);
-    if (launcher_out) {
-        close(launch[1]);
-        *launcher_out = launch[0];
-    }
     if (pid < 0) {
-        close(ends[0]);
+        close_pair(sockets.reader);
+        close_pair(sockets.files);
+        close_pair(sockets.launch);
         return err_sys(err, sys, "cannot start the process that reads other processes");
     }
-    reader_link_use(ends[0]);
+    close(sockets.reader[1]);
+    close(sockets.files[1]);
+    if (launcher_out) {
+        close(sockets.launch[1]);
+        *launcher_out = sockets.launch[0];
+    }
+    reader_link_use(sockets.reader[0]);
     admission_use(reader_link_admits);
+    if (file_process_is_needed())
+        files_use(sockets.files[0]);
+    else
+        close(sockets.files[0]);
     return ERR_OK;
 }

@@ -30,8 +30,7 @@ static void one_dear_search_delays_nothing_but_two_do(void **state)
     (void)state;
     (void)scan_pace_rest_ns(&pace, CHEAP_NS, 0, SHARE);
     assert_int_equal(scan_pace_rest_ns(&pace, CHEAP_NS, DEAR_NS, SHARE), SCAN_PACE_LEAST_NS);
-    assert_int_equal(scan_pace_rest_ns(&pace, CHEAP_NS, 2 * DEAR_NS, SHARE),
-                     SCAN_PACE_MOST_NS);
+    assert_int_equal(scan_pace_rest_ns(&pace, CHEAP_NS, 2 * DEAR_NS, SHARE), SCAN_PACE_MOST_NS);
 }
 
 /* Another process begins to count again. */
