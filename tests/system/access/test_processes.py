@@ -2,6 +2,7 @@
 them is killed."""
 
 import contextlib
+import ctypes
 import glob
 import json
 import os
@@ -21,6 +22,7 @@ LONG = "120"
 SOMEBODY, NOBODY = 45454, 65534
 # What each process of root's program becomes: one of these that nobody else is.
 OWN = range(61184, 65520)
+PTRACE_SEIZE, PTRACE_INTERRUPT = 0x4206, 0x4207
 MARK = {"X-Pyrometer": "1", "Content-Type": "application/json"}
 NAMES = {"pyrometer-keep", "pyrometer-read", "pyrometer-src"}
 # What root's server has besides them: one that opens its files.
@@ -202,6 +204,29 @@ class Rights(Served):
             self.until(live, session, lambda found: found["state"] == "running")
 
 
+class Idle(Served):
+    def test_they_use_no_processor(self):
+        """For a second, once the processes of the host have been examined; whoever starts the server."""
+        def used_ns(pid):
+            found = []
+            for task in os.listdir("/proc/%d/task" % pid):
+                with open("/proc/%d/task/%s/schedstat" % (pid, task), encoding="ascii") as file:
+                    found.append(int(file.read().split()[0]))
+            return found
+
+        def rests(pids):
+            before = list(map(used_ns, pids))
+            time.sleep(1)
+            return list(map(used_ns, pids)) == before
+        somebody = ["setpriv", "--reuid=%d" % SOMEBODY, "--regid=%d" % SOMEBODY, "--clear-groups", "--inh-caps=-all", "--"]
+        program = shutil.copy(PROGRAM, self.folder)
+        for before in [[], somebody] if os.geteuid() == 0 else [[]]:
+            with Live("serve", "--no-data", "--no-continuous", "--engine", "remote", before=before, path=program, cwd=self.folder) as live:
+                live.wait_until(lambda: NAMES <= set(processes_of(live.process.pid)))
+                pids = [live.process.pid, *processes_of(live.process.pid).values()]
+                live.wait_until(lambda: rests(pids))
+
+
 class Ends(Served):
     def test_they_end_with_the_one_that_speaks_http(self):
         with victim("chain.py", LONG) as target:
@@ -251,6 +276,92 @@ class Ends(Served):
             opened = live.ask("/api/v1/captures", "POST", json.dumps({"name": capture}), MARK)
             self.assertIn(opened.status, (200, 202), opened.body)
 
+    def replaced(self, live, name, pid):
+        live.wait_until(lambda: processes_of(live.process.pid).get(name, pid) != pid)
+        wait_gone(pid)
+
+    def test_one_that_is_stopped_is_replaced(self):
+        """Nobody waits for it: what is asked meanwhile is answered by the one that takes its place."""
+        with victim("chain.py", LONG) as target, self.serve() as live:
+            session = self.start(live, target.pid)
+            before = self.until(live, session, lambda found: found["quality"]["samples"] > 100)
+            pids = processes_of(live.process.pid)
+            os.kill(pids["pyrometer-read"], signal.SIGSTOP)
+            self.assertIn("processes", live.get("/processes"))
+            self.replaced(live, "pyrometer-read", pids["pyrometer-read"])
+            live.process.wait_line("was stopped: another one takes its place", live.process.err)
+            after = self.until(live, session, lambda found: found["state"] == "failed")
+            self.assertRegex(after["reason"], "samples after that are lost")
+            self.assertGreaterEqual(after["quality"]["samples"], before["quality"]["samples"])
+            for name in sorted(SERVED - {"pyrometer-keep", "pyrometer-read"}):
+                os.kill(pids[name], signal.SIGSTOP)
+                self.replaced(live, name, pids[name])
+            again = self.start(live, target.pid)
+            self.until(live, again, lambda found: found["quality"]["samples"] > 10)
+            live.wait_until(lambda: live.get("/captures")["total"] == 2)
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs the right to trace it")
+    def test_one_that_takes_nothing_is_replaced(self):
+        """A tracer holds the thread that takes requests, as the kernel might: nobody is notified of that."""
+        with victim("chain.py", LONG) as target, self.serve() as live:
+            session = self.start(live, target.pid)
+            self.until(live, session, lambda found: found["quality"]["samples"] > 100)
+            reader = reader_of(live.process)
+            for request in PTRACE_SEIZE, PTRACE_INTERRUPT:
+                self.assertEqual(ctypes.CDLL(None).ptrace(request, reader, None, None), 0)
+            self.assertIn(live.ask("/api/v1/processes").status, (200, 503))
+            live.process.wait_line("does not answer: another one takes its place", live.process.err)
+            os.waitpid(reader, 0)
+            self.replaced(live, "pyrometer-read", reader)
+            self.until(live, session, lambda found: found["state"] == "failed")
+            again = self.start(live, target.pid)
+            self.until(live, again, lambda found: found["quality"]["samples"] > 10)
+
+    def test_one_that_goes_on_at_once_stays(self):
+        with victim("chain.py", LONG) as target, self.serve() as live:
+            session = self.start(live, target.pid)
+            self.until(live, session, lambda found: found["quality"]["samples"] > 100)
+            pids = processes_of(live.process.pid)
+            for _ in range(3):
+                os.kill(pids["pyrometer-read"], signal.SIGSTOP)
+                os.kill(pids["pyrometer-read"], signal.SIGCONT)
+            # The one that starts the others may be stopped for longer, and so may all, as by Ctrl-Z.
+            for pid in pids.values():
+                os.kill(pid, signal.SIGSTOP)
+            time.sleep(2)
+            for pid in pids.values():
+                os.kill(pid, signal.SIGCONT)
+            ticks = live.get("/sessions/%s/quality" % session)["ticks"]
+            self.until(live, session, lambda found: found["quality"]["ticks"] > ticks + 100)
+            self.assertEqual(processes_of(live.process.pid), pids)
+
+    def test_without_one_that_starts_others_a_hanging_one_is_reported(self):
+        with victim("chain.py", LONG) as target, self.serve() as live:
+            session = self.start(live, target.pid)
+            self.until(live, session, lambda found: found["quality"]["samples"] > 100)
+            pids = processes_of(live.process.pid)
+            for name in ("pyrometer-keep", "pyrometer-read"):
+                os.kill(pids[name], signal.SIGSTOP)
+            answer = live.ask("/api/v1/processes")
+            self.assertEqual(answer.status, 503)
+            self.assertIn("does not answer", answer.json()["detail"])
+            os.kill(pids["pyrometer-keep"], signal.SIGCONT)
+            self.replaced(live, "pyrometer-read", pids["pyrometer-read"])
+            self.until(live, session, lambda found: found["state"] == "failed")
+            self.assertIn("processes", live.get("/processes"))
+
+    def test_stopped_ones_end_with_the_one_that_speaks_http(self):
+        """Also the one that starts the others, once it goes on: another user's process may not end it."""
+        with self.serve() as live:
+            pids = processes_of(live.process.pid)
+            for pid in pids.values():
+                os.kill(pid, signal.SIGSTOP)
+            live.process.signal(signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pids["pyrometer-keep"], signal.SIGCONT)
+            for pid in pids.values():
+                wait_gone(pid)
+
     def test_without_the_keeper_nothing_is_read_and_what_was_is_shown(self):
         with victim("chain.py", LONG) as target, self.serve() as live:
             session = self.start(live, target.pid)
@@ -260,6 +371,8 @@ class Ends(Served):
             for pid in pids.values():
                 wait_gone(pid)
             self.until(live, session, lambda found: found["state"] == "failed")
+            live.process.wait_line("has ended: start pyrometer again", live.process.err)
+            self.assertEqual(processes_of(live.process.pid), {})
             self.assertEqual(live.ask("/api/v1/sessions/%s/report.html" % session).status, 200)
             again = self.start(live, target.pid)
             found = self.until(live, again, lambda found: found["state"] == "failed")
@@ -267,23 +380,30 @@ class Ends(Served):
             self.assertEqual(live.stop(), 0)
 
     def test_any_of_them_at_any_moment(self):
-        """Under load; the server answers, and samples again."""
+        """Ended or stopped under load; the server answers, samples again, and has no more descriptors and children than before."""
         rng = random.Random(1)
-        with victim("chain.py", LONG) as target, self.serve() as live:
+        with victim("chain.py", LONG) as target, self.serve("--engine", "remote") as live:
+            before = len(descriptors(live.process.pid)), len(descriptors(processes_of(live.process.pid)["pyrometer-keep"]))
             for _ in range(12):
                 session = self.start(live, target.pid, rate_hz=1000)
                 time.sleep(rng.random() / 2)
                 pids = processes_of(live.process.pid)
-                name = rng.choice(["pyrometer-read", "pyrometer-src"])
+                name = rng.choice(sorted(SERVED - {"pyrometer-keep"}))
                 if name in pids:
-                    os.kill(pids[name], signal.SIGKILL)
+                    os.kill(pids[name], rng.choice([signal.SIGKILL, signal.SIGSTOP]))
                 found = live.get("/sessions/" + session)
                 self.assertIn(found["state"], ("starting", "running", "failed"))
-                live.get("/processes")
-                live.ask("/api/v1/sessions/" + session, "PATCH", '{"state": "ended"}', MARK)
+                self.assertIn(live.ask("/api/v1/processes").status, (200, 503))
+                live.ask("/api/v1/sessions/" + session, "DELETE", None, MARK)
             session = self.start(live, target.pid)
             self.until(live, session, lambda found: found["state"] == "failed" or found["quality"]["samples"] > 10)
             self.assertEqual(live.get("/sessions/" + session)["state"], "running")
+            live.ask("/api/v1/sessions/" + session, "DELETE", None, MARK)
+            live.wait_until(lambda: set(processes_of(live.process.pid)) == SERVED and
+                            all(status(pid)["State"][0] != "Z" for pid in processes_of(live.process.pid).values()))
+            # A connection, and what is just being read.
+            live.wait_until(lambda: len(descriptors(live.process.pid)) <= before[0] + 4)
+            self.assertEqual(len(descriptors(processes_of(live.process.pid)["pyrometer-keep"])), before[1])
 
     def test_attach_stays_with_what_it_has(self):
         with victim("chain.py", LONG) as target, Live("attach", str(target.pid)) as live:
