@@ -245,7 +245,7 @@ class Commands(Rights):
 
     def test_serve(self):
         data = self.folder_of(self.owner)
-        with self.live("serve", "--data", data, "--shares", os.path.join(data, "shares")) as live:
+        with self.live("serve", "--no-continuous", "--data", data, "--shares", os.path.join(data, "shares")) as live:
             for stop in ("auto", "always"):
                 answer = live.ask("/api/v1/sessions", "POST", json.dumps({
                     "pids": [self.target().pid], "stop": stop}), MARK)
