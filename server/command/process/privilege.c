@@ -165,7 +165,7 @@ static void add_reports(const struct options *options, bool serves)
 static void add_data(const struct options *options)
 {
     /* Captures, what stands beside them (capture_details.h), and large exports. */
-    static const char *const names[] = { "*." CAPTURE_EXTENSION, "*.json", "*.json.new",
+    static const char *const names[] = { ("*." CAPTURE_EXTENSION), "*.json", "*.json.new",
                                          "pyrometer.??????" };
     char folder[PATH_MAX];
     if (bit_of(options) == COMMAND_SERVE && !options->serve.no_data &&
