@@ -112,7 +112,7 @@ static bool is_of_file(const char *name, const char *file)
 
 bool folders_permit(const struct folder *folder, const char *name)
 {
-    bool is_permitted = folder->use != FOLDER_NAMED;
+    bool is_permitted = folder->use == FOLDER_REPORTS;
     for (size_t i = 0; i < folders.file_count && !is_permitted; i++)
         is_permitted =
             folders.files[i].folder == folder && is_of_file(name, folders.files[i].name);

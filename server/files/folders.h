@@ -16,11 +16,11 @@
 
 enum { FOLDERS_MAX = 32, FOLDERS_MAX_PATHS = 64, FOLDERS_MAX_FILES = 64 };
 
-/* What may be done with files in it, each with what stands before. */
+/* What may be done with files in it. */
 enum folder_use {
-    FOLDER_NAMED, /* files that folders_add_file has named, and temporary ones beside them, are created, renamed, removed */
-    FOLDER_REPORTS, /* files of any name */
-    FOLDER_STORE,   /* they are listed and read, too */
+    FOLDER_NAMED, /* those that folders_add_file names, and temporary ones beside them, are created, renamed and removed */
+    FOLDER_STORE, /* they are listed and read, too */
+    FOLDER_REPORTS, /* any are created, renamed and removed, but none is read */
 };
 
 struct folder {

@@ -159,10 +159,16 @@ static void add_reports(const struct options *options, bool serves)
 /* A folder that cannot be made is reported when it is opened. */
 static void add_data(const struct options *options)
 {
+    /* Captures, what stands beside them (capture_details.h), and large exports. */
+    static const char *const names[] = { ("*." CAPTURE_EXTENSION), "*.json", "*.json.new",
+                                         "pyrometer.??????" };
     char folder[PATH_MAX];
     if (bit_of(options) == COMMAND_SERVE && !options->serve.no_data &&
-        captures_folder_make(options->serve.data, folder, NULL) == ERR_OK)
+        captures_folder_make(options->serve.data, folder, NULL) == ERR_OK) {
         folders_add(folder, FOLDER_STORE);
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+            folders_add_file(folder, names[i]);
+    }
     if (options->access.shares_file)
         add_named(options->access.shares_file);
     if (options->has_listen && options->listen.is_unix)

@@ -312,13 +312,19 @@ static noreturn void keep(const struct options *options, size_t engines,
         .options = options,
         .engines = engines,
         .launches = inherited->launcher >= 0,
-        .reader = { "reads other processes", IDENTITY_READER, SOCKET },
-        .source = { "reads source files", IDENTITY_SOURCE, SOURCE_ANSWERS },
-        .files = { "opens files", IDENTITY_FILES, FILES }
+        .reader = { .what = "reads other processes",
+                    .role = IDENTITY_READER,
+                    .socket = SOCKET,
+                    .pulse = inherited->pulse },
+        .source = { .what = "reads source files",
+                    .role = IDENTITY_SOURCE,
+                    .socket = SOURCE_ANSWERS,
+                    .pulse = pulse_create() },
+        .files = { .what = "opens files",
+                   .role = IDENTITY_FILES,
+                   .socket = FILES,
+                   .pulse = pulse_create() },
     };
-    keeper.reader.pulse = inherited->pulse;
-    keeper.source.pulse = pulse_create();
-    keeper.files.pulse = pulse_create();
     if (!keeper.source.pulse || !keeper.files.pulse)
         _exit(EXIT_FAILED);
     int source[2];

@@ -49,6 +49,7 @@ static int begin(void **state)
         return -1;
     folders_add_file(named, "report.json");
     folders_add(store, FOLDER_STORE);
+    folders_add_file(store, "*");
     server = fork();
     if (server == 0) {
         close(ends[0]);
@@ -105,7 +106,7 @@ static void use(const struct files_folder *where)
 {
     struct seen seen = { 0 };
     struct files_status status;
-    char text[8] = "", name[] = ".a.XXXXXX";
+    char text[8] = "", name[] = "a.XXXXXX";
     put(where, "a", "one");
     assert_int_equal(files_open(where, "a", FILES_CREATE), -1);
     assert_int_equal(errno, EEXIST);
@@ -231,6 +232,25 @@ static void a_folder_has_many_paths_but_none_by_a_link_of_another_user(void **st
     assert_int_equal(folders_count(), count);
 }
 
+/* A pattern does not fit a hidden file. */
+static void a_store_keeps_hidden_files_to_itself(void **state)
+{
+    const struct files_folder served = in(store);
+    char path[256];
+    (void)state;
+    snprintf(path, sizeof path, "%s/.hidden", store);
+    const int fd = open(path, O_RDWR | O_CREAT | O_EXCL, 0666);
+    assert_true(fd >= 0);
+    close(fd);
+    for (enum files_use use = FILES_READ; use < FILES_UNNAMED; use++)
+        assert_int_equal(files_open(&served, ".hidden", use), -1);
+    assert_int_equal(files_remove(&served, ".hidden"), -1);
+    put(&served, "seen", "");
+    assert_int_equal(files_rename(&served, "seen", ".hidden"), -1);
+    assert_int_equal(files_remove(&served, "seen"), 0);
+    assert_int_equal(unlink(path), 0);
+}
+
 static void nothing_leads_out_of_a_folder(void **state)
 {
     static const char *const names[] = {
@@ -320,6 +340,7 @@ int main(void)
         cmocka_unit_test(files_belong_to_the_owner_of_the_folder),
         cmocka_unit_test(a_folder_of_named_files_has_no_others),
         cmocka_unit_test(a_folder_has_many_paths_but_none_by_a_link_of_another_user),
+        cmocka_unit_test(a_store_keeps_hidden_files_to_itself),
         cmocka_unit_test(nothing_leads_out_of_a_folder),
         cmocka_unit_test(invalid_requests_end_nothing),
     };
