@@ -7,8 +7,9 @@
  *
  * Ownership: the socket is the link's, for the life of this process.
  * Threads: reader_link_use before others start; the others any.
- * Limits: READER_LINK_WAIT_MS for an answer, but any time to start a session, which can be cancelled.
- * Depends on: sampler.h, processes.h, bytes.
+ * Limits: READER_LINK_WAIT_MS for an answer, but any time to start a session, which can be cancelled.  While it waits it asks
+ * once a second whether requests are still taken: if none is for READER_LINK_TAKE_MS, it waits no longer.
+ * Depends on: sampler.h, processes.h, bytes, pulse.
  */
 #ifndef SAMPLER_READER_LINK_H
 #define SAMPLER_READER_LINK_H
@@ -23,11 +24,13 @@
 #include "sampler/profile/profile.h"
 
 struct bytes;
+struct pulse;
 struct sampler;
 
-enum { READER_LINK_WAIT_MS = 30000 };
+enum { READER_LINK_WAIT_MS = 30000, READER_LINK_TAKE_MS = 5000 };
 
-void reader_link_use(int socket);
+/* pulse: of the reader process; NULL: none. */
+void reader_link_use(int socket, struct pulse *pulse);
 bool reader_link_is_used(void);
 
 /* ERR_PERM: the reader process may not read this process. */

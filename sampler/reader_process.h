@@ -9,7 +9,7 @@
  * Threads: the main one calls reader_process_serve; a session has a thread besides those of its sampler, a request
  * that may take long has one too.
  * Limits: READER_MAX_SESSIONS sessions, ended ones too; READER_MAX_REQUESTS requests at a time.
- * Depends on: sampler.h, processes.h, link, live_capture.
+ * Depends on: sampler.h, processes.h, link, live_capture, pulse.
  */
 #ifndef SAMPLER_READER_PROCESS_H
 #define SAMPLER_READER_PROCESS_H
@@ -24,12 +24,14 @@
 
 struct bytes;
 struct engines;
+struct pulse;
 struct sampler;
 
 enum { READER_MAX_SESSIONS = 1280, READER_MAX_REQUESTS = 64 };
 
 struct reader_process {
     int socket;              /* SOCK_SEQPACKET, to the HTTP process */
+    struct pulse *pulse;     /* that requests are taken; NULL: nobody looks */
     struct engines *engines; /* NULL: the remote engine only */
     double max_rate_hz;
     size_t max_running;     /* sessions that sample */

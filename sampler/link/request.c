@@ -158,6 +158,7 @@ void link_request_encode(const struct link_request *request, struct bytes *out)
         return;
     case LINK_LIST:
     case LINK_USAGE:
+    case LINK_PING:
     case LINK_KINDS: return;
     }
 }
@@ -190,6 +191,7 @@ static void take_contents(struct cursor *cursor, struct link_request *out)
         return;
     case LINK_LIST:
     case LINK_USAGE:
+    case LINK_PING:
     case LINK_KINDS: return;
     }
 }

@@ -47,6 +47,7 @@ enum link_kind {
     LINK_LIST,         /* the Python processes */
     LINK_READ,         /* a source file, for a function of this origin */
     LINK_USAGE,
+    LINK_PING, /* it is taken, and not answered */
     LINK_KINDS
 };
 

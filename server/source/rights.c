@@ -2,6 +2,7 @@
 
 #include <grp.h>
 #include <linux/capability.h>
+#include <signal.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -23,7 +24,7 @@ bool rights_keep(uint64_t capabilities)
         return false;
     /* Without CAP_SETPCAP the bounds stay; no_new_privs keeps an exec from using them. */
     capabilities_bound(capabilities);
-    return capabilities_keep(capabilities);
+    return capabilities_keep(capabilities) && prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == 0;
 }
 
 bool rights_become(const struct owner *owner)

@@ -16,7 +16,7 @@ struct owner;
 bool rights_become_own(void);
 
 /* Keeps these capabilities (bits), if held, and gives up all others for good; sets no_new_privs, and hides
- * the process's memory from its user. */
+ * the process's memory from its user.  From now on the process ends with its parent, also while it is stopped. */
 bool rights_keep(uint64_t capabilities);
 
 /* Becomes that user with those groups for good, without any capability.  False: it has not, and the

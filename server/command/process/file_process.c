@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "sampler/base/pulse.h"
 #include "server/access/capabilities.h"
 #include "server/access/identity.h"
 #include "server/command/process/descriptors.h"
@@ -62,7 +63,7 @@ static bool end_with(pid_t parent)
     return prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == 0 && getppid() == parent;
 }
 
-noreturn void file_process_run(int socket)
+noreturn void file_process_run(int socket, struct pulse *pulse)
 {
     struct err err = { 0 };
     sigset_t all;
@@ -76,9 +77,12 @@ noreturn void file_process_run(int socket)
         say("the process that opens files: %s", err.message);
         _exit(EXIT_FAILED);
     }
-    while (end_with(parent))
+    pulse_take(pulse);
+    while (end_with(parent)) {
         if (poll(&wanted, 1, -1) > 0 && !file_server_answer(socket))
             break;
+        pulse_take(pulse);
+    }
     _exit(EXIT_DONE);
 }
 
@@ -92,7 +96,7 @@ static noreturn void run_alone(int socket)
         _exit(EXIT_FAILED);
     for (size_t i = 0; i < count; i++)
         folders_move(i, DESCRIPTORS_FIRST + 1 + (int)i);
-    file_process_run(DESCRIPTORS_FIRST);
+    file_process_run(DESCRIPTORS_FIRST, NULL);
 }
 
 enum err_code file_process_start(struct err *err)

@@ -14,11 +14,14 @@
 
 #include "sampler/base/err.h"
 
+struct pulse;
+
 /* Root has started the program, and it writes files by name. */
 bool file_process_is_needed(void);
 
-/* In a process of its own, which holds this socket and the folders (folders.h) and ends when nobody is left to ask it. */
-noreturn void file_process_run(int socket);
+/* In a process of its own, which holds this socket and the folders (folders.h) and ends when nobody is left to ask it.  pulse:
+ * that it takes requests; NULL: nobody looks. */
+noreturn void file_process_run(int socket, struct pulse *pulse);
 
 /* Starts one for this process, before it has threads or drops rights. */
 MUST_CHECK enum err_code file_process_start(struct err *err);

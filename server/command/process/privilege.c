@@ -352,7 +352,6 @@ enum err_code privilege_drop_reader(const struct options *options, struct err *e
         rc = drop(&need, IDENTITY_READER, err);
     if (rc == ERR_OK && prctl(PR_SET_DUMPABLE, !syscall_filter_is_built(), 0, 0, 0) != 0)
         rc = err_sys(err, errno, "cannot protect the memory of this process");
-    /* It must not outlive the process that holds the same rights. */
     if (rc == ERR_OK)
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
     return rc == ERR_OK ? limit_calls(&need, err) : rc;
@@ -376,6 +375,7 @@ bool privilege_keep_reader(void)
             return false;
     }
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == 0 &&
            prctl(PR_SET_DUMPABLE, !syscall_filter_is_built(), 0, 0, 0) == 0 &&
            keeps_calls(syscall_filter_install_wide(NULL));
 }

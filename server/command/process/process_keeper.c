@@ -16,6 +16,7 @@
 
 #include "sampler/base/children.h"
 #include "sampler/base/clock.h"
+#include "sampler/base/pulse.h"
 #include "sampler/reader_link.h"
 #include "server/access/admission.h"
 #include "server/command/options/options.h"
@@ -33,7 +34,7 @@
 /* A process that has ended sooner after its start than that has a fault that may end the next one too: that one waits,
  * each time longer. */
 static const uint64_t EARLY_NS = NS_PER_S;
-enum { PAUSE_MS = 400, MOST_PAUSE_MS = 6400, GRACE_MS = 300 };
+enum { PAUSE_MS = 400, MOST_PAUSE_MS = 6400 };
 
 /* Descriptors of the keeper.  It holds the ends of sockets for the processes that it starts, so that each may be started
  * again without the others, and behind them the folders of the file process. */
@@ -55,12 +56,21 @@ static void leave_everything(const int kept[KEPT])
         folders_move(i, FOLDERS + (int)i);
 }
 
+/* How often a process is looked at that is stopped, or has not taken what it was sent, and how often in a row that may be.  What
+ * counts is how often this process has looked: it may have been stopped meanwhile itself. */
+enum { LOOK_MS = 250, MOST_STOPPED = 4, MOST_PENDING = 20, MOST_STARTING = 240 };
+
 /* A process that the keeper starts, and starts again. */
 struct kept {
     const char *what;
-    pid_t pid; /* 0: it does not run */
+    int socket;          /* where it takes what it is sent */
+    struct pulse *pulse; /* that it does */
+    pid_t pid;           /* 0: it does not run */
     uint64_t began_ns, due_ns;
     unsigned pause_ms;
+    bool is_stopped, is_watched;
+    unsigned taken;            /* as it was when it was looked at last */
+    unsigned stopped, pending; /* how often it was so in a row */
 };
 
 /* No process descends from it. */
@@ -71,6 +81,7 @@ struct process_keeper {
     size_t engines;
     bool launches; /* the user's program, which the first reader may read and no other one */
     struct kept reader, source, files;
+    uint64_t looked_ns;
 };
 
 /* launcher: a child of this process; 0: none. */
@@ -85,6 +96,7 @@ static noreturn void read_others(const struct process_keeper *keeper, pid_t laun
                                                  .engines = keeper->engines,
                                                  .launcher = launcher,
                                                  .socket = SOCKET,
+                                                 .pulse = keeper->reader.pulse,
                                                  .source_socket = SOURCE_ASKS });
 }
 
@@ -104,17 +116,30 @@ static bool has_program(void)
     return poll(&program, 1, 0) == 0;
 }
 
-static void note_end(struct kept *kept, pid_t pid, int status)
+/* Another one takes its place. */
+static void lose(struct kept *kept)
 {
     const uint64_t now_ns = clock_now_ns();
-    if (kept->pid != pid)
-        return;
     if (now_ns - kept->began_ns >= EARLY_NS)
         kept->pause_ms = 0;
     else if (kept->pause_ms < MOST_PAUSE_MS)
         kept->pause_ms = kept->pause_ms ? kept->pause_ms * 2 : PAUSE_MS;
     kept->due_ns = now_ns + kept->pause_ms * NS_PER_MS;
     kept->pid = 0;
+    kept->is_stopped = kept->is_watched = false;
+    kept->stopped = kept->pending = 0;
+    pulse_lose(kept->pulse);
+}
+
+static void note_change(struct kept *kept, pid_t pid, int status)
+{
+    if (kept->pid != pid)
+        return;
+    kept->is_stopped = WIFSTOPPED(status);
+    kept->is_watched |= kept->is_stopped;
+    if (WIFSTOPPED(status) || WIFCONTINUED(status))
+        return;
+    lose(kept);
     if (has_program())
         say_end(kept, status);
 }
@@ -123,11 +148,52 @@ static void collect(struct process_keeper *keeper)
 {
     pid_t pid;
     int status;
-    while ((pid = children_take(CHILDREN, &status)) != 0) {
-        note_end(&keeper->reader, pid, status);
-        note_end(&keeper->source, pid, status);
-        note_end(&keeper->files, pid, status);
+    while ((pid = children_take_change(CHILDREN, &status)) != 0) {
+        note_change(&keeper->reader, pid, status);
+        note_change(&keeper->source, pid, status);
+        note_change(&keeper->files, pid, status);
     }
+}
+
+static bool is_pending(const struct kept *kept)
+{
+    struct pollfd message = { .fd = kept->socket, .events = POLLIN };
+    return poll(&message, 1, 0) > 0 && message.revents & POLLIN;
+}
+
+/* One that the kernel holds ends later, or never: nobody waits for it. */
+static void give_up(struct kept *kept, const char *why)
+{
+    say("the process that %s %s: another one takes its place", kept->what, why);
+    (void)kill(kept->pid, SIGKILL);
+    lose(kept);
+}
+
+static void look_at(struct kept *kept)
+{
+    const unsigned taken = atomic_load(&kept->pulse->taken);
+    if (!kept->pid || !kept->is_watched)
+        return;
+    const bool has_message = is_pending(kept);
+    kept->stopped = kept->is_stopped ? kept->stopped + 1 : 0;
+    kept->pending = has_message && taken == kept->taken ? kept->pending + 1 : 0;
+    kept->taken = taken;
+    kept->is_watched = kept->is_stopped || has_message;
+    if (kept->stopped >= MOST_STOPPED)
+        give_up(kept, "was stopped");
+    else if (kept->pending >= (unsigned)(taken ? MOST_PENDING : MOST_STARTING))
+        give_up(kept, "does not answer");
+}
+
+static void look(struct process_keeper *keeper)
+{
+    const uint64_t now_ns = clock_now_ns();
+    if (now_ns - keeper->looked_ns < LOOK_MS * NS_PER_MS)
+        return;
+    keeper->looked_ns = now_ns;
+    look_at(&keeper->reader);
+    look_at(&keeper->source);
+    look_at(&keeper->files);
 }
 
 static bool is_due(struct kept *kept)
@@ -140,25 +206,25 @@ static bool is_due(struct kept *kept)
     return true;
 }
 
-static noreturn void open_files(void)
+static noreturn void open_files(const struct process_keeper *keeper)
 {
     for (int fd = SOCKET; fd < FILES; fd++)
         close(fd);
     close(CHILDREN);
-    file_process_run(FILES);
+    file_process_run(FILES, keeper->files.pulse);
 }
 
 /* If there can be no more processes now, it is tried again. */
 static void start_due(struct process_keeper *keeper)
 {
     if (!keeper->options->report.no_source && is_due(&keeper->source)) {
-        const pid_t pid = source_helper_fork(SOURCE_ANSWERS);
+        const pid_t pid = source_helper_fork(SOURCE_ANSWERS, keeper->source.pulse);
         keeper->source.pid = pid > 0 ? pid : 0;
     }
     if (file_process_is_needed() && is_due(&keeper->files)) {
         const pid_t pid = fork();
         if (pid == 0)
-            open_files();
+            open_files(keeper);
         keeper->files.pid = pid > 0 ? pid : 0;
     }
     if (is_due(&keeper->reader)) {
@@ -174,29 +240,35 @@ static int wait_ms(const struct process_keeper *keeper)
     const bool is_whole = keeper->reader.pid &&
                           (keeper->source.pid || keeper->options->report.no_source) &&
                           (keeper->files.pid || !file_process_is_needed());
-    return is_whole ? -1 : PAUSE_MS / 4;
+    const bool is_watched =
+        keeper->reader.is_watched || keeper->source.is_watched || keeper->files.is_watched;
+    return !is_whole ? PAUSE_MS / 4 : is_watched ? LOOK_MS : -1;
 }
 
-/* The reader ends when it sees that the program has; one that hangs is ended.  The source helper ends when nobody is left
- * to ask it. */
-static noreturn void end_all(struct process_keeper *keeper)
+/* Until a child has changed, the program has ended, or there is something to do; a message for a process begins a watch. */
+static void wait_for_something(struct process_keeper *keeper)
 {
-    const uint64_t end_ns = clock_now_ns() + GRACE_MS * NS_PER_MS;
-    close(SOURCE_ASKS);
-    while (keeper->reader.pid && clock_now_ns() < end_ns) {
-        struct pollfd children = { .fd = CHILDREN, .events = POLLIN };
-        (void)poll(&children, 1, GRACE_MS / 10);
-        collect(keeper);
+    struct kept *const kept[] = { &keeper->reader, &keeper->source, &keeper->files };
+    enum { COUNT = sizeof kept / sizeof *kept };
+    struct pollfd events[COUNT + 1] = { [COUNT] = { CHILDREN, POLLIN, 0 } };
+    for (size_t i = 0; i < COUNT; i++) {
+        const bool begins = kept[i]->pid && !kept[i]->is_watched;
+        events[i] = (struct pollfd){ kept[i]->socket, begins ? POLLIN : 0, 0 };
     }
-    if (keeper->reader.pid)
-        (void)kill(keeper->reader.pid, SIGKILL);
-    _exit(EXIT_DONE);
+    if (poll(events, COUNT + 1, wait_ms(keeper)) < 0 && errno != EINTR)
+        _exit(EXIT_FAILED);
+    for (size_t i = 0; i < COUNT; i++)
+        if (events[i].revents & POLLIN) {
+            kept[i]->is_watched = true;
+            kept[i]->taken = atomic_load(&kept[i]->pulse->taken);
+        }
 }
 
 /* What the keeper has from the program that starts it. */
 struct inherited {
     int socket, files;
-    int launcher; /* of the launcher; -1: there is none */
+    int launcher;        /* of the launcher; -1: there is none */
+    struct pulse *pulse; /* of the reader */
     sigset_t mask;
 };
 
@@ -227,9 +299,14 @@ static noreturn void keep(const struct options *options, size_t engines,
     struct process_keeper keeper = { .options = options,
                                      .engines = engines,
                                      .launches = inherited->launcher >= 0,
-                                     .reader.what = "reads other processes",
-                                     .source.what = "reads source files",
-                                     .files.what = "opens files" };
+                                     .reader = { "reads other processes", SOCKET },
+                                     .source = { "reads source files", SOURCE_ANSWERS },
+                                     .files = { "opens files", FILES } };
+    keeper.reader.pulse = inherited->pulse;
+    keeper.source.pulse = pulse_create();
+    keeper.files.pulse = pulse_create();
+    if (!keeper.source.pulse || !keeper.files.pulse)
+        _exit(EXIT_FAILED);
     int source[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, source) != 0)
         _exit(EXIT_FAILED);
@@ -246,15 +323,14 @@ static noreturn void keep(const struct options *options, size_t engines,
     prctl(PR_SET_NAME, "pyrometer-keep", 0, 0, 0);
     if (!privilege_keep_reader())
         _exit(EXIT_FAILED);
-    for (;;) {
+    while (has_program()) {
         start_due(&keeper);
-        struct pollfd events[] = { { SOCKET, 0, 0 }, { CHILDREN, POLLIN, 0 } };
-        if (poll(events, 2, wait_ms(&keeper)) < 0 && errno != EINTR)
-            _exit(EXIT_FAILED);
+        wait_for_something(&keeper);
         collect(&keeper);
-        if (events[0].revents)
-            end_all(&keeper);
+        look(&keeper);
     }
+    /* The kernel ends the others then. */
+    _exit(EXIT_DONE);
 }
 
 /* To the reader, the file process and the launcher. */
@@ -300,7 +376,8 @@ enum err_code process_keeper_start(const struct options *options, size_t engines
                                    int *launcher_out, struct err *err)
 {
     struct sockets sockets;
-    enum err_code rc = limits_check_serving(err);
+    struct pulse *const pulse = pulse_create();
+    enum err_code rc = pulse ? limits_check_serving(err) : err_nomem(err);
     if (rc == ERR_OK)
         rc = privilege_prepare(options, err);
     if (rc == ERR_OK)
@@ -311,7 +388,8 @@ enum err_code process_keeper_start(const struct options *options, size_t engines
     /* A signal meant for the program must not end the keeper before it has come to ignore it. */
     struct inherited inherited = { .socket = sockets.reader[1],
                                    .files = sockets.files[1],
-                                   .launcher = sockets.launch[1] };
+                                   .launcher = sockets.launch[1],
+                                   .pulse = pulse };
     sigset_t all;
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, &inherited.mask);
@@ -337,7 +415,7 @@ enum err_code process_keeper_start(const struct options *options, size_t engines
         close(sockets.launch[1]);
         *launcher_out = sockets.launch[0];
     }
-    reader_link_use(sockets.reader[0]);
+    reader_link_use(sockets.reader[0], pulse);
     admission_use(reader_link_admits);
     if (file_process_is_needed())
         files_use(sockets.files[0]);

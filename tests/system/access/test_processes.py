@@ -251,6 +251,75 @@ class Ends(Served):
             opened = live.ask("/api/v1/captures", "POST", json.dumps({"name": capture}), MARK)
             self.assertIn(opened.status, (200, 202), opened.body)
 
+    def replaced(self, live, name, pid):
+        live.wait_until(lambda: processes_of(live.process.pid).get(name, pid) != pid)
+        wait_gone(pid)
+
+    def test_one_that_is_stopped_is_replaced(self):
+        """Nobody waits for it: what is asked meanwhile is answered by the one that takes its place."""
+        with victim("chain.py", LONG) as target, self.serve() as live:
+            session = self.start(live, target.pid)
+            before = self.until(live, session, lambda found: found["quality"]["samples"] > 100)
+            pids = processes_of(live.process.pid)
+            os.kill(pids["pyrometer-read"], signal.SIGSTOP)
+            self.assertIn("processes", live.get("/processes"))
+            self.replaced(live, "pyrometer-read", pids["pyrometer-read"])
+            live.process.wait_line("was stopped: another one takes its place", live.process.err)
+            after = self.until(live, session, lambda found: found["state"] == "failed")
+            self.assertRegex(after["reason"], "samples after that are lost")
+            self.assertGreaterEqual(after["quality"]["samples"], before["quality"]["samples"])
+            for name in sorted(SERVED - {"pyrometer-keep", "pyrometer-read"}):
+                os.kill(pids[name], signal.SIGSTOP)
+                self.replaced(live, name, pids[name])
+            again = self.start(live, target.pid)
+            self.until(live, again, lambda found: found["quality"]["samples"] > 10)
+            live.wait_until(lambda: live.get("/captures")["total"] == 2)
+
+    def test_one_that_goes_on_at_once_stays(self):
+        with victim("chain.py", LONG) as target, self.serve() as live:
+            session = self.start(live, target.pid)
+            self.until(live, session, lambda found: found["quality"]["samples"] > 100)
+            pids = processes_of(live.process.pid)
+            for _ in range(3):
+                os.kill(pids["pyrometer-read"], signal.SIGSTOP)
+                os.kill(pids["pyrometer-read"], signal.SIGCONT)
+            # The one that starts the others may be stopped for longer, and so may all, as by Ctrl-Z.
+            for pid in pids.values():
+                os.kill(pid, signal.SIGSTOP)
+            time.sleep(2)
+            for pid in pids.values():
+                os.kill(pid, signal.SIGCONT)
+            ticks = live.get("/sessions/%s/quality" % session)["ticks"]
+            self.until(live, session, lambda found: found["quality"]["ticks"] > ticks + 100)
+            self.assertEqual(processes_of(live.process.pid), pids)
+
+    def test_without_one_that_starts_others_a_hanging_one_is_reported(self):
+        with victim("chain.py", LONG) as target, self.serve() as live:
+            session = self.start(live, target.pid)
+            self.until(live, session, lambda found: found["quality"]["samples"] > 100)
+            pids = processes_of(live.process.pid)
+            for name in ("pyrometer-keep", "pyrometer-read"):
+                os.kill(pids[name], signal.SIGSTOP)
+            answer = live.ask("/api/v1/processes")
+            self.assertEqual(answer.status, 503)
+            self.assertIn("does not answer", answer.json()["detail"])
+            os.kill(pids["pyrometer-keep"], signal.SIGCONT)
+            self.replaced(live, "pyrometer-read", pids["pyrometer-read"])
+            self.until(live, session, lambda found: found["state"] == "failed")
+            self.assertIn("processes", live.get("/processes"))
+
+    def test_stopped_ones_end_with_the_one_that_speaks_http(self):
+        """Also the one that starts the others, once it goes on: another user's process may not end it."""
+        with self.serve() as live:
+            pids = processes_of(live.process.pid)
+            for pid in pids.values():
+                os.kill(pid, signal.SIGSTOP)
+            live.process.signal(signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pids["pyrometer-keep"], signal.SIGCONT)
+            for pid in pids.values():
+                wait_gone(pid)
+
     def test_without_the_keeper_nothing_is_read_and_what_was_is_shown(self):
         with victim("chain.py", LONG) as target, self.serve() as live:
             session = self.start(live, target.pid)

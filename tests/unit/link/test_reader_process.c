@@ -11,6 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "sampler/base/clock.h"
+#include "sampler/base/pulse.h"
 #include "sampler/processes.h"
 #include "sampler/reader_link.h"
 #include "sampler/reader_process.h"
@@ -23,6 +25,7 @@ static int ends[2];
 /* The next reader process waits for a byte, because this process cannot start one once it uses the link. */
 static int next_ends[2];
 static pid_t reader, next_reader, victim, forbidden;
+static struct pulse *pulse;
 
 static enum err_code admit(void *context, pid_t pid, struct err *err)
 {
@@ -34,6 +37,7 @@ static enum err_code admit(void *context, pid_t pid, struct err *err)
 static pid_t start_reader(bool waits)
 {
     const struct reader_process settings = { .socket = ends[1],
+                                             .pulse = pulse,
                                              .max_rate_hz = 1000,
                                              .max_running = 2,
                                              .memory_bytes = 64 << 20,
@@ -87,11 +91,12 @@ static int begin(void **state)
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0 ||
         pipe2(next_ends, O_CLOEXEC) != 0)
         return -1;
+    pulse = pulse_create();
     victim = start_victim();
     forbidden = start_victim();
     reader = start_reader(false);
     next_reader = start_reader(true);
-    reader_link_use(ends[0]);
+    reader_link_use(ends[0], pulse);
     return 0;
 }
 
@@ -303,6 +308,7 @@ static void a_session_survives_its_reader_as_failed(void **state)
     for (int ms = 0; before.rss_bytes == 0 && ms < WAIT_MS; ms += 200)
         reader_link_usage(&before);
     end_process(&reader);
+    pulse_lose(pulse);
     assert_int_equal(wait_for_end(sampler, &status), SAMPLER_FAILED);
     assert_non_null(strstr(status.reason, "ended"));
     assert_true(samples_of(sampler) >= 50);
@@ -318,6 +324,31 @@ static void a_session_survives_its_reader_as_failed(void **state)
     sampler_destroy(sampler);
 }
 
+/* A process that the kernel holds cannot be ended, and keeps its end of each pipe. */
+static void a_session_of_one_that_hangs_fails_and_says_so(void **state)
+{
+    const struct sampler_options options = options_of(victim);
+    struct sampler_status status;
+    struct err err = { 0 };
+    (void)state;
+    if (!can_read())
+        skip();
+    struct sampler *const sampler = start(&options);
+    wait_for_samples(sampler, 10);
+    kill(next_reader, SIGSTOP);
+    const uint64_t began_ns = clock_now_ns();
+    assert_int_equal(reader_link_admits(victim, &err), ERR_LIMIT);
+    assert_non_null(strstr(err.message, "does not answer"));
+    /* Without asking whether it is there, that took READER_LINK_WAIT_MS. */
+    assert_true(clock_now_ns() - began_ns < 4 * (uint64_t)READER_LINK_TAKE_MS * NS_PER_MS);
+    sampler_status(sampler, &status);
+    assert_int_equal(status.state, SAMPLER_RUNNING);
+    pulse_lose(pulse);
+    assert_int_equal(wait_for_end(sampler, &status), SAMPLER_FAILED);
+    assert_non_null(strstr(status.reason, "samples after that are lost"));
+    sampler_destroy(sampler);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -327,6 +358,7 @@ int main(void)
         cmocka_unit_test(invalid_requests_end_nothing),
         cmocka_unit_test(the_list_is_that_of_the_reader_process),
         cmocka_unit_test(a_session_survives_its_reader_as_failed),
+        cmocka_unit_test(a_session_of_one_that_hangs_fails_and_says_so),
     };
     return cmocka_run_group_tests(tests, begin, end) == 0 ? 0 : 1;
 }
