@@ -6,8 +6,8 @@
 
 struct pulse *pulse_create(void)
 {
-    struct pulse *const pulse = mmap(NULL, sizeof *pulse, PROT_READ | PROT_WRITE,
-                                     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct pulse *const pulse =
+        mmap(NULL, sizeof *pulse, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     return pulse == MAP_FAILED ? NULL : pulse;
 }
 

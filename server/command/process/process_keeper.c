@@ -372,6 +372,18 @@ static void give_memory_back(void)
 #endif
 }
 
+static pid_t keeper_pid; /* 0: none runs */
+
+enum err_code process_keeper_check(struct err *err)
+{
+    if (!keeper_pid || waitpid(keeper_pid, NULL, WNOHANG) == 0)
+        return ERR_OK;
+    keeper_pid = 0;
+    return err_set(err, ERR_SYS,
+                   "the process that starts those that read other processes has ended: start "
+                   "pyrometer again");
+}
+
 enum err_code process_keeper_start(const struct options *options, size_t engines,
                                    int *launcher_out, struct err *err)
 {
@@ -409,6 +421,7 @@ enum err_code process_keeper_start(const struct options *options, size_t engines
         close_pair(sockets.launch);
         return err_sys(err, sys, "cannot start the process that reads other processes");
     }
+    keeper_pid = pid;
     close(sockets.reader[1]);
     close(sockets.files[1]);
     if (launcher_out) {

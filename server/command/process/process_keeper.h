@@ -26,4 +26,7 @@ struct options;
 MUST_CHECK enum err_code process_keeper_start(const struct options *options, size_t engines,
                                               int *launcher_out, struct err *err);
 
+/* When a child of this process has ended.  ERR_SYS, once: it was the keeper. */
+MUST_CHECK enum err_code process_keeper_check(struct err *err);
+
 #endif /* SERVER_COMMAND_PROCESS_PROCESS_KEEPER_H */

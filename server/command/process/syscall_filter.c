@@ -15,6 +15,7 @@
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -186,6 +187,8 @@ static const struct row {
     ONLY(SYSCALLS_TERMINAL, ioctl, 1, IS(TERMIOS2(_IOC_WRITE, 2))),
     ONLY(SYSCALLS_TERMINAL, ioctl, 1, IS(TERMIOS2(_IOC_WRITE, 3))),
     ONLY(SYSCALLS_TERMINAL, kill, 0, OUR_PID),
+    /* Has the process ended that starts the others? */
+    ONLY(SYSCALLS_SERVE, wait4, 2, IS(WNOHANG)),
     ONLY(SYSCALLS_FILES, prctl, 0, IS(PR_SET_PDEATHSIG)),
 };
 

@@ -329,6 +329,8 @@ class Ends(Served):
             for pid in pids.values():
                 wait_gone(pid)
             self.until(live, session, lambda found: found["state"] == "failed")
+            live.process.wait_line("has ended: start pyrometer again", live.process.err)
+            self.assertEqual(processes_of(live.process.pid), {})
             self.assertEqual(live.ask("/api/v1/sessions/%s/report.html" % session).status, 200)
             again = self.start(live, target.pid)
             found = self.until(live, again, lambda found: found["state"] == "failed")
