@@ -122,7 +122,9 @@ static enum err_code check_pulse(struct watch *watch, const struct link_patience
         return err_set(err, ERR_GONE, "another process takes the place of the reader process");
     if (is_lost && !watch->end_ns)
         watch->end_ns = clock_now_ns() + READER_LINK_WAIT_MS * NS_PER_MS;
-    watch->silent_ms = taken && taken == watch->taken ? watch->silent_ms + waited_ms : 0;
+    /* The first one may take long to start. */
+    const bool is_silent = taken == watch->taken && (taken || link_lost() > 0);
+    watch->silent_ms = is_silent ? watch->silent_ms + waited_ms : 0;
     watch->taken = taken;
     if (watch->silent_ms >= (patience->is_stream ? READER_LINK_WAIT_MS : READER_LINK_TAKE_MS))
         return patience->is_stream ? err_set(err, ERR_GONE, "the reader process hangs")

@@ -7,6 +7,7 @@
 #include <grp.h>
 #include <linux/capability.h>
 #include <pwd.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,6 +63,17 @@ static bool is_of_service(uid_t uid)
     char path[48];
     snprintf(path, sizeof path, "/run/systemd/dynamic-uid/%u", (unsigned)uid);
     return access(path, F_OK) == 0;
+}
+
+void identity_kill(enum identity_role role, pid_t pid)
+{
+    const uid_t own = geteuid();
+    if (kill(pid, SIGKILL) == 0 || errno != EPERM || !chosen.is_chosen ||
+        seteuid(chosen.items[role].uid) != 0)
+        return;
+    (void)kill(pid, SIGKILL);
+    if (seteuid(own) != 0)
+        _exit(1);
 }
 
 enum err_code identity_read(const char *name, struct process_user *out, struct err *err)

@@ -36,6 +36,9 @@ struct process_user {
     gid_t gid;
 };
 
+/* Ends a process that has become that one, without CAP_KILL as its user for a moment. */
+void identity_kill(enum identity_role role, pid_t pid);
+
 /* A user by name or number.  ERR_INVALID: there is none, or it is root. */
 MUST_CHECK enum err_code identity_read(const char *name, struct process_user *out,
                                        struct err *err);

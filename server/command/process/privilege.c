@@ -382,7 +382,9 @@ bool privilege_keep_reader(void)
 
 bool privilege_keep_launcher(void)
 {
-    if (identity_is_chosen()) {
+    uint64_t held;
+    /* Without it only the user of the program may end it. */
+    if (identity_is_chosen() && capabilities_held(&held) && held & BIT(CAP_KILL)) {
         capabilities_bound(0);
         if (identity_become(IDENTITY_LAUNCHER, NULL) != ERR_OK ||
             !capabilities_keep(BIT(CAP_KILL)))

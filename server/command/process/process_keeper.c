@@ -19,6 +19,7 @@
 #include "sampler/base/pulse.h"
 #include "sampler/reader_link.h"
 #include "server/access/admission.h"
+#include "server/access/identity.h"
 #include "server/command/options/options.h"
 #include "server/command/process/descriptors.h"
 #include "server/command/process/exit.h"
@@ -63,6 +64,7 @@ enum { LOOK_MS = 250, MOST_STOPPED = 4, MOST_PENDING = 20, MOST_STARTING = 240 }
 /* A process that the keeper starts, and starts again. */
 struct kept {
     const char *what;
+    enum identity_role role;
     int socket;          /* where it takes what it is sent */
     struct pulse *pulse; /* that it does */
     pid_t pid;           /* 0: it does not run */
@@ -165,7 +167,7 @@ static bool is_pending(const struct kept *kept)
 static void give_up(struct kept *kept, const char *why)
 {
     say("the process that %s %s: another one takes its place", kept->what, why);
-    (void)kill(kept->pid, SIGKILL);
+    identity_kill(kept->role, kept->pid);
     lose(kept);
 }
 
@@ -296,12 +298,14 @@ static pid_t start_first_reader(const struct process_keeper *keeper,
 static noreturn void keep(const struct options *options, size_t engines,
                           const struct inherited *inherited)
 {
-    struct process_keeper keeper = { .options = options,
-                                     .engines = engines,
-                                     .launches = inherited->launcher >= 0,
-                                     .reader = { "reads other processes", SOCKET },
-                                     .source = { "reads source files", SOURCE_ANSWERS },
-                                     .files = { "opens files", FILES } };
+    struct process_keeper keeper = {
+        .options = options,
+        .engines = engines,
+        .launches = inherited->launcher >= 0,
+        .reader = { "reads other processes", IDENTITY_READER, SOCKET },
+        .source = { "reads source files", IDENTITY_SOURCE, SOURCE_ANSWERS },
+        .files = { "opens files", IDENTITY_FILES, FILES }
+    };
     keeper.reader.pulse = inherited->pulse;
     keeper.source.pulse = pulse_create();
     keeper.files.pulse = pulse_create();

@@ -2,6 +2,7 @@
 them is killed."""
 
 import contextlib
+import ctypes
 import glob
 import json
 import os
@@ -21,6 +22,7 @@ LONG = "120"
 SOMEBODY, NOBODY = 45454, 65534
 # What each process of root's program becomes: one of these that nobody else is.
 OWN = range(61184, 65520)
+PTRACE_SEIZE, PTRACE_INTERRUPT = 0x4206, 0x4207
 MARK = {"X-Pyrometer": "1", "Content-Type": "application/json"}
 NAMES = {"pyrometer-keep", "pyrometer-read", "pyrometer-src"}
 # What root's server has besides them: one that opens its files.
@@ -275,6 +277,23 @@ class Ends(Served):
             self.until(live, again, lambda found: found["quality"]["samples"] > 10)
             live.wait_until(lambda: live.get("/captures")["total"] == 2)
 
+    @unittest.skipUnless(os.geteuid() == 0, "needs the right to trace it")
+    def test_one_that_takes_nothing_is_replaced(self):
+        """A tracer holds the thread that takes requests, as the kernel might: nobody is notified of that."""
+        with victim("chain.py", LONG) as target, self.serve() as live:
+            session = self.start(live, target.pid)
+            self.until(live, session, lambda found: found["quality"]["samples"] > 100)
+            reader = reader_of(live.process)
+            for request in PTRACE_SEIZE, PTRACE_INTERRUPT:
+                self.assertEqual(ctypes.CDLL(None).ptrace(request, reader, None, None), 0)
+            self.assertIn(live.ask("/api/v1/processes").status, (200, 503))
+            live.process.wait_line("does not answer: another one takes its place", live.process.err)
+            os.waitpid(reader, 0)
+            self.replaced(live, "pyrometer-read", reader)
+            self.until(live, session, lambda found: found["state"] == "failed")
+            again = self.start(live, target.pid)
+            self.until(live, again, lambda found: found["quality"]["samples"] > 10)
+
     def test_one_that_goes_on_at_once_stays(self):
         with victim("chain.py", LONG) as target, self.serve() as live:
             session = self.start(live, target.pid)
@@ -338,23 +357,30 @@ class Ends(Served):
             self.assertEqual(live.stop(), 0)
 
     def test_any_of_them_at_any_moment(self):
-        """Under load; the server answers, and samples again."""
+        """Ended or stopped under load; the server answers, samples again, and has no more descriptors and children than before."""
         rng = random.Random(1)
-        with victim("chain.py", LONG) as target, self.serve() as live:
+        with victim("chain.py", LONG) as target, self.serve("--engine", "remote") as live:
+            before = len(descriptors(live.process.pid)), len(descriptors(processes_of(live.process.pid)["pyrometer-keep"]))
             for _ in range(12):
                 session = self.start(live, target.pid, rate_hz=1000)
                 time.sleep(rng.random() / 2)
                 pids = processes_of(live.process.pid)
-                name = rng.choice(["pyrometer-read", "pyrometer-src"])
+                name = rng.choice(sorted(SERVED - {"pyrometer-keep"}))
                 if name in pids:
-                    os.kill(pids[name], signal.SIGKILL)
+                    os.kill(pids[name], rng.choice([signal.SIGKILL, signal.SIGSTOP]))
                 found = live.get("/sessions/" + session)
                 self.assertIn(found["state"], ("starting", "running", "failed"))
-                live.get("/processes")
-                live.ask("/api/v1/sessions/" + session, "PATCH", '{"state": "ended"}', MARK)
+                self.assertIn(live.ask("/api/v1/processes").status, (200, 503))
+                live.ask("/api/v1/sessions/" + session, "DELETE", None, MARK)
             session = self.start(live, target.pid)
             self.until(live, session, lambda found: found["state"] == "failed" or found["quality"]["samples"] > 10)
             self.assertEqual(live.get("/sessions/" + session)["state"], "running")
+            live.ask("/api/v1/sessions/" + session, "DELETE", None, MARK)
+            live.wait_until(lambda: set(processes_of(live.process.pid)) == SERVED and
+                            all(status(pid)["State"][0] != "Z" for pid in processes_of(live.process.pid).values()))
+            # A connection, and what is just being read.
+            live.wait_until(lambda: len(descriptors(live.process.pid)) <= before[0] + 4)
+            self.assertEqual(len(descriptors(processes_of(live.process.pid)["pyrometer-keep"])), before[1])
 
     def test_attach_stays_with_what_it_has(self):
         with victim("chain.py", LONG) as target, Live("attach", str(target.pid)) as live:
