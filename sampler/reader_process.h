@@ -32,7 +32,7 @@ enum { READER_MAX_SESSIONS = 640, READER_MAX_ENDED = 32, READER_MAX_REQUESTS = 6
 
 struct reader_process {
     int socket;              /* SOCK_SEQPACKET, to the HTTP process */
-    struct pulse *pulse;     /* that requests are taken; NULL: nobody looks */
+    struct pulse *pulse;     /* that requests are taken; NULL: none */
     struct engines *engines; /* NULL: the remote engine only */
     double max_rate_hz;
     size_t max_running;     /* sessions that sample */

@@ -20,7 +20,7 @@ struct pulse;
 bool file_process_is_needed(void);
 
 /* In a process of its own, which holds this socket and the folders (folders.h) and ends when nobody is left to ask it.  pulse:
- * that it takes requests; NULL: nobody looks. */
+ * that it takes requests; NULL: none. */
 noreturn void file_process_run(int socket, struct pulse *pulse);
 
 /* Starts one for this process, before it has threads or drops rights. */

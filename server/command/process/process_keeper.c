@@ -57,9 +57,9 @@ static void leave_everything(const int kept[KEPT])
         folders_move(i, FOLDERS + (int)i);
 }
 
-/* How often a process is looked at that is stopped, or has not taken what it was sent, and how often in a row that may be.  What
- * counts is how often this process has looked: it may have been stopped meanwhile itself. */
-enum { LOOK_MS = 250, MOST_STOPPED = 4, MOST_PENDING = 20, MOST_STARTING = 240 };
+/* How often a process is checked that is stopped, or has not taken what it was sent, and how many checks in a row may find it so.
+ * Checks count, not time: this process may have been stopped meanwhile itself. */
+enum { CHECK_MS = 250, MOST_STOPPED = 4, MOST_PENDING = 20, MOST_STARTING = 240 };
 
 /* A process that the keeper starts, and starts again. */
 struct kept {
@@ -71,8 +71,8 @@ struct kept {
     uint64_t began_ns, due_ns;
     unsigned pause_ms;
     bool is_stopped, is_watched;
-    unsigned taken;            /* as it was when it was looked at last */
-    unsigned stopped, pending; /* how often it was so in a row */
+    unsigned taken;            /* at the last check */
+    unsigned stopped, pending; /* checks in a row that found it so */
 };
 
 /* No process descends from it. */
@@ -83,7 +83,7 @@ struct process_keeper {
     size_t engines;
     bool launches; /* the user's program, which the first reader may read and no other one */
     struct kept reader, source, files;
-    uint64_t looked_ns;
+    uint64_t checked_ns;
 };
 
 /* launcher: a child of this process; 0: none. */
@@ -171,7 +171,7 @@ static void give_up(struct kept *kept, const char *why)
     lose(kept);
 }
 
-static void look_at(struct kept *kept)
+static void check_kept(struct kept *kept)
 {
     const unsigned taken = atomic_load(&kept->pulse->taken);
     if (!kept->pid || !kept->is_watched)
@@ -187,15 +187,15 @@ static void look_at(struct kept *kept)
         give_up(kept, "does not answer");
 }
 
-static void look(struct process_keeper *keeper)
+static void check_all(struct process_keeper *keeper)
 {
     const uint64_t now_ns = clock_now_ns();
-    if (now_ns - keeper->looked_ns < LOOK_MS * NS_PER_MS)
+    if (now_ns - keeper->checked_ns < CHECK_MS * NS_PER_MS)
         return;
-    keeper->looked_ns = now_ns;
-    look_at(&keeper->reader);
-    look_at(&keeper->source);
-    look_at(&keeper->files);
+    keeper->checked_ns = now_ns;
+    check_kept(&keeper->reader);
+    check_kept(&keeper->source);
+    check_kept(&keeper->files);
 }
 
 static bool is_due(struct kept *kept)
@@ -244,7 +244,7 @@ static int wait_ms(const struct process_keeper *keeper)
                           (keeper->files.pid || !file_process_is_needed());
     const bool is_watched =
         keeper->reader.is_watched || keeper->source.is_watched || keeper->files.is_watched;
-    return !is_whole ? PAUSE_MS / 4 : is_watched ? LOOK_MS : -1;
+    return !is_whole ? PAUSE_MS / 4 : is_watched ? CHECK_MS : -1;
 }
 
 /* Until a child has changed, the program has ended, or there is something to do; a message for a process begins a watch. */
@@ -331,7 +331,7 @@ static noreturn void keep(const struct options *options, size_t engines,
         start_due(&keeper);
         wait_for_something(&keeper);
         collect(&keeper);
-        look(&keeper);
+        check_all(&keeper);
     }
     /* The kernel ends the others then. */
     _exit(EXIT_DONE);
