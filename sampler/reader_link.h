@@ -7,8 +7,9 @@
  *
  * Ownership: the socket is the link's, for the life of this process.
  * Threads: reader_link_use before others start; the others any.
- * Limits: READER_LINK_WAIT_MS for an answer, but any time to start a session, which can be cancelled.
- * Depends on: sampler.h, processes.h, bytes.
+ * Limits: READER_LINK_WAIT_MS for an answer, but any time to start a session, which can be cancelled.  While it waits it asks
+ * once a second whether requests are still taken: if none is for READER_LINK_TAKE_MS, it waits no longer.
+ * Depends on: sampler.h, processes.h, bytes, pulse.
  */
 #ifndef SAMPLER_READER_LINK_H
 #define SAMPLER_READER_LINK_H
@@ -22,11 +23,13 @@
 #include "sampler/base/usage.h"
 
 struct bytes;
+struct pulse;
 struct sampler;
 
-enum { READER_LINK_WAIT_MS = 30000 };
+enum { READER_LINK_WAIT_MS = 30000, READER_LINK_TAKE_MS = 5000 };
 
-void reader_link_use(int socket);
+/* pulse: of the reader process; NULL: none. */
+void reader_link_use(int socket, struct pulse *pulse);
 bool reader_link_is_used(void);
 
 /* ERR_PERM: the reader process may not read this process. */
@@ -38,7 +41,7 @@ MUST_CHECK enum err_code reader_link_read(struct sampler *sampler, const void *s
                                           size_t source_bytes, int cancel_fd,
                                           struct bytes *answer, struct err *err);
 
-/* What the reader process has used so far; zeros: not known. */
+/* CPU that reader processes have used so far, which never falls; memory of the present one, 0: not known. */
 void reader_link_usage(struct process_usage *out);
 
 #endif /* SAMPLER_READER_LINK_H */

@@ -10,7 +10,7 @@
  * ended, a request that may take long has one too.
  * Limits: READER_MAX_SESSIONS sessions, of them READER_MAX_ENDED that have ended: the oldest make room for others;
  * READER_MAX_REQUESTS requests at a time.
- * Depends on: sampler.h, permission.h, processes.h, link, live_capture.
+ * Depends on: sampler.h, permission.h, processes.h, link, live_capture, pulse.
  */
 #ifndef SAMPLER_READER_PROCESS_H
 #define SAMPLER_READER_PROCESS_H
@@ -24,6 +24,7 @@
 
 struct bytes;
 struct engines;
+struct pulse;
 struct sampler;
 struct sampler_options;
 
@@ -31,6 +32,7 @@ enum { READER_MAX_SESSIONS = 640, READER_MAX_ENDED = 32, READER_MAX_REQUESTS = 6
 
 struct reader_process {
     int socket;              /* SOCK_SEQPACKET, to the HTTP process */
+    struct pulse *pulse;     /* that requests are taken; NULL: none */
     struct engines *engines; /* NULL: the remote engine only */
     double max_rate_hz;
     size_t max_running;     /* sessions that sample */

@@ -10,7 +10,8 @@
 
 bool children_watch(int as)
 {
-    static const int of_the_program[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE };
+    static const int of_the_program[] = { SIGHUP,  SIGINT,  SIGQUIT, SIGTERM,
+                                          SIGPIPE, SIGTSTP, SIGTTIN, SIGTTOU };
     sigset_t children;
     sigemptyset(&children);
     sigaddset(&children, SIGCHLD);
@@ -26,11 +27,21 @@ bool children_watch(int as)
     return true;
 }
 
-pid_t children_take(int fd, int *status_out)
+static pid_t take(int fd, int flags, int *status_out)
 {
     struct signalfd_siginfo info;
     while (read(fd, &info, sizeof info) > 0)
         continue;
-    const pid_t pid = waitpid(-1, status_out, WNOHANG);
+    const pid_t pid = waitpid(-1, status_out, WNOHANG | flags);
     return pid > 0 ? pid : 0;
+}
+
+pid_t children_take(int fd, int *status_out)
+{
+    return take(fd, 0, status_out);
+}
+
+pid_t children_take_change(int fd, int *status_out)
+{
+    return take(fd, WUNTRACED | WCONTINUED, status_out);
 }

@@ -23,13 +23,19 @@ struct link_patience {
     uint64_t end_ns;                 /* 0: never */
     int cancel_fd;                   /* readable: at once; -1: none */
     const atomic_bool *is_cancelled; /* NULL: never */
+    unsigned lost;                   /* link_lost, as it was before the request was sent */
+    bool
+        is_stream; /* of a session, which ends with its reader process; a request may be taken by the next one */
 };
+
+/* How many reader processes there were before the present one. */
+unsigned link_lost(void);
 
 /* answer_out: the pipe of the answer; NULL: there is none. */
 MUST_CHECK enum err_code link_send(const struct link_request *request, int *answer_out,
                                    struct err *err);
-/* Exactly so many bytes.  ERR_NOT_FOUND: the other end was closed before the first; ERR_GONE: after it;
- * ERR_LIMIT: it takes too long; ERR_SYS: cancelled. */
+/* Exactly so many bytes.  ERR_NOT_FOUND: the other end was closed before the first; ERR_GONE: after it, or another reader
+ * process has taken the place of that of a stream; ERR_LIMIT: it takes too long; ERR_SYS: cancelled. */
 MUST_CHECK enum err_code link_receive(int fd, void *out, size_t bytes,
                                       const struct link_patience *patience, struct err *err);
 /* The contents of an answer; its error, if it is one. */

@@ -33,6 +33,7 @@ struct link_sampler {
     uint64_t session;
     uint64_t created_ns; /* CLOCK_MONOTONIC */
     int stream_fd;
+    unsigned lost; /* link_lost, when it was started */
     int cancel_fd;
     pthread_t thread;
     bool has_thread;
@@ -160,8 +161,9 @@ static enum err_code fill(void *context, void *out, size_t bytes, struct err *er
 {
     struct link_sampler *const sampler = context;
     const struct link_patience patience = { .cancel_fd = sampler->cancel_fd,
-                                            .is_cancelled =
-                                                sampler->face.options.is_cancelled };
+                                            .is_cancelled = sampler->face.options.is_cancelled,
+                                            .lost = sampler->lost,
+                                            .is_stream = true };
     return link_receive(sampler->stream_fd, out, bytes, &patience, err);
 }
 
@@ -338,8 +340,8 @@ static enum err_code begin(struct link_sampler *sampler, struct err *err)
     const struct link_request request = { .kind = LINK_START,
                                           .options = sampler->face.options };
     const struct link_patience patience = { .cancel_fd = -1,
-                                            .is_cancelled =
-                                                sampler->face.options.is_cancelled };
+                                            .is_cancelled = sampler->face.options.is_cancelled,
+                                            .lost = link_lost() };
     struct bytes answer = { 0 };
     struct link_started started = { .session = 0 };
     bool has_ended = false;
@@ -352,9 +354,12 @@ static enum err_code begin(struct link_sampler *sampler, struct err *err)
         struct cursor cursor = cursor_of(answer.data, answer.count);
         rc = link_started_decode(&cursor, &started, err);
     }
+    if (!rc && started.created_ns > clock_now_ns())
+        rc = err_set(err, ERR_CORRUPT, "the reader process sent a session of the future");
     bytes_deinit(&answer);
     if (rc)
         return rc;
+    sampler->lost = link_lost();
     sampler->session = started.session;
     sampler->created_ns = started.created_ns;
     sampler->face.options.engine = started.engine;

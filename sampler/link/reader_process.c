@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "sampler/base/pulse.h"
 #include "sampler/base/thread.h"
 #include "sampler/base/usage.h"
 #include "sampler/capture/bytes.h"
@@ -130,6 +131,7 @@ static enum err_code answer_session(const struct service *service, struct hosted
     case LINK_LIST:
     case LINK_USAGE:
     case LINK_NONE:
+    case LINK_PING:
     case LINK_KINDS: break;
     }
     return err_set(err, ERR_INVALID, "the request is invalid");
@@ -266,6 +268,8 @@ static void take(struct job *job, size_t bytes, bool has_descriptors)
         rc = err_sys(&err, EMFILE, "cannot take the request");
     if (rc) {
         refuse(job, rc, &err);
+    } else if (job->request.kind == LINK_PING) {
+        free_job(job);
     } else if (job->request.kind != LINK_START) {
         start_job(job);
     } else if (job->answer_fd >= 0) {
@@ -300,6 +304,7 @@ static bool receive(struct service *service)
         free(job);
         return goes_on;
     }
+    pulse_take(service->settings->pulse);
     job->service = service;
     job->answer_fd = descriptor_of(&message);
     take(job, (size_t)got, has_descriptors);
@@ -320,6 +325,7 @@ enum err_code reader_process_serve(const struct reader_process *settings, struct
         processes_hide_arguments(service.processes);
     struct pollfd wanted[1 + HOSTED_WATCHED] = { { .fd = settings->socket, .events = POLLIN } };
     bool goes_on = true;
+    pulse_take(settings->pulse);
     while (goes_on) {
         const int wait_ms = hosted_check_starting() ? STARTING_POLL_MS : -1;
         const int ready = poll(wanted, 1 + hosted_watch(&wanted[1]), wait_ms);

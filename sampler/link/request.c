@@ -159,6 +159,7 @@ void link_request_encode(const struct link_request *request, struct bytes *out)
     case LINK_LIST:
     case LINK_USAGE:
     case LINK_NONE:
+    case LINK_PING:
     case LINK_KINDS: return;
     }
 }
@@ -191,6 +192,7 @@ static void take_contents(struct cursor *cursor, struct link_request *out)
     case LINK_LIST:
     case LINK_USAGE:
     case LINK_NONE:
+    case LINK_PING:
     case LINK_KINDS: return;
     }
 }

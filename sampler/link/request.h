@@ -47,7 +47,8 @@ enum {
     X(ADMIT)        /* may this process be read? */                          \
     X(LIST)         /* the Python processes */                               \
     X(READ)         /* the source file of functions of a session */          \
-    X(USAGE)        /* of the sampling process itself */
+    X(USAGE)        /* of the sampling process itself */                     \
+    X(PING)         /* nothing: it is taken, and not answered */
 
 enum link_kind {
     LINK_NONE,

@@ -12,6 +12,7 @@
 
 #include "sampler/base/clock.h"
 #include "sampler/base/scoped.h"
+#include "server/files/files.h"
 
 #define FILE_MARK "pyrometer-shares 1"
 
@@ -26,7 +27,9 @@ struct entry {
 
 struct shares {
     pthread_mutex_t lock;
-    char *file; /* NULL: not kept */
+    char *file;            /* NULL: not kept */
+    const char *file_name; /* part of it */
+    struct files_folder folder;
     uint32_t last_id;
     size_t count;
     struct entry entries[SHARES_MAX];
@@ -169,15 +172,15 @@ static enum err_code keep(const struct shares *shares, struct err *err)
     char path[PATH_BYTES];
     if (!shares->file)
         return ERR_OK;
-    snprintf(path, sizeof path, "%s.XXXXXX", shares->file);
-    const int fd = mkostemp(path, O_CLOEXEC); /* for us only: mode 0600 */
+    snprintf(path, sizeof path, "%s.XXXXXX", shares->file_name);
+    const int fd = files_create(&shares->folder, path);
     if (fd < 0)
         return cannot_write(shares, errno, err);
     enum err_code rc = write_whole(shares, fd, err);
-    if (rc == ERR_OK && rename(path, shares->file) != 0)
+    if (rc == ERR_OK && files_rename(&shares->folder, path, shares->file_name) != 0)
         rc = cannot_write(shares, errno, err);
     if (rc != ERR_OK)
-        unlink(path);
+        (void)files_remove(&shares->folder, path);
     return rc;
 }
 
@@ -191,8 +194,10 @@ enum err_code shares_create(const char *file, struct shares **out, struct err *e
     enum err_code rc = ERR_OK;
     if (file && (!shares->file || strlen(file) + 8 > PATH_BYTES))
         rc = err_set(err, ERR_LIMIT, "the path of --shares is too long");
-    if (rc == ERR_OK && file)
+    if (rc == ERR_OK && file) {
+        shares->folder = files_of(shares->file, &shares->file_name);
         rc = read_file(shares, err);
+    }
     if (rc == ERR_OK)
         *out = shares;
     else

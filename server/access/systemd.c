@@ -1,6 +1,7 @@
 #include "server/access/systemd.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,16 +50,28 @@ static socklen_t address_of(const char *path, struct sockaddr_un *out)
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(path));
 }
 
+/* Twice as often as systemd expects it; 0: it does not. */
+static int read_watchdog(void)
+{
+    const char *const pid = getenv("WATCHDOG_PID"), *const us = getenv("WATCHDOG_USEC");
+    const bool is_ours = !pid || strtol(pid, NULL, 10) == (long)getpid();
+    const long ms = us && is_ours ? strtol(us, NULL, 10) / 1000 / 2 : 0;
+    unsetenv("WATCHDOG_PID");
+    unsetenv("WATCHDOG_USEC");
+    return ms > 0 && ms < INT_MAX ? (int)ms : 0;
+}
+
 void systemd_init(struct systemd *systemd)
 {
     struct sockaddr_un to;
+    const int watchdog_ms = read_watchdog();
     const socklen_t length = address_of(getenv("NOTIFY_SOCKET"), &to);
     *systemd = (struct systemd){ .is_there = false };
     unsetenv("NOTIFY_SOCKET");
     SCOPED_FD int fd = length ? socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0) : -1;
     if (fd < 0 || connect(fd, (const struct sockaddr *)&to, length) != 0)
         return;
-    *systemd = (struct systemd){ .is_there = true, .fd = scoped_take_fd(&fd) };
+    *systemd = (struct systemd){ true, scoped_take_fd(&fd), watchdog_ms };
 }
 
 void systemd_deinit(struct systemd *systemd)

@@ -47,10 +47,10 @@ enum err_code driver_open(struct driver *driver, struct err *err)
     const struct options *const options = driver->options;
     driver->signals.fd = driver->quality.fd = driver->audit.fd = driver->live.listener.fd = -1;
     driver->capture = (struct capture_output)CAPTURE_OUTPUT_NONE;
-    enum err_code rc = ERR_OK;
-    if (driver->has_reader)
+    enum err_code rc = privilege_prepare(options, err);
+    if (rc == ERR_OK && driver->has_reader)
         rc = process_keeper_start(options, 1, driver->launcher_out, err);
-    else if (driver->reads_source)
+    else if (rc == ERR_OK && driver->reads_source)
         rc = source_helper_start(err);
     if (rc == ERR_OK)
         rc = signals_init(&driver->signals, err);
@@ -348,6 +348,14 @@ static enum err_code finish_and_stay(struct driver *driver, struct err *err)
     return rc;
 }
 
+/* What was sampled so far stays on the page. */
+static void check_keeper(const struct driver *driver)
+{
+    struct err err = { 0 };
+    if (driver->has_reader && process_keeper_check(&err) != ERR_OK)
+        say("%s", err.message);
+}
+
 /* What says that the session has ended, and then that the program has. */
 static int awaited_fd(const struct driver *driver, const struct program *program)
 {
@@ -361,6 +369,8 @@ enum err_code driver_serve(struct driver *driver, struct program *program, struc
     enum err_code rc = ERR_OK;
     enum signals_event event = SIGNALS_TIMEOUT;
     while ((event = driver_wait(driver, awaited_fd(driver, program))) != SIGNALS_STOP) {
+        if (event == SIGNALS_CHILD)
+            check_keeper(driver);
         if (program)
             (void)program_check(program);
         if (event == SIGNALS_READABLE && !driver->is_finished)

@@ -103,7 +103,9 @@ int command_mcp(const struct options *options)
     struct signals signals;
     struct err err = { 0 };
     admission_use(&options->access.admission);
-    enum err_code rc = options->report.no_source ? ERR_OK : source_helper_start(&err);
+    enum err_code rc = privilege_prepare(options, &err);
+    if (rc == ERR_OK && !options->report.no_source)
+        rc = source_helper_start(&err);
     if (rc == ERR_OK)
         rc = signals_init(&signals, &err);
     if (rc == ERR_OK)

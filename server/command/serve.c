@@ -1,5 +1,3 @@
-#include <limits.h>
-
 #include "sampler/base/clock.h"
 #include "server/command/hosting.h"
 #include "server/command/live.h"
@@ -13,7 +11,6 @@
 #include "server/command/pushing.h"
 #include "server/http/spool.h"
 #include "server/push/push.h"
-#include "server/sessions/capture_folder.h"
 #include "server/sessions/capture_store.h"
 #include "server/sessions/continuous.h"
 #include "server/sessions/dashboard.h"
@@ -37,8 +34,6 @@ static enum err_code load_all(struct live *live, const struct options *options, 
     return rc;
 }
 
-static char exports_folder[PATH_MAX];
-
 static enum err_code open_captures(struct dashboard *dashboard,
                                    const struct serve_settings *settings, struct err *err)
 {
@@ -59,8 +54,7 @@ static enum err_code open_captures(struct dashboard *dashboard,
                        why.message);
     captures_tidy(dashboard->captures);
     /* Where this process may write. */
-    if (captures_folder_path(settings->data, exports_folder, NULL) == ERR_OK)
-        spool_use(exports_folder);
+    spool_use(captures_files(dashboard->captures));
     return ERR_OK;
 }
 
@@ -93,6 +87,34 @@ static enum err_code begin_push(struct push *push, struct live *live,
                        dashboard->not_continuous);
     live->pipeline.push_counters = push_counters(push);
     return push_begin(push, live->sessions, SESSION_CONTINUOUS, err);
+}
+
+/* A service is started again, if it ends. */
+static enum err_code check_keeper(const struct live *live, struct err *err)
+{
+    const enum err_code rc = process_keeper_check(err);
+    if (rc != ERR_OK && !live->systemd.is_there)
+        say("%s", err->message);
+    return live->systemd.is_there ? rc : ERR_OK;
+}
+
+/* Until a signal comes. */
+static enum err_code wait_for_end(const struct live *live, const struct dashboard *dashboard,
+                                  struct signals *signals, struct err *err)
+{
+    const int watchdog_ms = live->systemd.watchdog_ms;
+    const int wait_ms = watchdog_ms && watchdog_ms < TIDY_MS ? watchdog_ms : TIDY_MS;
+    enum err_code rc = ERR_OK;
+    enum signals_event event = SIGNALS_TIMEOUT;
+    while (rc == ERR_OK && (event = signals_wait(signals, -1, wait_ms)) != SIGNALS_STOP) {
+        if (watchdog_ms)
+            systemd_notify(&live->systemd, "WATCHDOG=1");
+        if (event == SIGNALS_CHILD)
+            rc = check_keeper(live, err);
+        else if (dashboard->captures)
+            captures_tidy(dashboard->captures);
+    }
+    return rc;
 }
 
 int command_serve(const struct options *options)
@@ -128,9 +150,8 @@ int command_serve(const struct options *options)
         dashboard_begin(&dashboard);
     if (rc == ERR_OK)
         rc = sample_all(&dashboard, options, &continuous, &err);
-    while (rc == ERR_OK && signals_wait(&signals, -1, TIDY_MS) != SIGNALS_STOP)
-        if (dashboard.captures)
-            captures_tidy(dashboard.captures);
+    if (rc == ERR_OK)
+        rc = wait_for_end(&live, &dashboard, &signals, &err);
     signals_deinit(&signals);
     continuous_halt(continuous);
     push_end(push);

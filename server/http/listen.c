@@ -15,6 +15,7 @@
 
 #include "sampler/base/scoped.h"
 #include "sampler/base/trusted_path.h"
+#include "server/files/files.h"
 
 #define UNIX_PREFIX "unix:"
 
@@ -287,10 +288,12 @@ enum err_code listen_adopt(int fd, struct listener *out, struct err *err)
 
 void listen_forget(struct listener *listener)
 {
-    struct stat status;
-    if (*listener->path && lstat(listener->path, &status) == 0 &&
-        status.st_dev == listener->device && status.st_ino == listener->inode)
-        unlink(listener->path);
+    struct files_status status;
+    const char *name;
+    const struct files_folder folder = files_of(listener->path, &name);
+    if (*listener->path && files_status(&folder, name, &status) == 0 &&
+        status.device == listener->device && status.inode == listener->inode)
+        (void)files_remove(&folder, name);
     listener->path[0] = '\0';
 }
 

@@ -3,36 +3,39 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "sampler/base/hash.h"
 #include "sampler/base/memory_limit.h"
+#include "sampler/base/scoped.h"
+#include "server/files/files.h"
 #include "server/http/response.h"
 
 /* Not all file systems have files without a name. */
-static int open_in(const char *folder)
+static int open_in(const struct files_folder *folder)
 {
-    char path[PATH_MAX];
-    const int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR);
+    char name[] = "pyrometer.XXXXXX";
+    const int fd = files_open(folder, NULL, FILES_UNNAMED);
     if (fd >= 0)
         return fd;
-    const int length = snprintf(path, sizeof path, "%s/pyrometer.XXXXXX", folder);
-    if (length < 0 || (size_t)length >= sizeof path)
-        return -1;
-    const int named = mkostemp(path, O_CLOEXEC);
+    const int named = files_create(folder, name);
     if (named >= 0)
-        unlink(path);
+        (void)files_remove(folder, name);
     return named;
 }
 
-static const char *only_folder; /* NULL: any */
+static int open_below(const char *path)
+{
+    SCOPED_FD int folder = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    return folder < 0 ? -1 : open_in(&(struct files_folder){ folder, -1 });
+}
 
-void spool_use(const char *folder)
+static const struct files_folder *only_folder; /* NULL: any */
+
+void spool_use(const struct files_folder *folder)
 {
     only_folder = folder;
 }
@@ -46,7 +49,7 @@ int spool_open_file(void)
                                     "/tmp" };
     int fd = -1;
     for (size_t i = 0; fd < 0 && i < sizeof folders / sizeof *folders; i++)
-        fd = open_in(folders[i]);
+        fd = open_below(folders[i]);
     return fd;
 }
 

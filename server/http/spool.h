@@ -26,6 +26,7 @@
 #include "sampler/base/buffer.h"
 #include "sampler/base/err.h"
 
+struct files_folder;
 struct response;
 
 enum { SPOOL_MEMORY_BYTES = 16 << 20 };
@@ -41,7 +42,7 @@ struct spool {
 };
 
 /* Files are made in this folder only; borrowed.  Before other threads start. */
-void spool_use(const char *folder);
+void spool_use(const struct files_folder *folder);
 
 void spool_begin(struct spool *spool, struct buffer *out);
 /* rc: the result of the writer.  Sets the body, its type and its tag, or the error. */

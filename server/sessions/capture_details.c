@@ -1,7 +1,6 @@
 #include "server/sessions/capture_details.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +8,7 @@
 
 #include "sampler/base/buffer.h"
 #include "sampler/base/scoped.h"
+#include "server/files/files.h"
 #include "server/sessions/capture_store.h"
 #include "server/wire/json.h"
 #include "server/wire/range_notes.h"
@@ -33,16 +33,17 @@ static void take(const struct body_member *members, struct capture_words *out)
 }
 
 /* -1: there is none. */
-static ssize_t read_beside(int folder_fd, const char *name, const char *suffix, char *out,
-                           size_t size)
+static ssize_t read_beside(const struct files_folder *folder, const char *name,
+                           const char *suffix, char *out, size_t size)
 {
     char path[PATH_BYTES];
     snprintf(path, sizeof path, "%s%s", name, suffix);
-    SCOPED_FD int fd = openat(folder_fd, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    SCOPED_FD int fd = files_open(folder, path, FILES_READ);
     return fd < 0 ? -1 : read(fd, out, size);
 }
 
-void captures_words_read(int folder_fd, const char *name, struct capture_words *out)
+void captures_words_read(const struct files_folder *folder, const char *name,
+                         struct capture_words *out)
 {
     char text[MAX_BYTES];
     struct body_member members[WORDS_MEMBERS] = {
@@ -55,7 +56,7 @@ void captures_words_read(int folder_fd, const char *name, struct capture_words *
         [WORDS_CONTINUOUS] = { .name = "continuous", .kind = BODY_FLAG },
     };
     memset(out, 0, sizeof *out);
-    const ssize_t bytes = read_beside(folder_fd, name, WORDS_SUFFIX, text, sizeof text);
+    const ssize_t bytes = read_beside(folder, name, WORDS_SUFFIX, text, sizeof text);
     if (bytes > 0 && body_read(text, (size_t)bytes, members, WORDS_MEMBERS, NULL) == ERR_OK)
         take(members, out);
     else
@@ -79,27 +80,26 @@ static void write_words(struct json *json, const struct capture_words *words)
     json_end(json);
 }
 
-static enum err_code put(int folder_fd, const char *name, const char *suffix,
-                         const struct buffer *data, struct err *err)
+static enum err_code put(const struct files_folder *folder, const char *name,
+                         const char *suffix, const struct buffer *data, struct err *err)
 {
     char path[PATH_BYTES], fresh[PATH_BYTES];
     snprintf(path, sizeof path, "%s%s", name, suffix);
     snprintf(fresh, sizeof fresh, "%s%s.new", name, suffix);
-    SCOPED_FD int fd =
-        openat(folder_fd, fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    SCOPED_FD int fd = files_open(folder, fresh, FILES_REPLACE);
     if (fd < 0)
         return err_sys(err, errno, "cannot write '%s'", fresh);
     const ssize_t written = write(fd, data->data, data->length);
     if (written >= 0 && written < (ssize_t)data->length)
         errno = ENOSPC; /* the rest of what was written in part */
-    else if (written >= 0 && fsync(fd) == 0 && renameat(folder_fd, fresh, folder_fd, path) == 0)
+    else if (written >= 0 && fsync(fd) == 0 && files_rename(folder, fresh, path) == 0)
         return ERR_OK;
     const int sys = errno;
-    unlinkat(folder_fd, fresh, 0);
+    (void)files_remove(folder, fresh);
     return err_sys(err, sys, "cannot write '%s'", path);
 }
 
-enum err_code captures_words_write(int folder_fd, const char *name,
+enum err_code captures_words_write(const struct files_folder *folder, const char *name,
                                    const struct capture_words *words, struct err *err)
 {
     struct buffer buffer = { 0 };
@@ -108,23 +108,24 @@ enum err_code captures_words_write(int folder_fd, const char *name,
     write_words(&json, words);
     enum err_code rc = json_finish(&json, err);
     if (rc == ERR_OK)
-        rc = put(folder_fd, name, WORDS_SUFFIX, &buffer, err);
+        rc = put(folder, name, WORDS_SUFFIX, &buffer, err);
     buffer_deinit(&buffer);
     return rc;
 }
 
-void captures_notes_read(int folder_fd, const char *name, struct range_notes *out)
+void captures_notes_read(const struct files_folder *folder, const char *name,
+                         struct range_notes *out)
 {
     char *const text = malloc(NOTES_BYTES);
     const ssize_t bytes =
-        text ? read_beside(folder_fd, name, NOTES_SUFFIX, text, NOTES_BYTES) : -1;
+        text ? read_beside(folder, name, NOTES_SUFFIX, text, NOTES_BYTES) : -1;
     *out = (struct range_notes){ 0 };
     if (bytes > 0)
         range_notes_read(text, (size_t)bytes, out);
     free(text);
 }
 
-enum err_code captures_notes_write(int folder_fd, const char *name,
+enum err_code captures_notes_write(const struct files_folder *folder, const char *name,
                                    const struct range_notes *notes, struct err *err)
 {
     struct buffer buffer = { 0 };
@@ -133,17 +134,27 @@ enum err_code captures_notes_write(int folder_fd, const char *name,
     range_notes_write(&json, notes);
     enum err_code rc = json_finish(&json, err);
     if (rc == ERR_OK)
-        rc = put(folder_fd, name, NOTES_SUFFIX, &buffer, err);
+        rc = put(folder, name, NOTES_SUFFIX, &buffer, err);
     buffer_deinit(&buffer);
     return rc;
 }
 
-void captures_words_remove(int folder_fd, const char *name)
+bool captures_name_of_words(const char *file, char out[CAPTURES_NAME_BYTES])
+{
+    const size_t length = strlen(file), suffix = strlen(WORDS_SUFFIX);
+    if (length <= suffix || length - suffix >= CAPTURES_NAME_BYTES ||
+        strcmp(file + length - suffix, WORDS_SUFFIX) != 0)
+        return false;
+    snprintf(out, CAPTURES_NAME_BYTES, "%.*s", (int)(length - suffix), file);
+    return true;
+}
+
+void captures_words_remove(const struct files_folder *folder, const char *name)
 {
     static const char *const suffixes[] = { WORDS_SUFFIX, NOTES_SUFFIX };
     char path[PATH_BYTES];
     for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
         snprintf(path, sizeof path, "%s%s", name, suffixes[i]);
-        unlinkat(folder_fd, path, 0);
+        (void)files_remove(folder, path);
     }
 }

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,29 +59,6 @@ static enum err_code usual_folder(char out[PATH_MAX], struct err *err)
     return ERR_OK;
 }
 
-/* Root's server becomes the owner of its folder: that user must have nothing else.  It is "pyrometer" if
- * there is such a user, else a number from the range 61184 to 65519, which systemd keeps for services
- * without a user (DynamicUser=). */
-static uid_t server_user(void)
-{
-    enum { OURS = 64847, LAST = 65519 };
-    const struct passwd *const known = getpwnam("pyrometer");
-    if (known && known->pw_uid != 0)
-        return known->pw_uid;
-    uid_t uid = OURS;
-    while (getpwuid(uid) && uid < LAST)
-        uid++;
-    return uid;
-}
-
-/* Where the user namespace does not have that user, the folder stays root's. */
-static void give_away(const char *path)
-{
-    SCOPED_FD int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-    if (fd >= 0)
-        (void)!fchown(fd, server_user(), (gid_t)-1);
-}
-
 /* With all above it. */
 static enum err_code make_folder(char path[PATH_MAX], struct err *err)
 {
@@ -94,27 +70,26 @@ static enum err_code make_folder(char path[PATH_MAX], struct err *err)
         if (rc != ERR_OK && why.sys != EEXIST && why.sys != EROFS && why.sys != EACCES)
             return err_set(err, rc, "cannot create the folder '%s': %s", path, why.message);
     }
-    const bool is_new = trusted_path_make_folder(path, 0700, &why) == ERR_OK;
-    if (!is_new && why.sys != EEXIST)
+    if (trusted_path_make_folder(path, 0700, &why) != ERR_OK && why.sys != EEXIST)
         return err_set(err, why.code, "cannot create the folder '%s': %s", path, why.message);
-    if (is_new && geteuid() == 0 && strcmp(path, CAPTURES_HOST_FOLDER) == 0)
-        give_away(path);
     return ERR_OK;
 }
 
-enum err_code captures_folder_path(const char *wanted, char path_out[PATH_MAX], struct err *err)
+enum err_code captures_folder_make(const char *wanted, char path_out[PATH_MAX], struct err *err)
 {
-    if (!wanted)
-        return usual_folder(path_out, err);
-    snprintf(path_out, PATH_MAX, "%s", wanted);
-    return ERR_OK;
+    enum err_code rc = ERR_OK;
+    if (wanted)
+        snprintf(path_out, PATH_MAX, "%s", wanted);
+    else
+        rc = usual_folder(path_out, err);
+    return rc == ERR_OK ? make_folder(path_out, err) : rc;
 }
 
 /* Where it really is, whatever links lead to it. */
 static enum err_code find_above(struct captures_folder *folder, struct err *err)
 {
-    char link[CAPTURES_PATH_BYTES], path[PATH_MAX];
-    captures_path_of(folder->fd, link);
+    char link[32], path[PATH_MAX];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", folder->fd);
     const ssize_t length = readlink(link, path, sizeof path - 1);
     if (length < 0)
         return err_sys(err, errno, "cannot find the folder '%s'", folder->path);
@@ -131,9 +106,7 @@ enum err_code captures_folder_open(struct captures_folder *folder, const char *w
                                    struct err *err)
 {
     *folder = (struct captures_folder){ .fd = -1, .above_fd = -1 };
-    enum err_code rc = captures_folder_path(wanted, folder->path, err);
-    if (rc == ERR_OK)
-        rc = make_folder(folder->path, err);
+    enum err_code rc = captures_folder_make(wanted, folder->path, err);
     if (rc != ERR_OK)
         return rc;
     rc = trusted_path_open(folder->path, O_RDONLY | O_DIRECTORY, 0, &folder->fd, err);
@@ -141,6 +114,7 @@ enum err_code captures_folder_open(struct captures_folder *folder, const char *w
         return err_wrap(err, rc, "cannot open the folder '%s'", folder->path);
     if (faccessat(folder->fd, ".", W_OK | X_OK, 0) != 0)
         return err_sys(err, errno, "cannot write into the folder '%s'", folder->path);
+    folder->files = files_in(folder->fd);
     return find_above(folder, err);
 }
 

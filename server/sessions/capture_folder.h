@@ -2,7 +2,7 @@
  * capture_folder - the folder of captures, and the names of its files.
  *
  * Ownership: the caller's storage.
- * Depends on: err, capture_store (limits).
+ * Depends on: err, files, capture_store (limits).
  */
 #ifndef SERVER_SESSIONS_CAPTURE_FOLDER_H
 #define SERVER_SESSIONS_CAPTURE_FOLDER_H
@@ -11,6 +11,7 @@
 #include <stdbool.h>
 
 #include "sampler/base/err.h"
+#include "server/files/files.h"
 #include "server/sessions/capture_store.h"
 
 /* Root's default folder. */
@@ -25,17 +26,17 @@ bool captures_name_of(const char *file, char out[CAPTURES_NAME_BYTES]);
 
 /* The folder, and what is needed to create it again without following a path. */
 struct captures_folder {
-    char path[PATH_MAX]; /* as its user knows it */
-    int fd;              /* -1: not open, nothing to close */
-    int above_fd;        /* the folder that it is in */
+    char path[PATH_MAX];       /* as its user knows it */
+    int fd;                    /* -1: not open, nothing to close */
+    struct files_folder files; /* the same one, for files in it */
+    int above_fd;              /* the folder that it is in */
     char name[NAME_MAX + 1];
 };
 
-/* wanted NULL: the default folder. */
-MUST_CHECK enum err_code captures_folder_path(const char *wanted, char path_out[PATH_MAX],
+/* Creates the folder and its parents, unless they exist.  wanted NULL: the default folder. */
+MUST_CHECK enum err_code captures_folder_make(const char *wanted, char path_out[PATH_MAX],
                                               struct err *err);
-/* Creates the folder and its parents, and checks that it is writable.  Root's default folder is created for a
- * user of its own. */
+/* The same, opens it, and checks that it is writable. */
 MUST_CHECK enum err_code captures_folder_open(struct captures_folder *folder,
                                               const char *wanted, struct err *err);
 void captures_folder_close(struct captures_folder *folder);

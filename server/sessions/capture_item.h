@@ -14,8 +14,9 @@
 struct captures_item {
     struct capture_entry entry;
     ino_t inode;
-    uint64_t words_changed_ns;
-    char *texts; /* of the entry */
+    uint64_t words_changed_ns; /* of what was read */
+    uint64_t words_seen_ns;    /* of what is there; 0: nothing */
+    char *texts;               /* of the entry */
     const char **argv;
     char fault[240];
     char failure[SESSION_MAX_FAULT +

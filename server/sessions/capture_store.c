@@ -1,8 +1,6 @@
 #include "server/sessions/capture_store.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -18,6 +16,7 @@
 #include "sampler/base/scoped.h"
 #include "sampler/base/vec.h"
 #include "sampler/capture/reader.h"
+#include "server/files/files.h"
 #include "server/sessions/capture_details.h"
 #include "server/sessions/capture_folder.h"
 #include "server/sessions/capture_item.h"
@@ -32,11 +31,6 @@ struct captures {
     struct captures_item **items; /* by name */
     size_t count, room;
 };
-
-void captures_path_of(int fd, char out[CAPTURES_PATH_BYTES])
-{
-    snprintf(out, CAPTURES_PATH_BYTES, "/proc/self/fd/%d", fd);
-}
 
 static uint64_t changed_ns(const struct stat *st)
 {
@@ -76,6 +70,11 @@ const char *captures_folder(const struct captures *captures)
     return captures->folder.path;
 }
 
+const struct files_folder *captures_files(const struct captures *captures)
+{
+    return &captures->folder.files;
+}
+
 const struct captures_settings *captures_settings(const struct captures *captures)
 {
     return &captures->settings;
@@ -87,11 +86,8 @@ static int open_named(const struct captures *captures, const char *name, struct 
     char file[CAPTURES_FILE_BYTES];
     if (!captures_file_of(name, file))
         return -1;
-    SCOPED_FD int fd = openat(captures->folder.fd, file,
-                              O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-    if (fd < 0 || fstat(fd, out) != 0 || !S_ISREG(out->st_mode))
-        return -1;
-    return scoped_take_fd(&fd);
+    SCOPED_FD int fd = files_open(&captures->folder.files, file, FILES_READ);
+    return fd >= 0 && fstat(fd, out) == 0 ? scoped_take_fd(&fd) : -1;
 }
 
 static bool is_locked(int fd)
@@ -121,8 +117,6 @@ static struct captures_item *find_item(const struct captures *captures, const ch
 static void renew_item(const struct captures *captures, struct captures_item *item, int fd,
                        const struct stat *st)
 {
-    char words[CAPTURES_NAME_BYTES + 8];
-    struct stat beside;
     struct capture_entry *const entry = &item->entry;
     if (entry->bytes != (uint64_t)st->st_size || entry->changed_ns != changed_ns(st) ||
         item->inode != st->st_ino)
@@ -130,20 +124,11 @@ static void renew_item(const struct captures *captures, struct captures_item *it
     entry->bytes = (uint64_t)st->st_size;
     entry->changed_ns = changed_ns(st);
     item->inode = st->st_ino;
-    snprintf(words, sizeof words, "%s.json", entry->name);
-    const uint64_t words_ns =
-        fstatat(captures->folder.fd, words, &beside, AT_SYMLINK_NOFOLLOW) == 0
-            ? changed_ns(&beside)
-            : 0;
-    if (words_ns != item->words_changed_ns)
-        captures_words_read(captures->folder.fd, entry->name, &entry->words);
-    item->words_changed_ns = words_ns;
     entry->state = item->has_end   ? CAPTURE_COMPLETE
                    : is_locked(fd) ? CAPTURE_RECORDING
                                    : CAPTURE_CUT;
     if (!item->has_end && *item->failure)
         entry->reason = item->failure;
-    item->is_seen = true;
 }
 
 static struct captures_item *add_item(struct captures *captures, const char *name)
@@ -159,22 +144,74 @@ static struct captures_item *add_item(struct captures *captures, const char *nam
     return item;
 }
 
-/* `known` of the items are sorted; those behind were added by this very scan. */
-static void see_file(struct captures *captures, const char *file, struct captures *known)
-{
+/* Of a title, note and labels. */
+struct seen_words {
     char name[CAPTURES_NAME_BYTES];
+    uint64_t changed_ns;
+};
+
+/* One search of the folder. */
+struct search {
+    struct captures *captures;
+    size_t known; /* items that are sorted; those behind were added by this search */
+    struct seen_words *words;
+    size_t word_count, word_room;
+};
+
+/* A capture that is complete and has not changed is not opened. */
+static bool is_unchanged(const struct captures_item *item, const struct files_status *status)
+{
+    return item->has_end && item->entry.bytes == status->bytes &&
+           item->entry.changed_ns == status->changed_ns && item->inode == status->inode;
+}
+
+static void see_capture(struct search *search, const char *name,
+                        const struct files_status *status)
+{
+    struct captures *const captures = search->captures;
+    const struct captures known = { .items = captures->items, .count = search->known };
+    struct captures_item *item = find_item(&known, name);
     struct stat st;
-    if (!captures_name_of(file, name))
-        return;
-    SCOPED_FD int fd = open_named(captures, name, &st);
-    if (fd < 0)
-        return;
-    known->items = captures->items;
-    struct captures_item *item = find_item(known, name);
-    if (!item)
-        item = add_item(captures, name);
-    if (item)
+    if (!item || !is_unchanged(item, status)) {
+        SCOPED_FD int fd = open_named(captures, name, &st);
+        if (fd >= 0 && !item)
+            item = add_item(captures, name);
+        if (fd < 0 || !item)
+            return;
         renew_item(captures, item, fd, &st);
+    }
+    item->is_seen = true;
+    item->words_seen_ns = 0;
+}
+
+static bool see_file(void *context, const char *file, const struct files_status *status)
+{
+    struct search *const search = context;
+    char name[CAPTURES_NAME_BYTES];
+    if (captures_name_of(file, name)) {
+        see_capture(search, name, status);
+    } else if (captures_name_of_words(file, name) &&
+               VEC_RESERVE(search->words, search->word_room, search->word_count + 1)) {
+        struct seen_words *const words = &search->words[search->word_count++];
+        words->changed_ns = status->changed_ns;
+        snprintf(words->name, sizeof words->name, "%s", name);
+    }
+    return true;
+}
+
+static void renew_words(const struct captures *captures, const struct search *search)
+{
+    for (size_t i = 0; i < search->word_count; i++) {
+        struct captures_item *const item = find_item(captures, search->words[i].name);
+        if (item)
+            item->words_seen_ns = search->words[i].changed_ns;
+    }
+    for (size_t i = 0; i < captures->count; i++) {
+        struct captures_item *const item = captures->items[i];
+        if (item->words_seen_ns != item->words_changed_ns)
+            captures_words_read(&captures->folder.files, item->entry.name, &item->entry.words);
+        item->words_changed_ns = item->words_seen_ns;
+    }
 }
 
 static void forget_unseen(struct captures *captures)
@@ -190,23 +227,18 @@ static void forget_unseen(struct captures *captures)
 
 static enum err_code renew(struct captures *captures, struct err *err)
 {
-    struct captures known = { .count = captures->count };
-    const int fd = openat(captures->folder.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *const folder = fd < 0 ? NULL : fdopendir(fd);
-    if (!folder) {
-        const int sys = errno;
-        if (fd >= 0)
-            close(fd);
-        return err_sys(err, sys, "cannot read the folder '%.200s'", captures->folder.path);
-    }
+    struct search search = { .captures = captures, .known = captures->count };
     for (size_t i = 0; i < captures->count; i++)
         captures->items[i]->is_seen = false;
-    for (const struct dirent *entry; (entry = readdir(folder));)
-        see_file(captures, entry->d_name, &known);
-    closedir(folder);
+    if (files_list(&captures->folder.files, see_file, &search) != 0) {
+        free(search.words);
+        return err_sys(err, errno, "cannot read the folder '%.200s'", captures->folder.path);
+    }
     forget_unseen(captures);
     if (captures->count > 1)
         qsort(captures->items, captures->count, sizeof(struct captures_item *), compare_names);
+    renew_words(captures, &search);
+    free(search.words);
     return ERR_OK;
 }
 
@@ -365,8 +397,7 @@ enum err_code captures_make(struct captures *captures, int pid,
         make_name(pid, name_out);
         if (!captures_file_of(name_out, file))
             break;
-        fd = openat(captures->folder.fd, file,
-                    O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+        fd = files_open(&captures->folder.files, file, FILES_CREATE);
         if (fd < 0 && errno != EEXIST)
             break;
     }
@@ -393,7 +424,7 @@ void captures_fail(struct captures *captures, const char *name, int fd, const ch
 
 enum err_code captures_spool(struct captures *captures, int *fd_out, struct err *err)
 {
-    const int fd = openat(captures->folder.fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    const int fd = files_open(&captures->folder.files, NULL, FILES_UNNAMED);
     if (fd < 0)
         return err_sys(err, errno, "cannot store a file in '%.200s'", captures->folder.path);
     *fd_out = fd;
@@ -404,14 +435,13 @@ static enum err_code link_file(struct captures *captures, int fd, int pid,
                                char name_out[CAPTURES_NAME_BYTES], struct err *err)
 {
     enum { TRIES = 16 };
-    char file[CAPTURES_FILE_BYTES], path[CAPTURES_PATH_BYTES];
+    char file[CAPTURES_FILE_BYTES];
     int rc = -1;
-    captures_path_of(fd, path);
     for (int i = 0; i < TRIES && rc != 0; i++) {
         make_name(pid, name_out);
         if (!captures_file_of(name_out, file))
             break;
-        rc = linkat(AT_FDCWD, path, captures->folder.fd, file, AT_SYMLINK_FOLLOW);
+        rc = files_link(&captures->folder.files, fd, file);
         if (rc != 0 && errno != EEXIST)
             break;
     }
@@ -434,9 +464,9 @@ enum err_code captures_adopt(struct captures *captures, int fd,
     rc = link_file(captures, fd, pid, name_out, err);
     if (rc != ERR_OK || !*words->title)
         return rc;
-    rc = captures_words_write(captures->folder.fd, name_out, words, err);
+    rc = captures_words_write(&captures->folder.files, name_out, words, err);
     if (rc != ERR_OK && captures_file_of(name_out, file))
-        unlinkat(captures->folder.fd, file, 0);
+        (void)files_remove(&captures->folder.files, file);
     return rc;
 }
 
@@ -446,7 +476,7 @@ enum err_code captures_describe(struct captures *captures, const char *name,
     struct stat st;
     SCOPED_FD int fd = open_named(captures, name, &st);
     return fd < 0 ? no_capture(name, err)
-                  : captures_words_write(captures->folder.fd, name, words, err);
+                  : captures_words_write(&captures->folder.files, name, words, err);
 }
 
 void captures_read_notes(struct captures *captures, const char *name, struct range_notes *out)
@@ -455,7 +485,7 @@ void captures_read_notes(struct captures *captures, const char *name, struct ran
     SCOPED_FD int fd = open_named(captures, name, &st);
     *out = (struct range_notes){ 0 };
     if (fd >= 0)
-        captures_notes_read(captures->folder.fd, name, out);
+        captures_notes_read(&captures->folder.files, name, out);
 }
 
 enum err_code captures_write_notes(struct captures *captures, const char *name,
@@ -464,7 +494,7 @@ enum err_code captures_write_notes(struct captures *captures, const char *name,
     struct stat st;
     SCOPED_FD int fd = open_named(captures, name, &st);
     return fd < 0 ? no_capture(name, err)
-                  : captures_notes_write(captures->folder.fd, name, notes, err);
+                  : captures_notes_write(&captures->folder.files, name, notes, err);
 }
 
 enum err_code captures_remove(struct captures *captures, const char *name, struct err *err)
@@ -476,9 +506,9 @@ enum err_code captures_remove(struct captures *captures, const char *name, struc
         return no_capture(name, err);
     if (is_locked(fd))
         return err_set(err, ERR_LIMIT, "capture %s is being recorded", name);
-    if (unlinkat(captures->folder.fd, file, 0) != 0)
+    if (files_remove(&captures->folder.files, file) != 0)
         return err_sys(err, errno, "cannot remove '%s'", file);
-    captures_words_remove(captures->folder.fd, name);
+    captures_words_remove(&captures->folder.files, name);
     return ERR_OK;
 }
 

@@ -34,6 +34,7 @@ enum {
 #define CAPTURES_MAX_UPLOAD ((size_t)256 << 20)
 
 struct captures;
+struct files_folder;
 struct range_notes;
 struct request;
 
@@ -85,6 +86,7 @@ MUST_CHECK enum err_code captures_open(const struct captures_settings *settings,
 void captures_close(struct captures *captures);
 
 const char *captures_folder(const struct captures *captures);
+const struct files_folder *captures_files(const struct captures *captures);
 const struct captures_settings *captures_settings(const struct captures *captures);
 
 /* Newest first; the rows are borrowed until `tell` returns, which must not list again. */
@@ -129,9 +131,5 @@ MUST_CHECK enum err_code captures_remove(struct captures *captures, const char *
 /* Removes captures beyond the limits of the settings, oldest first.  Returns how many.  For a day after
  * a jump of the clock none counts as too old (steady.h). */
 size_t captures_tidy(struct captures *captures);
-
-/* "/proc/self/fd/7", for functions that open files by a path. */
-enum { CAPTURES_PATH_BYTES = 32 };
-void captures_path_of(int fd, char out[CAPTURES_PATH_BYTES]);
 
 #endif /* SERVER_SESSIONS_CAPTURE_STORE_H */

@@ -5,7 +5,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "sampler/base/clock.h"
 #include "sampler/base/thread.h"
@@ -13,13 +12,11 @@
 #include "sampler/sampler.h"
 #include "server/sessions/dashboard.h"
 #include "server/sessions/last_activity.h"
+#include "server/sessions/scan_pace.h"
 #include "server/sessions/sessions.h"
 
-/* How often to look for new processes, and how old one should be: most of those that are just
- * starting are about to become another program. */
-static const uint64_t TICK_NS = 2 * NS_PER_S, AGE_NS = NS_PER_S;
-/* However dear a scan is. */
-static const uint64_t SCAN_MOST_NS = 10 * NS_PER_S;
+/* How old a process should be: most of those that are just starting are about to become another program. */
+static const uint64_t AGE_NS = NS_PER_S;
 
 struct continuous {
     struct dashboard *dashboard;
@@ -32,9 +29,9 @@ struct continuous {
     struct session *next; /* held, is to take the place of it; NULL: none */
     bool is_shared;       /* both sample, each within half of the budget */
     size_t launches;
-    uint64_t tick_ns;                   /* of CPU, that the last scan took */
+    struct scan_pace pace;
     uint64_t examined_ns;               /* of CPU, that others have taken for scans so far */
-    uint64_t rest_ns;                   /* until the next one */
+    uint64_t rest_ns;                   /* until the next scan */
     uint64_t since_ns;                  /* of the last launch */
     pid_t found[SAMPLER_MAX_PROCESSES]; /* that may be read */
     size_t count;
@@ -176,34 +173,15 @@ static bool rest(struct continuous *continuous)
     return goes_on;
 }
 
-static uint64_t own_cpu_ns(void)
-{
-    struct timespec spent = { 0 };
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spent);
-    return (uint64_t)spent.tv_sec * NS_PER_S + (uint64_t)spent.tv_nsec;
-}
-
-/* So long that scans as dear as the last two stay in their part of the budget: one that finds
- * much that is new is dear once. */
-static uint64_t rest_after(struct continuous *continuous, uint64_t cpu_ns)
-{
-    const double share = continuous->settings.max_cpu_percent / 100 * CONTINUOUS_SCAN_SHARE;
-    const uint64_t usual_ns = cpu_ns < continuous->tick_ns ? cpu_ns : continuous->tick_ns;
-    const double wanted_ns = share > 0 ? (double)usual_ns / share : 0;
-    continuous->tick_ns = cpu_ns;
-    if (wanted_ns >= (double)SCAN_MOST_NS)
-        return SCAN_MOST_NS;
-    return wanted_ns > (double)TICK_NS ? (uint64_t)wanted_ns : TICK_NS;
-}
-
 static void *run(void *context)
 {
     struct continuous *const continuous = context;
+    const double share = continuous->settings.max_cpu_percent / 100 * CONTINUOUS_SCAN_SHARE;
     do {
-        const uint64_t before_ns = own_cpu_ns() + continuous->examined_ns;
+        const uint64_t before_ns = clock_thread_ns();
         scan(continuous);
-        continuous->rest_ns =
-            rest_after(continuous, own_cpu_ns() + continuous->examined_ns - before_ns);
+        continuous->rest_ns = scan_pace_rest_ns(
+            &continuous->pace, clock_thread_ns() - before_ns, continuous->examined_ns, share);
     } while (rest(continuous));
     return NULL;
 }

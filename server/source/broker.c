@@ -15,6 +15,7 @@
 
 #include "sampler/base/children.h"
 #include "sampler/base/clock.h"
+#include "sampler/base/pulse.h"
 #include "server/source/reader.h"
 #include "server/source/request.h"
 #include "server/source/rights.h"
@@ -184,7 +185,7 @@ static bool take_request(struct broker *broker)
     return true;
 }
 
-noreturn void broker_run(int socket)
+noreturn void broker_run(int socket, struct pulse *pulse)
 {
     const uint64_t kept =
         1ull << CAP_SETUID | 1ull << CAP_SETGID | 1ull << CAP_SYS_PTRACE | 1ull << CAP_KILL;
@@ -192,9 +193,10 @@ noreturn void broker_run(int socket)
     leave_everything(socket);
     if (!children_watch(CHILDREN))
         _exit(1);
-    if (!rights_keep(kept))
+    if (!rights_become_own() || !rights_keep(kept))
         _exit(1);
     for (;;) {
+        pulse_take(pulse);
         struct pollfd wanted[] = { { SOCKET, POLLIN, 0 }, { CHILDREN, POLLIN, 0 } };
         if (poll(wanted, 2, wait_ms(&broker, clock_now_ns())) < 0 && errno != EINTR)
             break;

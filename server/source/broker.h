@@ -19,6 +19,9 @@
 
 enum { BROKER_MAX_READERS = 16, BROKER_MAX_OF_USER = 4 };
 
-noreturn void broker_run(int socket);
+struct pulse;
+
+/* pulse: that requests are taken; NULL: none. */
+noreturn void broker_run(int socket, struct pulse *pulse);
 
 #endif /* SERVER_SOURCE_BROKER_H */

@@ -27,14 +27,14 @@ static struct {
 } helper = { .socket = -1, .stop_fd = -1 };
 
 /* A signal meant for the program must not end the broker before it has come to ignore it. */
-pid_t source_helper_fork(int socket)
+pid_t source_helper_fork(int socket, struct pulse *pulse)
 {
     sigset_t all, before;
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, &before);
     const pid_t pid = fork();
     if (pid == 0)
-        broker_run(socket);
+        broker_run(socket, pulse);
     sigprocmask(SIG_SETMASK, &before, NULL);
     return pid;
 }
@@ -47,7 +47,7 @@ enum err_code source_helper_start(struct err *err)
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
         return err_sys(err, errno, "cannot make a socket");
     const int stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    const pid_t pid = stop_fd < 0 ? -1 : source_helper_fork(ends[1]);
+    const pid_t pid = stop_fd < 0 ? -1 : source_helper_fork(ends[1], NULL);
     const int sys = errno;
     close(ends[1]);
     if (pid > 0) {

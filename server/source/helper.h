@@ -22,6 +22,7 @@
 #include "sampler/base/strtab.h"
 
 struct buffer;
+struct pulse;
 struct sampler_origin;
 struct source_place;
 
@@ -38,8 +39,8 @@ struct source_wish {
 MUST_CHECK enum err_code source_helper_start(struct err *err);
 /* In two parts, for a process that starts it again when it ends: start it at one end of a socket pair (SOCK_SEQPACKET), and
  * have another process ask it at the other end.  The caller of the first holds both ends, so requests wait while there is
- * none.  source_helper_fork returns what fork returns. */
-pid_t source_helper_fork(int socket);
+ * none.  source_helper_fork returns what fork returns; pulse: that it takes requests; NULL: none. */
+pid_t source_helper_fork(int socket, struct pulse *pulse);
 MUST_CHECK enum err_code source_helper_adopt(int socket, struct err *err);
 /* Pending reads fail at once.  Does nothing if none was started. */
 void source_helper_stop(void);

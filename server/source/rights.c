@@ -1,11 +1,22 @@
 #include "server/source/rights.h"
 
 #include <grp.h>
+#include <linux/capability.h>
+#include <signal.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
 #include "sampler/owner.h"
 #include "server/access/capabilities.h"
+#include "server/access/identity.h"
+
+bool rights_become_own(void)
+{
+    uint64_t held;
+    /* Without it the kernel compares us with the process to be read: root may read more as root. */
+    return !capabilities_held(&held) || !(held >> CAP_SYS_PTRACE & 1) ||
+           identity_become(IDENTITY_SOURCE, NULL) == ERR_OK;
+}
 
 bool rights_keep(uint64_t capabilities)
 {
@@ -13,7 +24,7 @@ bool rights_keep(uint64_t capabilities)
         return false;
     /* Without CAP_SETPCAP the bounds stay; no_new_privs keeps an exec from using them. */
     capabilities_bound(capabilities);
-    return capabilities_keep(capabilities);
+    return capabilities_keep(capabilities) && prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == 0;
 }
 
 bool rights_become(const struct owner *owner)

@@ -24,6 +24,13 @@ static enum err_code read_user(const struct setting *setting, void *admission, c
     return admission_add_user(admission, text, why);
 }
 
+static enum err_code read_identity(const struct setting *setting, void *identity,
+                                   const char *text, struct err *why)
+{
+    (void)setting;
+    return identity_read(text, identity, why);
+}
+
 /* "/a/b", with or without a '/' at the end.  Allows only parts that no browser or proxy rewrites. */
 static enum err_code read_base_path(const struct setting *setting, void *path, const char *text,
                                     struct err *why)
@@ -251,6 +258,8 @@ static const struct option table[] = {
          "only profile processes of USER", READ(read_user), .setting.is_repeatable = true),
     LONG("allow-command", "PATTERN", TEXTS, access.admission.commands, HOSTING,
          "only profile matching commands"),
+    LONG("user", "USER", OTHER, access.identity, SERVING, "serve as USER, if root starts it",
+         READ(read_identity), GIVEN(access.has_identity)),
     LONG("tls-cert", "FILE", TEXT, access.tls_cert, SERVING, "TLS certificate chain (PEM)"),
     LONG("tls-key", "FILE", TEXT, access.tls_key, SERVING,
          "private key of the certificate (PEM)"),

@@ -15,6 +15,7 @@
 #include "sampler/profile/views/view.h"
 #include "sampler/sampler.h"
 #include "server/access/admission.h"
+#include "server/access/identity.h"
 #include "server/http/listen.h"
 #include "server/push/settings.h"
 #include "server/report/report.h"
@@ -88,6 +89,8 @@ struct options {
         const char *shares_file;        /* NULL: shared links end with the program */
         const char *audit_file;         /* "-": standard error; NULL: not given */
         struct admission admission;
+        struct process_user identity; /* of the HTTP process */
+        bool has_identity;
         char base_path[OPTIONS_MAX_BASE_PATH + 1]; /* "/pyrometer"; "": none */
     } access;
     bool opens_browser;

@@ -17,6 +17,7 @@
 #include "server/command/output/output.h"
 #include "server/command/process/exit.h"
 #include "server/command/process/privilege.h"
+#include "server/files/files.h"
 #include "server/sessions/session_capture.h"
 
 /* "pyrometer-4711-20260131-100000Z.pyro", in the folder if one is given. */
@@ -175,8 +176,10 @@ void capture_output_close(struct capture_output *capture)
     live_capture_destroy(capture->live);
     if (capture->fd >= 0)
         close(capture->fd);
-    if (capture->is_new && !capture->has_begun)
-        unlinkat(capture->place.at.folder_fd, capture->place.at.name, 0);
+    if (capture->is_new && !capture->has_begun) {
+        const struct files_folder folder = files_in(capture->place.at.folder_fd);
+        (void)files_remove(&folder, capture->place.at.name);
+    }
     output_place_close(&capture->place);
     *capture = (struct capture_output)CAPTURE_OUTPUT_NONE;
 }

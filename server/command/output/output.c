@@ -9,20 +9,35 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "sampler/base/random.h"
 #include "server/command/process/privilege.h"
 #include "server/command/process/standard.h"
+#include "server/files/files.h"
+#include "server/files/folders.h"
+
+/* In a folder that this process may no longer enter, and the file process does. */
+static bool find_served(struct output_place *place)
+{
+    const char *name;
+    const int number = files_of(place->path, &name).number;
+    if (number < 0 || strlen(name) >= sizeof place->at.name)
+        return false;
+    snprintf(place->at.name, sizeof place->at.name, "%s", name);
+    place->at.folder_fd = fcntl(folders_at((size_t)number)->fd, F_DUPFD_CLOEXEC, 0);
+    return place->at.folder_fd >= 0;
+}
 
 enum err_code output_place_find(struct output_place *place, const char *path, struct err *err)
 {
+    struct err why = { 0 };
     *place = (struct output_place){ .at.folder_fd = -1 };
     if (strcmp(path, "-") == 0)
         return standard_is_written(STDOUT_FILENO) ? ERR_OK
                                                   : output_cannot_write(place, EBADF, err);
     snprintf(place->path, sizeof place->path, "%s", path);
-    if (trusted_path_find(path, &place->at, err) == ERR_OK)
+    if (trusted_path_find(path, &place->at, &why) == ERR_OK ||
+        (why.sys == EACCES && find_served(place)))
         return ERR_OK;
-    return err_wrap(err, ERR_SYS, "cannot write '%.200s'", path);
+    return err_set(err, ERR_SYS, "cannot write '%.200s': %s", path, why.message);
 }
 
 void output_place_close(struct output_place *place)
@@ -68,30 +83,12 @@ enum err_code output_cannot_write(const struct output_place *place, int sys, str
 }
 
 /* In the same folder, as rename requires, and hidden, because a power failure may leave it there. */
-static int open_temporary(struct output *output, struct random *random)
-{
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789";
-    enum { RANDOM = 8 };
-    char suffix[RANDOM + 1] = "";
-    for (int i = 0; i < RANDOM; i++)
-        suffix[i] = letters[random_below(random, sizeof letters - 1)];
-    snprintf(output->temporary, sizeof output->temporary, ".%.200s.%s", output->place.at.name,
-             suffix);
-    return openat(output->place.at.folder_fd, output->temporary,
-                  O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
-}
-
-/* Tries names until one is free. */
 static enum err_code begin_temporary(struct output *output, struct err *err)
 {
-    enum { TRIES = 100 };
-    struct random random;
-    random_init_any(&random);
-    for (int tries = 0; output->fd < 0 && tries < TRIES; tries++) {
-        output->fd = open_temporary(output, &random);
-        if (output->fd < 0 && errno != EEXIST)
-            break;
-    }
+    const struct files_folder folder = files_in(output->place.at.folder_fd);
+    snprintf(output->temporary, sizeof output->temporary, ".%.200s.XXXXXX",
+             output->place.at.name);
+    output->fd = files_create(&folder, output->temporary);
     if (output->fd >= 0)
         return ERR_OK;
     output->temporary[0] = '\0';
@@ -102,7 +99,7 @@ bool output_is_folder(const char *path)
 {
     struct stat status;
     const size_t length = strlen(path);
-    return (length > 0 && path[length - 1] == '/') ||
+    return (length > 0 && path[length - 1] == '/') || folders_find(path, length) >= 0 ||
            (stat(path, &status) == 0 && S_ISDIR(status.st_mode));
 }
 
@@ -113,23 +110,41 @@ void output_make_folder(const char *path)
         (void)trusted_path_make_folder(path, S_IRWXU | S_IRWXG | S_IRWXO, NULL);
 }
 
+/* As struct stat has it.  This process may be unable to enter a folder that the file process serves. */
+static bool find_mode(const struct output_place *place, mode_t *out)
+{
+    struct files_status served;
+    struct stat status;
+    const int no_follow = place->at.is_opened ? 0 : AT_SYMLINK_NOFOLLOW;
+    const struct files_folder folder = files_in(place->at.folder_fd);
+    if (fstatat(place->at.folder_fd, place->at.name, &status, no_follow) == 0) {
+        *out = status.st_mode;
+        return true;
+    }
+    if (errno != EACCES || folder.number < 0 ||
+        files_status(&folder, place->at.name, &served) != 0)
+        return false;
+    *out = served.mode;
+    return true;
+}
+
 /* A file that is there is replaced, anything else is written in place. */
 static enum err_code begin(struct output *output, struct err *err)
 {
-    struct stat status;
-    const int folder = output->place.at.folder_fd;
-    const int no_follow = output->place.at.is_opened ? 0 : AT_SYMLINK_NOFOLLOW;
-    if (fstatat(folder, output->place.at.name, &status, no_follow) != 0)
+    const struct trusted_path *const at = &output->place.at;
+    const bool is_served = files_in(at->folder_fd).number >= 0;
+    mode_t mode = 0;
+    if (!find_mode(&output->place, &mode))
         return errno == ENOENT ? begin_temporary(output, err)
                                : output_cannot_write(&output->place, errno, err);
-    if (S_ISDIR(status.st_mode))
+    if (S_ISDIR(mode))
         return output_cannot_write(&output->place, EISDIR, err);
-    if (faccessat(folder, output->place.at.name, W_OK, 0) != 0)
+    const bool is_replaced = S_ISREG(mode) && !at->is_opened;
+    if (!(is_served && is_replaced) && faccessat(at->folder_fd, at->name, W_OK, 0) != 0)
         return output_cannot_write(&output->place, errno, err);
-    if (S_ISREG(status.st_mode) && !output->place.at.is_opened)
+    if (is_replaced)
         return begin_temporary(output, err);
-    const enum err_code rc =
-        trusted_path_open_at(&output->place.at, O_WRONLY | O_NOCTTY, 0, &output->fd, err);
+    const enum err_code rc = trusted_path_open_at(at, O_WRONLY | O_NOCTTY, 0, &output->fd, err);
     return rc == ERR_OK ? rc
                         : err_wrap(err, ERR_SYS, "cannot write '%.200s'", output->place.path);
 }
@@ -152,8 +167,10 @@ void output_deinit(struct output *output)
 {
     if (output->fd >= 0)
         close(output->fd);
-    if (output->temporary[0])
-        unlinkat(output->place.at.folder_fd, output->temporary, 0);
+    if (output->temporary[0]) {
+        const struct files_folder folder = files_in(output->place.at.folder_fd);
+        (void)files_remove(&folder, output->temporary);
+    }
     output_place_close(&output->place);
     output->fd = -1;
     output->temporary[0] = '\0';
@@ -182,8 +199,8 @@ bool output_write(struct output *output, const void *data, size_t bytes)
     return output->sys == 0;
 }
 
-/* The file was created so that only its owner can read it.  Applies the umask instead, unless the file
- * may contain data that other users must not see. */
+/* A new file can be read by its owner only.  Applies the umask instead, unless the file may
+ * contain data that other users must not see. */
 static void apply_mask(int fd)
 {
     if (privilege_is_held())
@@ -201,8 +218,8 @@ enum err_code output_finish(struct output *output, const void *data, size_t byte
     if (!output->temporary[0])
         return ERR_OK;
     apply_mask(output->fd);
-    if (renameat(output->place.at.folder_fd, output->temporary, output->place.at.folder_fd,
-                 output->place.at.name) != 0)
+    const struct files_folder folder = files_in(output->place.at.folder_fd);
+    if (files_rename(&folder, output->temporary, output->place.at.name) != 0)
         return output_cannot_write(&output->place, errno, err);
     output->temporary[0] = '\0';
     return ERR_OK;

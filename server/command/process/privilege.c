@@ -1,6 +1,7 @@
 #include "server/command/process/privilege.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <limits.h>
 #include <linux/capability.h>
@@ -15,24 +16,22 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "sampler/base/trusted_path.h"
+#include "sampler/capture/format.h"
 #include "server/access/capabilities.h"
+#include "server/access/identity.h"
 #include "server/command/options/options.h"
 #include "server/command/process/exit.h"
+#include "server/command/process/file_process.h"
 #include "server/command/process/landlock.h"
 #include "server/command/process/syscall_filter.h"
+#include "server/files/files.h"
+#include "server/files/folders.h"
 #include "server/push/ca_file.h"
 #include "server/sessions/capture_folder.h"
 
 /* CAP_CHECKPOINT_RESTORE since Linux 5.9, the others since 5.8; headers may be older. */
 enum { PERFMON = 38, BPF = 39, CHECKPOINT_RESTORE = 40 };
-
-enum { NOBODY = 65534, MAX_FOLDERS = 24 };
-
-struct identity {
-    uid_t uid;
-    gid_t gid;
-    bool needs_override; /* uid alone cannot write into all of the folders */
-};
 
 #define BIT(capability) ((uint64_t)1 << (capability))
 #define READING         (BIT(CAP_SYS_PTRACE) | BIT(CAP_DAC_READ_SEARCH) | BIT(CHECKPOINT_RESTORE))
@@ -82,122 +81,99 @@ static struct need need_of(const struct options *options)
     return need;
 }
 
-/* Of the folders that are written into. */
-struct owners {
-    bool is_any, differ;
-    uid_t uid;
-    size_t count;
-    char *folders[MAX_FOLDERS]; /* the first of them */
-};
-
-static void add_owner(struct owners *owners, uid_t uid, const char *folder)
+/* The folder that a path is in. */
+static void folder_of(const char *path, char out[PATH_MAX])
 {
-    char *const copy = owners->count < MAX_FOLDERS ? strdup(folder) : NULL;
-    if (copy)
-        owners->folders[owners->count++] = copy;
-    owners->differ |= owners->is_any && owners->uid != uid;
-    owners->is_any = true;
-    owners->uid = uid;
+    const char *const slash = strrchr(path, '/');
+    const int length = slash == path ? 1 : slash ? (int)(slash - path) : 1;
+    snprintf(out, PATH_MAX, "%.*s", length, slash ? path : ".");
 }
 
-/* Adds the owner of the nearest folder that exists; the folders below it are created later. */
-static void add_folder(struct owners *owners, const char *path)
+/* A file that is made beside itself and renamed to this name, without following it. */
+static void add_named(const char *path)
 {
-    char name[PATH_MAX];
+    char folder[PATH_MAX];
+    const char *const slash = strrchr(path, '/');
+    folder_of(path, folder);
+    folders_add_file(folder, slash ? slash + 1 : path);
+}
+
+/* Reports with default names. */
+static void add_reports_folder(const char *path, bool serves)
+{
+    const size_t length = strlen(path);
+    if (length > 1 && path[length - 1] == '/')
+        (void)trusted_path_make_folder(path, S_IRWXU | S_IRWXG | S_IRWXO, NULL);
+    if (serves)
+        folders_add_file(path, "pyrometer-*." CAPTURE_EXTENSION);
+    else
+        folders_add(path, FOLDER_REPORTS);
+}
+
+/* What is renamed to the name of a file lies beside it.  Only regular files and new files are renamed into their folder.  A
+ * command that does not serve may write files beside it whose names it learns later. */
+static void add_file(const char *path, bool serves)
+{
+    char folder[PATH_MAX];
+    struct trusted_path at;
     struct stat status;
-    snprintf(name, sizeof name, "%s", path);
-    for (;;) {
-        if (stat(name, &status) == 0 && S_ISDIR(status.st_mode)) {
-            add_owner(owners, status.st_uid, name);
-            return;
-        }
-        char *const slash = strrchr(name, '/');
-        if (!slash || slash == name)
-            break;
-        *slash = '\0';
+    const size_t length = strlen(path);
+    if (strcmp(path, "-") == 0)
+        return;
+    if ((length > 0 && path[length - 1] == '/') ||
+        (stat(path, &status) == 0 && S_ISDIR(status.st_mode))) {
+        add_reports_folder(path, serves);
+        return;
     }
-    const char *const top = *path == '/' ? "/" : ".";
-    if (stat(top, &status) == 0)
-        add_owner(owners, status.st_uid, top);
-}
-
-/* A link is followed.  Only regular files and new files are renamed into their folder. */
-static void add_file(struct owners *owners, const char *path)
-{
-    struct stat status;
-    char *const real = realpath(path, NULL);
-    const char *const name = real ? real : path;
-    const bool is_there = stat(name, &status) == 0;
-    if (strcmp(path, "-") != 0 &&
-        (!is_there || S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)))
-        add_folder(owners, name);
-    free(real);
+    if (trusted_path_find(path, &at, NULL) != ERR_OK)
+        return;
+    const bool is_there = fstatat(at.folder_fd, at.name, &status, AT_SYMLINK_NOFOLLOW) == 0;
+    if (!at.is_opened && (!is_there || S_ISREG(status.st_mode))) {
+        folders_add_open(at.folder_fd, serves ? FOLDER_NAMED : FOLDER_REPORTS,
+                         serves ? at.name : NULL);
+        folder_of(path, folder);
+        if (!serves)
+            folders_add(folder, FOLDER_REPORTS);
+    }
+    close(at.folder_fd);
 }
 
 /* Reports with default names are written into the working folder. */
-static void add_reports(struct owners *owners, const struct options *options)
+static void add_reports(const struct options *options, bool serves)
 {
     for (size_t i = 0; i < options->format_count; i++) {
         const char *const name = options->formats[i].output;
-        add_file(owners, name ? name : options->output ? options->output : ".");
+        add_file(name ? name : options->output ? options->output : ".", serves);
     }
     if (options->format_count == 0 && options->output)
-        add_file(owners, options->output);
+        add_file(options->output, serves);
     if (options->quality_file)
-        add_file(owners, options->quality_file);
-}
-
-static void add_data(struct owners *owners, const struct options *options)
-{
-    const bool is_server = options->command->bit == COMMAND_SERVE || options->opens_browser;
-    char folder[PATH_MAX];
-    if (is_server && (options->command->bit & (COMMAND_SERVE | COMMAND_REPLAY)) &&
-        !options->serve.no_data &&
-        captures_folder_path(options->serve.data, folder, NULL) == ERR_OK)
-        add_folder(owners, folder);
-    if (options->access.shares_file)
-        add_file(owners, options->access.shares_file);
-}
-
-/* Files that are only removed at the end.  A socket may remain, because the next server replaces it. */
-static void add_removed(struct owners *owners, const struct options *options)
-{
+        add_file(options->quality_file, serves);
     if (options->wants_capture)
-        add_file(owners, options->capture_file ? options->capture_file
-                         : options->output     ? options->output
-                                               : ".");
-    if (!owners->is_any && options->has_listen && options->listen.is_unix)
-        add_folder(owners, options->listen.host);
+        add_file(options->capture_file ? options->capture_file
+                 : options->output     ? options->output
+                                       : ".",
+                 serves);
 }
 
-static void find_owners(const struct options *options, struct owners *owners)
+/* A folder that cannot be made is reported when it is opened. */
+static void add_data(const struct options *options)
 {
-    add_reports(owners, options);
-    add_data(owners, options);
-    add_removed(owners, options);
-}
-
-/* owners: NULL: nothing is written. */
-static void choose_identity(const struct owners *owners, struct identity *out)
-{
-    *out = (struct identity){ .uid = NOBODY, .gid = NOBODY };
-    if (getuid() != 0) {
-        *out = (struct identity){ .uid = getuid(), .gid = getgid() };
-        return;
-    }
-    if (!owners || !owners->is_any)
-        return;
-    out->needs_override = owners->differ;
-    out->uid = owners->differ ? 0 : owners->uid;
-    if (out->uid == 0)
-        out->gid = getgid();
+    char folder[PATH_MAX];
+    if (bit_of(options) == COMMAND_SERVE && !options->serve.no_data &&
+        captures_folder_make(options->serve.data, folder, NULL) == ERR_OK)
+        folders_add(folder, FOLDER_STORE);
+    if (options->access.shares_file)
+        add_named(options->access.shares_file);
+    if (options->has_listen && options->listen.is_unix)
+        add_named(options->listen.host);
 }
 
 bool privilege_is_held(void)
 {
     uint64_t held;
-    return geteuid() == 0 || geteuid() != getuid() || getegid() != getgid() ||
-           !capabilities_held(&held) || held != 0;
+    return identity_is_chosen() || geteuid() == 0 || geteuid() != getuid() ||
+           getegid() != getgid() || !capabilities_held(&held) || held != 0;
 }
 
 /* Empties the bounding set and removes the special rights of user 0.  Without CAP_SETPCAP neither can
@@ -211,36 +187,33 @@ static void narrow_bounds(bool keeps_all)
     (void)prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0);
 }
 
-/* EINVAL: our user namespace does not map the identity. */
-static enum err_code become(const struct identity *choice, uint64_t held, struct err *err)
+/* A setuid program becomes the user who started it. */
+static enum err_code become(enum identity_role role, uint64_t held, struct err *err)
 {
     const uint64_t needed = BIT(CAP_SETUID) | BIT(CAP_SETGID);
-    if (geteuid() != 0 || (held & needed) != needed)
-        return ERR_OK;
-    if (setresgid(choice->gid, choice->gid, choice->gid) != 0)
-        return errno == EINVAL ? ERR_OK : err_sys(err, errno, "cannot change the group");
+    if (geteuid() != 0 || getuid() == 0 || (held & needed) != needed)
+        return identity_become(role, err);
+    if (setresgid(getgid(), getgid(), getgid()) != 0)
+        return err_sys(err, errno, "cannot change the group");
     if (setgroups(0, NULL) != 0 && getgroups(0, NULL) > 0)
         return err_sys(err, errno, "cannot leave the supplementary groups");
-    if (setresuid(choice->uid, choice->uid, choice->uid) != 0)
-        return errno == EINVAL ? ERR_OK : err_sys(err, errno, "cannot change the user");
+    if (setresuid(getuid(), getuid(), getuid()) != 0)
+        return err_sys(err, errno, "cannot change the user");
     return ERR_OK;
 }
 
-static enum err_code drop(const struct need *need, const struct owners *owners, struct err *err)
+static enum err_code drop(const struct need *need, enum identity_role role, struct err *err)
 {
-    struct identity choice;
     uint64_t held;
     if (!capabilities_held(&held))
         return err_sys(err, errno, "cannot read the capabilities");
     const bool reads = (need->calls & SYSCALLS_READ) != 0;
     const bool keeps_all = reads && !(held & BIT(CAP_SYS_PTRACE));
-    choose_identity(owners, &choice);
     narrow_bounds(keeps_all);
-    enum err_code rc = keeps_all || need->keeps_identity ? ERR_OK : become(&choice, held, err);
-    const uint64_t override = choice.needs_override ? BIT(CAP_DAC_OVERRIDE) : 0;
-    if (rc == ERR_OK && !capabilities_keep(keeps_all ? held : need->capabilities | override))
+    enum err_code rc = keeps_all || need->keeps_identity ? ERR_OK : become(role, held, err);
+    if (rc == ERR_OK && !capabilities_keep(keeps_all ? held : need->capabilities))
         rc = err_sys(err, errno, "cannot drop capabilities");
-    /* Other processes with our identity, such as nobody, cannot read our memory. */
+    /* Other processes with our identity cannot read our memory. */
     if (rc == ERR_OK && held != 0)
         (void)prctl(PR_SET_DUMPABLE, !syscall_filter_is_built(), 0, 0, 0);
     return rc;
@@ -251,7 +224,7 @@ static void load_user_names(void)
 {
     char room[1024];
     struct passwd entry, *found = NULL;
-    (void)getpwuid_r(NOBODY - 1, &entry, room, sizeof room, &found);
+    (void)getpwuid_r(IDENTITY_LAST + 1, &entry, room, sizeof room, &found);
 }
 
 /* What the C library reads, and our own files in /proc. */
@@ -285,17 +258,20 @@ enum { COMMON = sizeof common_folders / sizeof *common_folders };
 enum { NETWORK = sizeof network_folders / sizeof *network_folders };
 enum { TEMPORARY = sizeof temporary_folders / sizeof *temporary_folders };
 
-static enum err_code limit_files(const struct options *options, const struct owners *owners,
-                                 struct err *err)
+/* The file process opens what root's program writes. */
+static enum err_code limit_files(const struct options *options, struct err *err)
 {
     struct landlock_folder
-        folders[COMMON + MAX_FOLDERS + TEMPORARY + 1 + NETWORK + 1 + PUSH_MAX_ENDPOINTS];
+        folders[COMMON + FOLDERS_MAX + TEMPORARY + 1 + NETWORK + 1 + PUSH_MAX_ENDPOINTS];
     const char *const temporary = getenv("TMPDIR"), *const trusted = ca_file_of_system();
     const bool has_data = bit_of(options) == COMMAND_SERVE && !options->serve.no_data;
+    char paths[FOLDERS_MAX][32];
     size_t count = COMMON;
     memcpy(folders, common_folders, sizeof common_folders);
-    for (size_t i = 0; i < owners->count; i++)
-        folders[count++] = (struct landlock_folder){ owners->folders[i], LANDLOCK_WRITE };
+    for (size_t i = 0; i < folders_count() && !files_is_used(); i++) {
+        snprintf(paths[i], sizeof paths[i], "/proc/self/fd/%d", folders_at(i)->fd);
+        folders[count++] = (struct landlock_folder){ paths[i], LANDLOCK_WRITE };
+    }
     for (size_t i = 0; i < TEMPORARY && !has_data; i++)
         folders[count++] = temporary_folders[i];
     if (temporary && *temporary && !has_data)
@@ -322,6 +298,23 @@ static enum err_code limit_calls(const struct need *need, struct err *err)
     return ERR_OK;
 }
 
+enum err_code privilege_prepare(const struct options *options, struct err *err)
+{
+    static bool is_prepared;
+    const bool serves = (need_of(options).calls & SYSCALLS_SERVE) != 0;
+    if (is_prepared)
+        return ERR_OK;
+    is_prepared = true;
+    add_reports(options, serves);
+    add_data(options);
+    const struct access_settings *const access = &options->access;
+    const enum err_code rc =
+        identity_choose(access->has_identity ? &access->identity : NULL, err);
+    if (rc == ERR_OK && access->has_identity && !identity_is_chosen())
+        return err_set(err, ERR_PERM, "only root can change the user: leave out --user");
+    return rc;
+}
+
 static enum err_code begin_drop(struct err *err)
 {
     load_user_names();
@@ -332,16 +325,16 @@ static enum err_code begin_drop(struct err *err)
 
 enum err_code privilege_drop(const struct options *options, struct err *err)
 {
-    struct owners owners = { .is_any = false };
     const struct need need = need_of(options);
-    find_owners(options, &owners);
-    enum err_code rc = begin_drop(err);
+    enum err_code rc = privilege_prepare(options, err);
+    if (rc == ERR_OK && file_process_is_needed() && !files_is_used() && !need.keeps_identity)
+        rc = file_process_start(err);
     if (rc == ERR_OK)
-        rc = drop(&need, &owners, err);
+        rc = begin_drop(err);
+    if (rc == ERR_OK)
+        rc = drop(&need, IDENTITY_MAIN, err);
     if (rc == ERR_OK && (need.calls & (SYSCALLS_SERVE | SYSCALLS_READ)) == SYSCALLS_SERVE)
-        rc = limit_files(options, &owners, err);
-    for (size_t i = 0; i < owners.count; i++)
-        free(owners.folders[i]);
+        rc = limit_files(options, err);
     return rc == ERR_OK ? limit_calls(&need, err) : rc;
 }
 
@@ -354,10 +347,9 @@ enum err_code privilege_drop_reader(const struct options *options, struct err *e
         need.calls &= ~(unsigned)SYSCALLS_STOP;
     enum err_code rc = begin_drop(err);
     if (rc == ERR_OK)
-        rc = drop(&need, NULL, err);
+        rc = drop(&need, IDENTITY_READER, err);
     if (rc == ERR_OK && prctl(PR_SET_DUMPABLE, !syscall_filter_is_built(), 0, 0, 0) != 0)
         rc = err_sys(err, errno, "cannot protect the memory of this process");
-    /* It must not outlive the process that holds the same rights. */
     if (rc == ERR_OK)
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
     return rc == ERR_OK ? limit_calls(&need, err) : rc;
@@ -373,11 +365,30 @@ bool privilege_keep_reader(void)
     const uint64_t kept = READING | BIT(CAP_SETUID) | BIT(CAP_SETGID) | BIT(CAP_KILL) |
                           BIT(CAP_SETPCAP) | BIT(BPF) | BIT(PERFMON);
     uint64_t held;
-    if (capabilities_held(&held) && held & BIT(CAP_SYS_PTRACE))
+    if (!capabilities_held(&held))
+        return false;
+    if (held & BIT(CAP_SYS_PTRACE)) {
         capabilities_bound(kept);
+        if (identity_become(IDENTITY_KEEPER, NULL) != ERR_OK || !capabilities_keep(kept))
+            return false;
+    }
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == 0 &&
+           prctl(PR_SET_DUMPABLE, !syscall_filter_is_built(), 0, 0, 0) == 0 &&
+           keeps_calls(syscall_filter_install_wide(NULL));
+}
+
+bool privilege_keep_launcher(void)
+{
+    uint64_t held;
+    /* Without it only the user of the program may end it. */
+    if (identity_is_chosen() && capabilities_held(&held) && held & BIT(CAP_KILL)) {
+        capabilities_bound(0);
+        if (identity_become(IDENTITY_LAUNCHER, NULL) != ERR_OK ||
+            !capabilities_keep(BIT(CAP_KILL)))
+            return false;
+    }
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
            prctl(PR_SET_DUMPABLE, !syscall_filter_is_built(), 0, 0, 0) == 0 &&
-           capabilities_held(&held) &&
-           (!(held & BIT(CAP_SYS_PTRACE)) || capabilities_keep(kept)) &&
            keeps_calls(syscall_filter_install_wide(NULL));
 }

@@ -1,13 +1,13 @@
 #include "server/command/process/process_keeper.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdnoreturn.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -16,61 +16,63 @@
 
 #include "sampler/base/children.h"
 #include "sampler/base/clock.h"
+#include "sampler/base/pulse.h"
 #include "sampler/reader_link.h"
 #include "server/access/admission.h"
+#include "server/access/identity.h"
 #include "server/command/options/options.h"
+#include "server/command/process/descriptors.h"
 #include "server/command/process/exit.h"
+#include "server/command/process/file_process.h"
 #include "server/command/process/limits.h"
 #include "server/command/process/privilege.h"
 #include "server/command/process/process_launcher.h"
 #include "server/command/process/process_reader.h"
+#include "server/files/files.h"
+#include "server/files/folders.h"
 #include "server/source/helper.h"
 
 /* A process that has ended sooner after its start than that has a fault that may end the next one too: that one waits,
  * each time longer. */
 static const uint64_t EARLY_NS = NS_PER_S;
-enum { PAUSE_MS = 400, MOST_PAUSE_MS = 6400, GRACE_MS = 300 };
+enum { PAUSE_MS = 400, MOST_PAUSE_MS = 6400 };
 
-/* Descriptors of the keeper behind those of the C library.  It holds the ends of sockets for the processes that it starts, so
- * that each may be started again without the others. */
-enum { SOCKET = 3, SOURCE_ASKS, SOURCE_ANSWERS, CHILDREN };
-enum { KEPT = CHILDREN - SOCKET };
-
-/* Moves descriptors to SOCKET and those behind it, by way of places that none of them has. */
-static void place(const int from[KEPT])
-{
-    int above[KEPT];
-    for (int i = 0; i < KEPT; i++)
-        above[i] = fcntl(from[i], F_DUPFD_CLOEXEC, CHILDREN + 1);
-    for (int i = 0; i < KEPT; i++)
-        if (above[i] < 0 || dup3(above[i], SOCKET + i, O_CLOEXEC) < 0)
-            _exit(EXIT_FAILED);
-}
+/* Descriptors of the keeper.  It holds the ends of sockets for the processes that it starts, so that each may be started
+ * again without the others, and behind them the folders of the file process. */
+enum { SOCKET = DESCRIPTORS_FIRST, SOURCE_ASKS, SOURCE_ANSWERS, FILES, CHILDREN, FOLDERS };
+enum { KEPT = FOLDERS - SOCKET };
 
 /* Standard error stays, for what ends a reader; so does the session, because the kernel gives each one its own share of
  * the processors. */
 static void leave_everything(const int kept[KEPT])
 {
-    int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
-    /* A container of one file may have no /dev: a folder can neither be read from nor written to. */
-    if (nothing < 0)
-        nothing = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (nothing < 0 || dup2(nothing, STDIN_FILENO) < 0 || dup2(nothing, STDOUT_FILENO) < 0)
+    int all[KEPT + FOLDERS_MAX];
+    const size_t count = folders_count();
+    memcpy(all, kept, KEPT * sizeof *kept);
+    for (size_t i = 0; i < count; i++)
+        all[KEPT + i] = folders_at(i)->fd;
+    if (!descriptors_keep(all, KEPT + count) || !children_watch(CHILDREN))
         _exit(EXIT_FAILED);
-    place(kept);
-    if (syscall(SYS_close_range, CHILDREN, ~0u, 0) != 0)
-        for (int fd = CHILDREN; fd < (int)sysconf(_SC_OPEN_MAX); fd++)
-            close(fd);
-    if (chdir("/") != 0 || !children_watch(CHILDREN))
-        _exit(EXIT_FAILED);
+    for (size_t i = 0; i < count; i++)
+        folders_move(i, FOLDERS + (int)i);
 }
+
+/* How often a process is checked that is stopped, or has not taken what it was sent, and how many checks in a row may find it so.
+ * Checks count, not time: this process may have been stopped meanwhile itself. */
+enum { CHECK_MS = 250, MOST_STOPPED = 4, MOST_PENDING = 20, MOST_STARTING = 240 };
 
 /* A process that the keeper starts, and starts again. */
 struct kept {
     const char *what;
-    pid_t pid; /* 0: it does not run */
+    enum identity_role role;
+    int socket;          /* where it takes what it is sent */
+    struct pulse *pulse; /* that it does */
+    pid_t pid;           /* 0: it does not run */
     uint64_t began_ns, due_ns;
     unsigned pause_ms;
+    bool is_stopped, is_watched;
+    unsigned taken;            /* at the last check */
+    unsigned stopped, pending; /* checks in a row that found it so */
 };
 
 /* No process descends from it. */
@@ -80,32 +82,34 @@ struct process_keeper {
     const struct options *options;
     size_t engines;
     bool launches; /* the user's program, which the first reader may read and no other one */
-    struct kept reader, source;
+    struct kept reader, source, files;
+    uint64_t checked_ns;
 };
 
 /* launcher: a child of this process; 0: none. */
 static noreturn void read_others(const struct process_keeper *keeper, pid_t launcher)
 {
     sigset_t nothing;
-    close(CHILDREN);
     close(SOURCE_ANSWERS);
+    (void)syscall(SYS_close_range, FILES, ~0u, 0);
     sigemptyset(&nothing);
     sigprocmask(SIG_SETMASK, &nothing, NULL);
     process_reader_run(&(struct process_reader){ .options = keeper->options,
                                                  .engines = keeper->engines,
                                                  .launcher = launcher,
                                                  .socket = SOCKET,
+                                                 .pulse = keeper->reader.pulse,
                                                  .source_socket = SOURCE_ASKS });
 }
 
 static void say_end(const struct kept *kept, int status)
 {
     if (WIFSIGNALED(status))
-        say("the process that reads %s was ended by signal %d: another one takes its place",
+        say("the process that %s was ended by signal %d: another one takes its place",
             kept->what, WTERMSIG(status));
     else
-        say("the process that reads %s ended with status %d: another one takes its place",
-            kept->what, WEXITSTATUS(status));
+        say("the process that %s ended with status %d: another one takes its place", kept->what,
+            WEXITSTATUS(status));
 }
 
 static bool has_program(void)
@@ -114,17 +118,30 @@ static bool has_program(void)
     return poll(&program, 1, 0) == 0;
 }
 
-static void note_end(struct kept *kept, pid_t pid, int status)
+/* Another one takes its place. */
+static void lose(struct kept *kept)
 {
     const uint64_t now_ns = clock_now_ns();
-    if (kept->pid != pid)
-        return;
     if (now_ns - kept->began_ns >= EARLY_NS)
         kept->pause_ms = 0;
     else if (kept->pause_ms < MOST_PAUSE_MS)
         kept->pause_ms = kept->pause_ms ? kept->pause_ms * 2 : PAUSE_MS;
     kept->due_ns = now_ns + kept->pause_ms * NS_PER_MS;
     kept->pid = 0;
+    kept->is_stopped = kept->is_watched = false;
+    kept->stopped = kept->pending = 0;
+    pulse_lose(kept->pulse);
+}
+
+static void note_change(struct kept *kept, pid_t pid, int status)
+{
+    if (kept->pid != pid)
+        return;
+    kept->is_stopped = WIFSTOPPED(status);
+    kept->is_watched |= kept->is_stopped;
+    if (WIFSTOPPED(status) || WIFCONTINUED(status))
+        return;
+    lose(kept);
     if (has_program())
         say_end(kept, status);
 }
@@ -133,10 +150,52 @@ static void collect(struct process_keeper *keeper)
 {
     pid_t pid;
     int status;
-    while ((pid = children_take(CHILDREN, &status)) != 0) {
-        note_end(&keeper->reader, pid, status);
-        note_end(&keeper->source, pid, status);
+    while ((pid = children_take_change(CHILDREN, &status)) != 0) {
+        note_change(&keeper->reader, pid, status);
+        note_change(&keeper->source, pid, status);
+        note_change(&keeper->files, pid, status);
     }
+}
+
+static bool is_pending(const struct kept *kept)
+{
+    struct pollfd message = { .fd = kept->socket, .events = POLLIN };
+    return poll(&message, 1, 0) > 0 && message.revents & POLLIN;
+}
+
+/* One that the kernel holds ends later, or never: nobody waits for it. */
+static void give_up(struct kept *kept, const char *why)
+{
+    say("the process that %s %s: another one takes its place", kept->what, why);
+    identity_kill(kept->role, kept->pid);
+    lose(kept);
+}
+
+static void check_kept(struct kept *kept)
+{
+    const unsigned taken = atomic_load(&kept->pulse->taken);
+    if (!kept->pid || !kept->is_watched)
+        return;
+    const bool has_message = is_pending(kept);
+    kept->stopped = kept->is_stopped ? kept->stopped + 1 : 0;
+    kept->pending = has_message && taken == kept->taken ? kept->pending + 1 : 0;
+    kept->taken = taken;
+    kept->is_watched = kept->is_stopped || has_message;
+    if (kept->stopped >= MOST_STOPPED)
+        give_up(kept, "was stopped");
+    else if (kept->pending >= (unsigned)(taken ? MOST_PENDING : MOST_STARTING))
+        give_up(kept, "does not answer");
+}
+
+static void check_all(struct process_keeper *keeper)
+{
+    const uint64_t now_ns = clock_now_ns();
+    if (now_ns - keeper->checked_ns < CHECK_MS * NS_PER_MS)
+        return;
+    keeper->checked_ns = now_ns;
+    check_kept(&keeper->reader);
+    check_kept(&keeper->source);
+    check_kept(&keeper->files);
 }
 
 static bool is_due(struct kept *kept)
@@ -149,12 +208,26 @@ static bool is_due(struct kept *kept)
     return true;
 }
 
+static noreturn void open_files(const struct process_keeper *keeper)
+{
+    for (int fd = SOCKET; fd < FILES; fd++)
+        close(fd);
+    close(CHILDREN);
+    file_process_run(FILES, keeper->files.pulse);
+}
+
 /* If there can be no more processes now, it is tried again. */
 static void start_due(struct process_keeper *keeper)
 {
     if (!keeper->options->report.no_source && is_due(&keeper->source)) {
-        const pid_t pid = source_helper_fork(SOURCE_ANSWERS);
+        const pid_t pid = source_helper_fork(SOURCE_ANSWERS, keeper->source.pulse);
         keeper->source.pid = pid > 0 ? pid : 0;
+    }
+    if (file_process_is_needed() && is_due(&keeper->files)) {
+        const pid_t pid = fork();
+        if (pid == 0)
+            open_files(keeper);
+        keeper->files.pid = pid > 0 ? pid : 0;
     }
     if (is_due(&keeper->reader)) {
         const pid_t pid = fork();
@@ -166,31 +239,38 @@ static void start_due(struct process_keeper *keeper)
 
 static int wait_ms(const struct process_keeper *keeper)
 {
-    const bool is_whole =
-        keeper->reader.pid && (keeper->source.pid || keeper->options->report.no_source);
-    return is_whole ? -1 : PAUSE_MS / 4;
+    const bool is_whole = keeper->reader.pid &&
+                          (keeper->source.pid || keeper->options->report.no_source) &&
+                          (keeper->files.pid || !file_process_is_needed());
+    const bool is_watched =
+        keeper->reader.is_watched || keeper->source.is_watched || keeper->files.is_watched;
+    return !is_whole ? PAUSE_MS / 4 : is_watched ? CHECK_MS : -1;
 }
 
-/* The reader ends when it sees that the program has; one that hangs is ended.  The source helper ends when nobody is left
- * to ask it. */
-static noreturn void end_all(struct process_keeper *keeper)
+/* Until a child has changed, the program has ended, or there is something to do; a message for a process begins a watch. */
+static void wait_for_something(struct process_keeper *keeper)
 {
-    const uint64_t end_ns = clock_now_ns() + GRACE_MS * NS_PER_MS;
-    close(SOURCE_ASKS);
-    while (keeper->reader.pid && clock_now_ns() < end_ns) {
-        struct pollfd children = { .fd = CHILDREN, .events = POLLIN };
-        (void)poll(&children, 1, GRACE_MS / 10);
-        collect(keeper);
+    struct kept *const kept[] = { &keeper->reader, &keeper->source, &keeper->files };
+    enum { COUNT = sizeof kept / sizeof *kept };
+    struct pollfd events[COUNT + 1] = { [COUNT] = { CHILDREN, POLLIN, 0 } };
+    for (size_t i = 0; i < COUNT; i++) {
+        const bool begins = kept[i]->pid && !kept[i]->is_watched;
+        events[i] = (struct pollfd){ kept[i]->socket, begins ? POLLIN : 0, 0 };
     }
-    if (keeper->reader.pid)
-        (void)kill(keeper->reader.pid, SIGKILL);
-    _exit(EXIT_DONE);
+    if (poll(events, COUNT + 1, wait_ms(keeper)) < 0 && errno != EINTR)
+        _exit(EXIT_FAILED);
+    for (size_t i = 0; i < COUNT; i++)
+        if (events[i].revents & POLLIN) {
+            kept[i]->is_watched = true;
+            kept[i]->taken = atomic_load(&kept[i]->pulse->taken);
+        }
 }
 
 /* What the keeper has from the program that starts it. */
 struct inherited {
-    int socket;
-    int launcher; /* of the launcher; -1: there is none */
+    int socket, files;
+    int launcher;        /* of the launcher; -1: there is none */
+    struct pulse *pulse; /* of the reader */
     sigset_t mask;
 };
 
@@ -207,6 +287,8 @@ static pid_t start_first_reader(const struct process_keeper *keeper,
     if (launcher == 0) {
         for (int i = 0; i < KEPT; i++)
             close(kept[i]);
+        for (size_t i = 0; i < folders_count(); i++)
+            close(folders_at(i)->fd);
         process_launcher_run(keeper->options, inherited->launcher, &inherited->mask);
     }
     leave_everything(kept);
@@ -216,15 +298,25 @@ static pid_t start_first_reader(const struct process_keeper *keeper,
 static noreturn void keep(const struct options *options, size_t engines,
                           const struct inherited *inherited)
 {
-    struct process_keeper keeper = { .options = options,
-                                     .engines = engines,
-                                     .launches = inherited->launcher >= 0,
-                                     .reader.what = "other processes",
-                                     .source.what = "source files" };
+    struct process_keeper keeper = {
+        .options = options,
+        .engines = engines,
+        .launches = inherited->launcher >= 0,
+        .reader = { "reads other processes", IDENTITY_READER, SOCKET },
+        .source = { "reads source files", IDENTITY_SOURCE, SOURCE_ANSWERS },
+        .files = { "opens files", IDENTITY_FILES, FILES }
+    };
+    keeper.reader.pulse = inherited->pulse;
+    keeper.source.pulse = pulse_create();
+    keeper.files.pulse = pulse_create();
+    if (!keeper.source.pulse || !keeper.files.pulse)
+        _exit(EXIT_FAILED);
     int source[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, source) != 0)
         _exit(EXIT_FAILED);
-    const int kept[KEPT] = { inherited->socket, source[0], source[1] };
+    /* The fifth one is replaced at once. */
+    const int kept[KEPT] = { inherited->socket, source[0], source[1], inherited->files,
+                             inherited->files };
     if (keeper.launches) {
         keeper.reader.pid = start_first_reader(&keeper, inherited, kept);
         keeper.reader.began_ns = clock_now_ns();
@@ -235,26 +327,39 @@ static noreturn void keep(const struct options *options, size_t engines,
     prctl(PR_SET_NAME, "pyrometer-keep", 0, 0, 0);
     if (!privilege_keep_reader())
         _exit(EXIT_FAILED);
-    for (;;) {
+    while (has_program()) {
         start_due(&keeper);
-        struct pollfd events[] = { { SOCKET, 0, 0 }, { CHILDREN, POLLIN, 0 } };
-        if (poll(events, 2, wait_ms(&keeper)) < 0 && errno != EINTR)
-            _exit(EXIT_FAILED);
+        wait_for_something(&keeper);
         collect(&keeper);
-        if (events[0].revents)
-            end_all(&keeper);
+        check_all(&keeper);
     }
+    /* The kernel ends the others then. */
+    _exit(EXIT_DONE);
 }
 
-static enum err_code open_sockets(int ends[2], int launch[2], bool launches, struct err *err)
+/* To the reader, the file process and the launcher. */
+struct sockets {
+    int reader[2], files[2], launch[2];
+};
+
+static void close_pair(const int ends[2])
 {
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
-        return err_sys(err, errno, "cannot make a socket");
-    if (!launches || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, launch) == 0)
+    for (size_t i = 0; i < 2; i++)
+        if (ends[i] >= 0)
+            close(ends[i]);
+}
+
+static enum err_code open_sockets(struct sockets *sockets, bool launches, struct err *err)
+{
+    const int kind = SOCK_SEQPACKET | SOCK_CLOEXEC;
+    *sockets = (struct sockets){ { -1, -1 }, { -1, -1 }, { -1, -1 } };
+    if (socketpair(AF_UNIX, kind, 0, sockets->reader) == 0 &&
+        socketpair(AF_UNIX, kind, 0, sockets->files) == 0 &&
+        (!launches || socketpair(AF_UNIX, kind, 0, sockets->launch) == 0))
         return ERR_OK;
     const int sys = errno;
-    close(ends[0]);
-    close(ends[1]);
+    close_pair(sockets->reader);
+    close_pair(sockets->files);
     return err_sys(err, sys, "cannot make a socket");
 }
 
@@ -271,40 +376,67 @@ static void give_memory_back(void)
 #endif
 }
 
+static pid_t keeper_pid; /* 0: none runs */
+
+enum err_code process_keeper_check(struct err *err)
+{
+    if (!keeper_pid || waitpid(keeper_pid, NULL, WNOHANG) == 0)
+        return ERR_OK;
+    keeper_pid = 0;
+    return err_set(err, ERR_SYS,
+                   "the process that starts those that read other processes has ended: start "
+                   "pyrometer again");
+}
+
 enum err_code process_keeper_start(const struct options *options, size_t engines,
                                    int *launcher_out, struct err *err)
 {
-    int ends[2], launch[2] = { -1, -1 };
-    enum err_code rc = limits_check_serving(err);
+    struct sockets sockets;
+    struct pulse *const pulse = pulse_create();
+    enum err_code rc = pulse ? limits_check_serving(err) : err_nomem(err);
     if (rc == ERR_OK)
-        rc = open_sockets(ends, launch, launcher_out != NULL, err);
+        rc = privilege_prepare(options, err);
+    if (rc == ERR_OK)
+        rc = open_sockets(&sockets, launcher_out != NULL, err);
     if (rc != ERR_OK)
         return rc;
     give_memory_back();
     /* A signal meant for the program must not end the keeper before it has come to ignore it. */
-    struct inherited inherited = { .socket = ends[1], .launcher = launch[1] };
+    struct inherited inherited = { .socket = sockets.reader[1],
+                                   .files = sockets.files[1],
+                                   .launcher = sockets.launch[1],
+                                   .pulse = pulse };
     sigset_t all;
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, &inherited.mask);
     const pid_t pid = fork();
     if (pid == 0) {
-        close(ends[0]);
+        close(sockets.reader[0]);
+        close(sockets.files[0]);
         if (launcher_out)
-            close(launch[0]);
+            close(sockets.launch[0]);
         keep(options, engines, &inherited);
     }
     const int sys = errno;
     sigprocmask(SIG_SETMASK, &inherited.mask, NULL);
-    close(ends[1]);
-    if (launcher_out) {
-        close(launch[1]);
-        *launcher_out = launch[0];
-    }
     if (pid < 0) {
-        close(ends[0]);
+        close_pair(sockets.reader);
+        close_pair(sockets.files);
+        close_pair(sockets.launch);
         return err_sys(err, sys, "cannot start the process that reads other processes");
     }
-    reader_link_use(ends[0]);
+    keeper_pid = pid;
+    close(sockets.reader[1]);
+    close(sockets.files[1]);
+    if (launcher_out) {
+        close(sockets.launch[1]);
+        *launcher_out = sockets.launch[0];
+    }
+    reader_link_use(sockets.reader[0], pulse);
     admission_ask(&options->access.admission, reader_link_admits);
+    if (file_process_is_needed())
+        files_use(sockets.files[0]);
+    else
+        close(sockets.files[0]);
     return ERR_OK;
 }

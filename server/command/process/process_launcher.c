@@ -16,6 +16,7 @@
 #include "server/command/options/options.h"
 #include "server/command/process/exit.h"
 #include "server/command/process/limits.h"
+#include "server/command/process/privilege.h"
 
 enum { EXEC_FAILED = 127 };
 
@@ -23,8 +24,9 @@ struct launcher {
     const struct options *options;
     const sigset_t *mask;
     int socket;
-    pid_t program; /* 0: it does not run */
-    bool was_started;
+    pid_t program;        /* 0: it does not run */
+    int go_fd, report_fd; /* of the program that waits to be started; -1: none does */
+    int sys;              /* why none does, an errno */
 };
 
 static void tell(const struct launcher *launcher, enum launch_kind kind, int value)
@@ -58,14 +60,28 @@ static char **make_command(const struct options *options)
     return argv;
 }
 
-static void become(const struct launcher *launcher, char **argv, int report_fd)
+/* In the child that becomes the program; false: nobody is left to ask for it. */
+static bool wait_for_go(int go_fd)
 {
+    char byte;
+    ssize_t bytes = 0;
+    do
+        bytes = read(go_fd, &byte, 1);
+    while (bytes < 0 && errno == EINTR);
+    return bytes == 1;
+}
+
+static noreturn void become(const struct launcher *launcher, char **argv, int go_fd,
+                            int report_fd)
+{
+    close(launcher->socket);
+    if (!wait_for_go(go_fd))
+        _exit(EXEC_FAILED);
     sigprocmask(SIG_SETMASK, launcher->mask, NULL);
     limits_restore();
     execvp(argv[0], argv);
     const int sys = errno;
-    if (write(report_fd, &sys, sizeof sys) < 0)
-        _exit(EXEC_FAILED);
+    (void)!write(report_fd, &sys, sizeof sys);
     _exit(EXEC_FAILED);
 }
 
@@ -81,39 +97,65 @@ static int read_report(int fd)
 }
 
 /* Returns an errno. */
-static int execute(struct launcher *launcher, char **argv)
+static int fork_program(struct launcher *launcher, char **argv)
 {
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0)
+    int go[2], report[2];
+    if (pipe2(go, O_CLOEXEC) != 0)
         return errno;
-    SCOPED_FD int report_in = ends[0];
-    SCOPED_FD int report_out = ends[1];
+    SCOPED_FD int go_in = go[0];
+    SCOPED_FD int go_out = go[1];
+    if (pipe2(report, O_CLOEXEC) != 0)
+        return errno;
+    SCOPED_FD int report_in = report[0];
+    SCOPED_FD int report_out = report[1];
     const pid_t pid = fork();
     if (pid < 0)
         return errno;
-    if (pid == 0)
-        become(launcher, argv, report_out);
-    close(scoped_take_fd(&report_out));
-    const int sys = read_report(report_in);
-    if (sys != 0)
-        (void)waitpid(pid, NULL, 0);
-    else
-        launcher->program = pid;
+    if (pid == 0) {
+        close(go_out);
+        become(launcher, argv, go_in, report_out);
+    }
+    launcher->program = pid;
+    launcher->go_fd = scoped_take_fd(&go_out);
+    launcher->report_fd = scoped_take_fd(&report_in);
+    return 0;
+}
+
+/* A child that has all rights of the user, which this process need not have then. */
+static void prepare(struct launcher *launcher)
+{
+    char **const argv = make_command(launcher->options);
+    launcher->go_fd = launcher->report_fd = -1;
+    launcher->sys = argv ? fork_program(launcher, argv) : ENOMEM;
+    free(argv);
+}
+
+/* Returns an errno. */
+static int let_go(struct launcher *launcher)
+{
+    SCOPED_FD int go_fd = launcher->go_fd;
+    SCOPED_FD int report_fd = launcher->report_fd;
+    launcher->go_fd = launcher->report_fd = -1;
+    const int sys = write(go_fd, "", 1) == 1 ? read_report(report_fd) : errno;
+    if (sys != 0) {
+        (void)waitpid(launcher->program, NULL, 0);
+        launcher->program = 0;
+    }
     return sys;
 }
 
+/* Once. */
 static void start(struct launcher *launcher)
 {
-    if (launcher->was_started)
+    if (launcher->go_fd < 0 && !launcher->sys)
         return;
-    launcher->was_started = true;
-    char **const argv = make_command(launcher->options);
-    const int sys = argv ? execute(launcher, argv) : ENOMEM;
-    free(argv);
+    const pid_t program = launcher->program;
+    const int sys = launcher->sys ? launcher->sys : let_go(launcher);
+    launcher->sys = 0;
     if (sys)
         tell(launcher, LAUNCH_FAILED, sys);
     else
-        tell(launcher, LAUNCH_STARTED, launcher->program);
+        tell(launcher, LAUNCH_STARTED, program);
 }
 
 /* false: nobody is left to ask. */
@@ -141,7 +183,8 @@ static void collect(struct launcher *launcher, int children_fd)
     pid_t pid;
     int status;
     while ((pid = children_take(children_fd, &status)) != 0) {
-        if (pid != launcher->program)
+        /* One that has not been started is missed when it is. */
+        if (pid != launcher->program || launcher->go_fd >= 0)
             continue;
         launcher->program = 0;
         tell(launcher, LAUNCH_ENDED, status);
@@ -170,6 +213,9 @@ noreturn void process_launcher_run(const struct options *options, int socket,
     prctl(PR_SET_NAME, "pyrometer-run", 0, 0, 0);
     if (options->sampling.subprocesses)
         (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
+    prepare(&launcher);
+    if (!privilege_keep_launcher())
+        _exit(EXIT_FAILED);
     bool goes_on = true;
     while (goes_on) {
         struct pollfd events[] = { { socket, POLLIN, 0 }, { children_fd, POLLIN, 0 } };

@@ -1,13 +1,14 @@
 /*
  * process_launcher - the process that starts the program of `run`, and is its parent.
  *
- * It is a child of the reader process, because a kernel may let a process read its descendants only (Yama).  Like the
- * program it has all rights of the user, so what it can be asked is little: to start that program, once, and to end it.
+ * It is a child of the reader process, because a kernel may let a process read its descendants only (Yama).  The program has
+ * all rights of the user: it is a child that waits to be started from the beginning, so that this process can give up its own,
+ * but that of ending the program.
  *
  * With --subprocesses a descendant whose parent has ended becomes its child, so that daemons, which fork twice, can be
  * tracked.
  *
- * Depends on: options, limits.
+ * Depends on: options, limits, privilege.
  */
 #ifndef SERVER_COMMAND_PROCESS_PROCESS_LAUNCHER_H
 #define SERVER_COMMAND_PROCESS_PROCESS_LAUNCHER_H

@@ -33,6 +33,7 @@ static enum err_code serve(const struct process_reader *reader, struct err *err)
     const struct options *const options = reader->options;
     struct reader_process settings = {
         .socket = reader->socket,
+        .pulse = reader->pulse,
         .max_rate_hz = options->command->bit == COMMAND_SERVE ? options->serve.max_rate_hz
                                                               : SAMPLER_MAX_RATE_HZ,
         .max_running = options->serve.max_sessions + MOMENTARY_SESSIONS,

@@ -13,12 +13,14 @@
 #include <sys/types.h>
 
 struct options;
+struct pulse;
 
 struct process_reader {
     const struct options *options;
-    size_t engines;    /* how many sessions may have a kernel engine at a time */
-    pid_t launcher;    /* only its descendants are read; -1: nothing; 0: there is none */
-    int socket;        /* to the HTTP process */
+    size_t engines; /* how many sessions may have a kernel engine at a time */
+    pid_t launcher; /* only its descendants are read; -1: nothing; 0: there is none */
+    int socket;     /* to the HTTP process */
+    struct pulse *pulse;
     int source_socket; /* to the source helper */
 };
 

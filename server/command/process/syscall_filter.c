@@ -15,6 +15,7 @@
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -97,14 +98,16 @@ static const int wait_calls[] = { SCMP_SYS(wait4), SCMP_SYS(waitid), END };
 /* `bind` is of the socket that asks the kernel for its addresses, while a name is resolved. */
 static const int push_calls[] = { SCMP_SYS(bind), SCMP_SYS(setsockopt), END };
 
+static const int file_calls[] = { SCMP_SYS(setfsgid), SCMP_SYS(setfsuid), END };
+
 static const struct {
     unsigned groups; /* a command that has any of these may make the calls */
     const int *calls;
-} whole_calls[] = { { SYSCALLS_ANY, any_calls },
-                    { SYSCALLS_SERVE, serve_calls },
-                    { SYSCALLS_READ, read_calls },
-                    { SYSCALLS_READ | SYSCALLS_STOP, wait_calls },
-                    { SYSCALLS_PUSH, push_calls } };
+} whole_calls[] = {
+    { SYSCALLS_ANY, any_calls },   { SYSCALLS_SERVE, serve_calls },
+    { SYSCALLS_READ, read_calls }, { SYSCALLS_READ | SYSCALLS_STOP, wait_calls },
+    { SYSCALLS_PUSH, push_calls }, { SYSCALLS_FILES, file_calls }
+};
 
 #define IS(value)     SCMP_CMP_EQ, (scmp_datum_t)(value), 0
 #define NONE_OF(bits) SCMP_CMP_MASKED_EQ, (scmp_datum_t)(bits), 0
@@ -186,6 +189,9 @@ static const struct row {
     ONLY(SYSCALLS_TERMINAL, ioctl, 1, IS(TERMIOS2(_IOC_WRITE, 2))),
     ONLY(SYSCALLS_TERMINAL, ioctl, 1, IS(TERMIOS2(_IOC_WRITE, 3))),
     ONLY(SYSCALLS_TERMINAL, kill, 0, OUR_PID),
+    /* Has the process ended that starts the others? */
+    ONLY(SYSCALLS_SERVE, wait4, 2, IS(WNOHANG)),
+    ONLY(SYSCALLS_FILES, prctl, 0, IS(PR_SET_PDEATHSIG)),
 };
 
 bool syscall_filter_is_built(void)

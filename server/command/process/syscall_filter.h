@@ -34,6 +34,7 @@ enum syscall_group {
         1 << 4, /* change modes of a terminal, and stop pyrometer itself (Ctrl-Z) */
     SYSCALLS_KERNEL = 1 << 5, /* tell the kernel engine of threads, once it is loaded */
     SYSCALLS_PUSH = 1 << 6,   /* connect to other hosts */
+    SYSCALLS_FILES = 1 << 7,  /* become another user, for files only */
 };
 
 bool syscall_filter_is_built(void);

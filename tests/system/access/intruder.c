@@ -343,6 +343,7 @@ static void try_kind(enum link_kind kind)
         note("usage_of_another", ask_bytes(message, sizeof message)->code == ERR_OK);
         return;
     }
+    case LINK_PING: note("answer_to_ping", is_done(&guessed)); return;
     case LINK_NONE:
     case LINK_KINDS: break;
     }

@@ -4,6 +4,7 @@ import http.client
 import os
 import re
 import shutil
+import signal
 import socket
 import ssl
 import subprocess
@@ -12,7 +13,7 @@ import threading
 import urllib.parse
 import warnings
 
-from harness import PROGRAM, ROOT, WAIT_SECONDS, Answer, Live, Process, Test, main, program, run_program, victim
+from harness import PROGRAM, ROOT, WAIT_SECONDS, Answer, Live, Process, Test, main, processes_of, program, run_program, victim
 from shares import MARK, bearer, share
 
 LONG = "60"
@@ -155,6 +156,21 @@ class Listening(Test):
             for count, words, reason in ((2, "", "passes 2 sockets"), (1, "--listen 127.0.0.1:0", "remove --listen")):
                 with Process(["bash", "-c", script % (count, words)], **passed) as process:
                     self.assert_refused(process, process.wait(), 2, reason)
+
+    def test_a_service_says_that_it_is_alive_and_fails_without_the_one_that_starts_others(self):
+        """As sd_watchdog_enabled(3) has it: systemd starts again what hangs, or fails."""
+        with tempfile.TemporaryDirectory() as folder:
+            news = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+            news.settimeout(WAIT_SECONDS)
+            news.bind(os.path.join(folder, "notify"))
+            self.addCleanup(news.close)
+            environment = dict(os.environ, NOTIFY_SOCKET=os.path.join(folder, "notify"), WATCHDOG_USEC="200000")
+            with Process([PROGRAM, "serve", "--no-data", "--no-continuous", "--listen", "127.0.0.1:0"], env=environment) as process:
+                process.wait_line(r"^http://127\.0\.0\.1:")
+                self.assertEqual([news.recv(100) for _ in range(3)], [b"READY=1", b"WATCHDOG=1", b"WATCHDOG=1"])
+                os.kill(processes_of(process.pid)["pyrometer-keep"], signal.SIGKILL)
+                self.assertEqual(process.wait(), 1)
+                process.wait_line("has ended: start pyrometer again", process.err)
 
 
 class BasePath(Test):

@@ -13,10 +13,12 @@ import tempfile
 import time
 import unittest
 
-from harness import PROGRAM, ROOT, SANITIZED, WAIT_SECONDS, Live, Process, Test, main, newest_python, processes_of, reader_of, run_program, victim
+from harness import PROGRAM, ROOT, SANITIZED, WAIT_SECONDS, Live, Process, Test, main, newest_python, processes_of, reader_of, run_program, victim, wait_gone
 from screen import Terminal
 
 NOBODY, SOMEBODY, ANOTHER = 65534, 45454, 45455
+# What each process of root's program becomes: one of these that nobody else is.
+OWN = range(61184, 65520)
 LONG = "120"
 MARK = {"X-Pyrometer": "1", "Content-Type": "application/json"}
 NUMBERS = {"dac_override": 1, "dac_read_search": 2, "kill": 5, "setgid": 6, "setuid": 7, "setpcap": 8, "sys_ptrace": 19,
@@ -58,6 +60,18 @@ def statuses(pid):
     return found
 
 
+def users_of(uid):
+    """The processes that have this user in any way."""
+    found = set()
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if str(uid) in read_status("/proc/%s/status" % pid)["Uid"].split():
+                found.add(int(pid))
+        except (FileNotFoundError, ProcessLookupError):
+            pass
+    return found
+
+
 def full_pipe():
     """Two ends of a pipe that holds all it can: who writes to it waits."""
     reads, writes = os.pipe()
@@ -76,6 +90,11 @@ def wait_for(is_so, what):
     while not is_so():
         assert time.monotonic() < end, what
         time.sleep(0.05)
+
+
+def files_of(pid):
+    """Its process that opens files."""
+    return processes_of(pid)["pyrometer-file"]
 
 
 def is_limited(pid, kept):
@@ -107,9 +126,8 @@ class Rights(Test):
         self.addCleanup(process.kill)
         return process
 
-    def assert_rights(self, pid, kept, uid, bounds=frozenset(), gid=None):
-        """Somebody else's folder takes his user and no group of his."""
-        gid = gid if gid is not None else 0 if uid == 0 else NOBODY
+    def assert_rights(self, pid, kept, uid=None, bounds=frozenset()):
+        """uid: None: one that only this process has."""
         wait_for(lambda: is_limited(pid, kept), "process %d has not given up what it should" % pid)
         for status in statuses(pid):
             what = "%s of %d" % (status["Name"], pid)
@@ -119,8 +137,13 @@ class Rights(Test):
                 self.assertEqual(capabilities(status[name]), set(), "%s of %s" % (name, what))
             self.assertEqual(capabilities(status["CapBnd"]), numbers(bounds), what)
             self.assertEqual(status["Groups"].split(), [], what)
-            self.assertEqual(status["Uid"].split(), [str(uid)] * 4, what)
-            self.assertEqual(status["Gid"].split(), [str(gid)] * 4, what)
+            found = int(status["Uid"].split()[0])
+            self.assertEqual(status["Uid"].split(), [str(found)] * 4, what)
+            self.assertEqual(status["Gid"].split(), [str(found)] * 4, what)
+            if uid is None:
+                self.assertEqual((found in OWN, users_of(found)), (True, {pid}), what)
+            else:
+                self.assertEqual(found, uid, what)
             self.assertEqual(status["NoNewPrivs"], "1", what)
             if not SANITIZED:
                 self.assertEqual(status["Seccomp"], "2", what)
@@ -135,8 +158,8 @@ def copy_of_program(folder):
 class Commands(Rights):
     """Each command while it runs: `before` starts it, and what it should have then."""
 
-    before, reading, reading_files, uid = [], READING, {"dac_read_search"}, NOBODY
-    bounds, gid, reader_uid = frozenset(), None, NOBODY
+    before, reading, reading_files, uid, owner = [], READING, {"dac_read_search"}, None, SOMEBODY
+    bounds = frozenset()
 
     @classmethod
     def setUpClass(cls):
@@ -164,7 +187,7 @@ class Commands(Rights):
                                    stdout=writes, stderr=subprocess.PIPE)
         os.close(writes)
         try:
-            self.assert_rights(process.pid, kept, self.uid, self.bounds, self.gid)
+            self.assert_rights(process.pid, kept, self.uid, self.bounds)
         finally:
             os.close(reads)
             process.kill()
@@ -173,8 +196,8 @@ class Commands(Rights):
     def test_attach(self):
         with self.live("attach", str(self.target().pid), "-a") as live:
             live.wait_samples(10)
-            self.assert_rights(live.process.pid, set(), self.uid, self.bounds, self.gid)
-            self.assert_rights(reader_of(live.process), self.reading, self.reader_uid, self.bounds, self.gid)
+            self.assert_rights(live.process.pid, set(), self.uid, self.bounds)
+            self.assert_rights(reader_of(live.process), self.reading, self.uid, self.bounds)
             self.assertEqual(live.stop(), 0, live.process.output())
 
     def test_run(self):
@@ -185,8 +208,8 @@ class Commands(Rights):
         with self.live("run", script) as live:
             child, uid = map(int, live.process.wait_line(r"READY (\d+) (\d+)").groups())
             live.wait_samples(10)
-            self.assert_rights(live.process.pid, set(), self.uid, self.bounds, self.gid)
-            self.assert_rights(reader_of(live.process), self.reading, self.reader_uid, self.bounds, self.gid)
+            self.assert_rights(live.process.pid, set(), self.uid, self.bounds)
+            self.assert_rights(reader_of(live.process), self.reading, self.uid, self.bounds)
             # The program has what it would have had without us.
             self.assertEqual((uid, read_status("/proc/%d/status" % child)["NoNewPrivs"]),
                              (0 if not self.before else self.uid, "0"))
@@ -197,7 +220,7 @@ class Commands(Rights):
     def test_record(self):
         process = self.start("record", str(self.target().pid), "--collapsed=-", "--realtime-stats")
         process.wait_line("samples", process.err)
-        self.assert_rights(process.pid, self.reading, self.uid, self.bounds, self.gid)
+        self.assert_rights(process.pid, self.reading, self.uid, self.bounds)
         process.signal(signal.SIGINT)
         self.assertEqual(process.wait(), 0, process.output())
         self.assertTrue(any(line.startswith("tid:") for line in process.out), process.output())
@@ -210,7 +233,7 @@ class Commands(Rights):
     def test_top(self):
         with Terminal([*self.before, self.program, "top", str(self.target().pid)]) as terminal:
             terminal.until(r"threads\.py")
-            self.assert_rights(terminal.process.pid, self.reading, self.uid, self.bounds, self.gid)
+            self.assert_rights(terminal.process.pid, self.reading, self.uid, self.bounds)
             terminal.signal(signal.SIGTSTP)
             terminal.wait(terminal.is_stopped, what="stopping ourselves")
             terminal.go_on()
@@ -221,15 +244,15 @@ class Commands(Rights):
         self.assert_waits_with(self.reading, "dump", str(self.target().pid))
 
     def test_serve(self):
-        data = self.folder_of(self.uid)
+        data = self.folder_of(self.owner)
         with self.live("serve", "--data", data, "--shares", os.path.join(data, "shares")) as live:
             for stop in ("auto", "always"):
                 answer = live.ask("/api/v1/sessions", "POST", json.dumps({
                     "pids": [self.target().pid], "stop": stop}), MARK)
                 self.assertEqual(answer.status, 202)
             live.wait_samples(10)
-            self.assert_rights(live.process.pid, set(), self.uid, self.bounds, self.gid)
-            self.assert_rights(reader_of(live.process), self.reading, self.reader_uid, self.bounds, self.gid)
+            self.assert_rights(live.process.pid, set(), self.uid, self.bounds)
+            self.assert_rights(reader_of(live.process), self.reading, self.uid, self.bounds)
             for session in live.get("/sessions")["sessions"]:
                 live.ask("/api/v1/sessions/" + session["id"], "PATCH", '{"state": "ended"}', MARK)
             live.wait_until(lambda: all(one["state"] == "ended" for one in live.get("/sessions")["sessions"]))
@@ -241,17 +264,17 @@ class Commands(Rights):
             self.assertEqual(live.stop(), 0, live.process.output())
         for name in os.listdir(data):
             status = os.stat(os.path.join(data, name))
-            self.assertEqual((status.st_uid, stat.S_IMODE(status.st_mode)), (self.uid, 0o600), name)
+            self.assertEqual((status.st_uid, stat.S_IMODE(status.st_mode)), (self.owner, 0o600), name)
 
     def test_captures(self):
         capture = self.path("a.pyro")
         self.assertEqual(run_program("record", str(self.target().pid), "-d", "300ms", "--binary=" + capture)[1], 0)
-        os.chown(capture, self.uid, self.uid)
+        os.chown(capture, self.owner, self.owner)
         for words in (("replay", "--collapsed=-", capture), ("diff", capture, capture)):
             self.assert_waits_with(self.reading_files, *words)
         pipe = self.path("pipe")
         os.mkfifo(pipe)
-        os.chown(pipe, self.uid, self.uid)
+        os.chown(pipe, self.owner, self.owner)
         reads = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
         writes = os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
         try:
@@ -261,7 +284,7 @@ class Commands(Rights):
             pass
         try:
             process = self.start("merge", capture, capture, "-o", pipe)
-            self.assert_rights(process.pid, self.reading_files, self.uid, self.bounds, self.gid)
+            self.assert_rights(process.pid, self.reading_files, self.uid, self.bounds)
         finally:
             os.close(reads)
             os.close(writes)
@@ -276,7 +299,7 @@ class AsTheUnit(Commands):
               "--bounding-set=-all," + ",".join("+" + name for name in UNIT), "--"]
     reading_files, uid = {"dac_read_search"}, SOMEBODY
     # Nobody without CAP_SETPCAP can change them; no_new_privs makes them worth nothing.
-    bounds, gid, reader_uid = frozenset(UNIT), SOMEBODY, SOMEBODY
+    bounds = frozenset(UNIT)
 
 
 class OfDoctor(Commands):
@@ -308,12 +331,15 @@ class Identity(Rights):
         process.signal(signal.SIGINT)
         self.assertEqual(process.wait(), 0, process.output())
 
-    def test_the_owner_of_the_folder_that_is_written_to(self):
+    def test_nobody_else_has_the_user_of_a_process_whoever_owns_its_folders(self):
         for owner in (0, SOMEBODY):
             place = self.folder_of(owner, "of-%d" % owner)
             process = self.record("-o", os.path.join(place, "a.html"), "--quality", os.path.join(place, "q.json"))
-            self.assert_rights(process.pid, READING, owner)
+            self.assert_rights(process.pid, READING)
+            files = files_of(process.pid)
+            self.assert_rights(files, {"setuid", "setgid"})
             self.end(process)
+            wait_gone(files)
             self.assertEqual(sorted(os.listdir(place)), ["a.html", "q.json"])
             for name in os.listdir(place):
                 self.assertEqual(stat.S_IMODE(os.stat(os.path.join(place, name)).st_mode), 0o600, name)
@@ -323,7 +349,7 @@ class Identity(Rights):
         for place in places:
             os.chmod(place, 0o1755)
         process = self.record("-o", os.path.join(places[0], "a.html"), "--quality", os.path.join(places[1], "q.json"))
-        self.assert_rights(process.pid, READING | {"dac_override"}, 0)
+        self.assert_rights(process.pid, READING)
         self.end(process)
         self.assertEqual([os.listdir(place) for place in places], [["a.html"], ["q.json"]])
 
@@ -345,8 +371,8 @@ class Identity(Rights):
         process = Process([PROGRAM, "attach", str(self.target().pid), "--listen", "unix:" + path])
         self.addCleanup(process.kill)
         process.wait_line("http.unix")
-        self.assert_rights(process.pid, set(), SOMEBODY)
-        self.assert_rights(reader_of(process), READING, NOBODY)
+        self.assert_rights(process.pid, set())
+        self.assert_rights(reader_of(process), READING)
         process.signal(signal.SIGINT)
         self.assertEqual(process.wait(), 0, process.output())
         self.assertFalse(os.path.exists(path))
@@ -354,7 +380,7 @@ class Identity(Rights):
     def test_who_started_it_is_what_is_written_down(self):
         log = self.path("audit")
         process = self.record("--collapsed=-", "--audit", log)
-        self.assert_rights(process.pid, READING, NOBODY)
+        self.assert_rights(process.pid, READING)
         self.end(process)
         with open(log, encoding="utf-8") as file:
             self.assertEqual({json.loads(line)["address"] for line in file}, {"local:uid=0"})

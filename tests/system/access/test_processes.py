@@ -2,6 +2,7 @@
 them is killed."""
 
 import contextlib
+import ctypes
 import glob
 import json
 import os
@@ -10,6 +11,7 @@ import random
 import re
 import shutil
 import signal
+import subprocess
 import tempfile
 import time
 import unittest
@@ -17,9 +19,14 @@ import unittest
 from harness import PROGRAM, SANITIZED, WAIT_SECONDS, Live, Test, can, has_landlock, main, newest_python, processes_of, reader_of, run_program, victim, wait_gone
 
 LONG = "120"
-SOMEBODY = 45454
+SOMEBODY, NOBODY = 45454, 65534
+# What each process of root's program becomes: one of these that nobody else is.
+OWN = range(61184, 65520)
+PTRACE_SEIZE, PTRACE_INTERRUPT = 0x4206, 0x4207
 MARK = {"X-Pyrometer": "1", "Content-Type": "application/json"}
 NAMES = {"pyrometer-keep", "pyrometer-read", "pyrometer-src"}
+# What root's server has besides them: one that opens its files.
+SERVED = NAMES | ({"pyrometer-file"} if os.geteuid() == 0 else set())
 
 
 def descriptors(pid):
@@ -53,23 +60,34 @@ def mapped(pid):
         return next(int(line.split("-")[0], 16) for line in file if " rw-p " in line and "[heap]" in line)
 
 
+def touched_by(user, pids):
+    """Those of the processes that a process of this user, without capabilities, may signal or limit."""
+    code = ("import os, resource, sys\nfor pid in map(int, sys.argv[1:]):\n"
+            "    for touch in (lambda: os.kill(pid, 0), lambda: resource.prlimit(pid, resource.RLIMIT_CORE, (0, 0)),\n"
+            "                  lambda: os.sched_setaffinity(pid, {0})):\n"
+            "        try:\n            touch()\n            print(pid)\n        except PermissionError:\n            pass\n")
+    done = subprocess.run(["setpriv", "--reuid=%d" % user, "--regid=%d" % user, "--clear-groups", "--inh-caps=-all", "--bounding-set=-all",
+                           "--", "/usr/bin/python3", "-c", code, *map(str, pids)], stdout=subprocess.PIPE, check=True, text=True)
+    return set(map(int, done.stdout.split()))
+
+
 class Served(Test):
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="pyrometer-processes-")
         self.addCleanup(shutil.rmtree, self.folder)
         os.chmod(self.folder, 0o755)
 
-    def data(self):
+    def data(self, owner):
         path = os.path.join(self.folder, "data")
         os.mkdir(path, 0o700)
         if os.geteuid() == 0:
-            os.chown(path, SOMEBODY, SOMEBODY)
+            os.chown(path, owner, owner)
         return path
 
-    def serve(self, *options, **others):
-        live = Live("serve", "--data", self.data(), "--no-continuous", *options, **others)
+    def serve(self, *options, owner=SOMEBODY, **others):
+        live = Live("serve", "--data", self.data(owner), "--no-continuous", *options, **others)
         self.addCleanup(live.process.kill)
-        live.wait_until(lambda: NAMES <= set(processes_of(live.process.pid)))
+        live.wait_until(lambda: SERVED <= set(processes_of(live.process.pid)))
         return live
 
     def start(self, live, pid, **members):
@@ -89,30 +107,53 @@ class Rights(Served):
             session = self.start(live, target.pid)
             self.until(live, session, lambda found: found["quality"]["samples"] > 10)
             pids = {"pyrometer": live.process.pid, **processes_of(live.process.pid)}
-            self.assertEqual(set(pids), NAMES | {"pyrometer"})
+            self.assertEqual(set(pids), SERVED | {"pyrometer"})
             self.assertEqual([name for name, pid in pids.items() if listens(pid)], ["pyrometer"])
             for name, pid in pids.items():
                 self.assertEqual(status(pid)["NoNewPrivs"], "1", name)
                 self.assertEqual(status(pid)["Seccomp"], "2", name)
             self.assertEqual(int(status(live.process.pid)["CapPrm"], 16), 0)
             self.assertEqual(int(status(live.process.pid)["CapBnd"], 16) if os.geteuid() == 0 else 0, 0)
-            if os.geteuid() == 0:
-                self.assertEqual(status(live.process.pid)["Uid"].split(), [str(SOMEBODY)] * 4)
-                self.assertNotIn("0", status(pids["pyrometer-read"])["Uid"].split())
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs root")
+    def test_nobody_else_has_the_user_of_a_process(self):
+        """Whoever owns the data folder: processes of that owner, of nobody, and of root without capabilities can neither stop or
+        end one of ours, nor change its limits."""
+        for owner in (SOMEBODY, 0):
+            with victim("chain.py", LONG) as target, self.serve(owner=owner) as live:
+                session = self.start(live, target.pid)
+                self.until(live, session, lambda found: found["quality"]["samples"] > 10)
+                pids = {"pyrometer": live.process.pid, **processes_of(live.process.pid)}
+                users = {name: status(pid)["Uid"].split() for name, pid in pids.items()}
+                self.assertEqual({name: len(set(found)) for name, found in users.items()}, dict.fromkeys(SERVED | {"pyrometer"}, 1))
+                self.assertEqual(len({found[0] for found in users.values()}), len(users), users)
+                for name, found in users.items():
+                    self.assertIn(int(found[0]), OWN, name)
+                    self.assertRaises(KeyError, pwd.getpwuid, int(found[0]))
+                for user in (owner, NOBODY, 0):
+                    self.assertEqual(touched_by(user, pids.values()), set(), user)
+                # It writes there all the same.
+                live.wait_until(lambda: live.get("/captures")["total"] == 1)
+            shutil.rmtree(os.path.join(self.folder, "data"))
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs root")
+    def test_the_one_that_speaks_http_becomes_the_user_that_is_named(self):
+        with self.serve("--user", str(SOMEBODY), owner=0) as live:
+            self.assertEqual(status(live.process.pid)["Uid"].split(), [str(SOMEBODY)] * 4)
+            self.assertNotIn(str(SOMEBODY), [status(pid)["Uid"].split()[0] for pid in processes_of(live.process.pid).values()])
 
     @unittest.skipUnless(os.geteuid() == 0 and can("unshare", "-m"), "needs root and a mount namespace")
-    def test_root_serves_as_a_user_of_its_own(self):
+    def test_the_default_folder_of_root_is_served_by_a_user_of_its_own(self):
         script = 'mount -t tmpfs tmpfs /var/lib && unset XDG_STATE_HOME && exec "$@"'
         live = Live("serve", "--no-continuous", before=["unshare", "-m", "sh", "-c", script, "sh"])
         self.addCleanup(live.process.kill)
         with victim("chain.py", LONG) as target:
             session = self.start(live, target.pid)
             self.until(live, session, lambda found: found["quality"]["samples"] > 10)
-            user = int(status(live.process.pid)["Uid"].split()[0])
-            self.assertNotIn(user, {entry.pw_uid for entry in pwd.getpwall() if entry.pw_name != "pyrometer"})
-            self.assertNotIn(str(user), status(processes_of(live.process.pid)["pyrometer-read"])["Uid"].split())
+            self.assertIn(int(status(live.process.pid)["Uid"].split()[0]), OWN)
             folder = "/proc/%d/root/var/lib/pyrometer" % live.process.pid
-            self.assertEqual({os.stat(path).st_uid for path in [folder, *glob.glob(folder + "/*")]}, {user})
+            self.assertEqual({(os.stat(path).st_uid, os.stat(path).st_mode & 0o077) for path in [folder, *glob.glob(folder + "/*")]},
+                             {(0, 0)})
             self.assertEqual(len(glob.glob(folder + "/*.pyro")), 1)
 
     def test_nothing_of_another_process_is_open_in_the_one_that_speaks_http(self):
@@ -122,8 +163,11 @@ class Rights(Served):
             pids = processes_of(live.process.pid)
             ours = descriptors(live.process.pid)
             self.assertEqual([path for path in ours if path.startswith("/proc/") or "pidfd" in path or "bpf" in path], [])
+            folder = {os.path.join(self.folder, "data")}
             self.assertEqual(set(descriptors(pids["pyrometer-keep"])) - {"pipe"},
-                             {"/dev/null", "socket", "anon_inode:[signalfd]"})
+                             {"/dev/null", "socket", "anon_inode:[signalfd]"} | folder)
+            if "pyrometer-file" in pids:
+                self.assertEqual(set(descriptors(pids["pyrometer-file"])) - {"pipe"}, {"/dev/null", "socket"} | folder)
             theirs = descriptors(pids["pyrometer-read"])
             self.assertIn("/proc/%d/mem" % target.pid, theirs)
             self.assertEqual([path for path in theirs if path.startswith("/") and not path.startswith("/proc/")
@@ -213,6 +257,92 @@ class Ends(Served):
             opened = live.ask("/api/v1/captures", "POST", json.dumps({"name": capture}), MARK)
             self.assertIn(opened.status, (200, 202), opened.body)
 
+    def replaced(self, live, name, pid):
+        live.wait_until(lambda: processes_of(live.process.pid).get(name, pid) != pid)
+        wait_gone(pid)
+
+    def test_one_that_is_stopped_is_replaced(self):
+        """Nobody waits for it: what is asked meanwhile is answered by the one that takes its place."""
+        with victim("chain.py", LONG) as target, self.serve() as live:
+            session = self.start(live, target.pid)
+            before = self.until(live, session, lambda found: found["quality"]["samples"] > 100)
+            pids = processes_of(live.process.pid)
+            os.kill(pids["pyrometer-read"], signal.SIGSTOP)
+            self.assertIn("processes", live.get("/processes"))
+            self.replaced(live, "pyrometer-read", pids["pyrometer-read"])
+            live.process.wait_line("was stopped: another one takes its place", live.process.err)
+            after = self.until(live, session, lambda found: found["state"] == "failed")
+            self.assertRegex(after["reason"], "samples after that are lost")
+            self.assertGreaterEqual(after["quality"]["samples"], before["quality"]["samples"])
+            for name in sorted(SERVED - {"pyrometer-keep", "pyrometer-read"}):
+                os.kill(pids[name], signal.SIGSTOP)
+                self.replaced(live, name, pids[name])
+            again = self.start(live, target.pid)
+            self.until(live, again, lambda found: found["quality"]["samples"] > 10)
+            live.wait_until(lambda: live.get("/captures")["total"] == 2)
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs the right to trace it")
+    def test_one_that_takes_nothing_is_replaced(self):
+        """A tracer holds the thread that takes requests, as the kernel might: nobody is notified of that."""
+        with victim("chain.py", LONG) as target, self.serve() as live:
+            session = self.start(live, target.pid)
+            self.until(live, session, lambda found: found["quality"]["samples"] > 100)
+            reader = reader_of(live.process)
+            for request in PTRACE_SEIZE, PTRACE_INTERRUPT:
+                self.assertEqual(ctypes.CDLL(None).ptrace(request, reader, None, None), 0)
+            self.assertIn(live.ask("/api/v1/processes").status, (200, 503))
+            live.process.wait_line("does not answer: another one takes its place", live.process.err)
+            os.waitpid(reader, 0)
+            self.replaced(live, "pyrometer-read", reader)
+            self.until(live, session, lambda found: found["state"] == "failed")
+            again = self.start(live, target.pid)
+            self.until(live, again, lambda found: found["quality"]["samples"] > 10)
+
+    def test_one_that_goes_on_at_once_stays(self):
+        with victim("chain.py", LONG) as target, self.serve() as live:
+            session = self.start(live, target.pid)
+            self.until(live, session, lambda found: found["quality"]["samples"] > 100)
+            pids = processes_of(live.process.pid)
+            for _ in range(3):
+                os.kill(pids["pyrometer-read"], signal.SIGSTOP)
+                os.kill(pids["pyrometer-read"], signal.SIGCONT)
+            # The one that starts the others may be stopped for longer, and so may all, as by Ctrl-Z.
+            for pid in pids.values():
+                os.kill(pid, signal.SIGSTOP)
+            time.sleep(2)
+            for pid in pids.values():
+                os.kill(pid, signal.SIGCONT)
+            ticks = live.get("/sessions/%s/quality" % session)["ticks"]
+            self.until(live, session, lambda found: found["quality"]["ticks"] > ticks + 100)
+            self.assertEqual(processes_of(live.process.pid), pids)
+
+    def test_without_one_that_starts_others_a_hanging_one_is_reported(self):
+        with victim("chain.py", LONG) as target, self.serve() as live:
+            session = self.start(live, target.pid)
+            self.until(live, session, lambda found: found["quality"]["samples"] > 100)
+            pids = processes_of(live.process.pid)
+            for name in ("pyrometer-keep", "pyrometer-read"):
+                os.kill(pids[name], signal.SIGSTOP)
+            answer = live.ask("/api/v1/processes")
+            self.assertEqual(answer.status, 503)
+            self.assertIn("does not answer", answer.json()["detail"])
+            os.kill(pids["pyrometer-keep"], signal.SIGCONT)
+            self.replaced(live, "pyrometer-read", pids["pyrometer-read"])
+            self.until(live, session, lambda found: found["state"] == "failed")
+            self.assertIn("processes", live.get("/processes"))
+
+    def test_stopped_ones_end_with_the_one_that_speaks_http(self):
+        """Also the one that starts the others, once it goes on: another user's process may not end it."""
+        with self.serve() as live:
+            pids = processes_of(live.process.pid)
+            for pid in pids.values():
+                os.kill(pid, signal.SIGSTOP)
+            live.process.signal(signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pids["pyrometer-keep"], signal.SIGCONT)
+            for pid in pids.values():
+                wait_gone(pid)
+
     def test_without_the_keeper_nothing_is_read_and_what_was_is_shown(self):
         with victim("chain.py", LONG) as target, self.serve() as live:
             session = self.start(live, target.pid)
@@ -222,6 +352,8 @@ class Ends(Served):
             for pid in pids.values():
                 wait_gone(pid)
             self.until(live, session, lambda found: found["state"] == "failed")
+            live.process.wait_line("has ended: start pyrometer again", live.process.err)
+            self.assertEqual(processes_of(live.process.pid), {})
             self.assertEqual(live.ask("/api/v1/sessions/%s/report.html" % session).status, 200)
             again = self.start(live, target.pid)
             found = self.until(live, again, lambda found: found["state"] == "failed")
@@ -229,23 +361,30 @@ class Ends(Served):
             self.assertEqual(live.stop(), 0)
 
     def test_any_of_them_at_any_moment(self):
-        """Under load; the server answers, and samples again."""
+        """Ended or stopped under load; the server answers, samples again, and has no more descriptors and children than before."""
         rng = random.Random(1)
-        with victim("chain.py", LONG) as target, self.serve() as live:
+        with victim("chain.py", LONG) as target, self.serve("--engine", "remote") as live:
+            before = len(descriptors(live.process.pid)), len(descriptors(processes_of(live.process.pid)["pyrometer-keep"]))
             for _ in range(12):
                 session = self.start(live, target.pid, rate_hz=1000)
                 time.sleep(rng.random() / 2)
                 pids = processes_of(live.process.pid)
-                name = rng.choice(["pyrometer-read", "pyrometer-src"])
+                name = rng.choice(sorted(SERVED - {"pyrometer-keep"}))
                 if name in pids:
-                    os.kill(pids[name], signal.SIGKILL)
+                    os.kill(pids[name], rng.choice([signal.SIGKILL, signal.SIGSTOP]))
                 found = live.get("/sessions/" + session)
                 self.assertIn(found["state"], ("starting", "running", "failed"))
-                live.get("/processes")
-                live.ask("/api/v1/sessions/" + session, "PATCH", '{"state": "ended"}', MARK)
+                self.assertIn(live.ask("/api/v1/processes").status, (200, 503))
+                live.ask("/api/v1/sessions/" + session, "DELETE", None, MARK)
             session = self.start(live, target.pid)
             self.until(live, session, lambda found: found["state"] == "failed" or found["quality"]["samples"] > 10)
             self.assertEqual(live.get("/sessions/" + session)["state"], "running")
+            live.ask("/api/v1/sessions/" + session, "DELETE", None, MARK)
+            live.wait_until(lambda: set(processes_of(live.process.pid)) == SERVED and
+                            all(status(pid)["State"][0] != "Z" for pid in processes_of(live.process.pid).values()))
+            # A connection, and what is just being read.
+            live.wait_until(lambda: len(descriptors(live.process.pid)) <= before[0] + 4)
+            self.assertEqual(len(descriptors(processes_of(live.process.pid)["pyrometer-keep"])), before[1])
 
     def test_attach_stays_with_what_it_has(self):
         with victim("chain.py", LONG) as target, Live("attach", str(target.pid)) as live:
@@ -293,10 +432,12 @@ class Started(Served):
             if not SANITIZED:
                 for pid in live.process.pid, pids["pyrometer-read"]:
                     self.assertEqual((status(pid)["NoNewPrivs"], status(pid)["Seccomp"]), ("1", "2"))
-            # The program, and what starts it, have all rights that they would have without us.
-            for pid in program, pids["pyrometer-run"]:
-                self.assertEqual([status(pid)[name] for name in ("NoNewPrivs", "Seccomp", "CapEff", "CapBnd", "Uid")],
-                                 [status("self")[name] for name in ("NoNewPrivs", "Seccomp", "CapEff", "CapBnd", "Uid")])
+            # The program has all rights that it would have without us; what has started it can only end it.
+            self.assertEqual([status(program)[name] for name in ("NoNewPrivs", "Seccomp", "CapEff", "CapBnd", "Uid")],
+                             [status("self")[name] for name in ("NoNewPrivs", "Seccomp", "CapEff", "CapBnd", "Uid")])
+            self.assertEqual(status(pids["pyrometer-run"])["NoNewPrivs"], "1")
+            if os.geteuid() == 0:
+                self.assertEqual(int(status(pids["pyrometer-run"])["CapEff"], 16), 1 << 5)
 
     def test_files_that_were_opened_for_the_program_are_open_there_alone(self):
         reads, writes = os.pipe()

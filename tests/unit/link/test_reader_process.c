@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "sampler/base/clock.h"
+#include "sampler/base/pulse.h"
 #include "sampler/capture/bytes.h"
 #include "sampler/link/link.h"
 #include "sampler/link/link_sampler.h"
@@ -31,6 +32,7 @@ static int ends[2];
 /* The next reader process waits for a byte, because this process cannot start one once it uses the link. */
 static int next_ends[2];
 static pid_t reader, next_reader, victim, forbidden;
+static struct pulse *pulse;
 
 static enum err_code permits(const void *context, const struct permission_candidate *candidate,
                              struct err *err)
@@ -60,6 +62,7 @@ static pid_t start_reader(bool waits)
 {
     const struct sampler_options only = { .pids = { victim }, .pid_count = 1 };
     const struct reader_process settings = { .socket = ends[1],
+                                             .pulse = pulse,
                                              .max_rate_hz = 1000,
                                              .max_running = 2,
                                              .memory_bytes = 64 << 20,
@@ -116,11 +119,12 @@ static int begin(void **state)
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0 ||
         pipe2(next_ends, O_CLOEXEC) != 0)
         return -1;
+    pulse = pulse_create();
     victim = start_victim();
     forbidden = start_victim();
     reader = start_reader(false);
     next_reader = start_reader(true);
-    reader_link_use(ends[0]);
+    reader_link_use(ends[0], pulse);
     return 0;
 }
 
@@ -472,19 +476,28 @@ static void answers_take_bounded_memory(void **state)
 static void a_session_survives_its_reader_as_failed(void **state)
 {
     const struct sampler_options options = options_of(victim);
+    struct process_usage before = { 0 }, after = { 0 };
     struct sampler_status status;
     (void)state;
     if (!can_read())
         skip();
     struct sampler *const sampler = start(&options);
     wait_for_samples(sampler, 50);
+    for (int ms = 0; before.rss_bytes == 0 && ms < WAIT_MS; ms += 200)
+        reader_link_usage(&before);
     end_process(&reader);
+    pulse_lose(pulse);
     assert_int_equal(wait_for_end(sampler, &status), SAMPLER_FAILED);
     assert_non_null(strstr(status.reason, "ended"));
     assert_true(samples_of(sampler) >= 50);
     assert_int_equal(write(next_ends[1], "1", 1), 1);
     struct sampler *const next = start(&options);
     wait_for_samples(next, 10);
+    /* What the first one has used counts on. */
+    for (int ms = 0; after.rss_bytes == 0 && ms < WAIT_MS; ms += 200)
+        reader_link_usage(&after);
+    assert_true(before.cpu_user_s + before.cpu_sys_s > 0);
+    assert_true(after.cpu_user_s + after.cpu_sys_s >= before.cpu_user_s + before.cpu_sys_s);
     sampler_destroy(next);
     sampler_destroy(sampler);
 }
@@ -508,6 +521,31 @@ static void only_the_session_that_is_wanted_can_be_had(void **state)
     processes_destroy(processes);
 }
 
+/* A process that the kernel holds cannot be ended, and keeps its end of each pipe. */
+static void a_session_of_one_that_hangs_fails_and_says_so(void **state)
+{
+    const struct sampler_options options = options_of(victim);
+    struct sampler_status status;
+    struct err err = { 0 };
+    (void)state;
+    if (!can_read())
+        skip();
+    struct sampler *const sampler = start(&options);
+    wait_for_samples(sampler, 10);
+    kill(next_reader, SIGSTOP);
+    const uint64_t began_ns = clock_now_ns();
+    assert_int_equal(reader_link_admits(victim, &err), ERR_LIMIT);
+    assert_non_null(strstr(err.message, "does not answer"));
+    /* Without asking whether it is there, that took READER_LINK_WAIT_MS. */
+    assert_true(clock_now_ns() - began_ns < 4 * (uint64_t)READER_LINK_TAKE_MS * NS_PER_MS);
+    sampler_status(sampler, &status);
+    assert_int_equal(status.state, SAMPLER_RUNNING);
+    pulse_lose(pulse);
+    assert_int_equal(wait_for_end(sampler, &status), SAMPLER_FAILED);
+    assert_non_null(strstr(status.reason, "samples after that are lost"));
+    sampler_destroy(sampler);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -521,6 +559,7 @@ int main(void)
         cmocka_unit_test(answers_take_bounded_memory),
         cmocka_unit_test(a_session_survives_its_reader_as_failed),
         cmocka_unit_test(only_the_session_that_is_wanted_can_be_had),
+        cmocka_unit_test(a_session_of_one_that_hangs_fails_and_says_so),
     };
     return cmocka_run_group_tests(tests, begin, end) == 0 ? 0 : 1;
 }

@@ -33,6 +33,7 @@ static const struct link_request requests[] = {
     { .kind = LINK_LIST },
     { .kind = LINK_READ, .session = 7, .source = "source", .source_bytes = 6 },
     { .kind = LINK_USAGE },
+    { .kind = LINK_PING },
 };
 
 enum { REQUESTS = sizeof requests / sizeof *requests };

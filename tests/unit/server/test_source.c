@@ -439,7 +439,7 @@ static void more_descriptors_than_it_takes_are_closed(void **state)
     assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
     assert_int_equal(pipe2(pipes, O_CLOEXEC), 0);
     const int fds[] = { pipes[1], world->target.pidfd, world->target.space_fd, ends[0] };
-    const pid_t broker = source_helper_fork(ends[1]);
+    const pid_t broker = source_helper_fork(ends[1], NULL);
     assert_true(broker > 0);
     struct cmsghdr *const head = CMSG_FIRSTHDR(&message);
     head->cmsg_level = SOL_SOCKET;

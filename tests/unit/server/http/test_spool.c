@@ -1,3 +1,4 @@
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -7,6 +8,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "server/files/files.h"
 #include "server/http/response.h"
 #include "server/http/spool.h"
 #include "tests/support/test.h"
@@ -137,7 +139,8 @@ static void an_answer_takes_no_more_of_the_disk_than_it_leaves(void **state)
     if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
         mount("none", folder, "tmpfs", 0, size) != 0)
         skip();
-    spool_use(folder);
+    const struct files_folder disk = { open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC), -1 };
+    spool_use(&disk);
     response_init(&response);
     assert_ok(spool_bytes(SPOOL_MEMORY_BYTES + CHUNK, ERR_OK, &response, &err), &err);
     response_deinit(&response);
@@ -146,6 +149,7 @@ static void an_answer_takes_no_more_of_the_disk_than_it_leaves(void **state)
     assert_non_null(strstr(err.message, "does not fit on the disk: No space left"));
     response_deinit(&response);
     spool_use(NULL);
+    close(disk.fd);
     assert_int_equal(umount(folder), 0);
     temp_dir_remove(folder);
 }

@@ -1,0 +1,29 @@
+/*
+ * pulse - whether a process takes what it is sent: two counters in memory that it shares with the one that starts it and the
+ * one that asks it.
+ *
+ * Ownership: pulse_create makes it, for the life of the process and of those that are forked from it.
+ * Threads: any.
+ * Depends on: Linux.
+ */
+#ifndef SAMPLER_BASE_PULSE_H
+#define SAMPLER_BASE_PULSE_H
+
+#include <stdatomic.h>
+
+struct pulse {
+    atomic_uint lost;  /* processes that took messages before the present one */
+    atomic_uint taken; /* messages, by the present one; 0: it is starting */
+};
+
+/* NULL: no memory. */
+struct pulse *pulse_create(void);
+/* For a process that has no part in it.  NULL is fine. */
+void pulse_drop(struct pulse *pulse);
+
+/* A message was taken, or the process is ready to take one.  NULL is fine. */
+void pulse_take(struct pulse *pulse);
+/* Another process takes the place of the present one. */
+void pulse_lose(struct pulse *pulse);
+
+#endif /* SAMPLER_BASE_PULSE_H */

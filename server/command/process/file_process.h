@@ -1,0 +1,29 @@
+/*
+ * file_process - the process that opens files for a program that root has started (files/file_server.h).
+ *
+ * It is a user that nobody else is, with CAP_SETUID and CAP_SETGID, of which the list of system calls leaves what makes it the
+ * owner of a folder for files.  Where the kernel has Landlock, it can open nothing but the program's folders.
+ *
+ * Depends on: files, access/identity, access/capabilities, landlock, syscall_filter, descriptors.
+ */
+#ifndef SERVER_COMMAND_PROCESS_FILE_PROCESS_H
+#define SERVER_COMMAND_PROCESS_FILE_PROCESS_H
+
+#include <stdbool.h>
+#include <stdnoreturn.h>
+
+#include "sampler/base/err.h"
+
+struct pulse;
+
+/* Root has started the program, and it writes files by name. */
+bool file_process_is_needed(void);
+
+/* In a process of its own, which holds this socket and the folders (folders.h) and ends when nobody is left to ask it.  pulse:
+ * that it takes requests; NULL: none. */
+noreturn void file_process_run(int socket, struct pulse *pulse);
+
+/* Starts one for this process, before it has threads or drops rights. */
+MUST_CHECK enum err_code file_process_start(struct err *err);
+
+#endif /* SERVER_COMMAND_PROCESS_FILE_PROCESS_H */
