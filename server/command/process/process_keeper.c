@@ -255,7 +255,9 @@ static void wait_for_something(struct process_keeper *keeper)
     struct pollfd events[COUNT + 1] = { [COUNT] = { CHILDREN, POLLIN, 0 } };
     for (size_t i = 0; i < COUNT; i++) {
         const bool begins = kept[i]->pid && !kept[i]->is_watched;
-        events[i] = (struct pollfd){ kept[i]->socket, begins ? POLLIN : 0, 0 };
+        events[i] =
+            (struct pollfd){ begins || kept[i] == &keeper->reader ? kept[i]->socket : -1,
+                             begins ? POLLIN : 0, 0 };
     }
     if (poll(events, COUNT + 1, wait_ms(keeper)) < 0 && errno != EINTR)
         _exit(EXIT_FAILED);

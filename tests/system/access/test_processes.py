@@ -208,6 +208,29 @@ class Rights(Served):
             self.until(live, session, lambda found: found["state"] == "running")
 
 
+class Idle(Served):
+    def test_they_use_no_processor(self):
+        """For a second, once the processes of the host have been examined; whoever starts the server."""
+        def used_ns(pid):
+            found = []
+            for task in os.listdir("/proc/%d/task" % pid):
+                with open("/proc/%d/task/%s/schedstat" % (pid, task), encoding="ascii") as file:
+                    found.append(int(file.read().split()[0]))
+            return found
+
+        def rests(pids):
+            before = list(map(used_ns, pids))
+            time.sleep(1)
+            return list(map(used_ns, pids)) == before
+        somebody = ["setpriv", "--reuid=%d" % SOMEBODY, "--regid=%d" % SOMEBODY, "--clear-groups", "--inh-caps=-all", "--"]
+        program = shutil.copy(PROGRAM, self.folder)
+        for before in [[], somebody] if os.geteuid() == 0 else [[]]:
+            with Live("serve", "--no-data", "--no-continuous", "--engine", "remote", before=before, path=program, cwd=self.folder) as live:
+                live.wait_until(lambda: NAMES <= set(processes_of(live.process.pid)))
+                pids = [live.process.pid, *processes_of(live.process.pid).values()]
+                live.wait_until(lambda: rests(pids))
+
+
 class Ends(Served):
     def test_they_end_with_the_one_that_speaks_http(self):
         with victim("chain.py", LONG) as target:
