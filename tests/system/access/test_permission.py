@@ -156,7 +156,7 @@ class Children(Permission):
         host.until("/processes", lambda listed: listed["not_permitted"] >= 1 and not listed["examining"])
         self.assertEqual(self.pids(host.get("/sessions/" + session)), [parent.pid])
         self.assertIn("after", self.names(host, session))
-        self.assert_nothing_of(host, session, SECRET, self.program, "39.5")
+        self.assert_nothing_of(host, session, SECRET, self.program, "40.512367")
         for path in ("/processes/%d/dump" % child, "/processes/%d/dump?tasks=1" % child):
             self.assertEqual(host.ask("/api/v1" + path).status, 403, path)
         self.assertEqual(host.ask("/debug/pprof/profile?seconds=1&pid=%d" % child).status, 403)
@@ -177,7 +177,7 @@ class Children(Permission):
             time.sleep(1)
             # The one that shares its memory is a child of the same user.
             self.assertEqual(self.pids(host.get("/sessions/" + session)).count(parent.pid), 1)
-            self.assert_nothing_of(host, session, SECRET, self.program, "39.5")
+            self.assert_nothing_of(host, session, SECRET, self.program, "40.512367")
             parent.kill()
 
     def test_a_storm_of_them_shows_nothing(self):

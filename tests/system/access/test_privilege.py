@@ -469,8 +469,8 @@ class Closed(Rights):
         for numbers in ((0,), (0, 2)):
             with Live("attach", str(self.target().pid), preexec_fn=self.closing(*numbers)) as live:
                 live.wait_samples(10)
+                live.wait_until(lambda: "pyrometer-src" in processes_of(live.process.pid))
                 before = processes_of(live.process.pid)
-                self.assertIn("pyrometer-src", before)
                 tree = live.get("/sessions/1/tree")
                 function = tree["functions"]["name"].index(tree["strings"]["values"].index("spin"))
                 live.wait_until(lambda: "def spin" in live.ask("/api/v1/sessions/1/source?function=%d" % function).body.decode())
