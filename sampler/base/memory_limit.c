@@ -17,11 +17,18 @@
 static const struct version {
     const char *mark, *folder; /* in the file of the process; below the folder of all */
     const char *limit, *usage;
-    const char *active, *inactive; /* files, in memory.stat */
+    const char *reclaimed[3]; /* in memory.stat: what the kernel takes before it kills */
 } versions[] = {
-    { "0::", "", "memory.max", "memory.current", "\nactive_file ", "\ninactive_file " },
-    { ":memory:", "/memory", "memory.limit_in_bytes", "memory.usage_in_bytes",
-      "\ntotal_active_file ", "\ntotal_inactive_file " },
+    { "0::",
+      "",
+      "memory.max",
+      "memory.current",
+      { "\nactive_file ", "\ninactive_file ", "\nslab_reclaimable " } },
+    { ":memory:",
+      "/memory",
+      "memory.limit_in_bytes",
+      "memory.usage_in_bytes",
+      { "\ntotal_active_file ", "\ntotal_inactive_file ", "\ntotal_slab_reclaimable " } },
 };
 
 static struct {
@@ -62,7 +69,7 @@ static uint64_t limit_in(const char *folder, const struct version *version)
 
 /* The group and those around it: the smallest limit counts.  In a container the folder may show only the
  * group itself, whatever its path is. */
-static void search_upwards(const char *folder, const struct version *version, char *path)
+static void find_limit(const char *folder, const struct version *version, char *path)
 {
     char whole[PATH_MAX];
     for (;;) {
@@ -91,7 +98,7 @@ void memory_limit_find(const char *folder, const char *own)
         for (size_t i = 0; i < sizeof versions / sizeof *versions; i++) {
             char *const mark = strstr(line, versions[i].mark);
             if (mark)
-                search_upwards(folder, &versions[i], mark + strlen(versions[i].mark));
+                find_limit(folder, &versions[i], mark + strlen(versions[i].mark));
         }
     }
     if (file)
@@ -128,12 +135,13 @@ uint64_t memory_limit_left(void)
     char usage[64], stat[8192];
     if (!group.has_begun || read_fd(group.usage_fd, usage, sizeof usage) == 0)
         return UINT64_MAX;
-    /* The kernel drops pages of files before it kills anybody. */
     read_fd(group.stat_fd, stat, sizeof stat);
-    const uint64_t files =
-        number_after(stat, group.version->active) + number_after(stat, group.version->inactive);
-    const uint64_t all = strtoull(usage, NULL, 10);
-    const uint64_t used = all > files ? all - files : 0;
+    uint64_t used = strtoull(usage, NULL, 10);
+    for (size_t i = 0; i < sizeof group.version->reclaimed / sizeof *group.version->reclaimed;
+         i++) {
+        const uint64_t bytes = number_after(stat, group.version->reclaimed[i]);
+        used -= bytes < used ? bytes : used;
+    }
     const uint64_t most = group.limit - group.limit / MEMORY_LIMIT_RESERVE;
     return most > used ? most - used : 0;
 }

@@ -27,8 +27,9 @@ enum {
 #define MEMORY_LIMIT_FOLDER "/sys/fs/cgroup"
 #define MEMORY_LIMIT_OWN    "/proc/self/cgroup"
 
+/* The smallest limit of the group and those around it. */
 void memory_limit_find(const char *folder, const char *own);
-
+/* From now on the other calls know what is left. */
 void memory_limit_begin(void);
 
 /* Of something whose usual size is this: less in a small group, at least 1. */

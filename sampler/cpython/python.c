@@ -42,6 +42,10 @@ enum err_code python_attach(struct process *process, enum runtime_effort effort,
     os_threads_init(&python->os_threads, &python->threads, process->pid);
     tasks_init(&python->tasks, process->pid, memory, &python->runtime, &python->threads,
                &python->codes, strings);
+    if (code_table_set_command(&python->codes, process->argc, process->argv)) {
+        python_detach(python);
+        return err_nomem(err);
+    }
     *out = python;
     return ERR_OK;
 }

@@ -20,6 +20,8 @@ static const uint64_t MAX_STARVED_NS = 2 * NS_PER_S;
 /* Until a session is this old, threads that the engine has not seen yet are counted at each drain. */
 static const uint64_t FIRST_NS = 500 * NS_PER_MS;
 enum { MAX_FIRST_SLEEPERS = 256 };
+/* Threads of unknown number of a target that a drain reads. */
+enum { MAX_UNKNOWN = 64 };
 /* Waking up costs more than taking a few records, and the program calls where this would be too late. */
 static const double DRAIN_HZ = 10, FIRST_DRAIN_HZ = 100;
 /* The program may call as often as the target wants it to. */
@@ -310,26 +312,34 @@ static enum err_code count_first_sleepers(struct kernel_feed *feed, uint64_t now
     return rc;
 }
 
-/* Reads the threads that the engine cannot know from outside, as they are. */
+/* Reads the threads that the engine cannot know from outside, as they are; of many, a random part that stands for all. */
 static enum err_code count_unknown(struct kernel_feed *feed, struct fed_target *fed,
                                    uint64_t now_ns)
 {
+    struct python *const python = fed->target->python;
+    const size_t unknown = python_unknown_threads(python);
+    const uint64_t weight = unknown > MAX_UNKNOWN ? unknown / MAX_UNKNOWN : 1;
+    const uint64_t since_ns = fed->counted_ns;
+    fed->counted_ns = now_ns;
+    if (!unknown || now_ns <= since_ns)
+        return ERR_OK;
     const struct target_instants instants = {
-        .since_ns = fed->counted_ns,
+        .since_ns = since_ns,
         .until_ns = now_ns,
-        .times = now_ns > fed->counted_ns ? instants_in(feed, now_ns - fed->counted_ns) : 0,
+        .times = (uint32_t)(instants_in(feed, now_ns - since_ns) * weight),
         .runs = VALUE_UNKNOWN,
         .runnable = VALUE_UNKNOWN,
     };
-    size_t count = 0;
-    struct thread *const *const threads = python_threads(fed->target->python, &count);
+    const struct thread *const main = python_main(python);
+    const bool is_all = fed->target->options->all_threads;
+    size_t count;
+    struct thread *const *const threads = python_threads(python, &count);
     enum err_code rc = ERR_OK;
-    fed->counted_ns = now_ns;
-    if (!python_unknown_threads(fed->target->python))
-        count = 0;
     for (size_t i = 0; i < count && instants.times && !rc; i++) {
-        if (kernel_threads_is_unknown(fed, threads[i]))
-            rc = target_read_waiting(fed->target, threads[i], &instants);
+        if (!kernel_threads_is_unknown(fed, threads[i]) || (!is_all && threads[i] != main) ||
+            (weight > 1 && random_below(&feed->random, weight)))
+            continue;
+        rc = target_read_waiting(fed->target, threads[i], &instants);
         rc = rc == ERR_NOMEM || rc == ERR_LIMIT ? rc : ERR_OK;
     }
     return rc;

@@ -154,8 +154,7 @@ static bool is_followed(const struct fed_target *fed, const struct thread *threa
 
 bool kernel_threads_is_unknown(const struct fed_target *fed, const struct thread *thread)
 {
-    return !thread->host_tid && is_followed(fed, thread) &&
-           (fed->target->options->all_threads || thread == python_main(fed->target->python));
+    return !thread->host_tid && is_followed(fed, thread);
 }
 
 enum err_code kernel_threads_list(struct kernel_threads *threads, struct fed_target *fed)

@@ -97,7 +97,6 @@ enum err_code live_open(struct live *live, const struct options *options,
     live->tls_cert = options->access.tls_cert;
     systemd_init(&live->systemd);
     enum err_code rc = limits_check_serving(err);
-    memory_limit_begin();
     if (rc == ERR_OK)
         rc = sessions_create(&live->sessions, err);
     if (rc == ERR_OK)
@@ -112,6 +111,8 @@ enum err_code live_open(struct live *live, const struct options *options,
         rc = credentials_read_tls(live->tls_cert, options->access.tls_key, &live->tls, err);
     if (rc == ERR_OK && options->opens_browser)
         prepared_child_start(&live->browser, "xdg-open", signals);
+    /* The browser has no such limit. */
+    memory_limit_begin();
     return rc;
 }
 

@@ -374,7 +374,8 @@ static void *work(void *argument)
     return NULL;
 }
 
-/* The lock is held, and a turn waits, which may run or not.  Workers stay: each answer would need another stack otherwise. */
+/* The lock is held, and a turn waits, which may run or not.  Workers stay, so that their stacks are a known
+ * part of what this process has mapped. */
 static void wake_worker(struct http *http)
 {
     if (http->idle > 0) {
@@ -384,6 +385,8 @@ static void wake_worker(struct http *http)
         const bool has_started = thread_start(NULL, work, http) == 0;
         http->workers += has_started;
         http->idle += has_started;
+        if (!has_started)
+            memory_limit_renew(false);
     }
 }
 

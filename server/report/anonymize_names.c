@@ -201,7 +201,9 @@ static struct strtab_string function_name(struct anonymize_names *names,
 
 static struct strtab_string file_name(struct anonymize_names *names, struct strtab_string path)
 {
-    static const char *const everybodys[] = { "", "~", "<string>", "<stdin>", NULL };
+    static const char *const everybodys[] = {
+        "", "~", "<string>", "<command>", "<stdin>", NULL
+    };
     struct strtab_string rest;
     if (is_among(path, everybodys))
         return path;

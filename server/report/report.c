@@ -215,7 +215,7 @@ void report_file_name(const struct report_source *source, const struct report_fo
     char when[32] = "";
     struct tm parts;
     if (gmtime_r(&start, &parts))
-        strftime(when, sizeof when, "-%Y%m%d-%H%M%S", &parts);
+        strftime(when, sizeof when, "-%Y%m%d-%H%M%SZ", &parts);
     const struct sampler_target *const target =
         source->header ? &source->header->target : source->session->target;
     snprintf(out, REPORT_NAME_BYTES, "pyrometer-%d%s.%s", (int)target->pid, when,

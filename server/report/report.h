@@ -137,8 +137,8 @@ void report_put_command(const struct sampler_target *target, struct buffer *out)
 
 enum { REPORT_NAME_BYTES = 96 };
 
-/* "pyrometer-4711-20260131-100000.html": the pid (the header's, if there is one) and the start of
- * the session. */
+/* "pyrometer-4711-20260131-100000Z.html": the pid (the header's, if there is one) and the start of
+ * the session, in UTC. */
 void report_file_name(const struct report_source *source, const struct report_format *format,
                       char out[REPORT_NAME_BYTES]);
 

@@ -368,16 +368,16 @@ enum err_code captures_check_file(struct captures *captures, const char *name, s
     return rc;
 }
 
-/* "20260131-100000-4711-3f2a" */
+/* "20260131-100000Z-4711-3f2a" */
 static void make_name(int pid, char out[CAPTURES_NAME_BYTES])
 {
-    char when[16] = "";
+    char when[17] = "";
     uint16_t random = 0;
     struct tm parts;
     const time_t now = time(NULL);
     (void)!getrandom(&random, sizeof random, 0);
     if (gmtime_r(&now, &parts))
-        strftime(when, sizeof when, "%Y%m%d-%H%M%S", &parts);
+        strftime(when, sizeof when, "%Y%m%d-%H%M%SZ", &parts);
     if (pid > 0)
         snprintf(out, CAPTURES_NAME_BYTES, "%s-%d-%04x", when, pid, (unsigned)random);
     else

@@ -28,7 +28,7 @@ enum session_source {
 enum {
     SESSION_MAX_NAME = 120,
     SESSION_MAX_NOTE = 1000,
-    SESSION_MAX_CAPTURE = 31,
+    SESSION_MAX_CAPTURE = 32,
     SESSION_MAX_FAULT = 200
 };
 

@@ -1,6 +1,7 @@
 // The saved captures: found by text, host, label and age; opened, compared, edited, downloaded, deleted.
 
-import { captureTitle, formatBytes, formatWhen } from "../model/host/sessions.js";
+import { formatWhen } from "../model/base/instants.js";
+import { captureTitle, formatBytes } from "../model/host/sessions.js";
 import { formatCount, formatDuration } from "../model/base/numbers.js";
 import { programName } from "../model/host/processes.js";
 import { visibleText } from "../model/base/text.js";

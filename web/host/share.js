@@ -1,6 +1,6 @@
 // Read-only links: created, listed, revoked.
 
-import { formatWhen } from "../model/host/sessions.js";
+import { formatWhen } from "../model/base/instants.js";
 import { visibleText } from "../model/base/text.js";
 import { HOST_TEXT } from "../text/host.js";
 import { el, isolated } from "../view/elements/dom.js";

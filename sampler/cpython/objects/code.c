@@ -6,6 +6,7 @@
 #include "sampler/base/hash.h"
 #include "sampler/base/vec.h"
 #include "sampler/cpython/objects/code_reading.h"
+#include "sampler/cpython/objects/command_text.h"
 
 void code_table_init(struct code_table *table, struct memory *memory,
                      const struct layout *layout, struct strtab *strings)
@@ -39,8 +40,16 @@ static void free_codes(struct code_table *table)
 
 void code_table_deinit(struct code_table *table)
 {
+    free(table->command);
     free_codes(table);
     object_bytes_deinit(&table->scratch);
+}
+
+enum err_code code_table_set_command(struct code_table *table, size_t argc, char *const *argv)
+{
+    const char *const text = command_text_find(argc, argv);
+    table->command = text ? strdup(text) : NULL;
+    return text && !table->command ? ERR_NOMEM : ERR_OK;
 }
 
 bool code_table_is_full(const struct code_table *table)

@@ -106,6 +106,7 @@ struct code_table {
     code_id *sorted; /* the first sorted_count code objects by their instructions */
     size_t sorted_count;
     const struct opcode *opcodes; /* of the version; NULL: unknown */
+    char *command;                /* the text of python -c; NULL: none */
     remote_addr code_type;        /* address of the type named "code"; 0: not seen yet */
     uint64_t epoch;               /* code objects checked in this epoch need no other check */
     bool is_described;  /* code_learn says when another object takes a place: none is checked */
@@ -121,6 +122,9 @@ struct code_table {
 void code_table_init(struct code_table *table, struct memory *memory,
                      const struct layout *layout, struct strtab *strings);
 void code_table_deinit(struct code_table *table);
+/* The command line of the process, whose text may be what functions are in (command_text.h). */
+MUST_CHECK enum err_code code_table_set_command(struct code_table *table, size_t argc,
+                                                char *const *argv);
 
 /* Is it time to clear the table? */
 bool code_table_is_full(const struct code_table *table);

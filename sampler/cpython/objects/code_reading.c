@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/cpython/objects/command_text.h"
+
 static bool is_code(struct code_table *table, remote_addr type)
 {
     if (table->code_type)
@@ -19,6 +21,18 @@ static enum err_code intern(struct code_table *table, str_id *out)
                          table->scratch.count, out, NULL);
 }
 
+static enum err_code intern_file(struct code_table *table, struct code *code)
+{
+    static const char file[] = COMMAND_TEXT_FILE;
+    const struct strtab_string name = strtab_get(table->strings, code->name);
+    const char *const given = (const char *)table->scratch.bytes;
+    if (!table->command || table->scratch.count != strlen(COMMAND_TEXT_STRING) ||
+        memcmp(given, COMMAND_TEXT_STRING, table->scratch.count) != 0 ||
+        !command_text_has(table->command, name.text, name.length, code->first_line))
+        return intern(table, &code->file);
+    return strtab_intern(table->strings, file, sizeof file - 1, &code->file, NULL);
+}
+
 static enum err_code read_names(struct code_table *table, remote_addr file, struct code *code)
 {
     struct object_bytes *const scratch = &table->scratch;
@@ -27,7 +41,7 @@ static enum err_code read_names(struct code_table *table, remote_addr file, stru
         rc = intern(table, &code->name);
     if (!rc)
         rc = object_read_file_name(table->memory, table->layout, file, scratch);
-    return rc ? rc : intern(table, &code->file);
+    return rc ? rc : intern_file(table, code);
 }
 
 /* A location table over a limit leaves the lines unknown; anything else fails. */

@@ -17,6 +17,9 @@ enum {
     MAX_EXAMINED = 64, /* structures, for the offset */
 };
 
+/* States without a thread, of which so many are tried at once: a program has few, unless it is hostile. */
+enum { MAX_UNKNOWN = 4096 };
+
 /* What the structure says; NO_ID: it cannot be read. */
 enum { NO_ID = -1 };
 
@@ -143,8 +146,6 @@ static enum err_code match_thread(struct os_threads *threads, size_t index)
  * states. */
 static bool is_gone(struct os_threads *threads, const struct thread *thread, size_t count)
 {
-    if (thread->host_tid)
-        return false;
     const int32_t pthread_tid = read_pthread_tid(threads, thread);
     /* It is that of another state too. */
     if (thread_ids_find(&threads->ids, thread->head.tid) ||
@@ -157,6 +158,7 @@ static enum err_code match_all(struct os_threads *threads)
 {
     enum { PASSES = 2 /* a state may lose its thread to one that comes after it */ };
     const struct thread_list *const list = threads->list;
+    size_t unknown = 0;
     enum err_code rc = ERR_OK;
     idmap_clear(&threads->claimed);
     threads->claimed_count = 0;
@@ -165,10 +167,29 @@ static enum err_code match_all(struct os_threads *threads)
         if (list->items[i]->host_tid)
             rc = claim(threads, i);
     for (unsigned pass = 0; pass < PASSES; pass++)
-        for (size_t i = 0; i < list->count && !rc; i++)
-            if (!list->items[i]->host_tid)
-                rc = match_thread(threads, i);
+        for (size_t i = 0; i < list->count && unknown < MAX_UNKNOWN && !rc; i++) {
+            if (list->items[i]->host_tid)
+                continue;
+            rc = match_thread(threads, i);
+            unknown += !list->items[i]->host_tid;
+        }
     return rc;
+}
+
+static void drop_gone(struct os_threads *threads)
+{
+    struct thread_list *const list = threads->list;
+    const size_t count = thread_ids_count(&threads->ids);
+    size_t tried = 0;
+    threads->unknown_count = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        struct thread *const thread = list->items[i];
+        if (thread->host_tid)
+            continue;
+        thread->is_gone = tried++ < MAX_UNKNOWN && is_gone(threads, thread, count);
+        threads->unknown_count += !thread->is_gone;
+    }
+    thread_list_drop_gone(list);
 }
 
 /* Forgets the threads that have ended; returns how many states lack one. */
@@ -187,20 +208,12 @@ static size_t count_unknown(const struct os_threads *threads)
 
 enum err_code os_threads_match(struct os_threads *threads)
 {
-    struct thread_list *const list = threads->list;
     threads->unknown_count = count_unknown(threads);
     if (!threads->unknown_count)
         return ERR_OK;
     thread_ids_begin(&threads->ids);
     const enum err_code rc = match_all(threads);
-    if (rc)
-        return rc;
-    const size_t count = thread_ids_count(&threads->ids);
-    threads->unknown_count = 0;
-    for (size_t i = 0; i < list->count; i++) {
-        list->items[i]->is_gone = is_gone(threads, list->items[i], count);
-        threads->unknown_count += !list->items[i]->host_tid && !list->items[i]->is_gone;
-    }
-    thread_list_drop_gone(list);
-    return ERR_OK;
+    if (!rc)
+        drop_gone(threads);
+    return rc;
 }

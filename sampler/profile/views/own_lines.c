@@ -47,11 +47,11 @@ static enum err_code own_code_init(struct own_code *code, const char *const *pat
     return rc;
 }
 
-/* Code made of text has no file; that of a notebook or a terminal is somebody's. */
+/* Code made of text has no file; that of a notebook, a terminal or a command is somebody's. */
 static bool is_generated(const char *file)
 {
     return *file == '\0' || (*file == '<' && strncmp(file, "<ipython-input", 14) != 0 &&
-                             strncmp(file, "<stdin", 6) != 0);
+                             strncmp(file, "<stdin", 6) != 0 && strcmp(file, "<command>") != 0);
 }
 
 /* What pip puts into bin/ to start a program of a package. */

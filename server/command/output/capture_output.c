@@ -20,14 +20,14 @@
 #include "server/files/files.h"
 #include "server/sessions/session_capture.h"
 
-/* "pyrometer-4711-20260131-100000.pyro", in the folder if one is given. */
+/* "pyrometer-4711-20260131-100000Z.pyro", in the folder if one is given. */
 static void put_default_name(char path[PATH_MAX], const char *folder, int pid)
 {
     const time_t now = time(NULL);
     char when[32] = "", who[16] = "";
     struct tm parts;
     if (gmtime_r(&now, &parts))
-        strftime(when, sizeof when, "-%Y%m%d-%H%M%S", &parts);
+        strftime(when, sizeof when, "-%Y%m%d-%H%M%SZ", &parts);
     if (pid)
         snprintf(who, sizeof who, "-%d", pid);
     snprintf(path, PATH_MAX, "%.3000s%spyrometer%s%s.%s", folder,

@@ -31,6 +31,29 @@ def wait_threads(live, wanted):
     return threads_of(live)
 
 
+COMMAND = """
+import dataclasses, time
+END = time.monotonic() + 100
+def spin():
+    end = time.monotonic() + 0.02
+    while time.monotonic() < end:
+        pass
+class Slow:
+    def __index__(self):
+        spin()
+        return 1
+@dataclasses.dataclass
+class Made:
+    value: int
+    def __post_init__(self):
+        hold(self.value)
+def hold(slow):
+    range(slow)
+print("READY", flush=True)
+while time.monotonic() < END:
+    Made(Slow())
+"""
+
 RENAMED = """
 import signal, threading, time
 def work():
@@ -117,6 +140,21 @@ class Names(EachTest):
                 wanted = "</script><img src=x onerror=alert(1)>"
                 threads = wait_threads(live, lambda threads: any(name == wanted for name, _ in threads.values()))
                 self.assertIn(wanted, [name for name, _ in threads.values()])
+
+    def test_the_text_of_a_command_is_a_file_of_its_own(self):
+        """What dataclasses has made is another text of the name <string>."""
+        self.each(self.check_command)
+
+    def check_command(self, python):
+        with harness.Process([python.path, "-c", COMMAND]) as target:
+            target.wait_ready()
+            process, code = harness.run_program("record", str(target.pid), "-d", "1", "-r", "200", "--collapsed=-")
+            self.assertEqual(code, 0, process.output())
+            files = {frame.rsplit(":", 2)[1].rsplit(".", 1)[-1]: frame.split(":")[0] for line in process.out
+                     for frame in line.rpartition(" ")[0].split(";")[1:] if frame.count(":") > 1}
+            self.assertEqual({name: files.get(name) for name in ("<module>", "spin", "__index__", "__post_init__", "hold", "__init__")},
+                             {"<module>": "<command>", "spin": "<command>", "__index__": "<command>", "__post_init__": "<command>",
+                              "hold": "<command>", "__init__": "<string>"}, process.output())
 
     def test_a_thread_that_is_renamed(self):
         self.path = harness.file_in("renamed.py")

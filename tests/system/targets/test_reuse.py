@@ -199,7 +199,7 @@ class Reuse(Test):
     def test_nor_are_those_that_a_newcomer_has(self):
         """A session that pauses sees late that its process has ended, and looks for children meanwhile."""
         text = "%s %s & trap 'kill $!' EXIT; wait" % (newest_python(), self.new)
-        for _ in range(5):
+        for _ in range(2):
             with Host() as host:
                 first = self.first()
                 one = host.start(pids=[first.pid], rate_hz=500, subprocesses=True)

@@ -54,7 +54,7 @@ static void the_smallest_limit_around_the_process_counts(void **state)
     put(folder, "pod/app/memory.max", "134217728\n");
     put(folder, "pod/memory.current", "41943040\n");
     put(folder, "pod/memory.stat",
-        "anon 1\nfile 9\ninactive_file 4194304\nactive_file 4194304\n");
+        "anon 1\nfile 9\ninactive_file 4194304\nactive_file 2097152\nslab_reclaimable 2097152\n");
     memory_limit_find(folder, own);
     assert_int_equal(memory_limit_scale(16 * MIB), MIB);
     assert_int_equal(memory_limit_scale(3), 1);

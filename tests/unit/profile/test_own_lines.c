@@ -146,6 +146,19 @@ static void a_wrong_pattern_says_so(void **state)
     profile_snapshot_release(&snapshot);
 }
 
+static void what_a_command_runs_is_own(void **state)
+{
+    struct profile *const profile = *state;
+    add(profile, under(profile, 0, "spin", "<command>", 4), STATE_ON_CPU, 99);
+    made_seal(profile, 2);
+    struct profile_snapshot snapshot = made_snapshot(profile);
+    struct own_lines own = lines_of(&snapshot, &(struct view_query){ 0 }, NULL, 10);
+    assert_int_equal(own.own_samples, 95 + 99);
+    expect_line(&own, 0, 4, 99);
+    own_lines_deinit(&own);
+    profile_snapshot_release(&snapshot);
+}
+
 static void no_memory_is_an_error(void **state)
 {
     struct profile_snapshot snapshot = made_snapshot(*state);
@@ -171,6 +184,7 @@ int main(void)
                                         begin, end),
         cmocka_unit_test_setup_teardown(patterns_say_what_is_own, begin, end),
         cmocka_unit_test_setup_teardown(a_wrong_pattern_says_so, begin, end),
+        cmocka_unit_test_setup_teardown(what_a_command_runs_is_own, begin, end),
         cmocka_unit_test_setup_teardown(no_memory_is_an_error, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -39,7 +39,7 @@ test("the flame graph is saved as SVG and PNG, light and dark", async () => {
   await drawn(page);
   await page.evaluate(KEEP);
   const svg = await save(page, "flame", "svg");
-  assert.match(svg.name, /^[A-Za-z0-9._]+-4711-flame-graph-\d{8}-\d{6}\.svg$/);
+  assert.match(svg.name, /^[A-Za-z0-9._]+-4711-flame-graph-\d{8}-\d{6}Z\.svg$/);
   const frames = await page.evaluate("Array.from(document.querySelectorAll('.flame g.frame'), (g) => { const at = g.querySelector('rect').getBoundingClientRect(); return [g.getAttribute('name'), at.width]; })");
   for (const [name, width] of frames.filter(([, width]) => width > 250)) assert.ok(svg.texts.some((text) => text.startsWith(name.slice(0, 4))), name + " " + width);
   assert.ok(!/class=|data-heat|<foreignObject|<script|href="(?!data:image\/png)/.test(svg.text));

@@ -55,6 +55,10 @@ test("a sample counts at the innermost line of your code, whatever that has call
   assert.deepEqual(hottest(STACKS), { samples: 90, rows: [["/srv/app.py:10", "load", 50], ["/srv/app.py:20", "callback", 25], ["/srv/app.py:11", "load", 15]] });
 });
 
+test("what a command runs is your code, what was generated is not", () => {
+  assert.deepEqual(hottest([[[["spin", "<command>", 4]], 5], [[["__init__", "<string>", 2]], 9]]).rows, [["<command>:4", "spin", 5]]);
+});
+
 test("active samples of a call that only waits count at no line", () => {
   const stacks = [...STACKS, [[["nap", "/srv/app.py", 30], ["<native> time.sleep", "~", 0]], 60], [[["run", LIBRARY, 1], ["<native> time.sleep", "~", 0]], 5]];
   assert.deepEqual(hottest(stacks, "", [], 1, true), { ready: 60, samples: 150, rows: [["/srv/app.py:10", "load", 50]] });

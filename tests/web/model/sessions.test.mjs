@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { captureTitle, formatAge, formatBytes, formatWhen, orderSessions, parseDuration, parseLabels, parseRate, profileRequest, rateRequest, defaultProfile, sessionTitle, sparkShares, sparkSlots, wordsRequest } from "../../../web/model/host/sessions.js";
+import { formatWhen } from "../../../web/model/base/instants.js";
+import { captureTitle, formatAge, formatBytes, orderSessions, parseDuration, parseLabels, parseRate, profileRequest, rateRequest, defaultProfile, sessionTitle, sparkShares, sparkSlots, wordsRequest } from "../../../web/model/host/sessions.js";
 import { captureQuery, defaultHostAddress, formatHostAddress, parseHostAddress, sessionOf, sortedBy } from "../../../web/model/host/address.js";
 import { arrangeProcesses, commonRefusal, countProcesses, matchesProcess, programName, sortProcesses } from "../../../web/model/host/processes.js";
 
@@ -119,9 +120,11 @@ test("bytes, ages and instants are as people say them", () => {
   assert.deepEqual([0, 1023, 1024, 10240, 1047552, 5e9, null].map(formatBytes), ["0 B", "1023 B", "1.0 KiB", "10 KiB", "1023 KiB", "4.7 GiB", "—"]);
   assert.deepEqual([0.5, 59, 61, 7300, 90000, NaN].map(formatAge), ["0 s", "59 s", "1 min", "2 h", "1 d", "—"]);
   const now = new Date(2026, 5, 4, 12, 0).getTime();
-  assert.equal(formatWhen(new Date(2026, 5, 4, 9, 5).toISOString(), now), "today 09:05");
-  assert.equal(formatWhen(new Date(2026, 4, 4, 9, 5).toISOString(), now), "4 May, 09:05");
-  assert.equal(formatWhen(new Date(2025, 4, 4, 9, 5).toISOString(), now), "4 May 2025, 09:05");
+  const zone = (month, year = 2026) => new Date(year, month, 4, 9, 5).toLocaleTimeString("en", { timeZoneName: "short" }).split(" ").at(-1);
+  assert.match(zone(4), /^[A-Z]+([+-][0-9:]+)?$/);
+  assert.equal(formatWhen(new Date(2026, 5, 4, 9, 5).toISOString(), now), "today 09:05 " + zone(5));
+  assert.equal(formatWhen(new Date(2026, 4, 4, 9, 5).toISOString(), now), "4 May, 09:05 " + zone(4));
+  assert.equal(formatWhen(new Date(2025, 4, 4, 9, 5).toISOString(), now), "4 May 2025, 09:05 " + zone(4, 2025));
   assert.equal(formatWhen("never", now), "—");
   assert.equal(formatWhen(null, now), "—");
 });

@@ -38,7 +38,7 @@ function createSession(id, process, body = {}) {
   return {
     id, state: "running", reason: null, target, targets: [{ ...target, parent: null, from_s: 0, to_s: null, reason: null }], processes: { attached: 1, running: 1, over_limit: 0, denied: 0 },
     settings: { rate_hz: body.rate_hz ?? 1000, duration_s: body.duration_s ?? null, threads: "all", subprocesses: false, mode: "wall", native: "off", gc: true, opcodes: false, engine: body.engine ?? "remote", engine_reason: null, async: "off", stop: body.stop ?? "auto", max_stop_percent: 1, max_cpu_percent: null, filters: [] },
-    started_at: at(0), ended_at: null, elapsed_s: 0, epoch: "e" + id, generation: 1, quality: { samples: 0 }, name: body.name ?? "", note: body.note ?? "", source: "live", capture: "20260131-100000-" + process.pid + "-" + id, pyrometer: "0.1.0",
+    started_at: at(0), ended_at: null, elapsed_s: 0, epoch: "e" + id, generation: 1, quality: { samples: 0 }, name: body.name ?? "", note: body.note ?? "", source: "live", capture: "20260131-100000Z-" + process.pid + "-" + id, pyrometer: "0.1.0",
   };
 }
 

@@ -15,8 +15,8 @@ import { visibleText } from "../base/text.js";
 const OWN_LENGTH_MAX = 500;
 // Of the samples of your code: below that a line is no answer.
 const LEAST_SHARE = 0.001;
-// Code made of text has no file; that of a notebook or of a terminal is somebody's.
-const GENERATED = /^<(?!ipython-input|stdin)/;
+// Code made of text has no file; that of a notebook, of a terminal or of `python -c` is somebody's.
+const GENERATED = /^<(?!ipython-input|stdin|command>)/;
 // What pip puts into bin/ to start a program of a package.
 const LAUNCHER = /(?:^|\/)bin\/[^./]+$/;
 

@@ -51,18 +51,6 @@ export function formatAge(seconds) {
   return Math.floor(seconds / size) + " " + unit;
 }
 
-// An instant in the reader's time zone: the time if it is today, else the day too.
-export function formatWhen(text, now) {
-  const at = new Date(text ?? NaN);
-  if (Number.isNaN(at.getTime())) return "—";
-  const two = (number) => String(number).padStart(2, "0");
-  const time = two(at.getHours()) + ":" + two(at.getMinutes());
-  const today = new Date(now);
-  if (at.toDateString() === today.toDateString()) return "today " + time;
-  const month = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"][at.getMonth()];
-  return at.getDate() + " " + month + (at.getFullYear() === today.getFullYear() ? "" : " " + at.getFullYear()) + ", " + time;
-}
-
 // "90", "90s", "5 min", "2h" -> seconds; "" -> null, until it is stopped; NaN when it is none of these.
 export function parseDuration(text) {
   const given = text.trim().toLowerCase();

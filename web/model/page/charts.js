@@ -13,14 +13,14 @@ export function chartsOfView(view, hasTimes) {
   return [...(CHARTS_OF_VIEW[view] ?? []), ...(hasTimes ? ["strip"] : [])];
 }
 
-// "app.py-4711-flame-graph-20260131-100000.png": the session, the chart, and when the session began.
+// "app.py-4711-flame-graph-20260131-100000Z.png": the session, the chart, and when the session began.
 export function imageName({ session }, chart, format) {
   const plain = (text) => text.normalize("NFKD").replace(/[^A-Za-z0-9._]+/g, "-").replace(/^[-.]+|[-.]+$/g, "").slice(0, NAME_PART_MAX);
   const [program = "", ...words] = session?.target?.command ?? [];
   const script = /python/.test(program) ? words.find((word) => !word.startsWith("-")) : undefined;
   const command = plain(baseName(script ?? program));
   const began = String(session?.started_at ?? "").slice(0, 19).replace(/[-:]/g, "").replace("T", "-");
-  const parts = [command, String(session?.target?.pid ?? ""), plain(TEXT.charts[chart].toLowerCase()), plain(began)];
+  const parts = [command, String(session?.target?.pid ?? ""), plain(TEXT.charts[chart].toLowerCase()), began === "" ? "" : plain(began) + "Z"];
   return (parts.filter(Boolean).join("-") || "pyrometer") + "." + format;
 }
 

@@ -2,6 +2,7 @@
 // {sessions, captures, mayOpen, error, busy}.
 
 import { matchingRecords, otherRecords, suggestedChoices } from "../../model/page/compare-with.js";
+import { formatWhen } from "../../model/base/instants.js";
 import { formatDuration } from "../../model/base/numbers.js";
 import { visibleText } from "../../model/base/text.js";
 import { rangeText } from "../../model/time/timeline.js";
@@ -9,14 +10,10 @@ import { TEXT } from "../../text/session.js";
 import { el, icon, isolated, setText } from "../elements/dom.js";
 import { ICONS } from "../elements/icons.js";
 
-function whenText(started) {
-  return new Date(started * 1000).toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
-}
-
 function pickerRow(choice, choose) {
   const { title, started, seconds, kind, pid, baseline, suggestion } = choice;
   const part = baseline === null ? formatDuration(seconds) : rangeText(baseline);
-  const detail = [suggestion === undefined ? TEXT.picker.kinds[kind] : visibleText(title), whenText(started), part, pid === null ? "" : "PID " + pid].filter(Boolean).join(" · ");
+  const detail = [suggestion === undefined ? TEXT.picker.kinds[kind] : visibleText(title), formatWhen(started * 1000, Date.now()), part, pid === null ? "" : "PID " + pid].filter(Boolean).join(" · ");
   const name = suggestion === undefined ? visibleText(title) : TEXT.picker.suggestions[suggestion];
   return el("li", {}, el("button", { type: "button", class: "item", title: visibleText(choice.command, ""), "data-testid": "picker-choice", "data-key": choice.key, on: { click: () => choose(choice) } },
     isolated(name, { class: "item-label" }), isolated(detail, { class: "item-hint" })));

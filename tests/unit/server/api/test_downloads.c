@@ -161,8 +161,8 @@ static void exports_are_downloads(void **state)
         "tid:4712 Thread-4712;threading.py:Thread.run:910;"
         "app.py:</script><img src=x onerror=alert(1)>:31 5\n");
     reply_header(&reply, "Content-Disposition", value, sizeof value);
-    assert_string_equal(value,
-                        "attachment; filename=\"pyrometer-2000000002-20260131-100000.folded\"");
+    assert_string_equal(
+        value, "attachment; filename=\"pyrometer-2000000002-20260131-100000Z.folded\"");
     reply_deinit(&reply);
     server_get(*state, "/api/v1/sessions/1/export?format=collapsed&state=on_cpu,!has_gil",
                BEARER, &reply);

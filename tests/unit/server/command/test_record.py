@@ -93,7 +93,7 @@ class Record(unittest.TestCase):
 
     def test_names_the_file_itself(self):
         self.assertEqual(self.record("--flamegraph").returncode, 0)
-        self.assertRegex(" ".join(os.listdir(self.folder.name)), r"^pyrometer-%d-\d{8}-\d{6}\.html$" % LIVE)
+        self.assertRegex(" ".join(os.listdir(self.folder.name)), r"^pyrometer-%d-\d{8}-\d{6}Z\.html$" % LIVE)
 
     def test_writes_what_it_has_when_stopped(self):
         for number in (signal.SIGINT, signal.SIGTERM):

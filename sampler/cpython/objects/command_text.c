@@ -1,0 +1,106 @@
+#define _GNU_SOURCE
+#include "sampler/cpython/objects/command_text.h"
+
+#include <string.h>
+
+/* Of decorators before a function. */
+enum { MAX_LINES = 64 };
+
+static bool begins(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+/* Options stand together, as in "-Ic"; -W, -X and -c take what follows. */
+const char *command_text_find(size_t argc, char *const *argv)
+{
+    for (size_t i = 1; i < argc; i++) {
+        const char *word = argv[i];
+        if (word[0] != '-' || word[1] == '\0')
+            return NULL;
+        if (word[1] == '-') {
+            i += strcmp(word, "--check-hash-based-pycs") == 0;
+            continue;
+        }
+        word += 1 + strcspn(word + 1, "WXcm");
+        if (*word == '\0')
+            continue;
+        const char *const value = word[1] ? word + 1 : i + 1 < argc ? argv[i + 1] : "";
+        if (*word == 'm')
+            return NULL;
+        if (*word == 'c')
+            return begins(value, "from multiprocessing.") ? NULL : value;
+        i += word[1] == '\0';
+    }
+    return NULL;
+}
+
+/* NULL: there are fewer. */
+static const char *line_at(const char *text, int32_t line)
+{
+    for (; line > 1 && text; line--) {
+        text = strchr(text, '\n');
+        text += text != NULL;
+    }
+    return text;
+}
+
+static bool is_name_end(char c)
+{
+    return c == '(' || c == ':' || c == '[' || c == ' ' || c == '\t' || c == '\0';
+}
+
+/* "def name(", "async def name(", "class name:" */
+static bool defines(const char *at, const char *name, size_t length, bool *is_other)
+{
+    at += strspn(at, " \t");
+    at += begins(at, "async ") ? strlen("async ") : 0;
+    at += strspn(at, " \t");
+    *is_other = begins(at, "def ") || begins(at, "class ");
+    if (!*is_other)
+        return false;
+    at += strcspn(at, " ");
+    at += strspn(at, " \t");
+    return strncmp(at, name, length) == 0 && is_name_end(at[length]);
+}
+
+static bool has_word(const char *line, const char *word)
+{
+    const char *const found = strstr(line, word);
+    const char *const end = strchr(line, '\n');
+    return found && (!end || found < end);
+}
+
+/* Until 3.9 a module begins at its first statement. */
+static bool is_first(const char *text, int32_t line)
+{
+    for (; line > 1 && text; line--, text = line_at(text, 2)) {
+        const size_t blank = strspn(text, " \t");
+        if (text[blank] != '\n' && text[blank] != '#')
+            return false;
+    }
+    return true;
+}
+
+bool command_text_has(const char *text, const char *name, size_t length, int32_t line)
+{
+    const char *const dot = memrchr(name, '.', length);
+    const char *const base = dot ? dot + 1 : name;
+    const size_t base_length = length - (size_t)(base - name);
+    const char *at = line_at(text, line);
+    bool is_other = false;
+    if (length == strlen("<module>") && memcmp(name, "<module>", length) == 0)
+        return is_first(text, line);
+    if (line < 1 || !at)
+        return false;
+    if (*base == '<')
+        return base_length == strlen("<lambda>") && memcmp(base, "<lambda>", base_length) == 0
+                   ? has_word(at, "lambda")
+                   : has_word(at, "for");
+    for (int i = 0; i < MAX_LINES && at && !is_other; i++) {
+        if (defines(at, base, base_length, &is_other))
+            return true;
+        at = line_at(at, 2);
+    }
+    return false;
+}

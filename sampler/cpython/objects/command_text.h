@@ -1,0 +1,26 @@
+/*
+ * command_text - the text of `python -c TEXT`, and which functions are in it.
+ *
+ * The file of its code is "<string>", as that of everything that exec runs: of dataclasses, say.  Where a
+ * function is in the text, its file is COMMAND_TEXT_FILE, so that one file has the lines of one text.
+ *
+ * The text is that of the command line, which a program can overwrite: names are distinguished by it, nothing else.
+ *
+ * Depends on: libc.
+ */
+#ifndef SAMPLER_CPYTHON_OBJECTS_COMMAND_TEXT_H
+#define SAMPLER_CPYTHON_OBJECTS_COMMAND_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define COMMAND_TEXT_STRING "<string>"
+#define COMMAND_TEXT_FILE   "<command>"
+
+/* Borrowed.  NULL: the interpreter runs something else, or what the library has it run (multiprocessing). */
+const char *command_text_find(size_t argc, char *const *argv);
+/* Does a function of this (qualified) name begin at this line of the text, decorators included? */
+bool command_text_has(const char *text, const char *name, size_t length, int32_t line);
+
+#endif /* SAMPLER_CPYTHON_OBJECTS_COMMAND_TEXT_H */
