@@ -199,7 +199,7 @@ class Rights(Served):
             live.wait_until(lambda: "end" in outcomes())
             found = outcomes()
             self.assertEqual({name for name, done in found.items() if done},
-                             {"permitted_session", "permitted_source", "held_ended_sessions", "end"})
+                             {"permitted_session", "permitted_all", "permitted_source", "held_ended_sessions", "end"})
             self.assertGreater(len(found), 40)
             # Of the sessions that it holds, the first ones are let go.
             live.wait_until(lambda: descriptors(reader).count("pipe") < 40)
