@@ -315,7 +315,7 @@ def links():
     for name, kind, contents in (("start", 1, options), ("stop", 2, bytes(8)), ("pause", 3, bytes(8) + b"\1"),
                                  ("rate", 4, bytes(8) + double(100)), ("join", 6, bytes(8) + number(4711)), ("engine", 7, options),
                                  ("admit", 8, number(4711)), ("list", 9, b""), ("cpu", 5, bytes(8) + double(0.5)),
-                                 ("read", 10, bytes(8) + number(3) + bytes([0, 1, 3])), ("usage", 11, b"")):
+                                 ("read", 10, bytes(8) + number(3) + bytes([0, 1, 3])), ("usage", 11, b""), ("ping", 12, b"")):
         yield "request_" + name, bytes([0, 1, kind]) + contents
     yield "answer", bytes([1, 1, 4, 0, 0]) + struct.pack("<I", 9) + number(0) + text(b"no more")
     row = (number(4711) + number(1) + number(2) + text(b"python3") + text(b"app.py") + b"\1" + text(b"/usr/bin/python3") + b"\0"

@@ -207,7 +207,8 @@ static void start_others(void)
     request = start_of(world.target);
     request.options.all = true;
     request.options.pid_count = 0;
-    note("start_all", is_done(&request));
+    /* All that is permitted: each is asked for. */
+    note("permitted_all", is_done(&request));
     request = start_of(world.target);
     request.options.rate_hz = 1e5;
     note("start_fast", is_done(&request));

@@ -198,38 +198,14 @@ class Rights(Served):
                     return {line.split()[0]: int(line.split()[1]) for line in file if line.endswith("\n")}
             live.wait_until(lambda: "end" in outcomes())
             found = outcomes()
-            # All means those that are permitted.
             self.assertEqual({name for name, done in found.items() if done},
-                             {"permitted_session", "permitted_source", "held_ended_sessions", "start_all", "end"})
+                             {"permitted_session", "permitted_all", "permitted_source", "held_ended_sessions", "end"})
             self.assertGreater(len(found), 40)
             # Of the sessions that it holds, the first ones are let go.
             live.wait_until(lambda: descriptors(reader).count("pipe") < 40)
             self.assertLess(int(status(reader)["Threads"]), 40)
             # It goes on all the same.
             self.until(live, session, lambda found: found["state"] == "running")
-
-
-class Idle(Served):
-    def test_they_use_no_processor(self):
-        """For a second, once the processes of the host have been examined; whoever starts the server."""
-        def used_ns(pid):
-            found = []
-            for task in os.listdir("/proc/%d/task" % pid):
-                with open("/proc/%d/task/%s/schedstat" % (pid, task), encoding="ascii") as file:
-                    found.append(int(file.read().split()[0]))
-            return found
-
-        def rests(pids):
-            before = list(map(used_ns, pids))
-            time.sleep(1)
-            return list(map(used_ns, pids)) == before
-        somebody = ["setpriv", "--reuid=%d" % SOMEBODY, "--regid=%d" % SOMEBODY, "--clear-groups", "--inh-caps=-all", "--"]
-        program = shutil.copy(PROGRAM, self.folder)
-        for before in [[], somebody] if os.geteuid() == 0 else [[]]:
-            with Live("serve", "--no-data", "--no-continuous", "--engine", "remote", before=before, path=program, cwd=self.folder) as live:
-                live.wait_until(lambda: NAMES <= set(processes_of(live.process.pid)))
-                pids = [live.process.pid, *processes_of(live.process.pid).values()]
-                live.wait_until(lambda: rests(pids))
 
 
 class Ends(Served):

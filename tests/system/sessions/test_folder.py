@@ -73,7 +73,6 @@ class Swapped(Test):
             shutil.rmtree(self.data)
             os.symlink(self.other, self.data)
             session = self.use(host, target, False)
-            # Root's server may not see what is in its place.
             self.assertRegex(session["capture_error"], "the folder was replaced" if os.geteuid() else "removed and cannot be created")
             self.check_other()
             # Without the link, it is made again where that is permitted.

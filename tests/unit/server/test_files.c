@@ -213,6 +213,24 @@ static void a_folder_of_named_files_has_no_others(void **state)
     assert_int_equal(files_remove(&served, "report.json"), 0);
 }
 
+static void a_folder_has_many_paths_but_none_by_a_link_of_another_user(void **state)
+{
+    const size_t count = folders_count();
+    char link[256];
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    snprintf(link, sizeof link, "%s/to-store", folder);
+    assert_int_equal(symlink("store", link), 0);
+    assert_int_equal(lchown(link, SOMEBODY, SOMEBODY), 0);
+    folders_add(link, FOLDER_STORE);
+    assert_int_equal(folders_find(link, strlen(link)), -1);
+    assert_int_equal(lchown(link, 0, 0), 0);
+    folders_add(link, FOLDER_STORE);
+    assert_int_equal(folders_find(link, strlen(link)), STORE);
+    assert_int_equal(folders_count(), count);
+}
+
 static void nothing_leads_out_of_a_folder(void **state)
 {
     static const char *const names[] = {
@@ -301,6 +319,7 @@ int main(void)
         cmocka_unit_test(a_long_list_is_whole),
         cmocka_unit_test(files_belong_to_the_owner_of_the_folder),
         cmocka_unit_test(a_folder_of_named_files_has_no_others),
+        cmocka_unit_test(a_folder_has_many_paths_but_none_by_a_link_of_another_user),
         cmocka_unit_test(nothing_leads_out_of_a_folder),
         cmocka_unit_test(invalid_requests_end_nothing),
     };
