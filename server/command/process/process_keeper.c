@@ -60,6 +60,8 @@ static void leave_everything(const int kept[KEPT])
 /* How often a process is checked that is stopped, or has not taken what it was sent, and how many checks in a row may find it so.
  * Checks count, not time: this process may have been stopped meanwhile itself. */
 enum { CHECK_MS = 250, MOST_STOPPED = 4, MOST_PENDING = 20, MOST_STARTING = 240 };
+/* Killed ones that the kernel still holds: with so many, no further one is started. */
+enum { MOST_HELD = 8 };
 
 /* A process that the keeper starts, and starts again. */
 struct kept {
@@ -84,6 +86,7 @@ struct process_keeper {
     bool launches; /* the user's program, which the first reader may read and no other one */
     struct kept reader, source, files;
     uint64_t checked_ns;
+    size_t held; /* that were killed and have not ended */
 };
 
 /* launcher: a child of this process; 0: none. */
@@ -133,17 +136,19 @@ static void lose(struct kept *kept)
     pulse_lose(kept->pulse);
 }
 
-static void note_change(struct kept *kept, pid_t pid, int status)
+/* false: it is another one. */
+static bool note_change(struct kept *kept, pid_t pid, int status)
 {
     if (kept->pid != pid)
-        return;
+        return false;
     kept->is_stopped = WIFSTOPPED(status);
     kept->is_watched |= kept->is_stopped;
     if (WIFSTOPPED(status) || WIFCONTINUED(status))
-        return;
+        return true;
     lose(kept);
     if (has_program())
         say_end(kept, status);
+    return true;
 }
 
 static void collect(struct process_keeper *keeper)
@@ -151,9 +156,11 @@ static void collect(struct process_keeper *keeper)
     pid_t pid;
     int status;
     while ((pid = children_take_change(CHILDREN, &status)) != 0) {
-        note_change(&keeper->reader, pid, status);
-        note_change(&keeper->source, pid, status);
-        note_change(&keeper->files, pid, status);
+        const bool is_kept = note_change(&keeper->reader, pid, status) ||
+                             note_change(&keeper->source, pid, status) ||
+                             note_change(&keeper->files, pid, status);
+        keeper->held -=
+            !is_kept && keeper->held > 0 && !WIFSTOPPED(status) && !WIFCONTINUED(status);
     }
 }
 
@@ -164,14 +171,15 @@ static bool is_pending(const struct kept *kept)
 }
 
 /* One that the kernel holds ends later, or never: nobody waits for it. */
-static void give_up(struct kept *kept, const char *why)
+static void give_up(struct process_keeper *keeper, struct kept *kept, const char *why)
 {
     say("the process that %s %s: another one takes its place", kept->what, why);
     identity_kill(kept->role, kept->pid);
+    keeper->held++;
     lose(kept);
 }
 
-static void check_kept(struct kept *kept)
+static void check_kept(struct process_keeper *keeper, struct kept *kept)
 {
     const unsigned taken = atomic_load(&kept->pulse->taken);
     if (!kept->pid || !kept->is_watched)
@@ -182,9 +190,9 @@ static void check_kept(struct kept *kept)
     kept->taken = taken;
     kept->is_watched = kept->is_stopped || has_message;
     if (kept->stopped >= MOST_STOPPED)
-        give_up(kept, "was stopped");
+        give_up(keeper, kept, "was stopped");
     else if (kept->pending >= (unsigned)(taken ? MOST_PENDING : MOST_STARTING))
-        give_up(kept, "does not answer");
+        give_up(keeper, kept, "does not answer");
 }
 
 static void check_all(struct process_keeper *keeper)
@@ -193,15 +201,15 @@ static void check_all(struct process_keeper *keeper)
     if (now_ns - keeper->checked_ns < CHECK_MS * NS_PER_MS)
         return;
     keeper->checked_ns = now_ns;
-    check_kept(&keeper->reader);
-    check_kept(&keeper->source);
-    check_kept(&keeper->files);
+    check_kept(keeper, &keeper->reader);
+    check_kept(keeper, &keeper->source);
+    check_kept(keeper, &keeper->files);
 }
 
-static bool is_due(struct kept *kept)
+static bool is_due(const struct process_keeper *keeper, struct kept *kept)
 {
     const uint64_t now_ns = clock_now_ns();
-    if (kept->pid || now_ns < kept->due_ns)
+    if (kept->pid || now_ns < kept->due_ns || keeper->held >= MOST_HELD)
         return false;
     kept->began_ns = now_ns;
     kept->due_ns = now_ns + PAUSE_MS * NS_PER_MS;
@@ -219,17 +227,17 @@ static noreturn void open_files(const struct process_keeper *keeper)
 /* If there can be no more processes now, it is tried again. */
 static void start_due(struct process_keeper *keeper)
 {
-    if (!keeper->options->report.no_source && is_due(&keeper->source)) {
+    if (!keeper->options->report.no_source && is_due(keeper, &keeper->source)) {
         const pid_t pid = source_helper_fork(SOURCE_ANSWERS, keeper->source.pulse);
         keeper->source.pid = pid > 0 ? pid : 0;
     }
-    if (file_process_is_needed() && is_due(&keeper->files)) {
+    if (file_process_is_needed() && is_due(keeper, &keeper->files)) {
         const pid_t pid = fork();
         if (pid == 0)
             open_files(keeper);
         keeper->files.pid = pid > 0 ? pid : 0;
     }
-    if (is_due(&keeper->reader)) {
+    if (is_due(keeper, &keeper->reader)) {
         const pid_t pid = fork();
         if (pid == 0)
             read_others(keeper, keeper->launches ? LAUNCHER_LOST : 0);
