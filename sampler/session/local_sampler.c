@@ -237,7 +237,7 @@ static void leave_unfit_engine(struct local_sampler *sampler)
         return;
     if (targets_have_unfollowed_interpreters(&sampler->targets))
         why = "the kernel engine follows at most 16 sub-interpreters, from Python 3.13 on";
-    else if (targets_have_unknown_threads(&sampler->targets))
+    else if (!sampler->face.options.waits && targets_are_unknown(&sampler->targets))
         why = "the kernel engine finds no thread whose number is unknown";
     if (why) {
         targets_leave_kernel(&sampler->targets);
