@@ -486,7 +486,7 @@ class Closed(Rights):
             self.assert_refused(process, code, 1, "cannot write to standard output: Bad file descriptor")
         process, code = run_program("dump", pid, preexec_fn=self.closing(1))
         self.assert_refused(process, code, 1, "cannot write to standard output: Bad file descriptor")
-        process, code = run_program("record", pid, "-d", "0.1", "-o", self.path("a.pyro"), preexec_fn=self.closing(0, 1, 2))
+        process, code = run_program("record", pid, "-d", "1", "-o", self.path("a.pyro"), preexec_fn=self.closing(0, 1, 2))
         self.assertEqual(code, 0)
         self.assertEqual(run_program("replay", "--pstats", self.path("a.pyro"))[1], 0)
 
