@@ -43,7 +43,10 @@ void process_find_service(struct process *process);
 /* Keeps only the first word of its command line, and no service. */
 void process_hide_arguments(struct process *process);
 
-/* One or two system calls; mapped_addr is any address that was mapped when the process was opened. */
-enum process_fate process_fate(struct process *process, remote_addr mapped_addr);
+/* Does it run, and the program in it that was opened?  One or two system calls; mapped_addr is any address that was
+ * mapped then. */
+bool process_runs(const struct process *process, remote_addr mapped_addr);
+/* The same; if it does not run, this may take a while. */
+enum process_fate process_fate(const struct process *process, remote_addr mapped_addr);
 
 #endif /* SAMPLER_PROCESS_PROCESS_H */
