@@ -180,9 +180,12 @@ static enum err_code attach_family(struct local_sampler *sampler, struct err *er
     loop_take_new(sampler);
     if (sampler->targets.count > 0)
         return ERR_OK;
+    struct child_tracker_counts counts;
+    child_tracker_counts(sampler->tracker, &counts);
     return err_set(err, ERR_NOT_PYTHON,
-                   "neither process %d nor any of its descendants is a Python process",
-                   (int)sampler->face.options.pids[0]);
+                   "neither process %d nor any of its descendants is a Python process%s",
+                   (int)sampler->face.options.pids[0],
+                   counts.not_permitted ? " that is permitted here" : "");
 }
 
 static void give_back(void *context, const struct process *process, bool is_refused)
