@@ -147,7 +147,7 @@ class Children(Permission):
 
     def test_one_of_another_user_is_kept_out(self):
         host = self.serve("--allow-user", str(NOBODY))
-        parent = self.start(second="subprocess.Popen([%r, '39' + '.5'])" % self.wrapper)
+        parent = self.start(second="subprocess.Popen([%r, '40.5' + '12367'])" % self.wrapper)
         session = host.start(pids=[parent.pid], subprocesses=True, rate_hz=500)
         host.running(session)
         parent.signal(signal.SIGUSR1)
@@ -162,7 +162,7 @@ class Children(Permission):
         host.until("/processes", lambda listed: listed["not_permitted"] >= 1 and not listed["examining"])
         self.assertEqual(self.commands(host.get("/sessions/" + session)), {self.target})
         self.assertIn("after", self.names(host, session))
-        self.assert_nothing_of(host, session, SECRET, self.program, "39.5")
+        self.assert_nothing_of(host, session, SECRET, self.program, "40.512367")
         for path in ("/processes/%d/dump" % child, "/processes/%d/dump?tasks=1" % child):
             self.assertEqual(host.ask("/api/v1" + path).status, 403, path)
         self.assertEqual(host.ask("/debug/pprof/profile?seconds=1&pid=%d" % child).status, 403)
@@ -175,7 +175,7 @@ class Children(Permission):
                   " 0x100 | 17, ctypes.c_void_p(20))\n")
         host = self.serve("--allow-user", str(NOBODY))
         for first in "0", shares:
-            parent = self.start(first, "os.execv(%r, ['x', '39' + '.5'])" % self.wrapper)
+            parent = self.start(first, "os.execv(%r, ['x', '40.5' + '12367'])" % self.wrapper)
             session = host.start(pids=[parent.pid], subprocesses=True, rate_hz=1000)
             host.running(session)
             parent.signal(signal.SIGUSR1)
@@ -183,7 +183,7 @@ class Children(Permission):
             time.sleep(1)
             # The one that shares its memory is a child of the same user.
             self.assertEqual(self.pids(host.get("/sessions/" + session)).count(parent.pid), 1)
-            self.assert_nothing_of(host, session, SECRET, self.program, "39.5")
+            self.assert_nothing_of(host, session, SECRET, self.program, "40.512367")
             parent.kill()
 
     def test_a_storm_of_them_shows_nothing(self):
