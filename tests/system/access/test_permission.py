@@ -147,7 +147,7 @@ class Children(Permission):
 
     def test_one_of_another_user_is_kept_out(self):
         host = self.serve("--allow-user", str(NOBODY))
-        parent = self.start(second="subprocess.Popen([%r, '39' + '.5'])" % self.wrapper)
+        parent = self.start(second="subprocess.Popen([%r, '40.5' + '12367'])" % self.wrapper)
         session = host.start(pids=[parent.pid], subprocesses=True, rate_hz=500)
         host.running(session)
         parent.signal(signal.SIGUSR1)
@@ -175,7 +175,7 @@ class Children(Permission):
                   " 0x100 | 17, ctypes.c_void_p(20))\n")
         host = self.serve("--allow-user", str(NOBODY))
         for first in "0", shares:
-            parent = self.start(first, "os.execv(%r, ['x', '39' + '.5'])" % self.wrapper)
+            parent = self.start(first, "os.execv(%r, ['x', '40.5' + '12367'])" % self.wrapper)
             session = host.start(pids=[parent.pid], subprocesses=True, rate_hz=1000)
             host.running(session)
             parent.signal(signal.SIGUSR1)
