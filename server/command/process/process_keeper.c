@@ -312,9 +312,13 @@ static noreturn void keep(const struct options *options, size_t engines,
         .options = options,
         .engines = engines,
         .launches = inherited->launcher >= 0,
-        .reader = { "reads other processes", IDENTITY_READER, SOCKET },
-        .source = { "reads source files", IDENTITY_SOURCE, SOURCE_ANSWERS },
-        .files = { "opens files", IDENTITY_FILES, FILES }
+        .reader = { .what = "reads other processes",
+                    .role = IDENTITY_READER,
+                    .socket = SOCKET },
+        .source = { .what = "reads source files",
+                    .role = IDENTITY_SOURCE,
+                    .socket = SOURCE_ANSWERS },
+        .files = { .what = "opens files", .role = IDENTITY_FILES, .socket = FILES }
     };
     keeper.reader.pulse = inherited->pulse;
     keeper.source.pulse = pulse_create();
