@@ -7,10 +7,11 @@
  * duration is over, the last target has ended, or sampler_stop is called.  The profile stays readable
  * until sampler_destroy.
  *
+ * Every process is asked for before it joins, whoever named or found it, and leaves when it is permitted
+ * no longer (permission.h).
+ *
  * Ownership: the sampler owns its thread and its profile.
  * Threads: all functions may be called from any thread, start and destroy from one at a time.
- * Every process is asked for before it joins, however it comes to (permission.h), and leaves when it is permitted no longer.
- *
  * Errors of start: ERR_GONE no such process, ERR_NOT_PYTHON no interpreter found, ERR_PERM,
  * ERR_UNSUPPORTED an unknown version, ERR_INVALID an option out of range, or a mode that needs a
  * state which the interpreter does not show; with SAMPLER_ENGINE_KERNEL those of sampler_check_engine.

@@ -28,8 +28,8 @@ struct memory_span {
     size_t bytes;
 };
 
-/* Whether the memory still is that of the process and program that it was of: a process may execute another program at
- * any time, whose texts nobody may see. */
+/* Is the memory still that of the same program?  A process may execute another one at any time, whose texts may be
+ * secret. */
 struct memory_guard {
     bool (*holds)(void *context);
     void *context;

@@ -181,12 +181,20 @@ static enum process_fate fate_without_space(const struct process *process)
     return PROCESS_EXITED;
 }
 
-enum process_fate process_fate(struct process *process, remote_addr mapped_addr)
+static bool has_space(const struct process *process, remote_addr mapped_addr)
 {
     char byte;
+    return process->space_fd < 0 || pread(process->space_fd, &byte, 1, (off_t)mapped_addr) != 0;
+}
+
+bool process_runs(const struct process *process, remote_addr mapped_addr)
+{
+    return !process_has_exited(process) && has_space(process, mapped_addr);
+}
+
+enum process_fate process_fate(const struct process *process, remote_addr mapped_addr)
+{
     if (process_has_exited(process))
         return PROCESS_EXITED;
-    if (process->space_fd >= 0 && pread(process->space_fd, &byte, 1, (off_t)mapped_addr) == 0)
-        return fate_without_space(process);
-    return PROCESS_RUNS;
+    return has_space(process, mapped_addr) ? PROCESS_RUNS : fate_without_space(process);
 }

@@ -48,7 +48,10 @@ void process_hide_arguments(struct process *process);
 
 /* Has it ended?  If not, its pid is still its own.  One system call. */
 bool process_has_exited(const struct process *process);
-/* One or two system calls; mapped_addr is any address that was mapped when the process was opened. */
-enum process_fate process_fate(struct process *process, remote_addr mapped_addr);
+/* Does it run, and the program in it that was opened?  One or two system calls; mapped_addr is any address that was
+ * mapped then. */
+bool process_runs(const struct process *process, remote_addr mapped_addr);
+/* The same; if it does not run, this may take a while. */
+enum process_fate process_fate(const struct process *process, remote_addr mapped_addr);
 
 #endif /* SAMPLER_PROCESS_PROCESS_H */

@@ -148,7 +148,21 @@ static bool poll_thread(struct stopper *stopper, size_t index)
     return rc >= 0 || errno != ECHILD;
 }
 
-/* Polls each thread that has not stopped yet; returns how many of the last stop have still not stopped. */
+/* Is the thread to be waited for?  On a busy host it has no processor for a while; one that sleeps in the kernel may do so
+ * for ever. */
+static bool is_awaited(const struct stopped *item)
+{
+    enum { MAX_WAITS = 6 };
+    return item->state != STOPPER_STOPPED && item->waits < MAX_WAITS;
+}
+
+static void note_wait(struct stopper *stopper)
+{
+    for (size_t i = 0; i < stopper->count; i++)
+        stopper->items[i].waits += stopper->items[i].state != STOPPER_STOPPED;
+}
+
+/* Polls each thread that has not stopped yet; returns how many of them are to be waited for. */
 static size_t poll_threads(struct stopper *stopper)
 {
     const uint64_t before_ns = stopper->polled_ns;
@@ -163,7 +177,7 @@ static size_t poll_threads(struct stopper *stopper)
             forget(stopper, i);
     }
     for (size_t i = 0; i < stopper->count; i++)
-        running += stopper->items[i].state != STOPPER_STOPPED && !stopper->items[i].is_late;
+        running += is_awaited(&stopper->items[i]);
     return running;
 }
 
@@ -199,6 +213,7 @@ enum err_code stopper_stop(struct stopper *stopper, const struct process *proces
         nanosleep(&(struct timespec){ .tv_nsec = pause_ns }, NULL);
         pause_ns = pause_ns * 2 < MAX_PAUSE_NS ? pause_ns * 2 : MAX_PAUSE_NS;
     }
+    note_wait(stopper);
     return ERR_OK;
 }
 
@@ -270,8 +285,7 @@ void stopper_resume(struct stopper *stopper)
         nanosleep(&(struct timespec){ .tv_nsec = PAUSE_NS }, NULL);
         running = poll_threads(stopper);
     }
-    for (size_t i = 0; i < stopper->count; i++)
-        stopper->items[i].is_late = true;
+    note_wait(stopper);
     stopper->stop_ns = longest_ns;
     stopper->stopped_ns += longest_ns;
 }

@@ -38,6 +38,7 @@ struct stopper {
         enum { STOPPER_SEIZED, STOPPER_STOPPED } state;
         bool is_foreign; /* another process got its id; to be let go */
         bool is_late;    /* an earlier stop's, which has not stopped yet */
+        unsigned waits;  /* how often it was waited for in vain */
         uint64_t ran_ns; /* it had not stopped yet */
     } * items;
     size_t count, room;
@@ -64,8 +65,8 @@ bool stopper_holds(const struct stopper *stopper, int32_t tid);
  * other than x86-64 and ARM64). */
 bool stopper_has_interrupted_wait(int32_t tid);
 
-/* Resumes all threads.  Waits a while for those of the last stop that have not stopped yet.  If one still has not, it is
- * in `count`, and may stop at any time: call again soon. */
+/* Resumes all threads.  Waits a while for those that have not stopped yet, but not for one that was waited for a few times:
+ * others would wait with it.  If one still has not, it is in `count`, and may stop at any time: call again soon. */
 void stopper_resume(struct stopper *stopper);
 
 #endif /* SAMPLER_PROCESS_STOPPER_H */

@@ -182,9 +182,12 @@ static enum err_code attach_family(struct local_sampler *sampler, struct err *er
     loop_take_new(sampler);
     if (sampler->targets.count > 0)
         return ERR_OK;
+    struct child_tracker_counts counts;
+    child_tracker_counts(sampler->tracker, &counts);
     return err_set(err, ERR_NOT_PYTHON,
-                   "neither process %d nor any of its descendants is a Python process",
-                   (int)sampler->face.options.pids[0]);
+                   "neither process %d nor any of its descendants is a Python process%s",
+                   (int)sampler->face.options.pids[0],
+                   counts.not_permitted ? " that is permitted here" : "");
 }
 
 static void give_back(void *context, const struct process *process, bool is_refused)
@@ -237,7 +240,7 @@ static void leave_unfit_engine(struct local_sampler *sampler)
         return;
     if (targets_have_unfollowed_interpreters(&sampler->targets))
         why = "the kernel engine follows at most 16 sub-interpreters, from Python 3.13 on";
-    else if (targets_have_unknown_threads(&sampler->targets))
+    else if (!sampler->face.options.waits && targets_are_unknown(&sampler->targets))
         why = "the kernel engine finds no thread whose number is unknown";
     if (why) {
         targets_leave_kernel(&sampler->targets);

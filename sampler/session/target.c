@@ -84,7 +84,7 @@ enum err_code target_check_permission(struct target *target, struct err *err)
                        process->pid);
     if (!permission_is_same(process->pid, &target->users))
         rc = permission_ask(process->pid, &target->users, err);
-    if (!rc && process_fate(process, python_anchor(target->python)) != PROCESS_RUNS)
+    if (!rc && !process_runs(process, python_anchor(target->python)))
         rc = err_set(err, ERR_GONE, "process %d has ended or executes another program",
                      process->pid);
     return rc;
@@ -207,7 +207,7 @@ bool target_is_same(struct target *target)
     const uint64_t misses = python_codes(target->python)->counters.misses;
     if (misses == target->checked_misses)
         return true;
-    if (process_fate(&target->process, python_anchor(target->python)) != PROCESS_RUNS ||
+    if (!process_runs(&target->process, python_anchor(target->python)) ||
         target_check_permission(target, NULL))
         return false;
     target->checked_misses = misses;

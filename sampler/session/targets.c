@@ -67,12 +67,17 @@ bool targets_have_unfollowed_interpreters(const struct targets *targets)
     return false;
 }
 
-bool targets_have_unknown_threads(const struct targets *targets)
+bool targets_are_unknown(const struct targets *targets)
 {
-    for (size_t i = 0; i < targets->count; i++)
-        if (python_unknown_threads(targets->items[i]->python))
-            return true;
-    return false;
+    size_t all = 0, unknown = 0;
+    for (size_t i = 0; i < targets->count; i++) {
+        const struct python *const python = targets->items[i]->python;
+        size_t count;
+        (void)python_threads(python, &count);
+        all += count;
+        unknown += python_unknown_threads(python);
+    }
+    return unknown && unknown == all;
 }
 
 static void close_targets(struct targets *targets)

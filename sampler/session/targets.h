@@ -76,8 +76,8 @@ MUST_CHECK enum err_code targets_use_kernel(struct targets *targets, struct err 
 void targets_leave_kernel(struct targets *targets);
 /* Has one of them sub-interpreters that the kernel engine does not follow? */
 bool targets_have_unfollowed_interpreters(const struct targets *targets);
-/* Has one of them threads that the kernel engine cannot know, because their numbers are unknown? */
-bool targets_have_unknown_threads(const struct targets *targets);
+/* Does the kernel engine know no thread of any of them, because all their numbers are unknown? */
+bool targets_are_unknown(const struct targets *targets);
 
 /* Samples the targets.  *sampled_out: at least one was, or chance has left one out that others stand for.  false:
  * the session cannot go on, *out says why.  The caller checks whether targets are left. */

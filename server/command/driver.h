@@ -54,9 +54,8 @@ struct driver {
     struct sessions *sessions; /* borrowed from live if it serves */
     struct session *session;   /* NULL: sampling has not started */
     struct sampler *sampler;   /* of the session */
-    enum err_code
-        left_out; /* why a process is not sampled beside others that are; OK: all are */
-    struct engines *engines; /* the kernel engine; NULL: --engine remote */
+    enum err_code left_out;    /* why one of several is not sampled; OK: all are */
+    struct engines *engines;   /* the kernel engine; NULL: --engine remote */
     struct capture_output capture;
     struct push *push;     /* NULL: profiles are not pushed */
     struct output quality; /* the file of --quality */
@@ -74,8 +73,9 @@ MUST_CHECK enum err_code driver_open(struct driver *driver, struct err *err);
 MUST_CHECK enum err_code driver_start(struct driver *driver,
                                       const struct sampler_options *sampling, struct err *err);
 /* Finds the interpreters.  Of several processes, those that cannot be sampled are named and left out,
- * and driver_end returns the status that stands for it.  A signal ends it, even if a target hangs.  Errors are those of
- * sampler_start, and ERR_SYS if a signal ended it; then signals.stopped_by is set. */
+ * and driver_end returns the status that stands for it.  A signal ends it, even if a target hangs.
+ * Errors are those of sampler_start, and ERR_SYS if a signal ended it; then signals.stopped_by is
+ * set. */
 MUST_CHECK enum err_code driver_find(struct driver *driver,
                                      const struct sampler_options *sampling, struct err *err);
 /* Starts the session of the interpreters that driver_find found. */

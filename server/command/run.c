@@ -17,6 +17,7 @@ struct run {
     const struct options *options;
     struct driver driver;
     struct program program;
+    bool is_unsampled; /* for a reason that is not ours to mend */
 };
 
 /* A program that is still starting is not recognized yet, or changes while it is read: its interpreter does not say its
@@ -98,8 +99,10 @@ static enum err_code start(struct run *run, struct err *err)
         rc = program_start(&run->program, process_launcher_program(run->options), err);
     if (rc == ERR_OK)
         rc = privilege_drop(run->options, err);
-    if (rc == ERR_OK)
+    if (rc == ERR_OK) {
         rc = start_sampler(run, err);
+        run->is_unsampled = rc != ERR_OK;
+    }
     return rc == ERR_OK ? driver_begin(&run->driver, err) : rc;
 }
 
@@ -127,7 +130,7 @@ int command_run(const struct options *options)
     const bool is_sampled = rc == ERR_OK;
     if (is_sampled)
         rc = driver_serve(&run.driver, &run.program, &err);
-    else
+    else if (run.is_unsampled)
         go_on_without_sampling(&run, &err);
     const bool has_status = run.program.has_ended && (rc == ERR_OK || !is_sampled);
     program_end(&run.program, &run.driver.signals);

@@ -1,8 +1,8 @@
 /*
  * continuous - profiles all Python processes of the host for as long as the server runs.
  *
- * One session at a time samples all processes that can be read and are permitted (sampler/permission.h).  New processes join within a few
- * seconds, or later if finding them would exceed its part of the CPU budget.  Every CONTINUOUS_TURN_NS
+ * One session at a time samples all processes that can be read and are permitted (sampler/permission.h).
+ * New processes join within a few seconds, or later if finding them would exceed its part of the CPU budget.  Every CONTINUOUS_TURN_NS
  * a new session begins, so that captures are small enough to open, and old ones can be removed.  It replaces the one
  * before after LAST_ACTIVITY_RANGE_NS (at most half a turn), when it has the last minutes itself; until then both
  * sample, each within half of the budget, and their captures overlap.

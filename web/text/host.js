@@ -16,7 +16,7 @@ export const HOST_TEXT = {
     cores: (number) => count(number, "core"),
     processes: (number) => count(number, "Python process", "Python processes"),
     refused: (number) => number + " not profilable",
-    notPermitted: (number) => number + " not shown by this server's options",
+    notPermitted: (number) => number + " not permitted",
     examining: (number) => "examining " + number + " more",
     viewOnly: "View only",
     viewOnlyHint: "This link gives read-only access",

@@ -314,17 +314,15 @@ static noreturn void keep(const struct options *options, size_t engines,
         .launches = inherited->launcher >= 0,
         .reader = { .what = "reads other processes",
                     .role = IDENTITY_READER,
-                    .socket = SOCKET,
-                    .pulse = inherited->pulse },
+                    .socket = SOCKET },
         .source = { .what = "reads source files",
                     .role = IDENTITY_SOURCE,
-                    .socket = SOURCE_ANSWERS,
-                    .pulse = pulse_create() },
-        .files = { .what = "opens files",
-                   .role = IDENTITY_FILES,
-                   .socket = FILES,
-                   .pulse = pulse_create() },
+                    .socket = SOURCE_ANSWERS },
+        .files = { .what = "opens files", .role = IDENTITY_FILES, .socket = FILES }
     };
+    keeper.reader.pulse = inherited->pulse;
+    keeper.source.pulse = pulse_create();
+    keeper.files.pulse = pulse_create();
     if (!keeper.source.pulse || !keeper.files.pulse)
         _exit(EXIT_FAILED);
     int source[2];

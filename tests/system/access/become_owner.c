@@ -1,5 +1,5 @@
-/* A set-user-id program: runs the file "program" beside it, which its owner has put there, as the owner and with nothing that
- * the caller could pass on but a number of seconds. */
+/* A set-user-id program: runs the file "program" beside it, which its owner has put there, as the owner.  The caller passes
+ * nothing on but a number of seconds. */
 #define _GNU_SOURCE
 #include <limits.h>
 #include <stdio.h>

@@ -5,11 +5,11 @@ import shutil
 import tempfile
 import unittest
 
-from harness import PROGRAM, Process, Test, main, newest_python, run_program, victim
+from harness import PROGRAM, SLOWNESS, Process, Test, main, newest_python, run_program, victim
 
 SOMEBODY = 45454
 LONG = "60"
-SHORT = ("-d", "0.1", "-r", "100")
+SHORT = ("-d", str(0.3 * SLOWNESS), "-r", "200")
 
 
 @unittest.skipUnless(os.geteuid() == 0, "only root has rights that another user lacks")

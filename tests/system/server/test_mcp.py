@@ -137,6 +137,20 @@ class Mcp(Test):
                 self.assertEqual(client.read()["error"]["code"], code)
             self.assertEqual(client.close()[:2], (0, b""))
 
+    def test_a_process_that_is_not_permitted_is_neither_listed_nor_profiled(self):
+        with victim("threads.py", "1", LONG) as target, victim("chain.py", LONG) as other, \
+                Client("--allow-command", "*/chain.py *") as client:
+            end = time.monotonic() + WAIT_SECONDS
+            listed = ""
+            while "chain.py" not in listed and time.monotonic() < end:
+                listed = client.call("list_processes")[0]
+            self.assertIn("%d" % other.pid, listed)
+            self.assertNotIn("threads.py", listed)
+            text, failed = client.call("profile", pid=target.pid, duration_s=1)
+            self.assertTrue(failed and "not permitted" in text, text)
+            self.assertFalse(client.call("profile", pid=other.pid, duration_s=1)[1])
+            self.assertEqual(client.close()[0], 0)
+
     def test_the_end_of_the_input_or_a_signal_ends_it_while_it_records(self):
         for how in ("close", "signal"):
             with victim("chain.py", LONG) as target, Client() as client:

@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 import time
 
-from harness import FOLDER, PROGRAM, WAIT_SECONDS, Process, Test, file_in, main, run_program, script, victim
+from harness import FOLDER, PROGRAM, SLOWNESS, WAIT_SECONDS, Process, Test, file_in, main, run_program, script, victim
 from host import Host
 
 LONG = "60"
@@ -27,7 +27,7 @@ while True:
 """
 BYTES = 1 << 20
 MS_NOSUID, MS_NODEV, MNT_DETACH = 2, 4, 2
-SHORT = ("-d", "0.2", "-r", "100")
+SHORT = ("-d", str(0.3 * SLOWNESS), "-r", "200")
 
 
 class FullDisk(Test):

@@ -85,7 +85,7 @@ class PlainText(Test):
         with self.target() as target:
             self.said("dump", "--async-mode=all", target.pid, shows=escaped)
             self.said("doctor", target.pid)
-            self.said("record", target.pid, "-d", "1", "-r", "200", "--context=request_id", "-o", capture,
+            self.said("record", target.pid, "-d", str(harness.SLOWNESS), "-r", "200", "--context=request_id", "-o", capture,
                       "--audit=-", "--realtime-stats", shows="captured")
             with Terminal([PROGRAM, "top", target.pid], 100, 30) as terminal:
                 for key in ("", "j", "\r", "\x1b", "t", "\r", "l"):

@@ -8,7 +8,7 @@ import socket
 import subprocess
 import tempfile
 
-from harness import FOLDER, PROGRAM, Live, Process, Test, file_in, main, newest_python, pythons, run_program, victim
+from harness import FOLDER, PROGRAM, SLOWNESS, Live, Process, Test, file_in, main, newest_python, pythons, run_program, victim
 
 FAILED, USAGE, NOT_PERMITTED, NO_TARGET = 1, 2, 3, 4
 NOBODY = 65534
@@ -42,7 +42,7 @@ class Targets(Test):
             self.assertEqual([line.split(",")[0] for line in process.out if line.startswith("process ")],
                              ["process %d" % one.pid, "process %d" % other.pid])
             self.check_named(process, foreign.pid, gone)
-            process, code = run_program("record", *pids, "-d", "0.3", "--collapsed=-")
+            process, code = run_program("record", *pids, "-d", str(0.5 * SLOWNESS), "--collapsed=-")
             self.assertEqual(code, NO_TARGET, process.output())
             self.assertEqual({int(line.split()[0][len("tid:"):]) for line in process.out}, {one.pid, other.pid})
             self.check_named(process, foreign.pid, gone)

@@ -270,7 +270,7 @@ static long count_sleeps(void)
 
 static void a_thread_that_does_not_stop_counts_nothing(void **state)
 {
-    enum { TRIES = 5000, FEW_SLEEPS = 20 };
+    enum { TRIES = 5000, FEW_WAITS = 6, FEW_SLEEPS = 20 };
     struct stopper stopper;
     (void)state;
     *counter = 0;
@@ -288,6 +288,8 @@ static void a_thread_that_does_not_stop_counts_nothing(void **state)
     assert_int_equal(stopper.stop_ns, 0);
     assert_int_equal(stopper.stopped_ns, 0);
     assert_int_equal(stopper.count, rc == ERR_OK);
+    for (unsigned i = 0; i < FEW_WAITS; i++)
+        stopper_resume(&stopper);
     /* It is not waited for again: others would wait with it. */
     const long sleeps = count_sleeps();
     stopper_resume(&stopper);
