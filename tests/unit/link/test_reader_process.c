@@ -131,10 +131,11 @@ static int begin(void **state)
 static int end(void **state)
 {
     (void)state;
-    end_process(&victim);
-    end_process(&forbidden);
+    /* Whoever traces a process is the first to learn of its end, also while it is stopped itself. */
     end_process(&reader);
     end_process(&next_reader);
+    end_process(&victim);
+    end_process(&forbidden);
     return 0;
 }
 
