@@ -397,7 +397,6 @@ void driver_close(struct driver *driver, int status)
 {
     push_end(driver->push);
     leave_within(LEAVE_MS, status);
-    push_close(driver->push);
     capture_output_close(&driver->capture);
     if (driver->serves) {
         live_close(&driver->live);
@@ -405,6 +404,8 @@ void driver_close(struct driver *driver, int status)
         source_helper_stop();
         sessions_destroy(driver->sessions);
     }
+    /* Requests for metrics read its counters until nothing is served any more. */
+    push_close(driver->push);
     sampler_close_engines(driver->engines);
     driver->engines = NULL;
 }

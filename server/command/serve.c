@@ -159,9 +159,10 @@ int command_serve(const struct options *options)
     (void)!push_check(push, NULL);
     const int status = exit_with(rc, &err);
     leave_within(SERVE_LEAVE_MS, status);
-    push_close(push);
     continuous_stop(continuous);
     live_close(&live);
+    /* Requests for metrics read its counters until nothing is served any more. */
+    push_close(push);
     dashboard_close(&dashboard);
     return status;
 }

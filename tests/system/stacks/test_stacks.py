@@ -106,9 +106,10 @@ def hostile_problems(stacks, _):
 
 
 def folded(name):
-    """A name as folded stacks have it."""
+    """A name of NAMES as folded stacks have it."""
     name = re.sub("[\ud800-\udfff]", "\ufffd", name)
-    return re.sub(r"[\x00-\x1f\x7f;\\]", lambda match: "\\\\" if match.group() == "\\" else "\\x%02x" % ord(match.group()), name)
+    name = re.sub(r"[\x00-\x1f\x7f;\\]", lambda match: "\\\\" if match.group() == "\\" else "\\x%02x" % ord(match.group()), name)
+    return name.replace("\u202e", "\\u202e")
 
 
 def codechurn_problems(stacks, _):

@@ -152,7 +152,8 @@ class Forked(Test):
             found = Recorded(child, "--stop", "always")
             self.assertEqual(found.quality["stops_refused"], 0, found.said)
             self.assertGreater(found.quality["stopped"], 10)
-            self.assertEqual(found.quality["stopped"], found.quality["samples"])
+            # Those of a thread that has no processor are read without a stop.
+            self.assertEqual(found.quality["moving"], 0)
 
     def test_threads_that_the_fork_left_behind_are_none_of_the_child(self):
         parent, child = self.fork("threads")

@@ -4,12 +4,11 @@ import json
 import os
 import signal
 import subprocess
-import tempfile
 import time
 import unittest
 
 from folded import read_folded
-from harness import FOLDER, SLOWNESS, WAIT_SECONDS, Live, Test, file_in, main, newest_python, program, run_program, victim
+from harness import SLOWNESS, WAIT_SECONDS, Live, Test, file_in, main, newest_python, processes_of, program, run_program, victim
 from tracer import TRACES, Tracer, status_of, traceable
 
 LONG = "100"
@@ -179,24 +178,21 @@ class Turned(Test):
         def as_nobody(*words):
             return subprocess.run([newest_python(), *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                   stderr=subprocess.PIPE, preexec_fn=become_nobody, timeout=WAIT_SECONDS, check=False)
-        os.makedirs(FOLDER, exist_ok=True)
-        folder = tempfile.mkdtemp(dir=FOLDER)
-        os.chown(folder, 65534, 65534)
-        # The profiler becomes the user that the target is of.
         with victim("chain.py", LONG, preexec_fn=become_nobody) as target:
-            with program("record", str(target.pid), "-d", "100", "--collapsed", "-o",
-                         os.path.join(folder, "turned.folded")) as recording:
+            with program("record", str(target.pid), "-d", "100", "--collapsed", "-o", "-") as recording:
                 end = time.monotonic() + WAIT_SECONDS
-                while status_of(recording.pid)["Uid"].split()[0] != "65534":
+                # Each process of root's profiler becomes a user of its own.
+                while status_of(recording.pid)["Uid"].split()[0] == "0":
                     self.assertLess(time.monotonic(), end, recording.output())
                     time.sleep(0.05)
                 time.sleep(0.2)
                 # The recording may have stopped the target at this moment; then nobody else can trace it.
                 while as_nobody(TRACES, "try", str(target.pid)).stdout != b"0\n":
                     self.assertLess(time.monotonic(), end, recording.output())
-                self.assertEqual(as_nobody(TRACES, "try", str(recording.pid)).stdout, b"1\n")
-                read = as_nobody("-c", "open('/proc/%d/mem', 'rb')" % recording.pid)
-                self.assertIn(b"PermissionError", read.stderr)
+                for pid in (recording.pid, *processes_of(recording.pid).values()):
+                    self.assertEqual(as_nobody(TRACES, "try", str(pid)).stdout, b"1\n")
+                    read = as_nobody("-c", "open('/proc/%d/mem', 'rb')" % pid)
+                    self.assertIn(b"PermissionError", read.stderr)
                 self.assertTrue(recording.is_running(), recording.output())
 
 
