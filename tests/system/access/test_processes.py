@@ -16,7 +16,7 @@ import tempfile
 import time
 import unittest
 
-from harness import PROGRAM, SANITIZED, WAIT_SECONDS, Live, Test, can, has_landlock, main, newest_python, processes_of, reader_of, run_program, victim, wait_gone
+from harness import PROGRAM, SANITIZED, VICTIMS, WAIT_SECONDS, Live, Test, can, has_landlock, main, newest_python, processes_of, reader_of, run_program, victim, wait_gone
 
 LONG = "120"
 SOMEBODY, NOBODY = 45454, 65534
@@ -184,7 +184,9 @@ class Rights(Served):
         os.chmod(secret, 0o600)
         environment = {**os.environ, "LD_PRELOAD": os.environ["PYROMETER_INTRUDER"], "INTRUDER": facts,
                        "INTRUDER_RESULTS": results, "PYROMETER_DENIED_CALL": ""}
-        with victim("chain.py", LONG) as target, victim("threads.py", "1", LONG) as forbidden, \
+        # The folder of the tests may be one that its owner alone may enter.
+        program = shutil.copy(os.path.join(VICTIMS, "chain.py"), self.folder)
+        with victim(program, LONG) as target, victim("threads.py", "1", LONG) as forbidden, \
                 self.serve("--allow-command", "*chain.py*", "--hide-args", "--max-stop", "5", env=environment) as live:
             session = self.start(live, target.pid)
             self.until(live, session, lambda found: found["quality"]["samples"] > 10)
