@@ -404,7 +404,7 @@ void driver_close(struct driver *driver, int status)
         source_helper_stop();
         sessions_destroy(driver->sessions);
     }
-    /* Requests for metrics read its counters until nothing is served any more. */
+    /* Requests for metrics read its counters. */
     push_close(driver->push);
     sampler_close_engines(driver->engines);
     driver->engines = NULL;

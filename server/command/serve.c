@@ -161,7 +161,7 @@ int command_serve(const struct options *options)
     leave_within(SERVE_LEAVE_MS, status);
     continuous_stop(continuous);
     live_close(&live);
-    /* Requests for metrics read its counters until nothing is served any more. */
+    /* Requests for metrics read its counters. */
     push_close(push);
     dashboard_close(&dashboard);
     return status;

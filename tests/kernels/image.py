@@ -1,0 +1,133 @@
+"""The files of a machine that boots without a disk: an archive of cpio ("newc") with files of this host, at the same places."""
+
+import glob
+import os
+import re
+import stat
+import subprocess
+
+# The interpreter of this host, and where those of scripts/get-pythons are.
+PYTHON = "/usr/bin/python3.11"
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+PYTHONS = os.path.join(ROOT, ".pythons")
+PROGRAMS = ["/bin/bash", "/usr/bin/realpath", "/usr/bin/sort", "/usr/bin/timeout", "/usr/bin/setpriv", "/usr/bin/unshare", PYTHON]
+FOLDERS = ["scripts", "tests/system", "tests/support", "tests/victims"]
+# Of the standard library, what no victim imports.
+LEFT_OUT = re.compile(r"/(test|tests|idlelib|lib2to3|ensurepip|tkinter|turtledemo|pydoc_data|config-[^/]*|dist-packages|site-packages|"
+                      r"__pycache__|lib-dynload/_(codecs_..|testc)[^/]*|distutils|i18n|doc|man|locale|share|include)(/|$)")
+
+
+def folders_above(path):
+    while path != "/":
+        path = os.path.dirname(path)
+        yield path
+
+
+class Archive:
+    def __init__(self, file):
+        self.file, self.names, self.number = file, set(), 0
+
+    def put(self, name, mode, contents=b"", device=(0, 0)):
+        if name in self.names:
+            return
+        self.names.add(name)
+        self.number += 1
+        encoded = name.lstrip("/").encode() + b"\0"
+        fields = (self.number, mode, 0, 0, 1, 0, len(contents), 0, 0, *device, len(encoded), 0)
+        self.write(b"070701" + b"".join(b"%08x" % field for field in fields) + encoded)
+        self.write(contents)
+
+    def write(self, data):
+        self.file.write(data + b"\0" * (-len(data) % 4))
+
+    def folder(self, path):
+        for above in [*reversed([*folders_above(path)]), path]:
+            if above != "/":
+                self.put(above, stat.S_IFDIR | 0o755)
+
+    def add(self, path):
+        """What is at a path of this host, and what a link there leads to."""
+        if path in self.names or not os.path.lexists(path):
+            return
+        above = os.path.dirname(path)
+        real = os.path.realpath(above)
+        if real != above:
+            # A folder that is a link, such as /lib.
+            self.link_above(above)
+            path = os.path.join(real, os.path.basename(path))
+            if path in self.names:
+                return
+        self.folder(os.path.dirname(path))
+        status = os.lstat(path)
+        if stat.S_ISLNK(status.st_mode):
+            target = os.readlink(path)
+            self.put(path, status.st_mode, os.fsencode(target))
+            self.add(os.path.normpath(os.path.join(os.path.dirname(path), target)))
+        elif stat.S_ISDIR(status.st_mode):
+            self.folder(path)
+        elif stat.S_ISREG(status.st_mode):
+            with open(path, "rb") as file:
+                self.put(path, status.st_mode, file.read())
+
+    def link_above(self, folder):
+        for path in [*reversed([*folders_above(folder)]), folder]:
+            if os.path.islink(path):
+                self.folder(os.path.dirname(path))
+                self.put(path, stat.S_IFLNK | 0o777, os.fsencode(os.readlink(path)))
+                return
+
+    def tree(self, top, left_out=re.compile("$^")):
+        for folder, folders, files in os.walk(top):
+            within = folder[len(top):] + "/"
+            folders[:] = [name for name in folders if not left_out.search(within + name)]
+            self.folder(folder)
+            for name in files + [name for name in folders if os.path.islink(os.path.join(folder, name))]:
+                if not left_out.search(within + name):
+                    self.add(os.path.join(folder, name))
+
+    def program(self, path):
+        """With the libraries that it loads."""
+        self.add(path)
+        said = subprocess.run(["ldd", path], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False, text=True).stdout
+        for library in re.findall(r"(/[^ ]+) \(0x", said):
+            self.add(library)
+
+    def end(self):
+        self.put("TRAILER!!!", 0)
+
+
+def is_program(path):
+    with open(path, "rb") as file:
+        return file.read(4) == b"\x7fELF"
+
+
+def write(path, root, init, named):
+    """named: words that may be lists of files which the test needs."""
+    with open(path, "wb") as file:
+        archive = Archive(file)
+        for folder in ("/proc", "/sys", "/dev", "/tmp", "/root", "/etc", "/bin", "/run", "/var/tmp"):
+            if os.path.islink(folder):
+                archive.link_above(folder)
+            else:
+                archive.folder(folder)
+        archive.put("/dev/console", stat.S_IFCHR | 0o600, device=(5, 1))
+        archive.put("/init", stat.S_IFREG | 0o755, init.encode())
+        archive.put("/etc/passwd", stat.S_IFREG | 0o644, b"root:x:0:0:root:/root:/bin/bash\nnobody:x:65534:65534:nobody:/:/bin/false\n")
+        archive.put("/etc/group", stat.S_IFREG | 0o644, b"root:x:0:\nnogroup:x:65534:\n")
+        for program in [*PROGRAMS, subprocess.run(["which", "busybox"], stdout=subprocess.PIPE, check=True, text=True).stdout.strip()]:
+            archive.program(program)
+        archive.tree("/usr/lib/python3.11", LEFT_OUT)
+        for debian in glob.glob(PYTHONS + "/debian/*"):
+            archive.tree(debian, LEFT_OUT)
+        for link in glob.glob(PYTHONS + "/bin/*"):
+            if os.path.realpath(link).startswith(PYTHONS):
+                archive.add(link)
+        for library in glob.glob("/usr/lib/python3.11/lib-dynload/*.so"):
+            archive.program(library)
+        for folder in FOLDERS:
+            archive.tree(os.path.join(root, folder))
+        for word in named:
+            for place in word.split(":"):
+                if os.path.isfile(place):
+                    archive.program(place) if is_program(place) else archive.add(place)
+        archive.end()
