@@ -17,6 +17,7 @@
 #include "sampler/base/compress.h"
 #include "sampler/kernel/clocks.h"
 #include "sampler/kernel/decode.h"
+#include "sampler/kernel/refusal.h"
 
 /* Unpacks the BPF program, once: it is there until the process ends. */
 static const void *unpack(const void *packed, size_t bytes, size_t *bytes_out)
@@ -53,16 +54,11 @@ struct kernel {
     enum err_code outcome;
 };
 
-/* The first warning of libbpf, which says most. */
-static __thread char warning[160];
-
 static PRINTF_LIKE(2, 0) int note(enum libbpf_print_level level, const char *format,
                                   va_list arguments)
 {
-    if (level == LIBBPF_WARN && !*warning) {
-        vsnprintf(warning, sizeof warning, format, arguments);
-        warning[strcspn(warning, "\n")] = '\0';
-    }
+    if (level == LIBBPF_WARN)
+        refusal_note(format, arguments);
     return 0;
 }
 
@@ -99,28 +95,13 @@ static int take_record(void *context, void *data, size_t bytes)
     return kernel->outcome || takes_too_long(kernel) ? -1 : 0;
 }
 
-static enum err_code refuse(struct err *err, int sys, const char *what)
-{
-    const char *const why = *warning ? warning : strerror(sys);
-    if (sys == EMFILE || sys == ENFILE)
-        return err_set(
-            err, ERR_UNSUPPORTED,
-            "too many open files for the kernel engine: raise the limit (ulimit -n)");
-    if (sys == EPERM || sys == EACCES)
-        return err_set(err, ERR_PERM,
-                       "the kernel refuses %s: the kernel engine needs CAP_BPF and CAP_PERFMON",
-                       what);
-    return err_set(err, ERR_UNSUPPORTED, "this kernel cannot run the kernel engine: %s: %s",
-                   what, why);
-}
-
 static enum err_code load(struct kernel *kernel, const struct kernel *lender, struct err *err)
 {
-    *warning = '\0';
+    refusal_forget();
     libbpf_set_print(note);
     struct stacks *const program = kernel->program = stacks__open();
     if (!program)
-        return refuse(err, errno, "the BPF program");
+        return refusal_explain(err, errno, "the BPF program");
     program->rodata->own_namespace = own_namespace();
     program->bss->min_away_ns = MIN_AWAY_NS;
     int sys = lender ? bpf_map__reuse_fd(program->maps.areas,
@@ -130,10 +111,11 @@ static enum err_code load(struct kernel *kernel, const struct kernel *lender, st
     if (!sys)
         sys = stacks__load(program);
     if (sys)
-        return refuse(err, -sys, "the BPF program");
+        return refusal_explain(err, -sys, "the BPF program");
     program->links.on_switch = bpf_program__attach(program->progs.on_switch);
-    return program->links.on_switch ? ERR_OK
-                                    : refuse(err, errno, "the tracepoint sched_switch");
+    return program->links.on_switch
+               ? ERR_OK
+               : refusal_explain(err, errno, "the tracepoint sched_switch");
 }
 
 /* Edge-triggered: that there are records is no reason to wake up. */
@@ -143,7 +125,7 @@ static enum err_code watch_ring(struct kernel *kernel, struct err *err)
     kernel->epoll = epoll_create1(EPOLL_CLOEXEC);
     return kernel->epoll < 0 || epoll_ctl(kernel->epoll, EPOLL_CTL_ADD,
                                           bpf_map__fd(kernel->program->maps.ring), &event)
-               ? refuse(err, errno, "the ring buffer")
+               ? refusal_explain(err, errno, "the ring buffer")
                : ERR_OK;
 }
 
@@ -151,7 +133,7 @@ static enum err_code attach(struct kernel *kernel, struct err *err)
 {
     const char *const refused =
         clocks_open(&kernel->clocks, bpf_program__fd(kernel->program->progs.on_tick));
-    return refused ? refuse(err, errno, refused) : ERR_OK;
+    return refused ? refusal_explain(err, errno, refused) : ERR_OK;
 }
 
 bool kernel_is_built(void)
@@ -341,11 +323,11 @@ static enum err_code skip_record(void *context, const struct kernel_record *reco
 
 enum err_code kernel_start(struct kernel *kernel, double rate_hz, struct err *err)
 {
-    *warning = '\0';
+    refusal_forget();
     kernel->ring =
         ring_buffer__new(bpf_map__fd(kernel->program->maps.ring), take_record, kernel, NULL);
     if (!kernel->ring)
-        return refuse(err, errno, "the ring buffer");
+        return refusal_explain(err, errno, "the ring buffer");
     kernel_set_rate(kernel, rate_hz);
     /* Programs that still ran when the last session ended may have left records. */
     (void)!kernel_drain(kernel, skip_record, NULL);
@@ -354,7 +336,7 @@ enum err_code kernel_start(struct kernel *kernel, double rate_hz, struct err *er
     kernel->program->bss->is_on = 1;
     if (clocks_run(&kernel->clocks))
         return ERR_OK;
-    const enum err_code rc = refuse(err, errno, "a perf event");
+    const enum err_code rc = refusal_explain(err, errno, "a perf event");
     kernel_stop(kernel);
     return rc;
 }

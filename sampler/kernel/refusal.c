@@ -1,0 +1,64 @@
+#define _GNU_SOURCE
+#include "sampler/kernel/refusal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LINE_BYTES = 160 };
+
+static __thread char first[LINE_BYTES], verdict[LINE_BYTES];
+
+void refusal_forget(void)
+{
+    *first = *verdict = '\0';
+}
+
+static void copy_line(char out[LINE_BYTES], const char *line)
+{
+    snprintf(out, LINE_BYTES, "%.*s", (int)strcspn(line, "\n"), line);
+}
+
+/* The log ends with "processed 34 insns (limit ...) ...". */
+static void read_verdict(const char *log)
+{
+    const char *line = log, *last = NULL;
+    for (const char *next; *line && strncmp(line, "processed ", 10) != 0; line = next) {
+        next = line + strcspn(line, "\n");
+        next += *next == '\n';
+        last = line;
+    }
+    if (*line && last)
+        copy_line(verdict, last);
+}
+
+void refusal_note(const char *format, va_list arguments)
+{
+    char *text;
+    if (vasprintf(&text, format, arguments) < 0)
+        return;
+    if (!*first)
+        copy_line(first, text);
+    if (!*verdict)
+        read_verdict(text);
+    free(text);
+}
+
+enum err_code refusal_explain(struct err *err, int sys, const char *what)
+{
+    if (sys == EMFILE || sys == ENFILE)
+        return err_set(
+            err, ERR_UNSUPPORTED,
+            "too many open files for the kernel engine: raise the limit (ulimit -n)");
+    if (*verdict)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "the verifier of this kernel refuses %s of the kernel engine: %s", what,
+                       verdict);
+    if (sys == EPERM || sys == EACCES)
+        return err_set(err, ERR_PERM,
+                       "the kernel refuses %s: the kernel engine needs CAP_BPF and CAP_PERFMON",
+                       what);
+    return err_set(err, ERR_UNSUPPORTED, "this kernel cannot run the kernel engine: %s: %s",
+                   what, *first ? first : strerror(sys));
+}
