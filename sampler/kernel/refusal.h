@@ -3,7 +3,7 @@
  *
  * libbpf warns before a call fails.  Its first warning says most; if the verifier has refused a program, a later one has
  * the verifier's log, whose last line before the numbers is the verdict.  Without rights the kernel refuses before the
- * verifier has seen anything, so a verdict tells an old kernel from missing rights.
+ * verifier has seen anything, so a verdict distinguishes an old kernel from missing rights.
  *
  * Threads: what is noted is the calling thread's.
  * Depends on: base (err).

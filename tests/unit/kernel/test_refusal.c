@@ -1,4 +1,4 @@
-/* What a user is told when the kernel refuses the engine: a right that is missing, a limit, or the verifier's verdict. */
+/* The error when the kernel refuses the engine: a right that is missing, a limit, or the verdict of the verifier. */
 #include <errno.h>
 #include <string.h>
 
@@ -37,8 +37,9 @@ static void the_verdict_of_the_verifier_is_no_missing_right(void **state)
 
 static void a_log_that_is_cut_or_empty_has_no_verdict(void **state)
 {
-    static const char *const logs[] = { "", "\n", "processed 1 insns\n", "R1 is bad\n", "R1 is bad",
-                                        "R1 is bad\nprocesse" };
+    static const char *const logs[] = {
+        "", "\n", "processed 1 insns\n", "R1 is bad\n", "R1 is bad", "R1 is bad\nprocesse"
+    };
     (void)state;
     for (size_t i = 0; i < sizeof logs / sizeof *logs; i++) {
         refusal_forget();
