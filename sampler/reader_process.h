@@ -1,5 +1,5 @@
 /*
- * reader_process - the reader process: runs the sessions that the HTTP process asks for, and answers what it asks of other
+ * reader_process - the sampling process: runs the sessions that the HTTP process asks for, and answers what it asks of other
  * processes (link/request.h).
  *
  * It trusts nothing it is sent.  How often processes are read, by how many sessions, and with how much memory is

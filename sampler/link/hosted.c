@@ -114,7 +114,7 @@ static enum err_code add(struct hosted *hosted, struct err *err)
     for (size_t i = 0; i < table.count; i++)
         running += !table.items[i]->ended;
     if (table.count == READER_MAX_SESSIONS || running >= hosted->settings->max_running)
-        rc = err_set(err, ERR_LIMIT, "the reader process runs %zu sessions: stop one", running);
+        rc = err_set(err, ERR_LIMIT, "the sampling process runs %zu sessions: stop one", running);
     else
         table.items[table.count++] = hosted;
     pthread_mutex_unlock(&table.lock);

@@ -1,5 +1,5 @@
 /*
- * hosted - a session that the reader process runs for the HTTP process.
+ * hosted - a session that the sampling process runs for the HTTP process.
  *
  * It begins with a request.  Once it has ended, its tables and the processes that its functions come from are held, so
  * that source files can be read, until the HTTP process closes the pipe or later sessions need the room.

@@ -152,7 +152,7 @@ static enum err_code answer(struct service *service, const struct link_request *
     }
     struct hosted *const hosted = hosted_find(request->session);
     if (!hosted)
-        return err_set(err, ERR_GONE, "the reader process does not run this session");
+        return err_set(err, ERR_GONE, "the sampling process does not run this session");
     const enum err_code rc = answer_session(service, hosted, request, out, err);
     hosted_release(hosted);
     return rc;
@@ -200,7 +200,7 @@ static void start_job(struct job *job)
     struct err err = { 0 };
     enum err_code rc = ERR_OK;
     if (atomic_fetch_add(&service->requests, 1) >= READER_MAX_REQUESTS)
-        rc = err_set(&err, ERR_LIMIT, "the reader process is busy: try again");
+        rc = err_set(&err, ERR_LIMIT, "the sampling process is busy: try again");
     const int sys = rc ? 0 : thread_start(NULL, run_job, job);
     if (sys)
         rc = err_sys(&err, sys, "cannot start a thread");

@@ -29,7 +29,7 @@
 enum { WAIT_MS = 20000 };
 
 static int ends[2];
-/* The next reader process waits for a byte, because this process cannot start one once it uses the link. */
+/* The next sampling process waits for a byte, because this process cannot start one once it uses the link. */
 static int next_ends[2];
 static pid_t reader, next_reader, victim, forbidden;
 static struct pulse *pulse;
@@ -348,7 +348,7 @@ static void the_list_is_that_of_the_reader_process(void **state)
     processes_destroy(processes);
 }
 
-/* Descriptors of the reader process; limit_out: below this number one is free. */
+/* Descriptors of the sampling process; limit_out: below this number one is free. */
 static size_t count_descriptors(rlim_t *limit_out)
 {
     char path[64];
