@@ -41,7 +41,7 @@ typedef enum err_code permission_rule(const void *context,
 /* Borrows the context.  NULL: there is no rule. */
 void permission_use(permission_rule *rule, const void *context);
 
-/* From now on another process answers permission_ask, and applies the rule to what it samples and lists. */
+/* Has another process answer permission_ask from now on; that process applies the rule to what it samples and lists. */
 typedef enum err_code permission_provider(pid_t pid, struct err *err);
 void permission_provide(permission_provider *provider);
 

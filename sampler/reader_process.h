@@ -38,7 +38,7 @@ struct reader_process {
     size_t max_running;     /* sessions that sample */
     size_t memory_bytes;    /* of a session; 0: no bound */
     double max_cpu_percent; /* of a session, and twice that of all together; 0: no bound */
-    /* Of its time, for which a session may stop a thread; 0: no bound, and sessions may stop all at each tick. */
+    /* The part of its time for which a session may stop a thread; 0: no bound, and sessions may stop all at each tick. */
     double max_stop_percent;
     bool hides_arguments;
     pid_t launcher; /* only its descendants may be read, and it adopts them; 0: there is none */

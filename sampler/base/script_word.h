@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* As it was written; NULL: code of the command line or of the input. */
+/* The word as it was written; NULL: the code is on the command line or in the input. */
 static inline const char *script_word(size_t argc, const char *const *argv)
 {
     for (size_t i = 1; i < argc; i++) {
@@ -28,7 +28,7 @@ static inline const char *script_word(size_t argc, const char *const *argv)
     return NULL;
 }
 
-/* Behind the last slash, unless that ends the path. */
+/* The part behind the last slash, unless that ends the path. */
 static inline const char *last_part(const char *path)
 {
     const char *const slash = strrchr(path, '/');

@@ -96,8 +96,8 @@ unsigned link_lost(void)
     return link_pulse ? atomic_load(&link_pulse->lost) : 0;
 }
 
-/* What is known of the sampling process while something is waited for.  What counts is how long this process has waited: it may
- * have been stopped meanwhile. */
+/* The state of a wait for the sampling process.  Only time that this process has spent waiting counts, because it may have been
+ * stopped meanwhile. */
 struct watch {
     unsigned taken;
     int silent_ms, since_ping_ms;
@@ -110,7 +110,7 @@ static enum err_code does_not_answer(struct err *err)
                    "the process that reads other processes does not answer: try again");
 }
 
-/* Nothing has come for so long: is it still there to answer? */
+/* Checks whether the sampling process can still answer, after a wait in which nothing has come. */
 static enum err_code check_pulse(struct watch *watch, const struct link_patience *patience,
                                  int waited_ms, struct err *err)
 {
@@ -121,10 +121,11 @@ static enum err_code check_pulse(struct watch *watch, const struct link_patience
     const unsigned taken = atomic_load(&link_pulse->taken);
     const bool is_lost = link_lost() != patience->lost;
     if (is_lost && patience->is_stream)
-        return err_set(err, ERR_GONE, "another process takes the place of the sampling process");
+        return err_set(err, ERR_GONE,
+                       "another process takes the place of the sampling process");
     if (is_lost && !watch->end_ns)
         watch->end_ns = clock_now_ns() + READER_LINK_WAIT_MS * NS_PER_MS;
-    /* The first one may take long to start. */
+    /* The first sampling process may take long to start. */
     const bool is_silent = taken == watch->taken && (taken || link_lost() > 0);
     watch->silent_ms = is_silent ? watch->silent_ms + waited_ms : 0;
     watch->taken = taken;
@@ -268,7 +269,7 @@ enum err_code reader_link_read(struct sampler *sampler, const void *source, size
     return link_ask(&request, cancel_fd, answer, err);
 }
 
-/* What sampling processes have used. */
+/* The CPU time and memory that sampling processes have used. */
 static struct {
     pthread_mutex_t lock;
     struct process_usage last;        /* by the last one, as far as it is known */

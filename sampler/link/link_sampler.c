@@ -313,7 +313,7 @@ static void announce_end(struct link_sampler *sampler, const char *reason)
 static void stop(struct sampler *face)
 {
     const struct link_request request = { .kind = LINK_STOP, .session = of(face)->session };
-    /* If it does not reach the sampling process, that has ended. */
+    /* A request that does not reach the sampling process finds the session ended with it. */
     (void)!link_send(&request, NULL, NULL);
 }
 
@@ -329,7 +329,7 @@ static void *run(void *context)
     announce_end(sampler, !rc                                     ? NULL
                           : rc == ERR_NOT_FOUND || rc == ERR_GONE ? LOST_READER
                                                                   : err.message);
-    /* What it still samples would reach nobody. */
+    /* Further samples would reach nobody. */
     if (rc)
         stop(&sampler->face);
     return NULL;

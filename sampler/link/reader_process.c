@@ -252,7 +252,7 @@ static bool hold_reserve(struct service *service)
     return is_whole;
 }
 
-/* Those that end something, or change it, do without. */
+/* Requests that start or ask something come with descriptors; those that end or change a session do not. */
 static bool needs_descriptors(enum link_kind kind)
 {
     return kind == LINK_START || kind == LINK_JOIN || kind == LINK_ADMIT || kind == LINK_LIST ||

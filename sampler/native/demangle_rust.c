@@ -446,7 +446,7 @@ static void read_type(struct rust_reader *reader)
     demangle_leave(reader->work);
 }
 
-/* Behind "N": a path and a name in it; capital letters are what has no name in the source. */
+/* A path and a name in it, behind "N"; a capital letter is a thing without a name in the source. */
 static void read_nested(struct rust_reader *reader, bool is_value)
 {
     const char space = take(reader);

@@ -101,7 +101,7 @@ static void put_requests(struct buffer *out, const struct traffic *traffic)
     }
 }
 
-/* Of the fair queue. */
+/* The requests of the fair queue. */
 static void put_turns(struct buffer *out, const struct traffic *traffic)
 {
     static const struct {

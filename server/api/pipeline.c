@@ -272,7 +272,7 @@ void pipeline_answer(void *context, struct request *request, struct response *re
     answer_all(context, request, response, NULL);
 }
 
-/* Who is refused waits for nothing. */
+/* A client that is refused gets its answer at once. */
 static bool waits(const struct pipeline *pipeline, const struct route *route,
                   const struct request *request)
 {

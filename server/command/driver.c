@@ -348,7 +348,7 @@ static enum err_code finish_and_stay(struct driver *driver, struct err *err)
     return rc;
 }
 
-/* What was sampled so far stays on the page. */
+/* Reports that the supervisor has ended; samples taken so far stay on the page. */
 static void check_keeper(const struct driver *driver)
 {
     struct err err = { 0 };
@@ -404,7 +404,7 @@ void driver_close(struct driver *driver, int status)
         source_helper_stop();
         sessions_destroy(driver->sessions);
     }
-    /* Requests for metrics read its counters until nothing is served any more. */
+    /* Requests for metrics read its counters until nothing is served. */
     push_close(driver->push);
     sampler_close_engines(driver->engines);
     driver->engines = NULL;

@@ -17,7 +17,7 @@
 
 enum { MAX_FDS = 2 };
 
-/* false: the kernel refuses. */
+/* Checks a new link by its inode.  false: the kernel refuses. */
 static bool become(uid_t uid, gid_t gid)
 {
     (void)setfsgid(gid);
@@ -120,7 +120,7 @@ static int serve_as_owner(const struct file_request *request, int file,
     return rc;
 }
 
-/* Whoever does not wait for it gets none. */
+/* Sends the answer; a client that no longer waits gets none. */
 static void send_answer(int to, const struct file_answer *answer, int fd)
 {
     union {

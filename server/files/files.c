@@ -69,7 +69,7 @@ static int send_request(const struct file_request *request, const int *fds, size
     return sent < 0 ? -1 : 0;
 }
 
-/* Until the end; EIO: the file process has ended before. */
+/* Waits for an answer, which is EIO later if the file process has ended.  ETIMEDOUT: none has come. */
 static int wait_readable(int fd)
 {
     const uint64_t end_ns = clock_now_ns() + FILES_WAIT_MS * NS_PER_MS;

@@ -33,7 +33,7 @@ enum { DELIVERY_LEAST = 1 << 18, DELIVERY_SLOWEST = 1 << 19, DELIVERY_MAX_FILES 
 #define DELIVERY_MAX_DISK   ((size_t)16 << 30)
 #define DELIVERY_WINDOW_NS  (30 * NS_PER_S)
 
-/* What deliveries take: bytes of memory and of files without a name, and descriptors. */
+/* The cost of deliveries: bytes of memory and of files without a name, and descriptors. */
 struct delivery_cost {
     size_t memory, disk, files;
 };

@@ -44,7 +44,7 @@ struct fair_turn {
     struct fair_turn *next;
 };
 
-/* Zeroed at first. */
+/* A queue is zeroed at first. */
 struct fair_queue {
     struct fair_turn *waiting, *running; /* in the order in which they came */
     size_t waits[CLIENT_OPERATOR + 1], runs[CLIENT_OPERATOR + 1]; /* how many, by standing */
@@ -53,14 +53,14 @@ struct fair_queue {
 
 enum fair_answer { FAIR_WAITS, FAIR_CLIENT_IS_FULL, FAIR_QUEUE_IS_FULL };
 
-/* The turn waits, unless there are too many.  client, is_long, request and since_ns must be set. */
+/* Adds a turn, unless too many wait.  client, is_long, request and since_ns must be set. */
 enum fair_answer fair_queue_enter(struct fair_queue *queue, struct fair_turn *turn);
-/* The turn that runs from now on; NULL: none may. */
+/* Takes the turn that runs from now on; NULL: none may. */
 struct fair_turn *fair_queue_next(struct fair_queue *queue);
 /* A turn that runs has ended. */
 void fair_queue_leave(struct fair_queue *queue, struct fair_turn *turn);
 
-/* It has waited so long that its client has given up. */
+/* A turn is late once it has waited so long that its client has given up. */
 bool fair_turn_is_late(const struct fair_turn *turn, uint64_t now_ns);
 
 #endif /* SERVER_HTTP_FAIR_QUEUE_H */

@@ -319,7 +319,7 @@ static struct exchange *take_turn(struct http *http)
     return turn ? turn->request : NULL;
 }
 
-/* From here on the exchange is the daemon's again. */
+/* Gives the exchange back to the daemon. */
 static void finish_turn(struct exchange *exchange)
 {
     struct http *const http = exchange->http;
@@ -345,7 +345,7 @@ static void answer_turn(struct exchange *exchange, bool is_alone)
 
 static void wake_worker(struct http *http);
 
-/* It is idle at first. */
+/* Answers requests in turn.  A thread is idle when it begins. */
 static void *work(void *argument)
 {
     struct http *const http = argument;

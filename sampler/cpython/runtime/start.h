@@ -22,10 +22,10 @@ enum {
     START_MAX_VARIABLE = 1 << 14
 };
 
-/* What the variables of OpenTelemetry say, for members of *service that are empty. */
+/* Fills the members of *service that are empty from the variables of OpenTelemetry. */
 void start_read_service(struct memory *memory, const struct layout *layout, remote_addr interp,
                         struct service *service);
-/* What the script or module is called, as a service; "": there is none. */
+/* The name of the script or module, as a service; "": there is none. */
 void start_read_script(struct memory *memory, const struct layout *layout, remote_addr interp,
                        char out[SERVICE_BYTES]);
 

@@ -16,11 +16,11 @@
 
 struct pulse;
 
-/* Root has started the program, and it writes files by name. */
+/* Has root started the program, and does it write files by name? */
 bool file_process_is_needed(void);
 
-/* In a process of its own, which holds this socket and the folders (folders.h) and ends when nobody is left to ask it.  pulse:
- * that it takes requests; NULL: none. */
+/* Serves files in a process of its own, which holds this socket and the folders (folders.h) and ends when nobody is left to ask
+ * it.  pulse: beats for each request; NULL: none. */
 noreturn void file_process_run(int socket, struct pulse *pulse);
 
 /* Starts one for this process, before it has threads or drops rights. */

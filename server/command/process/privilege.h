@@ -39,8 +39,8 @@
 
 struct options;
 
-/* Before anything else: chooses the users that the processes of this program become, and opens the folders that it writes
- * into; makes the data folder. */
+/* Chooses the users that the processes of this program become, makes the data folder, and opens the folders that the program
+ * writes into.  Comes before anything else. */
 MUST_CHECK enum err_code privilege_prepare(const struct options *options, struct err *err);
 
 MUST_CHECK enum err_code privilege_drop(const struct options *options, struct err *err);

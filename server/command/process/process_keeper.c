@@ -121,7 +121,7 @@ static bool has_program(void)
     return poll(&program, 1, 0) == 0;
 }
 
-/* Another one takes its place. */
+/* Notes that a process has ended, and when another one takes its place. */
 static void lose(struct kept *kept)
 {
     const uint64_t now_ns = clock_now_ns();
@@ -136,7 +136,7 @@ static void lose(struct kept *kept)
     pulse_lose(kept->pulse);
 }
 
-/* false: it is another one. */
+/* Notes how a child has changed.  false: the child is another process. */
 static bool note_change(struct kept *kept, pid_t pid, int status)
 {
     if (kept->pid != pid)
@@ -170,7 +170,7 @@ static bool is_pending(const struct kept *kept)
     return poll(&message, 1, 0) > 0 && message.revents & POLLIN;
 }
 
-/* One that the kernel holds ends later, or never: nobody waits for it. */
+/* Kills a process and does not wait for it: one that the kernel holds ends later, or never. */
 static void give_up(struct process_keeper *keeper, struct kept *kept, const char *why)
 {
     say("the process that %s %s: another one takes its place", kept->what, why);
@@ -255,7 +255,7 @@ static int wait_ms(const struct process_keeper *keeper)
     return !is_whole ? PAUSE_MS / 4 : is_watched ? CHECK_MS : -1;
 }
 
-/* Until a child has changed, the program has ended, or there is something to do; a message for a process begins a watch. */
+/* Waits until a child has changed, the program has ended or there is something to do; a message for a process begins a watch. */
 static void wait_for_something(struct process_keeper *keeper)
 {
     struct kept *const kept[] = { &keeper->reader, &keeper->source, &keeper->files };
@@ -328,7 +328,7 @@ static noreturn void keep(const struct options *options, size_t engines,
     int source[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, source) != 0)
         _exit(EXIT_FAILED);
-    /* The fifth one is replaced at once. */
+    /* The fifth descriptor is replaced at once. */
     const int kept[KEPT] = { inherited->socket, source[0], source[1], inherited->files,
                              inherited->files };
     if (keeper.launches) {
@@ -347,11 +347,11 @@ static noreturn void keep(const struct options *options, size_t engines,
         collect(&keeper);
         check_all(&keeper);
     }
-    /* The kernel ends the others then. */
+    /* The kernel ends the other processes when this one ends. */
     _exit(EXIT_DONE);
 }
 
-/* To the reader, the file process and the launcher. */
+/* The sockets to the sampling process, the file process and the launcher. */
 struct sockets {
     int reader[2], files[2], launch[2];
 };

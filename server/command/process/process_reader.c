@@ -16,7 +16,7 @@
 /* Dumps and the profiles of pprof are sessions for a moment, besides those of users. */
 enum { MOMENTARY_SESSIONS = 32 };
 
-/* 0: no bound. */
+/* The part of its time for which a session may stop a thread; 0: no bound. */
 static double max_stop_percent(const struct options *options)
 {
     const struct sampler_options *const sampling = &options->sampling;

@@ -153,7 +153,7 @@ static enum err_code put_thread(struct speedscope *scope, size_t index, struct e
     return rc;
 }
 
-/* What was selected has no samples: speedscope opens no file without a profile. */
+/* A profile for a selection without samples: speedscope opens no file without a profile. */
 static void put_no_thread(struct json *json)
 {
     json_object(json);
