@@ -7,10 +7,10 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "sampler/base/clock.h"
+#include "sampler/base/fd_message.h"
 #include "sampler/base/pulse.h"
 #include "sampler/base/scoped.h"
 #include "sampler/capture/bytes.h"
@@ -35,25 +35,11 @@ bool reader_link_is_used(void)
 
 static enum err_code send_message(const struct bytes *message, int answer_fd, struct err *err)
 {
-    union {
-        struct cmsghdr align;
-        char bytes[CMSG_SPACE(sizeof(int))];
-    } control = { .bytes = { 0 } };
-    struct iovec part = { .iov_base = message->data, .iov_len = message->count };
-    struct msghdr header = { .msg_iov = &part, .msg_iovlen = 1 };
-    if (answer_fd >= 0) {
-        header.msg_control = control.bytes;
-        header.msg_controllen = sizeof control.bytes;
-        struct cmsghdr *const head = CMSG_FIRSTHDR(&header);
-        head->cmsg_level = SOL_SOCKET;
-        head->cmsg_type = SCM_RIGHTS;
-        head->cmsg_len = CMSG_LEN(sizeof answer_fd);
-        memcpy(CMSG_DATA(head), &answer_fd, sizeof answer_fd);
-    }
     const uint64_t end_ns = clock_now_ns() + SEND_MS * NS_PER_MS;
     struct pollfd room = { .fd = link_socket, .events = POLLOUT };
     ssize_t sent = 0;
-    while ((sent = sendmsg(link_socket, &header, MSG_NOSIGNAL | MSG_DONTWAIT)) < 0 &&
+    while ((sent = fd_message_send(link_socket, message->data, message->count, &answer_fd,
+                                   answer_fd >= 0 ? 1 : 0)) < 0 &&
            errno == EAGAIN && clock_now_ns() < end_ns)
         (void)poll(&room, 1, POLL_MS);
     if (sent == (ssize_t)message->count)

@@ -14,6 +14,7 @@
 
 #include "sampler/base/buffer.h"
 #include "sampler/base/clock.h"
+#include "sampler/base/fd_message.h"
 #include "sampler/base/scoped.h"
 #include "sampler/sampler.h"
 #include "server/source/broker.h"
@@ -106,26 +107,13 @@ static enum err_code send_request(const struct sampler_origin *of,
     const int fds[SOURCE_FD_COUNT] = { [SOURCE_FD_ANSWER] = answer_fd,
                                        [SOURCE_FD_PROCESS] = of->pidfd,
                                        [SOURCE_FD_SPACE] = of->space_fd };
-    union {
-        struct cmsghdr align;
-        char bytes[CMSG_SPACE(sizeof fds)];
-    } control = { .bytes = { 0 } };
-    struct iovec part = { .iov_base = &request, .iov_len = sizeof request };
-    struct msghdr message = { .msg_iov = &part,
-                              .msg_iovlen = 1,
-                              .msg_control = control.bytes,
-                              .msg_controllen = sizeof control.bytes };
-    struct cmsghdr *const head = CMSG_FIRSTHDR(&message);
     if (wish->entry_count)
         memcpy(request.entries, wish->entries, wish->entry_count * sizeof *wish->entries);
     memcpy(request.path, wish->path.text, wish->path.length);
     if (wish->build_id.length)
         memcpy(request.build_id, wish->build_id.text, wish->build_id.length);
-    head->cmsg_level = SOL_SOCKET;
-    head->cmsg_type = SCM_RIGHTS;
-    head->cmsg_len = CMSG_LEN(sizeof fds);
-    memcpy(CMSG_DATA(head), fds, sizeof fds);
-    if (sendmsg(helper.socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof request)
+    if (fd_message_send(helper.socket, &request, sizeof request, fds, SOURCE_FD_COUNT) ==
+        sizeof request)
         return ERR_OK;
     if (errno == EAGAIN)
         return err_set(err, ERR_LIMIT, "too many source files are being read: try again");
