@@ -284,9 +284,9 @@ static bool receive(struct service *service)
     free_reserve(service);
     const ssize_t got = fd_message_receive(service->settings->socket, job->message,
                                            sizeof job->message, fds, FD_MESSAGE_MAX, &count);
+    const bool goes_on = got < 0 && (errno == EAGAIN || errno == EINTR);
     const bool has_descriptors = hold_reserve(service);
     if (got <= 0) {
-        const bool goes_on = got < 0 && (errno == EAGAIN || errno == EINTR);
         free(job);
         return goes_on;
     }
