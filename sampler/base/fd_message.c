@@ -10,7 +10,8 @@ union control {
     char bytes[CMSG_SPACE(FD_MESSAGE_MAX * sizeof(int))];
 };
 
-ssize_t fd_message_send(int socket, const void *data, size_t bytes, const int *fds, size_t count)
+ssize_t fd_message_send(int socket, const void *data, size_t bytes, const int *fds,
+                        size_t count)
 {
     union control control = { .bytes = { 0 } };
     struct iovec part = { .iov_base = (void *)(uintptr_t)data, .iov_len = bytes };
