@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "sampler/base/clock.h"
-#include "sampler/base/script_word.h"
+#include "sampler/base/python_command.h"
 #include "sampler/cpython/contexts/contexts.h"
 #include "sampler/cpython/contexts/thread_contexts.h"
 #include "sampler/cpython/objects/object.h"

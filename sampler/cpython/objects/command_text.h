@@ -6,7 +6,7 @@
  *
  * The text is that of the command line, which a program can overwrite: names are distinguished by it, nothing else.
  *
- * Depends on: libc.
+ * Depends on: python_command.
  */
 #ifndef SAMPLER_CPYTHON_OBJECTS_COMMAND_TEXT_H
 #define SAMPLER_CPYTHON_OBJECTS_COMMAND_TEXT_H
