@@ -42,6 +42,9 @@ MUST_CHECK enum err_code trusted_path_open_at(const struct trusted_path *at, int
                                               mode_t mode, int *fd_out, struct err *err);
 MUST_CHECK enum err_code trusted_path_open(const char *path, int flags, mode_t mode,
                                            int *fd_out, struct err *err);
+/* Refuses a file that root's program must not write in place, or believe: another user may have put it there. */
+MUST_CHECK enum err_code trusted_path_check(const struct trusted_path *at, int fd,
+                                            struct err *err);
 /* mkdir(2) of the last component. */
 enum err_code trusted_path_make_folder(const char *path, mode_t mode, struct err *err);
 
