@@ -56,6 +56,7 @@ struct pipeline_options {
     const char *base_path;            /* as in "/pyrometer", borrowed; NULL or "": none */
     const char *shares_file;          /* NULL: shares end with the program */
     const char *audit_file;           /* NULL: none; "-": standard error */
+    audit_say *audit_say;             /* NULL with audit_file NULL */
     const struct source_links *links; /* borrowed; NULL: none */
 };
 

@@ -55,7 +55,7 @@ enum err_code driver_open(struct driver *driver, struct err *err)
     if (rc == ERR_OK)
         rc = signals_init(&driver->signals, err);
     if (rc == ERR_OK)
-        rc = audit_open(options->access.audit_file, &driver->audit, err);
+        rc = audit_open(options->access.audit_file, say, &driver->audit, err);
     if (rc == ERR_OK)
         rc = open_engine(driver, err);
     if (rc == ERR_OK && options->quality_file)
