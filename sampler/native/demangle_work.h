@@ -57,5 +57,7 @@ void demangle_write_number(struct demangle_work *work, uint64_t number);
 /* false: it is no such name.  The text then is undefined. */
 bool demangle_cpp(struct demangle_work *work, const char *mangled, size_t length);
 bool demangle_rust(struct demangle_work *work, const char *mangled, size_t length);
+/* Names of Rust before version 0: "_ZN", names with their lengths, the last of which is a hash, and "E". */
+bool demangle_rust_legacy(struct demangle_work *work, const char *mangled, size_t length);
 
 #endif /* SAMPLER_NATIVE_DEMANGLE_WORK_H */
