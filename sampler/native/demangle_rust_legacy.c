@@ -23,7 +23,8 @@ static bool take_name(struct demangle_work *work, const char **at, const char *e
 {
     size_t bytes = 0;
     const bool is_empty = **at == '0';
-    while (*at < end && is_digit(**at) && bytes < DEMANGLE_MAX_INPUT && demangle_step(work, 1)) {
+    while (*at < end && is_digit(**at) && bytes < DEMANGLE_MAX_INPUT &&
+           demangle_step(work, 1)) {
         bytes = bytes * 10 + (size_t)(*(*at)++ - '0');
         if (is_empty)
             break;
