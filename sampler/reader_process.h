@@ -2,8 +2,8 @@
  * reader_process - the sampling process: runs the sessions that the HTTP process asks for, and answers what it asks of other
  * processes (link/request.h).
  *
- * It trusts nothing it is sent.  How often processes are read, by how many sessions, and with how much memory is
- * what its settings say, and which ones what permission.h says, whatever a request asks for.
+ * It trusts no request.  Its settings decide how often processes are read, by how many sessions and with how much memory,
+ * and permission.h decides which ones.
  *
  * Ownership: borrows the settings.
  * Threads: the main one calls reader_process_serve; a session has a thread besides those of its sampler until it has

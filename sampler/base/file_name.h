@@ -2,8 +2,8 @@
  * file_name - names of files that are not UTF-8, in text that is.
  *
  * Python decodes a name by its file system encoding, which is UTF-8 but for some old locales, and keeps each
- * byte that it cannot decode as a lone surrogate, U+DC80 to U+DCFF (PEP 383).  Text of ours has no
- * surrogates: there such a byte is U+EF80 to U+EFFF, which is for private use and in no name.
+ * byte that it cannot decode as a lone surrogate, U+DC80 to U+DCFF (PEP 383).  Our text has no
+ * surrogates: it represents such a byte by U+EF80 to U+EFFF, which are for private use and in no name.
  *
  * Depends on: utf8.
  */

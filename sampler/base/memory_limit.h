@@ -1,10 +1,10 @@
 /*
  * memory_limit - keeps this process within the memory of its control group.
  *
- * Where a container or a service has less memory than the machine, the kernel kills whoever needs more.
+ * Where a container or a service has less memory than the machine, the kernel kills a process that needs more.
  * memory_limit_find finds the limit, and caches then have a part of their usual size.  A process that calls
  * memory_limit_begin, before it limits the files that it may open, can let allocations fail while there is
- * still a reserve.  Without a limit, none of this does anything.
+ * still a reserve.  Without a limit, these functions do nothing.
  *
  * Ownership: the limit is that of the process, and its two descriptors stay open.
  * Threads: memory_limit_find and memory_limit_begin come before other threads start; then any.

@@ -1,11 +1,11 @@
 /*
- * fair_queue - which request is next, of those that may take long or cost much.  Only the policy: no
- * threads, no clock of its own.
+ * fair_queue - the order of requests that may take long or cost much.  Only the policy: no threads, no
+ * clock of its own.
  *
  * Operators go before viewers, and viewers never have all places.  Clients (client.h: a shared link, a
- * login) take turns, and so do the networks that use the same one: whoever asks for much waits behind
- * himself.  A client, and a viewers' network, has a bounded number of requests running, fewer of them
- * long ones, and a bounded number waiting.
+ * login) take turns, and so do the networks that use the same one: a client that asks for much delays only
+ * its own requests.  A client, and a viewers' network, has a bounded number of requests running, fewer of
+ * them long ones, and a bounded number waiting.
  *
  * Ownership: a turn is the caller's storage, from fair_queue_enter to fair_queue_leave.
  * Threads: the caller locks.

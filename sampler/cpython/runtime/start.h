@@ -1,6 +1,6 @@
 /*
- * start - what an interpreter was started with, as it keeps it in objects of its own: for programs that write a title
- * over their command line and environment.
+ * start - the command line and environment that an interpreter was started with, from its own objects: for programs that
+ * write a title over both.
  *
  * The words are sys.orig_argv, before 3.10 sys.argv; the environment is that of the module posix, which is not what
  * os.environ changes.

@@ -1,7 +1,7 @@
 /*
  * file_process - the process that opens files for a program that root has started (files/file_server.h).
  *
- * It is a user that nobody else is, with CAP_SETUID and CAP_SETGID, of which the list of system calls leaves what makes it the
+ * It has a user of its own, CAP_SETUID and CAP_SETGID.  The list of system calls allows it to use these only to become the
  * owner of a folder for files.  Where the kernel has Landlock, it can open nothing but the program's folders.
  *
  * Depends on: files, access/identity, access/capabilities, landlock, syscall_filter, descriptors.
