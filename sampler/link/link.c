@@ -49,7 +49,7 @@ static enum err_code send_message(const struct bytes *message, int answer_fd, st
     if (errno == EPIPE || errno == ECONNRESET)
         return err_set(
             err, ERR_SYS,
-            "the processes that read other processes have ended: start pyrometer again");
+            "the supervisor and the sampling process have ended: start pyrometer again");
     return err_sys(err, errno, "cannot reach the sampling process");
 }
 
@@ -92,8 +92,7 @@ struct watch {
 
 static enum err_code does_not_answer(struct err *err)
 {
-    return err_set(err, ERR_LIMIT,
-                   "the process that reads other processes does not answer: try again");
+    return err_set(err, ERR_LIMIT, "the sampling process does not answer: try again");
 }
 
 /* Checks whether the sampling process can still answer, after a wait in which nothing has come. */
@@ -166,8 +165,7 @@ enum err_code link_receive(int fd, void *out, size_t bytes,
         if (got == 0)
             return err_set(
                 err, at == (char *)out ? ERR_NOT_FOUND : ERR_GONE,
-                "the process that reads other processes has ended: another one takes "
-                "its place, try again");
+                "the sampling process has ended: another one takes its place, try again");
         if (got < 0 && errno != EINTR && errno != EAGAIN)
             return err_sys(err, errno, "cannot read from the sampling process");
         at += got > 0 ? got : 0;

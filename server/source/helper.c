@@ -61,7 +61,7 @@ enum err_code source_helper_start(struct err *err)
     close(ends[0]);
     if (stop_fd >= 0)
         close(stop_fd);
-    return err_sys(err, sys, "cannot start the process that reads source files");
+    return err_sys(err, sys, "cannot start the source process");
 }
 
 enum err_code source_helper_adopt(int socket, struct err *err)
@@ -91,7 +91,7 @@ pid_t source_helper_pid(void)
 static enum err_code has_ended(struct err *err)
 {
     return err_set(err, ERR_NOT_FOUND,
-                   "source text is unavailable: the process that reads it has ended");
+                   "source text is unavailable: the source process has ended");
 }
 
 static enum err_code send_request(const struct sampler_origin *of,
@@ -119,7 +119,7 @@ static enum err_code send_request(const struct sampler_origin *of,
         return err_set(err, ERR_LIMIT, "too many source files are being read: try again");
     if (errno == EPIPE || errno == ECONNRESET)
         return has_ended(err);
-    return err_sys(err, errno, "cannot reach the process that reads source files");
+    return err_sys(err, errno, "cannot reach the source process");
 }
 
 /* Exactly so many bytes, until then. */
@@ -202,8 +202,7 @@ static enum err_code receive_text(int fd, const struct source_wish *wish, int ca
     struct source_answer answer;
     enum err_code rc = receive(fd, &answer, sizeof answer, cancel_fd, end_ns, err);
     if (rc == ERR_OK && !is_valid(&answer))
-        rc = err_set(err, ERR_CORRUPT,
-                     "the process that reads source files sent an invalid answer");
+        rc = err_set(err, ERR_CORRUPT, "the source process sent an invalid answer");
     if (rc == ERR_OK)
         rc = receive_place(fd, &answer, cancel_fd, end_ns, &place, err);
     if (place_out)

@@ -65,7 +65,7 @@ enum { MOST_HELD = 8 };
 
 /* A process that the keeper starts, and starts again. */
 struct kept {
-    const char *what;
+    const char *what; /* its name in messages */
     enum identity_role role;
     int socket;          /* where it takes what it is sent */
     struct pulse *pulse; /* that it does */
@@ -108,10 +108,10 @@ static noreturn void read_others(const struct process_keeper *keeper, pid_t laun
 static void say_end(const struct kept *kept, int status)
 {
     if (WIFSIGNALED(status))
-        say("the process that %s was ended by signal %d: another one takes its place",
-            kept->what, WTERMSIG(status));
+        say("the %s was ended by signal %d: another one takes its place", kept->what,
+            WTERMSIG(status));
     else
-        say("the process that %s ended with status %d: another one takes its place", kept->what,
+        say("the %s ended with status %d: another one takes its place", kept->what,
             WEXITSTATUS(status));
 }
 
@@ -173,7 +173,7 @@ static bool is_pending(const struct kept *kept)
 /* Kills a process and does not wait for it: one that the kernel holds ends later, or never. */
 static void give_up(struct process_keeper *keeper, struct kept *kept, const char *why)
 {
-    say("the process that %s %s: another one takes its place", kept->what, why);
+    say("the %s %s: another one takes its place", kept->what, why);
     identity_kill(kept->role, kept->pid);
     keeper->held++;
     lose(kept);
@@ -312,13 +312,11 @@ static noreturn void keep(const struct options *options, size_t engines,
         .options = options,
         .engines = engines,
         .launches = inherited->launcher >= 0,
-        .reader = { .what = "reads other processes",
-                    .role = IDENTITY_READER,
-                    .socket = SOCKET },
-        .source = { .what = "reads source files",
+        .reader = { .what = "sampling process", .role = IDENTITY_READER, .socket = SOCKET },
+        .source = { .what = "source process",
                     .role = IDENTITY_SOURCE,
                     .socket = SOURCE_ANSWERS },
-        .files = { .what = "opens files", .role = IDENTITY_FILES, .socket = FILES }
+        .files = { .what = "file process", .role = IDENTITY_FILES, .socket = FILES }
     };
     keeper.reader.pulse = inherited->pulse;
     keeper.source.pulse = pulse_create();
@@ -397,9 +395,7 @@ enum err_code process_keeper_check(struct err *err)
     if (!keeper_pid || waitpid(keeper_pid, NULL, WNOHANG) == 0)
         return ERR_OK;
     keeper_pid = 0;
-    return err_set(err, ERR_SYS,
-                   "the process that starts those that read other processes has ended: start "
-                   "pyrometer again");
+    return err_set(err, ERR_SYS, "the supervisor has ended: start pyrometer again");
 }
 
 enum err_code process_keeper_start(const struct options *options, size_t engines,
@@ -437,7 +433,7 @@ enum err_code process_keeper_start(const struct options *options, size_t engines
         close_pair(sockets.reader);
         close_pair(sockets.files);
         close_pair(sockets.launch);
-        return err_sys(err, sys, "cannot start the process that reads other processes");
+        return err_sys(err, sys, "cannot start the sampling process");
     }
     keeper_pid = pid;
     close(sockets.reader[1]);

@@ -62,6 +62,6 @@ noreturn void process_reader_run(const struct process_reader *reader)
     prctl(PR_SET_NAME, "pyrometer-read", 0, 0, 0);
     const enum err_code rc = serve(reader, &err);
     if (rc != ERR_OK)
-        say("the process that reads other processes: %s", err.message);
+        say("the sampling process: %s", err.message);
     _exit(rc == ERR_OK ? EXIT_DONE : EXIT_FAILED);
 }

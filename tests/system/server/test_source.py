@@ -363,7 +363,7 @@ class Helper(Source):
             wait_gone(helper)
             live.wait_until(lambda: self.source(live, "c").status == 200)
             self.assertNotEqual(self.helper_of(live), helper)
-            live.process.wait_line("the process that reads source files was ended by signal 9", live.process.err)
+            live.process.wait_line("the source process was ended by signal 9", live.process.err)
             samples = live.session()["quality"]["samples"]
             live.wait_samples(samples + 100)
             self.assertEqual(live.ask("/api/v1/sessions/1/report.html").status, 200)
