@@ -1,13 +1,13 @@
 /*
- * permission - which processes may be sampled and listed here, of those that the kernel lets us read.
+ * permission - the processes that may be sampled and listed here, of those that the kernel lets us read.
  *
- * A server limits them by a rule (--allow-user, --allow-command).  The rule is asked for every process that
- * is to join a session, whoever names or finds it, and again when the process has other users; and for
+ * A server limits them by a rule (--allow-user, --allow-command).  The rule decides on every process that
+ * is to join a session, whoever names or finds it, and again when the process has other users; and on
  * every process that processes.h lists.  Without a rule all are permitted.
  *
- * An answer is about the process, and the program in it, that had the id at that time.  Who reads a process
+ * An answer is about the process, and the program in it, that had the id at that time.  A caller that reads a process
  * opens it before asking (process/process.h).  Afterwards it checks that the process still runs that program,
- * with the same users: only then was the rule asked for what has been read.
+ * with the same users: only then does the answer hold for what it has read.
  *
  * Threads: permission_use and permission_provide before other threads start; the others any.
  * Limits: PERMISSION_MAX_COMMAND bytes of a command line.
@@ -41,7 +41,7 @@ typedef enum err_code permission_rule(const void *context,
 /* Borrows the context.  NULL: there is no rule. */
 void permission_use(permission_rule *rule, const void *context);
 
-/* From now on another process answers permission_ask, and applies the rule to what it samples and lists. */
+/* Has another process answer permission_ask from now on; that process applies the rule to what it samples and lists. */
 typedef enum err_code permission_provider(pid_t pid, struct err *err);
 void permission_provide(permission_provider *provider);
 

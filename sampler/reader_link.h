@@ -1,8 +1,8 @@
 /*
- * reader_link - the HTTP process's side of the reader process.
+ * reader_link - the HTTP process's side of the sampling process.
  *
- * After reader_link_use, the functions of sampler.h and processes.h ask the reader process: sessions run there, and
- * this process holds their profiles, which grow by what the reader process sends.  A session whose reader process
+ * After reader_link_use, the functions of sampler.h and processes.h ask the sampling process: sessions run there, and
+ * this process holds their profiles, which grow by what the sampling process sends.  A session whose sampling process
  * ends has failed and keeps what came before; the next request is for the process that takes its place.
  *
  * Ownership: the socket is the link's, for the life of this process.
@@ -28,11 +28,11 @@ struct sampler;
 
 enum { READER_LINK_WAIT_MS = 30000, READER_LINK_TAKE_MS = 5000 };
 
-/* pulse: of the reader process; NULL: none. */
+/* pulse: of the sampling process; NULL: none. */
 void reader_link_use(int socket, struct pulse *pulse);
 bool reader_link_is_used(void);
 
-/* ERR_PERM: the reader process may not read this process. */
+/* ERR_PERM: the sampling process may not read this process. */
 MUST_CHECK enum err_code reader_link_admits(pid_t pid, struct err *err);
 
 /* Reads the source file of functions of the session.  The request and the answer are of the server's source/.
@@ -41,7 +41,7 @@ MUST_CHECK enum err_code reader_link_read(struct sampler *sampler, const void *s
                                           size_t source_bytes, int cancel_fd,
                                           struct bytes *answer, struct err *err);
 
-/* CPU that reader processes have used so far, which never falls; memory of the present one, 0: not known. */
+/* CPU that sampling processes have used so far, which never falls; memory of the present one, 0: not known. */
 void reader_link_usage(struct process_usage *out);
 
 #endif /* SAMPLER_READER_LINK_H */

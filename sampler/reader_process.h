@@ -1,9 +1,9 @@
 /*
- * reader_process - the reader process: runs the sessions that the HTTP process asks for, and answers what it asks of other
+ * reader_process - the sampling process: runs the sessions that the HTTP process asks for, and answers what it asks of other
  * processes (link/request.h).
  *
- * It trusts nothing it is sent.  How often processes are read, by how many sessions, and with how much memory is
- * what its settings say, and which ones what permission.h says, whatever a request asks for.
+ * It trusts no request.  Its settings decide how often processes are read, by how many sessions and with how much memory,
+ * and permission.h decides which ones.
  *
  * Ownership: borrows the settings.
  * Threads: the main one calls reader_process_serve; a session has a thread besides those of its sampler until it has
@@ -38,7 +38,7 @@ struct reader_process {
     size_t max_running;     /* sessions that sample */
     size_t memory_bytes;    /* of a session; 0: no bound */
     double max_cpu_percent; /* of a session, and twice that of all together; 0: no bound */
-    /* Of its time, for which a session may stop a thread; 0: no bound, and sessions may stop all at each tick. */
+    /* The part of its time for which a session may stop a thread; 0: no bound, and sessions may stop all at each tick. */
     double max_stop_percent;
     bool hides_arguments;
     pid_t launcher; /* only its descendants may be read, and it adopts them; 0: there is none */

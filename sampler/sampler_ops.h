@@ -1,5 +1,5 @@
 /*
- * sampler_ops - what a sampler is made of: a session of this process, or one of the reader process.
+ * sampler_ops - what a sampler is made of: a session of this process, or one of the sampling process.
  *
  * sampler_provide makes the functions of sampler.h ask another process; before, they sample in this one.
  *

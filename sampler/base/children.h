@@ -16,7 +16,7 @@ bool children_watch(int as);
 /* The next child that has ended, and its status as from waitpid.  0: no more; the descriptor `fd` of the watch is readable
  * again when there are. */
 pid_t children_take(int fd, int *status_out);
-/* The same, also for a child that was stopped, or goes on (WIFSTOPPED, WIFCONTINUED). */
+/* Reports also children that were stopped or go on (WIFSTOPPED, WIFCONTINUED). */
 pid_t children_take_change(int fd, int *status_out);
 
 #endif /* SAMPLER_BASE_CHILDREN_H */

@@ -39,7 +39,7 @@ static struct {
     int usage_fd, stat_fd;
 } group;
 
-/* The length; 0: it cannot be read. */
+/* Returns the length; 0: the file cannot be read. */
 static size_t read_fd(int fd, char *out, size_t room)
 {
     const ssize_t bytes = pread(fd, out, room - 1, 0);
@@ -146,7 +146,7 @@ uint64_t memory_limit_left(void)
     return most > used ? most - used : 0;
 }
 
-/* What RLIMIT_DATA counts; 0: it cannot be read. */
+/* The memory that RLIMIT_DATA counts; 0: it cannot be read. */
 static uint64_t data_bytes(void)
 {
     char text[128];

@@ -1,10 +1,10 @@
 /*
  * memory_limit - keeps this process within the memory of its control group.
  *
- * Where a container or a service has less memory than the machine, the kernel kills whoever needs more.
+ * Where a container or a service has less memory than the machine, the kernel kills a process that needs more.
  * memory_limit_find finds the limit, and caches then have a part of their usual size.  A process that calls
  * memory_limit_begin, before it limits the files that it may open, can let allocations fail while there is
- * still a reserve.  Without a limit, none of this does anything.
+ * still a reserve.  Without a limit, these functions do nothing.
  *
  * Ownership: the limit is that of the process, and its two descriptors stay open.
  * Threads: memory_limit_find and memory_limit_begin come before other threads start; then any.
@@ -29,20 +29,20 @@ enum {
 
 /* The smallest limit of the group and those around it. */
 void memory_limit_find(const char *folder, const char *own);
-/* From now on the other calls know what is left. */
+/* Opens the files that tell how much is left; memory_limit_left and the calls after it know it from now on. */
 void memory_limit_begin(void);
 
-/* Of something whose usual size is this: less in a small group, at least 1. */
+/* A usual size, reduced to what suits the limit; at least 1. */
 size_t memory_limit_scale(size_t usual);
 
-/* What the group has left for everybody in it, without the reserve; UINT64_MAX: there is no limit, or nothing
- * has begun. */
+/* The memory that the group has left for all of its processes, without the reserve; UINT64_MAX: there is no limit,
+ * or memory_limit_begin was not called. */
 uint64_t memory_limit_left(void);
 
 /* Lets allocations fail that exceed what is left now.  may_raise: memory that this process has taken is in
  * use; otherwise some of it may not count yet, and only less can be allowed than before. */
 void memory_limit_renew(bool may_raise);
-/* Allows as much more: address space that is about to be mapped, but hardly used. */
+/* Raises what allocations may take, for address space that is about to be mapped but hardly used. */
 void memory_limit_add(size_t bytes);
 
 #endif /* SAMPLER_BASE_MEMORY_LIMIT_H */

@@ -1,6 +1,6 @@
 /*
- * pulse - whether a process takes what it is sent: two counters in memory that it shares with the one that starts it and the
- * one that asks it.
+ * pulse - whether a process takes its messages: two counters in memory that it shares with the process that starts it and
+ * the process that asks it.
  *
  * Ownership: pulse_create makes it, for the life of the process and of those that are forked from it.
  * Threads: any.
@@ -18,7 +18,7 @@ struct pulse {
 
 /* NULL: no memory. */
 struct pulse *pulse_create(void);
-/* For a process that has no part in it.  NULL is fine. */
+/* Unmaps the counters in a process that does not use them.  NULL is fine. */
 void pulse_drop(struct pulse *pulse);
 
 /* A message was taken, or the process is ready to take one.  NULL is fine. */

@@ -29,13 +29,14 @@ static enum err_code distrust(const char *reason, struct err *err)
     return ERR_PERM;
 }
 
-/* Also once it has become another user: it may have kept the right to read everything. */
+/* A process that root started counts as root's also once it has become another user: it may have kept the right to
+ * read everything. */
 static bool is_of_root(void)
 {
     return getauxval(AT_EUID) == 0;
 }
 
-/* What is left of the path, and the folder that the rest of it is in. */
+/* A path that is being followed: the rest of it, and the folder that the rest begins in. */
 struct walk {
     int at;
     unsigned links;
@@ -80,7 +81,7 @@ static enum err_code enter(struct walk *walk, int flags, struct err *err)
     return ERR_OK;
 }
 
-/* Puts what the link leads to before what is left. */
+/* Puts the target of the link before the rest of the path. */
 static enum err_code follow(struct walk *walk, int link_fd, struct err *err)
 {
     char target[PATH_MAX], left[PATH_MAX];
@@ -94,14 +95,14 @@ static enum err_code follow(struct walk *walk, int link_fd, struct err *err)
     return *target == '/' ? begin(walk, target, err) : ERR_OK;
 }
 
-/* Such a link has no path: it leads to what a process has open. */
+/* Some links of /proc have no path: they lead to what a process has open. */
 static bool is_of_proc(int fd)
 {
     struct statfs fs;
     return fstatfs(fd, &fs) == 0 && fs.f_type == PROC_SUPER_MAGIC;
 }
 
-/* *is_done: `name` is the last component, and no link to follow. */
+/* Takes one component.  *is_done: `name` is the last one, and no link to follow. */
 static enum err_code step(struct walk *walk, struct trusted_path *out, bool *is_done,
                           struct err *err)
 {
@@ -153,10 +154,11 @@ enum err_code trusted_path_find(const char *path, struct trusted_path *out, stru
     return rc;
 }
 
-/* What root changes in place must be what root takes it for. */
-static enum err_code check_written(const struct trusted_path *at, int fd, struct err *err)
+enum err_code trusted_path_check(const struct trusted_path *at, int fd, struct err *err)
 {
     struct stat folder, file;
+    if (!is_of_root())
+        return ERR_OK;
     if (fstat(at->folder_fd, &folder) != 0 || fstat(fd, &file) != 0)
         return refuse(errno, err);
     if (folder.st_uid == 0 && !(folder.st_mode & (S_IWGRP | S_IWOTH)))
@@ -168,7 +170,7 @@ static enum err_code check_written(const struct trusted_path *at, int fd, struct
     return ERR_OK;
 }
 
-/* Opening alone may wait, or do something: so it is checked before. */
+/* The file is checked before it is opened, because opening a pipe waits and opening a device may do something. */
 static enum err_code open_checked(const struct trusted_path *at, int flags, mode_t mode,
                                   int *fd_out, struct err *err)
 {
@@ -182,7 +184,7 @@ static enum err_code open_checked(const struct trusted_path *at, int flags, mode
         *fd_out = openat(at->folder_fd, at->name, flags | O_EXCL | O_CLOEXEC, mode);
         return *fd_out < 0 ? refuse(errno, err) : ERR_OK;
     }
-    const enum err_code rc = check_written(at, here, err);
+    const enum err_code rc = trusted_path_check(at, here, err);
     if (rc != ERR_OK)
         return rc;
     snprintf(again, sizeof again, "/proc/self/fd/%d", here);

@@ -1,9 +1,9 @@
 /*
  * trusted_path - opens a file by a name of ours where others may own folders of the path.
  *
- * Who owns a folder can put a symbolic link into it, or a hard link, or a pipe, and have root write
- * or read what that one may not.  So a process that root has started follows a link only if root has made it.  What is
- * written in place must be root's, or in a folder of another user that user's, and must have no second
+ * The owner of a folder can put a symbolic link, a hard link or a pipe into it, and so have root read or write a
+ * file that the owner may not.  So a process that root has started follows a link only if root has made it.  A file
+ * that it writes in place must be root's, or in a folder of another user that user's, and must have no second
  * name; in a folder that only root can write to, everything is as root left it.  Every component is
  * opened once, so nothing changes between the check and the use.
  *
@@ -42,6 +42,9 @@ MUST_CHECK enum err_code trusted_path_open_at(const struct trusted_path *at, int
                                               mode_t mode, int *fd_out, struct err *err);
 MUST_CHECK enum err_code trusted_path_open(const char *path, int flags, mode_t mode,
                                            int *fd_out, struct err *err);
+/* Refuses a file that root's program must not write in place, or believe: another user may have put it there. */
+MUST_CHECK enum err_code trusted_path_check(const struct trusted_path *at, int fd,
+                                            struct err *err);
 /* mkdir(2) of the last component. */
 enum err_code trusted_path_make_folder(const char *path, mode_t mode, struct err *err);
 

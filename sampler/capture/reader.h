@@ -41,7 +41,7 @@ struct reader;
 
 /* path: a regular file. */
 MUST_CHECK enum err_code reader_open(const char *path, struct reader **out, struct err *err);
-/* The same for a file that is open and stays the caller's.  The message of a failure names no file. */
+/* Reads a file that is open and stays the caller's.  The message of a failure names no file. */
 MUST_CHECK enum err_code reader_open_fd(int fd, struct reader **out, struct err *err);
 /* NULL is fine.  Snapshots of its profile must have been released. */
 void reader_close(struct reader *reader);

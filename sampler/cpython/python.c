@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "sampler/base/clock.h"
-#include "sampler/base/script_word.h"
+#include "sampler/base/python_command.h"
 #include "sampler/cpython/contexts/contexts.h"
 #include "sampler/cpython/contexts/thread_contexts.h"
 #include "sampler/cpython/objects/object.h"
@@ -103,7 +103,7 @@ static enum err_code refresh_threads(struct python *python, bool only_main, uint
     enum err_code rc = thread_list_check(&python->threads, &same);
     if (rc == ERR_FAULT)
         rc = ERR_OK;
-    /* What is gone may have been taken for that because threads came and went meanwhile. */
+    /* A thread may seem to be gone only because threads came and went during the walk. */
     if (!rc && (!same || (is_due && python->threads.has_gone)))
         rc = thread_list_walk(&python->threads);
     if (!rc && (!same || is_due))
@@ -122,8 +122,7 @@ static void choose_some(struct python *python)
     python->chosen_count = PYTHON_MAX_THREADS_PER_TICK;
 }
 
-/* After a fork that CPython does not know of, the main thread of the parent may be none of the child: then the first
- * one is. */
+/* The main thread; the first thread if there is none, as after a fork that CPython does not know of. */
 struct thread *python_main(const struct python *python)
 {
     struct thread *main = thread_list_main(&python->threads);

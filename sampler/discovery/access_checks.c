@@ -169,7 +169,7 @@ static enum err_code add_python(struct process *process, const struct maps *maps
     return rc;
 }
 
-/* What can be tried is tried, before anything is said about it. */
+/* Tries to open and read the process, so that the checks need not guess. */
 static enum err_code check_process(struct process *process, struct maps *maps,
                                    struct access_checks *out, struct err *err)
 {

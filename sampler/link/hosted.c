@@ -114,14 +114,15 @@ static enum err_code add(struct hosted *hosted, struct err *err)
     for (size_t i = 0; i < table.count; i++)
         running += !table.items[i]->ended;
     if (table.count == READER_MAX_SESSIONS || running >= hosted->settings->max_running)
-        rc = err_set(err, ERR_LIMIT, "the reader process runs %zu sessions: stop one", running);
+        rc = err_set(err, ERR_LIMIT, "the sampling process runs %zu sessions: stop one",
+                     running);
     else
         table.items[table.count++] = hosted;
     pthread_mutex_unlock(&table.lock);
     return rc;
 }
 
-/* With the lock held. */
+/* Takes a session out of the table.  The lock is held. */
 static void take_out(const struct hosted *hosted)
 {
     for (size_t i = 0; i < table.count; i++)
@@ -129,7 +130,7 @@ static void take_out(const struct hosted *hosted)
             table.items[i] = table.items[--table.count];
 }
 
-/* What the settings permit is for all that sample together, and as much again for continuous sampling. */
+/* The CPU time that the settings permit is for all sessions together, and as much again for continuous sampling. */
 static void share_cpu(const struct reader_process *settings)
 {
     const double most = 2 * settings->max_cpu_percent;
@@ -152,7 +153,7 @@ static void share_cpu(const struct reader_process *settings)
     pthread_mutex_unlock(&table.lock);
 }
 
-/* Within what the settings permit. */
+/* The CPU budget of a session, within what the settings permit. */
 static double restrict_cpu(const struct reader_process *settings, double percent)
 {
     const double most = settings->max_cpu_percent;
@@ -172,7 +173,7 @@ void hosted_set_cpu(struct hosted *hosted, double percent)
     share_cpu(hosted->settings);
 }
 
-/* Once nobody uses it. */
+/* Destroys a session once nobody uses it. */
 static void drop(struct hosted *hosted)
 {
     pthread_mutex_lock(&table.lock);
@@ -327,7 +328,7 @@ static void wait_for_end(struct hosted *hosted)
     sampler_status(hosted->sampler, &status);
 }
 
-/* Nothing more of the session would reach the HTTP process. */
+/* Stops a session whose samples would no longer reach the HTTP process. */
 static void stop_unsent(void *context, const struct err *err)
 {
     struct hosted *const hosted = context;
@@ -335,8 +336,8 @@ static void stop_unsent(void *context, const struct err *err)
     sampler_stop(hosted->sampler);
 }
 
-/* What follows the answer in the pipe.  false: it is not whole, because the HTTP process has ended or wants no more, or there
- * is no memory for it. */
+/* Writes the capture and the state that follow the answer in the pipe.  false: they are not whole, because the HTTP process has
+ * ended or wants no more, or there is no memory for them. */
 static bool stream(struct hosted *hosted)
 {
     const struct capture_metadata nothing = { .pid = 0 };
@@ -398,7 +399,7 @@ static struct hosted *take_excess(const struct reader_process *settings)
     return first;
 }
 
-/* It stays, without a thread, for the source files of its processes. */
+/* A session that has ended stays, without a thread, for the source files of its processes. */
 static void keep(struct hosted *hosted)
 {
     const struct reader_process *const settings = hosted->settings;
@@ -465,7 +466,7 @@ static struct hosted *take_closed(void)
     return found;
 }
 
-/* Somebody may use it for a while, so it has a thread again. */
+/* A session that somebody still uses is waited for, so each has a thread again. */
 void hosted_let_go(void)
 {
     eventfd_t ignored;

@@ -1,5 +1,5 @@
 /*
- * hosted - a session that the reader process runs for the HTTP process.
+ * hosted - a session that the sampling process runs for the HTTP process.
  *
  * It begins with a request.  Once it has ended, its tables and the processes that its functions come from are held, so
  * that source files can be read, until the HTTP process closes the pipe or later sessions need the room.
@@ -26,7 +26,7 @@ struct sampler;
 
 enum { HOSTED_WATCHED = 1 + READER_MAX_ENDED };
 
-/* Before anything else here. */
+/* Comes before the other calls. */
 MUST_CHECK enum err_code hosted_open(struct err *err);
 /* Starts a thread that answers and runs the session; takes the pipe. */
 void hosted_start(const struct reader_process *settings, const struct link_request *request,
@@ -37,8 +37,8 @@ MUST_CHECK enum err_code hosted_admits(const struct reader_process *settings, pi
 /* Cancels sessions that are starting, of which the pipe was closed.  true: some are starting. */
 bool hosted_check_starting(void);
 
-/* What the thread that takes requests polls too, and what it then calls: sessions that have ended, of which the pipe was
- * closed, are no longer held. */
+/* The descriptors that the thread which takes requests polls too, and the call that it then makes: it releases sessions that
+ * have ended and whose pipe was closed. */
 size_t hosted_watch(struct pollfd out[HOSTED_WATCHED]);
 void hosted_let_go(void);
 
@@ -46,7 +46,7 @@ void hosted_let_go(void);
 struct hosted *hosted_find(uint64_t session);
 struct sampler *hosted_sampler(const struct hosted *hosted);
 void hosted_release(struct hosted *hosted);
-/* As sampler_set_max_cpu, within what the settings permit to all sessions together. */
+/* Sets the CPU budget as sampler_set_max_cpu does, within what the settings permit to all sessions together. */
 void hosted_set_cpu(struct hosted *hosted, double percent);
 
 #endif /* SAMPLER_LINK_HOSTED_H */

@@ -7,10 +7,10 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "sampler/base/clock.h"
+#include "sampler/base/fd_message.h"
 #include "sampler/base/pulse.h"
 #include "sampler/base/scoped.h"
 #include "sampler/capture/bytes.h"
@@ -22,7 +22,7 @@
 
 /* How often it is checked whether the caller has cancelled, and whether requests are taken. */
 enum { POLL_MS = 50, PING_MS = 1000, USAGE_MS = 200 };
-/* Until the reader process has read requests before this one. */
+/* Until the sampling process has read requests before this one. */
 enum { SEND_MS = 5000 };
 
 static int link_socket = -1;
@@ -35,36 +35,22 @@ bool reader_link_is_used(void)
 
 static enum err_code send_message(const struct bytes *message, int answer_fd, struct err *err)
 {
-    union {
-        struct cmsghdr align;
-        char bytes[CMSG_SPACE(sizeof(int))];
-    } control = { .bytes = { 0 } };
-    struct iovec part = { .iov_base = message->data, .iov_len = message->count };
-    struct msghdr header = { .msg_iov = &part, .msg_iovlen = 1 };
-    if (answer_fd >= 0) {
-        header.msg_control = control.bytes;
-        header.msg_controllen = sizeof control.bytes;
-        struct cmsghdr *const head = CMSG_FIRSTHDR(&header);
-        head->cmsg_level = SOL_SOCKET;
-        head->cmsg_type = SCM_RIGHTS;
-        head->cmsg_len = CMSG_LEN(sizeof answer_fd);
-        memcpy(CMSG_DATA(head), &answer_fd, sizeof answer_fd);
-    }
     const uint64_t end_ns = clock_now_ns() + SEND_MS * NS_PER_MS;
     struct pollfd room = { .fd = link_socket, .events = POLLOUT };
     ssize_t sent = 0;
-    while ((sent = sendmsg(link_socket, &header, MSG_NOSIGNAL | MSG_DONTWAIT)) < 0 &&
+    while ((sent = fd_message_send(link_socket, message->data, message->count, &answer_fd,
+                                   answer_fd >= 0 ? 1 : 0)) < 0 &&
            errno == EAGAIN && clock_now_ns() < end_ns)
         (void)poll(&room, 1, POLL_MS);
     if (sent == (ssize_t)message->count)
         return ERR_OK;
     if (errno == EAGAIN)
-        return err_set(err, ERR_LIMIT, "the reader process has too many requests: try again");
+        return err_set(err, ERR_LIMIT, "the sampling process has too many requests: try again");
     if (errno == EPIPE || errno == ECONNRESET)
         return err_set(
             err, ERR_SYS,
-            "the processes that read other processes have ended: start pyrometer again");
-    return err_sys(err, errno, "cannot reach the reader process");
+            "the supervisor and the sampling process have ended: start pyrometer again");
+    return err_sys(err, errno, "cannot reach the sampling process");
 }
 
 enum err_code link_send(const struct link_request *request, int *answer_out, struct err *err)
@@ -96,8 +82,8 @@ unsigned link_lost(void)
     return link_pulse ? atomic_load(&link_pulse->lost) : 0;
 }
 
-/* What is known of the reader process while something is waited for.  What counts is how long this process has waited: it may
- * have been stopped meanwhile. */
+/* The state of a wait for the sampling process.  Only time that this process has spent waiting counts, because it may have been
+ * stopped meanwhile. */
 struct watch {
     unsigned taken;
     int silent_ms, since_ping_ms;
@@ -106,11 +92,10 @@ struct watch {
 
 static enum err_code does_not_answer(struct err *err)
 {
-    return err_set(err, ERR_LIMIT,
-                   "the process that reads other processes does not answer: try again");
+    return err_set(err, ERR_LIMIT, "the sampling process does not answer: try again");
 }
 
-/* Nothing has come for so long: is it still there to answer? */
+/* Checks whether the sampling process can still answer, after a wait in which nothing has come. */
 static enum err_code check_pulse(struct watch *watch, const struct link_patience *patience,
                                  int waited_ms, struct err *err)
 {
@@ -121,15 +106,16 @@ static enum err_code check_pulse(struct watch *watch, const struct link_patience
     const unsigned taken = atomic_load(&link_pulse->taken);
     const bool is_lost = link_lost() != patience->lost;
     if (is_lost && patience->is_stream)
-        return err_set(err, ERR_GONE, "another process takes the place of the reader process");
+        return err_set(err, ERR_GONE,
+                       "another process takes the place of the sampling process");
     if (is_lost && !watch->end_ns)
         watch->end_ns = clock_now_ns() + READER_LINK_WAIT_MS * NS_PER_MS;
-    /* The first one may take long to start. */
+    /* The first sampling process may take long to start. */
     const bool is_silent = taken == watch->taken && (taken || link_lost() > 0);
     watch->silent_ms = is_silent ? watch->silent_ms + waited_ms : 0;
     watch->taken = taken;
     if (watch->silent_ms >= (patience->is_stream ? READER_LINK_WAIT_MS : READER_LINK_TAKE_MS))
-        return patience->is_stream ? err_set(err, ERR_GONE, "the reader process hangs")
+        return patience->is_stream ? err_set(err, ERR_GONE, "the sampling process hangs")
                                    : does_not_answer(err);
     watch->since_ping_ms += waited_ms;
     if (watch->since_ping_ms >= PING_MS) {
@@ -151,7 +137,7 @@ static enum err_code wait(int fd, const struct link_patience *patience, struct w
         wait_ms = watch->end_ns > now_ns ? (int)((watch->end_ns - now_ns) / NS_PER_MS) + 1 : 0;
     const int ready = poll(wanted, 2, wait_ms);
     if (ready < 0 && errno != EINTR)
-        return err_sys(err, errno, "cannot wait for the reader process");
+        return err_sys(err, errno, "cannot wait for the sampling process");
     *is_ready_out = ready > 0 && wanted[0].revents != 0;
     if ((ready > 0 && wanted[1].revents) ||
         (patience->is_cancelled && atomic_load(patience->is_cancelled)))
@@ -179,10 +165,9 @@ enum err_code link_receive(int fd, void *out, size_t bytes,
         if (got == 0)
             return err_set(
                 err, at == (char *)out ? ERR_NOT_FOUND : ERR_GONE,
-                "the process that reads other processes has ended: another one takes "
-                "its place, try again");
+                "the sampling process has ended: another one takes its place, try again");
         if (got < 0 && errno != EINTR && errno != EAGAIN)
-            return err_sys(err, errno, "cannot read from the reader process");
+            return err_sys(err, errno, "cannot read from the sampling process");
         at += got > 0 ? got : 0;
         bytes -= got > 0 ? (size_t)got : 0;
     }
@@ -202,7 +187,7 @@ static enum err_code receive_contents(int fd, size_t bytes,
     return link_receive(fd, out->data, bytes, patience, err);
 }
 
-/* No end of the reader process is an error of what was asked for. */
+/* No end of the sampling process is an error of what was asked for. */
 static enum err_code of_system(enum err_code rc, struct err *err)
 {
     if (rc != ERR_NOT_FOUND && rc != ERR_GONE)
@@ -268,14 +253,14 @@ enum err_code reader_link_read(struct sampler *sampler, const void *source, size
     return link_ask(&request, cancel_fd, answer, err);
 }
 
-/* What reader processes have used. */
+/* The CPU time and memory that sampling processes have used. */
 static struct {
     pthread_mutex_t lock;
     struct process_usage last;        /* by the last one, as far as it is known */
     double ended_user_s, ended_sys_s; /* by those before it */
 } used = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-/* Each reader process begins at 0: the sum never falls, also while one does not answer. */
+/* Each sampling process begins at 0: the sum never falls, also while one does not answer. */
 static void add_usage(const struct process_usage *now, struct process_usage *out)
 {
     pthread_mutex_lock(&used.lock);

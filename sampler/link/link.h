@@ -1,5 +1,5 @@
 /*
- * link - sends requests to the reader process and waits for answers.
+ * link - sends requests to the sampling process and waits for answers.
  *
  * Ownership: the answer's pipe is the caller's.
  * Threads: any, after reader_link_use.
@@ -25,10 +25,10 @@ struct link_patience {
     const atomic_bool *is_cancelled; /* NULL: never */
     unsigned lost;                   /* link_lost, as it was before the request was sent */
     bool
-        is_stream; /* of a session, which ends with its reader process; a request may be taken by the next one */
+        is_stream; /* of a session, which ends with its sampling process; a request may be taken by the next one */
 };
 
-/* How many reader processes there were before the present one. */
+/* How many sampling processes there were before the present one. */
 unsigned link_lost(void);
 
 /* answer_out: the pipe of the answer; NULL: there is none. */

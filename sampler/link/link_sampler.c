@@ -313,7 +313,7 @@ static void announce_end(struct link_sampler *sampler, const char *reason)
 static void stop(struct sampler *face)
 {
     const struct link_request request = { .kind = LINK_STOP, .session = of(face)->session };
-    /* If it does not reach the reader process, that has ended. */
+    /* A request that does not reach the sampling process finds the session ended with it. */
     (void)!link_send(&request, NULL, NULL);
 }
 
@@ -329,7 +329,7 @@ static void *run(void *context)
     announce_end(sampler, !rc                                     ? NULL
                           : rc == ERR_NOT_FOUND || rc == ERR_GONE ? LOST_READER
                                                                   : err.message);
-    /* What it still samples would reach nobody. */
+    /* Further samples would reach nobody. */
     if (rc)
         stop(&sampler->face);
     return NULL;
@@ -355,7 +355,7 @@ static enum err_code begin(struct link_sampler *sampler, struct err *err)
         rc = link_started_decode(&cursor, &started, err);
     }
     if (!rc && started.created_ns > clock_now_ns())
-        rc = err_set(err, ERR_CORRUPT, "the reader process sent a session of the future");
+        rc = err_set(err, ERR_CORRUPT, "the sampling process sent a session of the future");
     bytes_deinit(&answer);
     if (rc)
         return rc;
@@ -367,7 +367,7 @@ static enum err_code begin(struct link_sampler *sampler, struct err *err)
     if (rc == ERR_NOT_FOUND || rc == ERR_GONE)
         rc = err_set(err, ERR_SYS, "%s", LOST_READER);
     if (!rc && (has_ended || sampler->target_count == 0))
-        rc = err_set(err, ERR_CORRUPT, "the reader process sent a session without processes");
+        rc = err_set(err, ERR_CORRUPT, "the sampling process sent a session without processes");
     return rc;
 }
 
@@ -470,7 +470,7 @@ static enum err_code origin(struct sampler *face, profile_origin number,
     (void)face;
     (void)number;
     (void)out;
-    return err_set(err, ERR_PERM, "only the reader process holds other processes");
+    return err_set(err, ERR_PERM, "only the sampling process holds other processes");
 }
 
 static enum err_code tasks(struct sampler *face, struct sampler_tasks *out, struct err *err)

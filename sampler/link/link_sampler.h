@@ -1,5 +1,5 @@
 /*
- * link_sampler - a sampler whose session runs in the reader process, and whose profile is here.
+ * link_sampler - a sampler whose session runs in the sampling process, and whose profile is here.
  *
  * A thread of its own reads the live capture of the session into the profile, and passes samples on to the sink of the
  * options.
@@ -19,7 +19,7 @@ struct sampler_options;
 /* As sampler_start. */
 MUST_CHECK enum err_code link_sampler_start(const struct sampler_options *options,
                                             struct sampler **out, struct err *err);
-/* The number by which the reader process knows it. */
+/* The number by which the sampling process knows it. */
 uint64_t link_sampler_session(const struct sampler *sampler);
 
 #endif /* SAMPLER_LINK_LINK_SAMPLER_H */

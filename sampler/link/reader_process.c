@@ -9,10 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "sampler/base/fd_message.h"
 #include "sampler/base/pulse.h"
 #include "sampler/base/thread.h"
 #include "sampler/base/usage.h"
@@ -152,7 +152,7 @@ static enum err_code answer(struct service *service, const struct link_request *
     }
     struct hosted *const hosted = hosted_find(request->session);
     if (!hosted)
-        return err_set(err, ERR_GONE, "the reader process does not run this session");
+        return err_set(err, ERR_GONE, "the sampling process does not run this session");
     const enum err_code rc = answer_session(service, hosted, request, out, err);
     hosted_release(hosted);
     return rc;
@@ -200,7 +200,7 @@ static void start_job(struct job *job)
     struct err err = { 0 };
     enum err_code rc = ERR_OK;
     if (atomic_fetch_add(&service->requests, 1) >= READER_MAX_REQUESTS)
-        rc = err_set(&err, ERR_LIMIT, "the reader process is busy: try again");
+        rc = err_set(&err, ERR_LIMIT, "the sampling process is busy: try again");
     const int sys = rc ? 0 : thread_start(NULL, run_job, job);
     if (sys)
         rc = err_sys(&err, sys, "cannot start a thread");
@@ -210,23 +210,16 @@ static void start_job(struct job *job)
     refuse(job, rc, &err);
 }
 
-/* One descriptor, and it must be a pipe: this process writes into nothing else. */
-static int descriptor_of(struct msghdr *message)
+/* Keeps one descriptor, which must be a pipe: this process writes into nothing else. */
+static int keep_pipe(const int *fds, size_t count)
 {
     int found = -1;
-    for (struct cmsghdr *at = CMSG_FIRSTHDR(message); at; at = CMSG_NXTHDR(message, at)) {
-        if (at->cmsg_level != SOL_SOCKET || at->cmsg_type != SCM_RIGHTS)
-            continue;
-        const size_t count = (at->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-        for (size_t i = 0; i < count; i++) {
-            struct stat status;
-            int fd;
-            memcpy(&fd, CMSG_DATA(at) + i * sizeof fd, sizeof fd);
-            if (found < 0 && fstat(fd, &status) == 0 && S_ISFIFO(status.st_mode))
-                found = fd;
-            else
-                close(fd);
-        }
+    for (size_t i = 0; i < count; i++) {
+        struct stat status;
+        if (found < 0 && fstat(fds[i], &status) == 0 && S_ISFIFO(status.st_mode))
+            found = fds[i];
+        else
+            close(fds[i]);
     }
     return found;
 }
@@ -252,7 +245,7 @@ static bool hold_reserve(struct service *service)
     return is_whole;
 }
 
-/* Those that end something, or change it, do without. */
+/* Requests that start or ask something come with descriptors; those that end or change a session do not. */
 static bool needs_descriptors(enum link_kind kind)
 {
     return kind == LINK_START || kind == LINK_JOIN || kind == LINK_ADMIT || kind == LINK_LIST ||
@@ -283,30 +276,23 @@ static void take(struct job *job, size_t bytes, bool has_descriptors)
 /* false: the HTTP process has ended. */
 static bool receive(struct service *service)
 {
-    union {
-        struct cmsghdr align;
-        char bytes[CMSG_SPACE(4 * sizeof(int))];
-    } control;
+    int fds[FD_MESSAGE_MAX];
+    size_t count;
     struct job *const job = malloc(sizeof *job);
     if (!job)
         return true;
-    struct iovec part = { .iov_base = job->message, .iov_len = sizeof job->message };
-    struct msghdr message = { .msg_iov = &part,
-                              .msg_iovlen = 1,
-                              .msg_control = control.bytes,
-                              .msg_controllen = sizeof control.bytes };
     free_reserve(service);
-    const ssize_t got =
-        recvmsg(service->settings->socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+    const ssize_t got = fd_message_receive(service->settings->socket, job->message,
+                                           sizeof job->message, fds, FD_MESSAGE_MAX, &count);
+    const bool goes_on = got < 0 && (errno == EAGAIN || errno == EINTR);
     const bool has_descriptors = hold_reserve(service);
     if (got <= 0) {
-        const bool goes_on = got < 0 && (errno == EAGAIN || errno == EINTR);
         free(job);
         return goes_on;
     }
     pulse_take(service->settings->pulse);
     job->service = service;
-    job->answer_fd = descriptor_of(&message);
+    job->answer_fd = keep_pipe(fds, count);
     take(job, (size_t)got, has_descriptors);
     return true;
 }

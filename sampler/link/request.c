@@ -231,7 +231,7 @@ enum err_code link_head_decode(const unsigned char head[LINK_HEAD_BYTES],
     (void)cursor_take(&cursor, 2);
     const uint32_t bytes = cursor_u32(&cursor);
     if (version != LINK_VERSION || code > ERR_NOT_PYTHON || bytes > LINK_MAX_ANSWER_BYTES)
-        return err_set(err, ERR_CORRUPT, "the reader process sent an invalid answer");
+        return err_set(err, ERR_CORRUPT, "the sampling process sent an invalid answer");
     *code_out = (enum err_code)code;
     *bytes_out = bytes;
     return ERR_OK;
@@ -275,7 +275,7 @@ static enum err_code check(const struct cursor *cursor, struct err *err)
 {
     if (!cursor->is_bad && cursor_left(cursor) == 0)
         return ERR_OK;
-    return err_set(err, ERR_CORRUPT, "the reader process sent an invalid answer");
+    return err_set(err, ERR_CORRUPT, "the sampling process sent an invalid answer");
 }
 
 enum err_code link_started_decode(struct cursor *cursor, struct link_started *out,

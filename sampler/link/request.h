@@ -1,5 +1,5 @@
 /*
- * request - what the HTTP process asks the reader process, and how it is answered.
+ * request - what the HTTP process asks the sampling process, and how it is answered.
  *
  * A request is one message of a socket pair (SOCK_SEQPACKET), with at most one descriptor: the pipe for
  * the answer.  An answer is a head and its contents; what START has started follows in the same pipe, as a live

@@ -110,7 +110,9 @@ enum demangled demangle_counted(const char *mangled, char out[DEMANGLE_MAX_NAME 
     static const struct {
         bool (*read)(struct demangle_work *work, const char *mangled, size_t length);
         enum demangled language;
-    } languages[] = { { demangle_rust, DEMANGLED_RUST }, { demangle_cpp, DEMANGLED_CPP } };
+    } languages[] = { { demangle_rust, DEMANGLED_RUST },
+                      { demangle_rust_legacy, DEMANGLED_RUST },
+                      { demangle_cpp, DEMANGLED_CPP } };
     enum demangled found = DEMANGLED_NONE;
     const size_t length = strnlen(mangled, DEMANGLE_MAX_INPUT + 1);
     const bool may_be = length <= DEMANGLE_MAX_INPUT && mangled[0] == '_' &&

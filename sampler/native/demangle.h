@@ -31,7 +31,7 @@ enum demangled { DEMANGLED_NONE, DEMANGLED_CPP, DEMANGLED_RUST };
  * names and the return types of templates are left out.  A call takes a few microseconds: keep the
  * result. */
 enum demangled demangle(const char *mangled, char out[DEMANGLE_MAX_NAME + 1]);
-/* The same; says how many steps it took. */
+/* Demangles as demangle does; *steps_out: the steps that it took. */
 enum demangled demangle_counted(const char *mangled, char out[DEMANGLE_MAX_NAME + 1],
                                 uint32_t *steps_out);
 

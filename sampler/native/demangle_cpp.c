@@ -129,7 +129,7 @@ static bool skip_offset(struct cpp_reader *reader)
     return true;
 }
 
-/* Behind "TC": a class, an offset that is not written, and its base. */
+/* A construction table, behind "TC": a class, an offset that is not written, and its base. */
 static cpp_id read_construction(struct cpp_reader *reader)
 {
     uint32_t offset;
@@ -153,7 +153,7 @@ static cpp_id read_temporary(struct cpp_reader *reader)
                     " for ", name);
 }
 
-/* What the compiler makes beside functions and variables: tables, thunks, guards. */
+/* A special name: a table, thunk or guard that the compiler makes beside functions and variables. */
 static cpp_id read_special(struct cpp_reader *reader)
 {
     enum of { OF_TYPE, OF_NAME, OF_ENCODING, OF_ARGUMENT };

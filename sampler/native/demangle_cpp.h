@@ -9,7 +9,7 @@
  * Ownership: the reader's array.
  * Threads: one.
  * Limits: CPP_MAX_PARTS parts; those of demangle_work.
- * Source: the Itanium C++ ABI, chapter 5.1; what it looks like is that of the GNU tools (c++filt).
+ * Source: the Itanium C++ ABI, chapter 5.1; the GNU tools (c++filt) write the same text.
  * Depends on: demangle_work.
  */
 #ifndef SAMPLER_NATIVE_DEMANGLE_CPP_H

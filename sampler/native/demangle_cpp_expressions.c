@@ -123,7 +123,7 @@ static cpp_id read_list(struct cpp_reader *reader, const char *end)
     return first ? first : cpp_empty_list(reader);
 }
 
-/* Behind "L": a value. */
+/* A value, behind "L". */
 static cpp_id read_value(struct cpp_reader *reader)
 {
     static const struct {
@@ -155,7 +155,7 @@ static cpp_id read_value(struct cpp_reader *reader)
                     : cpp_join(reader, before, "", value);
 }
 
-/* Behind "L": a value, or a function or variable. */
+/* A value, a function or a variable, behind "L". */
 static cpp_id read_literal(struct cpp_reader *reader)
 {
     const bool is_name = cpp_skip(reader, "_Z") || cpp_skip(reader, "Z");
@@ -163,7 +163,7 @@ static cpp_id read_literal(struct cpp_reader *reader)
     return cpp_skip(reader, "E") ? id : cpp_fail(reader);
 }
 
-/* Behind "sr": a name inside a type, or inside "levels" up to "E". */
+/* A name inside a type, or inside "levels" up to "E", behind "sr". */
 static cpp_id read_unresolved(struct cpp_reader *reader)
 {
     struct cpp_naming naming;
@@ -178,7 +178,7 @@ static cpp_id read_unresolved(struct cpp_reader *reader)
     return cpp_read_template(reader, name);
 }
 
-/* Behind "fp": a parameter of the function. */
+/* A parameter of the function, behind "fp". */
 static cpp_id read_parameter(struct cpp_reader *reader)
 {
     uint32_t number;
@@ -192,7 +192,7 @@ static cpp_id read_parameter(struct cpp_reader *reader)
                                cpp_join(reader, cpp_number(reader, number + 1), "}", 0)));
 }
 
-/* Behind "il": values in braces, of a type or of none. */
+/* Values in braces, of a type or of none, behind "il". */
 static cpp_id read_braces(struct cpp_reader *reader, cpp_id type)
 {
     const cpp_id list = read_list(reader, "E");
@@ -202,7 +202,7 @@ static cpp_id read_braces(struct cpp_reader *reader, cpp_id type)
 static cpp_id read_call(struct cpp_reader *reader)
 {
     cpp_id function = cpp_read_expression(reader);
-    /* Of a function that is named with its type, only the name. */
+    /* A function that is named with its type is called by its name. */
     if (reader->parts[function].kind == CPP_ENCODING)
         function = reader->parts[function].first;
     const cpp_id callee = operand(reader, function);
@@ -240,7 +240,7 @@ static cpp_id read_fold(struct cpp_reader *reader, char kind)
                     cpp_join(reader, read_operand(reader), ")", 0));
 }
 
-/* Behind "di", "dx" or "dX": which part of an object has the value. */
+/* The part of an object that has a value, behind "di", "dx" or "dX". */
 static cpp_id read_designated(struct cpp_reader *reader, char kind)
 {
     struct cpp_naming naming;
@@ -260,7 +260,7 @@ static cpp_id read_designated(struct cpp_reader *reader, char kind)
                       : cpp_join(reader, place, "=", read_operand(reader));
 }
 
-/* Behind "nw" or "na". */
+/* A new expression, behind "nw" or "na". */
 static cpp_id read_new(struct cpp_reader *reader)
 {
     cpp_id begin = cpp_join(reader, 0, "new ", 0);

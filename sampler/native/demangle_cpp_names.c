@@ -2,7 +2,7 @@
 
 #include "sampler/native/demangle_cpp.h"
 
-/* What GCC calls a namespace without a name. */
+/* GCC's name of a namespace that has none. */
 static bool is_anonymous(const char *name, size_t bytes)
 {
     static const char prefix[] = "_GLOBAL_";
@@ -300,7 +300,7 @@ cpp_id cpp_read_template(struct cpp_reader *reader, cpp_id scope)
                                                .second = cpp_read_arguments(reader) });
 }
 
-/* The same of a name. */
+/* The arguments of a template whose name was read, if there are any. */
 static cpp_id read_arguments_of(struct cpp_reader *reader, cpp_id scope,
                                 struct cpp_naming *naming)
 {
@@ -346,7 +346,7 @@ static cpp_id read_prefix(struct cpp_reader *reader, bool is_substitutable,
     return name ? name : cpp_fail(reader);
 }
 
-/* Behind "N". */
+/* A name inside others, behind "N". */
 static cpp_id read_nested_name(struct cpp_reader *reader, struct cpp_naming *naming)
 {
     const cpp_id qualifiers = cpp_read_qualifiers(reader);
@@ -358,7 +358,7 @@ static cpp_id read_nested_name(struct cpp_reader *reader, struct cpp_naming *nam
     return cpp_skip(reader, "E") ? name : cpp_fail(reader);
 }
 
-/* Behind "Z": something inside a function. */
+/* A name inside a function, behind "Z". */
 static cpp_id read_local_name(struct cpp_reader *reader, struct cpp_naming *naming)
 {
     const cpp_id function = cpp_read_encoding(reader, false);

@@ -116,7 +116,7 @@ cpp_id cpp_read_parameters(struct cpp_reader *reader)
     return count == 1 && is_void ? cpp_empty_list(reader) : first;
 }
 
-/* Behind "F". */
+/* The type of a function, behind "F". */
 static cpp_id read_function(struct cpp_reader *reader, cpp_id qualifiers)
 {
     struct cpp_part function = { .kind = CPP_FUNCTION };
@@ -144,7 +144,7 @@ static cpp_id read_length(struct cpp_reader *reader)
     return cpp_skip(reader, "_") ? length : cpp_fail(reader);
 }
 
-/* Behind "DF": "16_", "32x", "16b". */
+/* A floating-point type, behind "DF": "16_", "32x", "16b". */
 static cpp_id read_float(struct cpp_reader *reader)
 {
     uint32_t bits;
@@ -210,7 +210,7 @@ static cpp_id read_array(struct cpp_reader *reader)
     return cpp_add(reader, &array);
 }
 
-/* Behind "U": a name, perhaps with arguments, and a type. */
+/* A vendor's qualifier, behind "U": a name, perhaps with arguments, and a type. */
 static cpp_id read_vendor_qualifier(struct cpp_reader *reader)
 {
     const cpp_id name = cpp_read_template(reader, cpp_read_source_name(reader));
@@ -236,7 +236,7 @@ static cpp_id read_qualified(struct cpp_reader *reader)
     return cpp_add_substitution(reader, type);
 }
 
-/* Behind "T": the number of an argument. */
+/* The number of an argument, behind "T". */
 cpp_id cpp_read_template_parameter(struct cpp_reader *reader)
 {
     struct cpp_part part = { .kind = CPP_PARAMETER };
@@ -252,7 +252,7 @@ cpp_id cpp_read_template_parameter(struct cpp_reader *reader)
     return reader->pending[reader->pending_count++] = id;
 }
 
-/* What is behind a parameter in the type of a conversion operator are the operator's arguments. */
+/* Arguments behind a parameter in the type of a conversion operator are the operator's. */
 static cpp_id read_parameter(struct cpp_reader *reader)
 {
     const cpp_id parameter = cpp_add_substitution(reader, cpp_read_template_parameter(reader));

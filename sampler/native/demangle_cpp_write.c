@@ -2,8 +2,8 @@
 
 #include "sampler/native/demangle_cpp.h"
 
-/* What parameters of templates stand for.  The same parameter may be written in several scopes, because a substitution
- * repeats its number and not its meaning.  An argument is written in the scope around that of its template. */
+/* The arguments that parameters of templates stand for.  The same parameter may be written in several scopes, because a
+ * substitution repeats its number and not its meaning.  An argument is written in the scope around that of its template. */
 struct scope {
     struct scope *outer;
     cpp_id arguments; /* of a lambda, names of its parameters */
@@ -41,7 +41,7 @@ static void write_text(struct writer *writer, const struct cpp_part *part)
     demangle_write(writer->work, part->text, part->text_bytes);
 }
 
-/* Of an item of which nothing is written, no comma either. */
+/* An item of which nothing is written has no comma either. */
 static void write_list(struct writer *writer, cpp_id list)
 {
     size_t begin = writer->work->length;
@@ -66,8 +66,8 @@ static uint32_t count_list(struct writer *writer, cpp_id list)
     return count;
 }
 
-/* What a parameter stands for in a scope, and the scope in which that is written.  0: the name has no such argument, or an
- * expanded pack no such item. */
+/* The argument that a parameter stands for in a scope, and the scope in which that is written.  0: the name has no such
+ * argument, or an expanded pack no such item. */
 static cpp_id argument_of(struct writer *writer, const struct cpp_part *parameter,
                           struct scope **scope)
 {
@@ -203,7 +203,7 @@ static bool is_reference(const struct cpp_part *part)
     return part->kind == CPP_POINTER && *part->text == '&';
 }
 
-/* What a pointer is written as.  A reference to a reference is one; to one of "&" it is "&". */
+/* A pointer or a reference as it is written.  A reference to a reference is one; to one of "&" it is "&". */
 struct pointer {
     const char *text;
     cpp_id type, class;
@@ -233,7 +233,7 @@ static struct pointer describe(struct writer *writer, const struct cpp_part *par
     return pointer;
 }
 
-/* What a function returns, and a space; but "void (*" of a function that returns a pointer to one goes on. */
+/* The type that a function returns, and a space; but "void (*" of a function that returns a pointer to one goes on. */
 static void write_result(struct writer *writer, cpp_id type)
 {
     struct scope *scope = writer->scope;
@@ -263,7 +263,7 @@ static void write_encoding(struct writer *writer, const struct cpp_part *part)
     writer->scope = outer;
 }
 
-/* What stands for a constant type is not made constant again. */
+/* A parameter that stands for a constant type is not made constant again. */
 static void write_qualified(struct writer *writer, const struct cpp_part *part)
 {
     struct demangle_work *const work = writer->work;
@@ -305,7 +305,7 @@ static void write_pointer_end(struct writer *writer, const struct cpp_part *part
     writer->scope = scope;
 }
 
-/* What stands before the name that has the type; of what is no type, all of it. */
+/* The part of a type that stands before the name; a part that is no type is written as a whole. */
 static void write_before(struct writer *writer, cpp_id id)
 {
     const struct cpp_part *const part = &writer->parts[id];

@@ -95,9 +95,9 @@ struct identifier {
     bool is_punycode;
 };
 
-static struct identifier take_identifier(struct rust_reader *reader, bool is_legacy)
+static struct identifier take_identifier(struct rust_reader *reader)
 {
-    struct identifier identifier = { .is_punycode = !is_legacy && skip(reader, 'u') };
+    struct identifier identifier = { .is_punycode = skip(reader, 'u') };
     if (!is_digit(peek(reader)))
         fail(reader);
     const bool is_empty = peek(reader) == '0';
@@ -106,8 +106,7 @@ static struct identifier take_identifier(struct rust_reader *reader, bool is_leg
         if (is_empty)
             break;
     }
-    if (!is_legacy)
-        (void)skip(reader, '_');
+    (void)skip(reader, '_');
     if (identifier.bytes > (size_t)(reader->end - reader->at))
         fail(reader);
     identifier.bytes = reader->work->has_failed ? 0 : identifier.bytes;
@@ -306,7 +305,7 @@ static void read_convention(struct rust_reader *reader)
 {
     char text[64] = "C";
     if (!skip(reader, 'C')) {
-        const struct identifier name = take_identifier(reader, false);
+        const struct identifier name = take_identifier(reader);
         if (name.is_punycode || name.bytes == 0 || name.bytes >= sizeof text) {
             fail(reader);
             return;
@@ -364,7 +363,7 @@ static void read_trait(struct rust_reader *reader)
     bool is_open = reader->is_open;
     for (; !reader->work->has_failed && skip(reader, 'p'); is_open = true) {
         put(reader, is_open ? ", " : "<");
-        put_identifier(reader, take_identifier(reader, false));
+        put_identifier(reader, take_identifier(reader));
         put(reader, " = ");
         read_type(reader);
     }
@@ -446,7 +445,7 @@ static void read_type(struct rust_reader *reader)
     demangle_leave(reader->work);
 }
 
-/* Behind "N": a path and a name in it; capital letters are what has no name in the source. */
+/* A path and a name in it, behind "N"; a capital letter is a thing without a name in the source. */
 static void read_nested(struct rust_reader *reader, bool is_value)
 {
     const char space = take(reader);
@@ -455,7 +454,7 @@ static void read_nested(struct rust_reader *reader, bool is_value)
         fail(reader);
     read_path(reader, is_value);
     const uint64_t disambiguator = take_disambiguator(reader);
-    const struct identifier name = take_identifier(reader, false);
+    const struct identifier name = take_identifier(reader);
     if (!is_special && name.bytes)
         put(reader, "::");
     if (is_special) {
@@ -501,7 +500,7 @@ static void read_path(struct rust_reader *reader, bool is_value)
     switch (letter) {
     case 'C':
         (void)take_disambiguator(reader);
-        put_identifier(reader, take_identifier(reader, false));
+        put_identifier(reader, take_identifier(reader));
         break;
     case 'N': read_nested(reader, is_value); break;
     case 'M':
@@ -529,90 +528,17 @@ static void read_path(struct rust_reader *reader, bool is_value)
     demangle_leave(reader->work);
 }
 
-/* "$LT$", ".." and the like in names of the old kind.  Returns the bytes that it takes, 0: it is none. */
-static size_t put_escape(struct rust_reader *reader, const char *text, size_t bytes)
-{
-    static const struct {
-        const char *code, *text;
-    } escapes[] = { { "$SP$", "@" }, { "$BP$", "*" }, { "$RF$", "&" },
-                    { "$LT$", "<" }, { "$GT$", ">" }, { "$LP$", "(" },
-                    { "$RP$", ")" }, { "$C$", "," },  { "..", "::" } };
-    char plain[2] = "";
-    for (size_t i = 0; i < sizeof escapes / sizeof *escapes; i++) {
-        const size_t length = strlen(escapes[i].code);
-        if (bytes >= length && memcmp(text, escapes[i].code, length) == 0) {
-            put(reader, escapes[i].text);
-            return length;
-        }
-    }
-    if (bytes < 5 || memcmp(text, "$u", 2) != 0 || text[4] != '$')
-        return 0;
-    for (size_t i = 2; i < 4; i++) {
-        const char c = text[i];
-        if (!is_digit(c) && !(c >= 'a' && c <= 'f'))
-            return 0;
-        *plain = (char)(*plain << 4 | (is_digit(c) ? c - '0' : c - 'a' + 10));
-    }
-    if (*plain < ' ' || *plain > '~')
-        return 0;
-    put(reader, plain);
-    return 5;
-}
-
-static void put_legacy(struct rust_reader *reader, struct identifier name)
-{
-    const char *at = name.text, *const end = at + name.bytes;
-    /* An identifier begins with no "$". */
-    if (name.bytes > 1 && at[0] == '_' && at[1] == '$')
-        at++;
-    while (at < end && demangle_step(reader->work, 1)) {
-        const size_t escaped = put_escape(reader, at, (size_t)(end - at));
-        const char *const begin = at;
-        for (at += escaped ? escaped : 1; !escaped && at < end && *at != '$' && *at != '.';)
-            at++;
-        if (!escaped)
-            demangle_write(reader->work, begin, (size_t)(at - begin));
-    }
-}
-
-static bool is_hash(struct identifier name)
-{
-    bool is = name.bytes == 17 && name.text[0] == 'h';
-    for (size_t i = 1; is && i < name.bytes; i++)
-        is = is_digit(name.text[i]) || (name.text[i] >= 'a' && name.text[i] <= 'f');
-    return is;
-}
-
-/* Names up to "E", as in C++; the last one is a hash. */
-static bool read_legacy(struct rust_reader *reader)
-{
-    struct identifier name = { .bytes = 0 };
-    for (size_t count = 0; is_digit(peek(reader)); count++) {
-        if (count) {
-            put(reader, count > 1 ? "::" : "");
-            put_legacy(reader, name);
-        }
-        name = take_identifier(reader, true);
-    }
-    return skip(reader, 'E') && is_hash(name) &&
-           (reader->at == reader->end || *reader->at == '.');
-}
-
 bool demangle_rust(struct demangle_work *work, const char *mangled, size_t length)
 {
     struct rust_reader reader = {
         .work = work, .begin = mangled + 2, .at = mangled + 2, .end = mangled + length
     };
-    if (length > 3 && memcmp(mangled, "_ZN", 3) == 0) {
-        reader.at++;
-        return read_legacy(&reader) && !work->has_failed && work->length > 0;
-    }
     if (length < 3 || memcmp(mangled, "_R", 2) != 0)
         return false;
     const char *const suffix = memchr(mangled, '.', length);
     reader.end = suffix ? suffix : reader.end;
     read_path(&reader, true);
-    /* The crate that needed it. */
+    /* Behind the name may be the crate that needed it. */
     if (!work->has_failed && reader.at < reader.end) {
         reader.is_silent = true;
         read_path(&reader, false);

@@ -2,8 +2,8 @@
  * demangle_work - shared by the files of demangle: the work of one name, and the text that it becomes.
  *
  * Names are hostile: a few hundred bytes may stand for a text of any length, and for work without end that writes
- * nothing.  So what counts is the work.  Every call of a function that others may repeat, and every piece of text, takes
- * steps of one budget, and calls nest to a bounded depth.  Once they are spent, nothing more is read or written.
+ * nothing.  So the work is counted.  Every call of a function that others may repeat, and every piece of text, takes
+ * steps of one budget, and calls nest to a bounded depth.  Once the steps are spent, nothing more is read or written.
  *
  * Ownership: the bytes are the caller's.
  * Threads: one.
@@ -22,7 +22,7 @@
 struct demangle_work {
     char *text; /* DEMANGLE_MAX_OUTPUT + 1 bytes */
     size_t length;
-    uint32_t steps; /* so many were taken */
+    uint32_t steps; /* taken so far */
     uint32_t depth;
     bool has_failed; /* the name is none of the language, or a limit is reached */
 };
@@ -57,5 +57,7 @@ void demangle_write_number(struct demangle_work *work, uint64_t number);
 /* false: it is no such name.  The text then is undefined. */
 bool demangle_cpp(struct demangle_work *work, const char *mangled, size_t length);
 bool demangle_rust(struct demangle_work *work, const char *mangled, size_t length);
+/* Names of Rust before version 0: "_ZN", names with their lengths, the last of which is a hash, and "E". */
+bool demangle_rust_legacy(struct demangle_work *work, const char *mangled, size_t length);
 
 #endif /* SAMPLER_NATIVE_DEMANGLE_WORK_H */

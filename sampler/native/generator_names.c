@@ -6,7 +6,7 @@
 #include "sampler/base/vec.h"
 #include "sampler/native/python_name_parts.h"
 
-/* Of wrappers whose scopes and number are those of a generator, there is one, or a few. */
+/* A generator has one wrapper with its scopes and number, or a few. */
 enum { MAX_DEFINED = 1 << 18, MAX_WRAPPER_BYTES = 1 << 20, MAX_CANDIDATES = 64 };
 
 static const char helper[] = "__mypyc_generator_helper__";

@@ -79,7 +79,7 @@ struct perf_map_name {
 };
 
 void perf_map_deinit(struct perf_map *map);
-/* Bytes of memory. */
+/* The bytes of memory that the map takes. */
 size_t perf_map_bytes(const struct perf_map *map);
 /* Has the interval passed since the last update? */
 bool perf_map_is_due(const struct perf_map *map, uint64_t now_ns);

@@ -1,6 +1,6 @@
 /*
- * punycode - characters that are not ASCII in an identifier of ASCII (RFC 3492), as Rust writes them: "_" is before the
- * code instead of "-".
+ * punycode - decodes identifiers of ASCII that stand for other characters (RFC 3492), as Rust writes them: "_" is before
+ * the code instead of "-".
  *
  * Threads: any.
  * Limits: PUNYCODE_MAX_CHARACTERS of an identifier; longer ones are not decoded.

@@ -94,7 +94,7 @@ enum err_code process_open(struct process *process, int pid, struct err *err)
     enum err_code rc = refuse_zombie(pid, err);
     if (!rc)
         rc = procfs_start_time(pid, &process->start_time, err);
-    /* Before the command line: while it is not empty, that is of the same program. */
+    /* The memory is opened before the command line is read: while that is not empty, both are of the same program. */
     snprintf(space, sizeof space, "/proc/%d/mem", pid);
     process->space_fd = rc ? -1 : open(space, O_RDONLY | O_CLOEXEC);
     if (!rc)

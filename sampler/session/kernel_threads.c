@@ -68,7 +68,7 @@ static enum err_code put_thread(struct kernel_threads *threads, struct target *t
 {
     const uint64_t now_ns = clock_now_ns();
     struct fed_thread *known = find(threads, thread->host_tid);
-    /* That of another target has ended, or this one has since it was listed. */
+    /* A thread of another target with this number has ended, or this one has since it was listed. */
     if (known && known->target != target &&
         !thread_ids_has(target->process.pid, thread->host_tid))
         return ERR_OK;
@@ -165,7 +165,7 @@ enum err_code kernel_threads_list(struct kernel_threads *threads, struct fed_tar
     bool changed;
     fed->listed_ns = clock_now_ns();
     fed->is_old = python_list_threads(target->python, &changed) != ERR_OK;
-    /* What was listed may be another process's, which has got the number. */
+    /* The threads listed may be those of another process that has got the number. */
     if (process_has_exited(&target->process))
         return ERR_OK;
     struct thread *const *const listed = python_threads(target->python, &count);

@@ -22,7 +22,7 @@
 static const uid_t NOBODY = (uid_t)-1;
 static const char UNKNOWN[] = "[unknown]", GENERATED[] = "<generated code>";
 
-/* Of all processes together. */
+/* The bytes that the names of all processes take together. */
 static atomic_size_t all_held_bytes;
 
 /* The function at an address. */

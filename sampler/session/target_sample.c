@@ -305,7 +305,7 @@ static enum err_code sample_still(struct target_tick *now)
     now->tick->now_ns = clock_now_ns();
     if (rc == ERR_PERM && !is_always_still(target))
         return sample_refused(now, &sampled);
-    /* Of those that were not stopped, check_still says what becomes of them. */
+    /* Threads that were not stopped are left to check_still. */
     if (rc != ERR_NOMEM)
         rc = python_sample(target->python, sampled.threads, sampled.stopped, keep_thread, now);
     resume_threads(target, stopper, &sampled);

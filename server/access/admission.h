@@ -37,9 +37,9 @@ struct admission {
 MUST_CHECK enum err_code admission_add_user(struct admission *admission, const char *name,
                                             struct err *err);
 
-/* From now on this process samples and lists only these processes (sampler/permission.h). */
+/* Has this process sample and list only these processes from now on (sampler/permission.h). */
 void admission_use(const struct admission *admission);
-/* The same, as another process says, which has these lists too. */
+/* Has another process, which has these lists too, say which processes are permitted. */
 void admission_ask(const struct admission *admission, permission_provider *provider);
 
 #endif /* SERVER_ACCESS_ADMISSION_H */

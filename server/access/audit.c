@@ -16,9 +16,9 @@
 #include "server/wire/json.h"
 #include "server/wire/rfc3339.h"
 
-enum err_code audit_open(const char *file, struct audit *out, struct err *err)
+enum err_code audit_open(const char *file, audit_say *say, struct audit *out, struct err *err)
 {
-    out->fd = -1;
+    *out = (struct audit){ .fd = -1, .say = say };
     if (!file)
         return ERR_OK;
     enum err_code rc = ERR_OK;
@@ -74,16 +74,36 @@ static void put_line(struct json *json, const char *action, const struct identit
     json_end(json);
 }
 
-static void write_line(const struct audit *audit, struct json *json, struct buffer *line)
+/* Returns how many bytes were written; errno says why not all. */
+static size_t append(struct audit *audit, const struct buffer *line)
+{
+    size_t done = 0;
+    ssize_t written = 1;
+    if (atomic_exchange(&audit->is_cut, false))
+        written = write(audit->fd, "\n", 1);
+    const bool is_cut = written != 1;
+    while (written > 0 && done < line->length) {
+        written = write(audit->fd, line->data + done, line->length - done);
+        done += written > 0 ? (size_t)written : 0;
+    }
+    if (is_cut || (done > 0 && done < line->length))
+        atomic_store(&audit->is_cut, true);
+    return done;
+}
+
+static void write_line(struct audit *audit, struct json *json, struct buffer *line)
 {
     const enum err_code rc = json_finish(json, NULL);
     buffer_char(line, '\n');
-    if (rc == ERR_OK && buffer_check(line, NULL) == ERR_OK)
-        (void)!write(audit->fd, line->data, line->length);
+    const bool is_made = rc == ERR_OK && buffer_check(line, NULL) == ERR_OK;
+    errno = ENOMEM;
+    if ((!is_made || append(audit, line) < line->length) &&
+        atomic_fetch_add(&audit->lost, 1) == 0)
+        audit->say("the audit log cannot be written, so lines are lost: %s", strerror(errno));
     buffer_deinit(line);
 }
 
-void audit_write(const struct audit *audit, const char *action, const struct identity *who,
+void audit_write(struct audit *audit, const char *action, const struct identity *who,
                  const struct request *request, int status)
 {
     struct buffer line = { 0 };
@@ -121,7 +141,7 @@ static void put_event(struct json *json, const struct audit_event *event)
     json_end(json);
 }
 
-void audit_write_event(const struct audit *audit, const struct audit_event *event)
+void audit_write_event(struct audit *audit, const struct audit_event *event)
 {
     struct buffer line = { 0 };
     struct json json;

@@ -6,7 +6,8 @@
  *      "address":"127.0.0.1","method":"POST","path":"/api/v1/sessions","format":null,
  *      "body":"{\"pids\":[4711]}"}
  *
- * JSON lines, each written whole.  No line holds a token.
+ * JSON lines, each written whole.  No line holds a token.  A line that cannot be written, on a full disk for example, is
+ * lost and counted.
  *
  * Ownership: plain data; audit_close closes a file.
  * Threads: any, once opened.
@@ -15,6 +16,10 @@
  */
 #ifndef SERVER_ACCESS_AUDIT_H
 #define SERVER_ACCESS_AUDIT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 #include "sampler/base/err.h"
 
@@ -30,18 +35,25 @@ struct audit_event {
 
 enum { AUDIT_MAX_BODY = 512 };
 
+/* Prints a message for the user. */
+typedef void audit_say(const char *format, ...) PRINTF_LIKE(1, 2);
+
 struct audit {
     int fd; /* -1: no audit */
+    audit_say *say;
+    atomic_bool is_cut;    /* the last line in the file is not whole */
+    _Atomic uint64_t lost; /* lines */
 };
 
 /* file NULL: no log; "-": standard error; otherwise lines are appended to the file, which is created
- * with mode 0600. */
-MUST_CHECK enum err_code audit_open(const char *file, struct audit *out, struct err *err);
+ * with mode 0600.  say: is called once, when the first line is lost. */
+MUST_CHECK enum err_code audit_open(const char *file, audit_say *say, struct audit *out,
+                                    struct err *err);
 void audit_close(struct audit *audit);
 
-void audit_write(const struct audit *audit, const char *action, const struct identity *who,
+void audit_write(struct audit *audit, const char *action, const struct identity *who,
                  const struct request *request, int status);
 /* The same line with null as status, share, method and format; its address is "local:uid=N". */
-void audit_write_event(const struct audit *audit, const struct audit_event *event);
+void audit_write_event(struct audit *audit, const struct audit_event *event);
 
 #endif /* SERVER_ACCESS_AUDIT_H */

@@ -67,7 +67,7 @@ bool auth_token_is_sound(const char *token);
 
 void auth_identify(const struct auth *auth, const struct request *request,
                    struct identity *out);
-/* The same, but a token in the URL of the request counts too. */
+/* Identifies the client as auth_identify does, also by a token in the URL of the request. */
 void auth_recognize(const struct auth *auth, const struct request *request,
                     struct identity *out);
 /* "operator", "viewer", "open". */

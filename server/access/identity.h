@@ -1,11 +1,11 @@
 /*
  * identity - the users that our processes become when root has started the program.
  *
- * Whoever runs as the same user can stop and end a process, and change its limits.  So each of our processes becomes a user
- * that nobody else is: a number without a name that no process runs as, from the range that systemd keeps for services
+ * A process can stop and end another one of the same user, and change its limits.  So each of our processes becomes a user
+ * of its own: a number without a name that no process runs as, from the range that systemd keeps for services
  * without a user (DynamicUser=).  Its group has the same number.
  *
- * Other users than root can become nobody else: all processes have the user who started the program.
+ * If another user than root has started the program, all of its processes have that user.
  *
  * Threads: the main one, before others start.  A process that is forked after identity_choose knows all of them.
  * Depends on: libc, /proc, err, capabilities.

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,11 +13,13 @@
 
 #include "sampler/base/clock.h"
 #include "sampler/base/scoped.h"
+#include "sampler/base/trusted_path.h"
 #include "server/files/files.h"
 
 #define FILE_MARK "pyrometer-shares 1"
+#define ENDING    ".XXXXXX" /* of a new file */
 
-enum { LINE_BYTES = 512, PATH_BYTES = 4096 };
+enum { LINE_BYTES = 512 };
 
 struct entry {
     struct share share;
@@ -27,9 +30,8 @@ struct entry {
 
 struct shares {
     pthread_mutex_t lock;
-    char *file;            /* NULL: not kept */
-    const char *file_name; /* part of it */
-    struct files_folder folder;
+    char *file;             /* NULL: not kept */
+    struct trusted_path at; /* where it is; folder_fd -1: there is no such folder */
     uint32_t last_id;
     size_t count;
     struct entry entries[SHARES_MAX];
@@ -104,19 +106,39 @@ static bool read_entries(struct shares *shares, FILE *file)
     return ferror(file) == 0;
 }
 
+/* Finds the folder of the file, which stays open.  The file itself may be no link: a change replaces it. */
+static enum err_code find_folder(struct shares *shares, struct err *err)
+{
+    char folder[PATH_MAX];
+    const char *const slash = strrchr(shares->file, '/');
+    const char *const name = slash ? slash + 1 : shares->file;
+    const size_t length = (size_t)(name - shares->file);
+    if (length + 1 >= sizeof folder || strlen(name) + sizeof ENDING > sizeof shares->at.name)
+        return err_set(err, ERR_LIMIT, "the path of --shares is too long");
+    snprintf(folder, sizeof folder, "%.*s.", (int)length, shares->file);
+    const enum err_code rc = trusted_path_find(folder, &shares->at, err);
+    snprintf(shares->at.name, sizeof shares->at.name, "%s", name);
+    return rc;
+}
+
 static enum err_code read_file(struct shares *shares, struct err *err)
 {
-    const int fd =
-        open(shares->file, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | O_NONBLOCK);
-    if (fd < 0 && errno == ENOENT)
+    struct err why = { 0 };
+    SCOPED_FD int fd = -1;
+    enum err_code rc = find_folder(shares, &why);
+    if (rc == ERR_OK)
+        rc = trusted_path_open_at(&shares->at, O_RDONLY | O_NOCTTY | O_NONBLOCK, 0, &fd, &why);
+    if (rc != ERR_OK && why.sys == ENOENT)
         return ERR_OK;
-    FILE *const file = fd < 0 ? NULL : fdopen(fd, "r");
-    if (!file) {
-        const int sys = errno;
-        if (fd >= 0)
-            close(fd);
-        return err_sys(err, sys, "cannot read the shared links in '%.200s'", shares->file);
-    }
+    /* A file that another user has put there would let that user in. */
+    if (rc == ERR_OK)
+        rc = trusted_path_check(&shares->at, fd, &why);
+    FILE *const file = rc == ERR_OK ? fdopen(fd, "r") : NULL;
+    if (!file)
+        return err_set(err, rc == ERR_OK ? ERR_SYS : rc,
+                       "cannot read the shared links in '%.200s': %s", shares->file,
+                       rc == ERR_OK ? strerror(errno) : why.message);
+    (void)scoped_take_fd(&fd);
     const bool is_fine = read_entries(shares, file);
     fclose(file);
     drop_expired(shares);
@@ -167,20 +189,25 @@ static enum err_code write_whole(const struct shares *shares, int fd, struct err
 }
 
 /* A reader, and a crash, finds the old file or the new one. */
-static enum err_code keep(const struct shares *shares, struct err *err)
+static enum err_code keep(struct shares *shares, struct err *err)
 {
-    char path[PATH_BYTES];
+    char name[NAME_MAX + 1];
+    struct err why = { 0 };
     if (!shares->file)
         return ERR_OK;
-    snprintf(path, sizeof path, "%s.XXXXXX", shares->file_name);
-    const int fd = files_create(&shares->folder, path);
+    if (shares->at.folder_fd < 0 && find_folder(shares, &why) != ERR_OK)
+        return cannot_write(shares, why.sys, err);
+    const struct files_folder folder = files_in(shares->at.folder_fd);
+    snprintf(name, sizeof name, "%.*s" ENDING, (int)(sizeof name - sizeof ENDING),
+             shares->at.name);
+    const int fd = files_create(&folder, name);
     if (fd < 0)
         return cannot_write(shares, errno, err);
     enum err_code rc = write_whole(shares, fd, err);
-    if (rc == ERR_OK && files_rename(&shares->folder, path, shares->file_name) != 0)
+    if (rc == ERR_OK && files_rename(&folder, name, shares->at.name) != 0)
         rc = cannot_write(shares, errno, err);
     if (rc != ERR_OK)
-        (void)files_remove(&shares->folder, path);
+        (void)files_remove(&folder, name);
     return rc;
 }
 
@@ -190,14 +217,11 @@ enum err_code shares_create(const char *file, struct shares **out, struct err *e
     if (!shares)
         return err_nomem(err);
     pthread_mutex_init(&shares->lock, NULL);
+    shares->at.folder_fd = -1;
     shares->file = file ? strdup(file) : NULL;
-    enum err_code rc = ERR_OK;
-    if (file && (!shares->file || strlen(file) + 8 > PATH_BYTES))
-        rc = err_set(err, ERR_LIMIT, "the path of --shares is too long");
-    if (rc == ERR_OK && file) {
-        shares->folder = files_of(shares->file, &shares->file_name);
+    enum err_code rc = file && !shares->file ? err_nomem(err) : ERR_OK;
+    if (rc == ERR_OK && file)
         rc = read_file(shares, err);
-    }
     if (rc == ERR_OK)
         *out = shares;
     else
@@ -210,6 +234,8 @@ void shares_destroy(struct shares *shares)
     if (!shares)
         return;
     pthread_mutex_destroy(&shares->lock);
+    if (shares->at.folder_fd >= 0)
+        close(shares->at.folder_fd);
     free(shares->file);
     free(shares);
 }

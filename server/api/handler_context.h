@@ -23,6 +23,7 @@ struct session;
 struct sessions;
 struct source_links;
 struct traffic;
+struct audit;
 
 struct handler_context {
     const struct request *request;
@@ -30,6 +31,7 @@ struct handler_context {
     const struct auth *auth;
     const struct identity *who; /* who sent the request */
     const struct traffic *traffic;
+    const struct audit *audit;
     const struct source_links *links;
     const struct push_counters *push_counters; /* NULL: profiles are not pushed */
     struct dashboard *dashboard;  /* NULL: this server shows only its own sessions */

@@ -12,6 +12,7 @@
 
 #include "sampler/base/buffer.h"
 #include "sampler/profile/profile.h"
+#include "server/access/audit.h"
 #include "server/api/api.h"
 #include "server/api/handler_context.h"
 #include "server/api/query.h"
@@ -101,7 +102,7 @@ static void put_requests(struct buffer *out, const struct traffic *traffic)
     }
 }
 
-/* Of the fair queue. */
+/* The requests of the fair queue. */
 static void put_turns(struct buffer *out, const struct traffic *traffic)
 {
     static const struct {
@@ -118,6 +119,14 @@ static void put_turns(struct buffer *out, const struct traffic *traffic)
         buffer_printf(out, "%s{scope=\"operator\"} %zu\n", families_of_turns[i].name,
                       atomic_load(&traffic->turns[CLIENT_OPERATOR][i]));
     }
+}
+
+static void put_audit(struct buffer *out, const struct audit *audit)
+{
+    put_head(out, "pyrometer_audit_lost_lines_total", "counter",
+             "Lines of the audit log that could not be written");
+    buffer_printf(out, "pyrometer_audit_lost_lines_total %" PRIu64 "\n",
+                  atomic_load(&audit->lost));
 }
 
 /* One counter of each session. */
@@ -281,6 +290,8 @@ enum err_code api_get_metrics(const struct handler_context *handler, struct resp
     put_counters(&out, rows);
     put_requests(&out, handler->traffic);
     put_turns(&out, handler->traffic);
+    if (handler->audit->fd >= 0)
+        put_audit(&out, handler->audit);
     if (handler->push_counters)
         put_push(&out, handler->push_counters);
     put_process(&out);

@@ -36,7 +36,7 @@ enum err_code pipeline_init(struct pipeline *pipeline, const struct pipeline_opt
     if (rc == ERR_OK)
         rc = shares_create(options->shares_file, &pipeline->shares, err);
     if (rc == ERR_OK)
-        rc = audit_open(options->audit_file, &pipeline->audit, err);
+        rc = audit_open(options->audit_file, options->audit_say, &pipeline->audit, err);
     pipeline->auth.logins = pipeline->logins;
     pipeline->auth.shares = pipeline->shares;
     pipeline->auth.base_path = pipeline->base_path;
@@ -225,6 +225,7 @@ static size_t dispatch(struct pipeline *pipeline, const struct request *request,
                                        .auth = &pipeline->auth,
                                        .who = &who,
                                        .traffic = &pipeline->traffic,
+                                       .audit = &pipeline->audit,
                                        .push_counters = pipeline->push_counters,
                                        .links = pipeline->links,
                                        .dashboard = pipeline->dashboard,
@@ -272,7 +273,7 @@ void pipeline_answer(void *context, struct request *request, struct response *re
     answer_all(context, request, response, NULL);
 }
 
-/* Who is refused waits for nothing. */
+/* A client that is refused gets its answer at once. */
 static bool waits(const struct pipeline *pipeline, const struct route *route,
                   const struct request *request)
 {

@@ -56,6 +56,7 @@ struct pipeline_options {
     const char *base_path;            /* as in "/pyrometer", borrowed; NULL or "": none */
     const char *shares_file;          /* NULL: shares end with the program */
     const char *audit_file;           /* NULL: none; "-": standard error */
+    audit_say *audit_say;             /* NULL with audit_file NULL */
     const struct source_links *links; /* borrowed; NULL: none */
 };
 
@@ -68,10 +69,10 @@ void pipeline_deinit(struct pipeline *pipeline);
 void pipeline_answer(void *pipeline, struct request *request, struct response *response);
 /* Opens the file for an uploaded capture; -1: none, and pipeline_answer says why. */
 int pipeline_admit(void *pipeline, struct request *request, size_t *most_out);
-/* The same, but leaves what must wait for its turn (http.h). */
+/* Answers as pipeline_answer does, but leaves a request that must wait for its turn (http.h). */
 enum http_turn pipeline_answer_at_once(void *pipeline, struct request *request,
                                        struct response *response);
-/* What the token, cookie or share of the request makes of its client. */
+/* Says who the client is, by the token, cookie or share of the request. */
 void pipeline_identify(void *pipeline, const struct request *request, struct client *out);
 
 #endif /* SERVER_API_PIPELINE_H */

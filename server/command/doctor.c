@@ -80,12 +80,7 @@ int command_doctor(const struct options *options)
         if (count > 1)
             printf("%sprocess %d\n", i ? "\n" : "", options->sampling.pids[i]);
         print_checks(&checks);
-        if (failure && rc) {
-            say("%s", err.message);
-        } else if (failure) {
-            rc = failure;
-            first = err;
-        }
+        exit_add(failure, &err, &rc, &first);
     }
     return exit_with(rc, &first);
 }

@@ -55,7 +55,7 @@ enum err_code driver_open(struct driver *driver, struct err *err)
     if (rc == ERR_OK)
         rc = signals_init(&driver->signals, err);
     if (rc == ERR_OK)
-        rc = audit_open(options->access.audit_file, &driver->audit, err);
+        rc = audit_open(options->access.audit_file, say, &driver->audit, err);
     if (rc == ERR_OK)
         rc = open_engine(driver, err);
     if (rc == ERR_OK && options->quality_file)
@@ -348,7 +348,7 @@ static enum err_code finish_and_stay(struct driver *driver, struct err *err)
     return rc;
 }
 
-/* What was sampled so far stays on the page. */
+/* Reports that the supervisor has ended; samples taken so far stay on the page. */
 static void check_keeper(const struct driver *driver)
 {
     struct err err = { 0 };
@@ -404,7 +404,7 @@ void driver_close(struct driver *driver, int status)
         source_helper_stop();
         sessions_destroy(driver->sessions);
     }
-    /* Requests for metrics read its counters. */
+    /* Requests for metrics read its counters until nothing is served. */
     push_close(driver->push);
     sampler_close_engines(driver->engines);
     driver->engines = NULL;

@@ -143,16 +143,11 @@ int command_dump(const struct options *options)
     struct err first = { 0 };
     enum err_code rc = privilege_drop(options, &first);
     const size_t count = rc == ERR_OK ? options->sampling.pid_count : 0;
-    /* One that cannot be read does not hide the others.  The first failure is printed at the end. */
+    /* A process that cannot be read does not hide the others. */
     for (size_t i = 0; i < count; i++) {
         struct err err = { 0 };
         const enum err_code failure = dump_process(options, options->sampling.pids[i], &err);
-        if (failure && rc) {
-            say("%s", err.message);
-        } else if (failure) {
-            rc = failure;
-            first = err;
-        }
+        exit_add(failure, &err, &rc, &first);
     }
     return exit_with(rc, &first);
 }

@@ -15,7 +15,7 @@
 /* Any thread. */
 static void note_fault(void *context, const char *session, const char *what)
 {
-    const struct live *const live = context;
+    struct live *const live = context;
     const struct audit_event event = { "error", "server", session, what };
     say("session %s: %s", session, what);
     audit_write_event(&live->pipeline.audit, &event);

@@ -74,6 +74,7 @@ static enum err_code open_pipeline(struct live *live, const struct options *opti
                                          .base_path = options->access.base_path,
                                          .shares_file = options->access.shares_file,
                                          .audit_file = options->access.audit_file,
+                                         .audit_say = say,
                                          .links = &options->report.links };
     enum err_code rc = ERR_OK;
     /* A team shares the server of a whole host, so its audit log goes to standard error by default. */
@@ -122,7 +123,8 @@ enum err_code live_open_alone(struct live *live, const struct options *options, 
     live->listener.fd = -1;
     const enum err_code rc = sessions_create(&live->sessions, err);
     const struct pipeline_options pipeline = { .sessions = live->sessions,
-                                               .audit_file = options->access.audit_file };
+                                               .audit_file = options->access.audit_file,
+                                               .audit_say = say };
     return rc == ERR_OK ? pipeline_init(&live->pipeline, &pipeline, err) : rc;
 }
 

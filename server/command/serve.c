@@ -98,7 +98,7 @@ static enum err_code check_keeper(const struct live *live, struct err *err)
     return live->systemd.is_there ? rc : ERR_OK;
 }
 
-/* Until a signal comes. */
+/* Serves until a signal comes. */
 static enum err_code wait_for_end(const struct live *live, const struct dashboard *dashboard,
                                   struct signals *signals, struct err *err)
 {
@@ -161,7 +161,7 @@ int command_serve(const struct options *options)
     leave_within(SERVE_LEAVE_MS, status);
     continuous_stop(continuous);
     live_close(&live);
-    /* Requests for metrics read its counters. */
+    /* Requests for metrics read its counters until nothing is served. */
     push_close(push);
     dashboard_close(&dashboard);
     return status;

@@ -44,7 +44,7 @@ struct file_row {
     uint32_t name_bytes; /* with the NUL, and up to a multiple of 8 */
 };
 
-/* The system calls; -1 and errno. */
+/* Do what the system calls do; -1 and errno. */
 int file_call_open(int folder_fd, const char *name, enum files_use use);
 int file_call_link(int folder_fd, int fd, const char *name);
 int file_call_status(int folder_fd, const char *name, struct files_status *out);

@@ -6,18 +6,18 @@
 #include <string.h>
 #include <sys/fsuid.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "sampler/base/buffer.h"
+#include "sampler/base/fd_message.h"
 #include "sampler/base/scoped.h"
 #include "server/files/file_request.h"
 #include "server/files/folders.h"
 
 enum { MAX_FDS = 2 };
 
-/* false: the kernel refuses. */
+/* Checks a new link by its inode.  false: the kernel refuses. */
 static bool become(uid_t uid, gid_t gid)
 {
     (void)setfsgid(gid);
@@ -120,62 +120,21 @@ static int serve_as_owner(const struct file_request *request, int file,
     return rc;
 }
 
-/* Whoever does not wait for it gets none. */
-static void send_answer(int to, const struct file_answer *answer, int fd)
-{
-    union {
-        struct cmsghdr align;
-        char bytes[CMSG_SPACE(sizeof fd)];
-    } control = { .bytes = { 0 } };
-    struct iovec part = { .iov_base = (void *)(uintptr_t)answer, .iov_len = sizeof *answer };
-    struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
-    if (fd > 0) {
-        message.msg_control = control.bytes;
-        message.msg_controllen = sizeof control.bytes;
-        struct cmsghdr *const head = CMSG_FIRSTHDR(&message);
-        head->cmsg_level = SOL_SOCKET;
-        head->cmsg_type = SCM_RIGHTS;
-        head->cmsg_len = CMSG_LEN(sizeof fd);
-        memcpy(CMSG_DATA(head), &fd, sizeof fd);
-    }
-    (void)!sendmsg(to, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
-}
-
-/* Descriptors that came with a message; how many. */
-static size_t take_descriptors(struct msghdr *message, int fds[MAX_FDS])
-{
-    size_t count = 0;
-    for (struct cmsghdr *at = CMSG_FIRSTHDR(message); at; at = CMSG_NXTHDR(message, at)) {
-        if (at->cmsg_level != SOL_SOCKET || at->cmsg_type != SCM_RIGHTS)
-            continue;
-        count = (at->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-        memcpy(fds, CMSG_DATA(at), count * sizeof(int));
-    }
-    return count;
-}
-
 bool file_server_answer(int socket)
 {
     struct file_request request;
     struct file_answer answer = { .sys = 0 };
-    union {
-        struct cmsghdr align;
-        char bytes[CMSG_SPACE(MAX_FDS * sizeof(int))];
-    } control;
-    struct iovec part = { .iov_base = &request, .iov_len = sizeof request };
-    struct msghdr message = { .msg_iov = &part,
-                              .msg_iovlen = 1,
-                              .msg_control = control.bytes,
-                              .msg_controllen = sizeof control.bytes };
     int fds[MAX_FDS];
-    const ssize_t got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+    size_t count;
+    const ssize_t got =
+        fd_message_receive(socket, &request, sizeof request, fds, MAX_FDS, &count);
     if (got <= 0)
         return got < 0 && (errno == EAGAIN || errno == EINTR);
-    const size_t count = take_descriptors(&message, fds);
     if (got == (ssize_t)sizeof request && count > 0) {
         const int rc = serve_as_owner(&request, count > 1 ? fds[1] : -1, &answer.status);
         answer.sys = rc < 0 ? errno : 0;
-        send_answer(fds[0], &answer, rc);
+        /* A client that no longer waits gets no answer. */
+        (void)!fd_message_send(fds[0], &answer, sizeof answer, &rc, rc > 0 ? 1 : 0);
         if (rc > 0)
             close(rc);
     }

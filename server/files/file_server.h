@@ -2,8 +2,8 @@
  * file_server - the file process: opens, renames and removes files in the program's folders (folders.h), with the rights of
  * the owner of each folder, for a process that lacks them (files.h).
  *
- * It trusts nothing it is sent.  A name is one of a file in such a folder, never a path; what it opens is a regular file,
- * and what it makes can be read by its owner only.
+ * It trusts no message.  A name is that of a file in such a folder, never a path.  It opens regular files only, and a file
+ * that it makes can be read by its owner only.
  *
  * It becomes the owner for files only (setfsuid), so the owner's processes cannot signal it.
  *

@@ -12,6 +12,7 @@
 
 #include "sampler/base/buffer.h"
 #include "sampler/base/clock.h"
+#include "sampler/base/fd_message.h"
 #include "sampler/base/scoped.h"
 #include "server/files/file_request.h"
 #include "server/files/folders.h"
@@ -44,24 +45,10 @@ struct files_folder files_of(const char *path, const char **name_out)
 
 static int send_request(const struct file_request *request, const int *fds, size_t fd_count)
 {
-    union {
-        struct cmsghdr align;
-        char bytes[CMSG_SPACE(2 * sizeof(int))];
-    } control = { .bytes = { 0 } };
-    struct iovec part = { .iov_base = (void *)(uintptr_t)request, .iov_len = sizeof *request };
-    struct msghdr message = { .msg_iov = &part,
-                              .msg_iovlen = 1,
-                              .msg_control = control.bytes,
-                              .msg_controllen = CMSG_SPACE(fd_count * sizeof *fds) };
-    struct cmsghdr *const head = CMSG_FIRSTHDR(&message);
-    head->cmsg_level = SOL_SOCKET;
-    head->cmsg_type = SCM_RIGHTS;
-    head->cmsg_len = CMSG_LEN(fd_count * sizeof *fds);
-    memcpy(CMSG_DATA(head), fds, fd_count * sizeof *fds);
     const uint64_t end_ns = clock_now_ns() + FILES_WAIT_MS * NS_PER_MS;
     struct pollfd room = { .fd = server, .events = POLLOUT };
     ssize_t sent;
-    while ((sent = sendmsg(server, &message, MSG_NOSIGNAL | MSG_DONTWAIT)) < 0 &&
+    while ((sent = fd_message_send(server, request, sizeof *request, fds, fd_count)) < 0 &&
            (errno == EAGAIN || errno == EINTR) && clock_now_ns() < end_ns)
         (void)poll(&room, 1, FILES_WAIT_MS / 10);
     if (sent < 0)
@@ -69,7 +56,7 @@ static int send_request(const struct file_request *request, const int *fds, size
     return sent < 0 ? -1 : 0;
 }
 
-/* Until the end; EIO: the file process has ended before. */
+/* Waits for an answer, which is EIO later if the file process has ended.  ETIMEDOUT: none has come. */
 static int wait_readable(int fd)
 {
     const uint64_t end_ns = clock_now_ns() + FILES_WAIT_MS * NS_PER_MS;
@@ -83,33 +70,16 @@ static int wait_readable(int fd)
     return -1;
 }
 
-/* The file of the answer; -1: there is none. */
-static int take_file(struct msghdr *message)
-{
-    int fd = -1;
-    const struct cmsghdr *const head = CMSG_FIRSTHDR(message);
-    if (head && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS)
-        memcpy(&fd, CMSG_DATA(head), sizeof fd);
-    return fd;
-}
-
 /* status_out, file_out: NULL: none is expected. */
 static int receive_answer(int from, struct files_status *status_out, int *file_out)
 {
     struct file_answer answer;
-    union {
-        struct cmsghdr align;
-        char bytes[CMSG_SPACE(sizeof(int))];
-    } control;
-    struct iovec part = { .iov_base = &answer, .iov_len = sizeof answer };
-    struct msghdr message = { .msg_iov = &part,
-                              .msg_iovlen = 1,
-                              .msg_control = control.bytes,
-                              .msg_controllen = sizeof control.bytes };
+    int taken = -1;
+    size_t count;
     if (wait_readable(from) != 0)
         return -1;
-    const ssize_t got = recvmsg(from, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
-    SCOPED_FD int fd = got > 0 ? take_file(&message) : -1;
+    const ssize_t got = fd_message_receive(from, &answer, sizeof answer, &taken, 1, &count);
+    SCOPED_FD int fd = taken;
     /* The kernel leaves a file out that this process has no descriptor for. */
     errno = got != (ssize_t)sizeof answer ? EIO : answer.sys ? answer.sys : EMFILE;
     if (got != (ssize_t)sizeof answer || answer.sys != 0 || (file_out && fd < 0))

@@ -40,7 +40,7 @@ struct files_status {
     uint32_t mode; /* as in struct stat */
 };
 
-/* From now on the file process at the other end is asked (SOCK_SEQPACKET). */
+/* Has the file process at the other end of the socket (SOCK_SEQPACKET) open files from now on. */
 void files_use(int socket);
 bool files_is_used(void);
 
@@ -54,7 +54,7 @@ struct files_folder files_of(const char *path, const char **name_out);
 int files_open(const struct files_folder *folder, const char *name, enum files_use use);
 /* Creates a file; as mkostemp, the last six characters of the name are 'X' and become others. */
 int files_create(const struct files_folder *folder, char *name);
-/* Gives a name to a file without one.  EEXIST. */
+/* Gives a name to a file without one; EEXIST: another file has it. */
 int files_link(const struct files_folder *folder, int fd, const char *name);
 int files_rename(const struct files_folder *folder, const char *from, const char *to);
 int files_remove(const struct files_folder *folder, const char *name);

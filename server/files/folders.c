@@ -27,7 +27,7 @@ static struct {
     size_t count, path_count, file_count;
 } folders;
 
-/* Without those at its end; "/" stays. */
+/* The length of a path without the slashes at its end; "/" stays. */
 static size_t without_slashes(const char *path, size_t length)
 {
     while (length > 1 && path[length - 1] == '/')
@@ -35,7 +35,7 @@ static size_t without_slashes(const char *path, size_t length)
     return length;
 }
 
-/* NULL: it is left out. */
+/* The folder to fill in; NULL: it is left out. */
 static struct folder *add_open(int fd, enum folder_use use)
 {
     struct stat status;

@@ -16,7 +16,7 @@
 
 enum { FOLDERS_MAX = 32, FOLDERS_MAX_PATHS = 64, FOLDERS_MAX_FILES = 64 };
 
-/* What may be done with files in it. */
+/* The use of a folder says what may be done with files in it. */
 enum folder_use {
     FOLDER_NAMED, /* those that folders_add_file names, and temporary ones beside them, are created, renamed and removed */
     FOLDER_STORE, /* they are listed and read, too */
@@ -32,11 +32,11 @@ struct folder {
     gid_t gid;
 };
 
-/* One that cannot be opened is left out. */
+/* Adds the folder of this path; a folder that cannot be opened is left out. */
 void folders_add(const char *path, enum folder_use use);
 /* A file of this name, or of names that this pattern fits (fnmatch), as FOLDER_NAMED. */
 void folders_add_file(const char *path, const char *name);
-/* The folder of a descriptor, which stays the caller's.  name: a file in it, as above; NULL: none. */
+/* Adds the folder of a descriptor, which stays the caller's.  name: a file in it, as above; NULL: none. */
 void folders_add_open(int fd, enum folder_use use, const char *name);
 size_t folders_count(void);
 const struct folder *folders_at(size_t index);
@@ -46,9 +46,9 @@ void folders_move(size_t index, int fd);
 /* May a file of this name be created and removed there? */
 bool folders_permit(const struct folder *folder, const char *name);
 
-/* By a path that was added, with or without a '/' at its end; -1: unknown. */
+/* The folder with a path that was added, with or without a '/' at its end; -1: unknown. */
 int folders_find(const char *path, size_t length);
-/* By the descriptor of a folder; -1: unknown. */
+/* The folder with this descriptor; -1: unknown. */
 int folders_find_open(int fd);
 
 #endif /* SERVER_FILES_FOLDERS_H */

@@ -1,9 +1,9 @@
 /*
- * client - who is at the other end of a connection: as text, the network it is in, and whom its requests
- * are counted for.
+ * client - the client at the other end of a connection: its address as text, its network, and the link or
+ * login that its requests count for.
  *
- * A network is what its owner gets addresses in at will: an IPv4 /24, an IPv6 /64, the whole loopback, or
- * the user at the other end of a Unix socket.
+ * A network is a range of addresses that one owner can use at will: an IPv4 /24, an IPv6 /64, the whole
+ * loopback, or the user at the other end of a Unix socket.
  *
  * Depends on: request (the bound).
  */
@@ -19,13 +19,13 @@
 
 enum network_kind { NETWORK_OTHER, NETWORK_LOOPBACK, NETWORK_IPV4, NETWORK_IPV6, NETWORK_USER };
 
-/* Compared as bytes. */
+/* Networks are compared as bytes. */
 struct network {
     unsigned char kind;
     unsigned char bytes[8];
 };
 
-/* A later one goes before an earlier one. */
+/* Standings in ascending order: requests of a later one go before those of an earlier one. */
 enum client_standing { CLIENT_STRANGER, CLIENT_VIEWER, CLIENT_OPERATOR };
 
 struct client {
@@ -38,7 +38,7 @@ bool network_equals(const struct network *a, const struct network *b);
 void network_of(const struct sockaddr *address, struct network *out);
 void network_of_user(uid_t uid, struct network *out);
 
-/* The same link or login; without one the same network. */
+/* Clients are equal if they use the same link or login, or without one the same network. */
 bool client_equals(const struct client *a, const struct client *b);
 
 /* at: NULL for a Unix socket; fd: the socket. */

@@ -13,7 +13,7 @@ static size_t limit(const struct connections *all, size_t usual)
     return all->most == 0 ? usual : scaled > 0 ? scaled : 1;
 }
 
-/* By standing. */
+/* Connections counted by the standing of their clients. */
 struct tally {
     size_t all[CLIENT_OPERATOR + 1];
     size_t of_network[CLIENT_OPERATOR + 1];
@@ -32,7 +32,7 @@ static struct tally tally(const struct connections *all, const struct network *n
     return out;
 }
 
-/* The one that has waited longest; only_idle: of those that are between two requests. */
+/* The connection that has waited longest; only_idle: among those between two requests. */
 static size_t oldest(const struct connections *all, const struct network *network,
                      enum client_standing standing, bool only_idle, size_t but)
 {
@@ -99,7 +99,7 @@ void connections_close(struct connections *all, size_t at)
     all->used--;
 }
 
-/* Who goes, so that the one at `at`, which has just become known, is not one too many.  An operator
+/* Chooses the connection to end, so that the one at `at`, which has just become known, is not one too many.  An operator
  * waits for no viewer's answer. */
 static size_t choose_known(const struct connections *all, size_t at)
 {

@@ -49,7 +49,7 @@ static void add_cost(struct delivery_cost *sum, const struct delivery_cost *cost
     sum->files += cost->files;
 }
 
-/* The cost is within that part of the whole. */
+/* Is the cost within that part of the whole? */
 static bool fits(const struct delivery_cost *cost, size_t part)
 {
     return cost->memory <= memory_limit_scale(DELIVERY_MAX_MEMORY) / part &&

@@ -2,10 +2,10 @@
  * delivery - sends a large answer to a client that may read slowly, or not at all.
  *
  * An answer that its client has not read yet takes memory or disk, and a file has a descriptor.  All of
- * them together take at most DELIVERY_MAX_MEMORY, DELIVERY_MAX_DISK and DELIVERY_MAX_FILES: half of that
- * those of viewers, or of one operator, and a quarter those of one viewer (client.h).  Then the next one is
- * refused.  A client that reads less than DELIVERY_SLOWEST bytes in DELIVERY_WINDOW_NS is disconnected, and one that reads nothing after
- * HTTP_IDLE_TIMEOUT_S.
+ * them together take at most DELIVERY_MAX_MEMORY, DELIVERY_MAX_DISK and DELIVERY_MAX_FILES; those of all viewers
+ * at most half of that, those of one operator too, and those of one viewer (client.h) a quarter.  Then the next
+ * answer is refused.  A client that reads less than DELIVERY_SLOWEST bytes in DELIVERY_WINDOW_NS is disconnected,
+ * and a client that reads nothing after HTTP_IDLE_TIMEOUT_S.
  *
  * Ownership: a delivery owns the body that it took from a response.
  * Threads: all threads share a pool; a delivery belongs to one connection.
@@ -33,7 +33,7 @@ enum { DELIVERY_LEAST = 1 << 18, DELIVERY_SLOWEST = 1 << 19, DELIVERY_MAX_FILES 
 #define DELIVERY_MAX_DISK   ((size_t)16 << 30)
 #define DELIVERY_WINDOW_NS  (30 * NS_PER_S)
 
-/* What deliveries take: bytes of memory and of files without a name, and descriptors. */
+/* The cost of deliveries: bytes of memory and of files without a name, and descriptors. */
 struct delivery_cost {
     size_t memory, disk, files;
 };

@@ -64,7 +64,7 @@ static bool may_run(const struct fair_queue *queue, const struct fair_turn *turn
            (!turn->is_long || long_ones < FAIR_QUEUE_LONG_OF_VIEWER);
 }
 
-/* Of two that came in this order. */
+/* Says whether the later one of two turns goes first. */
 static bool overtakes(const struct fair_turn *later, const struct fair_turn *earlier)
 {
     if (later->client.standing != earlier->client.standing)

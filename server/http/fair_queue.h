@@ -1,11 +1,11 @@
 /*
- * fair_queue - which request is next, of those that may take long or cost much.  Only the policy: no
- * threads, no clock of its own.
+ * fair_queue - the order of requests that may take long or cost much.  Only the policy: no threads, no
+ * clock of its own.
  *
  * Operators go before viewers, and viewers never have all places.  Clients (client.h: a shared link, a
- * login) take turns, and so do the networks that use the same one: whoever asks for much waits behind
- * himself.  A client, and a viewers' network, has a bounded number of requests running, fewer of them
- * long ones, and a bounded number waiting.
+ * login) take turns, and so do the networks that use the same one: a client that asks for much delays only
+ * its own requests.  A client, and a viewers' network, has a bounded number of requests running, fewer of
+ * them long ones, and a bounded number waiting.
  *
  * Ownership: a turn is the caller's storage, from fair_queue_enter to fair_queue_leave.
  * Threads: the caller locks.
@@ -44,7 +44,7 @@ struct fair_turn {
     struct fair_turn *next;
 };
 
-/* Zeroed at first. */
+/* A queue is zeroed at first. */
 struct fair_queue {
     struct fair_turn *waiting, *running; /* in the order in which they came */
     size_t waits[CLIENT_OPERATOR + 1], runs[CLIENT_OPERATOR + 1]; /* how many, by standing */
@@ -53,14 +53,14 @@ struct fair_queue {
 
 enum fair_answer { FAIR_WAITS, FAIR_CLIENT_IS_FULL, FAIR_QUEUE_IS_FULL };
 
-/* The turn waits, unless there are too many.  client, is_long, request and since_ns must be set. */
+/* Adds a turn, unless too many wait.  client, is_long, request and since_ns must be set. */
 enum fair_answer fair_queue_enter(struct fair_queue *queue, struct fair_turn *turn);
-/* The turn that runs from now on; NULL: none may. */
+/* Takes the turn that runs from now on; NULL: none may. */
 struct fair_turn *fair_queue_next(struct fair_queue *queue);
 /* A turn that runs has ended. */
 void fair_queue_leave(struct fair_queue *queue, struct fair_turn *turn);
 
-/* It has waited so long that its client has given up. */
+/* A turn is late once it has waited so long that its client has given up. */
 bool fair_turn_is_late(const struct fair_turn *turn, uint64_t now_ns);
 
 #endif /* SERVER_HTTP_FAIR_QUEUE_H */

@@ -17,11 +17,10 @@
 #include "sampler/base/thread.h"
 #include "server/http/client.h"
 #include "server/http/delivery.h"
-#include "server/http/fair_queue.h"
 #include "server/http/janitor.h"
 #include "server/http/request.h"
 #include "server/http/response.h"
-#include "server/http/traffic.h"
+#include "server/http/turns.h"
 #include "server/http/upload.h"
 
 /* What TLS may be spoken. */
@@ -31,12 +30,7 @@ struct http {
     struct MHD_Daemon *daemon;
     struct janitor *janitor;
     struct http_options options;
-    atomic_bool is_ending;
-    pthread_mutex_t lock;   /* guards what follows */
-    pthread_cond_t changed; /* for workers, and for who waits for their end */
-    unsigned workers,
-        idle; /* threads that answer requests whose turn it is; those that have none */
-    struct fair_queue queue;
+    struct turns turns;
     struct delivery_pool deliveries;
 };
 
@@ -265,7 +259,7 @@ static bool make_request(struct exchange *exchange, const char *method)
     MHD_get_connection_values(exchange->connection, MHD_HEADER_KIND, add_header, request);
     client_name(address_of(exchange->connection), socket_of(exchange->connection),
                 request->peer);
-    request->is_ending = &exchange->http->is_ending;
+    request->is_ending = &exchange->http->turns.is_ending;
     request->body = exchange->body.data.data;
     request->body_bytes = exchange->body.data.length;
     request->body_fd = exchange->body.file_fd;
@@ -289,132 +283,45 @@ static enum MHD_Result finish(struct exchange *exchange)
     return rc;
 }
 
-/* The lock is held. */
-static void count_turns(const struct http *http)
-{
-    struct traffic *const traffic = http->options.traffic;
-    for (size_t i = 0; traffic && i <= CLIENT_OPERATOR; i++) {
-        atomic_store(&traffic->turns[i][TRAFFIC_WAITS], http->queue.waits[i]);
-        atomic_store(&traffic->turns[i][TRAFFIC_RUNS], http->queue.runs[i]);
-    }
-}
-
 static void answer_whole(struct exchange *exchange)
 {
     const struct http_options *const options = &exchange->http->options;
     options->handler(options->context, exchange->request, &exchange->response);
 }
 
-static void refuse(struct exchange *exchange, int status)
+static void suspend(struct fair_turn *turn)
 {
-    exchange->request->refusal = status;
+    const struct exchange *const exchange = turn->request;
+    MHD_suspend_connection(exchange->connection);
+}
+
+static void answer_turn(struct fair_turn *turn, int refusal)
+{
+    struct exchange *const exchange = turn->request;
+    if (refusal)
+        exchange->request->refusal = refusal;
     answer_whole(exchange);
 }
 
-/* The lock is held.  NULL: none may run. */
-static struct exchange *take_turn(struct http *http)
+/* Gives the exchange back to the daemon. */
+static void resume(struct fair_turn *turn)
 {
-    const struct fair_turn *const turn = fair_queue_next(&http->queue);
-    count_turns(http);
-    return turn ? turn->request : NULL;
-}
-
-/* From here on the exchange is the daemon's again. */
-static void finish_turn(struct exchange *exchange)
-{
-    struct http *const http = exchange->http;
-    pthread_mutex_lock(&http->lock);
-    fair_queue_leave(&http->queue, &exchange->turn);
-    count_turns(http);
-    pthread_mutex_unlock(&http->lock);
+    struct exchange *const exchange = turn->request;
     exchange->is_answered = true;
     MHD_resume_connection(exchange->connection);
 }
 
-/* is_alone: nobody else answers now, so that all memory that was taken is in use. */
-static void answer_turn(struct exchange *exchange, bool is_alone)
-{
-    memory_limit_renew(is_alone);
-    if (atomic_load(&exchange->http->is_ending) ||
-        fair_turn_is_late(&exchange->turn, clock_now_ns()))
-        refuse(exchange, 503);
-    else
-        answer_whole(exchange);
-    finish_turn(exchange);
-}
-
-static void wake_worker(struct http *http);
-
-/* It is idle at first. */
-static void *work(void *argument)
-{
-    struct http *const http = argument;
-    pthread_mutex_lock(&http->lock);
-    for (;;) {
-        struct exchange *const exchange = take_turn(http);
-        if (exchange) {
-            const bool is_alone = !http->queue.running->next;
-            http->idle--;
-            if (http->queue.waiting)
-                wake_worker(http);
-            pthread_mutex_unlock(&http->lock);
-            answer_turn(exchange, is_alone);
-            pthread_mutex_lock(&http->lock);
-            http->idle++;
-        } else if (atomic_load(&http->is_ending)) {
-            break;
-        } else {
-            pthread_cond_wait(&http->changed, &http->lock);
-        }
-    }
-    http->workers--;
-    http->idle--;
-    pthread_cond_broadcast(&http->changed);
-    pthread_mutex_unlock(&http->lock);
-    return NULL;
-}
-
-/* The lock is held, and a turn waits, which may run or not.  Workers stay, so that their stacks are a known
- * part of what this process has mapped. */
-static void wake_worker(struct http *http)
-{
-    if (http->idle > 0) {
-        pthread_cond_signal(&http->changed);
-    } else if (http->workers < FAIR_QUEUE_RUNNING) {
-        memory_limit_add(THREAD_STACK_BYTES);
-        const bool has_started = thread_start(NULL, work, http) == 0;
-        http->workers += has_started;
-        http->idle += has_started;
-        if (!has_started)
-            memory_limit_renew(false);
-    }
-}
+static const struct turns_calls turns_calls = { suspend, answer_turn, resume };
 
 /* The connection sleeps until its turn has ended. */
 static enum MHD_Result wait_for_turn(struct exchange *exchange, bool is_long)
 {
-    struct http *const http = exchange->http;
-    enum fair_answer queued = FAIR_QUEUE_IS_FULL;
     exchange->turn.is_long = is_long;
     exchange->turn.request = exchange;
-    exchange->turn.since_ns = clock_now_ns();
-    pthread_mutex_lock(&http->lock);
-    if (!atomic_load(&http->is_ending))
-        queued = fair_queue_enter(&http->queue, &exchange->turn);
-    if (queued == FAIR_WAITS) {
-        MHD_suspend_connection(exchange->connection);
-        wake_worker(http);
-    }
-    /* Nobody else waits where there is no worker. */
-    struct exchange *const orphan = http->workers == 0 ? take_turn(http) : NULL;
-    pthread_mutex_unlock(&http->lock);
-    if (orphan) {
-        refuse(orphan, 503);
-        finish_turn(orphan);
-    }
+    const enum fair_answer queued = turns_enter(&exchange->http->turns, &exchange->turn);
     if (queued == FAIR_WAITS)
         return MHD_YES;
-    refuse(exchange, queued == FAIR_CLIENT_IS_FULL ? 429 : 503);
+    answer_turn(&exchange->turn, queued == FAIR_CLIENT_IS_FULL ? 429 : 503);
     return finish(exchange);
 }
 
@@ -559,8 +466,7 @@ static enum err_code refuse_start(const struct http_options *options, int sys, s
 static void destroy(struct http *http)
 {
     janitor_stop(http->janitor);
-    pthread_cond_destroy(&http->changed);
-    pthread_mutex_destroy(&http->lock);
+    turns_deinit(&http->turns);
     pthread_mutex_destroy(&http->deliveries.lock);
     free(http);
 }
@@ -571,10 +477,8 @@ enum err_code http_start(const struct http_options *options, struct http **out, 
     if (!http)
         return err_nomem(err);
     http->options = *options;
-    atomic_init(&http->is_ending, false);
-    pthread_mutex_init(&http->lock, NULL);
+    turns_init(&http->turns, &turns_calls, options->traffic);
     pthread_mutex_init(&http->deliveries.lock, NULL);
-    pthread_cond_init(&http->changed, NULL);
     enum err_code rc = janitor_start(&http->janitor, err);
     if (rc == ERR_OK) {
         errno = 0;
@@ -589,22 +493,12 @@ enum err_code http_start(const struct http_options *options, struct http **out, 
     return rc;
 }
 
-/* A connection may not sleep when the daemon stops. */
-static void wait_for_turns(struct http *http)
-{
-    pthread_mutex_lock(&http->lock);
-    atomic_store(&http->is_ending, true);
-    pthread_cond_broadcast(&http->changed);
-    while (http->workers > 0)
-        pthread_cond_wait(&http->changed, &http->lock);
-    pthread_mutex_unlock(&http->lock);
-}
-
 void http_stop(struct http *http)
 {
     if (!http)
         return;
-    wait_for_turns(http);
+    /* A connection may not sleep when the daemon stops. */
+    turns_end(&http->turns);
     MHD_stop_daemon(http->daemon);
     destroy(http);
 }

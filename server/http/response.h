@@ -60,7 +60,7 @@ const char *response_header(const struct response *response, const char *name);
 /* These five replace the body. */
 void response_fix_body(struct response *response, const char *mime, const void *data,
                        size_t bytes);
-/* What is made of bytes that gzip made, once, and kept for ever.  Any thread may use it. */
+/* A body made once of bytes that gzip made, and kept for ever.  Any thread may use it. */
 struct gzip_body {
     pthread_mutex_t lock;
     char tag[RESPONSE_MAX_TAG]; /* "": not made yet */

@@ -54,34 +54,24 @@ int spool_open_file(void)
 }
 
 /* A file system that knows no limit has no blocks. */
-bool spool_has_room(int fd, size_t bytes)
+bool spool_has_room(int fd, size_t bytes, size_t least_free)
 {
     struct statvfs disk;
     if (fstatvfs(fd, &disk) != 0 || disk.f_blocks == 0)
         return true;
     const uint64_t part = (uint64_t)disk.f_blocks * disk.f_frsize / 16;
-    const uint64_t reserve = part < SPOOL_RESERVE ? part : SPOOL_RESERVE;
-    if ((uint64_t)disk.f_bavail * disk.f_frsize >= bytes + reserve)
+    const uint64_t wanted = bytes + (part < SPOOL_RESERVE ? part : SPOOL_RESERVE);
+    if ((uint64_t)disk.f_bavail * disk.f_frsize >= (wanted > least_free ? wanted : least_free))
         return true;
     errno = ENOSPC;
     return false;
 }
 
-/* An answer takes no more of the disk than it leaves free: others write at the same time. */
-static bool leaves_as_much(const struct spool *spool)
-{
-    struct statvfs disk;
-    if (fstatvfs(spool->fd, &disk) != 0 || disk.f_blocks == 0 ||
-        (uint64_t)disk.f_bavail * disk.f_frsize >= spool->bytes)
-        return true;
-    errno = ENOSPC;
-    return false;
-}
-
-/* The last bytes of the answer so far. */
+/* Writes the last bytes of the answer so far.  The file takes no more of the disk than it leaves free: others write at
+ * the same time. */
 static bool put(struct spool *spool, const char *data, size_t bytes)
 {
-    if (!spool_has_room(spool->fd, bytes) || !leaves_as_much(spool)) {
+    if (!spool_has_room(spool->fd, bytes, spool->bytes)) {
         spool->sys = errno;
         return false;
     }

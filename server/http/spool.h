@@ -51,8 +51,8 @@ MUST_CHECK enum err_code spool_end(struct spool *spool, struct buffer *out, enum
                                    struct err *err);
 /* A file without a name, in one of these folders; -1: errno says why there is none. */
 int spool_open_file(void);
-/* May what somebody asks for or sends take so much of the disk?  Some of it stays free, up to SPOOL_RESERVE,
- * for captures that are being written.  false: errno is ENOSPC. */
-bool spool_has_room(int fd, size_t bytes);
+/* Has the disk room for so many bytes that somebody asks for or sends?  A part of it, up to SPOOL_RESERVE, stays free for
+ * captures that are being written, and before the bytes are written at least least_free is.  false: errno is ENOSPC. */
+bool spool_has_room(int fd, size_t bytes, size_t least_free);
 
 #endif /* SERVER_HTTP_SPOOL_H */

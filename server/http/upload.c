@@ -52,8 +52,8 @@ static bool write_all(int fd, const char *data, size_t bytes)
 static void spool(struct upload *upload, const char *data, size_t bytes)
 {
     upload->file_left -= bytes;
-    if (!upload->refusal &&
-        (!spool_has_room(upload->file_fd, bytes) || !write_all(upload->file_fd, data, bytes)))
+    if (!upload->refusal && (!spool_has_room(upload->file_fd, bytes, 0) ||
+                             !write_all(upload->file_fd, data, bytes)))
         upload->refusal = response_is_full(errno) ? NO_SPACE : BROKEN;
 }
 

@@ -37,7 +37,7 @@ static size_t take_answer(char *data, size_t size, size_t count, void *context)
     return bytes;
 }
 
-/* What a long answer is about often comes last, behind the labels of a profile. */
+/* The point of a long answer often comes last, behind the labels of a profile. */
 static void copy_text(const struct http_client *client, char out[HTTP_CLIENT_TEXT_BYTES + 1])
 {
     static const char gap[] = " ... ";

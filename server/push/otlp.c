@@ -95,7 +95,7 @@ struct otlp {
     struct random random;   /* of the ids of profiles */
 };
 
-/* What is to be written of a profile: cells, and the part of the window that is theirs. */
+/* The rest of a profile that is to be written: cells, and the part of the window that is theirs. */
 struct left {
     struct push_cells cells;
     uint64_t began_at_ns, duration_ns;
@@ -232,7 +232,7 @@ static bool is_full(const struct otlp *otlp)
            PUSH_PROFILE_BYTES;
 }
 
-/* Of the cells that are left, as many as fit; at least one if there are any. */
+/* Writes as many of the cells that are left as fit; at least one if there are any. */
 static enum err_code put_profile(struct otlp *otlp, enum push_values values, struct left *left,
                                  struct err *err)
 {

@@ -24,7 +24,7 @@ _Static_assert((int)PUSH_COUNTERS_MAX == (int)PUSH_MAX_ENDPOINTS,
 
 enum { HOST_BYTES = 256, NICENESS = 10 };
 
-/* On a busy host, what is said of a session is older. */
+/* The state of a session that is read may be as old as this on a busy host. */
 static const uint64_t CLOCK_SLACK_NS = 30 * NS_PER_S;
 
 struct push {

@@ -48,7 +48,7 @@ MUST_CHECK enum err_code push_begin(struct push *push, struct sessions *sessions
                                     enum session_source source, struct err *err);
 /* Waits at most PUSH_END_MS.  A second call does nothing. */
 void push_end(struct push *push);
-/* After push_end.  ERR_SYS: not all requests were taken; what became of them is said.  NULL is fine. */
+/* Says whether all requests were taken, after push_end.  ERR_SYS: no; the message says what became of them.  NULL is fine. */
 MUST_CHECK enum err_code push_check(const struct push *push, struct err *err);
 
 /* Without threads: sends a session that has ended, window by window.  samples_out: how many were sent. */

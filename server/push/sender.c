@@ -251,7 +251,7 @@ static bool rest(struct sender *sender, uint64_t ns)
     return has_time(sender);
 }
 
-/* By the thread and by those that add. */
+/* Updates the counters; the thread and those that add requests call it. */
 static void count_queue(struct sender *sender)
 {
     struct queue_counts counts;
@@ -306,8 +306,8 @@ static void note_failing(struct sender *sender, bool goes_on, const char *why)
                goes_on ? ", trying again" : "", why);
 }
 
-/* Until the body is taken, refused or, at that time (clock_now_ns), lost.  TOO_MUCH: it is to be divided, if that can
- * be. */
+/* Sends a body until it is taken or refused, or lost at that time (clock_now_ns).  TOO_MUCH: divide it, if that is
+ * possible. */
 static enum outcome deliver(struct sender *sender, const struct buffer *body, bool can_divide,
                             uint64_t until_ns)
 {
@@ -341,7 +341,7 @@ static enum outcome deliver(struct sender *sender, const struct buffer *body, bo
     }
 }
 
-/* What push_divide gives the parts to. */
+/* The receiver of the parts that push_divide makes. */
 struct parts {
     struct sender *sender;
     uint64_t until_ns;
@@ -357,7 +357,7 @@ static enum err_code deliver_part(void *to, const struct buffer *body, struct er
     return ERR_OK;
 }
 
-/* false: not all of it was taken. */
+/* Sends the parts of a request one after the other.  false: not all of it was taken. */
 static bool send_body(struct sender *sender, const struct buffer *body, uint64_t until_ns)
 {
     const bool can_divide = sender->protocol->is_divisible;

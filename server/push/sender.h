@@ -1,9 +1,10 @@
 /*
  * sender - sends the bodies of one endpoint, in order, on a thread of its own.
  *
- * A request that fails is sent again, later and later, at most SENDER_MAX_PAUSE_NS apart or when the receiver says;
- * one that the receiver has errors with, SENDER_MAX_ERROR_NS at most.  One that the receiver refuses is not.  A
- * request without an answer may have been taken, so it may arrive twice, with the same bytes.
+ * A request that fails is sent again, after pauses that grow up to SENDER_MAX_PAUSE_NS, or when the receiver says.  A
+ * request that the receiver answers with an error of its own is sent for SENDER_MAX_ERROR_NS at most, and a request that
+ * it refuses is not sent again.  A request without an answer may have been taken, so it may arrive twice, with the same
+ * bytes.
  *
  * A receiver that has too much to do may have taken a part of the request.  So each series is then sent as a request
  * of its own, and so are those of the following SENDER_DIVIDING_NS.

@@ -166,8 +166,8 @@ static int by_id(const void *left, const void *right)
     return (a->first > b->first) - (a->first < b->first);
 }
 
-/* Of those with equal labels the first one is left, and leads the others: a receiver takes a second profile of
- * the same labels and time for the first one again, and drops it. */
+/* Processes with equal labels become one, under the first of them: a receiver takes a second profile of the same
+ * labels and time for the first one again, and drops it. */
 static void unite_processes(struct push_window *window, process_id *leaders)
 {
     struct push_process *const all = window->processes;

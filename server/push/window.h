@@ -4,8 +4,8 @@
  * Samples are those between two snapshots, never since the start.  The frame filters of the session apply,
  * and where the settings ask for it names are replaced by hashes.
  *
- * Each process has its CPU time and its wall time: cells sorted by stack.  Processes whose labels are equal are
- * one.  Cells that samples have no labels for are added up, so that a stack is there once.
+ * Each process has its CPU time and its wall time: cells sorted by stack.  Processes with equal labels become
+ * one.  Cells that differ in nothing that labels of samples show are added up, so that each stack is there once.
  *
  * Ownership: the caller's storage, which must not move; push_window_deinit accepts a zeroed one.
  * Threads: any, on a snapshot of one's own.

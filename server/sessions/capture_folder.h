@@ -36,7 +36,7 @@ struct captures_folder {
 /* Creates the folder and its parents, unless they exist.  wanted NULL: the default folder. */
 MUST_CHECK enum err_code captures_folder_make(const char *wanted, char path_out[PATH_MAX],
                                               struct err *err);
-/* The same, opens it, and checks that it is writable. */
+/* Creates the folder as above, opens it, and checks that it is writable. */
 MUST_CHECK enum err_code captures_folder_open(struct captures_folder *folder,
                                               const char *wanted, struct err *err);
 void captures_folder_close(struct captures_folder *folder);

@@ -144,7 +144,7 @@ static struct captures_item *add_item(struct captures *captures, const char *nam
     return item;
 }
 
-/* Of a title, note and labels. */
+/* The file with title, note and labels of a capture. */
 struct seen_words {
     char name[CAPTURES_NAME_BYTES];
     uint64_t changed_ns;

@@ -110,7 +110,7 @@ MUST_CHECK enum err_code captures_check_file(struct captures *captures, const ch
 MUST_CHECK enum err_code captures_make(struct captures *captures, int pid,
                                        char name_out[CAPTURES_NAME_BYTES], int *fd_out,
                                        struct err *err);
-/* It cannot be written any further: from now on it is incomplete, for this reason. */
+/* Marks a capture that cannot be written any further as incomplete, with the reason. */
 void captures_fail(struct captures *captures, const char *name, int fd, const char *why);
 /* Creates a file without a name, for captures_adopt. */
 MUST_CHECK enum err_code captures_spool(struct captures *captures, int *fd_out,

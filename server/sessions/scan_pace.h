@@ -1,8 +1,8 @@
 /*
- * scan_pace - how long continuous sampling rests between two searches for new processes, so that they stay within their
+ * scan_pace - the pause of continuous sampling between two searches for new processes, which keeps searches within their
  * part of the CPU budget.
  *
- * A search that finds much that is new costs much once: what counts is the cheaper one of the last two.
+ * A search that finds many new processes costs much once, so the cheaper one of the last two searches counts.
  *
  * Ownership: the caller's storage, zeroed at first.
  * Threads: one at a time.

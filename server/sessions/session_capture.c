@@ -96,7 +96,7 @@ enum err_code session_capture_write_end(struct live_capture *live, struct sample
     return rc == ERR_OK ? finished : rc;
 }
 
-/* Of a capture that has not begun: there is nothing in it. */
+/* Removes the file of a capture that has not begun: there is nothing in it. */
 static void remove_file(struct session_capture *capture)
 {
     if (capture->fd < 0)

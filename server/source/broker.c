@@ -9,12 +9,12 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "sampler/base/children.h"
 #include "sampler/base/clock.h"
+#include "sampler/base/fd_message.h"
 #include "sampler/base/pulse.h"
 #include "server/source/reader.h"
 #include "server/source/request.h"
@@ -136,44 +136,16 @@ static void start_reader(struct broker *broker, const struct source_request *req
         };
 }
 
-/* Descriptors that came with a message; how many.  What is aligned may have room for more: those are closed. */
-static size_t descriptors_of(struct msghdr *message, int fds[SOURCE_FD_COUNT])
-{
-    size_t count = 0;
-    for (struct cmsghdr *at = CMSG_FIRSTHDR(message); at; at = CMSG_NXTHDR(message, at)) {
-        if (at->cmsg_level != SOL_SOCKET || at->cmsg_type != SCM_RIGHTS)
-            continue;
-        const size_t sent = (at->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-        for (size_t i = 0; i < sent; i++) {
-            int fd;
-            memcpy(&fd, CMSG_DATA(at) + i * sizeof fd, sizeof fd);
-            if (count < SOURCE_FD_COUNT)
-                fds[count++] = fd;
-            else
-                close(fd);
-        }
-    }
-    return count;
-}
-
 /* False: the program has ended. */
 static bool take_request(struct broker *broker)
 {
     static struct source_request request;
-    union {
-        struct cmsghdr align;
-        char bytes[CMSG_SPACE(SOURCE_FD_COUNT * sizeof(int))];
-    } control;
-    struct iovec part = { .iov_base = &request, .iov_len = sizeof request };
-    struct msghdr message = { .msg_iov = &part,
-                              .msg_iovlen = 1,
-                              .msg_control = control.bytes,
-                              .msg_controllen = sizeof control.bytes };
     int fds[SOURCE_FD_COUNT];
-    const ssize_t got = recvmsg(SOCKET, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+    size_t count;
+    const ssize_t got =
+        fd_message_receive(SOCKET, &request, sizeof request, fds, SOURCE_FD_COUNT, &count);
     if (got <= 0)
         return got < 0 && (errno == EAGAIN || errno == EINTR);
-    const size_t count = descriptors_of(&message, fds);
     if (got == (ssize_t)sizeof request && count == SOURCE_FD_COUNT &&
         request.owner.group_count <= OWNER_MAX_GROUPS &&
         request.entry_count <= SOURCE_MAX_PLACES &&

@@ -1,8 +1,8 @@
 /*
- * file_origins - which file functions of a session name, and the processes with whose rights it may be read.
+ * file_origins - the file that functions of a session name, and the processes with whose rights it may be read.
  *
- * Where another process samples, this is asked twice: here, to know the owner, and there, by the process that reads,
- * because it believes nobody else.
+ * Where another process samples, both processes find these: this one to know the owner, and the one that reads because it
+ * trusts no request.
  *
  * Private to the folder.
  *

@@ -14,6 +14,7 @@
 
 #include "sampler/base/buffer.h"
 #include "sampler/base/clock.h"
+#include "sampler/base/fd_message.h"
 #include "sampler/base/scoped.h"
 #include "sampler/sampler.h"
 #include "server/source/broker.h"
@@ -60,7 +61,7 @@ enum err_code source_helper_start(struct err *err)
     close(ends[0]);
     if (stop_fd >= 0)
         close(stop_fd);
-    return err_sys(err, sys, "cannot start the process that reads source files");
+    return err_sys(err, sys, "cannot start the source process");
 }
 
 enum err_code source_helper_adopt(int socket, struct err *err)
@@ -90,7 +91,7 @@ pid_t source_helper_pid(void)
 static enum err_code has_ended(struct err *err)
 {
     return err_set(err, ERR_NOT_FOUND,
-                   "source text is unavailable: the process that reads it has ended");
+                   "source text is unavailable: the source process has ended");
 }
 
 static enum err_code send_request(const struct sampler_origin *of,
@@ -106,32 +107,19 @@ static enum err_code send_request(const struct sampler_origin *of,
     const int fds[SOURCE_FD_COUNT] = { [SOURCE_FD_ANSWER] = answer_fd,
                                        [SOURCE_FD_PROCESS] = of->pidfd,
                                        [SOURCE_FD_SPACE] = of->space_fd };
-    union {
-        struct cmsghdr align;
-        char bytes[CMSG_SPACE(sizeof fds)];
-    } control = { .bytes = { 0 } };
-    struct iovec part = { .iov_base = &request, .iov_len = sizeof request };
-    struct msghdr message = { .msg_iov = &part,
-                              .msg_iovlen = 1,
-                              .msg_control = control.bytes,
-                              .msg_controllen = sizeof control.bytes };
-    struct cmsghdr *const head = CMSG_FIRSTHDR(&message);
     if (wish->entry_count)
         memcpy(request.entries, wish->entries, wish->entry_count * sizeof *wish->entries);
     memcpy(request.path, wish->path.text, wish->path.length);
     if (wish->build_id.length)
         memcpy(request.build_id, wish->build_id.text, wish->build_id.length);
-    head->cmsg_level = SOL_SOCKET;
-    head->cmsg_type = SCM_RIGHTS;
-    head->cmsg_len = CMSG_LEN(sizeof fds);
-    memcpy(CMSG_DATA(head), fds, sizeof fds);
-    if (sendmsg(helper.socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof request)
+    if (fd_message_send(helper.socket, &request, sizeof request, fds, SOURCE_FD_COUNT) ==
+        sizeof request)
         return ERR_OK;
     if (errno == EAGAIN)
         return err_set(err, ERR_LIMIT, "too many source files are being read: try again");
     if (errno == EPIPE || errno == ECONNRESET)
         return has_ended(err);
-    return err_sys(err, errno, "cannot reach the process that reads source files");
+    return err_sys(err, errno, "cannot reach the source process");
 }
 
 /* Exactly so many bytes, until then. */
@@ -214,8 +202,7 @@ static enum err_code receive_text(int fd, const struct source_wish *wish, int ca
     struct source_answer answer;
     enum err_code rc = receive(fd, &answer, sizeof answer, cancel_fd, end_ns, err);
     if (rc == ERR_OK && !is_valid(&answer))
-        rc = err_set(err, ERR_CORRUPT,
-                     "the process that reads source files sent an invalid answer");
+        rc = err_set(err, ERR_CORRUPT, "the source process sent an invalid answer");
     if (rc == ERR_OK)
         rc = receive_place(fd, &answer, cancel_fd, end_ns, &place, err);
     if (place_out)

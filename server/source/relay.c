@@ -64,7 +64,7 @@ enum err_code relay_answer(void *context, struct sampler *sampler, const void *r
     if (rc != ERR_OK)
         return rc;
     rc = read_here(sampler, &wanted, -1, &text, &changed_ns, &place, &why);
-    /* What the system refuses this process says nothing of the file. */
+    /* An error of this process's own system calls says nothing of the file. */
     if (rc != ERR_OK && why.sys) {
         if (err)
             *err = why;

@@ -21,14 +21,14 @@ struct relay_request;
 struct sampler;
 struct source_place;
 
-/* As source_helper_read, with the rights of the processes that the functions come from, one after the other while
- * they have ended.  ERR_PERM and the like: as file_origins_find. */
+/* Reads as source_helper_read does, with the rights of the processes that the functions come from: the first that has not
+ * ended.  ERR_PERM and the like: as file_origins_find. */
 MUST_CHECK enum err_code relay_read(struct sampler *sampler,
                                     const struct relay_request *request, int cancel_fd,
                                     struct buffer *out, uint64_t *changed_ns_out,
                                     struct source_place *place_out, struct err *err);
 
-/* In the sampling process: `read` of struct reader_process. */
+/* Answers in the sampling process: `read` of struct reader_process. */
 MUST_CHECK enum err_code relay_answer(void *context, struct sampler *sampler,
                                       const void *request, size_t request_bytes,
                                       struct bytes *answer, struct err *err);

@@ -56,7 +56,7 @@ enum err_code relay_answer_decode(const void *data, size_t bytes, struct buffer 
     const size_t length = cursor_count(&cursor, 1, SOURCE_MAX_BYTES);
     const unsigned char *const text = cursor_take(&cursor, length);
     if (cursor.is_bad || cursor_left(&cursor) > 0 || strlen(path) >= sizeof place.path)
-        return err_set(err, ERR_CORRUPT, "the reader process sent an invalid source file");
+        return err_set(err, ERR_CORRUPT, "the sampling process sent an invalid source file");
     snprintf(place.path, sizeof place.path, "%s", path);
     if (place_out)
         *place_out = place;

@@ -3,7 +3,9 @@
 
 #include <string.h>
 
-/* Of decorators before a function. */
+#include "sampler/base/python_command.h"
+
+/* The most lines of decorators before a function. */
 enum { MAX_LINES = 64 };
 
 static bool begins(const char *text, const char *with)
@@ -11,31 +13,13 @@ static bool begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* Options stand together, as in "-Ic"; -W, -X and -c take what follows. */
 const char *command_text_find(size_t argc, char *const *argv)
 {
-    for (size_t i = 1; i < argc; i++) {
-        const char *word = argv[i];
-        if (word[0] != '-' || word[1] == '\0')
-            return NULL;
-        if (word[1] == '-') {
-            i += strcmp(word, "--check-hash-based-pycs") == 0;
-            continue;
-        }
-        word += 1 + strcspn(word + 1, "WXcm");
-        if (*word == '\0')
-            continue;
-        const char *const value = word[1] ? word + 1 : i + 1 < argc ? argv[i + 1] : "";
-        if (*word == 'm')
-            return NULL;
-        if (*word == 'c')
-            return begins(value, "from multiprocessing.") ? NULL : value;
-        i += word[1] == '\0';
-    }
-    return NULL;
+    const char *const text = python_command_text(argc, (const char *const *)argv);
+    return text && begins(text, "from multiprocessing.") ? NULL : text;
 }
 
-/* NULL: there are fewer. */
+/* The text from a line on; NULL: it has fewer. */
 static const char *line_at(const char *text, int32_t line)
 {
     for (; line > 1 && text; line--) {

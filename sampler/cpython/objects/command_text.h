@@ -1,12 +1,13 @@
 /*
  * command_text - the text of `python -c TEXT`, and which functions are in it.
  *
- * The file of its code is "<string>", as that of everything that exec runs: of dataclasses, say.  Where a
- * function is in the text, its file is COMMAND_TEXT_FILE, so that one file has the lines of one text.
+ * CPython names the file of this code "<string>", like that of all code that exec runs, such as the methods of
+ * dataclasses.  A function that is in the text has the file COMMAND_TEXT_FILE instead, so that one file has the
+ * lines of one text.
  *
- * The text is that of the command line, which a program can overwrite: names are distinguished by it, nothing else.
+ * The text comes from the command line, which a program can overwrite, so it decides on names only.
  *
- * Depends on: libc.
+ * Depends on: python_command.
  */
 #ifndef SAMPLER_CPYTHON_OBJECTS_COMMAND_TEXT_H
 #define SAMPLER_CPYTHON_OBJECTS_COMMAND_TEXT_H

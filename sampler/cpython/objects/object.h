@@ -29,11 +29,11 @@ MUST_CHECK enum err_code object_bytes_reserve(struct object_bytes *bytes, size_t
 /* A str as UTF-8 (lone surrogates become U+FFFD).  ERR_CORRUPT: it is not a str. */
 MUST_CHECK enum err_code object_read_str(struct memory *memory, const struct layout *layout,
                                          remote_addr addr, struct object_bytes *out);
-/* The same for the name of a file, whose bytes that are not UTF-8 are kept (file_name.h). */
+/* Reads the name of a file; bytes that are not UTF-8 are kept (file_name.h). */
 MUST_CHECK enum err_code object_read_file_name(struct memory *memory,
                                                const struct layout *layout, remote_addr addr,
                                                struct object_bytes *out);
-/* The same as object_read_str for its first `most` characters, OBJECT_MAX_CHARACTERS or fewer. */
+/* Reads the first `most` characters of a string, OBJECT_MAX_CHARACTERS or fewer. */
 MUST_CHECK enum err_code object_read_str_start(struct memory *memory,
                                                const struct layout *layout, remote_addr addr,
                                                size_t most, struct object_bytes *out);

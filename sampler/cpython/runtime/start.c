@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "sampler/base/buffer.h"
-#include "sampler/base/script_word.h"
+#include "sampler/base/python_command.h"
 #include "sampler/cpython/objects/dict.h"
 #include "sampler/cpython/objects/object.h"
 
@@ -90,7 +90,7 @@ static const char *name_script(size_t count, char *const *words, bool is_origina
 {
     static const char main_file[] = "/__main__.py";
     if (is_original)
-        return script_word(count, (const char *const *)words);
+        return python_command_script(count, (const char *const *)words);
     if (count == 0 || words[0][0] == '-' || words[0][0] == '\0')
         return NULL;
     const size_t length = strlen(words[0]), tail = sizeof main_file - 1;

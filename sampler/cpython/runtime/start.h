@@ -1,6 +1,6 @@
 /*
- * start - what an interpreter was started with, as it keeps it in objects of its own: for programs that write a title
- * over their command line and environment.
+ * start - the command line and environment that an interpreter was started with, from its own objects: for programs that
+ * write a title over both.
  *
  * The words are sys.orig_argv, before 3.10 sys.argv; the environment is that of the module posix, which is not what
  * os.environ changes.
@@ -22,10 +22,10 @@ enum {
     START_MAX_VARIABLE = 1 << 14
 };
 
-/* What the variables of OpenTelemetry say, for members of *service that are empty. */
+/* Fills the members of *service that are empty from the variables of OpenTelemetry. */
 void start_read_service(struct memory *memory, const struct layout *layout, remote_addr interp,
                         struct service *service);
-/* What the script or module is called, as a service; "": there is none. */
+/* The name of the script or module, as a service; "": there is none. */
 void start_read_script(struct memory *memory, const struct layout *layout, remote_addr interp,
                        char out[SERVICE_BYTES]);
 

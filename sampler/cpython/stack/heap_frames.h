@@ -65,7 +65,7 @@ struct heap_range {
     bool is_again;       /* part of B */
 };
 
-/* What a span of the last plan reads: the thread state, one frame or a range. */
+/* A span of the last plan, and what it reads: the thread state, one frame or a range. */
 struct heap_span {
     enum { HEAP_SPAN_TSTATE, HEAP_SPAN_FRAME, HEAP_SPAN_RANGE } kind;
     uint32_t index; /* of items or ranges */

@@ -20,7 +20,7 @@ enum {
 /* States without a thread, of which so many are tried at once: a program has few, unless it is hostile. */
 enum { MAX_UNKNOWN = 4096 };
 
-/* What the structure says; NO_ID: it cannot be read. */
+/* A thread id that cannot be read. */
 enum { NO_ID = -1 };
 
 void os_threads_init(struct os_threads *threads, struct thread_list *list, int pid)
@@ -81,7 +81,7 @@ static void set_host_tid(struct thread *thread, int32_t host_tid)
     if (thread->host_tid == host_tid)
         return;
     thread->host_tid = host_tid;
-    /* It is another row of the profile, and its name may be another. */
+    /* The thread has another row of the profile from now on, and perhaps another name. */
     thread->tag = 0;
     thread->names_read = 0;
 }
@@ -147,7 +147,7 @@ static enum err_code match_thread(struct os_threads *threads, size_t index)
 static bool is_gone(struct os_threads *threads, const struct thread *thread, size_t count)
 {
     const int32_t pthread_tid = read_pthread_tid(threads, thread);
-    /* It is that of another state too. */
+    /* An id that another thread state has too identifies neither. */
     if (thread_ids_find(&threads->ids, thread->head.tid) ||
         thread_ids_find(&threads->ids, pthread_tid))
         return false;

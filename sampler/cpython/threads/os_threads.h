@@ -1,9 +1,9 @@
 /*
  * os_threads - which thread of the operating system runs each thread state.
  *
- * The target writes what it says about that: an id into each thread state (from 3.11 on), another into the structure that
+ * The target itself names them: by an id in each thread state (from 3.11 on), and by another in the structure that
  * a pthread_t points to (glibc, musl).  The first is wrong after a fork that CPython does not know of: the child still has
- * the ids of its parent's threads.  Either names any thread of the host if the target is hostile.  So an id counts only
+ * the ids of its parent's threads.  A hostile target may name any thread of the host.  So an id counts only
  * if the kernel has it among the threads of this process, and if no other state of the same interpreter has it.  The
  * state's id comes first, then that of its structure; a state with neither is of an unknown thread, host_tid 0.
  *

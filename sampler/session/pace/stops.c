@@ -15,15 +15,15 @@ static const uint64_t PROBE_STOPS = 4;
 static const double AGEING = 0.8;
 /* The mean time between readings of the control. */
 static const uint64_t CONTROL_NS = 50 * NS_PER_MS;
-/* After this time, a target that could not be stopped is asked again. */
+/* A target that could not be stopped is tried again after this time. */
 static const uint64_t REFUSED_NS = NS_PER_S;
-/* What a stop takes, before one has been seen. */
+/* The time that a stop takes, before one has been seen. */
 static const double FIRST_STOP_NS = 50e3;
 /* A stop takes the profiler 30 to 55 us of its own, so shorter stops are no more frequent than ones of this length. */
 static const double LEAST_STOP_NS = 22.4e3;
 /* Gaps are longer or shorter, so that what was used too much, or not used, is balanced in this time. */
 static const double BALANCE_NS = 1e9;
-/* Of the share, what stops of the usual length use: in any second there is room for one that takes long. */
+/* The part of the share that stops of the usual length use: in any second there is room for one that takes long. */
 static const double USUAL_PART = 0.8;
 /* A debt makes gaps at most so many times longer. */
 static const double LONGEST_FACTOR = 2;
@@ -43,7 +43,7 @@ void stops_init(struct stops *stops, enum sampler_stop policy, double share)
     random_init_any(&stops->random);
 }
 
-/* What stops took in the last second, and up to a slice more. */
+/* The time that stops took in the last second, and up to a slice more. */
 static double used_lately(const struct stops *stops, uint64_t now_ns)
 {
     const uint64_t slice = now_ns / STOPS_SLICE_NS;
@@ -54,7 +54,7 @@ static double used_lately(const struct stops *stops, uint64_t now_ns)
     return used_ns;
 }
 
-/* In no second more than the share, but for the stop that exceeds it. */
+/* Stops take no more than the share in any second, but for the stop that exceeds it. */
 static bool may_stop(const struct stops *stops, uint64_t now_ns)
 {
     return stops->credit_ns >= -stops->share * MAX_DEBT_NS &&

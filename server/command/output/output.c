@@ -14,7 +14,7 @@
 #include "server/files/files.h"
 #include "server/files/folders.h"
 
-/* In a folder that this process may no longer enter, and the file process does. */
+/* Finds a place in a folder that this process may no longer enter, and the file process serves. */
 static bool find_served(struct output_place *place)
 {
     const char *name;
@@ -82,7 +82,7 @@ enum err_code output_cannot_write(const struct output_place *place, int sys, str
     return ERR_SYS;
 }
 
-/* In the same folder, as rename requires, and hidden, because a power failure may leave it there. */
+/* The temporary file is in the same folder, as rename requires, and hidden, because a power failure may leave it there. */
 static enum err_code begin_temporary(struct output *output, struct err *err)
 {
     const struct files_folder folder = files_in(output->place.at.folder_fd);
@@ -110,7 +110,7 @@ void output_make_folder(const char *path)
         (void)trusted_path_make_folder(path, S_IRWXU | S_IRWXG | S_IRWXO, NULL);
 }
 
-/* As struct stat has it.  This process may be unable to enter a folder that the file process serves. */
+/* The mode as in struct stat.  This process may be unable to enter a folder that the file process serves. */
 static bool find_mode(const struct output_place *place, mode_t *out)
 {
     struct files_status served;

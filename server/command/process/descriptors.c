@@ -4,7 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* By way of places that none of them has. */
+/* Moves the descriptors by way of numbers that none of them has. */
 static bool place(const int *from, size_t count)
 {
     int above[DESCRIPTORS_MAX];

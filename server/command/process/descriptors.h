@@ -1,5 +1,5 @@
 /*
- * descriptors - leaves a process with the descriptors that it needs, and with nothing of the program's otherwise.
+ * descriptors - keeps the descriptors that a process needs, and closes all others of the program.
  *
  * Depends on: Linux.
  */

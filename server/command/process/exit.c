@@ -87,6 +87,17 @@ enum err_code exit_flush(struct err *err)
     return ERR_SYS;
 }
 
+void exit_add(enum err_code failure, const struct err *err, enum err_code *code,
+              struct err *first)
+{
+    if (failure != ERR_OK && *code != ERR_OK) {
+        say("%s", err->message);
+    } else if (failure != ERR_OK) {
+        *code = failure;
+        *first = *err;
+    }
+}
+
 int exit_with(enum err_code code, const struct err *err)
 {
     struct err output = { 0 };

@@ -30,6 +30,10 @@ void say_for_now(const char *format, ...) PRINTF_LIKE(1, 2);
 /* Flushes standard output.  A closed pipe is not an error. */
 MUST_CHECK enum err_code exit_flush(struct err *err);
 
+/* Adds how one of several processes went: keeps the first failure in *code and *first, for exit_with, and prints others. */
+void exit_add(enum err_code failure, const struct err *err, enum err_code *code,
+              struct err *first);
+
 /* Prints the message of `err` if `code` is not ERR_OK; otherwise flushes standard output and reports a
  * failure of that.  Returns the exit status. */
 int exit_with(enum err_code code, const struct err *err);

@@ -74,7 +74,7 @@ noreturn void file_process_run(int socket, struct pulse *pulse)
     sigprocmask(SIG_SETMASK, &all, NULL);
     prctl(PR_SET_NAME, "pyrometer-file", 0, 0, 0);
     if (drop(&err) != ERR_OK) {
-        say("the process that opens files: %s", err.message);
+        say("the file process: %s", err.message);
         _exit(EXIT_FAILED);
     }
     pulse_take(pulse);
@@ -111,7 +111,7 @@ enum err_code file_process_start(struct err *err)
     close(ends[1]);
     if (pid < 0) {
         close(ends[0]);
-        return err_sys(err, sys, "cannot start the process that opens files");
+        return err_sys(err, sys, "cannot start the file process");
     }
     files_use(ends[0]);
     return ERR_OK;

@@ -1,7 +1,7 @@
 /*
  * file_process - the process that opens files for a program that root has started (files/file_server.h).
  *
- * It is a user that nobody else is, with CAP_SETUID and CAP_SETGID, of which the list of system calls leaves what makes it the
+ * It has a user of its own, CAP_SETUID and CAP_SETGID.  The list of system calls allows it to use these only to become the
  * owner of a folder for files.  Where the kernel has Landlock, it can open nothing but the program's folders.
  *
  * Depends on: files, access/identity, access/capabilities, landlock, syscall_filter, descriptors.
@@ -16,11 +16,11 @@
 
 struct pulse;
 
-/* Root has started the program, and it writes files by name. */
+/* Has root started the program, and does it write files by name? */
 bool file_process_is_needed(void);
 
-/* In a process of its own, which holds this socket and the folders (folders.h) and ends when nobody is left to ask it.  pulse:
- * that it takes requests; NULL: none. */
+/* Serves files in a process of its own, which holds this socket and the folders (folders.h) and ends when nobody is left to ask
+ * it.  pulse: beats for each request; NULL: none. */
 noreturn void file_process_run(int socket, struct pulse *pulse);
 
 /* Starts one for this process, before it has threads or drops rights. */

@@ -110,8 +110,8 @@ static void add_reports_folder(const char *path, bool serves)
         folders_add(path, FOLDER_REPORTS);
 }
 
-/* What is renamed to the name of a file lies beside it.  Only regular files and new files are renamed into their folder.  A
- * command that does not serve may write files beside it whose names it learns later. */
+/* A temporary file lies beside the file whose name it gets, unless that is no regular file.  A command that does not serve
+ * may write files beside it whose names it learns later. */
 static void add_file(const char *path, bool serves)
 {
     char folder[PATH_MAX];

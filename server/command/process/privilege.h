@@ -7,7 +7,7 @@
  *
  * It retains these capabilities, if they were held:
  *
- *     serves HTTP                  none: its reader process reads
+ *     serves HTTP                  none: its sampling process reads
  *     reads other processes        CAP_SYS_PTRACE, and CAP_DAC_READ_SEARCH (mem, syscall,
  *                                  map_files, files that only their owner reads) and
  *                                  CAP_CHECKPOINT_RESTORE (opening what map_files lists)
@@ -39,15 +39,15 @@
 
 struct options;
 
-/* Before anything else: chooses the users that the processes of this program become, and opens the folders that it writes
- * into; makes the data folder. */
+/* Chooses the users that the processes of this program become, makes the data folder, and opens the folders that the program
+ * writes into.  Comes before anything else. */
 MUST_CHECK enum err_code privilege_prepare(const struct options *options, struct err *err);
 
 MUST_CHECK enum err_code privilege_drop(const struct options *options, struct err *err);
 
-/* The same for the reader process of such a command, which has the rights that the command lacks. */
+/* The same for the sampling process of such a command, which has the rights that the command lacks. */
 MUST_CHECK enum err_code privilege_drop_reader(const struct options *options, struct err *err);
-/* Keeps what a reader process, its source helper and its kernel engines need to begin with. */
+/* Keeps what a sampling process, its source helper and its kernel engines need to begin with. */
 bool privilege_keep_reader(void);
 /* Keeps what it takes to end a program of any user. */
 bool privilege_keep_launcher(void);

@@ -65,7 +65,7 @@ enum { MOST_HELD = 8 };
 
 /* A process that the keeper starts, and starts again. */
 struct kept {
-    const char *what;
+    const char *what; /* its name in messages */
     enum identity_role role;
     int socket;          /* where it takes what it is sent */
     struct pulse *pulse; /* that it does */
@@ -108,10 +108,10 @@ static noreturn void read_others(const struct process_keeper *keeper, pid_t laun
 static void say_end(const struct kept *kept, int status)
 {
     if (WIFSIGNALED(status))
-        say("the process that %s was ended by signal %d: another one takes its place",
-            kept->what, WTERMSIG(status));
+        say("the %s was ended by signal %d: another one takes its place", kept->what,
+            WTERMSIG(status));
     else
-        say("the process that %s ended with status %d: another one takes its place", kept->what,
+        say("the %s ended with status %d: another one takes its place", kept->what,
             WEXITSTATUS(status));
 }
 
@@ -121,7 +121,7 @@ static bool has_program(void)
     return poll(&program, 1, 0) == 0;
 }
 
-/* Another one takes its place. */
+/* Notes that a process has ended, and when another one takes its place. */
 static void lose(struct kept *kept)
 {
     const uint64_t now_ns = clock_now_ns();
@@ -136,7 +136,7 @@ static void lose(struct kept *kept)
     pulse_lose(kept->pulse);
 }
 
-/* false: it is another one. */
+/* Notes how a child has changed.  false: the child is another process. */
 static bool note_change(struct kept *kept, pid_t pid, int status)
 {
     if (kept->pid != pid)
@@ -170,10 +170,10 @@ static bool is_pending(const struct kept *kept)
     return poll(&message, 1, 0) > 0 && message.revents & POLLIN;
 }
 
-/* One that the kernel holds ends later, or never: nobody waits for it. */
+/* Kills a process and does not wait for it: one that the kernel holds ends later, or never. */
 static void give_up(struct process_keeper *keeper, struct kept *kept, const char *why)
 {
-    say("the process that %s %s: another one takes its place", kept->what, why);
+    say("the %s %s: another one takes its place", kept->what, why);
     identity_kill(kept->role, kept->pid);
     keeper->held++;
     lose(kept);
@@ -255,7 +255,7 @@ static int wait_ms(const struct process_keeper *keeper)
     return !is_whole ? PAUSE_MS / 4 : is_watched ? CHECK_MS : -1;
 }
 
-/* Until a child has changed, the program has ended, or there is something to do; a message for a process begins a watch. */
+/* Waits until a child has changed, the program has ended or there is something to do; a message for a process begins a watch. */
 static void wait_for_something(struct process_keeper *keeper)
 {
     struct kept *const kept[] = { &keeper->reader, &keeper->source, &keeper->files };
@@ -312,13 +312,11 @@ static noreturn void keep(const struct options *options, size_t engines,
         .options = options,
         .engines = engines,
         .launches = inherited->launcher >= 0,
-        .reader = { .what = "reads other processes",
-                    .role = IDENTITY_READER,
-                    .socket = SOCKET },
-        .source = { .what = "reads source files",
+        .reader = { .what = "sampling process", .role = IDENTITY_READER, .socket = SOCKET },
+        .source = { .what = "source process",
                     .role = IDENTITY_SOURCE,
                     .socket = SOURCE_ANSWERS },
-        .files = { .what = "opens files", .role = IDENTITY_FILES, .socket = FILES }
+        .files = { .what = "file process", .role = IDENTITY_FILES, .socket = FILES }
     };
     keeper.reader.pulse = inherited->pulse;
     keeper.source.pulse = pulse_create();
@@ -328,7 +326,7 @@ static noreturn void keep(const struct options *options, size_t engines,
     int source[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, source) != 0)
         _exit(EXIT_FAILED);
-    /* The fifth one is replaced at once. */
+    /* The fifth descriptor is replaced at once. */
     const int kept[KEPT] = { inherited->socket, source[0], source[1], inherited->files,
                              inherited->files };
     if (keeper.launches) {
@@ -347,11 +345,11 @@ static noreturn void keep(const struct options *options, size_t engines,
         collect(&keeper);
         check_all(&keeper);
     }
-    /* The kernel ends the others then. */
+    /* The kernel ends the other processes when this one ends. */
     _exit(EXIT_DONE);
 }
 
-/* To the reader, the file process and the launcher. */
+/* The sockets to the sampling process, the file process and the launcher. */
 struct sockets {
     int reader[2], files[2], launch[2];
 };
@@ -397,9 +395,7 @@ enum err_code process_keeper_check(struct err *err)
     if (!keeper_pid || waitpid(keeper_pid, NULL, WNOHANG) == 0)
         return ERR_OK;
     keeper_pid = 0;
-    return err_set(err, ERR_SYS,
-                   "the process that starts those that read other processes has ended: start "
-                   "pyrometer again");
+    return err_set(err, ERR_SYS, "the supervisor has ended: start pyrometer again");
 }
 
 enum err_code process_keeper_start(const struct options *options, size_t engines,
@@ -437,7 +433,7 @@ enum err_code process_keeper_start(const struct options *options, size_t engines
         close_pair(sockets.reader);
         close_pair(sockets.files);
         close_pair(sockets.launch);
-        return err_sys(err, sys, "cannot start the process that reads other processes");
+        return err_sys(err, sys, "cannot start the sampling process");
     }
     keeper_pid = pid;
     close(sockets.reader[1]);

@@ -31,7 +31,7 @@ struct options;
 MUST_CHECK enum err_code process_keeper_start(const struct options *options, size_t engines,
                                               int *launcher_out, struct err *err);
 
-/* When a child of this process has ended.  ERR_SYS, once: it was the keeper. */
+/* Checks the keeper; call it when a child of this process has ended.  ERR_SYS, once: the keeper has. */
 MUST_CHECK enum err_code process_keeper_check(struct err *err);
 
 #endif /* SERVER_COMMAND_PROCESS_PROCESS_KEEPER_H */

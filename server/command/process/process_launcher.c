@@ -60,7 +60,7 @@ static char **make_command(const struct options *options)
     return argv;
 }
 
-/* In the child that becomes the program; false: nobody is left to ask for it. */
+/* Waits in the child that becomes the program; false: nobody is left to ask for it. */
 static bool wait_for_go(int go_fd)
 {
     char byte;
@@ -144,7 +144,7 @@ static int let_go(struct launcher *launcher)
     return sys;
 }
 
-/* Once. */
+/* Starts the program, once. */
 static void start(struct launcher *launcher)
 {
     if (launcher->go_fd < 0 && !launcher->sys)
@@ -183,7 +183,7 @@ static void collect(struct launcher *launcher, int children_fd)
     pid_t pid;
     int status;
     while ((pid = children_take(children_fd, &status)) != 0) {
-        /* One that has not been started is missed when it is. */
+        /* The end of a child that has not become the program yet is noticed when it should. */
         if (pid != launcher->program || launcher->go_fd >= 0)
             continue;
         launcher->program = 0;

@@ -1,9 +1,9 @@
 /*
  * process_launcher - the process that starts the program of `run`, and is its parent.
  *
- * It is a child of the reader process, because a kernel may let a process read its descendants only (Yama).  The program has
- * all rights of the user: it is a child that waits to be started from the beginning, so that this process can give up its own,
- * but that of ending the program.
+ * It is a child of the sampling process, because a kernel may let a process read its descendants only (Yama).  The program
+ * needs all rights of the user, so its process is forked at the beginning and waits.  The launcher then gives up its own
+ * rights but that of ending the program.
  *
  * With --subprocesses a descendant whose parent has ended becomes its child, so that daemons, which fork twice, can be
  * tracked.

@@ -16,7 +16,7 @@
 /* Dumps and the profiles of pprof are sessions for a moment, besides those of users. */
 enum { MOMENTARY_SESSIONS = 32 };
 
-/* 0: no bound. */
+/* The part of its time for which a session may stop a thread; 0: no bound. */
 static double max_stop_percent(const struct options *options)
 {
     const struct sampler_options *const sampling = &options->sampling;
@@ -62,6 +62,6 @@ noreturn void process_reader_run(const struct process_reader *reader)
     prctl(PR_SET_NAME, "pyrometer-read", 0, 0, 0);
     const enum err_code rc = serve(reader, &err);
     if (rc != ERR_OK)
-        say("the process that reads other processes: %s", err.message);
+        say("the sampling process: %s", err.message);
     _exit(rc == ERR_OK ? EXIT_DONE : EXIT_FAILED);
 }

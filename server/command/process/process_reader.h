@@ -1,5 +1,5 @@
 /*
- * process_reader - the reader process, which reads other processes for a command that serves HTTP (sampler/reader_process.h).
+ * process_reader - the sampling process, which reads other processes for a command that serves HTTP (sampler/reader_process.h).
  *
  * The keeper starts it (process_keeper.h).
  *

@@ -452,7 +452,7 @@ static void put_identity_of(struct gecko *gecko, thread_id id)
     buffer_deinit(&made);
 }
 
-/* What was selected has no samples: the Firefox Profiler opens no file without a thread. */
+/* A thread for a selection without samples: the Firefox Profiler opens no file without a thread. */
 static void put_no_thread(struct gecko *gecko)
 {
     static const char name[] = "no samples", process[] = "python";

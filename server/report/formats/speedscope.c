@@ -133,17 +133,22 @@ static void put_name(struct speedscope *scope, size_t index, uint64_t unordered)
     buffer_deinit(&name);
 }
 
-static enum err_code put_thread(struct speedscope *scope, size_t index, struct err *err)
+static void begin_profile(struct json *json, uint64_t end_ns)
 {
-    struct json *const json = &scope->json;
-    const thread_id thread = scope->slices.threads[index];
     json_object(json);
     json_key(json, "type");
     json_text(json, "sampled");
     json_key(json, "unit");
     json_text(json, "nanoseconds");
     put_uint(json, "startValue", 0);
-    put_uint(json, "endValue", scope->slices.ns[index]);
+    put_uint(json, "endValue", end_ns);
+}
+
+static enum err_code put_thread(struct speedscope *scope, size_t index, struct err *err)
+{
+    struct json *const json = &scope->json;
+    const thread_id thread = scope->slices.threads[index];
+    begin_profile(json, scope->slices.ns[index]);
     const uint64_t before = scope->slices.unordered_samples;
     enum err_code rc = put_pass(scope, thread, "samples", STACKS, err);
     put_name(scope, index, scope->slices.unordered_samples - before);
@@ -153,16 +158,10 @@ static enum err_code put_thread(struct speedscope *scope, size_t index, struct e
     return rc;
 }
 
-/* What was selected has no samples: speedscope opens no file without a profile. */
+/* A profile for a selection without samples: speedscope opens no file without a profile. */
 static void put_no_thread(struct json *json)
 {
-    json_object(json);
-    json_key(json, "type");
-    json_text(json, "sampled");
-    json_key(json, "unit");
-    json_text(json, "nanoseconds");
-    put_uint(json, "startValue", 0);
-    put_uint(json, "endValue", 0);
+    begin_profile(json, 0);
     json_key(json, "samples");
     json_array(json);
     json_end(json);

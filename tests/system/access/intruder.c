@@ -2,7 +2,7 @@
  * intruder - to be preloaded: code of somebody else in the process that speaks HTTP, once that has given up its rights.
  *
  * It is there when the process asks for the name of the host, which the list of processes shows.  INTRUDER names a file
- * with numbers: a target, the reader process, a process that must not be sampled, and for the first two an address that
+ * with numbers: a target, the sampling process, a process that must not be sampled, and for the first two an address that
  * is mapped there; then the path of a file of root.  Of the sampling process it asks, in requests of each kind, for more
  * than is permitted: a kind that try_kind does not know does not compile.  What it tries, and how that ends, it writes into the file that
  * INTRUDER_RESULTS names: a name, 1 if it came about and 0 if not, and errno.

@@ -1,23 +1,18 @@
 """--allow-user and --allow-command hold for every process that a session samples, however it came to be one of it, and for as long
 as it is; nothing of the others is shown."""
 
-import ctypes
 import gzip
 import os
 import shutil
 import signal
-import stat
-import tempfile
 import time
-import unittest
 
-from harness import WAIT_SECONDS, Live, Test, main, newest_python, victim
+from harness import WAIT_SECONDS, Live, main, newest_python, victim
 from host import Host
+from users import NOBODY, UsersTest, as_user
 
-NOBODY = 65534
 BECOME_OWNER = os.environ.get("PYROMETER_BECOME_OWNER", "")
 SECRET = "of_the_owner_alone"
-SETUID = 7
 # What root's program is: its function, its file and its argument are secret.
 OWNERS = """#!%s
 import sys, time
@@ -53,31 +48,10 @@ while True: after()
 """
 
 
-def as_user(uid, *capabilities):
-    """Runs in a child before the program: that user, who may keep some capabilities of root."""
-    def become():
-        libc = ctypes.CDLL(None, use_errno=True)
-        libc.prctl(8, 1, 0, 0, 0)  # PR_SET_KEEPCAPS
-        os.setgroups([])
-        os.setresgid(uid, uid, uid)
-        os.setresuid(uid, uid, uid)
-        if capabilities:
-            bits = sum(1 << number for number in capabilities)
-            header, sets = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)(*(bits,) * 3 + (0,) * 3)
-            assert libc.capset(header, sets) == 0, ctypes.get_errno()
-            for number in capabilities:
-                assert libc.prctl(47, 2, number, 0, 0) == 0, "PR_CAP_AMBIENT_RAISE"
-    return become
-
-
-class Permission(Test):
+class Permission(UsersTest):
     @classmethod
     def setUpClass(cls):
-        if os.geteuid() != 0:
-            raise unittest.SkipTest("only root can be several users")
-        cls.folder = tempfile.mkdtemp(prefix="pyrometer-permission-")
-        os.chmod(cls.folder, 0o755)
-        cls.addClassCleanup(shutil.rmtree, cls.folder, True)
+        super().setUpClass()
         cls.target = cls.put("target.py", TARGET)
         cls.other = cls.put("other.py", TARGET)
         cls.program = cls.put("program", OWNERS % newest_python(), 0o700)
@@ -86,14 +60,6 @@ class Permission(Test):
             shutil.copy(BECOME_OWNER, cls.wrapper)
             os.chown(cls.wrapper, 0, 0)
             os.chmod(cls.wrapper, 0o4755)
-
-    @classmethod
-    def put(cls, name, text, mode=0o644):
-        path = os.path.join(cls.folder, name)
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.chmod(path, mode)
-        return path
 
     def start(self, first="0", second="0", path=None, become=as_user(NOBODY)):
         target = victim(path or self.target, first, second, preexec_fn=become)
@@ -238,7 +204,7 @@ class Users(Permission):
         self.leaves("0", None, "65534, 65534, 65534")
 
     def test_a_target_that_gains_rights_leaves(self):
-        self.leaves(str(NOBODY), as_user(NOBODY, SETUID), "0, 0, 0")
+        self.leaves(str(NOBODY), as_user(NOBODY, "setuid"), "0, 0, 0")
 
     def test_a_session_whose_only_target_leaves_ends(self):
         host = self.serve("--allow-user", "0")
@@ -334,7 +300,7 @@ class All(Permission):
 
     def test_continuous_sampling_asks_again(self):
         host = self.serve("--continuous=50", "--allow-user", str(NOBODY), "--allow-command", "*%s*" % self.folder)
-        changing, stays = self.start(second="os.setresuid(0, 0, 0)", become=as_user(NOBODY, SETUID)), self.start()
+        changing, stays = self.start(second="os.setresuid(0, 0, 0)", become=as_user(NOBODY, "setuid")), self.start()
         foreign = self.start(become=None)
         both = {changing.pid, stays.pid}
         found = host.until("/activity", lambda found: both <= {row["pid"] for row in found["processes"]})
@@ -351,7 +317,7 @@ class Sources(Permission):
         secret = self.put("secret.py", "# only root may know\n" * 5, 0o600)
         leak = "os.setresuid(0, 0, 0); exec(compile('def leak():\\n while True: sum(range(1000))\\nleak()', %r, 'exec'))" % secret
         host = self.serve()
-        target = self.start(second=leak, become=as_user(NOBODY, SETUID))
+        target = self.start(second=leak, become=as_user(NOBODY, "setuid"))
         session = host.start(pids=[target.pid], rate_hz=500)
         host.running(session)
         target.signal(signal.SIGUSR1)

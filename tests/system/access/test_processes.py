@@ -422,7 +422,7 @@ class Ends(Served):
 
 
 class Started(Served):
-    """The program of `run`: the reader process is its ancestor, as kernels with Yama want it."""
+    """The program of `run`: the sampling process is its ancestor, as kernels with Yama want it."""
 
     NAMES = NAMES | {"pyrometer-run"}
 

@@ -3,7 +3,7 @@
 import collections
 import gzip
 
-from harness import Test, file_in, run_program
+from harness import Test, file_in, run_program, victim
 from protobuf import message, packed
 from receivers import text
 
@@ -29,6 +29,14 @@ def sums_of(profiles, name):
 
 
 class PushTest(Test):
+    def record_two(self, name):
+        """A capture of two processes whose labels are equal but for their ids."""
+        capture = file_in(name)
+        with victim("threads.py") as one, victim("threads.py") as two:
+            process, code = run_program("record", one.pid, two.pid, "-d", "2", "-r", "100", "-o", capture)
+            self.assertEqual(code, 0, process.output())
+        return capture
+
     def check_same(self, profiles, *captures, options=()):
         """Each stack has the time that it has in the captures, to the nanosecond."""
         path, wall, cpu = file_in("push.pb.gz"), collections.Counter(), collections.Counter()

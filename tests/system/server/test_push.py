@@ -98,10 +98,7 @@ class Pushed(PushTest):
                 self.assertLessEqual({"thread", "state"} if receiver is one else {"thread.name", "pyrometer.thread.state"}, given)
 
     def test_processes_of_equal_labels_are_one(self):
-        capture = file_in("push-equal.pyro")
-        with victim("threads.py") as one, victim("threads.py") as two:
-            process, code = run_program("record", one.pid, two.pid, "-d", "2", "-r", "100", "-o", capture)
-            self.assertEqual(code, 0, process.output())
+        capture = self.record_two("push-equal.pyro")
         for scheme in SCHEMES:
             with Receiver(scheme) as receiver:
                 process, code = run_program("push", capture, receiver.url, *WINDOW, "--label", "process_id=")

@@ -93,10 +93,7 @@ class OtherSide(PushTest):
                 self.assertGreaterEqual(second[0] - first[0], 1.9)
 
     def test_a_server_that_limits_each_series_gets_each_alone(self):
-        capture = file_in("push-limited.pyro")
-        with victim("threads.py") as one, victim("threads.py") as two:
-            process, code = run_program("record", one.pid, two.pid, "-d", "2", "-r", "100", "-o", capture)
-            self.assertEqual(code, 0, process.output())
+        capture = self.record_two("push-limited.pyro")
         for scheme in SCHEMES:
             with Receiver(scheme, answers=[(429, {"Retry-After": 1}), (429, {})]) as receiver:
                 process, code = run_program("push", capture, receiver.url, *WINDOW)

@@ -1,7 +1,6 @@
 """The text of source files: whose files are shown, and what a hostile program cannot get shown."""
 
 import base64
-import ctypes
 import gzip
 import json
 import os
@@ -11,17 +10,14 @@ import signal
 import subprocess
 import tempfile
 import time
-import unittest
 
-from harness import PROGRAM, WAIT_SECONDS, Live, Process, Test, file_in, main, newest_python, processes_of, victim, wait_gone
+from harness import PROGRAM, WAIT_SECONDS, Live, Process, file_in, main, newest_python, processes_of, victim, wait_gone
+from users import CAPABILITIES, NOBODY, UsersTest, as_user
 
 MARK = {"X-Pyrometer": "1", "Content-Type": "application/json"}
 # Nothing of this machine has it: our own source, which is sampled with all others, neither.
 SECRET = "only root may know " + os.urandom(8).hex()
-NOBODY = 65534
 OTHER = 54321
-# Of the shipped unit.
-CAPABILITIES = {"dac_read_search": 2, "setgid": 6, "setuid": 7, "sys_ptrace": 19, "checkpoint_restore": 40}
 
 # A program that says it runs in a file that it has never had open: argv[1] the file, argv[2:] what to do before.
 LEAK = """
@@ -46,46 +42,16 @@ def unpacked(page):
     return b"\n".join([page] + [gzip.decompress(base64.b64decode(part)) for part in packed])
 
 
-def as_user(uid, capabilities=()):
-    """Runs in a child before the program: that user, with these capabilities as a service has them."""
-    def become():
-        libc = ctypes.CDLL(None, use_errno=True)
-        libc.prctl(8, 1, 0, 0, 0)  # PR_SET_KEEPCAPS
-        os.setgroups([])
-        os.setresgid(uid, uid, uid)
-        os.setresuid(uid, uid, uid)
-        bits = sum(1 << CAPABILITIES[name] for name in capabilities)
-        header = (ctypes.c_uint32 * 2)(0x20080522, 0)
-        sets = (ctypes.c_uint32 * 6)(*[part for half in (bits & 0xffffffff, bits >> 32) for part in (half,) * 3])
-        assert libc.capset(header, sets) == 0, "capset: %d" % ctypes.get_errno()
-        for name in capabilities:
-            assert libc.prctl(47, 2, CAPABILITIES[name], 0, 0) == 0, "PR_CAP_AMBIENT_RAISE"
-    return become
-
-
 def as_service(uid=OTHER):
-    return as_user(uid, CAPABILITIES)
+    return as_user(uid, *CAPABILITIES)
 
 
-class Source(Test):
+class Source(UsersTest):
     @classmethod
     def setUpClass(cls):
-        if os.geteuid() != 0:
-            raise unittest.SkipTest("only root can be several users")
-        # Everybody may reach it: what is beneath says by itself who may read it.
-        cls.folder = tempfile.mkdtemp(prefix="pyrometer-source-")
-        os.chmod(cls.folder, 0o755)
-        cls.addClassCleanup(shutil.rmtree, cls.folder, True)
+        super().setUpClass()
         cls.secret = cls.put("secret.py", "# %s\n" % SECRET * 5, 0o600)
         cls.leak = cls.put("leak.py", LEAK)
-
-    @classmethod
-    def put(cls, name, text, mode=0o644):
-        path = os.path.join(cls.folder, name)
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.chmod(path, mode)
-        return path
 
     def leaking(self, uid, path=None, *words, **options):
         """A program of that user that says it runs in the secret file."""
@@ -397,7 +363,7 @@ class Helper(Source):
             wait_gone(helper)
             live.wait_until(lambda: self.source(live, "c").status == 200)
             self.assertNotEqual(self.helper_of(live), helper)
-            live.process.wait_line("the process that reads source files was ended by signal 9", live.process.err)
+            live.process.wait_line("the source process was ended by signal 9", live.process.err)
             samples = live.session()["quality"]["samples"]
             live.wait_samples(samples + 100)
             self.assertEqual(live.ask("/api/v1/sessions/1/report.html").status, 200)

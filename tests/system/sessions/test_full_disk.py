@@ -1,6 +1,7 @@
 """A disk without room: what could not be written is called so at once, and by its own name."""
 
 import ctypes
+import json
 import os
 import re
 import resource
@@ -161,6 +162,29 @@ class FullDisk(Test):
             answer = host.ask("/api/v1/sessions/%s/export?format=chrome-trace" % opened)
             self.assertEqual(answer.status, 507, answer.body[:300])
             self.assertRegex(answer.json()["detail"], "does not fit on the disk: No space left")
+
+    def test_an_audit_log_that_is_full_says_that_lines_are_lost(self):
+        def lost():
+            return int(re.search(r"^pyrometer_audit_lost_lines_total (\d+)$", host.ask("/metrics").body.decode(), re.M)[1])
+        def ask(*numbers):
+            for number in numbers:
+                self.assertEqual(host.send("DELETE", "/shares/%d" % number).status, 404)
+        audit = self.path("audit")
+        with Host("--audit", audit) as host:
+            ask(1000)
+            self.assertEqual(lost(), 0)
+            self.fill()
+            # The last page of the file has room for some, and for a part of one.
+            ask(*range(1001, 1060))
+            self.assertGreater(lost(), 0)
+            self.clear()
+            ask(1060, 1061)
+            said = [line for line in host.process.err if "audit" in line]
+            self.assertEqual(said, ["pyrometer: the audit log cannot be written, so lines are lost: No space left on device"])
+            with open(audit, encoding="utf-8") as file:
+                lines = file.read().splitlines()
+            self.assertEqual(len(lines), 62 - lost() + 1, "those that are not lost, and the part of one")
+            self.assertEqual([json.loads(line)["path"] for line in lines[-2:]], ["/api/v1/shares/1060", "/api/v1/shares/1061"])
 
 
 class FileSize(Test):

@@ -136,9 +136,19 @@ static void count_much(struct world *world)
     }
 }
 
-static void an_end_follows_the_last_whole_block_once_there_is_room(void **state)
+/* Records more than the file may hold. */
+static void overfill(struct world *world, struct rlimit *before)
 {
     const struct rlimit small = { 3000, RLIM_INFINITY };
+    assert_int_equal(start(world), ERR_OK);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, before), 0);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    count_much(world);
+    assert_int_equal(finish(world), ERR_SYS);
+}
+
+static void an_end_follows_the_last_whole_block_once_there_is_room(void **state)
+{
     struct rlimit before;
     struct world world;
     struct reader *reader = NULL;
@@ -146,11 +156,7 @@ static void an_end_follows_the_last_whole_block_once_there_is_room(void **state)
     (void)state;
     begin(&world, NULL);
     world.later = &before;
-    assert_int_equal(start(&world), ERR_OK);
-    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
-    count_much(&world);
-    assert_int_equal(finish(&world), ERR_SYS);
+    overfill(&world, &before);
     assert_int_equal(world.failures, 1);
     assert_ok(reader_open(world.capture.path, &reader, &err), &err);
     assert_true(reader_has_end(reader));
@@ -163,18 +169,13 @@ static void an_end_follows_the_last_whole_block_once_there_is_room(void **state)
 
 static void a_file_that_may_not_grow_stays_readable(void **state)
 {
-    const struct rlimit small = { 3000, RLIM_INFINITY };
     struct rlimit before;
     struct world world;
     struct reader *reader = NULL;
     struct err err = { 0 };
     (void)state;
     begin(&world, NULL);
-    assert_int_equal(start(&world), ERR_OK);
-    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
-    count_much(&world);
-    assert_int_equal(finish(&world), ERR_SYS);
+    overfill(&world, &before);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
     assert_int_equal(world.failures, 1);
     assert_true(live_capture_lost(world.live) > 0);

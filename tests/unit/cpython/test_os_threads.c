@@ -8,11 +8,10 @@
 #include "sampler/cpython/threads/os_threads.h"
 #include "sampler/cpython/threads/threads.h"
 #include "tests/support/test.h"
-#include "tests/unit/cpython/made/fake_python.h"
+#include "tests/unit/cpython/made/thread_world.h"
 
 enum {
     THREADS = 3, /* of the operating system */
-    STATES = 6,
     PTHREAD_BYTES = 1024,
 #if defined __aarch64__
     OF_TID = 208,
@@ -29,11 +28,7 @@ static pthread_barrier_t all_run;
 static pthread_mutex_t may_end = PTHREAD_MUTEX_INITIALIZER;
 
 struct world {
-    struct fake_python python;
-    remote_addr interp;
-    struct fake_thread *states[STATES];
-    size_t count;
-    struct thread_list list;
+    struct thread_world made;
     struct os_threads threads;
 };
 
@@ -71,74 +66,44 @@ static int end_threads(void **state)
 /* The C library's structure of a thread. */
 static remote_addr add_pthread(struct world *world, int32_t tid)
 {
-    const remote_addr at = fake_alloc(&world->python, PTHREAD_BYTES);
-    fake_memory_put_u32(&world->python.memory, at + OF_TID, (uint32_t)tid);
+    const remote_addr at = fake_alloc(&world->made.python, PTHREAD_BYTES);
+    fake_memory_put_u32(&world->made.python.memory, at + OF_TID, (uint32_t)tid);
     return at;
 }
 
 static struct fake_thread *add(struct world *world, remote_addr interp, int32_t tid,
                                int32_t pthread_tid)
 {
-    struct fake_thread *const thread = malloc(sizeof *thread);
-    assert_non_null(thread);
-    assert_true(world->count < STATES);
-    fake_thread_init(thread, &world->python, interp, add_pthread(world, pthread_tid), tid);
-    world->states[world->count++] = thread;
-    return thread;
-}
-
-static struct world *begin(unsigned minor)
-{
-    struct world *const world = calloc(1, sizeof *world);
-    assert_non_null(world);
-    fake_python_init(&world->python, minor);
-    world->interp = fake_interp(&world->python, 0);
-    thread_list_init(&world->list, &world->python.memory.memory, &world->python.runtime);
-    os_threads_init(&world->threads, &world->list, getpid());
-    return world;
-}
-
-static void end(struct world *world)
-{
-    os_threads_deinit(&world->threads);
-    thread_list_deinit(&world->list);
-    fake_python_deinit(&world->python);
-    for (size_t i = 0; i < world->count; i++)
-        free(world->states[i]);
-    free(world);
+    return thread_world_add(&world->made, interp, add_pthread(world, pthread_tid), tid);
 }
 
 static void in_every_version(void (*test)(struct world *world))
 {
     for (unsigned minor = FAKE_OLDEST_MINOR; minor <= FAKE_NEWEST_MINOR; minor++) {
-        struct world *const world = begin(minor);
-        test(world);
-        end(world);
+        struct world world;
+        thread_world_init(&world.made, minor);
+        os_threads_init(&world.threads, &world.made.list, getpid());
+        test(&world);
+        os_threads_deinit(&world.threads);
+        thread_world_deinit(&world.made);
     }
-}
-
-static struct thread *find(const struct world *world, const struct fake_thread *state)
-{
-    for (size_t i = 0; i < world->list.count; i++)
-        if (world->list.items[i]->head.addr == state->addr)
-            return world->list.items[i];
-    return NULL;
 }
 
 static void match(struct world *world)
 {
-    assert_int_equal(thread_list_walk(&world->list), ERR_OK);
+    assert_int_equal(thread_list_walk(&world->made.list), ERR_OK);
     assert_int_equal(os_threads_match(&world->threads), ERR_OK);
 }
 
 static void check_true(struct world *world)
 {
     for (size_t i = 0; i < THREADS; i++)
-        add(world, world->interp, tids[i], tids[i]);
+        add(world, world->made.interp, tids[i], tids[i]);
     match(world);
     assert_int_equal(world->threads.unknown_count, 0);
     for (size_t i = 0; i < THREADS; i++)
-        assert_int_equal(find(world, world->states[i])->host_tid, tids[i]);
+        assert_int_equal(thread_world_find(&world->made, world->made.states[i])->host_tid,
+                         tids[i]);
 }
 
 static void true_ids_count(void **state)
@@ -150,7 +115,7 @@ static void true_ids_count(void **state)
 /* Until 3.10 the interpreter has no id. */
 static void check_without(struct world *world)
 {
-    world->python.runtime.layout.tstate_native_thread_id = 0;
+    world->made.python.runtime.layout.tstate_native_thread_id = 0;
     check_true(world);
 }
 
@@ -163,15 +128,15 @@ static void where_the_interpreter_has_none_that_of_the_c_library_counts(void **s
 /* The parent's threads had the first ids; of these, only the first thread is in the child, and it has started others. */
 static void check_forked(struct world *world)
 {
-    struct fake_thread *const first = add(world, world->interp, FOREIGN, tids[0]);
-    struct fake_thread *const left = add(world, world->interp, GONE, 0);
-    struct fake_thread *const started = add(world, world->interp, tids[1], tids[1]);
+    struct fake_thread *const first = add(world, world->made.interp, FOREIGN, tids[0]);
+    struct fake_thread *const left = add(world, world->made.interp, GONE, 0);
+    struct fake_thread *const started = add(world, world->made.interp, tids[1], tids[1]);
     match(world);
-    assert_int_equal(find(world, first)->host_tid, tids[0]);
-    assert_true(find(world, first)->is_main);
-    assert_int_equal(find(world, started)->host_tid, tids[1]);
-    assert_null(find(world, left));
-    assert_true(world->list.has_gone);
+    assert_int_equal(thread_world_find(&world->made, first)->host_tid, tids[0]);
+    assert_true(thread_world_find(&world->made, first)->is_main);
+    assert_int_equal(thread_world_find(&world->made, started)->host_tid, tids[1]);
+    assert_null(thread_world_find(&world->made, left));
+    assert_true(world->made.list.has_gone);
     assert_int_equal(world->threads.unknown_count, 0);
 }
 
@@ -183,11 +148,11 @@ static void after_a_fork_in_c_the_c_library_has_the_ids(void **state)
 
 static void check_fork_in_another(struct world *world)
 {
-    struct fake_thread *const main = add(world, world->interp, FOREIGN, 0);
-    struct fake_thread *const forking = add(world, world->interp, GONE, tids[0]);
+    struct fake_thread *const main = add(world, world->made.interp, FOREIGN, 0);
+    struct fake_thread *const forking = add(world, world->made.interp, GONE, tids[0]);
     match(world);
-    assert_null(find(world, main));
-    assert_int_equal(find(world, forking)->host_tid, tids[0]);
+    assert_null(thread_world_find(&world->made, main));
+    assert_int_equal(thread_world_find(&world->made, forking)->host_tid, tids[0]);
 }
 
 static void a_thread_other_than_the_main_one_may_call_fork(void **state)
@@ -198,19 +163,20 @@ static void a_thread_other_than_the_main_one_may_call_fork(void **state)
 
 static void check_foreign(struct world *world)
 {
-    struct fake_thread *const honest = add(world, world->interp, tids[0], tids[0]);
-    struct fake_thread *const hostile = add(world, world->interp, FOREIGN, FOREIGN);
+    struct fake_thread *const honest = add(world, world->made.interp, tids[0], tids[0]);
+    struct fake_thread *const hostile = add(world, world->made.interp, FOREIGN, FOREIGN);
     match(world);
-    assert_int_equal(find(world, honest)->host_tid, tids[0]);
-    assert_int_equal(find(world, hostile)->host_tid, 0);
+    assert_int_equal(thread_world_find(&world->made, honest)->host_tid, tids[0]);
+    assert_int_equal(thread_world_find(&world->made, hostile)->host_tid, 0);
     assert_int_equal(world->threads.unknown_count, 1);
     /* Nor later. */
     assert_int_equal(os_threads_match(&world->threads), ERR_OK);
-    assert_int_equal(find(world, hostile)->host_tid, 0);
-    fake_memory_put_u32(&world->python.memory, find(world, hostile)->head.ident + OF_TID,
+    assert_int_equal(thread_world_find(&world->made, hostile)->host_tid, 0);
+    fake_memory_put_u32(&world->made.python.memory,
+                        thread_world_find(&world->made, hostile)->head.ident + OF_TID,
                         (uint32_t)tids[1]);
     assert_int_equal(os_threads_match(&world->threads), ERR_OK);
-    assert_int_equal(find(world, hostile)->host_tid, tids[1]);
+    assert_int_equal(thread_world_find(&world->made, hostile)->host_tid, tids[1]);
     assert_int_equal(world->threads.unknown_count, 0);
 }
 
@@ -223,12 +189,13 @@ static void an_id_of_another_process_never_counts(void **state)
 /* The first to name it is the wrong one. */
 static void check_contested(struct world *world)
 {
-    struct fake_thread *const right = add(world, world->interp, tids[0], tids[0]);
-    struct fake_thread *const wrong = add(world, world->interp, tids[0], tids[1]);
-    struct fake_thread *const hostile = add(world, world->interp, tids[0], tids[0]);
+    struct fake_thread *const right = add(world, world->made.interp, tids[0], tids[0]);
+    struct fake_thread *const wrong = add(world, world->made.interp, tids[0], tids[1]);
+    struct fake_thread *const hostile = add(world, world->made.interp, tids[0], tids[0]);
     match(world);
-    assert_int_equal(find(world, wrong)->host_tid, tids[1]);
-    const int32_t found[] = { find(world, right)->host_tid, find(world, hostile)->host_tid };
+    assert_int_equal(thread_world_find(&world->made, wrong)->host_tid, tids[1]);
+    const int32_t found[] = { thread_world_find(&world->made, right)->host_tid,
+                              thread_world_find(&world->made, hostile)->host_tid };
     assert_true((found[0] == tids[0] && !found[1]) || (!found[0] && found[1] == tids[0]));
     assert_int_equal(world->threads.unknown_count, 1);
 }
@@ -241,12 +208,12 @@ static void no_two_states_have_one_thread(void **state)
 
 static void check_interpreters(struct world *world)
 {
-    struct fake_thread *const outer = add(world, world->interp, tids[0], tids[0]);
+    struct fake_thread *const outer = add(world, world->made.interp, tids[0], tids[0]);
     struct fake_thread *const inner =
-        add(world, fake_interp(&world->python, 1), tids[0], tids[0]);
+        add(world, fake_interp(&world->made.python, 1), tids[0], tids[0]);
     match(world);
-    assert_int_equal(find(world, outer)->host_tid, tids[0]);
-    assert_int_equal(find(world, inner)->host_tid, tids[0]);
+    assert_int_equal(thread_world_find(&world->made, outer)->host_tid, tids[0]);
+    assert_int_equal(thread_world_find(&world->made, inner)->host_tid, tids[0]);
 }
 
 static void a_thread_has_a_state_in_each_interpreter(void **state)
@@ -274,21 +241,22 @@ static int32_t ended_tid(void)
 
 static void check_ended(struct world *world)
 {
-    add(world, world->interp, tids[0], tids[0]);
-    struct fake_thread *const ending = add(world, world->interp, tids[1], tids[1]);
+    add(world, world->made.interp, tids[0], tids[0]);
+    struct fake_thread *const ending = add(world, world->made.interp, tids[1], tids[1]);
     match(world);
-    struct thread *const thread = find(world, ending);
+    struct thread *const thread = thread_world_find(&world->made, ending);
     thread->tag = 4711;
     /* As if that had been its own, before it ended. */
     const int32_t ended = ended_tid();
     thread->host_tid = thread->head.tid = ended;
-    fake_memory_put_u32(&world->python.memory, thread->head.ident + OF_TID, (uint32_t)ended);
+    fake_memory_put_u32(&world->made.python.memory, thread->head.ident + OF_TID,
+                        (uint32_t)ended);
     assert_int_equal(os_threads_match(&world->threads), ERR_OK);
     assert_int_equal(thread->host_tid, 0);
     assert_int_equal(thread->tag, 0);
-    fake_memory_put_u32(&world->python.memory, thread->head.ident + OF_TID, 0);
+    fake_memory_put_u32(&world->made.python.memory, thread->head.ident + OF_TID, 0);
     assert_int_equal(os_threads_match(&world->threads), ERR_OK);
-    assert_null(find(world, ending));
+    assert_null(thread_world_find(&world->made, ending));
 }
 
 static void a_thread_that_ends_loses_its_id(void **state)

@@ -5,86 +5,57 @@
 #include "sampler/cpython/threads/thread_state.h"
 #include "sampler/cpython/threads/threads.h"
 #include "tests/support/test.h"
-#include "tests/unit/cpython/made/fake_python.h"
+#include "tests/unit/cpython/made/thread_world.h"
 
-enum { MAX_THREADS = 8 };
-
-struct world {
-    struct fake_python python;
-    remote_addr interp;
-    struct fake_thread *threads[MAX_THREADS];
-    size_t count;
-    struct thread_list list;
-};
-
-static struct fake_thread *add_thread(struct world *world, remote_addr interp)
+static struct fake_thread *add_thread(struct thread_world *world, remote_addr interp)
 {
-    struct fake_thread *const thread = malloc(sizeof *thread);
-    assert_non_null(thread);
-    assert_true(world->count < MAX_THREADS);
-    const int32_t tid = 100 + (int32_t)world->count;
-    fake_thread_init(thread, &world->python, interp, 0x7000 + world->count, tid);
-    world->threads[world->count++] = thread;
-    return thread;
+    return thread_world_add(world, interp, 0x7000 + world->count, 100 + (int32_t)world->count);
 }
 
-static struct world *begin(unsigned minor)
+static struct thread_world *begin(unsigned minor)
 {
-    struct world *const world = calloc(1, sizeof *world);
+    struct thread_world *const world = malloc(sizeof *world);
     assert_non_null(world);
-    fake_python_init(&world->python, minor);
-    world->interp = fake_interp(&world->python, 0);
+    thread_world_init(world, minor);
     add_thread(world, world->interp);
-    thread_list_init(&world->list, &world->python.memory.memory, &world->python.runtime);
     return world;
 }
 
-static void end(struct world *world)
+static void end(struct thread_world *world)
 {
-    thread_list_deinit(&world->list);
-    fake_python_deinit(&world->python);
-    for (size_t i = 0; i < world->count; i++)
-        free(world->threads[i]);
+    thread_world_deinit(world);
     free(world);
 }
 
-static void in_every_version(void (*test)(struct world *world))
+static void in_every_version(void (*test)(struct thread_world *world))
 {
     for (unsigned minor = FAKE_OLDEST_MINOR; minor <= FAKE_NEWEST_MINOR; minor++) {
-        struct world *const world = begin(minor);
+        struct thread_world *const world = begin(minor);
         test(world);
         end(world);
     }
 }
 
-static void walk(struct world *world)
+static void walk(struct thread_world *world)
 {
     assert_int_equal(thread_list_walk(&world->list), ERR_OK);
 }
 
-static bool is_same(struct world *world)
+static bool is_same(struct thread_world *world)
 {
     bool same = false;
     assert_int_equal(thread_list_check(&world->list, &same), ERR_OK);
     return same;
 }
 
-static struct thread *find(const struct world *world, const struct fake_thread *thread)
-{
-    for (size_t i = 0; i < world->list.count; i++)
-        if (world->list.items[i]->head.addr == thread->addr)
-            return world->list.items[i];
-    return NULL;
-}
-
-static void check_listed(struct world *world)
+static void check_listed(struct thread_world *world)
 {
     add_thread(world, world->interp);
     add_thread(world, world->interp);
     walk(world);
     assert_int_equal(world->list.count, 3);
     for (size_t i = 0; i < 3; i++) {
-        const struct thread *const thread = find(world, world->threads[i]);
+        const struct thread *const thread = thread_world_find(world, world->states[i]);
         assert_non_null(thread);
         assert_int_equal(thread->head.tid, 100 + i);
         assert_int_equal(thread->head.ident, 0x7000 + i);
@@ -93,7 +64,8 @@ static void check_listed(struct world *world)
         /* The oldest. */
         assert_int_equal(thread->is_main, i == 0);
     }
-    assert_ptr_equal(thread_list_main(&world->list), find(world, world->threads[0]));
+    assert_ptr_equal(thread_list_main(&world->list),
+                     thread_world_find(world, world->states[0]));
 }
 
 static void every_thread_is_listed_and_the_oldest_is_main(void **state)
@@ -102,30 +74,30 @@ static void every_thread_is_listed_and_the_oldest_is_main(void **state)
     in_every_version(check_listed);
 }
 
-static void check_come_and_go(struct world *world)
+static void check_come_and_go(struct thread_world *world)
 {
     add_thread(world, world->interp);
     walk(world);
     assert_true(is_same(world));
-    struct thread *const kept = find(world, world->threads[0]);
+    struct thread *const kept = thread_world_find(world, world->states[0]);
     kept->tag = 4711;
     struct fake_thread *const new = add_thread(world, world->interp);
     assert_false(is_same(world));
     walk(world);
     assert_true(is_same(world));
     assert_int_equal(world->list.count, 3);
-    assert_int_equal(find(world, new)->tag, 0);
+    assert_int_equal(thread_world_find(world, new)->tag, 0);
     /* Threads that stay in the list keep their data. */
-    assert_ptr_equal(find(world, world->threads[0]), kept);
+    assert_ptr_equal(thread_world_find(world, world->states[0]), kept);
     assert_int_equal(kept->tag, 4711);
-    fake_thread_end(world->threads[1]);
+    fake_thread_end(world->states[1]);
     bool same = true;
     const enum err_code rc = thread_list_check(&world->list, &same);
     assert_true(rc == ERR_FAULT || !same);
     walk(world);
     assert_int_equal(world->list.count, 2);
-    assert_null(find(world, world->threads[1]));
-    assert_ptr_equal(find(world, world->threads[0]), kept);
+    assert_null(thread_world_find(world, world->states[1]));
+    assert_ptr_equal(thread_world_find(world, world->states[0]), kept);
 }
 
 static void threads_come_and_go_between_ticks(void **state)
@@ -135,7 +107,7 @@ static void threads_come_and_go_between_ticks(void **state)
 }
 
 /* The state is in the list before the thread runs: at first without an id, then with one. */
-static void check_started_later(struct world *world)
+static void check_started_later(struct thread_world *world)
 {
     const uint32_t at = world->python.runtime.layout.tstate_native_thread_id;
     if (!at)
@@ -158,21 +130,21 @@ static void a_thread_that_starts_after_the_walk_is_found(void **state)
     in_every_version(check_started_later);
 }
 
-static void check_replaced(struct world *world)
+static void check_replaced(struct thread_world *world)
 {
     const struct layout *const layout = &world->python.runtime.layout;
     struct fake_thread *const thread = add_thread(world, world->interp);
     walk(world);
-    struct thread *const before = find(world, thread);
+    struct thread *const before = thread_world_find(world, thread);
     before->tag = 4711;
     /* Another thread, whose state is at the address of an ended one. */
     fake_memory_put_u64(&world->python.memory, thread->addr + layout->tstate_thread_id, 0x9999);
     assert_false(is_same(world));
     walk(world);
     assert_int_equal(world->list.count, 2);
-    assert_int_equal(find(world, thread)->head.ident, 0x9999);
-    assert_int_equal(find(world, thread)->tag, 0);
-    assert_true(find(world, thread)->is_new);
+    assert_int_equal(thread_world_find(world, thread)->head.ident, 0x9999);
+    assert_int_equal(thread_world_find(world, thread)->tag, 0);
+    assert_true(thread_world_find(world, thread)->is_new);
 }
 
 static void another_thread_at_the_same_address_is_another(void **state)
@@ -181,12 +153,12 @@ static void another_thread_at_the_same_address_is_another(void **state)
     in_every_version(check_replaced);
 }
 
-static void check_main_replaced(struct world *world)
+static void check_main_replaced(struct thread_world *world)
 {
     const struct layout *const layout = &world->python.runtime.layout;
     walk(world);
     fake_memory_put_u64(&world->python.memory,
-                        world->threads[0]->addr + layout->tstate_thread_id, 0x9999);
+                        world->states[0]->addr + layout->tstate_thread_id, 0x9999);
     assert_int_equal(thread_list_walk(&world->list), ERR_GONE);
 }
 
@@ -196,7 +168,7 @@ static void another_main_thread_is_another_program(void **state)
     in_every_version(check_main_replaced);
 }
 
-static void check_interpreters(struct world *world)
+static void check_interpreters(struct thread_world *world)
 {
     walk(world);
     assert_true(is_same(world));
@@ -206,14 +178,15 @@ static void check_interpreters(struct world *world)
     walk(world);
     assert_int_equal(world->list.interpreter_count, 2);
     assert_int_equal(world->list.count, 2);
-    assert_int_equal(find(world, thread)->head.interp, second);
-    assert_false(find(world, thread)->is_main);
-    assert_ptr_equal(thread_list_main(&world->list), find(world, world->threads[0]));
+    assert_int_equal(thread_world_find(world, thread)->head.interp, second);
+    assert_false(thread_world_find(world, thread)->is_main);
+    assert_ptr_equal(thread_list_main(&world->list),
+                     thread_world_find(world, world->states[0]));
     assert_true(is_same(world));
     struct fake_thread *const later = add_thread(world, second);
     assert_false(is_same(world));
     walk(world);
-    assert_non_null(find(world, later));
+    assert_non_null(thread_world_find(world, later));
 }
 
 static void threads_of_all_interpreters_are_listed(void **state)
@@ -223,10 +196,10 @@ static void threads_of_all_interpreters_are_listed(void **state)
 }
 
 /* The main thread enters a second interpreter, and from there a third. */
-static void check_nested(struct world *world)
+static void check_nested(struct thread_world *world)
 {
     const bool has_own_state = LAYOUT_MINOR(world->python.runtime.layout.version) >= 13;
-    struct fake_thread *const outer = world->threads[0];
+    struct fake_thread *const outer = world->states[0];
     struct fake_thread *const inner = add_thread(world, fake_interp(&world->python, 1));
     struct fake_thread *const innermost = add_thread(world, fake_interp(&world->python, 2));
     struct fake_thread *const other = add_thread(world, world->interp);
@@ -236,19 +209,19 @@ static void check_nested(struct world *world)
     fake_memory_put_u64(&world->python.memory, innermost->addr + at, tid);
     walk(world);
     /* Nothing runs in there. */
-    assert_false(sub_stacks_runs_elsewhere(find(world, outer)));
-    find(world, innermost)->stack.count = 1;
-    assert_int_equal(sub_stacks_runs_elsewhere(find(world, outer)), has_own_state);
-    assert_int_equal(sub_stacks_runs_elsewhere(find(world, inner)), has_own_state);
-    assert_false(sub_stacks_runs_elsewhere(find(world, innermost)));
-    assert_false(sub_stacks_runs_elsewhere(find(world, other)));
+    assert_false(sub_stacks_runs_elsewhere(thread_world_find(world, outer)));
+    thread_world_find(world, innermost)->stack.count = 1;
+    assert_int_equal(sub_stacks_runs_elsewhere(thread_world_find(world, outer)), has_own_state);
+    assert_int_equal(sub_stacks_runs_elsewhere(thread_world_find(world, inner)), has_own_state);
+    assert_false(sub_stacks_runs_elsewhere(thread_world_find(world, innermost)));
+    assert_false(sub_stacks_runs_elsewhere(thread_world_find(world, other)));
     /* Threads that may be inside another interpreter are sampled first. */
     for (size_t i = 0; i + 1 < world->list.count && has_own_state; i++)
         assert_true(world->list.items[i]->interp_id || !world->list.items[i + 1]->interp_id);
-    find(world, innermost)->stack.count = 0;
+    thread_world_find(world, innermost)->stack.count = 0;
     fake_thread_end(innermost);
     walk(world);
-    assert_false(sub_stacks_runs_elsewhere(find(world, outer)));
+    assert_false(sub_stacks_runs_elsewhere(thread_world_find(world, outer)));
 }
 
 static void a_thread_in_two_interpreters_is_one(void **state)
@@ -257,20 +230,19 @@ static void a_thread_in_two_interpreters_is_one(void **state)
     in_every_version(check_nested);
 }
 
-static void check_circle(struct world *world)
+static void check_circle(struct thread_world *world)
 {
     const struct layout *const layout = &world->python.runtime.layout;
     add_thread(world, world->interp);
     struct fake_thread *const newest = add_thread(world, world->interp);
     /* The oldest is followed by the newest. */
-    fake_memory_put_u64(&world->python.memory, world->threads[0]->addr + layout->tstate_next,
+    fake_memory_put_u64(&world->python.memory, world->states[0]->addr + layout->tstate_next,
                         newest->addr);
     const enum err_code rc = thread_list_walk(&world->list);
     assert_true(rc == ERR_CORRUPT || rc == ERR_LIMIT);
     assert_true(world->list.count <= 3);
     /* Once it is mended all is well. */
-    fake_memory_put_u64(&world->python.memory, world->threads[0]->addr + layout->tstate_next,
-                        0);
+    fake_memory_put_u64(&world->python.memory, world->states[0]->addr + layout->tstate_next, 0);
     walk(world);
     assert_int_equal(world->list.count, 3);
 }
@@ -281,7 +253,7 @@ static void threads_in_a_circle_are_an_error(void **state)
     in_every_version(check_circle);
 }
 
-static void check_interp_circle(struct world *world)
+static void check_interp_circle(struct thread_world *world)
 {
     const struct layout *const layout = &world->python.runtime.layout;
     fake_memory_put_u64(&world->python.memory, world->interp + layout->interp_next,
@@ -296,11 +268,11 @@ static void interpreters_in_a_circle_are_an_error(void **state)
     in_every_version(check_interp_circle);
 }
 
-static void check_mismatch(struct world *world)
+static void check_mismatch(struct thread_world *world)
 {
     const struct layout *const layout = &world->python.runtime.layout;
     add_thread(world, world->interp);
-    const remote_addr slot = world->threads[1]->addr + layout->tstate_interp;
+    const remote_addr slot = world->states[1]->addr + layout->tstate_interp;
     fake_memory_put_u64(&world->python.memory, slot, world->interp + 16);
     assert_int_equal(thread_list_walk(&world->list), ERR_CORRUPT);
     fake_memory_put_u64(&world->python.memory, slot, world->interp);
@@ -314,7 +286,7 @@ static void a_thread_of_another_interpreter_is_not_believed(void **state)
     in_every_version(check_mismatch);
 }
 
-static void check_garbage(struct world *world)
+static void check_garbage(struct thread_world *world)
 {
     const struct layout *const layout = &world->python.runtime.layout;
     static const uint64_t garbage[] = { 1, 0x1000, UINT64_MAX, UINT64_MAX - 7, 1ull << 63 };
@@ -322,7 +294,7 @@ static void check_garbage(struct world *world)
                                   world->interp + layout->interp_next,
                                   world->python.runtime.addr +
                                       layout->runtime_interpreters_head,
-                                  world->threads[0]->addr + layout->tstate_next };
+                                  world->states[0]->addr + layout->tstate_next };
     for (size_t s = 0; s < sizeof slots / sizeof *slots; s++) {
         const uint64_t before = fake_memory_u64(&world->python.memory, slots[s]);
         for (size_t i = 0; i < sizeof garbage / sizeof *garbage; i++) {
@@ -342,10 +314,10 @@ static void pointers_that_lead_nowhere_are_an_error(void **state)
 }
 
 /* The list breaks off behind threads that are new. */
-static void check_failing(struct world *world)
+static void check_failing(struct thread_world *world)
 {
     const struct layout *const layout = &world->python.runtime.layout;
-    const remote_addr slot = world->threads[0]->addr + layout->tstate_next;
+    const remote_addr slot = world->states[0]->addr + layout->tstate_next;
     walk(world);
     struct thread *const before = thread_list_main(&world->list);
     add_thread(world, world->interp);
@@ -367,7 +339,7 @@ static void walks_that_fail_add_no_threads(void **state)
     in_every_version(check_failing);
 }
 
-static void check_cleared(struct world *world)
+static void check_cleared(struct thread_world *world)
 {
     add_thread(world, world->interp);
     walk(world);
@@ -397,7 +369,7 @@ static void stacks_can_be_forgotten_and_threads_stay(void **state)
 
 /* A thread is added while the list is walked: it is found then or at the next check. */
 struct meanwhile {
-    struct world *world;
+    struct thread_world *world;
     uint64_t at_read;
     bool done;
 };
@@ -413,7 +385,7 @@ static void add_meanwhile(struct fake_memory *memory, const struct fake_read_at 
     add_thread(meanwhile->world, meanwhile->world->interp);
 }
 
-static void check_meanwhile(struct world *world)
+static void check_meanwhile(struct thread_world *world)
 {
     struct fake_memory *const memory = &world->python.memory;
     struct meanwhile meanwhile = { .world = world };
@@ -441,7 +413,7 @@ static void a_thread_that_starts_while_the_list_is_walked_is_not_lost(void **sta
     in_every_version(check_meanwhile);
 }
 
-static void check_plan(struct world *world)
+static void check_plan(struct thread_world *world)
 {
     struct memory_span spans[8];
     size_t arrived;
@@ -468,7 +440,7 @@ static void the_gil_is_held_by_the_thread_it_names(void **state)
 {
     (void)state;
     for (unsigned minor = 13; minor <= FAKE_NEWEST_MINOR; minor++) {
-        struct world *const world = begin(minor);
+        struct thread_world *const world = begin(minor);
         const struct layout *const layout = &world->python.runtime.layout;
         struct fake_memory *const memory = &world->python.memory;
         struct fake_thread *const other = add_thread(world, world->interp);
@@ -476,8 +448,8 @@ static void the_gil_is_held_by_the_thread_it_names(void **state)
         fake_memory_put_u32(memory, world->interp + layout->interp_gil_locked, 1);
         fake_memory_put_u64(memory, world->interp + layout->interp_gil_holder, other->addr);
         assert_true(is_same(world));
-        const struct thread *const holder = find(world, other);
-        const struct thread *const waiter = find(world, world->threads[0]);
+        const struct thread *const holder = thread_world_find(world, other);
+        const struct thread *const waiter = thread_world_find(world, world->states[0]);
         assert_int_equal(thread_state_of(&world->list, holder).has_gil, VALUE_YES);
         assert_int_equal(thread_state_of(&world->list, holder).waits_gil, VALUE_NO);
         assert_int_equal(thread_state_of(&world->list, waiter).has_gil, VALUE_NO);
@@ -492,7 +464,7 @@ static void each_interpreter_may_have_a_gil(void **state)
 {
     (void)state;
     for (unsigned minor = FAKE_OLDEST_MINOR; minor <= FAKE_NEWEST_MINOR; minor++) {
-        struct world *const world = begin(minor);
+        struct thread_world *const world = begin(minor);
         const struct layout *const layout = &world->python.runtime.layout;
         const remote_addr gil = layout->runtime_gil_locked
                                     ? world->python.runtime.addr + layout->runtime_gil_locked
@@ -508,9 +480,9 @@ static void each_interpreter_may_have_a_gil(void **state)
 }
 
 /* What is handled is read with the thread's stack. */
-static enum three_valued handles(struct world *world, remote_addr handled)
+static enum three_valued handles(struct thread_world *world, remote_addr handled)
 {
-    struct thread *const thread = find(world, world->threads[0]);
+    struct thread *const thread = thread_world_find(world, world->states[0]);
     const struct layout *const layout = &world->python.runtime.layout;
     memcpy(thread->stack.copy.tstate + layout->tstate_exc_state, &handled, sizeof handled);
     return thread_state_of(&world->list, thread).has_exception;
@@ -520,7 +492,7 @@ static void none_is_not_an_exception_in_hand(void **state)
 {
     (void)state;
     for (unsigned minor = 12; minor <= FAKE_NEWEST_MINOR; minor++) {
-        struct world *const world = begin(minor);
+        struct thread_world *const world = begin(minor);
         const uint32_t type = world->python.runtime.layout.object_type;
         struct fake_memory *const memory = &world->python.memory;
         const remote_addr none = fake_alloc(&world->python, 16),

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "sampler/base/clock.h"
+#include "sampler/base/fd_message.h"
 #include "sampler/base/pulse.h"
 #include "sampler/capture/bytes.h"
 #include "sampler/link/link.h"
@@ -29,7 +30,7 @@
 enum { WAIT_MS = 20000 };
 
 static int ends[2];
-/* The next reader process waits for a byte, because this process cannot start one once it uses the link. */
+/* The next sampling process waits for a byte, because this process cannot start one once it uses the link. */
 static int next_ends[2];
 static pid_t reader, next_reader, victim, forbidden;
 static struct pulse *pulse;
@@ -290,22 +291,8 @@ static void what_is_not_an_answer_pipe_is_not_written_to(void **state)
     static const unsigned char message[] = { 1, 9 };
     FILE *const file = tmpfile();
     const int fd = fileno(file);
-    union {
-        struct cmsghdr align;
-        char bytes[CMSG_SPACE(sizeof fd)];
-    } control = { .bytes = { 0 } };
-    struct iovec part = { .iov_base = (void *)(uintptr_t)message, .iov_len = sizeof message };
-    struct msghdr header = { .msg_iov = &part,
-                             .msg_iovlen = 1,
-                             .msg_control = control.bytes,
-                             .msg_controllen = sizeof control.bytes };
     (void)state;
-    struct cmsghdr *const head = CMSG_FIRSTHDR(&header);
-    head->cmsg_level = SOL_SOCKET;
-    head->cmsg_type = SCM_RIGHTS;
-    head->cmsg_len = CMSG_LEN(sizeof fd);
-    memcpy(CMSG_DATA(head), &fd, sizeof fd);
-    assert_int_equal(sendmsg(ends[0], &header, 0), sizeof message);
+    assert_int_equal(fd_message_send(ends[0], message, sizeof message, &fd, 1), sizeof message);
     /* It is answered after that one. */
     assert_int_equal(reader_link_admits(victim, NULL), ERR_OK);
     assert_int_equal(lseek(fd, 0, SEEK_END), 0);
@@ -348,7 +335,7 @@ static void the_list_is_that_of_the_reader_process(void **state)
     processes_destroy(processes);
 }
 
-/* Descriptors of the reader process; limit_out: below this number one is free. */
+/* Descriptors of the sampling process; limit_out: below this number one is free. */
 static size_t count_descriptors(rlim_t *limit_out)
 {
     char path[64];

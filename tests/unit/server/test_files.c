@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "sampler/base/fd_message.h"
 #include "server/files/file_request.h"
 #include "server/files/file_server.h"
 #include "server/files/files.h"
@@ -288,23 +289,10 @@ static void nothing_leads_out_of_a_folder(void **state)
 
 static void send_noise(const void *data, size_t bytes, const int *fds, size_t count)
 {
-    union {
-        struct cmsghdr align;
-        char bytes[CMSG_SPACE(4 * sizeof(int))];
-    } control = { .bytes = { 0 } };
-    struct iovec part = { .iov_base = (void *)(uintptr_t)data, .iov_len = bytes };
-    struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
-    if (count > 0) {
-        message.msg_control = control.bytes;
-        message.msg_controllen = CMSG_SPACE(count * sizeof *fds);
-        struct cmsghdr *const head = CMSG_FIRSTHDR(&message);
-        head->cmsg_level = SOL_SOCKET;
-        head->cmsg_type = SCM_RIGHTS;
-        head->cmsg_len = CMSG_LEN(count * sizeof *fds);
-        memcpy(CMSG_DATA(head), fds, count * sizeof *fds);
-    }
-    while (sendmsg(socket_fd, &message, 0) < 0 && errno == EINTR)
-        continue;
+    struct pollfd room = { .fd = socket_fd, .events = POLLOUT };
+    while (fd_message_send(socket_fd, data, bytes, fds, count) < 0 &&
+           (errno == EAGAIN || errno == EINTR))
+        (void)poll(&room, 1, -1);
 }
 
 static void invalid_requests_end_nothing(void **state)

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "sampler/base/buffer.h"
+#include "sampler/base/fd_message.h"
 #include "sampler/debug_lines.h"
 #include "sampler/sampler.h"
 #include "server/source/helper.h"
@@ -427,28 +428,16 @@ static void more_descriptors_than_it_takes_are_closed(void **state)
                                       .owner = world->target.owner };
     struct source_answer answer = { 0 };
     int ends[2], pipes[2];
-    union {
-        struct cmsghdr align;
-        char bytes[CMSG_SPACE((SOURCE_FD_COUNT + 1) * sizeof(int))];
-    } control = { .bytes = { 0 } };
-    struct iovec part = { .iov_base = &request, .iov_len = sizeof request };
-    struct msghdr message = { .msg_iov = &part,
-                              .msg_iovlen = 1,
-                              .msg_control = control.bytes,
-                              .msg_controllen = sizeof control.bytes };
     assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
     assert_int_equal(pipe2(pipes, O_CLOEXEC), 0);
     const int fds[] = { pipes[1], world->target.pidfd, world->target.space_fd, ends[0] };
     const pid_t broker = source_helper_fork(ends[1], NULL);
     assert_true(broker > 0);
-    struct cmsghdr *const head = CMSG_FIRSTHDR(&message);
-    head->cmsg_level = SOL_SOCKET;
-    head->cmsg_type = SCM_RIGHTS;
-    head->cmsg_len = CMSG_LEN(sizeof fds);
-    memcpy(CMSG_DATA(head), fds, sizeof fds);
     snprintf(request.path, sizeof request.path, "%s/app.py",
              world->has_root ? "" : world->folder);
-    assert_int_equal(sendmsg(ends[0], &message, MSG_NOSIGNAL), sizeof request);
+    assert_int_equal(
+        fd_message_send(ends[0], &request, sizeof request, fds, sizeof fds / sizeof *fds),
+        sizeof request);
     close(pipes[1]);
     assert_int_equal(read(pipes[0], &answer, sizeof answer), sizeof answer);
     assert_int_equal(answer.outcome, SOURCE_DONE);

@@ -27,7 +27,9 @@ test("another press on a head turns the order; words begin at A and numbers at t
 test("a program is called by its script or module", () => {
   for (const [command, name] of [
     [["python3", "/srv/app.py", "-v"], "app.py"], [["/usr/bin/python3.11", "-m", "http.server"], "http.server"], [["python3", "-c", "x"], "python3 -c"], [["python3"], "python3"], [["/opt/uwsgi", "--ini"], "uwsgi"],
-    [["python3", "-X", "dev"], "dev"], [[], "(no command line)"], [["/"], "/"], [["python3", "dir/"], "dir/"], [["pypy3", "-u", "a.py"], "a.py"],
+    [["python3", "-X", "dev"], "python3"], [["python3", "-X", "dev", "-Wignore", "a.py"], "a.py"], [["python3", "manage.py", "serve", "-c", "own.cfg"], "manage.py"],
+    [["python3", "/srv/app.py", "-m", "x"], "app.py"], [["python3", "-Im", "app"], "app"], [["python3", "-mapp", "x"], "app"], [["python3", "-Ic", "import app"], "python3 -c"],
+    [["python3", "--check-hash-based-pycs", "never", "a.py"], "a.py"], [["python3", "-", "a"], "python3"], [["python3", "-m"], "python3"], [[], "(no command line)"], [["/"], "/"], [["python3", "dir/"], "dir/"], [["pypy3", "-u", "a.py"], "a.py"],
   ]) assert.equal(programName(command).name, name, command.join(" "));
 });
 

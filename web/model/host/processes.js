@@ -4,6 +4,17 @@ import { baseName } from "../base/text.js";
 
 const INTERPRETER = /^(python|pypy)[\d.]*(t|d)?$/;
 
+// The word that names the code of an interpreter, and its option: as sampler/base/python_command.c finds it.
+function codeWord(words) {
+  for (let at = 1; at < words.length && words[at] !== "-"; at++) {
+    const [, option, value] = words[at].match(/^-(?!-)[^WXcm]*([WXcm])(.*)/s) ?? [];
+    if (option === "c" || option === "m") return { option, word: value || words[at + 1] };
+    if (/^[^-]/.test(words[at])) return { word: words[at] };
+    if (value === "" || words[at] === "--check-hash-based-pycs") at++;
+  }
+  return {};
+}
+
 // -> {name, rest}: what a person calls the program (its script or module), and the words of its command line as one text,
 // without the folder of the interpreter.
 export function programName(command) {
@@ -12,11 +23,9 @@ export function programName(command) {
   const first = baseName(words[0]);
   const line = [INTERPRETER.test(first) ? first : words[0], ...words.slice(1)].join(" ");
   if (words.length === 1 || !INTERPRETER.test(first)) return { name: first || words[0], rest: line };
-  const module = words.indexOf("-m");
-  if (module > 0 && module + 1 < words.length) return { name: words[module + 1], rest: line };
-  if (words.includes("-c")) return { name: first + " -c", rest: line };
-  const script = words.slice(1).find((word) => !word.startsWith("-"));
-  return { name: script === undefined ? first : baseName(script) || script, rest: line };
+  const { option, word } = codeWord(words);
+  if (!word || option) return { name: option === "c" ? first + " -c" : word || first, rest: line };
+  return { name: baseName(word) || word, rest: line };
 }
 
 export function containerName(container) {

@@ -174,6 +174,47 @@ static void other_files_are_refused(void **state)
     unlink(file);
 }
 
+/* Shared links in it would let whoever has written it in. */
+static void root_believes_no_file_that_another_user_has_put_there(void **state)
+{
+    char path[sizeof folder + 32], text[1024] = "", token[DIGEST_SECRET_LENGTH + 1];
+    struct shares *shares = open_shares(file);
+    struct err err = { 0 };
+    (void)state;
+    if (geteuid() != 0) {
+        shares_destroy(shares);
+        skip();
+    }
+    add(shares, "", 0, token);
+    shares_destroy(shares);
+    FILE *const from = fopen(file, "re");
+    assert_true(fread(text, 1, sizeof text - 1, from) > 0);
+    fclose(from);
+    unlink(file);
+    /* As /tmp is. */
+    assert_int_equal(chmod(folder, 01777), 0);
+    snprintf(path, sizeof path, "%s/planted", folder);
+    FILE *const to = fopen(path, "we");
+    fputs(text, to);
+    fclose(to);
+    shares = open_shares(path);
+    assert_true(opens(shares, token));
+    shares_destroy(shares);
+    assert_int_equal(chown(path, 65534, 65534), 0);
+    assert_int_equal(shares_create(path, &shares, &err), ERR_PERM);
+    assert_non_null(strstr(err.message, "another user"));
+    unlink(path);
+    /* Nor where a folder of the path is a link of another user's. */
+    snprintf(path, sizeof path, "%s/link", folder);
+    assert_int_equal(symlink("/nowhere", path), 0);
+    assert_int_equal(lchown(path, 65534, 65534), 0);
+    snprintf(path, sizeof path, "%s/link/shares", folder);
+    assert_int_equal(shares_create(path, &shares, &err), ERR_PERM);
+    *strrchr(path, '/') = '\0';
+    unlink(path);
+    assert_int_equal(chmod(folder, 0700), 0);
+}
+
 static void folder_that_is_gone_is_an_error_and_leaves_no_share(void **state)
 {
     struct shares *const shares = open_shares("/nowhere/at/all/shares");
@@ -195,6 +236,7 @@ int main(void)
         cmocka_unit_test(number_of_shares_is_bounded),
         cmocka_unit_test(file_outlives_us_and_holds_no_token),
         cmocka_unit_test(other_files_are_refused),
+        cmocka_unit_test(root_believes_no_file_that_another_user_has_put_there),
         cmocka_unit_test(folder_that_is_gone_is_an_error_and_leaves_no_share),
     };
     if (!mkdtemp(folder))

@@ -1,0 +1,41 @@
+#include "tests/unit/cpython/made/thread_world.h"
+
+#include <stdlib.h>
+
+#include "tests/support/test.h"
+
+void thread_world_init(struct thread_world *world, unsigned minor)
+{
+    *world = (struct thread_world){ .count = 0 };
+    fake_python_init(&world->python, minor);
+    world->interp = fake_interp(&world->python, 0);
+    thread_list_init(&world->list, &world->python.memory.memory, &world->python.runtime);
+}
+
+void thread_world_deinit(struct thread_world *world)
+{
+    thread_list_deinit(&world->list);
+    fake_python_deinit(&world->python);
+    for (size_t i = 0; i < world->count; i++)
+        free(world->states[i]);
+}
+
+struct fake_thread *thread_world_add(struct thread_world *world, remote_addr interp,
+                                     remote_addr pthread, int32_t tid)
+{
+    struct fake_thread *const state = malloc(sizeof *state);
+    assert_non_null(state);
+    assert_true(world->count < THREAD_WORLD_STATES);
+    fake_thread_init(state, &world->python, interp, pthread, tid);
+    world->states[world->count++] = state;
+    return state;
+}
+
+struct thread *thread_world_find(const struct thread_world *world,
+                                 const struct fake_thread *state)
+{
+    for (size_t i = 0; i < world->list.count; i++)
+        if (world->list.items[i]->head.addr == state->addr)
+            return world->list.items[i];
+    return NULL;
+}

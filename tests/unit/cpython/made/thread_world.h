@@ -1,0 +1,33 @@
+/*
+ * thread_world - a simulated interpreter with threads, and the list that is read of them.
+ *
+ * Ownership: the caller's storage.
+ * Limits: THREAD_WORLD_STATES.
+ * Depends on: fake_python, threads.
+ */
+#ifndef TESTS_UNIT_CPYTHON_MADE_THREAD_WORLD_H
+#define TESTS_UNIT_CPYTHON_MADE_THREAD_WORLD_H
+
+#include "sampler/cpython/threads/threads.h"
+#include "tests/unit/cpython/made/fake_python.h"
+
+enum { THREAD_WORLD_STATES = 8 };
+
+struct thread_world {
+    struct fake_python python;
+    remote_addr interp;
+    struct fake_thread *states[THREAD_WORLD_STATES];
+    size_t count;
+    struct thread_list list;
+};
+
+void thread_world_init(struct thread_world *world, unsigned minor);
+void thread_world_deinit(struct thread_world *world);
+
+struct fake_thread *thread_world_add(struct thread_world *world, remote_addr interp,
+                                     remote_addr pthread, int32_t tid);
+/* The thread of the list that has this state; NULL: none. */
+struct thread *thread_world_find(const struct thread_world *world,
+                                 const struct fake_thread *state);
+
+#endif /* TESTS_UNIT_CPYTHON_MADE_THREAD_WORLD_H */
