@@ -341,9 +341,22 @@ static void say_states(const struct session_info *info, const struct state_sums 
 
 static void say_tasks(const struct session_info *info, const struct states *states)
 {
+    const struct quality *const quality = &info->snapshot->quality;
     if (states->tasks > 0)
         say("%" PRIu64 " samples, %.2f %% of all, belong to waiting tasks instead of threads",
-            states->tasks, quality_percent(states->tasks, info->snapshot->quality.samples));
+            states->tasks, quality_percent(states->tasks, quality->samples));
+    if (quality->tasks_unread > 0)
+        say("there are too many asyncio tasks: of those found, the frames of %.2f %% were not read, "
+            "and tasks that were read stand for them",
+            quality_percent(quality->tasks_unread, quality->tasks));
+    if (quality->tasks_cut > 0)
+        say("%" PRIu64
+            " readings of asyncio tasks reached a limit, and lack tasks, frames or awaiters",
+            quality->tasks_cut);
+    if (quality->awaiters_cut > 0)
+        say("%" PRIu64
+            " chains of awaiting tasks were too long, and lack their outermost tasks",
+            quality->awaiters_cut);
 }
 
 /* Nothing if the user chose the remote engine. */
