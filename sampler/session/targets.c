@@ -83,8 +83,11 @@ bool targets_are_unknown(const struct targets *targets)
 static void close_targets(struct targets *targets)
 {
     targets_leave_kernel(targets);
-    while (targets->count > 0)
-        target_close(targets->items[--targets->count]);
+    while (targets->count > 0) {
+        struct target *const target = targets->items[--targets->count];
+        origins_keep(&targets->origins, target->fold.origin, &target->process);
+        target_close(target);
+    }
     thread_cpus_deinit(&targets->cpus);
     waits_destroy(targets->waits);
     targets->waits = NULL;
