@@ -47,6 +47,15 @@ enum err_code targets_use_kernel(struct targets *targets, struct err *err)
     return rc;
 }
 
+void targets_give_up_kernel(struct targets *targets, const char *why)
+{
+    kernel_feed_destroy(targets->feed);
+    targets->feed = NULL;
+    if (targets->kernel)
+        engines_give_up(targets->options->engines, targets->kernel, why);
+    targets->kernel = NULL;
+}
+
 void targets_leave_kernel(struct targets *targets)
 {
     kernel_feed_destroy(targets->feed);

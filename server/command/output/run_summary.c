@@ -266,6 +266,10 @@ static void say_processes(const struct session_info *info)
         say("%" PRIu64
             " processes were left out, some of them only for a time: the limit is %d at a time",
             processes.over, SAMPLER_MAX_PROCESSES);
+    if (processes.short_of_files > 0)
+        say("%" PRIu64 " %s not sampled: too many files are open, raise the limit (ulimit -n)",
+            processes.short_of_files,
+            processes.short_of_files == 1 ? "process was" : "processes were");
     if (processes.denied > 0)
         say("%" PRIu64 " %s left out: not permitted, or an unsupported version%s",
             processes.denied, processes.denied == 1 ? "process was" : "processes were",
