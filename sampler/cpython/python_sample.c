@@ -207,7 +207,7 @@ enum err_code python_read_waiting(struct python *python, struct thread *thread,
             at = at->inner;
         rc = read_waiting(python, at);
     } while (at != thread && (rc || !at->stack.count));
-    return report(at, rc, on_sample, context);
+    return report_copied(at, rc, on_sample, context);
 }
 
 struct thread *python_visit(struct python *python, struct thread *thread, remote_addr tstate,

@@ -8,14 +8,20 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "sampler/base/open_files.h"
 #include "sampler/kernel/engine.h"
+
+/* The files that a session with few processes needs besides its engine. */
+enum { LEAVE_FILES = 24 };
 
 struct engines {
     struct kernel *items[ENGINES_MAX];
     size_t count;
-    struct err why; /* there is none */
     pthread_mutex_t lock;
-    bool is_taken[ENGINES_MAX]; /* guarded by the lock */
+    /* Guarded by the lock. */
+    bool is_taken[ENGINES_MAX];
+    size_t given_up;
+    struct err why; /* there is none, or none any longer */
 };
 
 /* The number of the next descriptor that is opened. */
@@ -50,6 +56,12 @@ enum err_code engines_open(size_t wanted, struct engines **out, struct err *err)
         if (kernel_open(engines->items[0], &engines->items[engines->count], &engines->why) !=
             ERR_OK)
             break;
+        if (engines->count > 0 ||
+            open_files_check(LEAVE_FILES, "the kernel engine", &engines->why) == ERR_OK)
+            continue;
+        engines->why.code = ERR_UNSUPPORTED;
+        kernel_close(engines->items[0]);
+        break;
     }
     *out = engines;
     return ERR_OK;
@@ -70,17 +82,17 @@ static enum err_code find_idle(const struct engines *engines, size_t *index_out,
                                struct err *err)
 {
     size_t i = 0;
-    if (engines->count == 0)
+    if (engines->count == engines->given_up)
         return err_set(err, engines->why.code, "%s", engines->why.message);
     while (i < engines->count && engines->is_taken[i])
         i++;
     *index_out = i;
     if (i < engines->count)
         return ERR_OK;
-    return engines->count == 1
+    return engines->count - engines->given_up == 1
                ? err_set(err, ERR_LIMIT, "another session uses the kernel engine")
                : err_set(err, ERR_LIMIT, "other sessions use all %zu kernel engines",
-                         engines->count);
+                         engines->count - engines->given_up);
 }
 
 enum err_code engines_check(struct engines *engines, struct err *err)
@@ -126,4 +138,17 @@ void engines_give_back(struct engines *engines, struct kernel *kernel)
     for (size_t i = 0; i < engines->count; i++)
         if (engines->items[i] == kernel)
             set_idle(engines, i);
+}
+
+void engines_give_up(struct engines *engines, struct kernel *kernel, const char *why)
+{
+    kernel_stop(kernel);
+    pthread_mutex_lock(&engines->lock);
+    for (size_t i = 0; i < engines->count; i++)
+        if (engines->items[i] == kernel)
+            engines->items[i] = NULL;
+    engines->given_up++;
+    err_set(&engines->why, ERR_UNSUPPORTED, "%s", why);
+    pthread_mutex_unlock(&engines->lock);
+    kernel_close(kernel);
 }

@@ -35,5 +35,7 @@ MUST_CHECK enum err_code engines_take(struct engines *engines, double rate_hz,
                                       struct kernel **out, struct err *err);
 /* Makes the engine idle.  NULL is fine. */
 void engines_give_back(struct engines *engines, struct kernel *kernel);
+/* Closes a taken engine for good, so that its descriptors are free. */
+void engines_give_up(struct engines *engines, struct kernel *kernel, const char *why);
 
 #endif /* SAMPLER_KERNEL_ENGINES_H */

@@ -176,6 +176,7 @@ static enum err_code decode(struct cursor *cursor, const struct profile_sizes *r
     out->processes.joined = cursor_number(cursor);
     out->processes.running = cursor_number(cursor);
     out->processes.over = cursor_number(cursor);
+    out->processes.short_of_files = cursor_number(cursor);
     out->processes.denied = cursor_number(cursor);
     out->processes.not_permitted = cursor_number(cursor);
     enum err_code rc = take_targets(cursor, out, err);

@@ -180,6 +180,7 @@ void state_encode(struct state_writer *writer, struct sampler *sampler,
     bytes_number(out, processes.joined);
     bytes_number(out, processes.running);
     bytes_number(out, processes.over);
+    bytes_number(out, processes.short_of_files);
     bytes_number(out, processes.denied);
     bytes_number(out, processes.not_permitted);
     put_targets(writer, sampler, out);

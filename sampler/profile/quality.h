@@ -29,7 +29,8 @@
     X(overflowed,                                                                              \
       "samples counted at a caller because the profile had no room for their innermost frame") \
     X(filtered, "threads that the recording mode left out")                                    \
-    X(extrapolated, "samples that stand for threads not sampled, where there are too many")    \
+    X(extrapolated,                                                                            \
+      "samples that stand for threads or tasks not sampled, where there are too many")         \
     X(unmatched, "samples of threads whose thread of the operating system is unknown")         \
     X(native_complete, "samples with all native frames")                                       \
     X(native_gaps, "samples that lack native frames, where they show <gap>")                   \
@@ -58,6 +59,9 @@
     X(code_clears, "times the cache of code objects was cleared because it was full")          \
     X(tasks, "asyncio tasks read, at every tick that reads them")                              \
     X(tasks_moving, "asyncio tasks that moved while they were read")                           \
+    X(tasks_unread, "asyncio tasks whose frames were not read, because there are too many")    \
+    X(tasks_cut, "readings of asyncio tasks that lack tasks, frames or awaiters")              \
+    X(awaiters_cut, "chains of awaiting tasks without their outermost tasks")                  \
     X(control, "readings of stopped threads that those of moving ones are compared with")      \
     X(bias_ppm, "distance of the profile from its control, in millionths")                     \
     X(bias_error_ppm, "how far that distance may be off by chance")

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "sampler/base/clock.h"
+#include "sampler/base/open_files.h"
 #include "sampler/permission.h"
 #include "sampler/session/child_tracker_parts.h"
 #include "sampler/session/target.h"
@@ -213,8 +214,19 @@ static uint64_t pause_after(const struct child *child, uint64_t now_ns, uint64_t
     return pause_ns < LAST_PAUSE_NS ? pause_ns : LAST_PAUSE_NS;
 }
 
+/* A process counts as short of files until it becomes a target. */
+static void note_files(struct child_tracker *tracker, struct child *child, bool is_short)
+{
+    pthread_mutex_lock(&tracker->mutex);
+    tracker->counts.short_of_files += is_short && !child->is_short;
+    tracker->counts.short_of_files -= !is_short && child->is_short;
+    child->is_short = is_short;
+    pthread_mutex_unlock(&tracker->mutex);
+}
+
 static void try_one(struct child_tracker *tracker, struct child *child)
 {
+    struct err err = { 0 };
     const uint64_t began_ns = clock_now_ns();
     struct target *target = NULL;
     enum err_code rc = permission_ask(child->pid, NULL, NULL);
@@ -222,7 +234,8 @@ static void try_one(struct child_tracker *tracker, struct child *child)
         count(tracker, child, &tracker->counts.not_permitted);
     if (!rc)
         rc = target_open(child->pid, RUNTIME_QUICK, tracker->mode, &tracker->is_ending,
-                         tracker->strings, &target, NULL);
+                         tracker->strings, &target, &err);
+    note_files(tracker, child, rc && open_files_are_short(&err));
     if (rc == ERR_PERM || rc == ERR_UNSUPPORTED || rc == ERR_INVALID)
         count(tracker, child, &tracker->counts.denied);
     if (!rc && target->process.start_time == child->identity.start_time) {

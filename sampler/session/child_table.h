@@ -32,6 +32,7 @@ struct child {
     struct procfs_identity identity;
     bool is_target;    /* the sampling thread has it, or will take it */
     bool is_counted;   /* among those left out */
+    bool is_short;     /* too many files are open for it */
     uint64_t since_ns; /* when it was first seen to execute its current program */
     uint64_t try_ns;   /* when to search it for an interpreter */
 };

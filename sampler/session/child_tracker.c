@@ -127,6 +127,14 @@ void child_tracker_scan_once(struct child_tracker *tracker)
     child_scan(tracker, clock_now_ns(), 0);
 }
 
+void child_tracker_scan_again(struct child_tracker *tracker)
+{
+    for (size_t i = 0; i < tracker->children.count; i++)
+        if (tracker->children.items[i].is_short)
+            tracker->children.items[i].try_ns = 0;
+    child_tracker_scan_once(tracker);
+}
+
 enum err_code child_tracker_start(struct child_tracker *tracker, struct err *err)
 {
     const int sys = thread_start(&tracker->thread, tracker_main, tracker);

@@ -41,6 +41,7 @@ enum { CHILD_TRACKER_MAX = 4096 };
 
 struct child_tracker_counts {
     uint64_t over; /* Python processes that had to wait for room, or were not followed */
+    uint64_t short_of_files; /* processes, Python or not, for which too many files are open */
     uint64_t
         denied; /* processes that cannot be read, or do not show the state that the mode keeps */
     uint64_t not_permitted; /* processes, Python or not, that permission.h refuses */
@@ -58,6 +59,8 @@ MUST_CHECK enum err_code child_tracker_follow(struct child_tracker *tracker, int
                                               bool is_target, struct err *err);
 /* Scans once, before child_tracker_start. */
 void child_tracker_scan_once(struct child_tracker *tracker);
+/* The same, when more files may be open than at the scan before. */
+void child_tracker_scan_again(struct child_tracker *tracker);
 MUST_CHECK enum err_code child_tracker_start(struct child_tracker *tracker, struct err *err);
 
 /* A new target; NULL: none, at the cost of one atomic read. */

@@ -146,10 +146,12 @@ enum err_code kernel_threads_follow_contexts(struct kernel_threads *threads,
 }
 
 /* Of the states of one thread, the engine gets the outermost one if it finds the others by itself, or else the
- * innermost one, which runs. */
+ * innermost one, which runs.  Where that is unknown, as before 3.13, it gets that of the main interpreter. */
 static bool is_followed(const struct fed_target *fed, const struct thread *thread)
 {
-    return fed->described.interpreter_count ? !thread->is_inner : !thread->inner;
+    if (fed->described.interpreter_count)
+        return !thread->is_inner;
+    return !thread->inner && (thread->is_inner || !thread->has_later);
 }
 
 bool kernel_threads_is_unknown(const struct fed_target *fed, const struct thread *thread)

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "sampler/base/clock.h"
+#include "sampler/base/open_files.h"
 #include "sampler/base/scoped.h"
 #include "sampler/base/thread.h"
 #include "sampler/discovery/turns.h"
@@ -90,13 +91,37 @@ static bool is_cancelled(const struct local_sampler *sampler)
            atomic_load(sampler->face.options.is_cancelled);
 }
 
+static void use_remote(struct local_sampler *sampler, const char *why)
+{
+    sampler->face.options.engine = SAMPLER_ENGINE_REMOTE;
+    snprintf(sampler->status.engine_reason, sizeof sampler->status.engine_reason, "%.*s",
+             SAMPLER_MAX_ENGINE_REASON, why);
+}
+
+/* The files of a kernel engine that was not asked for are enough for some processes more.  false: there is none. */
+static bool free_files(struct local_sampler *sampler)
+{
+    static const char why[] =
+        "too many files are open for the kernel engine beside all processes: raise the limit "
+        "(ulimit -n)";
+    if (sampler->face.options.engine != SAMPLER_ENGINE_AUTO)
+        return false;
+    targets_give_up_kernel(&sampler->targets, why);
+    use_remote(sampler, why);
+    return true;
+}
+
 static enum err_code attach_one(struct local_sampler *sampler, int pid,
                                 enum runtime_effort effort, struct err *err)
 {
+    const struct sampler_options *const options = &sampler->face.options;
+    struct strtab *const strings = profile_strings(sampler->targets.profile);
     struct target *target = NULL;
     enum err_code rc =
-        target_open(pid, effort, sampler->face.options.mode, sampler->face.options.is_cancelled,
-                    profile_strings(sampler->targets.profile), &target, err);
+        target_open(pid, effort, options->mode, options->is_cancelled, strings, &target, err);
+    if (rc && open_files_are_short(err) && free_files(sampler))
+        rc = target_open(pid, effort, options->mode, options->is_cancelled, strings, &target,
+                         err);
     if (!rc && (rc = targets_add(&sampler->targets, target, err)))
         target_close(target);
     if (!rc && sampler->tracker)
@@ -139,6 +164,7 @@ static enum err_code attach_all(struct local_sampler *sampler, struct err *err)
         return rc;
     for (size_t i = 0; i < count && rc != ERR_NOMEM; i++) {
         const uint64_t began_ns = clock_now_ns();
+        struct err why = { 0 };
         if (debts_rest_until_ns(&debts, items[i].uid, began_ns)) {
             left_out.over++;
             continue;
@@ -146,12 +172,13 @@ static enum err_code attach_all(struct local_sampler *sampler, struct err *err)
         rc = permission_ask(items[i].pid, NULL, NULL);
         left_out.not_permitted += rc == ERR_PERM;
         if (!rc)
-            rc = attach_one(sampler, items[i].pid, RUNTIME_QUICK, NULL);
+            rc = attach_one(sampler, items[i].pid, RUNTIME_QUICK, &why);
         const uint64_t now_ns = clock_now_ns();
         /* Processes of root are not slow on purpose, only because the machine is busy. */
         if (items[i].uid != 0)
             debts_charge(&debts, items[i].uid, now_ns - began_ns, now_ns);
         left_out.over += rc == ERR_LIMIT;
+        left_out.short_of_files += rc && open_files_are_short(&why);
         left_out.denied += rc == ERR_INVALID;
     }
     target_table_left_out(&sampler->targets.target_table, &left_out);
@@ -178,12 +205,16 @@ static enum err_code attach_named(struct local_sampler *sampler, int pid, struct
 
 static enum err_code attach_family(struct local_sampler *sampler, struct err *err)
 {
+    struct child_tracker_counts counts;
     child_tracker_scan_once(sampler->tracker);
     loop_take_new(sampler);
+    child_tracker_counts(sampler->tracker, &counts);
+    if (counts.short_of_files && free_files(sampler)) {
+        child_tracker_scan_again(sampler->tracker);
+        loop_take_new(sampler);
+    }
     if (sampler->targets.count > 0)
         return ERR_OK;
-    struct child_tracker_counts counts;
-    child_tracker_counts(sampler->tracker, &counts);
     return err_set(err, ERR_NOT_PYTHON,
                    "neither process %d nor any of its descendants is a Python process%s",
                    (int)sampler->face.options.pids[0],
@@ -203,13 +234,6 @@ static enum err_code follow(struct local_sampler *sampler, struct err *err)
     sampler->targets.left = rc ? NULL : give_back;
     sampler->targets.context = sampler->tracker;
     return rc;
-}
-
-static void use_remote(struct local_sampler *sampler, const char *why)
-{
-    sampler->face.options.engine = SAMPLER_ENGINE_REMOTE;
-    snprintf(sampler->status.engine_reason, sizeof sampler->status.engine_reason, "%.*s",
-             SAMPLER_MAX_ENGINE_REASON, why);
 }
 
 /* Takes a kernel engine if the options ask for one; without it AUTO goes on with the remote one. */
@@ -379,6 +403,7 @@ static void processes(const struct sampler *face, struct sampler_processes *out)
     if (local_const(face)->tracker)
         child_tracker_counts(local_const(face)->tracker, &children);
     out->over += children.over;
+    out->short_of_files += children.short_of_files;
     out->denied += children.denied;
     out->not_permitted += children.not_permitted;
 }

@@ -37,7 +37,8 @@ void origins_init(struct origins *origins)
 void origins_deinit(struct origins *origins)
 {
     for (size_t i = 0; i < origins->count; i++)
-        sampler_origin_close(&origins->processes[i].origin);
+        if (origins->processes[i].is_kept)
+            sampler_origin_close(&origins->processes[i].origin);
     for (size_t i = 0; i < origins->owner_count; i++)
         free(origins->owners[i]);
     free(origins->owners);
@@ -83,8 +84,10 @@ static profile_origin add(struct origins *origins, const struct sampler_origin *
     if (origins->count == SAMPLER_MAX_PROCESSES)
         return PROFILE_ORIGIN_SEVERAL;
     const size_t of = owner_number(origins, owner);
-    if (of == 0 || !duplicate(held, &place->origin, NULL))
+    if (of == 0)
         return PROFILE_ORIGIN_SEVERAL;
+    place->origin = *held;
+    place->is_kept = false;
     place->number = (uint64_t)of << OWNER_SHIFT | (atomic_fetch_add(&numbers, 1) + 1);
     origins->count++;
     return place->number;
@@ -121,9 +124,20 @@ void origins_end(struct origins *origins, profile_origin number)
 {
     pthread_mutex_lock(&origins->mutex);
     struct origins_process *const process = find(origins, number);
-    if (process) {
+    if (process && process->is_kept)
         sampler_origin_close(&process->origin);
+    if (process)
         *process = origins->processes[--origins->count];
+    pthread_mutex_unlock(&origins->mutex);
+}
+
+void origins_keep(struct origins *origins, profile_origin number, struct process *process)
+{
+    pthread_mutex_lock(&origins->mutex);
+    struct origins_process *const kept = find(origins, number);
+    if (kept) {
+        kept->is_kept = true;
+        process->pidfd = process->space_fd = -1;
     }
     pthread_mutex_unlock(&origins->mutex);
 }

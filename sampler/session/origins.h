@@ -8,8 +8,8 @@
  *
  * PROFILE_ORIGIN_SEVERAL stands for a process whose owner is unknown, and for those beyond a limit.
  *
- * Ownership: the caller's storage; the descriptors belong to it and stay open until origins_end or
- * origins_deinit.
+ * Ownership: the caller's storage.  The descriptors are those of the process, which must stay open until
+ * origins_end; origins_keep takes them over, until origins_end or origins_deinit.
  * Threads: one adds and ends, any thread finds.
  * Limits: SAMPLER_MAX_PROCESSES at a time, ORIGINS_MAX_OWNERS owners in all.
  * Depends on: owner, sampler.h, profile, process/process.
@@ -37,6 +37,7 @@ struct origins {
     struct origins_process {
         profile_origin number;
         struct sampler_origin origin; /* without the owner */
+        bool is_kept;                 /* its descriptors belong to the table */
     } processes[SAMPLER_MAX_PROCESSES];
     size_t count;
 };
@@ -49,6 +50,8 @@ profile_origin origins_add(struct origins *origins, struct process *process,
                            uint64_t mapped_addr);
 /* The process has ended or executes another program. */
 void origins_end(struct origins *origins, profile_origin number);
+/* The session is over, and the process may go on: takes its descriptors. */
+void origins_keep(struct origins *origins, profile_origin number, struct process *process);
 
 /* The origin of a function of origin `before` that has now been sampled in process `now`. */
 profile_origin origins_join(struct origins *origins, profile_origin before, profile_origin now);

@@ -1,9 +1,11 @@
 #include "sampler/session/target.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sampler/base/clock.h"
+#include "sampler/base/open_files.h"
 #include "sampler/cpython/contexts/contexts.h"
 #include "sampler/cpython/python.h"
 #include "sampler/kernel/copy_memory.h"
@@ -17,6 +19,9 @@
 
 /* An interpreter that is unreadable for this long while its process runs has ended. */
 static const uint64_t GIVE_UP_NS = NS_PER_S;
+
+/* A target keeps two files open.  To examine it takes some more, and so do its threads, children and results. */
+enum { LEAVE_FILES = 8 };
 
 static enum err_code check_mode(const struct target *target, enum sampler_mode mode,
                                 struct err *err)
@@ -36,11 +41,16 @@ enum err_code target_open(int pid, enum runtime_effort effort, enum sampler_mode
                           const atomic_bool *is_cancelled, struct strtab *strings,
                           struct target **out, struct err *err)
 {
+    char what[32];
+    snprintf(what, sizeof what, "process %d", pid);
+    enum err_code rc = open_files_check(LEAVE_FILES, what, err);
+    if (rc)
+        return rc;
     struct target *const target = calloc(1, sizeof *target);
     if (!target)
         return err_nomem(err);
     target->process.pidfd = target->process.space_fd = -1;
-    enum err_code rc = process_open(&target->process, pid, err);
+    rc = process_open(&target->process, pid, err);
     if (!rc)
         rc = permission_ask(pid, &target->users, err);
     target->process.is_cancelled = is_cancelled;

@@ -115,6 +115,7 @@ void target_table_left_out(struct target_table *target_table,
 {
     pthread_mutex_lock(&target_table->mutex);
     target_table->counts.over += more->over;
+    target_table->counts.short_of_files += more->short_of_files;
     target_table->counts.denied += more->denied;
     target_table->counts.not_permitted += more->not_permitted;
     pthread_mutex_unlock(&target_table->mutex);

@@ -47,6 +47,15 @@ enum err_code targets_use_kernel(struct targets *targets, struct err *err)
     return rc;
 }
 
+void targets_give_up_kernel(struct targets *targets, const char *why)
+{
+    kernel_feed_destroy(targets->feed);
+    targets->feed = NULL;
+    if (targets->kernel)
+        engines_give_up(targets->options->engines, targets->kernel, why);
+    targets->kernel = NULL;
+}
+
 void targets_leave_kernel(struct targets *targets)
 {
     kernel_feed_destroy(targets->feed);
@@ -83,8 +92,11 @@ bool targets_are_unknown(const struct targets *targets)
 static void close_targets(struct targets *targets)
 {
     targets_leave_kernel(targets);
-    while (targets->count > 0)
-        target_close(targets->items[--targets->count]);
+    while (targets->count > 0) {
+        struct target *const target = targets->items[--targets->count];
+        origins_keep(&targets->origins, target->fold.origin, &target->process);
+        target_close(target);
+    }
     thread_cpus_deinit(&targets->cpus);
     waits_destroy(targets->waits);
     targets->waits = NULL;

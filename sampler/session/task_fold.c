@@ -7,7 +7,7 @@
 #include "sampler/base/clock.h"
 
 /* Reading the tasks may take one part in COSTS_ONE_IN of the time. */
-enum { COSTS_ONE_IN = 20, MAX_AWAITERS_DEEP = 64, MAX_MARK_BYTES = 256 };
+enum { COSTS_ONE_IN = 20, MAX_MARK_BYTES = 256 };
 static const uint64_t SELDOM_NS = NS_PER_S;
 
 enum err_code task_fold_init(struct task_fold *fold, struct fold *of_threads,
@@ -51,6 +51,12 @@ static enum err_code mark_of(struct task_fold *fold, struct task *task, frame_id
     return ERR_OK;
 }
 
+/* Not those of a task that moves: whether it waits is unknown. */
+static bool lacks_frames(const struct task *task)
+{
+    return task->is_truncated || (!task->is_read && !task->is_running && !task->is_moving);
+}
+
 static enum err_code add_own_frames(struct task_fold *fold, const struct task *task,
                                     node_id *node)
 {
@@ -59,6 +65,9 @@ static enum err_code add_own_frames(struct task_fold *fold, const struct task *t
     for (uint32_t i = 0; i < task->frame_count && !rc; i++)
         rc =
             fold_add_frame(fold->of_threads, &all->frames[task->first_frame + i], i == 0, node);
+    if (!rc && lacks_frames(task))
+        rc = profile_node(fold->of_threads->profile, *node, fold->of_threads->truncated, node,
+                          NULL);
     return rc;
 }
 
@@ -72,26 +81,33 @@ static struct task *choose_awaiter(struct task_fold *fold, const struct task *ta
     return &all->table.items[all->table.awaiters[task->first_awaiter + chosen]];
 }
 
-static bool has_base(const struct task_fold *fold, const struct task *task)
+static struct task_base *base_at(const struct task_fold *fold, const struct task *task)
 {
     const struct tasks *const all = fold->tasks;
-    return fold->bases[task - all->table.items].reading == fold->readings;
+    return &fold->bases[task - all->table.items];
 }
 
-/* The task and its awaiters, outwards, until one has a base. */
+/* The task and its awaiters, outwards, until one has a base.  Those beyond TASK_FOLD_MAX_AWAITERS are left out. */
 static size_t find_way(struct task_fold *fold, struct task *task,
-                       struct task *way[MAX_AWAITERS_DEEP])
+                       struct task *way[TASK_FOLD_MAX_AWAITERS])
 {
+    struct quality *const quality = profile_quality(fold->of_threads->profile);
     size_t count = 0;
-    while (task && count < MAX_AWAITERS_DEEP) {
+    fold->ways++;
+    for (; task; task = choose_awaiter(fold, task)) {
+        struct task_base *const base = base_at(fold, task);
+        const bool has_base = base->reading == fold->readings;
         /* Tasks may await one another in a circle. */
-        for (size_t i = 0; i < count; i++)
-            if (way[i] == task)
-                return count;
-        way[count++] = task;
-        if (has_base(fold, task))
+        if (base->way == fold->ways)
             break;
-        task = choose_awaiter(fold, task);
+        if (count + (has_base ? base->depth : 1) > TASK_FOLD_MAX_AWAITERS) {
+            quality->awaiters_cut++;
+            break;
+        }
+        base->way = fold->ways;
+        way[count++] = task;
+        if (has_base)
+            break;
     }
     return count;
 }
@@ -99,12 +115,12 @@ static size_t find_way(struct task_fold *fold, struct task *task,
 /* The node of the task's mark. */
 static enum err_code base_of(struct task_fold *fold, struct task *task, node_id *out)
 {
-    const struct tasks *const all = fold->tasks;
-    struct task *way[MAX_AWAITERS_DEEP];
+    struct task *way[TASK_FOLD_MAX_AWAITERS];
     node_id node = 0;
+    uint32_t depth = 0;
     enum err_code rc = ERR_OK;
     for (size_t i = find_way(fold, task, way); i-- > 0 && !rc;) {
-        struct task_base *const base = &fold->bases[way[i] - all->table.items];
+        struct task_base *const base = base_at(fold, way[i]);
         frame_id mark;
         if (base->reading != fold->readings) {
             rc = mark_of(fold, way[i], &mark);
@@ -114,8 +130,10 @@ static enum err_code base_of(struct task_fold *fold, struct task *task, node_id 
                 break;
             base->node = node;
             base->reading = fold->readings;
+            base->depth = depth + 1;
         }
         node = base->node;
+        depth = base->depth;
         if (i > 0)
             rc = add_own_frames(fold, way[i], &node);
     }
@@ -143,7 +161,7 @@ enum err_code task_fold_begin(struct task_fold *fold, const struct stack *stack,
             stack->frames[i].is_off_chunk ? tasks_of_frame(all, stack->frames[i].addr) : NULL;
         if (!task)
             continue;
-        fold->bases[task - all->table.items].run_reading = fold->is_fresh ? fold->readings : 0;
+        base_at(fold, task)->run_reading = fold->is_fresh ? fold->readings : 0;
         if (!innermost)
             *first = i;
         innermost = innermost ? innermost : task;
@@ -160,13 +178,14 @@ static enum err_code waiting_thread(struct task_fold *fold, thread_id *out)
     return rc ? rc : profile_thread(fold->of_threads->profile, &row, out, NULL);
 }
 
-static enum err_code count_task(struct task_fold *fold, const struct task *task,
+static enum err_code count_task(struct task_fold *fold, const struct task *task, uint32_t times,
                                 uint64_t now_ns)
 {
     struct thread_cpus *const cpus = fold->of_threads->cpus;
     struct quality *const quality = profile_quality(fold->of_threads->profile);
     struct sample sample = { .pid = fold->of_threads->pid,
-                             .certainty = &quality->exact,
+                             .certainty =
+                                 lacks_frames(task) ? &quality->truncated : &quality->exact,
                              .spot = PROFILE_NO_SPOT,
                              .now_ns = now_ns };
     enum err_code rc = task_fold_node(fold, task, &sample.node);
@@ -176,20 +195,35 @@ static enum err_code count_task(struct task_fold *fold, const struct task *task,
     rc = waiting_thread(fold, &sample.thread);
     if (rc)
         return rc;
-    quality->extrapolated += fold->owed - 1;
-    return thread_cpus_add_waiting(cpus, &sample, fold->owed, fold->counted_ns);
+    quality->extrapolated += times - 1;
+    return thread_cpus_add_waiting(cpus, &sample, times, fold->counted_ns);
+}
+
+/* A task that awaits others is part of their stacks, unless all of them wait in a circle. */
+static bool is_counted(const struct task *task)
+{
+    return !task->is_running && !task->is_moving &&
+           (task->is_awaiter ? task->is_in_circle : task->is_read);
 }
 
 enum err_code task_fold_flush(struct task_fold *fold, uint64_t now_ns)
 {
     const struct tasks *const all = fold->tasks;
+    const double share = all->covered ? (double)all->wanted / (double)all->covered : 1;
+    double due = 0.5;
+    uint64_t counted = 0;
     enum err_code rc = ERR_OK;
     if (!fold->readings || !fold->owed)
         return ERR_OK;
     for (size_t i = 0; i < all->table.count && !rc && fold->counts_waiting; i++) {
         const struct task *const task = &all->table.items[i];
-        if (task->frame_count && !task->is_running && !task->is_awaiter)
-            rc = count_task(fold, task, now_ns);
+        if (!is_counted(task))
+            continue;
+        due += task->is_awaiter ? fold->owed : share * task->times * fold->owed;
+        const uint32_t times = (uint32_t)((uint64_t)due - counted);
+        counted += times;
+        if (times)
+            rc = count_task(fold, task, times, now_ns);
     }
     fold->counted_ns = now_ns;
     fold->owed = 0;
@@ -204,7 +238,7 @@ void task_fold_settle(struct task_fold *fold, uint64_t now_ns)
     fold->is_fresh = false;
     for (size_t i = 0; i < all->table.count; i++) {
         struct task *const task = &all->table.items[i];
-        const bool runs = fold->bases[i].run_reading == fold->readings;
+        const bool runs = base_at(fold, task)->run_reading == fold->readings;
         if (!task->frame || runs == task->is_running)
             continue;
         const struct thread *const thread = runs ? NULL : tasks_thread(all, task);
@@ -214,6 +248,7 @@ void task_fold_settle(struct task_fold *fold, uint64_t now_ns)
         profile_quality(fold->of_threads->profile)->tasks_moving += !task->is_moving;
         task->is_running = false;
         task->is_moving = true;
+        task->is_truncated = false;
         task->frame_count = 0;
     }
 }
@@ -243,7 +278,10 @@ enum err_code task_fold_count(struct task_fold *fold)
     fold->read_ns = all->table.read_ns;
     fold->every_ns = next_after(all->cost_ns);
     quality->tasks += all->table.count;
-    for (size_t i = 0; i < all->table.count; i++)
+    quality->tasks_cut += all->table.is_cut;
+    for (size_t i = 0; i < all->table.count; i++) {
         quality->tasks_moving += all->table.items[i].is_moving;
+        quality->tasks_unread += !all->table.items[i].is_read;
+    }
     return task_fold_flush(fold, all->table.read_ns);
 }

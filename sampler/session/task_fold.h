@@ -9,11 +9,13 @@
  *
  * With SAMPLER_ASYNC_ALL waiting tasks are samples too.  They share one pseudo-thread ("waiting
  * tasks", id 0) and have one sample for each tick.  A task that waits for another one is part of
- * the other's stack and not counted for itself.
+ * the other's stack and not counted for itself, unless they wait for each other.  Of very many
+ * tasks, those that were read count for the others, too.
  *
  * Tasks are read every TASK_FOLD_EVERY_NS, and less often if that takes more than a twentieth of
  * the time.
  *
+ * Limits: a stack begins with TASK_FOLD_MAX_AWAITERS tasks, itself included; the others are counted as cut.
  * Ownership: the caller's storage; task_fold_deinit accepts a zeroed one.
  * Threads: the profile's writer.
  * Depends on: cpython/asyncio, fold, thread_cpu, profile.
@@ -31,11 +33,14 @@
 #include "sampler/session/fold.h"
 
 #define TASK_FOLD_EVERY_NS 10000000ull
+enum { TASK_FOLD_MAX_AWAITERS = 256 };
 
 struct task_base {
     node_id node;
     uint64_t reading;     /* that made it */
     uint64_t run_reading; /* in which a stack ran the task */
+    uint64_t way;         /* of awaiters, that last led to the task */
+    uint32_t depth;       /* of the mark, in tasks */
 };
 
 struct task_fold {
@@ -45,7 +50,7 @@ struct task_fold {
     frame_id nameless;
     struct task_base *bases; /* by task: the node below its own frames */
     struct random random;
-    uint64_t readings, read_ns, every_ns, counted_ns;
+    uint64_t readings, ways, read_ns, every_ns, counted_ns;
     uint32_t owed; /* ticks since the tasks were counted last */
     bool is_each;  /* tasks are read at every tick */
     bool is_fresh; /* tasks have been read since the last tick */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "sampler/base/clock.h"
+#include "sampler/base/open_files.h"
 #include "sampler/base/vec.h"
 #include "sampler/cpython/objects/code.h"
 #include "sampler/cpython/threads/thread_state.h"
@@ -58,9 +59,13 @@ static enum err_code reserve(struct thread_cpus *cpus, thread_id thread)
     return ERR_OK;
 }
 
+/* A meter keeps two files open. */
+enum { LEAVE_FILES = 6 };
+
 static void open_meter(struct thread_cpu *thread_cpu, uint64_t now_ns)
 {
     thread_cpu->has_meter =
+        open_files_are_left(LEAVE_FILES) &&
         cpu_meter_open(&thread_cpu->meter, thread_cpu->pid, thread_cpu->tid);
     thread_cpu->is_metered = thread_cpu->is_watched = false;
     thread_cpu->opened_ns = thread_cpu->metered_ns = thread_cpu->asked_ns = now_ns;

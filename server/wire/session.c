@@ -125,6 +125,7 @@ static void write_processes(struct json *json, const struct sampler_processes *p
     put_uint(json, "attached", processes->joined);
     put_uint(json, "running", processes->running);
     put_uint(json, "over_limit", processes->over);
+    put_uint(json, "short_of_files", processes->short_of_files);
     put_uint(json, "denied", processes->denied);
     put_uint(json, "not_permitted", processes->not_permitted);
     json_end(json);

@@ -72,7 +72,7 @@ export const QUALITY_TEXT = {
     stopped_s: "stopped", reads: "reads", read_bytes: "memory read",
     cpu_user_s: "CPU, user", cpu_sys_s: "CPU, kernel", rss_bytes: "memory", rss_peak_bytes: "peak memory", profile_bytes: "profile memory", profile_limit_bytes: "profile limit",
     code_hits: "cached", code_misses: "re-read", code_stale: "changed", code_clears: "cache resets",
-    tasks: "tasks read", tasks_moving: "changing",
+    tasks: "tasks found", tasks_moving: "changing", tasks_unread: "frames not read", tasks_cut: "incomplete readings", awaiters_cut: "chains of awaiters cut",
   },
   states: {
     on_cpu: ["on CPU", "the kernel's accounting of each thread"],

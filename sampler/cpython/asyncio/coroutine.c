@@ -236,8 +236,10 @@ static enum err_code add_frame(struct coroutines *coroutines, remote_addr object
     enum err_code rc = see(coroutines, object, &state);
     if (rc || state.doing == IS_OVER)
         return rc ? rc : ERR_CORRUPT;
-    if (chain->count == COROUTINE_MAX_FRAMES)
+    if (chain->count == COROUTINE_MAX_FRAMES) {
+        chain->is_truncated = true;
         return ERR_OK;
+    }
     rc = frame_of(coroutines, &state, &chain->frames[chain->count]);
     if (rc)
         return rc;
@@ -261,9 +263,14 @@ enum err_code coroutine_follow(struct coroutines *coroutines, remote_addr object
     out->count = 0;
     out->awaits = 0;
     out->is_suspended = true;
-    for (int step = 0; object && step < MAX_STEPS && !rc; step++) {
+    out->is_truncated = false;
+    for (int step = 0; object && !rc; step++) {
         enum coroutine_kind kind;
         remote_addr stands_for, next;
+        if (step == MAX_STEPS) {
+            out->is_truncated = true;
+            break;
+        }
         rc = kind_at(coroutines, object, &kind, &stands_for);
         if (rc)
             return end_chain(rc == ERR_FAULT ? ERR_CORRUPT : rc, out);

@@ -11,7 +11,7 @@
  *
  * Ownership: the caller's storage; the bytes that were read belong to the predicted reads.
  * Threads: none.
- * Limits: COROUTINE_MAX_FRAMES frames of a chain; more are left out.
+ * Limits: COROUTINE_MAX_FRAMES frames of a chain; is_truncated says that there are more.
  * Depends on: base, memory, layout, object, code, predicted_reads, walk (frames), heap_frames.
  */
 #ifndef SAMPLER_CPYTHON_ASYNCIO_COROUTINE_H
@@ -58,6 +58,7 @@ struct coroutine_chain {
     size_t count;
     remote_addr awaits; /* the end: a future, a task or another object; 0: does not wait */
     bool is_suspended;  /* no frame of the chain runs */
+    bool is_truncated;  /* its innermost frames are missing: there are too many */
 };
 
 void coroutines_init(struct coroutines *coroutines, struct memory *memory,

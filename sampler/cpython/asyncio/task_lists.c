@@ -3,7 +3,10 @@
 #include "sampler/cpython/objects/object.h"
 #include "sampler/cpython/objects/set.h"
 
-enum { NODE_BYTES = 16, WORD = sizeof(uint64_t), MAX_MEMBERS = 4096 };
+enum { NODE_BYTES = 16, WORD = sizeof(uint64_t) };
+
+/* The sets of a reading may be many and large. */
+static const uint64_t MAX_SET_BYTES = 1 << 26;
 
 bool task_lists_exist(const struct layout *layout)
 {
@@ -94,7 +97,7 @@ static enum err_code collect(struct task_lists *lists, remote_addr head, uint64_
             break;
         node = field_u64(copy, offsets->node);
     }
-    return rc == ERR_NOMEM || rc == ERR_GONE ? rc : ERR_OK;
+    return rc == ERR_NOMEM || rc == ERR_GONE || rc == ERR_LIMIT ? rc : ERR_OK;
 }
 
 static enum err_code mark_running(struct task_lists *lists, const struct thread *thread)
@@ -128,9 +131,13 @@ enum err_code task_lists_collect(struct task_lists *lists)
 static enum err_code link_set(struct task_lists *lists, const struct task *task,
                               remote_addr set)
 {
-    remote_addr members[MAX_MEMBERS];
+    remote_addr *const members = lists->table->members;
     size_t count;
-    enum err_code rc = set_read(lists->reads, lists->layout, set, members, MAX_MEMBERS, &count);
+    enum err_code rc = set_read(lists->reads, lists->layout, set, members, TASKS_MAX, &count);
+    if (rc == ERR_LIMIT) {
+        lists->table->is_cut = true;
+        rc = ERR_OK;
+    }
     for (size_t i = 0; i < count && !rc; i++)
         rc = task_table_add_edge(lists->table, task, task_table_find(lists->table, members[i]));
     return rc == ERR_NOMEM || rc == ERR_GONE ? rc : ERR_OK;
@@ -139,9 +146,12 @@ static enum err_code link_set(struct task_lists *lists, const struct task *task,
 enum err_code task_lists_link(struct task_lists *lists)
 {
     const struct task_list_offsets *const offsets = &lists->offsets;
+    const uint64_t began = lists->reads->memory->read_bytes;
     enum err_code rc = ERR_OK;
     for (size_t i = 0; i < lists->table->count && !rc; i++) {
         const struct task *const task = &lists->table->items[i];
+        if (lists->reads->memory->read_bytes - began > MAX_SET_BYTES)
+            return ERR_LIMIT;
         const unsigned char *copy;
         rc = predicted_reads_get(lists->reads, task->addr, offsets->bytes, &copy);
         const remote_addr by = rc ? 0 : field_u64(copy, offsets->awaited_by);

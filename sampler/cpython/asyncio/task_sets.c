@@ -6,7 +6,6 @@
 
 enum {
     WORD = sizeof(uint64_t),
-    MAX_MEMBERS = TASKS_MAX,
     /* The part of a task that is searched for its coroutine. */
     TASK_BYTES = PREDICTED_READS_MAX_BYTES,
     /* The first field of a future is the event loop; those of a list are its length and its items. */
@@ -86,7 +85,7 @@ static enum err_code find_fields(struct task_sets *sets, remote_addr addr)
     const enum err_code rc = predicted_reads_get(sets->reads, addr, TASK_BYTES, &copy);
     if (rc)
         return rc;
-    for (uint32_t at = object_first_field(sets->layout); at + 2 * WORD <= TASK_BYTES;
+    for (uint32_t at = object_first_field(sets->layout) + WORD; at + 2 * WORD <= TASK_BYTES;
          at += WORD)
         if (coroutine_is_at(sets->coroutines, field_u64(copy, at))) {
             sets->coroutine = at;
@@ -150,9 +149,13 @@ static enum err_code collect_task(struct task_sets *sets, remote_addr addr, stru
 
 static enum err_code collect_set(struct task_sets *sets, remote_addr set, bool is_weak)
 {
-    remote_addr members[MAX_MEMBERS];
+    remote_addr *const members = sets->table->members;
     size_t count = 0;
-    enum err_code rc = set_read(sets->reads, sets->layout, set, members, MAX_MEMBERS, &count);
+    enum err_code rc = set_read(sets->reads, sets->layout, set, members, TASKS_MAX, &count);
+    if (rc == ERR_LIMIT) {
+        sets->table->is_cut = true;
+        rc = ERR_OK;
+    }
     for (size_t i = 0; i < count && !rc; i++) {
         const unsigned char *copy;
         struct task *task;
@@ -192,19 +195,23 @@ enum err_code task_sets_collect(struct task_sets *sets)
 }
 
 /* Adds edges to the tasks that the future of asyncio.gather waits for. */
-static enum err_code link_gathered(struct task_sets *sets, const struct task *awaiter)
+static enum err_code link_gathered(struct task_sets *sets, remote_addr future,
+                                   const struct task *awaiter)
 {
-    remote_addr list, items, children[MAX_MEMBERS];
+    remote_addr list, items, *const children = sets->table->members;
     uint64_t count = 0;
     const uint32_t head = object_first_field(sets->layout);
-    enum err_code rc = object_attribute(sets->reads->memory, sets->layout, awaiter->awaits,
-                                        "_children", &list);
+    enum err_code rc =
+        object_attribute(sets->reads->memory, sets->layout, future, "_children", &list);
     if (!rc)
         rc = memory_read_u64(sets->reads->memory, list + head, &count);
     if (!rc)
         rc =
             memory_read_u64(sets->reads->memory, list + head + LIST_ITEMS_WORDS * WORD, &items);
-    count = count < MAX_MEMBERS ? count : MAX_MEMBERS;
+    if (!rc && count > TASKS_MAX) {
+        sets->table->is_cut = true;
+        count = TASKS_MAX;
+    }
     if (!rc && count)
         rc = memory_read(sets->reads->memory, items, children, (size_t)count * WORD);
     for (size_t i = 0; i < count && !rc; i++)
@@ -213,22 +220,27 @@ static enum err_code link_gathered(struct task_sets *sets, const struct task *aw
     return rc == ERR_NOMEM || rc == ERR_GONE ? rc : ERR_OK;
 }
 
+/* A task stores what it waits for, ahead of its coroutine. */
 enum err_code task_sets_link(struct task_sets *sets)
 {
     enum err_code rc = ERR_OK;
     for (size_t i = 0; i < sets->table->count && !rc; i++) {
         const struct task *const awaiter = &sets->table->items[i];
-        const struct task *const task = task_table_find(sets->table, awaiter->awaits);
         const unsigned char *copy;
+        rc = predicted_reads_get(sets->reads, awaiter->addr, sets->bytes, &copy);
+        const remote_addr awaited = rc ? 0 : field_u64(copy, sets->coroutine - WORD);
+        const struct task *const task = task_table_find(sets->table, awaited);
         if (task)
             rc = task_table_add_edge(sets->table, task, awaiter);
-        else if (awaiter->awaits &&
-                 !predicted_reads_get(sets->reads, awaiter->awaits,
-                                      object_first_field(sets->layout), &copy) &&
-                 coroutine_kind_of(sets->coroutines,
-                                   field_u64(copy, sets->layout->object_type)) ==
-                     COROUTINE_GATHER)
-            rc = link_gathered(sets, awaiter);
+        if (rc || task || !awaited)
+            continue;
+        rc = predicted_reads_get(sets->reads, awaited, object_first_field(sets->layout), &copy);
+        if (!rc &&
+            coroutine_kind_of(sets->coroutines, field_u64(copy, sets->layout->object_type)) ==
+                COROUTINE_GATHER)
+            rc = link_gathered(sets, awaited, awaiter);
+        if (rc == ERR_FAULT || rc == ERR_CORRUPT)
+            rc = ERR_OK;
     }
     return rc;
 }

@@ -1,10 +1,10 @@
 /*
  * task_sets - finds the asyncio tasks of 3.13 and earlier.
  *
- * asyncio.tasks has weak sets of tasks.  The object that a task's innermost frame waits for shows which
- * task it awaits: a task, or the future of asyncio.gather.  Which tasks are awaited through asyncio.wait,
+ * asyncio.tasks has weak sets of tasks.  A task has a field with what it waits for, which shows which task
+ * it awaits: a task, or the future of asyncio.gather.  Which tasks are awaited through asyncio.wait,
  * wait_for, shield and task groups is unknown.  The offsets of a task's fields are found by searching
- * one task for its first field that is a coroutine.
+ * one task for its first field that is a coroutine; what it waits for is the field before that.
  *
  * Ownership: the caller's storage; borrows what the members point to.
  * Threads: none.
@@ -55,7 +55,7 @@ struct task_sets {
 MUST_CHECK enum err_code task_sets_find(struct task_sets *sets);
 /* Adds the tasks of both sets to the table. */
 MUST_CHECK enum err_code task_sets_collect(struct task_sets *sets);
-/* Adds the edges that the tasks of the table show in what they await. */
+/* Adds the edges that the tasks of the table show in what they wait for. */
 MUST_CHECK enum err_code task_sets_link(struct task_sets *sets);
 
 #endif /* SAMPLER_CPYTHON_ASYNCIO_TASK_SETS_H */

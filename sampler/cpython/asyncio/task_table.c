@@ -24,6 +24,7 @@ void task_table_deinit(struct task_table *table)
     free(table->previous);
     free(table->edges);
     free(table->awaiters);
+    free(table->members);
     *table = (struct task_table){ 0 };
 }
 
@@ -54,7 +55,7 @@ const struct task *task_table_find_previous(const struct task_table *table, remo
 /* Allocates room for the maximum: unused pages cost no memory. */
 static enum err_code make_room(struct task_table *table)
 {
-    if (table->awaiters)
+    if (table->members)
         return ERR_OK;
     if (!table->items)
         table->items = calloc(TASKS_MAX, sizeof *table->items);
@@ -62,9 +63,11 @@ static enum err_code make_room(struct task_table *table)
         table->previous = calloc(TASKS_MAX, sizeof *table->previous);
     if (!table->edges)
         table->edges = malloc(TASKS_MAX_EDGES * sizeof *table->edges);
-    if (table->items && table->previous && table->edges)
+    if (!table->awaiters)
         table->awaiters = malloc(TASKS_MAX_EDGES * sizeof *table->awaiters);
-    return table->awaiters ? ERR_OK : ERR_NOMEM;
+    if (table->items && table->previous && table->edges && table->awaiters)
+        table->members = malloc(TASKS_MAX * sizeof *table->members);
+    return table->members ? ERR_OK : ERR_NOMEM;
 }
 
 enum err_code task_table_begin(struct task_table *table, uint64_t now_ns)
@@ -149,6 +152,8 @@ static enum err_code remember(struct task_table *table, struct task *task)
     task->seen_ns = before->seen_ns;
     task->since_ns = before->since_ns;
     task->tag = before->tag;
+    task->depth = before->depth;
+    task->awaits = before->awaits;
     return ERR_OK;
 }
 
@@ -183,20 +188,111 @@ enum err_code task_table_add_edge(struct task_table *table, const struct task *t
         table->is_cut = true;
         return ERR_OK;
     }
-    table->edges[table->edge_count++] = (struct task_edge){
-        (uint32_t)(task - table->items),
-        (uint32_t)(awaiter - table->items),
-    };
+    const struct task_edge edge = { (uint32_t)(task - table->items),
+                                    (uint32_t)(awaiter - table->items) };
+    table->edges[table->edge_count++] = edge;
+    table->items[edge.awaiter].is_awaiter = true;
     return ERR_OK;
 }
 
-void task_table_sort_edges(struct task_table *table)
+/* Of the search for circles, by task: its number in the order of the search, 1 for the first; the least
+ * number that it leads to; how many of its awaiters have been followed; the circle that it is in. */
+struct search {
+    uint32_t number, least, followed, circle;
+};
+
+struct searcher {
+    struct task_table *table;
+    struct search *seen;
+    uint32_t *path,
+        *open; /* tasks that are being followed, and those whose circle is unknown */
+    size_t path_count, open_count;
+    uint32_t numbered, circles;
+};
+
+static void enter(struct searcher *searcher, uint32_t task)
+{
+    searcher->seen[task].number = searcher->seen[task].least = ++searcher->numbered;
+    searcher->path[searcher->path_count++] = task;
+    searcher->open[searcher->open_count++] = task;
+}
+
+/* A task that leads to none before it closes a circle, of itself and of those that are open after it. */
+static void leave(struct searcher *searcher, uint32_t task)
+{
+    const struct search *const seen = &searcher->seen[task];
+    uint32_t last = UINT32_MAX;
+    searcher->path_count--;
+    if (seen->least < seen->number) {
+        struct search *const outer = &searcher->seen[searcher->path[searcher->path_count - 1]];
+        outer->least = seen->least < outer->least ? seen->least : outer->least;
+        return;
+    }
+    searcher->circles++;
+    while (last != task) {
+        last = searcher->open[--searcher->open_count];
+        searcher->seen[last].circle = searcher->circles;
+    }
+}
+
+/* Tarjan's search, from a task to its awaiters. */
+static void search_from(struct searcher *searcher, uint32_t first)
+{
+    enter(searcher, first);
+    while (searcher->path_count) {
+        const uint32_t at = searcher->path[searcher->path_count - 1];
+        const struct task *const task = &searcher->table->items[at];
+        struct search *const seen = &searcher->seen[at];
+        if (seen->followed == task->awaiter_count) {
+            leave(searcher, at);
+            continue;
+        }
+        const uint32_t awaiter =
+            searcher->table->awaiters[task->first_awaiter + seen->followed++];
+        const struct search *const next = &searcher->seen[awaiter];
+        if (!next->number)
+            enter(searcher, awaiter);
+        else if (!next->circle && next->number < seen->least)
+            seen->least = next->number;
+    }
+}
+
+/* A task that awaits one outside its circle is part of that one's stack, and so is the whole circle. */
+static enum err_code find_circles(struct task_table *table)
+{
+    const size_t count = table->count + 1;
+    struct searcher searcher = { .table = table,
+                                 .seen = calloc(count, sizeof *searcher.seen),
+                                 .path = malloc(count * sizeof *searcher.path),
+                                 .open = malloc(count * sizeof *searcher.open) };
+    bool *const leads_out = calloc(count + 1, sizeof *leads_out);
+    enum err_code rc = ERR_NOMEM;
+    if (searcher.seen && searcher.path && searcher.open && leads_out) {
+        for (uint32_t i = 0; i < table->count; i++)
+            if (!searcher.seen[i].number)
+                search_from(&searcher, i);
+        for (size_t i = 0; i < table->edge_count; i++) {
+            const uint32_t inner = searcher.seen[table->edges[i].task].circle,
+                           outer = searcher.seen[table->edges[i].awaiter].circle;
+            leads_out[outer] = leads_out[outer] || inner != outer;
+        }
+        for (size_t i = 0; i < table->count; i++)
+            table->items[i].is_in_circle =
+                table->items[i].is_awaiter && !leads_out[searcher.seen[i].circle];
+        rc = ERR_OK;
+    }
+    free(searcher.seen);
+    free(searcher.path);
+    free(searcher.open);
+    free(leads_out);
+    return rc;
+}
+
+enum err_code task_table_sort_edges(struct task_table *table)
 {
     uint32_t at = 0;
-    for (size_t i = 0; i < table->edge_count; i++) {
+    for (size_t i = 0; i < table->edge_count; i++)
         table->items[table->edges[i].task].awaiter_count++;
-        table->items[table->edges[i].awaiter].is_awaiter = true;
-    }
     for (size_t i = 0; i < table->count; i++) {
         table->items[i].first_awaiter = at;
         at += table->items[i].awaiter_count;
@@ -206,4 +302,5 @@ void task_table_sort_edges(struct task_table *table)
         struct task *const task = &table->items[table->edges[i].task];
         table->awaiters[task->first_awaiter + task->awaiter_count++] = table->edges[i].awaiter;
     }
+    return table->edge_count ? find_circles(table) : ERR_OK;
 }

@@ -7,7 +7,7 @@
  * Ownership: the caller's storage; task_table_deinit accepts a zeroed one.  Names are interned into
  * the caller's strtab.
  * Threads: none.
- * Limits: TASKS_MAX tasks and TASKS_MAX_EDGES edges; is_cut says that there are more.
+ * Limits: TASKS_MAX tasks and TASKS_MAX_EDGES edges; is_cut says that there may be more.
  * Depends on: base, memory, layout, object.
  */
 #ifndef SAMPLER_CPYTHON_ASYNCIO_TASK_TABLE_H
@@ -24,7 +24,7 @@
 #include "sampler/cpython/objects/object.h"
 #include "sampler/process/memory.h"
 
-enum { TASKS_MAX = 1 << 13, TASKS_MAX_EDGES = 1 << 16 };
+enum { TASKS_MAX = 1 << 16, TASKS_MAX_EDGES = 1 << 17 };
 
 struct task {
     remote_addr addr, coroutine, name_object;
@@ -34,9 +34,14 @@ struct task {
     str_id name;        /* 0: the program has not named it */
     uint64_t number;    /* of an unnamed task: 3 for "Task-3"; 0: unknown */
     bool is_running;
-    bool is_moving;  /* changed while it was read, and has no frames */
-    bool is_awaiter; /* awaits a task of the table */
+    bool is_moving;    /* changed while it was read, and has no frames */
+    bool is_awaiter;   /* awaits a task of the table */
+    bool is_in_circle; /* each task that it awaits, directly or not, awaits it in turn */
+    bool is_read;      /* its frames were asked for */
+    bool is_truncated; /* its innermost frames are missing */
+    uint32_t times; /* tasks, itself included, that it stands for; 0: another stands for it */
     uint32_t first_frame, frame_count;
+    uint32_t depth; /* frames, when they were last read */
     uint32_t first_awaiter, awaiter_count;
     uint64_t seen_ns;  /* the first reading that found it */
     uint64_t since_ns; /* the first reading that found it where it still waits */
@@ -57,6 +62,7 @@ struct task_table {
     struct task_edge *edges;
     size_t edge_count;
     uint32_t *awaiters;
+    remote_addr *members; /* scratch for TASKS_MAX members of a set */
     struct idmap by_addr, previous_by_addr;
     uint64_t read_ns;
     bool is_cut;
@@ -77,8 +83,8 @@ MUST_CHECK enum err_code task_table_add(struct task_table *table, const struct t
                                         struct task **out);
 MUST_CHECK enum err_code task_table_add_edge(struct task_table *table, const struct task *task,
                                              const struct task *awaiter);
-/* Sorts the edges by task; each task knows its range of awaiters. */
-void task_table_sort_edges(struct task_table *table);
+/* Sorts the edges by task; each task knows its range of awaiters, and whether it waits in a circle. */
+MUST_CHECK enum err_code task_table_sort_edges(struct task_table *table);
 
 /* The task at addr, of this reading or of the one before it; NULL: none. */
 struct task *task_table_find(const struct task_table *table, remote_addr addr);

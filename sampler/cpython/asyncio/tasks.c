@@ -33,6 +33,7 @@ void tasks_init(struct tasks *tasks, int pid, struct memory *memory,
     coroutines_init(&tasks->coroutines, memory, layout, codes, &tasks->reads);
     task_table_init(&tasks->table, memory, layout, strings);
     idmap_init(&tasks->by_frame);
+    random_init_any(&tasks->random);
 }
 
 void tasks_deinit(struct tasks *tasks)
@@ -67,24 +68,70 @@ struct task *tasks_of_frame(const struct tasks *tasks, remote_addr frame)
     return at ? &tasks->table.items[at->id] : NULL;
 }
 
+static enum err_code find_outermost_frames(struct tasks *tasks)
+{
+    enum err_code rc = ERR_OK;
+    for (size_t i = 0; i < tasks->table.count && !rc; i++) {
+        struct task *const task = &tasks->table.items[i];
+        rc = coroutine_frame(&tasks->coroutines, task->coroutine, &task->frame);
+        if (rc == ERR_NOMEM || rc == ERR_GONE || rc == ERR_LIMIT)
+            return rc;
+        rc = ERR_OK;
+        /* Tasks that share a coroutine do not exist, but a target may say that they do. */
+        if (task->frame && !tasks_of_frame(tasks, task->frame))
+            rc = idmap_add(&tasks->by_frame, hash_mix(task->frame, 0), (uint32_t)i, NULL);
+    }
+    return rc;
+}
+
+/* The stacks of other tasks need its frames. */
+static bool is_needed(const struct task *task)
+{
+    return task->is_running || task->is_awaiter;
+}
+
+/* Chooses the tasks to follow: all that are needed, and one of each few of the others. */
+static void choose(struct tasks *tasks)
+{
+    const struct task_table *const table = &tasks->table;
+    size_t needed = 0, place = 0, size = 0, chosen = 0;
+    for (size_t i = 0; i < table->count; i++)
+        needed += is_needed(&table->items[i]);
+    const size_t others = table->count - needed;
+    const size_t room =
+        needed < TASKS_MAX_READ / 2 ? TASKS_MAX_READ - needed : TASKS_MAX_READ / 2;
+    const size_t few = (others + room - 1) / room;
+    tasks->wanted = others;
+    tasks->covered = 0;
+    for (size_t i = 0; i < table->count; i++) {
+        struct task *const task = &table->items[i];
+        task->times = 1;
+        if (is_needed(task))
+            continue;
+        if (place % few == 0) {
+            size = others - place < few ? others - place : few;
+            chosen = place + random_below(&tasks->random, size);
+        }
+        task->times = place++ == chosen ? (uint32_t)size : 0;
+    }
+}
+
+/* ERR_LIMIT: there is no room for its frames. */
 static enum err_code follow(struct tasks *tasks, struct task *task)
 {
     struct coroutine_chain *const chain = &tasks->chain;
-    enum err_code rc = coroutine_frame(&tasks->coroutines, task->coroutine, &task->frame);
-    if (!rc)
-        rc = coroutine_follow(&tasks->coroutines, task->coroutine, chain);
-    if (rc == ERR_NOMEM || rc == ERR_GONE)
+    const enum err_code rc = coroutine_follow(&tasks->coroutines, task->coroutine, chain);
+    if (rc == ERR_NOMEM || rc == ERR_GONE || rc == ERR_LIMIT)
         return rc;
-    if (rc == ERR_LIMIT)
-        tasks->table.is_cut = true;
+    if (!rc && chain->count > TASKS_MAX_FRAMES - tasks->frame_count)
+        return ERR_LIMIT;
+    task->is_read = true;
+    task->awaits = 0;
     task->is_moving = rc || (!chain->is_suspended && !task->is_running);
     if (rc || !chain->is_suspended)
         return ERR_OK;
-    if (chain->count > TASKS_MAX_FRAMES - tasks->frame_count) {
-        tasks->table.is_cut = true;
-        return ERR_OK;
-    }
     task->awaits = chain->awaits;
+    task->is_truncated = chain->is_truncated;
     task->first_frame = (uint32_t)tasks->frame_count;
     task->frame_count = (uint32_t)chain->count;
     memcpy(tasks->frames + tasks->frame_count, chain->frames,
@@ -93,21 +140,45 @@ static enum err_code follow(struct tasks *tasks, struct task *task)
     return ERR_OK;
 }
 
-static enum err_code follow_all(struct tasks *tasks)
+/* Begins anywhere, so that a limit does not leave out the same tasks in each reading. */
+static enum err_code follow_others(struct tasks *tasks)
 {
+    const struct task_table *const table = &tasks->table;
+    const size_t first = random_below(&tasks->random, table->count);
     enum err_code rc = ERR_OK;
-    for (size_t i = 0; i < tasks->table.count && !rc; i++) {
-        struct task *const task = &tasks->table.items[i];
+    for (size_t i = 0; i < table->count && !rc; i++) {
+        struct task *const task = &table->items[(first + i) % table->count];
+        if (is_needed(task) || !task->times)
+            continue;
         rc = follow(tasks, task);
-        if (!rc && task->frame)
-            rc = idmap_add(&tasks->by_frame, hash_mix(task->frame, 0), (uint32_t)i, NULL);
+        tasks->covered += rc ? 0 : task->times;
     }
-    return rc;
+    return rc == ERR_LIMIT && tasks->covered ? ERR_OK : rc;
+}
+
+/* ERR_LIMIT: frames are missing that no other task stands for. */
+static enum err_code follow_chosen(struct tasks *tasks)
+{
+    const struct task_table *const table = &tasks->table;
+    const size_t others =
+        tasks->wanted < TASKS_MAX_READ / 2 ? (size_t)tasks->wanted : TASKS_MAX_READ / 2;
+    size_t followed = 0;
+    enum err_code rc = ERR_OK;
+    for (size_t i = 0; i < table->count && !rc; i++) {
+        if (!is_needed(&table->items[i]))
+            continue;
+        rc = followed++ < TASKS_MAX_READ - others ? follow(tasks, &table->items[i]) : ERR_LIMIT;
+    }
+    if (rc && rc != ERR_LIMIT)
+        return rc;
+    const enum err_code rest = follow_others(tasks);
+    return rest ? rest : rc;
 }
 
 static void forget_frames(struct task *task)
 {
     task->is_moving = true;
+    task->is_truncated = false;
     task->frame_count = 0;
 }
 
@@ -128,12 +199,13 @@ static void check_codes(struct tasks *tasks)
     if (count)
         are_right = code_check(tasks->coroutines.codes, ids, count) && are_right;
     for (size_t i = 0; i < tasks->table.count && !are_right; i++)
-        forget_frames(&tasks->table.items[i]);
+        if (tasks->table.items[i].is_read)
+            forget_frames(&tasks->table.items[i]);
 }
 
 static bool is_unmoved(const struct task *task, const struct task *before)
 {
-    return before->frame_count == task->frame_count && before->awaits == task->awaits &&
+    return before->depth == task->depth && before->awaits == task->awaits &&
            !task->is_running && !before->is_running;
 }
 
@@ -145,6 +217,8 @@ static void settle(struct tasks *tasks)
         if (!coroutine_is_unchanged(&tasks->coroutines, tasks->frames + task->first_frame,
                                     task->frame_count))
             forget_frames(task);
+        if (task->is_read)
+            task->depth = task->frame_count;
         if (!before || !is_unmoved(task, before))
             task->since_ns = tasks->table.read_ns;
     }
@@ -164,20 +238,30 @@ static enum err_code find_places(struct tasks *tasks, uint64_t now_ns)
     return rc == ERR_NOMEM || rc == ERR_GONE ? rc : ERR_OK;
 }
 
+/* Where there are more tasks, frames or places than fit, those that do are read all the same. */
+static enum err_code note_limit(struct tasks *tasks, enum err_code rc)
+{
+    tasks->table.is_cut = tasks->table.is_cut || rc == ERR_LIMIT;
+    return rc == ERR_LIMIT ? ERR_OK : rc;
+}
+
 static enum err_code read_tasks(struct tasks *tasks)
 {
     const bool has_lists = task_lists_exist(tasks->layout);
     enum err_code rc = predicted_reads_begin(&tasks->reads);
     if (!rc)
-        rc = has_lists ? task_lists_collect(&tasks->lists) : task_sets_collect(&tasks->sets);
+        rc = note_limit(tasks, has_lists ? task_lists_collect(&tasks->lists)
+                                         : task_sets_collect(&tasks->sets));
     if (!rc)
-        rc = follow_all(tasks);
+        rc = note_limit(tasks, find_outermost_frames(tasks));
     if (!rc)
-        rc = has_lists ? task_lists_link(&tasks->lists) : task_sets_link(&tasks->sets);
-    /* There are more tasks than fit; those that do are read again all the same. */
-    if (rc == ERR_LIMIT) {
-        tasks->table.is_cut = true;
-        rc = ERR_OK;
+        rc = note_limit(tasks, has_lists ? task_lists_link(&tasks->lists)
+                                         : task_sets_link(&tasks->sets));
+    if (!rc)
+        rc = task_table_sort_edges(&tasks->table);
+    if (!rc) {
+        choose(tasks);
+        rc = note_limit(tasks, follow_chosen(tasks));
     }
     return rc ? rc : predicted_reads_again(&tasks->reads);
 }
@@ -194,6 +278,7 @@ static enum err_code begin(struct tasks *tasks, uint64_t now_ns)
         return rc;
     idmap_clear(&tasks->by_frame);
     tasks->frame_count = 0;
+    tasks->wanted = tasks->covered = 0;
     return ERR_OK;
 }
 
@@ -207,7 +292,6 @@ enum err_code tasks_read(struct tasks *tasks, uint64_t now_ns)
     if (!rc && tasks->is_found)
         rc = read_tasks(tasks);
     if (!rc) {
-        task_table_sort_edges(&tasks->table);
         check_codes(tasks);
         settle(tasks);
     }

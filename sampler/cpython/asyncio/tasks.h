@@ -9,7 +9,11 @@
  * Ownership: the caller's storage; tasks_deinit accepts a zeroed one.  Names are interned into the
  * caller's strtab.
  * Threads: none.
- * Limits: TASKS_MAX_FRAMES frames of all tasks; table.is_cut says that there are more.
+ * Of more than TASKS_MAX_READ tasks, a reading follows the frames of those that await others, and of a random
+ * part of the rest, which stands for it.
+ *
+ * Limits: TASKS_MAX_READ tasks with frames, TASKS_MAX_FRAMES frames of all tasks; table.is_cut says that a
+ * task lacks what no other stands for.
  * Depends on: base, process, threads, code, coroutine, predicted_reads, task_table, task_lists, task_sets.
  */
 #ifndef SAMPLER_CPYTHON_ASYNCIO_TASKS_H
@@ -21,6 +25,7 @@
 
 #include "sampler/base/err.h"
 #include "sampler/base/idmap.h"
+#include "sampler/base/random.h"
 #include "sampler/base/strtab.h"
 #include "sampler/cpython/asyncio/coroutine.h"
 #include "sampler/cpython/asyncio/task_lists.h"
@@ -28,7 +33,7 @@
 #include "sampler/cpython/asyncio/task_table.h"
 #include "sampler/cpython/threads/threads.h"
 
-enum { TASKS_MAX_FRAMES = 1 << 17 };
+enum { TASKS_MAX_READ = 1 << 13, TASKS_MAX_FRAMES = 1 << 17 };
 
 struct tasks {
     const struct layout *layout;
@@ -44,6 +49,9 @@ struct tasks {
     struct walk_frame *frames;
     size_t frame_count;
     struct idmap by_frame;
+    struct random random;
+    /* Tasks that await no other, and how many of them those that have been read stand for. */
+    uint64_t wanted, covered;
     uint64_t cost_ns; /* CPU time of the last reading */
 };
 

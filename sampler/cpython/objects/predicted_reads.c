@@ -12,8 +12,19 @@ void predicted_reads_init(struct predicted_reads *reads, struct memory *memory)
     idmap_init(&reads->index);
 }
 
+static void free_outgrown(struct predicted_reads *reads)
+{
+    struct predicted_reads_place *next;
+    for (struct predicted_reads_place *place = reads->outgrown; place; place = next) {
+        next = place->next;
+        free(place);
+    }
+    reads->outgrown = NULL;
+}
+
 void predicted_reads_deinit(struct predicted_reads *reads)
 {
+    free_outgrown(reads);
     for (size_t i = 0; i < reads->count; i++)
         free(reads->places[i]);
     free(reads->places);
@@ -21,11 +32,13 @@ void predicted_reads_deinit(struct predicted_reads *reads)
     *reads = (struct predicted_reads){ 0 };
 }
 
-static struct predicted_reads_place *find(const struct predicted_reads *reads, remote_addr addr)
+/* NULL: there is none. */
+static struct predicted_reads_place **find(const struct predicted_reads *reads,
+                                           remote_addr addr)
 {
     struct idmap_slot *at;
     IDMAP_FIND(at, &reads->index, hash_mix(addr, 0), reads->places[at->id]->addr == addr);
-    return at ? reads->places[at->id] : NULL;
+    return at ? &reads->places[at->id] : NULL;
 }
 
 /* The index has room for what it held before, so adding cannot fail. */
@@ -85,18 +98,30 @@ static enum err_code read_all(struct predicted_reads *reads, bool again)
 
 enum err_code predicted_reads_begin(struct predicted_reads *reads)
 {
+    free_outgrown(reads);
     forget_unused(reads);
     return read_all(reads, false);
 }
 
-static enum err_code add(struct predicted_reads *reads, remote_addr addr,
-                         struct predicted_reads_place **out)
+static struct predicted_reads_place *create_place(remote_addr addr, size_t bytes)
+{
+    struct predicted_reads_place *const place = calloc(1, sizeof *place + 2 * bytes);
+    if (!place)
+        return NULL;
+    place->addr = addr;
+    place->room = (uint32_t)bytes;
+    place->again = place->now + bytes;
+    return place;
+}
+
+static enum err_code add(struct predicted_reads *reads, remote_addr addr, size_t bytes,
+                         struct predicted_reads_place ***out)
 {
     if (reads->count == PREDICTED_READS_MAX)
         return ERR_LIMIT;
     if (!VEC_RESERVE(reads->places, reads->room, reads->count + 1))
         return ERR_NOMEM;
-    struct predicted_reads_place *const place = calloc(1, sizeof *place);
+    struct predicted_reads_place *const place = create_place(addr, bytes);
     if (!place)
         return ERR_NOMEM;
     const enum err_code rc =
@@ -105,23 +130,39 @@ static enum err_code add(struct predicted_reads *reads, remote_addr addr,
         free(place);
         return rc;
     }
-    place->addr = addr;
+    *out = &reads->places[reads->count];
     reads->places[reads->count++] = place;
-    *out = place;
+    return ERR_OK;
+}
+
+/* Replaces a place by one with more room. */
+static enum err_code grow(struct predicted_reads *reads, struct predicted_reads_place **at,
+                          size_t bytes)
+{
+    struct predicted_reads_place *const place = create_place((*at)->addr, bytes);
+    if (!place)
+        return ERR_NOMEM;
+    place->bytes = (*at)->bytes;
+    (*at)->next = reads->outgrown;
+    reads->outgrown = *at;
+    *at = place;
     return ERR_OK;
 }
 
 enum err_code predicted_reads_get(struct predicted_reads *reads, remote_addr addr, size_t bytes,
                                   const unsigned char **out)
 {
-    struct predicted_reads_place *place = find(reads, addr);
+    struct predicted_reads_place **at = find(reads, addr);
     enum err_code rc = ERR_OK;
     if (!addr || bytes > PREDICTED_READS_MAX_BYTES)
         return ERR_CORRUPT;
-    if (!place)
-        rc = add(reads, addr, &place);
+    if (!at)
+        rc = add(reads, addr, bytes, &at);
+    else if ((*at)->room < bytes)
+        rc = grow(reads, at, bytes);
     if (rc)
         return rc;
+    struct predicted_reads_place *const place = *at;
     if (!place->has_now || place->bytes < bytes) {
         place->bytes = bytes > place->bytes ? (uint32_t)bytes : place->bytes;
         rc = memory_read(reads->memory, addr, place->now, place->bytes);
@@ -140,7 +181,8 @@ enum err_code predicted_reads_again(struct predicted_reads *reads)
 bool predicted_reads_is_same(const struct predicted_reads *reads, remote_addr addr, size_t from,
                              size_t to)
 {
-    const struct predicted_reads_place *const place = find(reads, addr);
+    struct predicted_reads_place *const *const at = find(reads, addr);
+    const struct predicted_reads_place *const place = at ? *at : NULL;
     return place && place->has_now && place->has_again && to <= place->bytes &&
            memcmp(place->now + from, place->again + from, to - from) == 0;
 }

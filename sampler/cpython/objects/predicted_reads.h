@@ -28,13 +28,14 @@
 #include "sampler/base/idmap.h"
 #include "sampler/process/memory.h"
 
-enum { PREDICTED_READS_MAX = 1 << 15, PREDICTED_READS_MAX_BYTES = 256 };
+enum { PREDICTED_READS_MAX = 1 << 18, PREDICTED_READS_MAX_BYTES = 256 };
 
 struct predicted_reads_place {
     remote_addr addr;
-    uint32_t bytes;
+    uint32_t bytes, room;
     bool is_used, has_now, has_again;
-    unsigned char now[PREDICTED_READS_MAX_BYTES], again[PREDICTED_READS_MAX_BYTES];
+    struct predicted_reads_place *next; /* of the outgrown */
+    unsigned char *again, now[];        /* `room` bytes each */
 };
 
 struct predicted_reads {
@@ -42,6 +43,8 @@ struct predicted_reads {
     struct predicted_reads_place **places;
     size_t count, room;
     struct idmap index; /* of places by address */
+    /* Places that a larger one has replaced: their copies are still in use. */
+    struct predicted_reads_place *outgrown;
 };
 
 void predicted_reads_init(struct predicted_reads *reads, struct memory *memory);

@@ -18,20 +18,27 @@ enum err_code set_read(struct predicted_reads *reads, const struct layout *layou
     enum err_code rc = predicted_reads_get(reads, set, head + SET_WORDS * WORD, &copy);
     if (rc)
         return rc;
-    const uint64_t slots = field_u64(copy, head + MASK_WORDS * WORD) + 1;
+    uint64_t slots = field_u64(copy, head + MASK_WORDS * WORD) + 1;
     const remote_addr table = field_u64(copy, head + TABLE_WORDS * WORD);
-    if (slots > SET_MAX_SLOTS || slots & (slots - 1))
+    if (!slots || slots & (slots - 1))
         return ERR_CORRUPT;
-    for (uint64_t at = 0; at < slots && !rc; at += BATCH) {
+    const bool is_large = slots > SET_MAX_SLOTS;
+    bool is_full = false;
+    slots = is_large ? SET_MAX_SLOTS : slots;
+    for (uint64_t at = 0; at < slots && !rc && !is_full; at += BATCH) {
         const uint64_t some = slots - at < BATCH ? slots - at : BATCH;
         rc = memory_read(reads->memory, table + at * ENTRY_WORDS * WORD, entries,
                          (size_t)some * ENTRY_WORDS * WORD);
-        for (size_t i = 0; i < some && !rc && count < room; i++)
+        for (size_t i = 0; i < some && !rc && !is_full; i++) {
             /* A removed entry has a hash that no object has. */
-            if (entries[i * ENTRY_WORDS] && entries[i * ENTRY_WORDS + 1] != UINT64_MAX)
+            if (!entries[i * ENTRY_WORDS] || entries[i * ENTRY_WORDS + 1] == UINT64_MAX)
+                continue;
+            is_full = count == room;
+            if (!is_full)
                 members[count++] = entries[i * ENTRY_WORDS];
+        }
     }
     if (!rc)
         *count_out = count;
-    return rc;
+    return rc ? rc : is_large || is_full ? ERR_LIMIT : ERR_OK;
 }

@@ -20,7 +20,7 @@
 enum { SET_MAX_SLOTS = 1 << 18 };
 
 /* The addresses in a set object, at most `room`; predicts only the object, not the table.
- * ERR_CORRUPT: not a set. */
+ * ERR_CORRUPT: not a set; ERR_LIMIT: there may be more, and *count_out of them are here. */
 MUST_CHECK enum err_code set_read(struct predicted_reads *reads, const struct layout *layout,
                                   remote_addr set, remote_addr *members, size_t room,
                                   size_t *count_out);

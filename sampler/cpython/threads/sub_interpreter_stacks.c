@@ -35,15 +35,36 @@ static size_t put_main_last(struct thread_list *list)
     return others;
 }
 
+/* Versions without native ids know a thread by its pthread_t. */
+static bool is_of_same_thread(const struct thread *one, const struct thread *other)
+{
+    return one->head.tid == other->head.tid &&
+           (one->head.tid || (one->head.ident && one->head.ident == other->head.ident));
+}
+
+static void find_earlier(const struct thread_list *list, size_t index)
+{
+    struct thread *const thread = list->items[index];
+    for (size_t i = index; i-- > 0 && !thread->earlier;)
+        if (is_of_same_thread(list->items[i], thread))
+            thread->earlier = list->items[i];
+    if (thread->earlier)
+        thread->earlier->has_later = true;
+}
+
 void sub_stacks_find(struct thread_list *list)
 {
     for (size_t i = 0; i < list->count; i++) {
-        list->items[i]->inner = NULL;
-        list->items[i]->is_inner = false;
+        list->items[i]->inner = list->items[i]->earlier = NULL;
+        list->items[i]->is_inner = list->items[i]->has_later = false;
     }
-    if (list->interpreter_count < 2 || !list->runtime->layout.has_state_per_interpreter)
+    if (list->interpreter_count < 2)
         return;
     const size_t others = put_main_last(list);
+    for (size_t i = 0; i < list->count && others; i++)
+        find_earlier(list, i);
+    if (!list->runtime->layout.has_state_per_interpreter)
+        return;
     for (size_t i = 0; i < list->count && others; i++) {
         struct thread *const thread = list->items[i];
         if (thread->head.tid)
@@ -53,10 +74,21 @@ void sub_stacks_find(struct thread_list *list)
     }
 }
 
+static bool has_frames(const struct thread *thread)
+{
+    return thread->stack.count > 0 || thread->stack.certainty == STACK_TRUNCATED;
+}
+
+/* Of the states that have no frames, the last one is the sample if no other has any. */
 bool sub_stacks_runs_elsewhere(const struct thread *thread)
 {
+    if (!has_frames(thread) && thread->has_later)
+        return true;
+    for (const struct thread *at = thread->earlier; at && !has_frames(thread); at = at->earlier)
+        if (has_frames(at))
+            return true;
     for (const struct thread *inner = thread->inner; inner; inner = inner->inner)
-        if (inner->stack.count > 0)
+        if (has_frames(inner))
             return true;
     return false;
 }

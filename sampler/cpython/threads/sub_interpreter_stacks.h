@@ -9,6 +9,9 @@
  * that created it, so the innermost state is taken to be in the newest interpreter in which the
  * thread has frames.
  *
+ * A program that embeds Python may keep a state of each thread in each interpreter, in any version.  States
+ * without frames are no samples beside one that has some; of several without, one is.
+ *
  * Depends on: threads.
  */
 #ifndef SAMPLER_CPYTHON_THREADS_SUB_INTERPRETER_STACKS_H
@@ -19,11 +22,11 @@
 struct thread;
 struct thread_list;
 
-/* Call this after the list has changed.  It sets `inner` of the threads, and moves those of the main
- * interpreter to the end, so that inner ones are sampled before outer ones. */
+/* Call this after the list has changed.  It sets `inner` and `earlier` of the threads, and moves those of the
+ * main interpreter to the end, so that inner ones are sampled before outer ones. */
 void sub_stacks_find(struct thread_list *list);
 
-/* Does the thread run in an inner interpreter, according to the last samples of its inner states? */
+/* Is another state the sample of the thread, according to the last readings of its states? */
 bool sub_stacks_runs_elsewhere(const struct thread *thread);
 
 #endif /* SAMPLER_CPYTHON_THREADS_SUB_INTERPRETER_STACKS_H */

@@ -266,6 +266,10 @@ static void say_processes(const struct session_info *info)
         say("%" PRIu64
             " processes were left out, some of them only for a time: the limit is %d at a time",
             processes.over, SAMPLER_MAX_PROCESSES);
+    if (processes.short_of_files > 0)
+        say("%" PRIu64 " %s not sampled: too many files are open, raise the limit (ulimit -n)",
+            processes.short_of_files,
+            processes.short_of_files == 1 ? "process was" : "processes were");
     if (processes.denied > 0)
         say("%" PRIu64 " %s left out: not permitted, or an unsupported version%s",
             processes.denied, processes.denied == 1 ? "process was" : "processes were",
@@ -341,9 +345,22 @@ static void say_states(const struct session_info *info, const struct state_sums 
 
 static void say_tasks(const struct session_info *info, const struct states *states)
 {
+    const struct quality *const quality = &info->snapshot->quality;
     if (states->tasks > 0)
         say("%" PRIu64 " samples, %.2f %% of all, belong to waiting tasks instead of threads",
-            states->tasks, quality_percent(states->tasks, info->snapshot->quality.samples));
+            states->tasks, quality_percent(states->tasks, quality->samples));
+    if (quality->tasks_unread > 0)
+        say("there are too many asyncio tasks: of those found, the frames of %.2f %% were not read, "
+            "and tasks that were read stand for them",
+            quality_percent(quality->tasks_unread, quality->tasks));
+    if (quality->tasks_cut > 0)
+        say("%" PRIu64
+            " readings of asyncio tasks reached a limit, and lack tasks, frames or awaiters",
+            quality->tasks_cut);
+    if (quality->awaiters_cut > 0)
+        say("%" PRIu64
+            " chains of awaiting tasks were too long, and lack their outermost tasks",
+            quality->awaiters_cut);
 }
 
 /* Nothing if the user chose the remote engine. */

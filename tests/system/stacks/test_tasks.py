@@ -262,10 +262,75 @@ def check_crowd(python):
     return [] if 1.6 * ticks < waiting < 2.1 * ticks else ["two tasks waited for %d samples in %d ticks" % (waiting, ticks)]
 
 
+# More tasks than one reading follows; a ring of tasks each of which waits for the next; and one chain of awaiters.
+MANY = """
+import asyncio, sys
+many, ring, chain = %d, %d, %d
+async def rests():
+    await asyncio.sleep(1000)
+async def awaits(tasks, next):
+    await asyncio.sleep(0.1)
+    await tasks[next]
+async def main():
+    loop = asyncio.get_running_loop()
+    resting = [loop.create_task(rests()) for _ in range(many)]
+    ringed = []
+    for i in range(ring):
+        ringed.append(loop.create_task(awaits(ringed, (i + 1) %% ring)))
+    chained = [loop.create_task(rests())]
+    for i in range(chain):
+        chained.append(loop.create_task(awaits(chained, i)))
+    await asyncio.sleep(1)
+    print("READY", flush=True)
+    await asyncio.sleep(1000)
+asyncio.get_event_loop_policy().new_event_loop().run_until_complete(main())
+"""
+RESTING, RING, CHAIN = 12000, 50, 300
+
+
+def check_many(python):
+    """Each task that waits is counted, however many there are, and the limits that were met are named."""
+    problems = []
+    script, path = harness.file_in("many.py"), harness.file_in("many.folded")
+    with open(script, "w", encoding="utf-8") as file:
+        file.write(MANY % (RESTING, RING, CHAIN))
+    with victim(script, python=python.path) as target:
+        process, code = run_program("record", str(target.pid), "-d", "3", "-r", "50", "--async-mode", "all",
+                                    "--collapsed=" + path, "--quality", path + ".json", seconds=3 + harness.WAIT_SECONDS)
+    if code != 0:
+        raise AssertionError(process.output())
+    with open(path + ".json", encoding="utf-8") as file:
+        quality = json.load(file)
+    waiting = collections.Counter()
+    deepest = 0
+    with open(path, encoding="utf-8") as file:
+        for line in file:
+            stack, count = line.rsplit(" ", 1)
+            if "waiting tasks" in stack:
+                depth = stack.count("<task")
+                waiting["rests" if ":rests:" in stack and depth == 1 else "awaits" if ":rests:" not in stack else "chain"] += int(count)
+                deepest = max(deepest, depth)
+    for name, count in (("rests", RESTING), ("awaits", RING)):
+        # The first task sleeps, too, and the last reading of the tasks is before the last tick.
+        if not 0.7 * count < waiting[name] / quality["ticks"] < 1.1 * count:
+            problems.append("%.0f of %d tasks wait in %s" % (waiting[name] / quality["ticks"], count, name))
+    limits = [quality.get(name, 0) > 0 for name in ("tasks_unread", "awaiters_cut", "tasks_cut")]
+    if limits != [True, True, False]:
+        problems.append("limits: %s" % limits)
+    for said in ("there are too many asyncio tasks", "chains of awaiting tasks were too long"):
+        if said not in "\n".join(process.err):
+            problems.append("does not say %r: %s" % (said, process.output()))
+    if not 200 < deepest < CHAIN:
+        problems.append("the chain of %d awaiters is %d deep" % (CHAIN, deepest))
+    return problems
+
+
 def check(python):
     problems = check_dump(python) + check_one_picture(python)
     if python.path == harness.newest_python():
         problems += check_crowd(python)
+    if python.path == harness.newest_python() or python.minor == 12:
+        problems += check_many(python)
     with victim("tasks.py", str(harness.VICTIM_SECONDS), python=python.path) as target:
         return problems + check_running(python, target.pid) + check_all(python, target.pid)
 

@@ -215,6 +215,45 @@ time.sleep(1e6)
         self.assertEqual(len(seen.by_thread()), 2)
 
 
+    # As mod_wsgi does, each thread keeps a state in each interpreter that it has been in.
+    KEPT = """
+import ctypes, threading, time
+try:
+    import _interpreters as interpreters
+except ImportError:
+    import _xxsubinterpreters as interpreters
+api = ctypes.pythonapi
+for function in (api.PyInterpreterState_Head, api.PyInterpreterState_Next, api.PyThreadState_New):
+    function.restype, function.argtypes = ctypes.c_void_p, [ctypes.c_void_p]
+api.PyInterpreterState_Head.argtypes = []
+made = [interpreters.create() for _ in range(3)]
+def keeper():
+    at = api.PyInterpreterState_Head()
+    while api.PyInterpreterState_Next(at):
+        api.PyThreadState_New(at)
+        at = api.PyInterpreterState_Next(at)
+    started.set()
+    while True:
+        time.sleep(0.01)
+started = threading.Event()
+threading.Thread(target=keeper, daemon=True).start()
+started.wait()
+print("READY", flush=True)
+while True:
+    time.sleep(0.01)
+"""
+
+    def test_states_that_a_thread_keeps_are_one_thread(self):
+        """In every version."""
+        for python in pythons():
+            if not python.is_supported or python.is_free_threaded:
+                continue
+            with self.subTest(python.version), victim(script("kept.py", self.KEPT), python=python.path) as target:
+                seen = Recording(target.pid, "-a")
+                count = sum(stack.count for stack in seen.stacks)
+                self.assertGreater(count, 1.5 * seen.quality["ticks"])
+                self.assertLessEqual(count, 2.2 * seen.quality["ticks"])
+
     def test_interpreters_that_share_a_gil(self):
         """Two threads compute in turn, each in its interpreter: all the time one of them holds the GIL, and never both."""
         self.need_minor(13)

@@ -212,6 +212,8 @@ static void circles_and_lies_end(void **state)
     read_once(&world);
     assert_int_equal(world.tasks.table.count, 4);
     assert_int_equal(named(&world, "circle")->frame_count, COROUTINE_MAX_FRAMES);
+    assert_true(named(&world, "circle")->is_truncated);
+    assert_false(named(&world, "lies")->is_truncated);
     assert_int_equal(named(&world, "circle")->awaiter_count, 0);
     assert_true(named(&world, "nowhere")->is_moving);
     expect_frames(&world, "lies", "g");
@@ -221,17 +223,137 @@ static void circles_and_lies_end(void **state)
     task_world_end(&world);
 }
 
+/* Many tasks in one block; the list ends with them. */
+static void add_many(struct task_world *world, size_t count)
+{
+    const remote_addr block = fake_alloc(&world->python, count * TASK_WORLD_BYTES);
+    const remote_addr runs = task_world_coroutine(world, "f", 0);
+    for (size_t i = 0; i < count; i++) {
+        const remote_addr addr = block + i * TASK_WORLD_BYTES;
+        task_world_put(world, addr + world->python.runtime.layout.object_type,
+                       world->task_type);
+        task_world_put(world, addr + TASK_WORLD_COROUTINE, runs);
+        task_world_put(world, world->last, addr + TASK_WORLD_NODE);
+        world->last = addr + TASK_WORLD_NODE;
+    }
+    task_world_put(world, world->last, world->head);
+}
+
 static void more_than_there_may_be_are_cut_off(void **state)
 {
     struct task_world world;
     (void)state;
     task_world_begin(&world, 14);
-    const remote_addr runs = task_world_coroutine(&world, "f", 0);
-    for (int i = 0; i < TASKS_MAX + 1; i++)
-        task_world_task(&world, NULL, runs);
+    add_many(&world, TASKS_MAX + 1);
     read_once(&world);
     assert_int_equal(world.tasks.table.count, TASKS_MAX);
     assert_true(world.tasks.table.is_cut);
+    task_world_end(&world);
+}
+
+static void of_many_tasks_a_part_is_read_and_stands_for_all(void **state)
+{
+    enum { MANY = 2 * TASKS_MAX_READ + 5 };
+    struct task_world world;
+    (void)state;
+    task_world_begin(&world, 14);
+    const remote_addr awaiter =
+        task_world_task(&world, "awaiter", task_world_coroutine(&world, "g", 0));
+    const remote_addr awaited =
+        task_world_task(&world, NULL, task_world_coroutine(&world, "f", 0));
+    task_world_put(&world, awaited + TASK_WORLD_AWAITED_BY, awaiter);
+    add_many(&world, MANY);
+    for (int turn = 0; turn < 2; turn++) {
+        uint64_t read = 0, times = 0;
+        read_once(&world);
+        assert_int_equal(world.tasks.table.count, MANY + 2);
+        assert_false(world.tasks.table.is_cut);
+        for (size_t i = 0; i < world.tasks.table.count; i++) {
+            const struct task *const task = &world.tasks.table.items[i];
+            assert_int_equal(task->is_read, task->times > 0);
+            assert_false(task->is_moving);
+            read += task->is_read;
+            times += task->times;
+        }
+        assert_true(read <= TASKS_MAX_READ);
+        assert_int_equal(times, MANY + 2);
+        assert_int_equal(world.tasks.covered, world.tasks.wanted);
+        /* Its frames belong to the stack of another task. */
+        assert_true(named(&world, "awaiter")->is_read);
+    }
+    task_world_end(&world);
+}
+
+/* Each task awaits the one at `awaits` of its place. */
+static void add_awaiting(struct task_world *world, const char *const *names,
+                         const size_t *awaits, size_t count)
+{
+    remote_addr addrs[16];
+    for (size_t i = 0; i < count; i++)
+        addrs[i] = task_world_task(world, names[i], task_world_coroutine(world, "f", 0));
+    for (size_t i = 0; i < count; i++)
+        if (awaits[i] != i)
+            task_world_put(world, addrs[awaits[i]] + TASK_WORLD_AWAITED_BY, addrs[i]);
+}
+
+static void who_awaits_only_its_own_awaiters_is_in_a_circle(void **state)
+{
+    static const char *const names[] = { "a", "b", "c", "leaf", "outer", "outermost" };
+    static const size_t awaits[] = { 1, 2, 0, 3, 3, 4 };
+    struct task_world world;
+    (void)state;
+    task_world_begin(&world, 14);
+    add_awaiting(&world, names, awaits, 6);
+    read_once(&world);
+    for (size_t i = 0; i < 6; i++) {
+        assert_int_equal(named(&world, names[i])->is_in_circle, i < 3);
+        assert_int_equal(named(&world, names[i])->is_awaiter, i != 3);
+    }
+    task_world_end(&world);
+}
+
+static void a_circle_that_awaits_another_task_is_part_of_its_stack(void **state)
+{
+    struct task_world world;
+    (void)state;
+    task_world_begin(&world, 14);
+    const remote_addr a = task_world_task(&world, "a", task_world_coroutine(&world, "f", 0)),
+                      b = task_world_task(&world, "b", task_world_coroutine(&world, "f", 0)),
+                      leaf =
+                          task_world_task(&world, "leaf", task_world_coroutine(&world, "f", 0));
+    task_world_put(&world, a + TASK_WORLD_AWAITED_BY, b);
+    task_world_put(&world, b + TASK_WORLD_AWAITED_BY, a);
+    task_world_put(&world, leaf + TASK_WORLD_AWAITED_BY, a);
+    read_once(&world);
+    assert_false(named(&world, "a")->is_in_circle || named(&world, "b")->is_in_circle);
+    assert_true(named(&world, "a")->is_awaiter && named(&world, "b")->is_awaiter);
+    assert_false(named(&world, "leaf")->is_awaiter);
+    task_world_end(&world);
+}
+
+static void a_copy_stays_when_more_of_its_place_is_read(void **state)
+{
+    struct task_world world;
+    struct predicted_reads reads;
+    const unsigned char *few, *more;
+    (void)state;
+    task_world_begin(&world, 14);
+    predicted_reads_init(&reads, &world.python.memory.memory);
+    const remote_addr addr = fake_alloc(&world.python, 64);
+    task_world_put(&world, addr, 1);
+    task_world_put(&world, addr + 56, 2);
+    assert_int_equal(predicted_reads_begin(&reads), ERR_OK);
+    assert_int_equal(predicted_reads_get(&reads, addr, 8, &few), ERR_OK);
+    assert_int_equal(predicted_reads_get(&reads, addr, 64, &more), ERR_OK);
+    assert_int_equal(field_u64(few, 0), 1);
+    assert_int_equal(field_u64(more, 56), 2);
+    assert_int_equal(predicted_reads_again(&reads), ERR_OK);
+    assert_true(predicted_reads_is_same(&reads, addr, 0, 64));
+    assert_int_equal(predicted_reads_begin(&reads), ERR_OK);
+    const uint64_t before = world.python.memory.memory.reads;
+    assert_int_equal(predicted_reads_get(&reads, addr, 64, &more), ERR_OK);
+    assert_int_equal(world.python.memory.memory.reads, before);
+    predicted_reads_deinit(&reads);
     task_world_end(&world);
 }
 
@@ -273,4 +395,8 @@ TEST_MAIN(cmocka_unit_test(where_a_task_waits_is_followed_to_the_end),
           cmocka_unit_test(awaiters_are_known_one_by_one_and_in_sets),
           cmocka_unit_test(circles_and_lies_end),
           cmocka_unit_test(more_than_there_may_be_are_cut_off),
+          cmocka_unit_test(of_many_tasks_a_part_is_read_and_stands_for_all),
+          cmocka_unit_test(who_awaits_only_its_own_awaiters_is_in_a_circle),
+          cmocka_unit_test(a_circle_that_awaits_another_task_is_part_of_its_stack),
+          cmocka_unit_test(a_copy_stays_when_more_of_its_place_is_read),
           cmocka_unit_test(a_place_that_is_gone_takes_no_other_with_it))

@@ -208,8 +208,19 @@ static void check_nested(struct thread_world *world)
     fake_memory_put_u64(&world->python.memory, inner->addr + at, tid);
     fake_memory_put_u64(&world->python.memory, innermost->addr + at, tid);
     walk(world);
-    /* Nothing runs in there. */
-    assert_false(sub_stacks_runs_elsewhere(thread_world_find(world, outer)));
+    /* Nothing runs in there: the outermost state is the only sample. */
+    for (unsigned turn = 0; turn < 2; turn++) {
+        assert_false(sub_stacks_runs_elsewhere(thread_world_find(world, outer)));
+        assert_int_equal(sub_stacks_runs_elsewhere(thread_world_find(world, inner)), at != 0);
+        assert_int_equal(sub_stacks_runs_elsewhere(thread_world_find(world, innermost)),
+                         at != 0);
+        thread_world_find(world, outer)->stack.count = 1;
+    }
+    thread_world_find(world, inner)->stack.count = 1;
+    thread_world_find(world, innermost)->stack.certainty = STACK_TRUNCATED;
+    assert_int_equal(sub_stacks_runs_elsewhere(thread_world_find(world, outer)), has_own_state);
+    assert_false(sub_stacks_runs_elsewhere(thread_world_find(world, innermost)));
+    thread_world_find(world, innermost)->stack.certainty = STACK_EXACT;
     thread_world_find(world, innermost)->stack.count = 1;
     assert_int_equal(sub_stacks_runs_elsewhere(thread_world_find(world, outer)), has_own_state);
     assert_int_equal(sub_stacks_runs_elsewhere(thread_world_find(world, inner)), has_own_state);
@@ -218,10 +229,42 @@ static void check_nested(struct thread_world *world)
     /* Threads that may be inside another interpreter are sampled first. */
     for (size_t i = 0; i + 1 < world->list.count && has_own_state; i++)
         assert_true(world->list.items[i]->interp_id || !world->list.items[i + 1]->interp_id);
-    thread_world_find(world, innermost)->stack.count = 0;
+    thread_world_find(world, inner)->stack.count =
+        thread_world_find(world, innermost)->stack.count = 0;
     fake_thread_end(innermost);
     walk(world);
     assert_false(sub_stacks_runs_elsewhere(thread_world_find(world, outer)));
+}
+
+/* As embedding programs do: a thread has a state in each of two sub-interpreters, and none in the main one. */
+static void check_kept_states(struct thread_world *world)
+{
+    struct fake_thread *const one = add_thread(world, fake_interp(&world->python, 1));
+    struct fake_thread *const two = add_thread(world, fake_interp(&world->python, 2));
+    const struct layout *const layout = &world->python.runtime.layout;
+    if (layout->tstate_native_thread_id)
+        fake_memory_put_u64(&world->python.memory, two->addr + layout->tstate_native_thread_id,
+                            fake_memory_u64(&world->python.memory,
+                                            one->addr + layout->tstate_native_thread_id));
+    fake_memory_put_u64(
+        &world->python.memory, two->addr + layout->tstate_thread_id,
+        fake_memory_u64(&world->python.memory, one->addr + layout->tstate_thread_id));
+    walk(world);
+    struct thread *const states[] = { thread_world_find(world, one),
+                                      thread_world_find(world, two) };
+    for (unsigned with = 0; with < 3; with++) {
+        states[0]->stack.count = with == 1;
+        states[1]->stack.count = with == 2;
+        assert_int_equal(
+            sub_stacks_runs_elsewhere(states[0]) + sub_stacks_runs_elsewhere(states[1]), 1);
+        assert_false(with && sub_stacks_runs_elsewhere(states[with - 1]));
+    }
+}
+
+static void states_without_frames_are_one_sample(void **state)
+{
+    (void)state;
+    in_every_version(check_kept_states);
 }
 
 static void a_thread_in_two_interpreters_is_one(void **state)
@@ -518,6 +561,7 @@ TEST_MAIN(cmocka_unit_test(none_is_not_an_exception_in_hand),
           cmocka_unit_test(another_main_thread_is_another_program),
           cmocka_unit_test(threads_of_all_interpreters_are_listed),
           cmocka_unit_test(threads_in_a_circle_are_an_error),
+          cmocka_unit_test(states_without_frames_are_one_sample),
           cmocka_unit_test(a_thread_in_two_interpreters_is_one),
           cmocka_unit_test(interpreters_in_a_circle_are_an_error),
           cmocka_unit_test(a_thread_of_another_interpreter_is_not_believed),

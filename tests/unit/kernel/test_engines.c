@@ -29,6 +29,8 @@ enum err_code kernel_open(const struct kernel *lender, struct kernel **out, stru
 
 void kernel_close(struct kernel *kernel)
 {
+    if (!kernel)
+        return;
     assert_false(kernel->is_running);
     opened--;
     free(kernel);
@@ -138,8 +140,28 @@ static void an_engine_that_does_not_start_stays_idle(void **state)
     engines_close(engines);
 }
 
+static void an_engine_that_is_given_up_is_closed_and_says_why(void **state)
+{
+    struct engines *const engines = open_engines(2, 2);
+    struct kernel *first = NULL, *second = NULL, *third = NULL;
+    struct err err = { 0 };
+    (void)state;
+    assert_int_equal(engines_take(engines, 100, &first, NULL), ERR_OK);
+    engines_give_up(engines, first, "made up: files");
+    assert_int_equal(opened, 1);
+    assert_int_equal(engines_take(engines, 100, &second, NULL), ERR_OK);
+    assert_int_equal(engines_take(engines, 100, &third, &err), ERR_LIMIT);
+    assert_string_equal(err.message, "another session uses the kernel engine");
+    engines_give_up(engines, second, "made up: more files");
+    assert_int_equal(opened, 0);
+    assert_int_equal(engines_check(engines, &err), ERR_UNSUPPORTED);
+    assert_string_equal(err.message, "made up: more files");
+    engines_close(engines);
+}
+
 TEST_MAIN(cmocka_unit_test(each_session_has_an_engine_of_its_own),
           cmocka_unit_test(the_first_engine_lends_its_room),
           cmocka_unit_test(fewer_engines_than_wanted_will_do),
           cmocka_unit_test(without_engines_the_reason_is_that_of_the_kernel),
-          cmocka_unit_test(an_engine_that_does_not_start_stays_idle))
+          cmocka_unit_test(an_engine_that_does_not_start_stays_idle),
+          cmocka_unit_test(an_engine_that_is_given_up_is_closed_and_says_why))

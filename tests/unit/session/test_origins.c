@@ -1,3 +1,4 @@
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,6 +69,26 @@ static void a_process_is_found_until_it_ends(void **state)
                      ERR_GONE);
 }
 
+static void descriptors_that_are_kept_outlive_the_process(void **state)
+{
+    struct world *const world = *state;
+    struct sampler_origin found;
+    struct process gone;
+    struct err err = { 0 };
+    assert_ok(process_open(&gone, getpid(), &err), &err);
+    const profile_origin number = add(world, &gone);
+    const int pidfd = gone.pidfd, space_fd = gone.space_fd;
+    origins_keep(&world->origins, PROFILE_ORIGIN_SEVERAL, &gone);
+    assert_int_equal(gone.pidfd, pidfd);
+    origins_keep(&world->origins, number, &gone);
+    process_close(&gone);
+    assert_true(fcntl(pidfd, F_GETFD) >= 0 && fcntl(space_fd, F_GETFD) >= 0);
+    assert_ok(origins_find(&world->origins, number, &found, &err), &err);
+    sampler_origin_close(&found);
+    origins_end(&world->origins, number);
+    assert_true(fcntl(pidfd, F_GETFD) < 0 && fcntl(space_fd, F_GETFD) < 0);
+}
+
 static void numbers_of_sessions_differ(void **state)
 {
     struct world *const world = *state;
@@ -131,6 +152,8 @@ static void who_is_of_several_users_is_not_known(void **state)
 
 #define WITH_WORLD(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
-TEST_MAIN(WITH_WORLD(a_process_is_found_until_it_ends), WITH_WORLD(numbers_of_sessions_differ),
+TEST_MAIN(WITH_WORLD(a_process_is_found_until_it_ends),
+          WITH_WORLD(descriptors_that_are_kept_outlive_the_process),
+          WITH_WORLD(numbers_of_sessions_differ),
           WITH_WORLD(a_function_of_several_owners_has_none),
           WITH_WORLD(who_is_of_several_users_is_not_known))

@@ -8,7 +8,7 @@
 #include "tests/support/test.h"
 #include "tests/unit/cpython/made/stack_world.h"
 
-enum { MAX_TASKS = 200 };
+enum { MAX_TASKS = TASK_FOLD_MAX_AWAITERS + 40 };
 
 /* Tasks without an interpreter, each of one function. */
 struct world {
@@ -74,6 +74,8 @@ static struct task *add(struct world *world, const char *name, const char *funct
     *task = (struct task){ .addr = at + 1,
                            .frame = code,
                            .first_frame = (uint32_t)at,
+                           .is_read = true,
+                           .times = 1,
                            .frame_count = 1,
                            .first_awaiter = (uint32_t)at };
     if (name)
@@ -236,6 +238,66 @@ static void a_long_way_of_awaiters_ends(void **state)
     }
     tasks_were_read(&world, 1);
     assert_true(node_of(&world, &world.items[0]) > 0);
+    assert_int_equal(profile_quality(world.profile)->awaiters_cut, 1);
+    assert_int_equal(world.fold.bases[0].depth, TASK_FOLD_MAX_AWAITERS);
+    end(&world);
+}
+
+static void tasks_that_wait_for_each_other_count_each(void **state)
+{
+    struct world world;
+    (void)state;
+    begin(&world, true);
+    struct task *const one = add(&world, "one", "f"), *const two = add(&world, "two", "g"),
+                       *const outer = add(&world, "outer", "h");
+    await(&world, one, two);
+    await(&world, two, one);
+    outer->is_awaiter = true;
+    one->is_in_circle = two->is_in_circle = true;
+    assert_true(task_fold_is_due(&world.fold, 1, 1));
+    tasks_were_read(&world, 1);
+    assert_int_equal(profile_quality(world.profile)->samples, 2);
+    end(&world);
+}
+
+static void tasks_that_were_read_count_for_the_others(void **state)
+{
+    struct world world;
+    (void)state;
+    begin(&world, true);
+    for (int i = 0; i < 10; i++) {
+        struct task *const task = add(&world, NULL, "f");
+        task->is_read = i % 5 == 0;
+        task->times = i == 0 ? 5 : i == 5 ? 2 : 0;
+    }
+    world.tasks.wanted = 10;
+    world.tasks.covered = 7;
+    for (uint64_t tick = 1; tick <= 3; tick++)
+        (void)!task_fold_is_due(&world.fold, 1, tick);
+    tasks_were_read(&world, 3);
+    const struct quality *const quality = profile_quality(world.profile);
+    assert_int_equal(quality->samples, 30);
+    assert_int_equal(quality->extrapolated, 28);
+    assert_int_equal(quality->tasks_unread, 8);
+    end(&world);
+}
+
+static void a_task_without_room_for_its_frames_is_truncated(void **state)
+{
+    struct world world;
+    (void)state;
+    begin(&world, true);
+    struct task *const cut = add(&world, "cut", "f"), *const unread =
+                                                          add(&world, "unread", "g");
+    cut->is_truncated = true;
+    unread->is_read = false;
+    unread->frame_count = 0;
+    unread->is_awaiter = unread->is_in_circle = true;
+    assert_true(task_fold_is_due(&world.fold, 1, 1));
+    tasks_were_read(&world, 1);
+    assert_int_equal(profile_quality(world.profile)->truncated, 2);
+    expect_node(&world, node_of(&world, cut), "<task cut>;f;<truncated>");
+    expect_node(&world, node_of(&world, unread), "<task unread>;<truncated>");
     end(&world);
 }
 
@@ -292,5 +354,8 @@ TEST_MAIN(cmocka_unit_test(what_stacks_tell_otherwise_moves),
           cmocka_unit_test(who_awaits_a_task_stands_below_it),
           cmocka_unit_test(circles_of_awaiters_end),
           cmocka_unit_test(a_long_way_of_awaiters_ends),
+          cmocka_unit_test(tasks_that_wait_for_each_other_count_each),
+          cmocka_unit_test(tasks_that_were_read_count_for_the_others),
+          cmocka_unit_test(a_task_without_room_for_its_frames_is_truncated),
           cmocka_unit_test(a_stack_begins_at_the_task_it_runs),
           cmocka_unit_test(waiting_tasks_count_for_every_tick_since))

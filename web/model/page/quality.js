@@ -119,7 +119,7 @@ const GROUPS = {
   target: [["stopped_s", formatDuration, durationOf], ["reads", formatCount], ["read_bytes", bytesText]],
   host: [["cpu_user_s", formatDuration, durationOf], ["cpu_sys_s", formatDuration, durationOf], ["rss_bytes", bytesText], ["rss_peak_bytes", bytesText], ["profile_bytes", bytesText], ["profile_limit_bytes", bytesText]],
   code: [["code_hits", formatCount, framesOf], ["code_misses", formatCount, framesOf], ["code_stale", formatCount], ["code_clears", formatCount]],
-  tasks: [["tasks", formatCount], ["tasks_moving", formatCount, (q) => q.tasks]],
+  tasks: [["tasks", formatCount], ["tasks_moving", formatCount, (q) => q.tasks], ["tasks_unread", formatCount, (q) => q.tasks], ["tasks_cut", formatCount], ["awaiters_cut", formatCount]],
 };
 const MEASURED = new Set(Object.values(GROUPS).flatMap((rows) => rows.map(([key]) => key)));
 
