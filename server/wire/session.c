@@ -92,6 +92,12 @@ static void write_listed_target(struct json *json, const struct sampler_target *
     put_number(json, "age_s", (double)target->age_ns / (double)NS_PER_S);
     put_seconds(json, "to_s", target->to_ns);
     put_text(json, "reason", target->reason);
+    json_key(json, "warnings");
+    json_array(json);
+    for (size_t i = 0; i < SAMPLER_WARNINGS; i++)
+        if (target->warnings[i])
+            json_text(json, target->warnings[i]);
+    json_end(json);
     json_end(json);
 }
 

@@ -44,6 +44,7 @@ export const QUALITY_TEXT = {
     remote: ["read from outside", "Stacks are read in the memory of the program while it runs. Short calls may be seen too seldom."],
   },
   engineReason: (reason) => " The kernel engine is not used: " + reason + ".",
+  warnings: "not sampled in part",
   of: (count, all) => " " + count + " of " + all + ".",
   notKnown: " Not known yet.",
   causes: { gone: "thread or process gone", fault: "memory not mapped", perm: "not permitted", corrupt: "unreadable memory" },

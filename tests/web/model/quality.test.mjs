@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { engineValue, measureGroups, qualityValues } from "../../../web/model/page/quality.js";
+import { engineValue, measureGroups, qualityBadge, qualityValues, warningsValue } from "../../../web/model/page/quality.js";
 import { QUALITY_TEXT } from "../../../web/text/quality.js";
 
 const QUALITY = {
@@ -79,6 +79,14 @@ test("what reads the stacks is said, with the reason why it is not the kernel", 
   assert.equal(engineValue({ engine: "remote", engine_reason: null }).value, "read from outside");
   assert.equal(engineValue({ engine: "auto", engine_reason: null }), null);
   assert.equal(engineValue(null), null);
+});
+
+test("what is not sampled of a program is a warning of the badge, which names the processes", () => {
+  const value = warningsValue([{ pid: 7, warnings: [] }, { pid: 8, warnings: ["another Python\u0007 runs"] }, { pid: 9 }]);
+  assert.match(value.meaning, /^8: another Python.* runs$/);
+  assert.equal(qualityBadge([...qualityValues(QUALITY), value]).warning, "1 not sampled in part");
+  assert.match(warningsValue(Array.from({ length: 20 }, (_, pid) => ({ pid, warnings: ["x"] }))).meaning, /^0: x; 1: x; .*7: x$/);
+  for (const none of [undefined, null, [], [{ pid: 7, warnings: [] }]]) assert.equal(warningsValue(none), null);
 });
 
 test("gaps of native stacks are counted by cause, where there are any", () => {

@@ -59,6 +59,13 @@ export function engineValue(settings) {
   return { key: "engine", label: reason, value: value + (reason === "" ? "" : ":"), level: "plain", meaning: meaning + (reason === "" ? "" : QUALITY_TEXT.engineReason(reason)) };
 }
 
+// -> the same of what is not sampled, or null; `targets` as in a SESSION
+export function warningsValue(targets) {
+  const said = (targets ?? []).flatMap(({ pid, warnings }) => (warnings ?? []).map((text) => pid + ": " + visibleText(text, "")));
+  if (said.length === 0) return null;
+  return { key: "warnings", value: formatCount(said.length), label: QUALITY_TEXT.warnings, level: "warn", meaning: said.slice(0, 8).join("; ") };
+}
+
 // -> [{key, label, value, meaning, level}]; `quality` and `settings` as in a SESSION, or null
 export function qualityValues(quality, settings = null) {
   const q = quality ?? {};
