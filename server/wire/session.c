@@ -245,6 +245,10 @@ static void write_quality(struct json *json, const struct session_info *info)
     put_uint(json, "native_gaps_other", quality->native_gaps_other);
     put_uint(json, "native_mismatched", quality->native_mismatched);
     put_uint(json, "native_none", quality->native_none);
+    put_uint(json, "native_none_unstopped", quality->native_none_unstopped);
+    put_uint(json, "native_none_waiting", quality->native_none_waiting);
+    put_uint(json, "native_none_truncated", quality->native_none_truncated);
+    put_uint(json, "native_none_copy", quality->native_none_copy);
     put_uint(json, "native_entries", quality->native_entries);
     put_uint(json, "native_placed", quality->native_placed);
     put_uint(json, "moving", quality->moving);

@@ -399,6 +399,24 @@ static void say_native_gaps(const struct quality *quality)
             quality_percent(quality->native_complete, described));
 }
 
+/* Why samples have no native frames at all. */
+static void say_native_none(const struct quality *quality)
+{
+    const uint64_t none = quality->native_none;
+    /* A capture of an older version does not say it. */
+    if (!none || !(quality->native_none_unstopped + quality->native_none_waiting +
+                   quality->native_none_truncated + quality->native_none_copy))
+        return;
+    say("of those without a native stack, %.2f %% are of threads not stopped to be read%s, "
+        "%.2f %% of threads that waited elsewhere, %.2f %% of truncated stacks, %.2f %% of "
+        "stacks that could not be copied",
+        quality_percent(quality->native_none_unstopped, none),
+        quality->native_none_unstopped ? " (use --stop always)" : "",
+        quality_percent(quality->native_none_waiting, none),
+        quality_percent(quality->native_none_truncated, none),
+        quality_percent(quality->native_none_copy, none));
+}
+
 /* Nothing if the user did not ask for native stacks. */
 static void say_native(const struct session_info *info)
 {
@@ -412,6 +430,7 @@ static void say_native(const struct session_info *info)
         quality_percent(quality->native_mismatched, samples),
         quality_percent(quality->native_none, samples));
     say_native_gaps(quality);
+    say_native_none(quality);
     if (quality->native_entries)
         say("of the calls of Python by C code, %.2f %% stand at their place among native frames",
             quality_percent(quality->native_placed, quality->native_entries));
