@@ -172,6 +172,14 @@ struct sampler_service {
 };
 
 /* One process of a session.  Strings live as long as the sampler. */
+/* What of a process is not sampled although it runs Python. */
+enum sampler_warning {
+    SAMPLER_WARNING_INTERPRETERS, /* sub-interpreters that the engine does not follow */
+    SAMPLER_WARNING_ANOTHER,      /* another interpreter */
+    SAMPLER_WARNINGS
+};
+enum { SAMPLER_WARNING_BYTES = 320 };
+
 struct sampler_target {
     pid_t pid;
     pid_t parent; /* if it is a target too; 0: none */
@@ -186,6 +194,7 @@ struct sampler_target {
     uint64_t age_ns;                /* how long it had run then */
     uint64_t to_ns;                 /* when it ended; 0: not yet */
     const char *reason;             /* a sentence once it has ended, else NULL */
+    const char *warnings[SAMPLER_WARNINGS]; /* sentences; NULL: not seen, or not yet */
 };
 
 /* Further processes are sampled but not listed. */

@@ -95,6 +95,22 @@ enum err_code compress_gunzip(const void *data, size_t bytes, unsigned char **ou
     return ERR_OK;
 }
 
+enum err_code compress_inflate(const void *data, size_t bytes, void *out, size_t out_bytes,
+                               struct err *err)
+{
+    z_stream z = { .next_in = data, .next_out = out };
+    if (bytes > UINT_MAX || out_bytes > UINT_MAX)
+        return err_set(err, ERR_LIMIT, "%zu bytes are too many at once", bytes);
+    z.avail_in = (uInt)bytes;
+    z.avail_out = (uInt)out_bytes;
+    if (inflateInit2(&z, -MAX_WBITS) != Z_OK)
+        return err_nomem(err);
+    const int status = inflate(&z, Z_FINISH);
+    const bool is_whole = status == Z_STREAM_END && z.avail_in == 0 && z.total_out == out_bytes;
+    inflateEnd(&z);
+    return is_whole ? ERR_OK : err_set(err, ERR_CORRUPT, "the data are not deflated");
+}
+
 enum err_code gzip_stream_create(int level, struct gzip_stream **out, struct err *err)
 {
     struct gzip_stream *const stream = malloc(sizeof *stream);

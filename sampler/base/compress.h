@@ -26,6 +26,9 @@ MUST_CHECK enum err_code compress_zstd(const void *data, size_t bytes, int level
 /* One member of gzip.  ERR_CORRUPT: the data are none. */
 MUST_CHECK enum err_code compress_gunzip(const void *data, size_t bytes, unsigned char **out,
                                          size_t *bytes_out, struct err *err);
+/* The deflated data of a zip archive.  ERR_CORRUPT: they do not decompress to exactly out_bytes. */
+MUST_CHECK enum err_code compress_inflate(const void *data, size_t bytes, void *out,
+                                          size_t out_bytes, struct err *err);
 /* ERR_CORRUPT: the data do not decompress to exactly out_bytes. */
 MUST_CHECK enum err_code compress_unzstd(const void *data, size_t bytes, void *out,
                                          size_t out_bytes, struct err *err);

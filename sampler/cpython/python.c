@@ -1,3 +1,4 @@
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -404,4 +405,20 @@ const struct runtime *python_runtime(const struct python *python)
 remote_addr python_anchor(const struct python *python)
 {
     return python->runtime.addr;
+}
+
+bool python_find_another(struct python *python, char *out, size_t bytes)
+{
+    struct runtime_list others;
+    struct maps maps = { .count = 0 };
+    char version[LAYOUT_VERSION_TEXT];
+    if (runtime_find_others(python->process, python->runtime.addr, &others, NULL) ||
+        !others.count)
+        return false;
+    const bool is_mapped = maps_read(&maps, python->process->pid, NULL) == ERR_OK;
+    const char *const path = is_mapped ? maps_file_at(&maps, others.items[0].addr) : NULL;
+    layout_name(&others.items[0].layout, version);
+    snprintf(out, bytes, "CPython %s in %.150s", version, path ? path : "an unknown file");
+    maps_deinit(&maps);
+    return true;
 }

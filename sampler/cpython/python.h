@@ -152,6 +152,8 @@ uint32_t python_interpreters(const struct python *python);
 const char *python_version(const struct python *python);
 bool python_is_validated(const struct python *python);
 const struct runtime *python_runtime(const struct python *python);
+/* "CPython 3.11.7 in FILE": an interpreter of the process besides this one.  false: none was found. */
+bool python_find_another(struct python *python, char *out, size_t bytes);
 /* The address of _PyRuntime, which is mapped as long as the program runs. */
 remote_addr python_anchor(const struct python *python);
 

@@ -68,13 +68,10 @@ static void add_memory(const struct maps *maps, const struct mapping *file, bool
                           "no file is mapped: it is a kernel thread, or it is ending");
 }
 
-/* The zeroed data of a file follows its other data, in a mapping that does not name the file. */
 static const char *file_at(const struct maps *maps, remote_addr addr)
 {
-    const struct mapping *m = maps_find(maps, addr);
-    while (m && m > maps->items && !*m->path && m[-1].end == m->start)
-        m--;
-    return m && *m->path ? m->path : "no file";
+    const char *const path = maps_file_at(maps, addr);
+    return path ? path : "no file";
 }
 
 static enum err_code count_thread(void *context, struct thread *thread, enum err_code failure)

@@ -80,6 +80,8 @@ static void free_target(struct sampler_target *target)
     free((char *)(uintptr_t)target->python);
     free((char *)(uintptr_t)target->pod);
     free((char *)(uintptr_t)target->reason);
+    for (size_t i = 0; i < SAMPLER_WARNINGS; i++)
+        free((char *)(uintptr_t)target->warnings[i]);
 }
 
 static bool copy_text(const char *text, const char **out)
@@ -199,6 +201,13 @@ static void end_target(struct sampler_target *target, uint64_t to_ns, const char
     target->to_ns = to_ns;
 }
 
+/* Readers may hold the text that is there. */
+static void warn_of_target(struct sampler_target *target, const struct state_warning *warning)
+{
+    if (!target->warnings[warning->warning])
+        (void)copy_text(warning->text, &target->warnings[warning->warning]);
+}
+
 static void take_status(struct link_sampler *sampler)
 {
     const bool was_paused = sampler->paused;
@@ -219,6 +228,8 @@ static enum err_code publish(struct link_sampler *sampler, struct err *err)
     for (size_t i = 0; i < state->end_count && !rc; i++)
         end_target(&sampler->targets[state->ends[i].target], state->ends[i].to_ns,
                    state->ends[i].reason);
+    for (size_t i = 0; i < state->warning_count && !rc; i++)
+        warn_of_target(&sampler->targets[state->warnings[i].target], &state->warnings[i]);
     if (state->has_tasks) {
         sampler_tasks_deinit(&sampler->tasks);
         sampler->tasks = state->tasks;

@@ -33,7 +33,8 @@ enum { STATE_MAX_ORIGINS = 1 << 16, STATE_MAX_AWAITERS = 1 << 20 };
 struct state_writer {
     size_t targets;                    /* processes */
     uint64_t ends[SAMPLER_MAX_LISTED]; /* their to_ns */
-    struct state_origin *functions;    /* by function */
+    bool warned[SAMPLER_MAX_LISTED][SAMPLER_WARNINGS];
+    struct state_origin *functions; /* by function */
     size_t function_count, function_room;
     uint64_t tasks_at_ns;
 };
@@ -50,6 +51,12 @@ struct state_end {
     const char *reason;
 };
 
+struct state_warning {
+    size_t target; /* its index */
+    enum sampler_warning warning;
+    const char *text;
+};
+
 struct state {
     struct sampler_status status;
     uint64_t end_ns; /* of the window */
@@ -63,6 +70,8 @@ struct state {
     size_t word_count, word_room;
     struct state_end *ends;
     size_t end_count;
+    struct state_warning *warnings;
+    size_t warning_count;
     struct state_origin *origins;
     size_t origin_count;
     bool has_tasks;

@@ -9,7 +9,7 @@
 #include "sampler/link/state.h"
 #include "sampler/profile/profile.h"
 
-enum { TARGET_BYTES = 16, END_BYTES = 3, ORIGIN_BYTES = 10, TASK_BYTES = 9 };
+enum { TARGET_BYTES = 16, END_BYTES = 3, WARNING_BYTES = 3, ORIGIN_BYTES = 10, TASK_BYTES = 9 };
 
 static void take_status(struct cursor *cursor, struct sampler_status *out)
 {
@@ -104,6 +104,24 @@ static enum err_code take_targets(struct cursor *cursor, struct state *out, stru
     return rc;
 }
 
+static enum err_code take_warnings(struct cursor *cursor, struct state *out, struct err *err)
+{
+    const size_t known = out->first_target + out->target_count;
+    out->warning_count =
+        cursor_count(cursor, WARNING_BYTES, SAMPLER_MAX_LISTED * SAMPLER_WARNINGS);
+    out->warnings = calloc(out->warning_count + 1, sizeof *out->warnings);
+    if (!out->warnings)
+        return err_nomem(err);
+    for (size_t i = 0; i < out->warning_count; i++) {
+        out->warnings[i].target = (size_t)cursor_number(cursor);
+        out->warnings[i].warning =
+            (enum sampler_warning)cursor_below(cursor, SAMPLER_WARNINGS - 1);
+        out->warnings[i].text = cursor_text(cursor);
+        cursor->is_bad |= out->warnings[i].target >= known;
+    }
+    return ERR_OK;
+}
+
 static enum err_code take_origins(struct cursor *cursor, uint32_t functions, struct state *out,
                                   struct err *err)
 {
@@ -181,6 +199,8 @@ static enum err_code decode(struct cursor *cursor, const struct profile_sizes *r
     out->processes.not_permitted = cursor_number(cursor);
     enum err_code rc = take_targets(cursor, out, err);
     if (!rc)
+        rc = take_warnings(cursor, out, err);
+    if (!rc)
         rc = take_origins(cursor, rows->functions, out, err);
     if (!rc)
         out->has_tasks = cursor_u8(cursor) != 0;
@@ -206,6 +226,7 @@ void state_deinit(struct state *state)
     free(state->targets);
     free(state->words);
     free(state->ends);
+    free(state->warnings);
     free(state->origins);
     sampler_tasks_deinit(&state->tasks);
     *state = (struct state){ .end_ns = 0 };

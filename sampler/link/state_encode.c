@@ -56,6 +56,29 @@ static void put_target(const struct sampler_target *target, struct bytes *out)
     bytes_number(out, target->age_ns);
 }
 
+static void put_warnings(struct state_writer *writer, const struct sampler *sampler,
+                         struct bytes *out)
+{
+    struct sampler_target target;
+    struct bytes rows = { 0 };
+    size_t count = 0;
+    for (size_t i = 0; i < writer->targets; i++)
+        for (size_t w = 0; w < SAMPLER_WARNINGS && sampler_target_at(sampler, i, &target);
+             w++) {
+            if (writer->warned[i][w] || !target.warnings[w])
+                continue;
+            writer->warned[i][w] = true;
+            bytes_number(&rows, i);
+            bytes_number(&rows, w);
+            bytes_text(&rows, target.warnings[w]);
+            count++;
+        }
+    bytes_number(out, count);
+    bytes_put(out, rows.data, rows.count);
+    out->is_short |= rows.is_short;
+    bytes_deinit(&rows);
+}
+
 /* New ones first, then those that have ended since. */
 static void put_targets(struct state_writer *writer, const struct sampler *sampler,
                         struct bytes *out)
@@ -184,6 +207,7 @@ void state_encode(struct state_writer *writer, struct sampler *sampler,
     bytes_number(out, processes.denied);
     bytes_number(out, processes.not_permitted);
     put_targets(writer, sampler, out);
+    put_warnings(writer, sampler, out);
     if (profile_snapshot(sampler_profile(sampler), &snapshot, NULL) == ERR_OK) {
         put_origins(writer, &snapshot, seal->rows.functions, out);
         profile_snapshot_release(&snapshot);

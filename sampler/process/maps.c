@@ -88,3 +88,12 @@ const struct mapping *maps_find(const struct maps *maps, remote_addr addr)
     LOWER_BOUND(at, maps->count, maps->items[at].end <= addr);
     return at < maps->count && maps->items[at].start <= addr ? &maps->items[at] : NULL;
 }
+
+/* The zeroed data of a file follows its other data, in a mapping that does not name the file. */
+const char *maps_file_at(const struct maps *maps, remote_addr addr)
+{
+    const struct mapping *m = maps_find(maps, addr);
+    while (m && m > maps->items && !*m->path && m[-1].end == m->start)
+        m--;
+    return m && *m->path ? m->path : NULL;
+}

@@ -37,5 +37,7 @@ MUST_CHECK enum err_code maps_parse(struct maps *maps, const char *text, struct 
 void maps_deinit(struct maps *maps);
 /* The mapping that holds addr; NULL: none. */
 const struct mapping *maps_find(const struct maps *maps, remote_addr addr);
+/* The path of the file whose data is at addr, zeroed data too; NULL: none. */
+const char *maps_file_at(const struct maps *maps, remote_addr addr);
 
 #endif /* SAMPLER_PROCESS_MAPS_H */

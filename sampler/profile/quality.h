@@ -42,6 +42,10 @@
     X(native_gaps_other, "those of them with other causes")                                    \
     X(native_mismatched, "samples whose native and Python frames do not come out even")        \
     X(native_none, "samples without native frames, because none could be copied")              \
+    X(native_none_unstopped, "those of them whose thread was not stopped to be read")          \
+    X(native_none_waiting, "those of them whose thread waited, and not where it seemed to")    \
+    X(native_none_truncated, "those of them whose Python stack is truncated")                  \
+    X(native_none_copy, "those of them whose registers or stack could not be read")            \
     X(native_entries,                                                                          \
       "calls of Python by C code, in samples with native frames that met no such switch")      \
     X(native_placed, "those of them that stand at their place among the native frames")        \

@@ -311,6 +311,16 @@ enum err_code fold_read_leaf(struct fold *fold, struct thread *thread)
                                     : leaf_read(fold->leaves, &thread->stack, &thread->leaf);
 }
 
+/* Why a sample that counts has no native frames.  Of a thread that was not asked, it is unknown whether it waited. */
+static uint64_t *cause_of_none(const struct thread *thread, struct quality *quality)
+{
+    if (thread->stack.certainty == STACK_TRUNCATED)
+        return &quality->native_none_truncated;
+    if ((thread->is_stopped || thread->is_asked) && thread->runs == VALUE_NO)
+        return &quality->native_none_waiting;
+    return thread->is_stopped ? &quality->native_none_copy : &quality->native_none_unstopped;
+}
+
 /* An unchanged stack keeps its node too, unless the collector runs now. */
 static enum err_code place(struct fold *fold, struct thread *thread, size_t gc,
                            struct sample *sample)
@@ -319,8 +329,10 @@ static enum err_code place(struct fold *fold, struct thread *thread, size_t gc,
     const bool is_native =
         fold->native_stacks && thread->native && stack->certainty != STACK_TRUNCATED;
     enum err_code rc = thread->has_leaf ? ERR_OK : fold_read_leaf(fold, thread);
+    struct quality *const quality = profile_quality(fold->profile);
     if (fold->native_stacks)
-        sample->native.counter = &profile_quality(fold->profile)->native_none;
+        sample->native = (struct native_outcome){ .counter = &quality->native_none,
+                                                  .gap = cause_of_none(thread, quality) };
     if (!rc && thread->keeps_native && stack->native_tag && gc == NOWHERE)
         fold_native_keep(thread, &sample->node, &sample->native);
     else if (!rc && is_native)

@@ -68,6 +68,9 @@ struct target {
     struct reading last;          /* the last tick that was read and did not fail */
     uint64_t failing_since_ns;    /* 0: the last tick succeeded */
     uint64_t checked_misses; /* of the code table, when the process was last known to run */
+    bool has_another;        /* another interpreter has been found */
+    uint64_t another_due_ns,
+        another_wait_ns; /* when it is searched again, and how long after */
 };
 
 /* How a target ended. */

@@ -23,6 +23,8 @@ static void free_item(const struct sampler_target *item)
     free((char *)(uintptr_t)item->executable);
     free((char *)(uintptr_t)item->python);
     free((char *)(uintptr_t)item->pod);
+    for (size_t i = 0; i < SAMPLER_WARNINGS; i++)
+        free((char *)(uintptr_t)item->warnings[i]);
 }
 
 void target_table_deinit(struct target_table *target_table)
@@ -108,6 +110,18 @@ void target_table_end(struct target_table *target_table, size_t row, uint64_t to
         target_table->items[row].reason = reason;
     }
     pthread_mutex_unlock(&target_table->mutex);
+}
+
+bool target_table_warn(struct target_table *target_table, size_t row,
+                       enum sampler_warning warning, const char *text)
+{
+    if (row >= SAMPLER_MAX_LISTED || target_table->items[row].warnings[warning])
+        return true;
+    char *const copy = strdup(text);
+    pthread_mutex_lock(&target_table->mutex);
+    target_table->items[row].warnings[warning] = copy;
+    pthread_mutex_unlock(&target_table->mutex);
+    return copy != NULL;
 }
 
 void target_table_left_out(struct target_table *target_table,

@@ -45,6 +45,9 @@ MUST_CHECK enum err_code target_table_add(struct target_table *target_table,
 /* `reason` is a text with static storage. */
 void target_table_end(struct target_table *target_table, size_t row, uint64_t to_ns,
                       const char *reason);
+/* Copies the text, unless the target has such a warning or is not listed.  false: out of memory. */
+bool target_table_warn(struct target_table *target_table, size_t row,
+                       enum sampler_warning warning, const char *text);
 /* Adds to the counts of processes that are not targets; the others of `more` are ignored. */
 void target_table_left_out(struct target_table *target_table,
                            const struct sampler_processes *more);

@@ -1,6 +1,7 @@
 #include "sampler/session/targets.h"
 
 #include <malloc.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "sampler/base/clock.h"
@@ -64,15 +65,18 @@ void targets_leave_kernel(struct targets *targets)
     targets->kernel = NULL;
 }
 
-bool targets_have_unfollowed_interpreters(const struct targets *targets)
+static bool has_unfollowed_interpreters(const struct target *target)
 {
     remote_addr followed[KERNEL_MAX_INTERPRETERS];
-    for (size_t i = 0; i < targets->count; i++) {
-        const struct python *const python = targets->items[i]->python;
-        if (python_interpreters(python) > 1 &&
-            !python_sub_interpreters(python, followed, KERNEL_MAX_INTERPRETERS))
+    return python_interpreters(target->python) > 1 &&
+           !python_sub_interpreters(target->python, followed, KERNEL_MAX_INTERPRETERS);
+}
+
+bool targets_have_unfollowed_interpreters(const struct targets *targets)
+{
+    for (size_t i = 0; i < targets->count; i++)
+        if (has_unfollowed_interpreters(targets->items[i]))
             return true;
-    }
     return false;
 }
 
@@ -153,6 +157,36 @@ static bool is_target(const struct targets *targets, const struct process *proce
     return false;
 }
 
+/* A library with an interpreter may be loaded late, so it is searched again, after twice the time each time. */
+static void warn_of_another(struct targets *targets, struct target *target)
+{
+    static const uint64_t FIRST_WAIT_NS = NS_PER_S;
+    char found[SAMPLER_WARNING_BYTES / 2 + 32], text[SAMPLER_WARNING_BYTES];
+    const uint64_t now_ns = clock_now_ns();
+    if (target->has_another || now_ns < target->another_due_ns)
+        return;
+    target->another_wait_ns =
+        target->another_wait_ns ? 2 * target->another_wait_ns : FIRST_WAIT_NS;
+    target->another_due_ns = now_ns + target->another_wait_ns;
+    if (!python_find_another(target->python, found, sizeof found))
+        return;
+    snprintf(text, sizeof text,
+             "another Python runs in this process, too, and is not sampled: %s", found);
+    target->has_another =
+        target_table_warn(&targets->target_table, target->row, SAMPLER_WARNING_ANOTHER, text);
+}
+
+/* What a reader of the profile would miss without a word. */
+static void warn(struct targets *targets, struct target *target)
+{
+    if (targets->feed && has_unfollowed_interpreters(target))
+        (void)target_table_warn(
+            &targets->target_table, target->row, SAMPLER_WARNING_INTERPRETERS,
+            "what its sub-interpreters run is not sampled: the kernel engine follows at most "
+            "16 of them, from Python 3.13 on (use --engine remote)");
+    warn_of_another(targets, target);
+}
+
 enum err_code targets_add(struct targets *targets, struct target *target, struct err *err)
 {
     const struct target_table_info info = { .python = python_version(target->python),
@@ -181,11 +215,13 @@ enum err_code targets_add(struct targets *targets, struct target *target, struct
                                err)) &&
         targets->feed)
         kernel_feed_remove(targets->feed, target);
-    if (!rc)
-        targets->items[targets->count++] = target;
-    else
+    if (rc) {
         origins_end(&targets->origins, target->fold.origin);
-    return rc;
+        return rc;
+    }
+    targets->items[targets->count++] = target;
+    warn_of_another(targets, target);
+    return ERR_OK;
 }
 
 /* How many targets a drain of the kernel engine asks whether they still run. */
@@ -352,7 +388,9 @@ enum err_code targets_flush(struct targets *targets, uint64_t now_ns)
     if (!rc && targets->feed)
         rc = kernel_feed_flush(targets->feed, quality, now_ns);
     bias_measure(&targets->bias, quality);
-    for (size_t i = 0; i < targets->count && !rc; i++)
+    for (size_t i = 0; i < targets->count && !rc; i++) {
         rc = target_flush(targets->items[i], now_ns);
+        warn(targets, targets->items[i]);
+    }
     return rc ? rc : thread_cpus_flush(&targets->cpus, now_ns);
 }

@@ -57,8 +57,8 @@ enum { THREAD_CPUS_MAX_WAITING = 256 };
 
 /* What the quality of the profile counts of a native stack. */
 struct native_outcome {
-    uint64_t *counter;        /* of stacks like this one; NULL: none were asked for */
-    uint64_t *gap;            /* of gaps of this cause; NULL: there is none */
+    uint64_t *counter; /* of stacks like this one; NULL: none were asked for */
+    uint64_t *gap;     /* of gaps, or of missing stacks, of this cause; NULL: there is none */
     uint32_t entries, placed; /* calls of Python by C code, and those whose place is known */
 };
 

@@ -19,9 +19,12 @@
 #include "server/source/rights.h"
 #include "server/source/rooted_file.h"
 #include "server/source/source.h"
+#include "server/source/zip_member.h"
 
 /* A descriptor for each that is held, and a few for the C library. */
 enum { MAX_FILES = 32, MAX_CPU_S = 2 };
+/* Folders in an archive, and of a path that leads nowhere. */
+enum { MAX_ARCHIVE_DEPTH = 32 };
 
 static void limit(void)
 {
@@ -99,6 +102,12 @@ static enum source_outcome hold_root(const struct source_request *request, const
                : SOURCE_OTHER_OWNER;
 }
 
+static void set_changed(struct source_answer *answer, const struct stat *status)
+{
+    answer->changed_ns =
+        (uint64_t)status->st_mtim.tv_sec * NS_PER_S + (uint64_t)status->st_mtim.tv_nsec;
+}
+
 static enum source_outcome read_text(int fd, struct source_answer *answer, char **text_out)
 {
     struct stat status;
@@ -121,10 +130,36 @@ static enum source_outcome read_text(int fd, struct source_answer *answer, char 
     if (length > SOURCE_MAX_BYTES)
         return SOURCE_TOO_LARGE;
     answer->length = (uint32_t)length;
-    answer->changed_ns =
-        (uint64_t)status.st_mtim.tv_sec * NS_PER_S + (uint64_t)status.st_mtim.tv_nsec;
+    set_changed(answer, &status);
     *text_out = text;
     return SOURCE_DONE;
+}
+
+/* Where a path leads through a file, that may be an archive: the names of modules in one begin with the archive's. */
+static enum source_outcome read_from_archive(const struct source_request *request, int root,
+                                             struct source_answer *answer, char **text_out)
+{
+    char path[PATH_MAX];
+    struct stat status;
+    size_t length = 0;
+    int file = -1;
+    enum source_outcome outcome = SOURCE_MISSING;
+    snprintf(path, sizeof path, "%s", request->path);
+    for (int depth = 0; depth < MAX_ARCHIVE_DEPTH && outcome == SOURCE_MISSING; depth++) {
+        char *const slash = strrchr(path, '/');
+        if (!slash || slash == path)
+            return SOURCE_MISSING;
+        *slash = '\0';
+        outcome = rooted_file_open(root, path, &file);
+    }
+    if (outcome != SOURCE_DONE)
+        return outcome == SOURCE_NOT_REGULAR ? SOURCE_MISSING : outcome;
+    if (fstat(file, &status) != 0)
+        return SOURCE_FAILED;
+    outcome = zip_member_read(file, request->path + strlen(path) + 1, text_out, &length);
+    answer->length = (uint32_t)length;
+    set_changed(answer, &status);
+    return outcome;
 }
 
 /* What debug information says of one function. */
@@ -237,6 +272,8 @@ static enum source_outcome read_source(const struct source_request *request, con
     if (request->entry_count)
         return read_native(request, root, answer, place, text_out);
     outcome = rooted_file_open(root, request->path, &file);
+    if (outcome == SOURCE_MISSING)
+        return read_from_archive(request, root, answer, text_out);
     return outcome == SOURCE_DONE ? read_text(file, answer, text_out) : outcome;
 }
 

@@ -33,6 +33,8 @@
     X(MISSING, NOT_FOUND, "there is no such source file")                                \
     X(DENIED, PERM, "the owner of the process may not read the source file")             \
     X(NOT_REGULAR, INVALID, "the source file is not a regular file")                     \
+    X(BAD_ARCHIVE, INVALID,                                                              \
+      "the source file is in an archive that is damaged, or of a kind that is not read") \
     X(TOO_LARGE, LIMIT, "the source file is larger than 4 MiB")                          \
     X(BUSY, LIMIT, "another program holds the source file: try again")                   \
     X(CROWDED, LIMIT, "too many source files are being read: try again")                 \

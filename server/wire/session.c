@@ -92,6 +92,12 @@ static void write_listed_target(struct json *json, const struct sampler_target *
     put_number(json, "age_s", (double)target->age_ns / (double)NS_PER_S);
     put_seconds(json, "to_s", target->to_ns);
     put_text(json, "reason", target->reason);
+    json_key(json, "warnings");
+    json_array(json);
+    for (size_t i = 0; i < SAMPLER_WARNINGS; i++)
+        if (target->warnings[i])
+            json_text(json, target->warnings[i]);
+    json_end(json);
     json_end(json);
 }
 
@@ -240,6 +246,10 @@ static void write_quality(struct json *json, const struct session_info *info)
     put_uint(json, "native_gaps_other", quality->native_gaps_other);
     put_uint(json, "native_mismatched", quality->native_mismatched);
     put_uint(json, "native_none", quality->native_none);
+    put_uint(json, "native_none_unstopped", quality->native_none_unstopped);
+    put_uint(json, "native_none_waiting", quality->native_none_waiting);
+    put_uint(json, "native_none_truncated", quality->native_none_truncated);
+    put_uint(json, "native_none_copy", quality->native_none_copy);
     put_uint(json, "native_entries", quality->native_entries);
     put_uint(json, "native_placed", quality->native_placed);
     put_uint(json, "moving", quality->moving);

@@ -37,11 +37,15 @@ static char *text_of(const struct sampler_target *target)
 static char *service_text(const struct sampler_target *target)
 {
     const struct sampler_service *const service = &target->service;
-    char text[4 * SAMPLER_SERVICE_BYTES + 32];
-    snprintf(text, sizeof text,
-             "%s" SEPARATOR "%s" SEPARATOR "%s" SEPARATOR "%s" SEPARATOR "%" PRIu64,
-             service->name, service->namespace, service->version, service->container,
-             target->age_ns);
+    char text[4 * SAMPLER_SERVICE_BYTES + SAMPLER_WARNINGS * SAMPLER_WARNING_BYTES + 32];
+    size_t length = (size_t)snprintf(
+        text, sizeof text,
+        "%s" SEPARATOR "%s" SEPARATOR "%s" SEPARATOR "%s" SEPARATOR "%" PRIu64, service->name,
+        service->namespace, service->version, service->container, target->age_ns);
+    for (size_t i = 0; i < SAMPLER_WARNINGS; i++)
+        length += (size_t)snprintf(text + length, sizeof text - length, SEPARATOR "%.*s",
+                                   SAMPLER_WARNING_BYTES - 1,
+                                   target->warnings[i] ? target->warnings[i] : "");
     return strdup(text);
 }
 
@@ -106,8 +110,20 @@ static void describe(struct target_list_item *item, size_t count)
                                             .argv = words + FIXED };
 }
 
+/* What follows the age; the last of them ends with the text. */
+static void read_warnings(char *text, struct sampler_target *target)
+{
+    for (size_t i = 0; i < SAMPLER_WARNINGS && text; i++) {
+        char *const next = i + 1 < SAMPLER_WARNINGS ? strchr(text, *SEPARATOR) : NULL;
+        if (next)
+            *next = '\0';
+        target->warnings[i] = *text ? text : NULL;
+        text = next ? next + 1 : NULL;
+    }
+}
+
 /* Text that is too long is no service's of ours. */
-static void read_service(const char *text, struct sampler_target *target)
+static void read_service(char *text, struct sampler_target *target)
 {
     struct sampler_service *const out = &target->service;
     char *const parts[] = { out->name, out->namespace, out->version, out->container };
@@ -118,7 +134,9 @@ static void read_service(const char *text, struct sampler_target *target)
             memcpy(parts[i], text, length);
         text += length + (text[length] != '\0');
     }
-    target->age_ns = strtoull(text, NULL, 10);
+    target->age_ns = strtoull(text, &text, 10);
+    if (*text == *SEPARATOR)
+        read_warnings(text + 1, target);
 }
 
 static bool read_item(struct target_list_item *item)
@@ -157,6 +175,7 @@ static void forget(struct target_list_item *item)
 {
     free(item->words);
     free(item->text);
+    free(item->service);
     *item = (struct target_list_item){ 0 };
 }
 
@@ -175,8 +194,15 @@ enum err_code target_list_read(const struct capture_texts *texts,
             target_list_deinit(out);
             return err_nomem(err);
         }
-        if (item->target.pid && i < services->count)
-            read_service(services->items[i], &item->target);
+        if (item->target.pid && i < services->count) {
+            item->service = strdup(services->items[i]);
+            if (!item->service) {
+                forget(item);
+                target_list_deinit(out);
+                return err_nomem(err);
+            }
+            read_service(item->service, &item->target);
+        }
         if (item->target.pid)
             out->count++;
         else

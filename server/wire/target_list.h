@@ -3,7 +3,7 @@
  *
  * A text is numbers and texts with a unit separator (0x1f) between them: pid, parent, from_ns, to_ns,
  * validated, version of Python, executable, reason, and the words of the command line.  What is known of their
- * services is a list of its own, in the same order: name, namespace, version, container, age_ns.
+ * services is a list of its own, in the same order: name, namespace, version, container, age_ns, and the warnings.
  *
  * Ownership: the caller's storage; both deinits accept a zeroed one.
  * Limits: SAMPLER_MAX_LISTED processes, TARGET_LIST_MAX_BYTES for each: longer command lines are cut.
@@ -35,7 +35,7 @@ void target_list_texts_deinit(struct target_list_texts *texts);
 struct target_list {
     size_t count;
     struct target_list_item {
-        char *text; /* the text, split into its parts */
+        char *text, *service; /* the texts, split into their parts */
         const char **words;
         struct sampler_target target;
     } * items;

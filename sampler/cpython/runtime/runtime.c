@@ -11,8 +11,9 @@
 #include "sampler/process/mapped_file.h"
 #include "sampler/process/ptrace_checks.h"
 
-/* Time limits for a process, in a quick and in a thorough search. */
-static const uint64_t QUICK_NS = 2 * NS_PER_S, THOROUGH_NS = 60 * NS_PER_S;
+/* Time limits for a process, in a quick and in a thorough search, and in one beside sampling. */
+static const uint64_t QUICK_NS = 2 * NS_PER_S, THOROUGH_NS = 60 * NS_PER_S,
+                      OTHERS_NS = 50 * NS_PER_MS;
 
 static uint64_t process_ns(enum runtime_effort effort)
 {
@@ -157,4 +158,22 @@ enum err_code runtime_find_all(struct process *process, struct runtime_list *out
                                struct err *err)
 {
     return find_in(process, RUNTIME_EXHAUSTIVE, out, err);
+}
+
+enum err_code runtime_find_others(struct process *process, remote_addr chosen,
+                                  struct runtime_list *out, struct err *err)
+{
+    struct search search = { .process = process,
+                             .effort = RUNTIME_EXHAUSTIVE,
+                             .deadline = deadline_after(OTHERS_NS),
+                             .out = out };
+    /* What is in the list is not added again. */
+    out->items[0] = (struct runtime){ .addr = chosen };
+    out->count = 1;
+    const enum err_code rc = maps_read(&search.maps, process->pid, err);
+    if (!rc)
+        runtime_search_exports(&search);
+    maps_deinit(&search.maps);
+    memmove(out->items, out->items + 1, --out->count * sizeof *out->items);
+    return rc;
 }

@@ -4,6 +4,7 @@
 
 #include "sampler/base/hash.h"
 #include "sampler/cpython/runtime/runtime_search.h"
+#include "sampler/process/dynamic_symbols.h"
 #include "sampler/process/elf.h"
 #include "sampler/process/mapped_file.h"
 
@@ -214,4 +215,24 @@ bool runtime_search_files(struct search *search)
             return true;
     }
     return false;
+}
+
+void runtime_search_exports(struct search *search)
+{
+    struct memory *const memory = &search->process->memory.memory;
+    for (size_t i = 0; i < search->maps.count && !runtime_is_out_of_time(search); i++) {
+        const struct mapping *const m = &search->maps.items[i];
+        struct dynamic_symbols symbols;
+        Elf64_Sym runtime, version;
+        uint32_t number = 0;
+        if (!m->inode || m->offset || !m->readable ||
+            dynamic_symbols_open_file(memory, m->start, &symbols) ||
+            dynamic_symbols_find(memory, &symbols, "_PyRuntime", &runtime))
+            continue;
+        if (dynamic_symbols_find(memory, &symbols, "Py_Version", &version) ||
+            memory_read(memory, symbols.bias + version.st_value, &number, sizeof number))
+            number = 0;
+        (void)runtime_try_place(search, symbols.bias + runtime.st_value, number,
+                                RUNTIME_BY_SYMBOL);
+    }
 }

@@ -50,6 +50,9 @@ bool runtime_is_out_of_time(struct search *search);
 /* Searches each file at its first mapping; libraries have several mappings.  true: the search is over. */
 bool runtime_search_files(struct search *search);
 
+/* Searches what each file exports, in its memory; no file is opened. */
+void runtime_search_exports(struct search *search);
+
 /* The last resort, for files that cannot be opened or have no symbols.  true: the search is over. */
 bool runtime_scan(struct search *search);
 

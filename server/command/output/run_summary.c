@@ -19,6 +19,28 @@
 
 enum { TEXT_BYTES = 256 };
 
+/* What of the targets is not sampled: a line for each warning, and how many more have the same. */
+static void say_warnings(const struct sampler *sampler)
+{
+    struct sampler_target target, other;
+    for (size_t w = 0; w < SAMPLER_WARNINGS; w++)
+        for (size_t i = 0; sampler_target_at(sampler, i, &target); i++) {
+            const char *const text = target.warnings[w];
+            bool is_first = text != NULL;
+            for (size_t k = 0; is_first && k < i && sampler_target_at(sampler, k, &other); k++)
+                is_first = !other.warnings[w] || strcmp(other.warnings[w], text) != 0;
+            if (!is_first)
+                continue;
+            size_t more = 0;
+            for (size_t k = i + 1; sampler_target_at(sampler, k, &other); k++)
+                more += other.warnings[w] && strcmp(other.warnings[w], text) == 0;
+            if (more)
+                say("process %d and %zu more: %s", (int)target.pid, more, text);
+            else
+                say("process %d: %s", (int)target.pid, text);
+        }
+}
+
 void run_summary_say_start(struct sampler *sampler)
 {
     const struct sampler_target *const target = sampler_target(sampler);
@@ -42,6 +64,7 @@ void run_summary_say_start(struct sampler *sampler)
         say("Python %s is newer than the versions that pyrometer was tested with: results may be "
             "wrong",
             target->python);
+    say_warnings(sampler);
 }
 
 /* Time between two lines: longer than a window of the sampling thread. */
@@ -393,6 +416,24 @@ static void say_native_gaps(const struct quality *quality)
             quality_percent(quality->native_complete, described));
 }
 
+/* Why samples have no native frames at all. */
+static void say_native_none(const struct quality *quality)
+{
+    const uint64_t none = quality->native_none;
+    /* A capture of an older version does not say it. */
+    if (!none || !(quality->native_none_unstopped + quality->native_none_waiting +
+                   quality->native_none_truncated + quality->native_none_copy))
+        return;
+    say("of those without a native stack, %.2f %% are of threads not stopped to be read%s, "
+        "%.2f %% of threads that waited elsewhere, %.2f %% of truncated stacks, %.2f %% of "
+        "stacks that could not be copied",
+        quality_percent(quality->native_none_unstopped, none),
+        quality->native_none_unstopped ? " (use --stop always)" : "",
+        quality_percent(quality->native_none_waiting, none),
+        quality_percent(quality->native_none_truncated, none),
+        quality_percent(quality->native_none_copy, none));
+}
+
 /* Nothing if the user did not ask for native stacks. */
 static void say_native(const struct session_info *info)
 {
@@ -406,6 +447,7 @@ static void say_native(const struct session_info *info)
         quality_percent(quality->native_mismatched, samples),
         quality_percent(quality->native_none, samples));
     say_native_gaps(quality);
+    say_native_none(quality);
     if (quality->native_entries)
         say("of the calls of Python by C code, %.2f %% stand at their place among native frames",
             quality_percent(quality->native_placed, quality->native_entries));
@@ -436,5 +478,7 @@ void run_summary_say_end(const struct session_info *info, const struct states *s
     say_tasks(info, states);
     say_mode(info, &states->all);
     say_processes(info);
+    if (info->sampler)
+        say_warnings(info->sampler);
     say_limits(info);
 }

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import tempfile
 import time
+import zipfile
 
 from harness import PROGRAM, WAIT_SECONDS, Live, Process, file_in, main, newest_python, processes_of, victim, wait_gone
 from users import CAPABILITIES, NOBODY, UsersTest, as_user
@@ -103,6 +104,54 @@ class Source(UsersTest):
             self.assertEqual(process.wait(), 0, process.output())
         with open(out, "rb") as file:
             return file.read()
+
+
+class Archives(Source):
+    """Modules of a zip file, as zipapp makes programs; nothing is unpacked."""
+    MODULE = "def zipped_work():\n    while True: sum(range(1000))\n"
+
+    @classmethod
+    def archive(cls, name, method, mode=0o644, module=MODULE):
+        path = os.path.join(cls.folder, name)
+        with open(path, "wb") as file:
+            file.write(b"#!/usr/bin/env python3\n")
+        with zipfile.ZipFile(path, "a", method) as file:
+            file.writestr("__main__.py", "print('READY', flush=True)\nimport pkg.mod\npkg.mod.zipped_work()\n")
+            file.writestr("pkg/__init__.py", "")
+            file.writestr("pkg/mod.py", module)
+        os.chmod(path, mode)
+        return path
+
+    def test_modules_of_a_zipapp_have_source(self):
+        for name, method in (("stored.pyz", zipfile.ZIP_STORED), ("deflated.pyz", zipfile.ZIP_DEFLATED)):
+            path = self.archive(name, method)
+            with self.subTest(name), victim(path, python=newest_python()) as target, Live("attach", str(target.pid)) as live:
+                answer = self.source(live, "zipped_work")
+                self.assertEqual(answer.status, 200, answer.body)
+                self.assertEqual(answer.json()["text"], self.MODULE)
+                self.assertEqual(answer.json()["path"], path + "/pkg/mod.py")
+
+    def test_what_is_no_archive_is_named(self):
+        damaged = self.archive("damaged.pyz", zipfile.ZIP_STORED)
+        with open(damaged, "r+b") as file:
+            file.seek(file.read().index(b"zipped_work():\n    while"))
+            file.write(b"X")
+        empty = self.archive("empty.pyz", zipfile.ZIP_STORED)
+        for path, status, detail in ((damaged + "/pkg/mod.py", 400, "archive that is damaged"), (empty + "/no.py", 404, "no such source file"),
+                                     (self.leak + "/mod.py", 404, "no such source file"), (self.folder + "/no.pyz/mod.py", 404, "no such source file")):
+            with self.subTest(path), self.leaking(NOBODY, path) as target, Live("attach", str(target.pid)) as live:
+                answer = self.source(live, "leak")
+                self.assertEqual(answer.status, status, answer.body)
+                self.assertIn(detail, answer.json()["detail"])
+
+    def test_an_archive_is_read_with_the_rights_of_the_target(self):
+        secret = self.archive("secret.pyz", zipfile.ZIP_DEFLATED, 0o600, "# %s\n" % SECRET)
+        link = os.path.join(self.folder, "link.pyz")
+        os.symlink(secret, link)
+        for path in (secret, link):
+            with self.subTest(path), self.leaking(NOBODY, path + "/pkg/mod.py") as target, Live("attach", str(target.pid)) as live:
+                self.assertEqual(self.source(live, "leak").status, 403)
+                self.assert_nowhere(live)
 
 
 class Hostile(Source):

@@ -105,6 +105,7 @@ while True:
         astray(place)
 """
 GAPS = ("no_table", "copy", "register", "switch", "other")
+MISSING = ("unstopped", "waiting", "truncated", "copy")
 # A wrapper may have been interrupted before it has called, or after.
 MAX_BETWEEN = 0.05
 LEAST_GENERATED = 0.9
@@ -215,6 +216,27 @@ def check_causes(python):
     return [] if right else ["of %d native stacks %d have gaps, by cause: %s" % (copied, counted["native_gaps"], causes)]
 
 
+def check_missing(python):
+    """A sample without native frames counts for its cause: outside, of a running thread, that it was not stopped."""
+    path, quality = harness.file_in("generated.py"), harness.file_in("missing-%s.quality.json" % python.version)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(GENERATED)
+    problems = []
+    with victim(path, python=python.path) as target:
+        for stop in ("never", "auto"):
+            process, code = run_program("record", str(target.pid), "-d", "0.5", "--engine", "remote", "--native=full", "--stop", stop,
+                                        "--quality", quality, "--collapsed", "-o", "-")
+            with open(quality, encoding="utf-8") as file:
+                counted = json.load(file)
+            causes = {cause: counted["native_none_" + cause] for cause in MISSING}
+            said = any("of those without a native stack" in line and "--stop always" in line for line in process.err)
+            if code or sum(causes.values()) != counted["native_none"] or not causes["unstopped"] or not said:
+                problems.append("--stop %s: %d samples without a native stack, by cause: %s; %s" % (stop, counted["native_none"], causes, process.err))
+            if stop == "never" and causes["unstopped"] != counted["samples"]:
+                problems.append("--stop never: of %d samples %s" % (counted["samples"], causes))
+    return problems
+
+
 def check_astray(python):
     """Wherever the stack pointer leads, the Python frames are right and the program goes on."""
     path = harness.file_in("astray.py")
@@ -233,7 +255,7 @@ def check(python):
     if not has_module(python, "ctypes"):
         print("%-10sskipped: it has no ctypes, so greenlets only" % python.version)
         return problems
-    return problems + check_compiled(python) + check_causes(python) + check_astray(python)
+    return problems + check_compiled(python) + check_causes(python) + check_missing(python) + check_astray(python)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import subprocess
 import tempfile
 import unittest
 
-from harness import SANITIZED, Live, Process, Test, checks, main, pythons, run_program
+from harness import SANITIZED, Live, Process, Test, checks, main, pythons, run_program, why_no_kernel_engine
 
 WAITS = r"import time\ndef waits():\n    print('READY', flush=True)\n    time.sleep(100)\nwaits()\n"
 
@@ -54,6 +54,7 @@ def waits():
     time.sleep(100)
 waits()
 """
+KEPT_INTERPRETER = SUB_INTERPRETER.replace("\ninterpreters.create", "\nkept = interpreters.create")
 
 
 def evaluate(python, *expressions):
@@ -136,6 +137,10 @@ class Discovery(Test):
         self.assertEqual(code, 0, process.output())
         return checks(process)
 
+    def assert_warned(self, target, process, text):
+        said = [line for line in process.err if text in line]
+        self.assertTrue(said and all("process %d: " % target.pid in line for line in said), process.output())
+
     def assert_found(self, target, version, way):
         found = self.doctor(target)
         self.assertRegex(found["Python"][1], r"^CPython %s in /.*, found by .*%s" % (version, way))
@@ -204,6 +209,15 @@ class Embedded(Discovery):
             process, code = run_program("record", str(target.pid), "-d", "1", "--collapsed", "-o", "-")
             self.assertEqual(code, 0, process.output())
             self.assertTrue(any("waits" in line for line in process.out), process.output())
+            self.assert_warned(target, process, "another Python runs in this process, too, and is not sampled: CPython %s in %s" % (
+                idle.version, os.path.realpath(idle_path)))
+            capture = os.path.join(self.folder, "two.pyro")
+            self.assertEqual(run_program("record", str(target.pid), "-d", "0.2", "-o", capture)[1], 0)
+            for command in (("attach", str(target.pid)), ("serve", capture)):
+                with Live(*command) as live:
+                    (listed,) = live.session()["targets"]
+                    self.assertEqual(len(listed["warnings"]), 1, listed)
+                    self.assertIn("CPython %s in" % idle.version, listed["warnings"][0])
 
 
 class Interpreters(Discovery):
@@ -211,6 +225,23 @@ class Interpreters(Discovery):
         for python in some_minors():
             with self.subTest(python.version), Process([python.path, "-c", SUB_INTERPRETER]) as target:
                 self.assert_found(target, python.version, "(section|symbol)")
+
+    def test_those_that_the_kernel_engine_does_not_follow_are_named(self):
+        reason = why_no_kernel_engine()
+        if reason:
+            self.skipTest(reason)
+        for python in [python for python in some_minors() if python.minor in (11, 12, 8)] + [each_minor()[-1]]:
+            with self.subTest(python.version), Process([python.path, "-c", KEPT_INTERPRETER]) as target:
+                target.wait_ready()
+                process, code = run_program("record", str(target.pid), "-d", "0.5", "--engine", "kernel", "--collapsed", "-o", "-")
+                self.assertEqual(code, 0, process.output())
+                if python.minor < 13:
+                    self.assert_warned(target, process, "what its sub-interpreters run is not sampled: the kernel engine")
+                else:
+                    self.assertNotIn("sub-interpreters", process.output())
+                process, code = run_program("record", str(target.pid), "-d", "0.5", "--engine", "auto", "--collapsed", "-o", "-")
+                self.assertEqual(code, 0, process.output())
+                self.assertNotIn("is not sampled", process.output())
 
 
 if __name__ == "__main__":

@@ -44,6 +44,56 @@ static void what_is_written_is_read(void **state)
     sampler_destroy(sampler);
 }
 
+static void warnings_follow_the_service_and_the_last_may_hold_anything(void **state)
+{
+    static const struct {
+        const char *service, *interpreters, *another;
+    } rows[] = {
+        { "n\x1fs\x1fv\x1f"
+          "c\x1f"
+          "5",
+          NULL, NULL },
+        { "n\x1fs\x1fv\x1f"
+          "c\x1f"
+          "5\x1f\x1f",
+          NULL, NULL },
+        { "n\x1fs\x1fv\x1f"
+          "c\x1f"
+          "5\x1fsub",
+          "sub", NULL },
+        { "n\x1fs\x1fv\x1f"
+          "c\x1f"
+          "5\x1fsub\x1fin /x\x1fy",
+          "sub", "in /x\x1fy" },
+        { "n\x1fs\x1fv\x1f"
+          "c\x1f"
+          "5\x1f\x1f"
+          "in /x",
+          NULL, "in /x" },
+    };
+    const char *process = "7\x1f\x1f\x1f\x1f\x1f\x1f\x1f";
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const char *service = rows[i].service;
+        struct target_list targets;
+        struct err err = { 0 };
+        assert_ok(target_list_read(&(struct capture_texts){ 1, &process },
+                                   &(struct capture_texts){ 1, &service }, &targets, &err),
+                  &err);
+        const struct sampler_target *const target = &targets.items[0].target;
+        assert_int_equal(target->age_ns, 5);
+        assert_string_equal(target->service.container, "c");
+        const char *const wanted[] = { rows[i].interpreters, rows[i].another };
+        for (size_t w = 0; w < SAMPLER_WARNINGS; w++) {
+            if (!wanted[w])
+                assert_null(target->warnings[w]);
+            else
+                assert_string_equal(target->warnings[w], wanted[w]);
+        }
+        target_list_deinit(&targets);
+    }
+}
+
 static void nonsense_is_left_out(void **state)
 {
     const char *rows[SAMPLER_MAX_LISTED + 2] = {
@@ -171,6 +221,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_written_is_read),
+        cmocka_unit_test(warnings_follow_the_service_and_the_last_may_hold_anything),
         cmocka_unit_test(nonsense_is_left_out),
         cmocka_unit_test(services_are_read_part_by_part),
         cmocka_unit_test(of_command_lines_the_first_word_can_be_kept),

@@ -107,6 +107,16 @@ enum err_code runtime_find(struct process *process, enum runtime_effort effort,
     return ERR_OK;
 }
 
+enum err_code runtime_find_others(struct process *process, remote_addr chosen,
+                                  struct runtime_list *out, struct err *err)
+{
+    (void)process;
+    (void)chosen;
+    (void)err;
+    out->count = 0;
+    return ERR_OK;
+}
+
 enum err_code runtime_find_section(int pid, const char *name, remote_addr *out)
 {
     (void)pid;

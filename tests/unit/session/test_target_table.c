@@ -45,6 +45,23 @@ static void a_target_that_has_ended_is_still_listed(void **state)
     target_table_deinit(&target_table);
 }
 
+static void the_first_warning_of_a_kind_stays(void **state)
+{
+    struct target_table target_table;
+    struct sampler_target target;
+    (void)state;
+    target_table_init(&target_table);
+    const size_t row = join(&target_table, 10);
+    assert_true(target_table_warn(&target_table, row, SAMPLER_WARNING_ANOTHER, "one"));
+    assert_true(target_table_at(&target_table, 0, &target));
+    assert_true(target_table_warn(&target_table, row, SAMPLER_WARNING_ANOTHER, "two"));
+    assert_string_equal(target.warnings[SAMPLER_WARNING_ANOTHER], "one");
+    assert_null(target.warnings[SAMPLER_WARNING_INTERPRETERS]);
+    assert_true(target_table_warn(&target_table, SAMPLER_MAX_LISTED, SAMPLER_WARNING_ANOTHER,
+                                  "beyond"));
+    target_table_deinit(&target_table);
+}
+
 static void more_targets_than_are_listed_are_counted(void **state)
 {
     struct target_table target_table;
@@ -68,6 +85,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_target_that_has_ended_is_still_listed),
+        cmocka_unit_test(the_first_warning_of_a_kind_stays),
         cmocka_unit_test(more_targets_than_are_listed_are_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { engineValue, measureGroups, qualityValues } from "../../../web/model/page/quality.js";
+import { engineValue, measureGroups, qualityBadge, qualityValues, warningsValue } from "../../../web/model/page/quality.js";
 import { QUALITY_TEXT } from "../../../web/text/quality.js";
 
 const QUALITY = {
@@ -81,10 +81,29 @@ test("what reads the stacks is said, with the reason why it is not the kernel", 
   assert.equal(engineValue(null), null);
 });
 
+test("what is not sampled of a program is a warning of the badge, which names the processes", () => {
+  const value = warningsValue([{ pid: 7, warnings: [] }, { pid: 8, warnings: ["another Python\u0007 runs"] }, { pid: 9 }]);
+  assert.match(value.meaning, /^8: another Python.* runs$/);
+  assert.equal(qualityBadge([...qualityValues(QUALITY), value]).warning, "1 warnings");
+  assert.match(warningsValue(Array.from({ length: 20 }, (_, pid) => ({ pid, warnings: ["x"] }))).meaning, /^0: x; 1: x; .*7: x$/);
+  for (const none of [undefined, [], [{ pid: 7, warnings: [] }]]) assert.equal(warningsValue(none), null);
+});
+
 test("gaps of native stacks are counted by cause, where there are any", () => {
   const counted = { samples: 100, native_complete: 90, native_gaps: 10, native_gaps_no_table: 8, native_gaps_copy: 2, native_gaps_register: 0, native_gaps_other: 0 };
   const rowsOf = (quality) => Object.fromEntries(measureGroups(quality).find(({ title }) => title === QUALITY_TEXT.groups.native).rows.map(({ key, value, share }) => [key, value + " " + share]));
   const rows = rowsOf(counted);
   assert.deepEqual([rows.native_gaps, rows.native_gaps_no_table, rows.native_gaps_other], ["10 10.0 %", "8 80.0 %", "0 0 %"]);
   assert.deepEqual(Object.keys(rowsOf({ ...counted, native_complete: 100, native_gaps: 0, native_gaps_no_table: 0, native_gaps_copy: 0 })), ["native_complete", "native_gaps"]);
+});
+
+test("native stacks that are missing are counted by cause, where any are", () => {
+  const counted = { samples: 100, native_complete: 48, native_none: 52, native_none_unstopped: 50, native_none_waiting: 0, native_none_truncated: 0, native_none_copy: 2 };
+  const rows = measureGroups(counted).find(({ title }) => title === QUALITY_TEXT.groups.native).rows;
+  assert.deepEqual(rows.map(({ key, share }) => [key, share]), [
+    ["native_complete", "48.0 %"], ["native_none", "52.0 %"],
+    ["native_none_unstopped", "96.2 %"], ["native_none_waiting", "0 %"], ["native_none_truncated", "0 %"], ["native_none_copy", "3.8 %"],
+  ]);
+  const rest = measureGroups({ ...counted, native_complete: 100, native_none: 0 }).find(({ title }) => title === QUALITY_TEXT.groups.native).rows;
+  assert.deepEqual(rest.map(({ key }) => key), ["native_complete", "native_none"]);
 });

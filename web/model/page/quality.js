@@ -59,6 +59,12 @@ export function engineValue(settings) {
   return { key: "engine", label: reason, value: value + (reason === "" ? "" : ":"), level: "plain", meaning: meaning + (reason === "" ? "" : QUALITY_TEXT.engineReason(reason)) };
 }
 
+// -> the same of what is not sampled, or null; `targets` as in a SESSION
+export function warningsValue(targets = []) {
+  const said = targets.flatMap(({ pid, warnings = [] }) => warnings.map((text) => visibleText(pid + ": " + text)));
+  return said.length === 0 ? null : { key: "warnings", value: formatCount(said.length), label: QUALITY_TEXT.warnings, level: "warn", meaning: said.slice(0, 8).join("; ") };
+}
+
 // -> [{key, label, value, meaning, level}]; `quality` and `settings` as in a SESSION, or null
 export function qualityValues(quality, settings = null) {
   const q = quality ?? {};
@@ -99,7 +105,7 @@ const framesOf = (q) => q.code_hits + q.code_misses;
 const samplesOf = (q) => q.samples;
 const durationOf = (q) => q.duration_s;
 
-const GAP_CAUSES = ["no_table", "copy", "register", "switch", "other"].map((cause) => "native_gaps_" + cause);
+const causesOf = (whole, ...causes) => causes.map((cause) => [whole + "_" + cause, formatCount, (q) => q[whole]]);
 
 // Group: [key of a measure, text of a value, whole of which it is a share]
 const GROUPS = {
@@ -111,7 +117,7 @@ const GROUPS = {
     ["samples", formatCount], ["exact", formatCount, samplesOf], ["retried", formatCount, samplesOf], ["truncated", formatCount, samplesOf],
     ["filtered", formatCount, (q) => q.samples + q.filtered], ["extrapolated", formatCount, samplesOf], ["unmatched", formatCount, samplesOf], ["overflowed", formatCount, samplesOf], ["undelivered", formatCount, samplesOf],
   ],
-  native: [["native_complete", formatCount, samplesOf], ["native_gaps", formatCount, samplesOf], ...GAP_CAUSES.map((key) => [key, formatCount, (q) => q.native_gaps]), ["native_mismatched", formatCount, samplesOf], ["native_none", formatCount, samplesOf], ["native_entries", formatCount], ["native_placed", formatCount, (q) => q.native_entries]],
+  native: [["native_complete", formatCount, samplesOf], ["native_gaps", formatCount, samplesOf], ...causesOf("native_gaps", "no_table", "copy", "register", "switch", "other"), ["native_mismatched", formatCount, samplesOf], ["native_none", formatCount, samplesOf], ...causesOf("native_none", "unstopped", "waiting", "truncated", "copy"), ["native_entries", formatCount], ["native_placed", formatCount, (q) => q.native_entries]],
   bias: [
     ["bias_share", sharePoints], ["bias_error", sharePoints], ["control", formatCount], ["moving", formatCount, samplesOf], ["stopped", formatCount, samplesOf], ["stops_refused", formatCount], ["page_faults", formatCount],
   ],
@@ -157,7 +163,7 @@ export function measureGroups(quality) {
   const numbers = flatNumbers(quality);
   // Without native stacks, none of these counts anything.
   if (!GROUPS.native.some(([key]) => numbers[key] > 0)) for (const [key] of GROUPS.native) delete numbers[key];
-  if (!(numbers.native_gaps > 0)) for (const key of GAP_CAUSES) delete numbers[key];
+  for (const [key, , whole] of GROUPS.native) if (whole?.(numbers) === 0) delete numbers[key];
   const groups = Object.entries(GROUPS).map(([name, rows]) => ({
     title: QUALITY_TEXT.groups[name], rows: rows.filter(([key]) => key in numbers).map((row) => numberRow(row, numbers, quality)),
   }));

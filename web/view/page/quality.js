@@ -1,6 +1,6 @@
 // The quality of the data: a badge, always visible, which opens the details: every number and its meaning.
 
-import { engineValue, measureGroups, qualityBadge, qualityValues } from "../../model/page/quality.js";
+import { engineValue, measureGroups, qualityBadge, qualityValues, warningsValue } from "../../model/page/quality.js";
 import { QUALITY_TEXT } from "../../text/quality.js";
 import { TEXT } from "../../text/session.js";
 import { el, icon, setAttribute, setText } from "../elements/dom.js";
@@ -33,8 +33,8 @@ export function createQuality(root, dispatch) {
     line,
     update(state) {
       whole.hidden = (state.session?.selection ?? null) === null || state.session.selection.whole;
-      const engine = engineValue(state.session?.settings ?? null);
-      const values = [...qualityValues(state.session?.quality ?? null, state.session?.settings ?? null), ...(engine === null ? [] : [engine])];
+      const settings = state.session?.settings ?? null;
+      const values = [...qualityValues(state.session?.quality ?? null, settings), engineValue(settings), warningsValue(state.session?.targets)].filter(Boolean);
       // Before the session is known, nobody knows its engine, and so which values it has.
       for (const [key, cell] of cells) cell.element.hidden = !values.some((shown) => shown.key === key);
       for (const shown of values) {

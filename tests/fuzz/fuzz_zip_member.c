@@ -1,0 +1,25 @@
+/* Any file, read as an archive that holds a module. */
+#include <stdio.h>
+
+#include "server/source/zip_member.h"
+#include "tests/fuzz/fuzz.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const char *const names[] = { "__main__.py", "pkg/mod.py", "" };
+    FILE *const file = tmpfile();
+    if (!file)
+        return 0;
+    if (fwrite(data, 1, size, file) == size && fflush(file) == 0)
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+            char *text = NULL;
+            size_t length = 0;
+            const enum source_outcome outcome =
+                zip_member_read(fileno(file), names[i], &text, &length);
+            fuzz_check((outcome == SOURCE_DONE) == (text != NULL));
+            fuzz_check(length <= SOURCE_MAX_BYTES);
+            free(text);
+        }
+    fclose(file);
+    return 0;
+}
