@@ -201,10 +201,11 @@ struct sampler_target {
 enum { SAMPLER_MAX_LISTED = SAMPLER_MAX_PROCESSES };
 
 struct sampler_processes {
-    uint64_t joined;         /* processes that have been sampled */
-    uint64_t running;        /* of these, now */
-    uint64_t over;           /* Python processes left out because of SAMPLER_MAX_PROCESSES */
-    uint64_t short_of_files; /* processes left out because too many files are open */
+    uint64_t joined;  /* processes that have been sampled */
+    uint64_t running; /* of these, now */
+    uint64_t over;    /* Python processes left out because of SAMPLER_MAX_PROCESSES */
+    uint64_t
+        short_of_files; /* processes, Python or not, left out because too many files are open */
     uint64_t
         denied; /* processes that cannot be read, or do not show the state that the mode keeps */
     uint64_t not_permitted; /* processes, Python or not, that permission.h refuses */

@@ -28,8 +28,8 @@ enum err_code open_files_check(size_t wanted, const char *what, struct err *err)
     if (open_files_are_left(wanted))
         return ERR_OK;
     err_set(err, ERR_SYS,
-            "too many files are open for %s: the limit is %zu, raise it (ulimit -n)", what,
-            file_limit());
+            "only %zu files may be open, too few for %s: raise the limit (ulimit -n)",
+            file_limit(), what);
     if (err)
         err->sys = EMFILE;
     return ERR_SYS;

@@ -20,8 +20,9 @@
 /* An interpreter that is unreadable for this long while its process runs has ended. */
 static const uint64_t GIVE_UP_NS = NS_PER_S;
 
-/* A target keeps two files open.  To examine it takes some more, and so do its threads, children and results. */
-enum { LEAVE_FILES = 8 };
+/* A target keeps two files open.  To examine it takes some more, and so do its threads, children and results.  One that
+ * was named has less to spare: without it there is no result. */
+enum { LEAVE_FILES = 8, LEAVE_FILES_NAMED = 4 };
 
 static enum err_code check_mode(const struct target *target, enum sampler_mode mode,
                                 struct err *err)
@@ -43,7 +44,8 @@ enum err_code target_open(int pid, enum runtime_effort effort, enum sampler_mode
 {
     char what[32];
     snprintf(what, sizeof what, "process %d", pid);
-    enum err_code rc = open_files_check(LEAVE_FILES, what, err);
+    enum err_code rc =
+        open_files_check(effort == RUNTIME_QUICK ? LEAVE_FILES : LEAVE_FILES_NAMED, what, err);
     if (rc)
         return rc;
     struct target *const target = calloc(1, sizeof *target);

@@ -290,7 +290,8 @@ static void say_processes(const struct session_info *info)
             " processes were left out, some of them only for a time: the limit is %d at a time",
             processes.over, SAMPLER_MAX_PROCESSES);
     if (processes.short_of_files > 0)
-        say("%" PRIu64 " %s not sampled: too many files are open, raise the limit (ulimit -n)",
+        say("%" PRIu64 " %s left out, Python or not: too many files are open, raise the limit "
+            "(ulimit -n)",
             processes.short_of_files,
             processes.short_of_files == 1 ? "process was" : "processes were");
     if (processes.denied > 0)

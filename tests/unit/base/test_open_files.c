@@ -25,8 +25,8 @@ static void what_is_left_is_counted_to_the_last_file(void **state)
     assert_false(open_files_are_left(1));
     assert_int_equal(open_files_check(1, "a test", &err), ERR_SYS);
     assert_true(open_files_are_short(&err));
-    assert_string_equal(err.message, "too many files are open for a test: the limit is 40, "
-                                     "raise it (ulimit -n)");
+    assert_string_equal(err.message, "only 40 files may be open, too few for a test: raise "
+                                     "the limit (ulimit -n)");
     assert_int_equal(open_files_check(1, "a test", NULL), ERR_SYS);
     /* Holes count, too. */
     close(opened[0]);
