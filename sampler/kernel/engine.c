@@ -226,7 +226,10 @@ enum err_code kernel_add_thread(struct kernel *kernel, int tid,
                                 const struct kernel_thread *thread)
 {
     struct kernel_thread added = *thread;
+    const struct kernel_losses losses = kernel_losses(kernel, tid);
     added.came_ns = clock_now_ns();
+    added.lost_instants = losses.instants;
+    added.lost_away_ns = losses.away_ns;
     return put(kernel->program->maps.threads, tid, &added);
 }
 
@@ -235,13 +238,25 @@ void kernel_remove_thread(struct kernel *kernel, int tid)
     drop(kernel->program->maps.threads, tid);
 }
 
-uint64_t kernel_left_ns(const struct kernel *kernel, int tid)
+/* All zero: there is none. */
+static struct kernel_thread find_thread(const struct kernel *kernel, int tid)
 {
     const uint32_t id = (uint32_t)tid;
     struct kernel_thread thread;
     return bpf_map_lookup_elem(bpf_map__fd(kernel->program->maps.threads), &id, &thread) == 0
-               ? thread.left_ns
-               : 0;
+               ? thread
+               : (struct kernel_thread){ 0 };
+}
+
+uint64_t kernel_left_ns(const struct kernel *kernel, int tid)
+{
+    return find_thread(kernel, tid).left_ns;
+}
+
+struct kernel_losses kernel_losses(const struct kernel *kernel, int tid)
+{
+    const struct kernel_thread thread = find_thread(kernel, tid);
+    return (struct kernel_losses){ thread.lost_instants, thread.lost_away_ns };
 }
 
 void kernel_forget(struct kernel *kernel)

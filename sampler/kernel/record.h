@@ -246,11 +246,14 @@ struct kernel_thread {
     unsigned long long sent_ns, frame_sum, sum;
     struct kernel_outer outer;
     struct kernel_tail tail;
+    /* Since it was added: instants at which it ran, and time that it was away, whose records were lost.  An absence that
+     * is reported by chance is a period. */
+    unsigned long long lost_instants, lost_away_ns;
 };
 
 enum kernel_counter {
     KERNEL_COUNT_TICKS,   /* of known processes */
-    KERNEL_COUNT_LOST,    /* instants whose records had no room in the ring buffer */
+    KERNEL_COUNT_LOST,    /* records of known threads that had no room in the ring buffer */
     KERNEL_COUNT_FAULTED, /* instants without a thread state */
     KERNEL_COUNTERS,
 };

@@ -168,7 +168,7 @@ enum err_code targets_add(struct targets *targets, struct target *target, struct
         (rc = target_table_add(&targets->target_table, &target->process, &info, &target->row,
                                err)) &&
         targets->feed)
-        kernel_feed_remove(targets->feed, target);
+        (void)kernel_feed_remove(targets->feed, target);
     if (!rc)
         targets->items[targets->count++] = target;
     else
@@ -186,9 +186,8 @@ static bool leave(struct targets *targets, size_t index, const struct ending *en
     struct target *const target = targets->items[index];
     const uint64_t now_ns = clock_now_ns();
     const uint64_t to_ns = since_begin(targets, now_ns);
-    if (targets->feed)
-        kernel_feed_remove(targets->feed, target);
-    const bool is_counted = target_leave(target, now_ns) == ERR_OK;
+    const enum err_code rc = targets->feed ? kernel_feed_remove(targets->feed, target) : ERR_OK;
+    const bool is_counted = target_leave(target, now_ns) == ERR_OK && rc == ERR_OK;
     targets->items[index] = targets->items[--targets->count];
     targets->last = *ending;
     origins_end(&targets->origins, target->fold.origin);

@@ -12,6 +12,7 @@ enum { MAX_RECORDS = 256, MAX_THREADS = 64 };
 
 struct kernel {
     uint64_t period_ns, left_ns;
+    struct kernel_losses losses;
     size_t count, threads, descriptions, calls, forgets;
     int tids[MAX_THREADS];
     struct kernel_counts counts;
@@ -104,6 +105,13 @@ void fake_kernel_set_left_ns(struct kernel *kernel, uint64_t left_ns)
     kernel->left_ns = left_ns;
 }
 
+void fake_kernel_lose(struct kernel *kernel, uint64_t instants, uint64_t away_ns)
+{
+    kernel->counts.lost++;
+    kernel->losses.instants += instants;
+    kernel->losses.away_ns += away_ns;
+}
+
 void fake_kernel_call(struct kernel *kernel)
 {
     kernel->calls++;
@@ -145,6 +153,12 @@ uint64_t kernel_left_ns(const struct kernel *kernel, int tid)
 {
     (void)tid;
     return kernel->left_ns;
+}
+
+struct kernel_losses kernel_losses(const struct kernel *kernel, int tid)
+{
+    (void)tid;
+    return kernel->losses;
 }
 
 void kernel_forget(struct kernel *kernel)
