@@ -187,7 +187,7 @@ static __always_inline __u64 mix(__u64 sum, __u64 word)
 }
 
 /* Up to where all memory is there, at most to `to`. */
-static __noinline __u64 reach_up(__u64 from, __u64 to)
+__noinline __u64 reach_up(__u64 from, __u64 to)
 {
     unsigned char byte;
     for (int i = 0; i < STACK_PAGES && from < to; i++) {

@@ -5,7 +5,9 @@ Skipped where the kernel does not run the engine.
 
 import collections
 import errno
+import glob
 import json
+import re
 import signal
 import sys
 import time
@@ -16,6 +18,8 @@ from harness import Process, Test, file_in, main, newest_python, skip_without_ke
 from kernel import script
 
 RATE_HZ = 500
+# Of each program, that the verifier walks through.  It takes some microseconds for one.
+MAX_VERIFIED = 45000
 NOBODY = 65534
 MANY = 5000
 
@@ -98,6 +102,21 @@ os.execv(sys.argv[2], sys.argv[2:])
 """
 
 
+def verified_instructions(pid):
+    """Of each BPF program that the process holds; None: the kernel does not say it."""
+    counts = []
+    for path in glob.glob("/proc/%d/fdinfo/*" % pid):
+        try:
+            with open(path, encoding="ascii") as file:
+                text = file.read()
+        except FileNotFoundError:
+            continue
+        if "prog_jited:" in text:
+            match = re.search(r"^verified_insns:\s+(\d+)$", text, re.MULTILINE)
+            counts.append(int(match.group(1)) if match else None)
+    return counts
+
+
 class KernelLimits(Test):
     def record(self, target, name, *options, rate_hz=RATE_HZ, seconds=1, meanwhile=None):
         folded, quality = file_in(name + ".folded"), file_in(name + ".json")
@@ -178,6 +197,21 @@ class KernelLimits(Test):
         lived = 1 + max(int(name[len("short_"):]) for name in samples) - min(int(name[len("short_"):]) for name in samples)
         self.assertGreater(len(samples), 0.9 * lived, (samples, quality))
         self.assertGreater(sum(samples.values()), 50 * 0.5 * (lived - 2), (samples, quality))
+
+    def test_loading_takes_the_verifier_few_steps(self):
+        counts = []
+        def count(process):
+            for _ in range(100):
+                counts[:] = verified_instructions(process.pid)
+                if len(counts) == 2:
+                    break
+                time.sleep(0.05)
+        with victim("chain.py", "60") as target:
+            self.record(target, "kernel-verifier", seconds=2, meanwhile=count)
+        if None in counts:
+            self.skipTest("needs a kernel that counts verified instructions (5.16)")
+        self.assertEqual(len(counts), 2, counts)
+        self.assertLess(max(counts), MAX_VERIFIED)
 
     def refused(self, wrapper, code, pattern, **options):
         with victim("chain.py", "60", **options) as target:
