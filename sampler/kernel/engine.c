@@ -46,6 +46,7 @@ struct kernel {
     uint64_t damaged; /* records */
     uint64_t drain_until_ns;
     uint32_t taken;              /* records */
+    bool is_behind;              /* the last drain has left records */
     uint64_t started_ns;         /* by the session that uses the engine */
     struct kernel_counts before; /* counted by then */
     kernel_record_fn on_record;
@@ -96,7 +97,8 @@ static int take_record(void *context, void *data, size_t bytes)
     if (record.time_ns < kernel->started_ns)
         return 0;
     kernel->outcome = kernel->on_record(kernel->context, &record, spans);
-    return kernel->outcome || takes_too_long(kernel) ? -1 : 0;
+    kernel->is_behind = takes_too_long(kernel);
+    return kernel->outcome || kernel->is_behind ? -1 : 0;
 }
 
 static enum err_code refuse(struct err *err, int sys, const char *what)
@@ -287,6 +289,7 @@ enum err_code kernel_drain(struct kernel *kernel, kernel_record_fn on_record, vo
     kernel->on_record = on_record;
     kernel->context = context;
     kernel->outcome = ERR_OK;
+    kernel->is_behind = false;
     const uint64_t now_ns = clock_now_ns();
     kernel->drain_until_ns = now_ns + MAX_DRAIN_NS;
     clocks_vary(&kernel->clocks, now_ns);
@@ -294,6 +297,11 @@ enum err_code kernel_drain(struct kernel *kernel, kernel_record_fn on_record, vo
     /* Not sooner: a call for records that have been taken by now wakes nobody up, but would be the last one. */
     kernel->program->bss->is_woken = 0;
     return kernel->outcome;
+}
+
+bool kernel_is_behind(const struct kernel *kernel)
+{
+    return kernel->is_behind;
 }
 
 bool kernel_wait(struct kernel *kernel, uint64_t until_ns)

@@ -79,6 +79,8 @@ typedef enum err_code (*kernel_record_fn)(void *context, const struct kernel_rec
  * next call. */
 MUST_CHECK enum err_code kernel_drain(struct kernel *kernel, kernel_record_fn on_record,
                                       void *context);
+/* Has the last kernel_drain left records, because it took too long? */
+bool kernel_is_behind(const struct kernel *kernel);
 /* Sleeps until the instant, to about a millisecond.  true: the program has called before it, because the ring
  * buffer fills or a thread is unknown; it calls once for each of them and kernel_drain. */
 bool kernel_wait(struct kernel *kernel, uint64_t until_ns);

@@ -110,6 +110,12 @@ enum err_code kernel_drain(struct kernel *kernel, kernel_record_fn on_record, vo
     return ERR_OK;
 }
 
+bool kernel_is_behind(const struct kernel *kernel)
+{
+    (void)kernel;
+    return false;
+}
+
 bool kernel_wait(struct kernel *kernel, uint64_t until_ns)
 {
     (void)kernel;

@@ -18,8 +18,9 @@
  *
  * The outer frames of a deep stack seldom change, so their spans, which come last, are sent once: they are the tail.
  * Where it is left out, it is that of the record of tail_ns, the last one of the thread that had it.  What is compared
- * is where these frames lie and stand, by such a checksum too; their variables may have changed.  A tail begins inside
- * a chunk, whose bytes below are its first span.
+ * is where these frames lie and stand, by such a checksum too; their variables may have changed.  Of a stack that is
+ * larger than a record, only the frames that there is room for are, so its tail is sent again now and then.  A tail
+ * begins inside a chunk, whose bytes below are its first span.
  *
  * Of a process whose native stacks are wanted, the records of a stack go on after these spans with a native
  * part: a struct kernel_native, and spans of the thread's C stack.  They begin KERNEL_RED_ZONE_BYTES below the

@@ -28,6 +28,8 @@ static const double DRAIN_HZ = 10, FIRST_DRAIN_HZ = 100;
 static const uint64_t MIN_DRAIN_NS = 10 * NS_PER_MS;
 /* Native stacks that are deep fill the ring buffer much sooner. */
 static const uint64_t MIN_FILLING_DRAIN_NS = NS_PER_MS;
+/* Records that are only counted come faster than they are made. */
+enum { MAX_LAST_DRAINS = 10 };
 
 struct kernel_feed {
     struct kernel *kernel;
@@ -141,7 +143,8 @@ static struct kernel_losses take_losses(struct kernel_feed *feed, struct fed_thr
     if (away_ns && left_ns != fed->left_ns)
         end_absence(feed, fed);
     if (left_ns && !fed->left_ns && fed->has_moved && left_ns < feed->seen_ns)
-        set_unseen_absence(fed, left_ns, later(left_ns, feed->begun_ns));
+        set_unseen_absence(fed, left_ns,
+                           later(left_ns, later(feed->begun_ns, fed->counted_ns)));
     feed->has_unseen_left |= left_ns && !fed->left_ns && fed->has_moved;
     const struct kernel_losses taken = {
         .instants = fed->losses.instants - before.instants,
@@ -215,24 +218,30 @@ static struct system_call call_of(const struct kernel_record *record)
     };
 }
 
+/* Where a thread waits of which such a record has come. */
+static void set_absence(const struct kernel_feed *feed, struct fed_thread *fed,
+                        const struct kernel_record *record, bool lacks_stack)
+{
+    if (fed->left_ns != record->time_ns)
+        end_absence(feed, fed);
+    fed->lacks_stack = lacks_stack;
+    fed->was_runnable = record->flags & KERNEL_RUNNABLE ? VALUE_YES : VALUE_NO;
+    fed->call = call_of(record);
+    fed->left_ns = record->time_ns;
+    /* It may have been counted before its record came. */
+    fed->counted_ns = later(record->time_ns, later(feed->begun_ns, fed->counted_ns));
+}
+
 static enum err_code leave(struct kernel_feed *feed, struct fed_thread *fed,
                            const struct kernel_record *record, const void *spans)
 {
-    const bool is_known = fed->left_ns == record->time_ns;
-    if (!is_known)
-        end_absence(feed, fed);
     const enum err_code rc =
         kernel_stack_keep(&feed->stacks, &fed->stack, fed->current, record, spans);
     if (rc && rc != ERR_GONE)
         return rc;
-    fed->lacks_stack = rc == ERR_GONE;
-    if (fed->lacks_stack)
+    if (rc == ERR_GONE)
         kernel_forget(feed->kernel);
-    fed->was_runnable = record->flags & KERNEL_RUNNABLE ? VALUE_YES : VALUE_NO;
-    fed->call = call_of(record);
-    fed->left_ns = record->time_ns;
-    if (!is_known)
-        fed->counted_ns = later(record->time_ns, feed->begun_ns);
+    set_absence(feed, fed, record, rc == ERR_GONE);
     return ERR_OK;
 }
 
@@ -317,14 +326,20 @@ static uint32_t instants_of(const struct kernel_feed *feed, const struct kernel_
     return record->instants < most ? record->instants : (uint32_t)most;
 }
 
+static struct target_instants tick_of(const struct kernel_feed *feed,
+                                      const struct kernel_record *record)
+{
+    return (struct target_instants){ .since_ns = record->time_ns,
+                                     .until_ns = record->time_ns,
+                                     .times = instants_of(feed, record),
+                                     .runs = VALUE_YES,
+                                     .runnable = VALUE_NO };
+}
+
 static enum err_code count_tick(struct kernel_feed *feed, struct fed_thread *fed,
                                 const struct kernel_record *record, const void *spans)
 {
-    const struct target_instants instants = { .since_ns = record->time_ns,
-                                              .until_ns = record->time_ns,
-                                              .times = instants_of(feed, record),
-                                              .runs = VALUE_YES,
-                                              .runnable = VALUE_NO };
+    const struct target_instants instants = tick_of(feed, record);
     end_absence(feed, fed);
     const enum err_code rc = kernel_stack_count_record(&feed->stacks, &fed->stack, fed->target,
                                                        fed->current, record, spans, &instants);
@@ -372,6 +387,29 @@ static enum err_code take_record(void *context, const struct kernel_record *reco
     case KERNEL_RETURNED: return come_back(feed, fed, record);
     default: return ERR_OK;
     }
+}
+
+/* Counts a record without reading its stack. */
+static enum err_code count_unread(void *context, const struct kernel_record *record,
+                                  const void *spans)
+{
+    struct kernel_feed *const feed = context;
+    struct fed_thread *const fed = kernel_threads_find(&feed->threads, record);
+    feed->seen_ns = later(feed->seen_ns, record->time_ns);
+    (void)spans;
+    if (!fed || record->kind == KERNEL_UNKNOWN || record->kind == KERNEL_CODE ||
+        record->time_ns < feed->begun_ns)
+        return ERR_OK;
+    fed->has_moved = true;
+    if (record->kind == KERNEL_RETURNED)
+        return come_back(feed, fed, record);
+    if (record->kind == KERNEL_LEFT) {
+        set_absence(feed, fed, record, true);
+        return ERR_OK;
+    }
+    const struct target_instants instants = tick_of(feed, record);
+    end_absence(feed, fed);
+    return count_unseen(fed, &instants);
 }
 
 /* A thread that the engine has not seen yet: it has slept since before it was added, or, on a busy host, has
@@ -527,13 +565,16 @@ static void count_faults(struct kernel_feed *feed, struct quality *quality)
 }
 
 enum err_code kernel_feed_flush(struct kernel_feed *feed, struct quality *quality,
-                                uint64_t now_ns)
+                                uint64_t now_ns, bool is_last)
 {
     if (feed->is_paused) {
         kernel_feed_skip(feed);
         return ERR_OK;
     }
     enum err_code rc = kernel_feed_drain(feed);
+    for (int i = 0; i < MAX_LAST_DRAINS && is_last && !rc && kernel_is_behind(feed->kernel);
+         i++)
+        rc = kernel_drain(feed->kernel, count_unread, feed);
     count_faults(feed, quality);
     quality->ticks += kernel_feed_ticks(feed, now_ns);
     for (size_t i = 0; i < feed->threads.count && !rc; i++) {

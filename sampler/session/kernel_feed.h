@@ -16,6 +16,7 @@
 #ifndef SAMPLER_SESSION_KERNEL_FEED_H
 #define SAMPLER_SESSION_KERNEL_FEED_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "sampler/base/err.h"
@@ -47,9 +48,9 @@ void kernel_feed_begin(struct kernel_feed *feed);
  * kernel_feed_drain. */
 void kernel_feed_skip(struct kernel_feed *feed);
 /* kernel_feed_drain, and counts the threads that still wait, the instants, and what was lost; call before the
- * profile is sealed. */
+ * profile is sealed.  The last time, no record is left: what takes too long to read counts with an unknown stack. */
 MUST_CHECK enum err_code kernel_feed_flush(struct kernel_feed *feed, struct quality *quality,
-                                           uint64_t now_ns);
+                                           uint64_t now_ns, bool is_last);
 
 /* The instants that have passed since the last call; none in a pause. */
 uint64_t kernel_feed_ticks(struct kernel_feed *feed, uint64_t now_ns);

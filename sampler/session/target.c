@@ -318,8 +318,8 @@ static enum err_code count_copied(void *context, struct thread *thread, enum err
     if (thread->native && copied->watch && !watch_holds(target, thread, copied->watch))
         thread->native = NULL;
     note_instants(thread, copied->instants);
-    /* The record had no room for all of it: a part was read later. */
-    if (copied->copy && copied->copy->process_reads && thread->stack.certainty == STACK_EXACT)
+    /* The record had no room for all of it: a part was read later, or before. */
+    if (copied->copy && copied->copy->process && thread->stack.certainty == STACK_EXACT)
         thread->stack.certainty = STACK_RETRIED;
     if (!failure)
         target_read_context(target, thread, copied->copy, copied->instants->until_ns);

@@ -332,12 +332,12 @@ enum err_code targets_show_tasks(struct targets *targets)
     return rc;
 }
 
-enum err_code targets_flush(struct targets *targets, uint64_t now_ns)
+enum err_code targets_flush(struct targets *targets, uint64_t now_ns, bool is_last)
 {
     struct quality *const quality = profile_quality(targets->profile);
     enum err_code rc = targets->feed ? pass_ticks(targets) : ERR_OK;
     if (!rc && targets->feed)
-        rc = kernel_feed_flush(targets->feed, quality, now_ns);
+        rc = kernel_feed_flush(targets->feed, quality, now_ns, is_last);
     bias_measure(&targets->bias, quality);
     for (size_t i = 0; i < targets->count && !rc; i++)
         rc = target_flush(targets->items[i], now_ns);

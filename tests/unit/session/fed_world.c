@@ -298,7 +298,8 @@ void fed_drain(struct fed_world *world)
 
 void fed_flush(struct fed_world *world, uint64_t at_ns)
 {
-    assert_int_equal(kernel_feed_flush(world->feed, &world->quality, begin_ns + at_ns), ERR_OK);
+    assert_int_equal(kernel_feed_flush(world->feed, &world->quality, begin_ns + at_ns, false),
+                     ERR_OK);
 }
 
 struct fed_world *fed_create(void)

@@ -184,6 +184,25 @@ static void an_absence_that_is_lost_counts_from_where_it_was_counted(void **stat
     fed_destroy(world);
 }
 
+static void records_that_are_left_at_the_end_have_unknown_stacks(void **state)
+{
+    struct fed_world *const world = fed_create();
+    (void)state;
+    fake_kernel_set_most(world->kernel, 2);
+    for (uint64_t i = 0; i < 5; i++)
+        fed_put(world, (struct kernel_record){ .kind = KERNEL_TICK, .time_ns = begin_ns + i },
+                42);
+    fed_leave(world, 7, 0);
+    fed_come_back(world, 7, 7 + 50 * PERIOD_NS);
+    assert_int_equal(
+        kernel_feed_flush(world->feed, &world->quality, begin_ns + 60 * PERIOD_NS, true),
+        ERR_OK);
+    assert_int_equal(taken_count, 2);
+    assert_int_equal(unknown_running, 3);
+    assert_in_range(unknown_waiting, 50, 51);
+    fed_destroy(world);
+}
+
 /* The thread has left by now, but the records that say so have not been taken yet. */
 static void a_record_that_is_still_to_come_is_not_lost(void **state)
 {
@@ -558,6 +577,7 @@ TEST_MAIN(cmocka_unit_test(a_stack_belongs_to_the_interpreter_that_the_thread_ha
           cmocka_unit_test(what_a_thread_lost_counts_though_it_ends),
           cmocka_unit_test(what_was_lost_in_a_pause_is_not_counted),
           cmocka_unit_test(an_absence_that_is_lost_counts_from_where_it_was_counted),
+          cmocka_unit_test(records_that_are_left_at_the_end_have_unknown_stacks),
           cmocka_unit_test(a_record_that_is_still_to_come_is_not_lost),
           cmocka_unit_test(times_that_go_backwards_count_nothing),
           cmocka_unit_test(records_of_others_count_nothing),
