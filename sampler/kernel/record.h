@@ -149,6 +149,7 @@ struct kernel_tail {
     unsigned long long inner_bytes; /* in front of it, when its place was chosen */
     unsigned int hits;              /* how often it was the same since */
     unsigned int misses; /* the records since then whose tail should begin elsewhere */
+    unsigned int is_cut; /* its outermost frames were not compared, as there was no room */
 };
 
 /* Where frames lie, by version. */

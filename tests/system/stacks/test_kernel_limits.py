@@ -74,6 +74,27 @@ while True:
     time.sleep(0.02)
 """
 
+# Two functions alike begin the same recursion; each has a leaf of its own.
+TWINS = """
+import sys, time
+depth = int(sys.argv[1])
+sys.setrecursionlimit(depth + 100)
+def first_leaf(ends):
+    while time.monotonic() < ends: pass
+def second_leaf(ends):
+    while time.monotonic() < ends: pass
+def deep(depth, leaf):
+    return deep(depth - 1, leaf) if depth else leaf(time.monotonic() + 0.3)
+def first():
+    deep(depth, first_leaf)
+def second():
+    deep(depth, second_leaf)
+print("READY", flush=True)
+while True:
+    first()
+    second()
+"""
+
 SHORT_THREADS = """
 import threading, time
 print("READY", flush=True)
@@ -180,12 +201,26 @@ class KernelLimits(Test):
         self.assertGreater(quality["retried"], 30, quality)
         self.assertLess(sum(quality["failed"].values()) + quality["truncated"], 0.02 * quality["samples"], quality)
 
-    def test_stacks_that_are_too_many_and_too_deep(self):
+    def test_the_outer_part_of_a_very_deep_stack_is_read_now_and_then(self):
         with victim(script("deep", DEEP), "50000", python=newest_python()) as target:
             time.sleep(1)
             stacks, quality = self.record(target, "kernel-deepest", "-a", rate_hz=1000, seconds=4)
-        self.assertGreater(quality["truncated"], 100, quality)
+        self.assertEqual({stack.names.count("deep") for stack in stacks if "deep" in stack.names}, {50001})
+        # A stack has 4 MB, and each sample had them read.
+        self.assertLess(quality["read_bytes"], quality["retried"] * (2 << 20), quality)
         self.assert_whole(target, stacks, quality)
+
+    def test_outer_frames_of_a_very_deep_stack_are_of_their_time(self):
+        with victim(script("twins", TWINS), "20000", python=newest_python()) as target:
+            stacks, quality = self.record(target, "kernel-twins", "-a", rate_hz=1000, seconds=3)
+        counts = collections.Counter()
+        for stack in stacks:
+            if "first_leaf" in stack.names or "second_leaf" in stack.names:
+                leaf = "first" if "first_leaf" in stack.names else "second"
+                counts[leaf in stack.names] += stack.count
+        self.assertGreater(counts[True], 100, quality)
+        # It is read as soon as the profiler gets a processor; if it were not read again, half would be wrong.
+        self.assertLess(counts[False], 0.5 * counts[True], counts)
 
     def test_short_threads(self):
         """A thread that runs for 50 ms is found at once."""
