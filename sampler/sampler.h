@@ -113,7 +113,9 @@ struct sampler_options {
     bool subprocesses; /* sample descendants too, those that exist and new ones */
     double rate_hz;
     uint64_t duration_ns; /* 0: until the last target ends */
-    bool all_threads;     /* false: only the main thread of the main interpreter */
+    uint64_t
+        since_ns; /* from then on (CLOCK_MONOTONIC) ticks are due, though none is taken yet; 0: from the start on */
+    bool all_threads; /* false: only the main thread of the main interpreter */
     enum sampler_mode mode;
     enum sampler_native native;
     bool no_gc;           /* leave out the mark of the garbage collector */

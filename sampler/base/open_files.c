@@ -4,7 +4,7 @@
 #include <fcntl.h>
 #include <sys/resource.h>
 
-/* Descriptors above this are not looked at: below, enough are free. */
+/* Descriptors above this are not counted: below, enough are free. */
 enum { MAX_DESCRIPTORS = 1 << 20 };
 
 static size_t file_limit(void)

@@ -134,8 +134,9 @@ __noinline int meet(struct area *a, __u64 addr, __u32 depth)
         if (known && known->fingerprint == now.fingerprint) {
             known->generation = generation;
         } else {
-            struct kernel_process *const process =
-                bpf_map_lookup_elem(&processes, &a->record.pid);
+            /* Older kernels take no key that an argument points to. */
+            const __u32 pid = a->record.pid;
+            struct kernel_process *const process = bpf_map_lookup_elem(&processes, &pid);
             if (known && process)
                 process->changed_ns = a->record.time_ns;
             if (process)

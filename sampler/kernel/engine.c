@@ -47,6 +47,7 @@ struct kernel {
     uint64_t damaged; /* records */
     uint64_t drain_until_ns;
     uint32_t taken;              /* records */
+    bool is_behind;              /* the last drain has left records */
     uint64_t started_ns;         /* by the session that uses the engine */
     struct kernel_counts before; /* counted by then */
     kernel_record_fn on_record;
@@ -92,7 +93,8 @@ static int take_record(void *context, void *data, size_t bytes)
     if (record.time_ns < kernel->started_ns)
         return 0;
     kernel->outcome = kernel->on_record(kernel->context, &record, spans);
-    return kernel->outcome || takes_too_long(kernel) ? -1 : 0;
+    kernel->is_behind = takes_too_long(kernel);
+    return kernel->outcome || kernel->is_behind ? -1 : 0;
 }
 
 static enum err_code load(struct kernel *kernel, const struct kernel *lender, struct err *err)
@@ -208,7 +210,10 @@ enum err_code kernel_add_thread(struct kernel *kernel, int tid,
                                 const struct kernel_thread *thread)
 {
     struct kernel_thread added = *thread;
+    const struct kernel_losses losses = kernel_losses(kernel, tid);
     added.came_ns = clock_now_ns();
+    added.lost_instants = losses.instants;
+    added.lost_away_ns = losses.away_ns;
     return put(kernel->program->maps.threads, tid, &added);
 }
 
@@ -217,13 +222,25 @@ void kernel_remove_thread(struct kernel *kernel, int tid)
     drop(kernel->program->maps.threads, tid);
 }
 
-uint64_t kernel_left_ns(const struct kernel *kernel, int tid)
+/* All zero: there is none. */
+static struct kernel_thread find_thread(const struct kernel *kernel, int tid)
 {
     const uint32_t id = (uint32_t)tid;
     struct kernel_thread thread;
     return bpf_map_lookup_elem(bpf_map__fd(kernel->program->maps.threads), &id, &thread) == 0
-               ? thread.left_ns
-               : 0;
+               ? thread
+               : (struct kernel_thread){ 0 };
+}
+
+uint64_t kernel_left_ns(const struct kernel *kernel, int tid)
+{
+    return find_thread(kernel, tid).left_ns;
+}
+
+struct kernel_losses kernel_losses(const struct kernel *kernel, int tid)
+{
+    const struct kernel_thread thread = find_thread(kernel, tid);
+    return (struct kernel_losses){ thread.lost_instants, thread.lost_away_ns };
 }
 
 void kernel_forget(struct kernel *kernel)
@@ -254,6 +271,7 @@ enum err_code kernel_drain(struct kernel *kernel, kernel_record_fn on_record, vo
     kernel->on_record = on_record;
     kernel->context = context;
     kernel->outcome = ERR_OK;
+    kernel->is_behind = false;
     const uint64_t now_ns = clock_now_ns();
     kernel->drain_until_ns = now_ns + MAX_DRAIN_NS;
     clocks_vary(&kernel->clocks, now_ns);
@@ -261,6 +279,11 @@ enum err_code kernel_drain(struct kernel *kernel, kernel_record_fn on_record, vo
     /* Not sooner: a call for records that have been taken by now wakes nobody up, but would be the last one. */
     kernel->program->bss->is_woken = 0;
     return kernel->outcome;
+}
+
+bool kernel_is_behind(const struct kernel *kernel)
+{
+    return kernel->is_behind;
 }
 
 bool kernel_wait(struct kernel *kernel, uint64_t until_ns)

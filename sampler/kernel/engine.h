@@ -31,7 +31,7 @@ struct kernel;
 
 struct kernel_counts {
     uint64_t ticks;   /* instants at which a known process ran */
-    uint64_t lost;    /* instants for whose records the ring buffer had no room */
+    uint64_t lost;    /* records of known threads for which the ring buffer had no room */
     uint64_t faulted; /* instants at which a thread's state could not be read */
     uint64_t damaged; /* records that make no sense */
 };
@@ -56,6 +56,12 @@ MUST_CHECK enum err_code kernel_add_thread(struct kernel *kernel, int tid,
 void kernel_remove_thread(struct kernel *kernel, int tid);
 /* When the thread left its processor, if it has not come back; 0: it has, or has not left yet. */
 uint64_t kernel_left_ns(const struct kernel *kernel, int tid);
+/* Of the records of a thread that were lost since it was added: how many instants at which it ran they stood for, and how
+ * long it was away. */
+struct kernel_losses {
+    uint64_t instants, away_ns;
+};
+struct kernel_losses kernel_losses(const struct kernel *kernel, int tid);
 
 /* The next record of every thread has its whole stack, whatever was sent before. */
 void kernel_forget(struct kernel *kernel);
@@ -73,6 +79,8 @@ typedef enum err_code (*kernel_record_fn)(void *context, const struct kernel_rec
  * next call. */
 MUST_CHECK enum err_code kernel_drain(struct kernel *kernel, kernel_record_fn on_record,
                                       void *context);
+/* Has the last kernel_drain left records, because it took too long? */
+bool kernel_is_behind(const struct kernel *kernel);
 /* Sleeps until the instant, to about a millisecond.  true: the program has called before it, because the ring
  * buffer fills or a thread is unknown; it calls once for each of them and kernel_drain. */
 bool kernel_wait(struct kernel *kernel, uint64_t until_ns);

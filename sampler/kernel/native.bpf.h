@@ -33,7 +33,7 @@ static __always_inline __u64 stack_base(struct task_struct *task, __u64 sp)
 }
 
 /* From where on all memory up to `to` is there, at least from `from`. */
-static __noinline __u64 reach_down(__u64 from, __u64 to)
+__noinline __u64 reach_down(__u64 from, __u64 to)
 {
     unsigned char byte;
     for (int i = 0; i < STACK_PAGES && from < to; i++) {

@@ -72,6 +72,13 @@ uint64_t kernel_left_ns(const struct kernel *kernel, int tid)
     return 0;
 }
 
+struct kernel_losses kernel_losses(const struct kernel *kernel, int tid)
+{
+    (void)kernel;
+    (void)tid;
+    return (struct kernel_losses){ 0 };
+}
+
 void kernel_forget(struct kernel *kernel)
 {
     (void)kernel;
@@ -101,6 +108,12 @@ enum err_code kernel_drain(struct kernel *kernel, kernel_record_fn on_record, vo
     (void)on_record;
     (void)context;
     return ERR_OK;
+}
+
+bool kernel_is_behind(const struct kernel *kernel)
+{
+    (void)kernel;
+    return false;
 }
 
 bool kernel_wait(struct kernel *kernel, uint64_t until_ns)

@@ -25,7 +25,7 @@ static __noinline int read_deep_stack(struct area *a, __u64 from, __u64 bytes)
 }
 
 /* Appends a span of the C stack; false: some of its memory is not there. */
-static __noinline int put_stack(struct area *a, __u64 from, __u64 to)
+__noinline int put_stack(struct area *a, __u64 from, __u64 to)
 {
     if (!a)
         return 0;

@@ -18,8 +18,9 @@
  *
  * The outer frames of a deep stack seldom change, so their spans, which come last, are sent once: they are the tail.
  * Where it is left out, it is that of the record of tail_ns, the last one of the thread that had it.  What is compared
- * is where these frames lie and stand, by such a checksum too; their variables may have changed.  A tail begins inside
- * a chunk, whose bytes below are its first span.
+ * is where these frames lie and stand, by such a checksum too; their variables may have changed.  Of a stack that is
+ * larger than a record, only the frames that there is room for are, so its tail is sent again now and then.  A tail
+ * begins inside a chunk, whose bytes below are its first span.
  *
  * Of a process whose native stacks are wanted, the records of a stack go on after these spans with a native
  * part: a struct kernel_native, and spans of the thread's C stack.  They begin KERNEL_RED_ZONE_BYTES below the
@@ -148,6 +149,7 @@ struct kernel_tail {
     unsigned long long inner_bytes; /* in front of it, when its place was chosen */
     unsigned int hits;              /* how often it was the same since */
     unsigned int misses; /* the records since then whose tail should begin elsewhere */
+    unsigned int is_cut; /* its outermost frames were not compared, as there was no room */
 };
 
 /* Where frames lie, by version. */
@@ -246,11 +248,14 @@ struct kernel_thread {
     unsigned long long sent_ns, frame_sum, sum;
     struct kernel_outer outer;
     struct kernel_tail tail;
+    /* Since it was added: instants at which it ran, and time that it was away, whose records were lost.  An absence that
+     * is reported by chance is a period. */
+    unsigned long long lost_instants, lost_away_ns;
 };
 
 enum kernel_counter {
     KERNEL_COUNT_TICKS,   /* of known processes */
-    KERNEL_COUNT_LOST,    /* instants whose records had no room in the ring buffer */
+    KERNEL_COUNT_LOST,    /* records of known threads that had no room in the ring buffer */
     KERNEL_COUNT_FAULTED, /* instants without a thread state */
     KERNEL_COUNTERS,
 };

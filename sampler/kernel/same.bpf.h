@@ -69,7 +69,7 @@ __noinline int send_stack(struct area *a, struct kernel_thread *thread,
         a->record.bytes = a->window_bytes;
         a->record.tail_at = a->record.tail_ns = a->has_new_tail = 0;
     }
-    if (!emit(a, instants)) {
+    if (!emit(a, thread, instants)) {
         thread->frame_sum = thread->sum = thread->outer.from = thread->tail.from = 0;
         return 0;
     }

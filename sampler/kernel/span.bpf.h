@@ -82,13 +82,17 @@ __noinline int put_dict(struct area *a, __u64 dict)
     return put_entries(a, keys, values ? values + a->process.context.spans.values_bytes : 0);
 }
 
-static __always_inline __u64 entry_key(const struct area *a, __u64 i)
+__noinline __u64 entry_key(struct area *a, __u64 i)
 {
+    if (!a)
+        return 0;
     return word_at(a, a->entries_at + (i * a->entry_words + a->entry_words - 2) * WORD);
 }
 
-static __always_inline __u64 entry_value(const struct area *a, __u64 i)
+__noinline __u64 entry_value(struct area *a, __u64 i)
 {
+    if (!a)
+        return 0;
     return a->values_at
                ? word_at(a, a->values_at + i * WORD)
                : word_at(a, a->entries_at + (i * a->entry_words + a->entry_words - 1) * WORD);

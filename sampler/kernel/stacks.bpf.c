@@ -187,7 +187,7 @@ static __always_inline __u64 mix(__u64 sum, __u64 word)
 }
 
 /* Up to where all memory is there, at most to `to`. */
-static __noinline __u64 reach_up(__u64 from, __u64 to)
+__noinline __u64 reach_up(__u64 from, __u64 to)
 {
     unsigned char byte;
     for (int i = 0; i < STACK_PAGES && from < to; i++) {
@@ -292,14 +292,18 @@ static __noinline int take(struct area *a, struct kernel_thread *thread)
 }
 
 /* `instants`: those that the record stands for.  false: they are lost. */
-static int emit(struct area *a, __u64 instants)
+static int emit(struct area *a, struct kernel_thread *thread, __u64 instants)
 {
     __u64 bytes = sizeof a->record + a->record.bytes + a->record.native_bytes;
     if (bytes > sizeof a->record + KERNEL_AREA_BYTES + KERNEL_NATIVE_BYTES)
         return 0;
-    if (bpf_ringbuf_output(&ring, a, bytes, wakeup(bytes)) == 0)
+    /* What is not in it is read from the process, and should be what it was. */
+    const int is_cut = (a->record.flags & KERNEL_NO_ROOM) && !a->record.tail_ns;
+    if (bpf_ringbuf_output(&ring, a, bytes,
+                           is_cut ? wake_for(KERNEL_WOKEN_BY_MANY) : wakeup(bytes)) == 0)
         return 1;
-    add(KERNEL_COUNT_LOST, instants);
+    add(KERNEL_COUNT_LOST, 1);
+    thread->lost_instants += instants;
     return 0;
 }
 
@@ -410,15 +414,17 @@ static void leave(struct task_struct *task, int is_preempted)
     if (!thread)
         return;
     const unsigned int state = BPF_CORE_READ(task, __state);
+    __u32 pid = thread->pid;
+    /* The profiler removes it, once it has seen what was lost. */
     if (state & STATE_DEAD) {
-        bpf_map_delete_elem(&threads, &tid);
+        thread->pid = 0;
         return;
     }
-    const struct kernel_process *const process = bpf_map_lookup_elem(&processes, &thread->pid);
+    const struct kernel_process *const process = bpf_map_lookup_elem(&processes, &pid);
     struct area *const a = own_area();
     if (!process || !a)
         return;
-    begin(a, KERNEL_LEFT, thread->pid, tid);
+    begin(a, KERNEL_LEFT, pid, tid);
     a->process = *process;
     thread->left_ns = a->record.time_ns;
     thread->uncounted_ns += (long long)(thread->left_ns - thread->came_ns);
@@ -449,8 +455,10 @@ static void come_back(struct task_struct *task)
     if (away_ns < min_away_ns && away_ns < period &&
         (__u64)bpf_get_prandom_u32() * period >> 32 >= away_ns)
         return;
-    if (bpf_ringbuf_output(&ring, &record, sizeof record, BPF_RB_NO_WAKEUP))
-        add(KERNEL_COUNT_LOST, away_ns < period ? 1 : away_ns / period);
+    if (bpf_ringbuf_output(&ring, &record, sizeof record, BPF_RB_NO_WAKEUP) == 0)
+        return;
+    add(KERNEL_COUNT_LOST, 1);
+    thread->lost_away_ns += away_ns < min_away_ns && away_ns < period ? period : away_ns;
 }
 
 SEC("tp_btf/sched_switch")

@@ -9,7 +9,8 @@ enum {
     TAIL_INNER_BYTES = 1 << 9, /* in front of it, at first */
     TAIL_LEAST_BYTES = 1 << 10,
     TAIL_MANY_HITS = 64,
-    TAIL_MISSES = 2 /* in a row; then another place is tried */
+    TAIL_MISSES = 2,         /* in a row; then another place is tried */
+    TAIL_AGAIN_NS = 1 << 25, /* of a stack that is larger than a record */
 };
 
 /* If what was thought to stay did not, less of it does; if it stayed for long, perhaps more. */
@@ -64,6 +65,14 @@ static __always_inline void miss_tail(const struct area *a, struct kernel_tail *
         tail->misses++;
 }
 
+/* The outermost frames of a stack that is larger than a record are not compared, so they are read again now and then,
+ * and whenever the stack was smaller in between. */
+static __always_inline int is_tail_old(const struct area *a, const struct kernel_tail *last)
+{
+    return (a->record.flags & KERNEL_NO_ROOM) &&
+           a->record.time_ns - last->sent_ns > TAIL_AGAIN_NS;
+}
+
 /* The walk is done: is its tail the last one? */
 __noinline int settle_tail(struct area *a, struct kernel_thread *thread)
 {
@@ -71,12 +80,14 @@ __noinline int settle_tail(struct area *a, struct kernel_thread *thread)
         return 0;
     struct kernel_tail *const last = &thread->tail;
     const __u64 at = a->tail_at, sum = a->tail_sum | 1;
-    if (a->record.flags & (KERNEL_FAULTED | KERNEL_NO_ROOM)) {
+    if (a->record.flags & KERNEL_FAULTED) {
         a->has_new_tail = 0;
     } else if (!at) {
         if (!a->has_new_tail)
             miss_tail(a, last);
-    } else if (!a->has_new_tail && sum == last->sum) {
+        if (last->is_cut)
+            last->from = 0;
+    } else if (!a->has_new_tail && sum == last->sum && !is_tail_old(a, last)) {
         a->record.bytes = a->record.tail_at = at;
         a->record.tail_ns = last->sent_ns;
         last->hits++;
@@ -84,8 +95,9 @@ __noinline int settle_tail(struct area *a, struct kernel_thread *thread)
     } else {
         a->record.tail_at = at;
         a->tail.sum = sum;
+        a->tail.is_cut = a->record.flags & KERNEL_NO_ROOM;
         a->tail.sent_ns = a->record.time_ns;
-        a->tail.misses += !a->has_new_tail;
+        a->tail.misses += !a->has_new_tail && sum != last->sum;
         a->has_new_tail = 1;
     }
     return 1;

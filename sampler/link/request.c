@@ -70,6 +70,7 @@ static void put_options(const struct sampler_options *options, struct bytes *out
     bytes_number(out, bits);
     link_double_encode(options->rate_hz, out);
     bytes_number(out, options->duration_ns);
+    bytes_number(out, options->since_ns);
     bytes_u8(out, options->mode);
     bytes_u8(out, options->native);
     bytes_u8(out, options->async);
@@ -118,6 +119,7 @@ static void take_options(struct cursor *cursor, struct sampler_options *out)
     out->tasks_each = bits >> TASKS_EACH & 1;
     out->rate_hz = link_double_decode(cursor);
     out->duration_ns = cursor_number(cursor);
+    out->since_ns = cursor_number(cursor);
     out->mode = (enum sampler_mode)take_below(cursor, SAMPLER_MODE_EXCEPTION);
     out->native = (enum sampler_native)take_below(cursor, SAMPLER_NATIVE_FULL);
     out->async = (enum sampler_async)take_below(cursor, SAMPLER_ASYNC_ALL);

@@ -349,6 +349,42 @@ static enum err_code place(struct fold *fold, struct thread *thread, size_t gc,
     return rc;
 }
 
+/* What does not depend on the stack. */
+static struct sample sample_of(const struct fold *fold, const struct thread *thread,
+                               uint64_t now_ns)
+{
+    return (struct sample){ .pid = fold->pid,
+                            .tid = thread->host_tid,
+                            .motion =
+                                motion_counter(profile_quality(fold->profile), thread->motion),
+                            .spot = PROFILE_NO_SPOT,
+                            .is_asked = thread->is_stopped || thread->is_asked,
+                            .runs = thread->runs,
+                            .runnable = thread->runnable,
+                            .call = thread->call,
+                            .threads = fold->threads,
+                            .times = thread->times,
+                            .since_ns = thread->since_ns,
+                            .now_ns = now_ns };
+}
+
+enum err_code fold_unknown_stack(struct fold *fold, struct thread *thread, uint64_t now_ns)
+{
+    const struct thread_state unknown = { .has_gil = VALUE_UNKNOWN };
+    struct quality *const quality = profile_quality(fold->profile);
+    struct sample sample = sample_of(fold, thread, now_ns);
+    sample.state = state_of(unknown, VALUE_UNKNOWN);
+    sample.certainty = certainty_counter(quality, STACK_TRUNCATED);
+    if (fold->native_stacks)
+        sample.native.counter = &quality->native_none;
+    enum err_code rc = thread_of(fold, thread, &sample.thread);
+    if (rc)
+        return rc;
+    rc = add_mark(fold, fold->truncated, &sample.node);
+    sample.is_overflowed = rc == ERR_LIMIT;
+    return rc && !sample.is_overflowed ? rc : thread_cpus_add(fold->cpus, &sample);
+}
+
 enum err_code fold_thread(struct fold *fold, struct thread *thread, struct thread_state info,
                           enum err_code failure, uint64_t now_ns)
 {
@@ -359,24 +395,13 @@ enum err_code fold_thread(struct fold *fold, struct thread *thread, struct threa
         return ERR_OK;
     }
     const size_t gc = gc_place(stack, &info);
-    struct sample sample = { .pid = fold->pid,
-                             .tid = thread->host_tid,
-                             .state = state_of(info, VALUE_UNKNOWN),
-                             .certainty = certainty_counter(quality, stack->certainty),
-                             .motion = motion_counter(quality, thread->motion),
-                             .spot = PROFILE_NO_SPOT,
-                             .is_still = stack->is_unchanged && !thread->is_in_new_context,
-                             .is_asked = thread->is_stopped || thread->is_asked,
-                             .runs = thread->runs,
-                             .runnable = thread->runnable,
-                             .call = thread->call,
-                             .threads = fold->threads,
-                             .codes = fold->codes,
-                             .stack = stack,
-                             .leaf = &thread->leaf,
-                             .times = thread->times,
-                             .since_ns = thread->since_ns,
-                             .now_ns = now_ns };
+    struct sample sample = sample_of(fold, thread, now_ns);
+    sample.state = state_of(info, VALUE_UNKNOWN);
+    sample.certainty = certainty_counter(quality, stack->certainty);
+    sample.is_still = stack->is_unchanged && !thread->is_in_new_context;
+    sample.codes = fold->codes;
+    sample.stack = stack;
+    sample.leaf = &thread->leaf;
     enum err_code rc = thread_of(fold, thread, &sample.thread);
     if (!rc && thread_cpus_may_keep(fold->cpus, sample.state)) {
         rc = place(fold, thread, fold->no_gc ? NOWHERE : gc, &sample);

@@ -75,4 +75,8 @@ MUST_CHECK enum err_code fold_thread(struct fold *fold, struct thread *thread,
                                      struct thread_state info, enum err_code failure,
                                      uint64_t now_ns);
 
+/* Counts one sample of the thread whose stack nobody has seen.  The stack that was read last stays. */
+MUST_CHECK enum err_code fold_unknown_stack(struct fold *fold, struct thread *thread,
+                                            uint64_t now_ns);
+
 #endif /* SAMPLER_SESSION_FOLD_H */

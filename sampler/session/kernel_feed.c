@@ -28,6 +28,8 @@ static const double DRAIN_HZ = 10, FIRST_DRAIN_HZ = 100;
 static const uint64_t MIN_DRAIN_NS = 10 * NS_PER_MS;
 /* Native stacks that are deep fill the ring buffer much sooner. */
 static const uint64_t MIN_FILLING_DRAIN_NS = NS_PER_MS;
+/* Records that are only counted come faster than they are made. */
+enum { MAX_LAST_DRAINS = 10 };
 
 struct kernel_feed {
     struct kernel *kernel;
@@ -37,7 +39,11 @@ struct kernel_feed {
     uint64_t ticked_ns, begun_ns, drained_ns;
     bool is_paused;
     struct kernel_counts counts;
-    uint64_t missed; /* instants at which a thread was away; its leaving is not recorded */
+    uint64_t missed;      /* instants before the first record of a thread */
+    uint64_t seen_ns;     /* the time of the newest record */
+    uint64_t lost;        /* records, when what was lost of each thread was counted last */
+    uint64_t lost_ns;     /* when that was */
+    bool has_unseen_left; /* a thread has left its processor, and its record may still come */
 };
 
 enum err_code kernel_feed_create(struct kernel *kernel, struct kernel_feed **out,
@@ -47,7 +53,7 @@ enum err_code kernel_feed_create(struct kernel *kernel, struct kernel_feed **out
     if (!feed)
         return err_nomem(err);
     feed->kernel = kernel;
-    feed->begun_ns = feed->ticked_ns = clock_now_ns();
+    feed->begun_ns = feed->ticked_ns = feed->lost_ns = clock_now_ns();
     copy_memory_init(&feed->stacks.copy);
     kernel_threads_init(&feed->threads, kernel);
     random_init_any(&feed->random);
@@ -68,18 +74,6 @@ enum err_code kernel_feed_add(struct kernel_feed *feed, struct target *target, s
     return kernel_threads_add(&feed->threads, target, err);
 }
 
-void kernel_feed_remove(struct kernel_feed *feed, struct target *target)
-{
-    kernel_threads_remove(&feed->threads, target);
-}
-
-/* The record repeats a stack that we do not have: it was lost, or we have forgotten it. */
-static void ask_again(struct kernel_feed *feed, uint32_t times)
-{
-    feed->missed += times;
-    kernel_forget(feed->kernel);
-}
-
 static uint64_t later(uint64_t one_ns, uint64_t other_ns)
 {
     return one_ns > other_ns ? one_ns : other_ns;
@@ -92,6 +86,13 @@ static uint32_t instants_in(struct kernel_feed *feed, uint64_t ns)
     return (uint32_t)((ns + random_below(&feed->random, period_ns)) / period_ns);
 }
 
+/* Counts instants of a thread whose records were lost. */
+static enum err_code count_unseen(struct fed_thread *fed,
+                                  const struct target_instants *instants)
+{
+    return instants->times ? target_take_unknown(fed->target, fed->thread, instants) : ERR_OK;
+}
+
 /* Counts a thread's absence from where it was counted last up to `until_ns`. */
 static enum err_code count_absence(struct kernel_feed *feed, struct fed_thread *fed,
                                    uint64_t until_ns, uint32_t times)
@@ -100,14 +101,109 @@ static enum err_code count_absence(struct kernel_feed *feed, struct fed_thread *
         .since_ns = fed->counted_ns,
         .until_ns = until_ns,
         .times = times,
-        .runs = fed->was_runnable ? VALUE_YES : VALUE_NO,
-        .runnable = fed->was_runnable ? VALUE_YES : VALUE_NO,
+        .runs = fed->was_runnable,
+        .runnable = fed->was_runnable,
         .call = fed->call,
     };
     fed->counted_ns = until_ns;
+    if (fed->lacks_stack)
+        return count_unseen(fed, &instants);
     return times ? kernel_stack_count(&feed->stacks, &fed->stack, fed->target, fed->current,
                                       &instants)
                  : ERR_OK;
+}
+
+/* The thread is away since then, and the record of its leaving was lost. */
+static void set_unseen_absence(struct fed_thread *fed, uint64_t left_ns, uint64_t since_ns)
+{
+    fed->left_ns = left_ns;
+    fed->counted_ns = since_ns;
+    fed->lacks_stack = true;
+    fed->was_runnable = VALUE_UNKNOWN;
+    fed->call = (struct system_call){ 0 };
+}
+
+/* The thread has come back, and nothing says when: if that was lost, all of its absence is still to be counted. */
+static void end_absence(const struct kernel_feed *feed, struct fed_thread *fed)
+{
+    const uint64_t counted_ns =
+        fed->left_ns && fed->counted_ns > fed->left_ns ? fed->counted_ns - fed->left_ns : 0;
+    if (counted_ns >= kernel_min_away_ns(feed->kernel))
+        fed->overcounted_ns += counted_ns;
+    fed->left_ns = 0;
+}
+
+/* Takes what was lost of a thread since the last call.  If the record of its leaving was, it is away since then. */
+static struct kernel_losses take_losses(struct kernel_feed *feed, struct fed_thread *fed)
+{
+    const struct kernel_losses before = fed->losses;
+    const uint64_t left_ns = kernel_left_ns(feed->kernel, fed->tid);
+    fed->losses = kernel_losses(feed->kernel, fed->tid);
+    const uint64_t away_ns = fed->losses.away_ns - before.away_ns;
+    if (away_ns && left_ns != fed->left_ns)
+        end_absence(feed, fed);
+    if (left_ns && !fed->left_ns && fed->has_moved && left_ns < feed->seen_ns)
+        set_unseen_absence(fed, left_ns,
+                           later(left_ns, later(feed->begun_ns, fed->counted_ns)));
+    feed->has_unseen_left |= left_ns && !fed->left_ns && fed->has_moved;
+    const struct kernel_losses taken = {
+        .instants = fed->losses.instants - before.instants,
+        .away_ns = away_ns > fed->overcounted_ns ? away_ns - fed->overcounted_ns : 0,
+    };
+    fed->overcounted_ns = 0;
+    return taken;
+}
+
+/* Has anything been lost since the last call? */
+static bool has_losses(struct kernel_feed *feed)
+{
+    struct kernel_counts counts;
+    kernel_count(feed->kernel, &counts);
+    const bool has_any = counts.lost != feed->lost || feed->has_unseen_left;
+    feed->lost = counts.lost;
+    feed->has_unseen_left = false;
+    return has_any;
+}
+
+/* Counts the instants whose records had no room in the ring buffer as samples of their threads. */
+static enum err_code count_losses(struct kernel_feed *feed, uint64_t now_ns)
+{
+    struct target_instants instants = {
+        .since_ns = feed->lost_ns < now_ns ? feed->lost_ns : now_ns,
+        .until_ns = now_ns,
+    };
+    const bool has_any = has_losses(feed);
+    enum err_code rc = ERR_OK;
+    feed->lost_ns = now_ns;
+    for (size_t i = 0; i < feed->threads.count && has_any && !rc; i++) {
+        struct fed_thread *const fed = &feed->threads.items[i];
+        const struct kernel_losses losses = take_losses(feed, fed);
+        instants.times = (uint32_t)losses.instants;
+        instants.runs = VALUE_YES;
+        instants.runnable = VALUE_NO;
+        rc = count_unseen(fed, &instants);
+        if (rc || !losses.away_ns)
+            continue;
+        instants.times = instants_in(feed, losses.away_ns);
+        instants.runs = instants.runnable = VALUE_UNKNOWN;
+        rc = count_unseen(fed, &instants);
+    }
+    return rc;
+}
+
+static void skip_losses(struct kernel_feed *feed, uint64_t now_ns)
+{
+    const bool has_any = has_losses(feed);
+    feed->lost_ns = now_ns;
+    for (size_t i = 0; i < feed->threads.count && has_any; i++)
+        (void)take_losses(feed, &feed->threads.items[i]);
+}
+
+enum err_code kernel_feed_remove(struct kernel_feed *feed, struct target *target)
+{
+    const enum err_code rc = feed->is_paused ? ERR_OK : count_losses(feed, clock_now_ns());
+    kernel_threads_remove(&feed->threads, target);
+    return rc;
 }
 
 static struct system_call call_of(const struct kernel_record *record)
@@ -122,20 +218,30 @@ static struct system_call call_of(const struct kernel_record *record)
     };
 }
 
+/* Where a thread waits of which such a record has come. */
+static void set_absence(const struct kernel_feed *feed, struct fed_thread *fed,
+                        const struct kernel_record *record, bool lacks_stack)
+{
+    if (fed->left_ns != record->time_ns)
+        end_absence(feed, fed);
+    fed->lacks_stack = lacks_stack;
+    fed->was_runnable = record->flags & KERNEL_RUNNABLE ? VALUE_YES : VALUE_NO;
+    fed->call = call_of(record);
+    fed->left_ns = record->time_ns;
+    /* It may have been counted before its record came. */
+    fed->counted_ns = later(record->time_ns, later(feed->begun_ns, fed->counted_ns));
+}
+
 static enum err_code leave(struct kernel_feed *feed, struct fed_thread *fed,
                            const struct kernel_record *record, const void *spans)
 {
-    fed->left_ns = 0;
     const enum err_code rc =
         kernel_stack_keep(&feed->stacks, &fed->stack, fed->current, record, spans);
+    if (rc && rc != ERR_GONE)
+        return rc;
     if (rc == ERR_GONE)
-        ask_again(feed, 0);
-    if (rc)
-        return rc == ERR_GONE ? ERR_OK : rc;
-    fed->was_runnable = record->flags & KERNEL_RUNNABLE;
-    fed->call = call_of(record);
-    fed->left_ns = record->time_ns;
-    fed->counted_ns = later(record->time_ns, feed->begun_ns);
+        kernel_forget(feed->kernel);
+    set_absence(feed, fed, record, rc == ERR_GONE);
     return ERR_OK;
 }
 
@@ -148,16 +254,17 @@ static enum err_code come_back(struct kernel_feed *feed, struct fed_thread *fed,
     /* What lies before counted_ns was before the session, or in a pause. */
     const uint64_t since_ns =
         is_known ? fed->counted_ns : later(record->left_ns, fed->counted_ns);
+    if (!is_known)
+        end_absence(feed, fed);
     fed->left_ns = 0;
     if (record->time_ns < since_ns)
         return ERR_OK;
     const bool is_by_chance =
         away_ns < kernel_min_away_ns(feed->kernel) && away_ns < kernel_period_ns(feed->kernel);
     const uint32_t times = is_by_chance ? 1 : instants_in(feed, record->time_ns - since_ns);
-    if (is_known)
-        return count_absence(feed, fed, record->time_ns, times);
-    feed->missed += times;
-    return ERR_OK;
+    if (!is_known)
+        set_unseen_absence(fed, 0, since_ns);
+    return count_absence(feed, fed, record->time_ns, times);
 }
 
 /* The record describes a code object: its first span.  What is too long for it is read from the process,
@@ -189,6 +296,7 @@ static enum err_code skip_record(void *context, const struct kernel_record *reco
                                  const void *spans)
 {
     struct kernel_feed *const feed = context;
+    feed->seen_ns = later(feed->seen_ns, record->time_ns);
     if (record->kind == KERNEL_CODE)
         return learn_code(feed, record, spans);
     struct fed_thread *const fed = kernel_threads_find(&feed->threads, record);
@@ -206,7 +314,7 @@ static enum err_code skip_record(void *context, const struct kernel_record *reco
             ? kernel_stack_keep(&feed->stacks, &fed->stack, fed->current, record, spans)
             : ERR_OK;
     if (rc == ERR_GONE)
-        ask_again(feed, 0);
+        kernel_forget(feed->kernel);
     return rc == ERR_GONE ? ERR_OK : rc;
 }
 
@@ -218,26 +326,34 @@ static uint32_t instants_of(const struct kernel_feed *feed, const struct kernel_
     return record->instants < most ? record->instants : (uint32_t)most;
 }
 
+static struct target_instants tick_of(const struct kernel_feed *feed,
+                                      const struct kernel_record *record)
+{
+    return (struct target_instants){ .since_ns = record->time_ns,
+                                     .until_ns = record->time_ns,
+                                     .times = instants_of(feed, record),
+                                     .runs = VALUE_YES,
+                                     .runnable = VALUE_NO };
+}
+
 static enum err_code count_tick(struct kernel_feed *feed, struct fed_thread *fed,
                                 const struct kernel_record *record, const void *spans)
 {
-    const struct target_instants instants = { .since_ns = record->time_ns,
-                                              .until_ns = record->time_ns,
-                                              .times = instants_of(feed, record),
-                                              .runs = VALUE_YES,
-                                              .runnable = VALUE_NO };
-    fed->left_ns = 0;
+    const struct target_instants instants = tick_of(feed, record);
+    end_absence(feed, fed);
     const enum err_code rc = kernel_stack_count_record(&feed->stacks, &fed->stack, fed->target,
                                                        fed->current, record, spans, &instants);
-    if (rc == ERR_GONE)
-        ask_again(feed, instants.times);
-    return rc == ERR_GONE ? ERR_OK : rc;
+    if (rc != ERR_GONE)
+        return rc;
+    kernel_forget(feed->kernel);
+    return count_unseen(fed, &instants);
 }
 
 static enum err_code take_record(void *context, const struct kernel_record *record,
                                  const void *spans)
 {
     struct kernel_feed *const feed = context;
+    feed->seen_ns = later(feed->seen_ns, record->time_ns);
     if (record->kind == KERNEL_CODE)
         return learn_code(feed, record, spans);
     if (record->kind == KERNEL_UNKNOWN) {
@@ -271,6 +387,29 @@ static enum err_code take_record(void *context, const struct kernel_record *reco
     case KERNEL_RETURNED: return come_back(feed, fed, record);
     default: return ERR_OK;
     }
+}
+
+/* Counts a record without reading its stack. */
+static enum err_code count_unread(void *context, const struct kernel_record *record,
+                                  const void *spans)
+{
+    struct kernel_feed *const feed = context;
+    struct fed_thread *const fed = kernel_threads_find(&feed->threads, record);
+    feed->seen_ns = later(feed->seen_ns, record->time_ns);
+    (void)spans;
+    if (!fed || record->kind == KERNEL_UNKNOWN || record->kind == KERNEL_CODE ||
+        record->time_ns < feed->begun_ns)
+        return ERR_OK;
+    fed->has_moved = true;
+    if (record->kind == KERNEL_RETURNED)
+        return come_back(feed, fed, record);
+    if (record->kind == KERNEL_LEFT) {
+        set_absence(feed, fed, record, true);
+        return ERR_OK;
+    }
+    const struct target_instants instants = tick_of(feed, record);
+    end_absence(feed, fed);
+    return count_unseen(fed, &instants);
 }
 
 /* A thread that the engine has not seen yet: it has slept since before it was added, or, on a busy host, has
@@ -365,8 +504,12 @@ enum err_code kernel_feed_drain(struct kernel_feed *feed)
     for (size_t i = 0; i < feed->threads.target_count && !rc; i++) {
         struct fed_target *const fed = &feed->threads.targets[i];
         /* A thread enters another interpreter without a sign. */
-        if (fed->is_old || now_ns - fed->listed_ns > LIST_AGAIN_NS ||
-            python_interpreters(fed->target->python) > 1)
+        const bool is_due = fed->is_old || now_ns - fed->listed_ns > LIST_AGAIN_NS ||
+                            python_interpreters(fed->target->python) > 1;
+        /* Those that have ended are no longer listed. */
+        if (is_due)
+            rc = count_losses(feed, now_ns);
+        if (is_due && !rc)
             rc = kernel_threads_list(&feed->threads, fed);
         if (!rc)
             rc = count_unknown(feed, fed, now_ns);
@@ -393,6 +536,7 @@ void kernel_feed_skip(struct kernel_feed *feed)
 {
     const uint64_t now_ns = clock_now_ns();
     (void)!kernel_drain(feed->kernel, skip_record, feed);
+    skip_losses(feed, now_ns);
     kernel_count(feed->kernel, &feed->counts);
     feed->is_paused = true;
     feed->ticked_ns = feed->drained_ns = now_ns;
@@ -409,26 +553,29 @@ void kernel_feed_begin(struct kernel_feed *feed)
     feed->begun_ns = clock_now_ns();
 }
 
-static void count_losses(struct kernel_feed *feed, struct quality *quality)
+static void count_faults(struct kernel_feed *feed, struct quality *quality)
 {
     struct kernel_counts counts;
     kernel_count(feed->kernel, &counts);
-    quality->missed_ticks += feed->missed + counts.lost - feed->counts.lost;
     quality->failed_fault += counts.faulted - feed->counts.faulted;
     quality->failed_corrupt += feed->stacks.damaged + counts.damaged - feed->counts.damaged;
+    quality->missed_ticks += feed->missed;
     feed->stacks.damaged = feed->missed = 0;
     feed->counts = counts;
 }
 
 enum err_code kernel_feed_flush(struct kernel_feed *feed, struct quality *quality,
-                                uint64_t now_ns)
+                                uint64_t now_ns, bool is_last)
 {
     if (feed->is_paused) {
         kernel_feed_skip(feed);
         return ERR_OK;
     }
     enum err_code rc = kernel_feed_drain(feed);
-    count_losses(feed, quality);
+    for (int i = 0; i < MAX_LAST_DRAINS && is_last && !rc && kernel_is_behind(feed->kernel);
+         i++)
+        rc = kernel_drain(feed->kernel, count_unread, feed);
+    count_faults(feed, quality);
     quality->ticks += kernel_feed_ticks(feed, now_ns);
     for (size_t i = 0; i < feed->threads.count && !rc; i++) {
         struct fed_thread *const fed = &feed->threads.items[i];
@@ -438,13 +585,13 @@ enum err_code kernel_feed_flush(struct kernel_feed *feed, struct quality *qualit
                    now_ns - fed->left_ns >= kernel_min_away_ns(feed->kernel)) {
             /* It may have come back without a word. */
             if (kernel_left_ns(feed->kernel, fed->tid) != fed->left_ns)
-                fed->left_ns = 0;
+                end_absence(feed, fed);
             else
                 rc = count_absence(feed, fed, now_ns,
                                    instants_in(feed, now_ns - fed->counted_ns));
         }
     }
-    return rc;
+    return rc ? rc : count_losses(feed, now_ns);
 }
 
 uint64_t kernel_feed_ticks(struct kernel_feed *feed, uint64_t now_ns)

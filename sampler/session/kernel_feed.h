@@ -5,6 +5,8 @@
  * record of its leaving counts as often as instants pass until it returns.  A thread that slept before
  * the session began has left no record; its stack is read from outside until it moves.
  *
+ * What a thread does counts in full though records of it are lost: those samples are of an unknown stack.
+ *
  * Ownership: kernel_feed_create makes, kernel_feed_destroy frees; NULL is fine.  Borrows the engine and
  * the targets, which leave with kernel_feed_remove before they are closed.
  * Threads: the profile's writer.
@@ -14,6 +16,7 @@
 #ifndef SAMPLER_SESSION_KERNEL_FEED_H
 #define SAMPLER_SESSION_KERNEL_FEED_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "sampler/base/err.h"
@@ -29,7 +32,8 @@ void kernel_feed_destroy(struct kernel_feed *feed);
 
 MUST_CHECK enum err_code kernel_feed_add(struct kernel_feed *feed, struct target *target,
                                          struct err *err);
-void kernel_feed_remove(struct kernel_feed *feed, struct target *target);
+/* Counts what was lost of the target.  Errors as those of kernel_feed_drain; the target is removed all the same. */
+enum err_code kernel_feed_remove(struct kernel_feed *feed, struct target *target);
 
 /* Counts what the engine has recorded.  ERR_NOMEM, ERR_LIMIT: the profile takes no more. */
 MUST_CHECK enum err_code kernel_feed_drain(struct kernel_feed *feed);
@@ -43,10 +47,10 @@ void kernel_feed_begin(struct kernel_feed *feed);
 /* Forgets what the engine has recorded since the last call: the session is paused until
  * kernel_feed_drain. */
 void kernel_feed_skip(struct kernel_feed *feed);
-/* kernel_feed_drain, and counts the threads that still wait, the instants, and what the engine has
- * lost; call before the profile is sealed. */
+/* kernel_feed_drain, and counts the threads that still wait, the instants, and what was lost; call before the
+ * profile is sealed.  The last time, no record is left: what takes too long to read counts with an unknown stack. */
 MUST_CHECK enum err_code kernel_feed_flush(struct kernel_feed *feed, struct quality *quality,
-                                           uint64_t now_ns);
+                                           uint64_t now_ns, bool is_last);
 
 /* The instants that have passed since the last call; none in a pause. */
 uint64_t kernel_feed_ticks(struct kernel_feed *feed, uint64_t now_ns);

@@ -7,7 +7,6 @@
 #include "sampler/base/hash.h"
 #include "sampler/base/vec.h"
 #include "sampler/cpython/python.h"
-#include "sampler/kernel/engine.h"
 #include "sampler/process/process.h"
 #include "sampler/process/thread_ids.h"
 #include "sampler/session/kernel_describe.h"

@@ -18,12 +18,13 @@
 
 #include "sampler/base/err.h"
 #include "sampler/base/idmap.h"
+#include "sampler/base/three_valued.h"
+#include "sampler/kernel/engine.h"
 #include "sampler/kernel/record.h"
 #include "sampler/process/memory.h"
 #include "sampler/process/system_call.h"
 #include "sampler/session/kernel_stack.h"
 
-struct kernel;
 struct kernel_record;
 struct target;
 struct thread;
@@ -40,9 +41,12 @@ struct fed_thread {
     uint64_t left_ns;    /* when it left its processor; 0: it runs, or has not been seen */
     uint64_t listed_ns;  /* when it was listed first */
     uint64_t counted_ns; /* up to here, its absence has been counted; at first its listing */
-    bool was_runnable;   /* when it left */
-    struct system_call call; /* in which it left */
+    bool lacks_stack;    /* of its absence: the record that has it was lost */
+    enum three_valued was_runnable; /* when it left */
+    struct system_call call;        /* in which it left */
     struct kernel_stack stack;
+    struct kernel_losses losses; /* that have been counted */
+    uint64_t overcounted_ns;     /* of absences whose end was lost, what was counted before */
 };
 
 struct fed_target {

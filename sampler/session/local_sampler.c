@@ -461,6 +461,10 @@ enum err_code local_sampler_start(const struct sampler_options *options, struct 
         const double first_hz =
             budget_first_hz(options->max_cpu_percent / 100, options->rate_hz);
         profile_set_period(sampler->targets.profile, (uint64_t)((double)NS_PER_S / first_hz));
+        if (options->since_ns && options->since_ns < sampler->created_ns)
+            profile_quality(sampler->targets.profile)->missed_ticks +=
+                (uint64_t)((double)(sampler->created_ns - options->since_ns) * first_hz /
+                           (double)NS_PER_S);
         sampler->status.state = SAMPLER_RUNNING;
         sampler->status.started_at_ns = clock_wall_ns();
         sampler->status.rate_hz = first_hz;

@@ -149,7 +149,7 @@ static enum err_code seal(struct loop *loop, uint64_t now_ns, bool is_last)
     loop->sealed_ns = now_ns - (now_ns - sampler->created_ns) % WINDOW_NS;
     const struct sink *const sink = sampler->face.options.sink;
     const uint64_t end_ns = now_ns - sampler->created_ns;
-    enum err_code rc = targets_flush(&sampler->targets, now_ns);
+    enum err_code rc = targets_flush(&sampler->targets, now_ns, is_last);
     const uint64_t ticks = loop->ticks;
     const uint64_t weight_ns = weigh(loop, is_last);
     if (!rc && sampler->face.options.async != SAMPLER_ASYNC_OFF)

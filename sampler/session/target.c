@@ -309,6 +309,18 @@ static bool watch_holds(const struct target *target, const struct thread *thread
            call.sp == watch->call.sp && call.ip == watch->call.ip;
 }
 
+static void note_instants(struct thread *thread, const struct target_instants *instants)
+{
+    thread->sampled_ns = instants->until_ns;
+    thread->is_stopped = true;
+    thread->runs = instants->runs;
+    thread->runnable = instants->runnable;
+    thread->call = instants->call;
+    thread->times = instants->times;
+    thread->since_ns = instants->since_ns;
+    thread->motion = THREAD_STILL;
+}
+
 static enum err_code count_copied(void *context, struct thread *thread, enum err_code failure)
 {
     const struct copied_sample *const copied = context;
@@ -317,17 +329,10 @@ static enum err_code count_copied(void *context, struct thread *thread, enum err
         return ERR_GONE;
     if (thread->native && copied->watch && !watch_holds(target, thread, copied->watch))
         thread->native = NULL;
-    thread->sampled_ns = copied->instants->until_ns;
-    thread->is_stopped = true;
-    /* The record had no room for all of it: a part was read later. */
-    if (copied->copy && copied->copy->process_reads && thread->stack.certainty == STACK_EXACT)
+    note_instants(thread, copied->instants);
+    /* The record had no room for all of it: a part was read later, or before. */
+    if (copied->copy && copied->copy->process && thread->stack.certainty == STACK_EXACT)
         thread->stack.certainty = STACK_RETRIED;
-    thread->runs = copied->instants->runs;
-    thread->runnable = copied->instants->runnable;
-    thread->call = copied->instants->call;
-    thread->times = copied->instants->times;
-    thread->since_ns = copied->instants->since_ns;
-    thread->motion = THREAD_STILL;
     if (!failure)
         target_read_context(target, thread, copied->copy, copied->instants->until_ns);
     return fold_thread(&target->fold, thread, python_thread_state(target->python, thread),
@@ -360,6 +365,13 @@ enum err_code target_take_same(struct target *target, struct thread *thread,
     struct copied_sample copied = { target, instants, copy, NULL };
     copy->memory.guard = target->process.memory.memory.guard;
     return python_repeat(target->python, thread, &copy->memory, count_copied, &copied);
+}
+
+enum err_code target_take_unknown(struct target *target, struct thread *thread,
+                                  const struct target_instants *instants)
+{
+    note_instants(thread, instants);
+    return fold_unknown_stack(&target->fold, thread, instants->until_ns);
 }
 
 enum err_code target_read_waiting(struct target *target, struct thread *thread,

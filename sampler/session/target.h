@@ -134,6 +134,9 @@ MUST_CHECK enum err_code target_take(struct target *target, struct thread *threa
 MUST_CHECK enum err_code target_take_same(struct target *target, struct thread *thread,
                                           struct copy_memory *copy,
                                           const struct target_instants *instants);
+/* Counts a thread of which no copy arrived: its stack is unknown. */
+MUST_CHECK enum err_code target_take_unknown(struct target *target, struct thread *thread,
+                                             const struct target_instants *instants);
 MUST_CHECK enum err_code target_read_waiting(struct target *target, struct thread *thread,
                                              const struct target_instants *instants);
 /* Does the thread run, or wait for nothing but a processor?  Asks the kernel.  *call_out: if not, where it

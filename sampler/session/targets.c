@@ -214,7 +214,7 @@ enum err_code targets_add(struct targets *targets, struct target *target, struct
         (rc = target_table_add(&targets->target_table, &target->process, &info, &target->row,
                                err)) &&
         targets->feed)
-        kernel_feed_remove(targets->feed, target);
+        (void)kernel_feed_remove(targets->feed, target);
     if (rc) {
         origins_end(&targets->origins, target->fold.origin);
         return rc;
@@ -234,9 +234,8 @@ static bool leave(struct targets *targets, size_t index, const struct ending *en
     struct target *const target = targets->items[index];
     const uint64_t now_ns = clock_now_ns();
     const uint64_t to_ns = since_begin(targets, now_ns);
-    if (targets->feed)
-        kernel_feed_remove(targets->feed, target);
-    const bool is_counted = target_leave(target, now_ns) == ERR_OK;
+    const enum err_code rc = targets->feed ? kernel_feed_remove(targets->feed, target) : ERR_OK;
+    const bool is_counted = target_leave(target, now_ns) == ERR_OK && rc == ERR_OK;
     targets->items[index] = targets->items[--targets->count];
     targets->last = *ending;
     origins_end(&targets->origins, target->fold.origin);
@@ -381,12 +380,12 @@ enum err_code targets_show_tasks(struct targets *targets)
     return rc;
 }
 
-enum err_code targets_flush(struct targets *targets, uint64_t now_ns)
+enum err_code targets_flush(struct targets *targets, uint64_t now_ns, bool is_last)
 {
     struct quality *const quality = profile_quality(targets->profile);
     enum err_code rc = targets->feed ? pass_ticks(targets) : ERR_OK;
     if (!rc && targets->feed)
-        rc = kernel_feed_flush(targets->feed, quality, now_ns);
+        rc = kernel_feed_flush(targets->feed, quality, now_ns, is_last);
     bias_measure(&targets->bias, quality);
     for (size_t i = 0; i < targets->count && !rc; i++) {
         rc = target_flush(targets->items[i], now_ns);

@@ -94,6 +94,6 @@ void targets_dismiss(struct targets *targets);
 /* Shows the asyncio tasks to readers; their nodes exist once the profile has been sealed. */
 MUST_CHECK enum err_code targets_show_tasks(struct targets *targets);
 /* Counts all waiting samples; call before the profile is sealed. */
-MUST_CHECK enum err_code targets_flush(struct targets *targets, uint64_t now_ns);
+MUST_CHECK enum err_code targets_flush(struct targets *targets, uint64_t now_ns, bool is_last);
 
 #endif /* SAMPLER_SESSION_TARGETS_H */

@@ -59,10 +59,15 @@ static enum err_code start_sampler(struct run *run, struct err *err)
     int most_ms = MOST_PAUSE_MS;
     sampling.pids[0] = run->program.pid;
     sampling.pid_count = 1;
+    sampling.since_ns = began_ns;
     for (;;) {
+        const uint64_t tried_ns = clock_now_ns();
         const enum err_code rc = driver_find(&run->driver, &sampling, err);
         if (rc == ERR_OK)
             return rc;
+        /* Before it runs Python, no tick is due. */
+        if (rc == ERR_NOT_PYTHON)
+            sampling.since_ns = tried_ns;
         if (program_check(&run->program))
             return ended_too_soon(run, err);
         if (run->driver.signals.stopped_by || !may_become_python(rc))

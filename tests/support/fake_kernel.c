@@ -12,7 +12,8 @@ enum { MAX_RECORDS = 256, MAX_THREADS = 64 };
 
 struct kernel {
     uint64_t period_ns, left_ns;
-    size_t count, threads, descriptions, calls, forgets;
+    struct kernel_losses losses;
+    size_t count, most, threads, descriptions, calls, forgets;
     int tids[MAX_THREADS];
     struct kernel_counts counts;
     struct fake_record {
@@ -44,11 +45,17 @@ enum err_code kernel_start(struct kernel *kernel, double rate_hz, struct err *er
     return ERR_OK;
 }
 
+static void forget_first(struct kernel *kernel, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        guard_free(kernel->records[i].data, kernel->records[i].bytes);
+    kernel->count -= count;
+    memmove(kernel->records, kernel->records + count, kernel->count * sizeof *kernel->records);
+}
+
 static void forget_records(struct kernel *kernel)
 {
-    for (size_t i = 0; i < kernel->count; i++)
-        guard_free(kernel->records[i].data, kernel->records[i].bytes);
-    kernel->count = 0;
+    forget_first(kernel, kernel->count);
 }
 
 void kernel_stop(struct kernel *kernel)
@@ -104,6 +111,18 @@ void fake_kernel_set_left_ns(struct kernel *kernel, uint64_t left_ns)
     kernel->left_ns = left_ns;
 }
 
+void fake_kernel_lose(struct kernel *kernel, uint64_t instants, uint64_t away_ns)
+{
+    kernel->counts.lost++;
+    kernel->losses.instants += instants;
+    kernel->losses.away_ns += away_ns;
+}
+
+void fake_kernel_set_most(struct kernel *kernel, size_t records)
+{
+    kernel->most = records;
+}
+
 void fake_kernel_call(struct kernel *kernel)
 {
     kernel->calls++;
@@ -147,6 +166,12 @@ uint64_t kernel_left_ns(const struct kernel *kernel, int tid)
     return kernel->left_ns;
 }
 
+struct kernel_losses kernel_losses(const struct kernel *kernel, int tid)
+{
+    (void)tid;
+    return kernel->losses;
+}
+
 void kernel_forget(struct kernel *kernel)
 {
     kernel->forgets++;
@@ -176,7 +201,9 @@ uint64_t kernel_min_away_ns(const struct kernel *kernel)
 enum err_code kernel_drain(struct kernel *kernel, kernel_record_fn on_record, void *context)
 {
     enum err_code rc = ERR_OK;
-    for (size_t i = 0; i < kernel->count && !rc; i++) {
+    const size_t taken =
+        kernel->most && kernel->most < kernel->count ? kernel->most : kernel->count;
+    for (size_t i = 0; i < taken && !rc; i++) {
         struct kernel_record record;
         const void *spans;
         if (kernel_decode(kernel->records[i].data, kernel->records[i].bytes, &record, &spans))
@@ -184,7 +211,7 @@ enum err_code kernel_drain(struct kernel *kernel, kernel_record_fn on_record, vo
         else
             kernel->counts.damaged++;
     }
-    forget_records(kernel);
+    forget_first(kernel, taken);
     return rc;
 }
 
@@ -196,6 +223,11 @@ void fake_kernel_set_filling(struct kernel *kernel, bool is_filling)
 bool kernel_is_filling(const struct kernel *kernel)
 {
     return kernel->is_filling;
+}
+
+bool kernel_is_behind(const struct kernel *kernel)
+{
+    return kernel->count > 0;
 }
 
 bool kernel_wait(struct kernel *kernel, uint64_t until_ns)

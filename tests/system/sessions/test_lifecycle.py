@@ -273,6 +273,19 @@ class Run(Test):
         with self.run_live("--engine", "auto", "--python", newest_python(), path) as live:
             self.assertGreater(self.finish(live, 3)["quality"]["samples"], 20)
 
+    @unittest.skipUnless(ENGINE == "kernel", "needs the kernel engine, which misses no tick later")
+    def test_what_is_not_sampled_at_the_start_is_missed(self):
+        path = script("brief.py", "import time\nend = time.monotonic() + 0.3\nwhile time.monotonic() < end:\n    pass\n")
+        with self.run_live("-r", "10k", "--python", newest_python(), path) as live:
+            quality = self.finish(live, 0)["quality"]
+            self.assertGreater(quality["missed_ticks"], 0, quality)
+
+    def test_what_comes_before_python_is_not_missed(self):
+        chain = os.path.join(VICTIMS, "chain.py")
+        with self.run_live("-r", "1k", "--", "sh", "-c", "sleep 2; exec \"$0\" \"$1\" 1", newest_python(), chain) as live:
+            quality = live.wait_ended()["quality"]
+            self.assertLess(quality["missed_ticks"], 1500, quality)
+
     @unittest.skipUnless(NO_VERSION, "needs PYROMETER_NO_VERSION, which ctest sets")
     def test_an_interpreter_that_is_not_ready(self):
         """While it starts it may not say its version yet."""

@@ -5,7 +5,9 @@ Skipped where the kernel does not run the engine.
 
 import collections
 import errno
+import glob
 import json
+import re
 import signal
 import sys
 import time
@@ -16,6 +18,8 @@ from harness import Process, Test, file_in, main, newest_python, skip_without_ke
 from kernel import script
 
 RATE_HZ = 500
+# Of each program, that the verifier walks through.  It takes some microseconds for one.
+MAX_VERIFIED = 45000
 NOBODY = 65534
 MANY = 5000
 
@@ -54,7 +58,7 @@ runs()
 """
 
 DEEP = """
-import sys, threading
+import sys, threading, time
 depth = int(sys.argv[1])
 sys.setrecursionlimit(depth + 100)
 threading.stack_size(256 << 20)
@@ -65,7 +69,30 @@ def deep(depth):
         leaf()
     deep(depth - 1)
 print("READY", flush=True)
-threading.Thread(target=deep, args=(depth,)).start()
+threading.Thread(target=deep, args=(depth,), name="runs").start()
+while True:
+    time.sleep(0.02)
+"""
+
+# Two functions alike begin the same recursion; each has a leaf of its own.
+TWINS = """
+import sys, time
+depth = int(sys.argv[1])
+sys.setrecursionlimit(depth + 100)
+def first_leaf(ends):
+    while time.monotonic() < ends: pass
+def second_leaf(ends):
+    while time.monotonic() < ends: pass
+def deep(depth, leaf):
+    return deep(depth - 1, leaf) if depth else leaf(time.monotonic() + 0.3)
+def first():
+    deep(depth, first_leaf)
+def second():
+    deep(depth, second_leaf)
+print("READY", flush=True)
+while True:
+    first()
+    second()
 """
 
 SHORT_THREADS = """
@@ -94,6 +121,21 @@ if libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) or libc.prctl(PR_SET_SECCOMP, SEC
     sys.exit("no filter: " + os.strerror(ctypes.get_errno()))
 os.execv(sys.argv[2], sys.argv[2:])
 """
+
+
+def verified_instructions(pid):
+    """Of each BPF program that the process holds; None: the kernel does not say it."""
+    counts = []
+    for path in glob.glob("/proc/%d/fdinfo/*" % pid):
+        try:
+            with open(path, encoding="ascii") as file:
+                text = file.read()
+        except FileNotFoundError:
+            continue
+        if "prog_jited:" in text:
+            match = re.search(r"^verified_insns:\s+(\d+)$", text, re.MULTILINE)
+            counts.append(int(match.group(1)) if match else None)
+    return counts
 
 
 class KernelLimits(Test):
@@ -130,19 +172,25 @@ class KernelLimits(Test):
 
     def test_overflow(self):
         def hold_up(process):
-            # On a busy machine it may not have begun the first time.
-            for _ in range(2):
-                time.sleep(0.7)
+            # On a busy machine it may not have begun the first times.
+            for _ in range(3):
+                time.sleep(0.4)
                 process.signal(signal.SIGSTOP)
-                time.sleep(1)
+                time.sleep(1.5)
                 process.signal(signal.SIGCONT)
         with victim(script("deep", DEEP), "200", python=newest_python()) as target:
-            stacks, quality = self.record(target, "kernel-overflow", "-a", rate_hz=5000, seconds=4, meanwhile=hold_up)
-        stacks = [stack for stack in stacks if "deep" in stack.names]
-        samples = sum(stack.count for stack in stacks)
-        self.assertGreater(quality["missed_ticks"], 500, quality)
-        self.assertLess(abs(samples + quality["missed_ticks"] - quality["ticks"]), 0.1 * quality["ticks"], quality)
-        self.assertEqual({stack.names.count("deep") for stack in stacks}, {201})
+            stacks, quality = self.record(target, "kernel-overflow", "-a", rate_hz=10000, seconds=4, meanwhile=hold_up)
+        self.assertGreater(quality["truncated"], 500, quality)
+        self.assert_whole(target, stacks, quality)
+        self.assertEqual({stack.names.count("deep") for stack in stacks if "deep" in stack.names}, {201})
+
+    def assert_whole(self, target, stacks, quality):
+        """Each of the two threads has one sample for each tick, whatever was lost of it."""
+        counts = collections.Counter()
+        for stack in stacks:
+            counts["sleeps" if stack.tid == target.pid else "runs"] += stack.count
+        for thread in ("runs", "sleeps"):
+            self.assertLess(abs(counts[thread] - quality["ticks"]), 0.15 * quality["ticks"], (counts, quality))
 
     def test_a_stack_larger_than_a_record(self):
         """Its outermost part is read from the process, so it is whole, and not called exact."""
@@ -152,6 +200,27 @@ class KernelLimits(Test):
         self.assertIn(5001, depths, quality)
         self.assertGreater(quality["retried"], 30, quality)
         self.assertLess(sum(quality["failed"].values()) + quality["truncated"], 0.02 * quality["samples"], quality)
+
+    def test_the_outer_part_of_a_very_deep_stack_is_read_now_and_then(self):
+        with victim(script("deep", DEEP), "50000", python=newest_python()) as target:
+            time.sleep(1)
+            stacks, quality = self.record(target, "kernel-deepest", "-a", rate_hz=1000, seconds=4)
+        self.assertEqual({stack.names.count("deep") for stack in stacks if "deep" in stack.names}, {50001})
+        # A stack has 4 MB, and each sample had them read.
+        self.assertLess(quality["read_bytes"], quality["retried"] * (2 << 20), quality)
+        self.assert_whole(target, stacks, quality)
+
+    def test_outer_frames_of_a_very_deep_stack_are_of_their_time(self):
+        with victim(script("twins", TWINS), "20000", python=newest_python()) as target:
+            stacks, quality = self.record(target, "kernel-twins", "-a", rate_hz=1000, seconds=3)
+        counts = collections.Counter()
+        for stack in stacks:
+            if "first_leaf" in stack.names or "second_leaf" in stack.names:
+                leaf = "first" if "first_leaf" in stack.names else "second"
+                counts[leaf in stack.names] += stack.count
+        self.assertGreater(counts[True], 100, quality)
+        # It is read as soon as the profiler gets a processor; if it were not read again, half would be wrong.
+        self.assertLess(counts[False], 0.5 * counts[True], counts)
 
     def test_short_threads(self):
         """A thread that runs for 50 ms is found at once."""
@@ -163,6 +232,21 @@ class KernelLimits(Test):
         lived = 1 + max(int(name[len("short_"):]) for name in samples) - min(int(name[len("short_"):]) for name in samples)
         self.assertGreater(len(samples), 0.9 * lived, (samples, quality))
         self.assertGreater(sum(samples.values()), 50 * 0.5 * (lived - 2), (samples, quality))
+
+    def test_loading_takes_the_verifier_few_steps(self):
+        counts = []
+        def count(process):
+            for _ in range(100):
+                counts[:] = verified_instructions(process.pid)
+                if len(counts) == 2:
+                    break
+                time.sleep(0.05)
+        with victim("chain.py", "60") as target:
+            self.record(target, "kernel-verifier", seconds=2, meanwhile=count)
+        if None in counts:
+            self.skipTest("needs a kernel that counts verified instructions (5.16)")
+        self.assertEqual(len(counts), 2, counts)
+        self.assertLess(max(counts), MAX_VERIFIED)
 
     def refused(self, wrapper, code, pattern, **options):
         with victim("chain.py", "60", **options) as target:

@@ -13,6 +13,7 @@ static const struct link_request requests[] = {
                    .subprocesses = true,
                    .rate_hz = 997.5,
                    .duration_ns = 1ull << 40,
+                   .since_ns = 1ull << 41,
                    .all_threads = true,
                    .mode = SAMPLER_MODE_GIL,
                    .native = SAMPLER_NATIVE_FULL,

@@ -20,6 +20,8 @@
 uint64_t begin_ns;
 struct fed_sample taken[MAX_TAKEN];
 size_t taken_count, listings, checks;
+uint32_t unknown_running, unknown_waiting, unknown_either;
+struct target_instants last_unknown;
 bool is_ready, is_failing;
 uint32_t interpreters = 1;
 uint64_t clears, learnt_addr, learnt_word;
@@ -72,6 +74,19 @@ enum err_code target_take_same(struct target *target, struct thread *thread,
     taken[taken_count].is_repeated = true;
     taken[taken_count].word = 0;
     (void)!memory_read_u64(&copy->memory, FED_WINDOW, &taken[taken_count++].word);
+    return ERR_OK;
+}
+
+enum err_code target_take_unknown(struct target *target, struct thread *thread,
+                                  const struct target_instants *instants)
+{
+    (void)target;
+    assert_ptr_equal(thread, &the_thread);
+    assert_true(instants->since_ns <= instants->until_ns);
+    last_unknown = *instants;
+    *(instants->runs == VALUE_YES  ? &unknown_running
+      : instants->runs == VALUE_NO ? &unknown_waiting
+                                   : &unknown_either) += instants->times;
     return ERR_OK;
 }
 
@@ -283,7 +298,8 @@ void fed_drain(struct fed_world *world)
 
 void fed_flush(struct fed_world *world, uint64_t at_ns)
 {
-    assert_int_equal(kernel_feed_flush(world->feed, &world->quality, begin_ns + at_ns), ERR_OK);
+    assert_int_equal(kernel_feed_flush(world->feed, &world->quality, begin_ns + at_ns, false),
+                     ERR_OK);
 }
 
 struct fed_world *fed_create(void)
@@ -311,6 +327,7 @@ struct fed_world *fed_create(void)
     fed_flush(&world, 0);
     world.quality = (struct quality){ 0 };
     taken_count = listings = 0;
+    unknown_running = unknown_waiting = unknown_either = 0;
     is_failing = false;
     return &world;
 }

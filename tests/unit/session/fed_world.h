@@ -58,6 +58,9 @@ struct fed_sample {
 };
 extern struct fed_sample taken[MAX_TAKEN];
 extern size_t taken_count, listings, checks;
+/* Samples of unknown stacks: of a thread that ran, that waited, and that did one or the other. */
+extern uint32_t unknown_running, unknown_waiting, unknown_either;
+extern struct target_instants last_unknown;
 extern uint64_t learnt_addr, learnt_word;
 
 /* What the target says. */
