@@ -232,7 +232,7 @@ def check_missing(python):
             said = any("of those without a native stack" in line and "--stop always" in line for line in process.err)
             if code or sum(causes.values()) != counted["native_none"] or not causes["unstopped"] or not said:
                 problems.append("--stop %s: %d samples without a native stack, by cause: %s; %s" % (stop, counted["native_none"], causes, process.err))
-            if stop == "never" and causes["unstopped"] != counted["samples"]:
+            if stop == "never" and causes["unstopped"] + causes["truncated"] != counted["samples"]:
                 problems.append("--stop never: of %d samples %s" % (counted["samples"], causes))
     return problems
 
