@@ -1,13 +1,14 @@
-"""Boots a kernel in QEMU and runs a system test there: python3 tests/kernels KERNEL NAME [WORDS]
+"""Boots a kernel in QEMU and runs a system test there: python3 tests/kernels [OPTIONS] KERNEL NAME [WORDS]
 
 KERNEL is the beginning of a version that scripts/get-kernels has fetched; NAME and WORDS are those of tests/system. The machine
-has two processors, no disk and no network: its files are those of this host that the test needs, at the same places. Whoever runs there
-is root. The interpreters are those of Debian, of this host and of scripts/get-pythons.
+has no disk and no network: its files are those of this host that the test needs, at the same places. Whoever runs there is root. The
+interpreters are those of Debian, of this host and of scripts/get-pythons.
 
 It is some 20 times slower than the host, as instructions are translated: PYROMETER_SLOWNESS of the test is SLOWNESS.
 Exit code: that of the test; 77: QEMU, busybox or the kernel is not here; 1 also if the machine does not come to an end.
 """
 
+import argparse
 import base64
 import os
 import re
@@ -41,6 +42,7 @@ mount -t tracefs tracefs /sys/kernel/tracing
 mount -t tmpfs -o mode=1777 tmpfs /tmp
 mount -t tmpfs tmpfs /dev/shm
 ip link set lo up
+%(settings)s
 cd %(root)s
 %(command)s >/tmp/output 2>&1 </dev/null
 echo "status $?" >>/tmp/output
@@ -75,11 +77,19 @@ def command_of(words):
     return shlex.join(["env", *assignments, image.PYTHON, ROOT + "/tests/system", *words])
 
 
-def boot(kernel, words, archive):
+def settings_of(options):
+    """A setting that the kernel does not have, or does not take, ends the test."""
+    lines = ["echo %s >/proc/sys/%s || exit" % (shlex.quote(value), shlex.quote(name.replace(".", "/")))
+             for name, _, value in (setting.partition("=") for setting in options.sysctl)]
+    return "\n".join(lines)
+
+
+def boot(kernel, options, archive):
     """The status and the output of the test; None and that of the machine if the test did not end."""
-    machine = ["qemu-system-x86_64", "-M", "q35", "-cpu", "max", "-smp", "2", "-m", str(MEMORY_MB), "-accel", "tcg,thread=single",
-               "-nographic", "-no-reboot", "-nic", "none", "-kernel", kernel, "-initrd", archive,
-               "-append", "console=ttyS0 quiet rdinit=/init panic=-1"]
+    # With a thread for each processor the machine crashes now and then while the kernel changes its own code.
+    machine = ["qemu-system-x86_64", "-M", "q35", "-cpu", "max", "-smp", str(options.processors), "-m", str(MEMORY_MB),
+               "-accel", "tcg,thread=single", "-nographic", "-no-reboot", "-nic", "none", "-kernel", kernel, "-initrd", archive,
+               "-append", " ".join(["console=ttyS0 quiet rdinit=/init panic=-1", *options.parameter])]
     with subprocess.Popen(machine, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
         try:
             said, _ = process.communicate(timeout=WAIT_SECONDS)
@@ -97,21 +107,24 @@ def boot(kernel, words, archive):
 
 
 def main():
-    if len(sys.argv) < 3:
-        print("usage: python3 tests/kernels KERNEL NAME [WORDS]", file=sys.stderr)
-        return 2
-    name, words = sys.argv[1], sys.argv[2:]
+    parser = argparse.ArgumentParser(prog="python3 tests/kernels")
+    parser.add_argument("--processors", type=int, default=2, metavar="N")
+    parser.add_argument("--parameter", action="append", default=[], metavar="WORD", help="for the kernel")
+    parser.add_argument("--sysctl", action="append", default=[], metavar="NAME=VALUE")
+    parser.add_argument("kernel")
+    parser.add_argument("words", nargs=argparse.REMAINDER, metavar="NAME [WORDS]")
+    options = parser.parse_args()
     for program in ("qemu-system-x86_64", "busybox"):
         if not shutil.which(program):
             return skip("%s is not here (scripts/setup --kernels installs it)" % program)
-    kernel = kernel_of(name)
+    kernel = kernel_of(options.kernel)
     if not kernel:
-        return skip("no kernel %s is here (scripts/get-kernels fetches it)" % name)
+        return skip("no kernel %s is here (scripts/get-kernels fetches it)" % options.kernel)
     with tempfile.TemporaryDirectory(prefix="pyrometer-kernels-") as folder:
         archive = os.path.join(folder, "files")
-        init = INIT % {"root": ROOT, "command": command_of(words)}
+        init = INIT % {"root": ROOT, "settings": settings_of(options), "command": command_of(options.words)}
         image.write(archive, ROOT, init, [value for key, value in os.environ.items() if KEPT.match(key)])
-        status, output = boot(kernel, words, archive)
+        status, output = boot(kernel, options, archive)
     print("kernel: " + os.path.basename(kernel))
     print(output)
     if status is None:
