@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 
 enum { LINE_BYTES = 160 };
 
@@ -45,12 +46,27 @@ void refusal_note(const char *format, va_list arguments)
     free(text);
 }
 
+bool refusal_is_too_old(const char *release)
+{
+    enum { OLDEST_MAJOR = 5, OLDEST_MINOR = 19 };
+    unsigned major, minor;
+    return sscanf(release, "%u.%u", &major, &minor) == 2 &&
+           (major < OLDEST_MAJOR || (major == OLDEST_MAJOR && minor < OLDEST_MINOR));
+}
+
 enum err_code refusal_explain(struct err *err, int sys, const char *what)
 {
+    const char *const why = *verdict ? verdict : *first ? first : strerror(sys);
+    struct utsname system;
     if (sys == EMFILE || sys == ENFILE)
         return err_set(
             err, ERR_UNSUPPORTED,
             "too many open files for the kernel engine: raise the limit (ulimit -n)");
+    if ((*verdict || sys == EINVAL) && uname(&system) == 0 &&
+        refusal_is_too_old(system.release))
+        return err_set(err, ERR_UNSUPPORTED,
+                       "Linux %.40s is too old for the kernel engine, which needs 5.19: %s",
+                       system.release, why);
     if (*verdict)
         return err_set(err, ERR_UNSUPPORTED,
                        "the verifier of this kernel refuses %s of the kernel engine: %s", what,
@@ -60,5 +76,5 @@ enum err_code refusal_explain(struct err *err, int sys, const char *what)
                        "the kernel refuses %s: the kernel engine needs CAP_BPF and CAP_PERFMON",
                        what);
     return err_set(err, ERR_UNSUPPORTED, "this kernel cannot run the kernel engine: %s: %s",
-                   what, *first ? first : strerror(sys));
+                   what, why);
 }

@@ -6,12 +6,14 @@
  * verifier has seen anything, so a verdict distinguishes an old kernel from missing rights.
  *
  * Threads: what is noted is the calling thread's.
+ * Source: Linux 5.19 is the first that has all helpers and kfuncs of the program (bpf-helpers(7)).
  * Depends on: base (err).
  */
 #ifndef SAMPLER_KERNEL_REFUSAL_H
 #define SAMPLER_KERNEL_REFUSAL_H
 
 #include <stdarg.h>
+#include <stdbool.h>
 
 #include "sampler/base/err.h"
 
@@ -21,5 +23,7 @@ PRINTF_LIKE(1, 0) void refusal_note(const char *format, va_list arguments);
 
 /* Sets and returns the error for a call that failed.  sys: its errno; what: what the kernel refused. */
 enum err_code refusal_explain(struct err *err, int sys, const char *what);
+/* Is a kernel of this release ("5.10.0-32-amd64") too old for the engine?  Others may lack what it needs as well. */
+bool refusal_is_too_old(const char *release);
 
 #endif /* SAMPLER_KERNEL_REFUSAL_H */

@@ -59,9 +59,21 @@ static void other_refusals_have_the_first_warning_or_the_reason(void **state)
     expect(EMFILE, ERR_UNSUPPORTED, "ulimit -n");
 }
 
+static void what_is_older_than_519_is_too_old(void **state)
+{
+    (void)state;
+    assert_true(refusal_is_too_old("5.10.0-32-cloud-amd64"));
+    assert_true(refusal_is_too_old("5.18"));
+    assert_true(refusal_is_too_old("4.19.0"));
+    assert_false(refusal_is_too_old("5.19.0"));
+    assert_false(refusal_is_too_old("6.1.0-50-amd64"));
+    assert_false(refusal_is_too_old("unknown"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_older_than_519_is_too_old),
         cmocka_unit_test(the_verdict_of_the_verifier_is_no_missing_right),
         cmocka_unit_test(a_log_that_is_cut_or_empty_has_no_verdict),
         cmocka_unit_test(other_refusals_have_the_first_warning_or_the_reason),
