@@ -281,7 +281,7 @@ static bool reads_functions(uint64_t session, unsigned want, unsigned first, uns
 
 static void read_others(void)
 {
-    enum { OWNERS = 2, ORIGINS = 16, FUNCTIONS = 400, WANTS = 5 };
+    enum { OWNERS = 2, ORIGINS = 16, FUNCTIONS = 400, WANTS = 5, TRIES = 100 };
     bool has_path = false, has_shadow = false, has_own = false;
     for (uint64_t owner = 1; owner <= OWNERS; owner++)
         for (uint64_t i = 1; i <= ORIGINS; i++)
@@ -293,9 +293,12 @@ static void read_others(void)
     note("read_function", has_shadow);
     note("read_functions", reads_functions(world.session, 2, 0, 64, "root:"));
     note("read_session", reads_functions(world.session + 1, 0, 1, 1, "def "));
-    /* Those of the target itself may be read, so the questions above were right ones. */
-    for (unsigned id = 0; id < FUNCTIONS && !has_own; id++)
-        has_own = reads_functions(world.session, 0, id, 1, "def ");
+    /* Those of the target itself may be read, once they have been sampled, so the questions above were right ones. */
+    for (int tries = 0; tries < TRIES && !has_own; tries++) {
+        for (unsigned id = 0; id < FUNCTIONS && !has_own; id++)
+            has_own = reads_functions(world.session, 0, id, 1, "def ");
+        usleep(100000);
+    }
     note("permitted_source", has_own);
 }
 
