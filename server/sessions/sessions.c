@@ -146,13 +146,34 @@ static size_t count_running(const struct sessions *sessions)
     return count;
 }
 
+static void take_out(struct sessions *sessions, size_t index)
+{
+    sessions->count--;
+    memmove(&sessions->items[index], &sessions->items[index + 1],
+            (sessions->count - index) * sizeof *sessions->items);
+}
+
+/* Takes out the oldest session that has ended and that nobody holds, for the caller to free; NULL: there is none. */
+static struct session *make_room(struct sessions *sessions)
+{
+    for (size_t i = 0; i < sessions->count; i++) {
+        struct session *const session = sessions->items[i];
+        if (session->references > 0 || !is_over(session_state(session)))
+            continue;
+        take_out(sessions, i);
+        return session;
+    }
+    return NULL;
+}
+
 static enum err_code append(struct sessions *sessions, struct session *session, bool is_counted,
                             struct err *err)
 {
+    struct session *left = NULL;
     enum err_code rc = ERR_OK;
     pthread_mutex_lock(&sessions->lock);
-    if (sessions->count == SESSIONS_MAX)
-        rc = err_set(err, ERR_LIMIT, "there are %d sessions already: delete one", SESSIONS_MAX);
+    if (sessions->count == SESSIONS_MAX && !(left = make_room(sessions)))
+        rc = err_set(err, ERR_LIMIT, "%d sessions run or are in use: stop one", SESSIONS_MAX);
     else if (is_counted && sessions->most_running &&
              count_running(sessions) >= sessions->most_running)
         rc = err_set(
@@ -164,17 +185,21 @@ static enum err_code append(struct sessions *sessions, struct session *session, 
         snprintf(session->id, sizeof session->id, "%zu", ++sessions->next_id);
     }
     pthread_mutex_unlock(&sessions->lock);
+    if (left)
+        free_session(left);
     return rc;
 }
 
 static enum err_code add(struct sessions *sessions, struct session *session,
                          struct session **out, struct err *err)
 {
+    session->references = 1;
     const enum err_code rc = append(sessions, session, false, err);
     if (rc == ERR_OK) {
         *out = session;
         return rc;
     }
+    /* They stay the caller's. */
     session->sampler = NULL;
     session->opened = NULL;
     free_session(session);
@@ -365,9 +390,7 @@ void sessions_remove(struct sessions *sessions, struct session *session)
     while (i < sessions->count && sessions->items[i] != session)
         i++;
     if (i < sessions->count) {
-        sessions->count--;
-        memmove(&sessions->items[i], &sessions->items[i + 1],
-                (sessions->count - i) * sizeof *sessions->items);
+        take_out(sessions, i);
         session->is_removed = true;
         session->next_removed = sessions->removed;
         sessions->removed = session;

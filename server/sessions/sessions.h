@@ -11,7 +11,8 @@
  * found stays valid until session_release, even if it is removed meanwhile.  sessions_destroy frees
  * also what is still held.
  * Threads: any; create and destroy from one.
- * Limits: SESSIONS_MAX sessions, and as many running ones as sessions_limit sets; then ERR_LIMIT.
+ * Limits: SESSIONS_MAX sessions: for another one the oldest leaves that has ended and is not held (its capture stays).  If
+ * there is none, or as many run as sessions_limit sets, ERR_LIMIT.
  * Depends on: sampler.h, err, open_capture, source, wire/session.
  */
 #ifndef SERVER_SESSIONS_SESSIONS_H
@@ -70,7 +71,8 @@ void sessions_hide_source(struct sessions *sessions);
  * core (0: none), which they share equally. */
 void sessions_limit(struct sessions *sessions, size_t running, double max_cpu_percent);
 
-/* Takes the sampler; if it fails, the caller keeps it.  filters: copied; NULL: none. */
+/* Takes the sampler; if it fails, the caller keeps it.  filters: copied; NULL: none.  Held until the end, as is the
+ * next one. */
 MUST_CHECK enum err_code sessions_add(struct sessions *sessions, struct sampler *sampler,
                                       const struct frame_filters *filters, struct session **out,
                                       struct err *err);
