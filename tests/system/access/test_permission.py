@@ -284,7 +284,7 @@ class All(Permission):
         host = self.serve("--allow-user", str(NOBODY), "--allow-command", "*%s*" % self.target)
         mine, foreign, other = self.start(), self.start(become=None), self.start(path=self.other)
         session = host.start(all=True)
-        found = host.running(session)
+        found = host.until("/sessions/" + session, lambda found: found["quality"]["samples"] > 10 and self.pids(found))
         self.assertEqual(self.pids(found), [mine.pid])
         self.assertGreaterEqual(found["processes"]["not_permitted"], 2)
         listed = host.until("/processes", lambda listed: listed["not_permitted"] >= 2 and not listed["examining"])

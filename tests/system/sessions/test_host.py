@@ -295,7 +295,8 @@ class Continuous(Test):
             # The next one takes its place once it has the last minutes (here: seconds) itself.
             activity = host.until("/activity", lambda now: now["session"] != found["id"])
             self.assertGreater(activity["to_s"] - activity["from_s"], 5)
-            self.assertGreater(sum(row["active_s"] for row in activity["processes"] if row["pid"] == first.pid), 2)
+            # Below a sanitizer so little of a processor is enough for few ticks only.
+            host.until("/activity", lambda now: sum(row["active_s"] for row in now["processes"] if row["pid"] == first.pid) > 2)
             # The capture of the one before stays.
             host.until("/sessions", lambda now: mine(now, first.pid) and
                        all(one["id"] != found["id"] for one in now["sessions"]))
