@@ -152,6 +152,9 @@ class KernelEngine(Test):
                 stacks, quality = self.record(target, "kernel-" + python.version, "-a")
                 threads, depths = collections.Counter(), collections.defaultdict(set)
                 for stack in stacks:
+                    # A record that was lost is a sample of an unknown stack.
+                    if stack.is_truncated:
+                        continue
                     work = stack.names[stack.names.count("deep") + stack.names.index("deep")]
                     threads[work] += stack.count
                     depths[work].add(stack.names.count("deep"))
@@ -175,7 +178,7 @@ class KernelEngine(Test):
                 stacks, quality = self.record(target, "kernel-children-" + python.version, "--subprocesses")
                 samples = sum(stack.count for stack in stacks if "child" in stack.names)
                 self.assertGreater(samples, 0.3 * SECONDS * RATE_HZ, quality)
-                self.assertEqual(quality["truncated"], 0, quality)
+                self.assertLess(quality["truncated"], 0.005 * quality["samples"] + 2, quality)
 
     def test_sub_interpreters(self):
         """As the remote engine sees them; each has its own GIL, which the thread that is in it holds."""

@@ -42,8 +42,9 @@ MAX_FAILED_PERCENT = 2
 MAX_TRUNCATED_IN_HEAP, MAX_FAILED_PERCENT_IN_HEAP, LAST_HEAP_MINOR = 0.5, 5, 10
 # So deep that it is seldom read stopped there on a busy machine.
 DEEP = "depths.py"
-# Of the kernel engine, whose stacks cannot move: impossible ones and those cut short.
-MAX_WRONG_BY_KERNEL = 0
+# Of the kernel engine, whose stacks cannot move: impossible ones and those cut short. On a busy machine a record may be lost: a
+# sample of which nothing is known.
+MAX_WRONG_BY_KERNEL, MAX_LOST_BY_KERNEL = 0, 0.005
 # Until 3.10 a code object knows its plain name only.
 QUALIFIED_MINOR = 11
 # Until 3.12 threads share the state they have in another interpreter.
@@ -197,6 +198,7 @@ def judge(name, python, engine, pid, stacks, failed_percent):
     impossible = [stack for stack in shown if not legal.allows(stack) or not outermost_is_right(stack, name, pid)]
     wrong = sum(stack.count for stack in impossible)
     truncated = sum(stack.count for stack in stacks if stack.is_truncated)
+    lost = total - sum(stack.count for stack in shown) if engine == "kernel" else 0
     is_in_heap = python.minor <= LAST_HEAP_MINOR
     doubts = []
     if total < MIN_SAMPLES:
@@ -204,8 +206,8 @@ def judge(name, python, engine, pid, stacks, failed_percent):
     if wrong > (MAX_IMPOSSIBLE[python.minor] * total if engine == "remote" else MAX_WRONG_BY_KERNEL):
         doubts.extend("impossible, %d times: %s" % (stack.count, str(stack)[:400]) for stack in impossible[:5])
     max_truncated = 1 if name == DEEP and is_in_heap else MAX_TRUNCATED_IN_HEAP if is_in_heap else MAX_TRUNCATED
-    if truncated > (max_truncated * total if engine == "remote" else MAX_WRONG_BY_KERNEL):
-        doubts.append("%d of %d samples are truncated" % (truncated, total))
+    if truncated - lost > (max_truncated * total if engine == "remote" else MAX_WRONG_BY_KERNEL) or lost > MAX_LOST_BY_KERNEL * total + 2:
+        doubts.append("%d of %d samples are truncated, %d of them lost" % (truncated, total, lost))
     if failed_percent > (MAX_FAILED_PERCENT_IN_HEAP if is_in_heap else MAX_FAILED_PERCENT):
         doubts.append("%g %% of the samples failed" % failed_percent)
     for answer in legal.answers:
