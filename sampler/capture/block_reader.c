@@ -8,30 +8,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "sampler/base/read_at.h"
 #include "sampler/capture/format.h"
 
 enum { MAGIC_BYTES = sizeof CAPTURE_MAGIC - 1 };
-
-/* false: the file is shorter, or cannot be read; sys_out is 0 or the errno. */
-static bool read_at(const struct block_reader *blocks, uint64_t at, void *to, size_t bytes,
-                    int *sys_out)
-{
-    unsigned char *next = to;
-    *sys_out = 0;
-    while (bytes > 0) {
-        const ssize_t n = pread(blocks->fd, next, bytes, (off_t)at);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            *sys_out = errno;
-        if (n <= 0)
-            return false;
-        next += n;
-        at += (uint64_t)n;
-        bytes -= (size_t)n;
-    }
-    return true;
-}
 
 static enum err_code cannot_read(int sys, struct err *err)
 {
@@ -59,9 +39,8 @@ static enum err_code read_preamble(struct block_reader *blocks, struct err *err)
     unsigned char preamble[CAPTURE_PREAMBLE_BYTES];
     const size_t bytes = blocks->size < sizeof preamble ? blocks->size : sizeof preamble;
     const size_t magic = bytes < MAGIC_BYTES ? bytes : MAGIC_BYTES;
-    int sys;
-    if (!read_at(blocks, 0, preamble, bytes, &sys))
-        return cannot_read(sys, err);
+    if (!read_at(blocks->fd, preamble, bytes, 0))
+        return cannot_read(errno, err);
     if (bytes == 0)
         return err_set(err, ERR_CORRUPT, "it is empty");
     if (memcmp(preamble, CAPTURE_MAGIC, magic) != 0)
@@ -117,7 +96,6 @@ static enum err_code no_more(struct err *err)
 static enum err_code read_stored(struct block_reader *blocks, const struct block_head *head,
                                  struct err *err)
 {
-    int sys;
     if (blocks->stored.room < head->stored_bytes) {
         bytes_deinit(&blocks->stored);
         blocks->stored.data = malloc(head->stored_bytes);
@@ -125,9 +103,9 @@ static enum err_code read_stored(struct block_reader *blocks, const struct block
             return err_nomem(err);
         blocks->stored.room = head->stored_bytes;
     }
-    if (head->stored_bytes && !read_at(blocks, blocks->at + CAPTURE_BLOCK_HEAD_BYTES,
-                                       blocks->stored.data, head->stored_bytes, &sys))
-        return sys ? cannot_read(sys, err) : no_more(err);
+    if (head->stored_bytes && !read_at(blocks->fd, blocks->stored.data, head->stored_bytes,
+                                       blocks->at + CAPTURE_BLOCK_HEAD_BYTES))
+        return errno ? cannot_read(errno, err) : no_more(err);
     return ERR_OK;
 }
 
@@ -136,11 +114,10 @@ static enum err_code read_head(const struct block_reader *blocks, struct block_h
                                struct err *err)
 {
     unsigned char data[CAPTURE_BLOCK_HEAD_BYTES];
-    int sys;
     if (blocks->size - blocks->at < sizeof data)
         return no_more(err);
-    if (!read_at(blocks, blocks->at, data, sizeof data, &sys))
-        return sys ? cannot_read(sys, err) : no_more(err);
+    if (!read_at(blocks->fd, data, sizeof data, blocks->at))
+        return errno ? cannot_read(errno, err) : no_more(err);
     if (is_zero(data, sizeof data))
         return no_more(err);
     const enum err_code rc = block_head_decode(data, head, err);
@@ -205,9 +182,8 @@ uint64_t block_reader_end_at(const struct block_reader *blocks)
 {
     unsigned char trailer[CAPTURE_TRAILER_BYTES] = { 0 };
     struct cursor cursor = cursor_of(trailer, sizeof trailer);
-    int sys;
     if (blocks->size < CAPTURE_PREAMBLE_BYTES + sizeof trailer ||
-        !read_at(blocks, blocks->size - sizeof trailer, trailer, sizeof trailer, &sys))
+        !read_at(blocks->fd, trailer, sizeof trailer, blocks->size - sizeof trailer))
         return 0;
     const uint64_t at = cursor_u64(&cursor);
     const bool is_trailer = memcmp(cursor.at, CAPTURE_MAGIC, MAGIC_BYTES) == 0;

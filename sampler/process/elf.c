@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "sampler/base/read_at.h"
 #include "sampler/process/elf_parts.h"
 
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -34,14 +35,7 @@ bool elf_read(const struct elf *elf, uint64_t offset, void *buffer, size_t bytes
         memcpy(buffer, elf->bytes + offset, bytes);
         return true;
     }
-    for (size_t done = 0; done < bytes;) {
-        const ssize_t n =
-            pread(elf->fd, (char *)buffer + done, bytes - done, (off_t)(offset + done));
-        if (n == 0 || (n < 0 && errno != EINTR))
-            return false;
-        done += n > 0 ? (size_t)n : 0;
-    }
-    return true;
+    return read_at(elf->fd, buffer, bytes, offset);
 }
 
 void *elf_read_table(const struct elf *elf, uint64_t offset, uint64_t count, uint64_t max,

@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "sampler/base/read_at.h"
 #include "sampler/base/scoped.h"
 #include "sampler/native/debug_file.h"
 #include "sampler/native/source_lines.h"
@@ -75,21 +76,6 @@ enum err_code debug_lines_open(int library_fd, int root_fd, const char *path,
     return rc;
 }
 
-/* A file that is mapped ends the process if it becomes shorter; so it is copied. */
-static bool read_all(const struct debug_lines_file *file, char *image)
-{
-    size_t done = 0;
-    while (done < file->bytes) {
-        const ssize_t got = pread(file->fd, image + done, file->bytes - done, (off_t)done);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return false;
-        done += (size_t)got;
-    }
-    return true;
-}
-
 static enum err_code find_each(void *image, size_t bytes, const uint64_t *vaddrs, size_t count,
                                debug_lines_found *found, void *context)
 {
@@ -118,7 +104,8 @@ enum err_code debug_lines_find(const struct debug_lines_file *file, const uint64
         mmap(NULL, file->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (image == MAP_FAILED)
         return ERR_NOMEM;
-    const enum err_code rc = read_all(file, image)
+    /* A file that is mapped ends the process if it becomes shorter; so it is copied. */
+    const enum err_code rc = read_at(file->fd, image, file->bytes, 0)
                                  ? find_each(image, file->bytes, vaddrs, count, found, context)
                                  : ERR_SYS;
     munmap(image, file->bytes);

@@ -1,13 +1,12 @@
 #include "server/source/zip_member.h"
 
-#include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "sampler/base/compress.h"
+#include "sampler/base/read_at.h"
 #include "sampler/base/scoped.h"
 
 /* Bytes of the fixed parts, and offsets of their fields; all numbers have the lowest byte first. */
@@ -50,20 +49,6 @@ static uint32_t u16_at(const unsigned char *at)
 static uint32_t u32_at(const unsigned char *at)
 {
     return u16_at(at) | u16_at(at + 2) << 16;
-}
-
-static bool read_at(int fd, void *out, size_t bytes, uint64_t offset)
-{
-    size_t done = 0;
-    while (done < bytes) {
-        const ssize_t got = pread(fd, (char *)out + done, bytes - done, (off_t)(offset + done));
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return false;
-        done += (size_t)got;
-    }
-    return true;
 }
 
 struct directory {
