@@ -1,8 +1,8 @@
 /*
  * open_files - how many more files this process may open (RLIMIT_NOFILE).
  *
- * What is opened for each process, thread or engine asks first, so that some are left for what opens files for a
- * short time, and for results.
+ * A module that opens files for each process, thread or engine asks first, so that some are left for files that are
+ * open for a short time, and for results.
  *
  * Threads: any.
  * Depends on: err.

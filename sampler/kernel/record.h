@@ -248,7 +248,7 @@ struct kernel_thread {
     unsigned long long sent_ns, frame_sum, sum;
     struct kernel_outer outer;
     struct kernel_tail tail;
-    /* Since it was added: instants at which it ran, and time that it was away, whose records were lost.  An absence that
+    /* Instants at which it ran, and time that it was away, whose records were lost since it was added.  An absence that
      * is reported by chance is a period. */
     unsigned long long lost_instants, lost_away_ns;
 };

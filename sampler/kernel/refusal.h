@@ -6,7 +6,7 @@
  * verifier has seen anything, so a verdict distinguishes an old kernel from missing rights.
  *
  * Threads: what is noted is the calling thread's.
- * Source: Linux 5.19 is the first that has all helpers and kfuncs of the program (bpf-helpers(7)).
+ * Source: 5.19 is the oldest kernel of the manual (web/docs/permissions.md); 5.10 refuses the program, 6.1 runs it.
  * Depends on: base (err).
  */
 #ifndef SAMPLER_KERNEL_REFUSAL_H

@@ -297,7 +297,7 @@ static int emit(struct area *a, struct kernel_thread *thread, __u64 instants)
     __u64 bytes = sizeof a->record + a->record.bytes + a->record.native_bytes;
     if (bytes > sizeof a->record + KERNEL_AREA_BYTES + KERNEL_NATIVE_BYTES)
         return 0;
-    /* What is not in it is read from the process, and should be what it was. */
+    /* Frames that are not in it are read from the process, soon, before they change. */
     const int is_cut = (a->record.flags & KERNEL_NO_ROOM) && !a->record.tail_ns;
     if (bpf_ringbuf_output(&ring, a, bytes,
                            is_cut ? wake_for(KERNEL_WOKEN_BY_MANY) : wakeup(bytes)) == 0)

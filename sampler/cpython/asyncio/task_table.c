@@ -195,7 +195,7 @@ enum err_code task_table_add_edge(struct task_table *table, const struct task *t
     return ERR_OK;
 }
 
-/* Of the search for circles, by task: its number in the order of the search, 1 for the first; the least
+/* The search for circles keeps for each task: its number in the order of the search, 1 for the first; the least
  * number that it leads to; how many of its awaiters have been followed; the circle that it is in. */
 struct search {
     uint32_t number, least, followed, circle;

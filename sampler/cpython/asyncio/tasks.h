@@ -9,8 +9,8 @@
  * Ownership: the caller's storage; tasks_deinit accepts a zeroed one.  Names are interned into the
  * caller's strtab.
  * Threads: none.
- * Of more than TASKS_MAX_READ tasks, a reading follows the frames of those that await others, and of a random
- * part of the rest, which stands for it.
+ * A reading of more than TASKS_MAX_READ tasks follows the frames of those that await others, and of a random part
+ * of the rest, which stands for all of the rest.
  *
  * Limits: TASKS_MAX_READ tasks with frames, TASKS_MAX_FRAMES frames of all tasks; table.is_cut says that a
  * task lacks what no other stands for.

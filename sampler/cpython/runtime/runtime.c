@@ -167,7 +167,7 @@ enum err_code runtime_find_others(struct process *process, remote_addr chosen,
                              .effort = RUNTIME_EXHAUSTIVE,
                              .deadline = deadline_after(OTHERS_NS),
                              .out = out };
-    /* What is in the list is not added again. */
+    /* A runtime that is in the list is not added again. */
     out->items[0] = (struct runtime){ .addr = chosen };
     out->count = 1;
     const enum err_code rc = maps_read(&search.maps, process->pid, err);

@@ -75,8 +75,8 @@ MUST_CHECK enum err_code runtime_find(struct process *process, enum runtime_effo
 /* All interpreters of the process, in the order in which they are found. */
 MUST_CHECK enum err_code runtime_find_all(struct process *process, struct runtime_list *out,
                                           struct err *err);
-/* Those besides the one at `chosen` whose file exports its runtime, as libraries do, in a few reads for each file that is
- * mapped; ends early after some milliseconds. */
+/* Interpreters besides the one at `chosen` whose file exports its runtime, as libraries do.  Takes a few reads for each
+ * file that is mapped, and ends early after some milliseconds. */
 MUST_CHECK enum err_code runtime_find_others(struct process *process, remote_addr chosen,
                                              struct runtime_list *out, struct err *err);
 /* "its section .PyRuntime" */

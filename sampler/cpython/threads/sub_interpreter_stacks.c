@@ -79,7 +79,7 @@ static bool has_frames(const struct thread *thread)
     return thread->stack.count > 0 || thread->stack.certainty == STACK_TRUNCATED;
 }
 
-/* Of the states that have no frames, the last one is the sample if no other has any. */
+/* A state with frames is the sample; if none has any, the last state is. */
 bool sub_stacks_runs_elsewhere(const struct thread *thread)
 {
     if (!has_frames(thread) && thread->has_later)
