@@ -132,6 +132,11 @@ enum err_code python_sample(struct python *python, struct thread *const *threads
     return rc;
 }
 
+void python_forget_stack(struct python *python, struct thread *thread)
+{
+    thread_list_clear_stack(&python->threads, thread);
+}
+
 enum err_code python_tick(struct python *python, bool all_threads, python_sample_fn on_sample,
                           void *context)
 {

@@ -16,25 +16,33 @@ static int open_task_file(int pid, int tid, const char *name)
     return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-static bool read_account(const struct cpu_meter *meter, uint64_t *run_ns, uint64_t *queued_ns)
+static bool read_text(int fd, char *text, size_t room)
+{
+    const ssize_t n = pread(fd, text, room - 1, 0);
+    text[n > 0 ? n : 0] = '\0';
+    return n > 0;
+}
+
+static bool read_account(const struct cpu_meter *meter, uint64_t *run_ns, uint64_t *queued_ns,
+                         uint64_t *arrivals)
 {
     char text[96], *end;
-    const ssize_t n = pread(meter->run_fd, text, sizeof text - 1, 0);
-    if (n <= 0)
+    if (!read_text(meter->run_fd, text, sizeof text))
         return false;
-    text[n] = '\0';
     *run_ns = strtoull(text, &end, 10);
-    *queued_ns = strtoull(end, NULL, 10);
+    *queued_ns = strtoull(end, &end, 10);
+    *arrivals = strtoull(end, NULL, 10);
     return true;
 }
 
 bool cpu_meter_open(struct cpu_meter *meter, int pid, int tid)
 {
+    uint64_t arrivals;
     *meter = (struct cpu_meter){ .run_fd = -1, .call_fd = CPU_NOT_OPENED, .state_fd = -1 };
     if (tid <= 0)
         return false;
     meter->run_fd = open_task_file(pid, tid, "schedstat");
-    if (meter->run_fd >= 0 && read_account(meter, &meter->run_ns, &meter->queued_ns))
+    if (meter->run_fd >= 0 && read_account(meter, &meter->run_ns, &meter->queued_ns, &arrivals))
         return true;
     cpu_meter_close(meter);
     return false;
@@ -53,8 +61,8 @@ void cpu_meter_close(struct cpu_meter *meter)
 
 bool cpu_meter_read(struct cpu_meter *meter, uint64_t *ran_ns_out, uint64_t *queued_ns_out)
 {
-    uint64_t run_ns, queued_ns;
-    if (meter->run_fd < 0 || !read_account(meter, &run_ns, &queued_ns))
+    uint64_t run_ns, queued_ns, arrivals;
+    if (meter->run_fd < 0 || !read_account(meter, &run_ns, &queued_ns, &arrivals))
         return false;
     *queued_ns_out = queued_ns > meter->queued_ns ? queued_ns - meter->queued_ns : 0;
     meter->queued_ns = queued_ns;
@@ -71,11 +79,17 @@ static bool says_running(const char *text)
     return strncmp(text, "running", strlen("running")) == 0;
 }
 
-static bool read_text(int fd, char *text, size_t room)
+/* The third field of stat and what follows it; NULL: unknown. */
+static const char *read_state(struct cpu_meter *meter, int pid, int tid, char *text,
+                              size_t room)
 {
-    const ssize_t n = pread(fd, text, room - 1, 0);
-    text[n > 0 ? n : 0] = '\0';
-    return n > 0;
+    if (meter->state_fd < 0)
+        meter->state_fd = open_task_file(pid, tid, "stat");
+    if (meter->state_fd < 0 || !read_text(meter->state_fd, text, room))
+        return NULL;
+    /* The thread's name may hold parentheses and spaces, so the last parenthesis ends it. */
+    const char *const end = strrchr(text, ')');
+    return end && end[1] == ' ' ? end + 2 : NULL;
 }
 
 bool cpu_meter_is_runnable(struct cpu_meter *meter, int pid, int tid, bool *runnable_out,
@@ -95,14 +109,29 @@ bool cpu_meter_is_runnable(struct cpu_meter *meter, int pid, int tid, bool *runn
     /* The thread that was opened has ended, and another one may have its number. */
     if (meter->call_fd >= 0 && errno == ESRCH)
         return false;
-    if (meter->state_fd < 0)
-        meter->state_fd = open_task_file(pid, tid, "stat");
-    if (meter->state_fd < 0 || !read_text(meter->state_fd, text, sizeof text))
+    const char *const state = read_state(meter, pid, tid, text, sizeof text);
+    if (!state)
         return false;
-    /* The thread's name may hold parentheses and spaces, so the last parenthesis ends it. */
-    const char *const end = strrchr(text, ')');
-    if (!end || end[1] != ' ')
-        return false;
-    *runnable_out = end[2] == 'R';
+    *runnable_out = *state == 'R';
     return true;
+}
+
+bool cpu_meter_processor(struct cpu_meter *meter, int pid, int tid, int *processor_out)
+{
+    enum { STATE_FIELD = 3, PROCESSOR_FIELD = 39 };
+    char text[1024], *end;
+    const char *at = read_state(meter, pid, tid, text, sizeof text);
+    for (int field = STATE_FIELD; at && field < PROCESSOR_FIELD; field++)
+        at = (at = strchr(at, ' ')) ? at + 1 : NULL;
+    if (!at)
+        return false;
+    *processor_out = (int)strtol(at, &end, 10);
+    return end != at;
+}
+
+uint64_t cpu_meter_arrivals(const struct cpu_meter *meter)
+{
+    uint64_t run_ns, queued_ns, arrivals;
+    return meter->run_fd >= 0 && read_account(meter, &run_ns, &queued_ns, &arrivals) ? arrivals
+                                                                                     : 0;
 }

@@ -5,7 +5,8 @@
  * the kernel updates them at its timer interrupts only, up to 10 ms apart, so differences over shorter times
  * mean nothing.  It also gives the nanoseconds that the thread was ready to run without a processor; these are
  * updated when it gets one.  /proc/PID/task/TID/syscall says whether the thread runs now, and if not, in which
- * system call it waits; where it cannot be read, the third field of stat says whether it runs.  The descriptors
+ * system call it waits; where it cannot be read, the third field of stat says whether it runs.  stat also says on which
+ * processor the thread runs or is to run, and schedstat how often it got one.  The descriptors
  * stay open: a read of schedstat or syscall takes about a microsecond, one of stat three.
  *
  * Ownership: the caller's storage; cpu_meter_close accepts a meter that is not open.
@@ -39,5 +40,11 @@ bool cpu_meter_read(struct cpu_meter *meter, uint64_t *ran_ns_out, uint64_t *que
  * may be NULL. */
 bool cpu_meter_is_runnable(struct cpu_meter *meter, int pid, int tid, bool *runnable_out,
                            struct system_call *call_out);
+
+/* The processor that the thread runs on, or ran on last; false: unknown. */
+bool cpu_meter_processor(struct cpu_meter *meter, int pid, int tid, int *processor_out);
+/* How often the thread has got a processor, 1 or more; 0: unknown.  Unless this number changes, a thread that is on
+ * none stays on none. */
+uint64_t cpu_meter_arrivals(const struct cpu_meter *meter);
 
 #endif /* SAMPLER_PROCESS_CPU_H */

@@ -25,6 +25,7 @@
 #include "sampler/permission.h"
 #include "sampler/process/process.h"
 #include "sampler/sampler.h"
+#include "sampler/session/beside.h"
 #include "sampler/session/fold.h"
 #include "sampler/session/native_copies.h"
 #include "sampler/session/pace/stops.h"
@@ -85,6 +86,7 @@ struct ending {
 struct tick {
     struct stopper *stopper;
     struct bias *bias;
+    struct beside beside;
     struct native_copies *native; /* NULL: native stacks are not wanted */
     double weight;                /* targets that each sampled one stands for, 1 or more */
     struct random random;

@@ -1,9 +1,12 @@
+#include <string.h>
+
 #include "sampler/base/clock.h"
 #include "sampler/cpython/python.h"
 #include "sampler/process/procfs.h"
 #include "sampler/process/stopper.h"
 #include "sampler/profile/profile.h"
 #include "sampler/session/asleep.h"
+#include "sampler/session/beside.h"
 #include "sampler/session/bias.h"
 #include "sampler/session/native_copies.h"
 #include "sampler/session/target.h"
@@ -89,7 +92,8 @@ static enum thread_motion motion_of(const struct target_tick *now, const struct 
         return thread->stack.copy.is_still ? THREAD_STOPPED
                : is_still                  ? THREAD_STILL
                                            : THREAD_MOVING;
-    return thread->stack.is_unchanged ? THREAD_STILL : THREAD_MOVING;
+    return thread->stack.copy.is_still || thread->stack.is_unchanged ? THREAD_STILL
+                                                                     : THREAD_MOVING;
 }
 
 /* thread->motion is set. */
@@ -257,6 +261,80 @@ enum err_code target_read_tasks(struct target *target, uint32_t ticks, uint64_t 
     return task_fold_count(&target->tasks);
 }
 
+/* As keep_thread, of a thread that cannot run as long as the profiler has its processor; if it has run, what was read
+ * means nothing. */
+static enum err_code keep_held(void *context, struct thread *thread, enum err_code failure)
+{
+    const struct target_tick *const now = context;
+    if (beside_has_held(&now->tick->beside, now->target->fold.cpus, thread))
+        return keep_thread(context, thread, failure);
+    now->kept->items[now->kept->count++] = (struct kept_thread){ .thread = thread };
+    return ERR_OK;
+}
+
+/* Reads threads that cannot run.  Those that did nevertheless are put at the end of `threads`; returns how many in
+ * *ran_out. */
+static enum err_code read_held(struct target_tick *now, struct thread **threads, size_t count,
+                               size_t *ran_out)
+{
+    struct target *const target = now->target;
+    struct kept_threads *const kept = now->kept;
+    size_t stood = 0, ran = 0;
+    now->tick->now_ns = clock_now_ns();
+    for (size_t i = 0; i < count; i++)
+        threads[i]->stack.copy.is_still = true;
+    const enum err_code rc = python_sample(target->python, threads, count, keep_held, now);
+    for (size_t i = 0; i < count; i++)
+        threads[i]->stack.copy.is_still = false;
+    for (size_t i = 0; i < kept->count; i++) {
+        struct thread *const thread = kept->items[i].thread;
+        if (beside_has_held(&now->tick->beside, target->fold.cpus, thread)) {
+            kept->items[stood++] = kept->items[i];
+        } else {
+            python_forget_stack(target->python, thread);
+            threads[count - ++ran] = thread;
+        }
+    }
+    kept->count = stood;
+    *ran_out = ran;
+    return rc;
+}
+
+static enum err_code count_held(struct target_tick *now)
+{
+    for (size_t i = 0; i < now->kept->count; i++)
+        note_reading(now->target, now->kept->items[i].thread, now->kept->items[i].failure);
+    return now->is_probe ? ERR_OK : count_kept(now);
+}
+
+/* Reads threads that nobody has stopped: first those that cannot run, because the profiler has their processor. */
+static enum err_code read_unstopped(struct target_tick *now, struct thread *const *threads,
+                                    size_t count)
+{
+    struct thread_cpus *const cpus = now->target->fold.cpus;
+    struct beside *const beside = &now->tick->beside;
+    struct thread *ordered[PYTHON_MAX_THREADS_PER_TICK];
+    struct kept_threads kept;
+    size_t ran = 0;
+    enum err_code rc = ERR_OK;
+    memcpy(ordered, threads, count * sizeof *threads);
+    kept.count = 0;
+    now->kept = &kept;
+    now->tick->now_ns = clock_now_ns();
+    /* Without a stop there is no native stack. */
+    const size_t held =
+        now->tick->native ? 0 : beside_begin(beside, cpus, ordered, count, &now->tick->random);
+    if (held)
+        rc = read_held(now, ordered, held, &ran);
+    beside_end(beside, cpus);
+    if (held && !rc)
+        rc = count_held(now);
+    const size_t done = held - ran;
+    return rc || (held && done == count) ? rc
+                                         : python_sample(now->target->python, ordered + done,
+                                                         count - done, count_thread, now);
+}
+
 /* Reads the threads once more, while they move.  Not shortly before they are stopped: what another processor has just
  * read is slow to write, so they would be stopped too often where they write much of it. */
 static enum err_code probe(struct target_tick *now, const struct sampled *sampled)
@@ -264,8 +342,7 @@ static enum err_code probe(struct target_tick *now, const struct sampled *sample
     if (!stops_wants_probe(&now->target->stops))
         return ERR_OK;
     now->is_probe = true;
-    const enum err_code rc = python_sample(now->target->python, sampled->threads,
-                                           sampled->stopped, count_thread, now);
+    const enum err_code rc = read_unstopped(now, sampled->threads, sampled->stopped);
     now->is_probe = false;
     /* The next tick sees what is gone. */
     return rc == ERR_NOMEM ? rc : ERR_OK;
@@ -323,8 +400,7 @@ static enum err_code sample_moving(struct target_tick *now)
     struct thread *const *const chosen = python_chosen(now->target->python, &count);
     for (size_t i = 0; i < count; i++)
         chosen[i]->is_stopped = chosen[i]->is_asked = false;
-    now->tick->now_ns = clock_now_ns();
-    return python_sample(now->target->python, chosen, count, count_thread, now);
+    return read_unstopped(now, chosen, count);
 }
 
 static enum err_code sample(struct target_tick *now)

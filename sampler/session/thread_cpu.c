@@ -259,6 +259,21 @@ static enum err_code count(struct thread_cpus *cpus, thread_id thread,
     return rc;
 }
 
+/* Where less than this share of time is lacked, processors are free now and then. */
+static const double CROWDED_SHARE = 0.1;
+static const uint64_t CROWDED_NS = 500 * NS_PER_MS;
+
+static void note_queued(struct thread_cpu *thread_cpu, uint64_t queued_ns, uint64_t now_ns)
+{
+    const uint64_t others_ns =
+        queued_ns > thread_cpu->held_ns ? queued_ns - thread_cpu->held_ns : 0;
+    if (thread_cpu->noted_ns &&
+        (double)others_ns > CROWDED_SHARE * (double)(now_ns - thread_cpu->noted_ns))
+        thread_cpu->crowded_ns = now_ns;
+    thread_cpu->noted_ns = now_ns;
+    thread_cpu->held_ns = 0;
+}
+
 static void add_queued(struct thread_cpu *thread_cpu, uint64_t queued_ns)
 {
     const uint64_t room_ns = MAX_QUEUED_NS - thread_cpu->queued_ns;
@@ -271,8 +286,10 @@ static void read_queue(struct thread_cpu *thread_cpu, uint64_t now_ns)
 {
     uint64_t queued_ns;
     thread_cpu->asked_ns = now_ns;
-    if (thread_cpu->has_meter && cpu_meter_read(&thread_cpu->meter, NULL, &queued_ns))
-        add_queued(thread_cpu, queued_ns);
+    if (!thread_cpu->has_meter || !cpu_meter_read(&thread_cpu->meter, NULL, &queued_ns))
+        return;
+    note_queued(thread_cpu, queued_ns, now_ns);
+    add_queued(thread_cpu, queued_ns);
 }
 
 /* What the account says of the time since it was read before. */
@@ -287,6 +304,7 @@ static bool read_account(struct thread_cpu *thread_cpu, uint64_t now_ns, struct 
     uint64_t ran_ns;
     if (!thread_cpu->has_meter || !cpu_meter_read(&thread_cpu->meter, &ran_ns, &out->queued_ns))
         return false;
+    note_queued(thread_cpu, out->queued_ns, now_ns);
     /* What a thread that had slept ran after the last sample that waits, its next sample stands for. */
     const uint64_t tail_ns = thread_cpu->was_runnable ? 0 : now_ns - thread_cpu->used_ns;
     const uint64_t end_ns = now_ns - tail_ns;
@@ -417,6 +435,38 @@ bool thread_cpus_sleeps(struct thread_cpus *cpus, thread_id thread,
     thread_cpu->watched_ns = watched.run_ns;
     thread_cpu->is_watched = true;
     return has_slept;
+}
+
+static struct thread_cpu *metered(const struct thread_cpus *cpus, thread_id thread)
+{
+    struct thread_cpu *const thread_cpu = thread < cpus->count ? &cpus->items[thread] : NULL;
+    return thread_cpu && thread_cpu->is_open && thread_cpu->has_meter ? thread_cpu : NULL;
+}
+
+bool thread_cpus_is_crowded(const struct thread_cpus *cpus, thread_id thread, uint64_t now_ns)
+{
+    const struct thread_cpu *const thread_cpu = metered(cpus, thread);
+    return thread_cpu && thread_cpu->crowded_ns && now_ns - thread_cpu->crowded_ns < CROWDED_NS;
+}
+
+void thread_cpus_note_hold(struct thread_cpus *cpus, thread_id thread, uint64_t held_ns)
+{
+    struct thread_cpu *const thread_cpu = metered(cpus, thread);
+    if (thread_cpu)
+        thread_cpu->held_ns += held_ns;
+}
+
+bool thread_cpus_processor(struct thread_cpus *cpus, thread_id thread, int *processor_out)
+{
+    struct thread_cpu *const thread_cpu = metered(cpus, thread);
+    return thread_cpu && cpu_meter_processor(&thread_cpu->meter, thread_cpu->pid,
+                                             thread_cpu->tid, processor_out);
+}
+
+uint64_t thread_cpus_arrivals(const struct thread_cpus *cpus, thread_id thread)
+{
+    const struct thread_cpu *const thread_cpu = metered(cpus, thread);
+    return thread_cpu ? cpu_meter_arrivals(&thread_cpu->meter) : 0;
 }
 
 /* Asks no more often than the kernel updates the account of one that runs. */

@@ -99,6 +99,9 @@ struct thread_cpu {
     uint64_t taken;           /* samples after it */
     uint64_t asked_ns;        /* when queued_ns was last read */
     uint64_t queued_ns;       /* without a processor, not counted as runnable yet */
+    uint64_t noted_ns;        /* when the kernel last said how long it was without one */
+    uint64_t held_ns;         /* since then, for the profiler had it */
+    uint64_t crowded_ns;      /* when it last turned out to lack one often */
 };
 
 struct thread_cpus {
@@ -149,6 +152,14 @@ bool thread_cpus_may_keep(const struct thread_cpus *cpus, state_bits state);
  * none yet.  *call_out: if not, where it waits; may be NULL. */
 enum three_valued thread_cpus_ask(struct thread_cpus *cpus, thread_id thread, int pid,
                                   int32_t tid, struct system_call *call_out);
+
+/* Has the thread lacked a processor often of late, not counting thread_cpus_note_hold? */
+bool thread_cpus_is_crowded(const struct thread_cpus *cpus, thread_id thread, uint64_t now_ns);
+/* The profiler had the thread's processor for so long. */
+void thread_cpus_note_hold(struct thread_cpus *cpus, thread_id thread, uint64_t held_ns);
+/* As the functions of cpu_meter, of a thread that has an account. */
+bool thread_cpus_processor(struct thread_cpus *cpus, thread_id thread, int *processor_out);
+uint64_t thread_cpus_arrivals(const struct thread_cpus *cpus, thread_id thread);
 
 /* Counts one sample, now or later. */
 MUST_CHECK enum err_code thread_cpus_add(struct thread_cpus *cpus, const struct sample *sample);

@@ -168,6 +168,7 @@ def parse(arguments):
     parser.add_argument("--python", action="append", default=[], metavar="VERSION",
                         help="only targets of this version, 3.13 or 3.13.5 (may be repeated)")
     parser.add_argument("--workload", action="append", default=[], help="truth, alike, compare: only this workload (may be repeated)")
+    parser.add_argument("--busy", action="store_true", help="truth: the repeated benchmarks, beside a busy loop for each processor")
     parser.add_argument("--peer", action="append", default=[], metavar="NAME",
                         help="only this peer (may be repeated); none: no peer")
     parser.add_argument("--engine", action="append", default=[], choices=ENGINES, help="only this engine of ours")

@@ -9,6 +9,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -29,17 +30,20 @@ def tied(command):
     return ["setpriv", "--pdeathsig", "KILL"] + command if shutil.which("setpriv") else command
 
 
-def start(command, cpus, **options):
-    def pin():
-        os.sched_setaffinity(0, cpus)
-        # A target that other work takes the processor from stands still, and all samples of it meanwhile are one sample.
-        with contextlib.suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, 0, PRIORITY)
-            # Where the kernel shares the processor between sessions first, the session counts.
-            with open("/proc/self/autogroup", "w", encoding="ascii") as autogroup:
-                autogroup.write(str(PRIORITY))
-    return subprocess.Popen(tied([str(word) for word in command]), stdin=subprocess.DEVNULL, preexec_fn=pin,
-                            start_new_session=True, **options)
+def place(pid, cpus, priority):
+    """Says where and how soon a process runs; 0: this one."""
+    os.sched_setaffinity(pid, cpus)
+    with contextlib.suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, pid, priority)
+        # Where the kernel shares the processor between sessions first, the session counts.
+        with open("/proc/%s/autogroup" % (pid or "self"), "w", encoding="ascii") as autogroup:
+            autogroup.write(str(priority))
+
+
+def start(command, cpus, priority=PRIORITY, **options):
+    # A target that other work takes the processor from stands still, and all samples of it meanwhile are one sample.
+    return subprocess.Popen(tied([str(word) for word in command]), stdin=subprocess.DEVNULL,
+                            preexec_fn=lambda: place(0, cpus, priority), start_new_session=True, **options)
 
 
 class Outcome:
@@ -85,7 +89,7 @@ def run(command, seconds, steady=None, **options):
     """Runs a profiler to its end, or to `seconds`; its output is text. steady: two instants, in seconds since its start."""
     with tempfile.TemporaryFile() as output:
         began = time.monotonic()
-        process = start(command, PROFILER_CPUS, stdout=output, stderr=subprocess.STDOUT, **options)
+        process = start(command, *Crowd.place_of_profilers(), stdout=output, stderr=subprocess.STDOUT, **options)
         try:
             watch = Watch(process.pid, steady)
             wait(process, seconds, watch)
@@ -215,6 +219,32 @@ class Target:
         """How often its main thread has left the processor although it was not made to: when it waits, and when it is stopped."""
         with open("/proc/%d/task/%d/status" % (self.pid, self.pid), encoding="utf-8", errors="replace") as status:
             return int(re.search(r"^voluntary_ctxt_switches:\s+(\d+)", status.read(), re.M).group(1))
+
+
+class Crowd:
+    """Busy loops, one for each processor, beside a target and a profiler that are as important as they are. Use it with `with`."""
+
+    here = False
+
+    @classmethod
+    def place_of_profilers(cls):
+        return (CPUS, 0) if cls.here else (PROFILER_CPUS, PRIORITY)
+
+    def __init__(self, target):
+        self._target, self._loops = target, []
+
+    def __enter__(self):
+        place(self._target.pid, CPUS, 0)
+        self._loops = [start([sys.executable, "-c", "while True: pass"], CPUS, 0) for _ in CPUS]
+        Crowd.here = True
+        time.sleep(0.3)
+
+    def __exit__(self, *_):
+        Crowd.here = False
+        for loop in self._loops:
+            loop.kill()
+            loop.wait()
+        place(self._target.pid, TARGET_CPUS, PRIORITY)
 
 
 class Lines:

@@ -114,7 +114,7 @@ static void init_stack(const struct thread_list *list, struct thread *thread)
     thread->stack.copy.ident = thread->head.ident;
 }
 
-static void clear_stack(const struct thread_list *list, struct thread *thread)
+void thread_list_clear_stack(const struct thread_list *list, struct thread *thread)
 {
     stack_deinit(&thread->stack);
     init_stack(list, thread);
@@ -124,9 +124,9 @@ static void clear_stack(const struct thread_list *list, struct thread *thread)
 void thread_list_clear_stacks(struct thread_list *list)
 {
     for (size_t i = 0; i < list->count; i++) {
-        clear_stack(list, list->items[i]);
+        thread_list_clear_stack(list, list->items[i]);
         if (list->items[i]->visit)
-            clear_stack(list, list->items[i]->visit);
+            thread_list_clear_stack(list, list->items[i]->visit);
     }
 }
 

@@ -123,6 +123,8 @@ void thread_list_deinit(struct thread_list *list);
 void thread_list_copy_field(struct thread_list *list, uint32_t offset);
 /* Forgets the stacks that were read; needed when the code objects have been forgotten. */
 void thread_list_clear_stacks(struct thread_list *list);
+/* The same of one thread. */
+void thread_list_clear_stack(const struct thread_list *list, struct thread *thread);
 
 /* Walks all lists; a list that changes meanwhile is walked again.  A walk that fails adds and removes
  * nothing.  ERR_GONE: the main thread is another one, so the process has called exec. */

@@ -162,6 +162,8 @@ static const struct row {
     ONLY(SYSCALLS_ANY, ioctl, 1, IS(FIONBIO)),
     ONLY(SYSCALLS_READ, ioctl, 1, IS(NS_GET_PARENT)),
     ONLY(SYSCALLS_READ, ioctl, 1, IS(NS_GET_USERNS)),
+    /* The calling thread: it goes to the processor of a thread that it reads. */
+    ONLY(SYSCALLS_READ, sched_setaffinity, 0, IS(0)),
     /* No signal: whether a thread is one of a process. */
     ONLY(SYSCALLS_READ, tgkill, 2, IS(0)),
     /* Nothing writes registers or memory of a target. */

@@ -12,7 +12,7 @@ import oracle
 import stats
 from processes import WORKLOADS, Target
 from profilers import Refusal
-from sections import loops
+from sections import crowded, loops
 from table import Goal, columns, number
 from workloads.chain_source import chain_source, file_name
 
@@ -69,10 +69,12 @@ class Cell:
 
 
 def measure(bench):
-    names = bench.workloads(list(WORKLOADS_BY_NAME) + loops.NAMES)
+    names = bench.workloads(loops.NAMES if bench.options.busy else list(WORKLOADS_BY_NAME) + loops.NAMES)
     for python in bench.pythons:
         for name in names:
-            if name in loops.NAMES:
+            if bench.options.busy:
+                crowded.measure_cell(bench, python, name)
+            elif name in loops.NAMES:
                 loops.measure_cell(bench, python, name)
             elif python.minor >= bench.reference.oldest_minor:
                 measure_cell(bench, python, WORKLOADS_BY_NAME[name])

@@ -1,8 +1,11 @@
 """Stops: threads that run are stopped to be read, for a limited share of the time, and what was stopped is said."""
 
+import contextlib
 import json
 import os
 import re
+import subprocess
+import sys
 
 from folded import read_folded
 from harness import PROGRAM, SLOWNESS, Live, Test, file_in, main, newest_python, pythons, run_program, script, victim
@@ -88,6 +91,32 @@ def share_of_climb(target, *options):
         raise AssertionError(process.output())
     stacks = read_folded(path)
     return sum(stack.count for stack in stacks if "climb" in stack.names) / sum(stack.count for stack in stacks)
+
+
+@contextlib.contextmanager
+def crowd():
+    """Nobody has a processor for long."""
+    loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2 * len(os.sched_getaffinity(0)))]
+    try:
+        yield
+    finally:
+        for loop in loops:
+            loop.kill()
+            loop.wait()
+
+
+class Crowded(Test):
+    def test_a_thread_that_lacks_a_processor_is_read_whole_without_a_stop(self):
+        """It stands still as long as the profiler has the processor that it had, or waits for."""
+        for python in pythons():
+            if python.minor not in (9, 13):
+                continue
+            with self.subTest(python=python.version), victim(script("writes.py", WRITES), python=python.path) as target, crowd():
+                quality, words = recorded(target, "--engine", "remote", "--stop", "never", "-d", "3")
+            self.assertGreater(quality["states"]["runnable"]["at_least"], 0.3, words)
+            self.assertEqual(quality["stopped"], 0, words)
+            self.assertLess(quality["truncated"] + quality["retried"], 0.02 * quality["samples"], words)
+            self.assertLess(quality["moving"], 0.1 * quality["samples"], words)
 
 
 class Stops(Test):

@@ -1,0 +1,87 @@
+#define _GNU_SOURCE
+#include "sampler/session/beside.h"
+
+#include "sampler/base/clock.h"
+#include "sampler/session/thread_cpu.h"
+
+static void put_first(struct thread **threads, size_t first, size_t index)
+{
+    struct thread *const moved = threads[first];
+    threads[first] = threads[index];
+    threads[index] = moved;
+}
+
+/* Puts those first that have lacked a processor of late; returns how many. */
+static size_t choose_crowded(struct thread_cpus *cpus, struct thread **threads, size_t count,
+                             uint64_t now_ns)
+{
+    size_t crowded = 0;
+    for (size_t i = 0; i < count; i++)
+        if (threads[i]->tag && thread_cpus_is_crowded(cpus, threads[i]->tag - 1u, now_ns))
+            put_first(threads, crowded++, i);
+    return crowded;
+}
+
+static bool stay_on(struct beside *beside, int processor)
+{
+    cpu_set_t only;
+    if (processor < 0 || processor >= CPU_SETSIZE ||
+        !CPU_ISSET((size_t)processor, &beside->allowed))
+        return false;
+    CPU_ZERO(&only);
+    CPU_SET((size_t)processor, &only);
+    beside->is_there = true;
+    return sched_setaffinity(0, sizeof only, &only) == 0;
+}
+
+/* Is the thread on no processor, because its processor is this one? */
+static bool holds(struct beside *beside, struct thread_cpus *cpus, struct thread *thread,
+                  int processor)
+{
+    int now_at;
+    const uint64_t arrivals = thread_cpus_arrivals(cpus, thread->tag - 1u);
+    if (!arrivals || !thread_cpus_processor(cpus, thread->tag - 1u, &now_at) ||
+        now_at != processor)
+        return false;
+    beside->items[beside->count++] = (struct beside_thread){ thread, arrivals };
+    return true;
+}
+
+size_t beside_begin(struct beside *beside, struct thread_cpus *cpus, struct thread **threads,
+                    size_t count, struct random *random)
+{
+    int processor;
+    beside->count = 0;
+    beside->is_there = false;
+    const size_t crowded = choose_crowded(cpus, threads, count, clock_now_ns());
+    if (!crowded || sched_getaffinity(0, sizeof beside->allowed, &beside->allowed))
+        return 0;
+    const struct thread *const one = threads[random_below(random, crowded)];
+    if (!thread_cpus_processor(cpus, one->tag - 1u, &processor) || !stay_on(beside, processor))
+        return 0;
+    beside->since_ns = clock_now_ns();
+    for (size_t i = 0; i < crowded; i++)
+        if (holds(beside, cpus, threads[i], processor))
+            put_first(threads, beside->count - 1, i);
+    return beside->count;
+}
+
+bool beside_has_held(const struct beside *beside, const struct thread_cpus *cpus,
+                     const struct thread *thread)
+{
+    for (size_t i = 0; i < beside->count; i++)
+        if (beside->items[i].thread == thread)
+            return thread_cpus_arrivals(cpus, thread->tag - 1u) == beside->items[i].arrivals;
+    return false;
+}
+
+void beside_end(struct beside *beside, struct thread_cpus *cpus)
+{
+    if (!beside->is_there)
+        return;
+    beside->is_there = false;
+    (void)sched_setaffinity(0, sizeof beside->allowed, &beside->allowed);
+    const uint64_t ns = clock_now_ns() - beside->since_ns;
+    for (size_t i = 0; i < beside->count; i++)
+        thread_cpus_note_hold(cpus, beside->items[i].thread->tag - 1u, ns);
+}
