@@ -11,9 +11,9 @@ mirror() {
     printf '%s\n' "${found:-http://deb.debian.org/debian}"
 }
 
-# Sets up apt in the folder $1 for suite $2. It uses the proxy of the host, and writes no file of the host.
+# Sets up apt in the folder $1 for suite $2 and architecture $3. It uses the proxy of the host, and writes no file of the host.
 apt_root() {
-    local root=$1 suite=$2
+    local root=$1 suite=$2 architecture=$3
     mkdir -p "$root/state/lists/partial" "$root/cache/archives/partial"
     : >"$root/status"
     printf '%s [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] %s %s main\n' \
@@ -21,6 +21,8 @@ apt_root() {
     {
         apt-config dump | grep -E '^Acquire::(http|https)::' || true
         cat <<CONF
+APT::Architecture "$architecture";
+APT::Architectures { "$architecture"; };
 Dir::State "$root/state";
 Dir::State::status "$root/status";
 Dir::Cache "$root/cache";
@@ -38,12 +40,13 @@ CONF
     } >"$root/apt.conf"
 }
 
-# Sets up apt for suite $1 below $work, once; fails if its package list cannot be read.
+# Sets up apt for suite $1 below $work, once; fails if its package list cannot be read. Its packages are those of this host's
+# architecture, or of $architecture if it is set.
 open_suite() {
     local root=$work/$1
     [[ -e $root/apt.conf ]] && return 0
     say "reading the package list of Debian $1 from $(mirror)"
-    apt_root "$root" "$1"
+    apt_root "$root" "$1" "${architecture:-$(dpkg --print-architecture)}"
     APT_CONFIG=$root/apt.conf apt-get update -qq -o APT::Update::Error-Mode=any >&2 || {
         rm -rf "$root"
         return 1

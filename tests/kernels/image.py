@@ -1,17 +1,28 @@
-"""The files of a machine that boots without a disk: an archive of cpio ("newc") with files of this host, at the same places."""
+"""The files of a machine that boots without a disk: an archive of cpio ("newc") with files of this host, at the same places, or with
+those of a system for another processor that lies in a folder of this host."""
 
+import collections
 import glob
 import os
 import re
+import shutil
 import stat
+import struct
 import subprocess
 
-# The interpreter of this host, and where those of scripts/get-pythons are.
+# Debian's interpreter there.
 PYTHON = "/usr/bin/python3.11"
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-PYTHONS = os.path.join(ROOT, ".pythons")
+SYSROOTS = os.environ.get("PYROMETER_SYSROOTS", os.path.join(ROOT, ".sysroots"))
+# By the end of a kernel's version: where the system lies that the machine has the files of, and where the interpreters of
+# scripts/get-pythons are.
+System = collections.namedtuple("System", "base pythons")
+SYSTEMS = {"amd64": System("/", os.path.realpath(os.environ.get("PYROMETER_PYTHONS", os.path.join(ROOT, ".pythons")))),
+           "arm64": System(os.path.realpath(SYSROOTS + "/aarch64"), os.path.realpath(SYSROOTS + "/aarch64-pythons"))}
 PROGRAMS = ["/bin/bash", "/usr/bin/realpath", "/usr/bin/sort", "/usr/bin/timeout", "/usr/bin/setpriv", "/usr/bin/unshare", PYTHON]
 FOLDERS = ["scripts", "tests/system", "tests/support", "tests/victims"]
+# What only a compiler reads, and what is added by itself.
+OF_COMPILERS = re.compile(r"/include(/|$)|/(pkgconfig|python3[.0-9]*)(/|$)|\.[ao]$")
 # Of the standard library, what no victim imports.
 LEFT_OUT = re.compile(r"/(test|tests|idlelib|lib2to3|ensurepip|tkinter|turtledemo|pydoc_data|config-[^/]*|dist-packages|site-packages|"
                       r"__pycache__|lib-dynload/_(codecs_..|testc)[^/]*|distutils|i18n|doc|man|locale|share|include)(/|$)")
@@ -24,8 +35,18 @@ def folders_above(path):
 
 
 class Archive:
-    def __init__(self, file):
-        self.file, self.names, self.number = file, set(), 0
+    """base: the folder that is / there. What is not in it is at the same place here."""
+
+    def __init__(self, file, base):
+        self.file, self.base, self.names, self.number = file, base.rstrip("/"), set(), 0
+
+    def here(self, path):
+        inside = self.base + path
+        return inside if os.path.lexists(inside) else path
+
+    def real_folder(self, path):
+        real = os.path.realpath(self.here(path))
+        return real[len(self.base):] if real.startswith(self.base + "/") else real
 
     def put(self, name, mode, contents=b"", device=(0, 0)):
         if name in self.names:
@@ -46,11 +67,11 @@ class Archive:
                 self.put(above, stat.S_IFDIR | 0o755)
 
     def add(self, path):
-        """What is at a path of this host, and what a link there leads to."""
-        if path in self.names or not os.path.lexists(path):
+        """What is at a path, and what a link there leads to."""
+        if path in self.names or not os.path.lexists(self.here(path)):
             return
         above = os.path.dirname(path)
-        real = os.path.realpath(above)
+        real = self.real_folder(above)
         if real != above:
             # A folder that is a link, such as /lib.
             self.link_above(above)
@@ -58,36 +79,39 @@ class Archive:
             if path in self.names:
                 return
         self.folder(os.path.dirname(path))
-        status = os.lstat(path)
+        status = os.lstat(self.here(path))
         if stat.S_ISLNK(status.st_mode):
-            target = os.readlink(path)
+            target = os.readlink(self.here(path))
             self.put(path, status.st_mode, os.fsencode(target))
             self.add(os.path.normpath(os.path.join(os.path.dirname(path), target)))
         elif stat.S_ISDIR(status.st_mode):
             self.folder(path)
         elif stat.S_ISREG(status.st_mode):
-            with open(path, "rb") as file:
+            with open(self.here(path), "rb") as file:
                 self.put(path, status.st_mode, file.read())
 
     def link_above(self, folder):
         for path in [*reversed([*folders_above(folder)]), folder]:
-            if os.path.islink(path):
+            if os.path.islink(self.here(path)):
                 self.folder(os.path.dirname(path))
-                self.put(path, stat.S_IFLNK | 0o777, os.fsencode(os.readlink(path)))
+                self.put(path, stat.S_IFLNK | 0o777, os.fsencode(os.readlink(self.here(path))))
                 return
 
     def tree(self, top, left_out=re.compile("$^")):
-        for folder, folders, files in os.walk(top):
-            within = folder[len(top):] + "/"
+        for folder, folders, files in os.walk(self.here(top)):
+            within = folder[len(self.here(top)):] + "/"
             folders[:] = [name for name in folders if not left_out.search(within + name)]
-            self.folder(folder)
+            place = os.path.normpath(top + within)
+            self.folder(place)
             for name in files + [name for name in folders if os.path.islink(os.path.join(folder, name))]:
                 if not left_out.search(within + name):
-                    self.add(os.path.join(folder, name))
+                    self.add(os.path.join(place, name))
 
     def program(self, path):
-        """With the libraries that it loads."""
+        """With the libraries that it loads. A system for another processor has all of its libraries there."""
         self.add(path)
+        if self.base:
+            return
         said = subprocess.run(["ldd", path], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False, text=True).stdout
         for library in re.findall(r"(/[^ ]+) \(0x", said):
             self.add(library)
@@ -96,17 +120,19 @@ class Archive:
         self.put("TRAILER!!!", 0)
 
 
-def is_program(path):
+def machine_of(path):
+    """The word for its processor in the ELF header; None: it is no program."""
     with open(path, "rb") as file:
-        return file.read(4) == b"\x7fELF"
+        header = file.read(20)
+    return struct.unpack_from("<H", header, 18)[0] if header[:4] == b"\x7fELF" else None
 
 
-def write(path, root, init, named):
+def write(path, root, init, named, system):
     """named: words that may be lists of files which the test needs."""
     with open(path, "wb") as file:
-        archive = Archive(file)
+        archive = Archive(file, system.base)
         for folder in ("/proc", "/sys", "/dev", "/tmp", "/root", "/etc", "/bin", "/run", "/var/tmp"):
-            if os.path.islink(folder):
+            if os.path.islink(archive.here(folder)):
                 archive.link_above(folder)
             else:
                 archive.folder(folder)
@@ -114,13 +140,16 @@ def write(path, root, init, named):
         archive.put("/init", stat.S_IFREG | 0o755, init.encode())
         archive.put("/etc/passwd", stat.S_IFREG | 0o644, b"root:x:0:0:root:/root:/bin/bash\nnobody:x:65534:65534:nobody:/:/bin/false\n")
         archive.put("/etc/group", stat.S_IFREG | 0o644, b"root:x:0:\nnogroup:x:65534:\n")
-        for program in [*PROGRAMS, subprocess.run(["which", "busybox"], stdout=subprocess.PIPE, check=True, text=True).stdout.strip()]:
+        for program in [*PROGRAMS, shutil.which("busybox") if system.base == "/" else "/bin/busybox"]:
             archive.program(program)
         archive.tree("/usr/lib/python3.11", LEFT_OUT)
-        for debian in glob.glob(PYTHONS + "/debian/*"):
+        if system.base != "/":
+            for folder in ("/lib", "/usr/lib"):
+                archive.tree(folder, OF_COMPILERS)
+        for debian in glob.glob(system.pythons + "/debian/*"):
             archive.tree(debian, LEFT_OUT)
-        for link in glob.glob(PYTHONS + "/bin/*"):
-            if os.path.realpath(link).startswith(PYTHONS):
+        for link in glob.glob(system.pythons + "/bin/*"):
+            if os.path.realpath(link).startswith(system.pythons):
                 archive.add(link)
         for library in glob.glob("/usr/lib/python3.11/lib-dynload/*.so"):
             archive.program(library)
@@ -129,5 +158,5 @@ def write(path, root, init, named):
         for word in named:
             for place in word.split(":"):
                 if os.path.isfile(place):
-                    archive.program(place) if is_program(place) else archive.add(place)
+                    archive.add(place) if machine_of(place) is None else archive.program(place)
         archive.end()

@@ -45,8 +45,7 @@ class Aarch64(Built):
 
     def test_it_says_what_it_lacks(self):
         said = run(*self.emulated(), "--version")
-        self.assertRegex(said, r"^pyrometer \d+\.\d+\.\d+\nbuilt without libbpf: ")
-        self.assertRegex(said, r"\nbuilt without libdw: ")
+        self.assertRegex(said, r"^pyrometer \d+\.\d+\.\d+\nbuilt without libdw: [^\n]*\n$")
 
     def test_it_writes_what_the_program_for_x86_writes(self):
         emulated = self.emulated()

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
 import zipfile
 
@@ -156,12 +157,15 @@ class Wheel(Built):
         self.assertRegex(run(sys.executable, "-m", "pyrometer", "--version", env={"PYTHONPATH": folder}), r"^pyrometer \d")
 
     def test_pip_takes_it_for_either_c_library_and_for_no_other_system(self):
-        for platform, code in (("manylinux_2_17_x86_64", 0), ("musllinux_1_1_x86_64", 0), ("manylinux_2_17_aarch64", 1), ("win_amd64", 1)):
-            with self.subTest(platform):
-                done = subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--no-index", "--no-deps", "--only-binary=:all:",
-                                       "--disable-pip-version-check", "--platform", platform, "--dest", self.new(platform), self.wheel],
-                                      stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-                self.assertEqual(done.returncode, code, done.stdout)
+        other = build("wheel-aarch64", self.new("aarch64"))[0]
+        for platform, code, code_of_other in (("manylinux_2_17_x86_64", 0, 1), ("musllinux_1_1_x86_64", 0, 1), ("win_amd64", 1, 1),
+                                              ("manylinux_2_17_aarch64", 1, 0), ("musllinux_1_1_aarch64", 1, 0)):
+            for wheel, expected in ((self.wheel, code), (other, code_of_other)):
+                with self.subTest(wheel=os.path.basename(wheel), platform=platform), tempfile.TemporaryDirectory(dir=self.folder) as folder:
+                    done = subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--no-index", "--no-deps",
+                                           "--only-binary=:all:", "--disable-pip-version-check", "--platform", platform, "--dest", folder,
+                                           wheel], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+                    self.assertEqual(done.returncode, expected, done.stdout)
 
     def test_uvx_runs_it(self):
         inside, pip = environment(self.new("uv"), sys.executable)

@@ -81,7 +81,7 @@ static void the_word_that_a_thread_waits_at_says_whether_it_waits_for_the_gil(vo
         { VALUE_NO, true, SYS_futex, GIL + LOCKED - 4, STATE_UNKNOWN_WAITS_GIL, VALUE_UNKNOWN },
         { VALUE_NO, true, SYS_futex, GIL + 0x1000, STATE_UNKNOWN_WAITS_GIL, VALUE_UNKNOWN },
         { VALUE_NO, true, SYS_futex, GIL + LOCKED + 16, 0, VALUE_NO },
-        { VALUE_NO, true, SYS_epoll_wait, GIL + LOCKED + 16, STATE_UNKNOWN_WAITS_GIL,
+        { VALUE_NO, true, SYS_epoll_pwait, GIL + LOCKED + 16, STATE_UNKNOWN_WAITS_GIL,
           VALUE_NO },
         { VALUE_NO, false, 0, 0, STATE_UNKNOWN_WAITS_GIL, VALUE_UNKNOWN },
         { VALUE_YES, false, 0, 0, STATE_UNKNOWN_WAITS_GIL, VALUE_NO },
