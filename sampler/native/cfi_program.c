@@ -49,7 +49,7 @@ struct run {
     bool is_corrupt;
 };
 
-static void set_register(struct run *run, uint64_t number, int64_t offset, bool is_from_bp)
+static void set_register(struct run *run, uint64_t number, int64_t offset, bool is_from_fp)
 {
     const enum machine_register name = machine_register_of(number);
     struct rule *const rule = &run->row->rule;
@@ -57,10 +57,10 @@ static void set_register(struct run *run, uint64_t number, int64_t offset, bool 
         const unsigned bit = 1u << name;
         const bool fits = offset > RULE_LOST && offset <= INT16_MAX;
         rule->saved[name] = (int16_t)(fits ? offset : RULE_LOST);
-        rule->from_bp = (uint8_t)(is_from_bp ? rule->from_bp | bit : rule->from_bp & ~bit);
+        rule->from_fp = (uint8_t)(is_from_fp ? rule->from_fp | bit : rule->from_fp & ~bit);
     } else if (name == MACHINE_RETURN_ADDRESS) {
         run->row->return_address =
-            offset == -8 && !is_from_bp ? CFI_RETURN_BELOW_CFA : CFI_RETURN_UNKNOWN;
+            offset == -8 && !is_from_fp ? CFI_RETURN_BELOW_CFA : CFI_RETURN_UNKNOWN;
     } else if (name == MACHINE_SP) {
         run->row->return_address = CFI_RETURN_UNKNOWN;
     }
@@ -80,7 +80,7 @@ static void restore_register(struct run *run, uint64_t number)
     if (name < MACHINE_SAVED) {
         const unsigned bit = 1u << name;
         rule->saved[name] = initial->rule.saved[name];
-        rule->from_bp = (uint8_t)((rule->from_bp & ~bit) | (initial->rule.from_bp & bit));
+        rule->from_fp = (uint8_t)((rule->from_fp & ~bit) | (initial->rule.from_fp & bit));
     } else if (name == MACHINE_RETURN_ADDRESS) {
         run->row->return_address = initial->return_address;
     }
@@ -118,8 +118,9 @@ static void define_cfa(struct run *run, uint64_t number, int64_t offset)
 {
     struct rule *const rule = &run->row->rule;
     const enum machine_register name = machine_register_of(number);
-    const bool is_known = (name < MACHINE_SAVED || name == MACHINE_SP || name == MACHINE_R10) &&
-                          offset >= INT32_MIN && offset <= INT32_MAX;
+    const bool is_known =
+        (name < MACHINE_SAVED || name == MACHINE_SP || name == MACHINE_OUTER_SP) &&
+        offset >= INT32_MIN && offset <= INT32_MAX;
     rule->kind = is_known ? RULE_REGISTER : RULE_NONE;
     rule->base = (uint8_t)name;
     rule->offset = is_known ? (int32_t)offset : 0;
@@ -215,7 +216,7 @@ static void save_by_expression(struct run *run)
     struct cursor in = take_expression(run);
     enum machine_register name;
     int64_t offset;
-    if (take_base(&in, &name, &offset) && name == MACHINE_BP && in.at == in.end)
+    if (take_base(&in, &name, &offset) && name == MACHINE_FP && in.at == in.end)
         set_register(run, number, offset, true);
     else
         lose_register(run, number);

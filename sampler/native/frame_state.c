@@ -11,9 +11,9 @@ void frame_state_init(struct frame_state *state, const struct native_registers *
         .stack = stack,
         .ip = registers->ip,
         .sp = registers->sp,
-        .r10 = registers->r10,
+        .outer_sp = registers->outer_sp,
         .known = registers->has_only_sp ? 0 : ALL_KNOWN,
-        .has_r10 = !registers->has_only_sp,
+        .has_outer_sp = !registers->has_only_sp,
         .is_exact = true,
     };
     memcpy(state->saved, registers->saved, sizeof state->saved);
@@ -39,12 +39,12 @@ static bool value_of(const struct frame_state *state, unsigned name, uint64_t *o
 {
     if (name == MACHINE_SP)
         *out = state->sp;
-    else if (name == MACHINE_R10)
-        *out = state->r10;
+    else if (name == MACHINE_OUTER_SP)
+        *out = state->outer_sp;
     else
         *out = state->saved[name];
     return name == MACHINE_SP ||
-           (name == MACHINE_R10 ? state->has_r10 : state->known >> name & 1);
+           (name == MACHINE_OUTER_SP ? state->has_outer_sp : state->known >> name & 1);
 }
 
 enum native_end frame_state_cfa(const struct frame_state *state, const struct rule *rule,
@@ -87,7 +87,7 @@ static bool restore(const struct frame_state *state, remote_addr slot, uint64_t 
     /* Only at an exact address: the function has popped the register already, or it saved it without
      * moving sp.  In both cases the slot has the value while it is in the red zone.  Further
      * below it was popped. */
-    if (is_there && state->sp - slot <= UNWIND_RED_ZONE_BYTES)
+    if (is_there && state->sp - slot <= MACHINE_RED_ZONE_BYTES)
         *value = word;
     return state->is_exact;
 }
@@ -95,23 +95,23 @@ static bool restore(const struct frame_state *state, remote_addr slot, uint64_t 
 void frame_state_leave(struct frame_state *state, const struct rule *rule, remote_addr cfa,
                        remote_addr return_address)
 {
-    const uint64_t bp = state->saved[MACHINE_BP];
-    const bool is_bp_known = state->known >> MACHINE_BP & 1;
+    const uint64_t bp = state->saved[MACHINE_FP];
+    const bool is_bp_known = state->known >> MACHINE_FP & 1;
     for (unsigned i = 0; i < MACHINE_SAVED; i++) {
-        const bool is_from_bp = rule->from_bp >> i & 1;
-        bool is_known = rule->saved[i] != RULE_LOST && (!is_from_bp || is_bp_known);
+        const bool is_from_fp = rule->from_fp >> i & 1;
+        bool is_known = rule->saved[i] != RULE_LOST && (!is_from_fp || is_bp_known);
         if (rule->saved[i] == RULE_UNCHANGED)
             continue;
         if (is_known)
             is_known =
-                restore(state, (is_from_bp ? bp : cfa) + (uint64_t)(int64_t)rule->saved[i],
+                restore(state, (is_from_fp ? bp : cfa) + (uint64_t)(int64_t)rule->saved[i],
                         &state->saved[i]);
         state->known = (uint8_t)(is_known ? state->known | 1u << i : state->known & ~(1u << i));
     }
     state->ip = return_address;
     state->sp = cfa;
     state->is_exact = rule->is_interrupted;
-    state->has_r10 = false;
+    state->has_outer_sp = false;
 }
 
 enum native_end frame_state_leave_signal(struct frame_state *state)
@@ -122,13 +122,13 @@ enum native_end frame_state_leave_signal(struct frame_state *state)
     if (!end)
         end = frame_state_read(state, state->sp + (uint64_t)at->sp, &before.sp);
     if (!end)
-        end = frame_state_read(state, state->sp + (uint64_t)at->r10, &before.r10);
+        end = frame_state_read(state, state->sp + (uint64_t)at->outer_sp, &before.outer_sp);
     for (unsigned i = 0; i < MACHINE_SAVED && !end; i++)
         end = frame_state_read(state, state->sp + (uint64_t)at->saved[i], &before.saved[i]);
     if (end)
         return end;
     before.known = ALL_KNOWN;
-    before.has_r10 = before.is_exact = true;
+    before.has_outer_sp = before.is_exact = true;
     *state = before;
     return NATIVE_GOES_ON;
 }

@@ -11,17 +11,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sampler/native/machine.h"
+#include "sampler/native/machine/machine.h"
 #include "sampler/native/rule.h"
 #include "sampler/native/unwind.h"
 
 struct frame_state {
     const struct native_stack *stack;
     remote_addr ip, sp;
-    uint64_t r10;
+    uint64_t outer_sp;
     uint64_t saved[MACHINE_SAVED];
     uint8_t known; /* bit N: saved[N] is known */
-    bool has_r10;
+    bool has_outer_sp;
     bool is_exact; /* ip is the next instruction, not a return address */
 };
 

@@ -41,8 +41,6 @@ enum err_code unwinder_init(struct unwinder *unwinder, struct memory *memory, in
                             struct err *err)
 {
     memset(unwinder, 0, sizeof *unwinder);
-    if (!machine_is_supported())
-        return err_set(err, ERR_UNSUPPORTED, "native stacks need an x86-64 processor");
     images_init(&unwinder->images, pid);
     rules_init(&unwinder->rules);
     enum err_code rc = blocks_init(&unwinder->blocks, memory, err);
@@ -206,7 +204,7 @@ static enum native_end leave(struct walker *walker, struct native_frame *frame,
     if (return_address)
         return NATIVE_GOES_ON;
     /* A thread may mark its first frame by zeros where the caller's address and bp would be. */
-    return state->known >> MACHINE_BP & 1 && state->saved[MACHINE_BP] == 0
+    return state->known >> MACHINE_FP & 1 && state->saved[MACHINE_FP] == 0
                ? NATIVE_COMPLETE
                : NATIVE_CONTRADICTION;
 }
@@ -247,13 +245,13 @@ static bool is_leaf(const struct walker *walker)
 static enum native_end leave_by_frame_pointer(struct walker *walker, struct native_frame *frame)
 {
     const struct frame_state *const state = &walker->state;
-    const uint64_t bp = state->saved[MACHINE_BP];
+    const uint64_t bp = state->saved[MACHINE_FP];
     uint64_t next_bp, return_address, called;
-    struct rule rule = { .kind = RULE_REGISTER, .base = MACHINE_BP };
+    struct rule rule = { .kind = RULE_REGISTER, .base = MACHINE_FP };
     for (unsigned i = 0; i < MACHINE_SAVED; i++)
         rule.saved[i] = RULE_LOST;
-    rule.saved[MACHINE_BP] = -16;
-    if (!(state->known >> MACHINE_BP & 1) || bp < state->sp || bp % 8 != 0 ||
+    rule.saved[MACHINE_FP] = -16;
+    if (!(state->known >> MACHINE_FP & 1) || bp < state->sp || bp % 8 != 0 ||
         bp > UINT64_MAX - 16 || frame_state_read(state, bp, &next_bp) ||
         frame_state_read(state, bp + 8, &return_address) || next_bp <= bp ||
         !is_return_address(walker, return_address, &called))
@@ -273,8 +271,8 @@ static enum native_end leave_generated(struct walker *walker, struct native_fram
             frame_state_read(state, state->sp + bytes - 8, &word) ||
             !is_return_address(walker, word, &called))
             continue;
-        if (bytes == TRAMPOLINE_BYTES && state->saved[MACHINE_BP] == state->sp)
-            rule.saved[MACHINE_BP] = -16;
+        if (bytes == TRAMPOLINE_BYTES && state->saved[MACHINE_FP] == state->sp)
+            rule.saved[MACHINE_FP] = -16;
         return leave(walker, frame, &rule, state->sp + bytes, NATIVE_LEFT_BY_TRAMPOLINE);
     }
     return leave_by_frame_pointer(walker, frame);

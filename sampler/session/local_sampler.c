@@ -14,7 +14,7 @@
 #include "sampler/discovery/turns.h"
 #include "sampler/kernel/engine.h"
 #include "sampler/kernel/engines.h"
-#include "sampler/native/machine.h"
+#include "sampler/native/machine/machine.h"
 #include "sampler/permission.h"
 #include "sampler/process/process_scan.h"
 #include "sampler/process/process_stats.h"

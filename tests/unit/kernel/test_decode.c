@@ -231,7 +231,7 @@ static bool is_good(const struct native_record *made)
 static void a_native_part_is_shown_where_it_lies(void **state)
 {
     static const struct native_registers expected = {
-        .ip = 1, .sp = 0x1080, .r10 = 5, .saved = { 3, 4, 6, 7, 8, 9 }
+        .ip = 1, .sp = 0x1080, .outer_sp = 5, .saved = { 3, 4, 6, 7, 8, 9 }
     };
     struct native_record *const made = begin_native(KERNEL_STACK_CUT);
     struct native_copy copy;
@@ -241,7 +241,7 @@ static void a_native_part_is_shown_where_it_lies(void **state)
     assert_true(decodes_native(made, &copy));
     assert_int_equal(copy.registers.ip, expected.ip);
     assert_int_equal(copy.registers.sp, expected.sp);
-    assert_int_equal(copy.registers.r10, expected.r10);
+    assert_int_equal(copy.registers.outer_sp, expected.outer_sp);
     assert_memory_equal(copy.registers.saved, expected.saved, sizeof expected.saved);
     assert_false(copy.registers.has_only_sp);
     assert_int_equal(copy.stack.base, 0x40000);

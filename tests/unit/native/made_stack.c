@@ -87,6 +87,6 @@ void made_signal(struct made_stack *world, int number, remote_addr ip, remote_ad
     const struct machine_signal_frame *const at = &machine_signal_frame;
     *made_word(world, number + at->ip / 8) = ip;
     *made_word(world, number + at->sp / 8) = sp;
-    *made_word(world, number + at->saved[MACHINE_BP] / 8) = sp + 3 * 8;
-    *made_word(world, number + at->r10 / 8) = sp + 8;
+    *made_word(world, number + at->saved[MACHINE_FP] / 8) = sp + 3 * 8;
+    *made_word(world, number + at->outer_sp / 8) = sp + 8;
 }

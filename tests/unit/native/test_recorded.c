@@ -62,8 +62,8 @@ static void take_registers(struct recording *recording, const char *line)
     assert_int_equal(sscanf(line,
                             "registers %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64
                             " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64,
-                            &r->ip, &r->sp, &r->r10, &r->saved[0], &r->saved[1], &r->saved[2],
-                            &r->saved[3], &r->saved[4], &r->saved[5]),
+                            &r->ip, &r->sp, &r->outer_sp, &r->saved[0], &r->saved[1],
+                            &r->saved[2], &r->saved[3], &r->saved[4], &r->saved[5]),
                      9);
     memset(recording->stack, 0, sizeof recording->stack);
     recording->expected_count = 0;
@@ -74,7 +74,7 @@ static void take_stack(struct recording *recording, const char *line)
     remote_addr addr;
     uint64_t word;
     assert_int_equal(sscanf(line, "stack %" SCNx64 " %" SCNx64, &addr, &word), 2);
-    const uint64_t at = addr - (recording->registers.sp - UNWIND_RED_ZONE_BYTES);
+    const uint64_t at = addr - (recording->registers.sp - MACHINE_RED_ZONE_BYTES);
     assert_true(at < MAX_STACK_BYTES - sizeof word);
     memcpy(recording->stack + at, &word, sizeof word);
 }
@@ -84,7 +84,7 @@ static void check_stack(struct recording *recording)
     static struct native_frame frames[MAX_FRAMES];
     struct native_walk walk = { .frames = frames, .room = MAX_FRAMES };
     const struct native_stack stack = {
-        .spans = { { recording->registers.sp - UNWIND_RED_ZONE_BYTES, recording->stack,
+        .spans = { { recording->registers.sp - MACHINE_RED_ZONE_BYTES, recording->stack,
                      sizeof recording->stack } },
         .span_count = 1,
     };
