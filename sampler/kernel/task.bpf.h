@@ -23,6 +23,11 @@ struct mm_struct {
 struct thread_struct {
     unsigned long fsbase;
 };
+struct thread_struct___aarch64 {
+    struct {
+        unsigned long tp_value;
+    } uw;
+};
 struct task_struct {
     int pid, tgid;
     struct pid *thread_pid;
@@ -31,8 +36,14 @@ struct task_struct {
     struct mm_struct *mm;
     struct thread_struct thread;
 };
+struct task_struct___aarch64 {
+    struct thread_struct___aarch64 thread;
+};
 struct pt_regs {
     unsigned long ip, sp, bx, bp, r10, r12, r13, r14, r15, orig_ax, cs, di, si;
+};
+struct pt_regs___aarch64 {
+    unsigned long regs[31], sp, pc, pstate;
 };
 #pragma clang attribute pop
 
