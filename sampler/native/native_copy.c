@@ -50,9 +50,9 @@ static enum err_code read_stack(struct memory *memory, unsigned char bytes[NATIV
     struct native_stack *const stack = &out->stack;
     const remote_addr sp = out->registers.sp, base = stack->base;
     size_t arrived = 0;
-    if (sp < MACHINE_RED_ZONE_BYTES || sp > UINT64_MAX - NATIVE_COPY_BYTES)
-        return ERR_OK;
     const remote_addr from = sp - MACHINE_RED_ZONE_BYTES;
+    if (from > sp || sp > UINT64_MAX - NATIVE_COPY_BYTES)
+        return ERR_OK;
     out->is_cut = !base || base - from > NATIVE_COPY_BYTES;
     const struct memory_span spans[] = {
         { from, bytes, out->is_cut ? NATIVE_COPY_PART_BYTES : base - from },

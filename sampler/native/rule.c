@@ -13,6 +13,11 @@ const struct rule rule_initial = {
     .saved = { MACHINE_FOR_SAVED(RULE_UNCHANGED) },
 };
 
+const struct rule rule_lost = {
+    .kind = RULE_REGISTER,
+    .saved = { MACHINE_FOR_SAVED(RULE_LOST) },
+};
+
 void rules_init(struct rules *rules)
 {
     memset(rules, 0, sizeof *rules);

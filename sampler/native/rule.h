@@ -49,6 +49,8 @@ struct rule {
 
 /* Nothing has changed yet: kind RULE_NONE, and the caller's value in each register. */
 extern const struct rule rule_initial;
+/* Nothing is known but the CFA, which the caller of these functions finds otherwise. */
+extern const struct rule rule_lost;
 
 struct rules {
     struct rule *items;

@@ -59,7 +59,7 @@ struct native_frame {
     } kind;
     enum native_left_by {
         NATIVE_LEFT_BY_TABLE,
-        NATIVE_LEFT_BY_CALL, /* the word at sp is behind a call of this code */
+        NATIVE_LEFT_BY_CALL, /* the return address is where a call leaves it */
         NATIVE_LEFT_BY_TRAMPOLINE,
         NATIVE_LEFT_BY_FRAME_POINTER, /* callers that set up no frame may be missing */
         NATIVE_NOT_LEFT,              /* the walk ended here */

@@ -2,9 +2,10 @@
  * machine - what native stacks need to know of the processor: its registers, its signal frames, its
  * code.
  *
- * All that depends on the processor is in this folder: x86_64.h names the registers and has the sizes,
- * x86_64.c knows the code, and registers.c reads the registers of a thread.  On another processor it
- * compiles, and machine_is_supported is false.
+ * All that depends on the processor is in this folder: for each of them a header that names the registers
+ * and has the sizes, and a file that knows the code.  registers.c reads the registers of a thread.  A build
+ * knows one processor: its own, or for tests the one that MACHINE_X86_64 or MACHINE_AARCH64 names.  On any
+ * other it compiles, and machine_is_supported is false.
  *
  * Threads: any.
  * Depends on: err, memory (remote_addr).
@@ -17,8 +18,20 @@
 #include <stdint.h>
 
 #include "sampler/base/err.h"
-#include "sampler/native/machine/x86_64.h"
 #include "sampler/process/memory.h"
+
+#if !defined MACHINE_X86_64 && !defined MACHINE_AARCH64
+#ifdef __aarch64__
+#define MACHINE_AARCH64
+#else
+#define MACHINE_X86_64
+#endif
+#endif
+#ifdef MACHINE_AARCH64
+#include "sampler/native/machine/aarch64.h"
+#else
+#include "sampler/native/machine/x86_64.h"
+#endif
 
 struct native_registers {
     remote_addr ip, sp;
@@ -28,7 +41,7 @@ struct native_registers {
 };
 
 /* Where the kernel puts registers when it calls a signal handler: bytes above the stack pointer that the
- * handler returns with. */
+ * handler returns with.  outer_sp 0: no register is it. */
 struct machine_signal_frame {
     int16_t ip, sp, outer_sp, saved[MACHINE_SAVED];
 };
@@ -39,6 +52,13 @@ bool machine_is_supported(void);
 
 /* `number`: as unwinding tables number registers. */
 enum machine_register machine_register_of(uint64_t number);
+
+/* The address in a word that a program keeps as a return address: it may be signed. */
+remote_addr machine_address(uint64_t word);
+
+/* Is it an instruction of unwinding tables, of this processor alone, that has no operand and says nothing about where
+ * registers are? */
+bool machine_ignores(unsigned instruction);
 
 /* Do these bytes, which end at a return address, end with a call instruction? */
 bool machine_ends_with_call(const unsigned char code[MACHINE_CALL_BYTES]);

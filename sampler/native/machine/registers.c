@@ -1,7 +1,7 @@
 #define _GNU_SOURCE
 #include "sampler/native/machine/machine.h"
 
-#if defined __x86_64__
+#if defined __x86_64__ && defined MACHINE_X86_64
 
 #include <elf.h>
 #include <errno.h>
@@ -37,6 +37,43 @@ enum err_code machine_read_registers(int32_t tid, struct native_registers *out,
                    [MACHINE_R15] = user.r15 },
     };
     *thread_pointer_out = user.fs_base;
+    return ERR_OK;
+}
+
+#elif defined __aarch64__ && defined MACHINE_AARCH64
+
+#include <elf.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+
+enum { FIRST_SAVED = 19 };
+
+bool machine_is_supported(void)
+{
+    return true;
+}
+
+enum err_code machine_read_registers(int32_t tid, struct native_registers *out,
+                                     remote_addr *thread_pointer_out)
+{
+    struct user_regs_struct user;
+    uint64_t thread_pointer;
+    struct iovec place = { &user, sizeof user };
+    struct iovec pointer_place = { &thread_pointer, sizeof thread_pointer };
+    if (ptrace(PTRACE_GETREGSET, tid, (void *)NT_PRSTATUS, &place) != 0)
+        return err_code_of_errno(errno);
+    /* A thread that runs 32-bit code has fewer of them. */
+    if (place.iov_len != sizeof user)
+        return ERR_UNSUPPORTED;
+    if (ptrace(PTRACE_GETREGSET, tid, (void *)NT_ARM_TLS, &pointer_place) != 0)
+        return err_code_of_errno(errno);
+    *out = (struct native_registers){ .ip = user.pc, .sp = user.sp };
+    for (size_t i = 0; i < MACHINE_SAVED; i++)
+        out->saved[i] = user.regs[FIRST_SAVED + i];
+    *thread_pointer_out = thread_pointer;
     return ERR_OK;
 }
 

@@ -1,6 +1,8 @@
-#include <string.h>
-
 #include "sampler/native/machine/machine.h"
+
+#ifdef MACHINE_X86_64
+
+#include <string.h>
 
 /* struct ucontext: uc_mcontext is at 40, and holds r8 to r15, di, si, bp, bx, dx, ax, cx, sp, ip. */
 const struct machine_signal_frame machine_signal_frame = {
@@ -39,6 +41,17 @@ enum machine_register machine_register_of(uint64_t number)
         MACHINE_RETURN_ADDRESS,
     };
     return number < sizeof names ? (enum machine_register)names[number] : MACHINE_OTHER;
+}
+
+remote_addr machine_address(uint64_t word)
+{
+    return word;
+}
+
+bool machine_ignores(unsigned instruction)
+{
+    (void)instruction;
+    return false;
 }
 
 /* FF /2: the length of a call through a register or memory follows from the byte after FF. */
@@ -112,3 +125,5 @@ bool machine_is_stub_expression(const unsigned char *expression, size_t bytes,
     *pushed_from_out = expression[6] - 0x30;
     return true;
 }
+
+#endif

@@ -22,6 +22,7 @@ enum machine_register {
 #define MACHINE_FOR_SAVED(value) value, value, value, value, value, value
 
 enum {
+    MACHINE_RETURN_BYTES = 8,     /* a call pushes the return address */
     MACHINE_RED_ZONE_BYTES = 128, /* a function may use them without moving its stack pointer */
     MACHINE_CODE_ALIGNMENT = 1,   /* of instructions */
     MACHINE_CALL_BYTES = 7,
