@@ -74,8 +74,9 @@ enum {
     SECOND_SHIFT = 30, /* about a second of nanoseconds */
     PAGE_BYTES = 4096,
     STACK_PAGES = KERNEL_MAX_STACK / PAGE_BYTES + 1,
-    CALL_POLL = 7, /* of x86-64 */
-    CALL_PPOLL = 271,
+    X86_CALL_POLL = 7,
+    X86_CALL_PPOLL = 271,
+    AARCH64_CALL_PPOLL = 73,
     USER_CODE_64 = 0x33, /* the code segment of a thread that runs 64-bit code */
     SEGMENT_MASK = 0xffff,
     TEXT_BYTES = 256,
@@ -390,16 +391,33 @@ struct polled {
     short events, found;
 };
 
+/* The call that the thread is in, by its registers.  The kernel that loads the program says which processor has them:
+ * code of the others is dead there.  Returns whether the call is one that polls. */
+static __always_inline int read_call(struct kernel_record *record)
+{
+    void *const found = (void *)bpf_task_pt_regs(bpf_get_current_task_btf());
+    if (bpf_core_field_exists(struct pt_regs, orig_ax)) {
+        struct pt_regs *const regs = found;
+        record->system_call = (int)regs->orig_ax;
+        record->args[0] = regs->di;
+        record->args[1] = regs->si;
+        return record->system_call == X86_CALL_POLL || record->system_call == X86_CALL_PPOLL;
+    }
+    if (bpf_core_field_exists(struct pt_regs___aarch64, syscallno)) {
+        struct pt_regs___aarch64 *const regs = found;
+        record->system_call = regs->syscallno;
+        record->args[0] = regs->orig_x0;
+        record->args[1] = regs->regs[1];
+        return record->system_call == AARCH64_CALL_PPOLL;
+    }
+    return 0;
+}
+
 /* Why the thread leaves. */
 static void set_call(struct area *a)
 {
-    struct pt_regs *const regs = (void *)bpf_task_pt_regs(bpf_get_current_task_btf());
     struct polled polled;
-    a->record.system_call = (int)regs->orig_ax;
-    a->record.args[0] = regs->di;
-    a->record.args[1] = regs->si;
-    if ((a->record.system_call != CALL_POLL && a->record.system_call != CALL_PPOLL) ||
-        a->record.args[1] != 1 ||
+    if (!read_call(&a->record) || a->record.args[1] != 1 ||
         bpf_probe_read_user(&polled, sizeof polled, (void *)a->record.args[0]))
         return;
     a->record.has_polled = 1;

@@ -24,7 +24,7 @@ enum machine_register {
 };
 
 /* The value, for each register that a function must preserve. */
-#define MACHINE_FOR_SAVED(value)                                                          \
+#define MACHINE_FOR_SAVED(value) \
     value, value, value, value, value, value, value, value, value, value, value, value
 
 enum {

@@ -6,15 +6,15 @@
 
 /* Functions of 0x40 bytes of code. */
 enum {
-    LEAF = CODE,                  /* CFA = sp, saves nothing */
-    RECORDS = CODE + 0x40,        /* from byte 4 on CFA = sp + 32, x29 and x30 at its lower end */
-    HAS_POINTER = CODE + 0x80,    /* CFA = x29 + 64, x29, x30 and x19 at its lower end */
-    SIGNS = CODE + 0xc0,          /* as RECORDS; return addresses are signed */
+    LEAF = CODE,               /* CFA = sp, saves nothing */
+    RECORDS = CODE + 0x40,     /* from byte 4 on CFA = sp + 32, x29 and x30 at its lower end */
+    HAS_POINTER = CODE + 0x80, /* CFA = x29 + 64, x29, x30 and x19 at its lower end */
+    SIGNS = CODE + 0xc0,       /* as RECORDS; return addresses are signed */
     SIGNAL_BY_TABLE = CODE + 0x100,
-    START = CODE + 0x140,         /* has no caller */
-    SAVES_APART = CODE + 0x180,   /* CFA = sp + 48, x30 at its lower end, x29 elsewhere */
-    LOSES = CODE + 0x1c0,         /* x30 is in another register */
-    SIGNATURE = 0x2a,             /* in the upper bits of an address */
+    START = CODE + 0x140,       /* has no caller */
+    SAVES_APART = CODE + 0x180, /* CFA = sp + 48, x30 at its lower end, x29 elsewhere */
+    LOSES = CODE + 0x1c0,       /* x30 is in another register */
+    SIGNATURE = 0x2a,           /* in the upper bits of an address */
 };
 
 static const uint32_t RET = 0xd65f03c0, NOP = 0xd503201f;
@@ -198,7 +198,8 @@ static void code_without_a_table_is_left_by_the_register(void **state)
         assert_int_equal(made_walk(world), NATIVE_COMPLETE);
         assert_int_equal(world->walk.count, 4);
         assert_int_equal(world->frames[0].left_by, NATIVE_LEFT_BY_CALL);
-        assert_int_equal(world->frames[1].cfa, world->registers.sp + (uint64_t)(12 - words) * 8);
+        assert_int_equal(world->frames[1].cfa,
+                         world->registers.sp + (uint64_t)(12 - words) * 8);
         assert_int_equal(world->frames[2].pc, HAS_POINTER + CALL);
     }
 }
@@ -327,10 +328,8 @@ static void a_jump_at_the_end_leads_to_its_function(void **state)
     struct tail_calls known = { 0 };
     images_examine(images_find(images, LEAF), &world->unwinder.blocks);
     put_code(world, LEAF + 8, branch(0x14000000, LEAF + 8, SIGNS));
-    assert_true(
-        tail_call_leads_to(&known, images, &world->unwinder.blocks, LEAF, SIGNS));
-    assert_false(
-        tail_call_leads_to(&known, images, &world->unwinder.blocks, LEAF, RECORDS));
+    assert_true(tail_call_leads_to(&known, images, &world->unwinder.blocks, LEAF, SIGNS));
+    assert_false(tail_call_leads_to(&known, images, &world->unwinder.blocks, LEAF, RECORDS));
 }
 
 static void calls_are_recognized(void **state)
@@ -340,13 +339,20 @@ static void calls_are_recognized(void **state)
         bool is_call;
         remote_addr called;
     } cases[] = {
-        { 0x94000001, true, 0x1000 },   { 0x97ffffff, true, 0xff8 }, /* bl */
-        { 0xd63f0060, true, 0 },        { 0xd63f03c0, true, 0 },     /* blr x3, x30 */
-        { 0xd63f081f, true, 0 },        { 0xd63f0fdf, true, 0 },     /* blraaz x0, blrabz x30 */
-        { 0xd73f0801, true, 0 },        { 0xd73f0fdf, true, 0 },     /* blraa, blrab */
-        { 0x14000001, false, 0 },       { 0xd61f0060, false, 0 },    /* b, br x3 */
-        { RET, false, 0 },              { NOP, false, 0 },
-        { 0xd71f0801, false, 0 },       { 0xd63f0061, false, 0 },    /* braa; no instruction */
+        { 0x94000001, true, 0x1000 },
+        { 0x97ffffff, true, 0xff8 }, /* bl */
+        { 0xd63f0060, true, 0 },
+        { 0xd63f03c0, true, 0 }, /* blr x3, x30 */
+        { 0xd63f081f, true, 0 },
+        { 0xd63f0fdf, true, 0 }, /* blraaz x0, blrabz x30 */
+        { 0xd73f0801, true, 0 },
+        { 0xd73f0fdf, true, 0 }, /* blraa, blrab */
+        { 0x14000001, false, 0 },
+        { 0xd61f0060, false, 0 }, /* b, br x3 */
+        { RET, false, 0 },
+        { NOP, false, 0 },
+        { 0xd71f0801, false, 0 },
+        { 0xd63f0061, false, 0 }, /* braa; no instruction */
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -362,8 +368,8 @@ static void stubs_are_recognized(void **state)
         uint32_t code[4];
         remote_addr slot;
     } cases[] = {
-        { { 0xf0000010, 0xf9400611 }, 0x4008 },             /* adrp x16, 3 pages; ldr x17, [x16, #8] */
-        { { 0xf0ffffe0 | 0x10, 0xf9400a11 }, 0x10 },         /* a page back; #16 */
+        { { 0xf0000010, 0xf9400611 }, 0x4008 },      /* adrp x16, 3 pages; ldr x17, [x16, #8] */
+        { { 0xf0ffffe0 | 0x10, 0xf9400a11 }, 0x10 }, /* a page back; #16 */
         { { 0xd503245f, 0x90000010, 0xf97ffe11 }, 0x8ff8 }, /* bti c; 0; #0x7ff8 */
         { { 0xf0000011, 0xf9400611 }, 0 },                  /* adrp x17 */
         { { 0xf0000010, 0xf9400610 }, 0 },                  /* ldr x16 */
@@ -382,7 +388,8 @@ TEST_MAIN(MADE_TEST(frames_lead_to_the_first_function),
           MADE_TEST(code_without_a_table_is_left_by_the_register),
           MADE_TEST(the_frame_of_its_caller_must_lead_to_a_call),
           MADE_TEST(a_function_without_a_table_may_have_a_record),
-          MADE_TEST(trampolines_of_python_are_left), MADE_TEST(a_stub_is_left_by_the_call_of_it),
+          MADE_TEST(trampolines_of_python_are_left),
+          MADE_TEST(a_stub_is_left_by_the_call_of_it),
           MADE_TEST(of_a_waiting_thread_the_stack_is_enough),
           MADE_TEST(zeros_mark_the_first_frame), MADE_TEST(the_walk_goes_on_behind_a_gap),
           MADE_TEST(a_jump_at_the_end_leads_to_its_function),
