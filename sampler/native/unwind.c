@@ -354,7 +354,7 @@ static bool starts_here(const struct walker *walker)
     const struct native_walk *const walk = walker->walk;
     const remote_addr sp = walker->state.sp, base = walker->state.stack->base;
     return walk->count > 1 && walk->frames[walk->count - 2].left_by == NATIVE_LEFT_BY_TABLE &&
-           base && sp < base && base - sp <= START_BYTES;
+           base && sp <= base && base - sp <= START_BYTES;
 }
 
 /* Code of a file that no rule describes. */

@@ -301,6 +301,19 @@ static void zeros_mark_the_first_frame(void **state)
     assert_int_equal(made_walk(world), NATIVE_CONTRADICTION);
 }
 
+/* Older C libraries have no table for what starts a program. */
+static void the_first_function_may_have_no_table(void **state)
+{
+    struct made_stack *const world = *state;
+    set(world, RECORDS + 4, 1, 0);
+    world->registers.sp = BASE_OF_STACK - 32;
+    put_record(world, 0, 0, UNKNOWN + CALL);
+    assert_int_equal(made_walk(world), NATIVE_COMPLETE);
+    assert_int_equal(world->walk.count, 2);
+    world->stack.base = 0;
+    assert_int_equal(made_walk(world), NATIVE_NO_RULE);
+}
+
 static void the_walk_goes_on_behind_a_gap(void **state)
 {
     struct made_stack *const world = *state;
@@ -391,6 +404,8 @@ TEST_MAIN(MADE_TEST(frames_lead_to_the_first_function),
           MADE_TEST(trampolines_of_python_are_left),
           MADE_TEST(a_stub_is_left_by_the_call_of_it),
           MADE_TEST(of_a_waiting_thread_the_stack_is_enough),
-          MADE_TEST(zeros_mark_the_first_frame), MADE_TEST(the_walk_goes_on_behind_a_gap),
+          MADE_TEST(zeros_mark_the_first_frame),
+          MADE_TEST(the_first_function_may_have_no_table),
+          MADE_TEST(the_walk_goes_on_behind_a_gap),
           MADE_TEST(a_jump_at_the_end_leads_to_its_function),
           cmocka_unit_test(calls_are_recognized), cmocka_unit_test(stubs_are_recognized))
