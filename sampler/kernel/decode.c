@@ -6,6 +6,7 @@
 #include "sampler/native/native_copy.h"
 
 _Static_assert((int)KERNEL_MAX_STACK_SPANS <= (int)UNWIND_MAX_SPANS, "");
+_Static_assert((int)MACHINE_SAVED <= (int)KERNEL_MAX_SAVED, "");
 
 static bool is_number(unsigned id)
 {
@@ -111,19 +112,12 @@ bool kernel_decode_native(const struct kernel_record *record, const void *spans,
     at += sizeof head;
     bytes -= sizeof head;
     *out = (struct native_copy){
-        .registers = { .ip = head.ip,
-                       .sp = head.sp,
-                       .r10 = head.r10,
-                       .saved = { [MACHINE_BX] = head.bx,
-                                  [MACHINE_BP] = head.bp,
-                                  [MACHINE_R12] = head.r12,
-                                  [MACHINE_R13] = head.r13,
-                                  [MACHINE_R14] = head.r14,
-                                  [MACHINE_R15] = head.r15 } },
+        .registers = { .ip = head.ip, .sp = head.sp, .outer_sp = head.outer_sp },
         .stack.base = head.base,
         .is_cut = record->flags & KERNEL_STACK_CUT,
         .is_faulted = record->flags & KERNEL_STACK_FAULTED,
     };
+    memcpy(out->registers.saved, head.saved, sizeof out->registers.saved);
     while (bytes) {
         struct native_span *const span = &out->stack.spans[out->stack.span_count];
         if (out->stack.span_count++ == KERNEL_MAX_STACK_SPANS ||

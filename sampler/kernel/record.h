@@ -23,8 +23,8 @@
  * begins inside a chunk, whose bytes below are its first span.
  *
  * Of a process whose native stacks are wanted, the records of a stack go on after these spans with a native
- * part: a struct kernel_native, and spans of the thread's C stack.  They begin KERNEL_RED_ZONE_BYTES below the
- * stack pointer and end at the base of the stack.  A stack of up to KERNEL_STACK_BYTES is copied whole, and so is a
+ * part: a struct kernel_native, and spans of the thread's C stack.  They begin at the stack pointer, on x86-64
+ * KERNEL_RED_ZONE_BYTES below it, and end at the base of the stack.  A stack of up to KERNEL_STACK_BYTES is copied whole, and so is a
  * deeper one that is full of calls: for each call of Python by C code it may have KERNEL_CALL_BYTES more, up to
  * KERNEL_MAX_STACK in all, unless records fill half the ring buffer.  Of another stack, the middle is missing: the
  * outermost KERNEL_STACK_PART bytes are copied, and the innermost ones that there is room for.  Where memory was never
@@ -32,7 +32,7 @@
  *
  * The outer part of a deep stack seldom changes, so it is sent once: from outer_from on, it is that of the record of
  * outer_ns, which is the last one of the thread that had it whole.  Its checksum was made of all its bytes.
- * Only x86-64 has this part.
+ * Only x86-64 and aarch64 have this part.
  *
  * Python frees code objects and uses their addresses again, so a code object is described when it is first
  * met in a stack, and again when its fingerprint has changed: the description is a record of its own, before
@@ -62,7 +62,9 @@ enum {
     KERNEL_MAX_INTERPRETERS = 16,   /* of one process, in which threads are searched */
     KERNEL_MAX_FIELDS_AT = 1 << 11, /* of offsets in a thread state */
     KERNEL_MAX_INSTANTS = 1 << 16,
-    KERNEL_RED_ZONE_BYTES = 128, /* a function may use them without moving its stack pointer */
+    KERNEL_RED_ZONE_BYTES =
+        128, /* of x86-64: a function may use them without moving its stack pointer */
+    KERNEL_MAX_SAVED = 12, /* registers that a function must preserve */
     KERNEL_STACK_BYTES = KERNEL_MAX_SPAN,
     KERNEL_STACK_PART = KERNEL_STACK_BYTES / 2,
     KERNEL_CALL_BYTES = 1 << 11,
@@ -127,9 +129,11 @@ struct kernel_span {
     unsigned int is_padded; /* the memory goes on after it, but nothing of it is in use */
 };
 
-/* The registers of a thread in its own code, and where its C stack ends: 0: unknown. */
+/* The registers of a thread in its own code, and where its C stack ends: 0: unknown.  Those that a function must
+ * preserve have the order of enum machine_register; there may be fewer of them. */
 struct kernel_native {
-    unsigned long long ip, sp, bx, bp, r10, r12, r13, r14, r15;
+    unsigned long long ip, sp, outer_sp;
+    unsigned long long saved[KERNEL_MAX_SAVED];
     unsigned long long base;
     /* Of a deep stack that is whole, where its outer part begins, and the time of the record that has it, 0: this one.
      * Otherwise 0. */

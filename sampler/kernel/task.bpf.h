@@ -23,6 +23,11 @@ struct mm_struct {
 struct thread_struct {
     unsigned long fsbase;
 };
+struct thread_struct___aarch64 {
+    struct {
+        unsigned long tp_value;
+    } uw;
+};
 struct task_struct {
     int pid, tgid;
     struct pid *thread_pid;
@@ -31,13 +36,16 @@ struct task_struct {
     struct mm_struct *mm;
     struct thread_struct thread;
 };
+struct task_struct___aarch64 {
+    struct thread_struct___aarch64 thread;
+};
 /* Of x86-64. */
 struct pt_regs {
     unsigned long ip, sp, bx, bp, r10, r12, r13, r14, r15, orig_ax, cs, di, si;
 };
 /* Of aarch64, where the same name has other fields: what is behind ___ is left out when the kernel's are looked up. */
 struct pt_regs___aarch64 {
-    unsigned long regs[31], sp, pc, orig_x0;
+    unsigned long regs[31], sp, pc, pstate, orig_x0;
     int syscallno;
 };
 #pragma clang attribute pop

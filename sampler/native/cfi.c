@@ -139,6 +139,8 @@ static enum err_code read_augmentation(struct cursor *in, const char *letters,
         }
         case 'L': cursor_skip(&data, 1); break;
         case 'S': common->is_signal_frame = true; break;
+        case 'B': /* which key signs return addresses, */
+        case 'G': /* and whether memory on the stack is tagged */ break;
         default: return ERR_UNSUPPORTED;
         }
     return data.rc;
@@ -169,6 +171,7 @@ static enum err_code read_common(struct blocks *blocks, const struct cfi_tables 
     if (machine_register_of(return_address) != MACHINE_RETURN_ADDRESS)
         return ERR_UNSUPPORTED;
     struct cfi_row row = { .rule = rule_initial };
+    row.return_address = MACHINE_RETURN_BYTES ? CFI_RETURN_UNKNOWN : CFI_RETURN_KNOWN;
     /* These instructions hold for all addresses: none of them advances. */
     rc = cfi_program_run(&out->program, &in, 0, 0, &row);
     out->program.initial = row;
@@ -181,7 +184,7 @@ static struct rule finished(const struct common *common, const struct cfi_row *r
     const bool is_kernels = common->is_signal_frame && rule.kind == RULE_DEREFERENCE &&
                             rule.base == MACHINE_SP && rule.add == 0 &&
                             rule.offset == machine_signal_frame.sp;
-    if (is_kernels || row->return_address != CFI_RETURN_BELOW_CFA) {
+    if (is_kernels || row->return_address != CFI_RETURN_KNOWN) {
         rule = rule_initial;
         rule.kind = is_kernels                               ? RULE_SIGNAL
                     : row->return_address == CFI_RETURN_NONE ? RULE_END

@@ -49,18 +49,25 @@ struct run {
     bool is_corrupt;
 };
 
-static void set_register(struct run *run, uint64_t number, int64_t offset, bool is_from_bp)
+static void set_from_fp(struct rule *rule, unsigned name, bool is_from_fp)
+{
+    const unsigned bit = 1u << name, others = rule->from_fp & ~bit;
+    rule->from_fp = (is_from_fp ? others | bit : others) & ((1u << MACHINE_SAVED) - 1);
+}
+
+static void set_register(struct run *run, uint64_t number, int64_t offset, bool is_from_fp)
 {
     const enum machine_register name = machine_register_of(number);
     struct rule *const rule = &run->row->rule;
     if (name < MACHINE_SAVED) {
-        const unsigned bit = 1u << name;
         const bool fits = offset > RULE_LOST && offset <= INT16_MAX;
         rule->saved[name] = (int16_t)(fits ? offset : RULE_LOST);
-        rule->from_bp = (uint8_t)(is_from_bp ? rule->from_bp | bit : rule->from_bp & ~bit);
-    } else if (name == MACHINE_RETURN_ADDRESS) {
+        set_from_fp(rule, name, is_from_fp);
+    }
+    if (name == MACHINE_RETURN_ADDRESS) {
+        const bool is_pushed = offset == -MACHINE_RETURN_BYTES && !is_from_fp;
         run->row->return_address =
-            offset == -8 && !is_from_bp ? CFI_RETURN_BELOW_CFA : CFI_RETURN_UNKNOWN;
+            is_pushed || !MACHINE_RETURN_BYTES ? CFI_RETURN_KNOWN : CFI_RETURN_UNKNOWN;
     } else if (name == MACHINE_SP) {
         run->row->return_address = CFI_RETURN_UNKNOWN;
     }
@@ -78,12 +85,11 @@ static void restore_register(struct run *run, uint64_t number)
     const struct cfi_row *const initial = &run->program->initial;
     struct rule *const rule = &run->row->rule;
     if (name < MACHINE_SAVED) {
-        const unsigned bit = 1u << name;
         rule->saved[name] = initial->rule.saved[name];
-        rule->from_bp = (uint8_t)((rule->from_bp & ~bit) | (initial->rule.from_bp & bit));
-    } else if (name == MACHINE_RETURN_ADDRESS) {
-        run->row->return_address = initial->return_address;
+        set_from_fp(rule, name, initial->rule.from_fp >> name & 1);
     }
+    if (name == MACHINE_RETURN_ADDRESS)
+        run->row->return_address = initial->return_address;
 }
 
 static void undefine_register(struct run *run, uint64_t number)
@@ -99,8 +105,8 @@ static void keep_register(struct run *run, uint64_t number)
     const enum machine_register name = machine_register_of(number);
     if (name < MACHINE_SAVED)
         run->row->rule.saved[name] = RULE_UNCHANGED;
-    else if (name == MACHINE_RETURN_ADDRESS)
-        run->row->return_address = CFI_RETURN_UNKNOWN;
+    if (name == MACHINE_RETURN_ADDRESS)
+        run->row->return_address = MACHINE_RETURN_BYTES ? CFI_RETURN_UNKNOWN : CFI_RETURN_KNOWN;
 }
 
 /* offset * factor; what is too large cannot be an offset in a stack. */
@@ -118,8 +124,9 @@ static void define_cfa(struct run *run, uint64_t number, int64_t offset)
 {
     struct rule *const rule = &run->row->rule;
     const enum machine_register name = machine_register_of(number);
-    const bool is_known = (name < MACHINE_SAVED || name == MACHINE_SP || name == MACHINE_R10) &&
-                          offset >= INT32_MIN && offset <= INT32_MAX;
+    const bool is_known =
+        (name < MACHINE_SAVED || name == MACHINE_SP || name == MACHINE_OUTER_SP) &&
+        offset >= INT32_MIN && offset <= INT32_MAX;
     rule->kind = is_known ? RULE_REGISTER : RULE_NONE;
     rule->base = (uint8_t)name;
     rule->offset = is_known ? (int32_t)offset : 0;
@@ -215,7 +222,7 @@ static void save_by_expression(struct run *run)
     struct cursor in = take_expression(run);
     enum machine_register name;
     int64_t offset;
-    if (take_base(&in, &name, &offset) && name == MACHINE_BP && in.at == in.end)
+    if (take_base(&in, &name, &offset) && name == MACHINE_FP && in.at == in.end)
         set_register(run, number, offset, true);
     else
         lose_register(run, number);
@@ -341,7 +348,7 @@ static bool step(struct run *run)
     case GNU_ARGS_SIZE: (void)cursor_uleb(in); return true;
     default: break;
     }
-    if (!run_cfa(run, op) && !run_register(run, op))
+    if (!run_cfa(run, op) && !run_register(run, op) && !machine_ignores(op))
         run->is_corrupt = true;
     return !run->is_corrupt;
 }

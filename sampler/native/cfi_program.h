@@ -26,7 +26,8 @@ enum {
 /* A row of the table that the instructions stand for. */
 struct cfi_row {
     struct rule rule;
-    enum { CFI_RETURN_UNKNOWN, CFI_RETURN_BELOW_CFA, CFI_RETURN_NONE } return_address;
+    /* Known: where a call pushes it, or as the rule has it for a register. */
+    enum { CFI_RETURN_UNKNOWN, CFI_RETURN_KNOWN, CFI_RETURN_NONE } return_address;
 };
 
 struct cfi_program {

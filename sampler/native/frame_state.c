@@ -11,9 +11,9 @@ void frame_state_init(struct frame_state *state, const struct native_registers *
         .stack = stack,
         .ip = registers->ip,
         .sp = registers->sp,
-        .r10 = registers->r10,
+        .outer_sp = registers->outer_sp,
         .known = registers->has_only_sp ? 0 : ALL_KNOWN,
-        .has_r10 = !registers->has_only_sp,
+        .has_outer_sp = !registers->has_only_sp,
         .is_exact = true,
     };
     memcpy(state->saved, registers->saved, sizeof state->saved);
@@ -39,18 +39,33 @@ static bool value_of(const struct frame_state *state, unsigned name, uint64_t *o
 {
     if (name == MACHINE_SP)
         *out = state->sp;
-    else if (name == MACHINE_R10)
-        *out = state->r10;
+    else if (name == MACHINE_OUTER_SP)
+        *out = state->outer_sp;
     else
         *out = state->saved[name];
     return name == MACHINE_SP ||
-           (name == MACHINE_R10 ? state->has_r10 : state->known >> name & 1);
+           (name == MACHINE_OUTER_SP ? state->has_outer_sp : state->known >> name & 1);
+}
+
+/* Where the frame has saved its caller's frame pointer is where its own leads, if the return address is next to it. */
+static enum native_end cfa_of_record(const struct frame_state *state, const struct rule *rule,
+                                     remote_addr *cfa_out)
+{
+    const int saved = rule->saved[MACHINE_FP];
+    if (MACHINE_RETURN_BYTES || saved == RULE_UNCHANGED || saved == RULE_LOST ||
+        rule->saved[MACHINE_RETURN_ADDRESS] != saved + WORD_BYTES ||
+        !(state->known >> MACHINE_FP & 1))
+        return NATIVE_NO_REGISTER;
+    *cfa_out = state->saved[MACHINE_FP] - (uint64_t)(int64_t)saved;
+    return NATIVE_GOES_ON;
 }
 
 enum native_end frame_state_cfa(const struct frame_state *state, const struct rule *rule,
                                 remote_addr *cfa_out)
 {
     uint64_t base;
+    if (state->is_sp_below && rule->base == MACHINE_SP)
+        return cfa_of_record(state, rule, cfa_out);
     if (!value_of(state, rule->base, &base))
         return NATIVE_NO_REGISTER;
     base += (uint64_t)(int64_t)rule->offset;
@@ -70,8 +85,34 @@ bool frame_state_may_end_at(const struct frame_state *state, remote_addr cfa)
 {
     /* A signal handler may have a stack of its own, somewhere else. */
     const bool is_on_stack = state->stack->base && state->sp <= state->stack->base;
-    return cfa % WORD_BYTES == 0 && cfa > state->sp && cfa - state->sp >= WORD_BYTES &&
+    const uint64_t bytes = cfa - state->sp;
+    /* Without a return address on the stack a frame that has called nothing may have no bytes. */
+    const bool is_empty = !MACHINE_RETURN_BYTES && bytes == 0 && state->is_exact;
+    return cfa % WORD_BYTES == 0 && cfa >= state->sp && (bytes >= WORD_BYTES || is_empty) &&
            (!is_on_stack || cfa <= state->stack->base);
+}
+
+enum native_end frame_state_return_address(const struct frame_state *state,
+                                           const struct rule *rule, remote_addr cfa,
+                                           remote_addr *out)
+{
+    enum { NAME = MACHINE_RETURN_ADDRESS };
+    if (MACHINE_RETURN_BYTES)
+        return frame_state_read(state, cfa - MACHINE_RETURN_BYTES, out);
+    const int saved = rule->saved[NAME];
+    const remote_addr slot = cfa + (uint64_t)(int64_t)saved;
+    if (saved == RULE_LOST || rule->from_fp >> NAME & 1)
+        return NATIVE_NO_REGISTER;
+    if (saved != RULE_UNCHANGED && slot >= state->sp) {
+        uint64_t word;
+        const enum native_end end = frame_state_read(state, slot, &word);
+        if (!end)
+            *out = machine_address(word);
+        return end;
+    }
+    /* What is below the stack pointer was restored already. */
+    *out = machine_address(state->saved[NAME]);
+    return state->known >> NAME & 1 ? NATIVE_GOES_ON : NATIVE_NO_REGISTER;
 }
 
 /* A register that the frame has saved.  false: its value is lost. */
@@ -87,7 +128,7 @@ static bool restore(const struct frame_state *state, remote_addr slot, uint64_t 
     /* Only at an exact address: the function has popped the register already, or it saved it without
      * moving sp.  In both cases the slot has the value while it is in the red zone.  Further
      * below it was popped. */
-    if (is_there && state->sp - slot <= UNWIND_RED_ZONE_BYTES)
+    if (is_there && state->sp - slot <= MACHINE_RED_ZONE_BYTES)
         *value = word;
     return state->is_exact;
 }
@@ -95,23 +136,27 @@ static bool restore(const struct frame_state *state, remote_addr slot, uint64_t 
 void frame_state_leave(struct frame_state *state, const struct rule *rule, remote_addr cfa,
                        remote_addr return_address)
 {
-    const uint64_t bp = state->saved[MACHINE_BP];
-    const bool is_bp_known = state->known >> MACHINE_BP & 1;
+    const uint64_t fp = state->saved[MACHINE_FP];
+    const bool is_fp_known = state->known >> MACHINE_FP & 1;
     for (unsigned i = 0; i < MACHINE_SAVED; i++) {
-        const bool is_from_bp = rule->from_bp >> i & 1;
-        bool is_known = rule->saved[i] != RULE_LOST && (!is_from_bp || is_bp_known);
+        const bool is_from_fp = rule->from_fp >> i & 1;
+        bool is_known = rule->saved[i] != RULE_LOST && (!is_from_fp || is_fp_known);
         if (rule->saved[i] == RULE_UNCHANGED)
             continue;
         if (is_known)
             is_known =
-                restore(state, (is_from_bp ? bp : cfa) + (uint64_t)(int64_t)rule->saved[i],
+                restore(state, (is_from_fp ? fp : cfa) + (uint64_t)(int64_t)rule->saved[i],
                         &state->saved[i]);
-        state->known = (uint8_t)(is_known ? state->known | 1u << i : state->known & ~(1u << i));
+        state->known =
+            (uint16_t)(is_known ? state->known | 1u << i : state->known & ~(1u << i));
     }
+    /* The call has changed it, so the caller must have saved its own. */
+    if (!MACHINE_RETURN_BYTES && !rule->is_interrupted)
+        state->known &= (uint16_t) ~(1u << MACHINE_RETURN_ADDRESS);
     state->ip = return_address;
     state->sp = cfa;
     state->is_exact = rule->is_interrupted;
-    state->has_r10 = false;
+    state->has_outer_sp = state->is_sp_below = false;
 }
 
 enum native_end frame_state_leave_signal(struct frame_state *state)
@@ -121,14 +166,15 @@ enum native_end frame_state_leave_signal(struct frame_state *state)
     enum native_end end = frame_state_read(state, state->sp + (uint64_t)at->ip, &before.ip);
     if (!end)
         end = frame_state_read(state, state->sp + (uint64_t)at->sp, &before.sp);
-    if (!end)
-        end = frame_state_read(state, state->sp + (uint64_t)at->r10, &before.r10);
+    if (!end && at->outer_sp)
+        end = frame_state_read(state, state->sp + (uint64_t)at->outer_sp, &before.outer_sp);
     for (unsigned i = 0; i < MACHINE_SAVED && !end; i++)
         end = frame_state_read(state, state->sp + (uint64_t)at->saved[i], &before.saved[i]);
     if (end)
         return end;
     before.known = ALL_KNOWN;
-    before.has_r10 = before.is_exact = true;
+    before.has_outer_sp = before.is_exact = true;
+    before.is_sp_below = false;
     *state = before;
     return NATIVE_GOES_ON;
 }

@@ -11,18 +11,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sampler/native/machine.h"
+#include "sampler/native/machine/machine.h"
 #include "sampler/native/rule.h"
 #include "sampler/native/unwind.h"
 
 struct frame_state {
     const struct native_stack *stack;
     remote_addr ip, sp;
-    uint64_t r10;
+    uint64_t outer_sp;
     uint64_t saved[MACHINE_SAVED];
-    uint8_t known; /* bit N: saved[N] is known */
-    bool has_r10;
-    bool is_exact; /* ip is the next instruction, not a return address */
+    uint16_t known; /* bit N: saved[N] is known */
+    bool has_outer_sp;
+    bool is_sp_below; /* sp is somewhere below the frame's stack pointer, or is it */
+    bool is_exact;    /* ip is the next instruction, not a return address */
 };
 
 void frame_state_init(struct frame_state *state, const struct native_registers *registers,
@@ -38,6 +39,11 @@ enum native_end frame_state_cfa(const struct frame_state *state, const struct ru
 
 /* Can a frame of these registers end there? */
 bool frame_state_may_end_at(const struct frame_state *state, remote_addr cfa);
+
+/* The return address of a frame that ends at cfa, by a rule of one of these kinds. */
+enum native_end frame_state_return_address(const struct frame_state *state,
+                                           const struct rule *rule, remote_addr cfa,
+                                           remote_addr *out);
 
 /* Becomes the caller, whose frame begins at cfa, by a rule of one of these kinds. */
 void frame_state_leave(struct frame_state *state, const struct rule *rule, remote_addr cfa,

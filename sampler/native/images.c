@@ -3,6 +3,7 @@
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "sampler/base/clock.h"
 #include "sampler/base/vec.h"
@@ -10,7 +11,6 @@
 enum {
     MAX_NEIGHBOURS = 64, /* mappings of one image; linkers make four to seven */
     MAX_SEGMENTS = 64,
-    PAGE_BYTES = 4096,
 };
 
 void images_init(struct images *images, int pid)
@@ -184,9 +184,10 @@ static enum err_code read_segments(const struct image *image, struct blocks *blo
 }
 
 /* Does the segment, moved by that much, put the image where it is mapped? */
-static bool explains(const Elf64_Phdr *segment, uint64_t bias, const struct image *image)
+static bool explains(const Elf64_Phdr *segment, uint64_t bias, const struct image *image,
+                     uint64_t page)
 {
-    const uint64_t first = segment->p_offset - segment->p_offset % PAGE_BYTES;
+    const uint64_t first = segment->p_offset - segment->p_offset % page;
     return segment->p_type == PT_LOAD && image->offset >= first &&
            (image->offset <= segment->p_offset ||
             image->offset - segment->p_offset < segment->p_filesz) &&
@@ -197,14 +198,15 @@ static bool explains(const Elf64_Phdr *segment, uint64_t bias, const struct imag
 static bool find_bias(const struct image *image, const Elf64_Phdr *segments, size_t count,
                       uint64_t *bias_out)
 {
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     size_t i = 0;
-    while (i < count && (segments[i].p_type != PT_LOAD || segments[i].p_offset >= PAGE_BYTES))
+    while (i < count && (segments[i].p_type != PT_LOAD || segments[i].p_offset >= page))
         i++;
     if (i == count)
         return false;
     *bias_out = image->low - (segments[i].p_vaddr - segments[i].p_offset);
     for (i = 0; i < count; i++)
-        if (explains(&segments[i], *bias_out, image))
+        if (explains(&segments[i], *bias_out, image, page))
             return true;
     return false;
 }

@@ -1,6 +1,6 @@
 #include "sampler/native/linkage.h"
 
-#include "sampler/native/machine.h"
+#include "sampler/native/machine/machine.h"
 
 remote_addr linkage_target(struct blocks *blocks, remote_addr stub)
 {

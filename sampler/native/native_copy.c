@@ -25,9 +25,9 @@ static enum err_code read_rest(struct memory *memory, struct memory_span inner, 
     enum err_code rc = ERR_FAULT;
     /* Memory below the stack pointer may not be there: then nothing is in it. */
     if (!arrived) {
-        inner.addr += UNWIND_RED_ZONE_BYTES;
-        inner.buffer = (unsigned char *)inner.buffer + UNWIND_RED_ZONE_BYTES;
-        inner.bytes -= UNWIND_RED_ZONE_BYTES;
+        inner.addr += MACHINE_RED_ZONE_BYTES;
+        inner.buffer = (unsigned char *)inner.buffer + MACHINE_RED_ZONE_BYTES;
+        inner.bytes -= MACHINE_RED_ZONE_BYTES;
         rc = memory_readv(memory, &inner, 1, &arrived);
     }
     add_span(&out->stack, &inner, arrived);
@@ -50,9 +50,9 @@ static enum err_code read_stack(struct memory *memory, unsigned char bytes[NATIV
     struct native_stack *const stack = &out->stack;
     const remote_addr sp = out->registers.sp, base = stack->base;
     size_t arrived = 0;
-    if (sp < UNWIND_RED_ZONE_BYTES || sp > UINT64_MAX - NATIVE_COPY_BYTES)
+    const remote_addr from = sp - MACHINE_RED_ZONE_BYTES;
+    if (from > sp || sp > UINT64_MAX - NATIVE_COPY_BYTES)
         return ERR_OK;
-    const remote_addr from = sp - UNWIND_RED_ZONE_BYTES;
     out->is_cut = !base || base - from > NATIVE_COPY_BYTES;
     const struct memory_span spans[] = {
         { from, bytes, out->is_cut ? NATIVE_COPY_PART_BYTES : base - from },

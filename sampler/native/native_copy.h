@@ -4,7 +4,7 @@
  *
  * Both sampling engines make it: the kernel engine where the thread runs or leaves its processor,
  * native_copy_read of a thread that has been stopped, native_copy_read_waiting of one that waits.  The
- * copy begins UNWIND_RED_ZONE_BYTES below the stack pointer and ends at the base of the stack.  A stack
+ * copy begins MACHINE_RED_ZONE_BYTES below the stack pointer and ends at the base of the stack.  A stack
  * that is too large is cut: then the copy lacks its middle, see record.h.  Of a stopped thread, it has up
  * to NATIVE_COPY_BYTES, or NATIVE_COPY_PART_BYTES at each end.
  *
@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 #include "sampler/base/err.h"
-#include "sampler/native/machine.h"
+#include "sampler/native/machine/machine.h"
 #include "sampler/native/unwind.h"
 #include "sampler/process/memory.h"
 #include "sampler/process/system_call.h"

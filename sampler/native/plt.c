@@ -6,54 +6,10 @@
 
 #include "sampler/base/scoped.h"
 #include "sampler/base/vec.h"
+#include "sampler/native/machine/machine.h"
 #include "sampler/process/elf_tables.h"
 
-enum { STUB_BYTES = 16, MAX_NAME_BYTES = 1024 };
-
-#if defined(__x86_64__)
-enum { STEP_BYTES = STUB_BYTES };
-
-/* [endbr64] [bnd] jmp *displacement(%rip) */
-static bool slot_of(const unsigned char *code, uint64_t vaddr, uint64_t *slot_out)
-{
-    static const unsigned char endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
-    size_t at = memcmp(code, endbr64, sizeof endbr64) == 0 ? sizeof endbr64 : 0;
-    int32_t displacement;
-    at += code[at] == 0xf2;
-    if (code[at] != 0xff || code[at + 1] != 0x25)
-        return false;
-    memcpy(&displacement, code + at + 2, sizeof displacement);
-    *slot_out = vaddr + at + 6 + (uint64_t)(int64_t)displacement;
-    return true;
-}
-#elif defined(__aarch64__)
-enum { STEP_BYTES = 4 };
-
-/* adrp x16, page; ldr x17, [x16, #offset] */
-static bool slot_of(const unsigned char *code, uint64_t vaddr, uint64_t *slot_out)
-{
-    uint32_t adrp, ldr;
-    memcpy(&adrp, code, sizeof adrp);
-    memcpy(&ldr, code + sizeof adrp, sizeof ldr);
-    if ((adrp & 0x9f00001f) != 0x90000010 || (ldr & 0xffc003ff) != 0xf9400211)
-        return false;
-    const uint64_t pages = ((adrp >> 5 & 0x7ffff) << 2 | (adrp >> 29 & 3));
-    const uint64_t sign = 1 << 20;
-    *slot_out = (vaddr & ~(uint64_t)0xfff) + (((pages ^ sign) - sign) << 12) +
-                ((ldr >> 10 & 0xfff) << 3);
-    return true;
-}
-#else
-enum { STEP_BYTES = STUB_BYTES };
-
-static bool slot_of(const unsigned char *code, uint64_t vaddr, uint64_t *slot_out)
-{
-    (void)code;
-    (void)vaddr;
-    (void)slot_out;
-    return false;
-}
-#endif
+enum { MAX_NAME_BYTES = 1024 };
 
 /* The relocations of the table, sorted by the slot that they fill. */
 struct slots {
@@ -135,15 +91,15 @@ enum err_code plt_add_stubs(struct symbol_list *list, struct elf *elf)
     if (!section)
         section = elf_section_named(elf, ".plt");
     SCOPED_FREE unsigned char *code =
-        read_section(elf, section, PLT_MAX_STUBS * (size_t)STUB_BYTES, &bytes);
+        read_section(elf, section, PLT_MAX_STUBS * (size_t)MACHINE_STUB_BYTES, &bytes);
     if (code && section->sh_addr <= UINT64_MAX - bytes && read_slots(elf, &slots)) {
-        for (size_t at = 0; !rc && bytes - at >= STUB_BYTES && elf_has_time(elf);
-             at += STEP_BYTES) {
+        for (size_t at = 0; !rc && bytes - at >= MACHINE_STUB_BYTES && elf_has_time(elf);
+             at += MACHINE_STUB_ALIGNMENT) {
             const uint64_t vaddr = section->sh_addr + at;
+            const uint64_t slot = machine_stub_slot(code + at, vaddr);
             char name[MAX_NAME_BYTES];
-            uint64_t slot;
-            if (slot_of(code + at, vaddr, &slot) && name_of(elf, &slots, slot, name))
-                rc = symbol_list_add(list, vaddr, vaddr + STUB_BYTES, name);
+            if (slot && name_of(elf, &slots, slot, name))
+                rc = symbol_list_add(list, vaddr, vaddr + MACHINE_STUB_BYTES, name);
         }
     }
     free(slots.items);

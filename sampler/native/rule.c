@@ -6,11 +6,16 @@
 #include "sampler/base/hash.h"
 #include "sampler/base/vec.h"
 
-_Static_assert(sizeof(struct rule) == 24, "rules are hashed and compared as bytes");
+_Static_assert(sizeof(struct rule) == 12 + 2 * MACHINE_SAVED,
+               "rules are hashed and compared as bytes");
 
 const struct rule rule_initial = {
-    .saved = { RULE_UNCHANGED, RULE_UNCHANGED, RULE_UNCHANGED, RULE_UNCHANGED, RULE_UNCHANGED,
-               RULE_UNCHANGED },
+    .saved = { MACHINE_FOR_SAVED(RULE_UNCHANGED) },
+};
+
+const struct rule rule_lost = {
+    .kind = RULE_REGISTER,
+    .saved = { MACHINE_FOR_SAVED(RULE_LOST) },
 };
 
 void rules_init(struct rules *rules)

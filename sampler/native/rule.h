@@ -17,7 +17,7 @@
 
 #include "sampler/base/err.h"
 #include "sampler/base/idmap.h"
-#include "sampler/native/machine.h"
+#include "sampler/native/machine/machine.h"
 
 enum { RULES_MAX = 1 << 11 };
 
@@ -37,10 +37,11 @@ enum {
 };
 
 struct rule {
-    uint8_t kind;           /* enum rule_kind */
-    uint8_t base;           /* enum machine_register */
-    uint8_t from_bp;        /* bit N: saved[N] is relative to bp, not to the CFA */
-    uint8_t is_interrupted; /* the caller did not call: its ip is the next instruction */
+    uint8_t kind; /* enum rule_kind */
+    uint8_t base; /* enum machine_register */
+    uint16_t
+        from_fp : 15; /* bit N: saved[N] is relative to the frame pointer, not to the CFA */
+    uint16_t is_interrupted : 1; /* the caller did not call: its ip is the next instruction */
     int32_t offset, add;
     int16_t
         saved[MACHINE_SAVED]; /* where the caller's value is; or RULE_UNCHANGED, RULE_LOST */
@@ -48,6 +49,8 @@ struct rule {
 
 /* Nothing has changed yet: kind RULE_NONE, and the caller's value in each register. */
 extern const struct rule rule_initial;
+/* Nothing is known but the CFA, which the caller of these functions finds otherwise. */
+extern const struct rule rule_lost;
 
 struct rules {
     struct rule *items;

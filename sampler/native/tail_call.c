@@ -3,7 +3,7 @@
 #include "sampler/base/hash.h"
 #include "sampler/native/cfi.h"
 #include "sampler/native/linkage.h"
-#include "sampler/native/machine.h"
+#include "sampler/native/machine/machine.h"
 
 /* A function, and the code that is searched for jumps. */
 struct search {
@@ -29,7 +29,7 @@ static bool has_jump(const struct search *search)
     const size_t bytes = left < sizeof code ? left : sizeof code;
     if (blocks_read(search->blocks, search->from, code, bytes))
         return false;
-    for (size_t i = 0; i + MACHINE_JUMP_BYTES <= bytes; i++) {
+    for (size_t i = 0; i + MACHINE_JUMP_BYTES <= bytes; i += MACHINE_CODE_ALIGNMENT) {
         const remote_addr at = search->from + i;
         const remote_addr jumped = machine_jumped(code + i, at);
         if (jumped < image->start || jumped >= image->end)

@@ -10,6 +10,7 @@ enum {
     ANCHOR_MAX_CONFIRMATIONS = 8,
     STUB_BYTES = 64,       /* of code */
     LEAF_BYTES = 256,      /* of the code of a function that other files call */
+    RECORD_BYTES = 16,     /* of stack: the caller's frame pointer, and the return address */
     START_BYTES = 512,     /* of stack, and of the thread's own variables above it */
     TRAMPOLINE_BYTES = 16, /* of stack: the return address, and a word that aligns the stack */
 };
@@ -41,8 +42,6 @@ enum err_code unwinder_init(struct unwinder *unwinder, struct memory *memory, in
                             struct err *err)
 {
     memset(unwinder, 0, sizeof *unwinder);
-    if (!machine_is_supported())
-        return err_set(err, ERR_UNSUPPORTED, "native stacks need an x86-64 processor");
     images_init(&unwinder->images, pid);
     rules_init(&unwinder->rules);
     enum err_code rc = blocks_init(&unwinder->blocks, memory, err);
@@ -109,7 +108,7 @@ static bool is_return_address(const struct walker *walker, remote_addr addr,
     unsigned char code[MACHINE_CALL_BYTES];
     struct unwinder *const unwinder = walker->unwinder;
     struct image *const image = images_find(&unwinder->images, addr - 1);
-    if (!image || addr - image->start < sizeof code)
+    if (!image || addr - image->start < sizeof code || addr % MACHINE_CODE_ALIGNMENT)
         return false;
     images_examine(image, &unwinder->blocks);
     if (image->state != IMAGE_ELF ||
@@ -134,9 +133,12 @@ static struct rule read_rule(struct unwinder *unwinder, struct image *image, rem
     }
     /* Some C libraries describe no code that is written in assembly.  pc is in front of it: a signal
      * handler returns to its first instruction. */
-    if (rule.kind == RULE_NONE && image->end - pc > sizeof code &&
+    const bool may_be_signal =
+        rule.kind == RULE_NONE || (rule.is_interrupted && rule.kind != RULE_SIGNAL);
+    if (may_be_signal && image->end - pc > sizeof code &&
         !blocks_read(&unwinder->blocks, pc + 1, code, sizeof code) &&
         machine_is_signal_return(code)) {
+        rule = rule_initial;
         rule.kind = RULE_SIGNAL;
         rule.is_interrupted = true;
     }
@@ -194,19 +196,21 @@ static enum native_end leave(struct walker *walker, struct native_frame *frame,
                              const struct rule *rule, remote_addr cfa, enum native_left_by by)
 {
     struct frame_state *const state = &walker->state;
-    uint64_t return_address;
+    remote_addr return_address, called;
     if (!frame_state_may_end_at(state, cfa))
         return NATIVE_CONTRADICTION;
     frame->cfa = cfa;
-    const enum native_end end = frame_state_read(state, cfa - 8, &return_address);
+    const enum native_end end = frame_state_return_address(state, rule, cfa, &return_address);
     if (end)
         return end;
+    if (state->is_sp_below && !is_return_address(walker, return_address, &called))
+        return NATIVE_NO_REGISTER;
     frame_state_leave(state, rule, cfa, return_address);
     frame->left_by = by;
     if (return_address)
         return NATIVE_GOES_ON;
     /* A thread may mark its first frame by zeros where the caller's address and bp would be. */
-    return state->known >> MACHINE_BP & 1 && state->saved[MACHINE_BP] == 0
+    return state->known >> MACHINE_FP & 1 && state->saved[MACHINE_FP] == 0
                ? NATIVE_COMPLETE
                : NATIVE_CONTRADICTION;
 }
@@ -231,53 +235,116 @@ static bool is_near(const struct walker *walker, remote_addr function, uint64_t 
     return function && function <= ip && ip - function < bytes;
 }
 
-/* A short function without a table, which has pushed nothing: the word at sp is behind a call of it.  Such are stubs, and
- * what musl has in assembly: memcpy, memset. */
+/* A short function without a table, which has pushed nothing: its return address is behind a call of it.  Such are
+ * stubs, and what musl has in assembly: memcpy, memset. */
 static bool is_leaf(const struct walker *walker)
 {
     const struct frame_state *const state = &walker->state;
     remote_addr word, called;
-    return state->is_exact && !frame_state_read(state, state->sp, &word) &&
+    return state->is_exact &&
+           !frame_state_return_address(state, &rule_initial, state->sp + MACHINE_RETURN_BYTES,
+                                       &word) &&
            is_return_address(walker, word, &called) && called &&
            (is_near(walker, called, STUB_BYTES) ||
             is_near(walker, linkage_target(&walker->unwinder->blocks, called), LEAF_BYTES));
 }
 
-/* Code without tables that follows the convention: bp leads to the caller's bp, below the return address. */
-static enum native_end leave_by_frame_pointer(struct walker *walker, struct native_frame *frame)
+/* Reads what the frame pointer leads to: the caller's, below the return address. */
+static bool read_record(const struct frame_state *state, uint64_t *next_fp_out,
+                        remote_addr *return_address_out)
 {
-    const struct frame_state *const state = &walker->state;
-    const uint64_t bp = state->saved[MACHINE_BP];
-    uint64_t next_bp, return_address, called;
-    struct rule rule = { .kind = RULE_REGISTER, .base = MACHINE_BP };
-    for (unsigned i = 0; i < MACHINE_SAVED; i++)
-        rule.saved[i] = RULE_LOST;
-    rule.saved[MACHINE_BP] = -16;
-    if (!(state->known >> MACHINE_BP & 1) || bp < state->sp || bp % 8 != 0 ||
-        bp > UINT64_MAX - 16 || frame_state_read(state, bp, &next_bp) ||
-        frame_state_read(state, bp + 8, &return_address) || next_bp <= bp ||
-        !is_return_address(walker, return_address, &called))
-        return NATIVE_NO_RULE;
-    return leave(walker, frame, &rule, bp + 16, NATIVE_LEFT_BY_FRAME_POINTER);
+    const uint64_t fp = state->saved[MACHINE_FP];
+    uint64_t word;
+    if (!(state->known >> MACHINE_FP & 1) || fp < state->sp || fp % 8 != 0 ||
+        fp > UINT64_MAX - RECORD_BYTES || frame_state_read(state, fp, next_fp_out) ||
+        frame_state_read(state, fp + 8, &word))
+        return false;
+    *return_address_out = machine_address(word);
+    return true;
 }
 
-/* Generated code.  The trampolines of `-X perf` leave one word between sp and the return address: an
- * empty one, or the saved bp; their first instruction leaves none. */
-static enum native_end leave_generated(struct walker *walker, struct native_frame *frame)
+/* Code without tables that follows the convention.  If return addresses are in a register, such a record may lie
+ * anywhere in the frame. */
+static enum native_end leave_by_frame_pointer(struct walker *walker, struct native_frame *frame)
+{
+    struct frame_state *const state = &walker->state;
+    const uint64_t fp = state->saved[MACHINE_FP];
+    uint64_t next_fp;
+    remote_addr return_address, called;
+    struct rule rule = rule_lost;
+    rule.saved[MACHINE_FP] = -RECORD_BYTES;
+    if (!MACHINE_RETURN_BYTES)
+        rule.saved[MACHINE_RETURN_ADDRESS] = 8 - RECORD_BYTES;
+    if (!read_record(state, &next_fp, &return_address) || next_fp <= fp ||
+        !is_return_address(walker, return_address, &called))
+        return NATIVE_NO_RULE;
+    const enum native_end end =
+        leave(walker, frame, &rule, fp + RECORD_BYTES, NATIVE_LEFT_BY_FRAME_POINTER);
+    state->is_sp_below = !MACHINE_RETURN_BYTES;
+    return end;
+}
+
+/* Code without tables that has called nothing, or has saved nothing yet: the return address is in its register if that is in
+ * code that has tables.  How much of the stack it uses is unknown. */
+static enum native_end leave_by_register(struct walker *walker, struct native_frame *frame)
+{
+    struct frame_state *const state = &walker->state;
+    struct rule rule = rule_lost;
+    uint64_t next_fp;
+    remote_addr return_address, saved, called, function;
+    if (MACHINE_RETURN_BYTES || !state->is_exact ||
+        frame_state_return_address(state, &rule_initial, state->sp, &return_address) ||
+        !is_return_address(walker, return_address, &called) ||
+        (read_record(state, &next_fp, &saved) && saved == return_address))
+        return NATIVE_NO_RULE;
+    struct image *const image = image_at(walker, return_address - 1);
+    if (!image)
+        return NATIVE_NO_RULE;
+    const struct rule caller = rule_at(walker->unwinder, image, return_address - 1, &function);
+    if (caller.kind == RULE_NONE || caller.kind == RULE_STRANGE)
+        return NATIVE_NO_RULE;
+    rule.saved[MACHINE_FP] = rule.saved[MACHINE_RETURN_ADDRESS] = RULE_UNCHANGED;
+    const enum native_end end = leave(walker, frame, &rule, state->sp, NATIVE_LEFT_BY_CALL);
+    state->is_sp_below = true;
+    return end;
+}
+
+/* The trampolines of `-X perf` call the evaluation function.  Where a call pushes the return address, they leave one word
+ * between sp and it: an empty one, or the saved bp; their first instruction leaves none.  Otherwise sp is their frame
+ * pointer. */
+static enum native_end leave_trampoline(struct walker *walker, struct native_frame *frame)
 {
     const struct frame_state *const state = &walker->state;
     struct rule rule = rule_initial;
-    uint64_t word, called;
+    uint64_t word;
+    remote_addr return_address, called;
+    if (!MACHINE_RETURN_BYTES) {
+        rule.saved[MACHINE_FP] = -RECORD_BYTES;
+        rule.saved[MACHINE_RETURN_ADDRESS] = 8 - RECORD_BYTES;
+        if (state->saved[MACHINE_FP] != state->sp ||
+            !read_record(state, &word, &return_address) ||
+            !is_return_address(walker, return_address, &called))
+            return NATIVE_NO_RULE;
+        return leave(walker, frame, &rule, state->sp + RECORD_BYTES, NATIVE_LEFT_BY_TRAMPOLINE);
+    }
     for (remote_addr bytes = TRAMPOLINE_BYTES; bytes; bytes -= 8) {
         if (bytes > UINT64_MAX - state->sp || (!state->is_exact && bytes < TRAMPOLINE_BYTES) ||
             frame_state_read(state, state->sp + bytes - 8, &word) ||
             !is_return_address(walker, word, &called))
             continue;
-        if (bytes == TRAMPOLINE_BYTES && state->saved[MACHINE_BP] == state->sp)
-            rule.saved[MACHINE_BP] = -16;
+        if (bytes == TRAMPOLINE_BYTES && state->saved[MACHINE_FP] == state->sp)
+            rule.saved[MACHINE_FP] = -16;
         return leave(walker, frame, &rule, state->sp + bytes, NATIVE_LEFT_BY_TRAMPOLINE);
     }
-    return leave_by_frame_pointer(walker, frame);
+    return NATIVE_NO_RULE;
+}
+
+static enum native_end leave_generated(struct walker *walker, struct native_frame *frame)
+{
+    enum native_end end = leave_by_register(walker, frame);
+    if (end == NATIVE_NO_RULE)
+        end = leave_trampoline(walker, frame);
+    return end == NATIVE_NO_RULE ? leave_by_frame_pointer(walker, frame) : end;
 }
 
 /* musl describes none of its code, so not what starts a program or a thread either.  That has called
@@ -287,7 +354,7 @@ static bool starts_here(const struct walker *walker)
     const struct native_walk *const walk = walker->walk;
     const remote_addr sp = walker->state.sp, base = walker->state.stack->base;
     return walk->count > 1 && walk->frames[walk->count - 2].left_by == NATIVE_LEFT_BY_TABLE &&
-           base && sp < base && base - sp <= START_BYTES;
+           base && sp <= base && base - sp <= START_BYTES;
 }
 
 /* Code of a file that no rule describes. */
@@ -296,8 +363,11 @@ static enum native_end leave_undescribed(struct walker *walker, struct native_fr
 {
     walker->lacks_table = walker->lacks_table || rule->kind == RULE_NONE;
     if (is_leaf(walker))
-        return leave(walker, frame, &rule_initial, walker->state.sp + 8, NATIVE_LEFT_BY_CALL);
-    const enum native_end end = leave_by_frame_pointer(walker, frame);
+        return leave(walker, frame, &rule_initial, walker->state.sp + MACHINE_RETURN_BYTES,
+                     NATIVE_LEFT_BY_CALL);
+    enum native_end end = leave_by_register(walker, frame);
+    if (end == NATIVE_NO_RULE)
+        end = leave_by_frame_pointer(walker, frame);
     if (end == NATIVE_NO_RULE && rule->kind == RULE_NONE && starts_here(walker))
         return NATIVE_COMPLETE;
     return end == NATIVE_NO_RULE && rule->kind == RULE_STRANGE ? NATIVE_STRANGE_RULE : end;
@@ -349,7 +419,7 @@ static bool restart(struct walker *walker)
         const remote_addr entry = walker->entries[walker->next_entry];
         const remote_addr cfa = entry + anchor->distance;
         if (entry < state->sp || !frame_state_may_end_at(state, cfa) ||
-            frame_state_read(state, cfa - 8, &return_address) ||
+            frame_state_return_address(state, &anchor->rule, cfa, &return_address) ||
             !is_return_address(walker, return_address, &called))
             continue;
         struct native_frame *const gap = push(walk);
@@ -363,9 +433,9 @@ static bool restart(struct walker *walker)
         frame->pc = frame->function = anchor->function;
         frame->is_exact = true;
         frame->sp = entry;
-        state->sp = entry;
+        /* Where its registers are saved may lie below the entry frame. */
         state->known = 0;
-        state->is_exact = false;
+        state->is_exact = state->is_sp_below = false;
         walker->next_entry++;
         return leave(walker, frame, &anchor->rule, cfa, NATIVE_LEFT_BY_TABLE) == NATIVE_GOES_ON;
     }

@@ -27,7 +27,7 @@
 #include "sampler/base/err.h"
 #include "sampler/native/blocks.h"
 #include "sampler/native/images.h"
-#include "sampler/native/machine.h"
+#include "sampler/native/machine/machine.h"
 #include "sampler/native/rule.h"
 #include "sampler/native/rule_cache.h"
 #include "sampler/process/memory.h"
@@ -35,7 +35,6 @@
 enum {
     UNWIND_MAX_SPANS = 8,
     UNWIND_MAX_SIGNALS = 8,
-    UNWIND_RED_ZONE_BYTES = 128,
     UNWIND_BUDGET = 1 << 18, /* of blocks, for a stack: at most about 5 ms */
 };
 
@@ -45,7 +44,7 @@ struct native_span {
     size_t count;
 };
 
-/* A copy of a thread's C stack: best from UNWIND_RED_ZONE_BYTES below its stack pointer on. */
+/* A copy of a thread's C stack: best from MACHINE_RED_ZONE_BYTES below its stack pointer on. */
 struct native_stack {
     struct native_span spans[UNWIND_MAX_SPANS]; /* by address; they do not overlap */
     size_t span_count;
@@ -60,7 +59,7 @@ struct native_frame {
     } kind;
     enum native_left_by {
         NATIVE_LEFT_BY_TABLE,
-        NATIVE_LEFT_BY_CALL, /* the word at sp is behind a call of this code */
+        NATIVE_LEFT_BY_CALL, /* the return address is where a call leaves it */
         NATIVE_LEFT_BY_TRAMPOLINE,
         NATIVE_LEFT_BY_FRAME_POINTER, /* callers that set up no frame may be missing */
         NATIVE_NOT_LEFT,              /* the walk ended here */
@@ -127,7 +126,7 @@ struct unwinder {
     uint64_t ends[NATIVE_ENDS_COUNT];
 };
 
-/* pid 0: the mappings come from unwinder_take_maps.  ERR_UNSUPPORTED: not on this machine. */
+/* pid 0: the mappings come from unwinder_take_maps. */
 MUST_CHECK enum err_code unwinder_init(struct unwinder *unwinder, struct memory *memory,
                                        int pid, struct err *err);
 void unwinder_deinit(struct unwinder *unwinder);

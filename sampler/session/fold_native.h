@@ -28,7 +28,7 @@ struct fold_native;
 struct native_outcome;
 struct process;
 
-/* anchor: python_anchor.  ERR_UNSUPPORTED: not on this machine. */
+/* anchor: python_anchor. */
 MUST_CHECK enum err_code fold_native_create(struct process *process, struct fold *fold,
                                             remote_addr anchor, struct fold_native **out,
                                             struct err *err);

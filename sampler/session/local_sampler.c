@@ -14,7 +14,7 @@
 #include "sampler/discovery/turns.h"
 #include "sampler/kernel/engine.h"
 #include "sampler/kernel/engines.h"
-#include "sampler/native/machine.h"
+#include "sampler/native/machine/machine.h"
 #include "sampler/permission.h"
 #include "sampler/process/process_scan.h"
 #include "sampler/process/process_stats.h"
@@ -40,7 +40,7 @@ static enum err_code check_options(const struct sampler_options *options, struct
                        "the limit of stops must be between 0 and 100 percent");
     if (options->native == SAMPLER_NATIVE_FULL && !machine_is_supported())
         return err_set(err, ERR_UNSUPPORTED,
-                       "native stacks need an x86-64 processor: use --native=leaf");
+                       "native stacks need an x86-64 or aarch64 processor: use --native=leaf");
     if (options->pid_count > SAMPLER_MAX_PROCESSES)
         return err_set(err, ERR_INVALID, "a session samples at most %d processes at a time",
                        SAMPLER_MAX_PROCESSES);

@@ -93,7 +93,7 @@ static void measure(struct bench *bench, const struct native_registers *register
     struct native_walk walk = { .frames = bench->frames, .room = MAX_FRAMES };
     struct native_stack stack;
     struct costs *const costs = &bench->costs;
-    copy_stack(bench, registers->sp - UNWIND_RED_ZONE_BYTES, thread_pointer, &stack);
+    copy_stack(bench, registers->sp - MACHINE_RED_ZONE_BYTES, thread_pointer, &stack);
     const uint64_t ns = timed_walk(bench, registers, &stack, &walk);
     costs->warm_ns += timed_walk(bench, registers, &stack, &walk);
     costs->all_ns += ns;

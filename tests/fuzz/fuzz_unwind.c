@@ -53,7 +53,7 @@ static void set_scene(struct scene *scene, struct fuzz_input *input)
     struct maps maps;
     registers->ip = BASE + fuzz_take(input, 2);
     registers->sp = STACK + fuzz_take(input, 2) % MAX_STACK_BYTES;
-    registers->r10 = STACK + fuzz_take(input, 2);
+    registers->outer_sp = STACK + fuzz_take(input, 2);
     for (size_t i = 0; i < MACHINE_SAVED; i++)
         registers->saved[i] = STACK + fuzz_take(input, 2);
     for (size_t i = 0; i < ENTRIES; i++)

@@ -453,8 +453,8 @@ static void say_native(const struct session_info *info)
         say("of the calls of Python by C code, %.2f %% stand at their place among native frames",
             quality_percent(quality->native_placed, quality->native_entries));
     if (quality->native_none == samples)
-        say("native stacks need an x86-64 processor, and the kernel engine (CAP_BPF and "
-            "CAP_PERFMON) or the right to stop threads (ptrace, not --stop never)");
+        say("native stacks need the kernel engine (CAP_BPF and CAP_PERFMON) or the right to stop "
+            "threads (ptrace, not --stop never)");
 }
 
 void run_summary_say_quality(const struct session_info *info)

@@ -77,7 +77,7 @@ uint32_t made_image_common(struct made_image *image, const char *letters,
     used += length;
     data[used++] = 1;    /* factor of code */
     data[used++] = 0x78; /* of data: -8 */
-    data[used++] = 16;   /* the return address */
+    data[used++] = MADE_RETURN_ADDRESS;
     if (*letters == 'z') {
         data[used++] = 1;
         data[used++] = 0x1b; /* addresses: 32 bits, relative to themselves */

@@ -23,6 +23,7 @@ enum {
     MADE_FRAMES = 0x2800,
     MADE_END = 0x8000,
     MADE_MAX_FUNCTIONS = 64,
+    MADE_RETURN_ADDRESS = MACHINE_RETURN_BYTES ? 16 : 30, /* as tables number it */
 };
 
 struct made_image {

@@ -1,6 +1,8 @@
 /*
  * made_stack - a process with one library, whose functions cover all forms of rules, and a stack in it.
  *
+ * made_x86_64.c has the functions that are named here; test_aarch64.c has its own.
+ *
  * Ownership: made_stack_set_up and made_stack_tear_down are cmocka's functions before and after a test; the
  * state is a struct made_stack.
  * Depends on: made_image, unwind.
@@ -24,7 +26,7 @@ enum {
     BASE_OF_STACK = STACK + WORDS * 8,
     MAX_FRAMES = 32,
     GENERATED = 0x300000,
-    /* Functions, each 0x40 bytes of code. */
+    /* Functions of x86-64, each 0x40 bytes of code. */
     PLAIN = CODE,           /* CFA = sp + 8 */
     PUSHES = CODE + 0x40,   /* from byte 1 on CFA = sp + 16, bp below the return address */
     POINTS = CODE + 0x80,   /* CFA = bp + 16, bp below the return address */
@@ -56,6 +58,8 @@ struct made_stack {
                         (const uint8_t[]){ __VA_ARGS__ },            \
                         sizeof((const uint8_t[]){ __VA_ARGS__ }))
 
+/* The functions of the library, each with a call in front of its byte CALL. */
+void made_stack_add_functions(struct made_stack *world);
 int made_stack_set_up(void **state);
 int made_stack_tear_down(void **state);
 /* The mappings of the process, as /proc/PID/maps lists them. */

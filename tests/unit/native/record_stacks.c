@@ -137,7 +137,7 @@ static void write_stack(FILE *file, const struct stopped_thread *thread,
 {
     const struct native_span *const span = &thread->stack.spans[0];
     const struct native_registers *const r = &thread->registers;
-    fprintf(file, "registers %" PRIx64 " %" PRIx64 " %" PRIx64, r->ip, r->sp, r->r10);
+    fprintf(file, "registers %" PRIx64 " %" PRIx64 " %" PRIx64, r->ip, r->sp, r->outer_sp);
     for (size_t i = 0; i < MACHINE_SAVED; i++)
         fprintf(file, " %" PRIx64, r->saved[i]);
     fputc('\n', file);

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "sampler/native/machine.h"
+#include "sampler/native/machine/machine.h"
 #include "sampler/process/maps.h"
 #include "tests/support/test.h"
 
@@ -76,7 +76,7 @@ static void copy_stack(struct stopped_thread *thread, remote_addr thread_pointer
         usual = maps_find(&maps, thread_pointer);
     assert_non_null(usual);
     thread->stack = (struct native_stack){
-        .spans = { copy(thread, thread->bytes, sp - UNWIND_RED_ZONE_BYTES, here->end) },
+        .spans = { copy(thread, thread->bytes, sp - MACHINE_RED_ZONE_BYTES, here->end) },
         .span_count = 1,
         .base = thread->tid == thread->pid ? usual->end : thread_pointer,
     };

@@ -71,21 +71,21 @@ static void a_row_holds_until_the_next_one(void **state)
     assert_int_equal(rule.kind, RULE_REGISTER);
     assert_int_equal(rule.base, MACHINE_SP);
     assert_int_equal(rule.offset, 8);
-    assert_int_equal(rule.saved[MACHINE_BP], RULE_UNCHANGED);
+    assert_int_equal(rule.saved[MACHINE_FP], RULE_UNCHANGED);
     assert_int_equal(find(world, 1, &rule), ERR_OK);
     assert_int_equal(rule.offset, 16);
-    assert_int_equal(rule.saved[MACHINE_BP], -16);
+    assert_int_equal(rule.saved[MACHINE_FP], -16);
     assert_int_equal(find(world, 0x10, &rule), ERR_OK);
     assert_int_equal(rule.base, MACHINE_SP);
     assert_int_equal(find(world, 0x11, &rule), ERR_OK);
-    assert_int_equal(rule.base, MACHINE_BP);
+    assert_int_equal(rule.base, MACHINE_FP);
     assert_int_equal(rule.offset, 16);
     assert_int_equal(find(world, 0x31, &rule), ERR_OK);
     assert_int_equal(rule.base, MACHINE_SP);
-    assert_int_equal(rule.saved[MACHINE_BP], RULE_UNCHANGED);
+    assert_int_equal(rule.saved[MACHINE_FP], RULE_UNCHANGED);
     assert_int_equal(find(world, 0x32, &rule), ERR_OK);
-    assert_int_equal(rule.base, MACHINE_BP);
-    assert_int_equal(rule.saved[MACHINE_BP], -16);
+    assert_int_equal(rule.base, MACHINE_FP);
+    assert_int_equal(rule.saved[MACHINE_FP], -16);
     assert_int_equal(find(world, CODE_BYTES, &rule), ERR_OK);
     assert_int_equal(rule.kind, RULE_NONE);
 }
@@ -124,11 +124,11 @@ static void a_realigned_stack_is_found_through_bp(void **state)
     const struct rule rule = RULE_AFTER(*state, 0, 0x0f, 3, 0x76, 0x78, 0x06, 0x10, 6, 2, 0x76,
                                         0, 0x10, 3, 2, 0x76, 0x68);
     assert_int_equal(rule.kind, RULE_DEREFERENCE);
-    assert_int_equal(rule.base, MACHINE_BP);
+    assert_int_equal(rule.base, MACHINE_FP);
     assert_int_equal(rule.offset, -8);
     assert_int_equal(rule.add, 0);
-    assert_int_equal(rule.from_bp, 1 << MACHINE_BP | 1 << MACHINE_BX);
-    assert_int_equal(rule.saved[MACHINE_BP], 0);
+    assert_int_equal(rule.from_fp, 1 << MACHINE_FP | 1 << MACHINE_BX);
+    assert_int_equal(rule.saved[MACHINE_FP], 0);
     assert_int_equal(rule.saved[MACHINE_BX], -24);
 }
 
@@ -144,7 +144,7 @@ static void r10_may_hold_the_address_of_the_frame(void **state)
 {
     const struct rule rule = RULE_AFTER(*state, 0, 0x0c, 10, 0);
     assert_int_equal(rule.kind, RULE_REGISTER);
-    assert_int_equal(rule.base, MACHINE_R10);
+    assert_int_equal(rule.base, MACHINE_OUTER_SP);
     assert_int_equal(rule.offset, 0);
 }
 
@@ -194,7 +194,7 @@ static void a_register_whose_value_is_computed_is_lost(void **state)
     assert_int_equal(rule.saved[MACHINE_R13], RULE_LOST);
     assert_int_equal(rule.saved[MACHINE_R14], RULE_LOST);
     assert_int_equal(rule.saved[MACHINE_R15], -24);
-    assert_int_equal(rule.saved[MACHINE_BP], RULE_UNCHANGED);
+    assert_int_equal(rule.saved[MACHINE_FP], RULE_UNCHANGED);
     assert_int_equal(rule.kind, RULE_REGISTER);
 }
 

@@ -70,7 +70,7 @@ static void check_span(size_t index, remote_addr from, remote_addr to)
 
 static void a_stack_is_read_at_once(void **state)
 {
-    static const size_t sizes[] = { 8, PAGE, NATIVE_COPY_BYTES - UNWIND_RED_ZONE_BYTES };
+    static const size_t sizes[] = { 8, PAGE, NATIVE_COPY_BYTES - MACHINE_RED_ZONE_BYTES };
     (void)state;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         const remote_addr sp = BASE - sizes[i];
@@ -80,7 +80,7 @@ static void a_stack_is_read_at_once(void **state)
         assert_memory_equal(&copy.registers, &registers, sizeof registers);
         assert_int_equal(copy.stack.base, BASE);
         assert_int_equal(copy.stack.span_count, 1);
-        check_span(0, sp - UNWIND_RED_ZONE_BYTES, BASE);
+        check_span(0, sp - MACHINE_RED_ZONE_BYTES, BASE);
         assert_false(copy.is_cut || copy.is_faulted);
         assert_int_equal(memory.memory.reads, 1);
         end();
@@ -102,7 +102,7 @@ static void of_a_thread_that_waits_only_sp_and_ip_are_known(void **state)
         assert_int_equal(copy.registers.ip, 7);
         assert_true(copy.registers.has_only_sp);
         assert_int_equal(copy.stack.base, starts[i]);
-        check_span(0, sp - UNWIND_RED_ZONE_BYTES, BASE);
+        check_span(0, sp - MACHINE_RED_ZONE_BYTES, BASE);
         assert_int_equal(copy.is_cut, starts[i] == 0);
         end();
     }
@@ -116,8 +116,8 @@ static void of_a_large_stack_both_ends_are_read_at_once(void **state)
     map(sp - PAGE, BASE);
     assert_int_equal(read_copy(), ERR_OK);
     assert_int_equal(copy.stack.span_count, 2);
-    check_span(0, sp - UNWIND_RED_ZONE_BYTES,
-               sp - UNWIND_RED_ZONE_BYTES + NATIVE_COPY_PART_BYTES);
+    check_span(0, sp - MACHINE_RED_ZONE_BYTES,
+               sp - MACHINE_RED_ZONE_BYTES + NATIVE_COPY_PART_BYTES);
     check_span(1, BASE - NATIVE_COPY_PART_BYTES, BASE);
     assert_true(copy.is_cut);
     assert_false(copy.is_faulted);
@@ -135,7 +135,7 @@ static void the_first_threads_stack_ends_where_it_began(void **state)
         map(START - 2 * PAGE, START);
         assert_int_equal(read_copy(), ERR_OK);
         assert_int_equal(copy.stack.base, START);
-        check_span(0, START - PAGE - UNWIND_RED_ZONE_BYTES, START);
+        check_span(0, START - PAGE - MACHINE_RED_ZONE_BYTES, START);
         end();
     }
 }
@@ -161,7 +161,7 @@ static void what_lies_around_a_hole_is_read(void **state)
     map(BASE - NATIVE_COPY_PART_BYTES, BASE);
     assert_int_equal(read_copy(), ERR_OK);
     assert_int_equal(copy.stack.span_count, 2);
-    check_span(0, sp - UNWIND_RED_ZONE_BYTES, sp + 2 * PAGE);
+    check_span(0, sp - MACHINE_RED_ZONE_BYTES, sp + 2 * PAGE);
     check_span(1, BASE - NATIVE_COPY_PART_BYTES, BASE);
     assert_true(copy.is_cut && copy.is_faulted);
     end();
@@ -176,8 +176,8 @@ static void of_a_stack_with_an_unknown_base_the_innermost_part_is_read(void **st
     assert_int_equal(read_copy(), ERR_OK);
     assert_int_equal(copy.stack.base, 0);
     assert_int_equal(copy.stack.span_count, 1);
-    check_span(0, sp - UNWIND_RED_ZONE_BYTES,
-               sp - UNWIND_RED_ZONE_BYTES + NATIVE_COPY_PART_BYTES);
+    check_span(0, sp - MACHINE_RED_ZONE_BYTES,
+               sp - MACHINE_RED_ZONE_BYTES + NATIVE_COPY_PART_BYTES);
     assert_true(copy.is_cut);
     assert_false(copy.is_faulted);
     end();

@@ -1,8 +1,8 @@
 /*
  * Walks recorded stacks of real programs, and compares them with what libunwind found when they were recorded.
  *
- * A file of the folder recorded/ has, in hexadecimal: for each stack a line `registers` (ip, sp, r10, bx, bp,
- * r12 to r15), lines `stack` (an address, the word there), lines `frame` (a program counter) and a line `end`;
+ * A file of the processor's folder in recorded/ has, in hexadecimal: for each stack a line `registers` (ip, sp, outer_sp,
+ * those of enum machine_register), lines `stack` (an address, the word there), lines `frame` (a program counter) and a line `end`;
  * then lines `map`, as in /proc/PID/maps, and lines `memory` (an address, the bytes there).  record_stacks writes
  * it.
  */
@@ -20,7 +20,7 @@
 
 enum { MAX_FRAMES = 512, MAX_STACK_BYTES = 1 << 20, MAX_MAPS_BYTES = 1 << 16, PAGE = 4096 };
 
-static const char folder[] = TEST_SOURCE_DIR "/unit/native/recorded";
+static const char folder[] = TEST_SOURCE_DIR "/unit/native/recorded/" MACHINE_NAME;
 
 struct recording {
     struct fake_memory fake;
@@ -59,12 +59,14 @@ static void take_memory(struct recording *recording, const char *line)
 static void take_registers(struct recording *recording, const char *line)
 {
     struct native_registers *const r = &recording->registers;
-    assert_int_equal(sscanf(line,
-                            "registers %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64
-                            " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64,
-                            &r->ip, &r->sp, &r->r10, &r->saved[0], &r->saved[1], &r->saved[2],
-                            &r->saved[3], &r->saved[4], &r->saved[5]),
-                     9);
+    uint64_t values[3 + MACHINE_SAVED];
+    char *end = NULL;
+    line += strlen("registers");
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++, line = end)
+        values[i] = strtoull(line, &end, 16);
+    assert_string_equal(line, "\n");
+    *r = (struct native_registers){ .ip = values[0], .sp = values[1], .outer_sp = values[2] };
+    memcpy(r->saved, values + 3, sizeof r->saved);
     memset(recording->stack, 0, sizeof recording->stack);
     recording->expected_count = 0;
 }
@@ -74,7 +76,7 @@ static void take_stack(struct recording *recording, const char *line)
     remote_addr addr;
     uint64_t word;
     assert_int_equal(sscanf(line, "stack %" SCNx64 " %" SCNx64, &addr, &word), 2);
-    const uint64_t at = addr - (recording->registers.sp - UNWIND_RED_ZONE_BYTES);
+    const uint64_t at = addr - (recording->registers.sp - MACHINE_RED_ZONE_BYTES);
     assert_true(at < MAX_STACK_BYTES - sizeof word);
     memcpy(recording->stack + at, &word, sizeof word);
 }
@@ -84,7 +86,7 @@ static void check_stack(struct recording *recording)
     static struct native_frame frames[MAX_FRAMES];
     struct native_walk walk = { .frames = frames, .room = MAX_FRAMES };
     const struct native_stack stack = {
-        .spans = { { recording->registers.sp - UNWIND_RED_ZONE_BYTES, recording->stack,
+        .spans = { { recording->registers.sp - MACHINE_RED_ZONE_BYTES, recording->stack,
                      sizeof recording->stack } },
         .span_count = 1,
     };

@@ -72,7 +72,7 @@ static void a_register_that_was_popped_is_found_below_the_stack_pointer(void **s
     struct made_stack *const world = *state;
     /* CFA = sp + 8; the slot of bp is below sp, and has been left as it was. */
     world->registers.ip = POINTS;
-    world->registers.saved[MACHINE_BP] = world->registers.sp - 8;
+    world->registers.saved[MACHINE_FP] = world->registers.sp - 8;
     *made_word(world, 0) = POINTS + CALL;
     *made_word(world, -1) = world->registers.sp + 4 * 8;
     *made_word(world, 5) = FIRST + CALL;
@@ -87,7 +87,7 @@ static void a_slot_below_the_copy_means_that_the_register_is_unchanged(void **st
     const remote_addr sp = world->registers.sp;
     /* CFA = sp + 8; bp's slot is the word below sp, which was not copied. */
     world->registers.ip = POINTS;
-    world->registers.saved[MACHINE_BP] = sp - 8;
+    world->registers.saved[MACHINE_FP] = sp - 8;
     world->stack.spans[0] =
         (struct native_span){ sp, (unsigned char *)made_word(world, 0), BASE_OF_STACK - sp };
     *made_word(world, 0) = THROUGH_R10 + CALL;
@@ -100,7 +100,7 @@ static void r10_is_known_in_the_innermost_frame_only(void **state)
 {
     struct made_stack *const world = *state;
     world->registers.ip = THROUGH_R10;
-    world->registers.r10 = world->registers.sp + 5 * 8;
+    world->registers.outer_sp = world->registers.sp + 5 * 8;
     *made_word(world, 4) = FIRST + CALL;
     assert_int_equal(made_walk(world), NATIVE_COMPLETE);
     assert_int_equal(world->frames[0].cfa, world->registers.sp + 5 * 8);
@@ -114,7 +114,7 @@ static void a_realigned_frame_is_left_through_bp(void **state)
     struct made_stack *const world = *state;
     const remote_addr sp = world->registers.sp;
     world->registers.ip = REALIGNS;
-    world->registers.saved[MACHINE_BP] = sp + 6 * 8;
+    world->registers.saved[MACHINE_FP] = sp + 6 * 8;
     *made_word(world, 5) = sp + 10 * 8; /* the CFA */
     *made_word(world, 6) = sp + 12 * 8; /* the caller's bp */
     *made_word(world, 9) = POINTS + CALL;

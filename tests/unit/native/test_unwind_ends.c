@@ -52,7 +52,7 @@ static void a_frame_that_does_not_lie_above_is_a_contradiction(void **state)
                                   sp + 1, BASE_OF_STACK - 8, UINT64_MAX - 7, UINT64_MAX };
     world->registers.ip = POINTS;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        world->registers.saved[MACHINE_BP] = wrong[i];
+        world->registers.saved[MACHINE_FP] = wrong[i];
         assert_int_equal(made_walk(world), NATIVE_CONTRADICTION);
         assert_int_equal(world->walk.count, 1);
     }
@@ -93,7 +93,7 @@ static void unknown_code_ends_the_stack(void **state)
     assert_int_equal(world->unwinder.corrupt, 1);
     *made_word(world, 0) = 0;
     world->registers.ip = PLAIN;
-    world->registers.saved[MACHINE_BP] = 1;
+    world->registers.saved[MACHINE_FP] = 1;
     assert_int_equal(made_walk(world), NATIVE_CONTRADICTION);
 }
 

@@ -9,13 +9,13 @@ static void trampolines_of_python_are_left(void **state)
     *made_word(world, 2) = POINTS + CALL;
     *made_word(world, 6) = FIRST + CALL;
     /* A word that aligns the stack: bp is that of the evaluation function. */
-    world->registers.saved[MACHINE_BP] = sp + 5 * 8;
+    world->registers.saved[MACHINE_FP] = sp + 5 * 8;
     assert_int_equal(made_walk(world), NATIVE_COMPLETE);
     assert_int_equal(world->walk.count, 4);
     assert_int_equal(world->frames[1].left_by, NATIVE_LEFT_BY_TRAMPOLINE);
     assert_int_equal(world->frames[1].cfa, sp + 24);
     /* The other form saves bp there, and sets it. */
-    world->registers.saved[MACHINE_BP] = sp + 8;
+    world->registers.saved[MACHINE_FP] = sp + 8;
     *made_word(world, 1) = sp + 5 * 8;
     assert_int_equal(made_walk(world), NATIVE_COMPLETE);
     assert_int_equal(world->walk.count, 4);
@@ -36,7 +36,7 @@ static void a_short_function_without_a_table_is_left_by_the_call_of_it(void **st
     struct made_stack *const world = *state;
     const remote_addr sp = world->registers.sp;
     world->registers.ip = UNKNOWN + 0x3f;
-    world->registers.saved[MACHINE_BP] = sp + 6 * 8;
+    world->registers.saved[MACHINE_FP] = sp + 6 * 8;
     *made_word(world, 0) = POINTS + CALL;
     *made_word(world, 7) = FIRST + CALL;
     put_call(world, POINTS + CALL, UNKNOWN);
@@ -83,7 +83,7 @@ static void frame_pointers_serve_where_there_are_no_tables(void **state)
     struct made_stack *const world = *state;
     const remote_addr sp = world->registers.sp;
     world->registers.ip = UNKNOWN;
-    world->registers.saved[MACHINE_BP] = sp + 8;
+    world->registers.saved[MACHINE_FP] = sp + 8;
     *made_word(world, 1) = sp + 6 * 8;
     *made_word(world, 2) = POINTS + CALL;
     *made_word(world, 7) = FIRST + CALL;
@@ -103,7 +103,7 @@ static void frame_pointers_serve_where_there_are_no_tables(void **state)
     *made_word(world, 2) = POINTS + CALL - 1;
     assert_int_equal(made_walk(world), NATIVE_NO_RULE);
     *made_word(world, 2) = POINTS + CALL;
-    world->registers.saved[MACHINE_BP] = sp - 8;
+    world->registers.saved[MACHINE_FP] = sp - 8;
     assert_int_equal(made_walk(world), NATIVE_NO_RULE);
 }
 

@@ -181,7 +181,7 @@ static void check_registers(const struct native_registers *registers,
     if (registers->ip != expected->ip - SYSCALL_BYTES &&
         registers->ip != expected->ip + SYSCALL_BYTES)
         assert_int_equal(registers->ip, expected->ip);
-    assert_int_equal(registers->r10, expected->r10);
+    assert_int_equal(registers->outer_sp, expected->outer_sp);
     assert_memory_equal(registers->saved, expected->saved, sizeof expected->saved);
 }
 
@@ -220,7 +220,7 @@ static void check_state(size_t index)
     assert_int_equal(stack->base, index == MAIN ? victim.stack_start : descriptor);
     assert_true(stack->span_count);
     const struct native_span *const last = &stack->spans[stack->span_count - 1];
-    assert_int_equal(stack->spans[0].addr, expected.sp - UNWIND_RED_ZONE_BYTES);
+    assert_int_equal(stack->spans[0].addr, expected.sp - MACHINE_RED_ZONE_BYTES);
     assert_int_equal(last->addr + last->count, stack->base);
 }
 

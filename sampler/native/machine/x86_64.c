@@ -1,36 +1,23 @@
-#define _GNU_SOURCE
-#include "sampler/native/machine.h"
+#include "sampler/native/machine/machine.h"
 
-#if defined __x86_64__
+#ifdef MACHINE_X86_64
 
-#include <elf.h>
-#include <errno.h>
 #include <string.h>
-#include <sys/ptrace.h>
-#include <sys/uio.h>
-#include <sys/user.h>
-
-enum { CODE_SEGMENT_64 = 0x33 };
 
 /* struct ucontext: uc_mcontext is at 40, and holds r8 to r15, di, si, bp, bx, dx, ax, cx, sp, ip. */
 const struct machine_signal_frame machine_signal_frame = {
     .ip = 40 + 16 * 8,
     .sp = 40 + 15 * 8,
-    .r10 = 40 + 2 * 8,
+    .outer_sp = 40 + 2 * 8,
     .saved = {
         [MACHINE_BX] = 40 + 11 * 8,
-        [MACHINE_BP] = 40 + 10 * 8,
+        [MACHINE_FP] = 40 + 10 * 8,
         [MACHINE_R12] = 40 + 4 * 8,
         [MACHINE_R13] = 40 + 5 * 8,
         [MACHINE_R14] = 40 + 6 * 8,
         [MACHINE_R15] = 40 + 7 * 8,
     },
 };
-
-bool machine_is_supported(void)
-{
-    return true;
-}
 
 enum machine_register machine_register_of(uint64_t number)
 {
@@ -41,11 +28,11 @@ enum machine_register machine_register_of(uint64_t number)
         MACHINE_BX,
         MACHINE_OTHER,
         MACHINE_OTHER,
-        MACHINE_BP,
+        MACHINE_FP,
         MACHINE_SP,
         MACHINE_OTHER,
         MACHINE_OTHER,
-        MACHINE_R10,
+        MACHINE_OUTER_SP,
         MACHINE_OTHER,
         MACHINE_R12,
         MACHINE_R13,
@@ -54,6 +41,17 @@ enum machine_register machine_register_of(uint64_t number)
         MACHINE_RETURN_ADDRESS,
     };
     return number < sizeof names ? (enum machine_register)names[number] : MACHINE_OTHER;
+}
+
+remote_addr machine_address(uint64_t word)
+{
+    return word;
+}
+
+bool machine_ignores(unsigned instruction)
+{
+    (void)instruction;
+    return false;
 }
 
 /* FF /2: the length of a call through a register or memory follows from the byte after FF. */
@@ -126,96 +124,6 @@ bool machine_is_stub_expression(const unsigned char *expression, size_t bytes,
         return false;
     *pushed_from_out = expression[6] - 0x30;
     return true;
-}
-
-enum err_code machine_read_registers(int32_t tid, struct native_registers *out,
-                                     remote_addr *thread_pointer_out)
-{
-    struct user_regs_struct user;
-    struct iovec place = { &user, sizeof user };
-    if (ptrace(PTRACE_GETREGSET, tid, (void *)NT_PRSTATUS, &place) != 0)
-        return err_code_of_errno(errno);
-    if (place.iov_len != sizeof user || user.cs != CODE_SEGMENT_64)
-        return ERR_UNSUPPORTED;
-    *out = (struct native_registers){
-        .ip = user.rip,
-        .sp = user.rsp,
-        .r10 = user.r10,
-        .saved = { [MACHINE_BX] = user.rbx,
-                   [MACHINE_BP] = user.rbp,
-                   [MACHINE_R12] = user.r12,
-                   [MACHINE_R13] = user.r13,
-                   [MACHINE_R14] = user.r14,
-                   [MACHINE_R15] = user.r15 },
-    };
-    *thread_pointer_out = user.fs_base;
-    return ERR_OK;
-}
-
-#else
-
-const struct machine_signal_frame machine_signal_frame;
-
-bool machine_is_supported(void)
-{
-    return false;
-}
-
-enum machine_register machine_register_of(uint64_t number)
-{
-    (void)number;
-    return MACHINE_OTHER;
-}
-
-bool machine_ends_with_call(const unsigned char code[MACHINE_CALL_BYTES])
-{
-    (void)code;
-    return false;
-}
-
-remote_addr machine_called(const unsigned char code[MACHINE_CALL_BYTES], remote_addr addr)
-{
-    (void)code;
-    (void)addr;
-    return 0;
-}
-
-remote_addr machine_jumped(const unsigned char code[MACHINE_JUMP_BYTES], remote_addr addr)
-{
-    (void)code;
-    (void)addr;
-    return 0;
-}
-
-remote_addr machine_stub_slot(const unsigned char code[MACHINE_STUB_BYTES], remote_addr addr)
-{
-    (void)code;
-    (void)addr;
-    return 0;
-}
-
-bool machine_is_signal_return(const unsigned char code[MACHINE_SIGNAL_RETURN_BYTES])
-{
-    (void)code;
-    return false;
-}
-
-bool machine_is_stub_expression(const unsigned char *expression, size_t bytes,
-                                int32_t *pushed_from_out)
-{
-    (void)expression;
-    (void)bytes;
-    (void)pushed_from_out;
-    return false;
-}
-
-enum err_code machine_read_registers(int32_t tid, struct native_registers *out,
-                                     remote_addr *thread_pointer_out)
-{
-    (void)tid;
-    (void)out;
-    (void)thread_pointer_out;
-    return ERR_UNSUPPORTED;
 }
 
 #endif

@@ -2,14 +2,16 @@
  * machine - what native stacks need to know of the processor: its registers, its signal frames, its
  * code.
  *
- * All that depends on the architecture is in this module.  It knows x86-64.  On another machine it
- * compiles, machine_is_supported is false, and no register has a name.
+ * All that depends on the processor is in this folder: for each of them a header that names the registers
+ * and has the sizes, and a file that knows the code.  registers.c reads the registers of a thread.  A build
+ * knows one processor: its own, or for tests the one that MACHINE_X86_64 or MACHINE_AARCH64 names.  On any
+ * other it compiles, and machine_is_supported is false.
  *
  * Threads: any.
  * Depends on: err, memory (remote_addr).
  */
-#ifndef SAMPLER_NATIVE_MACHINE_H
-#define SAMPLER_NATIVE_MACHINE_H
+#ifndef SAMPLER_NATIVE_MACHINE_MACHINE_H
+#define SAMPLER_NATIVE_MACHINE_MACHINE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,38 +20,30 @@
 #include "sampler/base/err.h"
 #include "sampler/process/memory.h"
 
-enum machine_register {
-    MACHINE_BX, /* the registers that a function must preserve */
-    MACHINE_BP,
-    MACHINE_R12,
-    MACHINE_R13,
-    MACHINE_R14,
-    MACHINE_R15,
-    MACHINE_SAVED, /* their number */
-    MACHINE_SP = MACHINE_SAVED,
-    MACHINE_R10, /* holds the frame's address while a function aligns its stack */
-    MACHINE_RETURN_ADDRESS,
-    MACHINE_OTHER, /* of no interest */
-};
+#if !defined MACHINE_X86_64 && !defined MACHINE_AARCH64
+#ifdef __aarch64__
+#define MACHINE_AARCH64
+#else
+#define MACHINE_X86_64
+#endif
+#endif
+#ifdef MACHINE_AARCH64
+#include "sampler/native/machine/aarch64.h"
+#else
+#include "sampler/native/machine/x86_64.h"
+#endif
 
 struct native_registers {
     remote_addr ip, sp;
-    uint64_t r10;
+    uint64_t outer_sp;
     uint64_t saved[MACHINE_SAVED];
     bool has_only_sp; /* of a thread that waits in a system call: the others are unknown */
 };
 
 /* Where the kernel puts registers when it calls a signal handler: bytes above the stack pointer that the
- * handler returns with. */
+ * handler returns with.  outer_sp 0: no register is it. */
 struct machine_signal_frame {
-    int16_t ip, sp, r10, saved[MACHINE_SAVED];
-};
-
-enum {
-    MACHINE_CALL_BYTES = 7,
-    MACHINE_JUMP_BYTES = 5,
-    MACHINE_STUB_BYTES = 16,
-    MACHINE_SIGNAL_RETURN_BYTES = 9,
+    int16_t ip, sp, outer_sp, saved[MACHINE_SAVED];
 };
 
 extern const struct machine_signal_frame machine_signal_frame;
@@ -58,6 +52,13 @@ bool machine_is_supported(void);
 
 /* `number`: as unwinding tables number registers. */
 enum machine_register machine_register_of(uint64_t number);
+
+/* The address in a word that a program keeps as a return address: it may be signed. */
+remote_addr machine_address(uint64_t word);
+
+/* Is it an instruction of unwinding tables, of this processor alone, that has no operand and says nothing about where
+ * registers are? */
+bool machine_ignores(unsigned instruction);
 
 /* Do these bytes, which end at a return address, end with a call instruction? */
 bool machine_ends_with_call(const unsigned char code[MACHINE_CALL_BYTES]);
@@ -81,8 +82,8 @@ bool machine_is_stub_expression(const unsigned char *expression, size_t bytes,
                                 int32_t *pushed_from_out);
 
 /* The registers of a thread that this thread has stopped with ptrace, and its thread pointer.
- * ERR_UNSUPPORTED: another machine, or a thread that runs 32-bit code. */
+ * ERR_UNSUPPORTED: another processor, or a thread that runs 32-bit code. */
 MUST_CHECK enum err_code machine_read_registers(int32_t tid, struct native_registers *out,
                                                 remote_addr *thread_pointer_out);
 
-#endif /* SAMPLER_NATIVE_MACHINE_H */
+#endif /* SAMPLER_NATIVE_MACHINE_MACHINE_H */
