@@ -15,9 +15,9 @@ enum { FRAME_HISTORY_BEFORE = 3, SKIP = UINT16_MAX };
 #define RUNTIME_SLOTS AT(runtime_bytes), SKIP, AT(runtime_interpreters_head)
 #define INTERP_HEAD_SLOTS \
     AT(interp_bytes), AT(interp_id), AT(interp_next), AT(interp_threads_head)
-#define INTERP_TAIL_SLOTS                                                                      \
-    AT(interp_gc), AT(interp_imports_modules), SKIP, SKIP, SKIP, SKIP, AT(interp_gil_enabled), \
-        AT(interp_gil_locked), AT(interp_gil_holder)
+#define INTERP_TAIL_SLOTS                                                        \
+    AT(interp_gc), AT(interp_imports_modules), SKIP, SKIP, SKIP, AT(interp_gil), \
+        AT(interp_gil_enabled), AT(interp_gil_locked), AT(interp_gil_holder)
 #define TSTATE_HEAD_SLOTS \
     AT(tstate_bytes), SKIP, AT(tstate_next), AT(tstate_interp), AT(tstate_current_frame)
 #define TSTATE_TAIL_SLOTS \
@@ -178,6 +178,9 @@ static void derive(struct layout *layout)
         layout->frame_stack = layout->frame_instr + (uint32_t)sizeof(uint64_t);
     layout->code_firsttraceable =
         layout->code_instructions - FIRSTTRACEABLE_BEFORE_INSTRUCTIONS;
+    /* `enabled` is published relative to the GIL, whose other fields are relative to the interpreter. */
+    if (layout->is_free_threaded)
+        layout->interp_gil_enabled += layout->interp_gil;
     layout->object_bytes = LAYOUT_MAX_OBJECT_BYTES;
     layout->values_bytes = VALUES_HEAD;
     if (!layout->gen_frame)

@@ -50,6 +50,7 @@ enum {
     X(interp_threads_main, 8, interp)        \
     X(interp_imports_modules, 8, interp)     \
     X(interp_code_generation, 8, interp)     \
+    X(interp_gil, 0, interp)                 \
     X(interp_gil_enabled, 4, interp)         \
     X(interp_gil_locked, 4, interp)          \
     X(interp_gil_holder, 8, interp)          \
