@@ -177,7 +177,8 @@ static void derive(struct layout *layout)
     if (!layout->frame_stack)
         layout->frame_stack = layout->frame_instr + (uint32_t)sizeof(uint64_t);
     layout->code_firsttraceable =
-        layout->code_instructions - FIRSTTRACEABLE_BEFORE_INSTRUCTIONS;
+        (layout->code_tlbc ? layout->code_tlbc : layout->code_instructions) -
+        FIRSTTRACEABLE_BEFORE_INSTRUCTIONS;
     /* `enabled` is published relative to the GIL, whose other fields are relative to the interpreter. */
     if (layout->is_free_threaded)
         layout->interp_gil_enabled += layout->interp_gil;

@@ -173,6 +173,7 @@ static void a_free_threaded_build_says_where_copies_of_instructions_are(void **s
     assert_true(layout.is_free_threaded);
     assert_int_equal(layout.frame_tlbc_index, 72);
     assert_int_equal(layout.code_tlbc, 200);
+    assert_int_equal(layout.code_firsttraceable, 184);
     layout_name(&layout, name);
     assert_string_equal(name, "3.14.10t");
 }
