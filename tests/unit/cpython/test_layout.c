@@ -224,12 +224,14 @@ static void a_later_minor_is_tried_and_not_called_validated(void **state)
     struct offsets table;
     (void)state;
     offsets_fill(&table, 15);
-    table.version = 0x031000a1;
-    const struct layout layout = accept(&table);
-    assert_false(layout.validated);
-    assert_true(layout.has_columns && layout.has_await_index);
-    assert_int_equal(layout.tstate_base_frame, 80);
-    assert_int_equal(LAYOUT_MINOR(layout.version), 16);
+    for (unsigned minor = 16; minor <= 17; minor++) {
+        table.version = 3u << 24 | minor << 16 | 0xa1;
+        const struct layout layout = accept(&table);
+        assert_false(layout.validated);
+        assert_true(layout.has_columns && layout.has_await_index);
+        assert_int_equal(layout.tstate_base_frame, 80);
+        assert_int_equal(LAYOUT_MINOR(layout.version), minor);
+    }
 }
 
 static void an_earlier_or_another_major_is_unsupported(void **state)
