@@ -62,6 +62,7 @@ struct native_frame {
         NATIVE_LEFT_BY_TABLE,
         NATIVE_LEFT_BY_CALL, /* the word at sp is behind a call of this code */
         NATIVE_LEFT_BY_TRAMPOLINE,
+        NATIVE_LEFT_TO_ENTRY,         /* its caller holds an entry frame of Python */
         NATIVE_LEFT_BY_FRAME_POINTER, /* callers that set up no frame may be missing */
         NATIVE_NOT_LEFT,              /* the walk ended here */
     } left_by;

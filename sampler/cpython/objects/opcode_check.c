@@ -7,7 +7,8 @@
 
 enum {
     LEAST_FUNCTIONS = 12, /* more than one module has */
-    CODE_AFTER_FIRST_FIELD = 32, /* in a function: globals, built-ins and two names are before it */
+    CODE_AFTER_FIRST_FIELD =
+        32, /* in a function: globals, built-ins and two names are before it */
     STACKSIZE_BEFORE_FIRSTLINENO = 4,
 };
 
@@ -48,9 +49,8 @@ static bool load(struct code_table *codes, remote_addr interp, const struct know
                              &function) &&
            !memory_read_u64(memory, function + layout->object_type, &type) &&
            object_type_is(memory, layout, type, "function") &&
-           !memory_read_u64(memory,
-                            function + object_first_field(layout) + CODE_AFTER_FIRST_FIELD,
-                            &code) &&
+           !memory_read_u64(
+               memory, function + object_first_field(layout) + CODE_AFTER_FIRST_FIELD, &code) &&
            !code_load(codes, code, 0, out);
 }
 

@@ -24,8 +24,9 @@ static void check_tables(struct process *process, const struct runtime *runtime)
     struct strtab strings;
     remote_addr interp;
     assert_int_equal(strtab_init(&strings, NULL), ERR_OK);
-    assert_int_equal(memory_read_u64(
-                         memory, runtime->addr + runtime->layout.runtime_interpreters_head, &interp),
+    assert_int_equal(memory_read_u64(memory,
+                                     runtime->addr + runtime->layout.runtime_interpreters_head,
+                                     &interp),
                      ERR_OK);
     code_table_init(&codes, memory, &runtime->layout, &strings);
     for (unsigned minor = OLDEST_MINOR; minor <= NEWEST_MINOR; minor++)
