@@ -173,15 +173,18 @@ struct sampler_service {
     char version[SAMPLER_SERVICE_BYTES], container[SAMPLER_SERVICE_BYTES];
 };
 
-/* One process of a session.  Strings live as long as the sampler. */
-/* What of a process is not sampled although it runs Python. */
+/* What a reader of the profile must know about a process: what of it is not sampled although it runs Python, or may be
+ * wrong.  Captures have them in this order: add new ones at the end. */
 enum sampler_warning {
     SAMPLER_WARNING_INTERPRETERS, /* sub-interpreters that the engine does not follow */
     SAMPLER_WARNING_ANOTHER,      /* another interpreter */
+    SAMPLER_WARNING_VERSION,      /* newer than any release that was tested */
+    SAMPLER_WARNING_OPCODES,      /* and with other instructions */
     SAMPLER_WARNINGS
 };
 enum { SAMPLER_WARNING_BYTES = 320 };
 
+/* One process of a session.  Strings live as long as the sampler. */
 struct sampler_target {
     pid_t pid;
     pid_t parent; /* if it is a target too; 0: none */

@@ -7,6 +7,7 @@
 #include "sampler/cpython/contexts/contexts.h"
 #include "sampler/cpython/contexts/thread_contexts.h"
 #include "sampler/cpython/objects/object.h"
+#include "sampler/cpython/objects/opcode_check.h"
 #include "sampler/cpython/python_parts.h"
 #include "sampler/cpython/runtime/runtime.h"
 #include "sampler/cpython/runtime/start.h"
@@ -19,6 +20,29 @@ static const uint64_t NAMES_AGAIN_NS = NS_PER_S, A_NAME_AGAIN_NS = 100 * NS_PER_
 /* The interval of full checks of the thread list.  Between them, the heads of the lists show new
  * threads, and the readings of the threads show ended ones. */
 static const uint64_t LIST_AGAIN_NS = 100 * NS_PER_MS;
+/* The first interval of checks of the table of opcodes; each is twice as long as the one before. */
+static const uint64_t OPCODES_AGAIN_NS = 50 * NS_PER_MS;
+
+/* An interpreter that has just begun has not imported what shows it. */
+static void check_opcodes(struct python *python, uint64_t now_ns)
+{
+    struct code_table *const codes = &python->codes;
+    const struct layout *const layout = &python->runtime.layout;
+    const struct opcode *const opcodes = opcodes_of(layout->version);
+    remote_addr interp;
+    const enum three_valued is_right =
+        memory_read_u64(codes->memory, python->runtime.addr + layout->runtime_interpreters_head,
+                        &interp)
+            ? VALUE_UNKNOWN
+            : opcode_check(codes, interp, opcodes);
+    python->opcodes_due_ns = 0;
+    if (is_right == VALUE_UNKNOWN) {
+        python->opcodes_due_ns = now_ns + python->opcodes_wait_ns;
+        python->opcodes_wait_ns *= 2;
+    } else if (is_right == VALUE_YES) {
+        codes->opcodes = opcodes;
+    }
+}
 
 enum err_code python_attach(struct process *process, enum runtime_effort effort,
                             struct strtab *strings, struct python **out, struct err *err)
@@ -38,6 +62,12 @@ enum err_code python_attach(struct process *process, enum runtime_effort effort,
     random_init_any(&python->random);
     layout_name(&runtime.layout, python->version);
     code_table_init(&python->codes, memory, &python->runtime.layout, strings);
+    /* A version that was not released when the tables were made may number its instructions differently. */
+    if (!runtime.layout.validated) {
+        python->codes.opcodes = NULL;
+        python->opcodes_wait_ns = OPCODES_AGAIN_NS;
+        check_opcodes(python, clock_now_ns());
+    }
     leaves_init(&python->leaves, memory, &python->runtime.layout, &python->codes, strings);
     thread_list_init(&python->threads, memory, &python->runtime);
     os_threads_init(&python->os_threads, &python->threads, process->pid);
@@ -150,10 +180,14 @@ static enum err_code choose_threads(struct python *python, bool all_threads)
     return ERR_OK;
 }
 
-/* When freed code objects have filled the table, clears it and everything that stores ids of code. */
-static void clear_if_full(struct python *python)
+/* When freed code objects have filled the table, or what is known of code was found out without opcodes, clears the
+ * table and everything that stores ids of code. */
+static void clear_if_needed(struct python *python, uint64_t now_ns)
 {
-    if (!code_table_is_full(&python->codes))
+    const struct opcode *const before = python->codes.opcodes;
+    if (python->opcodes_due_ns && now_ns >= python->opcodes_due_ns)
+        check_opcodes(python, now_ns);
+    if (!code_table_is_full(&python->codes) && python->codes.opcodes == before)
         return;
     thread_list_clear_stacks(&python->threads);
     tasks_clear(&python->tasks);
@@ -165,7 +199,7 @@ enum err_code python_choose(struct python *python, bool all_threads)
 {
     const uint64_t now_ns = clock_now_ns();
     enum err_code rc = ERR_OK;
-    clear_if_full(python);
+    clear_if_needed(python, now_ns);
     if (python->list_is_old || now_ns - python->list_checked_ns > LIST_AGAIN_NS) {
         rc = refresh_threads(python, !all_threads, now_ns);
         python->list_is_old = rc != ERR_OK;
@@ -190,8 +224,8 @@ struct thread *const *python_chosen(const struct python *python, size_t *count_o
 enum err_code python_list_threads(struct python *python, bool *changed_out)
 {
     const uint64_t listing = python->threads.listing;
-    clear_if_full(python);
     const uint64_t now_ns = clock_now_ns();
+    clear_if_needed(python, now_ns);
     const enum err_code rc = refresh_threads(python, false, now_ns);
     if (!rc && python->contexts)
         contexts_locate(python->contexts, now_ns);
@@ -201,7 +235,7 @@ enum err_code python_list_threads(struct python *python, bool *changed_out)
 
 uint64_t python_begin_copies(struct python *python)
 {
-    clear_if_full(python);
+    clear_if_needed(python, clock_now_ns());
     /* What was read of an object before is older than the copies that come now. */
     code_begin_epoch(&python->codes);
     return python->codes.counters.clears;
@@ -390,6 +424,13 @@ uint32_t python_interpreters(const struct python *python)
 const char *python_version(const struct python *python)
 {
     return python->version;
+}
+
+enum three_valued python_knows_opcodes(const struct python *python)
+{
+    if (python->codes.opcodes || python->runtime.layout.validated)
+        return VALUE_YES;
+    return python->opcodes_due_ns ? VALUE_UNKNOWN : VALUE_NO;
 }
 
 bool python_is_validated(const struct python *python)

@@ -152,6 +152,9 @@ struct leaves *python_leaves(struct python *python);
 /* How many interpreters the process has; 0: its threads have not been listed yet. */
 uint32_t python_interpreters(const struct python *python);
 const char *python_version(const struct python *python);
+/* If not, a thread that moves cannot be read for certain, and C functions have no names.  VALUE_NO: a version newer than any
+ * that was tested numbers its instructions differently.  VALUE_UNKNOWN: not seen yet. */
+enum three_valued python_knows_opcodes(const struct python *python);
 bool python_is_validated(const struct python *python);
 const struct runtime *python_runtime(const struct python *python);
 /* "CPython 3.11.7 in FILE": an interpreter of the process besides this one.  false: none was found. */

@@ -24,6 +24,8 @@ struct python {
     struct thread_contexts *thread_contexts; /* NULL: spans are not watched, or have no such */
     struct os_threads os_threads;
     uint64_t names_read_ns, all_named_ns, list_checked_ns;
+    uint64_t opcodes_wait_ns,
+        opcodes_due_ns; /* of the check whether the table is right; 0: none is due */
     bool list_is_old;
     struct thread *const *chosen; /* to be sampled in this tick */
     size_t chosen_count;

@@ -11,6 +11,8 @@ enum {
     STUB_BYTES = 64,       /* of code */
     LEAF_BYTES = 256,      /* of the code of a function that other files call */
     RECORD_BYTES = 16,     /* of stack: the caller's frame pointer, and the return address */
+    GENERATED_BYTES = 128, /* of stack that generated code may use */
+    ENTRY_BYTES = 4096,    /* of stack from an entry frame to the end of its function's frame */
     START_BYTES = 512,     /* of stack, and of the thread's own variables above it */
     TRAMPOLINE_BYTES = 16, /* of stack: the return address, and a word that aligns the stack */
 };
@@ -309,6 +311,57 @@ static enum native_end leave_by_register(struct walker *walker, struct native_fr
     return end;
 }
 
+/* Has the frame of these registers an entry frame of Python in it, and a return address at its end? */
+static bool holds_entry(const struct walker *walker, const struct frame_state *state,
+                        const struct rule *rule, remote_addr entry)
+{
+    remote_addr cfa, called;
+    uint64_t word;
+    return !frame_state_cfa(state, rule, &cfa) && cfa > entry && cfa - entry < ENTRY_BYTES &&
+           !frame_state_read(state, cfa - 8, &word) && is_return_address(walker, word, &called);
+}
+
+/* Generated code that keeps no frame pointer, as CPython's JIT does until 3.14.  It was called by its address, which pushed the
+ * return address, from the function that holds the next entry frame.  The table of that function says so of the first return address
+ * behind such a call, if bp is as it was, or saved below that address. */
+static enum native_end leave_to_entry(struct walker *walker, struct native_frame *frame)
+{
+    const struct frame_state *const state = &walker->state;
+    struct rule left = rule_lost;
+    size_t next = walker->next_entry;
+    uint64_t word;
+    remote_addr called, function;
+    if (!MACHINE_RETURN_BYTES)
+        return NATIVE_NO_RULE;
+    while (next < walker->entry_count && walker->entries[next] < state->sp)
+        next++;
+    const remote_addr entry = next < walker->entry_count ? walker->entries[next] : 0;
+    for (remote_addr at = state->sp; at < entry && at - state->sp < GENERATED_BYTES; at += 8) {
+        if (frame_state_read(state, at, &word) || !is_return_address(walker, word, &called) ||
+            called)
+            continue;
+        struct image *const image = image_at(walker, word - 1);
+        if (!image)
+            continue;
+        const struct rule rule = rule_at(walker->unwinder, image, word - 1, &function);
+        struct frame_state caller = *state;
+        caller.sp = at + 8;
+        caller.known &= 1 << MACHINE_FP;
+        left.saved[MACHINE_FP] = RULE_UNCHANGED;
+        bool is_found = holds_entry(walker, &caller, &rule, entry);
+        for (remote_addr slot = state->sp; !is_found && slot < at; slot += 8) {
+            if (frame_state_read(state, slot, &caller.saved[MACHINE_FP]))
+                continue;
+            caller.known = 1 << MACHINE_FP;
+            left.saved[MACHINE_FP] = (int16_t)((int64_t)slot - (int64_t)caller.sp);
+            is_found = holds_entry(walker, &caller, &rule, entry);
+        }
+        if (is_found)
+            return leave(walker, frame, &left, caller.sp, NATIVE_LEFT_TO_ENTRY);
+    }
+    return NATIVE_NO_RULE;
+}
+
 /* The trampolines of `-X perf` call the evaluation function.  Where a call pushes the return address, they leave one word
  * between sp and it: an empty one, or the saved bp; their first instruction leaves none.  Otherwise sp is their frame
  * pointer. */
@@ -344,7 +397,9 @@ static enum native_end leave_generated(struct walker *walker, struct native_fram
     enum native_end end = leave_by_register(walker, frame);
     if (end == NATIVE_NO_RULE)
         end = leave_trampoline(walker, frame);
-    return end == NATIVE_NO_RULE ? leave_by_frame_pointer(walker, frame) : end;
+    if (end == NATIVE_NO_RULE)
+        end = leave_by_frame_pointer(walker, frame);
+    return end == NATIVE_NO_RULE ? leave_to_entry(walker, frame) : end;
 }
 
 /* musl describes none of its code, so not what starts a program or a thread either.  That has called

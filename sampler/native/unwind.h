@@ -61,6 +61,7 @@ struct native_frame {
         NATIVE_LEFT_BY_TABLE,
         NATIVE_LEFT_BY_CALL, /* the return address is where a call leaves it */
         NATIVE_LEFT_BY_TRAMPOLINE,
+        NATIVE_LEFT_TO_ENTRY,         /* its caller holds an entry frame of Python */
         NATIVE_LEFT_BY_FRAME_POINTER, /* callers that set up no frame may be missing */
         NATIVE_NOT_LEFT,              /* the walk ended here */
     } left_by;

@@ -131,6 +131,7 @@ enum err_code target_join(struct target *target, struct profile *profile,
         !procfs_identify(process->pid, &identity, NULL))
         target->stack_start = identity.stack_start;
     stops_init(&target->stops, options->stop, options->max_stop_percent / 100);
+    target->stops.needs_stops = python_knows_opcodes(target->python) != VALUE_YES;
     enum err_code rc = fold_init(&target->fold, profile, python_leaves(target->python), cpus,
                                  options, process->pid, name, err);
     const bool is_span = strcmp(options->context, CONTEXT_OPENTELEMETRY) == 0;

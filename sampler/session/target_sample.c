@@ -409,6 +409,7 @@ static enum err_code sample(struct target_tick *now)
     enum err_code rc = python_choose(target->python, target->options->all_threads);
     if (rc)
         return rc;
+    target->stops.needs_stops = python_knows_opcodes(target->python) != VALUE_YES;
     /* A sample stands for threads that were not sampled, too. */
     now->reading.weight = python_weight(target->python) * now->tick->weight;
     rc = target_read_tasks(target, 1, now->tick->now_ns);

@@ -176,6 +176,24 @@ static void warn_of_another(struct targets *targets, struct target *target)
         target_table_warn(&targets->target_table, target->row, SAMPLER_WARNING_ANOTHER, text);
 }
 
+static void warn_of_version(struct targets *targets, struct target *target)
+{
+    char text[SAMPLER_WARNING_BYTES];
+    if (python_is_validated(target->python))
+        return;
+    snprintf(
+        text, sizeof text,
+        "Python %s is newer than the releases that pyrometer was tested with: results may be "
+        "wrong",
+        python_version(target->python));
+    (void)target_table_warn(&targets->target_table, target->row, SAMPLER_WARNING_VERSION, text);
+    if (python_knows_opcodes(target->python) == VALUE_NO)
+        (void)target_table_warn(
+            &targets->target_table, target->row, SAMPLER_WARNING_OPCODES,
+            "the instructions of this version of Python are unknown: the remote engine reads "
+            "running threads only while they are stopped, and C functions have no names");
+}
+
 /* What a reader of the profile would miss without a word. */
 static void warn(struct targets *targets, struct target *target)
 {
@@ -184,6 +202,7 @@ static void warn(struct targets *targets, struct target *target)
             &targets->target_table, target->row, SAMPLER_WARNING_INTERPRETERS,
             "what its sub-interpreters run is not sampled: the kernel engine follows at most "
             "16 of them, from Python 3.13 on (use --engine remote)");
+    warn_of_version(targets, target);
     warn_of_another(targets, target);
 }
 
@@ -220,6 +239,7 @@ enum err_code targets_add(struct targets *targets, struct target *target, struct
         return rc;
     }
     targets->items[targets->count++] = target;
+    warn_of_version(targets, target);
     warn_of_another(targets, target);
     return ERR_OK;
 }

@@ -42,10 +42,15 @@ static char *service_text(const struct sampler_target *target)
         text, sizeof text,
         "%s" SEPARATOR "%s" SEPARATOR "%s" SEPARATOR "%s" SEPARATOR "%" PRIu64, service->name,
         service->namespace, service->version, service->container, target->age_ns);
-    for (size_t i = 0; i < SAMPLER_WARNINGS; i++)
+    for (size_t i = 0; i < SAMPLER_WARNINGS; i++) {
+        char *const warning = text + length + 1;
         length += (size_t)snprintf(text + length, sizeof text - length, SEPARATOR "%.*s",
                                    SAMPLER_WARNING_BYTES - 1,
                                    target->warnings[i] ? target->warnings[i] : "");
+        /* The path of a file may have any character. */
+        for (char *at = warning; (at = strchr(at, *SEPARATOR)); at++)
+            *at = '?';
+    }
     return strdup(text);
 }
 

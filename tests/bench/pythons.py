@@ -5,7 +5,7 @@ import subprocess
 
 from processes import ROOT
 
-SUPPORTED_MINORS = range(8, 16)
+SUPPORTED_MINORS = range(8, 17)
 
 
 class Python:

@@ -187,6 +187,10 @@ static struct sampler *create(const struct sampler_options *options, pid_t proce
                                  .executable = "/usr/bin/python3.11",
                                  .python = "3.11.2",
                                  .validated = options->pids[0] != FAKE_PID_NEWER };
+    if (!sampler->target.validated) {
+        sampler->target.warnings[SAMPLER_WARNING_ANOTHER] = "another in /odd\x1fname";
+        sampler->target.warnings[SAMPLER_WARNING_VERSION] = "newer than the releases";
+    }
     pthread_mutex_init(&sampler->lock, NULL);
     sampler->status.state = SAMPLER_RUNNING;
     sampler->status.started_at_ns = STARTED_AT_S * NS_PER_S;

@@ -41,7 +41,7 @@ SAMPLING = ("attach", "record", "run", "serve", "top")
 REMOTE_ONLY = ("--async-aware", "--async-mode", "--blocking", "--max-stop", "--stop")
 SKIPPED = 77
 # The versions whose stacks can be read, and those that must be refused.
-SUPPORTED_MINORS = range(8, 16)
+SUPPORTED_MINORS = range(8, 17)
 # A victim that outlives its test, however that ended, ends by itself.
 VICTIM_SECONDS = 120
 WAIT_SECONDS = 20 * SLOWNESS

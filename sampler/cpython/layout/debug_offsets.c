@@ -6,7 +6,7 @@
  * _Py_DebugOffsets is an array of 64-bit numbers whose order differs by minor version.  Each order
  * below names, for each number after the cookie, version and free-threaded flag, the field of
  * struct layout that it fills; SKIP is a number we do not use.
- * Source: Include/internal/pycore_debug_offsets.h of 3.14 and 3.15, pycore_runtime.h of 3.13.
+ * Source: Include/internal/pycore_debug_offsets.h of 3.14 to 3.16, pycore_runtime.h of 3.13.
  */
 enum { FRAME_HISTORY_BEFORE = 3, SKIP = UINT16_MAX };
 
@@ -15,9 +15,9 @@ enum { FRAME_HISTORY_BEFORE = 3, SKIP = UINT16_MAX };
 #define RUNTIME_SLOTS AT(runtime_bytes), SKIP, AT(runtime_interpreters_head)
 #define INTERP_HEAD_SLOTS \
     AT(interp_bytes), AT(interp_id), AT(interp_next), AT(interp_threads_head)
-#define INTERP_TAIL_SLOTS                                                                      \
-    AT(interp_gc), AT(interp_imports_modules), SKIP, SKIP, SKIP, SKIP, AT(interp_gil_enabled), \
-        AT(interp_gil_locked), AT(interp_gil_holder)
+#define INTERP_TAIL_SLOTS                                                        \
+    AT(interp_gc), AT(interp_imports_modules), SKIP, SKIP, SKIP, AT(interp_gil), \
+        AT(interp_gil_enabled), AT(interp_gil_locked), AT(interp_gil_holder)
 #define TSTATE_HEAD_SLOTS \
     AT(tstate_bytes), SKIP, AT(tstate_next), AT(tstate_interp), AT(tstate_current_frame)
 #define TSTATE_TAIL_SLOTS \
@@ -125,6 +125,7 @@ static const struct order {
     { 13, sizeof order_3_13 / sizeof *order_3_13, order_3_13 },
     { 14, sizeof order_3_14 / sizeof *order_3_14, order_3_14 },
     { 15, sizeof order_3_15 / sizeof *order_3_15, order_3_15 },
+    { 16, sizeof order_3_15 / sizeof *order_3_15, order_3_15 },
 };
 
 /* The newest order that is not newer than the target: so far a new minor has not moved the start. */
@@ -177,7 +178,11 @@ static void derive(struct layout *layout)
     if (!layout->frame_stack)
         layout->frame_stack = layout->frame_instr + (uint32_t)sizeof(uint64_t);
     layout->code_firsttraceable =
-        layout->code_instructions - FIRSTTRACEABLE_BEFORE_INSTRUCTIONS;
+        (layout->code_tlbc ? layout->code_tlbc : layout->code_instructions) -
+        FIRSTTRACEABLE_BEFORE_INSTRUCTIONS;
+    /* `enabled` is published relative to the GIL, whose other fields are relative to the interpreter. */
+    if (layout->is_free_threaded)
+        layout->interp_gil_enabled += layout->interp_gil;
     layout->object_bytes = LAYOUT_MAX_OBJECT_BYTES;
     layout->values_bytes = VALUES_HEAD;
     if (!layout->gen_frame)
@@ -210,7 +215,7 @@ enum err_code layout_of_debug_offsets(const void *bytes, size_t length, struct l
         return err_set(err, ERR_UNSUPPORTED, "a table of offsets for Python %s", text);
     }
     struct layout layout = { .version = version, .is_free_threaded = head[2] != 0 };
-    layout.validated = LAYOUT_MINOR(version) == order->minor;
+    layout.validated = LAYOUT_MINOR(version) <= LAYOUT_NEWEST_MINOR;
     layout_set_capabilities(&layout);
     enum err_code rc = fill(&layout, order, (const unsigned char *)bytes + sizeof head,
                             length - sizeof head, err);

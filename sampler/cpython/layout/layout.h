@@ -23,7 +23,8 @@
 
 #include "sampler/base/err.h"
 
-enum { LAYOUT_OLDEST_MINOR = 8 };
+/* The newest is the last one that has been released. */
+enum { LAYOUT_OLDEST_MINOR = 8, LAYOUT_NEWEST_MINOR = 15 };
 
 /* The most bytes that we store of one structure. */
 enum {
@@ -50,6 +51,7 @@ enum {
     X(interp_threads_main, 8, interp)        \
     X(interp_imports_modules, 8, interp)     \
     X(interp_code_generation, 8, interp)     \
+    X(interp_gil, 0, interp)                 \
     X(interp_gil_enabled, 4, interp)         \
     X(interp_gil_locked, 4, interp)          \
     X(interp_gil_holder, 8, interp)          \
@@ -168,7 +170,7 @@ enum { LAYOUT_NO_LAST = UINT8_MAX };
 
 struct layout {
     uint32_t version; /* PY_VERSION_HEX */
-    bool validated;   /* false: newer than any minor that we were tested with */
+    bool validated;   /* false: newer than any release that we were tested with */
     bool is_free_threaded;
 #define X(capability, first, last) bool capability;
     LAYOUT_CAPABILITIES(X)

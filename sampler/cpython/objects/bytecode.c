@@ -135,6 +135,31 @@ enum err_code bytecode_position(const struct bytecode *code, uint32_t unit,
     return rc;
 }
 
+int64_t bytecode_deepest(const struct bytecode *code)
+{
+    struct walker w = { .code = code };
+    struct step first;
+    int64_t deepest = -1;
+    if (code->unit_count && !walk(&w, 0, &first))
+        for (uint32_t unit = 0; unit < code->unit_count; unit++)
+            if (w.depths[unit] > deepest)
+                deepest = w.depths[unit];
+    free(w.depths);
+    return deepest;
+}
+
+bool bytecode_has(const struct bytecode *code, uint8_t opcode)
+{
+    const struct walker w = { .code = code };
+    for (uint32_t unit = 0; unit < code->unit_count;) {
+        const struct step step = step_at(&w, unit, 0);
+        if (step.base->name && step.opcode == opcode)
+            return true;
+        unit = step.next;
+    }
+    return false;
+}
+
 uint32_t bytecode_start(const struct bytecode *code, uint32_t unit)
 {
     const struct walker w = { .code = code };

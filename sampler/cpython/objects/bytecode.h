@@ -42,6 +42,12 @@ struct instruction {
 MUST_CHECK enum err_code bytecode_position(const struct bytecode *code, uint32_t unit,
                                            struct instruction *out);
 
+/* How deep the value stack gets; -1: unknown. */
+int64_t bytecode_deepest(const struct bytecode *code);
+
+/* Is this instruction, a base, in the code? */
+bool bytecode_has(const struct bytecode *code, uint8_t opcode);
+
 /* The start of the instruction that `unit` is part of: cache units follow an instruction. */
 uint32_t bytecode_start(const struct bytecode *code, uint32_t unit);
 

@@ -7,10 +7,13 @@
 
 const struct opcode *opcodes_of(uint32_t version)
 {
-    for (size_t i = 0; i < sizeof opcode_tables / sizeof *opcode_tables; i++)
-        if (LAYOUT_MAJOR(version) == 3 && LAYOUT_MINOR(version) == opcode_tables[i].minor)
-            return opcode_tables[i].opcodes;
-    return NULL;
+    const struct opcode *newest = NULL;
+    for (size_t i = 0; i < sizeof opcode_tables / sizeof *opcode_tables; i++) {
+        if (LAYOUT_MAJOR(version) != 3 || LAYOUT_MINOR(version) < opcode_tables[i].minor)
+            break;
+        newest = opcode_tables[i].opcodes;
+    }
+    return newest;
 }
 
 int opcodes_find(const struct opcode *opcodes, const char *name)

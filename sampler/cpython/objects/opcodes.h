@@ -41,7 +41,8 @@ struct opcode {
     struct opcode_effect effect; /* set for bases only */
 };
 
-/* OPCODES rows; NULL: an unknown minor. */
+/* OPCODES rows: the table of the minor, or the newest one for a newer minor (see opcode_check.h).  NULL: an older
+ * minor. */
 const struct opcode *opcodes_of(uint32_t version);
 
 /* The number of the instruction with this name; -1: none. */

@@ -8,7 +8,6 @@ enum {
     WORD = sizeof(uint64_t),
     MAX_SLOTS = 2,
     NLOCALSPLUS_AFTER_FIRSTLINENO = 4,
-    HANDLERS_AFTER_LENGTH = 24, /* in a code object; constants and names are in between */
 };
 
 /* References on the value stack have a tag in their low bits. */
@@ -38,7 +37,7 @@ void leaves_init(struct leaves *leaves, struct memory *memory, const struct layo
     leaves->memory = memory;
     leaves->layout = layout;
     leaves->codes = codes;
-    leaves->opcodes = opcodes_of(layout->version);
+    leaves->opcodes = codes->opcodes;
     if (leaves->opcodes) {
         leaves->call = opcodes_find(leaves->opcodes, "CALL");
         leaves->precall = opcodes_find(leaves->opcodes, "PRECALL");
@@ -55,8 +54,7 @@ void leaves_deinit(struct leaves *leaves)
     callee_table_deinit(&leaves->callees);
     pool_deinit(&leaves->places);
     pair_set_deinit(&leaves->pairs);
-    object_bytes_deinit(&leaves->units);
-    object_bytes_deinit(&leaves->handlers);
+    code_bytecode_deinit(&leaves->room);
 }
 
 void leaves_clear(struct leaves *leaves)
@@ -100,41 +98,16 @@ static void set_slots(const struct leaves *leaves, const struct instruction *at,
         leaf_place->slots = 0;
 }
 
-static enum err_code read_units(struct leaves *leaves, const struct code *code)
-{
-    const size_t bytes = (size_t)code->units * BYTECODE_UNIT_BYTES;
-    struct object_bytes *const units = &leaves->units;
-    if (code->units > BYTECODE_MAX_UNITS)
-        return ERR_LIMIT;
-    const enum err_code rc = object_bytes_reserve(units, bytes + 1);
-    return rc ? rc : memory_read(leaves->memory, code->instructions, units->bytes, bytes);
-}
-
-static enum err_code read_handlers(struct leaves *leaves, const struct code *code)
-{
-    uint64_t addr;
-    const enum err_code rc = memory_read_u64(
-        leaves->memory, code->addr + leaves->layout->bytes_length + HANDLERS_AFTER_LENGTH,
-        &addr);
-    return rc ? rc : object_read_bytes(leaves->memory, leaves->layout, addr, &leaves->handlers);
-}
-
 /* Finds the slots of a call instruction; done once for each instruction. */
 static enum err_code learn_call(struct leaves *leaves, const struct code *code, uint32_t unit,
                                 struct leaf_place *leaf_place)
 {
     struct instruction at;
-    enum err_code rc = read_units(leaves, code);
+    struct bytecode bytecode;
+    enum err_code rc = code_bytecode_read(leaves->memory, leaves->layout, code, leaves->opcodes,
+                                          true, &leaves->room, &bytecode);
     if (!rc)
-        rc = read_handlers(leaves, code);
-    if (rc)
-        return rc;
-    const struct bytecode bytecode = { .opcodes = leaves->opcodes,
-                                       .units = leaves->units.bytes,
-                                       .unit_count = code->units,
-                                       .handlers = leaves->handlers.bytes,
-                                       .handler_bytes = leaves->handlers.count };
-    rc = bytecode_position(&bytecode, unit, &at);
+        rc = bytecode_position(&bytecode, unit, &at);
     if (!rc && is_call(leaves, at.opcode))
         set_slots(leaves, &at,
                   (int32_t)field_u32(code->fingerprint, NLOCALSPLUS_AFTER_FIRSTLINENO),
@@ -148,10 +121,9 @@ static enum err_code find_start(struct leaves *leaves, const struct code *code, 
 {
     if (!leaves->wants_opcodes || leaves->layout->stays_at_call)
         return ERR_OK;
-    const enum err_code rc = read_units(leaves, code);
-    const struct bytecode bytecode = { .opcodes = leaves->opcodes,
-                                       .units = leaves->units.bytes,
-                                       .unit_count = code->units };
+    struct bytecode bytecode;
+    const enum err_code rc = code_bytecode_read(
+        leaves->memory, leaves->layout, code, leaves->opcodes, false, &leaves->room, &bytecode);
     if (!rc)
         leaf_place->back = (uint8_t)(unit - bytecode_start(&bytecode, unit));
     return rc;

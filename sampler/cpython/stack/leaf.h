@@ -14,7 +14,7 @@
  * Ownership: the caller's storage; leaves_deinit accepts a zeroed one.
  * Threads: none.
  * Limits: LEAF_MAX_PLACES instructions and LEAF_MAX_PAIRS pairs; beyond them the leaf is unknown.
- * Depends on: base, memory, code, code_place, stack, opcodes, bytecode, callee.
+ * Depends on: base, memory, code, code_place, stack, opcodes, code_bytecode, callee.
  */
 #ifndef SAMPLER_CPYTHON_STACK_LEAF_H
 #define SAMPLER_CPYTHON_STACK_LEAF_H
@@ -26,9 +26,9 @@
 #include "sampler/base/pool.h"
 #include "sampler/base/strtab.h"
 #include "sampler/base/three_valued.h"
-#include "sampler/cpython/objects/bytecode.h"
 #include "sampler/cpython/objects/callee.h"
 #include "sampler/cpython/objects/code.h"
+#include "sampler/cpython/objects/code_bytecode.h"
 #include "sampler/cpython/objects/opcodes.h"
 #include "sampler/cpython/stack/pair_set.h"
 #include "sampler/cpython/stack/stack.h"
@@ -60,7 +60,7 @@ struct leaves {
     struct callee_table callees;
     struct pool places;    /* of struct leaf_place */
     struct pair_set pairs; /* of a place and a callee's name */
-    struct object_bytes units, handlers;
+    struct code_bytecode room;
 };
 
 void leaves_init(struct leaves *leaves, struct memory *memory, const struct layout *layout,

@@ -12,14 +12,19 @@ static enum three_valued three_valued_of(bool value)
     return value ? VALUE_YES : VALUE_NO;
 }
 
-/* A free-threaded build has a GIL too, which is in use only when it has been asked for. */
+static bool has_enabled_gil(const struct thread_list *list, const struct interpreter *interp)
+{
+    const uint32_t enabled = list->runtime->layout.interp_gil_enabled;
+    return interp && enabled && (uint32_t)thread_list_u64(list, interp, enabled) != 0;
+}
+
+/* A free-threaded build has a GIL too, which is in use only when it has been asked for.  An interpreter that shares
+ * the main one's has another, unused. */
 static bool is_without_gil(const struct thread_list *list, const struct thread *thread)
 {
-    const struct layout *const layout = &list->runtime->layout;
-    const struct interpreter *const interp = thread_list_interpreter(list, thread);
-    return layout->is_free_threaded &&
-           (!interp || !layout->interp_gil_enabled ||
-            (uint32_t)thread_list_u64(list, interp, layout->interp_gil_enabled) == 0);
+    return list->runtime->layout.is_free_threaded &&
+           !has_enabled_gil(list, thread_list_interpreter(list, thread)) &&
+           !has_enabled_gil(list, thread_list_main_interpreter(list));
 }
 
 bool thread_state_knows_gil(const struct thread_list *list)

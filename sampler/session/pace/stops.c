@@ -69,8 +69,9 @@ static void begin_window(struct stops *stops, uint64_t now_ns)
     stops->window_ends_ns = now_ns + WINDOW_NS;
     if (stops->readings >= LEAST_READINGS)
         stops->is_uncertain = stops->uncertain > limit * stops->readings;
-    stops->is_still = stops->is_uncertain && may_stop(stops, now_ns) &&
-                      now_ns >= stops->refused_until_ns && stop_ns <= stops->share * MAX_GAP_NS;
+    stops->is_still = (stops->is_uncertain || stops->needs_stops) && may_stop(stops, now_ns) &&
+                      now_ns >= stops->refused_until_ns &&
+                      (stop_ns <= stops->share * MAX_GAP_NS || stops->needs_stops);
     if (stops->is_still)
         stops->gap_ns = (uint64_t)fmax(stop_ns / fmax(share, usual / LONGEST_FACTOR),
                                        LEAST_STOP_NS / usual);
@@ -123,6 +124,8 @@ static enum stops_step choose(struct stops *stops, uint64_t now_ns)
     /* Within a window, too, a stop may use more than all others may. */
     if (stops->is_still && may_stop(stops, now_ns))
         return is_due(stops, now_ns) ? STOPS_STILL : STOPS_SKIP;
+    if (stops->needs_stops && now_ns >= stops->refused_until_ns)
+        return STOPS_SKIP;
     return is_control_due(stops, now_ns) ? STOPS_STILL : STOPS_MOVING;
 }
 
@@ -158,7 +161,7 @@ struct stops_turn stops_next(struct stops *stops, uint64_t now_ns)
 
 bool stops_wants_probe(struct stops *stops)
 {
-    return stops->is_still && stops->policy == SAMPLER_STOP_AUTO &&
+    return stops->is_still && !stops->needs_stops && stops->policy == SAMPLER_STOP_AUTO &&
            (stops->readings < LEAST_READINGS || !random_below(&stops->random, PROBE_STOPS));
 }
 

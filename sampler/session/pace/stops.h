@@ -18,6 +18,9 @@
  * so long that a sample would stand for much time, or have used their share of a second, or what they may use in
  * a second and a half in advance, threads are read while they move.
  *
+ * A thread that moves may be one that cannot be read at all.  Then threads are read only while they are stopped, however
+ * long a sample stands.
+ *
  * After some of the stops the threads are read once more, while they move: that is no sample, but shows whether
  * stops are still needed.  In a window without stops a few stopped readings are the control that the others
  * are compared with.
@@ -62,6 +65,7 @@ struct stops {
     double share;      /* that a thread may stand still for */
     bool is_uncertain; /* too often, when threads are read while they move */
     bool is_still;     /* so threads are stopped in this window */
+    bool needs_stops;  /* moving threads cannot be read; set by the caller */
     struct stops_skipped skipped;
     uint64_t window_ends_ns;
     double readings, uncertain; /* of moving threads; the older ones weigh less */

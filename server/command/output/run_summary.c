@@ -19,7 +19,7 @@
 
 enum { TEXT_BYTES = 256 };
 
-/* What of the targets is not sampled: a line for each warning, and how many more have the same. */
+/* What of the targets is not sampled, or may be wrong: a line for each warning, and how many more have the same. */
 static void say_warnings(const struct sampler *sampler)
 {
     struct sampler_target target, other;
@@ -60,10 +60,6 @@ void run_summary_say_start(struct sampler *sampler)
     if (processes.over > 0)
         say("%" PRIu64 " more processes are not sampled: the limit is %d at a time",
             processes.over, SAMPLER_MAX_PROCESSES);
-    if (!target->validated)
-        say("Python %s is newer than the versions that pyrometer was tested with: results may be "
-            "wrong",
-            target->python);
     say_warnings(sampler);
 }
 

@@ -32,7 +32,7 @@ AT_ONCE = 3
 MIN_SAMPLES = 100
 # The share of samples that may be impossible. Before 3.14 nothing in a frame says that it has been left.
 # Until 3.10 frames lie apart from each other in the heap. One in a cell is little more than chance.
-MAX_IMPOSSIBLE = {8: 0.01, 9: 0.01, 10: 0.01, 11: 0.005, 12: 0.005, 13: 0.005, 14: 0.002, 15: 0.002}
+MAX_IMPOSSIBLE = {8: 0.01, 9: 0.01, 10: 0.01, 11: 0.005, 12: 0.005, 13: 0.005, 14: 0.002, 15: 0.002, 16: 0.002}
 # Cut off where two readings disagree: said in the stack itself, and not wrong. A victim that loses its processor in such
 # a place is seen there many times.
 MAX_TRUNCATED = 0.25

@@ -194,7 +194,7 @@ async def main():
             task.set_name("fast%d" % i)
     print("READY", flush=True)
     await asyncio.sleep(1000)
-asyncio.get_event_loop_policy().new_event_loop().run_until_complete(main())
+asyncio.new_event_loop().run_until_complete(main())
 """
 DUMPS = 12
 
@@ -241,7 +241,7 @@ async def waits():
 threading.stack_size(256 * 1024)
 for _ in range(%d):
     threading.Thread(target=rest, daemon=True).start()
-asyncio.get_event_loop_policy().new_event_loop().run_until_complete(waits())
+asyncio.new_event_loop().run_until_complete(waits())
 """
 CROWD_THREADS = 300
 
@@ -283,7 +283,7 @@ async def main():
     await asyncio.sleep(1)
     print("READY", flush=True)
     await asyncio.sleep(1000)
-asyncio.get_event_loop_policy().new_event_loop().run_until_complete(main())
+asyncio.new_event_loop().run_until_complete(main())
 """
 RESTING, RING, CHAIN = 12000, 50, 300
 

@@ -40,10 +40,14 @@ Shares and counts have wide margins: what they would catch is wrong by a factor.
 import collections
 import json
 import os
+import pathlib
 import shutil
 import signal
+import struct
+import subprocess
 import time
 
+import harness
 from folded import read_folded
 from harness import (PROGRAM, VICTIMS, WAIT_SECONDS, Live, Process, Test, file_in, main, newest, newest_python, program, pythons,
                      run_program, script, victim)
@@ -471,12 +475,13 @@ class Output(Test):
 
 
 class Reach(Test):
-    def start_copy(self):
+    def start_copy(self, path=None, program="chain.py"):
         """A copy of the newest interpreter, under a name that says nothing, which finds its library all the same."""
-        path = file_in("accounting")
-        shutil.copy(os.path.realpath(newest_python()), path)
+        if not path:
+            path = file_in("accounting")
+            shutil.copy(os.path.realpath(newest_python()), path)
         os.chmod(path, 0o755)
-        process = Process([path, os.path.join(VICTIMS, "chain.py"), LONG], env=newest().environment_of_copy())
+        process = Process([path, os.path.join(VICTIMS, program), LONG], env=newest().environment_of_copy())
         process.wait_ready()
         return path, process
 
@@ -488,6 +493,26 @@ class Reach(Test):
         _, process = self.start_copy()
         with process as target:
             self.check_seen(target)
+
+    def test_a_minor_that_nobody_knows(self):
+        """What its instructions are is found out, and where they are not those of a known minor, no running thread is read while
+        it moves.  A warning says so in any case."""
+        hexversion = subprocess.run([newest_python(), "-c", "import sys; print(sys.hexversion)"], stdout=subprocess.PIPE,
+                                    timeout=harness.START_SECONDS, check=True).stdout
+        start, tomorrow = (b"xdebugpy" + struct.pack("<Q", version) for version in (int(hexversion), 0x036300a1))
+        code = pathlib.Path(os.path.realpath(newest_python())).read_bytes()
+        if start not in code:
+            self.skipTest("the newest interpreter does not describe itself in its executable")
+        path = pathlib.Path(file_in("tomorrow"))
+        path.write_bytes(code.replace(start, tomorrow))
+        _, process = self.start_copy(str(path), "generators.py")
+        with process as target:
+            seen = Recording(target.pid)
+        said = " ".join(seen.process.err)
+        self.assertIn("Python 3.99.0a1 is newer than the releases that pyrometer was tested with", said)
+        self.assertLess(seen.quality["truncated"], 0.2 * seen.quality["samples"], said)
+        if harness.ENGINE == "remote":
+            self.assertEqual("the instructions of this version of Python are unknown" in said, seen.quality["moving"] == 0, said)
 
     def test_a_deleted_executable(self):
         path, process = self.start_copy()

@@ -173,8 +173,33 @@ static void a_free_threaded_build_says_where_copies_of_instructions_are(void **s
     assert_true(layout.is_free_threaded);
     assert_int_equal(layout.frame_tlbc_index, 72);
     assert_int_equal(layout.code_tlbc, 200);
+    assert_int_equal(layout.code_firsttraceable, 184);
     layout_name(&layout, name);
     assert_string_equal(name, "3.14.10t");
+}
+
+static void the_flag_of_a_gil_is_found_in_the_gil(void **state)
+{
+    static const size_t locked[] = { OFFSETS_3_13_interp_gil_locked,
+                                     OFFSETS_3_14_interp_gil_locked,
+                                     OFFSETS_3_15_interp_gil_locked },
+                        enabled[] = { OFFSETS_3_13_interp_gil_enabled,
+                                      OFFSETS_3_14_interp_gil_enabled,
+                                      OFFSETS_3_15_interp_gil_enabled };
+    enum { LOCKED_IN_GIL = 16 };
+    struct offsets table;
+    (void)state;
+    for (unsigned minor = 13; minor <= 15; minor++) {
+        offsets_fill(&table, minor);
+        const uint64_t gil = table.slots[locked[minor - 13]] - LOCKED_IN_GIL;
+        assert_int_equal(accept(&table).interp_gil_enabled, 0);
+        table.free_threaded = 1;
+        assert_int_equal(accept(&table).interp_gil_enabled, gil);
+        table.slots[enabled[minor - 13]] = 4;
+        assert_int_equal(accept(&table).interp_gil_enabled, gil + 4);
+        table.slots[enabled[minor - 13]] = LAYOUT_MAX_INTERP_BYTES;
+        refuse(&table, ERR_CORRUPT);
+    }
 }
 
 /* Objects whose type comes behind their thread, their lock and two counts. */
@@ -199,12 +224,14 @@ static void a_later_minor_is_tried_and_not_called_validated(void **state)
     struct offsets table;
     (void)state;
     offsets_fill(&table, 15);
-    table.version = 0x031000a1;
-    const struct layout layout = accept(&table);
-    assert_false(layout.validated);
-    assert_true(layout.has_columns && layout.has_await_index);
-    assert_int_equal(layout.tstate_base_frame, 80);
-    assert_int_equal(LAYOUT_MINOR(layout.version), 16);
+    for (unsigned minor = 16; minor <= 17; minor++) {
+        table.version = 3u << 24 | minor << 16 | 0xa1;
+        const struct layout layout = accept(&table);
+        assert_false(layout.validated);
+        assert_true(layout.has_columns && layout.has_await_index);
+        assert_int_equal(layout.tstate_base_frame, 80);
+        assert_int_equal(LAYOUT_MINOR(layout.version), minor);
+    }
 }
 
 static void an_earlier_or_another_major_is_unsupported(void **state)
@@ -428,6 +455,7 @@ TEST_MAIN(cmocka_unit_test(the_table_of_3_13_is_understood),
           cmocka_unit_test(capabilities_follow_from_the_version),
           cmocka_unit_test(a_version_without_a_table_is_named),
           cmocka_unit_test(a_free_threaded_build_says_where_copies_of_instructions_are),
+          cmocka_unit_test(the_flag_of_a_gil_is_found_in_the_gil),
           cmocka_unit_test(a_longer_head_moves_what_is_not_said),
           cmocka_unit_test(a_later_minor_is_tried_and_not_called_validated),
           cmocka_unit_test(an_earlier_or_another_major_is_unsupported),

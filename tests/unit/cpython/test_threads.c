@@ -3,6 +3,7 @@
 
 #include "sampler/cpython/threads/sub_interpreter_stacks.h"
 #include "sampler/cpython/threads/thread_state.h"
+#include "sampler/cpython/threads/thread_windows.h"
 #include "sampler/cpython/threads/threads.h"
 #include "tests/support/test.h"
 #include "tests/unit/cpython/made/thread_world.h"
@@ -503,6 +504,32 @@ static void the_gil_is_held_by_the_thread_it_names(void **state)
     }
 }
 
+/* A sub-interpreter that shares the GIL has an unused one of its own. */
+static void a_build_without_a_gil_uses_one_that_was_enabled(void **state)
+{
+    (void)state;
+    for (unsigned minor = 13; minor <= FAKE_NEWEST_MINOR; minor++) {
+        struct thread_world *const world = begin(minor);
+        struct layout *const layout = &world->python.runtime.layout;
+        struct fake_memory *const memory = &world->python.memory;
+        layout->is_free_threaded = true;
+        layout->interp_gil_enabled = layout->interp_gil;
+        thread_windows_init(&world->list);
+        const remote_addr sub = fake_interp(&world->python, 1);
+        struct fake_thread *const other = add_thread(world, sub);
+        walk(world);
+        fake_memory_put_u32(memory, world->interp + layout->interp_gil_locked, 1);
+        fake_memory_put_u64(memory, world->interp + layout->interp_gil_holder, other->addr);
+        const struct thread *const holder = thread_world_find(world, other);
+        assert_true(is_same(world));
+        assert_int_equal(thread_state_of(&world->list, holder).has_gil, VALUE_NO);
+        fake_memory_put_u32(memory, world->interp + layout->interp_gil_enabled, INT32_MAX);
+        assert_true(is_same(world));
+        assert_int_equal(thread_state_of(&world->list, holder).has_gil, VALUE_YES);
+        end(world);
+    }
+}
+
 static void each_interpreter_may_have_a_gil(void **state)
 {
     (void)state;
@@ -570,5 +597,6 @@ TEST_MAIN(cmocka_unit_test(none_is_not_an_exception_in_hand),
           cmocka_unit_test(stacks_can_be_forgotten_and_threads_stay),
           cmocka_unit_test(a_thread_that_starts_while_the_list_is_walked_is_not_lost),
           cmocka_unit_test(the_heads_of_the_lists_tell_of_new_threads),
+          cmocka_unit_test(a_build_without_a_gil_uses_one_that_was_enabled),
           cmocka_unit_test(each_interpreter_may_have_a_gil),
           cmocka_unit_test(the_gil_is_held_by_the_thread_it_names))

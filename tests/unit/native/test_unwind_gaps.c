@@ -117,6 +117,59 @@ static remote_addr put_evaluation(struct made_stack *world, int number)
     return world->registers.sp + (uint64_t)(number + 3) * 8;
 }
 
+/* Before this return address is a call of what a register holds. */
+static void put_call_by_address(struct made_stack *world, remote_addr return_address)
+{
+    fake_memory_put_u8(&world->fake, return_address - 5, 0);
+    fake_memory_put_u8(&world->fake, return_address - 2, 0xff);
+    fake_memory_put_u8(&world->fake, return_address - 1, 0xd0);
+    blocks_clear(&world->unwinder.blocks);
+}
+
+static void generated_code_is_left_to_the_frame_that_holds_the_entry(void **state)
+{
+    struct made_stack *const world = *state;
+    const remote_addr sp = world->registers.sp, entry = put_evaluation(world, 4);
+    world->registers.ip = GENERATED + 0x10;
+    /* A word that an earlier call has left. */
+    *made_word(world, 2) = POINTS + CALL;
+    assert_int_equal(made_walk_with(world, &entry, 1), NATIVE_NO_RULE);
+    put_call_by_address(world, LARGE + CALL);
+    assert_int_equal(made_walk_with(world, &entry, 1), NATIVE_COMPLETE);
+    assert_int_equal(world->walk.gaps, 0);
+    assert_int_equal(world->walk.count, 4);
+    assert_int_equal(world->frames[0].left_by, NATIVE_LEFT_TO_ENTRY);
+    assert_int_equal(world->frames[0].cfa, sp + 5 * 8);
+    assert_int_equal(world->frames[1].pc, LARGE + CALL);
+    assert_int_equal(world->frames[2].pc, POINTS + CALL);
+    assert_int_equal(made_walk(world), NATIVE_NO_RULE);
+    const remote_addr outside = sp + 13 * 8;
+    assert_int_equal(made_walk_with(world, &outside, 1), NATIVE_NO_RULE);
+    *made_word(world, 12) = POINTS + CALL - 1;
+    assert_int_equal(made_walk_with(world, &entry, 1), NATIVE_NO_RULE);
+}
+
+static void that_frame_may_be_known_by_the_frame_pointer_that_was_saved(void **state)
+{
+    struct made_stack *const world = *state;
+    const remote_addr sp = world->registers.sp, entry = sp + 6 * 8;
+    world->registers.ip = GENERATED + 0x10;
+    put_call_by_address(world, POINTS + CALL);
+    *made_word(world, 4) = POINTS + CALL;
+    *made_word(world, 10) = FIRST + CALL;
+    assert_int_equal(made_walk_with(world, &entry, 1), NATIVE_NO_RULE);
+    *made_word(world, 2) = sp + 9 * 8;
+    assert_int_equal(made_walk_with(world, &entry, 1), NATIVE_COMPLETE);
+    assert_int_equal(world->walk.count, 3);
+    assert_int_equal(world->frames[1].cfa, sp + 11 * 8);
+    /* Or it is as it was. */
+    *made_word(world, 2) = 0;
+    world->registers.saved[MACHINE_BP] = sp + 9 * 8;
+    assert_int_equal(made_walk_with(world, &entry, 1), NATIVE_COMPLETE);
+    assert_int_equal(world->walk.count, 3);
+    assert_int_equal(world->frames[1].cfa, sp + 11 * 8);
+}
+
 static void the_walk_goes_on_behind_a_gap(void **state)
 {
     struct made_stack *const world = *state;
@@ -173,5 +226,7 @@ TEST_MAIN(MADE_TEST(trampolines_of_python_are_left),
           MADE_TEST(a_short_function_without_a_table_is_left_by_the_call_of_it),
           MADE_TEST(a_call_may_lead_through_a_stub),
           MADE_TEST(frame_pointers_serve_where_there_are_no_tables),
+          MADE_TEST(generated_code_is_left_to_the_frame_that_holds_the_entry),
+          MADE_TEST(that_frame_may_be_known_by_the_frame_pointer_that_was_saved),
           MADE_TEST(the_walk_goes_on_behind_a_gap),
           MADE_TEST(nothing_is_learnt_from_one_stack_that_differs))

@@ -407,7 +407,27 @@ static void after_a_refusal_threads_are_read_while_they_move_for_a_second(void *
     assert_true(world.steps[STOPS_STILL] > still);
 }
 
+/* Also where stops take so long, or have used so much, that threads would otherwise be read while they move. */
+static void threads_that_cannot_be_read_while_they_move_are_read_stopped_only(void **state)
+{
+    static const uint64_t stop_ns[] = { 20000, 100000, 5000000 };
+    struct world world;
+    (void)state;
+    for (size_t i = 0; i < sizeof stop_ns / sizeof *stop_ns; i++) {
+        begin(&world, SAMPLER_STOP_AUTO);
+        world.stops.needs_stops = true;
+        world.stop_ns = stop_ns[i];
+        run(&world, 20);
+        assert_int_equal(world.steps[STOPS_MOVING] + world.probes, 0);
+        assert_true(world.steps[STOPS_STILL] > 20);
+        assert_true((double)world.stopped_ns < 1.2 * SHARE * (double)(world.now_ns - START_NS));
+        stops_refuse(&world.stops, world.now_ns);
+        assert_int_equal(tick(&world).step, STOPS_MOVING);
+    }
+}
+
 TEST_MAIN(cmocka_unit_test(never_and_always_are_kept),
+          cmocka_unit_test(threads_that_cannot_be_read_while_they_move_are_read_stopped_only),
           cmocka_unit_test(windows_begin_and_end_stopping_at_different_shares),
           cmocka_unit_test(a_share_between_the_two_keeps_what_is_done),
           cmocka_unit_test(a_window_is_decided_before_it_begins),

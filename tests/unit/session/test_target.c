@@ -250,6 +250,7 @@ struct code_table *__wrap_python_codes(struct python *python);
 remote_addr __wrap_python_anchor(const struct python *python);
 enum err_code __wrap_python_choose(struct python *python, bool all_threads);
 struct thread *const *__wrap_python_chosen(const struct python *python, size_t *count_out);
+enum three_valued __wrap_python_knows_opcodes(const struct python *python);
 double __wrap_python_weight(const struct python *python);
 enum err_code __wrap_python_read_tasks(struct python *python, uint64_t now_ns);
 enum err_code __wrap_python_sample(struct python *python, struct thread *const *threads,
@@ -283,6 +284,12 @@ struct thread *const *__wrap_python_chosen(const struct python *python, size_t *
     (void)python;
     *count_out = 0;
     return NULL;
+}
+
+enum three_valued __wrap_python_knows_opcodes(const struct python *python)
+{
+    (void)python;
+    return VALUE_YES;
 }
 
 double __wrap_python_weight(const struct python *python)

@@ -114,7 +114,7 @@ class Attach(unittest.TestCase):
 
     def test_newer_python_is_warned_about(self):
         started = Started("attach", NEWER, "--listen", ":0")
-        self.assertIn("newer than the versions", started.stop()[2])
+        self.assertIn("newer than the releases", started.stop()[2])
 
     def test_browser_gets_a_code_that_is_not_the_token(self):
         with tempfile.TemporaryDirectory() as folder:
