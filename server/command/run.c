@@ -1,3 +1,5 @@
+#include <inttypes.h>
+
 #include "sampler/base/clock.h"
 #include "sampler/sampler.h"
 #include "server/command/driver.h"
@@ -28,15 +30,18 @@ static bool may_become_python(enum err_code code)
            code == ERR_FAULT || code == ERR_CORRUPT;
 }
 
-static enum err_code ended_too_soon(const struct run *run, struct err *err)
+/* is_other: it was alive when it was last found to be no Python. */
+static enum err_code ended_too_soon(const struct run *run, uint64_t began_ns, bool is_other,
+                                    struct err *err)
 {
-    return err_set(
-        err, ERR_NOT_PYTHON,
-        "'%s' ended (status %d) before it was sampled: it ran no Python, or too briefly%s",
-        run->options->target[0], program_exit_status(&run->program),
-        run->options->sampling.subprocesses
-            ? ""
-            : "; use --subprocesses to sample its child processes");
+    return err_set(err, ERR_NOT_PYTHON,
+                   "'%s' ended (status %d) after %" PRIu64 " ms, before its first sample%s%s",
+                   run->options->target[0], program_exit_status(&run->program),
+                   (uint64_t)((clock_now_ns() - began_ns) / NS_PER_MS),
+                   is_other ? ": it ran no Python itself" : "",
+                   is_other && !run->options->sampling.subprocesses
+                       ? "; use --subprocesses to sample its child processes"
+                       : "");
 }
 
 /* The program continues, whether it can be sampled or not. */
@@ -57,6 +62,7 @@ static enum err_code start_sampler(struct run *run, struct err *err)
     /* With --subprocesses a program that is not Python may start a Python child at any time. */
     uint64_t late_ns = sampling.subprocesses ? UINT64_MAX : began_ns + PATIENCE_MS * NS_PER_MS;
     int most_ms = MOST_PAUSE_MS;
+    bool is_other = false;
     sampling.pids[0] = run->program.pid;
     sampling.pid_count = 1;
     sampling.since_ns = began_ns;
@@ -69,7 +75,8 @@ static enum err_code start_sampler(struct run *run, struct err *err)
         if (rc == ERR_NOT_PYTHON)
             sampling.since_ns = tried_ns;
         if (program_check(&run->program))
-            return ended_too_soon(run, err);
+            return ended_too_soon(run, began_ns, is_other, err);
+        is_other = rc == ERR_NOT_PYTHON;
         if (run->driver.signals.stopped_by || !may_become_python(rc))
             return rc;
         const uint64_t now_ns = clock_now_ns();

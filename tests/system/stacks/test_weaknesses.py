@@ -397,7 +397,7 @@ class End(Test):
         for _ in range(3):
             with program("run", "--listen", "127.0.0.1:0", "--python", newest_python(), path) as process:
                 # What has not run Python ends by itself.
-                if "stays" in process.wait_line("the page stays|before it was sampled", process.err).group():
+                if "stays" in process.wait_line("the page stays|before its first sample", process.err).group():
                     process.signal(signal.SIGINT)
                 self.assertEqual(process.wait(), 5, process.output())
                 self.assertFalse([line for line in process.err if "no samples" in line.lower()], process.output())
