@@ -163,13 +163,23 @@ struct thread *python_main(const struct python *python)
     return main;
 }
 
+/* The main thread, in all interpreters that it has entered. */
+static void choose_main(struct python *python)
+{
+    struct thread *at = python_main(python);
+    while (at && at->earlier)
+        at = at->earlier;
+    python->chosen = python->some;
+    python->chosen_count = 0;
+    for (; at && python->chosen_count < PYTHON_MAX_THREADS_PER_TICK; at = at->later)
+        python->some[python->chosen_count++] = at;
+}
+
 static enum err_code choose_threads(struct python *python, bool all_threads)
 {
     if (!all_threads) {
-        python->some[0] = python_main(python);
-        python->chosen = python->some;
-        python->chosen_count = 1;
-        return python->some[0] ? ERR_OK : ERR_GONE;
+        choose_main(python);
+        return python->chosen_count ? ERR_OK : ERR_GONE;
     }
     if (python->threads.count > PYTHON_MAX_THREADS_PER_TICK) {
         choose_some(python);

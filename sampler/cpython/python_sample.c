@@ -1,12 +1,14 @@
 #include "sampler/cpython/python_parts.h"
 #include "sampler/cpython/threads/sub_interpreter_stacks.h"
 
-static enum err_code report(struct thread *thread, enum err_code rc, python_sample_fn on_sample,
-                            void *context)
+static enum err_code report(struct python *python, struct thread *thread, enum err_code rc,
+                            python_sample_fn on_sample, void *context)
 {
     if (rc == ERR_NOMEM || (rc == ERR_GONE && thread->is_main))
         return rc;
-    return sub_stacks_runs_elsewhere(thread) ? ERR_OK : on_sample(context, thread, rc);
+    return sub_stacks_innermost(&python->threads, thread) == thread
+               ? on_sample(context, thread, rc)
+               : ERR_OK;
 }
 
 /* Threads to read, in as few calls as possible. */
@@ -39,12 +41,15 @@ static size_t bytes_of(const struct memory_span *spans, size_t count)
     return bytes;
 }
 
-/* A wrong prediction ends the call early; the threads after it are read one by one. */
+/* A wrong prediction ends the call early; the threads after it are read one by one.  Which of several states of a
+ * thread is its sample shows once all have been read. */
 static enum err_code finish_threads(struct python *python, struct batch batch,
                                     const struct memory_span *spans, size_t arrived,
                                     python_sample_fn on_sample, void *context)
 {
-    enum err_code rc = ERR_OK;
+    struct thread *several[MEMORY_MAX_SPANS];
+    enum err_code outcomes[MEMORY_MAX_SPANS], rc = ERR_OK;
+    size_t held = 0;
     for (size_t i = 0; i < batch.count && !rc; i++) {
         struct thread *const thread = batch.threads[i];
         const size_t count = thread->stack.copy.plan_spans;
@@ -57,8 +62,15 @@ static enum err_code finish_threads(struct python *python, struct batch batch,
         arrived = arrived > bytes ? arrived - bytes : 0;
         spans += count;
         python->list_is_old = python->list_is_old || outcome == ERR_GONE;
-        rc = report(thread, outcome, on_sample, context);
+        if (sub_stacks_are_several(thread) && held < MEMORY_MAX_SPANS) {
+            several[held] = thread;
+            outcomes[held++] = outcome;
+        } else {
+            rc = report(python, thread, outcome, on_sample, context);
+        }
     }
+    for (size_t i = 0; i < held && !rc; i++)
+        rc = report(python, several[i], outcomes[i], on_sample, context);
     return rc;
 }
 
@@ -117,7 +129,7 @@ static enum err_code scan_batch(struct python *python, struct batch batch, size_
                               arrived, on_sample, context);
     struct thread *const deep = batch.threads[0];
     *done_out = 1;
-    return report(deep, stack_read(&deep->stack, &python->codes), on_sample, context);
+    return report(python, deep, stack_read(&deep->stack, &python->codes), on_sample, context);
 }
 
 enum err_code python_sample(struct python *python, struct thread *const *threads, size_t count,
@@ -203,16 +215,17 @@ static enum err_code read_waiting(struct python *python, struct thread *thread)
 enum err_code python_read_waiting(struct python *python, struct thread *thread,
                                   python_sample_fn on_sample, void *context)
 {
-    struct thread *at = NULL, *inside;
-    enum err_code rc;
-    /* Of its states, from the innermost one outwards, the first that runs something. */
-    do {
-        inside = at;
-        for (at = thread; at->inner != inside;)
-            at = at->inner;
-        rc = read_waiting(python, at);
-    } while (at != thread && (rc || !at->stack.count));
-    return report_copied(at, rc, on_sample, context);
+    enum err_code rc = ERR_OK;
+    while (thread->later)
+        thread = thread->later;
+    for (struct thread *at = thread; at; at = at->earlier) {
+        const enum err_code outcome = read_waiting(python, at);
+        rc = at == thread ? outcome : rc;
+        if (outcome)
+            at->stack.count = 0;
+    }
+    struct thread *const innermost = sub_stacks_innermost(&python->threads, thread);
+    return report_copied(innermost, innermost == thread ? rc : ERR_OK, on_sample, context);
 }
 
 struct thread *python_visit(struct python *python, struct thread *thread, remote_addr tstate,

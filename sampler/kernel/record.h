@@ -41,7 +41,7 @@
  * of all stacks for a second after a change was seen.
  *
  * From 3.13 on a thread has a state of its own in each interpreter that it has entered, so the program searches it in
- * the sub-interpreters that it knows, the newest one first, and copies the state that it finds there.
+ * the sub-interpreters that it knows, and copies the innermost state that runs something.
  *
  * Included by the BPF program too, so it has neither types nor includes of libc.
  * Units: bytes; nanoseconds of CLOCK_MONOTONIC.
@@ -220,6 +220,7 @@ struct kernel_process {
     struct kernel_context context;
     /* Of a thread state: the native thread id, the next one of the interpreter, and its frame when it runs nothing. */
     unsigned int tstate_tid, tstate_next, tstate_base;
+    unsigned int frame_owner, entry_owner; /* of a frame; of entry frames, at least */
     unsigned int interp_threads, interp_window, interp_generation; /* 0: no generation */
     unsigned int interpreter_count;
     unsigned long long

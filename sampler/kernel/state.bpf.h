@@ -2,9 +2,50 @@
  * state - which of its states a thread is in.  A part of stacks.bpf.c.
  *
  * A thread that enters another interpreter gets a state there, among the newest ones of that interpreter.  It has left
- * it when the state is gone or runs nothing.
+ * it when the state is gone or runs nothing.  Of several states that run something, the thread is in the one whose
+ * frames were called from the innermost place on the C stack, where the entry frames are; if that is unknown, in the
+ * one of the newest interpreter.
  */
-enum { MAX_STATES = 8 /* of an interpreter, among which the thread's is searched */ };
+enum {
+    MAX_STATES = 8,  /* of an interpreter, among which the thread's is searched */
+    MAX_CALLS = 512, /* of frames by each other, among which the entry frame is searched */
+};
+
+struct call_search {
+    struct area *area;
+    __u64 frame;
+};
+
+static long step_to_entry(__u32 i, void *context)
+{
+    struct call_search *const search = context;
+    const struct kernel_process *const process = &search->area->process;
+    unsigned char owner = 0;
+    if (!search->frame || bpf_probe_read_user(&owner, sizeof owner,
+                                              (void *)(search->frame + process->frame_owner))) {
+        search->frame = 0;
+        return 1;
+    }
+    if (owner >= process->entry_owner)
+        return 1;
+    if (i + 1 == MAX_CALLS ||
+        bpf_probe_read_user(&search->frame, sizeof search->frame,
+                            (void *)(search->frame + process->frame_previous)))
+        search->frame = 0;
+    return !search->frame;
+}
+
+/* Where on the C stack the innermost frames of a state were called from; 0: unknown. */
+static __noinline __u64 place_of_state(struct area *a, __u64 addr)
+{
+    if (!a)
+        return 0;
+    struct call_search search = { a, 0 };
+    bpf_probe_read_user(&search.frame, sizeof search.frame,
+                        (void *)(addr + a->process.tstate_frame));
+    bpf_loop(MAX_CALLS, step_to_entry, &search, 0);
+    return search.frame;
+}
 
 static __noinline int is_in_state(const struct area *a, __u64 addr)
 {
@@ -22,6 +63,12 @@ static __noinline int is_in_state(const struct area *a, __u64 addr)
     return frame && frame != base;
 }
 
+static __noinline int runs_inside(struct area *a, __u64 addr, __u64 other)
+{
+    const __u64 place = place_of_state(a, addr), other_place = place_of_state(a, other);
+    return place && other_place && place < other_place;
+}
+
 static long search_in(__u32 i, void *context)
 {
     struct area *const a = ((struct walk *)context)->area;
@@ -37,9 +84,11 @@ static long search_in(__u32 i, void *context)
     bpf_probe_read_user(&addr, sizeof addr, (void *)(interpreter + process->interp_threads));
     for (int state = 0; state < MAX_STATES && addr; state++) {
         if (is_in_state(a, addr)) {
+            if (a->record.tstate && !runs_inside(a, addr, a->record.tstate))
+                return 0;
             a->record.tstate = addr;
             a->record.interpreter = interpreter;
-            return 1;
+            return 0;
         }
         if (bpf_probe_read_user(&addr, sizeof addr, (void *)(addr + process->tstate_next)))
             return 0;
@@ -60,6 +109,9 @@ static void find_state(struct area *a, const struct kernel_thread *thread)
     if (!process->interpreter_count)
         return;
     bpf_loop(KERNEL_MAX_INTERPRETERS, search_in, &walk, 0);
+    if (a->record.tstate && is_in_state(a, a->tstate) &&
+        runs_inside(a, a->tstate, a->record.tstate))
+        a->record.tstate = a->record.interpreter = 0;
     if (!a->record.tstate)
         return;
     a->tstate = a->record.tstate;

@@ -1,10 +1,13 @@
+#define _GNU_SOURCE
 #include "sampler/process/descriptors.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "sampler/base/clock.h"
@@ -67,9 +70,17 @@ enum descriptor_kind descriptors_read_link(const char *text, uint64_t *inode_out
         return strcmp(text, "anon_inode:[pidfd]") == 0 ? DESCRIPTOR_PROCESS : DESCRIPTOR_EVENTS;
     if (begins(text, "pidfd:["))
         return DESCRIPTOR_PROCESS;
+    /* The other end of a terminal: what a child writes. */
+    if (strcmp(text, "/dev/ptmx") == 0 || strcmp(text, "/dev/pts/ptmx") == 0)
+        return DESCRIPTOR_PIPE;
     if (begins(text, "/dev/pts/") || begins(text, "/dev/tty") ||
         strcmp(text, "/dev/console") == 0)
         return DESCRIPTOR_TERMINAL;
+    /* Requests of those who use the file system that the program serves. */
+    if (strcmp(text, "/dev/fuse") == 0)
+        return DESCRIPTOR_EVENTS;
+    if (begins(text, "/proc/") || begins(text, "/sys/"))
+        return DESCRIPTOR_DEVICE;
     return *text == '/' ? DESCRIPTOR_FILE : DESCRIPTOR_UNKNOWN;
 }
 
@@ -217,6 +228,17 @@ static const char *peer_of(struct descriptors *descriptors, int pid, int fd, uin
     return entry->peer;
 }
 
+/* What the name that a link has is of. */
+static enum descriptor_kind kind_of_named(const char *path)
+{
+    struct statx is;
+    if (statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_TYPE, &is))
+        return DESCRIPTOR_FILE;
+    return S_ISFIFO(is.stx_mode)  ? DESCRIPTOR_PIPE
+           : S_ISCHR(is.stx_mode) ? DESCRIPTOR_DEVICE
+                                  : DESCRIPTOR_FILE;
+}
+
 enum descriptor_kind descriptors_find(struct descriptors *descriptors, int pid, int fd,
                                       uint64_t now_ns, const char **peer_out)
 {
@@ -231,6 +253,8 @@ enum descriptor_kind descriptors_find(struct descriptors *descriptors, int pid, 
         text[length > 0 ? length : 0] = '\0';
         *entry = (struct known_descriptor){ .pid = pid, .fd = fd, .read_ns = now_ns };
         entry->kind = descriptors_read_link(text, &entry->inode);
+        if (entry->kind == DESCRIPTOR_FILE)
+            entry->kind = kind_of_named(path);
     }
     if (entry->kind == DESCRIPTOR_SOCKET)
         *peer_out = peer_of(descriptors, pid, fd, entry->inode, now_ns);

@@ -10,7 +10,8 @@
  *     "clients of :8000"     the side that was connected to: its peers are too many to name
  *     "unix:/run/pg.sock"    of a UNIX socket that has a path; others, and those whose path is disputed: "unix"
  *
- * A named pipe counts as a file: only opening what the target owns would show the difference.
+ * Of a name, the kernel is asked what is behind it: a file, a named pipe or a device.  Nothing is opened, and nothing asked of
+ * the file system, which may be one that does not answer.
  *
  * Ownership: descriptors_destroy accepts NULL.
  * Threads: one at a time.
@@ -37,6 +38,7 @@ enum descriptor_kind {
     DESCRIPTOR_TERMINAL,
     DESCRIPTOR_PROCESS, /* a pidfd */
     DESCRIPTOR_EVENTS,  /* eventfd, timerfd, signalfd, inotify, ... */
+    DESCRIPTOR_DEVICE,  /* another device, as of a GPU, or a file that the kernel makes up */
 };
 
 struct descriptors;

@@ -31,6 +31,7 @@ enum call_kind {
     CALL_SEND,
     CALL_ACCEPT,
     CALL_DISK,
+    CALL_OPEN, /* a file by its name */
     CALL_LOCK,
     CALL_QUEUE,
     CALL_CHILD,

@@ -123,6 +123,8 @@ void kernel_describe_process(const struct target *target, struct kernel_process 
     out->tstate_tid = layout->tstate_native_thread_id;
     out->tstate_next = layout->tstate_next;
     out->tstate_base = layout->tstate_base_frame;
+    out->frame_owner = layout->frame_owner;
+    out->entry_owner = COPY_OWNER_INTERPRETER;
     out->interp_threads = layout->interp_threads_head;
     out->interp_window = python_window_offset(target->python);
     out->interp_generation = layout->interp_code_generation;

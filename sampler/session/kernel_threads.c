@@ -150,7 +150,7 @@ static bool is_followed(const struct fed_target *fed, const struct thread *threa
 {
     if (fed->described.interpreter_count)
         return !thread->is_inner;
-    return !thread->inner && (thread->is_inner || !thread->has_later);
+    return !thread->inner && (thread->is_inner || !thread->later);
 }
 
 bool kernel_threads_is_unknown(const struct fed_target *fed, const struct thread *thread)

@@ -156,8 +156,8 @@ static void find_wait(struct thread_cpus *cpus, struct thread_cpu *thread_cpu,
     const struct wait_site site =
         wait_site_of(sample->stack, sample->leaf, sample->codes, profile_strings(cpus->profile),
                      system_call_kind(call->number) == CALL_FUTEX);
-    thread_cpu->wait = waits_find(cpus->waits, sample->pid, sample->codes->memory, call, &site,
-                                  sample->now_ns);
+    thread_cpu->wait = waits_find(cpus->waits, sample->pid, sample->tid, sample->codes->memory,
+                                  call, &site, sample->now_ns);
     if (thread_cpu->at_gil == VALUE_UNKNOWN && thread_cpu->wait)
         thread_cpu->at_gil =
             waits_cause_of(cpus->waits, thread_cpu->wait) == WAIT_GIL ? VALUE_YES : VALUE_NO;

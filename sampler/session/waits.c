@@ -1,10 +1,13 @@
 #include "sampler/session/waits.h"
 
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/base/scoped.h"
 #include "sampler/process/memory.h"
+#include "sampler/process/procfs.h"
 #include "sampler/process/system_call.h"
 #include "sampler/session/wait_site.h"
 
@@ -60,6 +63,7 @@ static enum wait_cause cause_of_transfer(enum descriptor_kind kind, bool reads)
     case DESCRIPTOR_TERMINAL: return WAIT_TERMINAL;
     case DESCRIPTOR_PROCESS: return WAIT_CHILD;
     case DESCRIPTOR_EVENTS: return WAIT_EVENT_LOOP;
+    case DESCRIPTOR_DEVICE:
     case DESCRIPTOR_UNKNOWN: break;
     }
     return WAIT_UNKNOWN;
@@ -71,14 +75,18 @@ static enum wait_cause cause_of_events(const struct wait_site *site)
     return site->child || site->connection ? WAIT_PIPE : WAIT_EVENT_LOOP;
 }
 
-/* A socket with a timeout polls itself before it reads. */
+/* A socket with a timeout polls itself before it reads.  No poll waits for a file on a disk: what looks like one has
+ * events.  One of a device may wait for what that computes. */
 static enum wait_cause cause_of_poll(const struct system_call *call,
                                      const struct wait_site *site, enum descriptor_kind kind)
 {
     if (call->args[1] == 0)
         return WAIT_SLEEP;
-    const enum wait_cause cause =
-        call->has_polled ? cause_of_transfer(kind, call->events & POLLIN) : WAIT_UNKNOWN;
+    const enum wait_cause cause = call->has_polled && kind != DESCRIPTOR_FILE
+                                      ? cause_of_transfer(kind, call->events & POLLIN)
+                                      : WAIT_UNKNOWN;
+    if (kind == DESCRIPTOR_DEVICE && !site->selector)
+        return WAIT_UNKNOWN;
     if (site->selector && cause != WAIT_PIPE && cause != WAIT_CHILD)
         return cause_of_events(site);
     return cause ? cause : cause_of_events(site);
@@ -110,6 +118,7 @@ static enum wait_cause cause_of_call(const struct system_call *call,
     case CALL_SEND: return WAIT_NETWORK_WRITE;
     case CALL_ACCEPT: return WAIT_EVENT_LOOP;
     case CALL_DISK: return WAIT_DISK;
+    case CALL_OPEN: return kind == DESCRIPTOR_PIPE ? WAIT_PIPE : WAIT_DISK;
     case CALL_LOCK: return WAIT_LOCK;
     case CALL_QUEUE: return WAIT_QUEUE;
     case CALL_CHILD: return WAIT_CHILD;
@@ -158,12 +167,26 @@ static int descriptor_of(const struct system_call *call)
     case CALL_SELECT:
     case CALL_ACCEPT:
     case CALL_DISK:
+    case CALL_OPEN:
     case CALL_LOCK:
     case CALL_QUEUE:
     case CALL_CHILD:
     case CALL_FUTEX: break;
     }
     return -1;
+}
+
+/* Does a thread that opens a file wait until somebody else opens the other end of the named pipe?  The kernel names the
+ * function in which the thread sleeps. */
+static bool waits_for_other_end(int pid, int tid)
+{
+    char file[48];
+    SCOPED_FREE char *function = NULL;
+    size_t bytes;
+    snprintf(file, sizeof file, "task/%d/wchan", tid);
+    return procfs_read(pid, file, &function, &bytes, NULL) == ERR_OK &&
+           (strncmp(function, "wait_for_partner", strlen("wait_for_partner")) == 0 ||
+            strncmp(function, "fifo_open", strlen("fifo_open")) == 0);
 }
 
 static enum err_code add(struct waits *waits, enum wait_cause cause, const char *detail)
@@ -199,7 +222,7 @@ static wait_id find(struct waits *waits, enum wait_cause cause, const char *deta
     return add(waits, cause, detail) ? 0 : (wait_id)waits->count;
 }
 
-wait_id waits_find(struct waits *waits, int pid, struct memory *memory,
+wait_id waits_find(struct waits *waits, int pid, int tid, struct memory *memory,
                    const struct system_call *call, const struct wait_site *site,
                    uint64_t now_ns)
 {
@@ -212,6 +235,8 @@ wait_id waits_find(struct waits *waits, int pid, struct memory *memory,
     if (fd >= 0)
         descriptor.kind =
             descriptors_find(waits->descriptors, pid, fd, now_ns, &descriptor.peer);
+    else if (system_call_kind(call->number) == CALL_OPEN && waits_for_other_end(pid, tid))
+        descriptor.kind = DESCRIPTOR_PIPE;
     const enum wait_cause cause = waits_cause(&whole, site, &descriptor);
     const bool has_peer =
         waits->names_peers && (cause == WAIT_NETWORK_READ || cause == WAIT_NETWORK_WRITE);

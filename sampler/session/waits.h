@@ -34,8 +34,8 @@ MUST_CHECK enum err_code waits_create(struct profile *profile, bool names_peers,
                                       struct waits **out, struct err *err);
 void waits_destroy(struct waits *waits);
 
-/* A thread of process `pid`, whose memory it is (NULL: it cannot be read), waits in a call. */
-wait_id waits_find(struct waits *waits, int pid, struct memory *memory,
+/* Thread `tid` of process `pid`, whose memory it is (NULL: it cannot be read), waits in a call. */
+wait_id waits_find(struct waits *waits, int pid, int tid, struct memory *memory,
                    const struct system_call *call, const struct wait_site *site,
                    uint64_t now_ns);
 

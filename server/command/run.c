@@ -1,3 +1,5 @@
+#include <inttypes.h>
+
 #include "sampler/base/clock.h"
 #include "sampler/sampler.h"
 #include "server/command/driver.h"
@@ -8,7 +10,8 @@
 #include "server/command/process/process_launcher.h"
 #include "server/command/process/program.h"
 
-enum { PATIENCE_MS = 5000, LATE_PAUSE_MS = 500 };
+/* A process that ends looks like one that is no Python, for a moment. */
+enum { PATIENCE_MS = 5000, LATE_PAUSE_MS = 500, OTHER_MS = 20 };
 
 /* Pauses between two searches of a program that starts: a twentieth of the time that it has run, from 1 to 50 ms. */
 enum { PAUSES_IN_TIME = 20, LEAST_PAUSE_MS = 1, MOST_PAUSE_MS = 50 };
@@ -28,15 +31,18 @@ static bool may_become_python(enum err_code code)
            code == ERR_FAULT || code == ERR_CORRUPT;
 }
 
-static enum err_code ended_too_soon(const struct run *run, struct err *err)
+/* is_other: it was no Python for some time. */
+static enum err_code ended_too_soon(const struct run *run, uint64_t began_ns, bool is_other,
+                                    struct err *err)
 {
-    return err_set(
-        err, ERR_NOT_PYTHON,
-        "'%s' ended (status %d) before it was sampled: it ran no Python, or too briefly%s",
-        run->options->target[0], program_exit_status(&run->program),
-        run->options->sampling.subprocesses
-            ? ""
-            : "; use --subprocesses to sample its child processes");
+    return err_set(err, ERR_NOT_PYTHON,
+                   "'%s' ended (status %d) after %" PRIu64 " ms, before its first sample%s%s",
+                   run->options->target[0], program_exit_status(&run->program),
+                   (uint64_t)((clock_now_ns() - began_ns) / NS_PER_MS),
+                   is_other ? ": it ran no Python itself" : "",
+                   is_other && !run->options->sampling.subprocesses
+                       ? "; use --subprocesses to sample its child processes"
+                       : "");
 }
 
 /* The program continues, whether it can be sampled or not. */
@@ -57,6 +63,8 @@ static enum err_code start_sampler(struct run *run, struct err *err)
     /* With --subprocesses a program that is not Python may start a Python child at any time. */
     uint64_t late_ns = sampling.subprocesses ? UINT64_MAX : began_ns + PATIENCE_MS * NS_PER_MS;
     int most_ms = MOST_PAUSE_MS;
+    uint64_t python_ns = began_ns; /* it may have been Python until then */
+    bool is_other = false;
     sampling.pids[0] = run->program.pid;
     sampling.pid_count = 1;
     sampling.since_ns = began_ns;
@@ -66,10 +74,15 @@ static enum err_code start_sampler(struct run *run, struct err *err)
         if (rc == ERR_OK)
             return rc;
         /* Before it runs Python, no tick is due. */
-        if (rc == ERR_NOT_PYTHON)
+        if (rc == ERR_NOT_PYTHON) {
             sampling.since_ns = tried_ns;
+            is_other = tried_ns - python_ns >= OTHER_MS * NS_PER_MS;
+        } else if (rc != ERR_GONE) {
+            python_ns = clock_now_ns();
+            is_other = false;
+        }
         if (program_check(&run->program))
-            return ended_too_soon(run, err);
+            return ended_too_soon(run, began_ns, is_other, err);
         if (run->driver.signals.stopped_by || !may_become_python(rc))
             return rc;
         const uint64_t now_ns = clock_now_ns();

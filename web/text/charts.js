@@ -1,5 +1,7 @@
 // Every text of the stack chart and the call tree.
 
+import { counted, nounOf, samples } from "./counts.js";
+
 export const CHART_TEXT = {
   stacks: {
     label: (thread, span) => "Stack chart of " + thread + ", " + span + ". Drag to select a time range; arrow keys go from frame to frame, Shift and an arrow key move the chart, plus and minus zoom, Home shows everything, Enter selects the time of the frame.",
@@ -22,19 +24,19 @@ export const CHART_TEXT = {
     unordered: (share) => "Not in the order of time: " + share + " of what is shown (hatched). Only sums are left of it; the largest stacks stand first within each part.",
     joined: (runs) => runs + " short runs are one box here, which shows the longest.",
     unknownOrder: "Order in time unknown.",
-    runs: (count) => count + (count === "1" ? " run" : " runs"),
+    runs: counted("run"),
   },
   tree: {
     label: "Call tree. Arrow keys move, and open and close rows; Enter zooms the flame graph to a row; the star opens everything below it.",
     columns: ["Function", "Total", "Self"],
     openAll: "Open all",
     closeAll: "Close all",
-    caption: (rows, samples) => rows + " rows; percent of " + samples + " samples.",
+    caption: (rows, count) => counted("row")(rows) + "; percent of " + samples(count) + ".",
   },
   table: {
     columns: ["Innermost frame", "From", "Duration", "State", "In order of time"],
     yes: "yes",
     no: "no",
-    caption: (shown, count) => (shown === count ? count : "the longest " + shown + " of " + count) + " runs in the order of time",
+    caption: (shown, count) => (shown === count ? count : "the longest " + shown + " of " + count) + " " + nounOf("run")(count) + " in the order of time",
   },
 };

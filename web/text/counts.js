@@ -1,5 +1,7 @@
 // Counts with their noun. They get numbers as text already.
 
-export const samples = (count) => count + (count === "1" ? " sample" : " samples");
-export const functions = (count) => count + (count === "1" ? " function" : " functions");
-export const frames = (count) => count + (count === "1" ? " frame" : " frames");
+export const nounOf = (noun) => (count) => noun + (count === "1" ? "" : "s");
+export const counted = (noun) => (count) => count + " " + nounOf(noun)(count);
+export const samples = counted("sample");
+export const functions = counted("function");
+export const frames = counted("frame");

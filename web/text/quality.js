@@ -1,5 +1,7 @@
 // Every text of the quality line and of the dialog with its details.
 
+import { counted, nounOf } from "./counts.js";
+
 export const QUALITY_TEXT = {
   label: "Data quality",
   openHint: "Data quality: every number and its meaning  ( q )",
@@ -7,7 +9,7 @@ export const QUALITY_TEXT = {
   wholeSession: "Whole session:",
   about: "A sample is one thread's stack at one tick: exact, retried or truncated. A thread that could not be read gives no sample. If a state is unknown for some samples, its share is a range.",
 
-  samples: ["samples", (count, ticks) => "Stack samples collected: " + count + " in " + ticks + " ticks."],
+  samples: [nounOf("sample"), (count, ticks) => "Collected: " + counted("sample")(count) + " in " + counted("tick")(ticks) + "."],
   rate: ["Hz", (achieved, requested) => "Ticks per second: " + achieved + " achieved, " + requested + " requested."],
   requested: (rate) => "(requested " + rate + ")",
   slow: " The host is busy, or the program has many threads.",
@@ -44,7 +46,7 @@ export const QUALITY_TEXT = {
     remote: ["read from outside", "Stacks are read in the memory of the program while it runs. Short calls may be seen too seldom."],
   },
   engineReason: (reason) => " The kernel engine is not used: " + reason + ".",
-  warnings: "warnings",
+  warnings: nounOf("warning"),
   of: (count, all) => " " + count + " of " + all + ".",
   notKnown: " Not known yet.",
   causes: { gone: "thread or process gone", fault: "memory not mapped", perm: "not permitted", corrupt: "unreadable memory" },

@@ -1,7 +1,7 @@
 // Every text of the page of a session, by where it stands. Functions get numbers and names as text already.
 
 import { CONTROL_TEXT } from "./controls.js";
-import { samples } from "./counts.js";
+import { counted, samples } from "./counts.js";
 import { VIEW_TEXT } from "./views.js";
 
 export const TEXT = {
@@ -24,7 +24,7 @@ export const TEXT = {
     lost: "Server unreachable",
     denied: "Access expired",
     report: (time) => "Report of " + time + " UTC",
-    newer: (count) => " · " + count + " new " + (count === "1" ? "sample" : "samples"),
+    newer: (count) => " · " + counted("new sample")(count),
   },
 
   title: { ended: "(ended)", lost: "(server unreachable)", paused: "(paused)" },

@@ -1,6 +1,6 @@
 // The texts of the views of a session, and of a view that has nothing to show.
 
-import { frames, functions, samples } from "./counts.js";
+import { counted, frames, functions, nounOf, samples } from "./counts.js";
 
 export const VIEW_TEXT = {
   flame: {
@@ -9,7 +9,7 @@ export const VIEW_TEXT = {
     frozen: "Layout is frozen while you hover",
     more: (count, share) => "(" + count + " more, " + share + ")",
     deeper: (count) => "(deeper: " + frames(count) + ")",
-    above: (count) => "(" + count + " callers above)",
+    above: (count) => "(" + counted("caller")(count) + " above)",
   },
 
   table: {
@@ -23,7 +23,7 @@ export const VIEW_TEXT = {
     units: { share: "share", samples: "samples", time: "≈ time", interval: "95 % interval" },
     find: "Details, in the flame graph",
     sandwich: "Callers and callees",
-    caption: (shown, all, byLine, count) => shown + (shown === all ? "" : " of " + all) + (byLine ? " lines" : " functions") + ", " + samples(count),
+    caption: (shown, all, byLine, count) => shown + (shown === all ? "" : " of " + all) + " " + nounOf(byLine ? "line" : "function")(all) + ", " + samples(count),
   },
 
   sandwich: {
@@ -78,7 +78,7 @@ export const VIEW_TEXT = {
     instruction: "unknown instruction",
     specialized: (base) => " specialized from " + base,
     columns: (from, to) => "columns " + from + " to " + to,
-    instructions: (count) => count + (count === "1" ? " instruction" : " instructions"),
+    instructions: counted("instruction"),
     mostSamples: (most) => "the " + most + " with the most samples are shown",
     fewestLeftOut: "those with the fewest samples in the file are left out",
     ofAll: "for all threads, states and frames",
@@ -169,7 +169,7 @@ export const VIEW_TEXT = {
     noBlocks: "Times are not known here, so nothing is significant.",
     blocksLater: "Reading the slices of time; until then nothing is significant.",
     heads: ["Function", "Self, change", "Baseline", "Current", "Total, change", "Result", "q"],
-    more: (count) => "Show " + count + " functions",
+    more: (count) => "Show " + functions(count),
     fewer: "Show fewer functions",
     caption: (count, baseline, current) => functions(count) + "; " + samples(baseline) + " in the baseline, " + current + " in the current profile. Changes in percentage points (pp).",
     flame: "Differential flame graph; click a frame to zoom in. The table above shows the same as text.",
@@ -199,7 +199,7 @@ export const VIEW_TEXT = {
     find: "Find in the flame graph",
     noStack: "The stack is unknown.",
     stack: (count, open, name) => count + ", " + (open ? "hide" : "show") + " the stack of " + (name ?? "these tasks"),
-    left: (count) => "And " + count + " more tasks in smaller groups.",
+    left: (count) => "And " + counted("more task")(count) + " in smaller groups.",
     inReport: "Reports have no list of tasks. When recorded with --async-aware, their stacks start with the tasks.",
     inCapture: "Captures have no list of tasks; their stacks start with the tasks.",
     off: "Tasks were not recorded. Start with --async-aware to see where each asyncio task waits and what awaits it.",

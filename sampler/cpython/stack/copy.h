@@ -183,6 +183,8 @@ const unsigned char *copy_in_chunk(const struct copy *copy, enum copy_reading re
 /* Bytes of an off-chunk frame; NULL: not copied in this reading. */
 const unsigned char *copy_off_chunk(const struct copy *copy, enum copy_reading reading,
                                     remote_addr addr);
+/* "C stack" in 3.12 and 3.13; 4 in 3.14 is on the C stack too. */
+enum { COPY_OWNER_INTERPRETER = 3 };
 /* Is it an entry frame, which has no Python code? */
 bool copy_is_entry(const struct layout *layout, const unsigned char *frame);
 /* Adds the off-chunk frame at addr to later readings.  ERR_LIMIT: too many. */

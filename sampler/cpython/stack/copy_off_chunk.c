@@ -6,10 +6,7 @@
 #include "sampler/cpython/stack/copy.h"
 #include "sampler/cpython/stack/copy_parts.h"
 
-enum {
-    OWNER_GENERATOR = 1,
-    OWNER_INTERPRETER = 3, /* "C stack" in 3.12 and 3.13; 4 in 3.14 is on the C stack too */
-};
+enum { OWNER_GENERATOR = 1 };
 
 struct copy_off_chunk *copy_find_off_chunk(const struct copy *copy, remote_addr addr)
 {
@@ -28,7 +25,7 @@ void copy_index_off_chunk(struct copy *copy)
 
 bool copy_is_entry(const struct layout *layout, const unsigned char *frame)
 {
-    return layout->has_entry_frames && frame[layout->frame_owner] >= OWNER_INTERPRETER;
+    return layout->has_entry_frames && frame[layout->frame_owner] >= COPY_OWNER_INTERPRETER;
 }
 
 /* All other frames are in a chunk, perhaps in one that is not known yet. */

@@ -1,39 +1,10 @@
 #include "sampler/cpython/threads/sub_interpreter_stacks.h"
 
 #include <stdint.h>
+#include <stdlib.h>
 
+#include "sampler/cpython/objects/object.h"
 #include "sampler/cpython/threads/threads.h"
-
-static bool is_inside(const struct thread *inner, const struct thread *outer)
-{
-    return inner->head.tid == outer->head.tid && inner->interp_id > outer->interp_id;
-}
-
-/* The next state inside `outer`; the states form a chain. */
-static struct thread *inner_of(const struct thread_list *list, const struct thread *outer)
-{
-    struct thread *nearest = NULL;
-    for (size_t i = 0; i < list->count; i++) {
-        struct thread *const other = list->items[i];
-        if (is_inside(other, outer) && (!nearest || is_inside(nearest, other)))
-            nearest = other;
-    }
-    return nearest;
-}
-
-/* Returns the number of threads of other interpreters, which come first then. */
-static size_t put_main_last(struct thread_list *list)
-{
-    size_t others = 0;
-    for (size_t i = 0; i < list->count; i++) {
-        struct thread *const thread = list->items[i];
-        if (thread->interp_id == 0)
-            continue;
-        list->items[i] = list->items[others];
-        list->items[others++] = thread;
-    }
-    return others;
-}
 
 /* Versions without native ids know a thread by its pthread_t. */
 static bool is_of_same_thread(const struct thread *one, const struct thread *other)
@@ -42,35 +13,40 @@ static bool is_of_same_thread(const struct thread *one, const struct thread *oth
            (one->head.tid || (one->head.ident && one->head.ident == other->head.ident));
 }
 
-static void find_earlier(const struct thread_list *list, size_t index)
+static int compare_numbers(uint64_t one, uint64_t other)
 {
-    struct thread *const thread = list->items[index];
-    for (size_t i = index; i-- > 0 && !thread->earlier;)
-        if (is_of_same_thread(list->items[i], thread))
-            thread->earlier = list->items[i];
-    if (thread->earlier)
-        thread->earlier->has_later = true;
+    return (one > other) - (one < other);
+}
+
+/* The newest first, as CPython lists threads: a walk finds them again in this order. */
+static int compare_threads(const void *left, const void *right)
+{
+    const struct thread *const one = *(struct thread *const *)left;
+    const struct thread *const other = *(struct thread *const *)right;
+    if (one->head.tid != other->head.tid)
+        return one->head.tid < other->head.tid ? 1 : -1;
+    const int idents = one->head.tid ? 0 : compare_numbers(other->head.ident, one->head.ident);
+    return idents ? idents : compare_numbers(other->interp_id, one->interp_id);
 }
 
 void sub_stacks_find(struct thread_list *list)
 {
+    const bool is_nested = list->runtime->layout.has_state_per_interpreter;
+    if (list->count && list->interpreter_count > 1)
+        qsort(list->items, list->count, sizeof *list->items, compare_threads);
     for (size_t i = 0; i < list->count; i++) {
-        list->items[i]->inner = list->items[i]->earlier = NULL;
-        list->items[i]->is_inner = list->items[i]->has_later = false;
-    }
-    if (list->interpreter_count < 2)
-        return;
-    const size_t others = put_main_last(list);
-    for (size_t i = 0; i < list->count && others; i++)
-        find_earlier(list, i);
-    if (!list->runtime->layout.has_state_per_interpreter)
-        return;
-    for (size_t i = 0; i < list->count && others; i++) {
         struct thread *const thread = list->items[i];
-        if (thread->head.tid)
-            thread->inner = inner_of(list, thread);
-        if (thread->inner)
-            thread->inner->is_inner = true;
+        struct thread *const before = i ? list->items[i - 1] : NULL;
+        thread->inner = thread->earlier = thread->later = NULL;
+        thread->is_inner = false;
+        if (!before || list->interpreter_count < 2 || !is_of_same_thread(before, thread))
+            continue;
+        thread->earlier = before;
+        before->later = thread;
+        if (is_nested && thread->head.tid && before->interp_id > thread->interp_id) {
+            thread->inner = before;
+            before->is_inner = true;
+        }
     }
 }
 
@@ -79,16 +55,45 @@ static bool has_frames(const struct thread *thread)
     return thread->stack.count > 0 || thread->stack.certainty == STACK_TRUNCATED;
 }
 
-/* A state with frames is the sample; if none has any, the last state is. */
-bool sub_stacks_runs_elsewhere(const struct thread *thread)
+/* Where on the C stack the innermost frames were called from; 0: unknown. */
+static remote_addr place_on_c_stack(const struct thread_list *list, const struct thread *thread)
 {
-    if (!has_frames(thread) && thread->has_later)
-        return true;
-    for (const struct thread *at = thread->earlier; at && !has_frames(thread); at = at->earlier)
-        if (has_frames(at))
-            return true;
-    for (const struct thread *inner = thread->inner; inner; inner = inner->inner)
-        if (has_frames(inner))
-            return true;
-    return false;
+    const struct stack *const stack = &thread->stack;
+    const struct layout *const layout = &list->runtime->layout;
+    if (layout->tstate_cframe)
+        return field_u64(stack->copy.tstate, layout->tstate_cframe);
+    remote_addr place = stack->walk.empty_entry;
+    for (size_t i = stack->count; i-- > 0 && !place;)
+        place = stack->frames[i].entry;
+    return place;
+}
+
+/* Does the state run inside the other one, of the same thread?  C stacks grow downwards. */
+static bool runs_inside(const struct thread_list *list, const struct thread *thread,
+                        const struct thread *other)
+{
+    if (has_frames(thread) != has_frames(other))
+        return has_frames(thread);
+    if (!has_frames(thread))
+        return false;
+    const remote_addr place = place_on_c_stack(list, thread);
+    const remote_addr other_place = place_on_c_stack(list, other);
+    return place && other_place ? place < other_place : thread->interp_id > other->interp_id;
+}
+
+bool sub_stacks_are_several(const struct thread *thread)
+{
+    return thread->earlier || thread->later;
+}
+
+/* If no state has frames, it is the last one. */
+struct thread *sub_stacks_innermost(const struct thread_list *list, struct thread *thread)
+{
+    while (thread->later)
+        thread = thread->later;
+    struct thread *innermost = thread;
+    for (struct thread *at = thread->earlier; at; at = at->earlier)
+        if (runs_inside(list, at, innermost))
+            innermost = at;
+    return innermost;
 }

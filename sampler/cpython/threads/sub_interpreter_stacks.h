@@ -5,14 +5,15 @@
  * has a second thread state there.  The first one still holds the frames that the thread will return
  * to.  Only the innermost state runs, and only that one is a sample of the thread.
  *
- * CPython does not record which state is the innermost.  A program enters an interpreter from the one
- * that created it, so the innermost state is taken to be in the newest interpreter in which the
- * thread has frames.
+ * CPython does not record which state is the innermost: until 3.12 the GIL may name the one that took it, which has entered
+ * another since, and a thread that waits holds none.  It is the one whose frames were called from the innermost place
+ * on the C stack, where entry frames (3.12 and later) and the structures around the evaluation of frames (3.11 and
+ * 3.12) lie.  Where that is unknown, it is taken to be in the newest interpreter in which the thread has frames.
  *
  * A program that embeds Python may keep a state of each thread in each interpreter, in any version.  States
  * without frames are no samples beside one that has some; of several without, one is.
  *
- * Depends on: threads.
+ * Depends on: object, threads.
  */
 #ifndef SAMPLER_CPYTHON_THREADS_SUB_INTERPRETER_STACKS_H
 #define SAMPLER_CPYTHON_THREADS_SUB_INTERPRETER_STACKS_H
@@ -22,11 +23,14 @@
 struct thread;
 struct thread_list;
 
-/* Call this after the list has changed.  It sets `inner` and `earlier` of the threads, and moves those of the
- * main interpreter to the end, so that inner ones are sampled before outer ones. */
+/* Call this after the list has changed.  It sets `inner`, `is_inner`, `earlier` and `later` of the threads.  Of several
+ * interpreters, it moves the states of each thread next to each other, that of the main interpreter last. */
 void sub_stacks_find(struct thread_list *list);
 
-/* Is another state the sample of the thread, according to the last readings of its states? */
-bool sub_stacks_runs_elsewhere(const struct thread *thread);
+/* Has the thread of the operating system several states? */
+bool sub_stacks_are_several(const struct thread *thread);
+
+/* Of all states of the same thread, the one that is its sample, according to their last readings. */
+struct thread *sub_stacks_innermost(const struct thread_list *list, struct thread *thread);
 
 #endif /* SAMPLER_CPYTHON_THREADS_SUB_INTERPRETER_STACKS_H */

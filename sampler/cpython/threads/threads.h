@@ -72,9 +72,8 @@ struct thread {
     uint64_t listed;      /* number of the last walk that found it */
     struct thread *inner; /* the same thread in a newer interpreter; NULL: none */
     bool is_inner;        /* it is that of another one */
-    struct thread
-        *earlier;   /* another state of the same thread, before it in the list; NULL: none */
-    bool has_later; /* it is that of another one */
+    /* Other states of the same thread: the next ones before and behind it in the list; NULL: none. */
+    struct thread *earlier, *later;
     struct thread *visit; /* thread_list_visit */
     struct stack stack;
     struct leaf leaf; /* for the caller of leaf_read */

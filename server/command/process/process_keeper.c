@@ -146,7 +146,8 @@ static bool note_change(struct kept *kept, pid_t pid, int status)
     if (WIFSTOPPED(status) || WIFCONTINUED(status))
         return true;
     lose(kept);
-    if (has_program())
+    /* One that ends well does so because the program ends, whose other sockets may be open for a moment yet. */
+    if (status && has_program())
         say_end(kept, status);
     return true;
 }

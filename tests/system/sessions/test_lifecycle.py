@@ -2,11 +2,12 @@
 
 import os
 import signal
+import subprocess
 import time
 import unittest
 
 from folded import parse_folded, read_folded
-from harness import (ENGINE, VICTIMS, WAIT_SECONDS, Live, Test, exists, file_in, main, newest_python, program, run_program,
+from harness import (ENGINE, PROGRAM, VICTIMS, WAIT_SECONDS, Live, Test, exists, file_in, main, newest_python, program, run_program,
                      script, victim, wait_gone)
 
 LONG = "60"
@@ -354,15 +355,16 @@ class Run(Test):
 
     def test_a_command_that_is_not_python(self):
         """It goes on for as long as it wants, and its status is ours, as with env and strace; a line says that none was seen."""
-        ended = r"ended \(status %d\) before it was sampled: it ran no Python, or too briefly; use --subprocesses"
-        for command, expected in (("exit 0", 0), ("sleep 0.2; exit 9", 9), ("kill -KILL $$", 128 + signal.SIGKILL)):
+        ended = r"ended \(status %d\) after \d+ ms, before its first sample"
+        other = ended + ": it ran no Python itself; use --subprocesses to sample its child processes"
+        for command, expected, said in (("exit 0", 0, ended), ("sleep 0.5; exit 9", 9, other), ("kill -KILL $$", 128 + signal.SIGKILL, ended)):
             process, code = run_program("run", "--listen", "127.0.0.1:0", "--", "sh", "-c", command)
             self.assertEqual(code, expected, process.output())
-            process.wait_line(ended % expected, process.err)
+            process.wait_line(said % expected, process.err)
         with program("run", "--listen", "127.0.0.1:0", "--", "sh", "-c", "sleep 7; exit 9") as process:
             self.assertEqual(process.wait(7 + WAIT_SECONDS), 9, process.output())
         process.wait_line("'sh' does not run Python yet: sampling starts", process.err)
-        process.wait_line(ended % 9, process.err)
+        process.wait_line(other % 9, process.err)
 
     def test_the_status_of_what_starts_python(self):
         """A shell is none, with or without its children; its status is ours."""
@@ -374,11 +376,19 @@ class Run(Test):
             time.sleep(0.2)
             self.assertEqual(live.stop(), 9, live.process.output())
 
+    def test_a_python_that_ends_at_once(self):
+        """Nothing says that another process should be sampled, or that one of ours has gone."""
+        for _ in range(8):
+            ended = subprocess.run([PROGRAM, "run", "--listen", "127.0.0.1:0", "-o", file_in("at-once.pyro"), "--", newest_python(), "--version"],
+                                   capture_output=True, text=True, timeout=WAIT_SECONDS, check=True)
+            self.assertNotIn("--subprocesses", ended.stderr)
+            self.assertNotIn("takes its place", ended.stderr)
+
     def test_a_script_that_is_not_there(self):
         """The interpreter says so. It may have been seen before that; then its page stays."""
         with program("run", "--listen", "127.0.0.1:0", "--python", newest_python(), "/no/such/script.py") as process:
             process.wait_line("can't open file", process.err)
-            if process.wait_line("the page stays|before it was sampled", process.err).group() == "the page stays":
+            if process.wait_line("the page stays|before its first sample", process.err).group() == "the page stays":
                 process.signal(signal.SIGINT)
             self.assertEqual(process.wait(), 2, process.output())
 

@@ -20,7 +20,10 @@ CAUSES = {
     "sleep": "sleep", "event_loop": "event loop", "accept": "event loop", "queue_get": "queue or condition",
     "simple_queue_get": "queue or condition", "condition": "queue or condition", "join": "queue or condition", "lock": "lock",
     "with_lock": "lock", "pipe": "pipe", "child": "child process", "child_output": "pipe", "_worker": "idle worker",
-    "selects": "event loop", "selects_nothing": "sleep", "polls": "event loop",
+    "selects": "event loop", "selects_nothing": "sleep", "polls": "event loop", "named_pipe": "pipe", "opens_named_pipe": "pipe",
+    "terminal": "terminal", "terminal_of_a_child": "pipe", "unix_socket": "network read unix", "event_file": "event loop",
+    "watches_files": "event loop", "timer_file": "event loop", "signal_file": "event loop", "process_file": "child process",
+    "kernel_file": None, "lock_of_a_file": "lock",
 }
 NAMELESS_BEFORE_3_11 = {"simple_queue_get", "lock"}
 PEERS = {"network_read": "network read", "network_read_with_timeout": "network read", "network_write": "network write"}
@@ -231,7 +234,7 @@ class Causes(Test):
                 self.assertLessEqual(line.count("<waits: "), 1)
             marks = {mark for mark in re.findall(r"<waits: [^\n]*?>(?= \d+$)", text, re.M)}
             self.assertLessEqual({re.sub(r" unix.*", "", mark[8:-1]) for mark in marks},
-                                 {"disk", "queue or condition", "network read", "lock", "sleep", "GIL"})
+                                 {"pipe", "disk", "queue or condition", "network read", "lock", "sleep", "GIL"})
             self.assertTrue(any(mark.startswith("<waits: network read unix") for mark in marks), marks)
 
 

@@ -49,7 +49,7 @@ import time
 
 import harness
 from folded import read_folded
-from harness import (PROGRAM, VICTIMS, WAIT_SECONDS, Live, Process, Test, file_in, main, newest, newest_python, program, pythons,
+from harness import (ENGINE, PROGRAM, VICTIMS, WAIT_SECONDS, Live, Process, Test, file_in, main, newest, newest_python, program, pythons,
                      run_program, script, victim)
 
 LONG = "120"
@@ -258,6 +258,46 @@ while True:
                 self.assertGreater(count, 1.5 * seen.quality["ticks"])
                 self.assertLessEqual(count, 2.2 * seen.quality["ticks"])
 
+    # The thread enters the newer interpreter first, and the older one from there: computing, then asleep.
+    BACKWARDS = """
+try:
+    import _interpreters as interpreters
+except ImportError:
+    import _xxsubinterpreters as interpreters
+older = interpreters.create()
+newer = interpreters.create()
+print("READY", flush=True)
+interpreters.run_string(newer, '''
+try:
+    import _interpreters as interpreters
+except ImportError:
+    import _xxsubinterpreters as interpreters
+def enter():
+    interpreters.run_string(%d, \"\"\"
+import time
+def innermost():
+    while True:
+        end = time.monotonic() + 0.3
+        while time.monotonic() < end:
+            pass
+        time.sleep(0.3)
+innermost()
+\"\"\")
+enter()
+''' % int(older))
+"""
+
+    def test_an_older_interpreter_inside_a_newer_one(self):
+        """The thread is one, in the interpreter that it entered last where the version says so."""
+        for python in pythons():
+            if not python.is_supported:
+                continue
+            with self.subTest(python.version), victim(script("backwards.py", self.BACKWARDS), python=python.path) as target:
+                seen = Recording(target.pid, "-a")
+                if python.minor >= (13 if ENGINE == "kernel" else 11):
+                    self.assertGreater(seen.share(lambda stack: "innermost" in stack.names), 0.98, [str(stack) for stack in seen.stacks])
+                self.assertLessEqual(sum(stack.count for stack in seen.stacks), 1.1 * seen.quality["ticks"])
+
     def test_interpreters_that_share_a_gil(self):
         """Two threads compute in turn, each in its interpreter: all the time one of them holds the GIL, and never both."""
         self.need_minor(13)
@@ -361,7 +401,7 @@ class End(Test):
         for _ in range(3):
             with program("run", "--listen", "127.0.0.1:0", "--python", newest_python(), path) as process:
                 # What has not run Python ends by itself.
-                if "stays" in process.wait_line("the page stays|before it was sampled", process.err).group():
+                if "stays" in process.wait_line("the page stays|before its first sample", process.err).group():
                     process.signal(signal.SIGINT)
                 self.assertEqual(process.wait(), 5, process.output())
                 self.assertFalse([line for line in process.err if "no samples" in line.lower()], process.output())

@@ -7,6 +7,8 @@ Prints "PEERS": the ports of the peers that network_read, network_read_with_time
 
 import asyncio
 import concurrent.futures
+import ctypes
+import fcntl
 import os
 import queue
 import select
@@ -36,6 +38,9 @@ NEAR, FAR, PORT = pair()
 TIMED, TIMED_FAR, TIMED_PORT = pair()
 FULL, FULL_FAR, FULL_PORT = pair()
 LISTENER = socket.create_server(("127.0.0.1", 0))
+LIBC = ctypes.CDLL(None)
+FOLDER = tempfile.mkdtemp()
+MASTER, TERMINAL = os.openpty()
 
 
 def sleep():
@@ -95,6 +100,80 @@ def pipe():
     os.read(os.pipe()[0], 1)
 
 
+def named_pipe():
+    path = os.path.join(FOLDER, "named")
+    os.mkfifo(path)
+    os.read(os.open(path, os.O_RDWR), 1)
+
+
+def opens_named_pipe():
+    path = os.path.join(FOLDER, "opened")
+    os.mkfifo(path)
+    os.open(path, os.O_RDONLY)
+
+
+def terminal():
+    os.read(TERMINAL, 1)
+
+
+def terminal_of_a_child():
+    os.read(MASTER, 1)
+
+
+def unix_socket():
+    near, far = socket.socketpair()
+    near.recv(1)
+    far.close()
+
+
+def event_file():
+    os.read(LIBC.eventfd(0, 0), 8)
+
+
+def watches_files():
+    os.read(LIBC.inotify_init1(0), 100)
+
+
+def timer_file():
+    os.read(LIBC.timerfd_create(time.CLOCK_MONOTONIC, 0), 8)
+
+
+def signal_file():
+    os.read(LIBC.signalfd(-1, bytes(128), 0), 128)
+
+
+def process_file():
+    poll = select.poll()
+    poll.register(LIBC.syscall(434, subprocess.Popen(QUIET, stdin=subprocess.PIPE).pid, 0), select.POLLIN)  # pidfd_open
+    poll.poll()
+
+
+def kernel_file():
+    with open("/proc/self/mounts", "rb") as file:
+        poll = select.poll()
+        poll.register(file, select.POLLPRI)
+        file.read()
+        poll.poll()
+        poll.poll()
+
+
+LOCKS = """
+import fcntl, sys
+file = open(sys.argv[1], "w")
+fcntl.lockf(file, fcntl.LOCK_EX)
+print(flush=True)
+sys.stdin.read()
+"""
+
+
+def lock_of_a_file():
+    path = os.path.join(FOLDER, "locked")
+    holder = subprocess.Popen([sys.executable, "-S", "-c", LOCKS, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    holder.stdout.readline()
+    with open(path, "w") as file:
+        fcntl.lockf(file, fcntl.LOCK_EX)
+
+
 def child():
     subprocess.Popen(QUIET, stdin=subprocess.PIPE).wait()
 
@@ -127,7 +206,9 @@ def polls():
 
 
 WAITS = (event_loop, accept, queue_get, simple_queue_get, condition, join, lock, with_lock, network_read,
-         network_read_with_timeout, network_write, pipe, child, child_output, disk, selects, selects_nothing, polls)
+         network_read_with_timeout, network_write, pipe,
+         named_pipe, opens_named_pipe, terminal, terminal_of_a_child, unix_socket, event_file, watches_files, timer_file, signal_file,
+         process_file, kernel_file, lock_of_a_file, child, child_output, disk, selects, selects_nothing, polls)
 
 
 def main():

@@ -196,10 +196,37 @@ static void threads_of_all_interpreters_are_listed(void **state)
     in_every_version(check_interpreters);
 }
 
+static bool runs_elsewhere(struct thread_world *world, const struct fake_thread *state)
+{
+    struct thread *const thread = thread_world_find(world, state);
+    return sub_stacks_innermost(&world->list, thread) != thread;
+}
+
+static void place_on_c_stack(struct thread_world *world, const struct fake_thread *state,
+                             struct walk_frame *frame, uint64_t place)
+{
+    struct thread *const thread = thread_world_find(world, state);
+    const uint32_t cframe = world->python.runtime.layout.tstate_cframe;
+    frame->entry = place;
+    thread->stack.frames = frame;
+    memcpy(thread->stack.copy.tstate + cframe, &place, cframe ? sizeof place : 0);
+}
+
+static void check_places(struct thread_world *world, const struct fake_thread *older,
+                         const struct fake_thread *newer, struct walk_frame *frames)
+{
+    const bool is_one = world->python.runtime.layout.tstate_native_thread_id != 0;
+    for (unsigned is_older_inside = 0; is_older_inside < 2; is_older_inside++) {
+        place_on_c_stack(world, newer, &frames[1], 0x7000);
+        place_on_c_stack(world, older, &frames[0], is_older_inside ? 0x6000 : 0x8000);
+        assert_int_equal(runs_elsewhere(world, older), is_one && !is_older_inside);
+        assert_int_equal(runs_elsewhere(world, newer), is_one && is_older_inside);
+    }
+}
+
 /* The main thread enters a second interpreter, and from there a third. */
 static void check_nested(struct thread_world *world)
 {
-    const bool has_own_state = LAYOUT_MINOR(world->python.runtime.layout.version) >= 13;
     struct fake_thread *const outer = world->states[0];
     struct fake_thread *const inner = add_thread(world, fake_interp(&world->python, 1));
     struct fake_thread *const innermost = add_thread(world, fake_interp(&world->python, 2));
@@ -209,32 +236,37 @@ static void check_nested(struct thread_world *world)
     fake_memory_put_u64(&world->python.memory, inner->addr + at, tid);
     fake_memory_put_u64(&world->python.memory, innermost->addr + at, tid);
     walk(world);
+    struct walk_frame frames[3] = { { 0 } };
+    place_on_c_stack(world, outer, &frames[0], 0);
+    place_on_c_stack(world, inner, &frames[1], 0);
+    place_on_c_stack(world, innermost, &frames[2], 0);
     /* Nothing runs in there: the outermost state is the only sample. */
     for (unsigned turn = 0; turn < 2; turn++) {
-        assert_false(sub_stacks_runs_elsewhere(thread_world_find(world, outer)));
-        assert_int_equal(sub_stacks_runs_elsewhere(thread_world_find(world, inner)), at != 0);
-        assert_int_equal(sub_stacks_runs_elsewhere(thread_world_find(world, innermost)),
-                         at != 0);
+        assert_false(runs_elsewhere(world, outer));
+        assert_int_equal(runs_elsewhere(world, inner), at != 0);
+        assert_int_equal(runs_elsewhere(world, innermost), at != 0);
         thread_world_find(world, outer)->stack.count = 1;
     }
     thread_world_find(world, inner)->stack.count = 1;
     thread_world_find(world, innermost)->stack.certainty = STACK_TRUNCATED;
-    assert_int_equal(sub_stacks_runs_elsewhere(thread_world_find(world, outer)), has_own_state);
-    assert_false(sub_stacks_runs_elsewhere(thread_world_find(world, innermost)));
+    assert_int_equal(runs_elsewhere(world, outer), at != 0);
+    assert_false(runs_elsewhere(world, innermost));
     thread_world_find(world, innermost)->stack.certainty = STACK_EXACT;
     thread_world_find(world, innermost)->stack.count = 1;
-    assert_int_equal(sub_stacks_runs_elsewhere(thread_world_find(world, outer)), has_own_state);
-    assert_int_equal(sub_stacks_runs_elsewhere(thread_world_find(world, inner)), has_own_state);
-    assert_false(sub_stacks_runs_elsewhere(thread_world_find(world, innermost)));
-    assert_false(sub_stacks_runs_elsewhere(thread_world_find(world, other)));
-    /* Threads that may be inside another interpreter are sampled first. */
-    for (size_t i = 0; i + 1 < world->list.count && has_own_state; i++)
-        assert_true(world->list.items[i]->interp_id || !world->list.items[i + 1]->interp_id);
+    assert_int_equal(runs_elsewhere(world, outer), at != 0);
+    assert_int_equal(runs_elsewhere(world, inner), at != 0);
+    assert_false(runs_elsewhere(world, innermost));
+    assert_false(runs_elsewhere(world, other));
+    /* The states of a thread are next to each other, and so in one reading. */
+    for (size_t i = 0; i + 1 < world->list.count && at; i++)
+        assert_true(world->list.items[i]->head.tid >= world->list.items[i + 1]->head.tid);
+    /* What was called from the innermost place on the C stack is innermost. */
+    check_places(world, inner, innermost, &frames[1]);
     thread_world_find(world, inner)->stack.count =
         thread_world_find(world, innermost)->stack.count = 0;
     fake_thread_end(innermost);
     walk(world);
-    assert_false(sub_stacks_runs_elsewhere(thread_world_find(world, outer)));
+    assert_false(runs_elsewhere(world, outer));
 }
 
 /* As embedding programs do: a thread has a state in each of two sub-interpreters, and none in the main one. */
@@ -256,9 +288,8 @@ static void check_kept_states(struct thread_world *world)
     for (unsigned with = 0; with < 3; with++) {
         states[0]->stack.count = with == 1;
         states[1]->stack.count = with == 2;
-        assert_int_equal(
-            sub_stacks_runs_elsewhere(states[0]) + sub_stacks_runs_elsewhere(states[1]), 1);
-        assert_false(with && sub_stacks_runs_elsewhere(states[with - 1]));
+        assert_int_equal(runs_elsewhere(world, one) + runs_elsewhere(world, two), 1);
+        assert_false(with && runs_elsewhere(world, with == 1 ? one : two));
     }
 }
 

@@ -1,5 +1,6 @@
 /* What system calls and descriptors of other processes are. */
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -80,6 +81,11 @@ static void links_say_what_a_descriptor_is(void **state)
         { "pidfd:[7]", DESCRIPTOR_PROCESS, 0 },
         { "/dev/pts/3", DESCRIPTOR_TERMINAL, 0 },
         { "/dev/tty", DESCRIPTOR_TERMINAL, 0 },
+        { "/dev/ptmx", DESCRIPTOR_PIPE, 0 },
+        { "/dev/pts/ptmx", DESCRIPTOR_PIPE, 0 },
+        { "/dev/fuse", DESCRIPTOR_EVENTS, 0 },
+        { "/proc/kmsg", DESCRIPTOR_DEVICE, 0 },
+        { "/sys/kernel/tracing/trace_pipe", DESCRIPTOR_DEVICE, 0 },
         { "/tmp/socket:[123]", DESCRIPTOR_FILE, 0 },
         { "/tmp/x (deleted)", DESCRIPTOR_FILE, 0 },
         { "", DESCRIPTOR_UNKNOWN, 0 },
@@ -188,6 +194,36 @@ static void own_descriptors_are_found(void **state)
     descriptors_destroy(NULL);
 }
 
+static void names_are_of_files_pipes_and_devices(void **state)
+{
+    char pipe[] = "/tmp/pyrometer-descriptors-XXXXXX";
+    const struct {
+        const char *path;
+        enum descriptor_kind kind;
+    } rows[] = {
+        { pipe, DESCRIPTOR_PIPE },
+        { "/dev/zero", DESCRIPTOR_DEVICE },
+        { "/proc/self/exe", DESCRIPTOR_FILE },
+        { "/tmp", DESCRIPTOR_FILE },
+    };
+    struct descriptors *descriptors;
+    const char *peer;
+    (void)state;
+    assert_non_null(mkdtemp(pipe));
+    assert_int_equal(rmdir(pipe), 0);
+    assert_int_equal(mkfifo(pipe, 0600), 0);
+    assert_int_equal(descriptors_create(&descriptors, NULL), ERR_OK);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const int fd = open(rows[i].path, O_RDONLY | O_NONBLOCK), own = 100 + (int)i;
+        assert_int_equal(dup2(fd, own), own);
+        assert_int_equal(find(descriptors, own, &peer), rows[i].kind);
+        close(own);
+        close(fd);
+    }
+    unlink(pipe);
+    descriptors_destroy(descriptors);
+}
+
 static int bound_to(const char *name, size_t length)
 {
     struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -278,6 +314,7 @@ int main(void)
         cmocka_unit_test(lines_of_tables_name_peers),
         cmocka_unit_test(paths_of_sockets_are_made_printable),
         cmocka_unit_test(own_descriptors_are_found),
+        cmocka_unit_test(names_are_of_files_pipes_and_devices),
         cmocka_unit_test(a_name_with_the_line_of_another_socket_is_no_peer),
         cmocka_unit_test(an_old_answer_is_not_used),
     };

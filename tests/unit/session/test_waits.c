@@ -49,6 +49,15 @@ static const struct row {
     { CALL(read), .kind = DESCRIPTOR_FILE, .cause = WAIT_DISK },
     { CALL(read), .kind = DESCRIPTOR_TERMINAL, .cause = WAIT_TERMINAL },
     { CALL(read), .kind = DESCRIPTOR_UNKNOWN, .cause = WAIT_UNKNOWN },
+    { CALL(read), .kind = DESCRIPTOR_DEVICE, .cause = WAIT_UNKNOWN },
+    { POLL_ONE(POLLIN), .kind = DESCRIPTOR_DEVICE, .cause = WAIT_UNKNOWN },
+    { POLL_ONE(POLLIN), SITE(.selector = true), .kind = DESCRIPTOR_DEVICE,
+      .cause = WAIT_EVENT_LOOP },
+    { POLL_ONE(POLLIN), .kind = DESCRIPTOR_FILE, .cause = WAIT_EVENT_LOOP },
+    { CALL(openat), .cause = WAIT_DISK },
+    { CALL(openat), .kind = DESCRIPTOR_PIPE, .cause = WAIT_PIPE },
+    { CALL(preadv2), .cause = WAIT_DISK },
+    { CALL(fcntl), .cause = WAIT_LOCK },
     { CALL(recvfrom), .cause = WAIT_NETWORK_READ },
     { CALL(sendto), .cause = WAIT_NETWORK_WRITE },
     { CALL(connect), .cause = WAIT_NETWORK_WRITE },
@@ -117,12 +126,14 @@ static void a_cause_is_a_mark_below_the_stack(void **state)
     const struct system_call call = { .number = SYS_clock_nanosleep, .is_known = true };
     const struct wait_site site = { 0 };
     const node_id main = made_node(profile, "main"), other = made_node(profile, "other");
-    const wait_id wait = waits_find(waits, getpid(), NULL, &call, &site, clock_now_ns());
+    const wait_id wait =
+        waits_find(waits, getpid(), getpid(), NULL, &call, &site, clock_now_ns());
     const node_id node = waits_node(waits, wait, main);
     struct wait_text text;
     (void)state;
     assert_int_not_equal(wait, 0);
-    assert_int_equal(waits_find(waits, getpid(), NULL, &call, &site, clock_now_ns()), wait);
+    assert_int_equal(waits_find(waits, getpid(), getpid(), NULL, &call, &site, clock_now_ns()),
+                     wait);
     assert_int_equal(waits_node(waits, wait, main), node);
     assert_int_not_equal(waits_node(waits, wait, other), node);
     assert_int_equal(waits_node(waits, 0, main), main);
@@ -145,8 +156,8 @@ static void nothing_is_known_of_a_thread_that_runs(void **state)
     struct waits *const waits = made_waits(profile, true);
     const struct wait_site site = { 0 };
     (void)state;
-    assert_int_equal(waits_find(waits, getpid(), NULL, &(struct system_call){ 0 }, &site, 1),
-                     0);
+    assert_int_equal(
+        waits_find(waits, getpid(), getpid(), NULL, &(struct system_call){ 0 }, &site, 1), 0);
     waits_destroy(waits);
     waits_destroy(NULL);
     profile_destroy(profile);

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { engineValue, measureGroups, qualityBadge, qualityValues, warningsValue } from "../../../web/model/page/quality.js";
+import { CHART_TEXT } from "../../../web/text/charts.js";
 import { QUALITY_TEXT } from "../../../web/text/quality.js";
+import { VIEW_TEXT } from "../../../web/text/views.js";
 
 const QUALITY = {
   samples: 52001, ticks: 12480, requested_hz: 1000, achieved_hz: 998.4, missed_ticks: 20, exact: 51900, retried: 90, truncated: 11,
@@ -81,10 +83,19 @@ test("what reads the stacks is said, with the reason why it is not the kernel", 
   assert.equal(engineValue(null), null);
 });
 
+test("one of a kind is not several", () => {
+  const [samples] = qualityValues({ ...QUALITY, samples: 1, ticks: 1 });
+  assert.equal(samples.value + " " + samples.label, "1 sample");
+  assert.match(samples.meaning, /: 1 sample in 1 tick\.$/);
+  assert.equal(VIEW_TEXT.flame.above("1") + VIEW_TEXT.tasks.left("1"), "(1 caller above)And 1 more task in smaller groups.");
+  assert.equal(CHART_TEXT.table.caption("1", "1"), "1 run in the order of time");
+});
+
 test("what is not sampled of a program is a warning of the badge, which names the processes", () => {
   const value = warningsValue([{ pid: 7, warnings: [] }, { pid: 8, warnings: ["another Python\u0007 runs"] }, { pid: 9 }]);
   assert.match(value.meaning, /^8: another Python.* runs$/);
-  assert.equal(qualityBadge([...qualityValues(QUALITY), value]).warning, "1 warnings");
+  assert.equal(qualityBadge([...qualityValues(QUALITY), value]).warning, "1 warning");
+  assert.equal(warningsValue([{ pid: 7, warnings: ["x", "y"] }]).label, "warnings");
   assert.match(warningsValue(Array.from({ length: 20 }, (_, pid) => ({ pid, warnings: ["x"] }))).meaning, /^0: x; 1: x; .*7: x$/);
   for (const none of [undefined, [], [{ pid: 7, warnings: [] }]]) assert.equal(warningsValue(none), null);
 });

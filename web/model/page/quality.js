@@ -32,7 +32,7 @@ function shareValue(key, count, all, warnAbove) {
 
 function samplesValue({ samples, ticks }) {
   const [label, meaning] = QUALITY_TEXT.samples;
-  return { key: "samples", label, value: formatShortCount(samples), level: "plain", meaning: meaning(formatCount(samples), formatCount(ticks)) };
+  return { key: "samples", label: label(formatShortCount(samples)), value: formatShortCount(samples), level: "plain", meaning: meaning(formatCount(samples), formatCount(ticks)) };
 }
 
 function rateValue({ ticks, achieved_hz: achieved, requested_hz: requested }) {
@@ -62,7 +62,7 @@ export function engineValue(settings) {
 // -> the same of what is not sampled, or null; `targets` as in a SESSION
 export function warningsValue(targets = []) {
   const said = targets.flatMap(({ pid, warnings = [] }) => warnings.map((text) => visibleText(pid + ": " + text)));
-  return said.length === 0 ? null : { key: "warnings", value: formatCount(said.length), label: QUALITY_TEXT.warnings, level: "warn", meaning: said.slice(0, 8).join("; ") };
+  return said.length === 0 ? null : { key: "warnings", value: formatCount(said.length), label: QUALITY_TEXT.warnings(formatCount(said.length)), level: "warn", meaning: said.slice(0, 8).join("; ") };
 }
 
 // -> [{key, label, value, meaning, level}]; `quality` and `settings` as in a SESSION, or null
