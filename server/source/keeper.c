@@ -229,8 +229,8 @@ static enum left keep(struct keeper *keeper, struct progress *progress)
     if (profile_snapshot(sampler_profile(sampler), &round.snapshot, NULL) != ERR_OK)
         return left;
     const uint32_t functions = round.snapshot.sizes.functions;
-    if (functions != progress->functions && allocate(&round) && add_heat(&round) &&
-        own_lines_mark(&round.snapshot, 1, round.own, NULL) == ERR_OK) {
+    if (functions != progress->functions && allocate(&round) && add_heat(&round)) {
+        own_lines_mark(&round.snapshot, 1, round.own);
         find_files(&round);
         left = fetch_files(&round);
         progress->tries = left == LEFT_BUSY ? progress->tries + 1 : 0;

@@ -17,18 +17,13 @@
 
 #include <stddef.h>
 
-enum code_origin_kind {
-    CODE_SYNTHETIC,
-    CODE_PACKAGE,
-    CODE_STANDARD,
-    CODE_SYSTEM,
-    CODE_OWN
-};
+enum code_origin_kind { CODE_SYNTHETIC, CODE_PACKAGE, CODE_STANDARD, CODE_SYSTEM, CODE_OWN };
 
 struct code_origin {
     enum code_origin_kind kind;
-    const char *name; /* what code of a package has in common: the folder or module at its top; otherwise the file */
-    size_t length;    /* of the name */
+    const char *
+        name; /* what code of a package has in common: the folder or module at its top; otherwise the file */
+    size_t length; /* of the name */
 };
 
 /* library: the path; NULL: not native code. */
