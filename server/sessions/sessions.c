@@ -9,6 +9,7 @@
 #include <sys/random.h>
 
 #include "sampler/base/clock.h"
+#include "sampler/profile/packages.h"
 #include "sampler/profile/profile.h"
 #include "sampler/reader_link.h"
 #include "server/sessions/open_capture.h"
@@ -533,6 +534,14 @@ bool session_set_fault(struct session *session, const char *fault)
     return is_news;
 }
 
+void session_epoch(const struct session *session, struct profile *profile,
+                   char out[SESSION_EPOCH_BYTES])
+{
+    const uint64_t epoch =
+        strtoull(session->epoch, NULL, 16) + packages_count(profile_packages(profile));
+    snprintf(out, SESSION_EPOCH_BYTES, "%016" PRIx64, epoch);
+}
+
 void session_describe(struct session *session, const struct profile_snapshot *snapshot,
                       struct session_info *out)
 {
@@ -547,7 +556,7 @@ void session_describe(struct session *session, const struct profile_snapshot *sn
         out->checkout_commit = checkout->commit;
     }
     out->id = session->id;
-    out->epoch = session->epoch;
+    session_epoch(session, snapshot->profile, out->epoch);
     out->snapshot = snapshot;
     out->source = session->source;
     out->filters = &session->filters;

@@ -3,6 +3,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "sampler/profile/packages.h"
+
 static size_t starts_with(const char *text, const char *with)
 {
     const size_t length = strlen(with);
@@ -71,13 +73,18 @@ static bool is_in_system(const char *library)
     return starts_with(library, "/lib/") || starts_with(library, "/lib64/");
 }
 
-struct code_origin code_origin_of(const char *name, const char *file, const char *library)
+struct code_origin code_origin_of(const struct packages *packages, const char *name,
+                                  const char *file, const char *library)
 {
     const char *const path = library ? library : file;
+    const char *const known = packages ? packages_find(packages, path) : NULL;
     const char *const package = package_in(path);
     struct code_origin origin = { CODE_OWN, path, strlen(path) };
     if (strcmp(path, "~") == 0 && *name == '<') {
         origin.kind = CODE_SYNTHETIC;
+    } else if (known) {
+        if (*known)
+            origin = (struct code_origin){ CODE_PACKAGE, known, strlen(known) };
     } else if (package) {
         const size_t length = strcspn(package, "/");
         const bool is_module = length > 3 && memcmp(package + length - 3, ".py", 3) == 0;

@@ -1,5 +1,5 @@
 /*
- * code_origin - where code comes from, as the path of its file says.
+ * code_origin - where code comes from, as the path of its file says, if nothing better is known (packages.h).
  *
  *     synthetic   a mark such as <GC>
  *     package     below site-packages or dist-packages, in a wheel or an egg, or what unpacks and starts a pex or a shiv
@@ -9,13 +9,16 @@
  *
  * The page has the same rules (web/model/profile/frames.js); tests/origins.json holds cases for both.
  *
- * Ownership: the name points into the path.
+ * Ownership: the name points into the path, or into what is known.
  * Threads: any.
+ * Depends on: packages.
  */
 #ifndef SAMPLER_PROFILE_VIEWS_CODE_ORIGIN_H
 #define SAMPLER_PROFILE_VIEWS_CODE_ORIGIN_H
 
 #include <stddef.h>
+
+struct packages;
 
 enum code_origin_kind { CODE_SYNTHETIC, CODE_PACKAGE, CODE_STANDARD, CODE_SYSTEM, CODE_OWN };
 
@@ -26,7 +29,8 @@ struct code_origin {
     size_t length; /* of the name */
 };
 
-/* library: the path; NULL: not native code. */
-struct code_origin code_origin_of(const char *name, const char *file, const char *library);
+/* packages: NULL: none are known.  library: the path; NULL: not native code. */
+struct code_origin code_origin_of(const struct packages *packages, const char *name,
+                                  const char *file, const char *library);
 
 #endif /* SAMPLER_PROFILE_VIEWS_CODE_ORIGIN_H */

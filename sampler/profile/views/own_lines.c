@@ -76,7 +76,8 @@ static const char *text_of(const struct profile_snapshot *snapshot, str_id id)
 static struct code_origin origin_of(const struct profile_snapshot *snapshot,
                                     const struct profile_function *function)
 {
-    return code_origin_of(text_of(snapshot, function->name), text_of(snapshot, function->file),
+    return code_origin_of(profile_packages(snapshot->profile),
+                          text_of(snapshot, function->name), text_of(snapshot, function->file),
                           NULL);
 }
 
@@ -206,8 +207,11 @@ static void find_programs(const struct profile_snapshot *snapshot, unsigned char
         /* fall through */
         case ROLE_STARTER: above[id] = ABOVE_STARTER; break;
         case ROLE_NONE:
-            if (above[node.parent] == ABOVE_STARTER && origin.kind == CODE_PACKAGE &&
-                out->count < MAX_PROGRAMS && !has_program(out, &origin))
+            if ((above[node.parent] == ABOVE_STARTER ||
+                 (above[node.parent] == ABOVE_ROOT &&
+                  strcmp(text_of(snapshot, function.name), "<module>") == 0)) &&
+                origin.kind == CODE_PACKAGE && out->count < MAX_PROGRAMS &&
+                !has_program(out, &origin))
                 out->packages[out->count++] = origin;
         }
     }

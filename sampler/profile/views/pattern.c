@@ -76,7 +76,7 @@ void pattern_deinit(struct pattern *pattern)
 
 static struct code_origin origin_of(const struct pattern_subject *subject)
 {
-    return code_origin_of(subject->name, subject->file, subject->library);
+    return code_origin_of(subject->packages, subject->name, subject->file, subject->library);
 }
 
 static bool is_library(const struct pattern_subject *subject)

@@ -35,6 +35,7 @@
 enum { PATTERN_MAX_MATCHED = 10000 };
 
 struct expression;
+struct packages;
 
 struct pattern {
     enum {
@@ -52,6 +53,7 @@ struct pattern {
 
 /* A function. */
 struct pattern_subject {
+    const struct packages *packages; /* of the profile; NULL: none are known */
     const char *name, *file;
     const char *library; /* the path; NULL: not native code */
     int32_t line;

@@ -34,14 +34,16 @@ export function ownProblem(text) {
   return text.split(",").map((part) => parseSearch(part.trim()).error).find((error) => error !== null) ?? null;
 }
 
-// What a function may be to the start of a program: nothing, a mark of the thread, your code, what starts programs, or what starts a pex or a
-// shiv, as whatever calls it does.
-const [NO_ROLE, MARK_ROLE, OWN_ROLE, STARTER_ROLE, BOOTSTRAP_ROLE] = [0, 1, 2, 3, 4];
-const PROGRAMS_MAX = 8;
+// What a function may be to the start of a program. What starts a pex or a shiv is a bootstrap, and whatever calls that starts it, too. At most
+// eight packages are found.
+const NO_ROLE = 0;
+const MARK_ROLE = 1;
+const OWN_ROLE = 2;
+const STARTER_ROLE = 3;
+const BOOTSTRAP_ROLE = 4;
 
+// The rule.
 function roleOf(profile, id, kind, path) {
-  if (id === 0 || kind === "synthetic") return MARK_ROLE;
-  if (profile.functionLibrary.values[id] !== 0) return NO_ROLE;
   const starts = STARTS.test(path) || (functionText(profile, id) === "<module>" && LAUNCHER.test(path));
   if (kind === "own" && path !== "" && !GENERATED.test(path) && !starts) return OWN_ROLE;
   return BOOTSTRAP_FOLDER.test(path) ? BOOTSTRAP_ROLE : starts ? STARTER_ROLE : NO_ROLE;
@@ -65,24 +67,27 @@ function lineAt(lines, file, line, id) {
 }
 
 function extendFunctions(lines, profile) {
+  const { matches } = lines;
   for (let id = lines.roles.length; id < functionCount(profile); id += 1) {
     const { kind, name } = originOf(profile, id);
     const path = fileText(profile, id);
-    const role = roleOf(profile, id, kind, path);
-    lines.roles.push(lines.matches === null ? role : role !== MARK_ROLE && profile.functionLibrary.values[id] === 0 && lines.matches(path) ? OWN_ROLE : NO_ROLE);
-    lines.packages.push(kind === "package" && profile.functionLibrary.values[id] === 0 ? name : null);
+    const isPython = profile.functionLibrary.values[id] === 0;
+    const role = !isPython ? NO_ROLE : matches === null ? roleOf(profile, id, kind, path) : matches(path) ? OWN_ROLE : NO_ROLE;
+    lines.roles.push(id === 0 || kind === "synthetic" ? MARK_ROLE : role);
+    lines.packages.push(isPython && kind === "package" ? name : null);
     lines.contexts.push(isContext(profile, id));
     lines.waits.push(kind === "synthetic" && onlyWaits(functionText(profile, id)));
   }
 }
 
 // Follows stacks from the root while they only start something, to the packages that programs are started in.
-function findPrograms({ roles, packages, above, programs }, functions, parents, nodes) {
-  for (let node = above.length; node < nodes; node += 1) {
+function findPrograms({ roles, packages, above, programs }, profile, functions, parents) {
+  for (let node = above.length; node < nodeCount(profile); node += 1) {
     const [id, from] = [functions[node], node === 0 ? MARK_ROLE : above[parents[node]]];
     const role = from === NO_ROLE ? NO_ROLE : roles[id];
     if (role === BOOTSTRAP_ROLE) for (let at = parents[node]; above[at] === OWN_ROLE && roles[functions[at]] === OWN_ROLE; at = parents[at]) roles[functions[at]] = STARTER_ROLE;
-    if (role === NO_ROLE && from === STARTER_ROLE && packages[id] !== null && programs.size < PROGRAMS_MAX) programs.add(packages[id]);
+    const isStart = role === NO_ROLE && (from === STARTER_ROLE || (from === MARK_ROLE && functionText(profile, id) === "<module>"));
+    if (isStart && packages[id] !== null && programs.size < 8) programs.add(packages[id]);
     above.push(role === MARK_ROLE ? from : Math.min(role, STARTER_ROLE));
   }
 }
@@ -92,7 +97,7 @@ export function extendOwnLines(lines, profile) {
   const [functions, parents, nodeLines] = [profile.nodeFunction.values, profile.nodeParent.values, profile.nodeLine.values];
   const [files, firstLines] = [profile.functionFile.values, profile.functionLine.values];
   const nodes = nodeCount(profile);
-  if (lines.matches === null) findPrograms(lines, functions, parents, nodes);
+  findPrograms(lines, profile, functions, parents);
   const hasOwn = lines.matches !== null || lines.roles.includes(OWN_ROLE);
   const own = lines.roles.map((role, id) => (hasOwn ? role === OWN_ROLE : lines.programs.has(lines.packages[id])));
   const { lineOf } = lines;
@@ -103,7 +108,7 @@ export function extendOwnLines(lines, profile) {
     const id = functions[node];
     lineOf.values[node] = own[id] ? lineAt(lines, files[id], nodeLines[node] || firstLines[id], id) : lineOf.values[parents[node]];
   }
-  lineOf.length = Math.max(lineOf.length, nodes);
+  lineOf.length = nodes;
 }
 
 // -> {rows: [{path, line, function, raw (name), name, samples}], samples (of your code), ready (of these in calls that only wait)}: those with

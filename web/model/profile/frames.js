@@ -84,11 +84,13 @@ export function isLibraryPath(path) {
 // Where code comes from: {kind: "synthetic" | "library" | "package" | "system" | "own", name}; native code from where its library is
 export function originOf(profile, functionId) {
   if (isSynthetic(profile, functionId)) return { kind: "synthetic", name: "" };
-  const file = libraryOf(profile, functionId)?.path ?? fileText(profile, functionId);
-  const packaged = PACKAGE.exec(file);
-  if (packaged) return { kind: "package", name: packaged[1].replace(/\.py$/, "") };
-  if (STANDARD_LIBRARY.test(file)) return { kind: "library", name: "Python" };
-  if (libraryOf(profile, functionId) !== null && SYSTEM_LIBRARY.test(file)) return { kind: "system", name: file };
+  const library = libraryOf(profile, functionId);
+  const file = library?.path ?? fileText(profile, functionId);
+  const known = profile.packages[file] ?? profile.packages[file.replace(/\/[^/]*$/, "")];
+  const packaged = known ?? PACKAGE.exec(file)?.[1].replace(/\.py$/, "");
+  if (packaged) return { kind: "package", name: packaged };
+  if (known !== "" && STANDARD_LIBRARY.test(file)) return { kind: "library", name: "Python" };
+  if (library !== null && SYSTEM_LIBRARY.test(file)) return { kind: "system", name: file };
   return { kind: "own", name: file };
 }
 
