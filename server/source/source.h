@@ -47,6 +47,14 @@ struct source_checkout {
     char commit[SOURCE_COMMIT_BYTES]; /* hexadecimal */
 };
 
+/* What metadata beside a source file say of it. */
+enum source_owner { SOURCE_OF_UNKNOWN, SOURCE_OF_PROJECT, SOURCE_OF_PACKAGE };
+struct source_distribution {
+    uint32_t owner;       /* enum source_owner */
+    uint32_t root_length; /* of the path: of the folder with the metadata */
+    uint32_t has_folder;  /* 1: the same is true of all files in the file's folder */
+};
+
 /* Gets a function whose place is known. */
 typedef void source_found(void *context, function_id function,
                           const struct source_place *place);
