@@ -21,7 +21,7 @@ struct sessions {
     struct session *items[SESSIONS_MAX];
     size_t count, next_id, workers;
     struct session *removed; /* but still held */
-    bool hides_source;
+    bool hides_source, omits_texts;
     size_t most_running; /* 0: no limit */
     double max_cpu_percent;
 };
@@ -77,6 +77,11 @@ void sessions_destroy(struct sessions *sessions)
 void sessions_hide_source(struct sessions *sessions)
 {
     sessions->hides_source = true;
+}
+
+void sessions_omit_texts(struct sessions *sessions)
+{
+    sessions->omits_texts = true;
 }
 
 void sessions_limit(struct sessions *sessions, size_t running, double max_cpu_percent)
@@ -212,8 +217,11 @@ static void open_files(struct session *session, struct sampler *sampler)
 {
     /* Of all processes of a host nobody has asked for the files. */
     const bool keeps = !sampler_options(sampler)->all && session->source == SESSION_LIVE;
+    const enum source_keeping keeping = !keeps                        ? SOURCE_KEEPS_NOTHING
+                                        : session->owner->omits_texts ? SOURCE_KEEPS_PACKAGES
+                                                                      : SOURCE_KEEPS_TEXTS;
     if (session->owner->hides_source || (source_helper_pid() == 0 && !reader_link_is_used()) ||
-        source_create(sampler, keeps, &session->texts, NULL) != ERR_OK)
+        source_create(sampler, keeping, &session->texts, NULL) != ERR_OK)
         return;
     session->files = source_reader_of(session->texts);
 }

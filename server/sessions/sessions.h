@@ -67,6 +67,8 @@ MUST_CHECK enum err_code sessions_create(struct sessions **out, struct err *err)
 void sessions_destroy(struct sessions *sessions);
 /* Sessions that are added from now on do not show the text of source files. */
 void sessions_hide_source(struct sessions *sessions);
+/* Texts of source files are not fetched in advance. */
+void sessions_omit_texts(struct sessions *sessions);
 /* The maximum number of concurrent sessions, and the CPU limit of all of them together in percent of one
  * core (0: none), which they share equally. */
 void sessions_limit(struct sessions *sessions, size_t running, double max_cpu_percent);

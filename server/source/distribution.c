@@ -54,8 +54,7 @@ static enum source_outcome read_folder(int root, const char *path, struct folder
         out->is_listed &= !is_egg(entry->d_name);
         if (!ends_with(entry->d_name, ".dist-info"))
             continue;
-        if (out->count == DISTRIBUTION_MAX ||
-            !(out->names[out->count] = strdup(entry->d_name)))
+        if (out->count == DISTRIBUTION_MAX || !(out->names[out->count] = strdup(entry->d_name)))
             outcome = SOURCE_FAILED;
         else
             out->count++;
@@ -111,9 +110,9 @@ static bool is_likely(const char *distribution, const char *file)
     const size_t length = strcspn(file, "/.");
     for (size_t i = 0; i < length; i++) {
         const bool is_mark = strchr("-_.", distribution[i]) != NULL;
-        if (is_mark ? file[i] != '_' && file[i] != '-'
-                    : tolower((unsigned char)distribution[i]) !=
-                          tolower((unsigned char)file[i]))
+        if (is_mark
+                ? file[i] != '_' && file[i] != '-'
+                : tolower((unsigned char)distribution[i]) != tolower((unsigned char)file[i]))
             return false;
     }
     return true;
@@ -123,7 +122,7 @@ static bool is_likely(const char *distribution, const char *file)
 static bool is_of_folder(int root, const char *folder, const char *distribution)
 {
     size_t bytes_left = DISTRIBUTION_MAX_LIST_BYTES;
-    SCOPED_FREE char * text =
+    SCOPED_FREE char *text =
         read_metadata(root, folder, distribution, "direct_url.json", &bytes_left);
     return text && strstr(text, "\"dir_info\"");
 }
@@ -139,8 +138,7 @@ static enum source_owner find_owner(int root, const char *path, const struct fol
             const char *const name = folder->names[i];
             if (is_likely(name, file) != likely)
                 continue;
-            SCOPED_FREE char * list =
-                read_metadata(root, path, name, "RECORD", &bytes_left);
+            SCOPED_FREE char *list = read_metadata(root, path, name, "RECORD", &bytes_left);
             is_listed &= list != NULL;
             if (list && lists(list, file))
                 return is_of_folder(root, path, name) ? SOURCE_OF_PROJECT : SOURCE_OF_PACKAGE;
@@ -219,7 +217,8 @@ bool distribution_is_valid(const struct source_distribution *distribution, const
 {
     const size_t length = strlen(path);
     return distribution->owner == SOURCE_OF_UNKNOWN ||
-           (distribution->owner <= SOURCE_OF_PACKAGE && distribution->root_length > 0 && distribution->root_length < length &&
-            path[distribution->root_length] == '/' &&
-            path[distribution->root_length + 1] && path[distribution->root_length + 1] != '/' && distribution->has_folder <= 1);
+           (distribution->owner <= SOURCE_OF_PACKAGE && distribution->root_length > 0 &&
+            distribution->root_length < length && path[distribution->root_length] == '/' &&
+            path[distribution->root_length + 1] && path[distribution->root_length + 1] != '/' &&
+            distribution->has_folder <= 1);
 }

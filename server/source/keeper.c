@@ -277,9 +277,13 @@ static enum left fetch_files(struct round *round)
             left = LEFT_MORE;
             break;
         }
+        find_distribution(round, file, &origins);
+        if (!round->keeper->keeps_texts) {
+            cache_put(round->keeper->cache, &origins.key, i, NULL, 0);
+            continue;
+        }
         if (!fetch(round, &origins, i, &text))
             left = LEFT_BUSY;
-        find_distribution(round, file, &origins);
         find_checkout(round, file, &origins);
     }
     buffer_deinit(&text);
@@ -329,8 +333,9 @@ static void *run(void *context)
 }
 
 enum err_code keeper_start(struct keeper *keeper, struct fetcher *fetcher, struct cache *cache,
-                           struct err *err)
+                           bool keeps_texts, struct err *err)
 {
+    keeper->keeps_texts = keeps_texts;
     keeper->fetcher = fetcher;
     keeper->cache = cache;
     keeper->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

@@ -29,6 +29,7 @@ enum { KEEPER_MAX_TRIES = 16, KEEPER_MAX_SETTLED = 512 };
 struct keeper {
     struct fetcher *fetcher;
     struct cache *cache;
+    bool keeps_texts; /* otherwise only what is known of packages */
     pthread_t thread;
     bool is_started;
     int stop_fd;                     /* readable: the thread is to end */
@@ -41,7 +42,7 @@ struct keeper {
 };
 
 MUST_CHECK enum err_code keeper_start(struct keeper *keeper, struct fetcher *fetcher,
-                                      struct cache *cache, struct err *err);
+                                      struct cache *cache, bool keeps_texts, struct err *err);
 /* NULL: none has been found. */
 const struct source_checkout *keeper_checkout(const struct keeper *keeper);
 /* A zeroed one is fine. */

@@ -71,9 +71,11 @@ struct source_reader {
     void *context;
 };
 
-/* keeps: fetches texts while processes run. */
-MUST_CHECK enum err_code source_create(struct sampler *sampler, bool keeps, struct source **out,
-                                       struct err *err);
+/* What a session asks for while processes run. */
+enum source_keeping { SOURCE_KEEPS_NOTHING, SOURCE_KEEPS_PACKAGES, SOURCE_KEEPS_TEXTS };
+
+MUST_CHECK enum err_code source_create(struct sampler *sampler, enum source_keeping keeping,
+                                       struct source **out, struct err *err);
 /* No thread reads afterwards.  NULL is fine. */
 void source_destroy(struct source *source);
 struct source_reader source_reader_of(struct source *source);
