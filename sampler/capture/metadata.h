@@ -63,7 +63,8 @@ struct capture_texts {
     X(reason)    /* why it ended */
 
 /* counters and states name the numbers in other blocks.  processes, in the last block only,
- * describes each process of the session, and services its service (server/wire/target_list.h).  focus to show_from are patterns
+ * describes each process of the session, and services its service (server/wire/target_list.h).  package_paths and package_names, in the last
+ * block too, are the rows of profile/packages.h.  focus to show_from are patterns
  * of filters (recorded_filters.h). */
 #define CAPTURE_LISTS(X) \
     X(argv)              \
@@ -71,6 +72,8 @@ struct capture_texts {
     X(states)            \
     X(processes)         \
     X(services)          \
+    X(package_paths)     \
+    X(package_names)     \
     X(focus)             \
     X(ignore)            \
     X(hide)              \

@@ -15,6 +15,7 @@
 #include "sampler/capture/names.h"
 #include "sampler/capture/rows.h"
 #include "sampler/capture/windows.h"
+#include "sampler/profile/packages.h"
 
 /* A block of samples in the index. */
 struct indexed {
@@ -86,6 +87,16 @@ static enum err_code take_index(struct reader *reader, struct cursor *cursor, st
     return ERR_OK;
 }
 
+/* The end may be read before there is a profile.  What is invalid is left out. */
+static void take_packages(struct reader *reader)
+{
+    const struct capture_texts *const paths = &reader->metadata.package_paths;
+    const struct capture_texts *const names = &reader->metadata.package_names;
+    for (size_t i = 0; reader->profile && i < paths->count && i < names->count; i++)
+        (void)!packages_add(profile_packages(reader->profile), paths->items[i], names->items[i],
+                            NULL);
+}
+
 /* Reads the end block, once. */
 static enum err_code take_end(struct reader *reader, struct err *err)
 {
@@ -94,6 +105,7 @@ static enum err_code take_end(struct reader *reader, struct err *err)
     if (rc)
         return rc;
     reader->has_end = true;
+    take_packages(reader);
     (void)cursor_number(&cursor); /* samples */
     rc = take_index(reader, &cursor, err);
     if (!rc && cursor.is_bad)
@@ -126,6 +138,7 @@ static enum err_code open_reader(struct reader *reader, int fd, struct err *err)
         rc = read_end(reader, err);
     if (!rc)
         rc = profile_create(&reader->profile, err);
+    take_packages(reader);
     reader->sizes = rows_at_start();
     return rc;
 }

@@ -52,6 +52,7 @@ void profile_destroy(struct profile *profile)
     open_window_deinit(&profile->open);
     tables_deinit(&profile->tables);
     publication_deinit(&profile->published);
+    packages_deinit(&profile->packages);
     free(profile);
 }
 

@@ -131,6 +131,7 @@ struct profile_sizes {
     uint32_t strings, libraries, functions, frames, nodes, threads, processes, spots;
 };
 
+struct packages;
 struct profile;
 struct run;
 struct series;
@@ -191,6 +192,8 @@ void profile_tick(struct profile *profile, uint64_t from_ns, uint64_t to_ns, sta
                   uint32_t count);
 /* The session lasted until end_ns, without another window.  Merges nothing. */
 void profile_extend(struct profile *profile, uint64_t end_ns);
+/* What is known of the packages of files; one thread adds, which need not be the writer. */
+struct packages *profile_packages(struct profile *profile);
 /* Bytes held by the tables, now. */
 size_t profile_table_bytes(const struct profile *profile);
 /* The memory that tables and windows may take together; 0 (the default): no bound.  When samples were

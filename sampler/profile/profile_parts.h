@@ -4,12 +4,13 @@
  * Private to the folder.
  *
  * Threads: as profile.h says.
- * Depends on: open_window, publication, tables.
+ * Depends on: open_window, packages, publication, tables.
  */
 #ifndef SAMPLER_PROFILE_PROFILE_PARTS_H
 #define SAMPLER_PROFILE_PROFILE_PARTS_H
 
 #include "sampler/profile/open_window.h"
+#include "sampler/profile/packages.h"
 #include "sampler/profile/profile.h"
 #include "sampler/profile/publication.h"
 #include "sampler/profile/tables.h"
@@ -27,6 +28,7 @@ struct profile {
     struct profile_sizes sealed; /* sizes at the last generation, or at creation */
 
     struct publication published;
+    struct packages packages;
 };
 
 #endif /* SAMPLER_PROFILE_PROFILE_PARTS_H */

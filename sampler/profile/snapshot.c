@@ -24,6 +24,11 @@ void profile_snapshot_release(struct profile_snapshot *snapshot)
     memset(snapshot, 0, sizeof *snapshot);
 }
 
+struct packages *profile_packages(struct profile *profile)
+{
+    return &profile->packages;
+}
+
 /* The number of windows that were complete at a generation. */
 static size_t windows_until(const struct profile_snapshot *snapshot, uint32_t generation)
 {

@@ -57,7 +57,7 @@ static void write_gil(struct json *json, const struct session_request *asked,
 {
     json_object(json);
     json_key(json, "epoch");
-    json_text(json, asked->session->epoch);
+    json_text(json, asked->epoch);
     json_key(json, "generation");
     json_uint(json, asked->snapshot.generation);
     put_samples(json, "waited", gil->waited);

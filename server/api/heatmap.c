@@ -74,7 +74,7 @@ static void write_heatmap(struct json *json, const struct session_request *asked
     const uint32_t since = asked->query.view.since;
     json_object(json);
     json_key(json, "epoch");
-    json_text(json, asked->session->epoch);
+    json_text(json, asked->epoch);
     put_uint(json, "generation", asked->snapshot.generation);
     put_uint(json, "since", since);
     put_uint(json, "from", range.first);

@@ -90,7 +90,7 @@ static enum err_code send(const struct session_request *asked, const struct matc
     document_begin(&document);
     json_object(&document.json);
     json_key(&document.json, "epoch");
-    json_text(&document.json, asked->session->epoch);
+    json_text(&document.json, asked->epoch);
     json_key(&document.json, "generation");
     json_uint(&document.json, asked->snapshot.generation);
     write_column(&document.json, "start", matches, slot_start, NS_DECIMALS);

@@ -35,7 +35,7 @@ static void write_lines(struct json *json, const struct session_request *asked,
 {
     json_object(json);
     json_key(json, "epoch");
-    json_text(json, asked->session->epoch);
+    json_text(json, asked->epoch);
     json_key(json, "generation");
     json_uint(json, asked->snapshot.generation);
     json_key(json, "samples");

@@ -13,6 +13,8 @@ enum err_code session_request_begin(struct session_request *asked,
         rc = query_read(handler->request, accepted, &asked->query, err);
     if (rc == ERR_OK)
         rc = profile_snapshot(session_profile(asked->session), &asked->snapshot, err);
+    if (rc == ERR_OK)
+        session_epoch(asked->session, asked->snapshot.profile, asked->epoch);
     asked->links = handler->links;
     if (rc == ERR_OK && asked->query.view.since > asked->snapshot.generation)
         asked->query.view.since = 0;
@@ -27,8 +29,8 @@ void session_request_end(struct session_request *asked)
 bool session_request_is_fresh(const struct session_request *asked,
                               const struct handler_context *handler, struct response *response)
 {
-    return handler_is_fresh(handler, response, asked->session->epoch,
-                            asked->snapshot.generation, query_hash(&asked->query));
+    return handler_is_fresh(handler, response, asked->epoch, asked->snapshot.generation,
+                            query_hash(&asked->query));
 }
 
 enum err_code session_request_answer(

@@ -27,6 +27,7 @@
 #include "sampler/base/err.h"
 #include "sampler/profile/profile.h"
 #include "server/api/query.h"
+#include "server/wire/session.h"
 
 struct handler_context;
 struct response;
@@ -35,6 +36,7 @@ struct source_links;
 
 struct session_request {
     struct session *session;
+    char epoch[SESSION_EPOCH_BYTES];
     struct query query;
     struct profile_snapshot snapshot;
     const struct source_links *links;

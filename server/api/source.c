@@ -153,7 +153,7 @@ static enum err_code write_lines(struct json *json, const struct session_request
     size_t rows = 0;
     json_object(json);
     json_key(json, "epoch");
-    json_text(json, asked->session->epoch);
+    json_text(json, asked->epoch);
     json_key(json, "generation");
     json_uint(json, asked->snapshot.generation);
     json_key(json, "samples");

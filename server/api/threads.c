@@ -31,7 +31,7 @@ static enum err_code answer(const struct session_request *asked, struct response
     if (rc != ERR_OK)
         return rc;
     document_begin(&document);
-    write_threads(&document.json, asked->session->epoch, asked->query.view.since, &states);
+    write_threads(&document.json, asked->epoch, asked->query.view.since, &states);
     states_deinit(&states);
     return document_send(&document, response, err);
 }

@@ -123,7 +123,7 @@ static void write_timeline(struct json *json, const struct session_request *aske
     static value_of *const times[] = { slot_time, time_doing, time_in_gc, time_with_cpu };
     json_object(json);
     json_key(json, "epoch");
-    json_text(json, asked->session->epoch);
+    json_text(json, asked->epoch);
     put_uint(json, "generation", asked->snapshot.generation);
     put_uint(json, "since", asked->query.view.since);
     put_ns(json, "from", timeline->from_ns);

@@ -117,7 +117,7 @@ static void write_view(struct json *json, const struct session_request *asked,
                        const struct view *view, const struct sliced *sliced,
                        const struct profile_snapshot *tree)
 {
-    const char *const epoch = asked->session->epoch;
+    const char *const epoch = asked->epoch;
     json_object(json);
     json_key(json, "epoch");
     json_text(json, epoch);
@@ -223,8 +223,7 @@ static enum err_code answer_tree(const struct session_request *asked, struct res
 {
     struct document document;
     document_begin(&document);
-    tree_write(&document.json, &asked->snapshot, asked->session->epoch,
-               asked->query.view.since);
+    tree_write(&document.json, &asked->snapshot, asked->epoch, asked->query.view.since);
     return document_send(&document, response, err);
 }
 

@@ -41,7 +41,7 @@ static void write_shares(struct json *json, const struct session_request *asked,
     const size_t most = asked->query.limit ? asked->query.limit : USUAL_PEERS;
     json_object(json);
     json_key(json, "epoch");
-    json_text(json, asked->session->epoch);
+    json_text(json, asked->epoch);
     put_uint(json, "generation", asked->snapshot.generation);
     put_uint(json, "samples", shares->samples);
     put_uint(json, "waiting", shares->waiting);

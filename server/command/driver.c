@@ -211,6 +211,8 @@ enum err_code driver_begin(struct driver *driver, struct err *err)
 {
     if (driver->serves && driver->options->report.no_source)
         sessions_hide_source(driver->sessions);
+    if (driver->omits_texts)
+        sessions_omit_texts(driver->sessions);
     enum err_code rc = driver->serves ? live_start(&driver->live, err) : ERR_OK;
     if (rc == ERR_OK)
         rc = sessions_add(driver->sessions, driver->sampler, &driver->options->view.filters,

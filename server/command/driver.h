@@ -46,6 +46,7 @@ struct driver {
     const struct options *options;
     bool serves;       /* serves the page of the session */
     bool reads_source; /* starts the helper that reads source files */
+    bool omits_texts;  /* needs no text of them, only what is known of packages */
     bool has_reader;   /* starts a process that reads other processes, and source files */
     int *launcher_out; /* with has_reader, and a launcher (process_keeper.h); NULL: none */
 

@@ -99,7 +99,7 @@ static enum err_code finish(struct record *record, struct err *err)
 }
 
 /* Only some formats contain source text, or say where native code is defined; a capture does not. */
-static bool wants_source(const struct options *options)
+static bool wants_texts(const struct options *options)
 {
     const bool has_native = options->sampling.native == SAMPLER_NATIVE_FULL;
     bool wants = false;
@@ -107,14 +107,15 @@ static bool wants_source(const struct options *options)
         const struct report_format *const format = options->formats[i].format;
         wants |= report_is_page(format) || (format->has_places && has_native);
     }
-    return wants && !options->report.no_source;
+    return wants;
 }
 
 int command_record(const struct options *options)
 {
     struct record record = { .options = options,
                              .driver = { .options = options,
-                                         .reads_source = wants_source(options) } };
+                                         .reads_source = !options->report.no_source,
+                                         .omits_texts = !wants_texts(options) } };
     struct err err = { 0 };
     enum err_code rc = start(&record, &err);
     if (rc == ERR_OK) {

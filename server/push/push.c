@@ -166,7 +166,7 @@ static void push_session(struct push *push, struct session *session)
     if (profile_snapshot(session_profile(session), &snapshot, NULL) != ERR_OK)
         return;
     session_describe(session, &snapshot, &info);
-    if (strcmp(push->epoch, info.epoch) != 0) {
+    if (strcmp(push->epoch, session->epoch) != 0) {
         const uint64_t now_ns = clock_now_ns();
         memcpy(push->epoch, session->epoch, sizeof push->epoch);
         push->began_ns = now_ns > info.status.elapsed_ns ? now_ns - info.status.elapsed_ns : 0;

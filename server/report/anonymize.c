@@ -51,7 +51,6 @@ static enum err_code anonymize_session(struct anonymized *anonymized,
 {
     anonymized->target = anonymize_target(from->target);
     anonymized->session = (struct session_info){ .id = from->id,
-                                                 .epoch = from->epoch,
                                                  .status = from->status,
                                                  .target = &anonymized->target,
                                                  .targets = &anonymized->targets,
@@ -60,6 +59,7 @@ static enum err_code anonymize_session(struct anonymized *anonymized,
                                                  .snapshot = &anonymized->snapshot,
                                                  .source = from->source,
                                                  .is_anonymized = true };
+    memcpy(anonymized->session.epoch, from->epoch, sizeof from->epoch);
     anonymized->session.status.reason[0] = '\0';
     return anonymize_targets(anonymized, from, err);
 }

@@ -8,6 +8,7 @@
 #include "sampler/capture/live_capture.h"
 #include "sampler/capture/metadata.h"
 #include "sampler/capture/recorded_filters.h"
+#include "sampler/profile/packages.h"
 #include "sampler/sampler.h"
 #include "server/sessions/open_capture.h"
 #include "server/sessions/sessions.h"
@@ -79,6 +80,9 @@ enum err_code session_capture_write_end(struct live_capture *live, struct sample
                                         struct err *err)
 {
     const char *processes[SAMPLER_MAX_LISTED], *services[SAMPLER_MAX_LISTED];
+    const char *paths[PACKAGES_MAX], *names[PACKAGES_MAX];
+    const struct packages *const packages = profile_packages(sampler_profile(sampler));
+    size_t package_count = 0;
     struct target_list_texts targets;
     struct sampler_status status;
     struct capture_metadata info;
@@ -91,6 +95,12 @@ enum err_code session_capture_write_end(struct live_capture *live, struct sample
     }
     info.processes = (struct capture_texts){ targets.count, processes };
     info.services = (struct capture_texts){ targets.count, services };
+    for (; package_count < packages_count(packages); package_count++) {
+        paths[package_count] = packages->rows[package_count].path;
+        names[package_count] = packages->rows[package_count].package;
+    }
+    info.package_paths = (struct capture_texts){ package_count, paths };
+    info.package_names = (struct capture_texts){ package_count, names };
     const enum err_code finished = live_capture_finish(live, &info, rc == ERR_OK ? err : NULL);
     target_list_texts_deinit(&targets);
     return rc == ERR_OK ? finished : rc;

@@ -9,6 +9,7 @@
 #include <sys/random.h>
 
 #include "sampler/base/clock.h"
+#include "sampler/profile/packages.h"
 #include "sampler/profile/profile.h"
 #include "sampler/reader_link.h"
 #include "server/sessions/open_capture.h"
@@ -20,7 +21,7 @@ struct sessions {
     struct session *items[SESSIONS_MAX];
     size_t count, next_id, workers;
     struct session *removed; /* but still held */
-    bool hides_source;
+    bool hides_source, omits_texts;
     size_t most_running; /* 0: no limit */
     double max_cpu_percent;
 };
@@ -76,6 +77,11 @@ void sessions_destroy(struct sessions *sessions)
 void sessions_hide_source(struct sessions *sessions)
 {
     sessions->hides_source = true;
+}
+
+void sessions_omit_texts(struct sessions *sessions)
+{
+    sessions->omits_texts = true;
 }
 
 void sessions_limit(struct sessions *sessions, size_t running, double max_cpu_percent)
@@ -211,8 +217,11 @@ static void open_files(struct session *session, struct sampler *sampler)
 {
     /* Of all processes of a host nobody has asked for the files. */
     const bool keeps = !sampler_options(sampler)->all && session->source == SESSION_LIVE;
+    const enum source_keeping keeping = !keeps                        ? SOURCE_KEEPS_NOTHING
+                                        : session->owner->omits_texts ? SOURCE_KEEPS_PACKAGES
+                                                                      : SOURCE_KEEPS_TEXTS;
     if (session->owner->hides_source || (source_helper_pid() == 0 && !reader_link_is_used()) ||
-        source_create(sampler, keeps, &session->texts, NULL) != ERR_OK)
+        source_create(sampler, keeping, &session->texts, NULL) != ERR_OK)
         return;
     session->files = source_reader_of(session->texts);
 }
@@ -533,6 +542,14 @@ bool session_set_fault(struct session *session, const char *fault)
     return is_news;
 }
 
+void session_epoch(const struct session *session, struct profile *profile,
+                   char out[SESSION_EPOCH_BYTES])
+{
+    const uint64_t epoch =
+        strtoull(session->epoch, NULL, 16) + packages_count(profile_packages(profile));
+    snprintf(out, SESSION_EPOCH_BYTES, "%016" PRIx64, epoch);
+}
+
 void session_describe(struct session *session, const struct profile_snapshot *snapshot,
                       struct session_info *out)
 {
@@ -547,7 +564,7 @@ void session_describe(struct session *session, const struct profile_snapshot *sn
         out->checkout_commit = checkout->commit;
     }
     out->id = session->id;
-    out->epoch = session->epoch;
+    session_epoch(session, snapshot->profile, out->epoch);
     out->snapshot = snapshot;
     out->source = session->source;
     out->filters = &session->filters;

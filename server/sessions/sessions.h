@@ -2,7 +2,7 @@
  * sessions - the profiling sessions that this server shows.
  *
  * Ids count from 1 and are never used again.  The epoch is a random name for one run of one
- * session: a client that sees another epoch drops all its data.
+ * session: a client that sees another epoch drops all its data.  It changes when more is known of the packages of files.
  *
  * A session is live and has a sampler, or was loaded from a capture and has ended.  Before that it is
  * starting and has neither, until session_become or session_fail.
@@ -39,7 +39,7 @@ enum { SESSIONS_MAX = 1024 };
 
 struct session {
     char id[12];
-    char epoch[17];
+    char epoch[SESSION_EPOCH_BYTES]; /* of a profile without packages: see session_epoch */
     enum session_source source;
     struct sampler_options options;        /* as requested; only of a live session */
     struct frame_filters filters;          /* of a live one */
@@ -67,6 +67,8 @@ MUST_CHECK enum err_code sessions_create(struct sessions **out, struct err *err)
 void sessions_destroy(struct sessions *sessions);
 /* Sessions that are added from now on do not show the text of source files. */
 void sessions_hide_source(struct sessions *sessions);
+/* Texts of source files are not fetched in advance. */
+void sessions_omit_texts(struct sessions *sessions);
 /* The maximum number of concurrent sessions, and the CPU limit of all of them together in percent of one
  * core (0: none), which they share equally. */
 void sessions_limit(struct sessions *sessions, size_t running, double max_cpu_percent);
@@ -135,6 +137,9 @@ void session_set_capture(struct session *session, const char *capture);
 bool session_set_fault(struct session *session, const char *fault);
 
 /* Describes the current session; borrows from both. */
+/* The epoch of what the profile is now. */
+void session_epoch(const struct session *session, struct profile *profile,
+                   char out[SESSION_EPOCH_BYTES]);
 void session_describe(struct session *session, const struct profile_snapshot *snapshot,
                       struct session_info *out);
 

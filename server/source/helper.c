@@ -103,7 +103,8 @@ static enum err_code send_request(const struct sampler_origin *of,
                                       .owner = of->owner,
                                       .entry_count = (uint32_t)wish->entry_count,
                                       .wants_places = wish->wants_places,
-                                      .wants_checkout = wish->wants_checkout };
+                                      .wants_checkout = wish->wants_checkout,
+                                      .wants_distribution = wish->wants_distribution };
     const int fds[SOURCE_FD_COUNT] = { [SOURCE_FD_ANSWER] = answer_fd,
                                        [SOURCE_FD_PROCESS] = of->pidfd,
                                        [SOURCE_FD_SPACE] = of->space_fd };

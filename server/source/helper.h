@@ -34,6 +34,7 @@ struct source_wish {
     bool wants_places;             /* of all entries; otherwise the text of the first */
     struct strtab_string build_id; /* of that library, in hexadecimal digits; empty: unknown */
     bool wants_checkout;           /* instead of the text a struct source_checkout */
+    bool wants_distribution;       /* instead of the text a struct source_distribution */
 };
 
 MUST_CHECK enum err_code source_helper_start(struct err *err);

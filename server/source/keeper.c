@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -10,12 +11,16 @@
 #include <unistd.h>
 
 #include "sampler/base/buffer.h"
+#include "sampler/base/hash.h"
 #include "sampler/base/thread.h"
+#include "sampler/profile/packages.h"
+#include "sampler/profile/views/code_origin.h"
 #include "sampler/profile/views/own_lines.h"
 #include "sampler/profile/views/view.h"
 #include "sampler/sampler.h"
 #include "server/source/cache.h"
 #include "server/source/checkout.h"
+#include "server/source/distribution.h"
 #include "server/source/fetch.h"
 #include "server/source/file_origins.h"
 
@@ -195,6 +200,66 @@ static void find_checkout(struct round *round, const struct file *file,
     buffer_deinit(&answer);
 }
 
+static bool is_settled(const struct keeper *keeper, uint64_t folder)
+{
+    for (size_t i = 0; i < keeper->settled_count; i++)
+        if (keeper->settled[i] == folder)
+            return true;
+    return false;
+}
+
+/* Says so of the file, or of all in its folder, if it is of a package or of the project against what its path says. */
+static void note_distribution(struct round *round, const struct strtab_string *path,
+                              enum code_origin_kind kind,
+                              const struct source_distribution *found)
+{
+    const char *const slash = strrchr(path->text, '/');
+    const size_t scope = found->has_folder ? (size_t)(slash - path->text) : path->length;
+    const char *const top = path->text + found->root_length + 1;
+    const size_t top_length = strcspn(top, "/");
+    const bool is_module =
+        top_length > 3 && top[top_length] == '\0' && strcmp(top + top_length - 3, ".py") == 0;
+    char name[PACKAGES_MAX_NAME + 1] = "";
+    char file[PATH_MAX];
+    if ((found->owner == SOURCE_OF_PACKAGE) == (kind == CODE_PACKAGE) ||
+        snprintf(file, sizeof file, "%.*s", (int)scope, path->text) >= (int)sizeof file)
+        return;
+    if (found->owner == SOURCE_OF_PACKAGE)
+        snprintf(name, sizeof name, "%.*s", (int)(top_length - (is_module ? 3 : 0)), top);
+    (void)!packages_add(profile_packages(round->snapshot.profile), file, name, NULL);
+}
+
+/* What the metadata of installed packages say of a file. */
+static void find_distribution(struct round *round, const struct file *file,
+                              const struct file_origins *origins)
+{
+    struct keeper *const keeper = round->keeper;
+    const struct strtab_string path = origins->key.path;
+    const char *const slash = strrchr(path.text, '/');
+    const uint64_t folder = hash_bytes(path.text, (size_t)(slash - path.text), HASH_SEED);
+    const struct profile_function function =
+        profile_function_at(&round->snapshot, round->functions[file->first]);
+    const enum code_origin_kind kind = code_origin_of(NULL, "", path.text, NULL).kind;
+    struct file_origins wanted = *origins;
+    struct source_distribution found;
+    struct buffer answer = { 0 };
+    uint64_t ignored = 0;
+    if (function.library || kind == CODE_STANDARD || is_settled(keeper, folder))
+        return;
+    wanted.request.want = RELAY_DISTRIBUTION;
+    const enum err_code rc =
+        fetch_file(keeper->fetcher, &wanted, keeper->stop_fd, &answer, &ignored, NULL, NULL);
+    if (rc == ERR_OK && answer.length == sizeof found) {
+        memcpy(&found, answer.data, sizeof found);
+        if (distribution_is_valid(&found, path.text) && found.owner != SOURCE_OF_UNKNOWN) {
+            note_distribution(round, &path, kind, &found);
+            if (found.has_folder && keeper->settled_count < KEEPER_MAX_SETTLED)
+                keeper->settled[keeper->settled_count++] = folder;
+        }
+    }
+    buffer_deinit(&answer);
+}
+
 static enum left fetch_files(struct round *round)
 {
     struct buffer text = { 0 };
@@ -211,6 +276,11 @@ static enum left fetch_files(struct round *round)
         if (fetches++ == FETCHES_AT_ONCE || is_stopping(round->keeper)) {
             left = LEFT_MORE;
             break;
+        }
+        find_distribution(round, file, &origins);
+        if (!round->keeper->keeps_texts) {
+            cache_put(round->keeper->cache, &origins.key, i, NULL, 0);
+            continue;
         }
         if (!fetch(round, &origins, i, &text))
             left = LEFT_BUSY;
@@ -229,8 +299,8 @@ static enum left keep(struct keeper *keeper, struct progress *progress)
     if (profile_snapshot(sampler_profile(sampler), &round.snapshot, NULL) != ERR_OK)
         return left;
     const uint32_t functions = round.snapshot.sizes.functions;
-    if (functions != progress->functions && allocate(&round) && add_heat(&round) &&
-        own_lines_mark(&round.snapshot, 1, round.own, NULL) == ERR_OK) {
+    if (functions != progress->functions && allocate(&round) && add_heat(&round)) {
+        own_lines_mark(&round.snapshot, 1, round.own);
         find_files(&round);
         left = fetch_files(&round);
         progress->tries = left == LEFT_BUSY ? progress->tries + 1 : 0;
@@ -263,8 +333,9 @@ static void *run(void *context)
 }
 
 enum err_code keeper_start(struct keeper *keeper, struct fetcher *fetcher, struct cache *cache,
-                           struct err *err)
+                           bool keeps_texts, struct err *err)
 {
+    keeper->keeps_texts = keeps_texts;
     keeper->fetcher = fetcher;
     keeper->cache = cache;
     keeper->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

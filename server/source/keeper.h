@@ -2,11 +2,11 @@
  * keeper - a thread that fetches source files in advance, hottest first, into a cache.
  *
  * So their text is there after the processes have ended.  Of files of your code it also asks for the checkout, until
- * one has been found.
+ * one has been found; and of other files than those of Python's library for their distribution, where their paths mislead.
  *
  * Ownership: the caller's storage; borrows the fetcher and the cache until keeper_stop.
  * Threads: keeper_start and keeper_stop from one; keeper_checkout from any.
- * Limits: KEEPER_MAX_TRIES files are asked for their checkout.
+ * Limits: KEEPER_MAX_TRIES files are asked for their checkout; KEEPER_MAX_SETTLED.
  * Depends on: fetch, cache, sampler.h, profile.
  */
 #ifndef SERVER_SOURCE_KEEPER_H
@@ -15,6 +15,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "sampler/base/err.h"
 #include "server/source/source.h"
@@ -22,21 +24,25 @@
 struct cache;
 struct fetcher;
 
-enum { KEEPER_MAX_TRIES = 16 };
+enum { KEEPER_MAX_TRIES = 16, KEEPER_MAX_SETTLED = 512 };
 
 struct keeper {
     struct fetcher *fetcher;
     struct cache *cache;
+    bool keeps_texts; /* otherwise only what is known of packages */
     pthread_t thread;
     bool is_started;
     int stop_fd;                     /* readable: the thread is to end */
     struct source_checkout checkout; /* written once, before has_checkout */
     atomic_bool has_checkout;
     unsigned checkout_tries;
+    uint64_t settled
+        [KEEPER_MAX_SETTLED]; /* hashes of folders whose files are all of one distribution */
+    size_t settled_count;
 };
 
 MUST_CHECK enum err_code keeper_start(struct keeper *keeper, struct fetcher *fetcher,
-                                      struct cache *cache, struct err *err);
+                                      struct cache *cache, bool keeps_texts, struct err *err);
 /* NULL: none has been found. */
 const struct source_checkout *keeper_checkout(const struct keeper *keeper);
 /* A zeroed one is fine. */

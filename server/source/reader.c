@@ -15,6 +15,7 @@
 
 #include "sampler/base/clock.h"
 #include "server/source/checkout.h"
+#include "server/source/distribution.h"
 #include "server/source/native_place.h"
 #include "server/source/rights.h"
 #include "server/source/rooted_file.h"
@@ -254,6 +255,18 @@ static enum source_outcome read_checkout(const struct source_request *request, i
     return checkout_find(root, request->path, checkout) ? SOURCE_DONE : SOURCE_MISSING;
 }
 
+static enum source_outcome read_distribution(const struct source_request *request, int root,
+                                             struct source_answer *answer, char **text_out)
+{
+    struct source_distribution *const distribution = malloc(sizeof *distribution);
+    if (!distribution)
+        return SOURCE_FAILED;
+    answer->length = sizeof *distribution;
+    *text_out = (char *)distribution;
+    distribution_find(root, request->path, distribution);
+    return SOURCE_DONE;
+}
+
 static enum source_outcome read_source(const struct source_request *request, const int *fds,
                                        struct source_answer *answer, struct debug_line *place,
                                        char **text_out)
@@ -269,6 +282,8 @@ static enum source_outcome read_source(const struct source_request *request, con
         return SOURCE_NOT_OURS;
     if (request->wants_checkout)
         return read_checkout(request, root, answer, text_out);
+    if (request->wants_distribution)
+        return read_distribution(request, root, answer, text_out);
     if (request->entry_count)
         return read_native(request, root, answer, place, text_out);
     outcome = rooted_file_open(root, request->path, &file);

@@ -12,11 +12,12 @@
  *
  * If the path is that of a library, its debug information names the path of the source file (native_place.h).
  *
- * A request for the checkout of a source file ends instead with what git's files say (checkout.h).
+ * A request for the checkout of a source file ends instead with what git's files say (checkout.h), one for its distribution with what
+ * metadata beside it say (distribution.h).
  *
  * Private to the folder.
  *
- * Depends on: checkout, native_place, rooted_file, owner, request, rights.
+ * Depends on: checkout, distribution, native_place, rooted_file, owner, request, rights.
  */
 #ifndef SERVER_SOURCE_READER_H
 #define SERVER_SOURCE_READER_H

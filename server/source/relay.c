@@ -20,8 +20,9 @@ static enum err_code read_as(struct sampler *sampler, const struct file_origins 
                                       .entry_count = origins->entry_count,
                                       .wants_places = origins->request.want == RELAY_PLACES,
                                       .build_id = origins->build_id,
-                                      .wants_checkout =
-                                          origins->request.want == RELAY_CHECKOUT };
+                                      .wants_checkout = origins->request.want == RELAY_CHECKOUT,
+                                      .wants_distribution =
+                                          origins->request.want == RELAY_DISTRIBUTION };
     struct sampler_origin process;
     enum err_code rc = sampler_origin(sampler, origin, &process, err);
     if (rc != ERR_OK)

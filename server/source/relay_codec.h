@@ -28,6 +28,7 @@ enum relay_want {
     RELAY_NATIVE_TEXT, /* also of native code whose file is unknown, if it is the only function */
     RELAY_PLACES, /* of native functions of one library, whose file is unknown (request.h) */
     RELAY_CHECKOUT, /* a struct source_checkout, which must be validated, of a file that is known */
+    RELAY_DISTRIBUTION, /* a struct source_distribution, likewise */
     RELAY_WANTS
 };
 

@@ -71,7 +71,8 @@ struct source_request {
     uint64_t entries[SOURCE_MAX_PLACES]; /* of functions of the library, as linked */
     uint32_t entry_count;                /* 0: path is a source file */
     bool wants_places;                   /* of all entries; otherwise the text of the first */
-    bool wants_checkout; /* the text of the answer is a source_checkout, that of the file */
+    bool wants_checkout;     /* the text of the answer is a source_checkout, that of the file */
+    bool wants_distribution; /* the same, a source_distribution */
     char
         build_id[DEBUG_LINES_BUILD_ID_BYTES]; /* of the library; "": unknown; ends with a NUL */
 };

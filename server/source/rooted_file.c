@@ -58,30 +58,46 @@ static bool is_ordinary(int fd)
 }
 
 /* Examined before it is opened, since opening a device may already do something. */
-static enum source_outcome open_named(int root, const char *path, int *out)
+static enum source_outcome open_named(int root, const char *path, mode_t kind, int *out)
 {
     const struct open_how how = { .flags = O_PATH | O_CLOEXEC,
                                   .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
     char again[48];
     struct stat status;
+    enum source_outcome outcome = SOURCE_DONE;
     const int handle = (int)syscall(SYS_openat2, root, path, &how, sizeof how);
     if (handle < 0)
         return rooted_file_outcome(errno);
-    if (fstat(handle, &status) != 0 || !S_ISREG(status.st_mode) || !is_ordinary(handle))
-        return SOURCE_NOT_REGULAR;
-    snprintf(again, sizeof again, "/proc/self/fd/%d", handle);
-    *out = open(again, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    return *out < 0 ? rooted_file_outcome(errno) : SOURCE_DONE;
+    if (fstat(handle, &status) != 0 || (status.st_mode & S_IFMT) != kind ||
+        !is_ordinary(handle)) {
+        outcome = SOURCE_NOT_REGULAR;
+    } else {
+        snprintf(again, sizeof again, "/proc/self/fd/%d", handle);
+        *out = open(again, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+        outcome = *out < 0 ? rooted_file_outcome(errno) : SOURCE_DONE;
+    }
+    close(handle);
+    return outcome;
 }
 
 /* The target has decoded the name; only trying shows how. */
-enum source_outcome rooted_file_open(int root, const char *path, int *out)
+static enum source_outcome open_kind(int root, const char *path, mode_t kind, int *out)
 {
     char name[PATH_MAX];
     enum source_outcome outcome = SOURCE_MISSING;
     for (enum file_name_encoding encoding = FILE_NAME_TEXT;
          encoding < FILE_NAME_ENCODINGS && outcome == SOURCE_MISSING; encoding++)
         if (file_name_encode(path, encoding, name, sizeof name))
-            outcome = open_named(root, name, out);
+            outcome = open_named(root, name, kind, out);
     return outcome;
+}
+
+enum source_outcome rooted_file_open(int root, const char *path, int *out)
+{
+    return open_kind(root, path, S_IFREG, out);
+}
+
+enum source_outcome rooted_file_open_folder(int root, const char *path, int *out)
+{
+    return open_kind(root, path, S_IFDIR, out);
 }

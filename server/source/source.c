@@ -16,8 +16,8 @@ struct source {
     struct keeper keeper;
 };
 
-enum err_code source_create(struct sampler *sampler, bool keeps, struct source **out,
-                            struct err *err)
+enum err_code source_create(struct sampler *sampler, enum source_keeping keeping,
+                            struct source **out, struct err *err)
 {
     struct source *const source = calloc(1, sizeof *source);
     if (!source)
@@ -25,7 +25,10 @@ enum err_code source_create(struct sampler *sampler, bool keeps, struct source *
     fetcher_init(&source->fetcher, sampler);
     cache_init(&source->cache);
     const enum err_code rc =
-        keeps ? keeper_start(&source->keeper, &source->fetcher, &source->cache, err) : ERR_OK;
+        keeping == SOURCE_KEEPS_NOTHING
+            ? ERR_OK
+            : keeper_start(&source->keeper, &source->fetcher, &source->cache,
+                           keeping == SOURCE_KEEPS_TEXTS, err);
     if (rc == ERR_OK)
         *out = source;
     else

@@ -47,6 +47,14 @@ struct source_checkout {
     char commit[SOURCE_COMMIT_BYTES]; /* hexadecimal */
 };
 
+/* What metadata beside a source file say of it. */
+enum source_owner { SOURCE_OF_UNKNOWN, SOURCE_OF_PROJECT, SOURCE_OF_PACKAGE };
+struct source_distribution {
+    uint32_t owner;       /* enum source_owner */
+    uint32_t root_length; /* of the path: of the folder with the metadata */
+    uint32_t has_folder;  /* 1: the same is true of all files in the file's folder */
+};
+
 /* Gets a function whose place is known. */
 typedef void source_found(void *context, function_id function,
                           const struct source_place *place);
@@ -63,9 +71,11 @@ struct source_reader {
     void *context;
 };
 
-/* keeps: fetches texts while processes run. */
-MUST_CHECK enum err_code source_create(struct sampler *sampler, bool keeps, struct source **out,
-                                       struct err *err);
+/* What a session asks for while processes run. */
+enum source_keeping { SOURCE_KEEPS_NOTHING, SOURCE_KEEPS_PACKAGES, SOURCE_KEEPS_TEXTS };
+
+MUST_CHECK enum err_code source_create(struct sampler *sampler, enum source_keeping keeping,
+                                       struct source **out, struct err *err);
 /* No thread reads afterwards.  NULL is fine. */
 void source_destroy(struct source *source);
 struct source_reader source_reader_of(struct source *source);

@@ -29,7 +29,8 @@ enum {
     SESSION_MAX_NAME = 120,
     SESSION_MAX_NOTE = 1000,
     SESSION_MAX_CAPTURE = 32,
-    SESSION_MAX_FAULT = 200
+    SESSION_MAX_FAULT = 200,
+    SESSION_EPOCH_BYTES = 17
 };
 
 /* What people call it, and the capture it is recorded into or was read from; "": none.  fault: a
@@ -43,7 +44,7 @@ struct session_words {
 
 struct session_info {
     const char *id;
-    const char *epoch;
+    char epoch[SESSION_EPOCH_BYTES];
     struct sampler_status status;
     const struct sampler_target *target; /* the first */
     const struct sampler *sampler;       /* has the other targets; NULL: see targets */

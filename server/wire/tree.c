@@ -2,6 +2,7 @@
 
 #include <stddef.h>
 
+#include "sampler/profile/packages.h"
 #include "sampler/profile/profile.h"
 #include "server/wire/json.h"
 
@@ -152,6 +153,21 @@ static void write_strings(struct json *json, snapshot_ref snapshot, uint32_t fir
     json_end(json);
 }
 
+/* What metadata say of the packages of files. */
+static void write_packages(struct json *json, const struct packages *packages)
+{
+    const uint32_t count = packages_count(packages);
+    if (count == 0)
+        return;
+    json_key(json, "packages");
+    json_object(json);
+    for (uint32_t i = 0; i < count; i++) {
+        json_key(json, packages->rows[i].path);
+        json_text(json, packages->rows[i].package);
+    }
+    json_end(json);
+}
+
 void tree_write(struct json *json, const struct profile_snapshot *snapshot, const char *epoch,
                 uint32_t since)
 {
@@ -164,6 +180,7 @@ void tree_write(struct json *json, const struct profile_snapshot *snapshot, cons
     json_uint(json, snapshot->generation);
     json_key(json, "since");
     json_uint(json, since);
+    write_packages(json, profile_packages(snapshot->profile));
     write_strings(json, snapshot, from.strings, to.strings);
     write_table(json, snapshot, "libraries", library_columns, from.libraries, to.libraries);
     write_table(json, snapshot, "functions", function_columns, from.functions, to.functions);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sampler/profile/packages.h"
 #include "sampler/profile/views/frame_filters.h"
 #include "sampler/profile/views/reshape.h"
 #include "tests/support/made_profile.h"
@@ -97,6 +98,12 @@ struct profile *shared_cases_profile(const cJSON *cases)
     struct profile *const profile = made_profile();
     const thread_id thread = made_thread(profile, 7, 7);
     const cJSON *row;
+    cJSON_ArrayForEach(row, cJSON_GetObjectItem(cases, "packages"))
+    {
+        struct err err = { 0 };
+        assert_ok(packages_add(profile_packages(profile), row->string, row->valuestring, &err),
+                  &err);
+    }
     cJSON_ArrayForEach(row, cJSON_GetObjectItem(cases, "stacks"))
     {
         const node_id node = shared_cases_node(cases, profile, shared_cases_text(row, 0));

@@ -2,7 +2,8 @@
  * shared_cases - cases that the server's half and the page's half must answer alike: tests/NAME.json.
  *
  * A file has "functions" {key: [name, file, first line, path of a library where it has one]}, "patterns"
- * [[pattern, keys that match]], "stacks" [["key;key", samples]], and the cases of its test.
+ * [[pattern, keys that match]], "stacks" [["key;key", samples]], where metadata say something of them "packages"
+ * {path: package}, and the cases of its test.
  */
 #ifndef TESTS_SUPPORT_SHARED_CASES_H
 #define TESTS_SUPPORT_SHARED_CASES_H

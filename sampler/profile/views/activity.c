@@ -49,9 +49,7 @@ static enum err_code mark(struct own_marks *marks, const struct profile_snapshot
     if (!functions)
         return err_nomem(err);
     marks->functions = functions;
-    const enum err_code rc = own_lines_mark(snapshot, marks->count, functions, err);
-    if (rc != ERR_OK)
-        return rc;
+    own_lines_mark(snapshot, marks->count, functions);
     for (function_id id = marks->count; id < count; id++) {
         const struct profile_function function = profile_function_at(snapshot, id);
         const bool is_mark =

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "sampler/profile/context.h"
+#include "sampler/profile/views/code_origin.h"
 #include "sampler/profile/views/expression.h"
 #include "sampler/profile/views/pattern.h"
 #include "sampler/profile/views/states.h"
@@ -15,24 +16,22 @@
 struct own_code {
     size_t count; /* 0: the rule */
     struct pattern patterns[OWN_LINES_MAX_PATTERNS];
-    struct pattern libraries;
 };
 
 static void own_code_deinit(struct own_code *code)
 {
     for (size_t i = 0; i < code->count; i++)
         pattern_deinit(&code->patterns[i]);
-    pattern_deinit(&code->libraries);
 }
 
 static enum err_code own_code_init(struct own_code *code, const char *const *patterns,
                                    size_t count, struct err *err)
 {
     char text[EXPRESSION_MAX_TEXT + 8];
+    enum err_code rc = ERR_OK;
     memset(code, 0, sizeof *code);
     if (count > OWN_LINES_MAX_PATTERNS)
         return err_set(err, ERR_INVALID, "want at most %d patterns", OWN_LINES_MAX_PATTERNS);
-    enum err_code rc = pattern_init(&code->libraries, "libraries", err);
     for (size_t i = 0; i < count && !rc; i++) {
         const int length = snprintf(text, sizeof text, "file:%s", patterns[i]);
         if (length < 0 || (size_t)length >= sizeof text)
@@ -54,70 +53,188 @@ static bool is_generated(const char *file)
                              strncmp(file, "<stdin", 6) != 0 && strcmp(file, "<command>") != 0);
 }
 
-/* What pip puts into bin/ to start a program of a package. */
+/* What pip puts into bin/ to start a program of a package, and the script that starts the venv of a pex. */
 static bool is_launcher(const char *name, const char *file)
 {
-    static const char folder[] = "bin/";
+    static const char folder[] = "bin/", venvs[] = "/venvs/";
+    const char *const venv = strstr(file, venvs);
     const char *const slash = strrchr(file, '/');
     const char *const base = slash ? slash + 1 : file;
     const size_t before = (size_t)(base - file), length = sizeof folder - 1;
+    if (venv && slash - venv >= (ptrdiff_t)strlen(venvs) && strcmp(base, "pex") == 0)
+        return true;
     return strcmp(name, "<module>") == 0 && !strchr(base, '.') && before >= length &&
            strncmp(base - length, folder, length) == 0 &&
            (before == length || base[-1 - (ptrdiff_t)length] == '/');
 }
 
-static enum err_code is_own(const struct own_code *code,
-                            const struct profile_snapshot *snapshot, function_id id, bool *out,
-                            struct err *err)
+static const char *text_of(const struct profile_snapshot *snapshot, str_id id)
+{
+    return profile_string(snapshot, id).text;
+}
+
+static struct code_origin origin_of(const struct profile_snapshot *snapshot,
+                                    const struct profile_function *function)
+{
+    return code_origin_of(profile_packages(snapshot->profile),
+                          text_of(snapshot, function->name), text_of(snapshot, function->file),
+                          NULL);
+}
+
+/* Python code, neither of a library nor generated. */
+static bool is_own(const struct profile_snapshot *snapshot, function_id id)
 {
     const struct profile_function function = profile_function_at(snapshot, id);
-    const struct pattern_subject subject = {
-        .name = profile_string(snapshot, function.name).text,
-        .file = profile_string(snapshot, function.file).text,
-        .line = function.first_line,
-    };
-    *out = false;
-    if (function.library || strcmp(subject.file, "~") == 0)
-        return ERR_OK;
-    if (code->count == 0) {
-        bool is_library = false;
-        const enum err_code rc = pattern_matches(&code->libraries, &subject, &is_library, err);
-        *out = !is_library && !is_generated(subject.file) &&
-               !is_launcher(subject.name, subject.file);
-        return rc;
-    }
-    for (size_t i = 0; i < code->count && !*out; i++) {
-        const enum err_code rc = pattern_matches(&code->patterns[i], &subject, out, err);
-        if (rc)
-            return rc;
+    const char *const name = text_of(snapshot, function.name);
+    const char *const file = text_of(snapshot, function.file);
+    return id && !function.library && strcmp(file, "~") != 0 &&
+           origin_of(snapshot, &function).kind == CODE_OWN && !is_generated(file) &&
+           !is_launcher(name, file);
+}
+
+void own_lines_mark(const struct profile_snapshot *snapshot, function_id first,
+                    unsigned char *own)
+{
+    for (function_id id = first; id < snapshot->sizes.functions; id++)
+        own[id] = is_own(snapshot, id);
+}
+
+static enum err_code mark_matching(const struct own_code *code,
+                                   const struct profile_snapshot *snapshot,
+                                   unsigned char *marks, struct err *err)
+{
+    for (function_id id = 1; id < snapshot->sizes.functions; id++) {
+        const struct profile_function function = profile_function_at(snapshot, id);
+        const struct pattern_subject subject = {
+            .name = text_of(snapshot, function.name),
+            .file = text_of(snapshot, function.file),
+            .line = function.first_line,
+        };
+        bool matches = false;
+        if (function.library || strcmp(subject.file, "~") == 0)
+            continue;
+        for (size_t i = 0; i < code->count && !matches; i++) {
+            const enum err_code rc =
+                pattern_matches(&code->patterns[i], &subject, &matches, err);
+            if (rc)
+                return rc;
+        }
+        marks[id] = matches;
     }
     return ERR_OK;
 }
 
-static enum err_code mark_functions(const struct own_code *code,
-                                    const struct profile_snapshot *snapshot, function_id first,
-                                    unsigned char *marks, struct err *err)
+/* Of a function; what is neither is 0. */
+enum { MARK_OWN = 1, MARK_STARTER };
+
+/* What a function may be to the start of a program. */
+enum role {
+    ROLE_NONE,
+    ROLE_MARK,     /* says something of the thread */
+    ROLE_OWN,      /* your code, or what starts a pex or a shiv */
+    ROLE_STARTER,  /* starts programs */
+    ROLE_BOOTSTRAP /* the same, and so does what calls it */
+};
+
+static enum role role_of(const struct profile_snapshot *snapshot,
+                         const struct profile_function *function, unsigned char mark)
 {
-    for (function_id id = first; id < snapshot->sizes.functions; id++) {
-        bool own = false;
-        const enum err_code rc = id ? is_own(code, snapshot, id, &own, err) : ERR_OK;
-        if (rc)
-            return rc;
-        marks[id] = own;
-    }
-    return ERR_OK;
+    const char *const name = text_of(snapshot, function->name);
+    const char *const file = text_of(snapshot, function->file);
+    const size_t length = strlen(file);
+    if (strcmp(file, "~") == 0)
+        return ROLE_MARK;
+    if (mark)
+        return mark == MARK_OWN ? ROLE_OWN : ROLE_STARTER;
+    if (strstr(file, "/.bootstrap/") || strstr(file, "/_bootstrap/"))
+        return ROLE_BOOTSTRAP;
+    return is_launcher(name, file) || strcmp(file, "<frozen runpy>") == 0 ||
+                   (length >= 9 && strcmp(file + length - 9, "/runpy.py") == 0)
+               ? ROLE_STARTER
+               : ROLE_NONE;
 }
 
-enum err_code own_lines_mark(const struct profile_snapshot *snapshot, function_id first,
-                             unsigned char *own, struct err *err)
+/* What lies between a node and the root. */
+enum above { ABOVE_OTHER, ABOVE_ROOT, ABOVE_STARTER, ABOVE_OWN };
+
+enum { MAX_PROGRAMS = 8 };
+
+/* The packages that programs have been started in. */
+struct programs {
+    struct code_origin packages[MAX_PROGRAMS];
+    size_t count;
+};
+
+static bool has_program(const struct programs *programs, const struct code_origin *origin)
 {
-    struct own_code code;
-    enum err_code rc = own_code_init(&code, NULL, 0, err);
-    if (rc)
-        return rc;
-    rc = mark_functions(&code, snapshot, first, own, err);
-    own_code_deinit(&code);
-    return rc;
+    for (size_t i = 0; i < programs->count; i++)
+        if (programs->packages[i].length == origin->length &&
+            memcmp(programs->packages[i].name, origin->name, origin->length) == 0)
+            return origin->kind == CODE_PACKAGE;
+    return false;
+}
+
+/* What calls the bootstrap of a pex or a shiv starts it, and is not your code. */
+static void mark_callers(const struct profile_snapshot *snapshot, node_id node,
+                         const unsigned char *above, unsigned char *marks)
+{
+    for (; above[node] == ABOVE_OWN; node = profile_node_at(snapshot, node).parent) {
+        const frame_id frame = profile_node_at(snapshot, node).frame;
+        unsigned char *const mark = &marks[profile_frame_at(snapshot, frame).function];
+        if (*mark == MARK_STARTER)
+            return;
+        *mark = MARK_STARTER;
+    }
+}
+
+/* Follows stacks from the root while they only start something. */
+static void find_programs(const struct profile_snapshot *snapshot, unsigned char *marks,
+                          unsigned char *above, struct programs *out)
+{
+    above[0] = ABOVE_ROOT;
+    for (node_id id = 1; id < snapshot->sizes.nodes; id++) {
+        const struct profile_node node = profile_node_at(snapshot, id);
+        const function_id called = profile_frame_at(snapshot, node.frame).function;
+        const struct profile_function function = profile_function_at(snapshot, called);
+        if (above[node.parent] == ABOVE_OTHER || function.library)
+            continue;
+        const enum role role = role_of(snapshot, &function, marks[called]);
+        const struct code_origin origin = origin_of(snapshot, &function);
+        switch (role) {
+        case ROLE_MARK: above[id] = above[node.parent]; break;
+        case ROLE_OWN: above[id] = ABOVE_OWN; break;
+        case ROLE_BOOTSTRAP: mark_callers(snapshot, node.parent, above, marks);
+        /* fall through */
+        case ROLE_STARTER: above[id] = ABOVE_STARTER; break;
+        case ROLE_NONE:
+            if ((above[node.parent] == ABOVE_STARTER ||
+                 (above[node.parent] == ABOVE_ROOT &&
+                  strcmp(text_of(snapshot, function.name), "<module>") == 0)) &&
+                origin.kind == CODE_PACKAGE && out->count < MAX_PROGRAMS &&
+                !has_program(out, &origin))
+                out->packages[out->count++] = origin;
+        }
+    }
+}
+
+/* Where nothing else is your code, the package is that the program was started in. */
+static enum err_code mark_programs(const struct profile_snapshot *snapshot,
+                                   unsigned char *marks, struct err *err)
+{
+    struct programs programs = { .count = 0 };
+    unsigned char *const above = calloc((size_t)snapshot->sizes.nodes + 1, sizeof *above);
+    if (!above)
+        return err_nomem(err);
+    find_programs(snapshot, marks, above, &programs);
+    free(above);
+    const bool has_own = memchr(marks, MARK_OWN, snapshot->sizes.functions) != NULL;
+    for (function_id id = 1; id < snapshot->sizes.functions; id++) {
+        const struct profile_function function = profile_function_at(snapshot, id);
+        const struct code_origin origin = origin_of(snapshot, &function);
+        marks[id] = has_own ? marks[id] == MARK_OWN
+                            : !function.library && has_program(&programs, &origin);
+    }
+    return ERR_OK;
 }
 
 /* The samples of the view by frame; those without your code at frame 0. */
@@ -238,7 +355,9 @@ static enum err_code fill(struct own_lines *own, struct counting *counting,
                           size_t most, struct err *err)
 {
     struct view view = { 0 };
-    enum err_code rc = mark_functions(code, counting->snapshot, 1, counting->own, err);
+    own_lines_mark(counting->snapshot, 1, counting->own);
+    enum err_code rc = code->count ? mark_matching(code, counting->snapshot, counting->own, err)
+                                   : mark_programs(counting->snapshot, counting->own, err);
     if (!rc)
         rc = view_init(&view, counting->snapshot, query, err);
     if (rc)

@@ -4,16 +4,17 @@
  * are asked for, those in a call that only waits (wait_is_call) count at no line: their threads have slept,
  * and wait for the GIL or a processor.
  *
- * Your code is Python code that is neither of the standard library nor of an installed package
- * (pattern.h) nor generated: a file such as <string>, or the script in bin/ that starts a package.  Patterns of paths say otherwise.  The page has
- * the same rule (web/model/code/own.js).
+ * Your code is Python code that is neither of the standard library nor of a package (code_origin.h) nor generated: a
+ * file such as <string>, or the script in bin/ that starts a package.  If there is none, it is the package that the
+ * program was started in: by such a script, by `python -m`, or as a pex or a shiv.  Patterns of paths say otherwise.  The page
+ * has the same rule (web/model/code/own.js); tests/origins.json holds cases for both.
  *
  * Ownership: the lines belong to the struct; own_lines_deinit accepts a zeroed one.  Patterns are
  * borrowed until init returns.
  * Threads: any, each on its own snapshot.
  * Cost: that of a view, plus one match of each pattern for each function.
  * Limits: OWN_LINES_MAX lines; OWN_LINES_MAX_PATTERNS patterns.
- * Depends on: profile, view, pattern.
+ * Depends on: code_origin, profile, view, pattern.
  */
 #ifndef SAMPLER_PROFILE_VIEWS_OWN_LINES_H
 #define SAMPLER_PROFILE_VIEWS_OWN_LINES_H
@@ -48,8 +49,8 @@ MUST_CHECK enum err_code own_lines_init(struct own_lines *own,
                                         size_t most, struct err *err);
 void own_lines_deinit(struct own_lines *own);
 
-/* Sets own[id] for each function from `first` on: whether it is your code by the rule. */
-MUST_CHECK enum err_code own_lines_mark(const struct profile_snapshot *snapshot,
-                                        function_id first, unsigned char *own, struct err *err);
+/* Sets own[id] for each function from `first` on: whether it is your code, whatever started the program. */
+void own_lines_mark(const struct profile_snapshot *snapshot, function_id first,
+                    unsigned char *own);
 
 #endif /* SAMPLER_PROFILE_VIEWS_OWN_LINES_H */

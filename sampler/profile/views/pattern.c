@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "sampler/profile/context.h"
+#include "sampler/profile/views/code_origin.h"
 #include "sampler/profile/views/expression.h"
 #include "sampler/profile/wait.h"
 
@@ -73,62 +74,15 @@ void pattern_deinit(struct pattern *pattern)
     pattern->expression = NULL;
 }
 
-static size_t starts_with(const char *text, const char *with)
+static struct code_origin origin_of(const struct pattern_subject *subject)
 {
-    const size_t length = strlen(with);
-    return strncmp(text, with, length) == 0 ? length : 0;
-}
-
-/* The next part of a path; NULL: it has no more. */
-static const char *next_part(const char *path)
-{
-    const char *const slash = strchr(path, '/');
-    return slash ? slash + 1 : NULL;
-}
-
-/* The start of the name of the installed package; NULL: the file is not of one. */
-static const char *package_in(const char *file)
-{
-    for (const char *part = file; part; part = next_part(part)) {
-        const size_t length =
-            starts_with(part, "site-packages/") + starts_with(part, "dist-packages/");
-        if (length && part[length] && part[length] != '/')
-            return part + length;
-    }
-    return NULL;
-}
-
-static bool is_standard_library(const char *file)
-{
-    for (const char *part = file; part; part = next_part(part)) {
-        const size_t length = starts_with(part, "lib/") + starts_with(part, "lib64/");
-        const char *const version = part + length + strlen("python");
-        if (length && starts_with(part + length, "python") && *version >= '0' &&
-            *version <= '9' && next_part(version))
-            return true;
-    }
-    return starts_with(file, "<frozen ") > 0;
-}
-
-/* A mark such as <GC>, which is not a function of the program. */
-static bool is_mark(const char *name, const char *file)
-{
-    return strcmp(file, "~") == 0 && *name == '<';
-}
-
-static bool is_in_system(const char *library)
-{
-    library += starts_with(library, "/usr/local/") ? strlen("/usr/local")
-               : starts_with(library, "/usr/")     ? strlen("/usr")
-                                                   : 0;
-    return starts_with(library, "/lib/") || starts_with(library, "/lib64/");
+    return code_origin_of(subject->packages, subject->name, subject->file, subject->library);
 }
 
 static bool is_library(const struct pattern_subject *subject)
 {
-    const char *const file = subject->library ? subject->library : subject->file;
-    return !is_mark(subject->name, file) && (package_in(file) || is_standard_library(file) ||
-                                             (subject->library && is_in_system(file)));
+    const enum code_origin_kind kind = origin_of(subject).kind;
+    return kind == CODE_PACKAGE || kind == CODE_STANDARD || kind == CODE_SYSTEM;
 }
 
 /* The name of a file, without folders. */
@@ -138,19 +92,27 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-static enum err_code matches_module(struct expression *expression, const char *name,
-                                    const char *file, bool *out, struct err *err)
+static enum err_code matches_module(struct expression *expression,
+                                    const struct pattern_subject *subject, bool *out,
+                                    struct err *err)
 {
-    const char *const package = package_in(file);
-    const char *const begin = package ? package : base_name(file);
-    size_t length = strcspn(begin, "/");
-    if (is_mark(name, file))
-        return expression_matches(expression, "", 0, out, err);
-    if (!package && is_standard_library(file))
+    const struct code_origin origin = origin_of(subject);
+    const char *name = origin.name;
+    size_t length = origin.length;
+    switch (origin.kind) {
+    case CODE_SYNTHETIC: return expression_matches(expression, "", 0, out, err);
+    case CODE_STANDARD:
         return expression_matches(expression, "Python", strlen("Python"), out, err);
-    if (length >= 3 && strncmp(begin + length - 3, ".py", 3) == 0)
-        length -= 3;
-    return expression_matches(expression, begin, length, out, err);
+    case CODE_PACKAGE: break;
+    case CODE_SYSTEM:
+    case CODE_OWN:
+        name = base_name(origin.name);
+        length = strlen(name);
+        if (length >= 3 && strcmp(name + length - 3, ".py") == 0)
+            length -= 3;
+        break;
+    }
+    return expression_matches(expression, name, length, out, err);
 }
 
 static enum err_code matches_wait(struct expression *expression,
@@ -192,9 +154,7 @@ enum err_code pattern_matches(const struct pattern *pattern,
     switch (pattern->what) {
     case PATTERN_FUNCTION: return expression_matches(expression, name, strlen(name), out, err);
     case PATTERN_FILE: return expression_matches(expression, file, strlen(file), out, err);
-    case PATTERN_MODULE:
-        return matches_module(expression, name, subject->library ? subject->library : file, out,
-                              err);
+    case PATTERN_MODULE: return matches_module(expression, subject, out, err);
     case PATTERN_LIBRARY:
         return subject->library
                    ? expression_matches(expression, library, strlen(library), out, err)

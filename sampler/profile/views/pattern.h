@@ -6,7 +6,7 @@
  *
  *     function:   the qualified name
  *     file:       the path
- *     module:     the installed package, "Python" for its library, else the file's name without
+ *     module:     the package, "Python" for its library, else the file's name without
  *                 folders and .py
  *     library:    of native code the name of its file, without folders; Python code has none
  *     wait:       of the mark that says why a thread waits (wait.h) "idle CAUSE PEER" or "blocked CAUSE PEER", with
@@ -15,14 +15,14 @@
  *                 "VARIABLE other"; nothing else has it
  *
  * Without WHAT it is "NAME FILE:LINE", with the function's first line; of native code, "NAME FILE:LINE
- * LIBRARY".  The word "libraries" matches the standard library, installed packages, and native code
- * below lib or lib64 of /, /usr or /usr/local.  The page has the same rules
+ * LIBRARY".  The word "libraries" matches the standard library, packages, and native code of the
+ * system (code_origin.h).  The page has the same rules
  * (web/model/filters/filter.js); tests/filters.json and tests/native-frames.json hold cases for both.
  *
  * Ownership: pattern_deinit frees; it accepts a zeroed one.
  * Threads: one at a time uses a pattern.
  * Limits: those of expression; PATTERN_MAX_MATCHED bytes of "NAME FILE:LINE" are matched.
- * Depends on: expression, wait.
+ * Depends on: code_origin, expression, wait.
  */
 #ifndef SAMPLER_PROFILE_VIEWS_PATTERN_H
 #define SAMPLER_PROFILE_VIEWS_PATTERN_H
@@ -35,6 +35,7 @@
 enum { PATTERN_MAX_MATCHED = 10000 };
 
 struct expression;
+struct packages;
 
 struct pattern {
     enum {
@@ -52,6 +53,7 @@ struct pattern {
 
 /* A function. */
 struct pattern_subject {
+    const struct packages *packages; /* of the profile; NULL: none are known */
     const char *name, *file;
     const char *library; /* the path; NULL: not native code */
     int32_t line;

@@ -60,7 +60,9 @@ static enum err_code matches(const struct condition *condition,
                              struct err *err)
 {
     const struct named_frame function = names_function(comparison->snapshot, id);
-    const struct pattern_subject subject = { .name = function.name.text,
+    const struct pattern_subject subject = { .packages = profile_packages(
+                                                 comparison->snapshot->profile),
+                                             .name = function.name.text,
                                              .file = function.file.text };
     *out = true;
     return condition->has_pattern ? pattern_matches(&condition->pattern, &subject, out, err)

@@ -8,11 +8,12 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 import zipfile
 
-from harness import PROGRAM, WAIT_SECONDS, Live, Process, file_in, main, newest_python, processes_of, victim, wait_gone
+from harness import PROGRAM, ROOT, WAIT_SECONDS, Live, Process, file_in, main, newest_python, processes_of, victim, wait_gone
 from users import CAPABILITIES, NOBODY, UsersTest, as_user
 
 MARK = {"X-Pyrometer": "1", "Content-Type": "application/json"}
@@ -342,6 +343,91 @@ class Kept(Source):
                 with Live("attach", *options, str(target.pid)) as live:
                     live.wait_samples(10)
                     self.assertEqual("pyrometer-src" in processes_of(live.process.pid), count == 1)
+
+
+class YourCode(Source):
+    """Whose a file is, as metadata beside it say; the page, the API, a summary and a capture agree."""
+    SERVER = "def run(work):\n    print('READY', flush=True)\n    while True: work()\n"
+    WORK = "import helpers\ndef work():\n    helpers.loop()\n"
+    HELPERS = "def loop():\n    for _ in range(2000): pass\n"
+    FROM_FOLDER = '{"dir_info": {}, "url": "file:///home/u/shop"}'
+
+    def installed(self, name, list_mode=0o644):
+        """A project that was installed from its folder, started by a server that is a package; another package in a folder of its own."""
+        site = "%s/venv/lib/python3/site-packages" % name
+        for path, text, mode in ((site + "/server.py", self.SERVER, 0o644), (site + "/server-1.dist-info/RECORD", "server.py,,\n", 0o644),
+                                 (site + "/shop.py", self.WORK, 0o644), (site + "/shop-1.dist-info/RECORD", "shop.py,,\n", list_mode),
+                                 (site + "/shop-1.dist-info/direct_url.json", self.FROM_FOLDER, list_mode),
+                                 (name + "/vendored/helpers.py", self.HELPERS, 0o644),
+                                 (name + "/vendored/helpers-1.dist-info/RECORD", "helpers.py,,\n", list_mode)):
+            os.makedirs(os.path.join(self.folder, os.path.dirname(path)), exist_ok=True)
+            self.put(path, text, mode)
+        os.makedirs(os.path.join(self.folder, name, "bin"), exist_ok=True)
+        words = "import sys\nsys.path[:0] = [%r, %r]\nimport server, shop\nserver.run(shop.work)\n"
+        return self.put(name + "/bin/serve", words % (os.path.join(self.folder, site), os.path.join(self.folder, name, "vendored"))), site
+
+    def own_files(self, live):
+        return {os.path.basename(line["file"]) for line in live.get("/sessions/1/own-lines")["lines"]}
+
+    def test_metadata_say_what_paths_do_not(self):
+        launcher, site = self.installed("installed")
+        with victim(launcher, python=newest_python()) as target:
+            with Live("attach", str(target.pid)) as live:
+                live.wait_until(lambda: self.own_files(live) == {"shop.py"})
+                packages = live.get("/sessions/1/tree")["packages"]
+                self.assertEqual(packages, {os.path.join(self.folder, site, "shop.py"): "",
+                                            os.path.join(self.folder, "installed/vendored/helpers.py"): "helpers"})
+                self.assertEqual(live.get("/sessions/1")["epoch"], live.get("/sessions/1/tree")["epoch"])
+                lines = live.get("/sessions/1/own-lines?own=server.py")["lines"]
+                self.assertEqual({os.path.basename(line["file"]) for line in lines}, {"server.py"})
+            capture = file_in("installed.pyro")
+            with Process([PROGRAM, "record", "-d", "2", "-o", capture, str(target.pid)]) as process:
+                self.assertEqual(process.wait(), 0, process.output())
+        for words in ([], ["--hide", "function:nothing"]):
+            said = subprocess.run([PROGRAM, "replay", "--summary", *words, "-o", "-", capture], check=True, capture_output=True, text=True).stdout
+            lines = re.search(r"Hottest lines of your code.*\n((?: .*\n)+)", said).group(1)
+            self.assertIn("shop.py:3", lines, said)
+            self.assertNotRegex(lines, "helpers|server", said)
+
+    def test_metadata_are_read_with_the_rights_of_the_target(self):
+        launcher, _ = self.installed("secret", 0o600)
+        with victim(launcher, python=newest_python(), preexec_fn=as_user(NOBODY)) as target, Live("attach", str(target.pid)) as live:
+            live.wait_until(lambda: "helpers.py" in self.own_files(live))
+            self.assertEqual(self.source(live, "loop").status, 200)
+            time.sleep(1.5)
+            self.assertEqual(self.own_files(live), {"helpers.py"})
+            self.assertNotIn("packages", live.get("/sessions/1/tree"))
+
+    def wheel(self, name, module, text, scripts=""):
+        """What `pip install` takes without building anything."""
+        info = name + "-1.0.dist-info/"
+        path = os.path.join(self.folder, "wheels", name + "-1.0-py3-none-any.whl")
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        files = {module: text, info + "METADATA": "Metadata-Version: 2.1\nName: %s\nVersion: 1.0\n" % name,
+                 info + "WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n", info + "entry_points.txt": scripts}
+        files[info + "RECORD"] = "".join("%s,,\n" % file for file in (*files, info + "RECORD"))
+        with zipfile.ZipFile(path, "w") as archive:
+            for file, content in files.items():
+                archive.writestr(file, content)
+
+    def test_a_pex_and_a_shiv_have_your_code(self):
+        tools = os.path.join(os.environ.get("PYROMETER_CONSUMERS", os.path.join(ROOT, ".consumers")), "archives")
+        if not os.path.isdir(tools):
+            self.skipTest("pex and shiv are not there: scripts/get-consumers fetches them")
+        self.wheel("helpers", "helpers.py", self.HELPERS)
+        self.wheel("shop", "shop.py", self.WORK + "def main():\n    print('READY', flush=True)\n    while True: work()\n", "[console_scripts]\nshop = shop:main\n")
+        wheels, python = os.path.join(self.folder, "wheels"), sys.executable
+        environment = {**os.environ, "PYTHONPATH": tools, "PEX_ROOT": os.path.join(self.folder, "pex"), "SHIV_ROOT": os.path.join(self.folder, "shiv")}
+        pex = [python, "-m", "pex", "--no-pypi", "-f", wheels, "shop", "helpers", "-c", "shop"]
+        shiv = [python, "-m", "shiv.cli", "--no-index", "--find-links", wheels, "-c", "shop", "shop", "helpers"]
+        for name, words in (("shop.pex", pex), ("shop.pyz", shiv)):
+            path = os.path.join(self.folder, name)
+            with self.subTest(name):
+                made = subprocess.run([*words, "-o", path], env=environment, capture_output=True, text=True, check=False)
+                self.assertEqual(made.returncode, 0, made.stderr)
+                with victim(path, python=python, env=environment) as target, Live("attach", "--subprocesses", str(target.pid)) as live:
+                    live.wait_until(lambda: self.own_files(live) == {"shop.py"})
+                    self.assertIn("def work", self.source(live, "work").json()["text"])
 
 
 class Helper(Source):

@@ -5,6 +5,7 @@
 #include "sampler/profile/views/view.h"
 #include "tests/support/failing_alloc.h"
 #include "tests/support/made_profile.h"
+#include "tests/support/shared_cases.h"
 #include "tests/support/test.h"
 
 static const char package[] = "/srv/lib/python3.13/site-packages/numpy/core.py";
@@ -146,6 +147,51 @@ static void a_wrong_pattern_says_so(void **state)
     profile_snapshot_release(&snapshot);
 }
 
+/* A line of its own for each function says whether it is yours. */
+static void expect_own(const cJSON *program)
+{
+    enum { FIRST = 100 };
+    struct profile *const profile = shared_cases_profile(program);
+    const cJSON *const expected = cJSON_GetObjectItem(program, "own"), *function;
+    int32_t line = FIRST;
+    cJSON_ArrayForEach(function, cJSON_GetObjectItem(program, "functions"))
+    {
+        add(profile,
+            under(profile, 0, shared_cases_text(function, 0), shared_cases_text(function, 1),
+                  line++),
+            STATE_ON_CPU, 1);
+    }
+    made_seal(profile, 2);
+    struct profile_snapshot snapshot = made_snapshot(profile);
+    struct own_lines own = lines_of(&snapshot, &(struct view_query){ 0 }, NULL, 100);
+    line = FIRST;
+    cJSON_ArrayForEach(function, cJSON_GetObjectItem(program, "functions"))
+    {
+        bool is_own = false;
+        for (size_t i = 0; i < own.count; i++)
+            is_own |= own.lines[i].line == line;
+        line++;
+        if (is_own != shared_cases_has(expected, function->string))
+            fail_msg("%s: %s", program->string, function->string);
+    }
+    own_lines_deinit(&own);
+    profile_snapshot_release(&snapshot);
+    profile_destroy(profile);
+}
+
+static void your_code_is_what_it_is_on_the_page(void **state)
+{
+    cJSON *const cases = shared_cases_read("origins.json");
+    const cJSON *program;
+    (void)state;
+    shared_cases_check_patterns(cases);
+    cJSON_ArrayForEach(program, cJSON_GetObjectItem(cases, "programs"))
+    {
+        expect_own(program);
+    }
+    cJSON_Delete(cases);
+}
+
 static void what_a_command_runs_is_own(void **state)
 {
     struct profile *const profile = *state;
@@ -184,6 +230,7 @@ int main(void)
                                         begin, end),
         cmocka_unit_test_setup_teardown(patterns_say_what_is_own, begin, end),
         cmocka_unit_test_setup_teardown(a_wrong_pattern_says_so, begin, end),
+        cmocka_unit_test(your_code_is_what_it_is_on_the_page),
         cmocka_unit_test_setup_teardown(what_a_command_runs_is_own, begin, end),
         cmocka_unit_test_setup_teardown(no_memory_is_an_error, begin, end),
     };

@@ -151,7 +151,7 @@ test("terms have one spelling; what is none is said", () => {
 
 test("files, modules and libraries", () => {
   const files = { json: "/usr/lib/python3.13/json/encoder.py", flask: "/srv/.venv/lib/python3.13/site-packages/flask/app.py", own: "/srv/shop/app.py", anonymized: "lib/python3.13/json/encoder.py", anonymizedPackage: "site-packages/flask/app.py" };
-  const profile = { strings: ["", "f", ...Object.values(files)], functionName: { values: [0, 1, 1, 1, 1, 1], length: 6 }, functionFile: { values: [0, 2, 3, 4, 5, 6] }, functionLine: { values: [0, 1, 1, 1, 1, 1] }, functionLibrary: { values: [0, 0, 0, 0, 0, 0] }, libraries: [null] };
+  const profile = { packages: {}, strings: ["", "f", ...Object.values(files)], functionName: { values: [0, 1, 1, 1, 1, 1], length: 6 }, functionFile: { values: [0, 2, 3, 4, 5, 6] }, functionLine: { values: [0, 1, 1, 1, 1, 1] }, functionLibrary: { values: [0, 0, 0, 0, 0, 0] }, libraries: [null] };
   const matched = (text) => [1, 2, 3, 4, 5].filter((id) => parseTerm(text).matches(profile, id));
   assert.deepEqual(matched("hide libraries"), [1, 2, 4, 5]);
   assert.deepEqual(matched("show module:flask"), [2, 5]);

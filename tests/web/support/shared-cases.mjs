@@ -9,7 +9,7 @@ import { createRecording, currentGrouping, takeDelivery } from "../../../web/mod
 import { topDownTree } from "../../../web/model/trees/trees.js";
 
 // What /tree and /view answer of the stacks.
-function answers({ functions, stacks, interpreter }) {
+function answers({ functions, stacks, interpreter, packages }) {
   const keys = Object.keys(functions);
   const strings = [""];
   const idOf = (text) => (strings.includes(text) ? strings.indexOf(text) : strings.push(text) - 1);
@@ -40,7 +40,7 @@ function answers({ functions, stacks, interpreter }) {
     view.node.push(parent);
     view.self.push(count);
   }
-  return { tree: { epoch: "e", generation: 1, since: 0, strings: { first: 0, values: strings }, libraries, functions: { first: 0, ...columns }, nodes, threads: { first: 0, process: [0], tid: [7], name: [0], main: [1] }, processes: { first: 0, pid: [7], name: [0] } }, view };
+  return { tree: { epoch: "e", generation: 1, since: 0, packages, strings: { first: 0, values: strings }, libraries, functions: { first: 0, ...columns }, nodes, threads: { first: 0, process: [0], tid: [7], name: [0], main: [1] }, processes: { first: 0, pid: [7], name: [0] } }, view };
 }
 
 function shown(recording, keys, filters, native, showsWaits) {
@@ -58,13 +58,25 @@ function shown(recording, keys, filters, native, showsWaits) {
   return lines.sort();
 }
 
+// What has taken the answers.
+function recordingOf(tree, view) {
+  const recording = createRecording();
+  takeDelivery(recording, { restart: true, recount: true, trees: [tree], view });
+  return recording;
+}
+
+// The profile of cases: their functions are those from 1 on.
+export function sharedProfile(cases) {
+  const { tree, view } = answers(cases);
+  return recordingOf(tree, view).profile;
+}
+
 // -> {cases, keys (of functions, from 1 on), answered and view (what /tree and /view answer of the stacks), recording, shown(filters, showsWaits, native): the stacks, as "key;key 6"; checkPatterns(): each matches the functions that it names, and no other}
 export function readSharedCases(name) {
   const cases = JSON.parse(readFileSync(new URL("../../" + name, import.meta.url), "utf8"));
   const keys = Object.keys(cases.functions);
   const { tree: answered, view } = answers(cases);
-  const recording = createRecording();
-  takeDelivery(recording, { restart: true, recount: true, trees: [answered], view });
+  const recording = recordingOf(answered, view);
   return {
     cases, keys, recording, answered, view,
     shown: (filters, showsWaits = false, native = "leaf") => shown(recording, keys, filters, native, showsWaits),

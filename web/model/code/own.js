@@ -1,5 +1,6 @@
 // Your hottest lines: every sample counts at the innermost frame of your code, at the line that runs there, whatever that line has
-// called. Your code is what neither the standard library nor an installed package nor generated code is, or what the patterns say.
+// called. Your code is what neither the standard library nor a package nor generated code is; if there is none, the package that the program
+// was started in; or what the patterns say. The server has the same rule: sampler/profile/views/own_lines.c.
 // Of active samples, those in a call that only waits count at no line: their threads have slept, and wait for the GIL or a processor.
 
 import { createColumn, grownArray } from "../base/column.js";
@@ -17,8 +18,10 @@ const OWN_LENGTH_MAX = 500;
 const LEAST_SHARE = 0.001;
 // Code made of text has no file; that of a notebook, of a terminal or of `python -c` is somebody's.
 const GENERATED = /^<(?!ipython-input|stdin|command>)/;
-// What pip puts into bin/ to start a program of a package.
+// What pip puts into bin/ to start a program of a package; and what runs modules, or the venv of a pex.
 const LAUNCHER = /(?:^|\/)bin\/[^./]+$/;
+const STARTS = /^<frozen runpy>$|\/runpy\.py$|\/venvs\/[^]*\/pex$/;
+const BOOTSTRAP_FOLDER = /\/[._]bootstrap\//;
 
 // "src/, /apps\/[ab]/" -> what its paths match: one of the parts. Nothing: null.
 function pathMatcher(text) {
@@ -31,16 +34,27 @@ export function ownProblem(text) {
   return text.split(",").map((part) => parseSearch(part.trim()).error).find((error) => error !== null) ?? null;
 }
 
-function isOwn(profile, id, origin, matches) {
-  if (id === 0 || profile.functionLibrary.values[id] !== 0) return false;
-  const path = fileText(profile, id);
-  if (matches !== null) return origin.kind !== "synthetic" && matches(path);
-  return origin.kind === "own" && path !== "" && !GENERATED.test(path) && !(functionText(profile, id) === "<module>" && LAUNCHER.test(path));
+// What a function may be to the start of a program. What starts a pex or a shiv is a bootstrap, and whatever calls that starts it, too. At most
+// eight packages are found.
+const NO_ROLE = 0;
+const MARK_ROLE = 1;
+const OWN_ROLE = 2;
+const STARTER_ROLE = 3;
+const BOOTSTRAP_ROLE = 4;
+
+// The rule.
+function roleOf(profile, id, kind, path) {
+  const starts = STARTS.test(path) || (functionText(profile, id) === "<module>" && LAUNCHER.test(path));
+  if (kind === "own" && path !== "" && !GENERATED.test(path) && !starts) return OWN_ROLE;
+  return BOOTSTRAP_FOLDER.test(path) ? BOOTSTRAP_ROLE : starts ? STARTER_ROLE : NO_ROLE;
 }
 
 // The lines of your code that the nodes of a profile are called from; grows with the profile. `patterns`: a text, "" for the rule.
 export function createOwnLines(patterns) {
-  return { matches: pathMatcher(patterns), own: [], waits: [], contexts: [], lineOf: createColumn(), index: createPairs(), line: [0], function: [0] };
+  return {
+    matches: pathMatcher(patterns), own: [], roles: [], packages: [], above: [], programs: new Set(), waits: [], contexts: [],
+    lineOf: createColumn(), index: createPairs(), line: [0], function: [0],
+  };
 }
 
 function lineAt(lines, file, line, id) {
@@ -53,26 +67,48 @@ function lineAt(lines, file, line, id) {
 }
 
 function extendFunctions(lines, profile) {
-  for (let id = lines.own.length; id < functionCount(profile); id += 1) {
-    const origin = originOf(profile, id);
-    lines.own.push(isOwn(profile, id, origin, lines.matches));
+  const { matches } = lines;
+  for (let id = lines.roles.length; id < functionCount(profile); id += 1) {
+    const { kind, name } = originOf(profile, id);
+    const path = fileText(profile, id);
+    const isPython = profile.functionLibrary.values[id] === 0;
+    const role = !isPython ? NO_ROLE : matches === null ? roleOf(profile, id, kind, path) : matches(path) ? OWN_ROLE : NO_ROLE;
+    lines.roles.push(id === 0 || kind === "synthetic" ? MARK_ROLE : role);
+    lines.packages.push(isPython && kind === "package" ? name : null);
     lines.contexts.push(isContext(profile, id));
-    lines.waits.push(origin.kind === "synthetic" && onlyWaits(functionText(profile, id)));
+    lines.waits.push(kind === "synthetic" && onlyWaits(functionText(profile, id)));
+  }
+}
+
+// Follows stacks from the root while they only start something, to the packages that programs are started in.
+function findPrograms({ roles, packages, above, programs }, profile, functions, parents) {
+  for (let node = above.length; node < nodeCount(profile); node += 1) {
+    const [id, from] = [functions[node], node === 0 ? MARK_ROLE : above[parents[node]]];
+    const role = from === NO_ROLE ? NO_ROLE : roles[id];
+    if (role === BOOTSTRAP_ROLE) for (let at = parents[node]; above[at] === OWN_ROLE && roles[functions[at]] === OWN_ROLE; at = parents[at]) roles[functions[at]] = STARTER_ROLE;
+    const isStart = role === NO_ROLE && (from === STARTER_ROLE || (from === MARK_ROLE && functionText(profile, id) === "<module>"));
+    if (isStart && packages[id] !== null && programs.size < 8) programs.add(packages[id]);
+    above.push(role === MARK_ROLE ? from : Math.min(role, STARTER_ROLE));
   }
 }
 
 export function extendOwnLines(lines, profile) {
   extendFunctions(lines, profile);
-  const { own, lineOf } = lines;
   const [functions, parents, nodeLines] = [profile.nodeFunction.values, profile.nodeParent.values, profile.nodeLine.values];
   const [files, firstLines] = [profile.functionFile.values, profile.functionLine.values];
   const nodes = nodeCount(profile);
+  findPrograms(lines, profile, functions, parents);
+  const hasOwn = lines.matches !== null || lines.roles.includes(OWN_ROLE);
+  const own = lines.roles.map((role, id) => (hasOwn ? role === OWN_ROLE : lines.programs.has(lines.packages[id])));
+  const { lineOf } = lines;
+  if (lines.own.some((was, id) => was !== own[id])) lineOf.length = 0;
+  lines.own = own;
   lineOf.values = grownArray(lineOf.values, nodes);
   for (let node = lineOf.length; node < nodes; node += 1) {
     const id = functions[node];
     lineOf.values[node] = own[id] ? lineAt(lines, files[id], nodeLines[node] || firstLines[id], id) : lineOf.values[parents[node]];
   }
-  lineOf.length = Math.max(lineOf.length, nodes);
+  lineOf.length = nodes;
 }
 
 // -> {rows: [{path, line, function, raw (name), name, samples}], samples (of your code), ready (of these in calls that only wait)}: those with

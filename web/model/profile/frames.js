@@ -8,7 +8,8 @@ import { baseName, hashText, visibleText } from "../base/text.js";
 import { readWait } from "./wait-causes.js";
 
 export const HUES = 7;
-const PACKAGE = /(?:^|\/)(?:site|dist)-packages\/([^/]+)/;
+// The innermost folder of packages, or of what unpacks and starts a pex or a shiv.
+const PACKAGE = /^(?:[^]*\/)?(?:(?:site|dist)-packages|\.bootstrap|[^/]+\.(?:whl|egg)|_bootstrap(?=\/(?:__init__|environment|filelock|interpreter)\.py$))\/([^/]+)/;
 const SYSTEM_LIBRARY = /^(?:\/usr(?:\/local)?)?\/lib(?:64)?\//;
 const STANDARD_LIBRARY = /(?:^|\/)lib(?:64)?\/python\d[^/]*\/|^<frozen /;
 
@@ -83,11 +84,13 @@ export function isLibraryPath(path) {
 // Where code comes from: {kind: "synthetic" | "library" | "package" | "system" | "own", name}; native code from where its library is
 export function originOf(profile, functionId) {
   if (isSynthetic(profile, functionId)) return { kind: "synthetic", name: "" };
-  const file = libraryOf(profile, functionId)?.path ?? fileText(profile, functionId);
-  const packaged = PACKAGE.exec(file);
-  if (packaged) return { kind: "package", name: packaged[1].replace(/\.py$/, "") };
-  if (STANDARD_LIBRARY.test(file)) return { kind: "library", name: "Python" };
-  if (libraryOf(profile, functionId) !== null && SYSTEM_LIBRARY.test(file)) return { kind: "system", name: file };
+  const library = libraryOf(profile, functionId);
+  const file = library?.path ?? fileText(profile, functionId);
+  const known = profile.packages[file] ?? profile.packages[file.replace(/\/[^/]*$/, "")];
+  const packaged = known ?? PACKAGE.exec(file)?.[1].replace(/\.py$/, "");
+  if (packaged) return { kind: "package", name: packaged };
+  if (known !== "" && STANDARD_LIBRARY.test(file)) return { kind: "library", name: "Python" };
+  if (library !== null && SYSTEM_LIBRARY.test(file)) return { kind: "system", name: file };
   return { kind: "own", name: file };
 }
 

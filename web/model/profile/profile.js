@@ -8,6 +8,7 @@ export function createProfile() {
   return {
     epoch: null,
     generation: 0,
+    packages: {},
     strings: [],
     functionName: createColumn(),
     functionFile: createColumn(),
@@ -107,6 +108,7 @@ function appendProcesses(profile, table) {
 export function applyTree(profile, tree) {
   if (profile.epoch !== null && profile.epoch !== tree.epoch) throw new RangeError("another epoch");
   profile.epoch = tree.epoch;
+  profile.packages = { __proto__: null, ...tree.packages };
   appendStrings(profile, tree.strings);
   if (tree.libraries !== undefined) appendLibraries(profile, tree.libraries);
   appendFunctions(profile, tree.functions);

@@ -1,0 +1,98 @@
+#include "sampler/profile/views/code_origin.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "sampler/profile/packages.h"
+
+static size_t starts_with(const char *text, const char *with)
+{
+    const size_t length = strlen(with);
+    return strncmp(text, with, length) == 0 ? length : 0;
+}
+
+/* The next part of a path; NULL: it has no more. */
+static const char *next_part(const char *path)
+{
+    const char *const slash = strchr(path, '/');
+    return slash ? slash + 1 : NULL;
+}
+
+/* What shiv puts before the program. */
+static bool is_in_shiv_bootstrap(const char *rest)
+{
+    static const char *const files[] = { "__init__.py", "environment.py", "filelock.py",
+                                         "interpreter.py" };
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        if (strcmp(rest, files[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Packages are in a folder with a name of these, which the rest of a path follows. */
+static bool holds_packages(const char *folder, size_t length, const char *rest)
+{
+    static const char *const names[] = { "site-packages", "dist-packages", ".bootstrap" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (length == strlen(names[i]) && memcmp(folder, names[i], length) == 0)
+            return true;
+    return (length > 4 && (memcmp(folder + length - 4, ".whl", 4) == 0 ||
+                           memcmp(folder + length - 4, ".egg", 4) == 0)) ||
+           (length == 10 && memcmp(folder, "_bootstrap", 10) == 0 &&
+            is_in_shiv_bootstrap(rest));
+}
+
+/* The start of the name of the innermost package; NULL: the file is not of one. */
+static const char *package_in(const char *file)
+{
+    const char *package = NULL;
+    for (const char *part = file, *next = next_part(part); next;
+         part = next, next = next_part(part))
+        if (*next && *next != '/' && holds_packages(part, (size_t)(next - part) - 1, next))
+            package = next;
+    return package;
+}
+
+static bool is_standard_library(const char *file)
+{
+    for (const char *part = file; part; part = next_part(part)) {
+        const size_t length = starts_with(part, "lib/") + starts_with(part, "lib64/");
+        const char *const version = part + length + strlen("python");
+        if (length && starts_with(part + length, "python") && *version >= '0' &&
+            *version <= '9' && next_part(version))
+            return true;
+    }
+    return starts_with(file, "<frozen ") > 0;
+}
+
+static bool is_in_system(const char *library)
+{
+    library += starts_with(library, "/usr/local/") ? strlen("/usr/local")
+               : starts_with(library, "/usr/")     ? strlen("/usr")
+                                                   : 0;
+    return starts_with(library, "/lib/") || starts_with(library, "/lib64/");
+}
+
+struct code_origin code_origin_of(const struct packages *packages, const char *name,
+                                  const char *file, const char *library)
+{
+    const char *const path = library ? library : file;
+    const char *const known = packages ? packages_find(packages, path) : NULL;
+    const char *const package = package_in(path);
+    struct code_origin origin = { CODE_OWN, path, strlen(path) };
+    if (strcmp(path, "~") == 0 && *name == '<') {
+        origin.kind = CODE_SYNTHETIC;
+    } else if (known) {
+        if (*known)
+            origin = (struct code_origin){ CODE_PACKAGE, known, strlen(known) };
+    } else if (package) {
+        const size_t length = strcspn(package, "/");
+        const bool is_module = length > 3 && memcmp(package + length - 3, ".py", 3) == 0;
+        origin = (struct code_origin){ CODE_PACKAGE, package, length - (is_module ? 3 : 0) };
+    } else if (is_standard_library(path)) {
+        origin.kind = CODE_STANDARD;
+    } else if (library && is_in_system(library)) {
+        origin.kind = CODE_SYSTEM;
+    }
+    return origin;
+}

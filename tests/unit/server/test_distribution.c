@@ -1,0 +1,176 @@
+/* Whose a file is, as the metadata of installed packages say, below a folder that stands for the root of the target. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "server/source/distribution.h"
+#include "tests/support/test.h"
+
+static char folder[] = "/tmp/test-distribution-XXXXXX";
+static int root = -1;
+
+/* Makes the folders, too. */
+static void put(const char *path, const char *text)
+{
+    char whole[256];
+    snprintf(whole, sizeof whole, "%s%s", folder, path);
+    for (char *at = whole + strlen(folder) + 1; (at = strchr(at, '/')); *at++ = '/') {
+        *at = '\0';
+        mkdir(whole, 0755);
+    }
+    FILE *const file = fopen(whole, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+#define SITE    "/venv/lib/python3.13/site-packages"
+#define SHIV    "/home/u/.shiv/shop_9/site-packages"
+#define WHEEL   "/pex/installed_wheels/3/74/six-1.16-py3-none-any.whl"
+#define DEBIAN  "/usr/lib/python3/dist-packages"
+#define CONDA   "/opt/conda/lib/python3.13/site-packages"
+#define EGGS    "/old/site-packages"
+#define BESIDE  "/srv/site-packages/shop"
+#define OF_PIP  "{\"url\": \"https://example.org/a.whl\", \"archive_info\": {}}"
+#define OF_HERE "{\"dir_info\": {}, \"url\": \"file:///srv/shop\"}"
+
+static int begin(void **state)
+{
+    (void)state;
+    if (!mkdtemp(folder))
+        return -1;
+    root = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    put(SITE "/requests-2.32.dist-info/RECORD",
+        "requests-2.32.dist-info/RECORD,,\nrequests/__init__.py,sha256=a,9\n"
+        "requests/api.py,sha256=b,7\n../../../bin/normalize,sha256=c,5\n");
+    put(SITE "/requests-2.32.dist-info/direct_url.json", OF_PIP);
+    put(SITE "/requests/__init__.py", "");
+    put(SITE "/My.Shop-1.0.dist-info/RECORD",
+        "my_shop/__init__.py,,\r\nmy_shop/cli.py,,\r\n\"acme/a,b.py\",,\r\n");
+    put(SITE "/My.Shop-1.0.dist-info/direct_url.json", OF_HERE);
+    put(SITE "/my_shop/__init__.py", "");
+    put(SITE "/acme_store-1.dist-info/RECORD", "acme/store/db.py,,\n");
+    put(SITE "/six-1.16.dist-info/RECORD", "six.py,,\n");
+    put(SITE "/copied/app.py", "");
+    put(SHIV "/requests-2.32.dist-info/RECORD", "requests/api.py,,\n");
+    put(WHEEL "/six-1.16.dist-info/RECORD", "six.py,,\n");
+    put(DEBIAN "/requests-2.28.dist-info/METADATA", "");
+    put(DEBIAN "/six-1.16.dist-info/RECORD", "six.py,,\n");
+    put("/opt/conda/conda-meta/history", "");
+    put(CONDA "/six-1.16.dist-info/RECORD", "six.py,,\n");
+    put(EGGS "/six-1.16.dist-info/RECORD", "six.py,,\n");
+    put(EGGS "/old.egg/EGG-INFO/PKG-INFO", "");
+    put(EGGS "/archive.egg", "PK");
+    put("/srv/shop/shop.egg-info/PKG-INFO", "");
+    put("/srv/vendored/six-1.16.dist-info/RECORD", "six.py,,\n");
+    put("/srv/other-1.dist-info/RECORD", "other.py,,\n");
+    put(BESIDE "/app.py", "");
+    return root < 0 ? -1 : 0;
+}
+
+static int end(void **state)
+{
+    char command[128];
+    (void)state;
+    close(root);
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    return system(command);
+}
+
+static void expect(const char *path, enum source_owner owner, const char *site, bool has_folder)
+{
+    struct source_distribution found;
+    distribution_find(root, path, &found);
+    if (found.owner != owner)
+        fail_msg("%s: %u", path, found.owner);
+    assert_true(distribution_is_valid(&found, path));
+    if (owner != SOURCE_OF_UNKNOWN) {
+        assert_int_equal(found.root_length, strlen(site));
+        assert_int_equal(found.has_folder, has_folder);
+    }
+}
+
+static void a_file_that_a_distribution_lists_is_of_a_package(void **state)
+{
+    (void)state;
+    expect(SITE "/requests/api.py", SOURCE_OF_PACKAGE, SITE, true);
+    expect(SITE "/six.py", SOURCE_OF_PACKAGE, SITE, false);
+    expect(SITE "/acme/store/db.py", SOURCE_OF_PACKAGE, SITE, false);
+    expect(SHIV "/requests/api.py", SOURCE_OF_PACKAGE, SHIV, false);
+    expect(WHEEL "/six.py", SOURCE_OF_PACKAGE, WHEEL, false);
+    expect("/srv/vendored/six.py", SOURCE_OF_PACKAGE, "/srv/vendored", false);
+}
+
+static void a_distribution_that_was_installed_from_a_folder_is_the_project(void **state)
+{
+    (void)state;
+    expect(SITE "/my_shop/cli.py", SOURCE_OF_PROJECT, SITE, true);
+    expect(SITE "/acme/a,b.py", SOURCE_OF_PROJECT, SITE, false);
+}
+
+static void a_file_that_none_lists_is_the_project_s(void **state)
+{
+    (void)state;
+    expect(SITE "/copied/app.py", SOURCE_OF_PROJECT, SITE, false);
+    expect(SITE "/requests", SOURCE_OF_PROJECT, SITE, false);
+    expect(SHIV "/app/main.py", SOURCE_OF_PROJECT, SHIV, false);
+    expect(BESIDE "/app.py", SOURCE_OF_PROJECT, "/srv", false);
+}
+
+static void where_a_list_lacks_nothing_is_known_of_others(void **state)
+{
+    (void)state;
+    expect(DEBIAN "/six.py", SOURCE_OF_PACKAGE, DEBIAN, false);
+    expect(DEBIAN "/requests/api.py", SOURCE_OF_UNKNOWN, "", false);
+    expect(CONDA "/six.py", SOURCE_OF_PACKAGE, CONDA, false);
+    expect(CONDA "/libmambapy/__init__.py", SOURCE_OF_UNKNOWN, "", false);
+    expect(EGGS "/old.egg/old/core.py", SOURCE_OF_UNKNOWN, "", false);
+    expect(EGGS "/archive.egg/core/a.py", SOURCE_OF_UNKNOWN, "", false);
+    expect("/srv/shop/src/app.py", SOURCE_OF_UNKNOWN, "", false);
+    expect("/nowhere/app.py", SOURCE_OF_UNKNOWN, "", false);
+    expect("/app.py", SOURCE_OF_UNKNOWN, "", false);
+}
+
+static void links_lead_nowhere_but_beneath_the_root(void **state)
+{
+    char link[256], target[256];
+    (void)state;
+    snprintf(target, sizeof target, "%s/srv/vendored", folder);
+    snprintf(link, sizeof link, "%s/out", folder);
+    assert_int_equal(symlink(target, link), 0);
+    expect("/out/six.py", SOURCE_OF_UNKNOWN, "", false);
+    snprintf(link, sizeof link, "%s/in", folder);
+    assert_int_equal(symlink("/srv/vendored", link), 0);
+    expect("/in/six.py", SOURCE_OF_PACKAGE, "/in", false);
+}
+
+static void an_answer_that_is_wrong_is_refused(void **state)
+{
+    const char *const path = "/srv/six.py";
+    (void)state;
+    const struct source_distribution right = { SOURCE_OF_PACKAGE, 4, 0 };
+    assert_true(distribution_is_valid(&right, path));
+    const struct source_distribution wrong[] = {
+        { SOURCE_OF_PACKAGE, 0, 0 },  { SOURCE_OF_PACKAGE, 3, 0 },
+        { SOURCE_OF_PACKAGE, 11, 0 }, { SOURCE_OF_PACKAGE, UINT32_MAX, 0 },
+        { SOURCE_OF_PACKAGE, 4, 2 },  { SOURCE_OF_PACKAGE + 1, 4, 0 },
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_false(distribution_is_valid(&wrong[i], path));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_file_that_a_distribution_lists_is_of_a_package),
+        cmocka_unit_test(a_distribution_that_was_installed_from_a_folder_is_the_project),
+        cmocka_unit_test(a_file_that_none_lists_is_the_project_s),
+        cmocka_unit_test(where_a_list_lacks_nothing_is_known_of_others),
+        cmocka_unit_test(links_lead_nowhere_but_beneath_the_root),
+        cmocka_unit_test(an_answer_that_is_wrong_is_refused),
+    };
+    return cmocka_run_group_tests(tests, begin, end);
+}
