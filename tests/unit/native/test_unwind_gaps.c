@@ -164,7 +164,7 @@ static void that_frame_may_be_known_by_the_frame_pointer_that_was_saved(void **s
     assert_int_equal(world->frames[1].cfa, sp + 11 * 8);
     /* Or it is as it was. */
     *made_word(world, 2) = 0;
-    world->registers.saved[MACHINE_BP] = sp + 9 * 8;
+    world->registers.saved[MACHINE_FP] = sp + 9 * 8;
     assert_int_equal(made_walk_with(world, &entry, 1), NATIVE_COMPLETE);
     assert_int_equal(world->walk.count, 3);
     assert_int_equal(world->frames[1].cfa, sp + 11 * 8);
