@@ -34,21 +34,23 @@ static bool stay_on(struct beside *beside, int processor)
     return sched_setaffinity(0, sizeof only, &only) == 0;
 }
 
-/* Is the thread on no processor, because its processor is this one? */
-static bool holds(struct beside *beside, struct thread_cpus *cpus, struct thread *thread,
-                  int processor)
+/* Is the thread ready to run, but on no processor, because its processor is this one? */
+static bool holds(struct beside *beside, struct thread_cpus *cpus, int pid,
+                  struct thread *thread, int processor)
 {
+    struct system_call call;
     int now_at;
     const uint64_t arrivals = thread_cpus_arrivals(cpus, thread->tag - 1u);
     if (!arrivals || !thread_cpus_processor(cpus, thread->tag - 1u, &now_at) ||
-        now_at != processor)
+        now_at != processor ||
+        thread_cpus_ask(cpus, thread->tag - 1u, pid, thread->host_tid, &call) != VALUE_YES)
         return false;
     beside->items[beside->count++] = (struct beside_thread){ thread, arrivals };
     return true;
 }
 
-size_t beside_begin(struct beside *beside, struct thread_cpus *cpus, struct thread **threads,
-                    size_t count, struct random *random)
+size_t beside_begin(struct beside *beside, struct thread_cpus *cpus, int pid,
+                    struct thread **threads, size_t count, struct random *random)
 {
     int processor;
     beside->count = 0;
@@ -61,7 +63,7 @@ size_t beside_begin(struct beside *beside, struct thread_cpus *cpus, struct thre
         return 0;
     beside->since_ns = clock_now_ns();
     for (size_t i = 0; i < crowded; i++)
-        if (holds(beside, cpus, threads[i], processor))
+        if (holds(beside, cpus, pid, threads[i], processor))
             put_first(threads, beside->count - 1, i);
     return beside->count;
 }

@@ -39,10 +39,10 @@ struct beside {
     size_t count;
 };
 
-/* Goes to the processor of one of the threads that have lacked one of late; puts those that now stand still first.
- * Returns how many these are. */
-size_t beside_begin(struct beside *beside, struct thread_cpus *cpus, struct thread **threads,
-                    size_t count, struct random *random);
+/* Goes to the processor of one of the threads that have lacked one of late; puts those that are ready to run, and now stand
+ * still, first.  Returns how many these are. */
+size_t beside_begin(struct beside *beside, struct thread_cpus *cpus, int pid,
+                    struct thread **threads, size_t count, struct random *random);
 /* Has the thread, one of those, stood still since beside_begin? */
 bool beside_has_held(const struct beside *beside, const struct thread_cpus *cpus,
                      const struct thread *thread);

@@ -302,9 +302,20 @@ static enum err_code read_held(struct target_tick *now, struct thread **threads,
 
 static enum err_code count_held(struct target_tick *now)
 {
-    for (size_t i = 0; i < now->kept->count; i++)
-        note_reading(now->target, now->kept->items[i].thread, now->kept->items[i].failure);
-    return now->is_probe ? ERR_OK : count_kept(now);
+    struct kept_threads *const kept = now->kept;
+    for (size_t i = 0; i < kept->count; i++)
+        note_reading(now->target, kept->items[i].thread, kept->items[i].failure);
+    if (now->is_probe)
+        return ERR_OK;
+    for (size_t i = 0; i < kept->count; i++) {
+        kept->items[i].thread->is_asked = kept->items[i].thread->is_held = true;
+        kept->items[i].thread->runs = VALUE_YES;
+        kept->items[i].thread->runnable = VALUE_UNKNOWN;
+    }
+    const enum err_code rc = count_kept(now);
+    for (size_t i = 0; i < kept->count; i++)
+        kept->items[i].thread->is_asked = kept->items[i].thread->is_held = false;
+    return rc;
 }
 
 /* Reads threads that nobody has stopped: first those that cannot run, because the profiler has their processor. */
@@ -322,8 +333,9 @@ static enum err_code read_unstopped(struct target_tick *now, struct thread *cons
     now->kept = &kept;
     now->tick->now_ns = clock_now_ns();
     /* Without a stop there is no native stack. */
-    const size_t held =
-        now->tick->native ? 0 : beside_begin(beside, cpus, ordered, count, &now->tick->random);
+    const size_t held = now->tick->native ? 0
+                                          : beside_begin(beside, cpus, now->target->process.pid,
+                                                         ordered, count, &now->tick->random);
     if (held)
         rc = read_held(now, ordered, held, &ran);
     beside_end(beside, cpus);

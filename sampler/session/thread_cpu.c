@@ -1,5 +1,6 @@
 #include "sampler/session/thread_cpu.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -327,14 +328,19 @@ static uint32_t running_part(struct thread_cpu *thread_cpu, double share, uint32
     return running;
 }
 
+/* What a sample stands for on average: with missed ticks, that is more than a period. */
+static uint64_t mean_step_ns(const struct thread_cpu *thread_cpu)
+{
+    const uint64_t span_ns = thread_cpu->used_ns - thread_cpu->first_ns;
+    const uint64_t mean_ns = thread_cpu->taken ? span_ns / thread_cpu->taken : 0;
+    return mean_ns ? mean_ns : 1;
+}
+
 /* Takes from the time so much as `samples` stand for; returns how many those are. */
 static uint32_t take_queued(const struct thread_cpu *thread_cpu, uint64_t *queued_ns,
                             uint32_t samples)
 {
-    /* On average: with missed ticks, a sample stands for more than a period. */
-    const uint64_t span_ns = thread_cpu->used_ns - thread_cpu->first_ns;
-    const uint64_t mean_ns = thread_cpu->taken ? span_ns / thread_cpu->taken : 0;
-    const uint64_t step_ns = mean_ns ? mean_ns : 1;
+    const uint64_t step_ns = mean_step_ns(thread_cpu);
     const uint64_t due = *queued_ns / step_ns;
     const uint32_t queued = due < samples ? (uint32_t)due : samples;
     *queued_ns -= queued * step_ns;
@@ -487,6 +493,28 @@ static enum err_code count_as_known(struct thread_cpus *cpus, thread_id thread,
     return count_ready(cpus, thread, thread_cpu, part);
 }
 
+/* Counts one sample of a thread that is ready and was held. */
+static enum err_code count_held(struct thread_cpus *cpus, thread_id thread, uint64_t now_ns,
+                                struct part part)
+{
+    struct thread_cpu *const thread_cpu = &cpus->items[thread];
+    uint64_t ran_ns, queued_ns;
+    if (!thread_cpu->has_meter || !cpu_meter_read(&thread_cpu->meter, &ran_ns, &queued_ns))
+        return count_as_known(cpus, thread, thread_cpu, now_ns, part);
+    note_queued(thread_cpu, queued_ns, now_ns);
+    thread_cpu->metered_ns = thread_cpu->asked_ns = now_ns;
+    thread_cpu->queued_ns = 0;
+    thread_cpu->has_queue = true;
+    const double share = (double)ran_ns / (double)mean_step_ns(thread_cpu) / part.count;
+    const uint32_t running = running_part(thread_cpu, share, part.count);
+    /* What is more than a sample was of earlier ones, which have been counted. */
+    thread_cpu->owed = fmin(thread_cpu->owed, 1);
+    const struct part on = { part.first, running, part.waited };
+    const struct part off = { part.first + running, part.count - running, part.waited };
+    const enum err_code rc = count(cpus, thread, thread_cpu, STATE_ON_CPU, on);
+    return rc ? rc : count(cpus, thread, thread_cpu, STATE_RUNNABLE, off);
+}
+
 /* Counts one sample of a thread of which the kernel has been asked.  A stopped thread does not run, so its account shows nothing. */
 static enum err_code count_asked(struct thread_cpus *cpus, thread_id thread,
                                  const struct sample *sample, bool is_still)
@@ -500,7 +528,8 @@ static enum err_code count_asked(struct thread_cpus *cpus, thread_id thread,
                       : sample->runnable == VALUE_NO  ? STATE_ON_CPU
                                                       : ON_CPU_OR_RUNNABLE;
     find_wait(cpus, thread_cpu, sample, &sample->call, is_still);
-    return count_as_known(cpus, thread, thread_cpu, sample->now_ns, all);
+    return sample->is_held ? count_held(cpus, thread, sample->now_ns, all)
+                           : count_as_known(cpus, thread, thread_cpu, sample->now_ns, all);
 }
 
 /* Counts one sample of a thread that moves. */

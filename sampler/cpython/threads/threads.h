@@ -59,6 +59,7 @@ struct thread {
     uint64_t sampled_ns; /* set by the caller of python_tick; 0: never */
     bool is_stopped;     /* the same: `runs` is known: it was stopped, or the kernel said so */
     bool is_asked;       /* the same: `runs` is known: the kernel was asked before any stop */
+    bool is_held;        /* the same: it was kept from running; then `runs` is known, too */
     enum three_valued runs;           /* the same: was it running or ready to run? */
     enum three_valued runnable;       /* the same: if so, was it without a processor? */
     struct system_call call;          /* the same: if not, where it waits */

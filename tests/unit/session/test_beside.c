@@ -73,7 +73,8 @@ static void end(struct runner *runner)
 static size_t go(struct runner *runner)
 {
     runner->account.crowded_ns = clock_now_ns();
-    return beside_begin(&runner->beside, &runner->cpus, runner->threads, 1, &runner->random);
+    return beside_begin(&runner->beside, &runner->cpus, runner->pid, runner->threads, 1,
+                        &runner->random);
 }
 
 static bool has_held(const struct runner *runner)
@@ -147,8 +148,9 @@ static void a_thread_that_lacks_no_processor_is_left_alone(void **state)
     (void)state;
     begin(&runner);
     runner.account.crowded_ns = 0;
-    assert_int_equal(
-        beside_begin(&runner.beside, &runner.cpus, runner.threads, 1, &runner.random), 0);
+    assert_int_equal(beside_begin(&runner.beside, &runner.cpus, runner.pid, runner.threads, 1,
+                                  &runner.random),
+                     0);
     assert_int_equal(sched_getaffinity(0, sizeof meanwhile, &meanwhile), 0);
     assert_true(CPU_EQUAL(&meanwhile, &runner.allowed));
     beside_end(&runner.beside, &runner.cpus);
