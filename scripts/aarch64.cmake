@@ -21,5 +21,7 @@ set(ENV{PKG_CONFIG_LIBDIR} ${CMAKE_SYSROOT}/usr/lib/aarch64-linux-gnu/pkgconfig:
 set(ENV{PKG_CONFIG_SYSROOT_DIR} ${CMAKE_SYSROOT})
 find_program(QEMU_USER NAMES qemu-aarch64-static qemu-aarch64 NO_CMAKE_FIND_ROOT_PATH)
 if(QEMU_USER)
-  set(CMAKE_CROSSCOMPILING_EMULATOR ${QEMU_USER} -L ${CMAKE_SYSROOT})
+  # With its option for a sysroot, the root folder would be that too.
+  set(CMAKE_CROSSCOMPILING_EMULATOR ${QEMU_USER} ${CMAKE_SYSROOT}/lib/ld-linux-aarch64.so.1
+      --library-path ${CMAKE_SYSROOT}/lib/aarch64-linux-gnu:${CMAKE_SYSROOT}/usr/lib/aarch64-linux-gnu)
 endif()

@@ -6,8 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 enum { LINE_BYTES = 160 };
+/* The types of the kernel's structures, by which the program finds their fields. */
+static const char *const TYPES_FILE = "/sys/kernel/btf/vmlinux";
 
 static __thread char first[LINE_BYTES], verdict[LINE_BYTES];
 
@@ -75,6 +78,12 @@ enum err_code refusal_explain(struct err *err, int sys, const char *what)
         return err_set(err, ERR_PERM,
                        "the kernel refuses %s: the kernel engine needs CAP_BPF and CAP_PERFMON",
                        what);
+    if (access(TYPES_FILE, F_OK))
+        return err_set(
+            err, ERR_UNSUPPORTED,
+            "the kernel engine needs the type information of the kernel, and %s is not "
+            "here: the kernel was built without CONFIG_DEBUG_INFO_BTF, or hides it",
+            TYPES_FILE);
     return err_set(err, ERR_UNSUPPORTED, "this kernel cannot run the kernel engine: %s: %s",
                    what, why);
 }

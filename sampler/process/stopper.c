@@ -223,7 +223,7 @@ bool stopper_holds(const struct stopper *stopper, int32_t tid)
     return item && !item->is_foreign;
 }
 
-#if defined __x86_64__ || defined __aarch64__
+#if defined __x86_64__
 /* An interrupted system call has the result EINTR, or one of these, which only the kernel sees before
  * it restarts the call (include/linux/errno.h). */
 static bool is_interruption(int64_t result)
@@ -233,21 +233,38 @@ static bool is_interruption(int64_t result)
            result == -RESTART_NO_HAND || result == -RESTART_BLOCK;
 }
 
+/* If the call is to be restarted, the registers may be set for that already. */
+static bool has_interrupted_call(int32_t tid, const struct user_regs_struct *registers)
+{
+    (void)tid;
+    return (int64_t)registers->orig_rax >= 0 &&
+           (registers->rax == registers->orig_rax || is_interruption((int64_t)registers->rax));
+}
+#elif defined __aarch64__
+static bool is_call_instruction(int32_t tid, uint64_t address)
+{
+    const uint32_t SVC_0 = 0xd4000001;
+    errno = 0;
+    const long word = ptrace(PTRACE_PEEKTEXT, tid, (void *)(uintptr_t)address, NULL);
+    return !errno && (uint32_t)word == SVC_0;
+}
+
+/* If the call is to be restarted, the kernel has set the thread back to the instruction that makes it, before the stop. */
+static bool has_interrupted_call(int32_t tid, const struct user_regs_struct *registers)
+{
+    return is_call_instruction(tid, registers->pc) ||
+           ((int64_t)registers->regs[0] == -EINTR &&
+            is_call_instruction(tid, registers->pc - sizeof(uint32_t)));
+}
+#endif
+
+#if defined __x86_64__ || defined __aarch64__
 bool stopper_has_interrupted_wait(int32_t tid)
 {
     struct user_regs_struct registers;
     struct iovec to = { &registers, sizeof registers };
-    if (ptrace(PTRACE_GETREGSET, tid, (void *)(uintptr_t)NT_PRSTATUS, &to) ||
-        to.iov_len != sizeof registers)
-        return false;
-#if defined __x86_64__
-    if ((int64_t)registers.orig_rax < 0)
-        return false;
-    /* The registers are already set to restart the call, and the thread has not run since. */
-    return registers.rax == registers.orig_rax || is_interruption((int64_t)registers.rax);
-#else
-    return is_interruption((int64_t)registers.regs[0]);
-#endif
+    return !ptrace(PTRACE_GETREGSET, tid, (void *)(uintptr_t)NT_PRSTATUS, &to) &&
+           to.iov_len == sizeof registers && has_interrupted_call(tid, &registers);
 }
 #else
 bool stopper_has_interrupted_wait(int32_t tid)

@@ -2,7 +2,7 @@
 
 KERNEL is the beginning of a version that scripts/get-kernels has fetched, and :WORD if it is one of another kind (6.12:rt, 7:16k). It
 is one for the processor that the program (PYROMETER) was built for. NAME and WORDS are those of tests/system; with .kernel behind NAME
-that test uses the kernel engine, and else the engine of PYROMETER_ENGINE. The machine has no disk and no network. Its files are those
+that test uses the kernel engine, and else the engine of PYROMETER_ENGINE. A NAME with / in it is the path of a program. The machine has no disk and no network. Its files are those
 of this host that the tests need, at the same places; those of another processor are scripts/get-sysroot's and scripts/get-pythons'.
 Whoever runs there is root.
 
@@ -84,11 +84,14 @@ def kernel_of(name, architecture):
     return None
 
 
-def command_of(words, pythons):
-    """A test, with the environment that it has here."""
+def command_of(words, pythons, settings):
+    """A test, with the environment that it has here, and what is set for it."""
     environment = {name: value for name, value in os.environ.items() if KEPT.match(name)}
+    environment.update(setting.split("=", 1) for setting in settings)
     environment.update(PYROMETER_SLOWNESS=str(SLOWNESS), PYROMETER_TEST_DIR="/tmp/files", PYROMETER_PYTHONS=pythons)
     name, *rest = words
+    if os.sep in name:
+        return shlex.join(words)
     if name.endswith(".kernel"):
         name = name[:-len(".kernel")]
         environment["PYROMETER_ENGINE"] = "kernel"
@@ -108,7 +111,7 @@ def settings_of(options):
     """Commands of the shell. One that fails ends the tests: a setting that the kernel does not have, or does not take."""
     lines = ["echo %s >/proc/sys/%s" % (shlex.quote(value), shlex.quote(name.replace(".", "/")))
              for name, _, value in (setting.partition("=") for setting in options.sysctl)]
-    return "\n".join("%s || { echo %s; echo status 1; }" % (line, shlex.quote("failed: " + line)) for line in lines + options.run)
+    return "\n".join("{ %s\n} || { echo %s; echo status 1; }" % (line, shlex.quote("failed: " + line)) for line in lines + options.run)
 
 
 def boot(machine, kernel, options, archive):
@@ -137,6 +140,7 @@ def main():
     parser.add_argument("--processors", type=int, default=2, metavar="N")
     parser.add_argument("--parameter", action="append", default=[], metavar="WORD", help="for the kernel")
     parser.add_argument("--sysctl", action="append", default=[], metavar="NAME=VALUE")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="in the environment of the tests")
     parser.add_argument("--run", action="append", default=[], metavar="COMMAND", help="of the shell, before the tests")
     parser.add_argument("kernel")
     parser.add_argument("words", nargs=argparse.REMAINDER, metavar="NAME [WORDS] [+ NAME [WORDS]]...")
@@ -155,9 +159,9 @@ def main():
     tests = tests_of(options.words)
     with tempfile.TemporaryDirectory(prefix="pyrometer-kernels-") as folder:
         archive = os.path.join(folder, "files")
-        commands = ["%s; echo \"status $?\"" % command_of(words, system.pythons) for words in tests]
+        commands = ["%s; echo \"status $?\"" % command_of(words, system.pythons, options.set) for words in tests]
         init = INIT % {"root": ROOT, "settings": settings_of(options) or "true", "commands": "\n".join(commands)}
-        image.write(archive, ROOT, init, [value for key, value in os.environ.items() if KEPT.match(key)], system)
+        image.write(archive, ROOT, init, [*(words[0] for words in tests), *(value for key, value in os.environ.items() if KEPT.match(key))], system)
         output, said = boot(machine, kernel, options, archive)
     print("kernel: " + os.path.basename(kernel))
     if output is None:

@@ -43,7 +43,7 @@ SKIPPED = 77
 # The versions whose stacks can be read, and those that must be refused.
 SUPPORTED_MINORS = range(8, 17)
 # A victim that outlives its test, however that ended, ends by itself.
-VICTIM_SECONDS = 120
+VICTIM_SECONDS = int(120 * SLOWNESS)
 WAIT_SECONDS = 20 * SLOWNESS
 # 3.13t yields its processor two thousand times while it starts: on a busy machine it takes long.
 START_SECONDS = 3 * WAIT_SECONDS

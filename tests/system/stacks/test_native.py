@@ -1,5 +1,7 @@
 """C functions at the end of stacks, on every interpreter of this machine: named where they run, and nowhere else.
 
+Usage: tests/system native [CHECK...], a check without its check_.
+
 Exit code: 0 all is right, 1 something is not, 77 there is no interpreter to sample.
 """
 
@@ -241,9 +243,12 @@ def check_pure(python):
     return ["it does not call %s" % sorted(set(named) - ALWAYS)] if set(named) - ALWAYS else []
 
 
+CHECKS = {"shares": check_shares, "callbacks": check_callbacks, "full": check_full, "deep": check_deep, "asleep": check_asleep,
+          "joined": check_joined, "dump": check_dump, "pure": check_pure}
+
+
 def check(python):
-    return check_shares(python) + check_callbacks(python) + check_full(python) + check_deep(python) + check_asleep(python) + check_joined(python) + \
-        check_dump(python) + check_pure(python)
+    return [problem for name in sys.argv[1:] or CHECKS for problem in CHECKS[name](python)]
 
 
 if __name__ == "__main__":

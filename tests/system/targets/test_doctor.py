@@ -21,7 +21,7 @@ NOT_DUMPABLE = ("import ctypes, os, time\n"
 # Runs the rest of the command without a system call: it says the error of that number.
 FORBIDS = """
 import ctypes, os, struct, sys
-PROCESS_VM_READV = 310
+PROCESS_VM_READV = 310 if os.uname().machine == "x86_64" else 270
 ALLOWED, ERROR = 0x7fff0000, 0x00050000 | int(sys.argv[1])
 def statement(code, if_true, if_false, value): return struct.pack("=HBBI", code, if_true, if_false, value)
 rules = (statement(0x20, 0, 0, 0) + statement(0x15, 1, 0, PROCESS_VM_READV) +
@@ -33,6 +33,11 @@ assert libc.prctl(38, 1, 0, 0, 0) == 0
 assert libc.prctl(22, 2, ctypes.c_char_p(program), 0, 0) == 0, ctypes.get_errno()
 os.execv(sys.argv[2], sys.argv[2:])
 """
+# The types of the kernel's structures, and which processes Yama lets others read.
+TYPES = "/sys/kernel/btf/vmlinux"
+SCOPE_FILE = "/proc/sys/kernel/yama/ptrace_scope"
+# What the kernel that tests/kernels has booted says of the kernel engine.
+ENGINE_CHECK = os.environ.get("PYROMETER_ENGINE_CHECK")
 SLEEPS = "import time\nprint('READY', flush=True)\ntime.sleep(120)\n"
 
 
@@ -68,6 +73,52 @@ class Readable(Test):
             self.assertEqual(code, 4, process.output())
             self.assertRegex(process.err[0], "process %d .*is not a Python process" % other.pid)
             self.assertIn("process %d" % target.pid, process.out)
+
+
+class Kernel(Test):
+    @unittest.skipUnless(ENGINE_CHECK, "only tests/kernels knows what its kernel can do")
+    def test_the_kernel_engine_runs_or_the_reason_is_said(self):
+        process, code = run_program("doctor")
+        self.assertEqual(code, 0, process.output())
+        state, said, _ = checks(process)["engine"]
+        self.assertRegex(said, ENGINE_CHECK)
+        with victim("chain.py", "600") as target:
+            command = ["record", str(target.pid), "-d", "1", "--collapsed", "-o", "-"]
+            process, code = run_program(*command, "--engine", "kernel")
+            self.assertEqual(code == 0, state == "OK", process.output())
+            if state != "OK":
+                self.assertIn(said, process.err[-1])
+                process, code = run_program(*command, "--engine", "auto")
+                self.assertEqual(code, 0, process.output())
+
+    @unittest.skipUnless(can("unshare", "-m") and os.path.exists(TYPES), "needs a kernel with types, and the right to hide them")
+    def test_a_kernel_without_types_is_named_as_that(self):
+        hidden = ["unshare", "-m", "sh", "-c", "mount -t tmpfs none %s && exec \"$@\"" % os.path.dirname(TYPES), "sh", PROGRAM]
+        process = Process([*hidden, "doctor"])
+        self.assertEqual(process.wait(), 0, process.output())
+        state, said, remedy = checks(process)["engine"]
+        self.assertEqual(state, "UNKNOWN")
+        self.assertRegex(said, "^the kernel engine needs the type information of the kernel, and %s is not here" % TYPES)
+        self.assertIn("--engine auto", remedy)
+
+    @unittest.skipUnless(os.path.exists(SCOPE_FILE) and can(*AS_NOBODY), "needs a kernel with Yama, and the right to become another user")
+    def test_yama_blocks_whom_its_scope_says(self):
+        with open(SCOPE_FILE, encoding="ascii") as file:
+            scope = int(file.read())
+        target = Process(AS_NOBODY + ["/usr/bin/python3.11", "-c", SLEEPS], cwd="/tmp")
+        self.addCleanup(target.kill)
+        target.wait_ready()
+        for words, may_read in (([], scope < 3), (AS_NOBODY, scope == 0)):
+            with self.subTest(scope=scope, user=words[1:2]):
+                process = Process(words + [PROGRAM, "doctor", str(target.pid)])
+                self.assertEqual(process.wait(), 0 if may_read else 3, process.output())
+                state, said, remedy = checks(process)["Yama"]
+                self.assertEqual(state, "BLOCKED" if not may_read else "BYPASSED" if scope else "OK", process.output())
+                self.assertIn("kernel.yama.ptrace_scope is %d" % scope, said)
+                self.assertEqual(bool(remedy), not may_read)
+                process = Process(words + [PROGRAM, "record", "--engine", "remote", "-d", "1", "--collapsed", "-o", "-", str(target.pid)])
+                self.assertEqual(process.wait(), 0 if may_read else 3, process.output())
+                self.assertEqual("kernel.yama.ptrace_scope is %d" % scope in process.err[-1], not may_read, process.output())
 
 
 class Gone(Test):
@@ -314,4 +365,7 @@ class Namespaces(Test):
 
 
 if __name__ == "__main__":
+    # A kernel of tests/kernels may let nobody read anything: it is judged all the same.
+    if ENGINE_CHECK:
+        unittest.main(verbosity=2)
     main()
