@@ -52,7 +52,7 @@ static enum native_end cfa_of_record(const struct frame_state *state, const stru
                                      remote_addr *cfa_out)
 {
     const int saved = rule->saved[MACHINE_FP];
-    if (MACHINE_RETURN_BYTES || saved == RULE_UNCHANGED || saved == RULE_LOST ||
+    if (MACHINE_RETURN_BYTES > 0 || saved == RULE_UNCHANGED || saved == RULE_LOST ||
         rule->saved[MACHINE_RETURN_ADDRESS] != saved + WORD_BYTES ||
         !(state->known >> MACHINE_FP & 1))
         return NATIVE_NO_REGISTER;

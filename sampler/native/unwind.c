@@ -294,7 +294,7 @@ static enum native_end leave_by_register(struct walker *walker, struct native_fr
     struct rule rule = rule_lost;
     uint64_t next_fp;
     remote_addr return_address, saved, called, function;
-    if (MACHINE_RETURN_BYTES || !state->is_exact ||
+    if (MACHINE_RETURN_BYTES > 0 || !state->is_exact ||
         frame_state_return_address(state, &rule_initial, state->sp, &return_address) ||
         !is_return_address(walker, return_address, &called) ||
         (read_record(state, &next_fp, &saved) && saved == return_address))
@@ -428,6 +428,44 @@ static enum native_end leave_undescribed(struct walker *walker, struct native_fr
     return end == NATIVE_NO_RULE && rule->kind == RULE_STRANGE ? NATIVE_STRANGE_RULE : end;
 }
 
+/* A thread waits in a function that has saved nothing, and only its stack is known, so the return address is not.  If its
+ * caller's record is there, that leads to the caller's caller, whose call names the caller. */
+static enum native_end leave_waiting(struct walker *walker, struct native_frame *frame)
+{
+    struct frame_state *const state = &walker->state;
+    struct blocks *const blocks = &walker->unwinder->blocks;
+    uint64_t next_fp;
+    remote_addr return_address, called, function;
+    if (MACHINE_RETURN_BYTES > 0)
+        return NATIVE_CONTRADICTION;
+    state->saved[MACHINE_FP] = state->sp;
+    state->known = 1u << MACHINE_FP;
+    if (!read_record(state, &next_fp, &return_address) ||
+        !is_return_address(walker, return_address, &called) || !called)
+        return NATIVE_NO_REGISTER;
+    const remote_addr linked = linkage_target(blocks, called);
+    const remote_addr caller = linked ? linked : called;
+    struct image *const image = image_at(walker, caller);
+    if (!image)
+        return NATIVE_NO_REGISTER;
+    (void)rule_at(walker->unwinder, image, caller, &function);
+    if (function != caller)
+        return NATIVE_NO_REGISTER;
+    if (walker->walk->count == walker->walk->room)
+        return NATIVE_DEEP;
+    frame->cfa = state->sp;
+    frame->left_by = NATIVE_LEFT_BY_CALL;
+    struct native_frame *const next = push(walker->walk);
+    *next = (struct native_frame){ .left_by = NATIVE_NOT_LEFT,
+                                   .is_exact = true,
+                                   .image = image->id,
+                                   .pc = caller,
+                                   .function = caller,
+                                   .sp = state->sp };
+    const enum native_end end = leave_by_frame_pointer(walker, next);
+    return end == NATIVE_NO_RULE ? NATIVE_NO_REGISTER : end;
+}
+
 /* Adds the frame of the state, and makes the state its caller's. */
 static enum native_end step(struct walker *walker)
 {
@@ -458,7 +496,11 @@ static enum native_end step(struct walker *walker)
     if (rule.kind == RULE_NONE || rule.kind == RULE_STRANGE)
         return leave_undescribed(walker, frame, &rule);
     const enum native_end end = frame_state_cfa(state, &rule, &cfa);
-    return end ? end : leave(walker, frame, &rule, cfa, NATIVE_LEFT_BY_TABLE);
+    if (end)
+        return end;
+    if (cfa == state->sp && state->is_exact && state->known == 0)
+        return leave_waiting(walker, frame);
+    return leave(walker, frame, &rule, cfa, NATIVE_LEFT_BY_TABLE);
 }
 
 /* Goes on behind the frame of the evaluation function that holds the next entry frame. */

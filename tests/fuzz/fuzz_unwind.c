@@ -1,4 +1,4 @@
-/* Input: registers, entry frames and the size of the stack, as offsets; the stack; the headers of an image; its
+/* Once for each processor.  Input: registers, entry frames and the size of the stack, as offsets; the stack; the headers of an image; its
  * tables. */
 #include <string.h>
 
@@ -43,8 +43,12 @@ static void map_image(struct scene *scene, struct fuzz_input *input)
         input->at += bytes;
     }
     /* Byte 0x20 of each 0x40 is behind a call. */
-    for (size_t at = CODE + 0x20 - 5; at < TABLES; at += 0x40)
-        image[at] = 0xe8;
+    for (size_t at = CODE + 0x20; at < TABLES; at += 0x40) {
+        if (MACHINE_RETURN_BYTES)
+            image[at - 5] = 0xe8;
+        else
+            image[at - 1] = 0x94;
+    }
 }
 
 static void set_scene(struct scene *scene, struct fuzz_input *input)
@@ -55,7 +59,8 @@ static void set_scene(struct scene *scene, struct fuzz_input *input)
     registers->sp = STACK + fuzz_take(input, 2) % MAX_STACK_BYTES;
     registers->outer_sp = STACK + fuzz_take(input, 2);
     for (size_t i = 0; i < MACHINE_SAVED; i++)
-        registers->saved[i] = STACK + fuzz_take(input, 2);
+        registers->saved[i] =
+            (i == (size_t)MACHINE_RETURN_ADDRESS ? BASE : STACK) + fuzz_take(input, 2);
     for (size_t i = 0; i < ENTRIES; i++)
         scene->entries[i] = (i ? scene->entries[i - 1] : STACK) + fuzz_take(input, 2);
     size_t bytes = fuzz_take(input, 2) % (MAX_STACK_BYTES + 1);

@@ -237,8 +237,9 @@ def stacks():
 class Image:
     """A loaded ELF file without its code: headers, .eh_frame_hdr at 0x2000, .eh_frame at 0x2200."""
 
-    def __init__(self):
+    def __init__(self, machine, return_address, start):
         self.frames, self.functions = b"", []
+        self.machine, self.return_address, self.start = machine, bytes([return_address]), bytes(start)
 
     def entry(self, common, body):
         at = 0x2200 + len(self.frames)
@@ -246,7 +247,7 @@ class Image:
         return at
 
     def common(self, letters):
-        body = b"\1" + letters + b"\0\1\x78\x10" + (b"\1\x1b" if letters else b"") + b"\x0c\7\x08\x90\1"
+        body = b"\1" + letters + b"\0\1\x78" + self.return_address + (b"\1\x1b" if letters else b"") + self.start
         return self.entry(0, body)
 
     def function(self, common, start, *instructions):
@@ -255,7 +256,7 @@ class Image:
         self.functions.append((start, at))
 
     def image(self):
-        head = b"\x7fELF\2\1\1".ljust(16, b"\0") + struct.pack("<HHIQQQIHHHHHH", 3, 62, 1, 0, 64, 0, 0, 64, 56, 4, 64, 0, 0)
+        head = b"\x7fELF\2\1\1".ljust(16, b"\0") + struct.pack("<HHIQQQIHHHHHH", 3, self.machine, 1, 0, 64, 0, 0, 64, 56, 4, 64, 0, 0)
         for kind, offset, size in ((1, 0, 0x1000), (1, 0x1000, 0x1000), (1, 0x2000, 0x6000), (0x6474e550, 0x2000, 0x200)):
             head += struct.pack("<IIQQQQQQ", kind, 5, offset, offset, offset, size, size, 4096)
         table = struct.pack("<4BiI", 1, 0x1b, 3, 0x3b, 0x2200 - 0x2004, len(self.functions))
@@ -264,7 +265,7 @@ class Image:
 
 
 def unwinds():
-    image = Image()
+    image = Image(62, 16, (0x0c, 7, 8, 0x90, 1))
     usual, signals, old = image.common(b"zR"), image.common(b"zRS"), image.common(b"")
     stub = (0x0f, 11, 0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22)
     programs = ((usual, (0,)), (usual, (0x41, 0x0e, 16, 0x86, 2, 0x0a, 0x41, 0x0c, 7, 8, 0x0b)), (usual, (0x0c, 6, 16, 0x86, 2)),
@@ -304,6 +305,45 @@ def unwinds():
                             ("segments", 56, b"\xff\xff"), ("place", 64 + 3 * 56 + 16, b"\xff" * 8),
                             ("entry", 0x210, b"\xff\xff\xff\x7f")):
         yield "damaged_" + name, plain[:headers + at] + value + plain[headers + at + len(value):]
+
+
+def aarch64_unwinds():
+    image = Image(183, 30, (0x0c, 31, 0))
+    usual, signals, signs = image.common(b"zR"), image.common(b"zRS"), image.common(b"zRB")
+    programs = ((usual, (0,)), (usual, (0x44, 0x0e, 32, 0x9d, 4, 0x9e, 3)), (usual, (0x0c, 29, 64, 0x9d, 8, 0x9e, 7, 0x93, 6)),
+                (signs, (0x44, 0x2d, 0x44, 0x0e, 32, 0x9d, 4, 0x9e, 3, 0x0a, 0x44, 0xde, 0xdd, 0x0e, 0, 0x44, 0x0b)),
+                (signals, (0x0c, 29, 0, 0x9d, 0, 0x9e, 0x7f)), (usual, (7, 30)), (usual, (0x0e, 48, 0x9e, 6, 0x9d, 3)),
+                (usual, (9, 30, 15)), (usual, (0x3f,)), (usual, (8, 30, 0x10, 30, 2, 0x8d, 8, 6, 29)),
+                (usual, (0x0e, 0x80, 1, *(byte for number in range(12) for byte in (0x93 + number, 16 - number)))))
+    for i, (common, program) in enumerate(programs):
+        image.function(common, 0x1000 + 0x40 * i, *program)
+    memory, code, stack, sp = image.image(), 0x11000, 0x700000, 0x80
+    leaf, records, points, signed, signal, first, apart, lost, corrupt, expression, large = (code + 0x40 * i for i in range(11))
+    unknown, call = code + 0x300, 0x20
+
+    def case(ip, words, fp=0, link=0, entries=(0, 0), bytes_=512):
+        row = [0] * 256
+        for at, value in words.items():
+            row[sp // 8 + at] = value
+        head = struct.pack("<3H12H2HH", ip - 0x10000, sp, 0, *[0] * 10, fp, link, *entries, bytes_)
+        return head + struct.pack("<256Q", *row)[:bytes_] + memory
+
+    record = {0: stack + sp + 48, 1: points + call, 7: first + call}
+    yield "plain", case(records + 4, record)
+    yield "leaf", case(leaf, record, link=records + call - 0x10000)
+    yield "register", case(unknown, {2: stack + sp + 64, 3: first + call}, fp=sp + 16, link=records + call - 0x10000)
+    yield "signed", case(signed + 8, {**record, 1: signed + call | 0x2a << 48, 5: first + call | 0x15 << 48})
+    yield "signal", case(records + 4, {0: stack + sp + 64, 1: signal + 4, 9: first + call})
+    yield "apart", case(apart, {0: first + call, 3: stack + sp})
+    yield "lost", case(lost, record)
+    yield "corrupt", case(corrupt, record)
+    yield "expression", case(expression, record, fp=sp)
+    yield "large", case(large, {4: first + call, 5: stack + sp + 128, 11: first + call})
+    yield "generated", case(records + 4, {0: stack + sp + 32, 1: 0x300010, 4: stack + sp + 48, 5: records + call, 7: first + call})
+    yield "frame_pointer", case(unknown, {2: stack + sp + 64, 3: records + call, 9: first + call}, fp=sp + 16)
+    yield "gap", case(unknown, {11: first + call}, entries=(sp + 64, 999))
+    yield "cut", case(records + 4, record, bytes_=sp + 4)
+    yield "deep", case(records + 4, {i: records + call for i in range(200)}, bytes_=2048)
 
 
 def links():
@@ -408,7 +448,8 @@ def main():
     folder = sys.argv[1] if len(sys.argv) > 1 else os.path.join(HERE, "corpus")
     for target, seeds in (("capture", captures), ("context", contexts), ("demangle", mangled), ("elf", elves), ("link", links), ("location", locations),
                           ("maps", maps), ("native_names", native_names), ("layout", layouts), ("object", objects),
-                          ("relay", relayed), ("stack", stacks), ("thread_contexts", thread_contexts), ("unwind", unwinds)):
+                          ("relay", relayed), ("stack", stacks), ("thread_contexts", thread_contexts), ("unwind/x86_64", unwinds),
+                          ("unwind/aarch64", aarch64_unwinds)):
         os.makedirs(os.path.join(folder, target), exist_ok=True)
         for name, data in seeds():
             with open(os.path.join(folder, target, name), "wb") as out:

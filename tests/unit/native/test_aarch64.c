@@ -288,7 +288,29 @@ static void of_a_waiting_thread_the_stack_is_enough(void **state)
     put_record(world, 6, 0, START + CALL);
     assert_int_equal(made_walk(world), NATIVE_COMPLETE);
     assert_int_equal(world->walk.count, 3);
-    world->registers.ip = LEAF;
+}
+
+/* Newer C libraries wait in a function that saves nothing. */
+static void its_caller_is_named_by_its_callers_call(void **state)
+{
+    struct made_stack *const world = *state;
+    set(world, LEAF + 8, 0, 0);
+    world->registers.has_only_sp = true;
+    put_record(world, 0, at_word(world, 6), HAS_POINTER + CALL);
+    put_record(world, 6, 0, START + CALL);
+    put_call(world, HAS_POINTER + CALL, RECORDS);
+    assert_int_equal(made_walk(world), NATIVE_COMPLETE);
+    assert_int_equal(world->walk.count, 4);
+    assert_int_equal(world->frames[1].pc, RECORDS);
+    assert_true(world->frames[1].is_exact);
+    assert_int_equal(world->frames[2].pc, HAS_POINTER + CALL);
+    assert_int_equal(world->frames[2].cfa, at_word(world, 14));
+    /* What it calls is no function; the word is no return address. */
+    put_call(world, HAS_POINTER + CALL, RECORDS + 4);
+    assert_int_equal(made_walk(world), NATIVE_NO_REGISTER);
+    put_code(world, HAS_POINTER + CALL - 4, 0xd63f0060);
+    assert_int_equal(made_walk(world), NATIVE_NO_REGISTER);
+    put_code(world, HAS_POINTER + CALL - 4, NOP);
     assert_int_equal(made_walk(world), NATIVE_NO_REGISTER);
 }
 
@@ -404,6 +426,7 @@ TEST_MAIN(MADE_TEST(frames_lead_to_the_first_function),
           MADE_TEST(trampolines_of_python_are_left),
           MADE_TEST(a_stub_is_left_by_the_call_of_it),
           MADE_TEST(of_a_waiting_thread_the_stack_is_enough),
+          MADE_TEST(its_caller_is_named_by_its_callers_call),
           MADE_TEST(zeros_mark_the_first_frame),
           MADE_TEST(the_first_function_may_have_no_table),
           MADE_TEST(the_walk_goes_on_behind_a_gap),

@@ -110,7 +110,7 @@ static void of_a_thread_that_waits_only_sp_and_ip_are_known(void **state)
 
 static void of_a_large_stack_both_ends_are_read_at_once(void **state)
 {
-    const remote_addr sp = BASE - NATIVE_COPY_BYTES;
+    const remote_addr sp = BASE - NATIVE_COPY_BYTES - 8;
     (void)state;
     begin(sp);
     map(sp - PAGE, BASE);
