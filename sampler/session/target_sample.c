@@ -12,8 +12,9 @@
 #include "sampler/session/target.h"
 #include "sampler/session/thread_cpu.h"
 
-/* A thread that has not moved in so many readings is read without a stop, so it costs no question. */
-static const uint32_t AT_REST_READINGS = 50;
+/* A thread that has not moved in so many readings is read without a stop, so it costs no question; where native stacks
+ * are wanted, one that waited when it was asked last costs one in so many times. */
+static const uint32_t AT_REST_READINGS = 50, ASK_ONE_IN = 16;
 /* How long a thread may take to stop where its registers are read. */
 static const uint64_t STOP_DEADLINE_NS = 10 * NS_PER_MS;
 
@@ -44,12 +45,29 @@ static uint32_t whole(struct tick *tick, double weight)
     return weight > floor ? floor + (random_fraction(&tick->random) < weight - floor) : floor;
 }
 
-/* A thread that does not move is certain whatever is done. */
-static void note_reading(struct target *target, const struct thread *thread,
+/* Does a thread run whose stack stands still, as in one long call of C code?  Mostly it waits, so it is not asked each
+ * time. */
+static bool runs_still(const struct target_tick *now, const struct thread *thread)
+{
+    const struct target *const target = now->target;
+    if (thread->is_asked || thread->is_stopped)
+        return thread->runs == VALUE_YES;
+    return thread->host_tid > 0 && !random_below(&now->tick->random, ASK_ONE_IN) &&
+           thread_cpus_ask(target->fold.cpus, thread->tag - 1u, target->process.pid,
+                           thread->host_tid, NULL) == VALUE_YES;
+}
+
+/* A thread that does not move is certain whatever is done, but only a stop shows the native stack of one that runs. */
+static void note_reading(const struct target_tick *now, const struct thread *thread,
                          enum err_code failure)
 {
+    struct target *const target = now->target;
+    const bool wants_native = target->fold.native_stacks;
     if (failure || !thread->stack.is_unchanged)
-        stops_note_reading(&target->stops, failure || thread->stack.certainty != STACK_EXACT);
+        stops_note_reading(&target->stops,
+                           failure || wants_native || thread->stack.certainty != STACK_EXACT);
+    else if (wants_native && runs_still(now, thread))
+        stops_note_reading(&target->stops, true);
 }
 
 /* The control of a window without stops is of the same threads as its other readings: those that have
@@ -120,7 +138,7 @@ static enum err_code count_thread(void *context, struct thread *thread, enum err
     if (!target_is_same(target))
         return ERR_GONE;
     if (now->is_probe || now->turn.step == STOPS_MOVING)
-        note_reading(target, thread, failure);
+        note_reading(now, thread, failure);
     if (now->is_probe)
         return ERR_OK;
     failure = failure ? failure : check_still(target, thread);
@@ -177,12 +195,17 @@ static bool can_stop(const struct target *target, const struct thread *thread)
 
 /* Asks whether the thread runs: once stopped, none does.  One that sleeps stands still already, but its registers can be read
  * only if it is stopped. */
-static bool is_to_stop(const struct target *target, struct thread *thread)
+static bool is_to_stop(const struct target_tick *now, struct thread *thread)
 {
+    const struct target *const target = now->target;
     const bool is_always = is_always_still(target);
+    const bool is_at_rest =
+        thread->stack.still > AT_REST_READINGS &&
+        !(target->fold.native_stacks &&
+          (thread->runs == VALUE_YES || !random_below(&now->tick->random, ASK_ONE_IN)));
     thread->is_asked = false;
     thread->runs = VALUE_UNKNOWN;
-    if (thread->host_tid <= 0 || (!is_always && thread->stack.still > AT_REST_READINGS))
+    if (thread->host_tid <= 0 || (!is_always && is_at_rest))
         return false;
     thread->runs = thread_cpus_ask(target->fold.cpus, thread->tag - 1u, target->process.pid,
                                    thread->host_tid, &thread->call);
@@ -195,13 +218,13 @@ static bool is_to_stop(const struct target *target, struct thread *thread)
     return false;
 }
 
-static void choose_stopped(const struct target *target, struct sampled *out)
+static void choose_stopped(const struct target_tick *now, struct sampled *out)
 {
     size_t count;
-    struct thread *const *const chosen = python_chosen(target->python, &count);
+    struct thread *const *const chosen = python_chosen(now->target->python, &count);
     for (size_t i = 0; i < count; i++) {
         struct thread *const thread = chosen[i];
-        thread->is_stopped = is_to_stop(target, thread);
+        thread->is_stopped = is_to_stop(now, thread);
         out->threads[out->count++] = thread;
         if (!thread->is_stopped)
             continue;
@@ -383,7 +406,7 @@ static enum err_code sample_still(struct target_tick *now)
     struct kept_threads kept;
     kept.count = 0;
     now->kept = &kept;
-    choose_stopped(target, &sampled);
+    choose_stopped(now, &sampled);
     now->tick->now_ns = clock_now_ns();
     enum err_code rc = python_sample(target->python, sampled.threads + sampled.stopped,
                                      sampled.count - sampled.stopped, count_thread, now);

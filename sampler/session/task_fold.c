@@ -8,7 +8,7 @@
 
 /* Reading the tasks may take one part in COSTS_ONE_IN of the time. */
 enum { COSTS_ONE_IN = 20, MAX_MARK_BYTES = 256 };
-static const uint64_t SELDOM_NS = NS_PER_S;
+static const uint64_t SELDOM_NS = 4 * NS_PER_S;
 
 enum err_code task_fold_init(struct task_fold *fold, struct fold *of_threads,
                              struct tasks *tasks, bool counts_waiting, struct err *err)
@@ -219,7 +219,11 @@ enum err_code task_fold_flush(struct task_fold *fold, uint64_t now_ns)
         const struct task *const task = &all->table.items[i];
         if (!is_counted(task))
             continue;
-        due += task->is_awaiter ? fold->owed : share * task->times * fold->owed;
+        const double stands_for = !task->is_awaiter ? share * task->times
+                                  : task_table_chooses(&all->table, task->addr)
+                                      ? task_table_scale(&all->table)
+                                      : 0;
+        due += stands_for * fold->owed;
         const uint32_t times = (uint32_t)((uint64_t)due - counted);
         counted += times;
         if (times)
@@ -277,7 +281,9 @@ enum err_code task_fold_count(struct task_fold *fold)
     fold->is_fresh = true;
     fold->read_ns = all->table.read_ns;
     fold->every_ns = next_after(all->cost_ns);
-    quality->tasks += all->table.count;
+    const uint64_t unchosen = all->table.found - all->table.chosen;
+    quality->tasks += all->table.count + unchosen;
+    quality->tasks_unread += unchosen;
     quality->tasks_cut += all->table.is_cut;
     for (size_t i = 0; i < all->table.count; i++) {
         quality->tasks_moving += all->table.items[i].is_moving;

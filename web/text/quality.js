@@ -47,6 +47,11 @@ export const QUALITY_TEXT = {
   },
   engineReason: (reason) => " The kernel engine is not used: " + reason + ".",
   warnings: nounOf("warning"),
+  leftOut: {
+    short_of_files: (number) => number + " left out: too many files are open (ulimit -n)",
+    over_limit: (number) => number + " left out: 256 run already",
+    denied: (number) => number + " left out: cannot be read",
+  },
   of: (count, all) => " " + count + " of " + all + ".",
   notKnown: " Not known yet.",
   causes: { gone: "thread or process gone", fault: "memory not mapped", perm: "not permitted", corrupt: "unreadable memory" },

@@ -1,5 +1,7 @@
 #include "sampler/cpython/asyncio/task_lists.h"
 
+#include <stdlib.h>
+
 #include "sampler/cpython/objects/object.h"
 #include "sampler/cpython/objects/set.h"
 
@@ -73,6 +75,89 @@ enum err_code task_lists_find(struct task_lists *lists)
     return ERR_OK;
 }
 
+void task_lists_deinit(struct task_lists *lists)
+{
+    free(lists->trail.nodes);
+    free(lists->trail.before);
+    lists->trail = (struct task_trail){ 0 };
+}
+
+static void begin_trail(struct task_trail *trail)
+{
+    remote_addr *const nodes = trail->before;
+    trail->before = trail->nodes;
+    trail->before_count = trail->count;
+    trail->nodes = nodes;
+    trail->count = trail->at = trail->link_count = 0;
+}
+
+/* Allocates room for the maximum: unused pages cost no memory. */
+static enum err_code note_node(struct task_trail *trail, remote_addr node)
+{
+    if (!trail->nodes)
+        trail->nodes = malloc(TASK_LISTS_MAX * sizeof *trail->nodes);
+    if (!trail->nodes)
+        return ERR_NOMEM;
+    if (trail->count == TASK_LISTS_MAX)
+        return ERR_LIMIT;
+    trail->nodes[trail->count++] = node;
+    return ERR_OK;
+}
+
+/* Reads the links of the next nodes of the reading before. */
+static void read_links(struct task_trail *trail, struct memory *memory)
+{
+    struct memory_span spans[TASK_LISTS_LINKS];
+    const size_t left = trail->before_count - trail->at;
+    const size_t count = left < TASK_LISTS_LINKS ? left : TASK_LISTS_LINKS;
+    size_t arrived = 0;
+    for (size_t i = 0; i < count; i++)
+        spans[i] = (struct memory_span){ trail->before[trail->at + i], &trail->links[i], WORD };
+    (void)!memory_readv(memory, spans, count, &arrived);
+    trail->first_link = trail->at;
+    trail->link_count = arrived / WORD;
+}
+
+/* The node after one whose task is not chosen.  Tasks that have ended since are missing from the list. */
+static enum err_code next_node(struct task_lists *lists, remote_addr *node)
+{
+    enum { MOST_ENDED = 16 };
+    struct task_trail *const trail = &lists->trail;
+    const enum err_code rc = note_node(trail, *node);
+    if (rc)
+        return rc;
+    for (size_t i = 0; i < MOST_ENDED && trail->at + i < trail->before_count; i++) {
+        if (trail->before[trail->at + i] != *node)
+            continue;
+        trail->at += i;
+        if (trail->at - trail->first_link >= trail->link_count)
+            read_links(trail, lists->reads->memory);
+        const size_t link = trail->at++ - trail->first_link;
+        if (link >= trail->link_count)
+            break;
+        *node = trail->links[link];
+        return ERR_OK;
+    }
+    return memory_read_u64(lists->reads->memory, *node, node);
+}
+
+static enum err_code add_task(struct task_lists *lists, remote_addr addr, uint64_t ident,
+                              struct task **out)
+{
+    const struct task_list_offsets *const offsets = &lists->offsets;
+    const unsigned char *copy;
+    *out = NULL;
+    const enum err_code rc = predicted_reads_get(lists->reads, addr, offsets->bytes, &copy);
+    if (rc)
+        return rc;
+    return task_table_add(lists->table,
+                          &(struct task){ .addr = addr,
+                                          .coroutine = field_u64(copy, offsets->coroutine),
+                                          .name_object = field_u64(copy, offsets->name),
+                                          .ident = ident },
+                          out);
+}
+
 /* A list may change while it is followed.  If a link leads elsewhere the walk ends; the tasks found
  * before that are valid. */
 static enum err_code collect(struct task_lists *lists, remote_addr head, uint64_t ident)
@@ -84,15 +169,15 @@ static enum err_code collect(struct task_lists *lists, remote_addr head, uint64_
     while (!rc && node != head && node) {
         struct task *task;
         const remote_addr addr = node - offsets->node;
-        rc = predicted_reads_get(lists->reads, addr, offsets->bytes, &copy);
+        if (task_table_find(lists->table, addr))
+            break;
+        if (!task_table_wants(lists->table, addr)) {
+            rc = next_node(lists, &node);
+            continue;
+        }
+        rc = add_task(lists, addr, ident, &task);
         if (!rc)
-            rc =
-                task_table_add(lists->table,
-                               &(struct task){ .addr = addr,
-                                               .coroutine = field_u64(copy, offsets->coroutine),
-                                               .name_object = field_u64(copy, offsets->name),
-                                               .ident = ident },
-                               &task);
+            rc = predicted_reads_get(lists->reads, addr, offsets->bytes, &copy);
         if (rc || !task)
             break;
         node = field_u64(copy, offsets->node);
@@ -105,7 +190,11 @@ static enum err_code mark_running(struct task_lists *lists, const struct thread 
     const unsigned char *copy;
     enum err_code rc = predicted_reads_get(
         lists->reads, thread->head.addr + lists->offsets.thread_running, WORD, &copy);
-    struct task *const task = rc ? NULL : task_table_find(lists->table, field_u64(copy, 0));
+    const remote_addr running = rc ? 0 : field_u64(copy, 0);
+    struct task *task = task_table_find(lists->table, running);
+    /* One that is not chosen belongs to a stack all the same. */
+    if (!task && running && lists->table->below < TASK_TABLE_WHOLE)
+        rc = add_task(lists, running, thread->head.ident, &task);
     if (task)
         task->is_running = true;
     return rc == ERR_NOMEM || rc == ERR_GONE ? rc : ERR_OK;
@@ -115,6 +204,7 @@ enum err_code task_lists_collect(struct task_lists *lists)
 {
     const struct thread_list *const threads = lists->threads;
     enum err_code rc = ERR_OK;
+    begin_trail(&lists->trail);
     for (size_t i = 0; i < threads->count && !rc; i++) {
         const struct thread *const thread = threads->items[i];
         rc =
@@ -128,18 +218,30 @@ enum err_code task_lists_collect(struct task_lists *lists)
     return rc;
 }
 
+/* An awaiter that is not chosen belongs to the stacks of those that are. */
+static enum err_code link_awaiter(struct task_lists *lists, const struct task *task,
+                                  remote_addr by)
+{
+    struct task *awaiter = task_table_find(lists->table, by);
+    enum err_code rc = ERR_OK;
+    if (!awaiter && lists->table->below < TASK_TABLE_WHOLE)
+        rc = add_task(lists, by, task->ident, &awaiter);
+    return rc ? rc : task_table_add_edge(lists->table, task, awaiter);
+}
+
 static enum err_code link_set(struct task_lists *lists, const struct task *task,
                               remote_addr set)
 {
     remote_addr *const members = lists->table->members;
     size_t count;
-    enum err_code rc = set_read(lists->reads, lists->layout, set, members, TASKS_MAX, &count);
+    enum err_code rc =
+        set_read(lists->reads, lists->layout, set, NULL, members, TASKS_MAX, &count);
     if (rc == ERR_LIMIT) {
         lists->table->is_cut = true;
         rc = ERR_OK;
     }
     for (size_t i = 0; i < count && !rc; i++)
-        rc = task_table_add_edge(lists->table, task, task_table_find(lists->table, members[i]));
+        rc = link_awaiter(lists, task, members[i]);
     return rc == ERR_NOMEM || rc == ERR_GONE ? rc : ERR_OK;
 }
 
@@ -158,10 +260,10 @@ enum err_code task_lists_link(struct task_lists *lists)
         if (rc == ERR_FAULT)
             rc = ERR_OK;
         if (!rc && by)
-            rc = copy[offsets->awaited_by_is_set]
-                     ? link_set(lists, task, by)
-                     : task_table_add_edge(lists->table, task,
-                                           task_table_find(lists->table, by));
+            rc = copy[offsets->awaited_by_is_set] ? link_set(lists, task, by)
+                                                  : link_awaiter(lists, task, by);
+        if (rc == ERR_FAULT)
+            rc = ERR_OK;
     }
     return rc;
 }

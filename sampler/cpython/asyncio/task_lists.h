@@ -6,6 +6,7 @@
  *
  * Ownership: the caller's storage; borrows what the members point to.
  * Threads: none.
+ * Limits: TASK_LISTS_MAX nodes whose tasks are not chosen.
  * Depends on: threads, predicted_reads, set, task_table.
  */
 #ifndef SAMPLER_CPYTHON_ASYNCIO_TASK_LISTS_H
@@ -20,6 +21,17 @@
 #include "sampler/cpython/objects/predicted_reads.h"
 #include "sampler/cpython/threads/threads.h"
 
+enum { TASK_LISTS_MAX = 1 << 20, TASK_LISTS_LINKS = 512 };
+
+/* Nodes of lists that are followed, but whose tasks are not chosen: of this reading, and of the one before, whose links
+ * are read in few calls. */
+struct task_trail {
+    remote_addr *nodes, *before;
+    size_t count, before_count, at;
+    remote_addr links[TASK_LISTS_LINKS];
+    size_t first_link, link_count;
+};
+
 struct task_lists {
     int pid;
     const struct layout *layout;
@@ -30,7 +42,10 @@ struct task_lists {
         uint32_t bytes, name, coroutine, node, awaited_by, awaited_by_is_set; /* of a task */
         uint32_t interp_tasks, thread_running, thread_tasks;
     } offsets; /* set when they have been found */
+    struct task_trail trail;
 };
+
+void task_lists_deinit(struct task_lists *lists);
 
 /* Does the version have lists of tasks? */
 bool task_lists_exist(const struct layout *layout);

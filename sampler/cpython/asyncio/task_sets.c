@@ -149,13 +149,24 @@ static enum err_code collect_task(struct task_sets *sets, remote_addr addr, stru
 
 static enum err_code collect_set(struct task_sets *sets, remote_addr set, bool is_weak)
 {
-    remote_addr *const members = sets->table->members;
+    struct task_table *const table = sets->table;
+    remote_addr *const members = table->members;
     size_t count = 0;
-    enum err_code rc = set_read(sets->reads, sets->layout, set, members, TASKS_MAX, &count);
+    struct set_part part = { table->secret, table->below, 0 };
+    enum err_code rc =
+        set_read(sets->reads, sets->layout, set, &part, members, TASKS_MAX, &count);
+    /* Of the first set, as large a part as fits. */
+    while (rc == ERR_LIMIT && !table->count && table->below > 1) {
+        table->below /= 2;
+        part = (struct set_part){ table->secret, table->below, 0 };
+        rc = set_read(sets->reads, sets->layout, set, &part, members, TASKS_MAX / 2, &count);
+    }
     if (rc == ERR_LIMIT) {
-        sets->table->is_cut = true;
+        table->is_cut = true;
         rc = ERR_OK;
     }
+    table->found += part.found;
+    table->chosen += count;
     for (size_t i = 0; i < count && !rc; i++) {
         const unsigned char *copy;
         struct task *task;
@@ -178,7 +189,11 @@ static enum err_code mark_running(struct task_sets *sets)
     if (rc)
         return rc == ERR_NOMEM || rc == ERR_GONE ? rc : ERR_OK;
     for (size_t i = 0; i < entries.count; i++) {
-        struct task *const task = task_table_find(sets->table, entries.items[i].value);
+        struct task *task = task_table_find(sets->table, entries.items[i].value);
+        /* One that is not chosen belongs to a stack all the same. */
+        if (!task && sets->table->below < TASK_TABLE_WHOLE &&
+            collect_task(sets, entries.items[i].value, &task))
+            task = NULL;
         if (task)
             task->is_running = true;
     }

@@ -13,6 +13,8 @@ void task_table_init(struct task_table *table, struct memory *memory,
     *table = (struct task_table){ .memory = memory, .layout = layout, .strings = strings };
     idmap_init(&table->by_addr);
     idmap_init(&table->previous_by_addr);
+    random_init_any(&table->random);
+    table->below = TASK_TABLE_WHOLE;
 }
 
 void task_table_deinit(struct task_table *table)
@@ -85,6 +87,11 @@ enum err_code task_table_begin(struct task_table *table, uint64_t now_ns)
     table->count = table->edge_count = 0;
     table->is_cut = false;
     table->read_ns = now_ns;
+    if (table->found <= TASKS_MAX)
+        table->below = TASK_TABLE_WHOLE;
+    if (table->readings++ % TASK_TABLE_SAME == 0)
+        table->secret = random_u64(&table->random);
+    table->found = table->chosen = 0;
     return ERR_OK;
 }
 
@@ -155,6 +162,37 @@ static enum err_code remember(struct task_table *table, struct task *task)
     task->depth = before->depth;
     task->awaits = before->awaits;
     return ERR_OK;
+}
+
+/* Makes the choice half as wide.  The index has room for what it held before, so adding cannot fail. */
+static void thin(struct task_table *table)
+{
+    size_t kept = 0;
+    table->below /= 2;
+    table->chosen = 0;
+    idmap_clear(&table->by_addr);
+    for (size_t i = 0; i < table->count; i++) {
+        const struct task *const task = &table->items[i];
+        const bool is_chosen = task_table_chooses(table, task->addr);
+        if (!is_chosen && !task->is_running)
+            continue;
+        (void)!idmap_add(&table->by_addr, hash_mix(task->addr, 0), (uint32_t)kept, NULL);
+        table->items[kept++] = *task;
+        table->chosen += is_chosen;
+    }
+    table->count = kept;
+}
+
+/* A part leaves half of the table for the awaiters of its tasks. */
+bool task_table_wants(struct task_table *table, remote_addr addr)
+{
+    table->found++;
+    while (task_table_chooses(table, addr) &&
+           table->count >= (table->below == TASK_TABLE_WHOLE ? TASKS_MAX : TASKS_MAX / 2))
+        thin(table);
+    const bool is_chosen = task_table_chooses(table, addr);
+    table->chosen += is_chosen;
+    return is_chosen;
 }
 
 enum err_code task_table_add(struct task_table *table, const struct task *found,

@@ -7,7 +7,10 @@
  * Ownership: the caller's storage; task_table_deinit accepts a zeroed one.  Names are interned into
  * the caller's strtab.
  * Threads: none.
- * Limits: TASKS_MAX tasks and TASKS_MAX_EDGES edges; is_cut says that there may be more.
+ * Of more than TASKS_MAX tasks, the table keeps a part, and the number of all.  The part is chosen at random by
+ * address, so it is nearly the same in TASK_TABLE_SAME readings, and then another one.
+ *
+ * Limits: TASKS_MAX tasks and TASKS_MAX_EDGES edges; is_cut says that there may be more that no other stands for.
  * Depends on: base, memory, layout, object.
  */
 #ifndef SAMPLER_CPYTHON_ASYNCIO_TASK_TABLE_H
@@ -18,13 +21,15 @@
 #include <stdint.h>
 
 #include "sampler/base/err.h"
+#include "sampler/base/hash.h"
 #include "sampler/base/idmap.h"
+#include "sampler/base/random.h"
 #include "sampler/base/strtab.h"
 #include "sampler/cpython/layout/layout.h"
 #include "sampler/cpython/objects/object.h"
 #include "sampler/process/memory.h"
 
-enum { TASKS_MAX = 1 << 16, TASKS_MAX_EDGES = 1 << 17 };
+enum { TASKS_MAX = 1 << 16, TASKS_MAX_EDGES = 1 << 17, TASK_TABLE_SAME = 16 };
 
 struct task {
     remote_addr addr, coroutine, name_object;
@@ -66,7 +71,14 @@ struct task_table {
     struct idmap by_addr, previous_by_addr;
     uint64_t read_ns;
     bool is_cut;
+    /* Tasks are chosen whose address has a hash below `below`, by a secret number. */
+    struct random random;
+    uint64_t secret, below, readings;
+    uint64_t found, chosen; /* how many there were, and how many of them are chosen */
 };
+
+/* All are chosen. */
+#define TASK_TABLE_WHOLE (UINT64_C(1) << 32)
 
 /* The arguments must outlive the table. */
 void task_table_init(struct task_table *table, struct memory *memory,
@@ -77,6 +89,18 @@ void task_table_clear(struct task_table *table);
 
 /* Begins a reading: its tasks become the previous ones. */
 MUST_CHECK enum err_code task_table_begin(struct task_table *table, uint64_t now_ns);
+/* Is a task chosen that has been found?  The choice may get narrower then, and forget tasks of the table. */
+bool task_table_wants(struct task_table *table, remote_addr addr);
+/* The same of an address that stands for a task, without counting it. */
+static inline bool task_table_chooses(const struct task_table *table, remote_addr addr)
+{
+    return hash_mix(addr, table->secret) < table->below;
+}
+/* How many tasks each one of the table stands for. */
+static inline double task_table_scale(const struct task_table *table)
+{
+    return table->chosen ? (double)table->found / (double)table->chosen : 1;
+}
 /* Adds a task of which addr, coroutine, name_object and ident are set.  *out NULL: the table has it
  * already, or is full. */
 MUST_CHECK enum err_code task_table_add(struct task_table *table, const struct task *found,

@@ -40,6 +40,7 @@ void tasks_deinit(struct tasks *tasks)
 {
     predicted_reads_deinit(&tasks->reads);
     task_table_deinit(&tasks->table);
+    task_lists_deinit(&tasks->lists);
     idmap_deinit(&tasks->by_frame);
     free(tasks->frames);
     *tasks = (struct tasks){ 0 };
@@ -101,7 +102,7 @@ static void choose(struct tasks *tasks)
     const size_t room =
         needed < TASKS_MAX_READ / 2 ? TASKS_MAX_READ - needed : TASKS_MAX_READ / 2;
     const size_t few = (others + room - 1) / room;
-    tasks->wanted = others;
+    tasks->wanted = (uint64_t)((double)others * task_table_scale(table));
     tasks->covered = 0;
     for (size_t i = 0; i < table->count; i++) {
         struct task *const task = &table->items[i];
@@ -114,6 +115,17 @@ static void choose(struct tasks *tasks)
         }
         task->times = place++ == chosen ? (uint32_t)size : 0;
     }
+}
+
+/* Does it await a task that is not chosen?  Those that are chosen stand for that one, and it belongs to its stack. */
+static bool awaits_unchosen(const struct tasks *tasks, const struct task *task)
+{
+    const uint32_t at = tasks->layout->object_type;
+    uint64_t type, own;
+    return tasks->table.below < TASK_TABLE_WHOLE && task->awaits && !task->is_running &&
+           !task_table_find(&tasks->table, task->awaits) &&
+           !memory_read_u64(tasks->reads.memory, task->awaits + at, &type) &&
+           !memory_read_u64(tasks->reads.memory, task->addr + at, &own) && type == own;
 }
 
 /* ERR_LIMIT: there is no room for its frames. */
@@ -131,6 +143,7 @@ static enum err_code follow(struct tasks *tasks, struct task *task)
     if (rc || !chain->is_suspended)
         return ERR_OK;
     task->awaits = chain->awaits;
+    task->is_awaiter = task->is_awaiter || awaits_unchosen(tasks, task);
     task->is_truncated = chain->is_truncated;
     task->first_frame = (uint32_t)tasks->frame_count;
     task->frame_count = (uint32_t)chain->count;

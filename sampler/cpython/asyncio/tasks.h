@@ -10,7 +10,7 @@
  * caller's strtab.
  * Threads: none.
  * A reading of more than TASKS_MAX_READ tasks follows the frames of those that await others, and of a random part
- * of the rest, which stands for all of the rest.
+ * of the rest, which stands for all of the rest; also for tasks that have no room in the table.
  *
  * Limits: TASKS_MAX_READ tasks with frames, TASKS_MAX_FRAMES frames of all tasks; table.is_cut says that a
  * task lacks what no other stands for.

@@ -2,12 +2,14 @@
 
 #include <stdint.h>
 
+#include "sampler/base/hash.h"
 #include "sampler/cpython/objects/object.h"
 
 enum { WORD = sizeof(uint64_t) };
 
 enum err_code set_read(struct predicted_reads *reads, const struct layout *layout,
-                       remote_addr set, remote_addr *members, size_t room, size_t *count_out)
+                       remote_addr set, struct set_part *part, remote_addr *members,
+                       size_t room, size_t *count_out)
 {
     enum { MASK_WORDS = 2, TABLE_WORDS = 3, SET_WORDS = 4, ENTRY_WORDS = 2, BATCH = 512 };
     const uint32_t head = object_first_field(layout);
@@ -33,9 +35,14 @@ enum err_code set_read(struct predicted_reads *reads, const struct layout *layou
             /* A removed entry has a hash that no object has. */
             if (!entries[i * ENTRY_WORDS] || entries[i * ENTRY_WORDS + 1] == UINT64_MAX)
                 continue;
+            const remote_addr member = entries[i * ENTRY_WORDS];
+            if (part)
+                part->found++;
+            if (part && hash_mix(member, part->secret) >= part->below)
+                continue;
             is_full = count == room;
             if (!is_full)
-                members[count++] = entries[i * ENTRY_WORDS];
+                members[count++] = member;
         }
     }
     if (!rc)

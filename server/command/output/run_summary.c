@@ -425,7 +425,7 @@ static void say_native_none(const struct quality *quality)
         "%.2f %% of threads that waited elsewhere, %.2f %% of truncated stacks, %.2f %% of "
         "stacks that could not be copied",
         quality_percent(quality->native_none_unstopped, none),
-        quality->native_none_unstopped ? " (use --stop always)" : "",
+        quality->native_none_unstopped ? " (raise --max-stop, or use --stop always)" : "",
         quality_percent(quality->native_none_waiting, none),
         quality_percent(quality->native_none_truncated, none),
         quality_percent(quality->native_none_copy, none));

@@ -83,6 +83,13 @@ print("READY", flush=True)
 spin()
 """
 
+# One call of C code that lasts, as in numba: no Python frame moves.
+STANDS = """
+import hashlib
+print("READY", flush=True)
+hashlib.pbkdf2_hmac("sha256", b"x", b"y", 1 << 30)
+"""
+
 
 def share_of_climb(target, *options):
     path = file_in("stops.folded")
@@ -169,6 +176,12 @@ class Stops(Test):
             self.assertEqual(json.load(file)["bias"], quality["bias"])
         said = re.search(r"(bias|no thread moved).*", words).group()
         self.assertIn(said, "\n".join(process.err))
+
+    def test_a_native_stack_that_runs_below_python_that_stands_still_is_read_stopped(self):
+        with victim(script("stands.py", STANDS)) as target:
+            quality, _ = recorded(target, "--engine", "remote", "--native=full", "--max-stop", "30")
+        self.assertGreater(quality["stopped"], 0.5 * quality["samples"], quality)
+        self.assertLess(quality["native_none"], 0.5 * quality["samples"], quality)
 
     def test_always_reads_every_sample_stopped(self):
         with victim("alternate.py", LONG) as target:

@@ -100,6 +100,13 @@ test("what is not sampled of a program is a warning of the badge, which names th
   for (const none of [undefined, [], [{ pid: 7, warnings: [] }]]) assert.equal(warningsValue(none), null);
 });
 
+test("processes that are left out are a warning with the number and the cause", () => {
+  const value = warningsValue([{ pid: 7, warnings: ["x"] }], { attached: 22, running: 22, over_limit: 0, short_of_files: 20, denied: 1, not_permitted: 5 });
+  assert.equal(value.value + " " + value.label, "3 warnings");
+  assert.match(value.meaning, /^20 left out: too many files are open \(ulimit -n\); 1 left out: cannot be read; 7: x$/);
+  assert.equal(warningsValue([], { short_of_files: 0, not_permitted: 5 }), null);
+});
+
 test("gaps of native stacks are counted by cause, where there are any", () => {
   const counted = { samples: 100, native_complete: 90, native_gaps: 10, native_gaps_no_table: 8, native_gaps_copy: 2, native_gaps_register: 0, native_gaps_other: 0 };
   const rowsOf = (quality) => Object.fromEntries(measureGroups(quality).find(({ title }) => title === QUALITY_TEXT.groups.native).rows.map(({ key, value, share }) => [key, value + " " + share]));

@@ -59,9 +59,13 @@ export function engineValue(settings) {
   return { key: "engine", label: reason, value: value + (reason === "" ? "" : ":"), level: "plain", meaning: meaning + (reason === "" ? "" : QUALITY_TEXT.engineReason(reason)) };
 }
 
-// -> the same of what is not sampled, or null; `targets` as in a SESSION
-export function warningsValue(targets = []) {
-  const said = targets.flatMap(({ pid, warnings = [] }) => warnings.map((text) => visibleText(pid + ": " + text)));
+// -> the same of what is not sampled, or null; `targets` and `processes` as in a SESSION
+export function warningsValue(targets = [], processes = {}) {
+  const leftOut = Object.keys(QUALITY_TEXT.leftOut).filter((cause) => processes[cause] > 0);
+  const said = [
+    ...leftOut.map((cause) => QUALITY_TEXT.leftOut[cause](formatCount(processes[cause]))),
+    ...targets.flatMap(({ pid, warnings = [] }) => warnings.map((text) => visibleText(pid + ": " + text))),
+  ];
   return said.length === 0 ? null : { key: "warnings", value: formatCount(said.length), label: QUALITY_TEXT.warnings(formatCount(said.length)), level: "warn", meaning: said.slice(0, 8).join("; ") };
 }
 
