@@ -13,7 +13,8 @@ void made_archive_put(unsigned char *at, uint64_t value, size_t bytes)
         at[i] = (unsigned char)(value >> 8 * i);
 }
 
-void made_archive_add(struct made_archive *archive, const char *name, const char *text, bool deflated)
+void made_archive_add(struct made_archive *archive, const char *name, const char *text,
+                      bool deflated)
 {
     const size_t name_bytes = strlen(name), bytes = strlen(text);
     unsigned char *packed = NULL;
