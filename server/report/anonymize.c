@@ -69,7 +69,7 @@ static enum err_code anonymize_session(struct anonymized *anonymized,
 static enum err_code anonymize_profile(struct anonymized *anonymized,
                                        const struct report_source *from, struct err *err)
 {
-    struct anonymize_names texts = { .rc = ERR_OK };
+    struct anonymize_names texts = { .packages = profile_packages(from->snapshot->profile) };
     const struct reshape_names names = { .text = anonymize_names_text, .context = &texts };
     const struct reshape_settings settings = { .names = &names };
     enum err_code rc = profile_create(&anonymized->profile, err);

@@ -4,7 +4,8 @@
  * Every format is written from the anonymized profile, so none can reveal more:
  *
  *     names of code     of Python's library and of installed packages (below site-packages or
- *                       dist-packages) as they are; of everything else func-HASH in mod-HASH.py
+ *                       dist-packages, and not known as yours: packages.h) as they are; of everything else func-HASH
+ *                       in mod-HASH.py
  *     paths             without what precedes lib/python3.x, site-packages or dist-packages
  *     native code       of Python itself, of installed packages and of common libraries of the system as it
  *                       is; of everything else func-HASH in lib-HASH.so, without build id and source file

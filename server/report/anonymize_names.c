@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "sampler/profile/context.h"
+#include "sampler/profile/packages.h"
 #include "sampler/profile/profile.h"
 #include "sampler/profile/wait.h"
 #include "server/access/digest.h"
@@ -116,8 +117,17 @@ static bool find_standard(struct strtab_string path, struct strtab_string *rest_
     return known_names_has(at, (size_t)(module_end - at));
 }
 
+/* Metadata say that it is your code, wherever it is installed. */
+static bool is_yours(const struct anonymize_names *names, struct strtab_string path)
+{
+    const char *const package =
+        names->packages ? packages_find(names->packages, path.text) : NULL;
+    return package && !*package;
+}
+
 /* What stays of a library's path; false: the file is not a library's. */
-static bool find_library(struct strtab_string path, struct strtab_string *rest_out)
+static bool find_library(const struct anonymize_names *names, struct strtab_string path,
+                         struct strtab_string *rest_out)
 {
     static const char *const frozen[] = { "<frozen importlib._bootstrap>",
                                           "<frozen importlib._bootstrap_external>",
@@ -136,8 +146,10 @@ static bool find_library(struct strtab_string path, struct strtab_string *rest_o
                                           "<frozen getpath>",
                                           NULL };
     *rest_out = path;
-    return is_among(path, frozen) || find_folder(path, "site-packages/", rest_out) ||
-           find_folder(path, "dist-packages/", rest_out) || find_standard(path, rest_out);
+    return is_among(path, frozen) ||
+           (!is_yours(names, path) &&
+            (find_folder(path, "site-packages/", rest_out) ||
+             find_folder(path, "dist-packages/", rest_out) || find_standard(path, rest_out)));
 }
 
 /* The variable, and a hash of the value. */
@@ -194,7 +206,7 @@ static struct strtab_string function_name(struct anonymize_names *names,
     struct strtab_string rest;
     if (equals(file, "~"))
         return mark(names, text);
-    if (is_among(text, everybodys) || find_library(file, &rest))
+    if (is_among(text, everybodys) || find_library(names, file, &rest))
         return text;
     return pseudonym(names, "func-", file, text, "");
 }
@@ -207,7 +219,7 @@ static struct strtab_string file_name(struct anonymize_names *names, struct strt
     struct strtab_string rest;
     if (is_among(path, everybodys))
         return path;
-    if (find_library(path, &rest))
+    if (find_library(names, path, &rest))
         return rest;
     return pseudonym(names, "mod-", path, string_of("", 0), ".py");
 }
@@ -260,15 +272,16 @@ static bool is_standard_module(struct strtab_string path, struct strtab_string n
 }
 
 /* What stays of the path of a file of native code; false: it is somebody's own. */
-static bool find_public_library(struct strtab_string path, struct strtab_string *rest_out)
+static bool find_public_library(const struct anonymize_names *names, struct strtab_string path,
+                                struct strtab_string *rest_out)
 {
     const char *const slash = memrchr(path.text, '/', path.length);
     const size_t at = slash ? (size_t)(slash + 1 - path.text) : 0;
     const struct strtab_string name = string_of(path.text + at, path.length - at);
     *rest_out = path;
     if (equals(path, "[vdso]") || is_of_system(path, name) ||
-        find_folder(path, "site-packages/", rest_out) ||
-        find_folder(path, "dist-packages/", rest_out) ||
+        (!is_yours(names, path) && (find_folder(path, "site-packages/", rest_out) ||
+                                    find_folder(path, "dist-packages/", rest_out))) ||
         is_standard_module(path, name, rest_out))
         return true;
     *rest_out = name;
@@ -279,7 +292,7 @@ static struct strtab_string library_path(struct anonymize_names *names,
                                          struct strtab_string path)
 {
     struct strtab_string rest;
-    if (path.length == 0 || find_public_library(path, &rest))
+    if (path.length == 0 || find_public_library(names, path, &rest))
         return path.length ? rest : path;
     return pseudonym(names, "lib-", path, string_of("", 0), ".so");
 }
@@ -288,15 +301,17 @@ static struct strtab_string native_name(struct anonymize_names *names,
                                         struct strtab_string text, struct strtab_string library)
 {
     struct strtab_string rest;
-    return find_public_library(library, &rest) ? text
-                                               : pseudonym(names, "func-", library, text, "");
+    return find_public_library(names, library, &rest)
+               ? text
+               : pseudonym(names, "func-", library, text, "");
 }
 
 /* Where a library was built says who built it: its own path stands for its source files. */
-static struct strtab_string build_id(struct strtab_string text, struct strtab_string library)
+static struct strtab_string build_id(const struct anonymize_names *names,
+                                     struct strtab_string text, struct strtab_string library)
 {
     struct strtab_string rest;
-    return find_public_library(library, &rest) ? text : string_of("", 0);
+    return find_public_library(names, library, &rest) ? text : string_of("", 0);
 }
 
 /* What is behind the word is numbers alone, as Python names threads. */
@@ -337,7 +352,7 @@ struct strtab_string anonymize_names_text(void *context, enum reshape_text what,
     case RESHAPE_NATIVE_NAME: return native_name(context, text, file);
     case RESHAPE_NATIVE_FILE:
     case RESHAPE_LIBRARY: return library_path(context, file);
-    case RESHAPE_BUILD_ID: return build_id(text, file);
+    case RESHAPE_BUILD_ID: return build_id(context, text, file);
     case RESHAPE_PROCESS: break;
     }
     return string_of("", 0);

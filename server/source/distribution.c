@@ -8,20 +8,28 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sampler/base/clock.h"
 #include "sampler/base/scoped.h"
 #include "server/source/rooted_file.h"
+#include "server/source/zip_member.h"
 
-/* The distributions of a folder. */
-struct folder {
+/* A folder with distributions, or one in an archive. */
+struct site {
+    int root;
+    int archive;           /* -1: it is in none */
+    size_t archive_length; /* of the path of the archive */
+    char path[PATH_MAX];
     char *names[DISTRIBUTION_MAX];
     size_t count;
     bool is_listed; /* there is nothing else that may have installed files there */
+    bool is_large;  /* there are more */
 };
 
-static void folder_deinit(struct folder *folder)
+static void site_deinit(struct site *site)
 {
-    for (size_t i = 0; i < folder->count; i++)
-        free(folder->names[i]);
+    for (size_t i = 0; i < site->count; i++)
+        free(site->names[i]);
+    site->count = 0;
 }
 
 static bool ends_with(const char *text, const char *with)
@@ -30,19 +38,24 @@ static bool ends_with(const char *text, const char *with)
     return length > end && strcmp(text + length - end, with) == 0;
 }
 
-/* An egg has no list of files that helps. */
-static bool is_egg(const char *name)
+/* Has an entry that may be metadata. An egg has no list of files that helps. */
+static void add_entry(struct site *site, const char *name)
 {
-    return ends_with(name, ".egg-info") || strcmp(name, "EGG-INFO") == 0;
+    if (ends_with(name, ".egg-info") || strcmp(name, "EGG-INFO") == 0)
+        site->is_listed = false;
+    if (!ends_with(name, ".dist-info"))
+        return;
+    site->is_large |= site->count == DISTRIBUTION_MAX;
+    if (site->count < DISTRIBUTION_MAX && (site->names[site->count] = strdup(name)))
+        site->count++;
 }
 
 /* MISSING: there is no such folder. */
-static enum source_outcome read_folder(int root, const char *path, struct folder *out)
+static enum source_outcome read_folder(struct site *site)
 {
     int fd = -1;
     const struct dirent *entry;
-    enum source_outcome outcome = rooted_file_open_folder(root, path, &fd);
-    *out = (struct folder){ .is_listed = true };
+    const enum source_outcome outcome = rooted_file_open_folder(site->root, site->path, &fd);
     if (outcome != SOURCE_DONE)
         return outcome;
     DIR *const entries = fdopendir(fd);
@@ -50,36 +63,59 @@ static enum source_outcome read_folder(int root, const char *path, struct folder
         close(fd);
         return SOURCE_FAILED;
     }
-    while (outcome == SOURCE_DONE && (entry = readdir(entries))) {
-        out->is_listed &= !is_egg(entry->d_name);
-        if (!ends_with(entry->d_name, ".dist-info"))
-            continue;
-        if (out->count == DISTRIBUTION_MAX || !(out->names[out->count] = strdup(entry->d_name)))
-            outcome = SOURCE_FAILED;
-        else
-            out->count++;
-    }
+    while ((entry = readdir(entries)))
+        add_entry(site, entry->d_name);
     closedir(entries);
-    return outcome;
+    return SOURCE_DONE;
+}
+
+/* A distribution of the folder has a list by this name; eggs have a file in a folder of theirs. */
+static void add_member(void *context, const char *name, size_t length)
+{
+    struct site *const site = context;
+    const char *const folder = site->path + site->archive_length;
+    const size_t begin = strlen(folder); /* the slash before it stands for the one behind it */
+    const char *const rest = name + begin;
+    char entry[NAME_MAX + 1];
+    if (length <= begin ||
+        (begin > 0 && (memcmp(name, folder + 1, begin - 1) != 0 || name[begin - 1] != '/')))
+        return;
+    const char *const slash = memchr(rest, '/', length - begin);
+    if (!slash || slash - rest > NAME_MAX)
+        return;
+    snprintf(entry, sizeof entry, "%.*s", (int)(slash - rest), rest);
+    if (!ends_with(entry, ".dist-info") ||
+        (length - (size_t)(slash - name) == strlen("/RECORD") &&
+         memcmp(slash, "/RECORD", strlen("/RECORD")) == 0))
+        add_entry(site, entry);
 }
 
 /* The file in a folder of metadata, as a text; NULL: there is none, or it is too large. */
-static char *read_metadata(int root, const char *folder, const char *distribution,
-                           const char *name, size_t *bytes_left)
+static char *read_metadata(const struct site *site, const char *distribution, const char *name,
+                           size_t *bytes_left)
 {
     char path[PATH_MAX];
     int file = -1;
     size_t length = 0;
     ssize_t got = 1;
-    const int needed = snprintf(path, sizeof path, "%s/%s/%s", folder, distribution, name);
-    if (needed < 0 || (size_t)needed >= sizeof path ||
-        rooted_file_open(root, path, &file) != SOURCE_DONE)
+    char *text = NULL;
+    const int needed = snprintf(path, sizeof path, "%s/%s/%s", site->path, distribution, name);
+    if (needed < 0 || (size_t)needed >= sizeof path)
         return NULL;
-    SCOPED_FD int fd = file;
-    char *const text = malloc(DISTRIBUTION_MAX_LIST_BYTES + 1);
-    while (text && got > 0 && length < DISTRIBUTION_MAX_LIST_BYTES) {
-        got = read(fd, text + length, DISTRIBUTION_MAX_LIST_BYTES - length);
-        length += got > 0 ? (size_t)got : 0;
+    if (site->archive >= 0) {
+        if (zip_member_read(site->archive, path + site->archive_length + 1, &text, &length) !=
+            SOURCE_DONE)
+            return NULL;
+        got = 0;
+    } else if (rooted_file_open(site->root, path, &file) != SOURCE_DONE) {
+        return NULL;
+    } else {
+        text = malloc(SOURCE_MAX_BYTES + 1);
+        while (text && got > 0 && length < SOURCE_MAX_BYTES) {
+            got = read(file, text + length, SOURCE_MAX_BYTES - length);
+            length += got > 0 ? (size_t)got : 0;
+        }
+        close(file);
     }
     if (!text || got != 0 || length > *bytes_left) {
         free(text);
@@ -119,41 +155,43 @@ static bool is_likely(const char *distribution, const char *file)
 }
 
 /* What a distribution was installed from: {"url": "file:///srv/shop", "dir_info": {}}. */
-static bool is_of_folder(int root, const char *folder, const char *distribution)
+static bool is_of_folder(const struct site *site, const char *distribution)
 {
-    size_t bytes_left = DISTRIBUTION_MAX_LIST_BYTES;
-    SCOPED_FREE char *text =
-        read_metadata(root, folder, distribution, "direct_url.json", &bytes_left);
+    size_t bytes_left = SOURCE_MAX_BYTES;
+    SCOPED_FREE char *text = read_metadata(site, distribution, "direct_url.json", &bytes_left);
     return text && strstr(text, "\"dir_info\"");
 }
 
 /* Asks the likely ones first. */
-static enum source_owner find_owner(int root, const char *path, const struct folder *folder,
-                                    const char *file)
+static enum source_owner find_owner(const struct site *site, const char *file)
 {
+    const uint64_t end_ns = clock_now_ns() + DISTRIBUTION_MAX_MS * NS_PER_MS;
     size_t bytes_left = DISTRIBUTION_MAX_BYTES;
-    bool is_listed = folder->is_listed;
+    bool is_listed = site->is_listed && !site->is_large;
     for (int likely = 1; likely >= 0; likely--)
-        for (size_t i = 0; i < folder->count; i++) {
-            const char *const name = folder->names[i];
+        for (size_t i = 0; i < site->count; i++) {
+            const char *const name = site->names[i];
             if (is_likely(name, file) != likely)
                 continue;
-            SCOPED_FREE char *list = read_metadata(root, path, name, "RECORD", &bytes_left);
+            if (clock_now_ns() > end_ns)
+                return SOURCE_OF_UNKNOWN;
+            SCOPED_FREE char *list = read_metadata(site, name, "RECORD", &bytes_left);
             is_listed &= list != NULL;
             if (list && lists(list, file))
-                return is_of_folder(root, path, name) ? SOURCE_OF_PROJECT : SOURCE_OF_PACKAGE;
+                return is_of_folder(site, name) ? SOURCE_OF_PROJECT : SOURCE_OF_PACKAGE;
         }
     return is_listed ? SOURCE_OF_PROJECT : SOURCE_OF_UNKNOWN;
 }
 
 /* conda installs files that only its own metadata list. */
-static bool is_of_conda(int root, const char *path)
+static bool is_of_conda(const struct site *site)
 {
     char metadata[PATH_MAX];
     int fd = -1;
-    const int length = snprintf(metadata, sizeof metadata, "%s/../../../conda-meta", path);
+    const int length =
+        snprintf(metadata, sizeof metadata, "%s/../../../conda-meta", site->path);
     if (length < 0 || (size_t)length >= sizeof metadata ||
-        rooted_file_open_folder(root, metadata, &fd) != SOURCE_DONE)
+        rooted_file_open_folder(site->root, metadata, &fd) != SOURCE_DONE)
         return false;
     close(fd);
     return true;
@@ -174,43 +212,70 @@ static bool is_package(int root, const char *path, size_t folder_length)
 }
 
 /* What the metadata of a folder say of a file below it. */
-static struct source_distribution judge(int root, const char *path, size_t root_length,
-                                        struct folder *folder)
+static void judge(struct site *site, const char *path, struct source_distribution *out)
 {
-    char above[PATH_MAX];
     const size_t folder_length = (size_t)(strrchr(path, '/') - path);
-    snprintf(above, sizeof above, "%.*s", (int)root_length, path);
-    folder->is_listed &= !is_of_conda(root, above);
-    return (struct source_distribution){
-        .owner = find_owner(root, above, folder, path + root_length + 1),
-        .root_length = (uint32_t)root_length,
-        .has_folder = root_length < folder_length && is_package(root, path, folder_length),
+    const size_t length = strlen(site->path);
+    site->is_listed &= site->archive >= 0 || !is_of_conda(site);
+    *out = (struct source_distribution){
+        .owner = find_owner(site, path + length + 1),
+        .root_length = (uint32_t)length,
+        .has_folder = site->archive < 0 && length < folder_length &&
+                      is_package(site->root, path, folder_length),
     };
+}
+
+/* Shortens a path by its last part; false: it has no other. */
+static bool go_up(char *path)
+{
+    char *const slash = strrchr(path, '/');
+    if (!slash || slash == path)
+        return false;
+    *slash = '\0';
+    return true;
+}
+
+/* The same in an archive, whose path the site has. */
+static void find_in_archive(struct site *site, const char *path,
+                            struct source_distribution *out)
+{
+    if (rooted_file_open(site->root, site->path, &site->archive) != SOURCE_DONE)
+        return;
+    site->archive_length = strlen(site->path);
+    snprintf(site->path, sizeof site->path, "%s", path);
+    for (int depth = 0; depth < DISTRIBUTION_MAX_DEPTH && go_up(site->path) &&
+                        strlen(site->path) >= site->archive_length;
+         depth++) {
+        if (zip_member_list(site->archive, add_member, site) != SOURCE_DONE)
+            break;
+        if (site->count > 0 || !site->is_listed) {
+            judge(site, path, out);
+            break;
+        }
+    }
+    close(site->archive);
 }
 
 void distribution_find(int root, const char *path, struct source_distribution *out)
 {
-    char above[PATH_MAX];
-    size_t length = strlen(path);
-    *out = (struct source_distribution){ SOURCE_OF_UNKNOWN };
-    if (length >= sizeof above)
+    static struct site site;
+    *out = (struct source_distribution){ .owner = SOURCE_OF_UNKNOWN, .has_folder = true };
+    site = (struct site){ .root = root, .archive = -1, .is_listed = true };
+    if (snprintf(site.path, sizeof site.path, "%s", path) >= (int)sizeof site.path)
         return;
-    memcpy(above, path, length + 1);
-    for (int depth = 0; depth < DISTRIBUTION_MAX_DEPTH; depth++) {
-        struct folder folder;
-        const char *const slash = strrchr(above, '/');
-        length = slash ? (size_t)(slash - above) : 0;
-        if (length == 0)
-            return;
-        above[length] = '\0';
-        const enum source_outcome outcome = read_folder(root, above, &folder);
-        const bool has_metadata = folder.count > 0 || !folder.is_listed;
-        if (outcome == SOURCE_DONE && has_metadata)
-            *out = judge(root, path, length, &folder);
-        folder_deinit(&folder);
-        if (has_metadata || (outcome != SOURCE_DONE && outcome != SOURCE_MISSING))
-            return;
+    for (int depth = 0; depth < DISTRIBUTION_MAX_DEPTH && go_up(site.path); depth++) {
+        const enum source_outcome outcome = read_folder(&site);
+        if (outcome == SOURCE_MISSING)
+            continue;
+        if (outcome == SOURCE_NOT_REGULAR)
+            find_in_archive(&site, path, out);
+        else if (outcome == SOURCE_DONE && (site.count > 0 || !site.is_listed))
+            judge(&site, path, out);
+        else if (outcome == SOURCE_DONE)
+            continue;
+        break;
     }
+    site_deinit(&site);
 }
 
 bool distribution_is_valid(const struct source_distribution *distribution, const char *path)

@@ -251,8 +251,9 @@ static void find_distribution(struct round *round, const struct file *file,
         fetch_file(keeper->fetcher, &wanted, keeper->stop_fd, &answer, &ignored, NULL, NULL);
     if (rc == ERR_OK && answer.length == sizeof found) {
         memcpy(&found, answer.data, sizeof found);
-        if (distribution_is_valid(&found, path.text) && found.owner != SOURCE_OF_UNKNOWN) {
-            note_distribution(round, &path, kind, &found);
+        if (distribution_is_valid(&found, path.text)) {
+            if (found.owner != SOURCE_OF_UNKNOWN)
+                note_distribution(round, &path, kind, &found);
             if (found.has_folder && keeper->settled_count < KEEPER_MAX_SETTLED)
                 keeper->settled[keeper->settled_count++] = folder;
         }

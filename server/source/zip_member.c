@@ -88,23 +88,32 @@ static enum source_outcome read_directory(int fd, struct directory *out)
                                                                       : SOURCE_BAD_ARCHIVE;
 }
 
+static size_t entry_bytes(const unsigned char *entry)
+{
+    return ENTRY_BYTES + u16_at(entry + ENTRY_NAME_BYTES) + u16_at(entry + ENTRY_EXTRA_BYTES) +
+           u16_at(entry + ENTRY_COMMENT_BYTES);
+}
+
+/* The entry after this one; NULL: the first.  Returns NULL after the last. */
+static const unsigned char *next_entry(const struct directory *directory,
+                                       const unsigned char *entry)
+{
+    const unsigned char *const next = entry ? entry + entry_bytes(entry) : directory->entries;
+    const size_t left = directory->bytes - (size_t)(next - directory->entries);
+    return left >= ENTRY_BYTES && u32_at(next) == ENTRY_MAGIC && entry_bytes(next) <= left
+               ? next
+               : NULL;
+}
+
 /* Of several of one name the last one, as zipimport does; NULL: none. */
 static const unsigned char *find_entry(const struct directory *directory, const char *name)
 {
     const size_t length = strlen(name);
-    const unsigned char *found = NULL, *entry = directory->entries;
-    size_t left = directory->bytes;
-    while (left >= ENTRY_BYTES && u32_at(entry) == ENTRY_MAGIC) {
-        const size_t name_bytes = u16_at(entry + ENTRY_NAME_BYTES);
-        const size_t bytes = ENTRY_BYTES + name_bytes + u16_at(entry + ENTRY_EXTRA_BYTES) +
-                             u16_at(entry + ENTRY_COMMENT_BYTES);
-        if (bytes > left)
-            break;
-        if (name_bytes == length && memcmp(entry + ENTRY_BYTES, name, length) == 0)
+    const unsigned char *found = NULL;
+    for (const unsigned char *entry = NULL; (entry = next_entry(directory, entry));)
+        if (u16_at(entry + ENTRY_NAME_BYTES) == length &&
+            memcmp(entry + ENTRY_BYTES, name, length) == 0)
             found = entry;
-        entry += bytes;
-        left -= bytes;
-    }
     return found;
 }
 
@@ -156,6 +165,17 @@ enum source_outcome zip_member_read(int fd, const char *name, char **text_out,
     } else {
         free(text);
     }
+    free(directory.entries);
+    return outcome;
+}
+
+enum source_outcome zip_member_list(int fd, zip_member_found *found, void *context)
+{
+    struct directory directory = { .entries = NULL };
+    const enum source_outcome outcome = read_directory(fd, &directory);
+    if (outcome == SOURCE_DONE)
+        for (const unsigned char *entry = NULL; (entry = next_entry(&directory, entry));)
+            found(context, (const char *)entry + ENTRY_BYTES, u16_at(entry + ENTRY_NAME_BYTES));
     free(directory.entries);
     return outcome;
 }

@@ -26,4 +26,10 @@ enum { ZIP_MAX_DIRECTORY_BYTES = 16 << 20 };
 enum source_outcome zip_member_read(int fd, const char *name, char **text_out,
                                     size_t *length_out);
 
+/* Gets the name of a file, which does not end with a NUL. */
+typedef void zip_member_found(void *context, const char *name, size_t length);
+
+/* The same outcomes. */
+enum source_outcome zip_member_list(int fd, zip_member_found *found, void *context);
+
 #endif /* SERVER_SOURCE_ZIP_MEMBER_H */

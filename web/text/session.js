@@ -181,7 +181,7 @@ export const TEXT = {
     setting: "What counts as your code",
     patterns: "Paths of your code",
     placeholder: "src/, /apps\\/(web|jobs)/",
-    about: "Parts of paths, or /regular expressions/, separated by commas. Empty: all but libraries and generated code; if none, the started package.",
+    about: "Parts of paths, or /regular expressions/, separated by commas. Empty: all but libraries and generated code.",
   },
 
   menu: {

@@ -29,17 +29,25 @@ static bool is_in_shiv_bootstrap(const char *rest)
     return false;
 }
 
-/* Packages are in a folder with a name of these, which the rest of a path follows. */
+/* Packages are in a folder whose name ends with one of these, which the rest of a path follows. */
 static bool holds_packages(const char *folder, size_t length, const char *rest)
 {
-    static const char *const names[] = { "site-packages", "dist-packages", ".bootstrap" };
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (length == strlen(names[i]) && memcmp(folder, names[i], length) == 0)
-            return true;
-    return (length > 4 && (memcmp(folder + length - 4, ".whl", 4) == 0 ||
-                           memcmp(folder + length - 4, ".egg", 4) == 0)) ||
-           (length == 10 && memcmp(folder, "_bootstrap", 10) == 0 &&
-            is_in_shiv_bootstrap(rest));
+    static const struct {
+        const char *end;
+        bool is_all; /* of the name */
+    } names[] = {
+        { "site-packages", true }, { "dist-packages", true }, { ".whl", false },
+        { ".egg", false },         { ".bootstrap", false },   { "_bootstrap", true }
+    };
+    size_t i = 0;
+    for (; i < sizeof names / sizeof *names; i++) {
+        const size_t end = strlen(names[i].end);
+        if ((names[i].is_all ? length == end : length >= end) &&
+            memcmp(folder + length - end, names[i].end, end) == 0)
+            break;
+    }
+    return i < sizeof names / sizeof *names &&
+           (*names[i].end != '_' || is_in_shiv_bootstrap(rest));
 }
 
 /* The start of the name of the innermost package; NULL: the file is not of one. */

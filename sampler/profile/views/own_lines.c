@@ -130,7 +130,7 @@ enum { MARK_OWN = 1, MARK_STARTER };
 /* What a function may be to the start of a program. */
 enum role {
     ROLE_NONE,
-    ROLE_MARK,     /* says something of the thread */
+    ROLE_MARK,     /* native code, or a mark of the thread */
     ROLE_OWN,      /* your code, or what starts a pex or a shiv */
     ROLE_STARTER,  /* starts programs */
     ROLE_BOOTSTRAP /* the same, and so does what calls it */
@@ -142,7 +142,7 @@ static enum role role_of(const struct profile_snapshot *snapshot,
     const char *const name = text_of(snapshot, function->name);
     const char *const file = text_of(snapshot, function->file);
     const size_t length = strlen(file);
-    if (strcmp(file, "~") == 0)
+    if (function->library || strcmp(file, "~") == 0)
         return ROLE_MARK;
     if (mark)
         return mark == MARK_OWN ? ROLE_OWN : ROLE_STARTER;
@@ -157,7 +157,7 @@ static enum role role_of(const struct profile_snapshot *snapshot,
 /* What lies between a node and the root. */
 enum above { ABOVE_OTHER, ABOVE_ROOT, ABOVE_STARTER, ABOVE_OWN };
 
-enum { MAX_PROGRAMS = 8 };
+enum { MAX_PROGRAMS = 64 };
 
 /* The packages that programs have been started in. */
 struct programs {
@@ -176,14 +176,12 @@ static bool has_program(const struct programs *programs, const struct code_origi
 
 /* What calls the bootstrap of a pex or a shiv starts it, and is not your code. */
 static void mark_callers(const struct profile_snapshot *snapshot, node_id node,
-                         const unsigned char *above, unsigned char *marks)
+                         unsigned char *above, unsigned char *marks)
 {
     for (; above[node] == ABOVE_OWN; node = profile_node_at(snapshot, node).parent) {
         const frame_id frame = profile_node_at(snapshot, node).frame;
-        unsigned char *const mark = &marks[profile_frame_at(snapshot, frame).function];
-        if (*mark == MARK_STARTER)
-            return;
-        *mark = MARK_STARTER;
+        marks[profile_frame_at(snapshot, frame).function] = MARK_STARTER;
+        above[node] = ABOVE_STARTER;
     }
 }
 
@@ -196,7 +194,7 @@ static void find_programs(const struct profile_snapshot *snapshot, unsigned char
         const struct profile_node node = profile_node_at(snapshot, id);
         const function_id called = profile_frame_at(snapshot, node.frame).function;
         const struct profile_function function = profile_function_at(snapshot, called);
-        if (above[node.parent] == ABOVE_OTHER || function.library)
+        if (above[node.parent] == ABOVE_OTHER)
             continue;
         const enum role role = role_of(snapshot, &function, marks[called]);
         const struct code_origin origin = origin_of(snapshot, &function);

@@ -10,16 +10,21 @@
 
 static const char package[] = "/srv/lib/python3.13/site-packages/numpy/core.py";
 
-static node_id under(struct profile *profile, node_id parent, const char *name,
-                     const char *file, int32_t line)
+static node_id under_function(struct profile *profile, node_id parent, function_id function,
+                              int32_t line)
 {
     struct err err = { 0 };
-    function_id function = made_function(profile, name, file, 1);
     frame_id frame;
     node_id node;
     assert_ok(profile_frame(profile, function, line, &frame, &err), &err);
     assert_ok(profile_node(profile, parent, frame, &node, &err), &err);
     return node;
+}
+
+static node_id under(struct profile *profile, node_id parent, const char *name,
+                     const char *file, int32_t line)
+{
+    return under_function(profile, parent, made_function(profile, name, file, 1), line);
 }
 
 static void add(struct profile *profile, node_id node, state_bits state, uint32_t count)
@@ -157,8 +162,8 @@ static void expect_own(const cJSON *program)
     cJSON_ArrayForEach(function, cJSON_GetObjectItem(program, "functions"))
     {
         add(profile,
-            under(profile, 0, shared_cases_text(function, 0), shared_cases_text(function, 1),
-                  line++),
+            under_function(profile, 0,
+                           shared_cases_function(program, profile, function->string), line++),
             STATE_ON_CPU, 1);
     }
     made_seal(profile, 2);

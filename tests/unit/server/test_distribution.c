@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "server/source/distribution.h"
+#include "tests/support/made_archive.h"
 #include "tests/support/test.h"
 
 static char folder[] = "/tmp/test-distribution-XXXXXX";
@@ -134,6 +135,38 @@ static void where_a_list_lacks_nothing_is_known_of_others(void **state)
     expect("/app.py", SOURCE_OF_UNKNOWN, "", false);
 }
 
+/* As zipapp makes one of what pip has installed, and as a pex is. */
+static void put_archive(const char *path)
+{
+    struct made_archive archive = { .count = 0 };
+    char whole[256];
+    made_archive_add(&archive, "__main__.py", "", false);
+    made_archive_add(&archive, "shop/cli.py", "", false);
+    made_archive_add(&archive, "six.py", "", false);
+    made_archive_add(&archive, "six-1.16.dist-info/RECORD", "six.py,,\n", true);
+    made_archive_add(&archive, ".deps/req.whl/req/api.py", "", false);
+    made_archive_add(&archive, ".deps/req.whl/req-2.dist-info/RECORD", "req/api.py,,\n", false);
+    made_archive_finish(&archive, "");
+    snprintf(whole, sizeof whole, "%s%s", folder, path);
+    FILE *const file = fopen(whole, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(archive.bytes, 1, archive.count, file), archive.count);
+    fclose(file);
+}
+
+static void archives_have_metadata_too(void **state)
+{
+    (void)state;
+    put("/srv/apps/plain.txt", "");
+    put_archive("/srv/apps/app.pyz");
+    expect("/srv/apps/app.pyz/six.py", SOURCE_OF_PACKAGE, "/srv/apps/app.pyz", false);
+    expect("/srv/apps/app.pyz/shop/cli.py", SOURCE_OF_PROJECT, "/srv/apps/app.pyz", false);
+    expect("/srv/apps/app.pyz/__main__.py", SOURCE_OF_PROJECT, "/srv/apps/app.pyz", false);
+    expect("/srv/apps/app.pyz/.deps/req.whl/req/api.py", SOURCE_OF_PACKAGE,
+           "/srv/apps/app.pyz/.deps/req.whl", false);
+    expect("/srv/apps/plain.txt/six.py", SOURCE_OF_UNKNOWN, "", false);
+}
+
 static void links_lead_nowhere_but_beneath_the_root(void **state)
 {
     char link[256], target[256];
@@ -169,6 +202,7 @@ int main(void)
         cmocka_unit_test(a_distribution_that_was_installed_from_a_folder_is_the_project),
         cmocka_unit_test(a_file_that_none_lists_is_the_project_s),
         cmocka_unit_test(where_a_list_lacks_nothing_is_known_of_others),
+        cmocka_unit_test(archives_have_metadata_too),
         cmocka_unit_test(links_lead_nowhere_but_beneath_the_root),
         cmocka_unit_test(an_answer_that_is_wrong_is_refused),
     };

@@ -6,76 +6,10 @@
 
 #include "sampler/base/compress.h"
 #include "server/source/zip_member.h"
+#include "tests/support/made_archive.h"
 #include "tests/support/test.h"
 
-enum { GZIP_HEADER_BYTES = 10, GZIP_TRAILER_BYTES = 8, LOCAL_BYTES = 30, ENTRY_BYTES = 46 };
-enum { ARCHIVE_BYTES = 1 << 16 };
-
-struct archive {
-    unsigned char bytes[ARCHIVE_BYTES];
-    size_t count, start, entries;
-    unsigned char directory[1 << 12];
-    size_t directory_bytes;
-};
-
-static void put(unsigned char *at, uint64_t value, size_t bytes)
-{
-    for (size_t i = 0; i < bytes; i++)
-        at[i] = (unsigned char)(value >> 8 * i);
-}
-
-static void add(struct archive *archive, const char *name, const char *text, bool deflated)
-{
-    const size_t name_bytes = strlen(name), bytes = strlen(text);
-    unsigned char *packed = NULL;
-    size_t packed_bytes = bytes;
-    const void *data = text;
-    struct err err = { 0 };
-    if (deflated) {
-        assert_ok(compress_gzip(text, bytes, 6, &packed, &packed_bytes, &err), &err);
-        packed_bytes -= GZIP_HEADER_BYTES + GZIP_TRAILER_BYTES;
-        data = packed + GZIP_HEADER_BYTES;
-    }
-    unsigned char *const entry = archive->directory + archive->directory_bytes;
-    unsigned char *const local = archive->bytes + archive->count;
-    memset(entry, 0, ENTRY_BYTES);
-    memset(local, 0, LOCAL_BYTES);
-    put(entry, 0x02014b50, 4);
-    put(entry + 10, deflated ? 8 : 0, 2);
-    put(entry + 16, compress_crc32(text, bytes), 4);
-    put(entry + 20, packed_bytes, 4);
-    put(entry + 24, bytes, 4);
-    put(entry + 28, name_bytes, 2);
-    put(entry + 42, archive->count - archive->start, 4);
-    memcpy(entry + ENTRY_BYTES, name, name_bytes);
-    archive->directory_bytes += ENTRY_BYTES + name_bytes;
-    put(local, 0x04034b50, 4);
-    put(local + 26, name_bytes, 2);
-    memcpy(local + LOCAL_BYTES, name, name_bytes);
-    memcpy(local + LOCAL_BYTES + name_bytes, data, packed_bytes);
-    archive->count += LOCAL_BYTES + name_bytes + packed_bytes;
-    archive->entries++;
-    free(packed);
-}
-
-static unsigned char *finish(struct archive *archive, const char *comment)
-{
-    unsigned char *const at = archive->bytes + archive->count;
-    unsigned char *const end = at + archive->directory_bytes;
-    memcpy(at, archive->directory, archive->directory_bytes);
-    memset(end, 0, 22);
-    put(end, 0x06054b50, 4);
-    put(end + 8, archive->entries, 2);
-    put(end + 10, archive->entries, 2);
-    put(end + 12, archive->directory_bytes, 4);
-    put(end + 16, archive->count - archive->start, 4);
-    put(end + 20, strlen(comment), 2);
-    memcpy(end + 22, comment, strlen(comment));
-    archive->count += archive->directory_bytes + 22 + strlen(comment);
-    return end;
-}
-
-static enum source_outcome read_one(const struct archive *archive, const char *name,
+static enum source_outcome read_one(const struct made_archive *archive, const char *name,
                                     const char *wanted)
 {
     const int fd = memfd_create("archive", MFD_CLOEXEC);
@@ -95,17 +29,17 @@ static enum source_outcome read_one(const struct archive *archive, const char *n
 
 static const char words[] = "def work():\n    return 1\ndef work():\n    return 1\n";
 
-static void make(struct archive *archive, const char *before, const char *comment)
+static void make(struct made_archive *archive, const char *before, const char *comment)
 {
     memset(archive, 0, sizeof *archive);
     archive->count = archive->start = strlen(before);
     memcpy(archive->bytes, before, archive->start);
-    add(archive, "__main__.py", "import mine\n", false);
-    add(archive, "pkg/mod.py", words, true);
-    add(archive, "twice.py", "first", false);
-    add(archive, "twice.py", "second", true);
-    add(archive, "empty.py", "", false);
-    finish(archive, comment);
+    made_archive_add(archive, "__main__.py", "import mine\n", false);
+    made_archive_add(archive, "pkg/mod.py", words, true);
+    made_archive_add(archive, "twice.py", "first", false);
+    made_archive_add(archive, "twice.py", "second", true);
+    made_archive_add(archive, "empty.py", "", false);
+    made_archive_finish(archive, comment);
 }
 
 static void members_are_read_as_python_reads_them(void **state)
@@ -115,7 +49,7 @@ static void members_are_read_as_python_reads_them(void **state)
         { "#!/usr/bin/env python3\n", "" },
         { "", "a comment with PK\x05\x06 in it, and more than 22 bytes behind that" },
     };
-    struct archive archive;
+    struct made_archive archive;
     (void)state;
     for (size_t i = 0; i < sizeof around / sizeof *around; i++) {
         make(&archive, around[i][0], around[i][1]);
@@ -151,43 +85,43 @@ static void what_an_archive_says_is_not_believed(void **state)
         { 42, 4, 1, SOURCE_BAD_ARCHIVE },      /* no file begins there */
         { 42, 4, UINT32_MAX, SOURCE_BAD_ARCHIVE },
     };
-    struct archive archive;
+    struct made_archive archive;
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         memset(&archive, 0, sizeof archive);
-        add(&archive, "one.py", "print('one')", false);
-        put(archive.directory + rows[i].at, rows[i].value, rows[i].bytes);
-        finish(&archive, "");
+        made_archive_add(&archive, "one.py", "print('one')", false);
+        made_archive_put(archive.directory + rows[i].at, rows[i].value, rows[i].bytes);
+        made_archive_finish(&archive, "");
         assert_int_equal(read_one(&archive, "one.py", NULL), rows[i].outcome);
     }
 }
 
 static void a_small_member_that_grows_is_read_to_its_size_only(void **state)
 {
-    struct archive archive = { .count = 0 };
+    struct made_archive archive = { .count = 0 };
     char *const zeros = calloc(1, SOURCE_MAX_BYTES + 2);
     (void)state;
     assert_non_null(zeros);
     memset(zeros, 'x', SOURCE_MAX_BYTES + 1);
-    add(&archive, "large.py", zeros, true);
-    put(archive.directory + 24, 100, 4);
-    finish(&archive, "");
+    made_archive_add(&archive, "large.py", zeros, true);
+    made_archive_put(archive.directory + 24, 100, 4);
+    made_archive_finish(&archive, "");
     assert_int_equal(read_one(&archive, "large.py", NULL), SOURCE_BAD_ARCHIVE);
     memset(&archive, 0, sizeof archive);
-    add(&archive, "large.py", zeros, true);
-    finish(&archive, "");
+    made_archive_add(&archive, "large.py", zeros, true);
+    made_archive_finish(&archive, "");
     assert_int_equal(read_one(&archive, "large.py", NULL), SOURCE_TOO_LARGE);
     memset(&archive, 0, sizeof archive);
     zeros[SOURCE_MAX_BYTES] = '\0';
-    add(&archive, "large.py", zeros, true);
-    finish(&archive, "");
+    made_archive_add(&archive, "large.py", zeros, true);
+    made_archive_finish(&archive, "");
     assert_int_equal(read_one(&archive, "large.py", zeros), SOURCE_DONE);
     free(zeros);
 }
 
 static void no_cut_and_no_wrong_end_is_read_beyond_the_file(void **state)
 {
-    struct archive archive;
+    struct made_archive archive;
     (void)state;
     make(&archive, "", "");
     const size_t whole = archive.count;

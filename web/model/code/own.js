@@ -21,7 +21,7 @@ const GENERATED = /^<(?!ipython-input|stdin|command>)/;
 // What pip puts into bin/ to start a program of a package; and what runs modules, or the venv of a pex.
 const LAUNCHER = /(?:^|\/)bin\/[^./]+$/;
 const STARTS = /^<frozen runpy>$|\/runpy\.py$|\/venvs\/[^]*\/pex$/;
-const BOOTSTRAP_FOLDER = /\/[._]bootstrap\//;
+const BOOTSTRAP = /\/[._]bootstrap\//;
 
 // "src/, /apps\/[ab]/" -> what its paths match: one of the parts. Nothing: null.
 function pathMatcher(text) {
@@ -34,25 +34,18 @@ export function ownProblem(text) {
   return text.split(",").map((part) => parseSearch(part.trim()).error).find((error) => error !== null) ?? null;
 }
 
-// What a function may be to the start of a program. What starts a pex or a shiv is a bootstrap, and whatever calls that starts it, too. At most
-// eight packages are found.
-const NO_ROLE = 0;
-const MARK_ROLE = 1;
-const OWN_ROLE = 2;
-const STARTER_ROLE = 3;
-const BOOTSTRAP_ROLE = 4;
-
-// The rule.
+// The role of a function in the start of a program: "own" code, what "starts" it, a "mark" or native code, or "" none. What calls the
+// bootstrap of a pex or a shiv starts it, too.
 function roleOf(profile, id, kind, path) {
   const starts = STARTS.test(path) || (functionText(profile, id) === "<module>" && LAUNCHER.test(path));
-  if (kind === "own" && path !== "" && !GENERATED.test(path) && !starts) return OWN_ROLE;
-  return BOOTSTRAP_FOLDER.test(path) ? BOOTSTRAP_ROLE : starts ? STARTER_ROLE : NO_ROLE;
+  if (kind === "own" && path !== "" && !GENERATED.test(path) && !starts) return "own";
+  return starts || BOOTSTRAP.test(path) ? "starts" : "";
 }
 
 // The lines of your code that the nodes of a profile are called from; grows with the profile. `patterns`: a text, "" for the rule.
 export function createOwnLines(patterns) {
   return {
-    matches: pathMatcher(patterns), own: [], roles: [], packages: [], above: [], programs: new Set(), waits: [], contexts: [],
+    matches: pathMatcher(patterns), own: [], roles: [], packages: [], above: ["mark"], programs: new Set(), waits: [], contexts: [],
     lineOf: createColumn(), index: createPairs(), line: [0], function: [0],
   };
 }
@@ -71,10 +64,9 @@ function extendFunctions(lines, profile) {
   for (let id = lines.roles.length; id < functionCount(profile); id += 1) {
     const { kind, name } = originOf(profile, id);
     const path = fileText(profile, id);
-    const isPython = profile.functionLibrary.values[id] === 0;
-    const role = !isPython ? NO_ROLE : matches === null ? roleOf(profile, id, kind, path) : matches(path) ? OWN_ROLE : NO_ROLE;
-    lines.roles.push(id === 0 || kind === "synthetic" ? MARK_ROLE : role);
-    lines.packages.push(isPython && kind === "package" ? name : null);
+    const isMark = id === 0 || kind === "synthetic" || profile.functionLibrary.values[id] !== 0;
+    lines.roles.push(isMark ? "mark" : matches === null ? roleOf(profile, id, kind, path) : matches(path) ? "own" : "");
+    lines.packages.push(kind === "package" && name);
     lines.contexts.push(isContext(profile, id));
     lines.waits.push(kind === "synthetic" && onlyWaits(functionText(profile, id)));
   }
@@ -83,12 +75,13 @@ function extendFunctions(lines, profile) {
 // Follows stacks from the root while they only start something, to the packages that programs are started in.
 function findPrograms({ roles, packages, above, programs }, profile, functions, parents) {
   for (let node = above.length; node < nodeCount(profile); node += 1) {
-    const [id, from] = [functions[node], node === 0 ? MARK_ROLE : above[parents[node]]];
-    const role = from === NO_ROLE ? NO_ROLE : roles[id];
-    if (role === BOOTSTRAP_ROLE) for (let at = parents[node]; above[at] === OWN_ROLE && roles[functions[at]] === OWN_ROLE; at = parents[at]) roles[functions[at]] = STARTER_ROLE;
-    const isStart = role === NO_ROLE && (from === STARTER_ROLE || (from === MARK_ROLE && functionText(profile, id) === "<module>"));
-    if (isStart && packages[id] !== null && programs.size < 8) programs.add(packages[id]);
-    above.push(role === MARK_ROLE ? from : Math.min(role, STARTER_ROLE));
+    const [id, from] = [functions[node], above[parents[node]]];
+    const role = from === "" ? "" : roles[id];
+    const isBootstrap = role === "starts" && BOOTSTRAP.test(fileText(profile, id));
+    for (let at = parents[node]; isBootstrap && above[at] === "own"; at = parents[at]) above[at] = roles[functions[at]] = "starts";
+    const isStart = from === "starts" || (from === "mark" && functionText(profile, id) === "<module>");
+    if (isStart && role === "" && packages[id]) programs.add(packages[id]);
+    above.push(role === "mark" ? from : role);
   }
 }
 
@@ -98,8 +91,8 @@ export function extendOwnLines(lines, profile) {
   const [files, firstLines] = [profile.functionFile.values, profile.functionLine.values];
   const nodes = nodeCount(profile);
   findPrograms(lines, profile, functions, parents);
-  const hasOwn = lines.matches !== null || lines.roles.includes(OWN_ROLE);
-  const own = lines.roles.map((role, id) => (hasOwn ? role === OWN_ROLE : lines.programs.has(lines.packages[id])));
+  const hasOwn = lines.matches !== null || lines.roles.includes("own");
+  const own = lines.roles.map((role, id) => (hasOwn ? role === "own" : role === "" && lines.programs.has(lines.packages[id])));
   const { lineOf } = lines;
   if (lines.own.some((was, id) => was !== own[id])) lineOf.length = 0;
   lines.own = own;

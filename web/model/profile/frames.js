@@ -9,7 +9,7 @@ import { readWait } from "./wait-causes.js";
 
 export const HUES = 7;
 // The innermost folder of packages, or of what unpacks and starts a pex or a shiv.
-const PACKAGE = /^(?:[^]*\/)?(?:(?:site|dist)-packages|\.bootstrap|[^/]+\.(?:whl|egg)|_bootstrap(?=\/(?:__init__|environment|filelock|interpreter)\.py$))\/([^/]+)/;
+const PACKAGE = /^(?:[^]*\/)?(?:(?:site|dist)-packages|[^/]*\.(?:whl|egg|bootstrap)|_bootstrap(?=\/(?:__init__|environment|filelock|interpreter)\.py$))\/([^/]+)/;
 const SYSTEM_LIBRARY = /^(?:\/usr(?:\/local)?)?\/lib(?:64)?\//;
 const STANDARD_LIBRARY = /(?:^|\/)lib(?:64)?\/python\d[^/]*\/|^<frozen /;
 

@@ -8,6 +8,7 @@
 #include <zlib.h>
 
 #include "sampler/base/buffer.h"
+#include "sampler/profile/packages.h"
 #include "server/report/anonymize.h"
 #include "server/report/anonymize_names.h"
 #include "server/report/known_names.h"
@@ -35,11 +36,14 @@ static const struct {
     { "/home/" OWN "/site-packages/numpy/core.so", "/build/" OWN "/core.c", "array_dot" },
 };
 
+#define INSTALLED "/opt/venv/lib/python3.13/site-packages/" OWN
+
 static const struct frame frames[] = {
     { "/srv/" OWN "/app.py", "<module>" },
     { "/usr/lib/python3.13/json/decoder.py", "JSONDecoder.decode" },
     { "/opt/venv" OWN "/lib/python3.13/site-packages/django/db/models.py", "Model.save" },
     { "/srv/" OWN "/lib/python3.13/" OWN "/billing.py", "Invoice.total" OWN },
+    { INSTALLED "/orders.py", OWN ".ship" },
     { "/srv/lib/python3.13/site-packages/../../" OWN ".py", OWN },
     { "<attrs generated " OWN ">", OWN "__init__" },
     { "<string>", OWN ".<locals>.<lambda>" },
@@ -89,6 +93,8 @@ static void fill(struct profile *profile)
     const thread_id named = add_thread(profile, OWN "-worker", 1);
     const thread_id numbered = add_thread(profile, "Thread-3 (" OWN ")", 2);
     node_id node = 0;
+    struct err err = { 0 };
+    assert_ok(packages_add(profile_packages(profile), INSTALLED, "", &err), &err);
     for (size_t i = 0; i < sizeof frames / sizeof *frames; i++) {
         node = add_frame(profile, node, &frames[i]);
         struct profile_spot spot = { .function = made_function(profile, frames[i].name,
@@ -99,7 +105,6 @@ static void fill(struct profile *profile)
                                      .end_column = 4,
                                      .opcode = made_string(profile, "CALL_PY"),
                                      .base = made_string(profile, "CALL") };
-        struct err err = { 0 };
         spot_id id = 0;
         assert_ok(profile_add(profile, i % 2 ? named : numbered, STATE_HAS_GIL, node, 5, &err),
                   &err);
@@ -109,7 +114,6 @@ static void fill(struct profile *profile)
     for (size_t i = 0; i < sizeof natives / sizeof *natives; i++) {
         const function_id function = made_native_function(
             profile, natives[i].name, natives[i].library, natives[i].file, 0);
-        struct err err = { 0 };
         frame_id frame = 0;
         assert_ok(profile_frame(profile, function, 0, &frame, &err), &err);
         assert_ok(profile_node(profile, node, frame, &node, &err), &err);
