@@ -6,7 +6,8 @@
 #include "sampler/capture/metadata.h"
 
 /* The bits from 0 on are states; those from here on say that a state is unknown. */
-enum { UNKNOWN_SHIFT = 8 };
+/* In the bits of a capture.  The state that only live captures have is never unknown. */
+enum { UNKNOWN_SHIFT = 8, LACKS_NATIVE_BIT = 2 * UNKNOWN_SHIFT };
 
 /* The functions that differ most from the control are stored like counters behind those of the quality: for
  * each its id, and its millionths plus a million. */
@@ -51,7 +52,8 @@ static const unsigned state_shifts[] = {
 
 _Static_assert(NUMBERS <= (size_t)NAMES_MAX_COUNTERS, "too many counters for a capture");
 _Static_assert(NUMBERS == COUNTERS + 2 * QUALITY_BIASED, "not a name for each biased function");
-_Static_assert(STATES < (size_t)NAMES_MAX_STATES, "too many states for a capture");
+_Static_assert(STATES <= (size_t)UNKNOWN_SHIFT, "too many states for a capture");
+_Static_assert(STATES < (size_t)NAMES_MAX_STATES, "too many states for a live capture");
 
 void names_set(struct capture_metadata *metadata)
 {
@@ -98,7 +100,7 @@ static void learn_states(struct names *names, const struct capture_texts *list)
     for (size_t i = 0; i < names->state_count; i++) {
         const size_t at = find(state_names, STATES, list->items[i]);
         if (strcmp(list->items[i], lacks_native) == 0)
-            names->lacks_native = 1ull << i;
+            names->lacks_native = 1ull << LACKS_NATIVE_BIT;
         if (at == SIZE_MAX)
             continue;
         names->yes[i] = (state_bits)(1u << state_shifts[at]);
@@ -170,7 +172,7 @@ void names_take_quality(const struct names *names, struct cursor *cursor, struct
 uint64_t names_bits(state_bits state, bool lacks)
 {
     const uint64_t bits = state & STATE_RUNNABLE ? state | STATE_ON_CPU : state;
-    return lacks ? bits | 1ull << STATES : bits;
+    return lacks ? bits | 1ull << LACKS_NATIVE_BIT : bits;
 }
 
 state_bits names_state(const struct names *names, uint64_t bits)

@@ -21,7 +21,7 @@ struct bytes;
 struct capture_metadata;
 struct cursor;
 
-enum { NAMES_MAX_COUNTERS = 64, NAMES_MAX_STATES = 8 };
+enum { NAMES_MAX_COUNTERS = 64, NAMES_MAX_STATES = 9 };
 
 struct names {
     size_t counter_count;

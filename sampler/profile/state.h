@@ -23,7 +23,8 @@
     X(IN_GC, 3, "in_gc")                 \
     X(IN_NATIVE, 4, "in_native")         \
     X(HAS_EXCEPTION, 5, "has_exception") \
-    X(RUNNABLE, 6, "runnable")
+    X(RUNNABLE, 6, "runnable")           \
+    X(IN_JIT, 7, "in_jit")
 
 enum state_bits {
 #define X(name, bit, text) STATE_##name = 1 << bit, STATE_UNKNOWN_##name = 1 << (bit + 8),
@@ -33,7 +34,7 @@ enum state_bits {
 
 typedef uint16_t state_bits;
 
-#define STATE_ALL_UNKNOWN ((state_bits)0x7f00)
+#define STATE_ALL_UNKNOWN ((state_bits)0xff00)
 
 /* A sample with one of these was active, or may have been; any other was waiting. */
 #define STATE_ACTIVE                                                                \

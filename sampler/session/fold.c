@@ -276,15 +276,17 @@ static state_bits flag_bits(enum three_valued value, state_bits yes, state_bits 
     return value == VALUE_YES ? yes : value == VALUE_UNKNOWN ? unknown : 0;
 }
 
-/* The state without the CPU. */
-static state_bits state_of(struct thread_state info, enum three_valued in_native)
+/* The state without the CPU.  Only a native stack shows whether the JIT's code runs. */
+static state_bits state_of(const struct fold *fold, struct thread_state info,
+                           enum three_valued in_native)
 {
     const unsigned bits =
         flag_bits(info.has_gil, STATE_HAS_GIL, STATE_UNKNOWN_HAS_GIL) |
         flag_bits(info.waits_gil, STATE_WAITS_GIL, STATE_UNKNOWN_WAITS_GIL) |
         flag_bits(info.in_gc, STATE_IN_GC, STATE_UNKNOWN_IN_GC) |
         flag_bits(info.has_exception, STATE_HAS_EXCEPTION, STATE_UNKNOWN_HAS_EXCEPTION) |
-        flag_bits(in_native, STATE_IN_NATIVE, STATE_UNKNOWN_IN_NATIVE);
+        flag_bits(in_native, STATE_IN_NATIVE, STATE_UNKNOWN_IN_NATIVE) |
+        (fold->leaves->layout->has_jit ? STATE_UNKNOWN_IN_JIT : 0);
     return (state_bits)bits;
 }
 
@@ -374,7 +376,7 @@ enum err_code fold_unknown_stack(struct fold *fold, struct thread *thread, uint6
     const struct thread_state unknown = { .has_gil = VALUE_UNKNOWN };
     struct quality *const quality = profile_quality(fold->profile);
     struct sample sample = sample_of(fold, thread, now_ns);
-    sample.state = state_of(unknown, VALUE_UNKNOWN);
+    sample.state = state_of(fold, unknown, VALUE_UNKNOWN);
     sample.certainty = certainty_counter(quality, STACK_TRUNCATED);
     if (fold->native_stacks)
         sample.native.counter = &quality->native_none;
@@ -397,7 +399,7 @@ enum err_code fold_thread(struct fold *fold, struct thread *thread, struct threa
     }
     const size_t gc = gc_place(stack, &info);
     struct sample sample = sample_of(fold, thread, now_ns);
-    sample.state = state_of(info, VALUE_UNKNOWN);
+    sample.state = state_of(fold, info, VALUE_UNKNOWN);
     sample.certainty = certainty_counter(quality, stack->certainty);
     sample.is_still = stack->is_unchanged && !thread->is_in_new_context;
     sample.codes = fold->codes;
@@ -406,7 +408,10 @@ enum err_code fold_thread(struct fold *fold, struct thread *thread, struct threa
     enum err_code rc = thread_of(fold, thread, &sample.thread);
     if (!rc && thread_cpus_may_keep(fold->cpus, sample.state)) {
         rc = place(fold, thread, fold->no_gc ? NOWHERE : gc, &sample);
-        sample.state = state_of(info, thread->leaf.in_native);
+        sample.state = state_of(fold, info, thread->leaf.in_native);
+        if (sample.native.in_jit != VALUE_UNKNOWN)
+            sample.state = (state_bits)((sample.state & ~STATE_UNKNOWN_IN_JIT) |
+                                        flag_bits(sample.native.in_jit, STATE_IN_JIT, 0));
         if (fold->contexts)
             sample.node = context_marks_node(fold->contexts, thread->context, sample.node);
     }

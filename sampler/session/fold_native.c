@@ -139,15 +139,17 @@ static uint64_t key_of(const struct fold_native *native)
     return key;
 }
 
-static enum native_role role_of(const struct native_name *name)
+static enum native_role role_of(const struct native_name *name, bool has_jit)
 {
-    return name->is_evaluation ? NATIVE_ROLE_EVALUATION
-           : name->is_switch   ? NATIVE_ROLE_SWITCH
-           : name->is_switcher ? NATIVE_ROLE_SWITCHER
-                               : NATIVE_ROLE_NONE;
+    return name->is_evaluation             ? NATIVE_ROLE_EVALUATION
+           : name->is_switch               ? NATIVE_ROLE_SWITCH
+           : name->is_switcher             ? NATIVE_ROLE_SWITCHER
+           : name->is_jit_entry            ? NATIVE_ROLE_JIT_ENTRY
+           : name->is_generated && has_jit ? NATIVE_ROLE_GENERATED
+                                           : NATIVE_ROLE_NONE;
 }
 
-static enum err_code name_frames(struct fold_native *native, uint64_t now_ns)
+static enum err_code name_frames(struct fold_native *native, bool has_jit, uint64_t now_ns)
 {
     const struct native_walk *const walk = &native->walk;
     enum err_code rc = ERR_OK;
@@ -155,7 +157,7 @@ static enum err_code name_frames(struct fold_native *native, uint64_t now_ns)
         native->named[i] = (struct native_name){ .frame = native->gap };
         if (walk->frames[i].kind != NATIVE_GAP)
             rc = native_names_find(&native->names, &walk->frames[i], now_ns, &native->named[i]);
-        native->roles[i] = role_of(&native->named[i]);
+        native->roles[i] = role_of(&native->named[i], has_jit);
     }
     return rc;
 }
@@ -232,7 +234,8 @@ static void find_callee(struct adder *a)
         from--;
     if (!a->thread->leaf.callee || !from)
         return;
-    a->adds_callee = true;
+    /* Code of the JIT does not write where it is before each call, so the callee may have returned. */
+    a->adds_callee = merge->in_jit != VALUE_YES;
     for (size_t i = from; i < merge->count && a->callee == NONE; i++) {
         if (merge->frames[i].kind != MERGED_NATIVE)
             continue;
@@ -374,7 +377,8 @@ static struct native_outcome outcome_of(const struct fold_native *native,
                                                ? counter_of_gap(native->walk.cause, quality)
                                                : NULL,
                                     .entries = (uint32_t)native->runs.count,
-                                    .placed = (uint32_t)merge->placed };
+                                    .placed = (uint32_t)merge->placed,
+                                    .in_jit = merge->in_jit };
 }
 
 void fold_native_keep(const struct thread *thread, node_id *node,
@@ -382,7 +386,8 @@ void fold_native_keep(const struct thread *thread, node_id *node,
 {
     *node = thread->stack.native_tag - 1;
     *outcome = (struct native_outcome){ thread->native_counter, thread->native_gap,
-                                        thread->native_entries, thread->native_placed };
+                                        thread->native_entries, thread->native_placed,
+                                        thread->native_in_jit };
 }
 
 /* A thread whose Python frames and native frames are the same as before is where it was. */
@@ -403,7 +408,7 @@ enum err_code fold_native_node(struct fold_native *native, struct fold *fold,
     }
     const struct native_runs runs = { native->runs.items, native->runs.count,
                                       native->runs.has_entries };
-    rc = name_frames(native, now_ns);
+    rc = name_frames(native, fold->leaves->layout->has_jit, now_ns);
     cut_coroutine(native);
     if (!rc)
         rc = native_merge(&native->merge, runs, &native->walk, native->roles);
@@ -418,5 +423,6 @@ enum err_code fold_native_node(struct fold_native *native, struct fold *fold,
     thread->native_gap = outcome->gap;
     thread->native_entries = outcome->entries;
     thread->native_placed = outcome->placed;
+    thread->native_in_jit = outcome->in_jit;
     return rc;
 }

@@ -180,6 +180,7 @@ bool native_library_name(const struct native_library *library, uint64_t vaddr,
     out->is_evaluation = strcmp(name.text, EVALUATION) == 0;
     out->is_call_step = is_call_step(name.text);
     out->is_c_caller = is_c_caller(name.text);
+    out->is_jit_entry = strcmp(name.text, "_PyJIT_Entry") == 0;
     out->is_start = strcmp(name.text, "_start") == 0;
     out->is_main = strcmp(name.text, "main") == 0;
     out->is_coroutine_start = is_coroutine_start(name.text);

@@ -202,11 +202,33 @@ static bool is_trampoline(const struct merger *m, size_t frame)
            is_evaluation(m, frame - 1);
 }
 
+/* Code of the JIT executes the Python frame that the evaluation function would: it is a mark, no frame. */
+static bool is_jit(const struct merger *m, size_t frame)
+{
+    const size_t first = frame;
+    while (
+        frame < m->walk->count && !is_gap(m, frame) &&
+        (m->roles[frame] == NATIVE_ROLE_GENERATED || m->roles[frame] == NATIVE_ROLE_JIT_ENTRY))
+        frame++;
+    return frame > first && frame < m->walk->count && is_evaluation(m, frame);
+}
+
+/* Only the innermost call of the evaluation function executes the innermost Python frame. */
+static enum three_valued find_jit(const struct merger *m)
+{
+    size_t frame = 0;
+    while (frame < m->walk->count && !is_gap(m, frame) && !is_evaluation(m, frame))
+        frame++;
+    if (frame == m->walk->count || is_gap(m, frame))
+        return VALUE_UNKNOWN;
+    return frame && is_jit(m, frame - 1) ? VALUE_YES : VALUE_NO;
+}
+
 static enum err_code emit_native(struct merger *m, size_t frame)
 {
     if (is_gap(m, frame))
         return emit(m, MERGED_GAP, 0);
-    return is_trampoline(m, frame) ? ERR_OK : emit(m, MERGED_NATIVE, frame);
+    return is_trampoline(m, frame) || is_jit(m, frame) ? ERR_OK : emit(m, MERGED_NATIVE, frame);
 }
 
 /* The outermost frames of a walk that did not get there are missing. */
@@ -318,6 +340,7 @@ enum err_code native_merge(struct native_merge *merge, struct native_runs runs,
         (walk->count && (runs.has_entries ? place_by_entries(&m) && has_no_other_calls(&m)
                                           : place_by_count(&m)));
     merge->placed = 0;
+    merge->in_jit = is_placed && runs.count ? find_jit(&m) : VALUE_UNKNOWN;
     if (is_switch(&m, is_placed))
         return emit_switch(&m);
     if (!is_placed)

@@ -22,7 +22,7 @@
  * Ownership: the caller's storage; native_merge_deinit accepts a zeroed one.
  * Threads: none.
  * Limits: those of the walks.
- * Depends on: err, unwind.
+ * Depends on: err, three_valued, unwind.
  */
 #ifndef SAMPLER_SESSION_NATIVE_MERGE_H
 #define SAMPLER_SESSION_NATIVE_MERGE_H
@@ -31,6 +31,7 @@
 #include <stddef.h>
 
 #include "sampler/base/err.h"
+#include "sampler/base/three_valued.h"
 #include "sampler/native/unwind.h"
 
 struct native_run {
@@ -62,6 +63,8 @@ enum native_role {
     NATIVE_ROLE_EVALUATION, /* the interpreter's evaluation function */
     NATIVE_ROLE_SWITCHER,   /* of a library that switches C stacks */
     NATIVE_ROLE_SWITCH,     /* the same: what switches them, or may do so */
+    NATIVE_ROLE_JIT_ENTRY,  /* of the interpreter: calls code of the JIT */
+    NATIVE_ROLE_GENERATED, /* made at run time, without a name: if the evaluation function calls it, CPython's JIT made it */
 };
 
 struct native_merge {
@@ -70,6 +73,8 @@ struct native_merge {
     bool is_mismatch;
     bool is_switch; /* the sample met a switch from one C stack to another */
     bool has_gaps;
+    enum three_valued
+        in_jit;     /* does code of CPython's JIT execute the innermost Python frame? */
     size_t placed;  /* runs that stand below the native frame of their call */
     size_t *places; /* scratch: the native frame of each run */
     size_t place_room;

@@ -72,7 +72,9 @@ struct native_name {
     bool is_interpreter; /* code of the interpreter's own library */
     bool is_call_step;   /* of the interpreter: only passes a call on */
     bool is_c_caller;    /* of the interpreter: calls the C function of a built-in */
+    bool is_jit_entry;   /* of the interpreter: calls code of the JIT */
     bool is_wrapper;     /* of compiled Python code: only calls a function of the same name */
+    bool is_generated;   /* made at run time, and nothing names it */
     bool is_trampoline;  /* generated code that only calls a Python function */
     bool
         is_start; /* of the C library, or the start of a program: if outermost, of no interest */

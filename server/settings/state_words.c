@@ -22,10 +22,11 @@ static enum err_code unknown_word(const struct word *word, bool is_alone, struct
     if (!is_alone)
         snprintf(name, sizeof name, "\"%.*s\" is not a state; ",
                  word->length < 64 ? (int)word->length : 64, word->text);
-    return err_set(err, ERR_INVALID,
-                   "%swant active, or on_cpu, has_gil, waits_gil, in_gc, in_native, "
-                   "has_exception or runnable, alone or after \"!\", \"~\" or \"unknown_\"",
-                   name);
+    return err_set(
+        err, ERR_INVALID,
+        "%swant active, or on_cpu, has_gil, waits_gil, in_gc, in_native, "
+        "has_exception, runnable or in_jit, alone or after \"!\", \"~\" or \"unknown_\"",
+        name);
 }
 
 static bool is_text(const struct word *word, const char *text)
@@ -123,6 +124,7 @@ static const char *const phrases[] = {
     [STATE_FLAG_IN_NATIVE] = "in native code",
     [STATE_FLAG_HAS_EXCEPTION] = "handling an exception",
     [STATE_FLAG_RUNNABLE] = "runnable",
+    [STATE_FLAG_IN_JIT] = "in code of CPython's JIT",
 };
 
 /* ASKED_COUNT: nothing. */

@@ -100,7 +100,7 @@ export const CONTROL_TEXT = {
   states: {
     label: "Thread states",
     // Where there is little room.
-    short: { has_gil: "GIL", waits_gil: "GIL wait", in_gc: "GC", has_exception: "Exception" },
+    short: { has_gil: "GIL", waits_gil: "GIL wait", in_gc: "GC", has_exception: "Exception", in_jit: "JIT" },
     active: ["Active", "On a CPU, runnable, holding or waiting for the GIL, or unknown: all that is not known to wait"],
     hidden: (share) => share + " waiting",
     isHidden: ", hidden",
@@ -116,7 +116,8 @@ export const CONTROL_TEXT = {
     waits: ["Waiting", "Blocked: I/O, locks or sleep"],
     in_gc: ["In GC", "The garbage collector was running"],
     has_exception: ["Handling an exception", "The thread was handling an exception"],
-    facts: { active: "active", on_cpu: "on CPU", has_gil: "holding the GIL", waits_gil: "waiting for the GIL", in_gc: "in GC", in_native: "in C code", has_exception: "handling an exception", runnable: "runnable" },
+    in_jit: ["In JIT code", "Code that CPython's JIT has made executed the innermost Python frame; only native stacks show this"],
+    facts: { active: "active", on_cpu: "on CPU", has_gil: "holding the GIL", waits_gil: "waiting for the GIL", in_gc: "in GC", in_native: "in C code", has_exception: "handling an exception", runnable: "runnable", in_jit: "in JIT code" },
     signs: { "": "", "!": "not ", "~": "all but " },
     isUnknown: ": unknown",
     isKnown: ": known",

@@ -90,6 +90,7 @@ export const QUALITY_TEXT = {
     in_native: ["in C code", "the function being called"],
     has_exception: ["handling an exception", "the thread's exception state"],
     runnable: ["runnable", "the kernel's scheduler: ready to run, but without a processor"],
+    in_jit: ["in JIT code", "native stacks"],
   },
   unknown: "unknown",
   between: (low, high) => low + " to " + high,

@@ -145,6 +145,8 @@ enum { LAYOUT_NO_LAST = UINT8_MAX };
     X(has_task_lists, 14, LAYOUT_NO_LAST)                                                        \
     /* A thread has a separate state in each interpreter that it enters. */                      \
     X(has_state_per_interpreter, 13, LAYOUT_NO_LAST)                                             \
+    /* A JIT may execute frames, with code that nothing describes. */                            \
+    X(has_jit, 13, LAYOUT_NO_LAST)                                                               \
     /* A frame that has called Python code is at the call, not at its last cache unit. */        \
     X(stays_at_call, 13, LAYOUT_NO_LAST)                                                         \
     /* A call pushes the callable first, then the object or NULL; before, the other way. */      \

@@ -84,6 +84,7 @@ struct thread {
     bool is_in_new_context; /* the same: it is not that of the last sample */
     uint64_t native_key, *native_counter, *native_gap; /* the same: of the stack's native tag */
     uint32_t native_entries, native_placed;
+    enum three_valued native_in_jit;
     bool keeps_native;                /* the same: its native stack is that of the native tag */
     remote_addr asleep_sp, asleep_ip; /* the same: where it slept when that was made */
 };

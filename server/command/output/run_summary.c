@@ -352,6 +352,11 @@ static void say_states(const struct session_info *info, const struct state_sums 
     format_share(sums, STATE_FLAG_WAITS_GIL, wanted);
     format_share(sums, STATE_FLAG_IN_GC, collecting);
     format_share(sums, STATE_FLAG_HAS_EXCEPTION, handling);
+    if (sums->yes[STATE_FLAG_IN_JIT]) {
+        char in_jit[TEXT_BYTES];
+        format_share(sums, STATE_FLAG_IN_JIT, in_jit);
+        say("of the samples: %s in code of CPython's JIT", in_jit);
+    }
     if (is_without_gil(info, sums)) {
         say("of the samples: GIL n/a (free-threaded); collecting garbage %s; handling an exception "
             "%s",

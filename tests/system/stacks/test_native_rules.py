@@ -104,6 +104,22 @@ while True:
     for place in places:
         astray(place)
 """
+# A loop that the JIT compiles, with calls of Python and of C.
+COMPILED_AT_RUN_TIME = """
+def helper(number):
+    return len(str(number)) + number
+def loop(count):
+    total = 0
+    for number in range(count):
+        total += number * number % 7
+        if total & 1:
+            total -= helper(number)
+print("READY", flush=True)
+while True:
+    loop(20000)
+"""
+# Of the samples: what is not compiled, or not yet.
+LEAST_IN_JIT = 0.8
 GAPS = ("no_table", "copy", "register", "switch", "other")
 MISSING = ("unstopped", "waiting", "truncated", "copy")
 # A wrapper may have been interrupted before it has called, or after.
@@ -111,10 +127,10 @@ MAX_BETWEEN = 0.05
 LEAST_GENERATED = 0.9
 
 
-def record(name, python, *arguments, options=()):
+def record(name, python, *arguments, options=(), variables=None):
     """The folded stacks of a victim: functions, outermost first, and their counts."""
     path = harness.file_in("rules-%s-%s.folded" % (os.path.basename(name)[:-3], python.version))
-    variables = dict(os.environ, PYTHONPATH=python.packages)
+    variables = dict(os.environ, PYTHONPATH=python.packages, **(variables or {}))
     with victim(name, *arguments, python=python.path, env=variables) as target:
         recording, code = run_program("record", str(target.pid), "-o", path, "--collapsed", "-r", str(RATE_HZ), "-d", str(SECONDS),
                                       "--native=full", "--native-frames", "everything",
@@ -250,8 +266,32 @@ def check_astray(python):
     return [] if inside[True] and inside[False] <= MAX_BETWEEN * inside[True] else ["with and without a gap: %s" % dict(inside)]
 
 
+def can_jit(python):
+    """Has it a JIT that PYTHON_JIT=1 turns on?"""
+    code = "import sys; sys.exit(not (hasattr(sys, '_jit') and sys._jit.is_enabled()))"
+    return subprocess.run([python.path, "-c", code], env=dict(os.environ, PYTHON_JIT="1"), check=False).returncode == 0
+
+
+def check_jit(python):
+    """Code of CPython's JIT is a mark of the Python frame that it executes, no frame, and no gap."""
+    if not can_jit(python):
+        return []
+    path, quality = harness.file_in("compiled_at_run_time.py"), harness.file_in("rules-%s.quality.json" % python.version)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(COMPILED_AT_RUN_TIME)
+    stacks = record(path, python, options=("--quality", quality), variables={"PYTHON_JIT": "1"})
+    with open(quality, encoding="utf-8") as file:
+        counted = json.load(file)
+    copied, in_jit = counted["samples"] - counted["native_none"], counted["states"]["in_jit"]
+    frames = sum(count for functions, count in stacks.items() if set(functions) & {"<generated code>", "_PyJIT_Entry"})
+    whole = counted["native_complete"] >= (1 - MAX_BETWEEN) * copied > 0 and frames <= MAX_BETWEEN * copied
+    if whole and in_jit["yes"] >= LEAST_IN_JIT * copied and in_jit["unknown"] <= counted["samples"] - (1 - MAX_BETWEEN) * copied:
+        return []
+    return ["of %d native stacks %d are complete, %d have a frame of the JIT, in its code: %s" % (copied, counted["native_complete"], frames, in_jit)]
+
+
 def check(python):
-    problems = check_greenlets(python) + check_switching(python)
+    problems = check_jit(python) + check_greenlets(python) + check_switching(python)
     if not has_module(python, "ctypes"):
         print("%-10sskipped: it has no ctypes, so greenlets only" % python.version)
         return problems

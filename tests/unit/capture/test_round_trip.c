@@ -54,8 +54,9 @@ static void a_runnable_thread_is_on_a_cpu_to_earlier_readers(void **state)
     names_init(&earlier, &metadata);
     const uint64_t bits = names_bits(STATE_RUNNABLE | STATE_HAS_GIL, false);
     assert_int_equal(names_state(&now, bits), STATE_RUNNABLE | STATE_HAS_GIL);
-    assert_int_equal(names_state(&earlier, bits),
-                     STATE_ON_CPU | STATE_HAS_GIL | STATE_UNKNOWN_RUNNABLE);
+    assert_int_equal(names_state(&earlier, bits), STATE_ON_CPU | STATE_HAS_GIL |
+                                                      STATE_UNKNOWN_RUNNABLE |
+                                                      STATE_UNKNOWN_IN_JIT);
 }
 
 static void windows_keep_their_times_and_periods(void **state)

@@ -11,6 +11,7 @@ enum { MAX = 32, TEXT_BYTES = 256, EVALUATION = 0x5000 };
  *     e  the evaluation function      n  another function
  *     -  a gap                        t  a trampoline
  *     w  a library that switches C stacks   s  its function that does so
+ *     g  generated code               j  what calls code of the JIT
  *     u  not left: its end is not known     x  where no code is */
 struct stack {
     struct native_frame frames[MAX];
@@ -40,14 +41,17 @@ static void make(struct stack *stack, const char *text, enum native_end end)
         stack->roles[i] = text[i] == 'e'   ? NATIVE_ROLE_EVALUATION
                           : text[i] == 'w' ? NATIVE_ROLE_SWITCHER
                           : text[i] == 's' ? NATIVE_ROLE_SWITCH
+                          : text[i] == 'g' ? NATIVE_ROLE_GENERATED
+                          : text[i] == 'j' ? NATIVE_ROLE_JIT_ENTRY
                                            : NATIVE_ROLE_NONE;
     }
 }
 
 /* The merged frames: native ones as in the stack, Python ones as their number, '|' before what stands
  * separately. */
-static void expect(const char *natives, enum native_end end, const struct native_run *runs,
-                   size_t count, bool has_entries, const char *expected)
+static enum three_valued expect(const char *natives, enum native_end end,
+                                const struct native_run *runs, size_t count, bool has_entries,
+                                const char *expected)
 {
     struct native_merge merge = { 0 };
     struct stack stack;
@@ -69,7 +73,9 @@ static void expect(const char *natives, enum native_end end, const struct native
     assert_int_equal(merge.is_switch,
                      strpbrk(natives, "ws") != NULL && !merge.is_mismatch && !merge.placed);
     assert_int_equal(merge.has_gaps, strchr(expected, '-') != NULL);
+    const enum three_valued in_jit = merge.in_jit;
     native_merge_deinit(&merge);
+    return in_jit;
 }
 
 #define EXPECT_ENTRIES(natives, end, expected, ...)                             \
@@ -97,6 +103,30 @@ static void a_run_needs_no_name_of_its_function(void **state)
 {
     (void)state;
     EXPECT_ENTRIES("nnn", NATIVE_COMPLETE, "nn0n", { .entry = at(1), .count = 1 });
+}
+
+static void code_of_the_jit_is_a_mark_of_the_frame_that_it_executes(void **state)
+{
+    static const struct {
+        const char *natives, *expected;
+        size_t outer, inner; /* the frames with entries; the inner one: 0: none */
+        enum three_valued in_jit;
+    } table[] = {
+        { "gen", "ne0", 1, 0, VALUE_YES },         { "ngjen", "ne0n", 3, 0, VALUE_YES },
+        { "ggen", "ne0", 2, 0, VALUE_YES },        { "gnen", "ne0ng", 2, 0, VALUE_NO },
+        { "nen", "ne0n", 1, 0, VALUE_NO },         { "jnen", "ne0nj", 2, 0, VALUE_NO },
+        { "genngen", "ne0nne1", 5, 1, VALUE_YES }, { "nengen", "ne0ne1n", 4, 1, VALUE_NO },
+        { "g-en", "ne0-g", 2, 0, VALUE_UNKNOWN },
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        const struct native_run runs[] = { { .entry = at(table[i].outer), .count = 1 },
+                                           { .entry = at(table[i].inner), .count = 1 } };
+        assert_int_equal(expect(table[i].natives, NATIVE_COMPLETE, runs, table[i].inner ? 2 : 1,
+                                true, table[i].expected),
+                         table[i].in_jit);
+    }
+    assert_int_equal(expect("gnn", NATIVE_COMPLETE, NULL, 0, true, "nng"), VALUE_UNKNOWN);
 }
 
 static void a_thread_without_python_has_its_native_frames(void **state)
@@ -277,6 +307,7 @@ static void runs_at_their_place_are_counted(void **state)
 
 TEST_MAIN(cmocka_unit_test(a_run_stands_below_the_frame_that_holds_its_entry),
           cmocka_unit_test(a_run_needs_no_name_of_its_function),
+          cmocka_unit_test(code_of_the_jit_is_a_mark_of_the_frame_that_it_executes),
           cmocka_unit_test(a_thread_without_python_has_its_native_frames),
           cmocka_unit_test(the_innermost_call_may_have_no_frame_yet),
           cmocka_unit_test(a_call_between_runs_is_a_mismatch_unless_it_is_known_to_be_empty),

@@ -15,6 +15,7 @@ const FILTERS = [
   { key: "waits", words: ["!on_cpu", "~has_gil", "~runnable", "~waits_gil"], doing: "waits" },
   { key: "in_gc", words: ["in_gc"], fact: "in_gc" },
   { key: "has_exception", words: ["has_exception"], fact: "has_exception" },
+  { key: "in_jit", words: ["in_jit"], fact: "in_jit" },
 ].map((filter) => ({ ...filter, label: TEXT.states[filter.key][0], meaning: TEXT.states[filter.key][1] }));
 
 // All filters by state: [{label, words}]
@@ -90,7 +91,7 @@ function hintOf(filter, sums, count, disabled, withoutGil) {
 // The colour of the timeline that a filter is about.
 const COLOURS = { on_cpu: "on_cpu", has_gil: "holds_gil", waits_gil: "waits_gil", runnable: "runnable", waits: "waits" };
 // Of these there is a chip only where they are a part of the samples that matters.
-const RARE = ["in_gc", "has_exception"];
+const RARE = ["in_gc", "has_exception", "in_jit"];
 const RARE_SHARE = 0.01;
 
 // What waits has a chip of its own while it is hidden; what comparisons show at first has one there.

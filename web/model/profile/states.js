@@ -3,7 +3,7 @@
 // "unknown_on_cpu", "!unknown_on_cpu"; all of them must hold (server/README.md). "active" is whatever is not known to wait.
 
 // Fact number N is bit N, and bit N + 8 when it is unknown.
-export const STATE_FACTS = ["on_cpu", "has_gil", "waits_gil", "in_gc", "in_native", "has_exception", "runnable"];
+export const STATE_FACTS = ["on_cpu", "has_gil", "waits_gil", "in_gc", "in_native", "has_exception", "runnable", "in_jit"];
 export const STATE_DOINGS = ["holds_gil", "waits_gil", "on_cpu", "runnable", "waits", "unknown"];
 
 const UNKNOWN_SHIFT = 8;
