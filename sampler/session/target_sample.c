@@ -327,7 +327,7 @@ static enum err_code count_held(struct target_tick *now)
 {
     struct kept_threads *const kept = now->kept;
     for (size_t i = 0; i < kept->count; i++)
-        note_reading(now->target, kept->items[i].thread, kept->items[i].failure);
+        note_reading(now, kept->items[i].thread, kept->items[i].failure);
     if (now->is_probe)
         return ERR_OK;
     for (size_t i = 0; i < kept->count; i++) {
