@@ -10,8 +10,7 @@
 #include "server/command/process/process_launcher.h"
 #include "server/command/process/program.h"
 
-/* A process that ends looks like one that is no Python, for a moment. */
-enum { PATIENCE_MS = 5000, LATE_PAUSE_MS = 500, OTHER_MS = 20 };
+enum { PATIENCE_MS = 5000, LATE_PAUSE_MS = 500, LASTING_MS = 20, UNSUPPORTED_MS = 200 };
 
 /* Pauses between two searches of a program that starts: a twentieth of the time that it has run, from 1 to 50 ms. */
 enum { PAUSES_IN_TIME = 20, LEAST_PAUSE_MS = 1, MOST_PAUSE_MS = 50 };
@@ -31,15 +30,42 @@ static bool may_become_python(enum err_code code)
            code == ERR_FAULT || code == ERR_CORRUPT;
 }
 
-/* is_other: it was no Python for some time. */
-static enum err_code ended_too_soon(const struct run *run, uint64_t began_ns, bool is_other,
-                                    struct err *err)
+/* What was found of the program that starts, for some time.  One that ends looks like no Python for a moment, and one
+ * that begins like an unsupported one. */
+struct verdict {
+    enum err_code code;
+    struct err why;
+    uint64_t since_ns;
+    bool lasts;
+};
+
+static void note_verdict(struct verdict *verdict, enum err_code code, const struct err *why,
+                         uint64_t now_ns)
 {
-    return err_set(err, ERR_NOT_PYTHON,
-                   "'%s' ended (status %d) after %" PRIu64 " ms, before its first sample%s%s",
+    if (code == ERR_GONE)
+        return;
+    if (code != verdict->code)
+        verdict->since_ns = now_ns;
+    verdict->code = code;
+    verdict->why = *why;
+    verdict->lasts = code == ERR_UNSUPPORTED
+                         ? clock_now_ns() - verdict->since_ns >= UNSUPPORTED_MS * NS_PER_MS
+                         : now_ns - verdict->since_ns >= LASTING_MS * NS_PER_MS;
+}
+
+static enum err_code ended_too_soon(const struct run *run, uint64_t began_ns,
+                                    const struct verdict *verdict, struct err *err)
+{
+    const bool is_other = verdict->lasts && verdict->code == ERR_NOT_PYTHON;
+    const bool is_unsupported = verdict->lasts && verdict->code == ERR_UNSUPPORTED;
+    return err_set(err, is_unsupported ? ERR_UNSUPPORTED : ERR_NOT_PYTHON,
+                   "'%s' ended (status %d) after %" PRIu64 " ms, before its first sample%s%s%s",
                    run->options->target[0], program_exit_status(&run->program),
                    (uint64_t)((clock_now_ns() - began_ns) / NS_PER_MS),
-                   is_other ? ": it ran no Python itself" : "",
+                   is_other || is_unsupported ? ": " : "",
+                   is_other         ? "it ran no Python itself"
+                   : is_unsupported ? verdict->why.message
+                                    : "",
                    is_other && !run->options->sampling.subprocesses
                        ? "; use --subprocesses to sample its child processes"
                        : "");
@@ -63,8 +89,7 @@ static enum err_code start_sampler(struct run *run, struct err *err)
     /* With --subprocesses a program that is not Python may start a Python child at any time. */
     uint64_t late_ns = sampling.subprocesses ? UINT64_MAX : began_ns + PATIENCE_MS * NS_PER_MS;
     int most_ms = MOST_PAUSE_MS;
-    uint64_t python_ns = began_ns; /* it may have been Python until then */
-    bool is_other = false;
+    struct verdict verdict = { .code = ERR_OK };
     sampling.pids[0] = run->program.pid;
     sampling.pid_count = 1;
     sampling.since_ns = began_ns;
@@ -74,15 +99,11 @@ static enum err_code start_sampler(struct run *run, struct err *err)
         if (rc == ERR_OK)
             return rc;
         /* Before it runs Python, no tick is due. */
-        if (rc == ERR_NOT_PYTHON) {
+        if (rc == ERR_NOT_PYTHON)
             sampling.since_ns = tried_ns;
-            is_other = tried_ns - python_ns >= OTHER_MS * NS_PER_MS;
-        } else if (rc != ERR_GONE) {
-            python_ns = clock_now_ns();
-            is_other = false;
-        }
+        note_verdict(&verdict, rc, err, tried_ns);
         if (program_check(&run->program))
-            return ended_too_soon(run, began_ns, is_other, err);
+            return ended_too_soon(run, began_ns, &verdict, err);
         if (run->driver.signals.stopped_by || !may_become_python(rc))
             return rc;
         const uint64_t now_ns = clock_now_ns();

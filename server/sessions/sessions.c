@@ -182,10 +182,11 @@ static enum err_code append(struct sessions *sessions, struct session *session, 
         rc = err_set(err, ERR_LIMIT, "%d sessions run or are in use: stop one", SESSIONS_MAX);
     else if (is_counted && sessions->most_running &&
              count_running(sessions) >= sessions->most_running)
-        rc = err_set(
-            err, ERR_LIMIT,
-            "%zu sessions are running: stop one, or start pyrometer with a higher --max-sessions",
-            sessions->most_running);
+        rc =
+            err_set(err, ERR_LIMIT,
+                    "%zu %s running: stop one, or start pyrometer with a higher --max-sessions",
+                    sessions->most_running,
+                    sessions->most_running == 1 ? "session is" : "sessions are");
     if (rc == ERR_OK) {
         sessions->items[sessions->count++] = session;
         snprintf(session->id, sizeof session->id, "%zu", ++sessions->next_id);

@@ -58,8 +58,8 @@ void run_summary_say_start(struct sampler *sampler)
             target->python, options->rate_hz,
             options->all_threads ? "all threads" : "main thread only");
     if (processes.over > 0)
-        say("%" PRIu64 " more processes are not sampled: the limit is %d at a time",
-            processes.over, SAMPLER_MAX_PROCESSES);
+        say("%" PRIu64 " more %s not sampled: the limit is %d at a time", processes.over,
+            processes.over == 1 ? "process is" : "processes are", SAMPLER_MAX_PROCESSES);
     say_warnings(sampler);
 }
 
@@ -232,11 +232,13 @@ static void say_mode(const struct session_info *info, const struct state_sums *s
     const enum state_flag flag = flag_of(info->options->mode);
     if (flag == STATE_FLAG_COUNT)
         return;
-    say("--mode left out %" PRIu64 " samples, %.2f %% of all", quality->filtered,
+    say("--mode left out %" PRIu64 " sample%s, %.2f %% of all", quality->filtered,
+        quality->filtered == 1 ? "" : "s",
         quality_percent(quality->filtered, quality->filtered + quality->samples));
     if (sums->unknown[flag] > 0)
-        say("%" PRIu64 " samples are included although their state %s is unknown",
-            sums->unknown[flag], state_flag_text(flag));
+        say("%" PRIu64 " %s although %s state %s is unknown", sums->unknown[flag],
+            sums->unknown[flag] == 1 ? "sample is included" : "samples are included",
+            sums->unknown[flag] == 1 ? "its" : "their", state_flag_text(flag));
 }
 
 /* How many of the targets ended for this reason; *is_first_out: none of them before number `index`. */
@@ -282,9 +284,9 @@ static void say_processes(const struct session_info *info)
     if (processes.joined > 1)
         say_ends(info->sampler);
     if (processes.over > 0)
-        say("%" PRIu64
-            " processes were left out, some of them only for a time: the limit is %d at a time",
-            processes.over, SAMPLER_MAX_PROCESSES);
+        say("%" PRIu64 " %s left out, perhaps only for a time: the limit is %d at a time",
+            processes.over, processes.over == 1 ? "process was" : "processes were",
+            SAMPLER_MAX_PROCESSES);
     if (processes.short_of_files > 0)
         say("%" PRIu64 " %s left out, Python or not: too many files are open, raise the limit "
             "(ulimit -n)",
@@ -372,8 +374,10 @@ static void say_tasks(const struct session_info *info, const struct states *stat
 {
     const struct quality *const quality = &info->snapshot->quality;
     if (states->tasks > 0)
-        say("%" PRIu64 " samples, %.2f %% of all, belong to waiting tasks instead of threads",
-            states->tasks, quality_percent(states->tasks, quality->samples));
+        say("%" PRIu64
+            " sample%s, %.2f %% of all, belong%s to waiting tasks instead of threads",
+            states->tasks, states->tasks == 1 ? "" : "s",
+            quality_percent(states->tasks, quality->samples), states->tasks == 1 ? "s" : "");
     if (quality->tasks_unread > 0)
         say("there are too many asyncio tasks: of those found, the frames of %.2f %% were not read, "
             "and tasks that were read stand for them",
@@ -471,8 +475,9 @@ void run_summary_say_end(const struct session_info *info, const struct states *s
 {
     const struct quality *const quality = &info->snapshot->quality;
     const double seconds = (double)info->snapshot->end_ns / (double)NS_PER_S;
-    say("captured %" PRIu64 " samples in %.2f s, %.1f of %.10g Hz", quality->samples, seconds,
-        session_achieved_hz(info->snapshot), info->options->rate_hz);
+    say("captured %" PRIu64 " sample%s in %.2f s, %.1f of %.10g Hz", quality->samples,
+        quality->samples == 1 ? "" : "s", seconds, session_achieved_hz(info->snapshot),
+        info->options->rate_hz);
     say_engine(info);
     run_summary_say_quality(info);
     say_native(info);

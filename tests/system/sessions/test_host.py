@@ -168,7 +168,7 @@ class Sessions(Test):
             one = host.start(pids=[pid])
             answer = host.send("POST", "/sessions", {"pids": [pid]})
             self.assertEqual(answer.status, 409)
-            self.assertIn("--max-sessions", answer.json()["detail"])
+            self.assertIn("1 session is running: stop one, or start pyrometer with a higher --max-sessions", answer.json()["detail"])
             host.running(one)
             self.assertEqual(host.send("PATCH", "/sessions/" + one, {"rate_hz": 2001}).status, 400)
             host.send("DELETE", "/sessions/" + one)

@@ -113,6 +113,11 @@ class Targets(Test):
         path = self.compiled("#include <unistd.h>\nint rpython_startup_code(void) { return pause(); }\n"
                              "int main(void) { return rpython_startup_code(); }\n")
         self.refuse_program(path, FAILED, "PyPy is not supported: CPython 3.8 to 3.15")
+        path = self.compiled("#include <unistd.h>\nint rpython_startup_code(void) { return (int)sleep(1); }\n"
+                             "int main(void) { return rpython_startup_code(); }\n")
+        process, code = run_program("run", "--listen", "127.0.0.1:0", "--", path)
+        self.assertEqual(code, 0, process.output())
+        process.wait_line("before its first sample: .*: PyPy is not supported: CPython 3.8 to 3.15", process.err)
 
     def test_a_process_that_ends_meanwhile(self):
         """Whatever it was when we came to it, there is one line or a regular end."""
