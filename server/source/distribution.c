@@ -69,9 +69,10 @@ static enum source_outcome read_folder(struct site *site)
     return SOURCE_DONE;
 }
 
-/* A distribution of the folder has a list by this name; eggs have a file in a folder of theirs. */
+/* Every distribution of the folder has one file by this name; eggs have files in a folder of theirs. */
 static void add_member(void *context, const char *name, size_t length)
 {
+    static const char is_one[] = "/METADATA";
     struct site *const site = context;
     const char *const folder = site->path + site->archive_length;
     const size_t begin = strlen(folder); /* the slash before it stands for the one behind it */
@@ -84,9 +85,8 @@ static void add_member(void *context, const char *name, size_t length)
     if (!slash || slash - rest > NAME_MAX)
         return;
     snprintf(entry, sizeof entry, "%.*s", (int)(slash - rest), rest);
-    if (!ends_with(entry, ".dist-info") ||
-        (length - (size_t)(slash - name) == strlen("/RECORD") &&
-         memcmp(slash, "/RECORD", strlen("/RECORD")) == 0))
+    if (!ends_with(entry, ".dist-info") || (length - (size_t)(slash - name) == strlen(is_one) &&
+                                            memcmp(slash, is_one, strlen(is_one)) == 0))
         add_entry(site, entry);
 }
 

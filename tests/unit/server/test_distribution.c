@@ -144,8 +144,12 @@ static void put_archive(const char *path)
     made_archive_add(&archive, "shop/cli.py", "", false);
     made_archive_add(&archive, "six.py", "", false);
     made_archive_add(&archive, "six-1.16.dist-info/RECORD", "six.py,,\n", true);
+    made_archive_add(&archive, "six-1.16.dist-info/METADATA", "", false);
     made_archive_add(&archive, ".deps/req.whl/req/api.py", "", false);
     made_archive_add(&archive, ".deps/req.whl/req-2.dist-info/RECORD", "req/api.py,,\n", false);
+    made_archive_add(&archive, ".deps/req.whl/req-2.dist-info/METADATA", "", false);
+    made_archive_add(&archive, "bare/a.dist-info/METADATA", "", false);
+    made_archive_add(&archive, "egg/EGG-INFO/PKG-INFO", "", false);
     made_archive_finish(&archive, "");
     snprintf(whole, sizeof whole, "%s%s", folder, path);
     FILE *const file = fopen(whole, "wb");
@@ -164,6 +168,8 @@ static void archives_have_metadata_too(void **state)
     expect("/srv/apps/app.pyz/__main__.py", SOURCE_OF_PROJECT, "/srv/apps/app.pyz", false);
     expect("/srv/apps/app.pyz/.deps/req.whl/req/api.py", SOURCE_OF_PACKAGE,
            "/srv/apps/app.pyz/.deps/req.whl", false);
+    expect("/srv/apps/app.pyz/bare/b.py", SOURCE_OF_UNKNOWN, "", false);
+    expect("/srv/apps/app.pyz/egg/b.py", SOURCE_OF_UNKNOWN, "", false);
     expect("/srv/apps/plain.txt/six.py", SOURCE_OF_UNKNOWN, "", false);
 }
 
