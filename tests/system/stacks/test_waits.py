@@ -109,16 +109,22 @@ class Causes(Test):
             if not python.is_supported:
                 continue
             with self.subTest(python.version), victim(PROGRAM, "600", python=python.path) as target:
-                ports = target.wait_line(r"^PEERS (\d+) (\d+) (\d+)").groups()
+                target.wait_line(r"^PEERS ")
                 found = read_waits(self.record(target, "waits-" + python.version))
                 for function, cause in CAUSES.items():
                     if function in NAMELESS_BEFORE_3_11 and python.minor < 11:
                         self.assertLessEqual(set(found[function]), {None, cause}, function)
                         continue
                     self.check_mostly(found[function], function, cause)
-                for (function, cause), port in zip(PEERS.items(), ports):
-                    self.check_mostly(found[function], function, cause + " 127.0.0.1:" + port)
                 self.assertLessEqual(set(found["disk"]), {None, "disk"})
+
+    def test_every_connection_has_its_peer(self):
+        """On a machine that is many times slower, finding peers takes more time than it may."""
+        with victim(PROGRAM, "600") as target:
+            ports = target.wait_line(r"^PEERS (\d+) (\d+) (\d+)").groups()
+            found = read_waits(self.record(target, "waits-peers"))
+        for (function, cause), port in zip(PEERS.items(), ports):
+            self.check_mostly(found[function], function, cause + " 127.0.0.1:" + port)
 
     def check_mostly(self, marks, function, cause):
         """A few samples may be from before the wait, or on a busy machine from between two."""
