@@ -60,8 +60,8 @@ static void set_register(struct run *run, uint64_t number, int64_t offset, bool 
     const enum machine_register name = machine_register_of(number);
     struct rule *const rule = &run->row->rule;
     if (name < MACHINE_SAVED) {
-        const bool fits = offset > RULE_LOST && offset <= INT16_MAX;
-        rule->saved[name] = (int16_t)(fits ? offset : RULE_LOST);
+        const bool fits = offset > RULE_LOST && offset <= MACHINE_OFFSET_MAX;
+        rule->saved[name] = (machine_offset)(fits ? offset : RULE_LOST);
         set_from_fp(rule, name, is_from_fp);
     }
     if (name == MACHINE_RETURN_ADDRESS) {

@@ -47,7 +47,7 @@ static bool value_of(const struct frame_state *state, unsigned name, uint64_t *o
            (name == MACHINE_OUTER_SP ? state->has_outer_sp : state->known >> name & 1);
 }
 
-/* Where the frame has saved its caller's frame pointer is where its own leads, if the return address is next to it. */
+/* A frame pointer leads to where the frame has saved its caller's, if the return address is saved next to it. */
 static enum native_end cfa_of_record(const struct frame_state *state, const struct rule *rule,
                                      remote_addr *cfa_out)
 {
@@ -110,7 +110,7 @@ enum native_end frame_state_return_address(const struct frame_state *state,
             *out = machine_address(word);
         return end;
     }
-    /* What is below the stack pointer was restored already. */
+    /* A register that was saved below the stack pointer was restored already. */
     *out = machine_address(state->saved[NAME]);
     return state->known >> NAME & 1 ? NATIVE_GOES_ON : NATIVE_NO_REGISTER;
 }
@@ -125,7 +125,7 @@ static bool restore(const struct frame_state *state, remote_addr slot, uint64_t 
             *value = word;
         return is_there;
     }
-    /* Only at an exact address: the function has popped the register already, or it saved it without
+    /* At an exact address only, the function has popped the register already, or it saved it without
      * moving sp.  In both cases the slot has the value while it is in the red zone.  Further
      * below it was popped. */
     if (is_there && state->sp - slot <= MACHINE_RED_ZONE_BYTES)
@@ -150,7 +150,7 @@ void frame_state_leave(struct frame_state *state, const struct rule *rule, remot
         state->known =
             (uint16_t)(is_known ? state->known | 1u << i : state->known & ~(1u << i));
     }
-    /* The call has changed it, so the caller must have saved its own. */
+    /* The call has changed the register, so the caller must have saved its own return address. */
     if (!MACHINE_RETURN_BYTES && !rule->is_interrupted)
         state->known &= (uint16_t) ~(1u << MACHINE_RETURN_ADDRESS);
     state->ip = return_address;

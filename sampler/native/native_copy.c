@@ -8,7 +8,7 @@ static remote_addr base_of(remote_addr sp, remote_addr descriptor, remote_addr s
     return sp < stack_start ? stack_start : 0;
 }
 
-/* Of the span, so many bytes have arrived. */
+/* Adds the bytes of a span that have arrived. */
 static void add_span(struct native_stack *stack, const struct memory_span *span, size_t arrived)
 {
     const size_t bytes = arrived < span->bytes ? arrived : span->bytes;

@@ -6,7 +6,7 @@
 #include "sampler/base/hash.h"
 #include "sampler/base/vec.h"
 
-_Static_assert(sizeof(struct rule) == 12 + 2 * MACHINE_SAVED,
+_Static_assert(sizeof(struct rule) == 12 + sizeof(machine_offset) * MACHINE_SAVED,
                "rules are hashed and compared as bytes");
 
 const struct rule rule_initial = {

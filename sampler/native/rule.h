@@ -32,8 +32,8 @@ enum rule_kind {
 };
 
 enum {
-    RULE_UNCHANGED = INT16_MIN, /* the register still has the caller's value */
-    RULE_LOST = INT16_MIN + 1,  /* the caller's value is unknown */
+    RULE_UNCHANGED = MACHINE_OFFSET_MIN, /* the register still has the caller's value */
+    RULE_LOST = MACHINE_OFFSET_MIN + 1,  /* the caller's value is unknown */
 };
 
 struct rule {
@@ -43,8 +43,8 @@ struct rule {
         from_fp : 15; /* bit N: saved[N] is relative to the frame pointer, not to the CFA */
     uint16_t is_interrupted : 1; /* the caller did not call: its ip is the next instruction */
     int32_t offset, add;
-    int16_t
-        saved[MACHINE_SAVED]; /* where the caller's value is; or RULE_UNCHANGED, RULE_LOST */
+    /* Where the caller's value is; or RULE_UNCHANGED, RULE_LOST. */
+    machine_offset saved[MACHINE_SAVED];
 };
 
 /* Nothing has changed yet: kind RULE_NONE, and the caller's value in each register. */

@@ -530,7 +530,7 @@ static bool restart(struct walker *walker)
         frame->pc = frame->function = anchor->function;
         frame->is_exact = true;
         frame->sp = entry;
-        /* Where its registers are saved may lie below the entry frame. */
+        /* The frame may have saved its registers below the entry frame. */
         state->known = 0;
         state->is_exact = state->is_sp_below = false;
         walker->next_entry++;

@@ -4,6 +4,8 @@
 #ifndef SAMPLER_NATIVE_MACHINE_AARCH64_H
 #define SAMPLER_NATIVE_MACHINE_AARCH64_H
 
+#include <stdint.h>
+
 enum machine_register {
     MACHINE_X19, /* the registers that a function must preserve */
     MACHINE_X20,
@@ -22,6 +24,11 @@ enum machine_register {
     MACHINE_OUTER_SP, /* no register is it */
     MACHINE_OTHER,    /* of no interest */
 };
+
+/* Where a frame saves a register: below its local variables, so it may be far from the CFA. */
+typedef int32_t machine_offset;
+#define MACHINE_OFFSET_MIN INT32_MIN
+#define MACHINE_OFFSET_MAX INT32_MAX
 
 /* The value, for each register that a function must preserve. */
 #define MACHINE_FOR_SAVED(value) \

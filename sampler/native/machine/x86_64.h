@@ -4,6 +4,8 @@
 #ifndef SAMPLER_NATIVE_MACHINE_X86_64_H
 #define SAMPLER_NATIVE_MACHINE_X86_64_H
 
+#include <stdint.h>
+
 enum machine_register {
     MACHINE_BX, /* the registers that a function must preserve */
     MACHINE_FP, /* bp */
@@ -17,6 +19,11 @@ enum machine_register {
     MACHINE_RETURN_ADDRESS,
     MACHINE_OTHER, /* of no interest */
 };
+
+/* Where a frame saves a register: above its local variables. */
+typedef int16_t machine_offset;
+#define MACHINE_OFFSET_MIN INT16_MIN
+#define MACHINE_OFFSET_MAX INT16_MAX
 
 /* The value, for each register that a function must preserve. */
 #define MACHINE_FOR_SAVED(value) value, value, value, value, value, value

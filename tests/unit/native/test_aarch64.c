@@ -14,6 +14,7 @@ enum {
     START = CODE + 0x140,       /* has no caller */
     SAVES_APART = CODE + 0x180, /* CFA = sp + 48, x30 at its lower end, x29 elsewhere */
     LOSES = CODE + 0x1c0,       /* x30 is in another register */
+    LARGE_FRAME = CODE + 0x200, /* CFA = sp + 0x100000, x29 and x30 at its lower end */
     SIGNATURE = 0x2a,           /* in the upper bits of an address */
 };
 
@@ -57,6 +58,8 @@ void made_stack_add_functions(struct made_stack *world)
     MADE_ADD(world, usual, START, 0x07, 30);
     MADE_ADD(world, usual, SAVES_APART, 0x0e, 48, 0x9e, 6, 0x9d, 3);
     MADE_ADD(world, usual, LOSES, 0x09, 30, 15);
+    MADE_ADD(world, usual, LARGE_FRAME, 0x0e, 0x80, 0x80, 0x40, 0x9d, 0x80, 0x80, 0x08, 0x9e,
+             0xff, 0xff, 0x07);
     for (remote_addr at = CODE + CALL; at < BASE + MADE_HEADER; at += 0x40)
         fake_memory_put_u32(&world->fake, at - 4, branch(0x94000000, at - 4, at - CALL));
 }
@@ -130,6 +133,23 @@ static void the_register_is_the_return_address_until_it_is_saved(void **state)
     assert_int_equal(made_walk(world), NATIVE_CONTRADICTION);
     set(world, LOSES, 1, START + CALL);
     assert_int_equal(made_walk(world), NATIVE_NO_REGISTER);
+}
+
+/* Registers lie below local variables. */
+static void a_frame_may_be_large(void **state)
+{
+    struct made_stack *const world = *state;
+    static uint64_t outer[4];
+    set(world, LARGE_FRAME + 4, 1, 0);
+    put_record(world, 0, 0, RECORDS + CALL);
+    outer[1] = START + CALL;
+    world->stack.base = 0;
+    world->stack.spans[1] = (struct native_span){ at_word(world, 0) + 0x100000,
+                                                  (unsigned char *)outer, sizeof outer };
+    world->stack.span_count = 2;
+    assert_int_equal(made_walk(world), NATIVE_COMPLETE);
+    assert_int_equal(world->walk.count, 3);
+    assert_int_equal(world->frames[0].cfa, at_word(world, 0) + 0x100000);
 }
 
 static void a_call_changes_the_register(void **state)
@@ -418,7 +438,8 @@ static void stubs_are_recognized(void **state)
 
 TEST_MAIN(MADE_TEST(frames_lead_to_the_first_function),
           MADE_TEST(the_register_is_the_return_address_until_it_is_saved),
-          MADE_TEST(a_call_changes_the_register), MADE_TEST(signed_return_addresses_are_found),
+          MADE_TEST(a_frame_may_be_large), MADE_TEST(a_call_changes_the_register),
+          MADE_TEST(signed_return_addresses_are_found),
           MADE_TEST(a_signal_return_is_recognized_by_its_code),
           MADE_TEST(code_without_a_table_is_left_by_the_register),
           MADE_TEST(the_frame_of_its_caller_must_lead_to_a_call),
