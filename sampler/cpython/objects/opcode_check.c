@@ -15,7 +15,8 @@ enum {
 /* Each module is imported before a program begins, but for what begins without site. */
 static const struct known {
     const char *module, *function;
-    const char *has, *lacks; /* NULL: nothing that is known for certain */
+    const char *has,
+        *lacks; /* lacks NULL: what reads of moving generators depend on, so it must be there */
 } functions[] = {
     { "os", "walk", "FOR_ITER", NULL },
     { "os", "walk", "YIELD_VALUE", NULL },
@@ -68,8 +69,7 @@ static bool agrees(struct code_table *codes, const struct known *known, const st
     if (memory_read(codes->memory,
                     code->addr + layout->code_firstlineno - STACKSIZE_BEFORE_FIRSTLINENO, size,
                     sizeof size) ||
-        (known->has && !has(bytecode, known->has)) ||
-        (known->lacks && has(bytecode, known->lacks)))
+        !has(bytecode, known->has) || (known->lacks && has(bytecode, known->lacks)))
         return false;
     return bytecode_deepest(bytecode) == (int64_t)field_u32(size, 0);
 }
@@ -80,6 +80,7 @@ enum three_valued opcode_check(struct code_table *codes, remote_addr interp,
     struct code_bytecode room = { 0 };
     struct bytecode bytecode;
     size_t found = 0, agreeing = 0;
+    bool lacks_needed = false;
     code_id id;
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
         if (!load(codes, interp, &functions[i], &id) ||
@@ -87,11 +88,13 @@ enum three_valued opcode_check(struct code_table *codes, remote_addr interp,
                                &room, &bytecode))
             continue;
         found++;
+        lacks_needed =
+            lacks_needed || (!functions[i].lacks && !has(&bytecode, functions[i].has));
         agreeing += agrees(codes, &functions[i], code_at(codes, id), &bytecode);
     }
     code_bytecode_deinit(&room);
     if (found < LEAST_FUNCTIONS)
         return VALUE_UNKNOWN;
     /* A debugger or a coverage tool may have replaced some of the instructions. */
-    return 4 * agreeing >= 3 * found ? VALUE_YES : VALUE_NO;
+    return 4 * agreeing >= 3 * found && !lacks_needed ? VALUE_YES : VALUE_NO;
 }

@@ -9,7 +9,8 @@
 #include "tests/support/test.h"
 #include "tests/unit/cpython/made/pythons.h"
 
-enum { OLDEST_MINOR = 11, NEWEST_MINOR = 16 };
+/* Until 3.11 os.walk is no generator. */
+enum { OLDEST_MINOR = 12, NEWEST_MINOR = 16 };
 
 static const struct opcode *opcodes_of_minor(unsigned minor)
 {
@@ -47,7 +48,8 @@ static void check_python(FILE *in, const char *version)
     assert_int_equal(fscanf(in, "%d", &pid), 1);
     assert_ok(process_open(&process, pid, &err), &err);
     assert_ok(runtime_find(&process, RUNTIME_THOROUGH, &runtime, &err), &err);
-    check_tables(&process, &runtime);
+    if (LAYOUT_MINOR(runtime.layout.version) >= OLDEST_MINOR)
+        check_tables(&process, &runtime);
     process_close(&process);
 }
 
