@@ -23,6 +23,8 @@
 struct clocks {
     struct periods periods;
     size_t processors;
+    uint64_t
+        interrupt_ns; /* what the interrupt of a clock takes, without a program; 0: unknown */
     int events[KERNEL_MAX_CPUS][PERIODS]; /* -1: none */
 };
 

@@ -315,16 +315,23 @@ static struct kernel_counts count_all(const struct kernel *kernel)
     return (struct kernel_counts){ .ticks = sum(kernel, KERNEL_COUNT_TICKS),
                                    .lost = sum(kernel, KERNEL_COUNT_LOST),
                                    .faulted = sum(kernel, KERNEL_COUNT_FAULTED),
-                                   .damaged = kernel->damaged };
+                                   .damaged = kernel->damaged,
+                                   .taken_ns = sum(kernel, KERNEL_COUNT_NS) };
 }
 
 void kernel_count(const struct kernel *kernel, struct kernel_counts *out)
 {
     const struct kernel_counts now = count_all(kernel), before = kernel->before;
-    *out = (struct kernel_counts){ .ticks = now.ticks - before.ticks,
-                                   .lost = now.lost - before.lost,
-                                   .faulted = now.faulted - before.faulted,
-                                   .damaged = now.damaged - before.damaged };
+    const uint64_t ticks = now.ticks - before.ticks;
+    *out = (struct kernel_counts){
+        .ticks = ticks,
+        .lost = now.lost - before.lost,
+        .faulted = now.faulted - before.faulted,
+        .damaged = now.damaged - before.damaged,
+        .taken_ns = kernel->clocks.interrupt_ns
+                        ? now.taken_ns - before.taken_ns + ticks * kernel->clocks.interrupt_ns
+                        : 0,
+    };
 }
 
 static void empty(const struct bpf_map *map)

@@ -30,10 +30,11 @@
 struct kernel;
 
 struct kernel_counts {
-    uint64_t ticks;   /* instants at which a known process ran */
-    uint64_t lost;    /* records of known threads for which the ring buffer had no room */
-    uint64_t faulted; /* instants at which a thread's state could not be read */
-    uint64_t damaged; /* records that make no sense */
+    uint64_t ticks;    /* instants at which a known process ran */
+    uint64_t lost;     /* records of known threads for which the ring buffer had no room */
+    uint64_t faulted;  /* instants at which a thread's state could not be read */
+    uint64_t damaged;  /* records that make no sense */
+    uint64_t taken_ns; /* of the processes, by the interrupts and by the program; 0: unknown */
 };
 
 /* Was the program built with the engine? */

@@ -262,6 +262,7 @@ enum kernel_counter {
     KERNEL_COUNT_TICKS,   /* of known processes */
     KERNEL_COUNT_LOST,    /* records of known threads that had no room in the ring buffer */
     KERNEL_COUNT_FAULTED, /* instants without a thread state */
+    KERNEL_COUNT_NS,      /* that the program took of known processes */
     KERNEL_COUNTERS,
 };
 

@@ -310,6 +310,12 @@ static int emit(struct area *a, struct kernel_thread *thread, __u64 instants)
 
 #include "sampler/kernel/same.bpf.h"
 
+/* What it took from a thread to make this record. */
+static void count_ns(const struct area *a)
+{
+    add(KERNEL_COUNT_NS, bpf_ktime_get_ns() - a->record.time_ns);
+}
+
 static struct area *own_area(void)
 {
     const __u32 index = bpf_get_smp_processor_id();
@@ -375,6 +381,7 @@ int on_tick(void *context)
         send_stack(a, thread, process, a->record.instants);
     else
         add(KERNEL_COUNT_FAULTED, a->record.instants);
+    count_ns(a);
     return 0;
 }
 
@@ -452,6 +459,7 @@ static void leave(struct task_struct *task, int is_preempted)
     /* Without a stack too: the record of its return stands for the instants between, and they fail. */
     take(a, thread);
     send_stack(a, thread, process, 0);
+    count_ns(a);
 }
 
 static void come_back(struct task_struct *task)

@@ -54,6 +54,7 @@
     X(stops_refused, "stops of targets that the kernel refused")                               \
     X(page_faults, "page faults of the targets while threads were stopped to be read")         \
     X(stopped_ns, "nanoseconds for which the target was stopped")                              \
+    X(taken_ns, "nanoseconds that the kernel engine took of the targets, with its interrupts") \
     X(undelivered, "samples lost because the server did not take them in time")                \
     X(reads, "calls to process_vm_readv")                                                      \
     X(read_bytes, "bytes read from the target")                                                \

@@ -553,13 +553,14 @@ void kernel_feed_begin(struct kernel_feed *feed)
     feed->begun_ns = clock_now_ns();
 }
 
-static void count_faults(struct kernel_feed *feed, struct quality *quality)
+static void add_counts(struct kernel_feed *feed, struct quality *quality)
 {
     struct kernel_counts counts;
     kernel_count(feed->kernel, &counts);
     quality->failed_fault += counts.faulted - feed->counts.faulted;
     quality->failed_corrupt += feed->stacks.damaged + counts.damaged - feed->counts.damaged;
     quality->missed_ticks += feed->missed;
+    quality->taken_ns += counts.taken_ns - feed->counts.taken_ns;
     feed->stacks.damaged = feed->missed = 0;
     feed->counts = counts;
 }
@@ -575,7 +576,7 @@ enum err_code kernel_feed_flush(struct kernel_feed *feed, struct quality *qualit
     for (int i = 0; i < MAX_LAST_DRAINS && is_last && !rc && kernel_is_behind(feed->kernel);
          i++)
         rc = kernel_drain(feed->kernel, count_unread, feed);
-    count_faults(feed, quality);
+    add_counts(feed, quality);
     quality->ticks += kernel_feed_ticks(feed, now_ns);
     for (size_t i = 0; i < feed->threads.count && !rc; i++) {
         struct fed_thread *const fed = &feed->threads.items[i];

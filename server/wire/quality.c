@@ -30,7 +30,9 @@ double quality_percent(uint64_t part, uint64_t whole)
       "current ticks per second, lower than requested if --max-cpu allows no more") \
     X(achieved_hz, "achieved ticks per second over the whole session")              \
     X(duration_s, "seconds from the start to the last samples")                     \
-    X(stopped_s, "seconds for which the target was stopped")
+    X(stopped_s, "seconds for which the target was stopped")                        \
+    X(taken_s,                                                                      \
+      "seconds that the kernel engine took of the targets, with its interrupts; 0: unknown")
 
 #define COSTS(X)                                                                       \
     X(cpu_user_s, "CPU seconds of this program, its server included, in its own code") \
@@ -74,6 +76,7 @@ static struct measures measure(const struct session_info *info)
         .achieved_hz = session_achieved_hz(info->snapshot),
         .duration_s = (double)info->snapshot->end_ns / (double)NS_PER_S,
         .stopped_s = (double)info->snapshot->quality.stopped_ns / (double)NS_PER_S,
+        .taken_s = (double)info->snapshot->quality.taken_ns / (double)NS_PER_S,
     };
 }
 
@@ -112,7 +115,8 @@ enum {
 /* Nanoseconds are written as seconds, among the measures; millionths as shares, in `bias`. */
 static bool is_written(const struct counter *counter)
 {
-    static const char *const others[] = { "stopped_ns", "bias_ppm", "bias_error_ppm" };
+    static const char *const others[] = { "stopped_ns", "taken_ns", "bias_ppm",
+                                          "bias_error_ppm" };
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (strcmp(counter->name, others[i]) == 0)
             return false;

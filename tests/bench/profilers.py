@@ -280,6 +280,23 @@ class Stopped(Profiler):
         recording.dropped = failed / max(1, recording.samples + failed)
 
 
+class EmptyEvent(Profiler):
+    """No profiler: the interrupts of the kernel engine's rate, at which nothing is done."""
+
+    name = "empty perf event"
+    oldest_minor = 8
+
+    def __init__(self, program):
+        self.program = program
+        super().__init__("")
+
+    def __str__(self):
+        return self.name
+
+    def sampling_command(self, pid, rate, seconds):
+        return [self.program, rate, seconds]
+
+
 def last_line(text):
     """The last sentence that says what went wrong, or just the last one."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]

@@ -16,6 +16,7 @@ def build(program=None, reference=None):
     if not reference:
         reference = build_own("stopped")
         build_own("runs")
+        build_own("empty")
     # Copies, so that a build in the meantime does not change what is measured.
     return copy_of(program), copy_of(reference)
 

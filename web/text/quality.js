@@ -77,7 +77,7 @@ export const QUALITY_TEXT = {
     native_complete: "complete", native_gaps: "with gaps", native_gaps_no_table: "gaps: no unwinding table", native_gaps_copy: "gaps: not copied whole", native_gaps_register: "gaps: register unknown", native_gaps_switch: "gaps: greenlets that switch", native_gaps_other: "gaps: other causes", native_mismatched: "mismatched", native_none: "none", native_entries: "calls of Python by C code", native_placed: "calls at their place",
     bias_share: "distance", bias_error: "error of the distance", control: "readings compared with", moving: "read while moving", stopped: "read while stopped", stops_refused: "stops refused", page_faults: "page faults",
     failed_gone: "gone", failed_fault: "not mapped", failed_perm: "not permitted", failed_corrupt: "unreadable memory",
-    stopped_s: "stopped", reads: "reads", read_bytes: "memory read",
+    stopped_s: "stopped", taken_s: "interrupted", reads: "reads", read_bytes: "memory read",
     cpu_user_s: "CPU, user", cpu_sys_s: "CPU, kernel", rss_bytes: "memory", rss_peak_bytes: "peak memory", profile_bytes: "profile memory", profile_limit_bytes: "profile limit",
     code_hits: "cached", code_misses: "re-read", code_stale: "changed", code_clears: "cache resets",
     tasks: "tasks found", tasks_moving: "changing", tasks_unread: "frames not read", tasks_cut: "incomplete readings", awaiters_cut: "chains of awaiters cut",

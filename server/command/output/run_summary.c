@@ -392,11 +392,26 @@ static void say_tasks(const struct session_info *info, const struct states *stat
             quality->awaiters_cut);
 }
 
-/* Nothing if the user chose the remote engine. */
-static void say_engine(const struct session_info *info)
+/* What the kernel engine took of the time that the targets ran, in percent; 0: unknown. */
+static double cost_percent(const struct session_info *info, const struct state_sums *sums)
 {
+    const struct quality *const quality = &info->snapshot->quality;
+    const uint64_t instants = quality->ticks + quality->missed_ticks;
+    const double period_ns = instants ? (double)info->snapshot->end_ns / (double)instants : 0;
+    const double ran_ns = (double)sums->yes[STATE_FLAG_ON_CPU] * period_ns;
+    return ran_ns > 0 ? 100 * (double)quality->taken_ns / ran_ns : 0;
+}
+
+/* Nothing if the user chose the remote engine. */
+static void say_engine(const struct session_info *info, const struct state_sums *sums)
+{
+    const double cost = cost_percent(info, sums);
+    char costs[TEXT_BYTES] = "";
+    if (cost > 0)
+        snprintf(costs, sizeof costs, ", which took about %.2g %% of the time that they ran",
+                 cost);
     if (info->options->engine == SAMPLER_ENGINE_KERNEL)
-        say("stacks copied by the kernel engine");
+        say("stacks copied by the kernel engine%s", costs);
     else if (*info->status.engine_reason)
         say("stacks read from outside: %s", info->status.engine_reason);
 }
@@ -478,7 +493,7 @@ void run_summary_say_end(const struct session_info *info, const struct states *s
     say("captured %" PRIu64 " sample%s in %.2f s, %.1f of %.10g Hz", quality->samples,
         quality->samples == 1 ? "" : "s", seconds, session_achieved_hz(info->snapshot),
         info->options->rate_hz);
-    say_engine(info);
+    say_engine(info, &states->all);
     run_summary_say_quality(info);
     say_native(info);
     say_states(info, &states->all);

@@ -1,14 +1,16 @@
 """How much slower does the target run while it is sampled, and how much later does it wake up?
 
 Without and with a profiler in turn (A B A B ... A): each B is compared with the As on both sides of it. Time that the target
-stood ready without a processor, because of other work on the machine, is taken off.
+stood ready without a processor, because of other work on the machine, is taken off. Of the kernel engine, what it takes
+beside the interrupts is the slowdown less that of a perf event of the same rate at which nothing is done.
 """
 
+import os
 import time
 
 import stats
-from processes import Lines, Target, finish, launch
-from profilers import StoppingTachyon
+from processes import BUILD, Lines, Target, finish, launch
+from profilers import EmptyEvent, StoppingTachyon
 from table import Goal, columns, number
 
 TITLE = "Slowdown: what sampling costs the target"
@@ -18,6 +20,9 @@ SETTLE_S = 0.7  # for a profiler to start sampling, or to be gone
 
 # (rate, depth of the target's stack, most)
 CASES = [(1000, 50, 0.005), (10000, 50, 0.03), (1000, 500, 0.005), (10000, 500, 0.03)]
+EMPTY = os.path.join(BUILD, "reference", "empty")
+# Of one sample, at depth 50, beyond its interrupt.
+MOST_OF_A_SAMPLE_S = 3e-6
 TICKER_CASES = [(1000, 50), (10000, 50)]
 
 
@@ -77,7 +82,10 @@ def pairs(bench, tool):
 def measure_speed(bench, rate, depth, at_most):
     rows = []
     seconds = 1.0 if bench.options.quick else 1.5
+    empty = EmptyEvent(EMPTY)
     for python, tools in bench.targets_for(bench.peers_but(StoppingTachyon)):
+        if os.path.exists(EMPTY) and not bench.options.peer:
+            tools = tools + [empty]
         found = {}
         lifetime = sum(pairs(bench, tool) + 1 for tool in tools) * (2 * seconds + 12) + 60
         with Target(python, "deep.py", lifetime, [depth, SLICE_S]) as target:
@@ -90,11 +98,21 @@ def measure_speed(bench, rate, depth, at_most):
             mean, half = stats.mean_interval(found[tool.name]) if found[tool.name] else (float("nan"), 0)
             rows.append([python.version, str(tool)] +
                         tool.cells(number(mean, "%"), "+- " + number(half, "%"), len(found[tool.name])))
+        compare_with_interrupts(bench, rate, depth, found, empty)
         goal = Goal("<= %g %%" % (100 * at_most), at_most=at_most)
         bench.compare_engines("slowdown", "%d kHz, depth %d, Python 3.%d" % (rate // 1000, depth, python.minor), "%", found,
                               {engine.name: goal for engine in bench.engines}, lambda ours: stats.mean_interval(ours)[0])
     print("\n%d kHz, depth %d" % (rate // 1000, depth))
     print(columns(["target", "profiler", "slowdown", "95 %", "pairs"], rows), flush=True)
+
+
+def compare_with_interrupts(bench, rate, depth, found, empty):
+    if not found.get(empty.name) or not found.get("kernel"):
+        return
+    ours, theirs = (stats.mean_interval(found[name])[0] for name in ("kernel", empty.name))
+    goal = Goal("<= 3 us", at_most=MOST_OF_A_SAMPLE_S) if depth == 50 else None
+    bench.compare("slowdown", "a sample beyond its interrupt, %d kHz, depth %d" % (rate // 1000, depth), "s",
+                  [(ours - theirs) / rate], {}, goal)
 
 
 def p99(lines):

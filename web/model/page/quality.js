@@ -126,7 +126,7 @@ const GROUPS = {
     ["bias_share", sharePoints], ["bias_error", sharePoints], ["control", formatCount], ["moving", formatCount, samplesOf], ["stopped", formatCount, samplesOf], ["stops_refused", formatCount], ["page_faults", formatCount],
   ],
   failed: [["failed_gone", formatCount, triedOf], ["failed_fault", formatCount, triedOf], ["failed_perm", formatCount, triedOf], ["failed_corrupt", formatCount, triedOf]],
-  target: [["stopped_s", formatDuration, durationOf], ["reads", formatCount], ["read_bytes", bytesText]],
+  target: [["stopped_s", formatDuration, durationOf], ["taken_s", formatDuration, durationOf], ["reads", formatCount], ["read_bytes", bytesText]],
   host: [["cpu_user_s", formatDuration, durationOf], ["cpu_sys_s", formatDuration, durationOf], ["rss_bytes", bytesText], ["rss_peak_bytes", bytesText], ["profile_bytes", bytesText], ["profile_limit_bytes", bytesText]],
   code: [["code_hits", formatCount, framesOf], ["code_misses", formatCount, framesOf], ["code_stale", formatCount], ["code_clears", formatCount]],
   tasks: [["tasks", formatCount], ["tasks_moving", formatCount, (q) => q.tasks], ["tasks_unread", formatCount, (q) => q.tasks], ["tasks_cut", formatCount], ["awaiters_cut", formatCount]],
