@@ -4,6 +4,7 @@
 
 #include "sampler/profile/packages.h"
 #include "sampler/profile/profile.h"
+#include "sampler/profile/views/own_lines.h"
 #include "server/wire/json.h"
 
 typedef const struct profile_snapshot *snapshot_ref;
@@ -168,6 +169,19 @@ static void write_packages(struct json *json, const struct packages *packages)
     json_end(json);
 }
 
+/* What the program was started in, where that is your code. */
+static void write_programs(struct json *json, snapshot_ref snapshot)
+{
+    struct own_programs programs;
+    if (own_lines_programs(snapshot, &programs, NULL) != ERR_OK || programs.count == 0)
+        return;
+    json_key(json, "programs");
+    json_array(json);
+    for (size_t i = 0; i < programs.count; i++)
+        json_string(json, programs.packages[i].name, programs.packages[i].length);
+    json_end(json);
+}
+
 void tree_write(struct json *json, const struct profile_snapshot *snapshot, const char *epoch,
                 uint32_t since)
 {
@@ -181,6 +195,7 @@ void tree_write(struct json *json, const struct profile_snapshot *snapshot, cons
     json_key(json, "since");
     json_uint(json, since);
     write_packages(json, profile_packages(snapshot->profile));
+    write_programs(json, snapshot);
     write_strings(json, snapshot, from.strings, to.strings);
     write_table(json, snapshot, "libraries", library_columns, from.libraries, to.libraries);
     write_table(json, snapshot, "functions", function_columns, from.functions, to.functions);

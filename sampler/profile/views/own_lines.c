@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "sampler/profile/context.h"
-#include "sampler/profile/views/code_origin.h"
 #include "sampler/profile/views/expression.h"
 #include "sampler/profile/views/pattern.h"
 #include "sampler/profile/views/states.h"
@@ -53,15 +52,26 @@ static bool is_generated(const char *file)
                              strncmp(file, "<stdin", 6) != 0 && strcmp(file, "<command>") != 0);
 }
 
-/* What pip puts into bin/ to start a program of a package, and the script that starts the venv of a pex. */
+/* "/c/unzipped_pexes/4/f8/__main__.py" and "/c/venvs/4/da/5f/pex" */
+static bool is_start_of_pex(const char *file)
+{
+    static const char unzipped[] = "/unzipped_pexes/", venvs[] = "/venvs/";
+    const char *const zip = strstr(file, unzipped), *const venv = strstr(file, venvs);
+    const char *const slash = strrchr(file, '/');
+    const char *const hash = zip ? strchr(zip + strlen(unzipped), '/') : NULL;
+    if (venv && slash - venv >= (ptrdiff_t)strlen(venvs) && strcmp(slash, "/pex") == 0)
+        return true;
+    return hash && strchr(hash + 1, '/') == slash && strcmp(slash, "/__main__.py") == 0;
+}
+
+/* What pip puts into bin/ to start a program of a package, and what starts an unpacked pex. */
 static bool is_launcher(const char *name, const char *file)
 {
-    static const char folder[] = "bin/", venvs[] = "/venvs/";
-    const char *const venv = strstr(file, venvs);
+    static const char folder[] = "bin/";
     const char *const slash = strrchr(file, '/');
     const char *const base = slash ? slash + 1 : file;
     const size_t before = (size_t)(base - file), length = sizeof folder - 1;
-    if (venv && slash - venv >= (ptrdiff_t)strlen(venvs) && strcmp(base, "pex") == 0)
+    if (is_start_of_pex(file))
         return true;
     return strcmp(name, "<module>") == 0 && !strchr(base, '.') && before >= length &&
            strncmp(base - length, folder, length) == 0 &&
@@ -157,15 +167,7 @@ static enum role role_of(const struct profile_snapshot *snapshot,
 /* What lies between a node and the root. */
 enum above { ABOVE_OTHER, ABOVE_ROOT, ABOVE_STARTER, ABOVE_OWN };
 
-enum { MAX_PROGRAMS = 64 };
-
-/* The packages that programs have been started in. */
-struct programs {
-    struct code_origin packages[MAX_PROGRAMS];
-    size_t count;
-};
-
-static bool has_program(const struct programs *programs, const struct code_origin *origin)
+static bool has_program(const struct own_programs *programs, const struct code_origin *origin)
 {
     for (size_t i = 0; i < programs->count; i++)
         if (programs->packages[i].length == origin->length &&
@@ -187,7 +189,7 @@ static void mark_callers(const struct profile_snapshot *snapshot, node_id node,
 
 /* Follows stacks from the root while they only start something. */
 static void find_programs(const struct profile_snapshot *snapshot, unsigned char *marks,
-                          unsigned char *above, struct programs *out)
+                          unsigned char *above, struct own_programs *out)
 {
     above[0] = ABOVE_ROOT;
     for (node_id id = 1; id < snapshot->sizes.nodes; id++) {
@@ -208,31 +210,56 @@ static void find_programs(const struct profile_snapshot *snapshot, unsigned char
             if ((above[node.parent] == ABOVE_STARTER ||
                  (above[node.parent] == ABOVE_ROOT &&
                   strcmp(text_of(snapshot, function.name), "<module>") == 0)) &&
-                origin.kind == CODE_PACKAGE && out->count < MAX_PROGRAMS &&
+                origin.kind == CODE_PACKAGE && out->count < OWN_PROGRAMS_MAX &&
                 !has_program(out, &origin))
                 out->packages[out->count++] = origin;
         }
     }
 }
 
+/* marks: by own_lines_mark; what is your code has 0 or 1 then. */
+static enum err_code list_programs(const struct profile_snapshot *snapshot,
+                                   unsigned char *marks, struct own_programs *out,
+                                   struct err *err)
+{
+    unsigned char *const above = calloc((size_t)snapshot->sizes.nodes + 1, sizeof *above);
+    out->count = 0;
+    if (!above)
+        return err_nomem(err);
+    find_programs(snapshot, marks, above, out);
+    free(above);
+    if (memchr(marks, MARK_OWN, snapshot->sizes.functions))
+        out->count = 0;
+    for (function_id id = 1; id < snapshot->sizes.functions; id++)
+        marks[id] = marks[id] != 0;
+    return ERR_OK;
+}
+
+enum err_code own_lines_programs(const struct profile_snapshot *snapshot,
+                                 struct own_programs *out, struct err *err)
+{
+    unsigned char *const marks = calloc((size_t)snapshot->sizes.functions + 1, sizeof *marks);
+    out->count = 0;
+    if (!marks)
+        return err_nomem(err);
+    own_lines_mark(snapshot, 1, marks);
+    const enum err_code rc = list_programs(snapshot, marks, out, err);
+    free(marks);
+    return rc;
+}
+
 /* Where nothing else is your code, the package is that the program was started in. */
 static enum err_code mark_programs(const struct profile_snapshot *snapshot,
                                    unsigned char *marks, struct err *err)
 {
-    struct programs programs = { .count = 0 };
-    unsigned char *const above = calloc((size_t)snapshot->sizes.nodes + 1, sizeof *above);
-    if (!above)
-        return err_nomem(err);
-    find_programs(snapshot, marks, above, &programs);
-    free(above);
-    const bool has_own = memchr(marks, MARK_OWN, snapshot->sizes.functions) != NULL;
-    for (function_id id = 1; id < snapshot->sizes.functions; id++) {
+    struct own_programs programs;
+    const enum err_code rc = list_programs(snapshot, marks, &programs, err);
+    for (function_id id = 1; programs.count && id < snapshot->sizes.functions; id++) {
         const struct profile_function function = profile_function_at(snapshot, id);
         const struct code_origin origin = origin_of(snapshot, &function);
-        marks[id] = has_own ? marks[id] == MARK_OWN
-                            : !function.library && has_program(&programs, &origin);
+        marks[id] = !function.library && has_program(&programs, &origin);
     }
-    return ERR_OK;
+    return rc;
 }
 
 /* The samples of the view by frame; those without your code at frame 0. */

@@ -7,7 +7,7 @@
  * Your code is Python code that is neither of the standard library nor of a package (code_origin.h) nor generated: a
  * file such as <string>, or the script in bin/ that starts a package.  If there is none, it is the package that the
  * program was started in: by such a script, by `python -m`, or as a pex or a shiv.  Patterns of paths say otherwise.  The page
- * has the same rule (web/model/code/own.js); tests/origins.json holds cases for both.
+ * has the same rule (web/model/code/own.js), but gets that package from the server; tests/origins.json holds cases for both.
  *
  * Ownership: the lines belong to the struct; own_lines_deinit accepts a zeroed one.  Patterns are
  * borrowed until init returns.
@@ -24,10 +24,11 @@
 
 #include "sampler/base/err.h"
 #include "sampler/profile/profile.h"
+#include "sampler/profile/views/code_origin.h"
 
 struct view_query;
 
-enum { OWN_LINES_MAX = 4096, OWN_LINES_MAX_PATTERNS = 16 };
+enum { OWN_LINES_MAX = 4096, OWN_LINES_MAX_PATTERNS = 16, OWN_PROGRAMS_MAX = 64 };
 
 struct own_lines {
     uint64_t samples;     /* of the query */
@@ -48,6 +49,14 @@ MUST_CHECK enum err_code own_lines_init(struct own_lines *own,
                                         const char *const *patterns, size_t pattern_count,
                                         size_t most, struct err *err);
 void own_lines_deinit(struct own_lines *own);
+
+/* The packages that are your code because nothing else is: those that programs were started in. */
+struct own_programs {
+    struct code_origin packages[OWN_PROGRAMS_MAX];
+    size_t count; /* 0: something else is */
+};
+MUST_CHECK enum err_code own_lines_programs(const struct profile_snapshot *snapshot,
+                                            struct own_programs *out, struct err *err);
 
 /* Sets own[id] for each function from `first` on: whether it is your code, whatever started the program. */
 void own_lines_mark(const struct profile_snapshot *snapshot, function_id first,

@@ -1,4 +1,5 @@
 /* The hottest lines of your own code. */
+#include <stdio.h>
 #include <string.h>
 
 #include "sampler/profile/views/own_lines.h"
@@ -152,6 +153,22 @@ static void a_wrong_pattern_says_so(void **state)
     profile_snapshot_release(&snapshot);
 }
 
+static void expect_programs(const struct profile_snapshot *snapshot, const cJSON *program)
+{
+    const cJSON *const expected = cJSON_GetObjectItem(program, "programs");
+    struct own_programs found;
+    struct err err = { 0 };
+    assert_ok(own_lines_programs(snapshot, &found, &err), &err);
+    if ((int)found.count != cJSON_GetArraySize(expected))
+        fail_msg("%s: %zu programs", program->string, found.count);
+    for (size_t i = 0; i < found.count; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "%.*s", (int)found.packages[i].length,
+                 found.packages[i].name);
+        assert_true(shared_cases_has(expected, name));
+    }
+}
+
 /* A line of its own for each function says whether it is yours. */
 static void expect_own(const cJSON *program)
 {
@@ -169,6 +186,7 @@ static void expect_own(const cJSON *program)
     made_seal(profile, 2);
     struct profile_snapshot snapshot = made_snapshot(profile);
     struct own_lines own = lines_of(&snapshot, &(struct view_query){ 0 }, NULL, 100);
+    expect_programs(&snapshot, program);
     line = FIRST;
     cJSON_ArrayForEach(function, cJSON_GetObjectItem(program, "functions"))
     {

@@ -20,10 +20,9 @@ test("your code is what it is on the server", () => {
 
 test("a started package is your code until other code is", () => {
   const program = cases.programs["a server of a package that runs your application"];
-  const [before, after] = [{ ...program, stacks: [["module;run", 1]] }, program];
+  const { module, run } = program.functions;
   const lines = createOwnLines("");
-  const [seen] = [{ ...before, functions: { module: program.functions.module, run: program.functions.run } }];
-  assert.deepEqual(ownOf(lines, seen), ["run"]);
-  assert.deepEqual(ownOf(lines, after), ["view"]);
+  assert.deepEqual(ownOf(lines, { functions: { module, run }, stacks: [["module;run", 1]], programs: ["gunicorn"] }), ["run"]);
+  assert.deepEqual(ownOf(lines, program), ["view"]);
   assert.equal(lines.lineOf.values[2], 0);
 });

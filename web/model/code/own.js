@@ -1,6 +1,6 @@
 // Your hottest lines: every sample counts at the innermost frame of your code, at the line that runs there, whatever that line has
 // called. Your code is what neither the standard library nor a package nor generated code is; if there is none, the package that the program
-// was started in; or what the patterns say. The server has the same rule: sampler/profile/views/own_lines.c.
+// was started in, as the server says; or what the patterns say. The server has the same rule: sampler/profile/views/own_lines.c.
 // Of active samples, those in a call that only waits count at no line: their threads have slept, and wait for the GIL or a processor.
 
 import { createColumn, grownArray } from "../base/column.js";
@@ -16,12 +16,10 @@ import { visibleText } from "../base/text.js";
 const OWN_LENGTH_MAX = 500;
 // Of the samples of your code: below that a line is no answer.
 const LEAST_SHARE = 0.001;
-// Code made of text has no file; that of a notebook, of a terminal or of `python -c` is somebody's.
-const GENERATED = /^<(?!ipython-input|stdin|command>)/;
-// What pip puts into bin/ to start a program of a package; and what runs modules, or the venv of a pex.
+// Code made of text has no file; that of a notebook, of a terminal or of `python -c` is somebody's. And what starts an unpacked pex.
+const GENERATED = /^<(?!ipython-input|stdin|command>)|\/venvs\/[^]*\/pex$|\/unzipped_pexes\/[^/]*\/[^/]*\/__main__\.py$/;
+// What pip puts into bin/ to start a program of a package.
 const LAUNCHER = /(?:^|\/)bin\/[^./]+$/;
-const STARTS = /^<frozen runpy>$|\/runpy\.py$|\/venvs\/[^]*\/pex$/;
-const BOOTSTRAP = /\/[._]bootstrap\//;
 
 // "src/, /apps\/[ab]/" -> what its paths match: one of the parts. Nothing: null.
 function pathMatcher(text) {
@@ -34,18 +32,17 @@ export function ownProblem(text) {
   return text.split(",").map((part) => parseSearch(part.trim()).error).find((error) => error !== null) ?? null;
 }
 
-// The role of a function in the start of a program: "own" code, what "starts" it, a "mark" or native code, or "" none. What calls the
-// bootstrap of a pex or a shiv starts it, too.
-function roleOf(profile, id, kind, path) {
-  const starts = STARTS.test(path) || (functionText(profile, id) === "<module>" && LAUNCHER.test(path));
-  if (kind === "own" && path !== "" && !GENERATED.test(path) && !starts) return "own";
-  return starts || BOOTSTRAP.test(path) ? "starts" : "";
+function isOwn(profile, id, kind, matches) {
+  if (id === 0 || kind === "synthetic" || profile.functionLibrary.values[id] !== 0) return false;
+  const path = fileText(profile, id);
+  if (matches !== null) return matches(path);
+  return kind === "own" && path !== "" && !GENERATED.test(path) && !(functionText(profile, id) === "<module>" && LAUNCHER.test(path));
 }
 
 // The lines of your code that the nodes of a profile are called from; grows with the profile. `patterns`: a text, "" for the rule.
 export function createOwnLines(patterns) {
   return {
-    matches: pathMatcher(patterns), own: [], roles: [], packages: [], above: ["mark"], programs: new Set(), waits: [], contexts: [],
+    matches: pathMatcher(patterns), own: [], rule: [], packages: [], waits: [], contexts: [],
     lineOf: createColumn(), index: createPairs(), line: [0], function: [0],
   };
 }
@@ -60,28 +57,12 @@ function lineAt(lines, file, line, id) {
 }
 
 function extendFunctions(lines, profile) {
-  const { matches } = lines;
-  for (let id = lines.roles.length; id < functionCount(profile); id += 1) {
+  for (let id = lines.rule.length; id < functionCount(profile); id += 1) {
     const { kind, name } = originOf(profile, id);
-    const path = fileText(profile, id);
-    const isMark = id === 0 || kind === "synthetic" || profile.functionLibrary.values[id] !== 0;
-    lines.roles.push(isMark ? "mark" : matches === null ? roleOf(profile, id, kind, path) : matches(path) ? "own" : "");
-    lines.packages.push(kind === "package" && name);
+    lines.rule.push(isOwn(profile, id, kind, lines.matches));
+    lines.packages.push(kind === "package" && profile.functionLibrary.values[id] === 0 && name);
     lines.contexts.push(isContext(profile, id));
     lines.waits.push(kind === "synthetic" && onlyWaits(functionText(profile, id)));
-  }
-}
-
-// Follows stacks from the root while they only start something, to the packages that programs are started in.
-function findPrograms({ roles, packages, above, programs }, profile, functions, parents) {
-  for (let node = above.length; node < nodeCount(profile); node += 1) {
-    const [id, from] = [functions[node], above[parents[node]]];
-    const role = from === "" ? "" : roles[id];
-    const isBootstrap = role === "starts" && BOOTSTRAP.test(fileText(profile, id));
-    for (let at = parents[node]; isBootstrap && above[at] === "own"; at = parents[at]) above[at] = roles[functions[at]] = "starts";
-    const isStart = from === "starts" || (from === "mark" && functionText(profile, id) === "<module>");
-    if (isStart && role === "" && packages[id]) programs.add(packages[id]);
-    above.push(role === "mark" ? from : role);
   }
 }
 
@@ -90,12 +71,10 @@ export function extendOwnLines(lines, profile) {
   const [functions, parents, nodeLines] = [profile.nodeFunction.values, profile.nodeParent.values, profile.nodeLine.values];
   const [files, firstLines] = [profile.functionFile.values, profile.functionLine.values];
   const nodes = nodeCount(profile);
-  findPrograms(lines, profile, functions, parents);
-  const hasOwn = lines.matches !== null || lines.roles.includes("own");
-  const own = lines.roles.map((role, id) => (hasOwn ? role === "own" : role === "" && lines.programs.has(lines.packages[id])));
+  const own = lines.matches === null && profile.programs.length > 0 ? lines.packages.map((name) => profile.programs.includes(name)) : lines.rule;
   const { lineOf } = lines;
   if (lines.own.some((was, id) => was !== own[id])) lineOf.length = 0;
-  lines.own = own;
+  lines.own = [...own];
   lineOf.values = grownArray(lineOf.values, nodes);
   for (let node = lineOf.length; node < nodes; node += 1) {
     const id = functions[node];

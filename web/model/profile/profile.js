@@ -9,6 +9,7 @@ export function createProfile() {
     epoch: null,
     generation: 0,
     packages: {},
+    programs: [],
     strings: [],
     functionName: createColumn(),
     functionFile: createColumn(),
@@ -109,6 +110,7 @@ export function applyTree(profile, tree) {
   if (profile.epoch !== null && profile.epoch !== tree.epoch) throw new RangeError("another epoch");
   profile.epoch = tree.epoch;
   profile.packages = { __proto__: null, ...tree.packages };
+  profile.programs = tree.programs ?? [];
   appendStrings(profile, tree.strings);
   if (tree.libraries !== undefined) appendLibraries(profile, tree.libraries);
   appendFunctions(profile, tree.functions);
