@@ -70,6 +70,13 @@ enum err_code refusal_explain(struct err *err, int sys, const char *what)
         return err_set(err, ERR_UNSUPPORTED,
                        "Linux %.40s is too old for the kernel engine, which needs 5.19: %s",
                        system.release, why);
+    /* The call is there on every kernel, and in lockdown on none. */
+    if (strstr(verdict, "bpf_probe_read"))
+        return err_set(
+            err, ERR_UNSUPPORTED,
+            "this kernel is in lockdown (confidentiality), where the kernel engine may "
+            "not read memory: %s",
+            verdict);
     if (*verdict)
         return err_set(err, ERR_UNSUPPORTED,
                        "the verifier of this kernel refuses %s of the kernel engine: %s", what,

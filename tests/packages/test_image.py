@@ -14,20 +14,25 @@ from installed import CODE, Process
 class Image(Built):
     kind = "image"
 
-    def test_it_has_the_program_and_its_licences_only(self):
+    def test_it_has_the_program_of_each_platform_and_its_licences_only(self):
+        machines = {"amd64": 62, "arm64": 183}
         with tarfile.open(self.made[0]) as archive:
             def blob(digest):
                 return archive.extractfile("blobs/" + digest.replace(":", "/"))
             index = json.load(archive.extractfile("index.json"))
-            manifest = json.load(blob(index["manifests"][0]["digest"]))
-            about = json.load(blob(manifest["config"]["digest"]))
-            names = []
-            for layer in manifest["layers"]:
-                with tarfile.open(fileobj=blob(layer["digest"])) as files:
-                    names += [entry.name.strip("/") for entry in files if entry.isfile()]
-        self.assertEqual(sorted(names), ["usr/bin/pyrometer", "usr/share/doc/pyrometer/copyright"])
-        self.assertEqual(about["config"]["Entrypoint"], ["/usr/bin/pyrometer"])
-        self.assertEqual(about["config"]["Labels"]["org.opencontainers.image.licenses"], "MIT")
+            platforms = json.load(blob(index["manifests"][0]["digest"]))["manifests"]
+            self.assertEqual(sorted(one["platform"]["architecture"] for one in platforms), sorted(machines))
+            for platform in platforms:
+                manifest = json.load(blob(platform["digest"]))
+                about = json.load(blob(manifest["config"]["digest"]))
+                found = {}
+                for layer in manifest["layers"]:
+                    with tarfile.open(fileobj=blob(layer["digest"])) as files:
+                        found.update((entry.name.strip("/"), files.extractfile(entry).read(20)) for entry in files if entry.isfile())
+                self.assertEqual(sorted(found), ["usr/bin/pyrometer", "usr/share/doc/pyrometer/copyright"])
+                self.assertEqual(found["usr/bin/pyrometer"][18], machines[platform["platform"]["architecture"]])
+                self.assertEqual(about["config"]["Entrypoint"], ["/usr/bin/pyrometer"])
+                self.assertEqual(about["config"]["Labels"]["org.opencontainers.image.licenses"], "MIT")
 
     def setUp(self):
         self.storage = ["buildah", "--root", os.path.join(self.folder, "storage"), "--runroot", os.path.join(self.folder, "run"),

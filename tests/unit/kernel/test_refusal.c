@@ -35,6 +35,20 @@ static void the_verdict_of_the_verifier_is_no_missing_right(void **state)
     expect(EACCES, ERR_PERM, "CAP_BPF");
 }
 
+static void a_lockdown_is_named(void **state)
+{
+    static const char *const verdicts[] = {
+        "program of this type cannot use helper bpf_probe_read#4",
+        "unknown func bpf_probe_read_user#112",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof verdicts / sizeof *verdicts; i++) {
+        refusal_forget();
+        note("21: (85) call\n%s\nprocessed 34 insns (limit 1000000)\n", verdicts[i]);
+        expect(EINVAL, ERR_UNSUPPORTED, "lockdown (confidentiality)");
+    }
+}
+
 static void a_log_that_is_cut_or_empty_has_no_verdict(void **state)
 {
     static const char *const logs[] = {
@@ -75,6 +89,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_older_than_519_is_too_old),
         cmocka_unit_test(the_verdict_of_the_verifier_is_no_missing_right),
+        cmocka_unit_test(a_lockdown_is_named),
         cmocka_unit_test(a_log_that_is_cut_or_empty_has_no_verdict),
         cmocka_unit_test(other_refusals_have_the_first_warning_or_the_reason),
     };
