@@ -122,7 +122,6 @@ export const HOST_TEXT = {
       gil: "the GIL", processor: "a processor", sleep: "sleep", event_loop: "event loop", worker: "idle worker", terminal: "terminal", queue: "queue or condition", lock: "lock",
       network_read: "network read", network_write: "network write", pipe: "pipe", disk: "disk", child: "child process",
     },
-    openLast: (process) => "Open the last minutes of " + process,
     notYet: "not sampled yet",
     idleProcess: "no active thread",
   },
