@@ -11,15 +11,19 @@ static void put_first(struct thread **threads, size_t first, size_t index)
     threads[index] = moved;
 }
 
-/* Puts those first that have lacked a processor of late; returns how many. */
+/* Puts some of those first that have lacked a processor of late, of many a random part; returns how many. */
 static size_t choose_crowded(struct thread_cpus *cpus, struct thread **threads, size_t count,
-                             uint64_t now_ns)
+                             struct random *random)
 {
+    const uint64_t now_ns = clock_now_ns();
     size_t crowded = 0;
     for (size_t i = 0; i < count; i++)
         if (threads[i]->tag && thread_cpus_is_crowded(cpus, threads[i]->tag - 1u, now_ns))
             put_first(threads, crowded++, i);
-    return crowded;
+    const size_t chosen = crowded < BESIDE_MAX_THREADS ? crowded : BESIDE_MAX_THREADS;
+    for (size_t i = 0; i < chosen; i++)
+        put_first(threads, i, i + random_below(random, crowded - i));
+    return chosen;
 }
 
 static bool stay_on(struct beside *beside, int processor)
@@ -55,11 +59,11 @@ size_t beside_begin(struct beside *beside, struct thread_cpus *cpus, int pid,
     int processor;
     beside->count = 0;
     beside->is_there = false;
-    const size_t crowded = choose_crowded(cpus, threads, count, clock_now_ns());
+    const size_t crowded = choose_crowded(cpus, threads, count, random);
     if (!crowded || sched_getaffinity(0, sizeof beside->allowed, &beside->allowed))
         return 0;
-    const struct thread *const one = threads[random_below(random, crowded)];
-    if (!thread_cpus_processor(cpus, one->tag - 1u, &processor) || !stay_on(beside, processor))
+    if (!thread_cpus_processor(cpus, threads[0]->tag - 1u, &processor) ||
+        !stay_on(beside, processor))
         return 0;
     beside->since_ns = clock_now_ns();
     for (size_t i = 0; i < crowded; i++)

@@ -24,9 +24,12 @@
 #include <stdint.h>
 
 #include "sampler/base/random.h"
-#include "sampler/cpython/python.h"
+#include "sampler/cpython/threads/threads.h"
 
 struct thread_cpus;
+
+/* Threads of a tick.  To ask the kernel where one is takes some microseconds. */
+enum { BESIDE_MAX_THREADS = 8 };
 
 struct beside {
     cpu_set_t allowed; /* the profiler's own processors, while it is kept on one of them */
@@ -35,7 +38,7 @@ struct beside {
     struct beside_thread {
         struct thread *thread;
         uint64_t arrivals; /* how often it had got a processor */
-    } items[PYTHON_MAX_THREADS_PER_TICK];
+    } items[BESIDE_MAX_THREADS];
     size_t count;
 };
 
