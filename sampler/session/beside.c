@@ -1,8 +1,15 @@
 #define _GNU_SOURCE
 #include "sampler/session/beside.h"
 
+#include <string.h>
+#include <unistd.h>
+
 #include "sampler/base/clock.h"
 #include "sampler/session/thread_cpu.h"
+
+/* A processor that the profiler itself waits for so long is no place to be: others' real-time threads may keep it, and a
+ * target may crowd it. */
+static const uint64_t SLOW_NS = 50 * NS_PER_MS, REST_NS = 5 * NS_PER_S;
 
 static void put_first(struct thread **threads, size_t first, size_t index)
 {
@@ -13,9 +20,8 @@ static void put_first(struct thread **threads, size_t first, size_t index)
 
 /* Puts some of those first that have lacked a processor of late, of many a random part; returns how many. */
 static size_t choose_crowded(struct thread_cpus *cpus, struct thread **threads, size_t count,
-                             struct random *random)
+                             uint64_t now_ns, struct random *random)
 {
-    const uint64_t now_ns = clock_now_ns();
     size_t crowded = 0;
     for (size_t i = 0; i < count; i++)
         if (threads[i]->tag && thread_cpus_is_crowded(cpus, threads[i]->tag - 1u, now_ns))
@@ -24,6 +30,16 @@ static size_t choose_crowded(struct thread_cpus *cpus, struct thread **threads, 
     for (size_t i = 0; i < chosen; i++)
         put_first(threads, i, i + random_below(random, crowded - i));
     return chosen;
+}
+
+/* Where the profiler may run.  If that is every processor there is now, it may also use those that come later. */
+static int find_allowed(struct beside *beside)
+{
+    if (sched_getaffinity(0, sizeof beside->allowed, &beside->allowed))
+        return -1;
+    if (CPU_COUNT(&beside->allowed) >= sysconf(_SC_NPROCESSORS_ONLN))
+        memset(&beside->allowed, 0xff, sizeof beside->allowed);
+    return 0;
 }
 
 static bool stay_on(struct beside *beside, int processor)
@@ -57,15 +73,20 @@ size_t beside_begin(struct beside *beside, struct thread_cpus *cpus, int pid,
                     struct thread **threads, size_t count, struct random *random)
 {
     int processor;
+    const uint64_t now_ns = clock_now_ns();
     beside->count = 0;
     beside->is_there = false;
-    const size_t crowded = choose_crowded(cpus, threads, count, random);
-    if (!crowded || sched_getaffinity(0, sizeof beside->allowed, &beside->allowed))
+    if (now_ns < beside->rests_until_ns)
+        return 0;
+    const size_t crowded = choose_crowded(cpus, threads, count, now_ns, random);
+    if (!crowded || find_allowed(beside))
         return 0;
     if (!thread_cpus_processor(cpus, threads[0]->tag - 1u, &processor) ||
         !stay_on(beside, processor))
         return 0;
     beside->since_ns = clock_now_ns();
+    if (beside->since_ns - now_ns > SLOW_NS)
+        beside->rests_until_ns = beside->since_ns + REST_NS;
     for (size_t i = 0; i < crowded; i++)
         if (holds(beside, cpus, pid, threads[i], processor))
             put_first(threads, beside->count - 1, i);

@@ -35,6 +35,7 @@ struct beside {
     cpu_set_t allowed; /* the profiler's own processors, while it is kept on one of them */
     bool is_there;
     uint64_t since_ns;
+    uint64_t rests_until_ns; /* after it took long to get there */
     struct beside_thread {
         struct thread *thread;
         uint64_t arrivals; /* how often it had got a processor */

@@ -1,5 +1,3 @@
-#include <string.h>
-
 #include "sampler/base/clock.h"
 #include "sampler/cpython/python.h"
 #include "sampler/process/procfs.h"
@@ -351,7 +349,8 @@ static enum err_code read_unstopped(struct target_tick *now, struct thread *cons
     struct kept_threads kept;
     size_t ran = 0;
     enum err_code rc = ERR_OK;
-    memcpy(ordered, threads, count * sizeof *threads);
+    for (size_t i = 0; i < count; i++)
+        ordered[i] = threads[i];
     kept.count = 0;
     now->kept = &kept;
     now->tick->now_ns = clock_now_ns();

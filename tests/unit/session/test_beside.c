@@ -140,6 +140,18 @@ static void afterwards_the_profiler_may_run_where_it_could_before(void **state)
     end(&runner);
 }
 
+/* A real-time thread, or a crowd that the target makes there, would keep it from all other targets. */
+static void a_processor_that_it_took_long_to_get_is_left_alone_for_a_while(void **state)
+{
+    struct runner runner;
+    (void)state;
+    begin(&runner);
+    runner.beside.rests_until_ns = clock_now_ns() + NS_PER_S;
+    assert_int_equal(go(&runner), 0);
+    assert_false(runner.beside.is_there);
+    end(&runner);
+}
+
 /* Where processors are free, the thread would only be moved about. */
 static void a_thread_that_lacks_no_processor_is_left_alone(void **state)
 {
@@ -184,6 +196,7 @@ int main(void)
         cmocka_unit_test(a_thread_that_is_held_does_not_run),
         cmocka_unit_test(a_thread_that_got_the_processor_is_held_no_longer),
         cmocka_unit_test(afterwards_the_profiler_may_run_where_it_could_before),
+        cmocka_unit_test(a_processor_that_it_took_long_to_get_is_left_alone_for_a_while),
         cmocka_unit_test(a_thread_that_lacks_no_processor_is_left_alone),
         cmocka_unit_test(a_processor_that_the_profiler_may_not_use_is_left_alone),
     };
