@@ -174,6 +174,7 @@ static const struct row {
     ONLY(SYSCALLS_STOP, ptrace, 0, IS(PTRACE_DETACH)),
     ONLY(SYSCALLS_STOP, ptrace, 0, IS(PTRACE_GETREGSET)),
     ONLY(SYSCALLS_STOP, ptrace, 0, IS(PTRACE_GETSIGINFO)),
+    ONLY(SYSCALLS_STOP, ptrace, 0, IS(PTRACE_PEEKTEXT)),
     ONLY(SYSCALLS_STOP, ptrace, 0, IS(PTRACE_GET_SYSCALL_INFO)),
     /* The maps of the kernel engine; it makes no program and no map once it runs. */
     ONLY(SYSCALLS_KERNEL, bpf, 0, IS(BPF_MAP_LOOKUP_ELEM)),
