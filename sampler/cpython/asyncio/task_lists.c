@@ -88,7 +88,7 @@ static void begin_trail(struct task_trail *trail)
     trail->before = trail->nodes;
     trail->before_count = trail->count;
     trail->nodes = nodes;
-    trail->count = trail->at = trail->link_count = 0;
+    trail->count = trail->at = trail->link_count = trail->single = 0;
 }
 
 /* Allocates room for the maximum: unused pages cost no memory. */
@@ -121,7 +121,8 @@ static void read_links(struct task_trail *trail, struct memory *memory)
 /* The node after one whose task is not chosen.  Tasks that have ended since are missing from the list. */
 static enum err_code next_node(struct task_lists *lists, remote_addr *node)
 {
-    enum { MOST_ENDED = 16 };
+    /* A list that is another one at each reading is not followed to its end. */
+    enum { MOST_ENDED = 16, MOST_SINGLE = 1 << 17 };
     struct task_trail *const trail = &lists->trail;
     const enum err_code rc = note_node(trail, *node);
     if (rc)
@@ -138,7 +139,8 @@ static enum err_code next_node(struct task_lists *lists, remote_addr *node)
         *node = trail->links[link];
         return ERR_OK;
     }
-    return memory_read_u64(lists->reads->memory, *node, node);
+    return trail->single++ < MOST_SINGLE ? memory_read_u64(lists->reads->memory, *node, node)
+                                         : ERR_LIMIT;
 }
 
 static enum err_code add_task(struct task_lists *lists, remote_addr addr, uint64_t ident,
@@ -209,12 +211,13 @@ enum err_code task_lists_collect(struct task_lists *lists)
         const struct thread *const thread = threads->items[i];
         rc =
             collect(lists, thread->head.addr + lists->offsets.thread_tasks, thread->head.ident);
-        if (!rc)
-            rc = mark_running(lists, thread);
     }
     /* The interpreter has the tasks of threads that have ended. */
     for (size_t i = 0; i < threads->interpreter_count && !rc; i++)
         rc = collect(lists, threads->interpreters[i].addr + lists->offsets.interp_tasks, 0);
+    /* One of them may be in a list without being chosen, which would seem to end there. */
+    for (size_t i = 0; i < threads->count && !rc; i++)
+        rc = mark_running(lists, threads->items[i]);
     return rc;
 }
 

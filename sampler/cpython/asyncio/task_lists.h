@@ -30,6 +30,7 @@ struct task_trail {
     size_t count, before_count, at;
     remote_addr links[TASK_LISTS_LINKS];
     size_t first_link, link_count;
+    size_t single; /* links that were read one by one */
 };
 
 struct task_lists {

@@ -151,15 +151,15 @@ static enum err_code collect_set(struct task_sets *sets, remote_addr set, bool i
 {
     struct task_table *const table = sets->table;
     remote_addr *const members = table->members;
-    size_t count = 0;
+    size_t count = 0, room = TASKS_MAX;
     struct set_part part = { table->secret, table->below, 0 };
-    enum err_code rc =
-        set_read(sets->reads, sets->layout, set, &part, members, TASKS_MAX, &count);
+    enum err_code rc = set_read(sets->reads, sets->layout, set, &part, members, room, &count);
     /* Of the first set, as large a part as fits. */
-    while (rc == ERR_LIMIT && !table->count && table->below > 1) {
+    while (rc == ERR_LIMIT && count == room && !table->count && table->below > 1) {
         table->below /= 2;
+        room = TASKS_MAX / 2;
         part = (struct set_part){ table->secret, table->below, 0 };
-        rc = set_read(sets->reads, sets->layout, set, &part, members, TASKS_MAX / 2, &count);
+        rc = set_read(sets->reads, sets->layout, set, &part, members, room, &count);
     }
     if (rc == ERR_LIMIT) {
         table->is_cut = true;

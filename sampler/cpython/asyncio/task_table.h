@@ -89,9 +89,10 @@ void task_table_clear(struct task_table *table);
 
 /* Begins a reading: its tasks become the previous ones. */
 MUST_CHECK enum err_code task_table_begin(struct task_table *table, uint64_t now_ns);
-/* Is a task chosen that has been found?  The choice may get narrower then, and forget tasks of the table. */
+/* Counts a task that has been found, and says whether it is chosen.  The choice may get narrower then, and forget tasks of the
+ * table. */
 bool task_table_wants(struct task_table *table, remote_addr addr);
-/* The same of an address that stands for a task, without counting it. */
+/* Says of an address that stands for a task whether it is chosen, without counting it. */
 static inline bool task_table_chooses(const struct task_table *table, remote_addr addr)
 {
     return hash_mix(addr, table->secret) < table->below;
