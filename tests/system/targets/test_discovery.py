@@ -212,10 +212,10 @@ class Embedded(Discovery):
             self.assert_warned(target, process, "another Python runs in this process, too, and is not sampled: CPython %s in %s" % (
                 idle.version, os.path.realpath(idle_path)))
             capture = os.path.join(self.folder, "two.pyro")
-            self.assertEqual(run_program("record", str(target.pid), "-d", "0.2", "-o", capture)[1], 0)
+            self.assertEqual(run_program("record", str(target.pid), "-d", "1", "-o", capture)[1], 0)
             for command in (("attach", str(target.pid)), ("serve", capture)):
                 with Live(*command) as live:
-                    (listed,) = live.session()["targets"]
+                    (listed,) = live.wait_session(lambda session: session["targets"][0]["warnings"])["targets"]
                     self.assertEqual(len(listed["warnings"]), 1, listed)
                     self.assertIn("CPython %s in" % idle.version, listed["warnings"][0])
 
