@@ -310,7 +310,7 @@ static int emit(struct area *a, struct kernel_thread *thread, __u64 instants)
 
 #include "sampler/kernel/same.bpf.h"
 
-/* What it took from a thread to make this record. */
+/* Counts the time that this record took from its thread. */
 static void count_ns(const struct area *a)
 {
     add(KERNEL_COUNT_NS, bpf_ktime_get_ns() - a->record.time_ns);

@@ -353,7 +353,7 @@ static enum native_end leave_to_entry(struct walker *walker, struct native_frame
             if (frame_state_read(state, slot, &caller.saved[MACHINE_FP]))
                 continue;
             caller.known = 1 << MACHINE_FP;
-            left.saved[MACHINE_FP] = (int16_t)((int64_t)slot - (int64_t)caller.sp);
+            left.saved[MACHINE_FP] = (machine_offset)((int64_t)slot - (int64_t)caller.sp);
             is_found = holds_entry(walker, &caller, &rule, entry);
         }
         if (is_found)

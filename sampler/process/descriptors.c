@@ -228,7 +228,7 @@ static const char *peer_of(struct descriptors *descriptors, int pid, int fd, uin
     return entry->peer;
 }
 
-/* What the name that a link has is of. */
+/* The kind of file that a descriptor's name leads to. */
 static enum descriptor_kind kind_of_named(const char *path)
 {
     struct statx is;

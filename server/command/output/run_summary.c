@@ -399,7 +399,10 @@ static double cost_percent(const struct session_info *info, const struct state_s
     const uint64_t instants = quality->ticks + quality->missed_ticks;
     const double period_ns = instants ? (double)info->snapshot->end_ns / (double)instants : 0;
     const double ran_ns = (double)sums->yes[STATE_FLAG_ON_CPU] * period_ns;
-    return ran_ns > 0 ? 100 * (double)quality->taken_ns / ran_ns : 0;
+    /* Other modes leave out samples of threads that ran. */
+    const bool has_all =
+        info->options->mode == SAMPLER_MODE_WALL || info->options->mode == SAMPLER_MODE_CPU;
+    return has_all && ran_ns > 0 ? 100 * (double)quality->taken_ns / ran_ns : 0;
 }
 
 /* Nothing if the user chose the remote engine. */
