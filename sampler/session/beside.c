@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "sampler/base/clock.h"
+#include "sampler/cpython/threads/sub_interpreter_stacks.h"
 #include "sampler/session/thread_cpu.h"
 
 /* A processor that the profiler itself waits for so long is no place to be: others' real-time threads may keep it, and a
@@ -24,7 +25,8 @@ static size_t choose_crowded(struct thread_cpus *cpus, struct thread **threads, 
 {
     size_t crowded = 0;
     for (size_t i = 0; i < count; i++)
-        if (threads[i]->tag && thread_cpus_is_crowded(cpus, threads[i]->tag - 1u, now_ns))
+        if (threads[i]->tag && !sub_stacks_are_several(threads[i]) &&
+            thread_cpus_is_crowded(cpus, threads[i]->tag - 1u, now_ns))
             put_first(threads, crowded++, i);
     const size_t chosen = crowded < BESIDE_MAX_THREADS ? crowded : BESIDE_MAX_THREADS;
     for (size_t i = 0; i < chosen; i++)
@@ -51,19 +53,18 @@ static bool stay_on(struct beside *beside, int processor)
     CPU_ZERO(&only);
     CPU_SET((size_t)processor, &only);
     beside->is_there = true;
-    return sched_setaffinity(0, sizeof only, &only) == 0;
+    return sched_setaffinity(0, sizeof only, &only) == 0 && sched_getcpu() == processor;
 }
 
 /* Is the thread ready to run, but on no processor, because its processor is this one? */
 static bool holds(struct beside *beside, struct thread_cpus *cpus, int pid,
                   struct thread *thread, int processor)
 {
-    struct system_call call;
     int now_at;
     const uint64_t arrivals = thread_cpus_arrivals(cpus, thread->tag - 1u);
     if (!arrivals || !thread_cpus_processor(cpus, thread->tag - 1u, &now_at) ||
         now_at != processor ||
-        thread_cpus_ask(cpus, thread->tag - 1u, pid, thread->host_tid, &call) != VALUE_YES)
+        thread_cpus_ask(cpus, thread->tag - 1u, pid, thread->host_tid, NULL) != VALUE_YES)
         return false;
     beside->items[beside->count++] = (struct beside_thread){ thread, arrivals };
     return true;

@@ -361,7 +361,6 @@ static struct sample sample_of(const struct fold *fold, const struct thread *thr
                                 motion_counter(profile_quality(fold->profile), thread->motion),
                             .spot = PROFILE_NO_SPOT,
                             .is_asked = thread->is_stopped || thread->is_asked,
-                            .is_held = thread->is_held,
                             .runs = thread->runs,
                             .runnable = thread->runnable,
                             .call = thread->call,

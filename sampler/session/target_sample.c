@@ -1,5 +1,6 @@
 #include "sampler/base/clock.h"
 #include "sampler/cpython/python.h"
+#include "sampler/cpython/threads/sub_interpreter_stacks.h"
 #include "sampler/process/procfs.h"
 #include "sampler/process/stopper.h"
 #include "sampler/profile/profile.h"
@@ -198,7 +199,7 @@ static bool is_to_stop(const struct target_tick *now, struct thread *thread)
     const struct target *const target = now->target;
     const bool is_always = is_always_still(target);
     const bool is_at_rest =
-        thread->stack.still > AT_REST_READINGS &&
+        thread->stack.still > AT_REST_READINGS && !sub_stacks_are_several(thread) &&
         !(target->fold.native_stacks &&
           (thread->runs == VALUE_YES || !random_below(&now->tick->random, ASK_ONE_IN)));
     thread->is_asked = false;
@@ -287,9 +288,10 @@ enum err_code target_read_tasks(struct target *target, uint32_t ticks, uint64_t 
 static enum err_code keep_held(void *context, struct thread *thread, enum err_code failure)
 {
     const struct target_tick *const now = context;
-    if (beside_has_held(&now->tick->beside, now->target->fold.cpus, thread))
+    if (!now->is_probe && beside_has_held(&now->tick->beside, now->target->fold.cpus, thread))
         return keep_thread(context, thread, failure);
-    now->kept->items[now->kept->count++] = (struct kept_thread){ .thread = thread };
+    now->kept->items[now->kept->count++] =
+        (struct kept_thread){ .thread = thread, .failure = failure };
     return ERR_OK;
 }
 
@@ -313,9 +315,12 @@ static enum err_code read_held(struct target_tick *now, struct thread **threads,
             kept->items[stood++] = kept->items[i];
         } else {
             python_forget_stack(target->python, thread);
+            thread->has_leaf = false;
             threads[count - ++ran] = thread;
         }
     }
+    for (size_t i = 0; i < stood && rc; i++)
+        kept->items[i].thread->has_leaf = false;
     kept->count = stood;
     *ran_out = ran;
     return rc;
@@ -329,13 +334,15 @@ static enum err_code count_held(struct target_tick *now)
     if (now->is_probe)
         return ERR_OK;
     for (size_t i = 0; i < kept->count; i++) {
-        kept->items[i].thread->is_asked = kept->items[i].thread->is_held = true;
-        kept->items[i].thread->runs = VALUE_YES;
-        kept->items[i].thread->runnable = VALUE_UNKNOWN;
+        struct thread *const thread = kept->items[i].thread;
+        thread->is_asked = true;
+        thread->runs = VALUE_YES;
+        thread->runnable = VALUE_UNKNOWN;
+        thread->call = (struct system_call){ 0 };
     }
     const enum err_code rc = count_kept(now);
     for (size_t i = 0; i < kept->count; i++)
-        kept->items[i].thread->is_asked = kept->items[i].thread->is_held = false;
+        kept->items[i].thread->is_asked = false;
     return rc;
 }
 
@@ -364,9 +371,9 @@ static enum err_code read_unstopped(struct target_tick *now, struct thread *cons
     if (held && !rc)
         rc = count_held(now);
     const size_t done = held - ran;
-    return rc || (held && done == count) ? rc
-                                         : python_sample(now->target->python, ordered + done,
-                                                         count - done, count_thread, now);
+    return rc ? rc
+              : python_sample(now->target->python, ordered + done, count - done, count_thread,
+                              now);
 }
 
 /* Reads the threads once more, while they move.  Not shortly before they are stopped: what another processor has just

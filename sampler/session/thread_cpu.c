@@ -60,7 +60,7 @@ static enum err_code reserve(struct thread_cpus *cpus, thread_id thread)
     return ERR_OK;
 }
 
-/* A meter keeps two files open. */
+/* A meter keeps three files open. */
 enum { LEAVE_FILES = 6 };
 
 static void open_meter(struct thread_cpu *thread_cpu, uint64_t now_ns)
@@ -266,13 +266,23 @@ static const uint64_t CROWDED_NS = 500 * NS_PER_MS;
 
 static void note_queued(struct thread_cpu *thread_cpu, uint64_t queued_ns, uint64_t now_ns)
 {
-    const uint64_t others_ns =
-        queued_ns > thread_cpu->held_ns ? queued_ns - thread_cpu->held_ns : 0;
+    thread_cpu->lacked_ns += queued_ns;
+    /* Of a shorter time, one late wakeup would be much. */
+    if (thread_cpu->noted_ns && now_ns - thread_cpu->noted_ns < ACCOUNT_NS)
+        return;
+    const uint64_t others_ns = thread_cpu->lacked_ns > thread_cpu->held_ns
+                                   ? thread_cpu->lacked_ns - thread_cpu->held_ns
+                                   : 0;
     if (thread_cpu->noted_ns &&
         (double)others_ns > CROWDED_SHARE * (double)(now_ns - thread_cpu->noted_ns))
         thread_cpu->crowded_ns = now_ns;
     thread_cpu->noted_ns = now_ns;
-    thread_cpu->held_ns = 0;
+    thread_cpu->held_ns = thread_cpu->lacked_ns = 0;
+}
+
+static bool is_crowded(const struct thread_cpu *thread_cpu, uint64_t now_ns)
+{
+    return thread_cpu->crowded_ns && now_ns - thread_cpu->crowded_ns < CROWDED_NS;
 }
 
 static void add_queued(struct thread_cpu *thread_cpu, uint64_t queued_ns)
@@ -322,8 +332,7 @@ static bool read_account(struct thread_cpu *thread_cpu, uint64_t now_ns, struct 
 static uint32_t running_part(struct thread_cpu *thread_cpu, double share, uint32_t waiting)
 {
     const double due = share * waiting + thread_cpu->owed;
-    uint32_t running = due > 0 ? (uint32_t)(due + 0.5) : 0;
-    running = running > waiting ? waiting : running;
+    const uint32_t running = due >= waiting ? waiting : due > 0 ? (uint32_t)(due + 0.5) : 0;
     thread_cpu->owed = due - running;
     return running;
 }
@@ -452,7 +461,7 @@ static struct thread_cpu *metered(const struct thread_cpus *cpus, thread_id thre
 bool thread_cpus_is_crowded(const struct thread_cpus *cpus, thread_id thread, uint64_t now_ns)
 {
     const struct thread_cpu *const thread_cpu = metered(cpus, thread);
-    return thread_cpu && thread_cpu->crowded_ns && now_ns - thread_cpu->crowded_ns < CROWDED_NS;
+    return thread_cpu && is_crowded(thread_cpu, now_ns);
 }
 
 void thread_cpus_note_hold(struct thread_cpus *cpus, thread_id thread, uint64_t held_ns)
@@ -465,8 +474,10 @@ void thread_cpus_note_hold(struct thread_cpus *cpus, thread_id thread, uint64_t 
 bool thread_cpus_processor(struct thread_cpus *cpus, thread_id thread, int *processor_out)
 {
     struct thread_cpu *const thread_cpu = metered(cpus, thread);
-    return thread_cpu && cpu_meter_processor(&thread_cpu->meter, thread_cpu->pid,
-                                             thread_cpu->tid, processor_out);
+    return thread_cpu &&
+           (thread_cpu->meter.state_fd >= 0 || open_files_are_left(LEAVE_FILES)) &&
+           cpu_meter_processor(&thread_cpu->meter, thread_cpu->pid, thread_cpu->tid,
+                               processor_out);
 }
 
 uint64_t thread_cpus_arrivals(const struct thread_cpus *cpus, thread_id thread)
@@ -482,6 +493,30 @@ static void read_queue_at_times(struct thread_cpu *thread_cpu, uint64_t now_ns)
         read_queue(thread_cpu, now_ns);
 }
 
+/* Counts samples of a thread that is ready, and lacks a processor often: as many as it has run since its account was read are on a
+ * CPU.  The account of one that is held is up to date. */
+static enum err_code count_by_account(struct thread_cpus *cpus, thread_id thread,
+                                      struct thread_cpu *thread_cpu, uint64_t now_ns,
+                                      struct part part)
+{
+    uint64_t ran_ns, queued_ns;
+    if (!thread_cpu->has_meter || !cpu_meter_read(&thread_cpu->meter, &ran_ns, &queued_ns))
+        return count_ready(cpus, thread, thread_cpu, part);
+    const double step_ns = (double)mean_step_ns(thread_cpu);
+    note_queued(thread_cpu, queued_ns, now_ns);
+    thread_cpu->metered_ns = thread_cpu->asked_ns = now_ns;
+    thread_cpu->queued_ns = 0;
+    thread_cpu->has_queue = true;
+    const uint32_t running =
+        running_part(thread_cpu, (double)ran_ns / step_ns / part.count, part.count);
+    /* The account of a thread that runs may be late by so much. */
+    thread_cpu->owed = fmin(thread_cpu->owed, 1 + (double)ACCOUNT_NS / step_ns);
+    const struct part on = { part.first, running, part.waited };
+    const struct part off = { part.first + running, part.count - running, part.waited };
+    const enum err_code rc = count(cpus, thread, thread_cpu, STATE_ON_CPU, on);
+    return rc ? rc : count(cpus, thread, thread_cpu, STATE_RUNNABLE, off);
+}
+
 /* Counts samples by thread_cpu->cpu; what is on a CPU or runnable is divided. */
 static enum err_code count_as_known(struct thread_cpus *cpus, thread_id thread,
                                     struct thread_cpu *thread_cpu, uint64_t now_ns,
@@ -489,30 +524,10 @@ static enum err_code count_as_known(struct thread_cpus *cpus, thread_id thread,
 {
     if (thread_cpu->cpu != ON_CPU_OR_RUNNABLE)
         return count(cpus, thread, thread_cpu, thread_cpu->cpu, part);
+    if (is_crowded(thread_cpu, now_ns))
+        return count_by_account(cpus, thread, thread_cpu, now_ns, part);
     read_queue_at_times(thread_cpu, now_ns);
     return count_ready(cpus, thread, thread_cpu, part);
-}
-
-/* Counts one sample of a thread that is ready and was held. */
-static enum err_code count_held(struct thread_cpus *cpus, thread_id thread, uint64_t now_ns,
-                                struct part part)
-{
-    struct thread_cpu *const thread_cpu = &cpus->items[thread];
-    uint64_t ran_ns, queued_ns;
-    if (!thread_cpu->has_meter || !cpu_meter_read(&thread_cpu->meter, &ran_ns, &queued_ns))
-        return count_as_known(cpus, thread, thread_cpu, now_ns, part);
-    note_queued(thread_cpu, queued_ns, now_ns);
-    thread_cpu->metered_ns = thread_cpu->asked_ns = now_ns;
-    thread_cpu->queued_ns = 0;
-    thread_cpu->has_queue = true;
-    const double share = (double)ran_ns / (double)mean_step_ns(thread_cpu) / part.count;
-    const uint32_t running = running_part(thread_cpu, share, part.count);
-    /* What is more than a sample was of earlier ones, which have been counted. */
-    thread_cpu->owed = fmin(thread_cpu->owed, 1);
-    const struct part on = { part.first, running, part.waited };
-    const struct part off = { part.first + running, part.count - running, part.waited };
-    const enum err_code rc = count(cpus, thread, thread_cpu, STATE_ON_CPU, on);
-    return rc ? rc : count(cpus, thread, thread_cpu, STATE_RUNNABLE, off);
 }
 
 /* Counts one sample of a thread of which the kernel has been asked.  A stopped thread does not run, so its account shows nothing. */
@@ -528,8 +543,7 @@ static enum err_code count_asked(struct thread_cpus *cpus, thread_id thread,
                       : sample->runnable == VALUE_NO  ? STATE_ON_CPU
                                                       : ON_CPU_OR_RUNNABLE;
     find_wait(cpus, thread_cpu, sample, &sample->call, is_still);
-    return sample->is_held ? count_held(cpus, thread, sample->now_ns, all)
-                           : count_as_known(cpus, thread, thread_cpu, sample->now_ns, all);
+    return count_as_known(cpus, thread, thread_cpu, sample->now_ns, all);
 }
 
 /* Counts one sample of a thread that moves. */

@@ -11,8 +11,8 @@
  *
  * A thread that is ready to run may be without a processor.  How long it was, the kernel says once it has one
  * again.  That time is divided by what a sample stands for, and so many samples of a thread that is ready
- * count as runnable.  Samples that wait take only what is of their own time.  The account of a thread that is
- * held (beside.h) is up to date: as many samples as it has run since the last one count as on a CPU.
+ * count as runnable.  Samples that wait take only what is of their own time.  A thread that often
+ * lacks a processor is asked for its account at each sample; it is up to date where the thread is held (beside.h).
  *
  * The same reading says in which system call a thread waits.  Samples that wait count below a mark that says
  * why (waits.h).  Where the interpreter does not say whether a thread waits for the GIL, as before 3.15, the call
@@ -103,7 +103,8 @@ struct thread_cpu {
     uint64_t asked_ns;        /* when queued_ns was last read */
     uint64_t queued_ns;       /* without a processor, not counted as runnable yet */
     uint64_t noted_ns;        /* when the kernel last said how long it was without one */
-    uint64_t held_ns;         /* since then, for the profiler had it */
+    uint64_t lacked_ns;       /* since then, without a processor */
+    uint64_t held_ns;         /* of that, for the profiler had it */
     uint64_t crowded_ns;      /* when it last turned out to lack one often */
 };
 
@@ -132,7 +133,6 @@ struct sample {
     bool is_overflowed; /* the node is a caller: the tables had no room for the node itself */
     bool is_still;      /* its stack is that of the last sample */
     bool is_asked;      /* `runs` is known already; if we stopped it, nothing else shows it */
-    bool is_held;       /* then: the profiler has its processor, so its account is up to date */
     enum three_valued runs;            /* then: did it run, or was it ready to? */
     enum three_valued runnable;        /* then: if so, was it without a processor? */
     struct system_call call;           /* then: if not, where it waits */

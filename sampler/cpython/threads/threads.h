@@ -59,7 +59,6 @@ struct thread {
     uint64_t sampled_ns; /* set by the caller of python_tick; 0: never */
     bool is_stopped;     /* the same: `runs` is known: it was stopped, or the kernel said so */
     bool is_asked;       /* the same: `runs` is known: the kernel was asked before any stop */
-    bool is_held;        /* the same: it was kept from running; then `runs` is known, too */
     enum three_valued runs;           /* the same: was it running or ready to run? */
     enum three_valued runnable;       /* the same: if so, was it without a processor? */
     struct system_call call;          /* the same: if not, where it waits */
@@ -124,7 +123,7 @@ void thread_list_deinit(struct thread_list *list);
 void thread_list_copy_field(struct thread_list *list, uint32_t offset);
 /* Forgets the stacks that were read; needed when the code objects have been forgotten. */
 void thread_list_clear_stacks(struct thread_list *list);
-/* The same of one thread. */
+/* Forgets the stack of one thread. */
 void thread_list_clear_stack(const struct thread_list *list, struct thread *thread);
 
 /* Walks all lists; a list that changes meanwhile is walked again.  A walk that fails adds and removes
