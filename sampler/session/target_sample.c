@@ -303,7 +303,8 @@ static enum err_code read_held(struct target_tick *now, struct thread **threads,
     struct target *const target = now->target;
     struct kept_threads *const kept = now->kept;
     size_t stood = 0, ran = 0;
-    now->tick->now_ns = clock_now_ns();
+    if (!now->is_probe)
+        now->tick->now_ns = clock_now_ns();
     for (size_t i = 0; i < count; i++)
         threads[i]->stack.copy.is_still = true;
     const enum err_code rc = python_sample(target->python, threads, count, keep_held, now);
@@ -360,11 +361,11 @@ static enum err_code read_unstopped(struct target_tick *now, struct thread *cons
         ordered[i] = threads[i];
     kept.count = 0;
     now->kept = &kept;
-    now->tick->now_ns = clock_now_ns();
-    /* Without a stop there is no native stack. */
-    const size_t held = now->tick->native ? 0
-                                          : beside_begin(beside, cpus, now->target->process.pid,
-                                                         ordered, count, &now->tick->random);
+    /* Without a stop there is no native stack; and to get to the thread's processor takes long after its task was read. */
+    const bool may_hold = !now->tick->native && !now->target->fold.tasks;
+    const size_t held = may_hold ? beside_begin(beside, cpus, now->target->process.pid, ordered,
+                                                count, &now->tick->random)
+                                 : 0;
     if (held)
         rc = read_held(now, ordered, held, &ran);
     beside_end(beside, cpus);
@@ -441,6 +442,7 @@ static enum err_code sample_moving(struct target_tick *now)
     struct thread *const *const chosen = python_chosen(now->target->python, &count);
     for (size_t i = 0; i < count; i++)
         chosen[i]->is_stopped = chosen[i]->is_asked = false;
+    now->tick->now_ns = clock_now_ns();
     return read_unstopped(now, chosen, count);
 }
 
