@@ -33,11 +33,12 @@ export function ownProblem(text) {
   return text.split(",").map((part) => parseSearch(part.trim()).error).find((error) => error !== null) ?? null;
 }
 
+// A longer text than any path names no file.
 function isOwn(profile, id, kind, matches) {
   if (id === 0 || kind === "synthetic" || profile.functionLibrary.values[id] !== 0) return false;
   const path = fileText(profile, id);
   if (matches !== null) return matches(path);
-  return kind === "own" && path !== "" && !GENERATED.test(path) && !isPexOfVenv(path) && !(functionText(profile, id) === "<module>" && LAUNCHER.test(path));
+  return kind === "own" && path !== "" && path.length < 4096 && !GENERATED.test(path) && !isPexOfVenv(path) && !(functionText(profile, id) === "<module>" && LAUNCHER.test(path));
 }
 
 // The lines of your code that the nodes of a profile are called from; grows with the profile. `patterns`: a text, "" for the rule.
