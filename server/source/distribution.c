@@ -147,7 +147,7 @@ static bool is_likely(const char *distribution, const char *file)
 {
     const size_t length = strcspn(file, "/.");
     for (size_t i = 0; i < length; i++) {
-        const bool is_mark = strchr("-_.", distribution[i]) != NULL;
+        const bool is_mark = distribution[i] && strchr("-_.", distribution[i]);
         if (is_mark
                 ? file[i] != '_' && file[i] != '-'
                 : tolower((unsigned char)distribution[i]) != tolower((unsigned char)file[i]))

@@ -135,6 +135,13 @@ static void a_file_beside_those_of_a_distribution_says_nothing_of_these(void **s
     expect(SITE "/acme/store/more/app.py", SOURCE_OF_PROJECT, SITE, true);
 }
 
+static void a_distribution_is_unlike_a_file_of_a_longer_name(void **state)
+{
+    (void)state;
+    put("/short/a-1.dist-info/RECORD", "a.py,,\n");
+    expect("/short/a_1_dist_info_____________.py", SOURCE_OF_PROJECT, "/short", false);
+}
+
 static void where_a_list_lacks_nothing_is_known_of_others(void **state)
 {
     (void)state;
@@ -222,6 +229,7 @@ int main(void)
         cmocka_unit_test(a_distribution_that_was_installed_from_a_folder_is_the_project),
         cmocka_unit_test(a_file_that_none_lists_is_the_project_s),
         cmocka_unit_test(a_file_beside_those_of_a_distribution_says_nothing_of_these),
+        cmocka_unit_test(a_distribution_is_unlike_a_file_of_a_longer_name),
         cmocka_unit_test(where_a_list_lacks_nothing_is_known_of_others),
         cmocka_unit_test(archives_have_metadata_too),
         cmocka_unit_test(links_lead_nowhere_but_beneath_the_root),
