@@ -53,6 +53,16 @@ enum err_code packages_add(struct packages *packages, const char *path, const ch
     return ERR_OK;
 }
 
+uint32_t packages_list(const struct packages *packages, const char **paths, const char **names)
+{
+    const uint32_t count = packages_count(packages);
+    for (uint32_t i = 0; i < count; i++) {
+        paths[i] = packages->rows[i].path;
+        names[i] = packages->rows[i].package;
+    }
+    return count;
+}
+
 const char *packages_find(const struct packages *packages, const char *file)
 {
     const char *const slash = strrchr(file, '/');

@@ -37,6 +37,8 @@ MUST_CHECK enum err_code packages_add(struct packages *packages, const char *pat
                                       const char *package, struct err *err);
 /* Rows that are there, and stay: those before it. */
 uint32_t packages_count(const struct packages *packages);
+/* The texts of all rows, with room for PACKAGES_MAX; returns how many. */
+uint32_t packages_list(const struct packages *packages, const char **paths, const char **names);
 /* The package of a file; NULL: no row is about it. */
 const char *packages_find(const struct packages *packages, const char *file);
 
