@@ -1,5 +1,6 @@
 #include "sampler/profile/packages.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,7 +36,8 @@ enum err_code packages_add(struct packages *packages, const char *path, const ch
                            struct err *err)
 {
     const size_t length = strlen(path);
-    if (*path != '/' || strlen(package) > PACKAGES_MAX_NAME || strchr(package, '/'))
+    if (*path != '/' || length >= PATH_MAX || strlen(package) > PACKAGES_MAX_NAME ||
+        strchr(package, '/'))
         return err_set(err, ERR_INVALID, "the package of a file is invalid");
     if (find_row(packages, path, length))
         return ERR_OK;

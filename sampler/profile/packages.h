@@ -31,7 +31,7 @@ struct packages {
 
 void packages_deinit(struct packages *packages);
 
-/* Does nothing if the path has a row.  ERR_LIMIT: there are too many; ERR_INVALID: the path is not absolute, or the name of the package is
+/* Does nothing if the path has a row.  ERR_LIMIT: there are too many; ERR_INVALID: the path is not absolute or has PATH_MAX bytes, or the name of the package is
  * too long or has a slash. */
 MUST_CHECK enum err_code packages_add(struct packages *packages, const char *path,
                                       const char *package, struct err *err);
