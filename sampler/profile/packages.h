@@ -39,6 +39,8 @@ MUST_CHECK enum err_code packages_add(struct packages *packages, const char *pat
 uint32_t packages_count(const struct packages *packages);
 /* The texts of all rows, with room for PACKAGES_MAX; returns how many. */
 uint32_t packages_list(const struct packages *packages, const char **paths, const char **names);
+/* NULL: no row is about the file. */
+const struct packages_row *packages_row_of(const struct packages *packages, const char *file);
 /* The package of a file; NULL: no row is about it. */
 const char *packages_find(const struct packages *packages, const char *file);
 
