@@ -566,6 +566,7 @@ void session_describe(struct session *session, const struct profile_snapshot *sn
     }
     out->id = session->id;
     session_epoch(session, snapshot->profile, out->epoch);
+    memcpy(out->run, session->epoch, sizeof out->run);
     out->snapshot = snapshot;
     out->source = session->source;
     out->filters = &session->filters;
