@@ -125,6 +125,25 @@ static void a_tree_has_packages_only_as_a_whole(void **state)
     cJSON_Delete(part);
 }
 
+/* A target decides how many rows there are: these are of forty moments. */
+static void viewers_do_not_begin_again_for_each_package(void **state)
+{
+    const struct server *const server = *state;
+    struct packages *const packages = profile_packages(sampler_profile(server->sampler));
+    char path[32], known[32] = "";
+    unsigned changes = 0;
+    for (unsigned i = 0; i < 40; i++) {
+        snprintf(path, sizeof path, "/srv/%u", i);
+        assert_int_equal(packages_add(packages, path, "six", NULL), ERR_OK);
+        cJSON *const tree = get_json(*state, "/api/v1/sessions/1/tree");
+        const char *const epoch = member(tree, "epoch")->valuestring;
+        changes += strcmp(known, epoch) != 0;
+        snprintf(known, sizeof known, "%s", epoch);
+        cJSON_Delete(tree);
+    }
+    assert_in_range(changes, 1, 20);
+}
+
 static void tree_since_adds_up(void **state)
 {
     static const char *const columns[][2] = {
@@ -434,6 +453,7 @@ int main(void)
         WITH_SERVER(bad_parameters_are_named),
         WITH_SERVER(tree_has_parents_before_children),
         WITH_SERVER(a_tree_has_packages_only_as_a_whole),
+        WITH_SERVER(viewers_do_not_begin_again_for_each_package),
         WITH_SERVER(tree_since_adds_up),
         WITH_SERVER(view_since_adds_up),
         WITH_SERVER(nothing_new_is_an_empty_answer),
