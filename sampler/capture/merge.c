@@ -8,6 +8,7 @@
 #include "sampler/capture/metadata.h"
 #include "sampler/capture/reader.h"
 #include "sampler/capture/recorded_filters.h"
+#include "sampler/profile/packages.h"
 #include "sampler/profile/profile.h"
 
 /* A capture to be merged, and the ids of its rows in the result. */
@@ -157,6 +158,15 @@ static enum err_code map_threads(struct profile *profile, struct input *input, c
     return rc;
 }
 
+/* The first capture that names the package of a file is right; those that find no room are left out. */
+static void take_packages(struct profile *profile, const struct input *input)
+{
+    const struct packages *const packages = profile_packages(reader_profile(input->reader));
+    for (uint32_t i = 0; i < packages_count(packages); i++)
+        (void)!packages_add(profile_packages(profile), packages->rows[i].path,
+                            packages->rows[i].package, NULL);
+}
+
 static bool is_wanted(const struct input *input)
 {
     const uint64_t start_ns = input->window.start_ns;
@@ -219,6 +229,7 @@ static enum err_code open_input(struct merge *merge, struct input *input, size_t
         rc = map_places(merge->profile, input, err);
     if (!rc)
         rc = map_threads(merge->profile, input, home, err);
+    take_packages(merge->profile, input);
     reader_rewind(input->reader);
     return rc ? rc : next_window(input, err);
 }
@@ -358,7 +369,12 @@ static enum err_code take_window(struct merge *merge, struct input *input, struc
 static enum err_code end(struct merge *merge, struct err *err)
 {
     char reason[64];
-    struct capture_metadata metadata = { .elapsed_ns = merge->now_ns, .reason = reason };
+    const char *paths[PACKAGES_MAX], *names[PACKAGES_MAX];
+    const uint32_t packages = packages_list(profile_packages(merge->profile), paths, names);
+    struct capture_metadata metadata = { .elapsed_ns = merge->now_ns,
+                                         .reason = reason,
+                                         .package_paths = { packages, paths },
+                                         .package_names = { packages, names } };
     snprintf(reason, sizeof reason, "merged from %zu captures", merge->count);
     for (size_t i = 0; i < merge->count; i++) {
         const struct capture_metadata *const input = facts_of(&merge->inputs[i]);

@@ -1,5 +1,6 @@
 #include "sampler/profile/packages.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,14 +20,15 @@ uint32_t packages_count(const struct packages *packages)
     return __atomic_load_n(&packages->count, __ATOMIC_ACQUIRE);
 }
 
-static const char *find_row(const struct packages *packages, const char *path, size_t length)
+static const struct packages_row *find_row(const struct packages *packages, const char *path,
+                                           size_t length)
 {
     const uint32_t count = packages_count(packages);
     const uint64_t hash = count ? hash_bytes(path, length, HASH_SEED) : 0;
     for (uint32_t i = 0; i < count; i++) {
         const struct packages_row *const row = &packages->rows[i];
         if (row->hash == hash && strncmp(row->path, path, length) == 0 && !row->path[length])
-            return row->package;
+            return row;
     }
     return NULL;
 }
@@ -35,7 +37,8 @@ enum err_code packages_add(struct packages *packages, const char *path, const ch
                            struct err *err)
 {
     const size_t length = strlen(path);
-    if (*path != '/' || strlen(package) > PACKAGES_MAX_NAME || strchr(package, '/'))
+    if (*path != '/' || length >= PATH_MAX || strlen(package) > PACKAGES_MAX_NAME ||
+        strchr(package, '/'))
         return err_set(err, ERR_INVALID, "the package of a file is invalid");
     if (find_row(packages, path, length))
         return ERR_OK;
@@ -53,9 +56,25 @@ enum err_code packages_add(struct packages *packages, const char *path, const ch
     return ERR_OK;
 }
 
-const char *packages_find(const struct packages *packages, const char *file)
+uint32_t packages_list(const struct packages *packages, const char **paths, const char **names)
+{
+    const uint32_t count = packages_count(packages);
+    for (uint32_t i = 0; i < count; i++) {
+        paths[i] = packages->rows[i].path;
+        names[i] = packages->rows[i].package;
+    }
+    return count;
+}
+
+const struct packages_row *packages_row_of(const struct packages *packages, const char *file)
 {
     const char *const slash = strrchr(file, '/');
-    const char *const package = find_row(packages, file, strlen(file));
-    return package || !slash ? package : find_row(packages, file, (size_t)(slash - file));
+    const struct packages_row *const row = find_row(packages, file, strlen(file));
+    return row || !slash ? row : find_row(packages, file, (size_t)(slash - file));
+}
+
+const char *packages_find(const struct packages *packages, const char *file)
+{
+    const struct packages_row *const row = packages_row_of(packages, file);
+    return row ? row->package : NULL;
 }

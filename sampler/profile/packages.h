@@ -31,12 +31,16 @@ struct packages {
 
 void packages_deinit(struct packages *packages);
 
-/* Does nothing if the path has a row.  ERR_LIMIT: there are too many; ERR_INVALID: the path is not absolute, or the name of the package is
+/* Does nothing if the path has a row.  ERR_LIMIT: there are too many; ERR_INVALID: the path is not absolute or has PATH_MAX bytes, or the name of the package is
  * too long or has a slash. */
 MUST_CHECK enum err_code packages_add(struct packages *packages, const char *path,
                                       const char *package, struct err *err);
 /* Rows that are there, and stay: those before it. */
 uint32_t packages_count(const struct packages *packages);
+/* The texts of all rows, with room for PACKAGES_MAX; returns how many. */
+uint32_t packages_list(const struct packages *packages, const char **paths, const char **names);
+/* NULL: no row is about the file. */
+const struct packages_row *packages_row_of(const struct packages *packages, const char *file);
 /* The package of a file; NULL: no row is about it. */
 const char *packages_find(const struct packages *packages, const char *file);
 

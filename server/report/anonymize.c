@@ -60,6 +60,7 @@ static enum err_code anonymize_session(struct anonymized *anonymized,
                                                  .source = from->source,
                                                  .is_anonymized = true };
     memcpy(anonymized->session.epoch, from->epoch, sizeof from->epoch);
+    memcpy(anonymized->session.run, from->run, sizeof from->run);
     anonymized->session.status.reason[0] = '\0';
     return anonymize_targets(anonymized, from, err);
 }

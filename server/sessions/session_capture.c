@@ -81,8 +81,8 @@ enum err_code session_capture_write_end(struct live_capture *live, struct sample
 {
     const char *processes[SAMPLER_MAX_LISTED], *services[SAMPLER_MAX_LISTED];
     const char *paths[PACKAGES_MAX], *names[PACKAGES_MAX];
-    const struct packages *const packages = profile_packages(sampler_profile(sampler));
-    size_t package_count = 0;
+    const uint32_t package_count =
+        packages_list(profile_packages(sampler_profile(sampler)), paths, names);
     struct target_list_texts targets;
     struct sampler_status status;
     struct capture_metadata info;
@@ -95,10 +95,6 @@ enum err_code session_capture_write_end(struct live_capture *live, struct sample
     }
     info.processes = (struct capture_texts){ targets.count, processes };
     info.services = (struct capture_texts){ targets.count, services };
-    for (; package_count < packages_count(packages); package_count++) {
-        paths[package_count] = packages->rows[package_count].path;
-        names[package_count] = packages->rows[package_count].package;
-    }
     info.package_paths = (struct capture_texts){ package_count, paths };
     info.package_names = (struct capture_texts){ package_count, names };
     const enum err_code finished = live_capture_finish(live, &info, rc == ERR_OK ? err : NULL);

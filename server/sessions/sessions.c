@@ -543,11 +543,14 @@ bool session_set_fault(struct session *session, const char *fault)
     return is_news;
 }
 
-void session_epoch(const struct session *session, struct profile *profile,
+void session_epoch(struct session *session, struct profile *profile,
                    char out[SESSION_EPOCH_BYTES])
 {
-    const uint64_t epoch =
-        strtoull(session->epoch, NULL, 16) + packages_count(profile_packages(profile));
+    const uint32_t rows = packages_count(profile_packages(profile));
+    pthread_mutex_lock(&session->lock);
+    const uint64_t epoch = strtoull(session->epoch, NULL, 16) +
+                           epoch_pace_rows(&session->pace, rows, clock_now_ns());
+    pthread_mutex_unlock(&session->lock);
     snprintf(out, SESSION_EPOCH_BYTES, "%016" PRIx64, epoch);
 }
 
@@ -566,6 +569,7 @@ void session_describe(struct session *session, const struct profile_snapshot *sn
     }
     out->id = session->id;
     session_epoch(session, snapshot->profile, out->epoch);
+    memcpy(out->run, session->epoch, sizeof out->run);
     out->snapshot = snapshot;
     out->source = session->source;
     out->filters = &session->filters;

@@ -2,7 +2,8 @@
  * sessions - the profiling sessions that this server shows.
  *
  * Ids count from 1 and are never used again.  The epoch is a random name for one run of one
- * session: a client that sees another epoch drops all its data.  It changes when more is known of the packages of files.
+ * session: a client that sees another epoch drops all its data.  It changes when more is known of the packages of files,
+ * as epoch_pace says.
  *
  * A session is live and has a sampler, or was loaded from a capture and has ended.  Before that it is
  * starting and has neither, until session_become or session_fail.
@@ -13,7 +14,7 @@
  * Threads: any; create and destroy from one.
  * Limits: SESSIONS_MAX sessions: for another one the oldest leaves that has ended and is not held (its capture stays).  If
  * there is none, or as many run as sessions_limit sets, ERR_LIMIT.
- * Depends on: sampler.h, err, open_capture, source, wire/session.
+ * Depends on: sampler.h, err, epoch_pace, open_capture, source, wire/session.
  */
 #ifndef SERVER_SESSIONS_SESSIONS_H
 #define SERVER_SESSIONS_SESSIONS_H
@@ -26,6 +27,7 @@
 #include "sampler/base/err.h"
 #include "sampler/profile/views/frame_filters.h"
 #include "sampler/sampler.h"
+#include "server/sessions/epoch_pace.h"
 #include "server/source/source.h"
 #include "server/wire/range_notes.h"
 #include "server/wire/session.h"
@@ -58,6 +60,7 @@ struct session {
     pthread_mutex_t lock; /* guards what follows */
     struct session_words words;
     struct range_notes notes;
+    struct epoch_pace pace;
     struct sampler_status status; /* until there is a sampler or a capture */
     bool is_stopping;
 };
@@ -136,10 +139,10 @@ void session_set_capture(struct session *session, const char *capture);
  * the first. */
 bool session_set_fault(struct session *session, const char *fault);
 
-/* Describes the current session; borrows from both. */
-/* The epoch of what the profile is now. */
-void session_epoch(const struct session *session, struct profile *profile,
+/* The epoch of what viewers of the profile know now. */
+void session_epoch(struct session *session, struct profile *profile,
                    char out[SESSION_EPOCH_BYTES]);
+/* Describes the current session; borrows from both. */
 void session_describe(struct session *session, const struct profile_snapshot *snapshot,
                       struct session_info *out);
 

@@ -126,16 +126,18 @@ static char *read_metadata(const struct site *site, const char *distribution, co
     return text;
 }
 
-/* Is the file the first field of a line? It is in quotes if it has a comma. */
-static bool lists(const char *list, const char *file)
+/* Is the file the first field of a line? It is in quotes if it has a comma.  is_shared: another is, in its folder or below. */
+static bool lists(const char *list, const char *file, bool *is_shared)
 {
-    const size_t length = strlen(file);
+    const char *const slash = strrchr(file, '/');
+    const size_t length = strlen(file), folder = slash ? (size_t)(slash - file) + 1 : length;
     for (const char *line = list; line && *line; line = strchr(line, '\n')) {
         line += *line == '\n';
         const char *const name = line + (*line == '"');
         if (strncmp(name, file, length) == 0 &&
             (name[length] == ',' || (*line == '"' && name[length] == '"')))
             return true;
+        *is_shared |= slash && strncmp(name, file, folder) == 0;
     }
     return false;
 }
@@ -145,7 +147,7 @@ static bool is_likely(const char *distribution, const char *file)
 {
     const size_t length = strcspn(file, "/.");
     for (size_t i = 0; i < length; i++) {
-        const bool is_mark = strchr("-_.", distribution[i]) != NULL;
+        const bool is_mark = distribution[i] && strchr("-_.", distribution[i]);
         if (is_mark
                 ? file[i] != '_' && file[i] != '-'
                 : tolower((unsigned char)distribution[i]) != tolower((unsigned char)file[i]))
@@ -162,8 +164,8 @@ static bool is_of_folder(const struct site *site, const char *distribution)
     return text && strstr(text, "\"dir_info\"");
 }
 
-/* Asks the likely ones first. */
-static enum source_owner find_owner(const struct site *site, const char *file)
+/* Asks the likely ones first.  is_shared: a distribution lists others of the folder of a file that none lists. */
+static enum source_owner find_owner(const struct site *site, const char *file, bool *is_shared)
 {
     const uint64_t end_ns = clock_now_ns() + DISTRIBUTION_MAX_MS * NS_PER_MS;
     size_t bytes_left = DISTRIBUTION_MAX_BYTES;
@@ -177,8 +179,10 @@ static enum source_owner find_owner(const struct site *site, const char *file)
                 return SOURCE_OF_UNKNOWN;
             SCOPED_FREE char *list = read_metadata(site, name, "RECORD", &bytes_left);
             is_listed &= list != NULL;
-            if (list && lists(list, file))
-                return is_of_folder(site, name) ? SOURCE_OF_PROJECT : SOURCE_OF_PACKAGE;
+            if (!list || !lists(list, file, is_shared))
+                continue;
+            *is_shared = false;
+            return is_of_folder(site, name) ? SOURCE_OF_PROJECT : SOURCE_OF_PACKAGE;
         }
     return is_listed ? SOURCE_OF_PROJECT : SOURCE_OF_UNKNOWN;
 }
@@ -216,13 +220,14 @@ static void judge(struct site *site, const char *path, struct source_distributio
 {
     const size_t folder_length = (size_t)(strrchr(path, '/') - path);
     const size_t length = strlen(site->path);
+    bool is_shared = false;
     site->is_listed &= site->archive >= 0 || !is_of_conda(site);
     *out = (struct source_distribution){
-        .owner = find_owner(site, path + length + 1),
+        .owner = find_owner(site, path + length + 1, &is_shared),
         .root_length = (uint32_t)length,
-        .has_folder = site->archive < 0 && length < folder_length &&
-                      is_package(site->root, path, folder_length),
     };
+    out->has_folder = !is_shared && site->archive < 0 && length < folder_length &&
+                      is_package(site->root, path, folder_length);
 }
 
 /* Shortens a path by its last part; false: it has no other. */

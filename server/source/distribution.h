@@ -2,7 +2,7 @@
  * distribution - the distribution that installed a file, as the metadata beside it say.
  *
  * Walks from the file's folder up to the first that has *.dist-info in it, also in an archive. The RECORD of a distribution lists its files: a file
- * in one is of that distribution, a file in none is of nobody's, so it is the project's.  So is a file of a distribution that was installed
+ * in one is of that distribution, a file in none is of nobody's, so it is the project's: alone, if its folder or one below has files of a distribution.  So is a file of a distribution that was installed
  * from a folder, as direct_url.json says.  Where a list lacks, as in Debian's packages and in eggs, nothing is known of files in none.
  *
  * All of these files are hostile; one answer of three and a length get out.

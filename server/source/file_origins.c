@@ -1,7 +1,5 @@
 #include "server/source/file_origins.h"
 
-#include <stdbool.h>
-
 #include "sampler/debug_lines.h"
 #include "sampler/sampler.h"
 
@@ -86,4 +84,19 @@ enum err_code file_origins_find(const struct profile_snapshot *snapshot,
     if (out->key.path.length == 0 || out->key.path.text[0] != '/')
         return err_set(err, ERR_INVALID, "the path of the source file is not an absolute path");
     return ERR_OK;
+}
+
+bool file_origins_have_one_owner(const struct profile_snapshot *snapshot)
+{
+    profile_origin first = PROFILE_ORIGIN_NONE;
+    for (function_id id = 0; id < snapshot->sizes.functions; id++) {
+        const profile_origin origin = profile_function_at(snapshot, id).origin;
+        if (origin == PROFILE_ORIGIN_SEVERAL ||
+            (origin != PROFILE_ORIGIN_NONE && first != PROFILE_ORIGIN_NONE &&
+             sampler_origin_owner(origin) != sampler_origin_owner(first)))
+            return false;
+        if (first == PROFILE_ORIGIN_NONE)
+            first = origin;
+    }
+    return true;
 }

@@ -13,6 +13,7 @@
 #ifndef SERVER_SOURCE_FILE_ORIGINS_H
 #define SERVER_SOURCE_FILE_ORIGINS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -42,5 +43,8 @@ MUST_CHECK enum err_code file_origins_find(const struct profile_snapshot *snapsh
                                            const function_id *functions, size_t count,
                                            enum relay_want want, struct file_origins *out,
                                            struct err *err);
+
+/* All functions of the session that come from processes come from those of one owner, as far as is known. */
+bool file_origins_have_one_owner(const struct profile_snapshot *snapshot);
 
 #endif /* SERVER_SOURCE_FILE_ORIGINS_H */

@@ -54,6 +54,7 @@ struct round {
     struct profile_snapshot snapshot;
     uint64_t *self, *total; /* by function */
     unsigned char *own;     /* by function: is it your code? */
+    bool has_one_owner;
     function_id *functions; /* with an origin, by file */
     size_t function_count;
     struct file *files; /* hottest first */
@@ -200,10 +201,11 @@ static void find_checkout(struct round *round, const struct file *file,
     buffer_deinit(&answer);
 }
 
-static bool is_settled(const struct keeper *keeper, uint64_t folder)
+static bool is_settled(const struct keeper *keeper, const struct keeper_settled *folder)
 {
     for (size_t i = 0; i < keeper->settled_count; i++)
-        if (keeper->settled[i] == folder)
+        if (keeper->settled[i].owner == folder->owner &&
+            keeper->settled[i].hash == folder->hash)
             return true;
     return false;
 }
@@ -236,7 +238,9 @@ static void find_distribution(struct round *round, const struct file *file,
     struct keeper *const keeper = round->keeper;
     const struct strtab_string path = origins->key.path;
     const char *const slash = strrchr(path.text, '/');
-    const uint64_t folder = hash_bytes(path.text, (size_t)(slash - path.text), HASH_SEED);
+    const struct keeper_settled folder = {
+        origins->key.owner, hash_bytes(path.text, (size_t)(slash - path.text), HASH_SEED)
+    };
     const struct profile_function function =
         profile_function_at(&round->snapshot, round->functions[file->first]);
     const enum code_origin_kind kind = code_origin_of(NULL, "", path.text, NULL).kind;
@@ -244,7 +248,8 @@ static void find_distribution(struct round *round, const struct file *file,
     struct source_distribution found;
     struct buffer answer = { 0 };
     uint64_t ignored = 0;
-    if (function.library || kind == CODE_STANDARD || is_settled(keeper, folder))
+    if (!round->has_one_owner || function.library || kind == CODE_STANDARD ||
+        is_settled(keeper, &folder))
         return;
     wanted.request.want = RELAY_DISTRIBUTION;
     const enum err_code rc =
@@ -302,6 +307,7 @@ static enum left keep(struct keeper *keeper, struct progress *progress)
     const uint32_t functions = round.snapshot.sizes.functions;
     if (functions != progress->functions && allocate(&round) && add_heat(&round)) {
         own_lines_mark(&round.snapshot, 1, round.own);
+        round.has_one_owner = file_origins_have_one_owner(&round.snapshot);
         find_files(&round);
         left = fetch_files(&round);
         progress->tries = left == LEFT_BUSY ? progress->tries + 1 : 0;

@@ -3,6 +3,8 @@
  *
  * So their text is there after the processes have ended.  Of files of your code it also asks for the checkout, until
  * one has been found; and of other files than those of Python's library for their distribution, where their paths mislead.
+ * What is found of a path holds for the whole session, so that where processes have several owners none is asked: one
+ * owner's files say nothing of another's.
  *
  * Ownership: the caller's storage; borrows the fetcher and the cache until keeper_stop.
  * Threads: keeper_start and keeper_stop from one; keeper_checkout from any.
@@ -36,8 +38,10 @@ struct keeper {
     struct source_checkout checkout; /* written once, before has_checkout */
     atomic_bool has_checkout;
     unsigned checkout_tries;
-    uint64_t settled
-        [KEEPER_MAX_SETTLED]; /* hashes of folders whose files are all of one distribution */
+    struct keeper_settled {
+        unsigned owner; /* of the process that was asked */
+        uint64_t hash;  /* of a folder whose files are all of one distribution */
+    } settled[KEEPER_MAX_SETTLED];
     size_t settled_count;
 };
 

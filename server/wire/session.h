@@ -45,6 +45,7 @@ struct session_words {
 struct session_info {
     const char *id;
     char epoch[SESSION_EPOCH_BYTES];
+    char run[SESSION_EPOCH_BYTES]; /* the epoch it began with */
     struct sampler_status status;
     const struct sampler_target *target; /* the first */
     const struct sampler *sampler;       /* has the other targets; NULL: see targets */

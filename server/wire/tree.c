@@ -194,7 +194,8 @@ void tree_write(struct json *json, const struct profile_snapshot *snapshot, cons
     json_uint(json, snapshot->generation);
     json_key(json, "since");
     json_uint(json, since);
-    write_packages(json, profile_packages(snapshot->profile));
+    if (since == 0)
+        write_packages(json, profile_packages(snapshot->profile));
     write_programs(json, snapshot);
     write_strings(json, snapshot, from.strings, to.strings);
     write_table(json, snapshot, "libraries", library_columns, from.libraries, to.libraries);

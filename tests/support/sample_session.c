@@ -300,6 +300,7 @@ static void describe(struct sample_session *session)
     session->info = (struct session_info){
         .id = "1",
         .epoch = "0123456789abcdef",
+        .run = "0123456789abcde0",
         .status = { .state = SAMPLER_ENDED,
                     .reason = "the duration is over",
                     .started_at_ns = STARTED_AT_S * NS_PER_S,

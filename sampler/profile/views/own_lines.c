@@ -1,5 +1,6 @@
 #include "sampler/profile/views/own_lines.h"
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,6 +84,12 @@ static const char *text_of(const struct profile_snapshot *snapshot, str_id id)
     return profile_string(snapshot, id).text;
 }
 
+/* A longer text names no file, and costs nothing. */
+static bool is_path(const struct profile_snapshot *snapshot, str_id file)
+{
+    return profile_string(snapshot, file).length < PATH_MAX;
+}
+
 static struct code_origin origin_of(const struct profile_snapshot *snapshot,
                                     const struct profile_function *function)
 {
@@ -97,9 +104,9 @@ static bool is_own(const struct profile_snapshot *snapshot, function_id id)
     const struct profile_function function = profile_function_at(snapshot, id);
     const char *const name = text_of(snapshot, function.name);
     const char *const file = text_of(snapshot, function.file);
-    return id && !function.library && strcmp(file, "~") != 0 &&
-           origin_of(snapshot, &function).kind == CODE_OWN && !is_generated(file) &&
-           !is_launcher(name, file);
+    return id && !function.library && is_path(snapshot, function.file) &&
+           strcmp(file, "~") != 0 && origin_of(snapshot, &function).kind == CODE_OWN &&
+           !is_generated(file) && !is_launcher(name, file);
 }
 
 void own_lines_mark(const struct profile_snapshot *snapshot, function_id first,
@@ -140,6 +147,7 @@ enum { MARK_OWN = 1, MARK_STARTER };
 /* What a function may be to the start of a program. */
 enum role {
     ROLE_NONE,
+    ROLE_OTHER,    /* no file */
     ROLE_MARK,     /* native code, or a mark of the thread */
     ROLE_OWN,      /* your code, or what starts a pex or a shiv */
     ROLE_STARTER,  /* starts programs */
@@ -151,11 +159,13 @@ static enum role role_of(const struct profile_snapshot *snapshot,
 {
     const char *const name = text_of(snapshot, function->name);
     const char *const file = text_of(snapshot, function->file);
-    const size_t length = strlen(file);
+    const size_t length = profile_string(snapshot, function->file).length;
     if (function->library || strcmp(file, "~") == 0)
         return ROLE_MARK;
     if (mark)
         return mark == MARK_OWN ? ROLE_OWN : ROLE_STARTER;
+    if (!is_path(snapshot, function->file))
+        return ROLE_OTHER;
     if (strstr(file, "/.bootstrap/") || strstr(file, "/_bootstrap/"))
         return ROLE_BOOTSTRAP;
     return is_launcher(name, file) || strcmp(file, "<frozen runpy>") == 0 ||
@@ -187,6 +197,15 @@ static void mark_callers(const struct profile_snapshot *snapshot, node_id node,
     }
 }
 
+static void add_program(const struct profile_snapshot *snapshot,
+                        const struct profile_function *function, struct own_programs *out)
+{
+    const struct code_origin origin = origin_of(snapshot, function);
+    if (origin.kind == CODE_PACKAGE && out->count < OWN_PROGRAMS_MAX &&
+        !has_program(out, &origin))
+        out->packages[out->count++] = origin;
+}
+
 /* Follows stacks from the root while they only start something. */
 static void find_programs(const struct profile_snapshot *snapshot, unsigned char *marks,
                           unsigned char *above, struct own_programs *out)
@@ -199,20 +218,18 @@ static void find_programs(const struct profile_snapshot *snapshot, unsigned char
         if (above[node.parent] == ABOVE_OTHER)
             continue;
         const enum role role = role_of(snapshot, &function, marks[called]);
-        const struct code_origin origin = origin_of(snapshot, &function);
         switch (role) {
+        case ROLE_OTHER: break;
         case ROLE_MARK: above[id] = above[node.parent]; break;
         case ROLE_OWN: above[id] = ABOVE_OWN; break;
         case ROLE_BOOTSTRAP: mark_callers(snapshot, node.parent, above, marks);
         /* fall through */
         case ROLE_STARTER: above[id] = ABOVE_STARTER; break;
         case ROLE_NONE:
-            if ((above[node.parent] == ABOVE_STARTER ||
-                 (above[node.parent] == ABOVE_ROOT &&
-                  strcmp(text_of(snapshot, function.name), "<module>") == 0)) &&
-                origin.kind == CODE_PACKAGE && out->count < OWN_PROGRAMS_MAX &&
-                !has_program(out, &origin))
-                out->packages[out->count++] = origin;
+            if (above[node.parent] == ABOVE_STARTER ||
+                (above[node.parent] == ABOVE_ROOT &&
+                 strcmp(text_of(snapshot, function.name), "<module>") == 0))
+                add_program(snapshot, &function, out);
         }
     }
 }

@@ -5,7 +5,7 @@
  * and wait for the GIL or a processor.
  *
  * Your code is Python code that is neither of the standard library nor of a package (code_origin.h) nor generated: a
- * file such as <string>, or the script in bin/ that starts a package.  If there is none, it is the package that the
+ * file such as <string>, or the script in bin/ that starts a package; nor does a text that is too long for a path name a file.  If there is none, it is the package that the
  * program was started in: by such a script, by `python -m`, or as a pex or a shiv.  Patterns of paths say otherwise.  The page
  * has the same rule (web/model/code/own.js), but gets that package from the server; tests/origins.json holds cases for both.
  *

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "sampler/profile/context.h"
-#include "sampler/profile/packages.h"
 #include "sampler/profile/profile.h"
 #include "sampler/profile/run.h"
 #include "sampler/profile/views/cell_filter.h"
@@ -338,16 +337,6 @@ static enum err_code copy_tables(struct reshape *reshape, const struct view_quer
 typedef enum err_code copy_samples(struct reshape *reshape, const struct view_query *query,
                                    struct reshape_counts *counts, struct err *err);
 
-/* Packages that find no room are left out. */
-static void copy_packages(const struct reshape *reshape)
-{
-    const struct packages *const packages = profile_packages(reshape->from->profile);
-    const uint32_t count = packages_count(packages);
-    for (uint32_t i = 0; i < count; i++)
-        (void)!packages_add(profile_packages(reshape->into), packages->rows[i].path,
-                            packages->rows[i].package, NULL);
-}
-
 static enum err_code reshape_with(struct reshape *reshape, const struct view_query *query,
                                   const struct reshape_settings *settings,
                                   struct reshape_counts *counts, copy_samples *copy,
@@ -359,8 +348,6 @@ static enum err_code reshape_with(struct reshape *reshape, const struct view_que
                                            .names = settings ? settings->names : NULL,
                                            .places = settings ? settings->places : NULL };
     enum err_code rc = reshape_init(reshape, settings ? settings->filters : NULL, err);
-    if (!reshape->rows.names)
-        copy_packages(reshape);
     if (!rc)
         rc = copy_tables(reshape, query, err);
     if (!rc)

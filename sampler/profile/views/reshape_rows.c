@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/profile/packages.h"
+
 static const uint32_t NONE = UINT32_MAX;
 
 static uint32_t *make_map(uint32_t rows)
@@ -65,6 +67,16 @@ static void copy_origin(struct reshape_rows *rows, function_id function, profile
         before == PROFILE_ORIGIN_NONE || before == origin ? origin : PROFILE_ORIGIN_SEVERAL);
 }
 
+/* What is known of the package of a file, unless names are replaced.  What finds no room is left out. */
+static void copy_package(const struct reshape_rows *rows, str_id file)
+{
+    const struct packages *const packages = profile_packages(rows->from->profile);
+    const struct packages_row *const row =
+        rows->names ? NULL : packages_row_of(packages, profile_string(rows->from, file).text);
+    if (row)
+        (void)!packages_add(profile_packages(rows->into), row->path, row->package, NULL);
+}
+
 static enum err_code copy_library(struct reshape_rows *rows, library_id id, library_id *out,
                                   struct err *err)
 {
@@ -78,6 +90,7 @@ static enum err_code copy_library(struct reshape_rows *rows, library_id id, libr
         if (!rc)
             rc = copy_name(rows, RESHAPE_BUILD_ID, row.build_id, path, &row.build_id, err);
         rows->library_paths[id] = row.path;
+        copy_package(rows, path);
         if (!rc)
             rc = profile_library(rows->into, &row, &rows->libraries[id], err);
     }
@@ -115,6 +128,7 @@ enum err_code reshape_rows_function(struct reshape_rows *rows, function_id id, f
     struct profile_function row = profile_function_at(rows->from, id);
     enum err_code rc = ERR_OK;
     if (rows->functions[id] == NONE) {
+        copy_package(rows, row.file);
         rc = copy_names(rows, &row, err);
         if (!rc)
             rc = replace_place(rows, id, &row, err);

@@ -45,7 +45,7 @@ static void begin(struct jsonl *jsonl, const char *type)
     json_object(&jsonl->json);
     put_text(jsonl, "type", type);
     put_uint(jsonl, "v", SCHEMA_VERSION);
-    put_text(jsonl, "run_id", jsonl->source->session->epoch);
+    put_text(jsonl, "run_id", jsonl->source->session->run);
 }
 
 static enum err_code end(struct jsonl *jsonl, struct err *err)

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sampler/profile/packages.h"
 #include "tests/support/test.h"
 
 static enum err_code take(void *to, const void *data, size_t bytes, struct err *err)
@@ -106,9 +107,13 @@ void made_capture_flush(struct made_capture *capture)
 
 void made_capture_end(struct made_capture *capture)
 {
+    const char *paths[PACKAGES_MAX], *names[PACKAGES_MAX];
+    const uint32_t packages = packages_list(profile_packages(capture->profile), paths, names);
     const struct capture_metadata end = { .ended_at_ns = 1700000009000000000u,
                                           .elapsed_ns = 9000000000u,
-                                          .reason = "the target exited" };
+                                          .reason = "the target exited",
+                                          .package_paths = { packages, paths },
+                                          .package_names = { packages, names } };
     struct err err = { 0 };
     made_capture_flush(capture);
     assert_ok(writer_finish(&capture->writer, &end, &err), &err);

@@ -5,6 +5,7 @@
 #include "sampler/capture/merge.h"
 #include "sampler/capture/metadata.h"
 #include "sampler/capture/names.h"
+#include "sampler/profile/packages.h"
 #include "tests/support/failing_alloc.h"
 #include "tests/support/test.h"
 #include "tests/unit/capture/made_capture.h"
@@ -30,6 +31,17 @@ static void make(struct made_capture *capture, const char *host, uint64_t start_
         made_run(capture, thread, STATE_WAITS_GIL, own, 1, second * 1000ull + 10);
         made_capture_seal(capture, second + 1);
     }
+    made_capture_end(capture);
+}
+
+/* One in which something is known of a folder. */
+static void make_of_package(struct made_capture *capture, const char *path, const char *package)
+{
+    struct err err = { 0 };
+    made_capture_begin(capture);
+    assert_ok(packages_add(profile_packages(capture->profile), path, package, &err), &err);
+    made_run(capture, made_thread(capture->profile, 1, 1), STATE_ON_CPU, "main", 1, 0);
+    made_capture_seal(capture, 1);
     made_capture_end(capture);
 }
 
@@ -104,6 +116,20 @@ static void what_is_the_same_is_there_once(void **state)
     assert_int_equal(view.total_ns, 66 * NS_PER_MS);
     view_deinit(&view);
     profile_snapshot_release(&snapshot);
+    end(merged, captures, 2);
+}
+
+static void what_is_known_of_packages_is_kept(void **state)
+{
+    struct made_capture captures[2];
+    (void)state;
+    make_of_package(&captures[0], "/srv/shop", "");
+    make_of_package(&captures[1], "/srv/vendored", "six");
+    struct reader *const merged = merge(captures, 2);
+    const struct packages *const packages = profile_packages(reader_profile(merged));
+    assert_int_equal(packages_count(packages), 2);
+    assert_string_equal(packages_find(packages, "/srv/vendored/six.py"), "six");
+    assert_string_equal(packages_find(packages, "/srv/shop/app.py"), "");
     end(merged, captures, 2);
 }
 
@@ -553,6 +579,7 @@ static void the_bias_of_the_whole_is_unmeasured(void **state)
 
 TEST_MAIN(cmocka_unit_test(the_bias_of_the_whole_is_unmeasured),
           cmocka_unit_test(what_is_the_same_is_there_once),
+          cmocka_unit_test(what_is_known_of_packages_is_kept),
           cmocka_unit_test(each_keeps_its_time), cmocka_unit_test(what_overlaps_is_added_up),
           cmocka_unit_test(of_each_a_range_is_taken),
           cmocka_unit_test(a_range_behind_the_end_is_named),

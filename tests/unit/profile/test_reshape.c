@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/profile/packages.h"
 #include "sampler/profile/views/frame_filters.h"
 #include "sampler/profile/views/reshape.h"
 #include "sampler/profile/window.h"
@@ -127,6 +128,36 @@ static void without_filters_it_is_a_copy(void **state)
                               "main;run;run;Job.work 4\nmain;wait;<native> acquire 8\n");
     assert_int_equal(counts.filtered, 0);
     assert_int_equal(counts.samples, 31);
+    profile_destroy(into);
+    profile_destroy(from);
+}
+
+static void packages_are_known_only_of_files_that_are_copied(void **state)
+{
+    struct profile *const from = made_session(), *const into = made_profile();
+    static const char *const known[][2] = { { "/a/app.py", "app" },
+                                            { "/lib", "pool" },
+                                            { "/a", "unused" },
+                                            { "/srv/secret", "secret" },
+                                            { "/opt/core", "core" } };
+    struct err err = { 0 };
+    (void)state;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        assert_ok(packages_add(profile_packages(from), known[i][0], known[i][1], &err), &err);
+    const function_id native =
+        made_native_function(from, "dot", "/opt/core/dot.so", NULL, 4096);
+    frame_id frame;
+    node_id node;
+    assert_ok(profile_frame(from, native, 0, &frame, &err), &err);
+    assert_ok(profile_node(from, 0, frame, &node, &err), &err);
+    assert_ok(profile_add(from, made_thread(from, 7, 7), STATE_ON_CPU, node, 1, &err), &err);
+    made_seal(from, 2);
+    (void)add(into, from, &everything, NULL);
+    const struct packages *const packages = profile_packages(into);
+    assert_string_equal(packages_find(packages, "/a/app.py"), "app");
+    assert_string_equal(packages_find(packages, "/lib/pool.py"), "pool");
+    assert_string_equal(packages_find(packages, "/opt/core/dot.so"), "core");
+    assert_int_equal(packages_count(packages), 3);
     profile_destroy(into);
     profile_destroy(from);
 }
@@ -308,6 +339,7 @@ static void every_allocation_may_fail(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(without_filters_it_is_a_copy),
+          cmocka_unit_test(packages_are_known_only_of_files_that_are_copied),
           cmocka_unit_test(functions_keep_the_process_they_come_from),
           cmocka_unit_test(sessions_become_one_tree),
           cmocka_unit_test(ranges_stay_apart_where_they_are_sealed_apart),

@@ -56,6 +56,8 @@ static int begin(void **state)
     put(SITE "/acme_store-1.dist-info/RECORD", "acme/store/db.py,,\n");
     put(SITE "/six-1.16.dist-info/RECORD", "six.py,,\n");
     put(SITE "/copied/app.py", "");
+    put(SITE "/copied/below/__init__.py", "");
+    put(SITE "/acme/store/more/__init__.py", "");
     put(SHIV "/requests-2.32.dist-info/RECORD", "requests/api.py,,\n");
     put(WHEEL "/six-1.16.dist-info/RECORD", "six.py,,\n");
     put(DEBIAN "/requests-2.28.dist-info/METADATA", "");
@@ -119,6 +121,25 @@ static void a_file_that_none_lists_is_the_project_s(void **state)
     expect(SITE "/requests", SOURCE_OF_PROJECT, SITE, false);
     expect(SHIV "/app/main.py", SOURCE_OF_PROJECT, SHIV, false);
     expect(BESIDE "/app.py", SOURCE_OF_PROJECT, "/srv", false);
+}
+
+static void a_file_beside_those_of_a_distribution_says_nothing_of_these(void **state)
+{
+    (void)state;
+    put(SITE "/deep-1.dist-info/RECORD", "deep/below/core.py,,\n");
+    put(SITE "/deep/__init__.py", "");
+    expect(SITE "/requests/zzz.py", SOURCE_OF_PROJECT, SITE, false);
+    expect(SITE "/my_shop/zzz.py", SOURCE_OF_PROJECT, SITE, false);
+    expect(SITE "/deep/zzz.py", SOURCE_OF_PROJECT, SITE, false);
+    expect(SITE "/copied/below/app.py", SOURCE_OF_PROJECT, SITE, true);
+    expect(SITE "/acme/store/more/app.py", SOURCE_OF_PROJECT, SITE, true);
+}
+
+static void a_distribution_is_unlike_a_file_of_a_longer_name(void **state)
+{
+    (void)state;
+    put("/short/a-1.dist-info/RECORD", "a.py,,\n");
+    expect("/short/a_1_dist_info_____________.py", SOURCE_OF_PROJECT, "/short", false);
 }
 
 static void where_a_list_lacks_nothing_is_known_of_others(void **state)
@@ -207,6 +228,8 @@ int main(void)
         cmocka_unit_test(a_file_that_a_distribution_lists_is_of_a_package),
         cmocka_unit_test(a_distribution_that_was_installed_from_a_folder_is_the_project),
         cmocka_unit_test(a_file_that_none_lists_is_the_project_s),
+        cmocka_unit_test(a_file_beside_those_of_a_distribution_says_nothing_of_these),
+        cmocka_unit_test(a_distribution_is_unlike_a_file_of_a_longer_name),
         cmocka_unit_test(where_a_list_lacks_nothing_is_known_of_others),
         cmocka_unit_test(archives_have_metadata_too),
         cmocka_unit_test(links_lead_nowhere_but_beneath_the_root),

@@ -127,6 +127,27 @@ static void functions_of_several_owners_have_no_file(void **state)
     assert_int_equal(find(world, RELAY_TEXT, &functions[3], 1), ERR_NOT_FOUND);
 }
 
+static bool has_one_owner(struct world *world)
+{
+    const function_id none = 0;
+    (void)find(world, RELAY_TEXT, &none, 0);
+    return file_origins_have_one_owner(&world->snapshot);
+}
+
+static void a_session_of_several_owners_is_known(void **state)
+{
+    struct world *const world = *state;
+    assert_true(has_one_owner(world));
+    add(world, "a", "/app.py", FIRST);
+    add(world, "b", "/other.py", SECOND);
+    add(world, "c", "~", PROFILE_ORIGIN_NONE);
+    assert_true(has_one_owner(world));
+    const function_id id = add(world, "d", "/third.py", OTHERS);
+    assert_false(has_one_owner(world));
+    profile_set_origin(world->profile, id, PROFILE_ORIGIN_SEVERAL);
+    assert_false(has_one_owner(world));
+}
+
 static void native_functions_are_of_one_library(void **state)
 {
     struct world *const world = *state;
@@ -155,4 +176,5 @@ TEST_MAIN(WITH_WORLD(a_file_is_that_of_its_functions),
           WITH_WORLD(many_origins_make_no_long_request),
           WITH_WORLD(what_no_function_names_is_no_file),
           WITH_WORLD(functions_of_several_owners_have_no_file),
+          WITH_WORLD(a_session_of_several_owners_is_known),
           WITH_WORLD(native_functions_are_of_one_library))

@@ -78,6 +78,13 @@ test("only so many lines are shown, the hottest, and only samples that filters l
   assert.deepEqual(hottest(STACKS, "", ["hide libraries"]).rows[0], ["/srv/app.py:10", "load", 50]);
 });
 
+test("a long name that begins to be many things is judged in one pass", () => {
+  const program = Array.from({ length: 50 }, (_, i) => [[["f" + i, "/venvs/".repeat(9000) + i, 1]], 1]);
+  const before = process.cpuUsage();
+  hottest(program);
+  assert.ok(process.cpuUsage(before).user < 5e6);
+});
+
 test("lines go on as the profile grows", () => {
   const { profile, counts } = recordingOf(STACKS);
   const lines = createOwnLines("");

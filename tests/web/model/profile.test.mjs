@@ -34,6 +34,16 @@ test("rows that point nowhere are refused", () => {
   for (const other of broken) assert.throws(() => applyTree(createProfile(), other), RangeError);
 });
 
+test("packages stay when what is new brings none, and a path is no property", () => {
+  const profile = createProfile();
+  const { tree } = answersOf(["a 1"]);
+  assert.equal(profile.packages.constructor, undefined);
+  applyTree(profile, { ...tree, packages: { "/srv/six.py": "six" } });
+  applyTree(profile, { ...tree, since: 1 });
+  assert.deepEqual({ ...profile.packages }, { "/srv/six.py": "six" });
+  assert.equal(profile.packages.constructor, undefined);
+});
+
 test("another epoch is refused", () => {
   const profile = createProfile();
   applyTree(profile, answersOf(["a 1"]).tree);

@@ -17,7 +17,8 @@ const OWN_LENGTH_MAX = 500;
 // Of the samples of your code: below that a line is no answer.
 const LEAST_SHARE = 0.001;
 // Code made of text has no file; that of a notebook, of a terminal or of `python -c` is somebody's. And what starts an unpacked pex.
-const GENERATED = /^<(?!ipython-input|stdin|command>)|\/venvs\/[^]*\/pex$|\/unzipped_pexes\/[^/]*\/[^/]*\/__main__\.py$/;
+const GENERATED = /^<(?!ipython-input|stdin|command>)|\/unzipped_pexes\/[^/]*\/[^/]*\/__main__\.py$/;
+const isPexOfVenv = (path) => path.endsWith("/pex") && path.slice(0, -4).includes("/venvs/");
 // What pip puts into bin/ to start a program of a package.
 const LAUNCHER = /(?:^|\/)bin\/[^./]+$/;
 
@@ -32,11 +33,12 @@ export function ownProblem(text) {
   return text.split(",").map((part) => parseSearch(part.trim()).error).find((error) => error !== null) ?? null;
 }
 
+// A longer text than any path names no file.
 function isOwn(profile, id, kind, matches) {
   if (id === 0 || kind === "synthetic" || profile.functionLibrary.values[id] !== 0) return false;
   const path = fileText(profile, id);
   if (matches !== null) return matches(path);
-  return kind === "own" && path !== "" && !GENERATED.test(path) && !(functionText(profile, id) === "<module>" && LAUNCHER.test(path));
+  return kind === "own" && path !== "" && path.length < 4096 && !GENERATED.test(path) && !isPexOfVenv(path) && !(functionText(profile, id) === "<module>" && LAUNCHER.test(path));
 }
 
 // The lines of your code that the nodes of a profile are called from; grows with the profile. `patterns`: a text, "" for the rule.

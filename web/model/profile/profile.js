@@ -8,7 +8,7 @@ export function createProfile() {
   return {
     epoch: null,
     generation: 0,
-    packages: {},
+    packages: { __proto__: null },
     programs: [],
     strings: [],
     functionName: createColumn(),
@@ -109,7 +109,7 @@ function appendProcesses(profile, table) {
 export function applyTree(profile, tree) {
   if (profile.epoch !== null && profile.epoch !== tree.epoch) throw new RangeError("another epoch");
   profile.epoch = tree.epoch;
-  profile.packages = { __proto__: null, ...tree.packages };
+  Object.assign(profile.packages, tree.packages);
   profile.programs = tree.programs ?? [];
   appendStrings(profile, tree.strings);
   if (tree.libraries !== undefined) appendLibraries(profile, tree.libraries);

@@ -8,6 +8,9 @@
 #include <cjson/cJSON.h>
 #include <cmocka.h>
 
+#include "sampler/profile/packages.h"
+#include "sampler/profile/profile.h"
+#include "sampler/sampler.h"
 #include "tests/support/fake_sampler.h"
 #include "tests/unit/server/api/answer.h"
 #include "tests/unit/server/client.h"
@@ -106,6 +109,39 @@ static void grow(struct server *server)
     fake_sampler_add(server->sampler, 4711, frames, 2, STATE_ON_CPU, 7);
     fake_sampler_add(server->sampler, 4713, frames, 1, 0, 3);
     fake_sampler_seal(server->sampler);
+}
+
+static void a_tree_has_packages_only_as_a_whole(void **state)
+{
+    const struct server *const server = *state;
+    struct packages *const packages = profile_packages(sampler_profile(server->sampler));
+    assert_int_equal(packages_add(packages, "/srv/vendored", "six", NULL), ERR_OK);
+    cJSON *const whole = get_json(*state, "/api/v1/sessions/1/tree");
+    cJSON *const part = get_json(*state, "/api/v1/sessions/1/tree?since=1");
+    assert_true(number(part, "since") == 1);
+    assert_string_equal(member(member(whole, "packages"), "/srv/vendored")->valuestring, "six");
+    assert_null(cJSON_GetObjectItem(part, "packages"));
+    cJSON_Delete(whole);
+    cJSON_Delete(part);
+}
+
+/* A target decides how many rows there are: these are of forty moments. */
+static void viewers_do_not_begin_again_for_each_package(void **state)
+{
+    const struct server *const server = *state;
+    struct packages *const packages = profile_packages(sampler_profile(server->sampler));
+    char path[32], known[32] = "";
+    unsigned changes = 0;
+    for (unsigned i = 0; i < 40; i++) {
+        snprintf(path, sizeof path, "/srv/%u", i);
+        assert_int_equal(packages_add(packages, path, "six", NULL), ERR_OK);
+        cJSON *const tree = get_json(*state, "/api/v1/sessions/1/tree");
+        const char *const epoch = member(tree, "epoch")->valuestring;
+        changes += strcmp(known, epoch) != 0;
+        snprintf(known, sizeof known, "%s", epoch);
+        cJSON_Delete(tree);
+    }
+    assert_in_range(changes, 1, 20);
 }
 
 static void tree_since_adds_up(void **state)
@@ -416,6 +452,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_SERVER(bad_parameters_are_named),
         WITH_SERVER(tree_has_parents_before_children),
+        WITH_SERVER(a_tree_has_packages_only_as_a_whole),
+        WITH_SERVER(viewers_do_not_begin_again_for_each_package),
         WITH_SERVER(tree_since_adds_up),
         WITH_SERVER(view_since_adds_up),
         WITH_SERVER(nothing_new_is_an_empty_answer),
