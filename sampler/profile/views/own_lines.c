@@ -222,8 +222,10 @@ static void find_programs(const struct profile_snapshot *snapshot, unsigned char
         case ROLE_OTHER: break;
         case ROLE_MARK: above[id] = above[node.parent]; break;
         case ROLE_OWN: above[id] = ABOVE_OWN; break;
-        case ROLE_BOOTSTRAP: mark_callers(snapshot, node.parent, above, marks);
-        /* fall through */
+        case ROLE_BOOTSTRAP:
+            mark_callers(snapshot, node.parent, above, marks);
+            above[id] = ABOVE_STARTER;
+            break;
         case ROLE_STARTER: above[id] = ABOVE_STARTER; break;
         case ROLE_NONE:
             if (above[node.parent] == ABOVE_STARTER ||
