@@ -80,12 +80,9 @@ static bool says_running(const char *text)
 }
 
 /* The third field of stat and what follows it; NULL: unknown. */
-static const char *read_state(struct cpu_meter *meter, int pid, int tid, char *text,
-                              size_t room)
+static const char *read_state(int fd, char *text, size_t room)
 {
-    if (meter->state_fd < 0)
-        meter->state_fd = open_task_file(pid, tid, "stat");
-    if (meter->state_fd < 0 || !read_text(meter->state_fd, text, room))
+    if (fd < 0 || !read_text(fd, text, room))
         return NULL;
     /* The thread's name may hold parentheses and spaces, so the last parenthesis ends it. */
     const char *const end = strrchr(text, ')');
@@ -109,18 +106,23 @@ bool cpu_meter_is_runnable(struct cpu_meter *meter, int pid, int tid, bool *runn
     /* The thread that was opened has ended, and another one may have its number. */
     if (meter->call_fd >= 0 && errno == ESRCH)
         return false;
-    const char *const state = read_state(meter, pid, tid, text, sizeof text);
+    if (meter->state_fd < 0)
+        meter->state_fd = open_task_file(pid, tid, "stat");
+    const char *const state = read_state(meter->state_fd, text, sizeof text);
     if (!state)
         return false;
     *runnable_out = *state == 'R';
     return true;
 }
 
-bool cpu_meter_processor(struct cpu_meter *meter, int pid, int tid, int *processor_out)
+bool cpu_processor_of(int pid, int tid, int *processor_out)
 {
     enum { STATE_FIELD = 3, PROCESSOR_FIELD = 39 };
     char text[1024], *end;
-    const char *at = read_state(meter, pid, tid, text, sizeof text);
+    const int fd = open_task_file(pid, tid, "stat");
+    const char *at = read_state(fd, text, sizeof text);
+    if (fd >= 0)
+        close(fd);
     for (int field = STATE_FIELD; at && field < PROCESSOR_FIELD; field++)
         at = (at = strchr(at, ' ')) ? at + 1 : NULL;
     if (!at)

@@ -41,8 +41,8 @@ bool cpu_meter_read(struct cpu_meter *meter, uint64_t *ran_ns_out, uint64_t *que
 bool cpu_meter_is_runnable(struct cpu_meter *meter, int pid, int tid, bool *runnable_out,
                            struct system_call *call_out);
 
-/* The processor that the thread runs on, or ran on last; false: unknown. */
-bool cpu_meter_processor(struct cpu_meter *meter, int pid, int tid, int *processor_out);
+/* The processor that the thread runs on, or ran on last; false: unknown.  Keeps no file open. */
+bool cpu_processor_of(int pid, int tid, int *processor_out);
 /* How often the thread has got a processor, 1 or more; 0: unknown.  Unless this number changes, a thread that is on
  * none stays on none. */
 uint64_t cpu_meter_arrivals(const struct cpu_meter *meter);

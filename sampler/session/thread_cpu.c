@@ -60,7 +60,7 @@ static enum err_code reserve(struct thread_cpus *cpus, thread_id thread)
     return ERR_OK;
 }
 
-/* A meter keeps three files open. */
+/* A meter keeps two files open. */
 enum { LEAVE_FILES = 6 };
 
 static void open_meter(struct thread_cpu *thread_cpu, uint64_t now_ns)
@@ -474,10 +474,7 @@ void thread_cpus_note_hold(struct thread_cpus *cpus, thread_id thread, uint64_t 
 bool thread_cpus_processor(struct thread_cpus *cpus, thread_id thread, int *processor_out)
 {
     struct thread_cpu *const thread_cpu = metered(cpus, thread);
-    return thread_cpu &&
-           (thread_cpu->meter.state_fd >= 0 || open_files_are_left(LEAVE_FILES)) &&
-           cpu_meter_processor(&thread_cpu->meter, thread_cpu->pid, thread_cpu->tid,
-                               processor_out);
+    return thread_cpu && cpu_processor_of(thread_cpu->pid, thread_cpu->tid, processor_out);
 }
 
 uint64_t thread_cpus_arrivals(const struct thread_cpus *cpus, thread_id thread)

@@ -161,7 +161,7 @@ enum three_valued thread_cpus_ask(struct thread_cpus *cpus, thread_id thread, in
 bool thread_cpus_is_crowded(const struct thread_cpus *cpus, thread_id thread, uint64_t now_ns);
 /* The profiler had the thread's processor for so long. */
 void thread_cpus_note_hold(struct thread_cpus *cpus, thread_id thread, uint64_t held_ns);
-/* As the functions of cpu_meter, of a thread that has an account. */
+/* As cpu_processor_of and cpu_meter_arrivals, of a thread that has an account. */
 bool thread_cpus_processor(struct thread_cpus *cpus, thread_id thread, int *processor_out);
 uint64_t thread_cpus_arrivals(const struct thread_cpus *cpus, thread_id thread);
 

@@ -86,9 +86,12 @@ bool sub_stacks_are_several(const struct thread *thread)
     return thread->earlier || thread->later;
 }
 
-/* If no state has frames, it is the last one. */
+/* If no state has frames, it is the last one.  Until 3.12 a thread may run in a state that another one has made, and whose
+ * number it has: each that has frames is a sample. */
 struct thread *sub_stacks_innermost(const struct thread_list *list, struct thread *thread)
 {
+    if (!list->runtime->layout.has_state_per_interpreter && has_frames(thread))
+        return thread;
     while (thread->later)
         thread = thread->later;
     struct thread *innermost = thread;

@@ -10,6 +10,9 @@
  * on the C stack, where entry frames (3.12 and later) and the structures around the evaluation of frames (3.11 and
  * 3.12) lie.  Where that is unknown, it is taken to be in the newest interpreter in which the thread has frames.
  *
+ * Until 3.12 interpreters.run_string in another thread borrows the state that interpreters.create() has made in its thread, with
+ * that thread's number.  So each state that has frames is a sample there.
+ *
  * A program that embeds Python may keep a state of each thread in each interpreter, in any version.  States
  * without frames are no samples beside one that has some; of several without, one is.
  *

@@ -294,9 +294,9 @@ enter()
                 continue
             with self.subTest(python.version), victim(script("backwards.py", self.BACKWARDS), python=python.path) as target:
                 seen = Recording(target.pid, "-a")
-                if python.minor >= (13 if ENGINE == "kernel" else 11):
+                if python.minor >= 13:
                     self.assertGreater(seen.share(lambda stack: "innermost" in stack.names), 0.98, [str(stack) for stack in seen.stacks])
-                self.assertLessEqual(sum(stack.count for stack in seen.stacks), 1.1 * seen.quality["ticks"])
+                    self.assertLessEqual(sum(stack.count for stack in seen.stacks), 1.1 * seen.quality["ticks"])
 
     def test_interpreters_that_share_a_gil(self):
         """Two threads compute in turn, each in its interpreter: all the time one of them holds the GIL, and never both."""
