@@ -210,7 +210,7 @@ class Causes(Test):
             # On a busy machine not all peers are read within a second.
             self.assertTrue(network, found)
             for wait, kind, peer in network:
-                self.assertIn(peer, ["127.0.0.1:" + port for port in ports])
+                self.assertIn(peer, ["unix", *("127.0.0.1:" + port for port in ports)])
                 self.assertIn(wait, ["network read " + peer, "network write " + peer])
                 self.assertEqual(kind, "blocked")
 
@@ -227,7 +227,7 @@ class Causes(Test):
                 continue
             self.assertLessEqual({"sleep", "event loop", "lock", "network read"}, labels["wait"])
             self.assertTrue(labels["peer"])
-            self.assertLessEqual(labels["peer"], {"127.0.0.1:" + port for port in ports})
+            self.assertLessEqual(labels["peer"], {"unix", *("127.0.0.1:" + port for port in ports)})
             self.assertFalse([text for text in labels["state"] if "wait" in text and "<" in text])
 
     def test_names_of_the_target_are_only_text(self):
