@@ -277,9 +277,11 @@ async def main():
     ringed = []
     for i in range(ring):
         ringed.append(loop.create_task(awaits(ringed, (i + 1) %% ring)))
-    chained = [loop.create_task(rests())]
-    for i in range(chain):
-        chained.append(loop.create_task(awaits(chained, i)))
+    # Of the tasks a random part is followed: of so many chains, some are.
+    for _ in range(8):
+        chained = [loop.create_task(rests())]
+        for i in range(chain):
+            chained.append(loop.create_task(awaits(chained, i)))
     await asyncio.sleep(1)
     print("READY", flush=True)
     await asyncio.sleep(1000)
