@@ -57,7 +57,7 @@ MUST_CHECK enum err_code python_tick(struct python *python, bool all_threads,
 
 /* The thread that a tick of the main thread alone samples; NULL: none. */
 struct thread *python_main(const struct python *python);
-/* What was read of the thread may be of several instants; nothing of it is used for the next reading. */
+/* Forgets a stack that may have been read at several instants: the next reading uses nothing of it. */
 void python_forget_stack(struct python *python, struct thread *thread);
 /* Updates the list of threads without reading stacks.  *changed_out: threads came or went. */
 MUST_CHECK enum err_code python_list_threads(struct python *python, bool *changed_out);

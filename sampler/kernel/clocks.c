@@ -22,7 +22,7 @@ void clocks_init(struct clocks *clocks, size_t processors)
             clocks->events[cpu][i] = -1;
 }
 
-/* pid, cpu: -1: any. */
+/* Opens a clock of a thread or a processor; -1: of any. */
 static int open_event(pid_t pid, int cpu, uint64_t period_ns)
 {
     struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE,
@@ -70,7 +70,7 @@ static uint64_t measure_interrupt_ns(void)
     return count >= FEWEST ? gaps[count / 2] : 0;
 }
 
-/* Measured once, as it takes 2 ms. */
+/* The cost of an interrupt, measured once, as that takes 2 ms; 0: unknown, and measured again. */
 static uint64_t interrupt_ns(void)
 {
     static atomic_ullong known_ns;

@@ -5,7 +5,7 @@
 
 enum { FIRST_SAVED_REGISTER = 19 /* of aarch64 */, PSTATE_32_BIT = 0x10 };
 
-/* Of a kernel that lacks some of it, native stacks are not copied. */
+/* Native stacks are not copied where the kernel lacks some of it. */
 static __always_inline int is_x86_64(void)
 {
     return bpf_core_field_exists(struct pt_regs, ip) &&

@@ -39,11 +39,11 @@ struct task_struct {
 struct task_struct___aarch64 {
     struct thread_struct___aarch64 thread;
 };
-/* Of x86-64. */
+/* The registers of x86-64. */
 struct pt_regs {
     unsigned long ip, sp, bx, bp, r10, r12, r13, r14, r15, orig_ax, cs, di, si;
 };
-/* Of aarch64, where the same name has other fields: what is behind ___ is left out when the kernel's are looked up. */
+/* The registers of aarch64, where the same name has other fields: what is behind ___ is left out when the kernel's are looked up. */
 struct pt_regs___aarch64 {
     unsigned long regs[31], sp, pc, pstate, orig_x0;
     int syscallno;

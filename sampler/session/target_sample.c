@@ -283,8 +283,7 @@ enum err_code target_read_tasks(struct target *target, uint32_t ticks, uint64_t 
     return task_fold_count(&target->tasks);
 }
 
-/* As keep_thread, of a thread that cannot run as long as the profiler has its processor; if it has run, what was read
- * means nothing. */
+/* Keeps a thread that cannot run as long as the profiler has its processor; if it has run, what was read means nothing. */
 static enum err_code keep_held(void *context, struct thread *thread, enum err_code failure)
 {
     const struct target_tick *const now = context;

@@ -154,7 +154,7 @@ static enum err_code collect_set(struct task_sets *sets, remote_addr set, bool i
     size_t count = 0, room = TASKS_MAX;
     struct set_part part = { table->secret, table->below, 0 };
     enum err_code rc = set_read(sets->reads, sets->layout, set, &part, members, room, &count);
-    /* Of the first set, as large a part as fits. */
+    /* A part of the first set, as large as fits. */
     while (rc == ERR_LIMIT && count == room && !table->count && table->below > 1) {
         table->below /= 2;
         room = TASKS_MAX / 2;

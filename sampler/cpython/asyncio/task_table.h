@@ -7,7 +7,7 @@
  * Ownership: the caller's storage; task_table_deinit accepts a zeroed one.  Names are interned into
  * the caller's strtab.
  * Threads: none.
- * Of more than TASKS_MAX tasks, the table keeps a part, and the number of all.  The part is chosen at random by
+ * The table keeps a part of more than TASKS_MAX tasks, and the number of all.  The part is chosen at random by
  * address, so it is nearly the same in TASK_TABLE_SAME readings, and then another one.
  *
  * Limits: TASKS_MAX tasks and TASKS_MAX_EDGES edges; is_cut says that there may be more that no other stands for.

@@ -33,7 +33,7 @@ void sub_stacks_find(struct thread_list *list);
 /* Has the thread of the operating system several states? */
 bool sub_stacks_are_several(const struct thread *thread);
 
-/* Of all states of the same thread, the one that is its sample, according to their last readings. */
+/* The state that is the sample of this thread, according to the last readings of all its states. */
 struct thread *sub_stacks_innermost(const struct thread_list *list, struct thread *thread);
 
 #endif /* SAMPLER_CPYTHON_THREADS_SUB_INTERPRETER_STACKS_H */

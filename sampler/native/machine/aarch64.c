@@ -43,7 +43,7 @@ remote_addr machine_address(uint64_t word)
     return word & ((UINT64_C(1) << ADDRESS_BITS) - 1);
 }
 
-/* What is signed, and where landing is allowed, changes no register that is followed here. */
+/* Signatures and landing pads change no register that is followed here. */
 bool machine_ignores(unsigned instruction)
 {
     return instruction == 0x2d || instruction == 0x2c; /* negate_ra_state, .._with_pc */
