@@ -121,10 +121,10 @@ static void messages_name_what_is_wrong(void **state)
         { "run --", "run needs a TARGET: a Python file, -m MODULE, or -- COMMAND" },
         { "run -m -- x", "'--' is only allowed before the COMMAND of run" },
         { "record 1 -o x.png",
-          "unknown output format '.png' (known: .pyro, .folded, .html, .heatmap.html, .pstats, "
+          "unknown output format '.png' (known: .pyro, .folded, .html, .heatmap.html, .svg, .pstats, "
           ".txt, .summary.txt, .md, .summary.json, .jsonl, .gecko.json, .trace.json, .speedscope.json, .pb.gz, .diff.html, .diff.md)" },
         { "replay /dev/null -o y.pyro",
-          "unknown output format '.pyro' (known: .folded, .html, .heatmap.html, .pstats, "
+          "unknown output format '.pyro' (known: .folded, .html, .heatmap.html, .svg, .pstats, "
           ".txt, .summary.txt, .md, .summary.json, .jsonl, .gecko.json, .trace.json, .speedscope.json, .pb.gz, .diff.html, .diff.md)" },
         { "record 1 -o xhtml",
           "record needs a format, such as --flamegraph or --collapsed (see record --help)" },

@@ -101,10 +101,10 @@ static struct buffer written(const struct report_source *source, const char *for
 
 static void text_formats_are_as_they_were(void **state)
 {
-    static const char *const names[] = { "collapsed",   "pstats",  "pstats-text",
-                                         "jsonl",       "gecko",   "chrome-trace",
-                                         "speedscope",  "summary", "summary-markdown",
-                                         "summary-json" };
+    static const char *const names[] = { "collapsed",    "pstats",  "pstats-text",
+                                         "jsonl",        "gecko",   "chrome-trace",
+                                         "speedscope",   "summary", "summary-markdown",
+                                         "summary-json", "svg" };
     struct sample_session *const session = sample_session_small();
     (void)state;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
