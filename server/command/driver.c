@@ -14,6 +14,7 @@
 #include "server/command/process/exit.h"
 #include "server/command/process/privilege.h"
 #include "server/command/process/process_keeper.h"
+#include "server/command/process/process_launcher.h"
 #include "server/command/process/program.h"
 #include "server/command/pushing.h"
 #include "server/push/push.h"
@@ -50,7 +51,9 @@ enum err_code driver_open(struct driver *driver, struct err *err)
     enum err_code rc = privilege_prepare(options, err);
     if (rc == ERR_OK && driver->has_reader)
         rc = process_keeper_start(options, 1, driver->launcher_out, err);
-    else if (rc == ERR_OK && driver->reads_source)
+    else if (rc == ERR_OK && driver->launcher_out)
+        rc = process_launcher_start(options, driver->launcher_out, &driver->launcher, err);
+    if (rc == ERR_OK && driver->reads_source)
         rc = source_helper_start(err);
     if (rc == ERR_OK)
         rc = signals_init(&driver->signals, err);

@@ -48,7 +48,9 @@ struct driver {
     bool reads_source; /* starts the helper that reads source files */
     bool omits_texts;  /* needs no text of them, only what is known of packages */
     bool has_reader;   /* starts a process that reads other processes, and source files */
-    int *launcher_out; /* with has_reader, and a launcher (process_keeper.h); NULL: none */
+    int *
+        launcher_out; /* the socket to a launcher (process_launcher.h), which starts a program; NULL: none */
+    pid_t launcher; /* without has_reader: a child of this process; 0: none */
 
     struct signals signals;
     struct live live;          /* if it serves */
