@@ -156,6 +156,11 @@ enum err_code report_write(const struct report_format *format,
         rc = source->settings.anonymizes ? write_anonymized(format, &now.source, out, err)
              : format->has_places        ? write_located(format, &now.source, out, err)
                                          : format->write(&now.source, out, err);
+    /* Text ends with its last line: on a screen the prompt follows, and files are joined. */
+    if (rc == ERR_OK && strcmp(format->mime, MIME_JSON) == 0) {
+        buffer_char(out, '\n');
+        rc = buffer_check(out, err);
+    }
     report_header_deinit(&baseline.header);
     report_header_deinit(&now.header);
     return rc;
