@@ -18,9 +18,8 @@ enum { PAUSES_IN_TIME = 20, LEAST_PAUSE_MS = 1, MOST_PAUSE_MS = 50 };
 
 void launch_init(struct launch *launch, struct driver *driver)
 {
-    *launch = (struct launch){ .options = driver->options,
-                               .driver = driver,
-                               .program.socket = -1 };
+    *launch =
+        (struct launch){ .options = driver->options, .driver = driver, .program.socket = -1 };
     driver->launcher_out = &launch->program.socket;
 }
 
@@ -74,7 +73,8 @@ static enum err_code ended_too_soon(const struct launch *launch, uint64_t began_
 }
 
 /* The program continues, whether it can be sampled or not. */
-static void say_not_sampled_yet(const struct launch *launch, enum err_code code, const char *why)
+static void say_not_sampled_yet(const struct launch *launch, enum err_code code,
+                                const char *why)
 {
     if (code == ERR_NOT_PYTHON)
         say("'%s' does not run Python yet: sampling starts when it does; use --subprocesses to "

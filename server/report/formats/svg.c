@@ -56,7 +56,8 @@ enum fill_of_wait { FILL_IDLE = 8, FILL_LOCK, FILL_NETWORK, FILL_DISK, FILL_PROC
 /* Frames of one function (or line) below the same frames. */
 struct box {
     uint32_t parent, depth;
-    uint32_t entry; /* a function, or a frame if lines are asked for; of a thread's box its id */
+    uint32_t
+        entry; /* a function, or a frame if lines are asked for; of a thread's box its id */
     uint64_t self, total, before; /* samples; before: from the left edge of the picture */
 };
 
@@ -76,7 +77,8 @@ static uint32_t entry_of(const struct picture *picture, node_id node)
 {
     const struct profile_snapshot *const snapshot = picture->source->snapshot;
     const frame_id frame = profile_node_at(snapshot, node).frame;
-    return picture->source->settings.by_line ? frame : profile_frame_at(snapshot, frame).function;
+    return picture->source->settings.by_line ? frame
+                                             : profile_frame_at(snapshot, frame).function;
 }
 
 static enum err_code add_box(struct picture *picture, const struct box *box, struct err *err)
@@ -117,9 +119,9 @@ static enum err_code add_steps(struct picture *picture, struct step *steps, uint
     qsort(steps, count, sizeof *steps, by_step);
     for (uint32_t begin = 0, end = 0; begin < count && rc == ERR_OK; begin = end) {
         for (; end < count && steps[end].depth == steps[begin].depth; end++)
-            steps[end].above = picture->box_of[profile_node_at(picture->source->snapshot,
-                                                               steps[end].node)
-                                                   .parent];
+            steps[end].above =
+                picture->box_of[profile_node_at(picture->source->snapshot, steps[end].node)
+                                    .parent];
         qsort(steps + begin, end - begin, sizeof *steps, by_step);
         for (uint32_t i = begin; i < end && rc == ERR_OK; i++) {
             if (i == begin || by_step(&steps[i], &steps[i - 1]) != 0)
@@ -203,7 +205,7 @@ static int by_size(const void *left, const void *right, void *boxes_of)
 {
     const struct box *const boxes = boxes_of;
     const struct box *const a = &boxes[*(const uint32_t *)left],
-                     *const b = &boxes[*(const uint32_t *)right];
+                            *const b = &boxes[*(const uint32_t *)right];
     if (a->depth != b->depth)
         return a->depth < b->depth ? -1 : 1;
     if (a->parent != b->parent)
@@ -227,7 +229,8 @@ static enum err_code place_boxes(struct picture *picture, struct err *err)
         struct box *const box = &picture->boxes[sorted[i]];
         const struct box *const left = &picture->boxes[sorted[i - 1]];
         const bool is_first = left->depth != box->depth || left->parent != box->parent;
-        box->before = is_first ? picture->boxes[box->parent].before : left->before + left->total;
+        box->before =
+            is_first ? picture->boxes[box->parent].before : left->before + left->total;
     }
     free(sorted);
     return ERR_OK;
@@ -428,7 +431,9 @@ static void put_head(const struct picture *picture, struct buffer *out)
     report_put_command(source->session->target, &command);
     report_header_put_text(source->header, &selection);
     buffer_printf(out, "<text class=\"head\" x=\"%d\" y=\"24\">", MARGIN);
-    put_label(out, (struct strtab_string){ command.length ? command.data : "all", command.length ? (uint32_t)command.length : 3 },
+    put_label(out,
+              (struct strtab_string){ command.length ? command.data : "all",
+                                      command.length ? (uint32_t)command.length : 3 },
               (WIDTH - 2 * MARGIN) * 10 / CHARACTER_TENTHS);
     buffer_printf(out, "</text>\n<text class=\"soft\" x=\"%d\" y=\"44\">%" PRIu64 " samples, ",
                   MARGIN, picture->samples);
@@ -436,7 +441,10 @@ static void put_head(const struct picture *picture, struct buffer *out)
                   (double)report_header_duration_ns(source->header) / (double)NS_PER_S);
     if (!source->header->is_whole) {
         buffer_text(out, "; ");
-        put_label(out, (struct strtab_string){ selection.length ? selection.data : "", (uint32_t)selection.length }, 120);
+        put_label(out,
+                  (struct strtab_string){ selection.length ? selection.data : "",
+                                          (uint32_t)selection.length },
+                  120);
     }
     buffer_text(out, "</text>\n");
     buffer_deinit(&command);
@@ -480,9 +488,8 @@ static enum err_code lay_out(struct picture *picture, struct err *err)
              ? add_box(picture, &(struct box){ 0 }, err)
              : err_nomem(err);
     if (rc == ERR_OK)
-        rc = source->settings.by_thread
-                 ? add_threads(picture, &cells, err)
-                 : add_cells(picture, cells.cells, cells.count, 0, err);
+        rc = source->settings.by_thread ? add_threads(picture, &cells, err)
+                                        : add_cells(picture, cells.cells, cells.count, 0, err);
     view_cells_deinit(&cells);
     if (rc == ERR_OK)
         rc = place_boxes(picture, err);

@@ -420,7 +420,7 @@ static void a_comparison_without_a_baseline_is_refused(void **state)
 
 TEST_MAIN(cmocka_unit_test(text_formats_are_as_they_were),
           cmocka_unit_test(every_text_ends_with_a_newline),
-        cmocka_unit_test(comparisons_are_as_they_were),
+          cmocka_unit_test(comparisons_are_as_they_were),
           cmocka_unit_test(the_same_session_gives_the_same_file),
           cmocka_unit_test(nothing_is_a_report_too),
           cmocka_unit_test(every_format_takes_the_query),
