@@ -279,13 +279,16 @@ static void say_line(struct driver *driver)
     if (profile_snapshot(session_profile(driver->session), &snapshot, NULL) != ERR_OK)
         return;
     session_describe(driver->session, &snapshot, &info);
-    run_summary_say_line(&driver->summary, &info, clock_now_ns());
+    (driver->options->wants_stats ? run_summary_say_line : run_summary_say_progress)(
+        &driver->summary, &info, clock_now_ns());
     profile_snapshot_release(&snapshot);
 }
 
 enum signals_event driver_wait(struct driver *driver, int fd)
 {
-    if (!driver->options->wants_stats || driver->is_finished)
+    const bool has_lines =
+        driver->options->wants_stats || (driver->shows_progress && driver->summary.is_terminal);
+    if (!has_lines || driver->is_finished)
         return signals_wait(&driver->signals, fd, -1);
     for (;;) {
         const int wait_ms = run_summary_wait_ms(&driver->summary, clock_now_ns());

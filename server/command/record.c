@@ -130,6 +130,7 @@ static enum err_code finish(struct record *record, struct err *err)
                                           .session = &info,
                                           .settings = record->options->report,
                                           .files = session_files(session) };
+    run_summary_end_line(&record->driver.summary);
     if (*info.status.reason)
         say("%s", info.status.reason);
     rc = driver_finish(&record->driver, err);
@@ -172,7 +173,8 @@ int command_record(const struct options *options)
     struct record record = { .options = options,
                              .driver = { .options = options,
                                          .reads_source = !options->report.no_source,
-                                         .omits_texts = !wants_texts(options) },
+                                         .omits_texts = !wants_texts(options),
+                                         .shows_progress = !options->target },
                              .launch.program.socket = -1 };
     struct err err = { 0 };
     if (options->target)
