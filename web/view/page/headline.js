@@ -10,10 +10,12 @@ export function createHeadline(root) {
   const text = isolated("", { "data-testid": "headline" });
   root.append(text);
   return {
-    update({ summary, address }) {
-      const said = summary?.headline ?? "";
+    update({ summary, address: { view, range, threads, processes, filters } }) {
+      // The summary of a report is of the whole of it.
+      const isOther = summary?.ofReport === true && (range !== null || threads.length + processes.length + filters.length > 0);
+      const said = isOther ? "" : summary?.headline ?? "";
       // It is there before it says something, as what comes later would move all below.
-      root.hidden = !PANEL_VIEWS.includes(address.view);
+      root.hidden = !PANEL_VIEWS.includes(view);
       // A sentence with several names is longer than a name may be.
       const shown = escapeInvisible(shortenText(said, HEADLINE_MAX, HEADLINE_MAX, 0));
       if (text.dataset.said === shown) return;
