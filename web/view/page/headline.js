@@ -2,6 +2,7 @@
 
 import { PANEL_VIEWS } from "../../model/page/address.js";
 import { escapeInvisible, shortenText } from "../../model/base/text.js";
+import { isOfMore } from "../flame/summary.js";
 import { el, isolated } from "../elements/dom.js";
 
 const HEADLINE_MAX = 400;
@@ -10,12 +11,10 @@ export function createHeadline(root) {
   const text = isolated("", { "data-testid": "headline" });
   root.append(text);
   return {
-    update({ summary, address: { view, range, threads, processes, filters } }) {
-      // The summary of a report is of the whole of it.
-      const isOther = summary?.ofReport === true && (range !== null || threads.length + processes.length + filters.length > 0);
-      const said = isOther ? "" : summary?.headline ?? "";
+    update(state) {
+      const said = isOfMore(state) ? "" : state.summary?.headline ?? "";
       // It is there before it says something, as what comes later would move all below.
-      root.hidden = !PANEL_VIEWS.includes(view);
+      root.hidden = !PANEL_VIEWS.includes(state.address.view);
       // A sentence with several names is longer than a name may be.
       const shown = escapeInvisible(shortenText(said, HEADLINE_MAX, HEADLINE_MAX, 0));
       if (text.dataset.said === shown) return;
