@@ -54,7 +54,8 @@ export function createDownloads(dispatch) {
   }
 
   function draw() {
-    const rowsOf = (isFirst) => items.filter(({ key }) => FOR_PEOPLE.includes(key) === isFirst).map((item) => menuItem(item, anonymize.checked, () => popover.close()));
+    const isFirst = ({ key }) => FOR_PEOPLE.includes(key) || !items.some((item) => FOR_PEOPLE.includes(item.key));
+    const rowsOf = (first) => items.filter((item) => isFirst(item) === first).map((item) => menuItem(item, anonymize.checked, () => popover.close()));
     list.replaceChildren(...rowsOf(true));
     others.replaceChildren(...rowsOf(false));
     forTools.hidden = others.children.length === 0;
