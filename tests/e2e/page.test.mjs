@@ -232,6 +232,7 @@ async function download(page, key) {
   const before = new Set(readdirSync(downloads));
   await page.call("Page.setDownloadBehavior", { behavior: "allow", downloadPath: downloads });
   await page.press("download");
+  await page.evaluate("(" + hook("download-others") + ".open = true, 0)");
   await page.press("download-" + key);
   const deadline = Date.now() + WAIT_MS;
   for (;;) {

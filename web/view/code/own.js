@@ -43,13 +43,13 @@ function causesText({ causes, samples }) {
 
 export function createOwnLinesView(root, dispatch) {
   const setting = createOwnSetting(dispatch);
-  const createPart = (title, testid, part) => {
+  const createList = (title, testid, part) => {
     const note = el("span", { class: "soft", "data-testid": testid + "-note" });
     const list = el("ol", { class: "own-list", "data-part": part });
     return { head: el("div", { class: "own-head" }, el("h2", {}, title), note), note, list };
   };
-  const running = createPart(TEXT.own.title, "own", "running");
-  const waiting = createPart(TEXT.own.waiting, "own-waits", "blocked");
+  const running = createList(TEXT.own.title, "own", "running");
+  const waiting = createList(TEXT.own.waiting, "own-waits", "blocked");
   running.head.append(setting.button);
   const element = el("section", { class: "own", "data-testid": "own", "aria-label": TEXT.own.title }, running.head, running.list, waiting.head, waiting.list);
   root.append(element);
@@ -80,7 +80,7 @@ export function createOwnLinesView(root, dispatch) {
       el("span", { class: "own-place" }, isolated(place)), el("span", { class: "own-name" }, isolated(row.name)), el("span", { class: "own-code" }, row.causes === undefined ? null : el("strong", {}, causesText(row)), code === "" ? null : el("code", {}, isolated(code)))));
   }
 
-  // Whether it was drawn: a list that is in use stays.
+  // Nothing that waits is no news; that none of your code runs is.
   function show({ head, note, list }, shown, codes, names, sum, text) {
     for (const part of [head, list]) part.hidden = shown === null || (shown.rows.length === 0 && text === TEXT.own.waitingNote);
     if (shown === null) return;
