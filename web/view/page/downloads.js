@@ -73,8 +73,8 @@ export function createDownloads(dispatch) {
     update(state) {
       items = state.downloads;
       const byThread = state.picture.chosen.chosen.length > 0;
-      const byState = (state.address.states ?? []).length > 0;
-      const chosen = byThread || byState ? TEXT.download.includes([byThread ? TEXT.download.threads : "", byState ? TEXT.download.state : ""].filter(Boolean)) : "";
+      const byPart = state.address.parts !== null || state.address.states.length > 0;
+      const chosen = byThread || byPart ? TEXT.download.includes([byThread ? TEXT.download.threads : "", byPart ? TEXT.download.parts : ""].filter(Boolean)) : "";
       const unfiltered = state.notApplied.length > 0 ? TEXT.download.notApplied(state.notApplied.map((term) => visibleText(term)).join("; ")) : "";
       const note = [chosen, unfiltered].filter(Boolean).join(" ");
       charts = chartsOfView(state.address.view, state.hasTimes);
