@@ -15,7 +15,7 @@
 /* X(name, as in JSON, title, is it idle?) */
 #define WAIT_CAUSES(X)                                                                       \
     X(UNKNOWN, "unknown", "unknown", false)                                                  \
-    X(SLEEP, "sleep", "sleep", true) /* of a thread that does little else */                 \
+    X(SLEEP, "sleep", "sleep", true)  /* of a thread that does little else */                \
     X(PAUSE, "pause", "pause", false) /* a sleep of any other thread */                      \
     X(EVENT_LOOP, "event_loop", "event loop", true)                                          \
     X(WORKER, "worker", "idle worker", true)                                                 \
