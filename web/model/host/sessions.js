@@ -29,10 +29,12 @@ export function captureTitle(capture) {
   return capture.title || programName(capture.target?.command).name;
 }
 
-// Those that run first, the newest of each first.
+// The newest of each first. A capture that is open did not end here.
 export function orderSessions(sessions) {
-  const newest = (a, b) => Number(b.id) - Number(a.id);
-  return { running: sessions.filter((session) => !isOver(session)).sort(newest), over: sessions.filter(isOver).sort(newest) };
+  const groups = { running: [], over: [], opened: [] };
+  for (const session of sessions) groups[!isOver(session) ? "running" : session.source === "capture" ? "opened" : "over"].push(session);
+  for (const group of Object.values(groups)) group.sort((a, b) => Number(b.id) - Number(a.id));
+  return groups;
 }
 
 export function formatBytes(bytes) {

@@ -101,15 +101,29 @@ static struct buffer written(const struct report_source *source, const char *for
 
 static void text_formats_are_as_they_were(void **state)
 {
-    static const char *const names[] = { "collapsed",   "pstats",  "pstats-text",
-                                         "jsonl",       "gecko",   "chrome-trace",
-                                         "speedscope",  "summary", "summary-markdown",
-                                         "summary-json" };
+    static const char *const names[] = { "collapsed",    "pstats",  "pstats-text",
+                                         "jsonl",        "gecko",   "chrome-trace",
+                                         "speedscope",   "summary", "summary-markdown",
+                                         "summary-json", "svg" };
     struct sample_session *const session = sample_session_small();
     (void)state;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         struct buffer out = written(&session->source, names[i]);
         expect_golden(report_find(names[i])->extension, &out);
+        buffer_deinit(&out);
+    }
+    sample_session_destroy(session);
+}
+
+static void every_text_ends_with_a_newline(void **state)
+{
+    struct sample_session *const session = sample_session_small();
+    const struct report_format *format = NULL;
+    (void)state;
+    for (size_t i = 0; (format = report_at(i)); i++) {
+        struct buffer out = written(&session->source, format->name);
+        if (strncmp(format->mime, "text/", 5) == 0 || strstr(format->mime, "json"))
+            assert_int_equal(out.data[out.length - 1], '\n');
         buffer_deinit(&out);
     }
     sample_session_destroy(session);
@@ -405,6 +419,7 @@ static void a_comparison_without_a_baseline_is_refused(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(text_formats_are_as_they_were),
+          cmocka_unit_test(every_text_ends_with_a_newline),
           cmocka_unit_test(comparisons_are_as_they_were),
           cmocka_unit_test(the_same_session_gives_the_same_file),
           cmocka_unit_test(nothing_is_a_report_too),
