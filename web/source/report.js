@@ -33,7 +33,7 @@ function whyNoSource({ session, sources, holds_all_sources: holdsAll }) {
 // As /view answers, with blocks where there are times.
 function viewWithBlocks(report, threads, states, range) {
   const blocks = blocksOfCells(report, threads, states, range, BLOCKS_MAX);
-  return { ...viewOfCells(report, threads, states, range), ...(blocks === null ? {} : { blocks }) };
+  return { ...viewOfCells(report, threads, states, range), in_jit: viewOfCells(report, threads, [...states, "in_jit"], range), ...(blocks === null ? {} : { blocks }) };
 }
 
 function sourceOf(report, id) {

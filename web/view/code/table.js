@@ -37,7 +37,7 @@ function createTableRow(find, about) {
   const self = createCell();
   const total = createCell();
   const element = el("tr", {}, self.element, total.element, el("th", { scope: "row" }, el("div", { class: "row-head" }, button, sandwich, place)), el("td", { class: "row-library" }, library));
-  const row = { element, name, place, folder, file, library, self, total, label: null };
+  const row = { element, button, name, place, folder, file, library, self, total, label: null };
   button.addEventListener("click", () => find(row.shown));
   sandwich.addEventListener("click", () => about(row.shown));
   return row;
@@ -140,6 +140,7 @@ export function createTable(root, dispatch) {
     row.shown = shown;
     row.label = picture.table.labelOf(shown);
     setText(row.name, row.label.brief);
+    setAttribute(row.button, "data-jit", picture.inJit(shown.frame));
     fillRowPlace(row);
     setText(row.library, row.label.library);
     setAttribute(row.element, "aria-rowindex", index + 2);
