@@ -102,7 +102,8 @@ static enum err_code find_cells(struct summary *summary, const struct view_query
 
 static enum err_code find_lines(const struct report_source *source,
                                 const struct view_query *query, size_t most,
-                                struct summary_rows *rows, uint64_t *own_out, struct err *err)
+                                struct summary_rows *rows, struct own_code_level *code_out,
+                                uint64_t *own_out, struct err *err)
 {
     const struct setting_texts *const patterns = source->settings.own;
     struct own_lines own;
@@ -117,6 +118,7 @@ static enum err_code find_lines(const struct report_source *source,
         row->frame.line = own.lines[i].line > 0 ? own.lines[i].line : row->frame.first_line;
         row->self = own.lines[i].samples;
     }
+    *code_out = own.level;
     *own_out = own.own_samples;
     own_lines_deinit(&own);
     return ERR_OK;
@@ -272,13 +274,13 @@ enum err_code summary_init(struct summary *summary, const struct report_source *
     enum err_code rc = find_cells(summary, &hot, err);
     if (rc == ERR_OK)
         rc = find_lines(source, &hot, most(source, SUMMARY_LINES), &summary->lines,
-                        &summary->own, err);
+                        &summary->own_code, &summary->own, err);
     if (rc == ERR_OK)
         rc = find_functions(source, &hot, most(source, SUMMARY_FUNCTIONS), &summary->functions,
                             err);
     if (rc == ERR_OK && summary->waiting > 0)
         rc = find_lines(source, &waiting, most(source, SUMMARY_WAIT_LINES),
-                        &summary->wait_lines, &waiting_own, err);
+                        &summary->wait_lines, &summary->waiting_code, &waiting_own, err);
     if (rc == ERR_OK && summary->waiting > 0)
         rc = find_functions(source, &waiting, most(source, SUMMARY_WAITS),
                             &summary->wait_functions, err);

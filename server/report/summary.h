@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "sampler/base/err.h"
+#include "sampler/profile/views/own_code.h"
 #include "sampler/profile/views/states.h"
 #include "sampler/profile/wait.h"
 #include "server/report/names.h"
@@ -78,6 +79,8 @@ struct summary {
     uint64_t hot_ns;  /* the time that they stand for */
     uint64_t waiting; /* samples that are not active */
     bool is_active;   /* hot samples are the active ones; else all that were selected */
+    struct own_code_level own_code,
+        waiting_code; /* what counts as yours in lines and wait_lines */
     uint64_t own;     /* hot samples with your code on the stack */
     struct summary_rows lines, functions;
     struct summary_rows wait_functions, wait_lines; /* of the waiting samples */

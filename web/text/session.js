@@ -174,10 +174,9 @@ export const TEXT = {
   },
 
   own: {
-    title: "Your hottest lines",
+    title: ({ kind, packages = [] }) => (packages.length > 0 ? "Hottest lines of " + packages.slice(0, 3).join(", ") : ({ cells: "Hottest cells", dynamic: "Hottest dynamic code", library: "Hottest lines of Python" })[kind] ?? "Your hottest lines"),
     note: (share, count) => share + " of " + count + ", with what these lines call in libraries",
     ready: (share) => "; " + share + " more wait for the GIL or a processor after a sleep or a lock",
-    none: "No line of your code is in these samples.",
     setting: "What counts as your code",
     patterns: "Paths of your code",
     placeholder: "src/, /apps\\/(web|jobs)/",

@@ -8,6 +8,7 @@
 #include "server/report/report.h"
 #include "server/report/summary.h"
 #include "server/wire/json.h"
+#include "server/wire/own_code.h"
 #include "server/wire/quality.h"
 #include "server/wire/session.h"
 
@@ -155,6 +156,8 @@ static void write_hot(struct json *json, const struct summary *summary)
     put_share(json, "share", summary->hot, summary->samples);
     put_number(json, "seconds", (double)summary->hot_ns / (double)NS_PER_S);
     put_share(json, "own_share", summary->own, summary->hot);
+    json_key(json, "own_code");
+    own_code_write(json, &summary->own_code);
     write_rows(json, summary->source, "lines", &summary->lines, summary->hot);
     write_rows(json, summary->source, "functions", &summary->functions, summary->hot);
     json_end(json);

@@ -17,7 +17,7 @@
 #include "server/wire/session.h"
 
 /* Longer names are cut at their end, longer paths at their beginning. */
-enum { MAX_NAME = 100, MAX_PATH = 80, MAX_VERSION = 32 };
+enum { MAX_NAME = 100, MAX_PATH = 80, MAX_VERSION = 32, MAX_PACKAGES = 3 };
 
 struct writing {
     const struct summary *summary;
@@ -121,11 +121,27 @@ static void put_place(const struct writing *writing, const struct named_frame *f
     buffer_deinit(&text);
 }
 
+static bool is_bold(const struct writing *writing)
+{
+    return !writing->is_markdown && writing->summary->source->settings.colours;
+}
+
+static void begin_heading(const struct writing *writing)
+{
+    buffer_printf(writing->out, "\n%s%s", writing->is_markdown ? "### " : "",
+                  is_bold(writing) ? "\x1b[1m" : "");
+}
+
+static void end_heading(const struct writing *writing)
+{
+    buffer_printf(writing->out, "%s\n", is_bold(writing) ? "\x1b[0m" : "");
+}
+
 static void put_heading(const struct writing *writing, const char *text)
 {
-    const bool is_bold = !writing->is_markdown && writing->summary->source->settings.colours;
-    buffer_printf(writing->out, "\n%s%s%s%s\n", writing->is_markdown ? "### " : "",
-                  is_bold ? "\x1b[1m" : "", text, is_bold ? "\x1b[0m" : "");
+    begin_heading(writing);
+    buffer_text(writing->out, text);
+    end_heading(writing);
 }
 
 static void put_share(const struct writing *writing, uint64_t part, uint64_t whole)
@@ -236,20 +252,38 @@ static const char *of_hot(const struct summary *summary)
     return summary->is_active ? "active samples" : "the samples";
 }
 
+/* "your code", "black, blib2to3" */
+static void put_own_code(const struct writing *writing, const struct own_code_level *own)
+{
+    static const char *const titles[] = {
+        [OWN_CODE_FILES] = "your code",        [OWN_CODE_CELLS] = "cells of the notebook",
+        [OWN_CODE_DYNAMIC] = "dynamic code",   [OWN_CODE_PROGRAM] = "",
+        [OWN_CODE_PACKAGES] = "the packages ", [OWN_CODE_LIBRARY] = "Python's library",
+    };
+    buffer_text(writing->out, titles[own->kind]);
+    for (size_t i = 0; i < own->package_count && i < MAX_PACKAGES; i++) {
+        buffer_text(writing->out, i > 0 ? ", " : "");
+        put_name(writing, (struct strtab_string){ own->packages[i].name,
+                                                  (uint32_t)own->packages[i].length });
+    }
+    if (own->package_count > MAX_PACKAGES)
+        buffer_printf(writing->out, " and %zu more", own->package_count - MAX_PACKAGES);
+}
+
 static void put_hot(const struct writing *writing)
 {
     const struct summary *const summary = writing->summary;
     char heading[160];
-    snprintf(heading, sizeof heading,
-             "Hottest lines of your code, with all they call (%% of %s)", of_hot(summary));
-    put_heading(writing, heading);
+    begin_heading(writing);
+    buffer_text(writing->out, "Hottest lines of ");
+    put_own_code(writing, &summary->own_code);
+    buffer_printf(writing->out, ", with all they call (%% of %s)", of_hot(summary));
+    end_heading(writing);
     put_rows(writing, &summary->lines, summary->hot, false);
     if (summary->hot == 0)
         buffer_text(writing->out, "None: no sample is active, all threads waited.\n");
     else if (summary->lines.count == 0)
-        buffer_printf(writing->out,
-                      "None: no %ssample has code outside Python's library and installed "
-                      "packages.\n",
+        buffer_printf(writing->out, "None: no %ssample is in it.\n",
                       summary->is_active ? "active " : "");
     snprintf(heading, sizeof heading,
              "Hottest functions: self, %s with all they call (%% of %s)",
@@ -313,7 +347,11 @@ static void put_waiting(const struct writing *writing)
     }
     if (summary->wait_lines.count == 0)
         return;
-    put_heading(writing, "Lines of your code that wait (% of waiting samples)");
+    begin_heading(writing);
+    buffer_text(writing->out, "Lines of ");
+    put_own_code(writing, &summary->waiting_code);
+    buffer_text(writing->out, " that wait (% of waiting samples)");
+    end_heading(writing);
     put_rows(writing, &summary->wait_lines, summary->waiting, false);
 }
 

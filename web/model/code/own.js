@@ -1,6 +1,5 @@
 // Your hottest lines: every sample counts at the innermost frame of your code, at the line that runs there, whatever that line has
-// called. Your code is what neither the standard library nor a package nor generated code is; if there is none, the package that the program
-// was started in, as the server says; or what the patterns say. The server has the same rule: sampler/profile/views/own_lines.c.
+// called. What is your code says sampler/profile/views/own_code.h, from which the levels come; or the patterns do.
 // Of active samples, those in a call that only waits count at no line: their threads have slept, and wait for the GIL or a processor.
 
 import { createColumn, grownArray } from "../base/column.js";
@@ -17,7 +16,8 @@ const OWN_LENGTH_MAX = 500;
 // Of the samples of your code: below that a line is no answer.
 const LEAST_SHARE = 0.001;
 // Code made of text has no file; that of a notebook, of a terminal or of `python -c` is somebody's. And what starts an unpacked pex.
-const GENERATED = /^<(?!ipython-input|stdin|command>)|\/unzipped_pexes\/[^/]*\/[^/]*\/__main__\.py$/;
+const GENERATED = /^<(?!i?python-input|stdin|command>)/;
+const STARTS = /\/unzipped_pexes\/[^/]*\/[^/]*\/__main__\.py$/;
 const isPexOfVenv = (path) => path.endsWith("/pex") && path.slice(0, -4).includes("/venvs/");
 // What pip puts into bin/ to start a program of a package.
 const LAUNCHER = /(?:^|\/)bin\/[^./]+$/;
@@ -33,18 +33,21 @@ export function ownProblem(text) {
   return text.split(",").map((part) => parseSearch(part.trim()).error).find((error) => error !== null) ?? null;
 }
 
-// A longer text than any path names no file.
-function isOwn(profile, id, kind, matches) {
-  if (id === 0 || kind === "synthetic" || profile.functionLibrary.values[id] !== 0) return false;
+// What levels of your code a function is of: "files", "dynamic", "library", "package NAME", or null. A longer text than any path names no file.
+function classOf(profile, id, { kind, name }, matches) {
+  if (id === 0 || kind === "synthetic" || profile.functionLibrary.values[id] !== 0) return null;
   const path = fileText(profile, id);
-  if (matches !== null) return matches(path);
-  return kind === "own" && path !== "" && path.length < 4096 && !GENERATED.test(path) && !isPexOfVenv(path) && !(functionText(profile, id) === "<module>" && LAUNCHER.test(path));
+  if (matches !== null) return matches(path) ? "files" : null;
+  if (path === "" || path.length >= 4096 || STARTS.test(path) || isPexOfVenv(path) || (functionText(profile, id) === "<module>" && LAUNCHER.test(path))) return null;
+  if (kind === "package") return "package " + name;
+  if (kind !== "own") return kind;
+  return GENERATED.test(path) ? "dynamic" : "files";
 }
 
 // The lines of your code that the nodes of a profile are called from; grows with the profile. `patterns`: a text, "" for the rule.
 export function createOwnLines(patterns) {
   return {
-    matches: pathMatcher(patterns), own: [], rule: [], packages: [], waits: [], contexts: [],
+    matches: pathMatcher(patterns), own: [], classes: [], waits: [], contexts: [],
     lineOf: createColumn(), index: createPairs(), line: [0], function: [0],
   };
 }
@@ -59,24 +62,26 @@ function lineAt(lines, file, line, id) {
 }
 
 function extendFunctions(lines, profile) {
-  for (let id = lines.rule.length; id < functionCount(profile); id += 1) {
-    const { kind, name } = originOf(profile, id);
-    lines.rule.push(isOwn(profile, id, kind, lines.matches));
-    lines.packages.push(kind === "package" && profile.functionLibrary.values[id] === 0 && name);
+  for (let id = lines.classes.length; id < functionCount(profile); id += 1) {
+    const origin = originOf(profile, id);
+    lines.classes.push(classOf(profile, id, origin, lines.matches));
     lines.contexts.push(isContext(profile, id));
-    lines.waits.push(kind === "synthetic" && onlyWaits(functionText(profile, id)));
+    lines.waits.push(origin.kind === "synthetic" && onlyWaits(functionText(profile, id)));
   }
 }
 
-export function extendOwnLines(lines, profile) {
+// level: of profile.ownCode.
+export function extendOwnLines(lines, profile, { kind, packages } = profile.ownCode[0]) {
   extendFunctions(lines, profile);
   const [functions, parents, nodeLines] = [profile.nodeFunction.values, profile.nodeParent.values, profile.nodeLine.values];
   const [files, firstLines] = [profile.functionFile.values, profile.functionLine.values];
   const nodes = nodeCount(profile);
-  const own = lines.matches === null && profile.programs.length > 0 ? lines.packages.map((name) => profile.programs.includes(name)) : lines.rule;
+  const wanted = packages.map((name) => "package " + name);
+  if (wanted.length === 0) wanted.push(lines.matches !== null || kind === "cells" ? "files" : kind);
+  const own = lines.classes.map((known) => wanted.includes(known));
   const { lineOf } = lines;
   if (lines.own.some((was, id) => was !== own[id])) lineOf.length = 0;
-  lines.own = [...own];
+  lines.own = own;
   lineOf.values = grownArray(lineOf.values, nodes);
   for (let node = lineOf.length; node < nodes; node += 1) {
     const id = functions[node];
@@ -85,7 +90,7 @@ export function extendOwnLines(lines, profile) {
   lineOf.length = nodes;
 }
 
-// -> {rows: [{path, line, function, raw (name), name, samples}], samples (of your code), ready (of these in calls that only wait)}: those with
+// -> {rows: [{path, line, function, raw (name), name, samples}], samples (of your code), ready (of these in calls that only wait), all}: those with
 // the most samples of the current query, after the filters of the grouping. `isActive`: the query is for active samples.
 export function hottestOwnLines(lines, profile, grouping, counts, most, isActive) {
   const sums = new Float64Array(lines.line.length);
@@ -112,6 +117,10 @@ export function hottestOwnLines(lines, profile, grouping, counts, most, isActive
     else hot[most - 1] = at;
     for (let i = hot.length - 1; i > 0 && sums[hot[i]] > sums[hot[i - 1]]; i -= 1) [hot[i], hot[i - 1]] = [hot[i - 1], hot[i]];
   }
-  const row = (at) => ({ path: fileText(profile, lines.function[at]), line: lines.line[at], function: lines.function[at], raw: functionText(profile, lines.function[at]), name: visibleText(functionText(profile, lines.function[at])), samples: sums[at] });
-  return { rows: hot.filter((at) => sums[at] >= LEAST_SHARE * samples).map(row), samples, ready };
+  const row = (at) => {
+    const id = lines.function[at];
+    const raw = functionText(profile, id);
+    return { path: fileText(profile, id), line: lines.line[at], function: id, raw, name: visibleText(raw), samples: sums[at] };
+  };
+  return { rows: hot.filter((at) => sums[at] >= LEAST_SHARE * samples).map(row), samples, ready, all: samples + sums[0] };
 }

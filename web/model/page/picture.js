@@ -37,6 +37,8 @@ export const HEAT_STEPS = [0.002, 0.01, 0.025, 0.05, 0.1, 0.2, 0.4];
 
 const HOTTEST_COUNT = 12;
 const OWN_COUNT = 5;
+// A level of your code with such a share of the samples answers.
+const ENOUGH = 0.01;
 
 export function heatLevel(share) {
   let level = 0;
@@ -294,13 +296,19 @@ function makeHottest(recording, grouping, { self }) {
   return topFrames(self, HOTTEST_COUNT).map((frame) => ({ label: labelOf(frame), self: self[frame], key: functionKey(recording, grouping, frame) }));
 }
 
-// The lines of your code with the most samples, whatever these lines called: what hottestOwnLines() gives.
+// The lines of the first level of your code that has enough samples, or of the last: what hottestOwnLines() gives, and the level.
 function createOwn() {
   const linesOf = memoise((profile, patterns) => createOwnLines(patterns));
   return memoise((recording, version, grouping, patterns, isActive) => {
-    const lines = linesOf(recording.profile, patterns);
-    extendOwnLines(lines, recording.profile);
-    return hottestOwnLines(lines, recording.profile, grouping, recording.counts, OWN_COUNT, isActive);
+    const { profile, counts } = recording;
+    const lines = linesOf(profile, patterns);
+    let found;
+    for (const level of profile.ownCode) {
+      extendOwnLines(lines, profile, level);
+      found = { ...hottestOwnLines(lines, profile, grouping, counts, OWN_COUNT, isActive), level };
+      if (found.samples >= ENOUGH * found.all) break;
+    }
+    return found;
   });
 }
 

@@ -39,9 +39,10 @@ function noteOf({ samples, ready }, sum) {
 
 export function createOwnLinesView(root, dispatch) {
   const setting = createOwnSetting(dispatch);
+  const title = el("h2", {});
   const note = el("span", { class: "soft", "data-testid": "own-note" });
   const list = el("ol", { class: "own-list" });
-  const element = el("section", { class: "own", "data-testid": "own", "aria-label": TEXT.own.title }, el("div", { class: "own-head" }, el("h2", {}, TEXT.own.title), note, setting.button), list);
+  const element = el("section", { class: "own", "data-testid": "own", "aria-label": TEXT.own.title({}) }, el("div", { class: "own-head" }, title, note, setting.button), list);
   root.append(element);
   setting.attach();
   offerMenu(list, dispatch, (event) => {
@@ -74,19 +75,20 @@ export function createOwnLinesView(root, dispatch) {
     update(state) {
       const { picture: { sum }, sources } = state;
       const own = state.picture.own();
-      element.hidden = own === null || sum === 0;
+      element.hidden = own === null || own.rows.length === 0;
       if (element.hidden) return;
       setting.update(state);
       latest = own.rows;
       for (const row of own.rows) if (!sources.has(row.path)) dispatch({ type: "wantSource", path: row.path, function: row.function });
       const codes = own.rows.map((row) => codeOf(row, sources.get(row.path)));
-      const signature = own.rows.map((row, i) => [row.path, row.line, row.samples, codes[i]].join(":")).join("\n") + sum;
+      const signature = own.rows.map((row, i) => [row.path, row.line, row.samples, codes[i]].join(":")).join("\n") + own.level.kind + sum;
       // Another number of rows would move the frame that is pointed at.
       const wouldMove = state.hover !== null && own.rows.length !== list.children.length;
       if (signature === shown || (shown !== "" && (wouldMove || isInUse(list)))) return;
       shown = signature;
       const names = distinctNames(Array.from(new Set(own.rows.map((row) => row.path))));
-      setText(note, own.rows.length === 0 ? TEXT.own.none : noteOf(own, sum));
+      setText(title, visibleText(TEXT.own.title(state.ownPatterns === "" ? own.level : {})));
+      setText(note, noteOf(own, sum));
       list.replaceChildren(...own.rows.map((row, i) => rowOf(row, names, codes[i], sum, own.rows[0].samples)));
     },
   };

@@ -308,8 +308,7 @@ static void a_program_that_only_waits_is_said_to_wait(void **state)
         const char *stack, *said, *not_said;
     } rows[] = {
         { 0, "main;wait", "None: no sample is active, all threads waited.\n", "outside" },
-        { RUNNING, "<GC>", "None: no active sample has code outside Python's library",
-          "waited." },
+        { RUNNING, "<GC>", "None: no active sample is in it.\n", "waited." },
         { RUNNING, "main", "made.py:1", "None:" },
     };
     (void)state;
