@@ -86,6 +86,9 @@ function sourceHandlers(dispatch, recorded) {
   };
 }
 
+// The summary says where all time goes, as the bar does.
+const ofAllParts = (selected) => ({ ...selected, parts: [] });
+
 // What the source watches for the view that is shown.
 function watchFor(source, state, picture, selected) {
   const { view } = state.address;
@@ -99,7 +102,7 @@ function watchFor(source, state, picture, selected) {
   source.watch("running", view === "flame" && isRunningAPart(state));
   source.watch("runs", wantedRuns(state, picture));
   source.watch("quality", state.qualityOpen);
-  source.watch("summary", PANEL_VIEWS.includes(view) ? selected : null);
+  source.watch("summary", PANEL_VIEWS.includes(view) ? ofAllParts(selected) : null);
 }
 
 // All views of a session, in the order in which they are updated: {all, beside: those beside a chart, which cost as much as it does and may follow it}.
@@ -204,7 +207,7 @@ function createEffects(page) {
     ["download", (state, action) => document.querySelector('[data-testid="download-' + action.key + '"]')?.click()],
     ["togglePause", (state) => { heldByPointing = false; page.setPaused(!state.paused); }],
     ["retry", () => page.source.retry()],
-    ["copySummary", () => page.source.summaryText(page.selected()).then((text) => page.dispatch({ type: "copy", text, note: TEXT.summary.copied }), (problem) => page.dispatch({ type: "note", text: String(problem.message) }))],
+    ["copySummary", () => page.source.summaryText(ofAllParts(page.selected())).then((text) => page.dispatch({ type: "copy", text, note: TEXT.summary.copied }), (problem) => page.dispatch({ type: "note", text: String(problem.message) }))],
     ["copy", (state, action) => copy(action.text, action.note)],
     ["share", share],
     ["addRangeNote", (state, action) => noted(addRangeNote(state.session, action.note))],

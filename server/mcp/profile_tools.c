@@ -50,7 +50,7 @@ static void copy_rows(struct json *json, const struct json_value *rows)
 /* Why threads wait, with the peers. */
 static void copy_causes(struct json *json, const struct json_value *causes)
 {
-    static const char *const names[] = { "cause", "title", "idle", "share" };
+    static const char *const names[] = { "cause", "title", "share" };
     json_array(json);
     for (const struct json_value *row = json_value_first(causes); row;
          row = json_value_next(row)) {
@@ -109,7 +109,7 @@ static void write_waits(struct json *json, const struct json_value *summary)
 {
     const struct json_value *const waiting = json_value_member(summary, "waiting");
     tool_copy(json, waiting, "share", "waiting_share");
-    tool_copy(json, waiting, "idle_share", "idle_share");
+    tool_copy(json, json_value_member(summary, "idle"), "share", "idle_share");
     json_key(json, "causes");
     copy_causes(json, json_value_member(waiting, "causes"));
     copy_functions_and_lines(json, waiting);
@@ -123,7 +123,6 @@ void tool_waits(struct call *call)
 static void write_top_functions(struct json *json, const struct json_value *summary)
 {
     const struct json_value *const hot = json_value_member(summary, "hot");
-    tool_copy(json, hot, "of", "shares_of");
     tool_copy(json, hot, "samples", "samples");
     tool_copy(json, hot, "seconds", "seconds");
     copy_functions_and_lines(json, hot);

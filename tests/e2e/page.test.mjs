@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { after, afterEach, before, test } from "node:test";
 import { launchChromium, pause } from "../web/support/chromium.mjs";
-import { FRAMES, hook, openPage, SAMPLES, SHOWN } from "./page.mjs";
+import { ALL_PARTS, FRAMES, hook, openPage, SAMPLES, SHOWN } from "./page.mjs";
 import { attach, endAll, FOLDER, PROGRAM, start, startVictim, VICTIM_SECONDS, WAIT_MS } from "./processes.mjs";
 import { TEXT } from "../../web/text/session.js";
 
@@ -26,12 +26,12 @@ after(async () => {
 });
 
 // The fragment of a page that shows waiting threads too.
-const ALL_STATES = "#v=1&state=all";
+const ALL = "#v=1" + ALL_PARTS;
 
 async function live(path, words, options, page = {}) {
   const victim = await startVictim(path, ...words);
   const profiler = await attach(victim.pid, ...options);
-  const shown = await openPage(browser, profiler.url + ALL_STATES, page);
+  const shown = await openPage(browser, profiler.url + ALL, page);
   await shown.drawn();
   return { victim, profiler, page: shown };
 }
@@ -244,7 +244,7 @@ async function download(page, key) {
 
 // A report, as it is opened from a disk by somebody without network.
 async function openReport(path, options = {}) {
-  const report = await openPage(browser, "file://" + path + ALL_STATES, options);
+  const report = await openPage(browser, "file://" + path + ALL, options);
   await report.drawn();
   assert.match(await report.text("status"), /^Report of /);
   return report;

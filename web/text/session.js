@@ -115,7 +115,6 @@ export const TEXT = {
     copy: "Copy as Markdown",
     copied: "Summary copied",
     time: "Time",
-    waits: "Waits",
     gil: "GIL",
     holds: (share) => " held it in " + share + " of the time that it was held.",
     thread: (tid) => "Thread " + tid,

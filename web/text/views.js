@@ -94,7 +94,7 @@ export const VIEW_TEXT = {
 
   heat: {
     measure: "Measure",
-    all: "All",
+    all: "all",
     measureHint: (label) => "Colour counts threads: " + label,
     most: (count) => count + "+ samples per cell",
     hint: (seconds, latest) => "Drag to select a range; Shift-drag to set the baseline. Showing " + (latest ? "the last " : "") + seconds + " s.",
@@ -130,7 +130,7 @@ export const VIEW_TEXT = {
     moment: "250 ms, longer for old data",
     still: " Tables do not change while you use them.",
     unattributed: (share) => " No holder was seen for " + share + ".",
-    all: "All",
+    all: "all",
     others: (count) => (count === "" ? "others" : count + " others"),
     onlyThread: "Show only what this thread waited for",
     cell: (share, count) => share + ", " + samples(count),

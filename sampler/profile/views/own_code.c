@@ -15,8 +15,8 @@ enum code_class {
     CLASS_FILE, /* your code, or what starts a pex or a shiv */
     CLASS_CELL,
     CLASS_DYNAMIC,
-    CLASS_STARTER, /* starts programs */
-    CLASS_RUNPY,   /* the same, of the standard library */
+    CLASS_STARTER,   /* starts programs */
+    CLASS_RUNPY,     /* the same, of the standard library */
     CLASS_BOOTSTRAP, /* the same, and so does what calls it */
     CLASS_PACKAGE,
     CLASS_LIBRARY,
@@ -41,7 +41,8 @@ static bool is_cell(const char *file)
     const char *const slash = folder ? strchr(folder + 1, '/') : NULL;
     const char *const digits = folder ? folder + strlen(kernel) : "";
     return begins(file, "<ipython-input") ||
-           (slash && slash > digits && strspn(digits, "0123456789") == (size_t)(slash - digits) &&
+           (slash && slash > digits &&
+            strspn(digits, "0123456789") == (size_t)(slash - digits) &&
             !strchr(slash + 1, '/'));
 }
 

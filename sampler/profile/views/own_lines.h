@@ -1,8 +1,6 @@
 /*
  * own_lines - the hottest lines of your own code: each sample counts at the innermost frame of your
- * code on its stack, at the line that runs there, whatever that line has called.  Where only active samples
- * are asked for, those in a call that only waits (wait_is_call) count at no line: their threads have slept,
- * and wait for the GIL or a processor.
+ * code on its stack, at the line that runs there, whatever that line has called.
  *
  * own_code.h says what your code is.  Patterns of paths say otherwise.
  *

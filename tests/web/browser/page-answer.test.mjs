@@ -86,7 +86,6 @@ test("the panel has the rest of the summary, and copies it as Markdown", async (
   const shown = await page.evaluate(byId("summary") + ".querySelector('dl').textContent");
   assert.doesNotMatch(shown, /\d %/);
   const text = shown.replaceAll("\u00a0", " ");
-  assert.match(text, /event loop 50(\.0)? %, network read <\/script><img src=x onerror=alert\(1\)> 30(\.0)? %/);
   assert.doesNotMatch(text, /unknown|epoll/);
   assert.ok(text.includes("libz.so.1") && text.includes("Thread 4713") && text.includes(SUMMARY.quality.text), text);
   await page.evaluate("navigator.clipboard.writeText = (text) => { window.copied = text; return Promise.resolve(); }");

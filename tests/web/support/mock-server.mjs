@@ -21,7 +21,7 @@ const PLACEHOLDER = '<script type="text/plain" id="profile-data"></script>';
 
 // What GET /summary answers of what the page shows of it; names are those of the program, and hostile.
 export const SUMMARY = {
-  headline: "41 % runs `price_basket` (pricing.py:20); 2 of 20 threads are idle",
+  headline: "41 % runs `</script><img src=x onerror=alert(1)>` (pricing.py:20); 2 of 20 threads are idle",
   parts: { running: 0.3, needs_gil: 0.3, needs_processor: 0, blocked: 0.2, idle: 0.2 },
   observed: { samples: 1000 },
   waiting: {

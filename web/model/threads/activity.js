@@ -7,9 +7,10 @@ import { STATE_FACTS } from "../profile/states.js";
 
 export const PART_LABELS = PARTS.map((key) => ({ key, label: TEXT.parts[key][0] }));
 
-// -> [{key, label, share}] in the order they are drawn
+// -> [{key, label, share}] in the order they are drawn. Waiting tasks are in no part.
 export function partShares(sums) {
-  return PART_LABELS.map(({ key, label }, part) => ({ key, label, share: ratio(sums.parts[part], sums.samples) }));
+  const all = sums.parts.reduce((sum, samples) => sum + samples, 0);
+  return PART_LABELS.map(({ key, label }, part) => ({ key, label, share: ratio(sums.parts[part], all) }));
 }
 
 export function partsText(sums) {

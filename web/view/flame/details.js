@@ -187,7 +187,7 @@ export function createDetails(root, dispatch) {
       el("h2", { class: "plain" }, byLine ? TEXT.details.hottestLines : TEXT.details.hottestFunctions),
       el("p", { class: "soft" }, TEXT.details.bySelf),
       el("ol", { class: "hottest-list", "data-testid": "hottest" }, ...rows),
-      ...summaryParts(state.summary, state.picture.sums, dispatch),
+      ...summaryParts(state, dispatch),
       ...waitsList(state, dispatch),
       ...contextsList(state, dispatch),
       ...notes.parts(state),

@@ -2,6 +2,7 @@
 
 import { PANEL_VIEWS } from "../../model/page/address.js";
 import { escapeInvisible, shortenText } from "../../model/base/text.js";
+import { isOfMore } from "../flame/summary.js";
 import { el, isolated } from "../elements/dom.js";
 
 const HEADLINE_MAX = 400;
@@ -10,10 +11,10 @@ export function createHeadline(root) {
   const text = isolated("", { "data-testid": "headline" });
   root.append(text);
   return {
-    update({ summary, address }) {
-      const said = summary?.headline ?? "";
+    update(state) {
+      const said = isOfMore(state) ? "" : state.summary?.headline ?? "";
       // It is there before it says something, as what comes later would move all below.
-      root.hidden = !PANEL_VIEWS.includes(address.view);
+      root.hidden = !PANEL_VIEWS.includes(state.address.view);
       // A sentence with several names is longer than a name may be.
       const shown = escapeInvisible(shortenText(said, HEADLINE_MAX, HEADLINE_MAX, 0));
       if (text.dataset.said === shown) return;
