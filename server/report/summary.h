@@ -42,7 +42,9 @@ enum {
     SUMMARY_PEERS = 2,      /* of each cause */
     SUMMARY_LIBRARIES = 3,
     SUMMARY_RUNNABLE_PERCENT = 5, /* the text says that processors are missing from here on */
-    SUMMARY_MAX_LINES = 40,       /* of the text */
+    SUMMARY_NATIVE_PERCENT =
+        20,                 /* of what runs: from here on a C function is worth native stacks */
+    SUMMARY_MAX_LINES = 40, /* of the text */
     SUMMARY_QUALITY_BYTES = 640,
     SUMMARY_HEADLINE_BYTES = 640,
 };
@@ -99,6 +101,8 @@ struct summary {
     int32_t holder_tid;
     double holder_share; /* of the waiting for the GIL */
     uint64_t native;     /* hot samples whose innermost frame is native */
+    /* Without native stacks: a C function that no Python brings, in which much of what runs ends; self 0: none. */
+    struct summary_row c_function;
     size_t library_count;
     struct summary_library libraries[SUMMARY_LIBRARIES]; /* most samples first */
 };

@@ -16,7 +16,7 @@
  *
  * Ownership: the names of packages point into the profile.
  * Threads: any, each on its own snapshot.
- * Cost: one look at each function and each node.
+ * Cost: each function and each node once.
  * Limits: OWN_CODE_MAX_PACKAGES packages of a level.
  * Depends on: code_origin, profile.
  */

@@ -278,6 +278,11 @@ static void write_native(struct json *json, const struct summary *summary)
     json_key(json, "native");
     json_object(json);
     put_share(json, "share", summary->native, summary->hot);
+    json_key(json, "wanted_for");
+    if (summary->c_function.self)
+        write_row(json, summary->source, &summary->c_function, summary->hot);
+    else
+        json_null(json);
     json_key(json, "libraries");
     json_array(json);
     for (size_t i = 0; i < summary->library_count; i++) {

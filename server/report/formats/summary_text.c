@@ -418,6 +418,12 @@ static void put_runnable(const struct writing *writing)
 static void put_native(const struct writing *writing)
 {
     const struct summary *const summary = writing->summary;
+    if (summary->c_function.self) {
+        put_item(writing, "Native code: %.1f %% of running time ends in ",
+                 quality_percent(summary->c_function.self, summary->hot));
+        put_function(writing, &summary->c_function.frame);
+        buffer_text(writing->out, "; --native=full records where.\n");
+    }
     if (summary->library_count == 0)
         return;
     put_item(writing, "Native code: %.1f %% of running:",
