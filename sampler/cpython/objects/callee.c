@@ -199,19 +199,27 @@ static bool ends_with_name(const char *qualified, const char *name)
            (length == bytes || qualified[length - bytes - 1] == '.');
 }
 
-/* The qualified name of a function of Cython, whose fields depend on the version of Cython: it ends with the str before it. */
+/* The qualified name of a function of Cython, whose fields depend on the version of Cython: a str that ends with the name, which is
+ * the str before it, or that of its definition until Python code asks for it. */
 static enum err_code read_cython_name(struct callee_table *table, remote_addr addr,
-                                      char out[CALLEE_MAX_NAME_BYTES])
+                                      const char *defined, char out[CALLEE_MAX_NAME_BYTES])
 {
+    enum { WORD = sizeof(uint64_t), PLACES = (CYTHON_LAST - CYTHON_FIRST) / WORD + 1 };
     unsigned char fields[CYTHON_BYTES];
     char name[CALLEE_MAX_NAME_BYTES];
     enum err_code rc = memory_read(table->memory, begin_of(table, addr), fields, sizeof fields);
-    for (uint32_t at = CYTHON_FIRST; at <= CYTHON_LAST && !rc; at += sizeof(uint64_t)) {
-        const remote_addr first = field_u64(fields, at),
-                          second = field_u64(fields, at + (uint32_t)sizeof(uint64_t));
-        if (!is_str(table, first) || !is_str(table, second))
+    for (uint32_t i = 0; i < 2 * PLACES && !rc; i++) {
+        const bool has_name = i < PLACES;
+        const uint32_t at = CYTHON_FIRST + i % PLACES * WORD;
+        const remote_addr first = field_u64(fields, at), second = field_u64(fields, at + WORD);
+        if (has_name ? !is_str(table, first) : first != 0)
             continue;
-        rc = read_str(table, first, name);
+        if (!is_str(table, second))
+            continue;
+        if (has_name)
+            rc = read_str(table, first, name);
+        else
+            snprintf(name, sizeof name, "%s", defined);
         if (!rc)
             rc = read_str(table, second, out);
         if (!rc && ends_with_name(out, name))
@@ -221,12 +229,25 @@ static enum err_code read_cython_name(struct callee_table *table, remote_addr ad
     return rc ? rc : ERR_CORRUPT;
 }
 
-/* Only with its definition is a function of Cython a function of C: in the limited API it refers to one. */
+/* Where its module is, behind its definition: in the limited API it is no function of C. */
+static void read_cython_module(struct callee_table *table, const unsigned char *copy,
+                               char out[CALLEE_MAX_NAME_BYTES])
+{
+    static const uint32_t places[] = { FUNCTION_SELF, FUNCTION_MODULE };
+    *out = 0;
+    for (size_t i = 0; i < sizeof places / sizeof *places && !*out; i++) {
+        const remote_addr module = field_u64(copy, places[i]);
+        if (is_str(table, module) && read_str(table, module, out))
+            *out = 0;
+    }
+}
+
 static enum err_code name_cython(struct callee_table *table, struct callee *callee,
                                  remote_addr addr)
 {
     unsigned char copy[FUNCTION_MODULE + sizeof(uint64_t)];
-    char text[CALLEE_MAX_NAME_BYTES], name[CALLEE_MAX_NAME_BYTES], owner[CALLEE_MAX_NAME_BYTES];
+    char text[CALLEE_MAX_NAME_BYTES] = "", name[CALLEE_MAX_NAME_BYTES],
+         owner[CALLEE_MAX_NAME_BYTES];
     remote_addr text_addr;
     callee->is_c = VALUE_YES;
     enum err_code rc = memory_read(table->memory, begin_of(table, addr), copy, sizeof copy);
@@ -237,12 +258,10 @@ static enum err_code name_cython(struct callee_table *table, struct callee *call
         callee->code = 0;
         *text = 0;
     }
-    rc = read_cython_name(table, addr, name);
+    rc = read_cython_name(table, addr, text, name);
     if (rc && (rc == ERR_NOMEM || !*text))
         return rc;
-    const remote_addr module = field_u64(copy, FUNCTION_MODULE);
-    if (!*text || !is_str(table, module) || read_str(table, module, owner))
-        *owner = 0;
+    read_cython_module(table, copy, owner);
     return set_name(table, callee, owner, rc ? text : name);
 }
 
