@@ -25,6 +25,12 @@ enum err_code fold_mark(struct fold *fold, const char *name, frame_id *out, stru
     return rc ? rc : fold_named_mark(fold, name_id, out, err);
 }
 
+enum err_code fold_mark_native(struct fold *fold, struct err *err)
+{
+    fold->native = true;
+    return fold_mark(fold, "<native>", &fold->callback, err);
+}
+
 static enum err_code make_marks(struct fold *fold, struct err *err)
 {
     enum err_code rc = fold_mark(fold, "<idle native thread>", &fold->idle, err);
@@ -32,9 +38,7 @@ static enum err_code make_marks(struct fold *fold, struct err *err)
         rc = fold_mark(fold, "<truncated>", &fold->truncated, err);
     if (!rc && !fold->no_gc)
         rc = fold_mark(fold, "<GC>", &fold->gc, err);
-    if (!rc && fold->native)
-        rc = fold_mark(fold, "<native>", &fold->callback, err);
-    return rc;
+    return !rc && fold->native ? fold_mark_native(fold, err) : rc;
 }
 
 enum err_code fold_init(struct fold *fold, struct profile *profile, struct leaves *leaves,

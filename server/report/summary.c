@@ -279,7 +279,9 @@ static bool is_foreign_c(struct strtab_string name)
 static void find_c_function(struct summary *summary)
 {
     const struct summary_rows *const rows = &summary->functions;
-    if (summary->source->session->options->native == SAMPLER_NATIVE_FULL)
+    /* A session may have begun with them later: then it has libraries. */
+    if (summary->source->session->options->native == SAMPLER_NATIVE_FULL ||
+        summary->source->snapshot->sizes.libraries > 1)
         return;
     for (size_t i = 0; i < rows->count && !summary->c_function.self; i++)
         if (rows->rows[i].frame.is_synthetic && is_foreign_c(rows->rows[i].frame.name) &&
