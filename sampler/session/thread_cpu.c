@@ -222,15 +222,18 @@ static state_bits state_of(const struct thread_cpu *thread_cpu, state_bits cpu)
                                                : known);
 }
 
-/* Does the thread do little but sleep, as watchers and reporters do?  The samples that are counted now are among those. */
-static bool is_sleeper(struct thread_cpu *thread_cpu, bool sleeps, uint32_t samples)
+/* Does the thread do little but sleep, as watchers and reporters do?  The samples that are counted now are among those.
+ * What it waits for the GIL or a processor is not what it does. */
+static bool is_sleeper(struct thread_cpu *thread_cpu, enum part part, bool sleeps,
+                       uint32_t samples)
 {
+    const bool is_ready = part == PART_NEEDS_GIL || part == PART_NEEDS_PROCESSOR;
     if (thread_cpu->used_ns - thread_cpu->recent_ns > THREAD_CPUS_RECENT_NS) {
         thread_cpu->recent_ns = thread_cpu->used_ns;
         thread_cpu->recent /= 2;
         thread_cpu->slept /= 2;
     }
-    thread_cpu->recent += samples;
+    thread_cpu->recent += is_ready ? 0 : samples;
     thread_cpu->slept += sleeps ? samples : 0;
     return thread_cpu->slept * 10 >= thread_cpu->recent * 9;
 }
@@ -242,7 +245,7 @@ static wait_id wait_of(struct thread_cpus *cpus, struct thread_cpu *thread_cpu,
     const enum part part = part_of(state, WAIT_UNKNOWN);
     const bool sleeps = part == PART_BLOCKED && cpus->waits &&
                         waits_cause_of(cpus->waits, thread_cpu->wait) == WAIT_SLEEP;
-    const bool is_idle = is_sleeper(thread_cpu, sleeps, samples);
+    const bool is_idle = is_sleeper(thread_cpu, part, sleeps, samples);
     if (part == PART_RUNNING || !cpus->waits)
         return 0;
     if (part == PART_NEEDS_GIL || part == PART_NEEDS_PROCESSOR)

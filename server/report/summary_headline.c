@@ -281,11 +281,14 @@ enum err_code summary_find_headline(struct summary *summary, struct err *err)
     else if (summary->busy == 0)
         buffer_printf(&text, "idle all the time: %s",
                       summary->cause_count ? wait_cause_title(summary->causes[0].cause) : "");
-    for (size_t i = 0; i < count && i < 2 && summary->busy > 0 && rc == ERR_OK; i++) {
+    /* That processors are missing takes no place from what the program does. */
+    for (size_t i = 0, said = 0; i < count && said < 2 && summary->busy > 0 && rc == ERR_OK;
+         i++) {
         if (i > 0 && quality_percent(items[i].samples, summary->busy) < SECOND_PERCENT)
             break;
         buffer_text(&text, i > 0 ? "; " : "");
         rc = put_item(&text, summary, &items[i], i > 0 ? "" : time_of(summary), err);
+        said += items[i].part != PART_NEEDS_PROCESSOR;
     }
     if (summary->busy > 0)
         put_idle(&text, summary);

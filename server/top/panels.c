@@ -16,17 +16,9 @@
 #define WARM_PERCENT 5.0
 #define HOT_PERCENT  20.0
 
-/* SHARE, PROCESSOR, SECONDS, COUNT: widths of columns.  WITH_SECONDS, WITH_COUNTS: least width of a screen that
+/* SHARE, SECONDS, COUNT: widths of columns.  WITH_SECONDS, WITH_COUNTS: least width of a screen that
  * has these columns.  PLACE: least width for a whole path. */
-enum {
-    SHARE = 9,
-    PROCESSOR = 11,
-    SECONDS = 10,
-    COUNT = 11,
-    WITH_SECONDS = 70,
-    WITH_COUNTS = 110,
-    PLACE = 44
-};
+enum { SHARE = 9, SECONDS = 10, COUNT = 11, WITH_SECONDS = 70, WITH_COUNTS = 110, PLACE = 44 };
 
 /* Of the list of threads: least width for the cause of waiting and for samples; the cause takes a third of what is left
  * of a line, at least WAIT. */
@@ -221,7 +213,7 @@ static unsigned wait_columns(unsigned left)
 
 static void threads_title(const struct panel *panel)
 {
-    static const char *const shares[PART_COUNT] = { "RUNNING", "GIL", "PROCESSOR", "BLOCKED",
+    static const char *const shares[PART_COUNT] = { "RUNNING", "GIL", "PROC", "BLOCKED",
                                                     "IDLE" };
     struct writer writer = start_line(panel);
     writer.is_chosen = true;
@@ -229,7 +221,7 @@ static void threads_title(const struct panel *panel)
     if (panel->columns >= WITH_SAMPLES)
         put_right(&writer, COUNT, "SAMPLES");
     for (unsigned i = 0; i < PART_COUNT; i++)
-        put_right(&writer, i == PART_NEEDS_PROCESSOR ? PROCESSOR : SHARE, shares[i]);
+        put_right(&writer, SHARE, shares[i]);
     writer_spaces(&writer, 2);
     if (panel->columns >= WITH_WAITS) {
         writer_field(&writer, "WAITS FOR", strlen("WAITS FOR"), wait_columns(writer.left));
@@ -270,7 +262,6 @@ static void threads_row(const struct panel *panel, const struct states_row *row,
     if (panel->columns >= WITH_SAMPLES)
         put_count(&writer, sums->samples);
     for (enum part part = 0; part < PART_COUNT; part++) {
-        writer_spaces(&writer, part == PART_NEEDS_PROCESSOR ? PROCESSOR - SHARE : 0);
         if (is_unknown(sums, part))
             put_right(&writer, SHARE, "?");
         else
@@ -363,7 +354,7 @@ size_t panel_help(const struct panel *panel)
         "+ -        update more often, less often",
         "q          quit",
         "SELF: samples in the function itself; TOTAL: also those in functions it called",
-        "GIL, PROCESSOR: ready to run, but needs it; IDLE: waits for work or for time",
+        "GIL, PROC(ESSOR): ready to run, but needs it; IDLE: waits for work or for time",
     };
     struct writer writer = start_line(panel);
     size_t used = 0;

@@ -147,6 +147,8 @@ static void put_wait(struct writer *writer, const struct screen *screen,
 static void draw_states(struct buffer *out, const struct screen *screen,
                         const struct display *display)
 {
+    static const char *const words[PART_COUNT] = { "running", "GIL", "processor", "blocked",
+                                                   "idle" };
     static const enum writer_colour colours[PART_COUNT] = { WRITER_COOL, WRITER_HOT, WRITER_HOT,
                                                             WRITER_WARM, WRITER_PLAIN };
     struct writer writer = line_of(out, screen);
@@ -158,9 +160,9 @@ static void draw_states(struct buffer *out, const struct screen *screen,
             continue;
         writer_colour(&writer, colours[part]);
         if (is_unknown(sums, part))
-            writer_print(&writer, " %s ?", part_title(part));
+            writer_print(&writer, " %s ?", words[part]);
         else
-            writer_print(&writer, " %s %.1f %%", part_title(part),
+            writer_print(&writer, " %s %.1f %%", words[part],
                          quality_percent(sums->parts[part], sums->samples));
         writer_colour(&writer, WRITER_PLAIN);
     }

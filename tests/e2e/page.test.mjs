@@ -232,6 +232,7 @@ async function download(page, key) {
   const before = new Set(readdirSync(downloads));
   await page.call("Page.setDownloadBehavior", { behavior: "allow", downloadPath: downloads });
   await page.press("download");
+  await page.evaluate("(" + hook("download-others") + ".open = true, 0)");
   await page.press("download-" + key);
   const deadline = Date.now() + WAIT_MS;
   for (;;) {
@@ -313,7 +314,7 @@ test("the target ends: the page says so and goes on working", async () => {
   const { victim, profiler, page } = await threads();
   await page.until(page.frame("spin") + " !== undefined");
   await victim.end("SIGTERM");
-  await page.until(hook("status") + ".textContent === " + JSON.stringify(TEXT.status.ended("target exited")));
+  await page.until(hook("status") + ".textContent === " + JSON.stringify(TEXT.status.ended("the target exited")));
   const samples = (await profiler.session()).quality.samples;
   await page.until(SHOWN + " === " + samples);
   await page.clickFrame("spin");

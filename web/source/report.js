@@ -51,22 +51,23 @@ function foldedText(report, query) {
   return foldedStacks(profile, report.cells, createAsked(report, query));
 }
 
+// The baseline of what is asked for, if there is one.
+function deliverBaseline(report, asked, handlers) {
+  const { baseline } = report;
+  if (report.slots !== undefined && asked.baseline) handlers.onBaseline({ trees: [], view: viewWithBlocks(report, asked, asked.baseline) });
+  else if (baseline !== undefined) handlers.onBaseline({ trees: [], other: baseline.tree, view: viewWithBlocks(baseline, { ...asked, threads: sameThreads(report, asked.threads) }, null) });
+}
+
 export function createReportSource(base64, handlers) {
   let report = null;
   const watched = { running: false, gil: false, lanes: "", instructions: "", matches: "", runs: "", heat: false, summary: false };
   let asked = { threads: [], states: [], parts: [], from: null, to: null };
 
-  function deliverBaseline() {
-    const { baseline } = report;
-    if (report.slots !== undefined && asked.baseline) handlers.onBaseline({ trees: [], view: viewWithBlocks(report, asked, asked.baseline) });
-    else if (baseline !== undefined) handlers.onBaseline({ trees: [], other: baseline.tree, view: viewWithBlocks(baseline, { ...asked, threads: sameThreads(report, asked.threads) }, null) });
-  }
-
   function deliver(isFirst) {
     handlers.onDelivery({ restart: isFirst, recount: true, trees: isFirst ? [report.tree] : [], view: viewWithBlocks(report, asked, asked) });
     if (watched.running) watch.running(true);
     handlers.onThreadStates(threadsOfCells(report, asked));
-    deliverBaseline();
+    deliverBaseline(report, asked, handlers);
     if (watched.gil) watch.gil(true);
     if (report.slots !== undefined) handlers.onTimeline?.(timelineOfCells(report, asked.threads));
   }

@@ -94,7 +94,7 @@ export const CONTROL_TEXT = {
     idle: ["idle", "Waits for work or for time: event loop, worker without work, sleep, accept"],
     allButIdle: "all but idle",
     hidden: "hidden",
-    how: "Click: only this part. Ctrl or Shift and a click: this part too, or not.",
+    how: "Of all samples, idle ones too. Click: only this part. Ctrl or Shift and a click: this part too, or not.",
   },
 
   doing: {

@@ -91,7 +91,7 @@ export const TEXT = {
     anonymizeHint: "hash your names; omit command, host and source",
     includes: (what) => "Includes only the selected " + what.join(" and ") + ".",
     threads: "threads",
-    state: "state",
+    parts: "parts of time",
     notApplied: (filters) => "Not applied: " + filters + ".",
     others: "For other tools",
     image: "Picture",
@@ -120,7 +120,7 @@ export const TEXT = {
     thread: (tid) => "Thread " + tid,
     noGil: "none, this Python is free-threaded.",
     gc: "GC",
-    ofHot: (share) => share + " of what runs.",
+    ofHot: (share) => share + " of the samples that are not idle.",
     native: "Libraries",
     quality: "Quality",
   },
@@ -216,7 +216,7 @@ export const TEXT = {
 
   commands: {
     label: "Command palette",
-    input: "Command, state, format, thread, file or function",
+    input: "Command, part of time, format, thread, file or function",
     placeholder: "Type a command, or a part of a name",
     none: (text) => "Nothing has a name with \"" + text + "\".",
     thread: (name) => "Thread: " + name,
@@ -261,7 +261,7 @@ export const TEXT = {
     thisView: "How to read this view",
     keys: [
       ["1 … 9, 0", "flame graph, stack chart, sandwich, functions, source, heat map, threads, GIL, compare, tasks"],
-      ["k or Ctrl+K", "command palette: commands, states, formats, themes, threads, files and functions by name"],
+      ["k or Ctrl+K", "command palette: commands, parts of time, formats, themes, threads, files and functions by name"],
       ["/", "search: text, or /a regular expression/"],
       ["f", "filter frames: focus, ignore, hide, show or show-from, then a pattern; function:, file:, module:, library:, wait: or context: may precede it"],
       ["l", "show or hide library frames"],

@@ -189,7 +189,7 @@ static const struct option table[] = {
     { VIEW_NATIVE("native-frames", struct options, view.filters),
       SHOWN(FILTERING, "WHICH", "hidden, leaf (default), library, all, everything") },
     { VIEW_WAITS(struct options, view.filters),
-      SHOWN(FILTERING, "on|off", "end stacks that wait with why (default on)") },
+      SHOWN(FILTERING, "=on|off", "end stacks that wait with why (default on)"), .bare = "on" },
     SWITCH("contexts", view.filters.shows_contexts, FILTERING,
            "end stacks with what their threads work for"),
 

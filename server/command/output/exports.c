@@ -181,6 +181,7 @@ static enum err_code write_one(const struct exports *exports, struct export *ite
         baseline_query = *baseline.query;
         baseline_query.states.parts = item->parts;
         baseline.query = &baseline_query;
+        baseline.header = NULL;
         used.baseline = &baseline;
     }
     used.settings.colours = output_wants_colours(&item->output);

@@ -201,5 +201,6 @@ test("the numbers of a session alone make a panel too, and none makes none", () 
 test("idle is hidden; a comparison leaves out what needs a processor too, until parts are chosen", () => {
   const shown = (view, parts = null, session = null) => shownParts({ address: { view, parts }, session });
   assert.deepEqual([shown("flame"), shown("diff"), shown("diff", ["idle"])], [PARTS.slice(0, 4), ["running", "needs_gil", "blocked"], ["idle"]]);
-  assert.deepEqual(usualParts({ address: { view: "flame" }, session: { selection: { parts: ["blocked"] } } }), ["blocked"]);
+  const ofReport = (view, parts) => usualParts({ address: { view }, session: { selection: { parts } } });
+  assert.deepEqual([ofReport("flame", "blocked,idle"), ofReport("flame", "idle"), ofReport("flame", ""), ofReport("diff", PARTS.slice(0, 4).join())], [["blocked"], ["idle"], PARTS.slice(0, 4), ["running", "needs_gil", "blocked"]]);
 });

@@ -16,7 +16,7 @@ const STANDARD_LIBRARY = /(?:^|\/)lib(?:64)?\/python\d[^/]*\/|^<frozen /;
 // foldsLibraries: a native function stands for its library. ofNode: what frame a stored node shows, 0 where that is not known yet;
 // firstOfLibrary and named: the functions that stand for others (grouping.js).
 export function createFrames(byLine, foldsLibraries = false) {
-  return { byLine, foldsLibraries, function: [0], line: [0], index: createPairs(), ofNode: createColumn(), firstOfLibrary: new Map(), named: createPairs(), keys: [], labels: [] };
+  return { byLine, foldsLibraries, function: [0], line: [0], index: createPairs(), ofNode: createColumn(), firstOfLibrary: new Map(), named: createPairs(), keys: [], labels: [], origins: [] };
 }
 
 // The frame of (function, line): the line counts only when frames are lines, and not of a library.

@@ -44,9 +44,10 @@ export function readParts(words) {
 
 // The parts shown when nothing is chosen: all but idle ones. A report may have been made of some parts only.
 export function usualParts({ address, session }) {
-  const recorded = session?.selection?.parts ?? [];
-  if (recorded.length > 0 && recorded.length < PARTS.length) return recorded;
-  return address.view === "diff" ? COMPARED : USUAL;
+  const usual = address.view === "diff" ? COMPARED : USUAL;
+  const recorded = readParts((session?.selection?.parts ?? "").split(","));
+  const both = recorded === null ? usual : usual.filter((part) => recorded.includes(part));
+  return both.length > 0 ? both : recorded;
 }
 
 export function shownParts(state) {

@@ -6,34 +6,35 @@ import { groupCount } from "./grouping.js";
 
 const FOLD_LEAST = 2;
 
-// For every frame "own", "library", or "other": what is no Python code, and code of a terminal.
-function createKinds(frames, profile) {
-  const kinds = [];
-  return (frame) => (kinds[frame] ??= foldKindOf(originOf(profile, frames.function[frame]), profile));
-}
-
-function foldKindOf({ kind, name }, { programs }) {
-  if (kind === "own" || (kind === "package" && programs.includes(name))) return "own";
+// Of a frame "own", "library", or "other": what is no Python code, and code of a terminal.
+function kindOfFrame(frames, profile, frame) {
+  const { kind, name } = (frames.origins[frame] ??= originOf(profile, frames.function[frame]));
+  if (kind === "own" || (kind === "package" && profile.programs.includes(name))) return "own";
   return kind === "library" || kind === "package" ? "library" : "other";
 }
 
+// Of totals, which are those of one grouping.
+const groupsAbove = new WeakMap();
+
 // For every group whether frames of yours with samples are below it.
-function groupsAboveOwn(grouping, totals, kindOfFrame) {
+function groupsAboveOwn(grouping, totals, profile) {
+  const known = groupsAbove.get(totals);
+  if (known !== undefined) return known;
   const above = new Uint8Array(groupCount(grouping));
   for (let group = above.length - 1; group > 0; group -= 1) {
-    if (totals.total[group] > 0 && (above[group] === 1 || kindOfFrame(grouping.frame.values[group]) === "own")) above[grouping.parent.values[group]] = 1;
+    if (totals.total[group] > 0 && (above[group] === 1 || kindOfFrame(grouping.frames, profile, grouping.frame.values[group]) === "own")) above[grouping.parent.values[group]] = 1;
   }
+  groupsAbove.set(totals, above);
   return above;
 }
 
 // The top-down tree of a grouping with its chains folded: a chain is its last frame, foldOf(id) says {first, count, key (of the first, as in an
 // address)} of it, or null of what is no chain. `open`: keys of those that are not folded.
 export function foldTree(tree, grouping, totals, profile, open) {
-  const kindOfFrame = createKinds(grouping.frames, profile);
-  const above = groupsAboveOwn(grouping, totals, kindOfFrame);
+  const above = groupsAboveOwn(grouping, totals, profile);
   const folds = new Map();
 
-  const isLibrary = (id) => id !== 0 && tree.self(id) === 0 && above[id] === 1 && kindOfFrame(tree.frame(id)) === "library";
+  const isLibrary = (id) => id !== 0 && tree.self(id) === 0 && above[id] === 1 && kindOfFrame(grouping.frames, profile, tree.frame(id)) === "library";
 
   // The only child with samples, or 0.
   function onlyChild(id) {

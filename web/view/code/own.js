@@ -43,14 +43,14 @@ function causesText({ causes, samples }) {
 
 export function createOwnLinesView(root, dispatch) {
   const setting = createOwnSetting(dispatch);
-  const createPart = (text, testid, part) => {
+  const createList = (text, testid, part) => {
     const title = el("h2", {}, text);
     const note = el("span", { class: "soft", "data-testid": testid + "-note" });
     const list = el("ol", { class: "own-list", "data-part": part });
     return { head: el("div", { class: "own-head" }, title, note), title, note, list };
   };
-  const running = createPart("", "own", "running");
-  const waiting = createPart(TEXT.own.waiting, "own-waits", "blocked");
+  const running = createList("", "own", "running");
+  const waiting = createList(TEXT.own.waiting, "own-waits", "blocked");
   running.head.append(setting.button);
   const element = el("section", { class: "own", "data-testid": "own", "aria-label": TEXT.own.title({}) }, running.head, running.list, waiting.head, waiting.list);
   root.append(element);
@@ -81,7 +81,7 @@ export function createOwnLinesView(root, dispatch) {
       el("span", { class: "own-place" }, isolated(place)), el("span", { class: "own-name" }, isolated(row.name)), el("span", { class: "own-code" }, row.causes === undefined ? null : el("strong", {}, causesText(row)), code === "" ? null : el("code", {}, isolated(code)))));
   }
 
-  // Whether it was drawn: a list that is in use stays.
+  // Nothing that waits is no news; that none of your code runs is.
   function show({ head, note, list }, shown, codes, names, sum, text) {
     for (const part of [head, list]) part.hidden = shown === null || (shown.rows.length === 0 && text === TEXT.own.waitingNote);
     if (shown === null) return;

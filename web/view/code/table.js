@@ -95,13 +95,24 @@ function createRowPool(body, create) {
   };
 }
 
+// How much is shown, and the switch of the intervals.
+function createTableCaption(dispatch) {
+  const counted = el("span", {});
+  const intervals = el("button", { type: "button", class: "link", "data-testid": "intervals", on: { click: () => dispatch({ type: "intervals" }) } }, TEXT.table.intervals);
+  return {
+    element: el("caption", {}, counted, " ", intervals),
+    update({ picture: { table, sum }, table: order, address: { by } }) {
+      setAttribute(intervals, "aria-pressed", String(order.intervals));
+      setText(counted, TEXT.table.caption(formatCount(table.count), formatCount(table.functions), by === "line", formatCount(sum)));
+    },
+  };
+}
+
 export function createTable(root, dispatch) {
   const heads = createTableHeads(dispatch);
   const body = el("tbody", {});
-  const counted = el("span", {});
-  const intervals = el("button", { type: "button", class: "link", "data-testid": "intervals", on: { click: () => dispatch({ type: "intervals" }) } }, TEXT.table.intervals);
-  const caption = el("caption", {}, counted, " ", intervals);
-  const table = el("table", { class: "functions", "data-testid": "table" }, caption, el("thead", {}, el("tr", {}, ...heads.map((head) => head.element))), body);
+  const caption = createTableCaption(dispatch);
+  const table = el("table", { class: "functions", "data-testid": "table" }, caption.element, el("thead", {}, el("tr", {}, ...heads.map((head) => head.element))), body);
   const element = el("div", { class: "table", tabindex: "0", role: "region", "aria-label": TEXT.table.label }, table);
   root.append(element);
   offerMenu(body, dispatch, (event) => {
@@ -187,11 +198,10 @@ export function createTable(root, dispatch) {
       if (element.hidden) return;
       table.classList.toggle("has-libraries", picture.native !== null);
       table.classList.toggle("has-intervals", order.intervals);
-      setAttribute(intervals, "aria-pressed", String(order.intervals));
       for (const head of heads) {
         setAttribute(head.element, "aria-sort", head.key !== order.sort ? null : order.descending ? "descending" : "ascending");
       }
-      setText(counted, TEXT.table.caption(formatCount(picture.table.count), formatCount(picture.table.functions), state.address.by === "line", formatCount(picture.sum)));
+      caption.update(state);
       arrange();
       fillInView();
     },

@@ -54,7 +54,8 @@ export function createDownloads(dispatch) {
   }
 
   function draw() {
-    const rowsOf = (isFirst) => items.filter(({ key }) => FOR_PEOPLE.includes(key) === isFirst).map((item) => menuItem(item, anonymize.checked, () => popover.close()));
+    const isFirst = ({ key }) => FOR_PEOPLE.includes(key) || !items.some((item) => FOR_PEOPLE.includes(item.key));
+    const rowsOf = (first) => items.filter((item) => isFirst(item) === first).map((item) => menuItem(item, anonymize.checked, () => popover.close()));
     list.replaceChildren(...rowsOf(true));
     others.replaceChildren(...rowsOf(false));
     forTools.hidden = others.children.length === 0;
@@ -72,8 +73,8 @@ export function createDownloads(dispatch) {
     update(state) {
       items = state.downloads;
       const byThread = state.picture.chosen.chosen.length > 0;
-      const byState = (state.address.states ?? []).length > 0;
-      const chosen = byThread || byState ? TEXT.download.includes([byThread ? TEXT.download.threads : "", byState ? TEXT.download.state : ""].filter(Boolean)) : "";
+      const byPart = state.address.parts !== null || state.address.states.length > 0;
+      const chosen = byThread || byPart ? TEXT.download.includes([byThread ? TEXT.download.threads : "", byPart ? TEXT.download.parts : ""].filter(Boolean)) : "";
       const unfiltered = state.notApplied.length > 0 ? TEXT.download.notApplied(state.notApplied.map((term) => visibleText(term)).join("; ")) : "";
       const note = [chosen, unfiltered].filter(Boolean).join(" ");
       charts = chartsOfView(state.address.view, state.hasTimes);

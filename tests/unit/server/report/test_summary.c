@@ -97,6 +97,61 @@ static void chosen_parts_are_all_that_is_summarized(void **state)
     sample_session_destroy(session);
 }
 
+/* Samples of a thread in the headline's table. */
+struct share {
+    int32_t tid;
+    state_bits state;
+    const char *stack;
+    uint32_t count;
+};
+
+static void the_headline_names_the_largest_share_first(void **state)
+{
+    enum { MOST = 6 };
+    static const struct {
+        const char *headline;
+        struct share shares[MOST];
+    } rows[] = {
+        { "59 % of the time it waits for the disk in `sqlite3.Connection.commit`, called by "
+          "made.py:1; 41 % it runs `work` (made.py:1)",
+          { { 1, 0, "main;<native> sqlite3.Connection.commit;<waits: disk>", 59 },
+            { 1, RUNNING, "main;work", 41 } } },
+        { "Threads need the GIL 60 % of the time, held mostly by `render` (made.py:1); "
+          "40 % it runs `render` (made.py:1)",
+          { { 1, RUNNING, "run;render", 40 },
+            { 2, STATE_WAITS_GIL, "run;<native> _socket.socket.send;<waits: GIL>", 60 } } },
+        { "90 % of the time it runs `work` (made.py:1); 10 % it waits to read from the network "
+          "(10.0.0.5:5432) in `recv` (made.py:1); 2 of 3 threads are idle",
+          { { 1, RUNNING, "main;work", 90 },
+            { 1, 0, "main;recv;<waits: network read 10.0.0.5:5432>", 10 },
+            { 2, 0, "run;get;<waits: idle worker>", 100 },
+            { 3, 0, "run;nap;<waits: sleep>", 95 } } },
+        { "Threads need a processor 75 % of the time; 25 % it is blocked in `main` (made.py:1)",
+          { { 1, STATE_RUNNABLE, "main;<waits: processor>", 75 }, { 1, 0, "main", 25 } } },
+        { "100 % of the time that is not idle it runs `main` (made.py:1); it is idle 50 % of "
+          "the time",
+          { { 1, RUNNING, "main", 50 }, { 1, 0, "main;<waits: event loop>", 50 } } },
+        { "Idle all the time: event loop", { { 1, 0, "main;<waits: event loop>", 9 } } },
+        { "100 % of the time it runs `a'b` (made.py:1)", { { 1, RUNNING, "a`b", 9 } } },
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct profile *const profile = made_profile();
+        for (const struct share *share = rows[i].shares;
+             share < rows[i].shares + MOST && share->stack; share++)
+            made_add(profile, made_thread(profile, 1, share->tid), share->state, share->stack,
+                     share->count);
+        made_seal(profile, 1);
+        struct sample_session *const session = session_of(profile);
+        const struct summary summary = summarized(session);
+        assert_string_equal(summary.headline, rows[i].headline);
+        struct buffer out = written(&session->source, "summary");
+        assert_memory_equal(out.data, rows[i].headline, strlen(rows[i].headline));
+        buffer_deinit(&out);
+        sample_session_destroy(session);
+    }
+}
+
 static void native_samples_are_by_library_without_the_interpreter(void **state)
 {
     struct sample_session *const session = sample_session_native();
@@ -456,6 +511,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hot_rows_are_of_running_samples_and_the_rest_waits),
         cmocka_unit_test(chosen_parts_are_all_that_is_summarized),
+        cmocka_unit_test(the_headline_names_the_largest_share_first),
         cmocka_unit_test(native_samples_are_by_library_without_the_interpreter),
         cmocka_unit_test(the_thread_that_others_wait_for_is_named),
         cmocka_unit_test(native_stacks_are_offered_where_they_would_say_more),
