@@ -255,7 +255,7 @@ const TOP_LINES = 20;
 
 // Which share of self samples code of CPython's JIT executed; null: none, or nothing is known.
 export function inJitBadge(inJit, self) {
-  return inJit > 0 ? TEXT.states.short.in_jit + " " + formatShare(ratio(inJit, self)) : null;
+  return inJit > 0 ? TEXT.states.facts.in_jit + " " + formatShare(ratio(inJit, self)) : null;
 }
 
 // -> the badge of a frame
