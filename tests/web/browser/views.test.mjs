@@ -107,6 +107,17 @@ test("a search highlights when it was on stacks, live and in a report", async ()
   await leave(filed);
 });
 
+test("the download menu has what people read, and the rest for other tools", async () => {
+  const page = await live(madeUp(), "");
+  await page.until(byId("download-report") + " !== null");
+  await page.evaluate(byId("download") + ".click()");
+  const visible = "Array.from(document.querySelectorAll('[data-testid^=download-], [data-testid^=save-]')).filter((one) => one.checkVisibility()).map((one) => one.dataset.testid)";
+  assert.deepEqual(await page.evaluate(visible), ["download-report", "download-summary", "save-flame-png", "save-flame-svg", "save-strip-png", "save-strip-svg", "download-others"]);
+  await page.evaluate(byId("download-others") + ".open = true");
+  await page.until(byId("download-pprof") + ".checkVisibility()");
+  await leave(page);
+});
+
 test("the download menu can anonymize, and an anonymized report says what it is", async () => {
   const program = madeUp();
   const page = await live(program, "#v=1&filter=hide+module:json");

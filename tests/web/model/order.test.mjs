@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createPicture } from "../../../web/model/page/picture.js";
+import { shownOrder } from "../../../web/model/page/state.js";
 import { outline, stateOf } from "../support/sample.mjs";
 
 const LINES = ["main;a 1", "main;b 5", "main;c 3", "main;<native> d 9"];
@@ -12,6 +13,12 @@ test("siblings stand by name, those that are no Python functions behind", () => 
 
 test("on request the largest stands first", () => {
   assert.deepEqual(drawnWith({ order: "size" }).slice(2), ["  d  native 9", "  b  b.py 5", "  c  c.py 3", "  a  a.py 1"]);
+});
+
+test("what has ended opens with the largest first, what goes on by name", () => {
+  const orderOf = (state, live, order = null) => shownOrder({ live, connection: { state: "ok" }, session: { state }, paused: false, address: { order } });
+  assert.deepEqual([orderOf("running", true), orderOf("paused", true), orderOf("ended", true), orderOf("failed", true), orderOf("ended", false)], ["name", "name", "size", "size", "size"]);
+  assert.deepEqual([orderOf("running", true, "size"), orderOf("ended", false, "name")], ["size", "name"]);
 });
 
 test("bottom-up the largest always stands first", () => {
@@ -37,4 +44,14 @@ test("callers and callees of a function follow the same rule", () => {
   const { sandwich } = createPicture()(stateOf(lines, { view: "sandwich", about: key }));
   const names = (drawing) => drawing.root.children.map((frame) => frame.name[0]);
   assert.deepEqual([names(sandwich.callers), names(sandwich.callees)], [["b", "c", "a"], ["x", "y", "z"]]);
+});
+
+test("a sandwich without a function is of the hottest, which it stays while numbers change", () => {
+  const lines = ["a;f 3", "a;g 5", "a;<waits: disk> 9"];
+  const compute = createPicture();
+  const state = stateOf(lines, { view: "sandwich" });
+  assert.equal(compute(state).sandwich.label.name, "g");
+  const other = stateOf([...lines.slice(0, 1), "a;g 1"], { view: "sandwich" });
+  assert.equal(compute(other).sandwich.label.name, "g");
+  assert.equal(createPicture()(other).sandwich.label.name, "f");
 });

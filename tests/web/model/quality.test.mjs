@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { engineValue, measureGroups, qualityBadge, qualityValues, warningsValue } from "../../../web/model/page/quality.js";
+import { engineValue, measureGroups, qualityBadge, qualityValues, qualityVerdict, warningsValue } from "../../../web/model/page/quality.js";
 import { CHART_TEXT } from "../../../web/text/charts.js";
 import { QUALITY_TEXT } from "../../../web/text/quality.js";
 import { VIEW_TEXT } from "../../../web/text/views.js";
@@ -124,4 +124,13 @@ test("native stacks that are missing are counted by cause, where any are", () =>
   ]);
   const rest = measureGroups({ ...counted, native_complete: 100, native_none: 0 }).find(({ title }) => title === QUALITY_TEXT.groups.native).rows;
   assert.deepEqual(rest.map(({ key }) => key), ["native_complete", "native_none"]);
+});
+
+test("the verdict is in words: nothing yet, good, or what is wrong", () => {
+  const verdictOf = (quality) => qualityVerdict(qualityValues(quality, { engine: "kernel" }));
+  const good = { samples: 100, ticks: 100, missed_ticks: 0, requested_hz: 100, achieved_hz: 100, exact: 100, retried: 0, truncated: 0, failed: { gone: 0 } };
+  assert.equal(verdictOf(good), QUALITY_TEXT.verdict.good);
+  assert.equal(verdictOf({}), QUALITY_TEXT.verdict.none);
+  assert.equal(verdictOf({ ...good, samples: 0 }), QUALITY_TEXT.verdict.none);
+  assert.equal(verdictOf({ ...good, exact: 50, truncated: 50 }), QUALITY_TEXT.verdict.warned("50.0 % truncated"));
 });

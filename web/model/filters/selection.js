@@ -44,7 +44,7 @@ export function partsAfter(shown, usual, key, isSeveral) {
   return next.length === 0 || next.join() === usual.join() ? null : next;
 }
 
-// "!has_gil" -> "not holds the GIL"
+// "!has_gil" -> "not: holds the GIL"
 function wordLabel(word) {
   const [, sign, unknown, fact] = /^([!~]?)(unknown_)?(.*)$/.exec(word);
   const label = TEXT.states.facts[fact] ?? fact;

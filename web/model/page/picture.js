@@ -143,21 +143,28 @@ function makeSandwich(recording, version, grouping, totals, key, width, names, o
   return { label, key, total: trees.sum, self: trees.self, callers: draw(trees.callers, true), callees: draw(trees.callees, false), keyOf };
 }
 
-// -> keyOf(about, functions, their counts()): the function that a sandwich is of: that of the address, else the hottest when it was first asked for.
-function createSandwiched() {
+function markSandwich(sandwich, matcher) {
+  return sandwich && { ...sandwich, callers: markDrawing(sandwich.callers, matcher), callees: markDrawing(sandwich.callees, matcher) };
+}
+
+// -> sandwich(state, functions, totals() and counts() of them, matcher): of the function of the address, else of the one that was the hottest when it was first asked for.
+function createSandwiching() {
+  const namesOf = memoise((grouping, key) => ({ up: createMergedNames(), down: createMergedNames() }));
+  const sandwichOf = memoise(makeSandwich);
+  const markedOf = memoise(markSandwich);
   let hottest = "";
-  return (about, recording, functions, counts) => {
+  function keyOf({ address: { about }, recording }, functions, counts) {
     if (about !== "") hottest = "";
     else if (hottest === "" || frameOfKey(functions.frames, recording.profile, hottest) === 0) {
       const found = makeHottest(recording, functions, counts());
       hottest = (found.find(({ label }) => !label.synthetic) ?? found[0])?.key ?? "";
     }
     return about || hottest;
+  }
+  return (state, functions, totals, counts, matcher) => {
+    const key = keyOf(state, functions, counts);
+    return markedOf(sandwichOf(state.recording, state.recordingVersion, functions, totals(), key, state.width, namesOf(functions, key), shownOrder(state)), matcher);
   };
-}
-
-function markSandwich(sandwich, matcher) {
-  return sandwich && { ...sandwich, callers: markDrawing(sandwich.callers, matcher), callees: markDrawing(sandwich.callees, matcher) };
 }
 
 // Every drawn frame by its id, with the frame above it and its level.
@@ -257,7 +264,7 @@ const TOP_LINES = 20;
 
 // Which share of self samples code of CPython's JIT executed; null: none, or nothing is known.
 export function inJitBadge(inJit, self) {
-  return inJit > 0 ? TEXT.states.short.in_jit + " " + formatShare(ratio(inJit, self)) : null;
+  return inJit > 0 ? TEXT.states.facts.in_jit + " " + formatShare(ratio(inJit, self)) : null;
 }
 
 // -> the badge of a frame
@@ -450,10 +457,7 @@ export function createPicture() {
   const markedOf = memoise(markDrawing);
   const gilOf = memoise(makeGil);
   const tasksOf = memoise(makeTasks);
-  const namesOf = memoise((grouping, key) => ({ up: createMergedNames(), down: createMergedNames() }));
-  const sandwichOf = memoise(makeSandwich);
-  const markedSandwichOf = memoise(markSandwich);
-  const sandwiched = createSandwiched();
+  const sandwich = createSandwiching();
   const ranksOf = memoise((frames, profile, count) => nameRanks(frames, profile));
   const intervals = createIntervals();
   const diff = createComparing();
@@ -491,13 +495,10 @@ export function createPicture() {
       const lines = currentGrouping(recording, "line", address.filters, native, !address.hidesWaits);
       return sourceOf(recording, version, lines, lineTotalsOf(recording, version, lines));
     };
-    const functionCounts = () => functionCountsOf(version, functions, functionTotalsOf(recording, version, functions));
-    const sandwich = () => {
-      const key = sandwiched(address.about, recording, functions, functionCounts);
-      return sandwichOf(recording, version, functions, functionTotalsOf(recording, version, functions), key, state.width, namesOf(functions, key), shownOrder(state));
-    };
+    const functionTotals = () => functionTotalsOf(recording, version, functions);
+    const functionCounts = () => functionCountsOf(version, functions, functionTotals());
     const sums = sumsOf(state.threadStates, chosen, threads);
-    const shownDiff = address.view === "diff" ? diff(state, functions, () => functionTotalsOf(recording, version, functions), native, matcher) : null;
+    const shownDiff = address.view === "diff" ? diff(state, functions, functionTotals, native, matcher) : null;
     const followed = followedThread(state, chosen.chosen, threads);
     return {
       sum: totals.sum,
@@ -514,7 +515,7 @@ export function createPicture() {
       // Of a row of the table.
       inJit: (frame) => badgesOf(recording, version, grouping, countsOf(version, grouping, totals))(frame),
       ...intervals(recording, version, grouping, functions),
-      sandwich: address.view === "sandwich" ? markedSandwichOf(sandwich(), matcher) : null,
+      sandwich: address.view === "sandwich" ? sandwich(state, functions, functionTotals, functionCounts, matcher) : null,
       source: address.view === "source" ? byLine() : null,
       // The thread in the order of time, and its boxes.
       stackThread: followed.thread,
