@@ -103,9 +103,10 @@ static const struct command commands[] = {
       " --all -r 100\n",
       " pid all subprocesses sampling-rate native gil idle binary ", command_top },
     { "dump", COMMAND_DUMP, "PID...", "print the current stack of every thread",
-      "Prints the innermost frame first, and the states of each thread: on_cpu, has_gil\n"
-      "and others.  Of the greenlets of a thread it prints the one that runs or waits\n"
-      "in the hub: those that are switched out cannot be listed.\n",
+      "Prints the main thread first, and of each thread what it does (running, needs\n"
+      "the GIL, needs a processor, blocked or idle, and why) and its frames, innermost\n"
+      "first.  Of the greenlets of a thread it prints the one that runs or waits in the\n"
+      "hub: those that are switched out cannot be listed.\n",
       " 4711\n"
       " 4711 -n               # with native frames\n"
       " 4711 4712 --async-mode all\n",

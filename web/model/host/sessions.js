@@ -32,8 +32,8 @@ export function captureTitle(capture) {
 // The newest of each first. A capture that is open did not end here.
 export function orderSessions(sessions) {
   const groups = { running: [], over: [], opened: [] };
-  for (const session of sessions) groups[!isOver(session) ? "running" : session.source === "capture" ? "opened" : "over"].push(session);
-  for (const group of Object.values(groups)) group.sort((a, b) => Number(b.id) - Number(a.id));
+  sessions.sort((a, b) => b.id - a.id);
+  for (const session of sessions) groups[session.source === "capture" ? "opened" : isOver(session) ? "over" : "running"].push(session);
   return groups;
 }
 
