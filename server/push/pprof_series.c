@@ -60,7 +60,7 @@ static enum err_code encode_cells(struct encoding *encoding, const struct push_p
     const struct push_cells *const cells = &process->values[values];
     struct pprof_settings settings = {
         .values = values == PUSH_CPU ? PPROF_CPU : PPROF_WALL,
-        .labels = window->sample_labels | PPROF_CONTEXT,
+        .labels = window->sample_labels | PPROF_SPANS,
         .began_at_ns = window->began_at_ns,
         .duration_ns = window->duration_ns,
         .period_ns = window->period_ns,

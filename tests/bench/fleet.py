@@ -99,7 +99,7 @@ def services(options):
         rows, differing = [], 0
         for service in running:
             pprof = os.path.join(folder, service.name + ".pb.gz")
-            subprocess.run([options.program, "replay", os.path.join(folder, service.name + ".pyro"), "--pprof=" + pprof], check=True,
+            subprocess.run([options.program, "replay", os.path.join(folder, service.name + ".pyro"), "--idle", "--pprof=" + pprof], check=True,
                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             wanted = otel_collector.of_pprof(pprof)
             for kind in "wall", "cpu":

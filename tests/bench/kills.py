@@ -83,7 +83,7 @@ class Kills:
 
     def kept_of_capture(self, name):
         quality = os.path.join(self.data, "quality.json")
-        done = subprocess.run([self.harness.PROGRAM, "replay", os.path.join(self.data, name + ".pyro"), "--collapsed", "-o",
+        done = subprocess.run([self.harness.PROGRAM, "replay", os.path.join(self.data, name + ".pyro"), "--idle", "--waits=off", "--collapsed", "-o",
                                "/dev/null", "--quality", quality], capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         with open(quality, encoding="utf-8") as file:

@@ -113,7 +113,7 @@ class Pyrometer(Profiler):
         return "pyrometer " + self.name
 
     def command(self, pid, rate, seconds, all_threads, path):
-        return ([self.program, "record", pid, "--engine", self.engine, "-r", "%d" % rate, "-d", "%g" % seconds, "--collapsed",
+        return ([self.program, "record", pid, "--engine", self.engine, "-r", "%d" % rate, "-d", "%g" % seconds, "--idle", "--waits=off", "--collapsed",
                  "-o", path] + (["--stop", self.stop] if self.stop else []) + ([] if all_threads else ["--main-thread"]) +
                 (["--quality", path + QUALITY] if path != os.devnull else []) +
                 (["--binary=" + path + CAPTURE] if self.writes_capture and path != os.devnull else []))

@@ -205,6 +205,8 @@ static void put_context(struct pprof *pprof, const struct view_cell *cell)
         put_text_label(pprof, "span_id", span.span_id, CONTEXT_SPAN_DIGITS);
         return;
     }
+    if (pprof->settings->labels & PPROF_SPANS)
+        return;
     snprintf(variable, sizeof variable, "%.*s", (int)context.variable_length, context.variable);
     put_text_label(pprof, variable, context.value, context.value_length);
 }
@@ -230,7 +232,7 @@ static void put_labels(struct pprof *pprof, const struct view_cell *cell)
         put_label(pprof, "part", LABEL_STR, word(pprof, part_text(part)));
     if (labels & PPROF_WAIT)
         put_wait(pprof, cell);
-    if (labels & PPROF_CONTEXT)
+    if (labels & (PPROF_CONTEXT | PPROF_SPANS))
         put_context(pprof, cell);
 }
 
@@ -242,7 +244,7 @@ static enum err_code put_sample(struct pprof *pprof, const struct view_cell *cel
     const enum err_code rc = chain_up(&pprof->chain, pprof->snapshot, cell->node, err);
     if (rc != ERR_OK)
         return rc;
-    if (settings->labels & PPROF_CONTEXT)
+    if (settings->labels & (PPROF_CONTEXT | PPROF_SPANS))
         chain_drop_context(&pprof->chain, pprof->snapshot);
     pprof_shorten(&pprof->chain, settings->max_depth);
     for (size_t i = 0; i < pprof->chain.depth; i++)

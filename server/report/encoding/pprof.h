@@ -38,6 +38,7 @@ enum {
     /* What stacks with the mark of a context work for: trace_id and span_id, or a label with the name of the variable.
      * The mark is not written as a frame. */
     PPROF_CONTEXT = 1 << 4,
+    PPROF_SPANS = 1 << 5, /* the same, of spans only */
     PPROF_EVERY_LABEL = PPROF_THREAD | PPROF_PROCESS | PPROF_STATE | PPROF_WAIT | PPROF_CONTEXT
 };
 

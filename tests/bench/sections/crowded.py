@@ -18,7 +18,7 @@ from table import Goal, columns, number, points
 
 GOALS = {"over": Goal("<= 3 points", at_most=0.03), "lost": Goal("<= 0.5 %", at_most=0.005),
          "queued_off": Goal("<= 5 points", at_most=0.05)}
-RUNNING = "on_cpu,!runnable"
+RUNNING = "running"
 
 
 def running(tool):
@@ -30,7 +30,7 @@ def running(tool):
             self.writes_capture = True
 
         def quality(self, path):
-            subprocess.run([self.program, "replay", path + CAPTURE, "--state", RUNNING, "--collapsed=" + path + ".running"], check=True,
+            subprocess.run([self.program, "replay", path + CAPTURE, "--parts", RUNNING, "--waits=off", "--collapsed=" + path + ".running"], check=True,
                            stderr=subprocess.DEVNULL)
             self.ran = folded.read_collapsed(path + ".running")
             os.unlink(path + ".running")

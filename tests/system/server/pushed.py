@@ -41,7 +41,7 @@ class PushTest(Test):
         """Each stack has the time that it has in the captures, to the nanosecond."""
         path, wall, cpu = file_in("push.pb.gz"), collections.Counter(), collections.Counter()
         for capture in captures:
-            process, code = run_program("replay", capture, "--pprof", "-o", path, *options)
+            process, code = run_program("replay", capture, "--idle", "--pprof", "-o", path, *options)
             self.assertEqual(code, 0, process.output())
             wall += stacks_of(path, 1)
             cpu += stacks_of(path, 2)

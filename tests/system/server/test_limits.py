@@ -49,7 +49,7 @@ class Bombs(Test):
         path = file_in("empty_rows.pyro")
         with open(path, "wb") as file:
             file.write(bombs.long_to_read(self.capture, 3, bombs.no_rows()))
-        process, code = run_program("replay", path, "--collapsed=-")
+        process, code = run_program("replay", path, "--idle", "--waits=off", "--collapsed=-")
         self.assertEqual(code, 1, process.output())
         self.assertRegex(process.err[-1], "damaged at byte .*is invalid")
 
@@ -76,7 +76,7 @@ class Bombs(Test):
             self.assertEqual(host.send("POST", "/captures", {"name": sent.json()["name"]}).status, 202)
             host.process.signal(signal.SIGTERM)
             self.assertEqual(host.process.wait(), 0, host.process.output())
-        for words in (["serve", path, "--listen", "127.0.0.1:0", "--no-data"], ["replay", path, "--collapsed=-"],
+        for words in (["serve", path, "--listen", "127.0.0.1:0", "--no-data"], ["replay", path, "--idle", "--waits=off", "--collapsed=-"],
                       ["merge", path, path, "-o", file_in("merged.pyro")], ["diff", path, path]):
             with program(*words) as process:
                 time.sleep(1)
@@ -278,7 +278,7 @@ class Limits(Test):
             process, code = run_program(*words, preexec_fn=limit)
             done.append(self.check(process, code, pattern))
         if done[0]:
-            process, code = run_program("replay", capture, "--collapsed=-")
+            process, code = run_program("replay", capture, "--idle", "--waits=off", "--collapsed=-")
             self.assertEqual(code, 0, process.output())
         return done
 

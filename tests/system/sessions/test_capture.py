@@ -22,7 +22,7 @@ def finished(*arguments):
 
 def replay(capture, *options):
     path = capture + ".folded"
-    return finished("replay", capture, "--collapsed=" + path, *options), path
+    return finished("replay", capture, "--idle", "--waits=off", "--collapsed=" + path, *options), path
 
 
 def names(path):
@@ -81,7 +81,7 @@ class Replay(Test):
             with self.subTest(python=python.version):
                 capture, live = file_in("v%s.pyro" % python.version), file_in("v%s.folded" % python.version)
                 with victim("threads.py", "4", LONG, python=python.path) as target:
-                    process = finished("record", str(target.pid), "-a", "-d", "2", "-o", capture, "--collapsed=" + live)
+                    process = finished("record", str(target.pid), "-a", "-d", "2", "-o", capture, "--idle", "--waits=off", "--collapsed=" + live)
                 self.assertEqual(process.wait(), 0, process.output())
                 process, path = replay(capture)
                 self.assertEqual(process.wait(), 0, process.output())
@@ -152,7 +152,7 @@ class Replay(Test):
     def test_a_capture_has_every_sample_and_is_shown_as_it_was_recorded(self):
         capture, folded = file_in("whole.pyro"), file_in("filtered.folded")
         with victim("chain.py", LONG) as target:
-            process = finished("record", str(target.pid), "-d", "1", "--binary=" + capture, "--collapsed=" + folded, "--hide", "function:/^b$/")
+            process = finished("record", str(target.pid), "-d", "1", "--binary=" + capture, "--idle", "--waits=off", "--collapsed=" + folded, "--hide", "function:/^b$/")
         self.assertEqual(process.wait(), 0, process.output())
         self.assertNotIn("b", names(folded))
         process, path = replay(capture)
@@ -373,7 +373,7 @@ class HardEnds(Test):
 
         # The other format goes to a pipe, which has no limit.
         with victim("threads.py", "4", LONG) as target, program("record", str(target.pid), "-a", "-d", "6", "-o", capture,
-                                                                "--collapsed=-", preexec_fn=limit) as process:
+                                                                "--idle", "--waits=off", "--collapsed=-", preexec_fn=limit) as process:
             self.assertEqual(process.wait(60 * SLOWNESS), 1, process.output())
             process.wait_line("cannot write.*File too large", process.err)
             process.wait_line("duration reached", process.err)

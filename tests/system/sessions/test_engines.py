@@ -114,7 +114,7 @@ class WithKernel(Test):
         with victim("chain.py", "60") as target:
             for options, line in (([], "copied by the kernel engine"), (["--async-aware"], "copied by the kernel engine"),
                                   (["--stop", "always"], "read from outside: the kernel engine")):
-                process, code = run_program("record", str(target.pid), "-d", "200ms", "--engine", "auto", "--collapsed=-", *options)
+                process, code = run_program("record", str(target.pid), "-d", "200ms", "--engine", "auto", "--idle", "--waits=off", "--collapsed=-", *options)
                 self.assertEqual(code, 0, process.output())
                 self.assertEqual(len([said for said in process.err if "pyrometer: stacks " in said and line in said]), 1, process.output())
 
@@ -173,7 +173,7 @@ class WithoutKernel(Test):
                 self.assertEqual(answer.status, 409, answer.body)
                 self.assertIn(reason, answer.json()["detail"])
             for engine, wanted in ((["--engine", "kernel"], False), (["--engine", "auto"], True)):
-                process = harness.Process([*WITHOUT, PROGRAM, "record", str(target.pid), "-d", "200ms", "--collapsed=-", *engine])
+                process = harness.Process([*WITHOUT, PROGRAM, "record", str(target.pid), "-d", "200ms", "--idle", "--waits=off", "--collapsed=-", *engine])
                 with process:
                     self.assertEqual(process.wait() == 0, wanted, process.output())
                     self.assertEqual(len([line for line in process.err if "kernel engine" in line]), 1, process.output())

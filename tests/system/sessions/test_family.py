@@ -94,7 +94,7 @@ class Named(Test):
             process, code = run_program("record", "--all", "-d", "1", "-o", capture)
             self.assertEqual(code, 0, process.output())
             for pid in (one.pid, two.pid):
-                process, code = run_program("replay", capture, "--process", str(pid), "--collapsed=" + folded)
+                process, code = run_program("replay", capture, "--process", str(pid), "--idle", "--waits=off", "--collapsed=" + folded)
                 self.assertEqual(code, 0, process.output())
                 self.assertGreater(sum(stack.count for stack in read_folded(folded)), 0)
 

@@ -114,7 +114,7 @@ class FullDisk(Test):
     def test_a_command_names_the_file_and_leaves_no_part_of_it(self):
         self.fill()
         with victim("chain.py", LONG) as target:
-            for name, options in (("a.pyro", ()), ("a.html", ()), ("a.folded", ()), ("quality", ("--collapsed=-", "--quality"))):
+            for name, options in (("a.pyro", ()), ("a.html", ()), ("a.folded", ()), ("quality", ("--idle", "--waits=off", "--collapsed=-", "--quality"))):
                 options = options or ("-o",)
                 process, code = run_program("record", str(target.pid), *SHORT, *options, self.path(name))
                 self.assertEqual(code, 1, process.output())
@@ -134,7 +134,7 @@ class FullDisk(Test):
             process.signal(2)
             self.assertEqual(process.wait(), 1, process.output())
         self.clear()
-        process, code = run_program("replay", self.path("a.pyro"), "--collapsed=-")
+        process, code = run_program("replay", self.path("a.pyro"), "--idle", "--waits=off", "--collapsed=-")
         self.assertEqual(code, 0, process.output())
         self.assertTrue(process.out)
 

@@ -17,7 +17,7 @@ FASTEST = "100khz" if ENGINE == "remote" else "20khz"
 
 
 def record(pid, path, *options):
-    return ["record", str(pid), "-o", path, "--collapsed"] + list(options)
+    return ["record", str(pid), "-o", path, "--idle", "--waits=off", "--collapsed"] + list(options)
 
 
 def samples(path):

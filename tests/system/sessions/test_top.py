@@ -68,7 +68,7 @@ class Top(Test):
                 wide.type("q")
                 self.assertEqual(wide.finish(), 0)
                 self.assertFalse(wide.screen.overflowed)
-        process, code = run_program("replay", capture, "--collapsed", "-o", "-")
+        process, code = run_program("replay", capture, "--idle", "--waits=off", "--collapsed", "-o", "-")
         self.assertEqual(code, 0, process.output())
         self.assertTrue(process.out)
 

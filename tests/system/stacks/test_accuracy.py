@@ -130,7 +130,7 @@ def leaves(path):
 
 def record(target, name, seconds, *options):
     path, quality = file_in(name + ".folded"), file_in(name + ".json")
-    process, code = run_program("record", str(target.pid), "-o", path, "--collapsed", "--quality", quality, "-r", str(RATE_HZ),
+    process, code = run_program("record", str(target.pid), "-o", path, "--idle", "--waits=off", "--collapsed", "--quality", quality, "-r", str(RATE_HZ),
                                 "-d", str(seconds), *options, seconds=seconds + harness.WAIT_SECONDS)
     if code != 0:
         raise AssertionError(process.output())

@@ -44,7 +44,7 @@ class Values(Test):
             process, code = run_program("record", str(target.pid), "-a", "-r", str(RATE_HZ), "-d", str(SECONDS), *MOVING,
                                         "--context", variable, "-o", capture)
             self.assertEqual(code, 0, process.output())
-            process, code = run_program("replay", capture, "--contexts", "--collapsed", "-o", path)
+            process, code = run_program("replay", capture, "--contexts", "--idle", "--waits=off", "--collapsed", "-o", path)
             self.assertEqual(code, 0, process.output())
             for value, count in values_of(path).items():
                 found[value] = found.get(value, 0) + count
@@ -74,7 +74,7 @@ class Values(Test):
             found = {}
             with victim("contexts.py", mode, "600") as target:
                 for _ in range(3):
-                    process, code = run_program("record", str(target.pid), "-a", "-r", "1000", "-d", "3", *MOVING, "--context", "request_id", "--contexts", "--collapsed", "-o", path)
+                    process, code = run_program("record", str(target.pid), "-a", "-r", "1000", "-d", "3", *MOVING, "--context", "request_id", "--contexts", "--idle", "--waits=off", "--collapsed", "-o", path)
                     self.assertEqual(code, 0, process.output())
                     for (_, value), count in values_of(path).items():
                         found[value] = found.get(value, 0) + count
@@ -105,7 +105,7 @@ class Instants(Test):
             with self.subTest(python.version), victim("contexts.py", "instants", "600", python=python.path) as target:
                 path, found = file_in("contexts-instants"), {}
                 process, code = run_program("record", str(target.pid), "-a", "-r", "1000", "-d", "2", "--engine", "kernel",
-                                            "--context", "request_id", "--contexts", "--collapsed", "-o", path)
+                                            "--context", "request_id", "--contexts", "--idle", "--waits=off", "--collapsed", "-o", path)
                 self.assertEqual(code, 0, process.output())
                 for value, count in values_of(path).items():
                     found[value] = found.get(value, 0) + count
@@ -120,7 +120,7 @@ class Instants(Test):
         path = file_in("contexts-waits")
         with victim("contexts.py", "waits", "600") as target:
             process, code = run_program("record", str(target.pid), "-a", "-r", "1000", "-d", "2", "--engine", "kernel",
-                                        "--context", "request_id", "--contexts", "--collapsed", "-o", path)
+                                        "--context", "request_id", "--contexts", "--idle", "--waits=off", "--collapsed", "-o", path)
         self.assertEqual(code, 0, process.output())
         found = values_of(path)
         total = sum(found.values())
@@ -170,13 +170,13 @@ class Uses(Test):
             process, code = run_program("record", str(target.pid), "-a", "-d", "1", "--context", "request_id", "-o", capture)
             self.assertEqual(code, 0, process.output())
         for path, options in (plain, ()), (shown, ("--contexts", "--focus", "context:thirty")):
-            process, code = run_program("replay", capture, "-o", path, "--collapsed", *options)
+            process, code = run_program("replay", capture, "-o", path, "--idle", "--waits=off", "--collapsed", *options)
             self.assertEqual(code, 0, process.output())
         self.assertNotIn("<context", pathlib.Path(plain).read_text("utf-8"))
         for line in pathlib.Path(shown).read_text("utf-8").splitlines():
             self.assertRegex(line, r"<context request_id: thirty> \d+$")
         anonymous = file_in("contexts-anonymous")
-        process, code = run_program("replay", capture, "-o", anonymous, "--collapsed", "--contexts", "--anonymize")
+        process, code = run_program("replay", capture, "-o", anonymous, "--idle", "--waits=off", "--collapsed", "--contexts", "--anonymize")
         self.assertEqual(code, 0, process.output())
         text = pathlib.Path(anonymous).read_text("utf-8")
         self.assertIn("<context request_id: ", text)
@@ -203,7 +203,7 @@ class Uses(Test):
             with self.subTest(python.version), victim("contexts.py", "fast", "600", python=python.path) as target:
                 path, jsonl = file_in("contexts-fast"), file_in("contexts-fast.jsonl")
                 process, code = run_program("record", str(target.pid), "-a", "-r", "2khz", "-d", "1", "--context", "request_id", "--contexts",
-                                            "--engine", ENGINE, "--collapsed=" + path, "--jsonl=" + jsonl)
+                                            "--engine", ENGINE, "--idle", "--waits=off", "--collapsed=" + path, "--jsonl=" + jsonl)
                 self.assertEqual(code, 0, process.output())
                 for line in pathlib.Path(path).read_text("utf-8").splitlines():
                     self.assertRegex(line, r" \d+$")

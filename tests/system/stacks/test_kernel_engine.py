@@ -137,7 +137,7 @@ class KernelEngine(Test):
     def record(self, target, name, *options):
         folded, quality = file_in(name + ".folded"), file_in(name + ".json")
         process, code = run_program("record", str(target.pid), "--engine", "kernel", "-r", str(RATE_HZ), "-d", str(SECONDS),
-                                    "-o", folded, "--collapsed", "--quality", quality, *options)
+                                    "-o", folded, "--idle", "--waits=off", "--collapsed", "--quality", quality, *options)
         self.assertEqual(code, 0, process.output())
         with open(quality, encoding="utf-8") as file:
             return read_folded(folded), json.load(file)
@@ -226,7 +226,7 @@ class KernelEngine(Test):
         for name, words in (("all", None), ("on_cpu", "on_cpu"), ("runnable", "runnable")):
             folded = file_in("kernel-state.folded")
             options = ["--state", words] if words else []
-            process, code = run_program("replay", capture, "--process", str(pid), "--collapsed", "-o", folded, *options)
+            process, code = run_program("replay", capture, "--process", str(pid), "--idle", "--waits=off", "--collapsed", "-o", folded, *options)
             counts[name] = sum(stack.count for stack in read_folded(folded)) if code == 0 else 0
         return counts
 
@@ -265,7 +265,7 @@ class KernelEngine(Test):
         with victim("threads.py", "1", "60") as target:
             for options, text in ((["--blocking"], "does not stop threads"),
                                   (["-r", "30k"], "at most 20000 times a second")):
-                process, code = run_program("record", str(target.pid), "--engine", "kernel", "--collapsed=-", *options)
+                process, code = run_program("record", str(target.pid), "--engine", "kernel", "--idle", "--waits=off", "--collapsed=-", *options)
                 self.assertEqual(code, 2, process.output())
                 self.assertIn(text, process.output())
 

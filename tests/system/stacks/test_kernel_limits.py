@@ -142,7 +142,7 @@ class KernelLimits(Test):
     def record(self, target, name, *options, rate_hz=RATE_HZ, seconds=1, meanwhile=None):
         folded, quality = file_in(name + ".folded"), file_in(name + ".json")
         with harness.program("record", str(target.pid), "--engine", "kernel", "-r", str(rate_hz), "-d", str(seconds),
-                             "-o", folded, "--collapsed", "--quality", quality, *options) as process:
+                             "-o", folded, "--idle", "--waits=off", "--collapsed", "--quality", quality, *options) as process:
             if meanwhile:
                 meanwhile(process)
             self.assertEqual(process.wait(), 0, process.output())
@@ -250,7 +250,7 @@ class KernelLimits(Test):
 
     def refused(self, wrapper, code, pattern, **options):
         with victim("chain.py", "60", **options) as target:
-            command = [*wrapper, harness.PROGRAM, "record", str(target.pid), "-d", "300ms", "--collapsed=-", "--engine"]
+            command = [*wrapper, harness.PROGRAM, "record", str(target.pid), "-d", "300ms", "--idle", "--waits=off", "--collapsed=-", "--engine"]
             with Process([*command, "kernel"], **options) as process:
                 self.assertEqual(process.wait(), code, process.output())
                 self.assertEqual(len(process.err), 1, process.output())

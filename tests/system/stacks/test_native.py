@@ -52,7 +52,7 @@ def record(name, python, *options, arguments=(), rate_hz=RATE_HZ, seconds=SECOND
     """The folded stacks of a victim: lists of labels, outermost first, and their counts."""
     path = harness.file_in("native-%s-%s.folded" % (name[:-3], python.version))
     with victim(name, *arguments, str(harness.VICTIM_SECONDS), python=python.path) as target:
-        recording, code = run_program("record", str(target.pid), "-o", path, "--collapsed", "-r", str(rate_hz), "-d",
+        recording, code = run_program("record", str(target.pid), "-o", path, "--idle", "--waits=off", "--collapsed", "-r", str(rate_hz), "-d",
                                       str(seconds), *options, seconds=seconds + harness.WAIT_SECONDS)
         if code != 0:
             raise AssertionError(recording.output())

@@ -132,7 +132,7 @@ def record(name, python, *arguments, options=(), variables=None):
     path = harness.file_in("rules-%s-%s.folded" % (os.path.basename(name)[:-3], python.version))
     variables = dict(os.environ, PYTHONPATH=python.packages, **(variables or {}))
     with victim(name, *arguments, python=python.path, env=variables) as target:
-        recording, code = run_program("record", str(target.pid), "-o", path, "--collapsed", "-r", str(RATE_HZ), "-d", str(SECONDS),
+        recording, code = run_program("record", str(target.pid), "-o", path, "--idle", "--waits=off", "--collapsed", "-r", str(RATE_HZ), "-d", str(SECONDS),
                                       "--native=full", "--native-frames", "everything",
                                       *options, *(("--stop", "always") if harness.ENGINE == "remote" else ()),
                                       seconds=SECONDS + harness.WAIT_SECONDS)
@@ -241,7 +241,7 @@ def check_missing(python):
     with victim(path, python=python.path) as target:
         for stop in ("never", "auto"):
             process, code = run_program("record", str(target.pid), "-d", "0.5", "--engine", "remote", "--native=full", "--stop", stop,
-                                        "--quality", quality, "--collapsed", "-o", "-")
+                                        "--quality", quality, "--idle", "--waits=off", "--collapsed", "-o", "-")
             with open(quality, encoding="utf-8") as file:
                 counted = json.load(file)
             causes = {cause: counted["native_none_" + cause] for cause in MISSING}

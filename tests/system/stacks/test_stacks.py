@@ -238,7 +238,7 @@ def record(name, python, target, engines, seconds):
     paths = {engine: harness.file_in("stacks-%s-%s-%s.folded" % (name[:-3], python.version, engine)) for engine in engines}
     with contextlib.ExitStack() as stack:
         recordings = {engine: stack.enter_context(harness.program(
-            "record", str(target.pid), "-o", path, "--collapsed", "-r", str(RATE_HZ), "-d", str(seconds), "-a", "--engine", engine))
+            "record", str(target.pid), "-o", path, "--idle", "--waits=off", "--collapsed", "-r", str(RATE_HZ), "-d", str(seconds), "-a", "--engine", engine))
             for engine, path in paths.items()}
         codes = {engine: recording.wait(seconds + harness.WAIT_SECONDS) for engine, recording in recordings.items()}
     cells = {}
@@ -269,7 +269,7 @@ def sample(name, python, engines):
 def refuse(python):
     """A Python that is not supported is refused in one line that says which ones are, and lives on."""
     with victim("chain.py", str(harness.VICTIM_SECONDS), python=python.path) as target:
-        process, code = run_program("record", str(target.pid), "-o", harness.file_in("refused.folded"), "--collapsed", "-d", "1")
+        process, code = run_program("record", str(target.pid), "-o", harness.file_in("refused.folded"), "--idle", "--waits=off", "--collapsed", "-d", "1")
         problems = []
         if code != 1 or process.out or len(process.err) != 1:
             problems.append("not exit code 1 and one line: " + process.output())

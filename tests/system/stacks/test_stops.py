@@ -31,7 +31,7 @@ def recorded(target, *options):
     """The quality and the last words of a short recording."""
     path = file_in("stops.json")
     process, code = run_program("record", str(target.pid), "-d", "1", "-r", "1khz", *options, "--quality", path,
-                                "--collapsed=" + file_in("stops.folded"))
+                                "--idle", "--waits=off", "--collapsed=" + file_in("stops.folded"))
     if code != 0:
         raise AssertionError(process.output())
     with open(path, encoding="utf-8") as file:
@@ -93,7 +93,7 @@ hashlib.pbkdf2_hmac("sha256", b"x", b"y", 1 << 30)
 
 def share_of_climb(target, *options):
     path = file_in("stops.folded")
-    process, code = run_program("record", str(target.pid), "-d", "4", "-r", "1khz", "--engine", "remote", *options, "--collapsed=" + path)
+    process, code = run_program("record", str(target.pid), "-d", "4", "-r", "1khz", "--engine", "remote", *options, "--idle", "--waits=off", "--collapsed=" + path)
     if code != 0:
         raise AssertionError(process.output())
     stacks = read_folded(path)
@@ -170,7 +170,7 @@ class Stops(Test):
         with victim("alternate.py", LONG) as target:
             capture, path = file_in("bias.pyro"), file_in("replayed.json")
             quality, words = recorded(target, "--engine", "remote", "-o", capture)
-        process, code = run_program("replay", capture, "--quality", path, "--collapsed=" + file_in("stops.folded"))
+        process, code = run_program("replay", capture, "--quality", path, "--idle", "--waits=off", "--collapsed=" + file_in("stops.folded"))
         self.assertEqual(code, 0, process.output())
         with open(path, encoding="utf-8") as file:
             self.assertEqual(json.load(file)["bias"], quality["bias"])

@@ -60,7 +60,7 @@ class Agreement(Test):
             file.write(PROGRAM)
         theirs, ours = file_in("tachyon.folded"), file_in("ours.folded")
         with victim(path, python=python) as target:
-            with program("record", str(target.pid), "-r", str(RATE), "-d", str(SECONDS), "--collapsed", "-o", ours) as mine, \
+            with program("record", str(target.pid), "-r", str(RATE), "-d", str(SECONDS), "--idle", "--waits=off", "--collapsed", "-o", ours) as mine, \
                  Process([python, "-m", "profiling.sampling", "attach", "-r", str(RATE), "-d", str(SECONDS), "--collapsed",
                           "-o", theirs, str(target.pid)]) as other:
                 self.assertEqual(mine.wait(SECONDS + WAIT_SECONDS), 0, mine.output())

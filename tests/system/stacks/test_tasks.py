@@ -101,7 +101,7 @@ def record(python, pid, mode):
     path = harness.file_in("tasks-%s-%s.folded" % (mode, python.version))
     quality = path + ".json"
     process, code = run_program("record", str(pid), "-d", str(SECONDS), "-r", "500", "--async-mode", mode, "--no-gc",
-                             "--collapsed=" + path, "--quality", quality, seconds=SECONDS + harness.WAIT_SECONDS)
+                             "--idle", "--waits=off", "--collapsed=" + path, "--quality", quality, seconds=SECONDS + harness.WAIT_SECONDS)
     if code != 0:
         raise AssertionError(process.output())
     in_hand = re.search(r"handling an exception ([0-9.]+) %", "\n".join(process.err))
@@ -253,7 +253,7 @@ def check_crowd(python):
         file.write(CROWD % (CROWD_THREADS, CROWD_THREADS))
     with victim(script, python=python.path) as one, victim(script, python=python.path) as other:
         process, code = run_program("record", str(one.pid), str(other.pid), "-a", "-d", "3", "-r", "50", "--async-mode", "all",
-                                    "--collapsed=" + path, "--quality", path + ".json", seconds=3 + harness.WAIT_SECONDS)
+                                    "--idle", "--waits=off", "--collapsed=" + path, "--quality", path + ".json", seconds=3 + harness.WAIT_SECONDS)
     if code != 0:
         raise AssertionError(process.output())
     with open(path + ".json", encoding="utf-8") as file:
@@ -302,7 +302,7 @@ def check_many(python, resting):
         file.write(MANY % (resting, RING, CHAIN))
     with victim(script, python=python.path) as target:
         process, code = run_program("record", str(target.pid), "-d", "3", "-r", "50", "--async-mode", "all",
-                                    "--collapsed=" + path, "--quality", path + ".json", seconds=3 + harness.WAIT_SECONDS)
+                                    "--idle", "--waits=off", "--collapsed=" + path, "--quality", path + ".json", seconds=3 + harness.WAIT_SECONDS)
     if code != 0:
         raise AssertionError(process.output())
     with open(path + ".json", encoding="utf-8") as file:

@@ -64,7 +64,7 @@ class Spans(Test):
         path, found = file_in("thread-contexts"), {}
         for _ in range(RECORDINGS):
             process, code = run_program("record", str(target.pid), "-a", "-r", str(rate), "-d", str(seconds), *MOVING,
-                                        "--context", "opentelemetry", "--contexts", "--collapsed", "-o", path)
+                                        "--context", "opentelemetry", "--contexts", "--idle", "--waits=off", "--collapsed", "-o", path)
             self.assertEqual(code, 0, process.output())
             for key, count in spans_of(path).items():
                 found[key] = found.get(key, 0) + count

@@ -62,7 +62,7 @@ class Recording:
 
     def __init__(self, pid, *options, seconds="1.5", rate="500"):
         path, quality = file_in("weakness.folded"), file_in("weakness.json")
-        self.process, code = run_program("record", str(pid), "-o", path, "--collapsed", "--quality", quality, "-r", rate, "-d",
+        self.process, code = run_program("record", str(pid), "-o", path, "--idle", "--waits=off", "--collapsed", "--quality", quality, "-r", rate, "-d",
                                          seconds, *options, seconds=float(seconds) + WAIT_SECONDS)
         assert code == 0, self.process.output()
         self.stacks = read_folded(path)
@@ -388,7 +388,7 @@ class End(Test):
         """Ticks while it ends are neither failures nor samples."""
         path, quality = file_in("short.folded"), file_in("short.json")
         with victim("exits.py", "2") as target:
-            process, code = run_program("record", str(target.pid), "--collapsed", "-o", path, "--quality", quality, "-r", "1khz")
+            process, code = run_program("record", str(target.pid), "--idle", "--waits=off", "--collapsed", "-o", path, "--quality", quality, "-r", "1khz")
         self.assertEqual(code, 0, process.output())
         with open(quality, encoding="utf-8") as file:
             quality = json.load(file)
@@ -431,7 +431,7 @@ phase_b()
         rate, gap = 500, 1.6
         path, quality = file_in("phases.folded"), file_in("phases.json")
         with victim(script("phases.py", self.PHASES)) as target, \
-                program("record", str(target.pid), "--engine", "remote", "-r", str(rate), "--collapsed", "-o", path,
+                program("record", str(target.pid), "--engine", "remote", "-r", str(rate), "--idle", "--waits=off", "--collapsed", "-o", path,
                         "--quality", quality) as process:
             time.sleep(1)
             process.signal(signal.SIGSTOP)
@@ -508,7 +508,7 @@ class Output(Test):
         """No sample is taken for a file that cannot be there: it would go on for a minute."""
         with victim("chain.py", LONG) as target:
             for options in (["-o", "/no/such/folder/x.folded"], ["-o", file_in("fine.folded"), "--quality", "/no/such/folder/q"]):
-                process, code = run_program("record", str(target.pid), "--collapsed", "-d", "60", *options)
+                process, code = run_program("record", str(target.pid), "--idle", "--waits=off", "--collapsed", "-d", "60", *options)
                 self.assertEqual(code, 1, process.output())
                 self.assertRegex(process.err[-1], "cannot write '/no/such/folder/")
                 self.assertFalse([line for line in process.err if "captured" in line], process.output())

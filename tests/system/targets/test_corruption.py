@@ -49,7 +49,7 @@ class Corruption(Test):
             with self.subTest(python=python.version), victim(os.path.join(HERE, "corrupts.py"), SEED, str(SECONDS + 30),
                                                              python=python.path) as target:
                 words = ["record", str(target.pid), "--subprocesses", "-r", "10khz", "-d", "%gs" % SECONDS, *OPTIONS,
-                         "--collapsed", "-o", path]
+                         "--idle", "--waits=off", "--collapsed", "-o", path]
                 with program(*words) as recording_process:
                     shown, peak = self.sampled(target, recording_process)
                     self.assertEqual(recording_process.wait(), 0, recording_process.output())

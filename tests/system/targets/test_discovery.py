@@ -180,7 +180,7 @@ class Embedded(Discovery):
         command = ["sh", "-c", "PYTHONHOME='%s' '%s-bare'; true" % (home, path)]
         with self.subTest("a child"), Process(command) as target:
             target.wait_ready()
-            process, code = run_program("record", str(target.pid), "--subprocesses", "-d", "2", "--collapsed", "-o", "-")
+            process, code = run_program("record", str(target.pid), "--subprocesses", "-d", "2", "--idle", "--waits=off", "--collapsed", "-o", "-")
             self.assertEqual(code, 0, process.output())
             self.assertTrue(any("waits" in line for line in process.out), process.output())
             with Live("serve", "--data", self.folder) as live:
@@ -206,7 +206,7 @@ class Embedded(Discovery):
             self.assertIn("CPython %s in %s" % (runs.version, os.path.realpath(runs_path)), found["Python"][1])
             self.assertEqual(found["another"][0], "BYPASSED")
             self.assertRegex(found["another"][1], "CPython %s in .* runs nothing" % idle.version)
-            process, code = run_program("record", str(target.pid), "-d", "1", "--collapsed", "-o", "-")
+            process, code = run_program("record", str(target.pid), "-d", "1", "--idle", "--waits=off", "--collapsed", "-o", "-")
             self.assertEqual(code, 0, process.output())
             self.assertTrue(any("waits" in line for line in process.out), process.output())
             self.assert_warned(target, process, "another Python runs in this process, too, and is not sampled: CPython %s in %s" % (
@@ -233,13 +233,13 @@ class Interpreters(Discovery):
         for python in [python for python in some_minors() if python.minor in (11, 12, 8)] + [each_minor()[-1]]:
             with self.subTest(python.version), Process([python.path, "-c", KEPT_INTERPRETER]) as target:
                 target.wait_ready()
-                process, code = run_program("record", str(target.pid), "-d", "0.5", "--engine", "kernel", "--collapsed", "-o", "-")
+                process, code = run_program("record", str(target.pid), "-d", "0.5", "--engine", "kernel", "--idle", "--waits=off", "--collapsed", "-o", "-")
                 self.assertEqual(code, 0, process.output())
                 if python.minor < 13:
                     self.assert_warned(target, process, "what its sub-interpreters run is not sampled: the kernel engine")
                 else:
                     self.assertNotIn("sub-interpreters", process.output())
-                process, code = run_program("record", str(target.pid), "-d", "0.5", "--engine", "auto", "--collapsed", "-o", "-")
+                process, code = run_program("record", str(target.pid), "-d", "0.5", "--engine", "auto", "--idle", "--waits=off", "--collapsed", "-o", "-")
                 self.assertEqual(code, 0, process.output())
                 self.assertNotIn("is not sampled", process.output())
 

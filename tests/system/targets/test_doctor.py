@@ -83,7 +83,7 @@ class Kernel(Test):
         state, said, _ = checks(process)["engine"]
         self.assertRegex(said, ENGINE_CHECK)
         with victim("chain.py", "600") as target:
-            command = ["record", str(target.pid), "-d", "1", "--collapsed", "-o", "-"]
+            command = ["record", str(target.pid), "-d", "1", "--idle", "--waits=off", "--collapsed", "-o", "-"]
             process, code = run_program(*command, "--engine", "kernel")
             self.assertEqual(code == 0, state == "OK", process.output())
             if state != "OK":
@@ -116,7 +116,7 @@ class Kernel(Test):
                 self.assertEqual(state, "BLOCKED" if not may_read else "BYPASSED" if scope else "OK", process.output())
                 self.assertIn("kernel.yama.ptrace_scope is %d" % scope, said)
                 self.assertEqual(bool(remedy), not may_read)
-                process = Process(words + [PROGRAM, "record", "--engine", "remote", "-d", "1", "--collapsed", "-o", "-", str(target.pid)])
+                process = Process(words + [PROGRAM, "record", "--engine", "remote", "-d", "1", "--idle", "--waits=off", "--collapsed", "-o", "-", str(target.pid)])
                 self.assertEqual(process.wait(), 0 if may_read else 3, process.output())
                 self.assertEqual("kernel.yama.ptrace_scope is %d" % scope in process.err[-1], not may_read, process.output())
 
@@ -158,7 +158,7 @@ class Refused(Test):
         self.assertEqual(blocked[0], check, process.output())
         self.assertRegex(checks(process)[check][1], found)
         self.assertRegex(checks(process)[check][2], remedy)
-        for words in (["record", "--collapsed", "-o", "-", "-d", "50ms"], ["dump"], ["attach", "--listen", "127.0.0.1:0"]):
+        for words in (["record", "--idle", "--waits=off", "--collapsed", "-o", "-", "-d", "50ms"], ["dump"], ["attach", "--listen", "127.0.0.1:0"]):
             with Process(list(before) + [self.program] + words + [str(pid)], cwd="/tmp") as other:
                 self.assertEqual((other.wait(), other.err), (3, process.err), other.output())
         with Terminal(list(before) + [self.program, "top", str(pid)]) as terminal:
@@ -295,7 +295,7 @@ class Namespaces(Test):
 
     def record(self, pid):
         # Until there is something: a loaded machine may take a while to the first tick.
-        process, code = run_program("record", "-a", "-d", "2", "--collapsed", "-o", "-", str(pid))
+        process, code = run_program("record", "-a", "-d", "2", "--idle", "--waits=off", "--collapsed", "-o", "-", str(pid))
         self.assertEqual(code, 0, process.output())
         return "\n".join(process.out)
 
@@ -313,7 +313,7 @@ class Namespaces(Test):
             process, code = run_program("doctor", str(pid))
             self.assertEqual(code, 0, process.output())
             self.assertIn("1 in its own pid namespace", checks(process)["process"][1])
-            process, code = run_program("record", "-a", "-d", "2", "--mode", "cpu", "--collapsed", "-o", "-", str(pid))
+            process, code = run_program("record", "-a", "-d", "2", "--mode", "cpu", "--idle", "--waits=off", "--collapsed", "-o", "-", str(pid))
             self.assertEqual(code, 0, process.output())
             # The kernel's account is that of the right thread: it is the spinner that runs.
             spins = sum(int(line.split()[-1]) for line in process.out if "spins" in line)

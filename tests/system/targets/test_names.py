@@ -148,7 +148,7 @@ class Names(EachTest):
     def check_command(self, python):
         with harness.Process([python.path, "-c", COMMAND]) as target:
             target.wait_ready()
-            process, code = harness.run_program("record", str(target.pid), "-d", str(harness.SLOWNESS), "-r", "200", "--collapsed=-")
+            process, code = harness.run_program("record", str(target.pid), "-d", str(harness.SLOWNESS), "-r", "200", "--idle", "--waits=off", "--collapsed=-")
             self.assertEqual(code, 0, process.output())
             files = {frame.rsplit(":", 2)[1].rsplit(".", 1)[-1]: frame.split(":")[0] for line in process.out
                      for frame in line.rpartition(" ")[0].split(";")[1:] if frame.count(":") > 1}

@@ -132,7 +132,7 @@ class Reuse(Test):
         useful = 0
         for turn in range(TURNS):
             first, path = self.first(), file_in("reused.folded")
-            with program("record", str(first.pid), "-r", "10khz", "-d", "3", "--collapsed", "-o", path) as recording:
+            with program("record", str(first.pid), "-r", "10khz", "-d", "3", "--idle", "--waits=off", "--collapsed", "-o", path) as recording:
                 time.sleep(BEGUN_SECONDS + turn * 0.003)
                 newcomer = self.replace(first)
                 newcomer.wait_ready()
@@ -144,7 +144,7 @@ class Reuse(Test):
     def test_a_process_that_is_replaced_while_it_is_found_is_one_of_the_two(self):
         for turn in range(TURNS):
             first, path = self.first(), file_in("raced.folded")
-            with program("record", str(first.pid), "-r", "1khz", "-d", "300ms", "--collapsed", "-o", path) as recording:
+            with program("record", str(first.pid), "-r", "1khz", "-d", "300ms", "--idle", "--waits=off", "--collapsed", "-o", path) as recording:
                 time.sleep(turn * 0.002)
                 newcomer = self.replace(first)
                 code = recording.wait()
@@ -218,7 +218,7 @@ class Reuse(Test):
     def test_stopping_never_stops_the_second(self):
         for turn in range(5):
             first, path = self.first(), file_in("stopped.folded")
-            with program("record", str(first.pid), "--blocking", "-r", "2khz", "-d", "3", "--collapsed", "-o", path) as recording:
+            with program("record", str(first.pid), "--blocking", "-r", "2khz", "-d", "3", "--idle", "--waits=off", "--collapsed", "-o", path) as recording:
                 time.sleep(BEGUN_SECONDS + turn * 0.003)
                 newcomer = self.replace(first).wait_ready()
                 self.check(recording, recording.wait(), path)
@@ -233,7 +233,7 @@ class Threads(Test):
     def states_of(self, target, engine):
         path = file_in("number.json")
         process, code = run_program("record", str(target.pid), "-a", "-r", "500", "-d", "2", "--engine", engine, "--quality", path,
-                                    "--collapsed=" + file_in("number.folded"))
+                                    "--idle", "--waits=off", "--collapsed=" + file_in("number.folded"))
         self.assertEqual(code, 0, process.output())
         with open(path, encoding="utf-8") as file:
             return json.load(file)["states"]["on_cpu"]

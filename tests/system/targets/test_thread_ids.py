@@ -93,7 +93,7 @@ class Recorded:
 
     def __init__(self, *words):
         path, quality = file_in("ids.folded"), file_in("ids.json")
-        self.process, self.code = run_program("record", *map(str, words), "-d", SECONDS, "-r", "500", "--collapsed", "-o", path,
+        self.process, self.code = run_program("record", *map(str, words), "-d", SECONDS, "-r", "500", "--idle", "--waits=off", "--collapsed", "-o", path,
                                               "--quality", quality)
         self.said = "\n".join(self.process.err)
         self.stacks = read_folded(path) if self.code == 0 else []

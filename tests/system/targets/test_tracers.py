@@ -38,7 +38,7 @@ class Traced(Test):
 
     def record(self, *options):
         path = file_in("traced.folded")
-        process, code = run_program("record", str(self.pid), "-d", "1", "-r", "200", *options, "--collapsed", "-o", path)
+        process, code = run_program("record", str(self.pid), "-d", "1", "-r", "200", *options, "--idle", "--waits=off", "--collapsed", "-o", path)
         return process, code, path
 
     def test_is_sampled_as_any_other(self):
@@ -89,7 +89,7 @@ class Traced(Test):
 
     def test_that_no_stop_succeeded_is_said(self):
         with victim("alternate.py", LONG, preexec_fn=traceable) as target, Tracer(str(target.pid)):
-            process, code = run_program("record", str(target.pid), "--blocking", "-d", "1", "--collapsed", "-o", file_in("traced.folded"))
+            process, code = run_program("record", str(target.pid), "--blocking", "-d", "1", "--idle", "--waits=off", "--collapsed", "-o", file_in("traced.folded"))
             self.assertEqual(code, 1, process.output())
             self.assertRegex(process.err[-1], "no samples were captured: the kernel refused every stop")
             self.assertRegex("\n".join(process.err), r"captured 0 samples in (0\.9|[1-9])")
@@ -120,7 +120,7 @@ class Traced(Test):
                 self.goes_on()
 
     def test_a_debugger_that_comes_while_it_is_stopped_for_each_tick(self):
-        with program("record", str(self.pid), "-a", "--blocking", "-d", "100", "-r", "1khz", "--collapsed", "-o",
+        with program("record", str(self.pid), "-a", "--blocking", "-d", "100", "-r", "1khz", "--idle", "--waits=off", "--collapsed", "-o",
                      file_in("late.folded")) as recording:
             time.sleep(1 * SLOWNESS)
             # It loses some races against us, then it has the threads one by one.
@@ -179,7 +179,7 @@ class Turned(Test):
             return subprocess.run([newest_python(), *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                   stderr=subprocess.PIPE, preexec_fn=become_nobody, timeout=WAIT_SECONDS, check=False)
         with victim("chain.py", LONG, preexec_fn=become_nobody) as target:
-            with program("record", str(target.pid), "-d", "100", "--collapsed", "-o", "-") as recording:
+            with program("record", str(target.pid), "-d", "100", "--idle", "--waits=off", "--collapsed", "-o", "-") as recording:
                 end = time.monotonic() + WAIT_SECONDS
                 # Each process of root's profiler becomes a user of its own.
                 while status_of(recording.pid)["Uid"].split()[0] == "0":
