@@ -114,13 +114,14 @@ void kernel_describe_process(const struct target *target, struct kernel_process 
         .frame_instr = layout->has_heap_frames ? 0 : layout->frame_instr,
         .frame_is_entry = layout->frame_is_entry,
         .only_tid = target->options->all_threads ? 0 : (uint32_t)target->process.pid,
-        .wants_native = target->options->native == SAMPLER_NATIVE_FULL,
+        .wants_native = target->fold.native_stacks != NULL,
         .code = describe_code(layout),
     };
     const struct thread_windows windows = python_windows(target->python, NULL);
     remote_addr interpreters[KERNEL_MAX_INTERPRETERS];
     kernel_describe_context(target, &out->context);
     out->tstate_tid = layout->tstate_native_thread_id;
+    out->tstate_pthread = layout->tstate_thread_id;
     out->tstate_next = layout->tstate_next;
     out->tstate_base = layout->tstate_base_frame;
     out->frame_owner = layout->frame_owner;

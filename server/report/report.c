@@ -24,24 +24,26 @@ static const struct report_format formats[] = {
     { "collapsed", MIME_TEXT, "folded", "folded stacks, one per line, for other tools",
       report_write_collapsed, NULL, false, false, false },
     { "flamegraph", MIME_HTML, "html", "one HTML file: the page with the profile in it",
-      report_write_html, NULL, false, false, false },
+      report_write_html, NULL, false, true, false },
     { "heatmap", MIME_HTML, "heatmap.html", "one HTML file: the page, opened at Source",
-      report_write_heatmap, NULL, false, false, false },
+      report_write_heatmap, NULL, false, true, false },
+    { "svg", "image/svg+xml", "svg", "one picture: a flame graph that opens anywhere",
+      report_write_svg, NULL, false, false, false },
     { "pstats", "application/octet-stream", "pstats",
       "for Python's pstats; a table if no file is named", report_write_pstats, "pstats-text",
       false, false, true },
     { "pstats-text", MIME_TEXT, "txt", "table of the functions with the most samples",
-      report_write_pstats_text, NULL, false, true, true },
+      report_write_pstats_text, NULL, false, false, true },
     { "summary", MIME_TEXT, "summary.txt", "the answer in at most 40 lines",
-      report_write_summary, "summary", false, false, false },
+      report_write_summary, "summary", false, true, false },
     { "summary-markdown", "text/markdown; charset=utf-8", "md", "the same as Markdown",
-      report_write_summary_markdown, "summary-markdown", false, false, false },
+      report_write_summary_markdown, "summary-markdown", false, true, false },
     { "summary-json", MIME_JSON, "summary.json", "the same as JSON", report_write_summary_json,
-      "summary-json", false, false, false },
+      "summary-json", false, true, false },
     { "jsonl", "application/x-ndjson", "jsonl", "tables and sums, one JSON document per line",
-      report_write_jsonl, NULL, false, false, true },
+      report_write_jsonl, NULL, false, true, true },
     { "gecko", MIME_JSON, "gecko.json", "for the Firefox Profiler, with state markers",
-      report_write_gecko, NULL, false, false, true },
+      report_write_gecko, NULL, false, true, true },
     { "chrome-trace", MIME_JSON, "trace.json", "for Perfetto and chrome://tracing",
       report_write_chrome_trace, NULL, false, false, true },
     { "speedscope", MIME_JSON, "speedscope.json", "for speedscope.app", report_write_speedscope,
@@ -49,7 +51,7 @@ static const struct report_format formats[] = {
     { "pprof", "application/gzip", "pb.gz", "for go tool pprof, Pyroscope, Parca",
       report_write_pprof, NULL, false, false, true },
     { "diff-flamegraph", MIME_HTML, "diff.html", "the page, opened at the comparison with FILE",
-      report_write_diff_flamegraph, NULL, true, false, false },
+      report_write_diff_flamegraph, NULL, true, true, false },
     { "diff-markdown", "text/markdown; charset=utf-8", "diff.md",
       "table of significant changes from FILE", report_write_diff_markdown, NULL, true, false,
       false },
@@ -62,6 +64,11 @@ const struct report_format *report_at(size_t index)
     return index < sizeof formats / sizeof *formats ? &formats[index] : NULL;
 }
 
+part_set report_usual_parts(const struct report_format *format)
+{
+    return format->keeps_idle ? 0 : format->needs_baseline ? PART_SET_COMPARED : PART_SET_USUAL;
+}
+
 bool report_is_page(const struct report_format *format)
 {
     return format->write == report_write_html || format->write == report_write_heatmap ||
@@ -72,7 +79,7 @@ bool report_names_waits(const struct report_format *format)
 {
     return format->write == report_write_summary ||
            format->write == report_write_summary_markdown ||
-           format->write == report_write_summary_json;
+           format->write == report_write_summary_json || format->write == report_write_svg;
 }
 
 bool report_labels_contexts(const struct report_format *format)
@@ -154,6 +161,11 @@ enum err_code report_write(const struct report_format *format,
         rc = source->settings.anonymizes ? write_anonymized(format, &now.source, out, err)
              : format->has_places        ? write_located(format, &now.source, out, err)
                                          : format->write(&now.source, out, err);
+    /* Text ends with its last line: on a screen the prompt follows, and files are joined. */
+    if (rc == ERR_OK && strcmp(format->mime, MIME_JSON) == 0) {
+        buffer_char(out, '\n');
+        rc = buffer_check(out, err);
+    }
     report_header_deinit(&baseline.header);
     report_header_deinit(&now.header);
     return rc;
@@ -212,12 +224,14 @@ void report_file_name(const struct report_source *source, const struct report_fo
                       char out[REPORT_NAME_BYTES])
 {
     const time_t start = (time_t)(source->session->status.started_at_ns / NS_PER_S);
-    char when[32] = "";
+    char when[32] = "", who[16] = "";
     struct tm parts;
     if (gmtime_r(&start, &parts))
         strftime(when, sizeof when, "-%Y%m%d-%H%M%SZ", &parts);
     const struct sampler_target *const target =
         source->header ? &source->header->target : source->session->target;
-    snprintf(out, REPORT_NAME_BYTES, "pyrometer-%d%s.%s", (int)target->pid, when,
-             format->extension);
+    /* A program that has not been started yet has no number. */
+    if (target->pid)
+        snprintf(who, sizeof who, "-%d", (int)target->pid);
+    snprintf(out, REPORT_NAME_BYTES, "pyrometer%s%s.%s", who, when, format->extension);
 }

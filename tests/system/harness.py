@@ -344,7 +344,9 @@ class Live:
         words = list(arguments)
         self.process = Process([*before, path, words[0], "--listen", "127.0.0.1:0"] + words[1:], **options)
         try:
-            self.url = self.process.wait_line("(http://[^ ]*)$").group(1)
+            # What run itself says goes to standard error.
+            said = self.process.err if words[0] == "run" else self.process.out
+            self.url = self.process.wait_line("(http://[^ ]*)$", said).group(1)
         except BaseException:
             self.process.kill()
             raise

@@ -72,6 +72,22 @@ static const struct row {
     { CALL(futex), SITE(.lock = true), .cause = WAIT_LOCK },
     { CALL(futex), SITE(.condition = true, .worker = true), .cause = WAIT_WORKER },
     { CALL(futex), SITE(.worker = true), .cause = WAIT_WORKER },
+    { CALL(futex), SITE(.condition = true, .gets = true), .cause = WAIT_QUEUE },
+    { CALL(futex), SITE(.condition = true, .gets = true, .at_head = true),
+      .cause = WAIT_WORKER },
+    { CALL(futex), SITE(.condition = true, .at_head = true), .cause = WAIT_QUEUE },
+    { CALL(futex), SITE(.condition = true, .event = true), .cause = WAIT_QUEUE },
+    { CALL(futex), SITE(.condition = true, .event = true, .at_head = true),
+      .cause = WAIT_SLEEP },
+    { CALL(futex), SITE(.condition = true, .joins = true), .cause = WAIT_QUEUE },
+    { CALL(futex), SITE(.condition = true, .joins = true, .is_main = true),
+      .cause = WAIT_THREADS },
+    { CALL(futex), SITE(.condition = true, .gets = true, .is_main = true),
+      .cause = WAIT_QUEUE },
+    { CALL(read), SITE(.gets = true, .connection = true, .at_head = true),
+      .kind = DESCRIPTOR_PIPE, .cause = WAIT_WORKER },
+    { CALL(read), SITE(.gets = true, .connection = true), .kind = DESCRIPTOR_PIPE,
+      .cause = WAIT_PIPE },
     { CALL(futex), .site = { .is_known = true, .in_native = VALUE_NO }, .cause = WAIT_GIL },
     { CALL(futex), .site = { .in_native = VALUE_NO }, .cause = WAIT_UNKNOWN },
     { CALL(read), SITE(.worker = true, .connection = true), .kind = DESCRIPTOR_PIPE,
@@ -104,11 +120,39 @@ static void code_of_libraries_is_known(void **state)
     assert_int_not_equal(worker, condition);
     assert_int_not_equal(worker, plain);
     assert_int_equal(wait_site_of_code("wait", "/x/threading.py"), condition);
-    assert_int_equal(wait_site_of_code("Queue.get", "/x/queue.py"), condition);
+    assert_int_not_equal(wait_site_of_code("Event.wait", "/x/threading.py"), condition);
+    assert_int_not_equal(wait_site_of_code("Queue.get", "/x/queue.py"), plain);
     assert_int_equal(wait_site_of_code("get", "/x/my_queue.py"), plain);
     assert_int_equal(wait_site_of_code("get", "queue.py"), plain);
-    assert_int_equal(wait_site_of_code("Thread.run", "/x/threading.py"), plain);
+    assert_int_not_equal(wait_site_of_code("Thread.run", "/x/threading.py"), plain);
     assert_int_equal(wait_site_of_code("", ""), plain);
+}
+
+static void workers_of_pools_that_wait_in_depth_are_known(void **state)
+{
+    static const struct {
+        const char *name, *file;
+    } workers[] = {
+        { "_process_worker", "/v/site-packages/joblib/externals/loky/process_executor.py" },
+        { "wait_result_broken_or_wakeup", "/v/site-packages/loky/process_executor.py" },
+        { "main", "/v/site-packages/loky/backend/resource_tracker.py" },
+        { "Worker.workloop", "/v/site-packages/billiard/pool.py" },
+        { "TaskHandler.body", "/v/site-packages/billiard/pool.py" },
+        { "WorkerThread.run", "/v/site-packages/anyio/_backends/_asyncio.py" },
+        { "worker", "/usr/lib/python3.8/multiprocessing/pool.py" },
+        { "Queue._feed", "/usr/lib/python3.13/multiprocessing/queues.py" },
+        { "main", "/usr/lib/python3.13/multiprocessing/resource_tracker.py" },
+    };
+    const unsigned worker =
+        wait_site_of_code("_worker", "/usr/lib/python3.13/concurrent/futures/thread.py");
+    const unsigned join = wait_site_of_code("Thread.join", "/usr/lib/python3.13/threading.py");
+    (void)state;
+    for (size_t i = 0; i < sizeof workers / sizeof *workers; i++)
+        assert_int_equal(wait_site_of_code(workers[i].name, workers[i].file), worker);
+    assert_int_not_equal(join, worker);
+    assert_int_equal(wait_site_of_code("queue_get", "/v/site-packages/dask/local.py"), join);
+    assert_int_equal(wait_site_of_code("_wait_for_tstate_lock", "/usr/lib/threading.py"), join);
+    assert_int_equal(wait_site_of_code("_shutdown", "/usr/lib/python3.8/threading.py"), join);
 }
 
 static struct waits *made_waits(struct profile *profile, bool names_peers)
@@ -168,6 +212,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(calls_and_code_give_causes),
         cmocka_unit_test(code_of_libraries_is_known),
+        cmocka_unit_test(workers_of_pools_that_wait_in_depth_are_known),
         cmocka_unit_test(a_cause_is_a_mark_below_the_stack),
         cmocka_unit_test(nothing_is_known_of_a_thread_that_runs),
     };

@@ -47,12 +47,12 @@ static void messages_name_what_is_wrong(void **state)
           "invalid --show-from '/a**/': the regular expression has nothing to repeat before *, "
           "+, ? or {" },
         { "replay a.pyro --gecko --omit x",
-          "unknown option '--omit' (did you mean '--limit'?)" },
+          "unknown option '--omit' (did you mean '--hide'?)" },
         { "replay a.pyro --gecko --state foo",
-          "invalid --state 'foo': want active, or on_cpu, has_gil, waits_gil, in_gc, in_native, "
+          "invalid --state 'foo': want on_cpu, has_gil, waits_gil, in_gc, in_native, "
           "has_exception, runnable or in_jit, alone or after \"!\", \"~\" or \"unknown_\"" },
         { "replay a.pyro --gecko --state in_gc,foo",
-          "invalid --state 'in_gc,foo': \"foo\" is not a state; want active, or on_cpu, has_gil, "
+          "invalid --state 'in_gc,foo': \"foo\" is not a state; want on_cpu, has_gil, "
           "waits_gil, in_gc, in_native, has_exception, runnable or in_jit, alone or after \"!\", \"~\" or "
           "\"unknown_\"" },
         { "replay a.pyro --gecko --state on_cpu,!on_cpu",
@@ -82,12 +82,34 @@ static void messages_name_what_is_wrong(void **state)
         { "attach 1 --sort name", "attach has no option '--sort' (see attach --help)" },
         { "attach 1 --binary=", "--binary needs a value (FILE)" },
         { "replay", "replay needs a FILE (record writes one)" },
-        { "replay nothere.pyro", "cannot read 'nothere.pyro': No such file or directory" },
-        { "replay /dev/null", "replay needs a format, such as --flamegraph or --collapsed (see "
-                              "replay --help)" },
+        { "replay nothere.pyro -o x", "cannot read 'nothere.pyro': No such file or directory" },
+        { "replay /dev/null -o x",
+          "replay needs a format, such as --flamegraph or --collapsed (see replay --help)" },
         { "replay x y --collapsed",
           "replay takes one FILE; 'y' is a second one (merge joins captures)" },
         { "replay x --collapsed -r 10", "unknown option '-r' (see --help)" },
+        { "record 1 -F 99", "unknown option '-F' (did you mean '--sampling-rate'?)" },
+        { "record 1 --frequency 99",
+          "unknown option '--frequency' (did you mean '--sampling-rate'?)" },
+        { "record 1 --json", "unknown option '--json' (did you mean '--summary-json'?)" },
+        { "dump --process 1", "unknown option '--process' (did you mean '--pid'?)" },
+        { "attach 1 --timeout 5", "unknown option '--timeout' (did you mean '--duration'?)" },
+        { "serve --port 80", "unknown option '--port' (did you mean '--listen'?)" },
+        { "record -p x", "invalid --pid 'x': want a process ID such as 4711" },
+        { "record 1 -f png",
+          "invalid --format 'png': want collapsed, flamegraph, heatmap, svg, pstats, pstats-text, "
+          "summary, summary-markdown, summary-json, jsonl, gecko, chrome-trace, speedscope, pprof" },
+        { "record", "record needs a PID, --all or -- COMMAND" },
+        { "record 1 -- x", "record takes a PID or a COMMAND, not both" },
+        { "record --all -- x", "record takes --all or a COMMAND, not both" },
+        { "record --", "a COMMAND is missing behind the '--'" },
+        { "run --browser -o x.html app.py",
+          "run serves no page if it writes a report: leave out --browser, or write a capture "
+          "(.pyro)" },
+        { "run --split app.py",
+          "--split needs a format: a capture holds all processes (use replay --split)" },
+        { "run --anonymize app.py",
+          "--anonymize needs a format, such as --flamegraph: a capture holds the real names" },
         { "replay x --collapsed --from soon",
           "invalid --from 'soon': want a time since the start, such as 0, 0.5, 500ms, 2m or 1h" },
         { "replay x --browser --from 3",
@@ -115,16 +137,16 @@ static void messages_name_what_is_wrong(void **state)
           "invalid --listen 'h:65536': want HOST:PORT or unix:PATH" },
         { "attach 1 --no-token --token-file f",
           "--no-token and --token-file cannot be given together" },
-        { "attach 1 -- x", "'--' is only allowed before the COMMAND of run" },
+        { "attach 1 -- x", "'--' is only allowed before the COMMAND of run or record" },
         { "run", "run needs a TARGET: a Python file, -m MODULE, or -- COMMAND" },
         { "run -m", "run needs a TARGET: a Python file, -m MODULE, or -- COMMAND" },
         { "run --", "run needs a TARGET: a Python file, -m MODULE, or -- COMMAND" },
-        { "run -m -- x", "'--' is only allowed before the COMMAND of run" },
+        { "run -m -- x", "'--' is only allowed before the COMMAND of run or record" },
         { "record 1 -o x.png",
-          "unknown output format '.png' (known: .pyro, .folded, .html, .heatmap.html, .pstats, "
+          "unknown output format '.png' (known: .pyro, .folded, .html, .heatmap.html, .svg, .pstats, "
           ".txt, .summary.txt, .md, .summary.json, .jsonl, .gecko.json, .trace.json, .speedscope.json, .pb.gz, .diff.html, .diff.md)" },
         { "replay /dev/null -o y.pyro",
-          "unknown output format '.pyro' (known: .folded, .html, .heatmap.html, .pstats, "
+          "unknown output format '.pyro' (known: .folded, .html, .heatmap.html, .svg, .pstats, "
           ".txt, .summary.txt, .md, .summary.json, .jsonl, .gecko.json, .trace.json, .speedscope.json, .pb.gz, .diff.html, .diff.md)" },
         { "record 1 -o xhtml",
           "record needs a format, such as --flamegraph or --collapsed (see record --help)" },
@@ -176,8 +198,8 @@ static void messages_name_what_is_wrong(void **state)
         { "diff a b c",
           "diff takes two captures, or several on each side: BASELINE... -- CAPTURE..." },
         { "diff a b --", "diff needs two captures: BASELINE and CAPTURE" },
-        { "diff -- a b", "'--' is only allowed before the COMMAND of run" },
-        { "diff a -- b -- c", "'--' is only allowed before the COMMAND of run" },
+        { "diff -- a b", "'--' is only allowed before the COMMAND of run or record" },
+        { "diff a -- b -- c", "'--' is only allowed before the COMMAND of run or record" },
         { "diff a b --sampling-rate 5",
           "diff has no option '--sampling-rate' (see diff --help)" },
         { "record 1 --diff-flamegraph", "--diff-flamegraph needs a value (FILE)" },
