@@ -128,7 +128,7 @@ static enum three_valued is_at_gil(const struct sample *sample, const struct sys
         return VALUE_UNKNOWN;
     if (system_call_kind(call->number) != CALL_FUTEX)
         return VALUE_NO;
-    return sample->threads && thread_state_is_gil(sample->threads, call->args[0])
+    return sample->threads && thread_state_is_gil(sample->threads, call->args[0], call->sp)
                ? VALUE_YES
                : VALUE_UNKNOWN;
 }

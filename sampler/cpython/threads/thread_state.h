@@ -20,9 +20,10 @@ struct thread_state {
 /* Can this be read in the target's version?  If not, it is VALUE_UNKNOWN for every thread. */
 bool thread_state_knows_gil(const struct thread_list *list);
 bool thread_state_knows_exceptions(const struct thread_list *list);
-/* Do threads that wait in the kernel at this word wait for a GIL?  Only the kernel knows who waits before 3.15.
- * false also: unknown, as with C libraries whose threads wait at a word of their own stack. */
-bool thread_state_is_gil(const struct thread_list *list, remote_addr word);
+/* Does a thread that waits in the kernel at this word wait for a GIL?  Only the kernel knows who waits before 3.15.
+ * With musl the word is on the thread's own stack, and is read for where it is queued; sp: the thread's stack pointer, 0: unknown.
+ * false also: unknown. */
+bool thread_state_is_gil(const struct thread_list *list, remote_addr word, remote_addr sp);
 struct thread_state thread_state_of(struct thread_list *list, const struct thread *thread);
 
 #endif /* SAMPLER_CPYTHON_THREADS_THREAD_STATE_H */

@@ -572,11 +572,43 @@ static void each_interpreter_may_have_a_gil(void **state)
                                     ? world->python.runtime.addr + layout->runtime_gil_locked
                                     : world->interp + layout->interp_gil_locked;
         walk(world);
-        assert_true(thread_state_is_gil(&world->list, gil + 16));
-        assert_true(thread_state_is_gil(&world->list, gil + 16 + 48));
-        assert_false(thread_state_is_gil(&world->list, gil - 4));
-        assert_false(thread_state_is_gil(&world->list, gil + 1024));
-        assert_false(thread_state_is_gil(&world->list, 0));
+        assert_true(thread_state_is_gil(&world->list, gil + 16, 0));
+        assert_true(thread_state_is_gil(&world->list, gil + 16 + 48, 0));
+        assert_false(thread_state_is_gil(&world->list, gil - 4, 0));
+        assert_false(thread_state_is_gil(&world->list, gil + 1024, 0));
+        assert_false(thread_state_is_gil(&world->list, 0, 0));
+        end(world);
+    }
+}
+
+/* As musl has them: each condition names the item of the thread that came last, and each item the one before. */
+static void with_musl_threads_that_queue_at_the_gil_wait_for_it(void **state)
+{
+    enum { FIRST = 16 + 8, SECOND = 16 + 48 + 40 + 8, BEFORE = 8, WORD = 20, ABOVE_SP = 0x90 };
+    (void)state;
+    for (unsigned minor = FAKE_OLDEST_MINOR; minor <= FAKE_NEWEST_MINOR; minor++) {
+        struct thread_world *const world = begin(minor);
+        struct fake_memory *const memory = &world->python.memory;
+        const struct layout *const layout = &world->python.runtime.layout;
+        const remote_addr gil = layout->runtime_gil_locked
+                                    ? world->python.runtime.addr + layout->runtime_gil_locked
+                                    : world->interp + layout->interp_gil_locked;
+        remote_addr items[4];
+        for (size_t i = 0; i < 4; i++)
+            items[i] = fake_alloc(&world->python, 64);
+        fake_memory_put_u64(memory, gil + FIRST, items[0]);
+        fake_memory_put_u64(memory, items[0] + BEFORE, items[1]);
+        fake_memory_put_u64(memory, items[1] + BEFORE, 0);
+        fake_memory_put_u64(memory, gil + SECOND, items[2]);
+        fake_memory_put_u64(memory, items[2] + BEFORE, items[2]);
+        walk(world);
+        for (size_t i = 0; i < 4; i++) {
+            const remote_addr word = items[i] + WORD, sp = word - ABOVE_SP;
+            assert_int_equal(thread_state_is_gil(&world->list, word, sp), i < 3);
+            assert_false(thread_state_is_gil(&world->list, word, 0));
+            assert_false(thread_state_is_gil(&world->list, word, word - 0x1000));
+            assert_false(thread_state_is_gil(&world->list, word + 4, sp));
+        }
         end(world);
     }
 }
@@ -631,4 +663,5 @@ TEST_MAIN(cmocka_unit_test(none_is_not_an_exception_in_hand),
           cmocka_unit_test(the_heads_of_the_lists_tell_of_new_threads),
           cmocka_unit_test(a_build_without_a_gil_uses_one_that_was_enabled),
           cmocka_unit_test(each_interpreter_may_have_a_gil),
+          cmocka_unit_test(with_musl_threads_that_queue_at_the_gil_wait_for_it),
           cmocka_unit_test(the_gil_is_held_by_the_thread_it_names))
