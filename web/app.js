@@ -8,7 +8,8 @@ import { filterParameters } from "./model/filters/filter.js";
 import { cleanLinks, noLinks } from "./model/page/links.js";
 import { createPicture } from "./model/page/picture.js";
 import { isSameQuestion, openedFile, questionOf, searchedFor } from "./model/page/questions.js";
-import { takeBaseline, takeBlocks, takeDelivery, takeRuns } from "./model/trees/recording.js";
+import { takeBaseline, takeBlocks, takeDelivery, takeRunning, takeRuns } from "./model/trees/recording.js";
+import { isRunningAPart } from "./model/profile/parts.js";
 import { createState, reduce } from "./model/page/state.js";
 import { wantedRuns } from "./model/page/stack-span.js";
 import { sessionTitle } from "./model/host/sessions.js";
@@ -33,6 +34,7 @@ import { createGil } from "./view/threads/gil.js";
 import { createTasks } from "./view/threads/tasks.js";
 import { createHeader } from "./view/page/header.js";
 import { createHeatmap } from "./view/time/heatmap.js";
+import { createHeadline } from "./view/page/headline.js";
 import { createHelp } from "./view/page/help.js";
 import { createOwnLinesView } from "./view/code/own.js";
 import { createContextMenu } from "./view/page/context-menu.js";
@@ -48,7 +50,7 @@ import { saveChart } from "./view/page/save-chart.js";
 import { createSandwich } from "./view/flame/sandwich.js";
 import { createShape } from "./view/page/shape.js";
 import { createSource } from "./view/code/source.js";
-import { createStateChips } from "./view/filters/states.js";
+import { createPartsBar } from "./view/filters/parts.js";
 import { createStacks } from "./view/flame/stacks.js";
 import { createStrip } from "./view/time/strip.js";
 import { createTable } from "./view/code/table.js";
@@ -78,10 +80,14 @@ function sourceHandlers(dispatch, recorded) {
     onQuality: (quality) => dispatch({ type: "quality", quality }),
     onDelivery: (delivery) => recorded(takeDelivery, delivery),
     onBaseline: (baseline) => recorded(takeBaseline, baseline),
+    onRunning: (running) => recorded(takeRunning, running),
     onRuns: (runs) => recorded(takeRuns, runs),
     onBlocks: (blocks) => recorded(takeBlocks, blocks),
   };
 }
+
+// The summary says where all time goes, as the bar does.
+const ofAllParts = (selected) => ({ ...selected, parts: [] });
 
 // What the source watches for the view that is shown.
 function watchFor(source, state, picture, selected) {
@@ -93,9 +99,10 @@ function watchFor(source, state, picture, selected) {
   source.watch("matches", searchedFor(state, picture));
   source.watch("heat", view === "heatmap");
   source.watch("blocks", view === "diff" || view === "table" || state.address.frame.length > 0);
+  source.watch("running", view === "flame" && isRunningAPart(state));
   source.watch("runs", wantedRuns(state, picture));
   source.watch("quality", state.qualityOpen);
-  source.watch("summary", PANEL_VIEWS.includes(view) && state.address.frame.length === 0 && state.address.about === "" ? selected : null);
+  source.watch("summary", PANEL_VIEWS.includes(view) ? ofAllParts(selected) : null);
 }
 
 // All views of a session, in the order in which they are updated: {all, beside: those beside a chart, which cost as much as it does and may follow it}.
@@ -118,9 +125,9 @@ function createViews(dispatch) {
   listenForKeys(dispatch, { search: toolbar.focusSearch, filter: applied.focus, strip: strip.focus, stepLine: lines.step, palette: palette.open });
   const details = createDetails(place("details"), dispatch);
   const all = [
-    createTitle(), createBanner(place("banner"), dispatch), createHeader(place("header"), dispatch), quality,
-    strip, toolbar, createStateChips(place("states"), dispatch), applied, ...staged.map(([, view]) => view), palette, legend, tables, details,
-    createHelp(place("overlay"), dispatch), createMeasures(place("overlay"), dispatch, quality.line), createNote(place("overlay"), dispatch), createHint(place("overlay")), createContextMenu(place("overlay"), dispatch), createLinkSettings(place("overlay"), dispatch), createComparePicker(place("overlay"), dispatch),
+    createTitle(), createBanner(place("banner"), dispatch), createHeader(place("header"), dispatch), createHeadline(place("headline")), quality,
+    strip, toolbar, createPartsBar(place("states"), dispatch), applied, ...staged.map(([, view]) => view), palette, legend, tables, details,
+    createHelp(place("overlay"), dispatch), createMeasures(place("overlay"), dispatch, quality.parts), createNote(place("overlay"), dispatch), createHint(place("overlay")), createContextMenu(place("overlay"), dispatch), createLinkSettings(place("overlay"), dispatch), createComparePicker(place("overlay"), dispatch),
   ];
   return { all, beside: [new Map(staged).get(createOwnLinesView), details, legend] };
 }
@@ -200,7 +207,7 @@ function createEffects(page) {
     ["download", (state, action) => document.querySelector('[data-testid="download-' + action.key + '"]')?.click()],
     ["togglePause", (state) => { heldByPointing = false; page.setPaused(!state.paused); }],
     ["retry", () => page.source.retry()],
-    ["copySummary", () => page.source.summaryText(page.selected()).then((text) => page.dispatch({ type: "copy", text, note: TEXT.summary.copied }), (problem) => page.dispatch({ type: "note", text: String(problem.message) }))],
+    ["copySummary", () => page.source.summaryText(ofAllParts(page.selected())).then((text) => page.dispatch({ type: "copy", text, note: TEXT.summary.copied }), (problem) => page.dispatch({ type: "note", text: String(problem.message) }))],
     ["copy", (state, action) => copy(action.text, action.note)],
     ["share", share],
     ["addRangeNote", (state, action) => noted(addRangeNote(state.session, action.note))],
@@ -273,7 +280,7 @@ function startPage() {
     const picture = compute(state);
     // The same chart of something else: what is beside it follows once it is painted.
     const follows = shown !== null && picture.tree !== shown.picture.tree && state.address.view === shown.address.view ? views.beside : [];
-    selected = { ...asked, states: state.address.states ?? [], filters: [...filterParameters(state.address.filters), ...(picture.native === null ? [] : [["native", picture.native]])] };
+    selected = { ...asked, parts: state.address.parts ?? [], filters: [...filterParameters(state.address.filters), ...(picture.native === null ? [] : [["native", picture.native]])] };
     watchFor(source, state, picture, selected);
     const downloads = source.downloads(selected);
     shown = { ...state, picture, hasTimes: source.hasTimes(), downloads, notApplied: source.live ? [] : state.address.filters };

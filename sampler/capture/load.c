@@ -12,9 +12,12 @@ static enum err_code load_run(struct profile *profile, const struct run *run, st
         rc = profile_add_spot(profile, run->spot_node, run->spot, run->count, err);
     if (!rc)
         profile_order(profile, run);
-    if (!rc)
+    /* The writer sees all rows. */
+    const struct profile_snapshot rows = { .profile = profile };
+    enum part part;
+    if (!rc && profile_part_at(&rows, run->thread, run->state, run->node, &part))
         profile_tick(profile, run->first_ns, run->first_ns + run->step_ns * (run->count - 1),
-                     run->state, run->count);
+                     part, run->count);
     return rc;
 }
 

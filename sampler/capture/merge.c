@@ -174,7 +174,7 @@ static bool is_wanted(const struct input *input)
            (input->range.to_ns == 0 || start_ns < input->range.to_ns);
 }
 
-static uint64_t part_of(const struct counted_block *block, uint64_t before, uint64_t after)
+static uint64_t section_of(const struct counted_block *block, uint64_t before, uint64_t after)
 {
     const double part = block->windows ? (double)block->wanted / block->windows : 0;
     return after > before ? (uint64_t)llround((double)(after - before) * part) : 0;
@@ -184,7 +184,7 @@ static void count_block(struct input *input)
 {
     const struct counted_block *const block = &input->block;
 #define X(name, text) \
-    input->quality.name += part_of(block, block->before.name, block->after.name);
+    input->quality.name += section_of(block, block->before.name, block->after.name);
     QUALITY_COUNTERS(X)
 #undef X
     input->block = (struct counted_block){ .before = block->after, .after = block->after };

@@ -89,6 +89,18 @@ enum err_code profile_library(struct profile *profile, const struct profile_libr
     return rc ? rc : table_intern(&profile->tables.libraries, hash, library, id_out, err);
 }
 
+/* Of the mark that the row is. */
+static enum wait_cause cause_of(const struct profile *profile,
+                                const struct profile_function *row)
+{
+    struct wait_text wait;
+    if (row->library || row->first_line ||
+        strcmp(strtab_get(&profile->tables.strings, row->file).text, "~") != 0 ||
+        !wait_read_name(strtab_get(&profile->tables.strings, row->name).text, &wait))
+        return WAIT_UNKNOWN;
+    return wait.cause;
+}
+
 enum err_code profile_function_row(struct profile *profile, const struct profile_function *row,
                                    function_id *id_out, struct err *err)
 {
@@ -102,7 +114,10 @@ enum err_code profile_function_row(struct profile *profile, const struct profile
         rc = check_string(profile, row->file, err);
     if (!rc)
         rc = check(row->library, table_count(&profile->tables.libraries), "library", err);
-    return rc ? rc : table_intern(&profile->tables.functions, hash, &interned, id_out, err);
+    if (rc)
+        return rc;
+    interned.waits = cause_of(profile, row);
+    return table_intern(&profile->tables.functions, hash, &interned, id_out, err);
 }
 
 enum err_code profile_function(struct profile *profile, str_id name, str_id file,
@@ -259,19 +274,17 @@ void profile_set_period(struct profile *profile, uint64_t period_ns)
     profile->open.period_ns = period_ns;
 }
 
-static void tick_bin(struct profile *profile, uint64_t bin, enum state_doing doing,
-                     uint32_t count)
+static void tick_bin(struct profile *profile, uint64_t bin, enum part part, uint32_t count)
 {
-    if (!count || series_pend(&profile->pending, bin, doing, count))
+    if (!count || series_pend(&profile->pending, bin, part, count))
         return;
     publication_flush_series(&profile->published, &profile->pending);
-    (void)series_pend(&profile->pending, bin, doing, count);
+    (void)series_pend(&profile->pending, bin, part, count);
 }
 
-void profile_tick(struct profile *profile, uint64_t from_ns, uint64_t to_ns, state_bits state,
+void profile_tick(struct profile *profile, uint64_t from_ns, uint64_t to_ns, enum part part,
                   uint32_t count)
 {
-    const enum state_doing doing = state_doing_of(state);
     const uint64_t first = from_ns / SERIES_BIN_NS;
     uint64_t bins = to_ns > from_ns ? to_ns / SERIES_BIN_NS - first + 1 : 1;
     if (bins > SERIES_PENDING_BINS)
@@ -279,7 +292,7 @@ void profile_tick(struct profile *profile, uint64_t from_ns, uint64_t to_ns, sta
     uint64_t done = 0;
     for (uint64_t i = 0; i < bins && !profile->drops_samples; i++) {
         const uint64_t due = count * (i + 1) / bins;
-        tick_bin(profile, first + i, doing, (uint32_t)(due - done));
+        tick_bin(profile, first + i, part, (uint32_t)(due - done));
         done = due;
     }
 }

@@ -13,7 +13,7 @@
  * spot of its caller, so only the innermost spot of a stack is counted: (node, spot) -> count, for
  * all threads and states together.
  *
- * A series counts every 20 ms what threads were doing, without places (series.h).
+ * A series counts every 20 ms the parts that samples are in, without places (series.h).
  *
  * Old windows are merged into longer ones (history.h), and more of them if that is needed to stay
  * within the memory of the profile.  A merged window has the generations of all its parts.
@@ -26,7 +26,7 @@
  * nearest parent that exists, and in quality.overflowed.  Counts of a cell stop at UINT32_MAX.
  * Errors: ERR_INVALID for an id that is not in its table; a call that fails changes nothing.
  * Units: times are nanoseconds since the profile was created.
- * Depends on: base, quality, state, window.
+ * Depends on: base, quality, state, part, window.
  */
 #ifndef SAMPLER_PROFILE_PROFILE_H
 #define SAMPLER_PROFILE_PROFILE_H
@@ -37,6 +37,7 @@
 
 #include "sampler/base/err.h"
 #include "sampler/base/strtab.h"
+#include "sampler/profile/part.h"
 #include "sampler/profile/quality.h"
 #include "sampler/profile/state.h"
 
@@ -82,8 +83,10 @@ struct profile_library {
 struct profile_function {
     str_id name; /* qualified; of native code demangled */
     str_id file; /* "~": synthetic; native code whose source file is unknown: its library */
-    int32_t first_line;    /* 0: unknown */
-    library_id library;    /* 0: Python code, or synthetic */
+    int32_t first_line; /* 0: unknown */
+    library_id library; /* 0: Python code, or synthetic */
+    enum wait_cause
+        waits; /* of a mark that says why a thread waits (wait.h); by the rest of the row */
     profile_origin origin; /* the newest one in every snapshot; equal rows may differ in it */
     uint64_t
         entry; /* native code: where it begins in its library, as linked; likewise; 0: unknown */
@@ -152,7 +155,7 @@ MUST_CHECK enum err_code profile_library(struct profile *profile,
 MUST_CHECK enum err_code profile_function(struct profile *profile, str_id name, str_id file,
                                           int32_t first_line, function_id *id_out,
                                           struct err *err);
-/* Ignores the origin and the entry of the row. */
+/* Ignores the origin, the entry and the cause of the row. */
 MUST_CHECK enum err_code profile_function_row(struct profile *profile,
                                               const struct profile_function *row,
                                               function_id *id_out, struct err *err);
@@ -187,8 +190,8 @@ MUST_CHECK enum err_code profile_spot(struct profile *profile, const struct prof
 /* Counts samples of a spot; profile_add counts them as samples of the node. */
 MUST_CHECK enum err_code profile_add_spot(struct profile *profile, node_id node, spot_id spot,
                                           uint32_t count, struct err *err);
-/* Adds samples of this state to the series, from the first to the last instant. */
-void profile_tick(struct profile *profile, uint64_t from_ns, uint64_t to_ns, state_bits state,
+/* Adds samples of this part to the series, from the first to the last instant. */
+void profile_tick(struct profile *profile, uint64_t from_ns, uint64_t to_ns, enum part part,
                   uint32_t count);
 /* The session lasted until end_ns, without another window.  Merges nothing. */
 void profile_extend(struct profile *profile, uint64_t end_ns);
@@ -253,6 +256,11 @@ struct profile_function profile_function_at(const struct profile_snapshot *snaps
                                             function_id id);
 struct profile_frame profile_frame_at(const struct profile_snapshot *snapshot, frame_id id);
 struct profile_node profile_node_at(const struct profile_snapshot *snapshot, node_id id);
+/* The part that samples are in; false: in none, because waiting tasks are no thread. */
+bool profile_part_at(const struct profile_snapshot *snapshot, thread_id thread,
+                     state_bits state, node_id node, enum part *out);
+/* The cause of the mark that a node is; WAIT_UNKNOWN: it is no such mark. */
+enum wait_cause profile_cause_at(const struct profile_snapshot *snapshot, node_id id);
 struct profile_thread profile_thread_at(const struct profile_snapshot *snapshot, thread_id id);
 bool profile_is_waiting_tasks(const struct profile_snapshot *snapshot, thread_id id);
 struct profile_process profile_process_at(const struct profile_snapshot *snapshot,

@@ -21,17 +21,17 @@ void series_deinit(struct series *series)
 
 static void add_bin(struct series_bin *to, const struct series_bin *from)
 {
-    for (size_t i = 0; i < STATE_DOING_COUNT; i++) {
-        const uint32_t room = UINT32_MAX - to->doing[i];
-        to->doing[i] += from->doing[i] < room ? from->doing[i] : room;
+    for (size_t i = 0; i < PART_COUNT; i++) {
+        const uint32_t room = UINT32_MAX - to->parts[i];
+        to->parts[i] += from->parts[i] < room ? from->parts[i] : room;
     }
 }
 
 static uint64_t samples_of(const struct series_bin *bin)
 {
     uint64_t samples = 0;
-    for (size_t i = 0; i < STATE_DOING_COUNT; i++)
-        samples += bin->doing[i];
+    for (size_t i = 0; i < PART_COUNT; i++)
+        samples += bin->parts[i];
     return samples;
 }
 
@@ -84,8 +84,8 @@ static bool add_fine(struct series *series, uint64_t bin, const struct series_bi
 
 static void add_steps(struct series_step *to, const struct series_step *from)
 {
-    for (size_t i = 0; i < STATE_DOING_COUNT; i++)
-        to->doing[i] += from->doing[i];
+    for (size_t i = 0; i < PART_COUNT; i++)
+        to->parts[i] += from->parts[i];
 }
 
 /* Merges each two steps into one. */
@@ -111,8 +111,8 @@ static bool add_coarse(struct series *series, uint64_t second, const struct seri
         return false;
     while (series->step_count <= step)
         series->steps[series->step_count++] = (struct series_step){ { 0 } };
-    for (size_t i = 0; i < STATE_DOING_COUNT; i++)
-        series->steps[step].doing[i] += counts->doing[i];
+    for (size_t i = 0; i < PART_COUNT; i++)
+        series->steps[step].parts[i] += counts->parts[i];
     return true;
 }
 
@@ -133,8 +133,7 @@ static void start_at(struct series_pending *pending, uint64_t bin)
     pending->from = pending->to = (size_t)(bin - pending->first_bin);
 }
 
-bool series_pend(struct series_pending *pending, uint64_t bin, enum state_doing doing,
-                 uint32_t count)
+bool series_pend(struct series_pending *pending, uint64_t bin, enum part part, uint32_t count)
 {
     if (pending->from == pending->to)
         start_at(pending, bin);
@@ -142,7 +141,7 @@ bool series_pend(struct series_pending *pending, uint64_t bin, enum state_doing 
         return false;
     const size_t at = (size_t)(bin - pending->first_bin);
     struct series_bin one = { { 0 } };
-    one.doing[doing] = count;
+    one.parts[part] = count;
     add_bin(&pending->bins[at], &one);
     pending->from = at < pending->from ? at : pending->from;
     pending->to = at >= pending->to ? at + 1 : pending->to;

@@ -1,5 +1,5 @@
 /*
- * series - samples by what threads were doing, in steps of 20 ms, beside the windows.
+ * series - samples by part of time, in steps of 20 ms, beside the windows.
  *
  * Windows are too long to show what happens within a second.  The series counts all threads together,
  * so it is small: the newest SERIES_FINE_SECONDS seconds in bins of 20 ms, and the whole session in
@@ -10,7 +10,7 @@
  * Threads: none; profile.c guards it.
  * Limits: a bin counts to UINT32_MAX and stays there.
  * Units: nanoseconds since the profile was created.
- * Depends on: err, state (what a thread can be doing).
+ * Depends on: err, part.
  */
 #ifndef SAMPLER_PROFILE_SERIES_H
 #define SAMPLER_PROFILE_SERIES_H
@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #include "sampler/base/err.h"
-#include "sampler/profile/state.h"
+#include "sampler/profile/part.h"
 
 #define SERIES_BIN_NS 20000000ull
 
@@ -32,7 +32,7 @@ enum {
 };
 
 struct series_bin {
-    uint32_t doing[STATE_DOING_COUNT];
+    uint32_t parts[PART_COUNT];
 };
 
 /* A second in bins. */
@@ -43,7 +43,7 @@ struct series_second {
 };
 
 struct series_step {
-    uint64_t doing[STATE_DOING_COUNT];
+    uint64_t parts[PART_COUNT];
 };
 
 struct series {
@@ -72,8 +72,7 @@ void series_add(struct series *series, uint64_t bin, const struct series_bin *co
                 uint32_t generation);
 
 /* false: the bin is too far from the pending ones; flush and call again. */
-bool series_pend(struct series_pending *pending, uint64_t bin, enum state_doing doing,
-                 uint32_t count);
+bool series_pend(struct series_pending *pending, uint64_t bin, enum part part, uint32_t count);
 void series_flush(struct series *series, struct series_pending *pending, uint32_t generation);
 
 /* NULL: that second is no longer in bins, or has no samples. */

@@ -75,6 +75,7 @@ struct profile_function profile_function_at(const struct profile_snapshot *snaps
                                       .file = row->file,
                                       .first_line = row->first_line,
                                       .library = row->library,
+                                      .waits = row->waits,
                                       .origin = profile_origin_of(profile, id),
                                       .entry = __atomic_load_n(&row->entry, __ATOMIC_RELAXED) };
 }
@@ -99,6 +100,22 @@ bool profile_is_waiting_tasks(const struct profile_snapshot *snapshot, thread_id
     const struct profile_thread thread = profile_thread_at(snapshot, id);
     return thread.tid == 0 && thread.ident == 0 && !thread.is_main &&
            strcmp(profile_string(snapshot, thread.name).text, PROFILE_WAITING_TASKS) == 0;
+}
+
+enum wait_cause profile_cause_at(const struct profile_snapshot *snapshot, node_id id)
+{
+    const frame_id frame = profile_node_at(snapshot, id).frame;
+    const function_id function = profile_frame_at(snapshot, frame).function;
+    const struct profile_function *const row =
+        table_at(&snapshot->profile->tables.functions, function);
+    return row->waits;
+}
+
+bool profile_part_at(const struct profile_snapshot *snapshot, thread_id thread,
+                     state_bits state, node_id node, enum part *out)
+{
+    *out = part_of(state, profile_cause_at(snapshot, node));
+    return !profile_is_waiting_tasks(snapshot, thread);
 }
 
 struct profile_process profile_process_at(const struct profile_snapshot *snapshot,

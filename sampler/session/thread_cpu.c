@@ -102,8 +102,7 @@ static bool keeps(enum sampler_mode mode, state_bits state)
 {
     switch (mode) {
     case SAMPLER_MODE_WALL: break;
-    case SAMPLER_MODE_CPU:
-        return state & (STATE_ON_CPU | STATE_RUNNABLE | STATE_UNKNOWN_ON_CPU);
+    case SAMPLER_MODE_CPU: return part_of(state, WAIT_UNKNOWN) == PART_RUNNING;
     case SAMPLER_MODE_GIL: return state & (STATE_HAS_GIL | STATE_UNKNOWN_HAS_GIL);
     case SAMPLER_MODE_EXCEPTION:
         return state & (STATE_HAS_EXCEPTION | STATE_UNKNOWN_HAS_EXCEPTION);
@@ -156,7 +155,7 @@ static void find_wait(struct thread_cpus *cpus, struct thread_cpu *thread_cpu,
         return;
     const struct wait_site site =
         wait_site_of(sample->stack, sample->leaf, sample->codes, profile_strings(cpus->profile),
-                     system_call_kind(call->number) == CALL_FUTEX);
+                     sample->tid == sample->pid, system_call_kind(call->number) == CALL_FUTEX);
     thread_cpu->wait = waits_find(cpus->waits, sample->pid, sample->tid, sample->codes->memory,
                                   call, &site, sample->now_ns);
     if (thread_cpu->at_gil == VALUE_UNKNOWN && thread_cpu->wait)
@@ -165,26 +164,26 @@ static void find_wait(struct thread_cpus *cpus, struct thread_cpu *thread_cpu,
 }
 
 /* Samples [first, first + count) of the waiting ones. */
-struct part {
+struct share {
     uint32_t first, count, waited;
 };
 
 /* Says when the samples were taken: evenly spread between the first and the last. */
 static void pass_on(const struct thread_cpus *cpus, thread_id thread, node_id node,
-                    const struct thread_cpu *thread_cpu, state_bits state, struct part part)
+                    const struct thread_cpu *thread_cpu, state_bits state, struct share share)
 {
     const uint64_t span_ns = thread_cpu->used_ns - thread_cpu->since_ns;
-    const uint64_t step_ns = part.waited > 1 ? span_ns / (part.waited - 1) : 0;
+    const uint64_t step_ns = share.waited > 1 ? span_ns / (share.waited - 1) : 0;
     const struct run run = { .thread = thread,
                              .lacks_native = thread_cpu->native.counter ==
                                              &profile_quality(cpus->profile)->native_none,
                              .node = node,
                              .spot_node = thread_cpu->spot_node,
                              .spot = thread_cpu->spot,
-                             .count = part.count,
+                             .count = share.count,
                              .state = state,
-                             .first_ns =
-                                 thread_cpu->since_ns - cpus->created_ns + part.first * step_ns,
+                             .first_ns = thread_cpu->since_ns - cpus->created_ns +
+                                         share.first * step_ns,
                              .step_ns = step_ns };
     profile_order(cpus->profile, &run);
     if (cpus->sink)
@@ -223,32 +222,66 @@ static state_bits state_of(const struct thread_cpu *thread_cpu, state_bits cpu)
                                                : known);
 }
 
+/* Does the thread do little but sleep, as watchers and reporters do?  The samples that are counted now are among those.
+ * What it waits for the GIL or a processor is not what it does. */
+static bool is_sleeper(struct thread_cpu *thread_cpu, enum part part, bool sleeps,
+                       uint32_t samples)
+{
+    const bool is_ready = part == PART_NEEDS_GIL || part == PART_NEEDS_PROCESSOR;
+    if (thread_cpu->used_ns - thread_cpu->recent_ns > THREAD_CPUS_RECENT_NS) {
+        thread_cpu->recent_ns = thread_cpu->used_ns;
+        thread_cpu->recent /= 2;
+        thread_cpu->slept /= 2;
+    }
+    thread_cpu->recent += is_ready ? 0 : samples;
+    thread_cpu->slept += sleeps ? samples : 0;
+    return thread_cpu->slept * 10 >= thread_cpu->recent * 9;
+}
+
+/* The mark below which samples of this state count; 0: none. */
+static wait_id wait_of(struct thread_cpus *cpus, struct thread_cpu *thread_cpu,
+                       state_bits state, uint32_t samples)
+{
+    const enum part part = part_of(state, WAIT_UNKNOWN);
+    const bool sleeps = part == PART_BLOCKED && cpus->waits &&
+                        waits_cause_of(cpus->waits, thread_cpu->wait) == WAIT_SLEEP;
+    const bool is_idle = is_sleeper(thread_cpu, part, sleeps, samples);
+    if (part == PART_RUNNING || !cpus->waits)
+        return 0;
+    if (part == PART_NEEDS_GIL || part == PART_NEEDS_PROCESSOR)
+        return waits_plain(cpus->waits, part == PART_NEEDS_GIL ? WAIT_GIL : WAIT_PROCESSOR);
+    return sleeps && !is_idle ? waits_plain(cpus->waits, WAIT_PAUSE) : thread_cpu->wait;
+}
+
 static enum err_code count(struct thread_cpus *cpus, thread_id thread,
-                           const struct thread_cpu *thread_cpu, state_bits cpu,
-                           struct part part)
+                           struct thread_cpu *thread_cpu, state_bits cpu, struct share share)
 {
     struct quality *const quality = profile_quality(cpus->profile);
     const state_bits state = state_of(thread_cpu, cpu);
-    const uint32_t samples = part.count;
+    const uint32_t samples = share.count;
     if (!samples)
         return ERR_OK;
     if (!keeps(cpus->mode, state)) {
         quality->filtered += samples;
         return ERR_OK;
     }
-    const node_id node = state & STATE_ACTIVE || !thread_cpu->wait
-                             ? thread_cpu->node
-                             : waits_node(cpus->waits, thread_cpu->wait, thread_cpu->node);
+    const wait_id wait = thread_cpu->is_open ? wait_of(cpus, thread_cpu, state, samples) : 0;
+    const node_id node =
+        wait ? waits_node(cpus->waits, wait, thread_cpu->node) : thread_cpu->node;
     enum err_code rc = profile_add(cpus->profile, thread, state, node, samples, NULL);
     if (!rc && thread_cpu->spot != PROFILE_NO_SPOT)
         rc = profile_add_spot(cpus->profile, thread_cpu->spot_node, thread_cpu->spot, samples,
                               NULL);
     if (!rc) {
-        pass_on(cpus, thread, node, thread_cpu, state, part);
-        profile_tick(cpus->profile, thread_cpu->since_ns - cpus->created_ns,
-                     thread_cpu->used_ns - cpus->created_ns, state, samples);
+        pass_on(cpus, thread, node, thread_cpu, state, share);
+        /* Waiting tasks have no account, and are in no part. */
+        if (thread_cpu->is_open)
+            profile_tick(
+                cpus->profile, thread_cpu->since_ns - cpus->created_ns,
+                thread_cpu->used_ns - cpus->created_ns,
+                part_of(state, wait ? waits_cause_of(cpus->waits, wait) : WAIT_UNKNOWN),
+                samples);
         quality->overflowed += thread_cpu->is_overflowed ? samples : 0;
-        /* Waiting tasks have no account. */
         quality->unmatched += thread_cpu->is_open && !thread_cpu->tid ? samples : 0;
         quality->samples += samples;
         *thread_cpu->certainty += samples;
@@ -358,13 +391,13 @@ static uint32_t take_queued(const struct thread_cpu *thread_cpu, uint64_t *queue
 
 /* Counts samples of a thread that was on a CPU or runnable. */
 static enum err_code count_ready(struct thread_cpus *cpus, thread_id thread,
-                                 struct thread_cpu *thread_cpu, struct part part)
+                                 struct thread_cpu *thread_cpu, struct share share)
 {
     if (!thread_cpu->has_queue)
-        return count(cpus, thread, thread_cpu, ON_CPU_OR_RUNNABLE, part);
-    const uint32_t queued = take_queued(thread_cpu, &thread_cpu->queued_ns, part.count);
-    const struct part on = { part.first, part.count - queued, part.waited };
-    const struct part off = { part.first + on.count, queued, part.waited };
+        return count(cpus, thread, thread_cpu, ON_CPU_OR_RUNNABLE, share);
+    const uint32_t queued = take_queued(thread_cpu, &thread_cpu->queued_ns, share.count);
+    const struct share on = { share.first, share.count - queued, share.waited };
+    const struct share off = { share.first + on.count, queued, share.waited };
     const enum err_code rc = count(cpus, thread, thread_cpu, STATE_ON_CPU, on);
     return rc ? rc : count(cpus, thread, thread_cpu, STATE_RUNNABLE, off);
 }
@@ -378,8 +411,8 @@ static enum err_code count_divided(struct thread_cpus *cpus, thread_id thread,
     const uint32_t running = running_part(thread_cpu, account->share, waiting);
     const uint32_t queued = take_queued(thread_cpu, &account->queued_ns, waiting - running);
     add_queued(thread_cpu, account->queued_ns);
-    const struct part on = { 0, running, waiting }, ready = { running, queued, waiting };
-    const struct part off = { running + queued, waiting - running - queued, waiting };
+    const struct share on = { 0, running, waiting }, ready = { running, queued, waiting };
+    const struct share off = { running + queued, waiting - running - queued, waiting };
     enum err_code rc = count(cpus, thread, thread_cpu, STATE_ON_CPU, on);
     if (!rc)
         rc = count(cpus, thread, thread_cpu, STATE_RUNNABLE, ready);
@@ -397,15 +430,15 @@ static enum err_code settle(struct thread_cpus *cpus, thread_id thread, uint64_t
         return ERR_OK;
     if (!thread_cpu->is_metered)
         return count(cpus, thread, thread_cpu, NOTHING_KNOWN,
-                     (struct part){ 0, waiting, waiting });
-    const struct part all = { 0, waiting, waiting };
+                     (struct share){ 0, waiting, waiting });
+    const struct share all = { 0, waiting, waiting };
     if (now_ns - thread_cpu->metered_ns >= ACCOUNT_NS &&
         read_account(thread_cpu, now_ns, &account))
         return count_divided(cpus, thread, thread_cpu, &account, waiting);
     if (!ready)
         return count(cpus, thread, thread_cpu, 0, all);
     read_queue(thread_cpu, now_ns);
-    const struct part on = { 0, ready, waiting }, off = { ready, waiting - ready, waiting };
+    const struct share on = { 0, ready, waiting }, off = { ready, waiting - ready, waiting };
     const enum err_code rc = count_ready(cpus, thread, thread_cpu, on);
     return rc ? rc : count(cpus, thread, thread_cpu, 0, off);
 }
@@ -494,22 +527,22 @@ static void read_queue_at_times(struct thread_cpu *thread_cpu, uint64_t now_ns)
  * CPU.  The account of one that is held is up to date. */
 static enum err_code count_by_account(struct thread_cpus *cpus, thread_id thread,
                                       struct thread_cpu *thread_cpu, uint64_t now_ns,
-                                      struct part part)
+                                      struct share share)
 {
     uint64_t ran_ns, queued_ns;
     if (!thread_cpu->has_meter || !cpu_meter_read(&thread_cpu->meter, &ran_ns, &queued_ns))
-        return count_ready(cpus, thread, thread_cpu, part);
+        return count_ready(cpus, thread, thread_cpu, share);
     const double step_ns = (double)mean_step_ns(thread_cpu);
     note_queued(thread_cpu, queued_ns, now_ns);
     thread_cpu->metered_ns = thread_cpu->asked_ns = now_ns;
     thread_cpu->queued_ns = 0;
     thread_cpu->has_queue = true;
     const uint32_t running =
-        running_part(thread_cpu, (double)ran_ns / step_ns / part.count, part.count);
+        running_part(thread_cpu, (double)ran_ns / step_ns / share.count, share.count);
     /* The account of a thread that runs may be late by so much. */
     thread_cpu->owed = fmin(thread_cpu->owed, 1 + (double)ACCOUNT_NS / step_ns);
-    const struct part on = { part.first, running, part.waited };
-    const struct part off = { part.first + running, part.count - running, part.waited };
+    const struct share on = { share.first, running, share.waited };
+    const struct share off = { share.first + running, share.count - running, share.waited };
     const enum err_code rc = count(cpus, thread, thread_cpu, STATE_ON_CPU, on);
     return rc ? rc : count(cpus, thread, thread_cpu, STATE_RUNNABLE, off);
 }
@@ -517,14 +550,14 @@ static enum err_code count_by_account(struct thread_cpus *cpus, thread_id thread
 /* Counts samples by thread_cpu->cpu; what is on a CPU or runnable is divided. */
 static enum err_code count_as_known(struct thread_cpus *cpus, thread_id thread,
                                     struct thread_cpu *thread_cpu, uint64_t now_ns,
-                                    struct part part)
+                                    struct share share)
 {
     if (thread_cpu->cpu != ON_CPU_OR_RUNNABLE)
-        return count(cpus, thread, thread_cpu, thread_cpu->cpu, part);
+        return count(cpus, thread, thread_cpu, thread_cpu->cpu, share);
     if (is_crowded(thread_cpu, now_ns))
-        return count_by_account(cpus, thread, thread_cpu, now_ns, part);
+        return count_by_account(cpus, thread, thread_cpu, now_ns, share);
     read_queue_at_times(thread_cpu, now_ns);
-    return count_ready(cpus, thread, thread_cpu, part);
+    return count_ready(cpus, thread, thread_cpu, share);
 }
 
 /* Counts one sample of a thread of which the kernel has been asked.  A stopped thread does not run, so its account shows nothing. */
@@ -532,7 +565,7 @@ static enum err_code count_asked(struct thread_cpus *cpus, thread_id thread,
                                  const struct sample *sample, bool is_still)
 {
     struct thread_cpu *const thread_cpu = &cpus->items[thread];
-    const struct part all = { 0, sample->times, sample->times };
+    const struct share all = { 0, sample->times, sample->times };
     thread_cpu->is_metered = false;
     thread_cpu->cpu = sample->runs == VALUE_UNKNOWN   ? NOTHING_KNOWN
                       : sample->runs == VALUE_NO      ? 0
@@ -547,7 +580,7 @@ static enum err_code count_asked(struct thread_cpus *cpus, thread_id thread,
 static enum err_code count_moving(struct thread_cpus *cpus, const struct sample *sample)
 {
     struct thread_cpu *const thread_cpu = &cpus->items[sample->thread];
-    const struct part all = { 0, sample->times, sample->times };
+    const struct share all = { 0, sample->times, sample->times };
     struct system_call call = { 0 };
     bool runnable = true;
     const bool is_fresh =
@@ -634,14 +667,14 @@ enum err_code thread_cpus_add(struct thread_cpus *cpus, const struct sample *sam
 enum err_code thread_cpus_add_waiting(struct thread_cpus *cpus, const struct sample *sample,
                                       uint32_t samples, uint64_t since_ns)
 {
-    const struct thread_cpu thread_cpu = { .node = sample->node,
-                                           .spot = sample->spot,
-                                           .state = sample->state,
-                                           .certainty = sample->certainty,
-                                           .is_overflowed = sample->is_overflowed,
-                                           .since_ns = since_ns,
-                                           .used_ns = sample->now_ns };
-    return count(cpus, sample->thread, &thread_cpu, 0, (struct part){ 0, samples, samples });
+    struct thread_cpu thread_cpu = { .node = sample->node,
+                                     .spot = sample->spot,
+                                     .state = sample->state,
+                                     .certainty = sample->certainty,
+                                     .is_overflowed = sample->is_overflowed,
+                                     .since_ns = since_ns,
+                                     .used_ns = sample->now_ns };
+    return count(cpus, sample->thread, &thread_cpu, 0, (struct share){ 0, samples, samples });
 }
 
 enum err_code thread_cpus_repeat(struct thread_cpus *cpus, const struct repetition *repetition)
@@ -662,7 +695,7 @@ enum err_code thread_cpus_repeat(struct thread_cpus *cpus, const struct repetiti
         quality->extrapolated += times - repetition->ticks;
         if (!thread_cpu->has_waited)
             rc = count_as_known(cpus, (thread_id)i, thread_cpu, repetition->last_ns,
-                                (struct part){ 0, times, times });
+                                (struct share){ 0, times, times });
         else
             thread_cpu->waiting += times;
         if (thread_cpu->has_waited && thread_cpu->is_runnable)

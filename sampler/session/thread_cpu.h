@@ -15,8 +15,9 @@
  * lacks a processor is asked for its account at each sample; it is up to date where the thread is held (beside.h).
  *
  * The same reading says in which system call a thread waits.  Samples that wait count below a mark that says
- * why (waits.h).  Where the interpreter does not say whether a thread waits for the GIL, as before 3.15, the call
- * does.
+ * why (waits.h), as do those that wait for the GIL or a processor.  Where the interpreter does not say whether a thread
+ * waits for the GIL, as before 3.15, the call does.  A sleep is a pause unless the thread has slept nine tenths of the
+ * last THREAD_CPUS_RECENT_NS or so.
  *
  * The recording mode is applied here, because only here the whole state of a sample is known: a
  * sample that the mode does not keep is counted as filtered.  A sample whose state is unknown is
@@ -55,6 +56,9 @@ enum { THREAD_CPUS_MAX_WAITING = 256 };
 /* The kernel is not asked again about a thread that was on a CPU this recently and has moved
  * since. */
 #define THREAD_CPUS_FRESH_NS 20000ull
+
+/* For so long it counts how much a thread sleeps; after that, what was before counts half. */
+#define THREAD_CPUS_RECENT_NS 5000000000ull
 
 /* What the quality of the profile counts of a native stack. */
 struct native_outcome {
@@ -96,6 +100,8 @@ struct thread_cpu {
     enum three_valued at_gil; /* do they wait for the GIL? */
     struct system_call call;  /* by which that was found */
     uint64_t found_ns;        /* when */
+    uint64_t recent_ns;       /* when the next two were halved */
+    uint64_t recent, slept;   /* samples, and those of them in a sleep */
     double owed;              /* samples on a CPU that are not counted as such yet */
     bool has_queue;           /* the kernel says how long the thread was without a processor */
     uint64_t first_ns;        /* the first sample since the account was opened */

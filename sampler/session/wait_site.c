@@ -12,29 +12,36 @@
 /* What a code object is, in code->wait_site; 0: not asked yet. */
 enum code_site {
     PLAIN = 1,
-    HELPER, /* the code around it says more */
+    BOOTSTRAP, /* calls the function that a thread or a process is for */
+    HELPER,    /* the code around it says more */
     CONDITION,
+    WAITS, /* Condition.wait; around another one, until 3.10, Event.wait */
+    GETS,
+    EVENT,
+    JOINS,
     SELECTOR,
     CHILD,
     CONNECTION,
     WORKER,
 };
 
-/* The first row that fits counts; name NULL: any. */
+/* The first row that fits counts; name NULL: any; with a class: from 3.11 on, which names it. */
 static const struct row {
     const char *file, *name;
     enum code_site site;
 } rows[] = {
-    { "/threading.py", "run", PLAIN },
-    { "/threading.py", "_bootstrap", PLAIN },
-    { "/threading.py", "_bootstrap_inner", PLAIN },
-    { "/threading.py", "wait", CONDITION },
-    { "/threading.py", "wait_for", CONDITION },
-    { "/threading.py", "join", CONDITION },
-    { "/threading.py", "_wait_for_tstate_lock", CONDITION },
-    { "/threading.py", "_shutdown", CONDITION },
+    { "/threading.py", "run", BOOTSTRAP },
+    { "/threading.py", "_bootstrap", BOOTSTRAP },
+    { "/threading.py", "_bootstrap_inner", BOOTSTRAP },
+    { "/threading.py", "Event.wait", EVENT },
+    { "/threading.py", "Barrier.wait", HELPER },
+    { "/threading.py", "wait", WAITS },
+    { "/threading.py", "wait_for", GETS },
+    { "/threading.py", "join", JOINS },
+    { "/threading.py", "_wait_for_tstate_lock", JOINS },
+    { "/threading.py", "_shutdown", JOINS },
     { "/threading.py", NULL, HELPER },
-    { "/queue.py", "get", CONDITION },
+    { "/queue.py", "get", GETS },
     { "/queue.py", "put", CONDITION },
     { "/queue.py", "join", CONDITION },
     { "/concurrent/futures/thread.py", "_worker", WORKER },
@@ -48,12 +55,27 @@ static const struct row {
     { "/multiprocessing/pool.py", "_wait_for_updates", HELPER },
     { "/multiprocessing/pool.py", "wait", HELPER },
     { "/multiprocessing/pool.py", "get", HELPER },
+    { "/multiprocessing/process.py", "run", BOOTSTRAP },
+    { "/multiprocessing/process.py", "_bootstrap", BOOTSTRAP },
+    { "/multiprocessing/queues.py", "get", GETS },
+    { "/multiprocessing/queues.py", "_feed", WORKER },
     { "/multiprocessing/queues.py", NULL, CONDITION },
+    { "/multiprocessing/resource_tracker.py", "main", WORKER },
     { "/multiprocessing/synchronize.py", "wait", CONDITION },
     { "/multiprocessing/synchronize.py", NULL, HELPER },
     { "/multiprocessing/connection.py", NULL, CONNECTION },
     { "/multiprocessing/popen_fork.py", NULL, CHILD },
+    { "/loky/process_executor.py", "_process_worker", WORKER },
+    { "/loky/process_executor.py", "wait_result_broken_or_wakeup", WORKER },
+    { "/loky/backend/queues.py", "_feed", WORKER },
+    { "/loky/backend/resource_tracker.py", "main", WORKER },
+    { "/billiard/pool.py", "workloop", WORKER },
+    { "/billiard/pool.py", "body", WORKER },
+    { "/billiard/pool.py", NULL, HELPER },
+    { "/billiard/queues.py", NULL, HELPER },
+    { "/billiard/connection.py", NULL, CONNECTION },
     { "/anyio/_backends/_asyncio.py", "run", WORKER },
+    { "/dask/local.py", "queue_get", JOINS },
     { "/selectors.py", NULL, SELECTOR },
     { "/subprocess.py", NULL, CHILD },
 };
@@ -74,9 +96,12 @@ static const char *last_name(const char *name)
 unsigned wait_site_of_code(const char *name, const char *file)
 {
     const char *const last = last_name(name);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (ends_with(file, rows[i].file) && (!rows[i].name || strcmp(last, rows[i].name) == 0))
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const char *const wanted = rows[i].name;
+        if (ends_with(file, rows[i].file) &&
+            (!wanted || strcmp(strchr(wanted, '.') ? name : last, wanted) == 0))
             return rows[i].site;
+    }
     return PLAIN;
 }
 
@@ -88,8 +113,9 @@ static void read_callee(const char *name, struct wait_site *site)
     if (is_lock && (strcmp(last, "acquire") == 0 || strcmp(last, "__enter__") == 0 ||
                     strcmp(last, "acquire_lock") == 0))
         site->lock = true;
-    if (strstr(name, "SimpleQueue.get") || ends_with(name, "ThreadHandle.join"))
-        site->condition = true;
+    site->gets = strstr(name, "SimpleQueue.get") != NULL;
+    site->joins = ends_with(name, "ThreadHandle.join") || ends_with(name, "_thread._shutdown");
+    site->condition = site->gets || site->joins;
 }
 
 static enum code_site site_of(struct code *code, const struct strtab *strings)
@@ -100,13 +126,21 @@ static enum code_site site_of(struct code *code, const struct strtab *strings)
     return (enum code_site)code->wait_site;
 }
 
-/* true: the frame around it says more. */
+/* true: the frame around it says more.  What is around a condition's wait says what that is for. */
 static bool take_frame(struct wait_site *site, enum code_site kind)
 {
     switch (kind) {
-    case PLAIN: return false;
-    case HELPER: return true;
-    case CONDITION: return site->condition = true;
+    case PLAIN:
+    case BOOTSTRAP: return false;
+    case HELPER: site->gets = site->event = false; return true;
+    case CONDITION: site->gets = false; return site->condition = true;
+    case WAITS:
+        site->event = site->gets;
+        site->gets = !site->condition;
+        return site->condition = true;
+    case EVENT: site->gets = false; return site->event = site->condition = true;
+    case GETS: return site->gets = site->condition = true;
+    case JOINS: site->gets = site->event = false; return site->joins = site->condition = true;
     case SELECTOR: return site->selector = true;
     case CHILD: return site->child = true;
     case CONNECTION: return site->connection = true;
@@ -130,11 +164,25 @@ static bool enters_with(const struct stack *stack, const struct code_table *code
     return name && strcmp(name, "BEFORE_WITH") == 0;
 }
 
+/* Is frames[at] the function that the thread is for, or what calls it? */
+static bool is_head(const struct stack *stack, const struct code_table *codes,
+                    const struct strtab *strings, size_t at, bool is_main)
+{
+    if (site_of(code_at(codes, stack->frames[at].code), strings) == BOOTSTRAP)
+        return true;
+    while (at > 0) {
+        struct code *const code = code_at(codes, stack->frames[--at].code);
+        if (!code->is_shim)
+            return site_of(code, strings) == BOOTSTRAP;
+    }
+    return !is_main;
+}
+
 struct wait_site wait_site_of(const struct stack *stack, const struct leaf *leaf,
                               const struct code_table *codes, const struct strtab *strings,
-                              bool may_lock)
+                              bool is_main, bool may_lock)
 {
-    struct wait_site site = { .in_native = leaf->in_native };
+    struct wait_site site = { .in_native = leaf->in_native, .is_main = is_main };
     if (stack->certainty == STACK_TRUNCATED || !stack->count)
         return site;
     site.is_known = true;
@@ -144,8 +192,10 @@ struct wait_site wait_site_of(const struct stack *stack, const struct leaf *leaf
         stack->count > WAIT_SITE_MAX_FRAMES ? stack->count - WAIT_SITE_MAX_FRAMES : 0;
     for (size_t i = stack->count; i-- > end;) {
         struct code *const code = code_at(codes, stack->frames[i].code);
-        if (!code->is_shim && !take_frame(&site, site_of(code, strings)))
+        if (!code->is_shim && !take_frame(&site, site_of(code, strings))) {
+            site.at_head = is_head(stack, codes, strings, i, is_main);
             break;
+        }
     }
     if (may_lock && !site.condition && !site.lock)
         site.lock = enters_with(stack, codes);

@@ -94,6 +94,10 @@ static enum wait_cause cause_of_poll(const struct system_call *call,
 
 static enum wait_cause cause_of_futex(const struct wait_site *site)
 {
+    if (site->joins && site->is_main)
+        return WAIT_THREADS;
+    if (site->event && site->at_head)
+        return WAIT_SLEEP;
     if (site->condition)
         return WAIT_QUEUE;
     if (site->lock)
@@ -133,7 +137,7 @@ enum wait_cause waits_cause(const struct system_call *call, const struct wait_si
 {
     const enum wait_cause cause =
         call->is_known ? cause_of_call(call, site, descriptor->kind) : WAIT_UNKNOWN;
-    if (!site->worker)
+    if (!site->worker && !(site->gets && site->at_head))
         return cause;
     const bool is_for_work = cause == WAIT_QUEUE || cause == WAIT_LOCK || cause == WAIT_PIPE ||
                              cause == WAIT_EVENT_LOOP || cause == WAIT_SLEEP;
@@ -241,6 +245,11 @@ wait_id waits_find(struct waits *waits, int pid, int tid, struct memory *memory,
     const bool has_peer =
         waits->names_peers && (cause == WAIT_NETWORK_READ || cause == WAIT_NETWORK_WRITE);
     return cause ? find(waits, cause, has_peer ? descriptor.peer : "", memory) : 0;
+}
+
+wait_id waits_plain(struct waits *waits, enum wait_cause cause)
+{
+    return find(waits, cause, "", NULL);
 }
 
 enum wait_cause waits_cause_of(const struct waits *waits, wait_id wait)

@@ -39,6 +39,9 @@ wait_id waits_find(struct waits *waits, int pid, int tid, struct memory *memory,
                    const struct system_call *call, const struct wait_site *site,
                    uint64_t now_ns);
 
+/* The cause alone; 0: there is no room for its mark. */
+wait_id waits_plain(struct waits *waits, enum wait_cause cause);
+
 enum wait_cause waits_cause_of(const struct waits *waits, wait_id wait);
 
 /* Is the peer of this cause not known yet? */

@@ -28,7 +28,7 @@ static void write_share(struct json *json, const struct context_share *share)
     else
         json_null(json);
     put_uint(json, "samples", share->samples);
-    put_uint(json, "active", share->active);
+    put_uint(json, "running", share->running);
     json_end(json);
 }
 

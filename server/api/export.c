@@ -51,26 +51,26 @@ static enum err_code write_against(const struct session_request *asked, struct s
                                    const struct report_format *format,
                                    struct response *response, struct err *err)
 {
-    const struct view_query everything = { 0 };
+    const struct view_query query = { .states = asked->query.view.states };
     struct session_info info;
     session_describe(base, snapshot, &info);
     const struct report_selection selection = { .snapshot = snapshot,
-                                                .query = &everything,
+                                                .query = &query,
                                                 .filters = &asked->query.filters };
     const struct report_source baseline = { .snapshot = snapshot,
-                                            .query = &everything,
+                                            .query = &query,
                                             .selection = &selection,
                                             .session = &info,
                                             .files = session_files(base) };
     return answer(asked, format, &baseline, response, err);
 }
 
-/* Against all of another session, with its stacks as the filters make them. */
+/* Against another session, with its stacks as the filters make them. */
 static enum err_code compare_with(const struct session_request *asked, struct session *base,
                                   const struct report_format *format, struct response *response,
                                   struct err *err)
 {
-    const struct view_query everything = { 0 };
+    const struct view_query query = { .states = asked->query.view.states };
     struct profile_snapshot snapshot;
     struct reshaped reshaped = { 0 };
     enum err_code rc = profile_snapshot(session_profile(base), &snapshot, err);
@@ -78,7 +78,7 @@ static enum err_code compare_with(const struct session_request *asked, struct se
         return rc;
     const bool is_reshaped = reshape_is_needed(&snapshot, &asked->query.filters);
     if (is_reshaped)
-        rc = reshaped_init(&reshaped, &snapshot, &everything, &asked->query.filters,
+        rc = reshaped_init(&reshaped, &snapshot, &query, &asked->query.filters,
                            RESHAPED_WINDOWS, err);
     if (rc == ERR_OK)
         rc = write_against(asked, base, is_reshaped ? &reshaped.snapshot : &snapshot, format,
@@ -94,7 +94,8 @@ static void choose_frames(const struct report_format *format, struct frame_filte
     filters->shows_contexts |= report_labels_contexts(format);
     if (!report_is_page(format))
         return;
-    filters->shows_waits = filters->shows_contexts = true;
+    filters->waits = WAIT_MARKS_SHOWN;
+    filters->shows_contexts = true;
     if (filters->native == NATIVE_FRAMES_DEFAULT)
         filters->native = NATIVE_FRAMES_EVERYTHING;
 }
@@ -146,6 +147,8 @@ enum err_code api_get_export(const struct handler_context *handler, struct respo
         report_find(asked.query.format ? asked.query.format : "");
     if (format)
         choose_frames(format, &asked.query.filters);
+    if (format && format->needs_baseline && !asked.query.view.states.parts)
+        asked.query.view.states.parts = report_usual_parts(format);
     if (format && format->needs_baseline)
         rc = compare(handler, &asked, format, response, err);
     else

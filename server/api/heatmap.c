@@ -58,11 +58,11 @@ static void write_steps(struct json *json, const struct series *series, struct r
     json_object(json);
     put_uint(json, "width", series->step_seconds);
     put_uint(json, "first", steps.first);
-    for (size_t doing = 0; doing < STATE_DOING_COUNT; doing++) {
-        json_key(json, state_doing_text((enum state_doing)doing));
+    for (enum part part = 0; part < PART_COUNT; part++) {
+        json_key(json, part_text(part));
         json_array(json);
         for (uint64_t i = steps.first; i < steps.end; i++)
-            json_uint(json, series->steps[i].doing[doing]);
+            json_uint(json, series->steps[i].parts[part]);
         json_end(json);
     }
     json_end(json);

@@ -26,13 +26,14 @@ static const struct parameter parameters[] = {
     { VIEW_FROM(struct query, view), .bit = QUERY_FROM },
     { VIEW_TO(struct query, view), .bit = QUERY_TO },
     { VIEW_STATE(struct query, view), .bit = QUERY_STATE },
+    { VIEW_PARTS(struct query, view), .bit = QUERY_STATE },
     FILTER("focus", FOCUS),
     FILTER("ignore", IGNORE),
     FILTER("hide", HIDE),
     FILTER("show", SHOW),
     FILTER("show_from", SHOW_FROM),
     { VIEW_NATIVE("native", struct query, filters), .bit = QUERY_NATIVE },
-    PARAMETER("waits", FLAG, filters.shows_waits, QUERY_MARKS),
+    { VIEW_WAITS(struct query, filters), .bit = QUERY_MARKS },
     PARAMETER("contexts", FLAG, filters.shows_contexts, QUERY_MARKS),
     PARAMETER("since", ID, view.since, QUERY_SINCE),
     PARAMETER("thread", IDS, threads, QUERY_THREAD),
@@ -82,7 +83,7 @@ static const uint32_t *sorted(struct setting_ids *ids, size_t *count_out)
 enum err_code query_read(const struct request *request, unsigned accepted, struct query *query,
                          struct err *err)
 {
-    unsigned seen = 0;
+    uint64_t seen = 0; /* a bit for each row */
     struct err why = { 0 };
     memset(query, 0, sizeof *query);
     for (size_t i = 0; i < request->query_count; i++) {
@@ -90,12 +91,13 @@ enum err_code query_read(const struct request *request, unsigned accepted, struc
         const struct parameter *const parameter = find(pair->name, accepted);
         if (!parameter)
             return err_set(err, ERR_INVALID, "unknown parameter \"%.64s\"", pair->name);
-        if ((seen & parameter->bit) && !setting_is_repeatable(&parameter->setting))
+        const uint64_t row = UINT64_C(1) << (parameter - parameters);
+        if ((seen & row) && !setting_is_repeatable(&parameter->setting))
             return err_set(err, ERR_INVALID, "parameter \"%s\" is given twice", pair->name);
         if (setting_read(&parameter->setting, query, pair->value, &why) != ERR_OK)
             return err_set(err, ERR_INVALID, "invalid parameter \"%s\" (\"%.64s\"): %s",
                            pair->name, pair->value, why.message);
-        seen |= parameter->bit;
+        seen |= row;
     }
     if (query->view.to_ns > 0 && query->view.to_ns <= query->view.from_ns)
         return err_set(err, ERR_INVALID, "parameter \"to\" must be later than \"from\"");

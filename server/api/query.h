@@ -27,7 +27,7 @@ enum query_parameter {
     QUERY_THREAD = 1 << 3,
     QUERY_PROCESS = 1 << 4,
     QUERY_FORMAT = 1 << 5,
-    QUERY_STATE = 1 << 6,
+    QUERY_STATE = 1 << 6, /* state, parts */
     QUERY_SLOTS = 1 << 7,
     QUERY_FOCUS = 1 << 8,
     QUERY_IGNORE = 1 << 9,

@@ -64,7 +64,7 @@ enum err_code api_get_summary(const struct handler_context *handler, struct resp
     if (rc != ERR_OK)
         return rc;
     response_set_header(response, "Vary", "Accept, Accept-Encoding");
-    asked.query.filters.shows_waits = true;
+    asked.query.filters.waits = WAIT_MARKS_SHOWN;
     rc = choose(handler->request, &asked.query, err);
     if (rc == ERR_OK && !session_request_is_fresh(&asked, handler, response)) {
         struct writing writing = { report_find(asked.query.format), response };

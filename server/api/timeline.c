@@ -21,106 +21,91 @@ static void put_uint(struct json *json, const char *key, uint64_t value)
     json_uint(json, value);
 }
 
-/* What a row has in a column; `doing` is for those that have one column each. */
-typedef uint64_t value_of(const struct timeline_slot *row, size_t doing);
+/* What a row has in a column; `part` is for those that have a column for each. */
+typedef uint64_t value_of(const struct timeline_slot *row, size_t part);
 
-static uint64_t slot(const struct timeline_slot *row, size_t doing)
+static uint64_t slot(const struct timeline_slot *row, size_t part)
 {
-    (void)doing;
+    (void)part;
     return row->slot;
 }
 
-static uint64_t start_ns(const struct timeline_slot *row, size_t doing)
+static uint64_t start_ns(const struct timeline_slot *row, size_t part)
 {
-    (void)doing;
+    (void)part;
     return row->start_ns;
 }
 
-static uint64_t end_ns(const struct timeline_slot *row, size_t doing)
+static uint64_t end_ns(const struct timeline_slot *row, size_t part)
 {
-    (void)doing;
+    (void)part;
     return row->end_ns;
 }
 
-static uint64_t samples(const struct timeline_slot *row, size_t doing)
+static uint64_t samples(const struct timeline_slot *row, size_t part)
 {
-    (void)doing;
+    (void)part;
     return row->samples;
 }
 
-static uint64_t samples_doing(const struct timeline_slot *row, size_t doing)
+static uint64_t samples_of_part(const struct timeline_slot *row, size_t part)
 {
-    return row->doing[doing];
+    return row->parts[part];
 }
 
-static uint64_t samples_in_gc(const struct timeline_slot *row, size_t doing)
+static uint64_t samples_in_gc(const struct timeline_slot *row, size_t part)
 {
-    (void)doing;
+    (void)part;
     return row->in_gc;
 }
 
-static uint64_t samples_with_cpu(const struct timeline_slot *row, size_t doing)
+static uint64_t slot_time(const struct timeline_slot *row, size_t part)
 {
-    (void)doing;
-    return row->has_cpu;
-}
-
-static uint64_t slot_time(const struct timeline_slot *row, size_t doing)
-{
-    (void)doing;
+    (void)part;
     return row->ns;
 }
 
-static uint64_t time_doing(const struct timeline_slot *row, size_t doing)
+static uint64_t time_of_part(const struct timeline_slot *row, size_t part)
 {
-    return row->doing_ns[doing];
+    return row->parts_ns[part];
 }
 
-static uint64_t time_in_gc(const struct timeline_slot *row, size_t doing)
+static uint64_t time_in_gc(const struct timeline_slot *row, size_t part)
 {
-    (void)doing;
+    (void)part;
     return row->in_gc_ns;
 }
 
-static uint64_t time_with_cpu(const struct timeline_slot *row, size_t doing)
-{
-    (void)doing;
-    return row->has_cpu_ns;
-}
-
 static void write_column(struct json *json, const char *name,
-                         const struct timeline_slots *timeline, value_of *value, size_t doing,
+                         const struct timeline_slots *timeline, value_of *value, size_t part,
                          unsigned decimals)
 {
     json_key(json, name);
     json_array(json);
     for (size_t i = 0; i < timeline->count; i++)
-        json_decimal(json, value(&timeline->rows[i], doing), decimals);
+        json_decimal(json, value(&timeline->rows[i], part), decimals);
     json_end(json);
 }
 
 /* The same columns for samples and for the time they stand for. */
 static void write_columns(struct json *json, const char *name, const char *all,
-                          const struct timeline_slots *timeline, value_of *const values[4],
+                          const struct timeline_slots *timeline, value_of *const values[3],
                           unsigned decimals)
 {
     json_key(json, name);
     json_object(json);
     write_column(json, all, timeline, values[0], 0, decimals);
-    for (size_t doing = 0; doing < STATE_DOING_COUNT; doing++)
-        write_column(json, state_doing_text((enum state_doing)doing), timeline, values[1],
-                     doing, decimals);
+    for (size_t part = 0; part < PART_COUNT; part++)
+        write_column(json, part_text((enum part)part), timeline, values[1], part, decimals);
     write_column(json, state_flag_text(STATE_FLAG_IN_GC), timeline, values[2], 0, decimals);
-    write_column(json, "has_cpu", timeline, values[3], 0, decimals);
     json_end(json);
 }
 
 static void write_timeline(struct json *json, const struct session_request *asked,
                            const struct timeline_slots *timeline)
 {
-    static value_of *const counts[] = { samples, samples_doing, samples_in_gc,
-                                        samples_with_cpu };
-    static value_of *const times[] = { slot_time, time_doing, time_in_gc, time_with_cpu };
+    static value_of *const counts[] = { samples, samples_of_part, samples_in_gc };
+    static value_of *const times[] = { slot_time, time_of_part, time_in_gc };
     json_object(json);
     json_key(json, "epoch");
     json_text(json, asked->epoch);

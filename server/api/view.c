@@ -217,7 +217,7 @@ enum err_code api_get_view(const struct handler_context *handler, struct respons
     if (rc != ERR_OK)
         return rc;
     /* Nodes are those of /tree. */
-    asked.query.filters.shows_waits = asked.query.filters.shows_contexts = true;
+    asked.query.filters.shows_contexts = true;
     const bool is_reshaped = reshape_is_needed(&asked.snapshot, &asked.query.filters);
     if (is_reshaped && asked.query.wants_blocks) {
         session_request_end(&asked);

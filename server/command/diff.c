@@ -226,7 +226,8 @@ static enum err_code compare(struct comparing *comparing, struct err *err)
         rc = privilege_drop(options, err);
     if (rc == ERR_OK)
         rc = open_captures(comparing, err);
-    comparing->filters.shows_waits |= is_page;
+    if (is_page)
+        comparing->filters.waits = WAIT_MARKS_SHOWN;
     comparing->filters.shows_contexts |= is_page;
     if (comparing->filters.native == NATIVE_FRAMES_DEFAULT && is_page)
         comparing->filters.native =
@@ -252,13 +253,11 @@ static void close_captures(struct comparing *comparing)
     before_after_deinit(&comparing->around);
 }
 
-/* How long a thread waits for a processor, and where it stands meanwhile, is a matter of the machine.  A busy one would
- * hide changes of the program, and show some that are none.  The page asks for states itself. */
-static void leave_out_runnable(struct options *options)
+/* The page asks for parts itself. */
+static void choose_parts(struct options *options)
 {
-    struct state_condition *const states = &options->view.query.states;
-    if (!state_condition_is_set(states) && form_of(options) != FORM_HTML)
-        states->exclude = STATE_RUNNABLE;
+    if (!options->chooses_parts && form_of(options) != FORM_HTML)
+        options->view.query.states.parts = PART_SET_COMPARED;
 }
 
 int command_diff(const struct options *given)
@@ -267,7 +266,7 @@ int command_diff(const struct options *given)
     const struct options *const options = &chosen;
     struct comparing comparing = { .options = options, .output.fd = -1 };
     struct err err = { 0 };
-    leave_out_runnable(&chosen);
+    choose_parts(&chosen);
     const enum err_code rc = compare(&comparing, &err);
     comparison_deinit(&comparing.comparison);
     close_captures(&comparing);

@@ -247,7 +247,8 @@ int command_top(const struct options *options)
     struct top top = { .driver.options = options, .events = -1 };
     struct err err = { 0 };
     display_init(&top.display);
-    if (options->report.shows_idle)
+    top.display.parts = options->view.query.states.parts;
+    if (options->chooses_parts && !top.display.parts)
         top.display.mode = DISPLAY_WALL;
     enum err_code rc = start(&top, &err);
     if (rc == ERR_OK)

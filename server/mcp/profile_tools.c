@@ -50,7 +50,7 @@ static void copy_rows(struct json *json, const struct json_value *rows)
 /* Why threads wait, with the peers. */
 static void copy_causes(struct json *json, const struct json_value *causes)
 {
-    static const char *const names[] = { "cause", "title", "idle", "share" };
+    static const char *const names[] = { "cause", "title", "share" };
     json_array(json);
     for (const struct json_value *row = json_value_first(causes); row;
          row = json_value_next(row)) {
@@ -109,9 +109,12 @@ static void write_waits(struct json *json, const struct json_value *summary)
 {
     const struct json_value *const waiting = json_value_member(summary, "waiting");
     tool_copy(json, waiting, "share", "waiting_share");
-    tool_copy(json, waiting, "idle_share", "idle_share");
+    const struct json_value *const idle = json_value_member(summary, "idle");
+    tool_copy(json, idle, "share", "idle_share");
     json_key(json, "causes");
     copy_causes(json, json_value_member(waiting, "causes"));
+    json_key(json, "idle_causes");
+    copy_causes(json, json_value_member(idle, "causes"));
     copy_functions_and_lines(json, waiting);
 }
 
@@ -123,7 +126,6 @@ void tool_waits(struct call *call)
 static void write_top_functions(struct json *json, const struct json_value *summary)
 {
     const struct json_value *const hot = json_value_member(summary, "hot");
-    tool_copy(json, hot, "of", "shares_of");
     tool_copy(json, hot, "samples", "samples");
     tool_copy(json, hot, "seconds", "seconds");
     copy_functions_and_lines(json, hot);
@@ -147,7 +149,10 @@ static void read_shares(struct call *call, const char *session, const char *path
     struct buffer target = { 0 };
     struct json_value *answer = NULL;
     struct response response;
-    buffer_printf(&target, "/api/v1/sessions/%s/own-lines?limit=4096&state=active", session);
+    buffer_printf(&target,
+                  "/api/v1/sessions/%s/own-lines?limit=4096"
+                  "&parts=running,needs_gil,needs_processor,blocked",
+                  session);
     if (call_try(call, METHOD_GET, &target, NULL, &response) &&
         json_value_parse(response.body, response.body_bytes, &answer, NULL) == ERR_OK) {
         const double all = json_value_number(json_value_member(answer, "samples"));
@@ -208,7 +213,7 @@ void tool_source_lines(struct call *call)
         read_shares(call, session, path ? path : "", &shares);
         buffer_printf(
             &text,
-            "%s%s\nShare of active samples in which your code is at that line, with all "
+            "%s%s\nShare of the time not idle in which your code is at that line, with all "
             "it calls; line; text:\n",
             path ? path : "",
             json_value_flag(json_value_member(answer, "changed"))

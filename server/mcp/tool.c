@@ -35,7 +35,7 @@ void tool_put_number(struct buffer *target, const struct call *call, const char 
 
 void tool_put_selection(struct buffer *target, const struct call *call)
 {
-    static const char *const names[] = { "state", "focus", "ignore", "hide", "show" };
+    static const char *const names[] = { "parts", "state", "focus", "ignore", "hide", "show" };
     tool_put_number(target, call, "from");
     tool_put_number(target, call, "to");
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)

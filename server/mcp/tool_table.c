@@ -1,22 +1,22 @@
 /* The table of tools: their names, descriptions and arguments. */
 #include "server/mcp/tool.h"
 
-#define SELECTION                                                                              \
-    { "from", JSON_NUMBER, false, "seconds since the start: leave out samples before", NULL }, \
-        { "to", JSON_NUMBER, false,                                                            \
-          "seconds since the start: leave out samples from there on", NULL },                  \
-        { "state", JSON_TEXT, false,                                                           \
-          "only samples in these states, such as on_cpu or waits_gil; without it the "         \
-          "active ones",                                                                       \
-          NULL },                                                                              \
-        { "focus", JSON_TEXT, false,                                                           \
-          "keep samples with a matching frame: function:TEXT, file:TEXT or module:TEXT",       \
-          NULL },                                                                              \
-        { "ignore", JSON_TEXT, false, "drop samples with a matching frame", NULL },            \
-        { "hide", JSON_TEXT, false, "remove matching frames; libraries: all of libraries",     \
-          NULL },                                                                              \
-    {                                                                                          \
-        "show", JSON_TEXT, false, "keep only matching frames", NULL                            \
+#define SELECTION                                                                               \
+    { "from", JSON_NUMBER, false, "seconds since the start: leave out samples before", NULL },  \
+        { "to", JSON_NUMBER, false,                                                             \
+          "seconds since the start: leave out samples from there on", NULL },                   \
+        { "parts", JSON_TEXT, false,                                                            \
+          "only these parts of time, of running, needs_gil, needs_processor, blocked and idle", \
+          NULL },                                                                               \
+        { "state", JSON_TEXT, false, "only samples in these states, such as in_gc", NULL },     \
+        { "focus", JSON_TEXT, false,                                                            \
+          "keep samples with a matching frame: function:TEXT, file:TEXT or module:TEXT",        \
+          NULL },                                                                               \
+        { "ignore", JSON_TEXT, false, "drop samples with a matching frame", NULL },             \
+        { "hide", JSON_TEXT, false, "remove matching frames; libraries: all of libraries",      \
+          NULL },                                                                               \
+    {                                                                                           \
+        "show", JSON_TEXT, false, "keep only matching frames", NULL                             \
     }
 
 #define SESSION                                                                         \
@@ -73,8 +73,8 @@ static const struct mcp_tool tools[] = {
         SELECTION } },
     { "waits",
       "List what threads wait for",
-      "List why threads wait, idle or blocked and for which peer, and the functions and lines of your "
-      "code that wait, as shares of the waiting samples.",
+      "List why threads wait and for which peer, and the functions and lines of your code that wait, "
+      "as shares of the time that is not idle.",
       false,
       tool_waits,
       { SESSION,

@@ -151,6 +151,7 @@ static void put_sample_attributes(struct otlp *otlp, const struct view_cell *cel
     const struct profile_thread thread = profile_thread_at(snapshot, cell->thread);
     const struct strtab_string name = profile_string(snapshot, thread.name);
     struct buffer state = { 0 };
+    enum part part;
     if ((otlp->window->sample_labels & PPROF_THREAD) && name.length > 0)
         protobuf_varint(&otlp->packed, attribute(otlp, "thread.name", name.text, name.length));
     if ((otlp->window->sample_labels & PPROF_STATE) && cell->state != 0) {
@@ -158,6 +159,9 @@ static void put_sample_attributes(struct otlp *otlp, const struct view_cell *cel
         protobuf_varint(&otlp->packed,
                         attribute(otlp, "pyrometer.thread.state", state.data, state.length));
     }
+    if ((otlp->window->sample_labels & PPROF_STATE) &&
+        profile_part_at(snapshot, cell->thread, cell->state, cell->node, &part))
+        protobuf_varint(&otlp->packed, word_attribute(otlp, "pyrometer.part", part_text(part)));
     if (otlp->packed.length > 0)
         put(&otlp->part, SAMPLE_ATTRIBUTES, &otlp->packed);
     buffer_deinit(&state);

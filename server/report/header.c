@@ -302,7 +302,7 @@ static void find_rest(struct report_header *header, const struct report_source *
     header->states = (struct state_condition){
         .require = (state_bits)(own->states.require | said->states.require),
         .exclude = (state_bits)(own->states.exclude | said->states.exclude),
-        .any = own->states.any ? own->states.any : said->states.any,
+        .parts = own->states.parts ? own->states.parts : said->states.parts,
     };
     header->filters = filters && filters->count ? filters : NULL;
     header->native = native_of(source, filters);

@@ -185,6 +185,8 @@ void report_header_write(const struct report_header *header, struct json *json)
     write_threads(header, json);
     state_words_put(&text, &header->states);
     put_buffer(json, "state", &text);
+    part_words_put(&text, header->states.parts);
+    put_buffer(json, "parts", &text);
     write_filters(header, json);
     if (header->native) {
         json_key(json, "native");

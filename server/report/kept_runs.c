@@ -19,7 +19,7 @@ struct busy {
     process_id process;
     int64_t tid;
     thread_id id;
-    uint64_t active;
+    uint64_t busy;
 };
 
 static int by_place(const void *left, const void *right)
@@ -32,11 +32,11 @@ static int by_place(const void *left, const void *right)
     return (a->id > b->id) - (a->id < b->id);
 }
 
-static int by_activity(const void *left, const void *right)
+static int by_busyness(const void *left, const void *right)
 {
     const struct busy *const a = left, *const b = right;
-    return a->active != b->active ? (a->active < b->active) - (a->active > b->active)
-                                  : by_place(left, right);
+    return a->busy != b->busy ? (a->busy < b->busy) - (a->busy > b->busy)
+                              : by_place(left, right);
 }
 
 static bool is_same_thread(const struct busy *a, const struct busy *b)
@@ -63,18 +63,18 @@ static size_t find_busy(const struct profile_snapshot *snapshot, const struct st
         const struct states_row *const row = &states->rows[i];
         const struct profile_thread thread = profile_thread_at(snapshot, row->thread);
         if (thread.tid != 0 && is_asked(query, row->thread, thread.process))
-            busy[ids++] =
-                (struct busy){ thread.process, thread.tid, row->thread,
-                               row->sums.samples - row->sums.doing[STATE_DOING_WAITS] };
+            busy[ids++] = (struct busy){ thread.process, thread.tid, row->thread,
+                                         row->sums.samples - row->sums.parts[PART_BLOCKED] -
+                                             row->sums.parts[PART_IDLE] };
     }
     qsort(busy, ids, sizeof *busy, by_place);
     for (size_t i = 0; i < ids; i++) {
         if (count > 0 && is_same_thread(&busy[count - 1], &busy[i]))
-            busy[count - 1].active += busy[i].active;
+            busy[count - 1].busy += busy[i].busy;
         else
             busy[count++] = busy[i];
     }
-    qsort(busy, count, sizeof *busy, by_activity);
+    qsort(busy, count, sizeof *busy, by_busyness);
     return count;
 }
 

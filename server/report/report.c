@@ -24,26 +24,26 @@ static const struct report_format formats[] = {
     { "collapsed", MIME_TEXT, "folded", "folded stacks, one per line, for other tools",
       report_write_collapsed, NULL, false, false, false },
     { "flamegraph", MIME_HTML, "html", "one HTML file: the page with the profile in it",
-      report_write_html, NULL, false, false, false },
+      report_write_html, NULL, false, true, false },
     { "heatmap", MIME_HTML, "heatmap.html", "one HTML file: the page, opened at Source",
-      report_write_heatmap, NULL, false, false, false },
+      report_write_heatmap, NULL, false, true, false },
     { "svg", "image/svg+xml", "svg", "one picture: a flame graph that opens anywhere",
-      report_write_svg, NULL, false, true, false },
+      report_write_svg, NULL, false, false, false },
     { "pstats", "application/octet-stream", "pstats",
       "for Python's pstats; a table if no file is named", report_write_pstats, "pstats-text",
       false, false, true },
     { "pstats-text", MIME_TEXT, "txt", "table of the functions with the most samples",
-      report_write_pstats_text, NULL, false, true, true },
+      report_write_pstats_text, NULL, false, false, true },
     { "summary", MIME_TEXT, "summary.txt", "the answer in at most 40 lines",
-      report_write_summary, "summary", false, false, false },
+      report_write_summary, "summary", false, true, false },
     { "summary-markdown", "text/markdown; charset=utf-8", "md", "the same as Markdown",
-      report_write_summary_markdown, "summary-markdown", false, false, false },
+      report_write_summary_markdown, "summary-markdown", false, true, false },
     { "summary-json", MIME_JSON, "summary.json", "the same as JSON", report_write_summary_json,
-      "summary-json", false, false, false },
+      "summary-json", false, true, false },
     { "jsonl", "application/x-ndjson", "jsonl", "tables and sums, one JSON document per line",
-      report_write_jsonl, NULL, false, false, true },
+      report_write_jsonl, NULL, false, true, true },
     { "gecko", MIME_JSON, "gecko.json", "for the Firefox Profiler, with state markers",
-      report_write_gecko, NULL, false, false, true },
+      report_write_gecko, NULL, false, true, true },
     { "chrome-trace", MIME_JSON, "trace.json", "for Perfetto and chrome://tracing",
       report_write_chrome_trace, NULL, false, false, true },
     { "speedscope", MIME_JSON, "speedscope.json", "for speedscope.app", report_write_speedscope,
@@ -51,7 +51,7 @@ static const struct report_format formats[] = {
     { "pprof", "application/gzip", "pb.gz", "for go tool pprof, Pyroscope, Parca",
       report_write_pprof, NULL, false, false, true },
     { "diff-flamegraph", MIME_HTML, "diff.html", "the page, opened at the comparison with FILE",
-      report_write_diff_flamegraph, NULL, true, false, false },
+      report_write_diff_flamegraph, NULL, true, true, false },
     { "diff-markdown", "text/markdown; charset=utf-8", "diff.md",
       "table of significant changes from FILE", report_write_diff_markdown, NULL, true, false,
       false },
@@ -62,6 +62,11 @@ const char *const report_sort_texts[] = { REPORT_SORTS(ENUM_TEXT) NULL };
 const struct report_format *report_at(size_t index)
 {
     return index < sizeof formats / sizeof *formats ? &formats[index] : NULL;
+}
+
+part_set report_usual_parts(const struct report_format *format)
+{
+    return format->keeps_idle ? 0 : format->needs_baseline ? PART_SET_COMPARED : PART_SET_USUAL;
 }
 
 bool report_is_page(const struct report_format *format)

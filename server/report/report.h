@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "sampler/base/err.h"
+#include "sampler/profile/part.h"
 #include "server/report/source_links.h"
 
 struct buffer;
@@ -51,7 +52,6 @@ struct report_settings {
     enum report_sort sort;
     uint32_t limit;  /* rows of the table; 0: REPORT_DEFAULT_LIMIT */
     bool no_summary; /* leave out the interesting functions */
-    bool shows_idle; /* the table has waiting threads too */
     bool by_line;    /* a row for each line, not for each function */
     bool by_thread;  /* the picture has a frame for each thread */
     bool no_source;  /* leave out the text of source files */
@@ -95,8 +95,7 @@ struct report_format {
     const char
         *on_screen; /* the format for standard output where no file was asked for; NULL: none */
     bool needs_baseline;
-    bool
-        opens_active; /* on a command line: without waiting samples, unless states are chosen */
+    bool keeps_idle; /* has idle samples too, unless parts are chosen */
     bool
         has_places; /* says where functions are defined: debug information is read (located.h) */
 };
@@ -115,6 +114,8 @@ bool report_is_page(const struct report_format *format);
 bool report_names_waits(const struct report_format *format);
 /* Are its samples labelled with what threads work for, if stacks have the marks of contexts? */
 bool report_labels_contexts(const struct report_format *format);
+/* The parts of time that the format has unless others are chosen. */
+part_set report_usual_parts(const struct report_format *format);
 /* NULL: fewer than index + 1. */
 const struct report_format *report_at(size_t index);
 /* The format of a file name, by its extension; NULL: none. */

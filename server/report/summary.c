@@ -30,30 +30,40 @@ static bool is_interpreter(const struct profile_snapshot *snapshot, library_id i
     return profile_library_at(snapshot, id).flags & PROFILE_LIBRARY_INTERPRETER;
 }
 
-/* What the cells say: samples by state, threads, and hot samples by library. */
+/* What the cells say: samples by part and state, threads, and hot samples by library. */
 static void count_cells(struct summary *summary, const struct view_cells *cells,
-                        const struct view_query *hot, uint64_t *by_library)
+                        uint64_t *by_library)
 {
     const struct profile_snapshot *const snapshot = summary->source->snapshot;
-    for (size_t i = 0; i < cells->count; i++) {
-        const struct view_cell *const cell = &cells->cells[i];
-        const bool is_new = i == 0 || cells->cells[i - 1].thread != cell->thread;
-        const bool is_task = profile_is_waiting_tasks(snapshot, cell->thread);
-        summary->thread_count += is_new && !is_task;
-        summary->samples += cell->count;
-        if (!(cell->state & STATE_ACTIVE))
-            summary->waiting += cell->count;
-        if (!state_passes(&hot->states, cell->state))
-            continue;
-        const node_id node = wait_unmarked(snapshot, cell->node);
-        const frame_id frame = profile_node_at(snapshot, node).frame;
-        const function_id function = profile_frame_at(snapshot, frame).function;
-        summary->hot += cell->count;
-        summary->hot_ns += report_cell_ns(cell, report_period_ns(summary->source));
-        by_library[profile_function_at(snapshot, function).library] += cell->count;
-        if (!is_task)
-            add_state(&summary->states, cell->state, cell->count);
+    for (size_t i = 0, end = 0; i < cells->count; i = end) {
+        uint64_t samples = 0, idle = 0;
+        for (end = i; end < cells->count && cells->cells[end].thread == cells->cells[i].thread;
+             end++) {
+            const struct view_cell *const cell = &cells->cells[end];
+            const node_id node = wait_unmarked(snapshot, cell->node);
+            const frame_id frame = profile_node_at(snapshot, node).frame;
+            const function_id function = profile_frame_at(snapshot, frame).function;
+            enum part part;
+            if (!profile_part_at(snapshot, cell->thread, cell->state, cell->node, &part))
+                continue;
+            samples += cell->count;
+            idle += part == PART_IDLE ? cell->count : 0;
+            summary->parts[part] += cell->count;
+            summary->parts_ns[part] += report_cell_ns(cell, report_period_ns(summary->source));
+            if (part == PART_RUNNING)
+                by_library[profile_function_at(snapshot, function).library] += cell->count;
+            if (part != PART_IDLE)
+                add_state(&summary->states, cell->state, cell->count);
+        }
+        const bool is_idle = (double)idle >= SUMMARY_IDLE_SHARE * (double)samples;
+        summary->samples += samples;
+        summary->thread_count += samples > 0;
+        summary->idle_threads += samples > 0 && is_idle;
+        summary->idle_elsewhere += is_idle ? 0 : idle;
     }
+    summary->busy = summary->samples - summary->parts[PART_IDLE];
+    summary->hot = summary->parts[PART_RUNNING];
+    summary->waiting = summary->busy - summary->hot;
 }
 
 /* Most samples first; a library that has more than one row has one path. */
@@ -81,8 +91,7 @@ static void take_libraries(struct summary *summary, const uint64_t *by_library)
         summary->library_count++;
 }
 
-static enum err_code find_cells(struct summary *summary, const struct view_query *hot,
-                                struct err *err)
+static enum err_code find_cells(struct summary *summary, struct err *err)
 {
     const struct report_source *const source = summary->source;
     const uint32_t libraries = source->snapshot->sizes.libraries;
@@ -92,7 +101,7 @@ static enum err_code find_cells(struct summary *summary, const struct view_query
         return err_nomem(err);
     const enum err_code rc = view_cells_init(&cells, source->snapshot, source->query, err);
     if (rc == ERR_OK) {
-        count_cells(summary, &cells, hot, by_library);
+        count_cells(summary, &cells, by_library);
         take_libraries(summary, by_library);
     }
     view_cells_deinit(&cells);
@@ -100,9 +109,9 @@ static enum err_code find_cells(struct summary *summary, const struct view_query
     return rc;
 }
 
-static enum err_code find_lines(const struct report_source *source,
-                                const struct view_query *query, size_t most,
-                                struct summary_rows *rows, uint64_t *own_out, struct err *err)
+enum err_code summary_find_lines(const struct report_source *source,
+                                 const struct view_query *query, size_t most,
+                                 struct summary_rows *rows, uint64_t *own_out, struct err *err)
 {
     const struct setting_texts *const patterns = source->settings.own;
     struct own_lines own;
@@ -135,9 +144,9 @@ static void take_marks(struct flat *flat, const struct profile_snapshot *snapsho
     }
 }
 
-static enum err_code find_functions(const struct report_source *source,
-                                    const struct view_query *query, size_t most,
-                                    struct summary_rows *rows, struct err *err)
+enum err_code summary_find_functions(const struct report_source *source,
+                                     const struct view_query *query, size_t most,
+                                     struct summary_rows *rows, struct err *err)
 {
     struct flat flat;
     const enum err_code rc = flat_init(&flat, source->snapshot, query, FLAT_FUNCTIONS, err);
@@ -178,7 +187,6 @@ static int by_samples(const void *left, const void *right)
     return (a->cause > b->cause) - (a->cause < b->cause);
 }
 
-/* None, if no cause is known. */
 static enum err_code find_causes(struct summary *summary, struct err *err)
 {
     const struct report_source *const source = summary->source;
@@ -186,9 +194,7 @@ static enum err_code find_causes(struct summary *summary, struct err *err)
     const enum err_code rc = wait_shares_init(&shares, source->snapshot, source->query, err);
     if (rc != ERR_OK)
         return rc;
-    summary->thread_waiting = shares.waiting;
-    summary->idle = shares.idle;
-    for (enum wait_cause id = WAIT_UNKNOWN; id < WAIT_CAUSE_COUNT && shares.count > 0; id++) {
+    for (enum wait_cause id = WAIT_UNKNOWN; id < WAIT_CAUSE_COUNT; id++) {
         struct summary_cause *const cause = &summary->causes[summary->cause_count];
         if (shares.by_cause[id] == 0)
             continue;
@@ -258,31 +264,40 @@ static size_t most(const struct report_source *source, size_t usual)
     return limit < SUMMARY_MAX_ROWS ? limit : SUMMARY_MAX_ROWS;
 }
 
+bool summary_narrow(const struct report_source *source, part_set parts, struct view_query *out)
+{
+    const unsigned own = source->query->states.parts ? source->query->states.parts : parts;
+    *out = *source->query;
+    out->states.parts = (part_set)(own & parts);
+    return out->states.parts != 0;
+}
+
 enum err_code summary_init(struct summary *summary, const struct report_source *source,
                            struct err *err)
 {
-    const bool chooses_states = state_condition_is_set(&source->header->states);
-    struct view_query hot = *source->query, waiting = *source->query;
+    static const part_set waits =
+        1U << PART_NEEDS_GIL | 1U << PART_NEEDS_PROCESSOR | 1U << PART_BLOCKED;
+    struct view_query query;
     uint64_t waiting_own = 0;
     *summary = (struct summary){ .source = source };
-    summary->is_active = !chooses_states && !source->settings.shows_idle;
-    if (summary->is_active)
-        hot.states.any = STATE_ACTIVE;
-    waiting.states.exclude |= STATE_ACTIVE;
-    enum err_code rc = find_cells(summary, &hot, err);
+    enum err_code rc = find_cells(summary, err);
+    if (rc == ERR_OK && summary_narrow(source, 1U << PART_RUNNING, &query)) {
+        rc = summary_find_lines(source, &query, most(source, SUMMARY_LINES), &summary->lines,
+                                &summary->own, err);
+        if (rc == ERR_OK)
+            rc = summary_find_functions(source, &query, most(source, SUMMARY_FUNCTIONS),
+                                        &summary->functions, err);
+    }
+    if (rc == ERR_OK && summary->waiting > 0 && summary_narrow(source, waits, &query)) {
+        rc = summary_find_lines(source, &query, most(source, SUMMARY_WAIT_LINES),
+                                &summary->wait_lines, &waiting_own, err);
+        if (rc == ERR_OK)
+            rc = summary_find_functions(source, &query, most(source, SUMMARY_WAITS),
+                                        &summary->wait_functions, err);
+    }
     if (rc == ERR_OK)
-        rc = find_lines(source, &hot, most(source, SUMMARY_LINES), &summary->lines,
-                        &summary->own, err);
-    if (rc == ERR_OK)
-        rc = find_functions(source, &hot, most(source, SUMMARY_FUNCTIONS), &summary->functions,
-                            err);
-    if (rc == ERR_OK && summary->waiting > 0)
-        rc = find_lines(source, &waiting, most(source, SUMMARY_WAIT_LINES),
-                        &summary->wait_lines, &waiting_own, err);
-    if (rc == ERR_OK && summary->waiting > 0)
-        rc = find_functions(source, &waiting, most(source, SUMMARY_WAITS),
-                            &summary->wait_functions, err);
-    if (rc == ERR_OK && summary->waiting > 0)
         rc = find_causes(summary, err);
-    return rc == ERR_OK ? find_gil(summary, chooses_states, err) : rc;
+    if (rc == ERR_OK)
+        rc = find_gil(summary, state_condition_is_set(&source->header->states), err);
+    return rc == ERR_OK ? summary_find_headline(summary, err) : rc;
 }

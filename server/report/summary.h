@@ -3,9 +3,9 @@
  * lines and functions, where it waits and why, the GIL, garbage collection, native code, and how far the numbers
  * can be trusted.
  *
- * Hot means of active samples, as on the first screen of the page, unless states were chosen or
- * settings.shows_idle is set.  Waiting is of all samples that are not active.  Why threads wait is known if the
- * stacks of the source have their marks (report_names_waits).  formats/summary_*.c write it.
+ * Hot means of samples that run, waiting of those that need the GIL or a processor or are blocked; idle ones are only
+ * counted.  Shares of hot and waiting rows are of all samples but the idle ones.  Waiting tasks are in no part of time
+ * and are left out.  formats/summary_*.c write it.
  *
  * Ownership: plain data; texts are borrowed from the source, which must have its header.
  * Threads: any, on a snapshot of one's own.
@@ -27,6 +27,10 @@
 struct json;
 struct report_source;
 struct session_info;
+struct view_query;
+
+/* A thread with this share of idle samples does nothing else that matters. */
+#define SUMMARY_IDLE_SHARE 0.9
 
 enum {
     SUMMARY_LINES = 5,
@@ -39,6 +43,7 @@ enum {
     SUMMARY_RUNNABLE_PERCENT = 5, /* the text says that processors are missing from here on */
     SUMMARY_MAX_LINES = 40,       /* of the text */
     SUMMARY_QUALITY_BYTES = 640,
+    SUMMARY_HEADLINE_BYTES = 640,
 };
 
 /* A line of your code, or a function. */
@@ -72,21 +77,20 @@ enum summary_gil { SUMMARY_GIL_KNOWN, SUMMARY_GIL_UNKNOWN, SUMMARY_GIL_NONE };
 
 struct summary {
     const struct report_source *source;
-    size_t thread_count;
-    uint64_t samples; /* of the selection */
-    uint64_t hot;     /* of these: those that the shares of hot rows are of */
-    uint64_t hot_ns;  /* the time that they stand for */
-    uint64_t waiting; /* samples that are not active */
-    bool is_active;   /* hot samples are the active ones; else all that were selected */
-    uint64_t own;     /* hot samples with your code on the stack */
+    size_t thread_count, idle_threads; /* with samples; of these idle nearly all the time */
+    uint64_t samples;                  /* of the selection's threads */
+    uint64_t parts[PART_COUNT], parts_ns[PART_COUNT];
+    uint64_t idle_elsewhere; /* idle samples of the threads that are not idle_threads */
+    uint64_t busy;           /* samples that are not idle */
+    uint64_t hot;            /* of these running */
+    uint64_t waiting;        /* the rest of them */
+    uint64_t own;            /* hot samples with your code on the stack */
+    char headline[SUMMARY_HEADLINE_BYTES]; /* a sentence without its full stop; names in ` */
     struct summary_rows lines, functions;
     struct summary_rows wait_functions, wait_lines; /* of the waiting samples */
-    uint64_t
-        thread_waiting; /* waiting samples without those of waiting tasks, which have no cause */
-    uint64_t idle;      /* of these idle */
     size_t cause_count;
     struct summary_cause causes[WAIT_CAUSE_COUNT]; /* why threads wait; most samples first */
-    struct state_sums states;                      /* of the selection, without waiting tasks */
+    struct state_sums states;                      /* of the busy samples */
     enum summary_gil gil;
     struct strtab_string
         holder; /* the thread that held the GIL most while others waited; "": none */
@@ -99,6 +103,20 @@ struct summary {
 
 MUST_CHECK enum err_code summary_init(struct summary *summary,
                                       const struct report_source *source, struct err *err);
+
+/* The lines of your code with most samples of a query; own_out: samples with your code on the stack. */
+MUST_CHECK enum err_code summary_find_lines(const struct report_source *source,
+                                            const struct view_query *query, size_t most,
+                                            struct summary_rows *rows, uint64_t *own_out,
+                                            struct err *err);
+/* The functions with most samples of their own. */
+MUST_CHECK enum err_code summary_find_functions(const struct report_source *source,
+                                                const struct view_query *query, size_t most,
+                                                struct summary_rows *rows, struct err *err);
+/* The query, of some parts of time only; false: it has none of them. */
+bool summary_narrow(const struct report_source *source, part_set parts, struct view_query *out);
+/* Fills the headline of a summary that has all else. */
+MUST_CHECK enum err_code summary_find_headline(struct summary *summary, struct err *err);
 
 /* Writes the Summary document of openapi.json as a value. */
 MUST_CHECK enum err_code summary_write_json(struct json *json,

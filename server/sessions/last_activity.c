@@ -138,13 +138,13 @@ static void put_waits(struct json *json, const struct profile_snapshot *snapshot
 static void put_slots(struct json *json, const struct activity *activity,
                       const struct activity_process *process)
 {
-    json_key(json, "active");
+    json_key(json, "running");
     json_array(json);
     for (size_t i = 0; i < activity->slots; i++) {
         const uint64_t start_ns = activity->from_ns + i * activity->slot_ns;
         const uint64_t left_ns = activity->to_ns - start_ns;
         const uint64_t ns = left_ns < activity->slot_ns ? left_ns : activity->slot_ns;
-        const double threads = ns ? (double)process->active[i] / (double)ns : 0;
+        const double threads = ns ? (double)process->running[i] / (double)ns : 0;
         json_decimal(json, (uint64_t)(threads * 100 + 0.5), DECIMALS);
     }
     json_end(json);
@@ -156,12 +156,10 @@ static void put_process(struct json *json, const struct profile_snapshot *snapsh
     json_object(json);
     json_key(json, "pid");
     json_int(json, profile_process_at(snapshot, row->process).pid);
-    put_seconds(json, "active_s", row->active_ns);
-    put_seconds(json, "waiting_s", row->waiting_ns);
-    json_key(json, "states");
+    json_key(json, "parts");
     json_object(json);
-    for (unsigned i = 0; i < STATE_DOING_COUNT; i++)
-        put_seconds(json, state_doing_text((enum state_doing)i), row->doing_ns[i]);
+    for (enum part part = 0; part < PART_COUNT; part++)
+        put_seconds(json, part_text(part), row->parts_ns[part]);
     json_end(json);
     put_slots(json, activity, row);
     put_hottest(json, "hottest", snapshot, &row->hottest);
@@ -174,8 +172,9 @@ static int by_activity(const void *left, const void *right)
     const struct activity_process *const a = left, *const b = right;
     if (a->is_present != b->is_present)
         return b->is_present - a->is_present;
-    if (a->active_ns != b->active_ns)
-        return a->active_ns < b->active_ns ? 1 : -1;
+    const uint64_t one = a->parts_ns[PART_RUNNING], other = b->parts_ns[PART_RUNNING];
+    if (one != other)
+        return one < other ? 1 : -1;
     return (a->process < b->process) - (a->process > b->process);
 }
 
@@ -197,7 +196,7 @@ static void put_functions(struct json *json, const struct profile_snapshot *snap
     json_end(json);
 }
 
-/* Of those that are there, the most active ones. */
+/* Of those that are there, those that run most. */
 static void put_processes(struct json *json, const struct profile_snapshot *snapshot,
                           struct activity *activity)
 {
@@ -225,7 +224,7 @@ static void put_session(struct json *json, const struct session *session,
     put_seconds(json, "from_s", activity->from_ns);
     put_seconds(json, "to_s", activity->to_ns);
     put_seconds(json, "slot_s", activity->slot_ns);
-    put_seconds(json, "active_s", activity->active_ns);
+    put_seconds(json, "running_s", activity->running_ns);
     json_key(json, "left_out");
     json_uint(json, processes.over);
     put_functions(json, snapshot, activity);
@@ -234,7 +233,7 @@ static void put_session(struct json *json, const struct session *session,
 
 static void put_nothing(struct json *json, const char *off)
 {
-    static const char *const keys[] = { "from_s", "to_s", "slot_s", "active_s", "left_out" };
+    static const char *const keys[] = { "from_s", "to_s", "slot_s", "running_s", "left_out" };
     json_key(json, "session");
     json_null(json);
     json_key(json, "reason");

@@ -24,7 +24,7 @@ static enum err_code unknown_word(const struct word *word, bool is_alone, struct
                  word->length < 64 ? (int)word->length : 64, word->text);
     return err_set(
         err, ERR_INVALID,
-        "%swant active, or on_cpu, has_gil, waits_gil, in_gc, in_native, "
+        "%swant on_cpu, has_gil, waits_gil, in_gc, in_native, "
         "has_exception, runnable or in_jit, alone or after \"!\", \"~\" or \"unknown_\"",
         name);
 }
@@ -44,14 +44,6 @@ static bool skip(struct word *word, const char *text)
     return true;
 }
 
-static const char active[] = "active";
-
-static bool is_impossible(const struct state_condition *condition)
-{
-    return (condition->require & condition->exclude) ||
-           (condition->any && !(condition->any & ~condition->exclude));
-}
-
 static enum err_code contradiction(const struct word *word, struct err *err)
 {
     return err_set(err, ERR_INVALID, "\"%.*s\" contradicts another state", (int)word->length,
@@ -63,10 +55,6 @@ static enum err_code read_word(const struct word *word, bool is_alone,
 {
     state_bits *const require = &out->require, *const exclude = &out->exclude;
     struct word rest = *word;
-    if (is_text(word, active)) {
-        out->any = STATE_ACTIVE;
-        return is_impossible(out) ? contradiction(word, err) : ERR_OK;
-    }
     const bool is_not_known = skip(&rest, "~");
     const bool is_not = !is_not_known && skip(&rest, "!");
     const bool is_unknown = skip(&rest, prefix);
@@ -81,9 +69,9 @@ static enum err_code read_word(const struct word *word, bool is_alone,
             *exclude = (state_bits)(*exclude | unknown | (is_unknown ? 0 : yes));
         else
             *require = (state_bits)(*require | (is_unknown ? unknown : yes));
-        if ((*require & yes) && (*require & unknown))
+        if ((*require & yes && *require & unknown) || *require & *exclude)
             return contradiction(word, err);
-        return is_impossible(out) ? contradiction(word, err) : ERR_OK;
+        return ERR_OK;
     }
     return unknown_word(word, is_alone, err);
 }
@@ -92,13 +80,45 @@ enum err_code state_words_read(const char *text, struct state_condition *out, st
 {
     enum err_code rc = ERR_OK;
     const char *at = text;
-    *out = (struct state_condition){ 0 };
+    out->require = out->exclude = 0;
     do {
         const struct word word = { at, strcspn(at, ",") };
         rc = read_word(&word, word.length == strlen(text), out, err);
         at += word.length;
     } while (rc == ERR_OK && *at++ == ',');
     return rc;
+}
+
+/* "needs_gil", also as "needs-gil"; PART_COUNT: none. */
+static enum part part_named(const struct word *word)
+{
+    for (enum part part = 0; part < PART_COUNT; part++) {
+        const char *const text = part_text(part);
+        size_t i = 0;
+        while (i < word->length &&
+               (word->text[i] == text[i] || (word->text[i] == '-' && text[i] == '_')))
+            i++;
+        if (i == word->length && !text[i])
+            return part;
+    }
+    return PART_COUNT;
+}
+
+enum err_code part_words_read(const char *text, part_set *out, struct err *err)
+{
+    const char *at = text;
+    unsigned set = 0;
+    do {
+        const struct word word = { at, strcspn(at, ",") };
+        const enum part part = part_named(&word);
+        if (part == PART_COUNT)
+            return err_set(err, ERR_INVALID,
+                           "want some of running, needs_gil, needs_processor, blocked, idle");
+        set |= 1U << part;
+        at += word.length;
+    } while (*at++ == ',');
+    *out = (part_set)(set == PART_SET_ALL ? 0 : set);
+    return ERR_OK;
 }
 
 /* What can be asked of a fact: its mark in front of a word, whether "unknown_" follows, and how it
@@ -145,9 +165,7 @@ static enum asked asked_of(enum state_flag flag, const struct state_condition *c
 
 void state_words_put(struct buffer *out, const struct state_condition *condition)
 {
-    const char *comma = condition->any ? "," : "";
-    if (condition->any)
-        buffer_text(out, active);
+    const char *comma = "";
     for (enum state_flag flag = 0; flag < STATE_FLAG_COUNT; flag++) {
         const enum asked asked = asked_of(flag, condition);
         if (asked == ASKED_COUNT)
@@ -158,11 +176,38 @@ void state_words_put(struct buffer *out, const struct state_condition *condition
     }
 }
 
+void part_words_put(struct buffer *out, part_set set)
+{
+    const char *comma = "";
+    for (enum part part = 0; part < PART_COUNT; part++)
+        if (part_set_has(set, part)) {
+            buffer_printf(out, "%s%s", comma, part_text(part));
+            comma = ",";
+        }
+}
+
+void part_words_put_phrase(struct buffer *out, part_set set)
+{
+    if (set == PART_SET_USUAL) {
+        buffer_text(out, "all but idle");
+        return;
+    }
+    const char *between = "";
+    for (enum part part = 0; part < PART_COUNT; part++)
+        if (part_set_has(set, part)) {
+            buffer_printf(out, "%s%s", between, part_title(part));
+            const unsigned rest = (unsigned)set >> (part + 1);
+            between = rest & (rest - 1) ? ", " : " or ";
+        }
+}
+
 void state_words_put_phrases(struct buffer *out, const char *before,
                              const struct state_condition *condition)
 {
-    if (condition->any)
-        buffer_printf(out, "%s%s", before, active);
+    if (condition->parts) {
+        buffer_text(out, before);
+        part_words_put_phrase(out, condition->parts);
+    }
     for (enum state_flag flag = 0; flag < STATE_FLAG_COUNT; flag++) {
         const enum asked asked = asked_of(flag, condition);
         if (asked != ASKED_COUNT)

@@ -12,6 +12,14 @@ enum err_code view_read_state(const struct setting *setting, void *query, const 
     return state_words_read(text, &view->states, why);
 }
 
+enum err_code view_read_parts(const struct setting *setting, void *query, const char *text,
+                              struct err *why)
+{
+    struct view_query *const view = query;
+    (void)setting;
+    return part_words_read(text, &view->states.parts, why);
+}
+
 enum err_code view_read_filter(const struct setting *setting, void *filters, const char *text,
                                struct err *why)
 {

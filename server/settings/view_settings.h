@@ -16,16 +16,23 @@
 #define VIEW_TO(type, query)   SETTING("to", DURATION, type, query.to_ns)
 #define VIEW_STATE(type, query) \
     SETTING("state", OTHER, type, query), .setting.read = view_read_state
+#define VIEW_PARTS(type, query) \
+    SETTING("parts", OTHER, type, query), .setting.read = view_read_parts
 #define VIEW_FILTER(name, type, filters, kind)                                 \
     SETTING(name, OTHER, type, filters), .setting.read = view_read_filter,     \
                                          .setting.which = FRAME_FILTER_##kind, \
                                          .setting.is_repeatable = true
+/* Whether stacks end with why their threads wait. */
+#define VIEW_WAITS(type, filters) \
+    SETTING("waits", CHOICE, type, filters.waits), .setting.texts = wait_marks_texts
 /* Which native frames are shown. */
 #define VIEW_NATIVE(name, type, filters)                                                \
     SETTING(name, CHOICE, type, filters.native), .setting.least = NATIVE_FRAMES_HIDDEN, \
                                                  .setting.texts = native_frames_texts
 
 MUST_CHECK enum err_code view_read_state(const struct setting *setting, void *query,
+                                         const char *text, struct err *why);
+MUST_CHECK enum err_code view_read_parts(const struct setting *setting, void *query,
                                          const char *text, struct err *why);
 MUST_CHECK enum err_code view_read_filter(const struct setting *setting, void *filters,
                                           const char *text, struct err *why);

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sampler/profile/part.h"
 #include "sampler/profile/profile.h"
 
 enum { DISPLAY_MAX_FILTER = 60 };
@@ -25,11 +26,11 @@ enum display_sort { DISPLAY_BY_SELF, DISPLAY_BY_TOTAL, DISPLAY_BY_NAME, DISPLAY_
     X(60, "the last minute") \
     X(0, "all since the start")
 
-/* Which samples are shown, by what their thread was doing. */
+/* Which samples are shown, by what their thread was doing. PARTS: those that were chosen. */
 #define DISPLAY_MODES(X)      \
-    X(ACTIVE, "active")       \
+    X(PARTS, "all but idle")  \
     X(WALL, "wall")           \
-    X(CPU, "on CPU")          \
+    X(RUNNING, "running")     \
     X(GIL, "holding the GIL") \
     X(EXCEPTION, "handling an exception")
 
@@ -48,6 +49,7 @@ struct display {
     enum display_panel panel;
     enum display_sort sort;
     enum display_mode mode;
+    part_set parts;    /* of DISPLAY_PARTS; 0: all but idle */
     unsigned span;     /* index in DISPLAY_SPANS */
     uint64_t reset_ns; /* earlier samples are left out */
     bool by_line;      /* rows are lines, not functions */

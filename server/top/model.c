@@ -7,15 +7,18 @@
 #include "sampler/profile/views/view.h"
 #include "server/report/names.h"
 
-static struct state_condition states_of(enum display_mode mode)
+static struct state_condition states_of(const struct display *display)
 {
-    static const struct state_condition conditions[DISPLAY_MODE_COUNT] = {
-        [DISPLAY_ACTIVE] = { .any = STATE_ACTIVE },
-        [DISPLAY_CPU] = { .require = STATE_ON_CPU },
-        [DISPLAY_GIL] = { .require = STATE_HAS_GIL },
-        [DISPLAY_EXCEPTION] = { .require = STATE_HAS_EXCEPTION },
-    };
-    return conditions[mode];
+    struct state_condition states = { 0 };
+    switch (display->mode) {
+    case DISPLAY_PARTS: states.parts = display->parts ? display->parts : PART_SET_USUAL; break;
+    case DISPLAY_RUNNING: states.parts = 1U << PART_RUNNING; break;
+    case DISPLAY_GIL: states.require = STATE_HAS_GIL; break;
+    case DISPLAY_EXCEPTION: states.require = STATE_HAS_EXCEPTION; break;
+    case DISPLAY_WALL:
+    case DISPLAY_MODE_COUNT: break;
+    }
+    return states;
 }
 
 struct named_frame model_name(const struct model *model, uint32_t row)
@@ -128,14 +131,14 @@ static enum err_code sum_threads(struct model *model, const struct view_query *q
     if (rc != ERR_OK)
         return rc;
     if (display->thread == DISPLAY_NO_THREAD)
-        model->doing = model->states.all;
+        model->sums = model->states.all;
     model->threads = calloc(model->states.count + 1, sizeof *model->threads);
     if (!model->threads)
         return err_nomem(err);
     for (size_t i = 0; i < model->states.count; i++) {
         model->threads[i] = model->states.rows[i].thread;
         if (model->threads[i] == display->thread)
-            model->doing = model->states.rows[i].sums;
+            model->sums = model->states.rows[i].sums;
     }
     return ERR_OK;
 }
@@ -156,7 +159,7 @@ enum err_code model_init(struct model *model, const struct profile_snapshot *sna
                                                      ? NULL
                                                      : &display->thread,
                                       .thread_count = 1,
-                                      .states = states_of(display->mode) };
+                                      .states = states_of(display) };
     *model = (struct model){ .snapshot = snapshot,
                              .recorded = recorded,
                              .by_line = display->by_line,

@@ -25,7 +25,7 @@ struct model {
     const struct profile_snapshot *snapshot, *recorded;
     struct flat flat;
     struct states states;      /* of all threads, in every mode */
-    struct state_sums doing;   /* of the chosen thread, or of all; in every mode */
+    struct state_sums sums;    /* of the chosen thread, or of all; in every mode */
     struct thread_waits waits; /* of all threads; its ids are those of `recorded` */
     thread_id *threads;        /* in the order of the rows of states */
     bool by_line;

@@ -175,9 +175,9 @@ static void say_empty(const struct panel *panel)
     if (model->seen > 0)
         writer_print(&writer, "  none of %zu rows matches the filter (c: clear it)",
                      model->seen);
-    else if (model->doing.samples > 0)
+    else if (model->sums.samples > 0)
         writer_print(&writer, "  none of %" PRIu64 " samples has this mode (m: next mode)",
-                     model->doing.samples);
+                     model->sums.samples);
     else if (model->snapshot->quality.samples > 0)
         writer_print(&writer, "  no samples in this time range (w: next range)");
     else
@@ -213,14 +213,14 @@ static unsigned wait_columns(unsigned left)
 
 static void threads_title(const struct panel *panel)
 {
-    static const char *const shares[STATE_DOING_UNKNOWN] = { "GIL", "GIL WAIT", "NO GIL",
-                                                             "RUNNABLE", "WAITING" };
+    static const char *const shares[PART_COUNT] = { "RUNNING", "GIL", "PROC", "BLOCKED",
+                                                    "IDLE" };
     struct writer writer = start_line(panel);
     writer.is_chosen = true;
     writer_colour(&writer, WRITER_PLAIN);
     if (panel->columns >= WITH_SAMPLES)
         put_right(&writer, COUNT, "SAMPLES");
-    for (unsigned i = 0; i < STATE_DOING_UNKNOWN; i++)
+    for (unsigned i = 0; i < PART_COUNT; i++)
         put_right(&writer, SHARE, shares[i]);
     writer_spaces(&writer, 2);
     if (panel->columns >= WITH_WAITS) {
@@ -243,15 +243,13 @@ static void put_wait(struct writer *writer, const struct model *model, thread_id
 }
 
 /* What no sample is known to be, and some may be, is not 0 %. */
-static bool is_unknown(const struct state_sums *sums, enum state_doing doing)
+static bool is_unknown(const struct state_sums *sums, enum part part)
 {
-    if (sums->doing[STATE_DOING_UNKNOWN] == sums->samples)
-        return true;
-    if (doing != STATE_DOING_RUNNABLE && doing != STATE_DOING_WAITS_GIL)
+    if (part != PART_NEEDS_GIL && part != PART_NEEDS_PROCESSOR)
         return false;
-    return sums->doing[doing] == 0 &&
-           sums->unknown[doing == STATE_DOING_RUNNABLE ? STATE_FLAG_RUNNABLE
-                                                       : STATE_FLAG_WAITS_GIL] > 0;
+    const enum state_flag flag =
+        part == PART_NEEDS_GIL ? STATE_FLAG_WAITS_GIL : STATE_FLAG_RUNNABLE;
+    return sums->parts[part] == 0 && sums->unknown[flag] > 0;
 }
 
 static void threads_row(const struct panel *panel, const struct states_row *row, bool is_chosen)
@@ -263,11 +261,12 @@ static void threads_row(const struct panel *panel, const struct states_row *row,
     writer_colour(&writer, WRITER_PLAIN);
     if (panel->columns >= WITH_SAMPLES)
         put_count(&writer, sums->samples);
-    for (unsigned i = 0; i < STATE_DOING_UNKNOWN; i++)
-        if (is_unknown(sums, (enum state_doing)i))
+    for (enum part part = 0; part < PART_COUNT; part++) {
+        if (is_unknown(sums, part))
             put_right(&writer, SHARE, "?");
         else
-            put_share(&writer, sums->doing[i], sums->samples, i == STATE_DOING_WAITS_GIL);
+            put_share(&writer, sums->parts[part], sums->samples, part == PART_NEEDS_GIL);
+    }
     writer_spaces(&writer, 2);
     if (panel->columns >= WITH_WAITS)
         put_wait(&writer, panel->model, row->thread);
@@ -345,7 +344,7 @@ size_t panel_help(const struct panel *panel)
         "t          list the threads; Enter shows one, a shows all",
         "Left Right show the previous or the next thread",
         "w          time range: the last 10 s, the last minute, all",
-        "m          mode: active, wall, on CPU, holding the GIL, handling an exception",
+        "m          mode: all but idle, wall, running, holding the GIL, handling an exception",
         "l          switch between functions and lines",
         "Enter      show callers and callees of the selected function; Esc goes back",
         "/ c        filter by name or file; c clears the filter",
@@ -355,7 +354,7 @@ size_t panel_help(const struct panel *panel)
         "+ -        update more often, less often",
         "q          quit",
         "SELF: samples in the function itself; TOTAL: also those in functions it called",
-        "GIL: on a CPU with it; NO GIL: on a CPU without it, as C code can be",
+        "GIL, PROC(ESSOR): ready to run, but needs it; IDLE: waits for work or for time",
     };
     struct writer writer = start_line(panel);
     size_t used = 0;

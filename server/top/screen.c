@@ -7,6 +7,7 @@
 #include "sampler/base/clock.h"
 #include "sampler/profile/profile.h"
 #include "server/report/names.h"
+#include "server/settings/state_words.h"
 #include "server/top/display.h"
 #include "server/top/model.h"
 #include "server/top/panels.h"
@@ -121,9 +122,9 @@ static void put_state(struct writer *writer, const char *word, const struct stat
 }
 
 /* Of the thread that holds the GIL it is always known that it does not wait for it. */
-static bool is_unknown(const struct state_sums *sums, enum state_doing doing)
+static bool is_unknown(const struct state_sums *sums, enum part part)
 {
-    return doing == STATE_DOING_WAITS_GIL && sums->doing[doing] == 0 &&
+    return part == PART_NEEDS_GIL && sums->parts[part] == 0 &&
            sums->unknown[STATE_FLAG_WAITS_GIL] > 0 &&
            sums->samples - sums->unknown[STATE_FLAG_WAITS_GIL] <= sums->yes[STATE_FLAG_HAS_GIL];
 }
@@ -140,30 +141,29 @@ static void put_wait(struct writer *writer, const struct screen *screen,
     writer_print(writer, "  waiting for ");
     writer_text(writer, text, strlen(text));
     writer_print(writer, " %.1f %%",
-                 quality_percent(wait->samples, screen->model->doing.samples));
+                 quality_percent(wait->samples, screen->model->sums.samples));
 }
 
 static void draw_states(struct buffer *out, const struct screen *screen,
                         const struct display *display)
 {
-    static const char *const words[STATE_DOING_COUNT] = { "GIL",      "GIL wait", "no GIL",
-                                                          "runnable", "waiting",  "unknown" };
-    static const enum writer_colour colours[STATE_DOING_COUNT] = { WRITER_COOL,  WRITER_HOT,
-                                                                   WRITER_WARM,  WRITER_HOT,
-                                                                   WRITER_PLAIN, WRITER_DIM };
+    static const char *const words[PART_COUNT] = { "running", "GIL", "processor", "blocked",
+                                                   "idle" };
+    static const enum writer_colour colours[PART_COUNT] = { WRITER_COOL, WRITER_HOT, WRITER_HOT,
+                                                            WRITER_WARM, WRITER_PLAIN };
     struct writer writer = line_of(out, screen);
-    const struct state_sums *const sums = &screen->model->doing;
+    const struct state_sums *const sums = &screen->model->sums;
     writer_print(&writer, "%zu thread%s ", screen->model->states.count,
                  screen->model->states.count == 1 ? "" : "s");
-    for (unsigned i = 0; i < STATE_DOING_COUNT; i++) {
-        if ((i == STATE_DOING_UNKNOWN || i == STATE_DOING_RUNNABLE) && sums->doing[i] == 0)
+    for (enum part part = 0; part < PART_COUNT; part++) {
+        if (part == PART_NEEDS_PROCESSOR && sums->parts[part] == 0)
             continue;
-        writer_colour(&writer, colours[i]);
-        if (is_unknown(sums, (enum state_doing)i))
-            writer_print(&writer, " %s ?", words[i]);
+        writer_colour(&writer, colours[part]);
+        if (is_unknown(sums, part))
+            writer_print(&writer, " %s ?", words[part]);
         else
-            writer_print(&writer, " %s %.1f %%", words[i],
-                         quality_percent(sums->doing[i], sums->samples));
+            writer_print(&writer, " %s %.1f %%", words[part],
+                         quality_percent(sums->parts[part], sums->samples));
         writer_colour(&writer, WRITER_PLAIN);
     }
     put_wait(&writer, screen, display);
@@ -195,7 +195,15 @@ static void draw_query(struct buffer *out, const struct screen *screen,
         writer_print(&writer, "all threads");
     else
         put_thread(&writer, screen, display->thread);
-    writer_print(&writer, ", %s", display_mode_text(display->mode));
+    if (display->mode == DISPLAY_PARTS && display->parts) {
+        struct buffer parts = { 0 };
+        part_words_put_phrase(&parts, display->parts);
+        writer_print(&writer, ", ");
+        writer_text(&writer, parts.data, parts.length);
+        buffer_deinit(&parts);
+    } else {
+        writer_print(&writer, ", %s", display_mode_text(display->mode));
+    }
     if (*display->filter)
         writer_print(&writer, ", filter \"%s\"", display->filter);
     writer_colour(&writer, WRITER_PLAIN);

@@ -11,14 +11,14 @@ static bool is_news(const struct series_second *second, uint32_t since)
 }
 
 static void write_bins(struct json *json, const struct series *series, uint64_t first,
-                       uint64_t end, uint32_t since, enum state_doing doing)
+                       uint64_t end, uint32_t since, enum part part)
 {
-    json_key(json, state_doing_text(doing));
+    json_key(json, part_text(part));
     json_array(json);
     for (uint64_t s = first; s < end; s++) {
         const struct series_second *const second = series_second_at(series, s);
         for (size_t bin = 0; is_news(second, since) && bin < SERIES_BINS_PER_SECOND; bin++)
-            json_uint(json, second->bins[bin].doing[doing]);
+            json_uint(json, second->bins[bin].parts[part]);
     }
     json_end(json);
 }
@@ -34,6 +34,6 @@ void heat_write_seconds(struct json *json, const struct series *series, uint64_t
         if (is_news(series_second_at(series, s), since))
             json_uint(json, s);
     json_end(json);
-    for (size_t doing = 0; doing < STATE_DOING_COUNT; doing++)
-        write_bins(json, series, first, end, since, (enum state_doing)doing);
+    for (enum part part = 0; part < PART_COUNT; part++)
+        write_bins(json, series, first, end, since, part);
 }

@@ -1,5 +1,5 @@
 /*
- * heat - bins of 20 ms by what threads were doing, as columns (Heatmap of openapi.json).
+ * heat - bins of 20 ms by part of time, as columns (Heatmap of openapi.json).
  *
  * Depends on: series, json.
  */
@@ -12,7 +12,7 @@ struct json;
 struct series;
 
 /* Writes members of an object: `bins`, the seconds in [first, end) that have samples, and a column for
- * each activity.  since: only seconds that changed after that generation. */
+ * each part.  since: only seconds that changed after that generation. */
 void heat_write_seconds(struct json *json, const struct series *series, uint64_t first,
                         uint64_t end, uint32_t since);
 

@@ -40,11 +40,11 @@ static void put_all(const struct place *place)
         put(place, "unknown", offsetof(struct state_sums, unknown) + i * sizeof(uint64_t));
         json_end(place->json);
     }
-    json_key(place->json, "activity");
+    json_key(place->json, "parts");
     json_object(place->json);
-    for (unsigned i = 0; i < STATE_DOING_COUNT; i++)
-        put(place, state_doing_text((enum state_doing)i),
-            offsetof(struct state_sums, doing) + i * sizeof(uint64_t));
+    for (unsigned i = 0; i < PART_COUNT; i++)
+        put(place, part_text((enum part)i),
+            offsetof(struct state_sums, parts) + i * sizeof(uint64_t));
     json_end(place->json);
 }
 

@@ -12,7 +12,7 @@ struct json;
 struct state_sums;
 struct states;
 
-/* {"samples": N, "on_cpu": {"yes": N, "unknown": N}, ..., "activity": {"holds_gil": N, ...}} */
+/* {"samples": N, "on_cpu": {"yes": N, "unknown": N}, ..., "parts": {"running": N, ...}} */
 void states_write_sums(struct json *json, const struct state_sums *sums);
 
 /* The same as columns, one row for each thread, and a column of thread ids. */

@@ -5,6 +5,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, afterEach, before, test } from "node:test";
+import { BLOCKED, IDLE, NEEDS_GIL } from "../../web/model/profile/parts.js";
+import { TEXT } from "../../web/text/session.js";
 import { launchChromium } from "../web/support/chromium.mjs";
 import { hook, openPage, SAMPLES } from "./page.mjs";
 import { attach, endAll, ROOT, startVictim, VICTIM_SECONDS } from "./processes.mjs";
@@ -12,7 +14,8 @@ import { attach, endAll, ROOT, startVictim, VICTIM_SECONDS } from "./processes.m
 const FOLDER = "tests/e2e/programs/";
 const SAMPLES_LEAST = 1000;
 const LINES = "Array.from(document.querySelectorAll('[data-testid=own-line]'), (row) => ({ path: row.dataset.path, line: Number(row.dataset.line), bottom: row.getBoundingClientRect().bottom }))";
-const share = (text) => Number(/([\d.]+) %/.exec(text)?.[1] ?? "0");
+// The shares of the five parts, null where there is none yet; unknown is 0 here.
+const SHARES = "Array.from(document.querySelectorAll('[data-testid=part] .chip-share'), ({ textContent: text }) => (text === '' ? null : parseFloat(text) || 0))";
 let browser;
 
 before(async () => {
@@ -44,14 +47,16 @@ for (const [name, options, waiting, wantsGil] of PROGRAMS) {
     await page.until(LINES + "[0].line === " + line);
     const [first] = await page.evaluate(LINES);
     assert.ok(first.path.endsWith("/" + name) && first.bottom <= 900, JSON.stringify(first));
-    if (waiting > 0) {
-      await page.until(hook("waiting-hidden") + "?.checkVisibility()");
-      assert.ok(share(await page.text("waiting-hidden")) >= waiting, await page.text("waiting-hidden"));
-    }
-    // Before 3.15, whether a thread waits for the GIL is unknown, and the chip says so.
-    const chip = "document.querySelector('[data-testid=state][data-value=waits_gil]')";
-    const waitsShare = "Number((/([\\d.]+) %/.exec(" + chip + ".textContent) ?? [0, '0'])[1])";
-    if (wantsGil) await page.until(chip + ".getAttribute('aria-disabled') === 'true' || " + waitsShare + " > 40");
+    await page.until(SHARES + ".every((share) => share !== null)");
+    const shares = await page.evaluate(SHARES);
+    assert.ok(Math.abs(shares.reduce((sum, share) => sum + share, 0) - 100) < 0.5, shares.join());
+    assert.ok(shares[BLOCKED] + shares[IDLE] >= waiting, shares.join());
+    // Before 3.15, whether a thread waits for the GIL may be unknown, and the bar says so.
+    if (wantsGil) await page.until(SHARES + "[" + NEEDS_GIL + "] > 40 || document.querySelector('[data-testid=part][data-value=needs_gil]').textContent.includes(" + JSON.stringify(TEXT.states.unknown) + ")");
+    await page.until(hook("headline") + ".textContent !== ''");
+    await page.until(hook("summary") + " !== null");
+    const summary = (await page.text("summary")).replaceAll("\u00a0", " ");
+    assert.ok(/[\d.]+ % running, [\d.]+ % needs the GIL/.test(summary), summary);
     await page.assertInnocent(profiler.origin);
     await page.close();
   });

@@ -5,7 +5,7 @@ import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { after, afterEach, before, test } from "node:test";
 import { launchChromium } from "../web/support/chromium.mjs";
-import { hook, openPage } from "./page.mjs";
+import { ALL_PARTS, hook, openPage } from "./page.mjs";
 import { endAll, FOLDER, serve, startVictim, VICTIM_SECONDS } from "./processes.mjs";
 import { TEXT } from "../../web/text/session.js";
 
@@ -35,7 +35,7 @@ test("a session is compared with the run before the last restart, then with a ra
   const second = await startVictim("tests/victims/threads.py", "2", VICTIM_SECONDS);
   const now = await host.startSession(second.pid);
   while ((await asked(now)).quality.samples < 500) await new Promise((done) => setTimeout(done, 100));
-  const page = await openPage(browser, host.url + "#v=1&session=" + now + "&view=diff&state=all");
+  const page = await openPage(browser, host.url + "#v=1&session=" + now + "&view=diff" + ALL_PARTS);
   const choice = (key) => "document.querySelector('[data-testid=picker-choice][data-key=\"" + key + "\"]')";
   await page.press("diff-pick-first");
   await page.until(choice("restart session " + before) + "?.checkVisibility()");
@@ -54,7 +54,7 @@ test("a session is compared with the run before the last restart, then with a ra
   await page.until(ROWS + " > 1 && " + counted + " < " + all + " / 1.2");
   assert.match(await page.text("diff-baseline"), /0:00/);
   // A link to a session that is gone says so.
-  await page.evaluate("location.hash = '#v=1&session=" + now + "&view=diff&state=all&against=99'");
+  await page.evaluate("location.hash = '#v=1&session=" + now + "&view=diff" + ALL_PARTS + "&against=99'");
   await page.until(hook("diff-gone") + ".textContent !== ''");
   assert.equal(await page.text("diff-gone"), TEXT.picker.gone);
   await page.press("diff-pick-first");

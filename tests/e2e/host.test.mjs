@@ -5,7 +5,7 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, afterEach, before, test } from "node:test";
 import { launchChromium } from "../web/support/chromium.mjs";
-import { FRAMES, hook, openPage, SHOWN } from "./page.mjs";
+import { ALL_PARTS, FRAMES, hook, openPage, SHOWN } from "./page.mjs";
 import { endAll, FOLDER, serve, startVictim, VICTIM_SECONDS } from "./processes.mjs";
 
 const data = join(FOLDER, "e2e-captures");
@@ -56,7 +56,7 @@ test("a process is found, profiled, stopped, and its capture opened again", asyn
   await page.press("capture-open");
   await page.until("location.hash.includes('session=') && !location.hash.endsWith('session=" + id + "') && " + FRAMES + ".length > 2");
   await page.until(page.frame("spin") + " !== undefined");
-  await page.press("waiting-hidden");
+  await page.evaluate("(location.hash += '" + ALL_PARTS + "', 0)");
   await page.until(SHOWN + " === " + quality.samples);
   await page.assertInnocent(host.origin);
   await page.close();
@@ -108,7 +108,7 @@ test("what operators write about a session is text, on every page and in every f
     await page.assertInnocent(origin);
     await page.close();
   };
-  const page = await openPage(browser, host.url + "#v=1&session=" + id + "&state=all");
+  const page = await openPage(browser, host.url + "#v=1&session=" + id + ALL_PARTS);
   await page.drawn();
   await page.until(listed + ".length === " + texts.length);
   assert.deepEqual(await page.evaluate(listed), Object.values(WRITTEN));
@@ -124,7 +124,7 @@ test("what operators write about a session is text, on every page and in every f
     assert.ok(!file.includes("alert(1)"), format);
     const path = join(data, format.split("&")[0] + ".html");
     writeFileSync(path, file);
-    const report = await openPage(browser, "file://" + path + "#v=1&state=all");
+    const report = await openPage(browser, "file://" + path + "#v=1" + ALL_PARTS);
     await report.until("/^Report of /.test(" + hook("status") + "?.textContent)");
     if (format === "flamegraph") {
       await report.until(listed + ".length === " + texts.length);

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import { PARTS } from "../../web/model/profile/parts.js";
 import { FOLDER, WAIT_MS } from "./processes.mjs";
 
 export const hook = (id) => "document.querySelector('[data-testid=\"" + id + "\"]')";
@@ -10,6 +11,9 @@ const number = (text) => "Number((/[\\d,]+/.exec(" + text + ") ?? ['NaN'])[0].re
 // Samples received, samples in the picture.
 export const SAMPLES = number(hook("quality-samples") + ".textContent");
 export const SHOWN = number(hook("drawing-note") + ".textContent");
+
+// Shows all parts of time, and nothing folded.
+export const ALL_PARTS = "&parts=" + PARTS.join() + "&open=all";
 
 // What Chromium says of a source file that is not there, that the server may not read, or that it reads later.
 const MISSING_SOURCE = /status of (4\d\d|503) .*\/source\?function=\d+$/;

@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import { after, afterEach, before, test } from "node:test";
 import { launchChromium } from "../web/support/chromium.mjs";
-import { hook, openPage } from "./page.mjs";
+import { ALL_PARTS, hook, openPage } from "./page.mjs";
 import { attach, endAll, startVictim, VICTIM_SECONDS } from "./processes.mjs";
 import { HOST_TEXT } from "../../web/text/host.js";
 import { TEXT } from "../../web/text/session.js";
@@ -24,7 +24,7 @@ after(async () => {
 test("a copied address says what to do in another browser; a shared link shows the same view there", async () => {
   const victim = await startVictim("tests/victims/threads.py", "4", VICTIM_SECONDS);
   const profiler = await attach(victim.pid, "-a");
-  const page = await openPage(browser, profiler.url + "#v=1&view=table&search=spin&state=all");
+  const page = await openPage(browser, profiler.url + "#v=1&view=table&search=spin" + ALL_PARTS);
   await page.until("document.querySelector('tbody tr') !== null && " + hook("share") + "?.checkVisibility()");
   const address = await page.evaluate("location.href");
   const copied = await browser.open(address, { stranger: true });

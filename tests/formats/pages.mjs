@@ -9,6 +9,7 @@ import { createReadStream, existsSync } from "node:fs";
 import { createServer } from "node:http";
 import { basename, join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { PARTS } from "../../web/model/profile/parts.js";
 import { findChromium, launchChromium } from "../web/support/chromium.mjs";
 
 const SHOTS = process.env.PYROMETER_TEST_DIR;
@@ -17,15 +18,16 @@ async function shoot(page, name) {
   if (SHOTS) await page.shot(join(SHOTS, name + ".png"));
 }
 
+const ALL_PARTS = "&parts=" + PARTS.join() + "&open=all";
 const byId = (id) => "document.querySelector('[data-testid=\"" + id + "\"]')";
 const textsOf = (selector) => "Array.from(document.querySelectorAll(" + JSON.stringify(selector) + "), (e) => e.textContent)";
 const pressed = (group) => "document.querySelector('[data-testid=" + group + "] [aria-pressed=true]')?.dataset.value";
 const GROUND = "getComputedStyle(document.documentElement).backgroundColor";
 
 // The page at the view at which it opens; nothing was loaded, nothing was said, and no name has become HTML.
-// With the samples of all states, which the numbers below are about.
+// With the samples of all parts of time, which the numbers below are about.
 async function openAt(browser, file, view, options = {}) {
-  const page = await browser.open(pathToFileURL(file).href + "#v=1&view=" + view + "&state=all", options);
+  const page = await browser.open(pathToFileURL(file).href + "#v=1&view=" + view + ALL_PARTS, options);
   await page.until(pressed("view") + " === " + JSON.stringify(view));
   return page;
 }

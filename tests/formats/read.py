@@ -515,8 +515,8 @@ def test_diff(files):
     before, now = (os.path.join(files.folder, name) for name in ("before.pyro", "now.pyro"))
     with open(os.path.join(files.folder, "diff.txt"), encoding="utf-8") as file:
         wanted = file.read()
-    # The command leaves out samples that wait for a processor, and says so; these captures have none.
-    given = re.sub(r"^ +selected: .*; all but runnable\n", "", run(pyrometer, "diff", before, now), flags=re.M)
+    # The command leaves out idle samples and those that need a processor, and says so; these captures have none.
+    given = re.sub(r"^ +selected: .*; running, needs the GIL or blocked\n", "", run(pyrometer, "diff", before, now), flags=re.M)
     check(given, wanted, "text")
     with open(os.path.join(files.folder, "diff.json"), encoding="utf-8") as file:
         wanted = json.load(file)

@@ -26,7 +26,7 @@ MS, S = 10**6, 10**9
 STARTED_NS = 1769853600 * S
 WINDOW_NS, END_NS, CHANGE_NS = 250 * MS, 4500 * MS, 2 * S
 SLOW_NS, FAST_NS = 10 * MS, MS
-ON_CPU, HAS_GIL = 1, 2
+ON_CPU, HAS_GIL, WAITS_GIL, RUNNABLE, UNKNOWN_ON_CPU = 1, 2, 4, 64, 256
 PARENT, CHILD, WORKER = 4711, 4712, 4713
 COMMANDS = {PARENT: "python3 parent.py", CHILD: "python3 child.py --job 7"}
 LIVED = {PARENT: (0, END_NS), CHILD: (800 * MS, 3200 * MS)}
@@ -121,6 +121,9 @@ SELECTIONS = [
               keep=lambda row: row.tid == WORKER),
     Selection("all 4.5 s; all 2 processes; on CPU", ["--state", "on_cpu"], [("state", "on_cpu")],
               keep=lambda row: row.state & ON_CPU),
+    Selection("all 4.5 s; all 2 processes; running", ["--parts", "running"], [("parts", "running")], keep=lambda row: row.state & ON_CPU),
+    Selection("1.0 s to 4.5 s of 4.5 s; all 2 processes; needs the GIL or blocked", ["--from", "1", "--parts", "needs-gil,blocked"],
+              [("from", 1), ("parts", "needs_gil,blocked")], S, keep=lambda row: not row.state),
     Selection("2.0 s to 4.5 s of 4.5 s; all 2 processes; not on CPU; all but holding the GIL",
               ["--from", "2", "--state", "!on_cpu,~has_gil"], [("from", 2), ("state", "!on_cpu,~has_gil")], 2 * S,
               keep=lambda row: not row.state),
@@ -312,9 +315,9 @@ def check_diff_flamegraph(data, wanted):
     check(sum(baseline["cells"]["count"]), baseline["selection"]["samples"], "samples of the baseline")
 
 
-def hot_of(wanted, is_active):
-    """Samples by function, and all of them, that shares of a summary are of."""
-    rows = [row for row in wanted.rows if row.state or not is_active]
+def hot_of(wanted):
+    """Samples that run by function, and all of them.  None are idle."""
+    rows = [row for row in wanted.rows if row.state]
     sums = collections.Counter()
     for row in rows:
         sums[row.stack.split(";")[-1]] += row.count
@@ -327,7 +330,10 @@ def check_summary_json(data, wanted):
     check((observed["selection"], observed["whole"], observed["samples"]), (wanted.text, wanted.is_whole, wanted.samples), "what was observed")
     check(round(observed["duration_s"] * S), wanted.to_ns - wanted.from_ns, "duration")
     check_target(summary["program"], wanted)
-    sums, total = hot_of(wanted, summary["hot"]["of"] == "active")
+    sums, total = hot_of(wanted)
+    parts = {"running": sum(row.ns for row in wanted.rows if row.state), "blocked": sum(row.ns for row in wanted.rows if not row.state)}
+    for part, share in summary["parts"].items():
+        close(share * wanted.ns / S, parts.get(part, 0) / S, "part " + part)
     check(summary["hot"]["samples"], total, "hot samples")
     check({row["name"]: row["samples"] for row in summary["hot"]["functions"]}, sums, "functions")
     check(summary["waiting"]["samples"], sum(row.count for row in wanted.rows if not row.state), "waiting samples")
@@ -339,9 +345,9 @@ def check_summary_rows(data, wanted, pattern):
         check(wanted.text in text, True, "sentence")
     check(len(text.splitlines()) <= 40, True, "lines")
     section = re.search(r"Hottest functions: .*\n((?:.+\n)*)", text)
-    sums, total = hot_of(wanted, "active samples)" in text)
+    sums, _ = hot_of(wanted)
     rows = re.findall(pattern, section.group(1)) if section else []
-    check({name: share for share, name in rows}, {name: "%.1f" % (100 * count / total) for name, count in sums.items()}, "functions")
+    check({name: share for share, name in rows}, {name: "%.1f" % (100 * count / wanted.samples) for name, count in sums.items()}, "functions")
 
 
 def check_summary(data, wanted):
@@ -375,7 +381,8 @@ def check_format(name, data, wanted, where):
 def replay(capture, folder, options):
     """The difference compares with all of the same capture."""
     outputs = ["--%s=%s/r.%s" % (name, folder, extension) for name, extension in FORMATS.items() if name != "diff-flamegraph"]
-    run(PROGRAM, "replay", capture, *outputs, "--no-summary", "--idle", *options)
+    idle = [] if "--parts" in options else ["--idle"]
+    run(PROGRAM, "replay", capture, *outputs, "--no-summary", *idle, *options)
     run(PROGRAM, "replay", capture, "--diff-flamegraph", capture, "-o", folder + "/r.diff.html", *options)
 
 
@@ -443,6 +450,63 @@ def test_anonymized(capture):
     check(selection["filters"], [{"filter": "hide", "pattern": "[anonymized]"}], "anonymized filters")
 
 
+# Samples of 10 ms in each part of time.
+PART_ROWS = [
+    Row(start, PARENT, tid, thread, state, stack, count, count * SLOW_NS) for start in (0, WINDOW_NS)
+    for tid, thread, state, stack, count in (
+        (PARENT, "MainThread", ON_CPU | HAS_GIL, "main;parse", 11), (PARENT, "MainThread", RUNNABLE, "main;parse;<waits: processor>", 3),
+        (PARENT, "MainThread", 0, "main;save;<waits: disk>", 7), (WORKER, "worker", WAITS_GIL, "run;step;<waits: GIL>", 5),
+        (WORKER, "worker", UNKNOWN_ON_CPU, "run;step", 2), (WORKER, "worker", 0, "run;get;<waits: idle worker>", 13),
+        (WORKER, "worker", 0, "run;nap;<waits: pause>", 1))]
+PART_SUMS = {"running": 26, "needs_gil": 10, "needs_processor": 6, "blocked": 16, "idle": 26}
+
+
+def part_of_pprof(data):
+    profile = message(gzip.decompress(data))
+    strings = [text.decode() for text in profile[6]]
+    counts = collections.Counter()
+    for sample in map(message, profile[2]):
+        labels = {strings[label[1][0]]: label for label in map(message, sample[3])}
+        counts[strings[labels["part"][2][0]]] += packed(sample[2][0])[0]
+    return dict(counts)
+
+
+def test_parts(capture):
+    """No surface contradicts another: the five parts of one capture in the API, the summary and pprof."""
+    usual = {part: count for part, count in PART_SUMS.items() if part != "idle"}
+    shares = {part: count / sum(PART_SUMS.values()) for part, count in PART_SUMS.items()}
+    with Live("serve", capture) as live:
+        threads = live.get("/sessions/1/threads")
+        check(threads["all"]["parts"], PART_SUMS, "parts of threads")
+        check({part: sum(column) for part, column in threads["threads"]["parts"].items()}, PART_SUMS, "columns of threads")
+        timeline = live.get("/sessions/1/timeline")
+        for what, scale in (("samples", 1), ("seconds", S / SLOW_NS)):
+            check({part: round(sum(timeline[what][part]) * scale) for part in PART_SUMS}, PART_SUMS, "timeline in " + what)
+        for part, count in PART_SUMS.items():
+            check(live.get("/sessions/1/view?parts=" + part)["total"], count, "view of " + part)
+        heat = live.get("/sessions/1/heatmap")
+        check({part: sum(heat[part]) for part in PART_SUMS}, PART_SUMS, "heat map")
+        summary = live.get("/sessions/1/summary")
+        headline = live.ask("/api/v1/sessions/1/summary?format=text").body.decode().splitlines()[0]
+        given = part_of_pprof(live.ask("/api/v1/sessions/1/export?format=pprof").body)
+        check(given, PART_SUMS, "pprof of the API")
+    for part, share in shares.items():
+        close(summary["parts"][part], share, "summary: " + part)
+    check((summary["hot"]["samples"], summary["waiting"]["samples"], summary["idle"]["samples"]), (26, 32, 26), "samples of the summary")
+    check(headline, summary["headline"], "headline")
+    check(headline.startswith("45 % of the time that is not idle it runs `parse`"), True, headline)
+    check("; 24 % it waits for the disk in `save`" in headline, True, headline)
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "x.pb.gz")
+        for options, wanted in (([], usual), (["--idle"], PART_SUMS), (["--parts", "idle,blocked"], {part: PART_SUMS[part] for part in ("idle", "blocked")}),
+                                (["--mode", "cpu"], {"running": PART_SUMS["running"]})):
+            run(PROGRAM, "replay", capture, "--pprof", "-o", path, *options)
+            with open(path, "rb") as file:
+                check(part_of_pprof(file.read()), wanted, "pprof of replay " + " ".join(options))
+        text = run(PROGRAM, "replay", capture, "--summary").splitlines()
+        check(text[0], headline, "headline of the command line")
+
+
 def main():
     if len(sys.argv) != 2:
         print(__doc__.split("\n\n")[1], file=sys.stderr)
@@ -450,9 +514,16 @@ def main():
     with tempfile.TemporaryDirectory(prefix="pyrometer-selections-") as folder:
         capture = os.path.join(folder, "phases.pyro")
         subprocess.run([sys.argv[1], capture], input=describe(ROWS), text=True, check=True, timeout=TIMEOUT_S)
-        for test in (test_command_line, test_split, test_http, test_anonymized):
+        parts = os.path.join(folder, "parts.pyro")
+        text = "process\t%d\t0\t0\tpython3\n" % PARENT
+        for start in (0, WINDOW_NS):
+            text += "".join("\t".join(map(str, ("add", row.pid, row.tid, row.thread, row.state, row.count, row.stack))) + "\n"
+                            for row in PART_ROWS if row.start_ns == start)
+            text += "seal\t%d\t%d\n" % (start + WINDOW_NS, SLOW_NS)
+        subprocess.run([sys.argv[1], parts], input=text, text=True, check=True, timeout=TIMEOUT_S)
+        for test in (test_command_line, test_split, test_http, test_anonymized, test_parts):
             try:
-                test(capture)
+                test(parts if test is test_parts else capture)
             except (AssertionError, KeyError) as problem:
                 FAILURES.append("%s: %s: %s" % (test.__name__, type(problem).__name__, problem))
     for failure in FAILURES:

@@ -99,7 +99,8 @@ void fake_sampler_add(struct sampler *sampler, int32_t tid, const struct fake_fr
     for (size_t i = 0; i < depth; i++)
         node = add_frame(sampler, node, &frames[i]);
     must(profile_add(sampler->profile, add_thread(sampler, tid), state, node, count, NULL));
-    profile_tick(sampler->profile, sampler->now_ns, sampler->now_ns, state, count);
+    profile_tick(sampler->profile, sampler->now_ns, sampler->now_ns,
+                 part_of(state, WAIT_UNKNOWN), count);
     quality->samples += count;
     quality->exact += count;
     quality->ticks += count;

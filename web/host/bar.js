@@ -58,7 +58,7 @@ export function createHostHeader(root, act) {
 export function createHostBanner(root, act) {
   const text = el("span", { "data-testid": "banner-text" });
   const retry = el("button", { type: "button", "data-testid": "reconnect", on: { click: () => act.retry() } }, HOST_TEXT.banner.retry);
-  const element = el("div", { class: "banner", role: "alert", hidden: true, "data-tone": "bad", "data-testid": "banner" }, text, retry);
+  const element = el("div", { class: "banner", role: "alert", hidden: true, "data-testid": "banner" }, text, retry);
   root.append(element);
   return {
     update({ connection }) {

@@ -21,7 +21,7 @@ function createEntry() {
 
 function fillEntry(entry, found, activity, named) {
   const { name, place } = activityPlace(found);
-  const share = ratio(found.seconds, activity.active_s);
+  const share = ratio(found.seconds, activity.running_s);
   const one = named.get(found.pid) ?? HOST_TEXT.activity.process(found.pid);
   const where = found.processes > 1 ? HOST_TEXT.activity.inSome(one, formatCount(found.processes)) : one;
   entry.fill.style.width = 100 * ratio(found.seconds, activity.functions[0].seconds) + "%";

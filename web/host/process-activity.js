@@ -1,6 +1,6 @@
 // What a row says of the last minutes of its process: a spark line, its hottest line, where it waits.
 
-import { activityLink, mainWait, meanActive, activityPlace, sparkHeights, sparkPath } from "../model/host/activity.js";
+import { activityLink, mainWait, meanRunning, activityPlace, sparkHeights, sparkPath } from "../model/host/activity.js";
 import { formatShare, ratio } from "../model/base/numbers.js";
 import { visibleText } from "../model/base/text.js";
 import { HOST_TEXT } from "../text/host.js";
@@ -34,8 +34,8 @@ function fillPlace(element, name, more, title) {
 }
 
 function fillSpark(cells, activity, row) {
-  setAttribute(cells.path, "d", sparkPath(sparkHeights(row.active, ROW_SPARK.slots), ROW_SPARK.width, ROW_SPARK.height));
-  const text = HOST_TEXT.activity.spark(meanActive(activity, row).toFixed(2));
+  setAttribute(cells.path, "d", sparkPath(sparkHeights(row.running, ROW_SPARK.slots), ROW_SPARK.width, ROW_SPARK.height));
+  const text = HOST_TEXT.activity.spark(meanRunning(activity, row).toFixed(2));
   setAttribute(cells.svg, "aria-label", text);
   setAttribute(cells.svg, "data-hint", text);
 }
@@ -46,7 +46,7 @@ function fillHottest(cells, activity, row) {
     element.hidden = hottest === null;
     if (hottest === null) continue;
     const { name, place } = activityPlace(hottest);
-    const share = formatShare(ratio(hottest.seconds, row.active_s));
+    const share = formatShare(ratio(hottest.seconds, row.parts.running));
     fillPlace(element, name, [place, share].filter(Boolean).join(" · "), hottest.file + ":" + hottest.line + "\n" + HOST_TEXT.activity.hottest(share));
     setAttribute(element, "href", activityLink(activity, pid, hottest));
   }

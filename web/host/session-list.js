@@ -1,9 +1,10 @@
 // The sessions: a card for each running one, a line for each that ended.
 
-import { isOver, orderSessions, sessionTitle, sparkShares, sparkSlots } from "../model/host/sessions.js";
+import { isOver, orderSessions, sessionTitle, SPARK_PARTS, sparkSlots, sparkThreads } from "../model/host/sessions.js";
 import { formatClock, formatRate, formatShortCount } from "../model/base/numbers.js";
 import { programName } from "../model/host/processes.js";
 import { visibleText } from "../model/base/text.js";
+import { CONTROL_TEXT } from "../text/controls.js";
 import { HOST_TEXT } from "../text/host.js";
 import { el, icon, isolated, setAttribute, setText } from "../view/elements/dom.js";
 import { ICONS } from "../view/elements/icons.js";
@@ -11,7 +12,6 @@ import { ICONS } from "../view/elements/icons.js";
 const SVG_SPACE = "http://www.w3.org/2000/svg";
 const SPARK_HEIGHT = 100;
 const SPARK_WIDTH = 1000;
-const SPARK_LAYERS = ["gil", "cpu", "waits"];
 
 function createSpark() {
   const svg = document.createElementNS(SVG_SPACE, "svg");
@@ -20,22 +20,22 @@ function createSpark() {
   svg.setAttribute("preserveAspectRatio", "none");
   svg.setAttribute("role", "img");
   svg.setAttribute("aria-label", HOST_TEXT.sessions.sparkLabel(HOST_TEXT.sessions.noSpark));
-  const layers = SPARK_LAYERS.map((name) => {
+  const layers = SPARK_PARTS.map((name) => {
     const path = document.createElementNS(SVG_SPACE, "path");
-    path.setAttribute("class", "spark-" + name);
+    path.setAttribute("data-part", name);
     svg.append(path);
     return path;
   });
   return { svg, layers, drawn: null };
 }
 
-// Stacked from below: threads holding the GIL, on CPU without it, waiting for it.
+// Stacked from below: threads that run, and that need something to run.
 function sparkPaths(slots) {
-  const paths = SPARK_LAYERS.map(() => "");
+  const paths = SPARK_PARTS.map(() => "");
   for (const slot of slots) {
     let floor = SPARK_HEIGHT;
-    SPARK_LAYERS.forEach((name, i) => {
-      const height = slot[name] * SPARK_HEIGHT;
+    SPARK_PARTS.forEach((name, i) => {
+      const height = slot.heights[i] * SPARK_HEIGHT;
       if (height < 0.01) return;
       const [x, width] = [slot.x * SPARK_WIDTH, Math.max(1, slot.width * SPARK_WIDTH - 3)];
       paths[i] += "M" + x.toFixed(1) + " " + floor.toFixed(1) + "h" + width.toFixed(1) + "v" + (-height).toFixed(1) + "h" + (-width).toFixed(1) + "z";
@@ -50,8 +50,8 @@ function drawSpark(spark, drawn, numbers) {
   spark.drawn = drawn;
   if (drawn === null) return;
   sparkPaths(sparkSlots(drawn.timeline, drawn.from, drawn.to)).forEach((path, i) => spark.layers[i].setAttribute("d", path));
-  const shares = sparkShares(drawn.timeline);
-  const text = shares === null ? HOST_TEXT.sessions.noSpark : HOST_TEXT.sessions.spark(Math.round(shares.cpu * 100), Math.round(shares.gil * 100));
+  const threads = sparkThreads(drawn.timeline);
+  const text = threads === null ? HOST_TEXT.sessions.noSpark : HOST_TEXT.sessions.spark(...threads.map((count) => count.toFixed(1)));
   setText(numbers, text);
   spark.svg.setAttribute("aria-label", HOST_TEXT.sessions.sparkLabel(text));
 }
@@ -125,7 +125,7 @@ export function createSessionList(root, act) {
   const running = el("ol", { class: "sessions", "data-testid": "running", "aria-label": HOST_TEXT.sessions.running });
   const ends = ["opened", "over"].map((group) => [el("h3", {}, HOST_TEXT.sessions[group]), el("ol", { class: "sessions over", "data-testid": group })]);
   const blank = el("p", { class: "soft blank-line", "data-testid": "sessions-empty" });
-  const legend = el("p", { class: "spark-legend", "aria-hidden": "true" }, ...Object.entries(HOST_TEXT.sessions.legend).map(([name, label]) => el("span", {}, el("i", { class: "key-" + name }), label)));
+  const legend = el("p", { class: "spark-legend", "aria-hidden": "true" }, ...SPARK_PARTS.map((part) => el("span", {}, el("i", { class: "part", "data-part": part }), CONTROL_TEXT.parts[part][0])));
   const count = el("span", { class: "soft" });
   const element = el("aside", { class: "watched", "aria-label": HOST_TEXT.sessions.label }, el("h2", {}, HOST_TEXT.sessions.running + " ", count), blank, running, legend, ...ends.flat());
   root.append(element);

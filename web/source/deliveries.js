@@ -5,8 +5,8 @@ import { queryText } from "./requests.js";
 const TREES_MAX = 64;
 
 // A query being followed: how far it was read, and whether it ever was.
-function createFollowed({ threads, states, from, to, until, baseline, against }) {
-  return { threads, states, from: from ?? null, to: to ?? null, until: until ?? null, baseline: baseline ?? null, against: against ?? null, since: 0, isAnswered: false };
+function createFollowed({ threads, states, parts, from, to, until, baseline, against }) {
+  return { threads, states, parts, from: from ?? null, to: to ?? null, until: until ?? null, baseline: baseline ?? null, against: against ?? null, since: 0, isAnswered: false };
 }
 
 // feed: see pollers.js; its `followed` and `epoch` are kept here.
@@ -15,7 +15,7 @@ export function createDeliveries(feed) {
   let treeGeneration = 0;
   let answered = 0;
   let restart = true;
-  feed.followed = createFollowed({ threads: [], states: [] });
+  feed.followed = createFollowed({ threads: [], states: [], parts: [] });
 
   async function readTrees(generation) {
     const trees = [];

@@ -1,14 +1,14 @@
 // The server's API as a source: polls, and reads only what changed. A source is
-//   start(), retry(), pause(on), ask({threads, states, from, to, until, baseline, against}),
+//   start(), retry(), pause(on), ask({threads, states, parts, from, to, until, baseline, against}),
 //     `from` and `to` the chosen range, `until` the moment of a pause, `baseline` the range to compare with, `against` another session; null is none
-//   watch(what, wanted): heat, gil, tasks, quality, blocks (true or false), lanes (lists of thread ids), matches (null or {term,
+//   watch(what, wanted): heat, gil, tasks, quality, running, blocks (true or false), lanes (lists of thread ids), matches (null or {term,
 //     matched: by function id}), instructions (null or {path, function}), runs (null or {ids (of one thread), from, to (null: it goes on), slots}),
 //     summary (null or what downloads() takes)
 //   zoomTimeline(null | {from, to}), hasTimes(), sourceText(function id) -> promise of {text, changed}, rejected with a sentence,
-//   downloads({threads, states, from, to, filters: [[parameter, pattern]]})
+//   downloads({threads, states, parts, from, to, filters: [[parameter, pattern]]})
 // and calls its handlers
 //   onSession(session), onConnection({state, detail, retryAt}), onDelivery(delivery), onBaseline({trees, view}) and
-//   onBlocks({trees, view}) and onRuns({trees, runs (runs.js)}) -> whether it fitted,
+//   onRunning({recount, trees, view}) and onBlocks({trees, view}) and onRuns({trees, runs (runs.js)}) -> whether it fitted,
 //   onThreadStates(Map of thread id -> sums of what it was doing), onTimeline(timeline), onLanes(Map of joined ids -> timeline),
 //   onHeat(heat), onGil(what /gil answers), onTasks(what /tasks answers), onMatches({term, and what /matches answers} or
 //   {term, error}), onSummary(what /summary answers), onInstructions(path, what /lines answers or {error}), onQuality(what /quality answers)
@@ -21,7 +21,7 @@ import { API, HttpProblem, createRequests, queryText, send } from "./requests.js
 import { createRounds } from "./rounds.js";
 
 // The formats of server/report that a session can be downloaded in, beside the report.
-export const FORMATS = ["summary", "summary-markdown", "summary-json", "collapsed", "heatmap", "pstats-text", "pstats", "pprof", "speedscope", "gecko", "chrome-trace", "jsonl"];
+export const FORMATS = ["summary", "summary-markdown", "summary-json", "collapsed", "heatmap", "svg", "pstats-text", "pstats", "pprof", "speedscope", "gecko", "chrome-trace", "jsonl"];
 
 const ROUND_MS = 1000;
 const FIRST_ROUND_MS = 250;
@@ -41,7 +41,7 @@ function createFeed(requests, handlers) {
   const path = (rest) => "/sessions/" + feed.session.id + rest;
   const feed = {
     handlers, session: null, other: null, epoch: null, paused: false, range: null,
-    watched: { heat: false, gil: false, tasks: false, quality: false, blocks: false, runs: null, matches: null, instructions: null, lanes: [], summary: null },
+    watched: { heat: false, gil: false, tasks: false, quality: false, running: false, blocks: false, runs: null, matches: null, instructions: null, lanes: [], summary: null },
     get: (rest, tag) => requests.get(path(rest), tag),
     forget: requests.forget,
     getText: (rest) => send("GET", path(rest)).then((response) => response.text()),

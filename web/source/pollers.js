@@ -1,18 +1,19 @@
 // What is polled of a session beside its profile while its view is open. A poller is a function of the
 // feed that says what is wanted now: null, or
-//   {question, subject, once, always, read(since) -> promise of an answer, take(answer, before) -> the new state}
+//   {question, subject, once, always, read(since, before) -> promise of an answer, take(answer, before) -> the new state}
 // Another `question` is asked from the start; the same one again when the session has news, unless the page is paused or it is
 // asked `once`. An answer counts while the `subject` (the question, when there is none) is still wanted. `before` is what the
 // last answer to the same question was made into, null when there is none; undefined from take() means that it did not fit.
 //
-// The feed: {session, followed, epoch, paused, range (of the time strip), watched: {heat, gil, tasks, quality, blocks,
+// The feed: {session, followed, epoch, paused, range (of the time strip), watched: {heat, gil, tasks, quality, running, blocks,
 // matches, runs, instructions, lanes}, handlers, get(path[, tag]), forget(tag), getOther(session, path), post(path, body), readTrees(generation), hurry(), showSession()}; paths are those below the session.
 
 import { emptyHeat, withHeat } from "../model/time/heatmap.js";
 import { emptyMatches, runsOf } from "../model/time/matches.js";
 import { runsOfAnswer } from "../model/profile/runs.js";
+import { PARTS, RUNNING } from "../model/profile/parts.js";
 import { addThreads } from "../model/profile/states.js";
-import { emptyTimeline, withTimeline } from "../model/time/timeline.js";
+import { continuesTimeline, emptyTimeline, withTimeline } from "../model/time/timeline.js";
 import { TEXT } from "../text/session.js";
 import { HttpProblem, queryText } from "./requests.js";
 
@@ -48,17 +49,22 @@ const POLLERS = {
 
   // The timeline of the selected threads, whatever range and states are selected.
   timeline({ followed: { threads }, range, get, handlers }) {
+    const readSince = (since) => get("/timeline" + queryText({ since, slots: TIMELINE_SLOTS }, { threads, ...range }));
     return {
       question: queryText({}, { threads, ...range }),
-      read: (since) => get("/timeline" + queryText({ since, slots: TIMELINE_SLOTS }, { threads, ...range })),
+      // As time passes, slots get wider: then all of them are read again.
+      async read(since, before) {
+        const answer = await readSince(since);
+        return continuesTimeline(before ?? emptyTimeline(), answer) ? answer : readSince(0);
+      },
       take: (answer, before) => passed(handlers.onTimeline)(withTimeline(before ?? emptyTimeline(), answer)),
     };
   },
 
   // The baseline of a comparison; read once unless it has no end.
-  baseline({ followed: { baseline, against, threads, states }, get, handlers, readTrees }) {
+  baseline({ followed: { baseline, against, threads, states, parts }, get, handlers, readTrees }) {
     if (baseline === null || against !== null) return null;
-    const query = queryText({ native: "everything", blocks: 1 }, { threads, states, from: baseline.from, to: baseline.to });
+    const query = queryText({ native: "everything", blocks: 1 }, { threads, states, parts, from: baseline.from, to: baseline.to });
     return {
       question: query,
       once: baseline.to !== null,
@@ -72,9 +78,9 @@ const POLLERS = {
 
   // Another session to compare with, read once: all threads of it, of all its time or of the range that is the baseline. Null: it is gone.
   against(feed) {
-    const { followed: { against, baseline, states }, getOther, handlers } = feed;
+    const { followed: { against, baseline, states, parts }, getOther, handlers } = feed;
     if (against === null) return null;
-    const query = queryText({ native: "everything", blocks: 1 }, { states, from: baseline?.from, to: baseline?.to });
+    const query = queryText({ native: "everything", blocks: 1 }, { states, parts, from: baseline?.from, to: baseline?.to });
     return {
       question: against + query,
       once: true,
@@ -95,10 +101,24 @@ const POLLERS = {
     };
   },
 
+  // Of the current query what runs, where it is a part of it.
+  running({ watched, followed: { threads, states, from, to }, get, handlers, readTrees }) {
+    if (!watched.running) return null;
+    const asked = { threads, states, parts: [PARTS[RUNNING]], from, to };
+    return {
+      question: queryText({}, asked),
+      read: (since) => get("/view" + queryText({ since, native: "everything" }, asked)),
+      async take(view) {
+        const trees = await readTrees(view.generation);
+        return trees !== null && handlers.onRunning({ recount: view.since === 0, trees, view }) ? view.generation : undefined;
+      },
+    };
+  },
+
   // The slices of time of the current query, for intervals and comparisons.
-  blocks({ watched, followed: { threads, states, from, to }, get, handlers, readTrees }) {
+  blocks({ watched, followed: { threads, states, parts, from, to }, get, handlers, readTrees }) {
     if (!watched.blocks) return null;
-    const query = queryText({ native: "everything", blocks: 1 }, { threads, states, from, to });
+    const query = queryText({ native: "everything", blocks: 1 }, { threads, states, parts, from, to });
     return {
       question: query,
       once: to !== null,
@@ -188,7 +208,7 @@ export function createPollers(feed) {
     const known = kept.get(name)?.question === wanted.question ? kept.get(name) : null;
     if (known !== null && !wanted.always && (wanted.once || feed.paused || known.generation >= feed.session.generation)) return true;
     const asked = feed.session.generation;
-    const answer = await wanted.read(known?.generation ?? 0);
+    const answer = await wanted.read(known?.generation ?? 0, known?.value ?? null);
     if (answer.epoch !== undefined && answer.epoch !== feed.epoch) return false;
     if (subjectOf(poller(feed, keptOf)) !== subjectOf(wanted)) return true;
     const value = await wanted.take(answer, known?.value ?? null);

@@ -1,10 +1,11 @@
 // The data of a report as a source: the same interface as live.js, answered from memory. A report may have a baseline of its own,
 // of another session: {by, session, selection, tree, cells}.
 
-import { blocksOfCells, slotsInRange, threadsOfCells, viewOfCells } from "../model/profile/cells.js";
+import { addCellParts, blocksOfCells, createAsked, slotsInRange, threadsOfCells, viewOfCells } from "../model/profile/cells.js";
 import { foldedStacks } from "../model/profile/folded.js";
 import { gilOfCells } from "../model/threads/gil.js";
 import { emptyHeat, withHeat } from "../model/time/heatmap.js";
+import { PARTS, RUNNING } from "../model/profile/parts.js";
 import { runsOfCells } from "../model/profile/report-runs.js";
 import { keptRuns } from "../model/profile/runs.js";
 import { emptyMatches, matchesOfCells } from "../model/time/matches.js";
@@ -31,9 +32,9 @@ function whyNoSource({ session, sources, holds_all_sources: holdsAll }) {
 }
 
 // As /view answers, with blocks where there are times.
-function viewWithBlocks(report, threads, states, range) {
-  const blocks = blocksOfCells(report, threads, states, range, BLOCKS_MAX);
-  return { ...viewOfCells(report, threads, states, range), in_jit: viewOfCells(report, threads, [...states, "in_jit"], range), ...(blocks === null ? {} : { blocks }) };
+function viewWithBlocks(report, asked, range) {
+  const blocks = blocksOfCells(report, asked, range, BLOCKS_MAX);
+  return { ...viewOfCells(report, asked, range), in_jit: viewOfCells(report, { ...asked, states: [...asked.states, "in_jit"] }, range), ...(blocks === null ? {} : { blocks }) };
 }
 
 function sourceOf(report, id) {
@@ -44,27 +45,29 @@ function sourceOf(report, id) {
   return found;
 }
 
-function foldedText(report, { threads, states }) {
+function foldedText(report, query) {
   const profile = createProfile();
   applyTree(profile, report.tree);
-  return foldedStacks(profile, report.cells, threads, states);
+  return foldedStacks(profile, report.cells, createAsked(report, query));
+}
+
+// The baseline of what is asked for, if there is one.
+function deliverBaseline(report, asked, handlers) {
+  const { baseline } = report;
+  if (report.slots !== undefined && asked.baseline) handlers.onBaseline({ trees: [], view: viewWithBlocks(report, asked, asked.baseline) });
+  else if (baseline !== undefined) handlers.onBaseline({ trees: [], other: baseline.tree, view: viewWithBlocks(baseline, { ...asked, threads: sameThreads(report, asked.threads) }, null) });
 }
 
 export function createReportSource(base64, handlers) {
   let report = null;
-  const watched = { gil: false, lanes: "", instructions: "", matches: "", runs: "", heat: false, summary: false };
-  let asked = { threads: [], states: [], from: null, to: null };
-
-  function deliverBaseline() {
-    const { baseline } = report;
-    if (report.slots !== undefined && asked.baseline) handlers.onBaseline({ trees: [], view: viewWithBlocks(report, asked.threads, asked.states, asked.baseline) });
-    else if (baseline !== undefined) handlers.onBaseline({ trees: [], other: baseline.tree, view: viewWithBlocks(baseline, sameThreads(report, asked.threads), asked.states, null) });
-  }
+  const watched = { running: false, gil: false, lanes: "", instructions: "", matches: "", runs: "", heat: false, summary: false };
+  let asked = { threads: [], states: [], parts: [], from: null, to: null };
 
   function deliver(isFirst) {
-    handlers.onDelivery({ restart: isFirst, recount: true, trees: isFirst ? [report.tree] : [], view: viewWithBlocks(report, asked.threads, asked.states, asked) });
+    handlers.onDelivery({ restart: isFirst, recount: true, trees: isFirst ? [report.tree] : [], view: viewWithBlocks(report, asked, asked) });
+    if (watched.running) watch.running(true);
     handlers.onThreadStates(threadsOfCells(report, asked));
-    deliverBaseline();
+    deliverBaseline(report, asked, handlers);
     if (watched.gil) watch.gil(true);
     if (report.slots !== undefined) handlers.onTimeline?.(timelineOfCells(report, asked.threads));
   }
@@ -73,6 +76,7 @@ export function createReportSource(base64, handlers) {
     try {
       report = JSON.parse(await inflateText(base64));
       if (report.version !== REPORT_VERSION) throw new Error(TEXT.banner.version(report.version));
+      for (const one of [report, report.baseline]) if (one !== undefined) addCellParts(one);
       const { by, session, selection } = report.baseline ?? {};
       handlers.onSession({ ...report.session, links: report.links, selection: report.selection ?? null, baseline: report.baseline === undefined ? null : { by, session, selection } });
       deliver(true);
@@ -89,6 +93,10 @@ export function createReportSource(base64, handlers) {
       if (!on || watched.heat || report.heat === undefined) return;
       watched.heat = true;
       handlers.onHeat(withHeat(emptyHeat(), { since: 0, ...report.heat }));
+    },
+    running(on) {
+      watched.running = on;
+      if (on) handlers.onRunning({ recount: true, trees: [], view: viewOfCells(report, { ...asked, parts: [PARTS[RUNNING]] }, asked) });
     },
     gil(on) {
       watched.gil = on;
@@ -139,7 +147,7 @@ export function createReportSource(base64, handlers) {
     pause() {},
     retry() {},
     watch(what, wanted) {
-      if (report !== null && !(what === "gil" && watched.gil === wanted)) watch[what]?.(wanted);
+      if (report !== null && !(["gil", "running"].includes(what) && watched[what] === wanted)) watch[what]?.(wanted);
     },
     summaryText: async () => report.summary_markdown,
     sourceText: async (id) => sourceOf(report, id),

@@ -1,5 +1,7 @@
 // Requests to the server's API: JSON in, JSON out, errors as HttpProblem, conditional by ETag.
 
+import { PARTS } from "../model/profile/parts.js";
+
 // Relative: the page may lie below another path, behind a proxy.
 export const API = "api/v1";
 
@@ -49,11 +51,13 @@ export function createRequests() {
   };
 }
 
-// asked: {threads, states, from, to, until, filters: [[parameter, pattern]]}, each of which may be missing
+// asked: {threads, states, parts, from, to, until, filters: [[parameter, pattern]]}, each of which may be missing
 export function queryText(parameters, asked = {}) {
   const query = new URLSearchParams(parameters);
   for (const thread of asked.threads ?? []) query.append("thread", String(thread));
   if (asked.states?.length > 0) query.set("state", asked.states.join());
+  // Without any the server answers for all.
+  if (asked.parts?.length > 0 && asked.parts.length < PARTS.length) query.set("parts", asked.parts.join());
   const ends = [asked.to, asked.until].filter((end) => typeof end === "number");
   if (typeof asked.from === "number") query.set("from", String(asked.from));
   if (ends.length > 0) query.set("to", String(Math.min(...ends)));

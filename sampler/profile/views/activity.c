@@ -17,8 +17,8 @@ struct entry {
     process_id process;
     frame_id frame;
     function_id function;
-    function_id mark; /* 0: active, or the cause is unknown */
-    bool is_active;
+    function_id mark; /* 0: it runs, or the cause is unknown */
+    bool is_running;
     uint64_t ns;
 };
 
@@ -54,12 +54,9 @@ static enum err_code mark(struct own_marks *marks, const struct profile_snapshot
         const struct profile_function function = profile_function_at(snapshot, id);
         const bool is_mark =
             id == 0 || strcmp(profile_string(snapshot, function.file).text, "~") == 0;
-        struct wait_text wait = { .cause = WAIT_UNKNOWN };
-        if (is_mark)
-            (void)wait_of_function(snapshot, id, &wait);
         functions[id] = (unsigned char)((functions[id] ? OWN : 0) |
                                         (function.library || is_mark ? 0 : PYTHON) |
-                                        wait.cause << CAUSE_SHIFT);
+                                        function.waits << CAUSE_SHIFT);
     }
     marks->count = count;
     return ERR_OK;
@@ -83,7 +80,7 @@ static enum wait_cause cause_of(const struct counting *counting, function_id fun
     return (enum wait_cause)(counting->marks->functions[function] >> CAUSE_SHIFT);
 }
 
-/* The frame of your own code that is active, or waits for a known cause. */
+/* The frame of your own code that runs, or waits for a known cause. */
 static frame_id own_frame_of(const struct counting *counting, node_id node)
 {
     if (counting->own[node])
@@ -106,15 +103,16 @@ static enum err_code add_rows(struct counting *counting, struct err *err)
         if (counting->row_of[id] != NO_ROW)
             counting->row_of[id] = (uint32_t)activity->count++;
     activity->processes = calloc(activity->count + 1, sizeof *activity->processes);
-    activity->active = calloc(activity->count * activity->slots + 1, sizeof *activity->active);
-    if (!activity->processes || !activity->active)
+    activity->running =
+        calloc(activity->count * activity->slots + 1, sizeof *activity->running);
+    if (!activity->processes || !activity->running)
         return err_nomem(err);
     for (process_id id = 0; id < processes; id++) {
         const uint32_t row = counting->row_of[id];
         if (row == NO_ROW)
             continue;
         activity->processes[row].process = id;
-        activity->processes[row].active = activity->active + row * activity->slots;
+        activity->processes[row].running = activity->running + row * activity->slots;
     }
     return ERR_OK;
 }
@@ -126,21 +124,23 @@ static void count_cells(struct counting *counting)
         const struct view_cell *const cell = &counting->cells.cells[i];
         const process_id process = profile_thread_at(counting->snapshot, cell->thread).process;
         struct activity_process *const row = &activity->processes[counting->row_of[process]];
-        const bool is_active = (cell->state & STATE_ACTIVE) != 0;
+        enum part part;
+        if (!profile_part_at(counting->snapshot, cell->thread, cell->state, cell->node, &part))
+            continue;
+        const bool is_running = part == PART_RUNNING;
         const frame_id innermost = profile_node_at(counting->snapshot, cell->node).frame;
         const function_id leaf = profile_frame_at(counting->snapshot, innermost).function;
-        const bool is_known = !is_active && cause_of(counting, leaf) != WAIT_UNKNOWN;
+        const bool is_known = !is_running && cause_of(counting, leaf) != WAIT_UNKNOWN;
         const frame_id frame =
-            is_active || is_known ? own_frame_of(counting, cell->node) : innermost;
-        row->doing_ns[state_doing_of(cell->state)] += cell->ns;
-        *(is_active ? &row->active_ns : &row->waiting_ns) += cell->ns;
-        activity->active_ns += is_active ? cell->ns : 0;
+            is_running || is_known ? own_frame_of(counting, cell->node) : innermost;
+        row->parts_ns[part] += cell->ns;
+        activity->running_ns += is_running ? cell->ns : 0;
         counting->entries[counting->entry_count++] = (struct entry){
             .process = process,
             .frame = frame,
             .function = profile_frame_at(counting->snapshot, frame).function,
             .mark = is_known ? leaf : 0,
-            .is_active = is_active,
+            .is_running = is_running,
             .ns = cell->ns,
         };
     }
@@ -160,10 +160,12 @@ static void count_slots(struct counting *counting, const struct view_query *quer
             const struct cell *const cell = &window->cells[j];
             const uint32_t row =
                 counting->row_of[profile_thread_at(snapshot, cell->thread).process];
+            enum part part;
             activity->processes[row].is_present |= is_last;
-            if (cell->state & STATE_ACTIVE)
-                activity->active[row * activity->slots +
-                                 (slot < activity->slots ? slot : activity->slots - 1)] +=
+            if (profile_part_at(snapshot, cell->thread, cell->state, cell->node, &part) &&
+                part == PART_RUNNING)
+                activity->running[row * activity->slots +
+                                  (slot < activity->slots ? slot : activity->slots - 1)] +=
                     window_cell_ns(window, j);
         }
     }
@@ -174,8 +176,8 @@ static void count_slots(struct counting *counting, const struct view_query *quer
 static int by_frame(const void *left, const void *right)
 {
     const struct entry *const a = left, *const b = right;
-    if (a->is_active != b->is_active)
-        return ORDER(b->is_active, a->is_active);
+    if (a->is_running != b->is_running)
+        return ORDER(b->is_running, a->is_running);
     if (a->function != b->function)
         return ORDER(a->function, b->function);
     if (a->process != b->process)
@@ -219,7 +221,7 @@ static void find_hottest(struct counting *counting)
     for (size_t i = 0; i < counting->entry_count; i++) {
         const struct entry *const entry = &counting->entries[i];
         struct activity_place *const place = &row_of(counting, entry->process)->hottest;
-        if (entry->is_active && entry->ns > place->ns)
+        if (entry->is_running && entry->ns > place->ns)
             *place = place_of(counting, entry);
     }
 }
@@ -229,7 +231,7 @@ static void find_waits(struct counting *counting, uint64_t (*by_cause)[WAIT_CAUS
 {
     for (size_t i = 0; i < counting->entry_count; i++) {
         const struct entry *const entry = &counting->entries[i];
-        if (!entry->is_active && entry->mark)
+        if (!entry->is_running && entry->mark)
             by_cause[counting->row_of[entry->process]][cause_of(counting, entry->mark)] +=
                 entry->ns;
     }
@@ -241,7 +243,7 @@ static void find_waits(struct counting *counting, uint64_t (*by_cause)[WAIT_CAUS
         const uint64_t ns =
             entry->mark ? by_cause[counting->row_of[entry->process]][cause] : entry->ns;
         const bool is_same = cause != WAIT_UNKNOWN && waits->cause == cause;
-        if (entry->is_active || (is_same ? entry->ns <= waits->place.ns : ns <= waits->ns))
+        if (entry->is_running || (is_same ? entry->ns <= waits->place.ns : ns <= waits->ns))
             continue;
         *waits = (struct activity_wait){ cause, ns, entry->mark, place_of(counting, entry) };
     }
@@ -274,14 +276,14 @@ static void add_function(struct activity *activity, const struct activity_functi
     activity->functions[at] = *added;
 }
 
-/* The active entries, which come first, are in the order of functions, then processes. */
+/* The running entries, which come first, are in the order of functions, then processes. */
 static void find_functions(struct counting *counting)
 {
     const struct entry *const entries = counting->entries;
-    for (size_t i = 0, end = 0; i < counting->entry_count && entries[i].is_active; i = end) {
+    for (size_t i = 0, end = 0; i < counting->entry_count && entries[i].is_running; i = end) {
         struct activity_function found = { .place = place_of(counting, &entries[i]) };
         uint64_t all_ns = 0, process_ns = 0, most_ns = 0, line_ns = 0;
-        for (end = i; end < counting->entry_count && entries[end].is_active &&
+        for (end = i; end < counting->entry_count && entries[end].is_running &&
                       entries[end].function == entries[i].function;
              end++) {
             const bool is_new = end == i || entries[end].process != entries[end - 1].process;
@@ -357,6 +359,6 @@ enum err_code activity_init(struct activity *activity, const struct profile_snap
 void activity_deinit(struct activity *activity)
 {
     free(activity->processes);
-    free(activity->active);
+    free(activity->running);
     memset(activity, 0, sizeof *activity);
 }

@@ -2,8 +2,8 @@
  * activity - what each process of a session did in a range of time: how busy it was along the range, its hottest line
  * and where it waited most; and the hottest functions of all processes together.
  *
- * An active sample counts at the innermost frame of your own code on its stack (own_lines.h); without such a frame at
- * the innermost Python frame, and without one at the innermost frame.  A waiting sample counts for its cause, and where
+ * A sample that runs counts at the innermost frame of your own code on its stack (own_lines.h); without such a frame at
+ * the innermost Python frame, and without one at the innermost frame.  One that does not counts for its cause, and where
  * the cause is unknown, at its innermost frame.
  * A process has a row if it has samples in the range, and is present if it has some in the last ACTIVITY_PRESENT_NS.
  * Where the host has used a pid twice, there is a row for each.
@@ -57,17 +57,16 @@ struct activity_wait {
 
 struct activity {
     uint64_t from_ns, to_ns, slot_ns;
-    uint64_t active_ns; /* of all processes */
+    uint64_t running_ns; /* of all processes */
     size_t slots;
     size_t count;
     struct activity_process {
         process_id process;
         bool is_present;
-        uint64_t active_ns, waiting_ns;
-        uint64_t doing_ns[STATE_DOING_COUNT];
+        uint64_t parts_ns[PART_COUNT];
         struct activity_place hottest;
         struct activity_wait waits; /* place.function 0: none */
-        const uint64_t *active;     /* in each slot */
+        const uint64_t *running;    /* in each slot */
     } * processes;                  /* ascending */
     size_t function_count;
     struct activity_function {
@@ -76,7 +75,7 @@ struct activity {
         process_id process; /* where it was hottest */
         uint32_t processes;
     } functions[ACTIVITY_MAX_FUNCTIONS]; /* hottest first */
-    uint64_t *active;                    /* of all processes, a row of slots each */
+    uint64_t *running;                   /* of all processes, a row of slots each */
 };
 
 /* The last `slots` slots of the session (1 to ACTIVITY_MAX_SLOTS), fewer if it is younger.  They begin at whole

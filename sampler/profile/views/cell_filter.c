@@ -91,6 +91,8 @@ enum err_code cell_filter_init(struct cell_filter *filter,
         .end =
             query->to_ns ? windows_before(snapshot, 0, query->to_ns) : snapshot->window_count,
         .states = query->states,
+        .has_cause = query->has_cause,
+        .cause = query->cause,
     };
     find_period(filter);
     return mark_threads(filter, query, err);

@@ -23,6 +23,8 @@ struct cell_filter {
     size_t first, end;     /* the windows of the query */
     unsigned char *wanted; /* a byte for each thread; NULL: all threads */
     struct state_condition states;
+    bool has_cause;
+    enum wait_cause cause;
     uint64_t period_ns; /* of all samples, if it is the same */
     bool has_periods;   /* the windows have different ones */
 };
@@ -40,10 +42,22 @@ static inline bool cell_filter_has_window(const struct view_query *query,
            (query->to_ns == 0 || window->start_ns < query->to_ns);
 }
 
+/* Is the cell in one of the parts of the query? */
+static inline bool cell_filter_has_part(const struct cell_filter *filter,
+                                        const struct cell *cell)
+{
+    enum part part;
+    return profile_part_at(filter->snapshot, cell->thread, cell->state, cell->node, &part) &&
+           part_set_has(filter->states.parts, part);
+}
+
 static inline bool cell_filter_passes(const struct cell_filter *filter, const struct cell *cell)
 {
     return state_passes(&filter->states, cell->state) &&
-           (!filter->wanted || filter->wanted[cell->thread]);
+           (!filter->wanted || filter->wanted[cell->thread]) &&
+           (!filter->states.parts || cell_filter_has_part(filter, cell)) &&
+           (!filter->has_cause ||
+            profile_cause_at(filter->snapshot, cell->node) == filter->cause);
 }
 
 #endif /* SAMPLER_PROFILE_VIEWS_CELL_FILTER_H */

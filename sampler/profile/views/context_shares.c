@@ -9,7 +9,7 @@
 
 /* The samples of a mark. */
 struct sums {
-    uint64_t samples, active;
+    uint64_t samples, running;
 };
 
 static int compare_shares(const void *left, const void *right)
@@ -27,12 +27,13 @@ static void count(struct context_shares *shares, const struct profile_snapshot *
     for (size_t i = 0; i < cells->count; i++) {
         const struct view_cell *const cell = &cells->cells[i];
         struct context_text text = { .mark = CONTEXT_MARK_UNKNOWN };
-        if (profile_is_waiting_tasks(snapshot, cell->thread))
+        enum part part;
+        if (!profile_part_at(snapshot, cell->thread, cell->state, cell->node, &part))
             continue;
         const function_id function = context_function_of_node(snapshot, cell->node);
         if (function && context_of_function(snapshot, function, &text)) {
             sums[function].samples += cell->count;
-            sums[function].active += cell->state & STATE_ACTIVE ? cell->count : 0;
+            sums[function].running += part == PART_RUNNING ? cell->count : 0;
         }
         shares->samples += cell->count;
         shares->by_mark[text.mark] += cell->count;
@@ -54,7 +55,7 @@ static enum err_code list(struct context_shares *shares,
         if (sums[id].samples == 0 || !context_of_function(snapshot, id, &item->text))
             continue;
         item->samples = sums[id].samples;
-        item->active = sums[id].active;
+        item->running = sums[id].running;
         shares->count++;
     }
     qsort(shares->items, shares->count, sizeof *shares->items, compare_shares);

@@ -22,7 +22,7 @@ struct view_query;
 
 struct context_share {
     struct context_text text;
-    uint64_t samples, active; /* whatever the thread did; of these active (state.h) */
+    uint64_t samples, running; /* whatever the thread did; of these running (part.h) */
 };
 
 struct context_shares {

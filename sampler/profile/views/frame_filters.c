@@ -4,6 +4,8 @@
 
 #include "sampler/base/hash.h"
 
+const char *const wait_marks_texts[] = { "on", "off", NULL };
+
 const char *frame_filter_name(enum frame_filter_kind kind)
 {
     static const char *const names[] = {
@@ -52,7 +54,7 @@ bool frame_filters_agree(const struct frame_filters *a, const struct frame_filte
 uint64_t frame_filters_hash(const struct frame_filters *filters, uint64_t hash)
 {
     hash = hash_bytes(&filters->native, sizeof filters->native, hash);
-    hash = hash_bytes(&filters->shows_waits, sizeof filters->shows_waits, hash);
+    hash = hash_bytes(&filters->waits, sizeof filters->waits, hash);
     hash = hash_bytes(&filters->shows_contexts, sizeof filters->shows_contexts, hash);
     hash = hash_bytes(&filters->count, sizeof filters->count, hash);
     for (size_t i = 0; i < filters->count; i++) {

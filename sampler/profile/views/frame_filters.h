@@ -7,8 +7,8 @@
  *     show       keep only matching frames
  *     show_from  start stacks at the outermost matching frame; drop samples without one
  *
- * Why a thread waits, and what it works for, stand in marks at the end of its stack (wait.h, context.h): shows_waits and
- * shows_contexts keep them.
+ * Why a thread waits, and what it works for, stand in marks at the end of its stack (wait.h, context.h).  Those of waits
+ * stay unless they are hidden, those of contexts only with shows_contexts.
  *
  * Several of one kind match what any of them matches.  The order in which they are given has no
  * effect: focus and ignore see whole stacks, then native frames that the view does not show are left
@@ -50,10 +50,15 @@ enum frame_filter_kind {
 
 const char *frame_filter_name(enum frame_filter_kind kind);
 
-/* Zeroed: no filter, and the native frames that a view shows by default. */
+enum wait_marks { WAIT_MARKS_SHOWN, WAIT_MARKS_HIDDEN };
+/* "on" and "off" (base/enum_text.h). */
+extern const char *const wait_marks_texts[];
+
+/* Zeroed: no filter, the native frames that a view shows by default, and the marks of waits. */
 struct frame_filters {
     enum native_frames native;
-    bool shows_waits, shows_contexts;
+    enum wait_marks waits;
+    bool shows_contexts;
     size_t count;
     struct frame_filter {
         enum frame_filter_kind kind;

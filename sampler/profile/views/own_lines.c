@@ -6,12 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sampler/profile/context.h"
 #include "sampler/profile/views/expression.h"
 #include "sampler/profile/views/pattern.h"
 #include "sampler/profile/views/states.h"
 #include "sampler/profile/views/view.h"
-#include "sampler/profile/wait.h"
 
 struct own_code {
     size_t count; /* 0: the rule */
@@ -287,20 +285,7 @@ struct counting {
     unsigned char *own; /* by function */
     frame_id *frame_of; /* by node: the innermost frame of your code, 0: none */
     uint64_t *samples;  /* by frame */
-    bool is_active;     /* only active samples are counted */
-    uint64_t ready;     /* samples with your code that count at no line */
 };
-
-static bool is_ready(const struct counting *counting, node_id node)
-{
-    const struct profile_snapshot *const snapshot = counting->snapshot;
-    const frame_id frame = profile_node_at(snapshot, context_unmarked(snapshot, node)).frame;
-    const struct profile_function function =
-        profile_function_at(snapshot, profile_frame_at(snapshot, frame).function);
-    return counting->is_active && counting->frame_of[node] && !function.library &&
-           strcmp(profile_string(snapshot, function.file).text, "~") == 0 &&
-           wait_is_call(profile_string(snapshot, function.name).text);
-}
 
 /* Parents come before children. */
 static void count(struct counting *counting, const struct view *view)
@@ -313,10 +298,7 @@ static void count(struct counting *counting, const struct view *view)
             counting->own[function] ? node.frame : counting->frame_of[node.parent];
     }
     for (size_t i = 0; i < view->count; i++)
-        if (is_ready(counting, view->node[i]))
-            counting->ready += view->self[i];
-        else
-            counting->samples[counting->frame_of[view->node[i]]] += view->self[i];
+        counting->samples[counting->frame_of[view->node[i]]] += view->self[i];
 }
 
 struct place {
@@ -408,7 +390,6 @@ static enum err_code fill(struct own_lines *own, struct counting *counting,
         return rc;
     count(counting, &view);
     own->samples = view.total;
-    own->own_samples = counting->ready;
     view_deinit(&view);
     return list_lines(own, counting, most, err);
 }
@@ -425,7 +406,6 @@ enum err_code own_lines_init(struct own_lines *own, const struct profile_snapsho
         return rc;
     struct counting counting = {
         .snapshot = snapshot,
-        .is_active = query->states.any == STATE_ACTIVE,
         .own = calloc((size_t)snapshot->sizes.functions + 1, sizeof *counting.own),
         .frame_of = calloc((size_t)snapshot->sizes.nodes + 1, sizeof *counting.frame_of),
         .samples = calloc((size_t)snapshot->sizes.frames + 1, sizeof *counting.samples),

@@ -1,8 +1,6 @@
 /*
  * own_lines - the hottest lines of your own code: each sample counts at the innermost frame of your
- * code on its stack, at the line that runs there, whatever that line has called.  Where only active samples
- * are asked for, those in a call that only waits (wait_is_call) count at no line: their threads have slept,
- * and wait for the GIL or a processor.
+ * code on its stack, at the line that runs there, whatever that line has called.
  *
  * Your code is Python code that is neither of the standard library nor of a package (code_origin.h) nor generated: a
  * file such as <string>, or the script in bin/ that starts a package; nor does a text that is too long for a path name a file.  If there is none, it is the package that the

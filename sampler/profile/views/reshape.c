@@ -45,7 +45,7 @@ static enum err_code reshape_init(struct reshape *reshape, const struct frame_fi
 {
     const struct profile_sizes *const sizes = &reshape->from->sizes;
     reshape->native = filters ? filters->native : NATIVE_FRAMES_EVERYTHING;
-    reshape->shows_waits = !filters || filters->shows_waits;
+    reshape->shows_waits = !filters || filters->waits == WAIT_MARKS_SHOWN;
     reshape->shows_contexts = !filters || filters->shows_contexts;
     reshape->kinds = calloc((size_t)sizes->functions + 1, 1);
     reshape->frame_kinds = calloc((size_t)sizes->functions + 1, 1);
@@ -360,7 +360,7 @@ bool reshape_is_needed(const struct profile_snapshot *from, const struct frame_f
 {
     return filters->count > 0 ||
            (from->sizes.libraries > 1 && filters->native != NATIVE_FRAMES_EVERYTHING) ||
-           (!filters->shows_waits && wait_has_any(from)) ||
+           (filters->waits == WAIT_MARKS_HIDDEN && wait_has_any(from)) ||
            (!filters->shows_contexts && context_has_any(from));
 }
 

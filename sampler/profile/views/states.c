@@ -23,10 +23,15 @@ double state_sums_at_most(const struct state_sums *sums, enum state_flag flag)
     return share(sums->yes[flag] + sums->unknown[flag], sums->samples);
 }
 
-static void add(struct state_sums *sums, state_bits state, uint64_t count)
+static void add(struct state_sums *sums, const struct profile_snapshot *snapshot,
+                const struct cell *cell)
 {
+    enum part part;
+    const state_bits state = cell->state;
+    const uint64_t count = cell->count;
     sums->samples += count;
-    sums->doing[state_doing_of(state)] += count;
+    if (profile_part_at(snapshot, cell->thread, state, cell->node, &part))
+        sums->parts[part] += count;
     for (size_t i = 0; i < STATE_FLAG_COUNT; i++) {
         if (state & state_flag_unknown((enum state_flag)i))
             sums->unknown[i] += count;
@@ -35,13 +40,13 @@ static void add(struct state_sums *sums, state_bits state, uint64_t count)
     }
 }
 
-static void add_window(const struct window *window, const struct view_query *query,
+static void add_window(const struct cell_filter *filter, const struct window *window,
                        struct state_sums *by_thread)
 {
     for (size_t i = 0; i < window->cell_count; i++) {
         const struct cell *const cell = &window->cells[i];
-        if (state_passes(&query->states, cell->state))
-            add(&by_thread[cell->thread], cell->state, cell->count);
+        if (cell_filter_passes(filter, cell))
+            add(&by_thread[cell->thread], filter->snapshot, cell);
     }
 }
 
@@ -52,8 +57,8 @@ static void add_sums(struct state_sums *to, const struct state_sums *from)
         to->yes[i] += from->yes[i];
         to->unknown[i] += from->unknown[i];
     }
-    for (size_t i = 0; i < STATE_DOING_COUNT; i++)
-        to->doing[i] += from->doing[i];
+    for (size_t i = 0; i < PART_COUNT; i++)
+        to->parts[i] += from->parts[i];
 }
 
 /* A row for each thread with samples. */
@@ -84,13 +89,19 @@ enum err_code states_init(struct states *states, const struct profile_snapshot *
 {
     const uint32_t threads = snapshot->sizes.threads;
     struct state_sums *const by_thread = calloc((size_t)threads + 1, sizeof *by_thread);
+    struct states made = { .generation = snapshot->generation };
+    struct view_query every_thread = *query;
+    struct cell_filter filter;
     if (!by_thread)
         return err_nomem(err);
-    for (size_t i = 0; i < snapshot->window_count; i++)
-        if (cell_filter_has_window(query, snapshot->windows[i]))
-            add_window(snapshot->windows[i], query, by_thread);
-    struct states made = { .generation = snapshot->generation };
-    const enum err_code rc = take_rows(&made, snapshot, by_thread, err);
+    every_thread.threads = NULL;
+    every_thread.processes = NULL;
+    enum err_code rc = cell_filter_init(&filter, snapshot, &every_thread, err);
+    for (size_t i = filter.first; i < filter.end && !rc; i++)
+        add_window(&filter, snapshot->windows[i], by_thread);
+    if (!rc)
+        rc = take_rows(&made, snapshot, by_thread, err);
+    cell_filter_deinit(&filter);
     free(by_thread);
     if (rc == ERR_OK)
         *states = made;

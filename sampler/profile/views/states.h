@@ -2,9 +2,9 @@
  * states - what threads were doing: samples of each thread by state flag.
  *
  * A sample counts once for its thread.  For each flag it counts as yes, as unknown, or not at all,
- * which means no.  In addition every sample is exactly one of STATE_DOINGS, so these add up to the
- * samples.  Waiting tasks are not threads, and their samples show nothing about GIL and CPU, so the
- * sums of all threads leave them out.
+ * which means no.  In addition every sample is in exactly one part of time, so these add up to the
+ * samples.  Waiting tasks are not threads, and their samples show nothing about GIL and CPU, so they are in no part,
+ * and the sums of all threads leave them out.
  *
  * Ownership: the rows belong to the struct; states_deinit accepts a zeroed one.
  * Threads: any, each on its own snapshot.
@@ -27,7 +27,7 @@ struct state_sums {
     uint64_t samples;
     uint64_t yes[STATE_FLAG_COUNT];
     uint64_t unknown[STATE_FLAG_COUNT];
-    uint64_t doing[STATE_DOING_COUNT];
+    uint64_t parts[PART_COUNT];
 };
 
 struct states {

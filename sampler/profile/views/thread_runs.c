@@ -144,6 +144,7 @@ static void add_runs(struct maker *maker, const struct window *window, uint64_t 
     for (size_t i = 0; i < window->run_count; i++) {
         const struct window_run *const run = &window->runs[i];
         const struct cell cell = { .thread = cell_key_thread(run->key),
+                                   .node = cell_key_node(run->key),
                                    .state = cell_key_state(run->key) };
         if (run->count && cell_filter_passes(maker->filter, &cell))
             add_run(maker, window, run, end_ns);

@@ -42,12 +42,13 @@ static size_t list(const struct profile_snapshot *snapshot, const struct view_ce
         const struct view_cell *const cell = &cells->cells[i];
         const frame_id frame = profile_node_at(snapshot, cell->node).frame;
         const function_id function = profile_frame_at(snapshot, frame).function;
-        struct wait_text wait = { .cause = WAIT_UNKNOWN };
-        if ((cell->state & STATE_ACTIVE) || profile_is_waiting_tasks(snapshot, cell->thread))
+        enum part part;
+        if (!profile_part_at(snapshot, cell->thread, cell->state, cell->node, &part) ||
+            part == PART_RUNNING)
             continue;
-        (void)wait_of_function(snapshot, function, &wait);
-        out[count++] = (struct entry){ cell->thread, wait.cause,
-                                       wait.cause == WAIT_UNKNOWN ? 0 : function, cell->count };
+        out[count++] = (struct entry){ cell->thread, wait_cause_of(snapshot, cell->node, part),
+                                       profile_cause_at(snapshot, cell->node) ? function : 0,
+                                       cell->count };
     }
     return count;
 }

@@ -33,20 +33,19 @@ static uint64_t width_of(uint64_t from_ns, uint64_t to_ns, size_t slots)
     return width_ns;
 }
 
-static void add_cell(struct timeline_slot *row, state_bits state, uint64_t count, uint64_t ns)
+static void add_cell(struct timeline_slot *row, const struct profile_snapshot *snapshot,
+                     const struct cell *cell, uint64_t ns)
 {
-    const enum state_doing doing = state_doing_of(state);
-    row->samples += count;
+    enum part part;
+    if (!profile_part_at(snapshot, cell->thread, cell->state, cell->node, &part))
+        return;
+    row->samples += cell->count;
     row->ns += ns;
-    row->doing[doing] += count;
-    row->doing_ns[doing] += ns;
-    if (state & STATE_IN_GC) {
-        row->in_gc += count;
+    row->parts[part] += cell->count;
+    row->parts_ns[part] += ns;
+    if (cell->state & STATE_IN_GC) {
+        row->in_gc += cell->count;
         row->in_gc_ns += ns;
-    }
-    if (state & STATE_ON_CPU) {
-        row->has_cpu += count;
-        row->has_cpu_ns += ns;
     }
 }
 
@@ -55,8 +54,7 @@ static void add_window(struct timeline_slot *row, const struct cell_filter *filt
 {
     for (size_t i = 0; i < window->cell_count; i++)
         if (cell_filter_passes(filter, &window->cells[i]))
-            add_cell(row, window->cells[i].state, window->cells[i].count,
-                     window_cell_ns(window, i));
+            add_cell(row, filter->snapshot, &window->cells[i], window_cell_ns(window, i));
     row->end_ns = window->end_ns;
 }
 

@@ -1,5 +1,5 @@
 /*
- * timeline - what threads were doing along time: a query's samples by state, in slots.
+ * timeline - what threads were doing along time: a query's samples by part, in slots.  Waiting tasks are no threads.
  *
  * All slots have the same width.  A window counts entirely in the slot in which it starts, so that slots
  * add up to the view of the same query.  A row has the real start and end of its windows, which may be
@@ -34,11 +34,9 @@ struct timeline_slots {
         uint64_t slot; /* it begins at slot * width_ns */
         uint64_t start_ns, end_ns;
         uint64_t samples, ns; /* all samples, and the time that they stand for */
-        uint64_t doing[STATE_DOING_COUNT], doing_ns[STATE_DOING_COUNT];
+        uint64_t parts[PART_COUNT], parts_ns[PART_COUNT];
         uint64_t in_gc, in_gc_ns; /* of all samples */
-        uint64_t has_cpu,
-            has_cpu_ns; /* the same, on a CPU: those that hold the GIL may be runnable */
-    } * rows;           /* ascending */
+    } * rows;                     /* ascending */
 };
 
 /* Divides the query's range, as far as the session has it, into at most `slots` (1 to

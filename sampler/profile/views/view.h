@@ -33,6 +33,9 @@ struct view_query {
     const process_id *processes; /* NULL: all */
     size_t process_count;
     struct state_condition states;
+    bool has_cause;
+    enum wait_cause
+        cause; /* only samples below a mark of it (wait.h), or below none: WAIT_UNKNOWN */
 };
 
 struct view {

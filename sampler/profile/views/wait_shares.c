@@ -25,17 +25,18 @@ static void count(struct wait_shares *shares, const struct profile_snapshot *sna
         const struct view_cell *const cell = &cells->cells[i];
         const frame_id frame = profile_node_at(snapshot, cell->node).frame;
         const function_id function = profile_frame_at(snapshot, frame).function;
-        struct wait_text wait = { .cause = WAIT_UNKNOWN };
-        if (profile_is_waiting_tasks(snapshot, cell->thread))
+        struct wait_text wait;
+        enum part part;
+        if (!profile_part_at(snapshot, cell->thread, cell->state, cell->node, &part))
             continue;
         shares->samples += cell->count;
-        if (cell->state & STATE_ACTIVE)
+        if (part == PART_RUNNING)
             continue;
         if (wait_of_function(snapshot, function, &wait))
             samples[function] += cell->count;
         shares->waiting += cell->count;
-        shares->by_cause[wait.cause] += cell->count;
-        shares->idle += wait_cause_is_idle(wait.cause) ? cell->count : 0;
+        shares->by_cause[wait_cause_of(snapshot, cell->node, part)] += cell->count;
+        shares->idle += part == PART_IDLE ? cell->count : 0;
     }
 }
 

@@ -27,7 +27,7 @@ struct wait_share {
 
 struct wait_shares {
     uint64_t samples;                    /* of the query, whatever the threads did */
-    uint64_t waiting;                    /* of these not active (state.h) */
+    uint64_t waiting;                    /* of these not running (part.h) */
     uint64_t idle;                       /* of these idle */
     uint64_t by_cause[WAIT_CAUSE_COUNT]; /* add up to `waiting` */
     size_t count;

@@ -466,6 +466,31 @@ static enum err_code check_targets(const struct options *options, struct err *er
     return ERR_OK;
 }
 
+/* Applies the short forms of --parts, and of --state for a mark. */
+static void complete_parts(struct options *options)
+{
+    struct state_condition *const states = &options->view.query.states;
+    const unsigned command = options->command ? options->command->bit : 0;
+    const part_set usual = command == COMMAND_DIFF ? PART_SET_COMPARED : PART_SET_USUAL;
+    part_set parts = !options->chooses_parts ? usual
+                     : states->parts         ? states->parts
+                                             : PART_SET_ALL;
+    if (options->names_mode && (command & SELECTING)) {
+        switch (options->sampling.mode) {
+        case SAMPLER_MODE_WALL: parts = options->chooses_parts ? parts : PART_SET_USUAL; break;
+        case SAMPLER_MODE_CPU: parts = 1U << PART_RUNNING; break;
+        case SAMPLER_MODE_GIL: states->require |= STATE_HAS_GIL; break;
+        case SAMPLER_MODE_EXCEPTION: states->require |= STATE_HAS_EXCEPTION; break;
+        }
+        options->chooses_parts = true;
+    }
+    if (options->shows_idle)
+        parts |= 1U << PART_IDLE;
+    options->chooses_parts |= options->shows_idle;
+    if (options->chooses_parts)
+        states->parts = parts == PART_SET_ALL ? 0 : parts;
+}
+
 /* Checks that need all options. */
 static enum err_code complete(struct options *options, struct err *err)
 {
@@ -475,8 +500,10 @@ static enum err_code complete(struct options *options, struct err *err)
         options->sampling.async = SAMPLER_ASYNC_RUNNING;
     if (options->is_gil_only)
         options->sampling.mode = SAMPLER_MODE_GIL;
+    options->names_mode = options->names_mode || options->is_gil_only;
     if (options->is_blocking)
         options->sampling.stop = SAMPLER_STOP_ALWAYS;
+    complete_parts(options);
     if (options->wants_help || options->wants_version || options->wants_completion)
         return ERR_OK;
     if (!options->command)

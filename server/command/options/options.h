@@ -115,6 +115,8 @@ struct options {
         struct frame_filters filters;
         unsigned filter_kinds; /* that were given, also as "": a bit each, 1 << kind */
     } view;
+    bool chooses_parts, shows_idle; /* else a format or command has its usual parts of time */
+    bool names_mode;
     struct options_format {
         const struct report_format *format;
         const char *output;         /* as in --collapsed=FILE; NULL: not given */

@@ -96,7 +96,7 @@ enum err_code exports_open(struct exports *exports, const struct options *option
     memset(exports, 0, sizeof *exports);
     exports->filters = exports->label_filters = exports->summary_filters = *filters;
     exports->label_filters.shows_contexts = true;
-    exports->summary_filters.shows_waits = true;
+    exports->summary_filters.waits = WAIT_MARKS_SHOWN;
     exports->page_filters = exports->summary_filters;
     exports->page_filters.shows_contexts = true;
     if (filters->native == NATIVE_FRAMES_DEFAULT)
@@ -117,6 +117,8 @@ enum err_code exports_open(struct exports *exports, const struct options *option
         enum err_code rc = open_one(item, options, &options->formats[i], info, err);
         if (rc != ERR_OK)
             return rc;
+        item->parts = options->chooses_parts ? options->view.query.states.parts
+                                             : report_usual_parts(item->format);
         const bool clashes = is_taken(exports, &item->output);
         exports->count++;
         if (options->splits)
@@ -166,32 +168,23 @@ static bool drain(void *to, const char *data, size_t bytes)
     return output_write(writing->output, data, bytes);
 }
 
-/* Restricts a table for readers to active samples, unless states were chosen.  `query`: storage. */
-static void open_active(struct report_source *source, struct view_query *query)
-{
-    const struct view_query *const said =
-        source->selection ? source->selection->query : source->query;
-    if (source->settings.shows_idle || state_condition_is_set(&said->states))
-        return;
-    *query = *source->query;
-    query->states.any = STATE_ACTIVE;
-    source->query = query;
-    source->header = NULL;
-}
-
 static enum err_code write_one(const struct exports *exports, struct export *item,
                                const struct report_source *source, struct err *err)
 {
-    struct report_source used = *source;
-    struct view_query active;
+    struct report_source used = *source, baseline = exports->baseline.source;
+    struct view_query baseline_query;
     struct buffer file;
     struct writing writing = { .output = &item->output };
     progress_begin(&writing.progress, "writing", item->format->name);
     buffer_init_draining(&file, drain, &writing);
-    used.baseline = exports->baseline.opened ? &exports->baseline.source : NULL;
+    if (exports->baseline.opened) {
+        baseline_query = *baseline.query;
+        baseline_query.states.parts = item->parts;
+        baseline.query = &baseline_query;
+        baseline.header = NULL;
+        used.baseline = &baseline;
+    }
     used.settings.colours = output_wants_colours(&item->output);
-    if (item->format->opens_active)
-        open_active(&used, &active);
     enum err_code rc = report_write(item->format, &used, &file, err);
     buffer_flush(&file);
     buffer_deinit(&file);
@@ -211,7 +204,7 @@ static enum err_code write_part(const struct exports *exports, const struct expo
 {
     struct view_query query = *source->query;
     struct report_source part_source = *source;
-    struct export single = { .format = item->format };
+    struct export single = { .format = item->format, .parts = item->parts };
     char path[PATH_MAX];
     enum err_code rc =
         split_name(item->output.place.path, item->format->extension, part->pid, path, err);
@@ -228,17 +221,21 @@ static enum err_code write_part(const struct exports *exports, const struct expo
     return rc;
 }
 
+static bool is_of(const struct export *item, enum group group, part_set parts)
+{
+    return group_of(item->format) == group && item->parts == parts;
+}
+
 static enum err_code write_parts(const struct exports *exports,
                                  const struct report_source *source, enum group group,
-                                 struct err *err)
+                                 part_set parts, struct err *err)
 {
     struct split split;
     enum err_code first = split_init(&split, source->snapshot, source->query, err);
     if (first != ERR_OK)
         return first;
     for (size_t i = 0; i < exports->count; i++)
-        for (size_t j = 0; j < split.count && group_of(exports->items[i].format) == group;
-             j++) {
+        for (size_t j = 0; j < split.count && is_of(&exports->items[i], group, parts); j++) {
             const enum err_code rc = write_part(exports, &exports->items[i], source, &split,
                                                 &split.parts[j], first == ERR_OK ? err : NULL);
             if (first == ERR_OK)
@@ -248,15 +245,15 @@ static enum err_code write_parts(const struct exports *exports,
     return first;
 }
 
-/* Writes the reports of a group. */
+/* Writes the reports of a group that have these parts of time. */
 static enum err_code write_some(struct exports *exports, const struct report_source *source,
-                                enum group group, struct err *err)
+                                enum group group, part_set parts, struct err *err)
 {
     if (exports->splits)
-        return write_parts(exports, source, group, err);
+        return write_parts(exports, source, group, parts, err);
     enum err_code first = ERR_OK;
     for (size_t i = 0; i < exports->count; i++) {
-        if (group_of(exports->items[i].format) != group)
+        if (!is_of(&exports->items[i], group, parts))
             continue;
         const enum err_code rc =
             write_one(exports, &exports->items[i], source, first == ERR_OK ? err : NULL);
@@ -268,7 +265,7 @@ static enum err_code write_some(struct exports *exports, const struct report_sou
 
 static enum err_code write_filtered(struct exports *exports, const struct report_source *source,
                                     const struct frame_filters *filters, enum group group,
-                                    struct err *err)
+                                    part_set parts, struct err *err)
 {
     const struct report_selection selection = { .snapshot = source->snapshot,
                                                 .query = source->query,
@@ -290,37 +287,44 @@ static enum err_code write_filtered(struct exports *exports, const struct report
     filtered.session = &info;
     filtered.selection = &selection;
     filtered.header = NULL;
-    rc = write_some(exports, &filtered, group, err);
+    rc = write_some(exports, &filtered, group, parts, err);
     reshaped_deinit(&reshaped);
     return rc;
 }
 
-static bool has_some(const struct exports *exports, enum group group)
+/* Writes the reports that have the stacks and the parts of time of this one. */
+static enum err_code write_like(struct exports *exports, const struct report_source *source,
+                                const struct export *item, struct err *err)
 {
-    for (size_t i = 0; i < exports->count; i++)
-        if (group_of(exports->items[i].format) == group)
-            return true;
-    return false;
-}
-
-enum err_code exports_write(struct exports *exports, const struct report_source *source,
-                            struct err *err)
-{
-    enum err_code first = ERR_OK;
     const struct frame_filters *const filters_of[GROUPS] = {
         [PLAIN] = &exports->filters,
         [LABELLED] = &exports->label_filters,
         [SUMMARIES] = &exports->summary_filters,
         [PAGES] = &exports->page_filters,
     };
-    for (enum group group = PLAIN; group < GROUPS; group++) {
-        const struct frame_filters *const filters = filters_of[group];
-        struct err *const now = first == ERR_OK ? err : NULL;
-        if (!has_some(exports, group))
-            continue;
-        const enum err_code rc = reshape_is_needed(source->snapshot, filters)
-                                     ? write_filtered(exports, source, filters, group, now)
-                                     : write_some(exports, source, group, now);
+    const enum group group = group_of(item->format);
+    struct report_source selected = *source;
+    struct view_query query = *source->query;
+    query.states.parts = item->parts;
+    selected.query = &query;
+    selected.header = NULL;
+    return reshape_is_needed(source->snapshot, filters_of[group])
+               ? write_filtered(exports, &selected, filters_of[group], group, item->parts, err)
+               : write_some(exports, &selected, group, item->parts, err);
+}
+
+enum err_code exports_write(struct exports *exports, const struct report_source *source,
+                            struct err *err)
+{
+    enum err_code first = ERR_OK;
+    for (size_t i = 0; i < exports->count; i++) {
+        const struct export *const item = &exports->items[i];
+        size_t alike = 0;
+        while (!is_of(&exports->items[alike], group_of(item->format), item->parts))
+            alike++;
+        const enum err_code rc =
+            alike < i ? ERR_OK
+                      : write_like(exports, source, item, first == ERR_OK ? err : NULL);
         if (first == ERR_OK)
             first = rc;
     }

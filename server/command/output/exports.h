@@ -25,8 +25,8 @@ struct session_info;
 
 struct exports {
     size_t count;
-    /* A page has all native frames unless some were chosen; it and a summary have the causes of waits; it and formats with
-     * labels have what threads work for. */
+    /* A page has all native frames unless some were chosen; it and a summary always have the causes of waits; it and formats
+     * with labels have what threads work for. */
     struct frame_filters filters, label_filters, summary_filters, page_filters;
     bool
         splits; /* one file per process; the opened files only prove that the folder is writable */
@@ -34,6 +34,7 @@ struct exports {
     struct export
     {
         const struct report_format *format;
+        part_set parts; /* of time; 0: all */
         struct output output;
     }
     items[OPTIONS_MAX_FORMATS];

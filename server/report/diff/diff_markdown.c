@@ -114,6 +114,10 @@ static void put_side(const struct comparison_side *side, const char *name, struc
                       (unsigned long long)source->header->samples,
                       (double)report_header_duration_ns(source->header) / (double)NS_PER_S);
         report_put_process(source, out);
+        if (!source->header->is_whole) {
+            buffer_text(out, "; selected: ");
+            report_header_put_text(source->header, out);
+        }
         buffer_char(out, '\n');
     }
 }

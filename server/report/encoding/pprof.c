@@ -214,6 +214,7 @@ static void put_labels(struct pprof *pprof, const struct view_cell *cell)
     const unsigned labels = pprof->settings->labels;
     const struct profile_thread thread = profile_thread_at(pprof->snapshot, cell->thread);
     const struct profile_process process = profile_process_at(pprof->snapshot, thread.process);
+    enum part part;
     if ((labels & PPROF_THREAD) && thread.name != 0)
         put_label(pprof, "thread", LABEL_STR, numbered_string(&pprof->numbered, thread.name));
     if (labels & PPROF_THREAD)
@@ -224,6 +225,9 @@ static void put_labels(struct pprof *pprof, const struct view_cell *cell)
         put_label(pprof, "process_id", LABEL_NUM, (uint64_t)(int64_t)process.pid);
     if ((labels & PPROF_STATE) && cell->state != 0)
         put_label(pprof, "state", LABEL_STR, state_text(pprof, cell->state));
+    if ((labels & PPROF_STATE) &&
+        profile_part_at(pprof->snapshot, cell->thread, cell->state, cell->node, &part))
+        put_label(pprof, "part", LABEL_STR, word(pprof, part_text(part)));
     if (labels & PPROF_WAIT)
         put_wait(pprof, cell);
     if (labels & PPROF_CONTEXT)

@@ -252,8 +252,8 @@ static void put_head(const struct table *table)
         report_header_put_text(table->source->header, out);
         buffer_char(out, '\n');
     }
-    if (table->source->header->states.any)
-        buffer_text(out, "Waiting threads are left out; --idle shows them.\n");
+    if (table->source->header->states.parts == PART_SET_USUAL)
+        buffer_text(out, "Idle threads are left out; --idle shows them.\n");
     buffer_char(out, '\n');
 }
 

@@ -145,18 +145,30 @@ static void write_rows(struct json *json, const struct report_source *source, co
     json_end(json);
 }
 
+static void write_parts(struct json *json, const struct summary *summary)
+{
+    uint64_t ns = 0;
+    for (enum part part = 0; part < PART_COUNT; part++)
+        ns += summary->parts_ns[part];
+    json_key(json, "headline");
+    json_text(json, summary->headline);
+    json_key(json, "parts");
+    json_object(json);
+    for (enum part part = 0; part < PART_COUNT; part++)
+        put_share(json, part_text(part), summary->parts_ns[part], ns);
+    json_end(json);
+}
+
 static void write_hot(struct json *json, const struct summary *summary)
 {
     json_key(json, "hot");
     json_object(json);
-    json_key(json, "of");
-    json_text(json, summary->is_active ? "active" : "selected");
     put_uint(json, "samples", summary->hot);
     put_share(json, "share", summary->hot, summary->samples);
-    put_number(json, "seconds", (double)summary->hot_ns / (double)NS_PER_S);
+    put_number(json, "seconds", (double)summary->parts_ns[PART_RUNNING] / (double)NS_PER_S);
     put_share(json, "own_share", summary->own, summary->hot);
-    write_rows(json, summary->source, "lines", &summary->lines, summary->hot);
-    write_rows(json, summary->source, "functions", &summary->functions, summary->hot);
+    write_rows(json, summary->source, "lines", &summary->lines, summary->busy);
+    write_rows(json, summary->source, "functions", &summary->functions, summary->busy);
     json_end(json);
 }
 
@@ -167,8 +179,6 @@ static void write_cause(struct json *json, const struct summary_cause *cause, ui
     json_text(json, wait_cause_text(cause->cause));
     json_key(json, "title");
     json_text(json, wait_cause_title(cause->cause));
-    json_key(json, "idle");
-    json_bool(json, wait_cause_is_idle(cause->cause));
     put_uint(json, "samples", cause->samples);
     put_share(json, "share", cause->samples, whole);
     put_uint(json, "peer_count", cause->peer_count);
@@ -185,24 +195,33 @@ static void write_cause(struct json *json, const struct summary_cause *cause, ui
     json_end(json);
 }
 
+static void write_causes(struct json *json, const struct summary *summary, bool is_idle,
+                         uint64_t whole)
+{
+    json_key(json, "causes");
+    json_array(json);
+    for (size_t i = 0; i < summary->cause_count; i++)
+        if (wait_cause_is_idle(summary->causes[i].cause) == is_idle)
+            write_cause(json, &summary->causes[i], whole);
+    json_end(json);
+}
+
 static void write_waiting(struct json *json, const struct summary *summary)
 {
     json_key(json, "waiting");
     json_object(json);
     put_uint(json, "samples", summary->waiting);
     put_share(json, "share", summary->waiting, summary->samples);
-    json_key(json, "idle_share");
-    if (summary->cause_count > 0)
-        json_number(json, quality_percent(summary->idle, summary->thread_waiting) / 100);
-    else
-        json_null(json);
-    json_key(json, "causes");
-    json_array(json);
-    for (size_t i = 0; i < summary->cause_count; i++)
-        write_cause(json, &summary->causes[i], summary->thread_waiting);
+    write_causes(json, summary, false, summary->busy);
+    write_rows(json, summary->source, "functions", &summary->wait_functions, summary->busy);
+    write_rows(json, summary->source, "lines", &summary->wait_lines, summary->busy);
     json_end(json);
-    write_rows(json, summary->source, "functions", &summary->wait_functions, summary->waiting);
-    write_rows(json, summary->source, "lines", &summary->wait_lines, summary->waiting);
+    json_key(json, "idle");
+    json_object(json);
+    put_uint(json, "samples", summary->parts[PART_IDLE]);
+    put_share(json, "share", summary->parts[PART_IDLE], summary->samples);
+    put_uint(json, "threads", summary->idle_threads);
+    write_causes(json, summary, true, summary->samples);
     json_end(json);
 }
 
@@ -296,6 +315,7 @@ enum err_code summary_write_json(struct json *json, const struct report_source *
     json_object(json);
     write_program(json, source);
     write_observed(json, &summary);
+    write_parts(json, &summary);
     write_hot(json, &summary);
     write_waiting(json, &summary);
     write_runnable(json, &summary.states);

@@ -216,63 +216,61 @@ static void put_observed(const struct writing *writing)
     buffer_deinit(&process);
 }
 
-static void put_activity(const struct writing *writing)
+/* In Markdown, a text of the target outside of ` is escaped. */
+static void put_headline(const struct writing *writing)
 {
-    const struct summary *const summary = writing->summary;
-    const uint64_t active = summary->samples - summary->waiting;
-    buffer_text(writing->out, writing->is_markdown ? "\n" : "");
-    buffer_printf(writing->out, "Active: %.1f %% of the samples",
-                  quality_percent(active, summary->samples));
-    if (summary->is_active)
-        buffer_printf(writing->out, ", %.2f s of thread time",
-                      (double)summary->hot_ns / (double)NS_PER_S);
-    buffer_printf(writing->out, ". Waiting: %.1f %%.\n",
-                  quality_percent(summary->waiting, summary->samples));
+    bool is_code = false;
+    for (const char *c = writing->summary->headline; *c; c++) {
+        is_code ^= *c == '`';
+        if (writing->is_markdown && !is_code && strchr("\\[]<>*_!", *c))
+            buffer_char(writing->out, '\\');
+        buffer_char(writing->out, *c);
+    }
+    buffer_text(writing->out, writing->is_markdown ? "\n\n" : "\n");
 }
 
-/* "of active samples", or of what was selected. */
-static const char *of_hot(const struct summary *summary)
+/* "Time: 41.0 % running, 35.0 % needs the GIL, ..." */
+static void put_parts(const struct writing *writing)
 {
-    return summary->is_active ? "active samples" : "the samples";
+    const struct summary *const summary = writing->summary;
+    uint64_t ns = 0;
+    for (enum part part = 0; part < PART_COUNT; part++)
+        ns += summary->parts_ns[part];
+    buffer_text(writing->out, writing->is_markdown ? "\nTime:" : "Time:");
+    for (enum part part = 0; part < PART_COUNT; part++)
+        buffer_printf(writing->out, "%s %.1f %% %s", part > 0 ? "," : "",
+                      quality_percent(summary->parts_ns[part], ns), part_title(part));
+    buffer_printf(writing->out, ", of %.2f s of threads.\n", (double)ns / (double)NS_PER_S);
 }
 
 static void put_hot(const struct writing *writing)
 {
     const struct summary *const summary = writing->summary;
     char heading[160];
-    snprintf(heading, sizeof heading,
-             "Hottest lines of your code, with all they call (%% of %s)", of_hot(summary));
-    put_heading(writing, heading);
-    put_rows(writing, &summary->lines, summary->hot, false);
+    put_heading(writing, "Your hottest lines, with all they call (% of the time not idle)");
+    put_rows(writing, &summary->lines, summary->busy, false);
     if (summary->hot == 0)
-        buffer_text(writing->out, "None: no sample is active, all threads waited.\n");
+        buffer_text(writing->out, "None: no thread ran.\n");
     else if (summary->lines.count == 0)
-        buffer_printf(writing->out,
-                      "None: no %ssample has code outside Python's library and installed "
-                      "packages.\n",
-                      summary->is_active ? "active " : "");
+        buffer_text(writing->out,
+                    "None: what runs has no code outside Python's library and installed "
+                    "packages.\n");
     snprintf(heading, sizeof heading,
-             "Hottest functions: self, %s with all they call (%% of %s)",
-             writing->is_markdown ? "in brackets" : "then", of_hot(summary));
+             "Hottest functions: self, %s with all they call (%% of the time not idle)",
+             writing->is_markdown ? "in brackets" : "then");
     if (summary->functions.count == 0)
         return;
     put_heading(writing, heading);
-    put_rows(writing, &summary->functions, summary->hot, true);
+    put_rows(writing, &summary->functions, summary->busy, true);
 }
 
-/* "idle     event loop", "blocked  network read 10.0.0.5:5432", "blocked  network read, 30.1 % 10.0.0.5:5432". */
+/* "network read 10.0.0.5:5432", "network read, 30.1 % 10.0.0.5:5432". */
 static void put_cause(const struct writing *writing, const struct summary_cause *cause)
 {
-    const uint64_t whole = writing->summary->thread_waiting;
-    const bool is_idle = wait_cause_is_idle(cause->cause);
+    const uint64_t whole = writing->summary->busy;
     buffer_text(writing->out, writing->is_markdown ? "- " : "");
     put_share(writing, cause->samples, whole);
-    if (cause->cause == WAIT_UNKNOWN) {
-        buffer_text(writing->out, "  unknown\n");
-        return;
-    }
-    buffer_printf(writing->out, writing->is_markdown ? "  %s: %s" : "  %-7s  %s",
-                  is_idle ? "idle" : "blocked", wait_cause_title(cause->cause));
+    buffer_printf(writing->out, "  %s", wait_cause_title(cause->cause));
     for (size_t i = 0; i < cause->peer_count && i < SUMMARY_PEERS; i++) {
         const struct summary_peer *const peer = &cause->peers[i];
         if (peer->samples < cause->samples)
@@ -285,36 +283,26 @@ static void put_cause(const struct writing *writing, const struct summary_cause 
     buffer_char(writing->out, '\n');
 }
 
-static void put_causes(const struct writing *writing)
+static void put_waiting(const struct writing *writing)
 {
     const struct summary *const summary = writing->summary;
     const size_t limit = summary->source->settings.limit;
     const size_t most = limit ? limit : SUMMARY_WAITS;
-    char heading[120];
-    snprintf(heading, sizeof heading,
-             "Why it waits (%% of waiting samples, %.1f %% of them idle)",
-             quality_percent(summary->idle, summary->thread_waiting));
-    put_heading(writing, heading);
-    for (size_t i = 0; i < summary->cause_count && i < most; i++)
-        put_cause(writing, &summary->causes[i]);
-}
-
-/* Causes say more than the functions that wait. */
-static void put_waiting(const struct writing *writing)
-{
-    const struct summary *const summary = writing->summary;
+    size_t written = 0;
     if (summary->waiting == 0)
         return;
-    if (summary->cause_count > 0) {
-        put_causes(writing);
-    } else {
-        put_heading(writing, "Where it waits (% of waiting samples)");
-        put_rows(writing, &summary->wait_functions, summary->waiting, false);
-    }
-    if (summary->wait_lines.count == 0)
-        return;
-    put_heading(writing, "Lines of your code that wait (% of waiting samples)");
-    put_rows(writing, &summary->wait_lines, summary->waiting, false);
+    put_heading(writing, "Where it waits, by cause (% of the time not idle)");
+    for (size_t i = 0; i < summary->cause_count && written < most; i++)
+        if (!wait_cause_is_idle(summary->causes[i].cause)) {
+            put_cause(writing, &summary->causes[i]);
+            written++;
+        }
+    put_heading(writing, summary->wait_lines.count
+                             ? "Where it waits, by your line (% of the time not idle)"
+                             : "Where it waits, by function (% of the time not idle)");
+    put_rows(writing,
+             summary->wait_lines.count ? &summary->wait_lines : &summary->wait_functions,
+             summary->busy, false);
 }
 
 static void put_item(const struct writing *writing, const char *format, ...) PRINTF_LIKE(2, 3);
@@ -355,14 +343,14 @@ static void put_gil(const struct writing *writing)
         put_item(writing, "GIL: none, this Python is free-threaded.\n");
         return;
     case SUMMARY_GIL_UNKNOWN:
-        put_item(writing, "GIL: held in %.1f %% of %s; waits for it are unknown.\n", held,
-                 of_hot(summary));
+        put_item(writing,
+                 "GIL: held in %.1f %% of the time not idle; waits for it are unknown.\n",
+                 held);
         return;
     case SUMMARY_GIL_KNOWN: break;
     }
-    put_item(writing, "GIL: held in %.1f %% of %s; threads wait for it in %s%.1f %%.", held,
-             of_hot(summary), is_least ? "at least " : "",
-             quality_percent(waited, sums->samples));
+    put_item(writing, "GIL: held in %.1f %% of the time not idle; needed in %s%.1f %%.", held,
+             is_least ? "at least " : "", quality_percent(waited, sums->samples));
     put_holder(writing);
     buffer_char(writing->out, '\n');
 }
@@ -374,10 +362,8 @@ static void put_runnable(const struct writing *writing)
     const struct state_sums *const sums = &summary->states;
     const double share = quality_percent(sums->yes[STATE_FLAG_RUNNABLE], sums->samples);
     if (share >= SUMMARY_RUNNABLE_PERCENT)
-        put_item(
-            writing,
-            "Processors: threads were ready to run, without a processor, in %s%.1f %% of %s.\n",
-            sums->unknown[STATE_FLAG_RUNNABLE] > 0 ? "at least " : "", share, of_hot(summary));
+        put_item(writing, "Processors: needed in %s%.1f %% of the time not idle.\n",
+                 sums->unknown[STATE_FLAG_RUNNABLE] > 0 ? "at least " : "", share);
 }
 
 static void put_native(const struct writing *writing)
@@ -385,9 +371,8 @@ static void put_native(const struct writing *writing)
     const struct summary *const summary = writing->summary;
     if (summary->library_count == 0)
         return;
-    put_item(writing,
-             "Native code: %.1f %% of %s:", quality_percent(summary->native, summary->hot),
-             of_hot(summary));
+    put_item(writing, "Native code: %.1f %% of running:",
+             quality_percent(summary->native, summary->hot));
     for (size_t i = 0; i < summary->library_count; i++) {
         buffer_text(writing->out, i > 0 ? ", " : " ");
         put_name(writing, names_base(summary->libraries[i].path));
@@ -423,18 +408,18 @@ static enum err_code write(const struct report_source *source, bool is_markdown,
     if (rc != ERR_OK)
         return rc;
     summary_quality_text(source->session, quality);
+    put_headline(&writing);
     put_command(&writing);
     put_observed(&writing);
     if (summary.samples > 0) {
-        put_activity(&writing);
+        put_parts(&writing);
         put_hot(&writing);
         put_waiting(&writing);
         put_heading(&writing, "GIL, garbage collection, quality");
         put_runnable(&writing);
         put_gil(&writing);
-        put_item(&writing, "Garbage collection: %.1f %% of %s.\n",
-                 quality_percent(summary.states.yes[STATE_FLAG_IN_GC], summary.states.samples),
-                 of_hot(&summary));
+        put_item(&writing, "Garbage collection: %.1f %% of the time not idle.\n",
+                 quality_percent(summary.states.yes[STATE_FLAG_IN_GC], summary.states.samples));
         put_native(&writing);
         put_item(&writing, "Quality: %s.\n", quality);
     }

@@ -385,7 +385,7 @@ class YourCode(Source):
                 self.assertEqual(process.wait(), 0, process.output())
         for words in ([], ["--hide", "function:nothing"]):
             said = subprocess.run([PROGRAM, "replay", "--summary", *words, "-o", "-", capture], check=True, capture_output=True, text=True).stdout
-            lines = re.search(r"Hottest lines of your code.*\n((?: .*\n)+)", said).group(1)
+            lines = re.search(r"Your hottest lines.*\n((?: .*\n)+)", said).group(1)
             self.assertIn("shop.py:3", lines, said)
             self.assertNotRegex(lines, "helpers|server", said)
 

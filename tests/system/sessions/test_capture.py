@@ -112,14 +112,14 @@ class Replay(Test):
         with victim("threads.py", "4", LONG) as target:
             process = finished("record", str(target.pid), "-a", "-d", "3", "-o", capture)
         self.assertEqual(process.wait(), 0, process.output())
-        _, path = replay(capture)
+        _, path = replay(capture, "--idle")
         whole = samples(path)
-        _, path = replay(capture, "--to", "1")
+        _, path = replay(capture, "--idle", "--to", "1")
         early = samples(path)
-        _, path = replay(capture, "--from", "1")
+        _, path = replay(capture, "--idle", "--from", "1")
         self.assertEqual(early + samples(path), whole)
         self.assertGreater(early, 0)
-        _, path = replay(capture, "--thread", str(target.pid))
+        _, path = replay(capture, "--idle", "--thread", str(target.pid))
         self.assertTrue(0 < samples(path) < whole)
         for words in (("--thread", "nobody"), ("--from", "1h"), ("--from", "2", "--to", "1")):
             process, _ = replay(capture, *words)
@@ -210,13 +210,16 @@ class Replay(Test):
         self.assertIn("different filters, which do not apply", process.output())
         self.assertEqual(sides["now"]["captures"][0]["selection"]["filters"], [{"filter": "focus", "pattern": "chain.py"}])
 
-    def test_a_comparison_leaves_out_samples_that_wait_for_a_processor(self):
+    def test_a_comparison_leaves_out_idle_samples_and_waits_for_a_processor(self):
         path = file_in("one.pyro")
         with victim("chain.py", LONG) as target:
             self.assertEqual(finished("record", str(target.pid), "-d", "0.5", "-o", path).wait(), 0)
-        for words, state in (((), "~runnable"), (("--state", "active"), "active")):
+        for words, parts in (((), "running,needs_gil,blocked"), (("--mode", "cpu"), "running"), (("--idle",), "running,needs_gil,blocked,idle"),
+                             (("--parts", "blocked,needs-gil"), "needs_gil,blocked")):
             sides = json.loads("\n".join(finished("diff", path, path, "--json", *words).out))
-            self.assertEqual([sides[side]["captures"][0]["selection"]["state"] for side in ("baseline", "now")], [state, state])
+            self.assertEqual([sides[side]["captures"][0]["selection"]["parts"] for side in ("baseline", "now")], [parts, parts])
+        text = "\n".join(finished("diff", path, path).out)
+        self.assertEqual(text.count("; running, needs the GIL or blocked"), 2)
 
     def test_two_become_one(self):
         names = [file_in("one.pyro"), file_in("two.pyro")]

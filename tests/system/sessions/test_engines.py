@@ -75,7 +75,7 @@ class WithKernel(Test):
         with victim("chain.py", "60") as target, Host("--engine", "auto") as server:
             server.until("/sessions", lambda found: any(engine_of(session) == ("kernel", None) and session["quality"]["samples"]
                                                         for session in found["sessions"]))
-            found = server.until("/activity", lambda found: any(row["pid"] == target.pid and row["active_s"] > 0 for row in found["processes"]))
+            found = server.until("/activity", lambda found: any(row["pid"] == target.pid and row["parts"]["running"] > 0 for row in found["processes"]))
             session = server.get("/sessions/" + found["session"])
             self.assertEqual((session["source"], session["settings"]["rate_hz"]), ("continuous", 19))
             row = next(row for row in found["processes"] if row["pid"] == target.pid)

@@ -305,7 +305,7 @@ class Continuous(Test):
                 return [one for one in found["sessions"] if one["source"] == "continuous" and
                         set(pids) <= {target["pid"] for target in one["targets"] if target["to_s"] is None}]
             found = mine(host.until("/sessions", lambda found: mine(found, first.pid)), first.pid)[0]
-            activity = host.until("/activity", lambda now: any(row["pid"] == first.pid and row["active_s"] > 0 for row in now["processes"]))
+            activity = host.until("/activity", lambda now: any(row["pid"] == first.pid and row["parts"]["running"] > 0 for row in now["processes"]))
             self.assertIsNone(activity["reason"])
             self.assertEqual((found["name"], found["settings"]["max_cpu_percent"]), ("all processes", 0.75))
             with victim("chain.py", LONG) as second:
@@ -314,7 +314,7 @@ class Continuous(Test):
             activity = host.until("/activity", lambda now: now["session"] != found["id"])
             self.assertGreater(activity["to_s"] - activity["from_s"], 5)
             # Below a sanitizer so little of a processor is enough for few ticks only.
-            host.until("/activity", lambda now: sum(row["active_s"] for row in now["processes"] if row["pid"] == first.pid) > 2)
+            host.until("/activity", lambda now: sum(row["parts"]["running"] for row in now["processes"] if row["pid"] == first.pid) > 2)
             # The capture of the one before stays.
             host.until("/sessions", lambda now: mine(now, first.pid) and
                        all(one["id"] != found["id"] for one in now["sessions"]))

@@ -17,8 +17,10 @@ RATE_HZ = 500
 
 # By the function that waits.  A lock that is acquired by name has none before 3.11; what a disk does is seen by chance.
 CAUSES = {
-    "sleep": "sleep", "event_loop": "event loop", "accept": "event loop", "queue_get": "queue or condition",
-    "simple_queue_get": "queue or condition", "condition": "queue or condition", "join": "queue or condition", "lock": "lock",
+    "sleep": "sleep", "event_loop": "event loop", "accept": "event loop", "queue_get": "idle worker",
+    "simple_queue_get": "idle worker", "gets": "queue or condition", "condition": "idle worker", "event": "sleep",
+    "waits_for_event": "queue or condition", "barrier": "queue or condition", "semaphore": "queue or condition",
+    "future": "queue or condition", "join": "queue or condition", "lock": "lock",
     "with_lock": "lock", "pipe": "pipe", "child": "child process", "child_output": "pipe", "_worker": "idle worker",
     "selects": "event loop", "selects_nothing": "sleep", "polls": "event loop", "named_pipe": "pipe", "opens_named_pipe": "pipe",
     "terminal": "terminal", "terminal_of_a_child": "pipe", "unix_socket": "network read unix", "event_file": "event loop",
@@ -62,7 +64,7 @@ MARK = re.compile(r"<waits: (.+)>$")
 def read_waits(path):
     """By the last function of the program and of Python's pools: samples by what the mark says, None without one."""
     found = collections.defaultdict(collections.Counter)
-    names = set(CAUSES) | set(PEERS) | {"disk"}
+    names = set(CAUSES) | set(PEERS) | {"disk", "pause"}
     with open(path, encoding="utf-8") as file:
         for line in file:
             stack, count = line.rsplit(" ", 1)
@@ -99,7 +101,7 @@ class Gil(Test):
 class Causes(Test):
     def record(self, target, name, *options):
         folded = file_in(name)
-        process, code = run_program("record", str(target.pid), "-a", "-r", str(RATE_HZ), "-d", str(SECONDS), "--waits",
+        process, code = run_program("record", str(target.pid), "-a", "-r", str(RATE_HZ), "-d", str(SECONDS), "--idle",
                                     "-o", folded, "--collapsed", *options)
         self.assertEqual(code, 0, process.output())
         return folded
@@ -116,7 +118,10 @@ class Causes(Test):
                         self.assertLessEqual(set(found[function]), {None, cause}, function)
                         continue
                     self.check_mostly(found[function], function, cause)
-                self.assertLessEqual(set(found["disk"]), {None, "disk"})
+                self.assertLessEqual(set(found["disk"]), {None, "disk", "GIL", "processor"})
+                # It runs as long as it sleeps.
+                self.assertGreater(found["pause"]["pause"], 0)
+                self.assertLess(found["pause"]["sleep"], 0.2 * found["pause"]["pause"])
 
     def test_every_connection_has_its_peer(self):
         """On a machine that is many times slower, finding peers takes more time than it may."""
@@ -141,14 +146,16 @@ class Causes(Test):
                 causes = {one["cause"]: one for one in waits["causes"]}
                 self.assertEqual(sum(one["samples"] for one in waits["causes"]), waits["waiting"])
                 self.assertEqual(sum(one["samples"] for one in waits["causes"] if one["idle"]), waits["idle"])
-                self.assertLessEqual({"sleep", "event_loop", "worker", "queue", "lock", "network_read", "network_write", "pipe", "child"},
+                self.assertLessEqual({"sleep", "pause", "event_loop", "worker", "queue", "lock", "network_read", "network_write", "pipe", "child"},
                                      set(causes))
                 self.assertIn("127.0.0.1:" + port, {one["peer"] for one in waits["peers"]})
-                shown = live.get("/sessions/1/summary")["waiting"]
-                self.assertEqual(sum(one["samples"] for one in shown["causes"]), shown["samples"])
-                self.assertEqual({one["cause"]: one["samples"] for one in shown["causes"]},
-                                 {one["cause"]: one["samples"] for one in waits["causes"]})
-                self.assertFalse([row for row in shown["functions"] if "<waits" in row["name"]])
+                summary = live.get("/sessions/1/summary")
+                shown = {one["cause"]: one["samples"] for part in ("waiting", "idle") for one in summary[part]["causes"]}
+                for part in "waiting", "idle":
+                    self.assertEqual(sum(one["samples"] for one in summary[part]["causes"]), summary[part]["samples"])
+                self.assertEqual(shown, {one["cause"]: one["samples"] for one in waits["causes"]})
+                self.assertEqual(summary["idle"]["samples"], waits["idle"])
+                self.assertFalse([row for row in summary["waiting"]["functions"] if "<waits" in row["name"]])
                 tree = live.get("/sessions/1/view?focus=wait:network")
                 self.assertGreater(tree["total"], 0)
                 self.assertLess(tree["total"], waits["waiting"])
@@ -159,22 +166,22 @@ class Causes(Test):
                 self.assertIn("<waits: network read>", text)
                 self.assertNotIn("127.0.0.1", text)
 
-    def test_without_the_option_stacks_end_as_before(self):
+    def test_marks_are_shown_unless_they_are_off(self):
         with victim(PROGRAM, "600") as target:
             capture = file_in("waits.pyro")
             process, code = run_program("record", str(target.pid), "-a", "-r", str(RATE_HZ), "-d", str(SECONDS), "-o", capture)
             self.assertEqual(code, 0, process.output())
             plain = file_in("waits-plain")
-            process, code = run_program("replay", capture, "-o", plain, "--collapsed")
+            process, code = run_program("replay", capture, "-o", plain, "--collapsed", "--idle", "--waits=off")
             self.assertEqual(code, 0, process.output())
             self.assertNotIn("<waits", pathlib.Path(plain).read_text("utf-8"))
             shown = file_in("waits-shown")
-            process, code = run_program("replay", capture, "-o", shown, "--collapsed", "--waits", "--focus", "wait:blocked")
+            process, code = run_program("replay", capture, "-o", shown, "--collapsed", "--focus", "wait:blocked")
             self.assertEqual(code, 0, process.output())
             for line in pathlib.Path(shown).read_text("utf-8").splitlines():
-                self.assertRegex(line, r"<waits: (queue or condition|lock|GIL|network|pipe|disk|child).*> \d+$")
+                self.assertRegex(line, r"<waits: (queue or condition|lock|GIL|processor|network|pause|pipe|disk|child).*> \d+$")
             jsonl = file_in("waits.jsonl")
-            process, code = run_program("replay", capture, "-o", jsonl, "--jsonl", "--waits")
+            process, code = run_program("replay", capture, "-o", jsonl, "--jsonl")
             self.assertEqual(code, 0, process.output())
             for line in pathlib.Path(jsonl).read_text("utf-8").splitlines():
                 json.loads(line)
@@ -190,7 +197,7 @@ class Causes(Test):
 
     def test_the_firefox_profiler_has_markers_by_choice(self):
         capture, ports = self.capture_of_peers("markers.pyro")
-        for options in (), ("--waits",):
+        for options in ("--waits=off",), ():
             path = file_in("markers%d.gecko.json" % len(options))
             process, code = run_program("replay", capture, "-o", path, "--gecko", *options)
             self.assertEqual(code, 0, process.output())
@@ -202,7 +209,7 @@ class Causes(Test):
                     if data["type"] == "Wait":
                         self.assertLess(start, end)
                         found.append((data["wait"], data["kind"], data.get("peer")))
-            if not options:
+            if options:
                 self.assertEqual(found, [])
                 continue
             self.assertLessEqual({("sleep", "idle", None), ("lock", "blocked", None)}, set(found))
@@ -216,13 +223,13 @@ class Causes(Test):
 
     def test_pprof_has_labels_by_choice(self):
         capture, ports = self.capture_of_peers("labels.pyro")
-        for options in (), ("--waits",):
+        for options in ("--idle", "--waits=off"), ("--idle",):
             path = file_in("labels%d.pb.gz" % len(options))
             process, code = run_program("replay", capture, "-o", path, "--pprof", *options)
             self.assertEqual(code, 0, process.output())
             with gzip.open(path) as file:
                 labels = labels_of(file.read())
-            if not options:
+            if "--waits=off" in options:
                 self.assertFalse({"wait", "peer"} & set(labels))
                 continue
             self.assertLessEqual({"sleep", "event loop", "lock", "network read"}, labels["wait"])
@@ -240,7 +247,7 @@ class Causes(Test):
                 self.assertLessEqual(line.count("<waits: "), 1)
             marks = {mark for mark in re.findall(r"<waits: [^\n]*?>(?= \d+$)", text, re.M)}
             self.assertLessEqual({re.sub(r" unix.*", "", mark[8:-1]) for mark in marks},
-                                 {"pipe", "disk", "queue or condition", "network read", "lock", "sleep", "GIL"})
+                                 {"pipe", "disk", "queue or condition", "network read", "lock", "sleep", "pause", "GIL", "processor"})
             self.assertTrue(any(mark.startswith("<waits: network read unix") for mark in marks), marks)
 
 

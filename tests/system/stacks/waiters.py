@@ -65,8 +65,50 @@ def simple_queue_get():
     queue.SimpleQueue().get()
 
 
+def gets():
+    queue.Queue().get()
+
+
+def queue_get_in_depth():
+    gets()
+
+
 def condition():
+    one = threading.Condition()
+    with one:
+        one.wait_for(lambda: False)
+
+
+def event():
     threading.Event().wait()
+
+
+def waits_for_event():
+    threading.Event().wait()
+
+
+def event_in_depth():
+    waits_for_event()
+
+
+def barrier():
+    threading.Barrier(2).wait()
+
+
+def semaphore():
+    threading.Semaphore(0).acquire()
+
+
+def future():
+    concurrent.futures.Future().result()
+
+
+def pause():
+    while True:
+        until = time.monotonic() + 0.02
+        while time.monotonic() < until:
+            pass
+        time.sleep(0.02)
 
 
 def join():
@@ -205,7 +247,8 @@ def polls():
     poll.poll()
 
 
-WAITS = (event_loop, accept, queue_get, simple_queue_get, condition, join, lock, with_lock, network_read,
+WAITS = (event_loop, accept, queue_get, simple_queue_get, queue_get_in_depth, condition, event, event_in_depth, barrier, semaphore,
+         future, pause, join, lock, with_lock, network_read,
          network_read_with_timeout, network_write, pipe,
          named_pipe, opens_named_pipe, terminal, terminal_of_a_child, unix_socket, event_file, watches_files, timer_file, signal_file,
          process_file, kernel_file, lock_of_a_file, child, child_output, disk, selects, selects_nothing, polls)

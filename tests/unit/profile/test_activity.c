@@ -102,10 +102,9 @@ static void each_process_has_its_hottest_line_and_where_it_waits(void **state)
     expect_place(&snapshot, &web->waits.place, "<native> time.sleep", 0, false, 140);
     assert_int_equal(web->waits.cause, WAIT_UNKNOWN);
     assert_int_equal(web->waits.ns, 14 * NS_PER_S);
-    assert_int_equal(web->active_ns, 6 * NS_PER_S);
-    assert_int_equal(web->waiting_ns, 14 * NS_PER_S);
-    assert_int_equal(web->doing_ns[STATE_DOING_RUNNABLE], 2 * NS_PER_S);
-    assert_int_equal(web->doing_ns[STATE_DOING_HOLDS_GIL], 4 * NS_PER_S);
+    assert_int_equal(web->parts_ns[PART_RUNNING], 4 * NS_PER_S);
+    assert_int_equal(web->parts_ns[PART_NEEDS_PROCESSOR], 2 * NS_PER_S);
+    assert_int_equal(web->parts_ns[PART_BLOCKED], 14 * NS_PER_S);
     /* Without code of its own the innermost Python frame counts. */
     expect_place(&snapshot, &batch->hottest, "run", 7, false, 20);
     expect_place(&snapshot, &batch->waits.place, "work", 10, true, 80);
@@ -161,12 +160,12 @@ static void functions_add_up_over_lines_and_processes(void **state)
     struct activity activity = activity_of(&snapshot, &marks, 10, 4);
     assert_int_equal(activity.function_count, 2);
     /* Its hottest line is the one that is hottest in a single process. */
-    expect_place(&snapshot, &activity.functions[0].place, "work", 10, true, 90);
+    expect_place(&snapshot, &activity.functions[0].place, "work", 10, true, 70);
     assert_int_equal(activity.functions[0].processes, 2);
     assert_int_equal(profile_process_at(&snapshot, activity.functions[0].process).pid, WEB);
     expect_place(&snapshot, &activity.functions[1].place, "run", 7, false, 20);
     assert_int_equal(activity.functions[1].processes, 1);
-    assert_int_equal(activity.active_ns, 11 * NS_PER_S);
+    assert_int_equal(activity.running_ns, 9 * NS_PER_S);
     activity_deinit(&activity);
     own_marks_deinit(&marks);
     profile_snapshot_release(&snapshot);
@@ -183,7 +182,7 @@ static void slots_begin_at_whole_multiples_and_the_last_goes_on(void **state)
     assert_int_equal(activity.to_ns, 10 * NS_PER_S);
     const struct activity_process *const batch = row_of(&snapshot, &activity, BATCH);
     for (size_t i = 0; i < 3; i++)
-        assert_int_equal(batch->active[i], wanted_s[i] * NS_PER_S);
+        assert_int_equal(batch->running[i], wanted_s[i] * NS_PER_S);
     /* It has ended before the range began. */
     assert_null(row_of(&snapshot, &activity, LEFT));
     activity_deinit(&activity);

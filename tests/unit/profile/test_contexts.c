@@ -42,6 +42,7 @@ static void stacks_are_what_they_are_in_the_page(void **state)
     cJSON_ArrayForEach(row, cJSON_GetObjectItem(cases, "cases"))
     {
         struct frame_filters filters = {
+            .waits = WAIT_MARKS_HIDDEN,
             .shows_contexts = cJSON_IsTrue(cJSON_GetArrayItem(row, 0)),
         };
         shared_cases_add_terms(&filters, cJSON_GetArrayItem(row, 1));
@@ -97,7 +98,7 @@ static void samples_are_added_up_by_value(void **state)
         expect_part(shares.items[i].text.value, shares.items[i].text.value_length,
                     shared_cases_text(context, 2));
         assert_int_equal(shares.items[i].samples, cJSON_GetArrayItem(row, 1)->valueint);
-        assert_int_equal(shares.items[i].active, shares.items[i].samples);
+        assert_int_equal(shares.items[i].running, shares.items[i].samples);
     }
     assert_int_equal(shares.samples, 255);
     assert_int_equal(shares.by_mark[CONTEXT_MARK_UNKNOWN], 193);
@@ -112,7 +113,7 @@ static void samples_are_added_up_by_value(void **state)
 static void only_profiles_with_contexts_need_another_shape(void **state)
 {
     struct profile *const profile = made_profile();
-    struct frame_filters filters = { .shows_waits = true };
+    struct frame_filters filters = { .count = 0 };
     (void)state;
     (void)shared_cases_node(cases, profile, "main;broken");
     made_seal(profile, 1);

@@ -93,32 +93,13 @@ static void a_sample_counts_at_the_innermost_own_line(void **state)
     expect_line(&own, 1, 20, 25);
     expect_line(&own, 2, 3, 15);
     own_lines_deinit(&own);
-    own = lines_of(&snapshot, &(struct view_query){ .states.any = STATE_ACTIVE }, NULL, 1);
+    own = lines_of(
+        &snapshot,
+        &(struct view_query){ .states.parts = PART_SET_COMPARED & ~(1U << PART_BLOCKED) }, NULL,
+        1);
     assert_int_equal(own.count, 1);
     expect_line(&own, 0, 10, 55);
     assert_int_equal(own.own_samples, 80);
-    own_lines_deinit(&own);
-    profile_snapshot_release(&snapshot);
-}
-
-/* A thread that has slept waits for the GIL in time.sleep: its line is not hot. */
-static void active_samples_of_calls_that_only_wait_count_at_no_line(void **state)
-{
-    struct profile *const profile = *state;
-    const node_id main = under(profile, 0, "main", "/srv/app.py", 30);
-    const node_id nap = under(profile, main, "<native> time.sleep", "~", 0);
-    add(profile, nap, STATE_WAITS_GIL, 200);
-    add(profile, nap, 0, 40);
-    made_seal(profile, 2);
-    struct profile_snapshot snapshot = made_snapshot(profile);
-    struct own_lines own =
-        lines_of(&snapshot, &(struct view_query){ .states.any = STATE_ACTIVE }, NULL, 10);
-    assert_int_equal(own.count, 2);
-    expect_line(&own, 0, 10, 55);
-    assert_int_equal(own.own_samples, 280);
-    own_lines_deinit(&own);
-    own = lines_of(&snapshot, &(struct view_query){ 0 }, NULL, 10);
-    expect_line(&own, 0, 30, 240);
     own_lines_deinit(&own);
     profile_snapshot_release(&snapshot);
 }
@@ -249,8 +230,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_sample_counts_at_the_innermost_own_line, begin, end),
-        cmocka_unit_test_setup_teardown(active_samples_of_calls_that_only_wait_count_at_no_line,
-                                        begin, end),
         cmocka_unit_test_setup_teardown(patterns_say_what_is_own, begin, end),
         cmocka_unit_test_setup_teardown(a_wrong_pattern_says_so, begin, end),
         cmocka_unit_test(your_code_is_what_it_is_on_the_page),

@@ -42,7 +42,7 @@ static void record(struct profile *profile, uint64_t seconds)
     }
 }
 
-static void a_second_is_divided_by_what_threads_did(void **state)
+static void a_second_is_divided_into_parts(void **state)
 {
     record(*state, 3);
     struct profile_snapshot snapshot = made_snapshot(*state);
@@ -56,16 +56,14 @@ static void a_second_is_divided_by_what_threads_did(void **state)
         assert_int_equal(row->end_ns, (i + 1) * NS_PER_S);
         assert_int_equal(row->samples, 63);
         assert_int_equal(row->ns, 63 * NS_PER_MS);
-        assert_int_equal(row->doing[STATE_DOING_HOLDS_GIL], 1 + 32);
-        assert_int_equal(row->doing[STATE_DOING_WAITS_GIL], 2);
-        assert_int_equal(row->doing[STATE_DOING_ON_CPU], 4);
-        assert_int_equal(row->doing[STATE_DOING_WAITS], 8);
-        assert_int_equal(row->doing[STATE_DOING_UNKNOWN], 16);
-        assert_int_equal(row->doing_ns[STATE_DOING_UNKNOWN], 16 * NS_PER_MS);
+        assert_int_equal(row->parts[PART_RUNNING], 1 + 4 + 16);
+        assert_int_equal(row->parts[PART_NEEDS_GIL], 2);
+        assert_int_equal(row->parts[PART_NEEDS_PROCESSOR], 32);
+        assert_int_equal(row->parts[PART_BLOCKED], 8);
+        assert_int_equal(row->parts[PART_IDLE], 0);
+        assert_int_equal(row->parts_ns[PART_NEEDS_PROCESSOR], 32 * NS_PER_MS);
         assert_int_equal(row->in_gc, 4);
         assert_int_equal(row->in_gc_ns, 4 * NS_PER_MS);
-        assert_int_equal(row->has_cpu, 1 + 4);
-        assert_int_equal(row->has_cpu_ns, 5 * NS_PER_MS);
     }
     timeline_slots_deinit(&timeline);
     profile_snapshot_release(&snapshot);
@@ -235,7 +233,7 @@ static void samples_may_have_times_of_their_own(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
-TEST_MAIN(TEST(a_second_is_divided_by_what_threads_did),
+TEST_MAIN(TEST(a_second_is_divided_into_parts),
           TEST(slots_are_never_more_than_requested_and_add_up),
           TEST(the_query_says_what_is_counted),
           TEST(since_a_generation_there_are_only_slots_with_news_whole),

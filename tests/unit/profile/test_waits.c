@@ -42,20 +42,12 @@ static void stacks_are_what_they_are_in_the_page(void **state)
     cJSON_ArrayForEach(row, cJSON_GetObjectItem(cases, "cases"))
     {
         struct frame_filters filters = {
-            .shows_waits = cJSON_IsTrue(cJSON_GetArrayItem(row, 0)),
+            .waits =
+                cJSON_IsTrue(cJSON_GetArrayItem(row, 0)) ? WAIT_MARKS_SHOWN : WAIT_MARKS_HIDDEN,
         };
         shared_cases_add_terms(&filters, cJSON_GetArrayItem(row, 1));
         shared_cases_check(cases, &filters, cJSON_GetArrayItem(row, 2));
     }
-}
-
-static void calls_that_only_wait_are_those_of_the_page(void **state)
-{
-    const cJSON *row;
-    (void)state;
-    cJSON_ArrayForEach(row, cJSON_GetObjectItem(cases, "calls_that_only_wait"))
-        assert_int_equal(wait_is_call(cJSON_GetArrayItem(row, 0)->valuestring),
-                         cJSON_IsTrue(cJSON_GetArrayItem(row, 1)));
 }
 
 static void every_name_is_read_as_it_was_written(void **state)
@@ -133,7 +125,7 @@ static void functions_say_what_they_say_in_the_page(void **state)
 static void only_profiles_with_waits_need_another_shape(void **state)
 {
     struct profile *const profile = made_profile();
-    struct frame_filters filters = { 0 };
+    struct frame_filters filters = { .waits = WAIT_MARKS_HIDDEN };
     (void)state;
     (void)shared_cases_node(cases, profile, "main;native");
     made_seal(profile, 1);
@@ -144,18 +136,18 @@ static void only_profiles_with_waits_need_another_shape(void **state)
     made_seal(profile, 2);
     snapshot = made_snapshot(profile);
     assert_true(reshape_is_needed(&snapshot, &filters));
-    filters.shows_waits = true;
+    filters.waits = WAIT_MARKS_SHOWN;
     assert_false(reshape_is_needed(&snapshot, &filters));
     profile_snapshot_release(&snapshot);
     profile_destroy(profile);
 }
 
-/* Of three threads: one waits, one is active at the same places, one stands for waiting tasks. */
+/* Of three threads: one waits, one runs at the same places, one stands for waiting tasks. */
 static struct profile *made_waiting(void)
 {
     struct profile *const profile = made_profile();
     const struct profile_thread tasks = { .name = made_string(profile, PROFILE_WAITING_TASKS) };
-    const thread_id waiting = made_thread(profile, 7, 7), active = made_thread(profile, 7, 8);
+    const thread_id waiting = made_thread(profile, 7, 7), running = made_thread(profile, 7, 8);
     const state_bits on_cpu = STATE_ON_CPU, unknown = STATE_UNKNOWN_ON_CPU;
     thread_id of_tasks = 0;
     struct err err = { 0 };
@@ -172,9 +164,9 @@ static struct profile *made_waiting(void)
         { waiting, 0, "main;loop", 20 },
         { waiting, 0, "main", 3 },
         { waiting, 0, "main;broken", 2 },
-        { active, on_cpu, "main;recv", 100 },
-        { active, unknown, "main", 50 },
-        { active, on_cpu, "main;loop", 10 },
+        { running, on_cpu, "main;recv", 100 },
+        { running, unknown, "main", 50 },
+        { running, on_cpu, "main;loop", 10 },
         { of_tasks, 0, "main", 1000 },
     };
     for (size_t i = 0; i < sizeof cells / sizeof *cells; i++)
@@ -326,7 +318,6 @@ int main(void)
         cmocka_unit_test(patterns_match_what_they_match_in_the_page),
         cmocka_unit_test(stacks_are_what_they_are_in_the_page),
         cmocka_unit_test(functions_say_what_they_say_in_the_page),
-        cmocka_unit_test(calls_that_only_wait_are_those_of_the_page),
         cmocka_unit_test(every_name_is_read_as_it_was_written),
         cmocka_unit_test(a_long_peer_is_cut),
         cmocka_unit_test(other_marks_say_nothing),

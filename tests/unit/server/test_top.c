@@ -172,19 +172,22 @@ static void shares_never_add_up_to_more_than_all(void **state)
                         world->model.flat.samples);
         }
         assert_true(self <= world->model.flat.samples);
-        assert_int_equal(world->model.doing.samples, SAMPLE_TOTAL);
+        assert_int_equal(world->model.sums.samples, SAMPLE_TOTAL);
         type(world, "m");
     }
-    assert_int_equal(world->display.mode, DISPLAY_ACTIVE);
+    assert_int_equal(world->display.mode, DISPLAY_PARTS);
 }
 
-static void waiting_threads_are_hidden_at_first(void **state)
+static void the_chosen_parts_are_shown_at_first(void **state)
 {
     struct world *const world = *state;
     draw(world, 100, 30);
-    const uint64_t waiting = world->model.doing.doing[STATE_DOING_WAITS];
-    assert_true(waiting > 0);
-    assert_int_equal(world->model.flat.samples, SAMPLE_TOTAL - waiting);
+    const uint64_t *const parts = world->model.sums.parts;
+    assert_int_equal(world->model.flat.samples, SAMPLE_TOTAL - parts[PART_IDLE]);
+    world->display.parts = 1U << PART_BLOCKED;
+    assert_non_null(strstr(draw(world, 100, 30), ", blocked"));
+    assert_true(parts[PART_BLOCKED] > 0);
+    assert_int_equal(world->model.flat.samples, parts[PART_BLOCKED]);
     type(world, "m");
     assert_int_equal(world->model.flat.samples, SAMPLE_TOTAL);
 }
@@ -259,7 +262,7 @@ static void threads_are_turned_through_and_chosen(void **state)
     for (size_t i = 0; i < threads; i++) {
         type(world, "\x1b[C");
         assert_int_equal(world->display.thread, world->model.threads[i]);
-        assert_int_equal(world->model.doing.samples, world->model.flat.samples);
+        assert_int_equal(world->model.sums.samples, world->model.flat.samples);
         sum += world->model.flat.samples;
     }
     assert_int_equal(sum, all);
@@ -372,9 +375,9 @@ static void what_is_not_known_is_no_zero(void **state)
 {
     struct world *const world = *state;
     assert_non_null(strstr(draw(world, 200, 30), "waiting for the first samples"));
-    world->model.doing = (struct state_sums){ .samples = 4 };
-    world->model.doing.unknown[STATE_FLAG_IN_GC] = 4;
-    world->model.doing.unknown[STATE_FLAG_HAS_EXCEPTION] = 1;
+    world->model.sums = (struct state_sums){ .samples = 4 };
+    world->model.sums.unknown[STATE_FLAG_IN_GC] = 4;
+    world->model.sums.unknown[STATE_FLAG_HAS_EXCEPTION] = 1;
     const struct sampler_processes processes = { .joined = 1 };
     const struct screen screen = { .session = &world->session->info,
                                    .processes = &processes,
@@ -398,8 +401,8 @@ static void a_thread_whose_waits_for_the_gil_are_unknown_has_no_share_of_them(vo
     struct world *const world = *state;
     draw(world, 200, 30);
     struct states_row row = { .thread = 0, .sums = { .samples = 4 } };
-    row.sums.doing[STATE_DOING_HOLDS_GIL] = 1;
-    row.sums.doing[STATE_DOING_WAITS] = 3;
+    row.sums.parts[PART_RUNNING] = 1;
+    row.sums.parts[PART_BLOCKED] = 3;
     row.sums.unknown[STATE_FLAG_WAITS_GIL] = 3;
     struct model model = world->model;
     model.states = (struct states){ .count = 1, .rows = &row };
@@ -439,7 +442,7 @@ static void text_is_cut_at_characters(void **state)
 
 TEST_MAIN(drawn(a_screen_fits_every_size), drawn(the_hottest_is_first_and_keys_sort),
           drawn(shares_never_add_up_to_more_than_all),
-          drawn(waiting_threads_are_hidden_at_first),
+          drawn(the_chosen_parts_are_shown_at_first),
           drawn(a_filter_is_typed_applied_and_cleared), drawn(the_chosen_row_stays_chosen),
           drawn(a_list_that_does_not_fit_is_scrolled),
           drawn(threads_are_turned_through_and_chosen),

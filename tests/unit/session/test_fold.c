@@ -140,14 +140,14 @@ static void full_tables_leave_the_sample_to_the_caller_they_know(void **state)
     end(&world);
 }
 
-static uint64_t ticks_of(struct profile *profile, enum state_doing doing)
+static uint64_t ticks_of(struct profile *profile, enum part part)
 {
     struct series series;
     struct err err = { 0 };
     uint64_t total = 0;
     assert_ok(profile_copy_series(profile, 0, 1, &series, &err), &err);
     for (size_t bin = 0; bin < SERIES_BINS_PER_SECOND; bin++)
-        total += series_second_at(&series, 0)->bins[bin].doing[doing];
+        total += series_second_at(&series, 0)->bins[bin].parts[part];
     series_deinit(&series);
     return total;
 }
@@ -161,7 +161,7 @@ static void every_sample_is_in_the_series(void **state)
     for (int i = 0; i < 40; i++)
         sample(&world, quiet);
     expect_stack(&world, "main");
-    assert_int_equal(ticks_of(world.profile, STATE_DOING_HOLDS_GIL), 40);
+    assert_int_equal(ticks_of(world.profile, PART_RUNNING), 40);
     assert_int_equal(profile_quality(world.profile)->samples, 40);
     end(&world);
 }

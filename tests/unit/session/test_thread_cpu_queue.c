@@ -167,7 +167,8 @@ static void a_runnable_thread_is_not_on_a_cpu(void **state)
                                            .times = 3,
                                            .now_ns = world.now_ns };
             assert_int_equal(thread_cpus_add(&world.cpus, &sample), ERR_OK);
-            const bool is_kept = mode == SAMPLER_MODE_WALL || rows[i].state;
+            const bool is_kept = mode == SAMPLER_MODE_WALL ||
+                                 (rows[i].state & (STATE_ON_CPU | STATE_UNKNOWN_ON_CPU));
             const struct state_sums sums = cpu_world_sums(&world);
             assert_int_equal(sums.samples, is_kept ? 3 : 0);
             for (unsigned flag = 0; flag < STATE_FLAG_COUNT && is_kept; flag++) {

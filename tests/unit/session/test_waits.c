@@ -72,6 +72,22 @@ static const struct row {
     { CALL(futex), SITE(.lock = true), .cause = WAIT_LOCK },
     { CALL(futex), SITE(.condition = true, .worker = true), .cause = WAIT_WORKER },
     { CALL(futex), SITE(.worker = true), .cause = WAIT_WORKER },
+    { CALL(futex), SITE(.condition = true, .gets = true), .cause = WAIT_QUEUE },
+    { CALL(futex), SITE(.condition = true, .gets = true, .at_head = true),
+      .cause = WAIT_WORKER },
+    { CALL(futex), SITE(.condition = true, .at_head = true), .cause = WAIT_QUEUE },
+    { CALL(futex), SITE(.condition = true, .event = true), .cause = WAIT_QUEUE },
+    { CALL(futex), SITE(.condition = true, .event = true, .at_head = true),
+      .cause = WAIT_SLEEP },
+    { CALL(futex), SITE(.condition = true, .joins = true), .cause = WAIT_QUEUE },
+    { CALL(futex), SITE(.condition = true, .joins = true, .is_main = true),
+      .cause = WAIT_THREADS },
+    { CALL(futex), SITE(.condition = true, .gets = true, .is_main = true),
+      .cause = WAIT_QUEUE },
+    { CALL(read), SITE(.gets = true, .connection = true, .at_head = true),
+      .kind = DESCRIPTOR_PIPE, .cause = WAIT_WORKER },
+    { CALL(read), SITE(.gets = true, .connection = true), .kind = DESCRIPTOR_PIPE,
+      .cause = WAIT_PIPE },
     { CALL(futex), .site = { .is_known = true, .in_native = VALUE_NO }, .cause = WAIT_GIL },
     { CALL(futex), .site = { .in_native = VALUE_NO }, .cause = WAIT_UNKNOWN },
     { CALL(read), SITE(.worker = true, .connection = true), .kind = DESCRIPTOR_PIPE,
@@ -104,10 +120,11 @@ static void code_of_libraries_is_known(void **state)
     assert_int_not_equal(worker, condition);
     assert_int_not_equal(worker, plain);
     assert_int_equal(wait_site_of_code("wait", "/x/threading.py"), condition);
-    assert_int_equal(wait_site_of_code("Queue.get", "/x/queue.py"), condition);
+    assert_int_not_equal(wait_site_of_code("Event.wait", "/x/threading.py"), condition);
+    assert_int_not_equal(wait_site_of_code("Queue.get", "/x/queue.py"), plain);
     assert_int_equal(wait_site_of_code("get", "/x/my_queue.py"), plain);
     assert_int_equal(wait_site_of_code("get", "queue.py"), plain);
-    assert_int_equal(wait_site_of_code("Thread.run", "/x/threading.py"), plain);
+    assert_int_not_equal(wait_site_of_code("Thread.run", "/x/threading.py"), plain);
     assert_int_equal(wait_site_of_code("", ""), plain);
 }
 

@@ -16,8 +16,8 @@ const VIEWS = [
   ["bottom-up and searched", "&bottom-up&search=price", "document.querySelectorAll('g.frame.match').length > 0"],
   ["stack chart", "&view=stacks", "document.querySelector('[data-testid=stacks]')?.height > 60"],
   ["call tree", "&tables=flame", "document.querySelectorAll('[data-testid=call-tree] tbody tr').length > 2"],
-  ["sandwich without a function", "&view=sandwich", "document.querySelectorAll('.sandwich-choose button').length > 3"],
-  ["sandwich", "&view=sandwich", "(document.querySelector('.sandwich-choose button')?.click(), document.querySelectorAll('.sandwich-side g.frame').length > 3)"],
+  ["sandwich", "&view=sandwich", "document.querySelectorAll('.sandwich-side g.frame').length > 3"],
+  ["sandwich searched", "&view=sandwich&search=price", "document.querySelectorAll('.sandwich-side g.frame.match').length > 0"],
   ["functions", "&view=table", "document.querySelectorAll('tbody tr').length > 10"],
   ["source", "&view=source&file=%2Fsrv%2Fshop%2Fpricing.py", "document.querySelectorAll('.line').length > 10"],
   ["source with a line open", "&view=source&file=%2Fsrv%2Fshop%2Fpricing.py", "(document.querySelector('.line-open') ?? (document.querySelector('.line .line-self:not(:empty)')?.closest('li').click(), null)) !== null && document.querySelectorAll('.instruction').length === 3"],
@@ -131,7 +131,7 @@ for (const [where, size] of [["on a desktop", {}], ["on a phone", PHONE]]) {
       await page.press("Escape");
       await page.until("document.querySelector('dialog[open]') === null");
     }
-    await page.evaluate("(() => { const frame = document.querySelectorAll('g.frame')[2]; const at = frame.querySelector('rect').getBoundingClientRect();"
+    await page.evaluate("(() => { const frame = document.querySelectorAll('g.frame')[2]; frame.scrollIntoView({ block: 'center' }); const at = frame.querySelector('rect').getBoundingClientRect();"
       + " frame.dispatchEvent(new PointerEvent('contextmenu', { bubbles: true, cancelable: true, pointerType: 'mouse', clientX: at.x + 2, clientY: at.y + 2 })); })()");
     await page.until("document.querySelector('[data-testid=context-menu]:popover-open') !== null");
     assert.deepEqual(await page.evaluate(FAULTS), [], "context menu");

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { createProgram } from "../support/made-up-program.mjs";
 import { reportPage } from "../support/mock-server.mjs";
-import { browser, bundled, byId, click, folder, live, textOf } from "../support/open-page.mjs";
+import { browser, bundled, byId, click, folder, inAllParts, live, textOf } from "../support/open-page.mjs";
 import { CHART_TEXT } from "../../../web/text/charts.js";
 
 const canvas = byId("stacks");
@@ -117,7 +117,7 @@ test("a report has a stack chart too, and says that it is not in order", async (
   for (let second = 1; second <= 6; second += 1) program.advance(second);
   const path = join(folder, "stacks.html");
   writeFileSync(path, reportPage(bundled, program.report({})));
-  const page = await browser.open("file://" + path + "#v=1&state=all&view=stacks");
+  const page = await browser.open("file://" + path + inAllParts("#v=1&view=stacks"));
   await drawn(page);
   assert.equal(await textOf(page, "stacks-note"), CHART_TEXT.stacks.inReport);
   assertQuiet(page);

@@ -105,9 +105,9 @@ test("what samples all the time says where each process is, and opens its last m
   const activity = host.answer("GET", "activity", new URLSearchParams()).value;
   const [busiest] = activity.processes;
   await page.until(row(busiest.pid) + ".querySelector('[data-testid=hottest-line]').textContent.includes(" + JSON.stringify(busiest.hottest.name) + ")");
-  for (const { pid, waits, states } of activity.processes.filter((process) => process.states.waits_gil === 0 && process.states.waits > 0).slice(0, 9)) {
+  for (const { pid, waits, parts } of activity.processes.filter((process) => process.parts.needs_gil === 0 && process.parts.blocked + process.parts.idle > 0).slice(0, 9)) {
     const said = await page.evaluate(row(pid) + ".querySelector('[data-testid=waits]').textContent");
-    assert.ok(said.startsWith(waits.cause === null ? "select.epoll.poll" : { network_read: "network read80.0 % · 10.0.0.5:5432", event_loop: "event loop" }[waits.cause]), said + JSON.stringify(states));
+    assert.ok(said.startsWith(waits.cause === null ? "select.epoll.poll" : { network_read: "network read80.0 % · 10.0.0.5:5432", event_loop: "event loop" }[waits.cause]), said + JSON.stringify(parts));
   }
   assert.match(await page.evaluate(row(busiest.pid) + ".querySelector('.row-spark path').getAttribute('d')"), /^M/);
   assert.ok((await texts("[data-testid=hot-function]"))[0].includes(activity.functions[0].name));
@@ -191,7 +191,7 @@ test("hostile names are text, and a row stays where it is while it is pointed at
 
 test("sessions are paused, stopped, renamed and forgotten, with a way back from mistakes", async () => {
   const { page, host, press, write } = await openHost({ sessions: 2 });
-  await page.until(hooks("session") + ".length === 2 && document.querySelector('.spark-gil').getAttribute('d')?.length > 10");
+  await page.until(hooks("session") + ".length === 2 && document.querySelector('.spark [data-part=running]').getAttribute('d')?.length > 10");
   await press("session-pause");
   await page.until("document.querySelector('[data-id=\"2\"]').dataset.state === 'paused'");
   await press("session-pause");

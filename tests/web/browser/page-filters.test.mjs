@@ -2,9 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { assertQuiet, byId, chip, click, dragStrip, drawn, frameNamed, frames, live, samplesShown, shownNumber, textOf } from "../support/open-page.mjs";
-import { DOING_LABELS } from "../../../web/model/threads/activity.js";
-import { HEAT_MEASURES } from "../../../web/model/time/heatmap.js";
+import { assertQuiet, byId, click, dragStrip, drawn, frameNamed, frames, live, mark, part, samplesShown, shownNumber, textOf } from "../support/open-page.mjs";
 import { TEXT } from "../../../web/text/session.js";
 
 test("threads are chosen by name, downloads follow the choice", async () => {
@@ -48,7 +46,7 @@ test("every thread has a bar of what it did", async () => {
   assert.equal(await page.evaluate("Array.from(document.querySelectorAll('[data-testid=thread]')).filter((row) => row.checkVisibility()).length"), 3);
   await page.evaluate(alike + ".querySelector('[data-testid=thread-unfold]').click()");
   await page.until("Array.from(document.querySelectorAll('[data-testid=thread]')).every((row) => row.checkVisibility())");
-  const bars = await page.evaluate("Array.from(document.querySelectorAll('[data-testid=thread] .doings'), (bar) => [bar.getBoundingClientRect().width, Array.from(bar.children).reduce((sum, part) => sum + part.getBoundingClientRect().width, 0), bar.dataset.hint])");
+  const bars = await page.evaluate("Array.from(document.querySelectorAll('[data-testid=thread] .part-bar'), (bar) => [bar.getBoundingClientRect().width, Array.from(bar.children).reduce((sum, part) => sum + part.getBoundingClientRect().width, 0), bar.dataset.hint])");
   for (const [whole, parts, hint] of bars) {
     assert.ok(Math.abs(whole - parts) < 1, whole + " " + parts);
     assert.match(hint, /^\d+ samples: .*%/);
@@ -56,14 +54,14 @@ test("every thread has a bar of what it did", async () => {
   await page.close();
 });
 
-test("states are chosen live, in the address, with what each would leave", async () => {
+test("marks are chosen live, in the address, with what each would leave", async () => {
   const { page, program, advance } = await live();
   await drawn(page);
-  await page.until(chip("has_gil") + ".textContent.endsWith('%')");
-  await page.evaluate(chip("has_gil") + ".click()");
+  await page.until(mark("has_gil") + "?.textContent.endsWith('%')");
+  await page.evaluate(mark("has_gil") + ".click()");
   await page.until(shownNumber + " === " + program.view({ states: ["has_gil"] }).total);
-  assert.equal(await page.evaluate("location.hash"), "#v=1&state=has_gil");
-  assert.equal(await page.evaluate("document.querySelectorAll('[data-testid=state][aria-pressed=true]').length"), 1);
+  assert.match(await page.evaluate("location.hash"), /&state=has_gil(&|$)/);
+  assert.equal(await page.evaluate(mark("has_gil") + ".getAttribute('aria-pressed')"), "true");
   advance(2);
   await page.until(shownNumber + " === " + program.view({ states: ["has_gil"] }).total);
   assert.match(await page.evaluate(byId("download-report") + ".getAttribute('href')"), /report\.html\?state=has_gil$/);
@@ -73,53 +71,77 @@ test("states are chosen live, in the address, with what each would leave", async
   await page.close();
 });
 
-test("the page opens without what waits, says how much that is, and shows it", async () => {
+test("the page opens without what is idle, says how much that is; a click shows one part, with Ctrl or Shift another too", async () => {
   const { page, program } = await live({ asOpened: true });
   await drawn(page);
-  await page.until(shownNumber + " === " + program.view({ states: ["active"] }).total);
-  const waiting = 1 - program.view({ states: ["active"] }).total / program.view({}).total;
-  assert.ok(waiting > 0.01, String(waiting));
-  await page.until("parseFloat(" + byId("waiting-hidden") + ".textContent) === " + (waiting * 100).toFixed(1));
-  await page.until(byId("waiting-hidden") + ".dataset.hint === " + JSON.stringify(TEXT.states.hiddenFor("event loop 50.0 %, network read 30.0 %")));
-  assert.doesNotMatch(await page.evaluate(byId("download-report") + ".getAttribute('href')"), /state=/);
-  await click(page, "waiting-hidden");
-  await page.until(shownNumber + " === " + program.view({}).total + " && " + byId("waiting-hidden") + ".hidden");
-  assert.equal(await page.evaluate("location.hash"), "#v=1&state=all");
+  const totalOf = (...parts) => program.view({ parts }).total;
+  await page.until(shownNumber + " === " + totalOf("running", "needs_gil", "needs_processor", "blocked"));
+  assert.deepEqual(await page.evaluate("Array.from(document.querySelectorAll('[data-testid=part]'), (one) => one.getAttribute('aria-pressed') + ' ' + one.querySelector('.part-hidden').checkVisibility())"), [...Array(4).fill("true false"), "false true"]);
+  assert.match(await page.evaluate(byId("download-report") + ".getAttribute('href')"), /report\.html$/);
+  const press = (key, modifiers = "") => page.evaluate(part(key) + ".dispatchEvent(new MouseEvent('click', { bubbles: true" + modifiers + " }))");
+  await press("blocked");
+  await page.until(shownNumber + " === " + totalOf("blocked"));
+  assert.equal(await page.evaluate("location.hash"), "#v=1&parts=blocked");
+  assert.match(await page.evaluate(byId("download-report") + ".getAttribute('href')"), /report\.html\?parts=blocked$/);
+  await press("idle", ", ctrlKey: true");
+  await page.until(shownNumber + " === " + totalOf("blocked", "idle"));
+  await page.evaluate(part("running") + ".focus()");
+  await page.call("Input.dispatchKeyEvent", { type: "keyDown", key: "Enter", modifiers: 8, windowsVirtualKeyCode: 13, text: "\r" });
+  await page.call("Input.dispatchKeyEvent", { type: "keyUp", key: "Enter", modifiers: 8, windowsVirtualKeyCode: 13 });
+  await page.until("location.hash.endsWith('parts=running,blocked,idle')");
+  await page.press("Enter");
+  await page.until("location.hash.endsWith('parts=running')");
+  await page.press("Enter");
+  await page.until("location.hash === '#v=1' && " + shownNumber + " === " + totalOf("running", "needs_gil", "needs_processor", "blocked"));
   assertQuiet(page);
+  await page.close();
+});
+
+test("a hint of what a click moves beneath the pointer does not show until the pointer comes to it", async () => {
+  const { page } = await live();
+  await drawn(page);
+  const at = await page.evaluate("(() => { const box = " + part("blocked") + ".getBoundingClientRect(); return [box.x + box.width / 2, box.y + box.height / 2]; })()");
+  await page.point(...at);
+  await page.until("!document.getElementById('hint').hidden");
+  await page.point(...at, true);
+  await page.until("location.hash.includes('parts=blocked') && document.getElementById('hint').hidden");
+  await page.evaluate("(() => { const cover = document.createElement('div'); cover.dataset.hint = 'moved'; cover.style.cssText = 'position:fixed;z-index:50;width:40px;height:40px;left:" + (at[0] - 20) + "px;top:" + (at[1] - 20) + "px'; document.body.append(cover); })()");
+  // As the browser does when what is under a still pointer changes.
+  await page.point(...at);
+  assert.equal(await page.evaluate("document.getElementById('hint').hidden"), true);
+  await page.point(at[0], at[1] + 300);
+  await page.point(...at);
+  await page.until("document.getElementById('hint').textContent === 'moved' && !document.getElementById('hint').hidden");
   await page.close();
 });
 
 test("a filter that leaves nothing says what there is, and leads back", async () => {
   const { page, program } = await live({ fragment: "#v=1&state=in_gc&thread=4711~MainThread" });
-  await page.until(byId("empty") + "?.textContent.includes('“In GC”')");
-  await page.evaluate("Array.from(" + byId("empty") + ".querySelectorAll('button')).find((b) => b.textContent === '" + TEXT.empty.allStates + "').click()");
+  await page.until(byId("empty") + "?.textContent.includes('“collecting garbage”')");
+  await page.evaluate("Array.from(" + byId("empty") + ".querySelectorAll('button')).find((b) => b.textContent === '" + TEXT.empty.allParts + "').click()");
   await page.until(shownNumber + " === " + program.view({ threads: [0] }).total);
   assertQuiet(page);
   await page.close();
 });
 
-test("a state that nobody knows can not be chosen and says why; a mode says what it left out", async () => {
-  const { page } = await live({ exceptions: false, mode: "cpu" });
+test("a mode says what it left out", async () => {
+  const { page } = await live({ mode: "cpu" });
   await drawn(page);
-  await page.until(chip("has_exception") + ".getAttribute('aria-disabled') === 'true'");
-  assert.ok((await page.evaluate(chip("has_exception") + ".dataset.hint")).endsWith(TEXT.states.unavailable));
-  await page.evaluate(chip("has_exception") + ".click()");
-  assert.match(await page.evaluate("location.hash"), /state=all$/);
   assert.match(await textOf(page, "recorded-mode"), /--mode cpu: [\d,]+ other samples/);
   await page.close();
 });
 
 // Before Python 3.15 nothing shows who waits for the GIL.
 test("waits for the GIL that nobody knows are nowhere 0", async () => {
-  const { page } = await live({ gilWaits: false, fragment: "#v=1&state=all&view=heatmap&tables=strip,heatmap" });
-  const measure = "document.querySelector('[data-value=waits_gil]')";
+  const { page } = await live({ gilWaits: false, fragment: "#v=1&view=heatmap&tables=strip,heatmap" });
+  const measure = "document.querySelector('[data-testid=heat-measure] [data-value=needs_gil]')";
   const columnOf = (table, label) => "(() => { const table = " + byId("as-table-" + table) + "?.querySelector('table'); const at = Array.from(table?.tHead?.rows[0]?.cells ?? []).findIndex((cell) => cell.textContent.toLowerCase() === " + JSON.stringify(label.toLowerCase())
     + "); return at < 0 ? [] : Array.from(table.tBodies[0].rows, (row) => row.cells[at].textContent); })()";
   await page.until(measure + "?.getAttribute('aria-disabled') === 'true'");
   assert.ok((await page.evaluate(measure + ".dataset.hint")).endsWith(TEXT.states.unavailable));
-  await page.until(chip("waits_gil") + ".getAttribute('aria-disabled') === 'true'");
-  assert.doesNotMatch(await page.evaluate(chip("waits_gil") + ".textContent"), /0 %/);
-  for (const [table, label] of [["strip", DOING_LABELS.find(({ key }) => key === "waits_gil").label], ["heatmap", HEAT_MEASURES.find(({ key }) => key === "waits_gil").label]]) {
+  await page.until(part("needs_gil") + ".textContent.includes(" + JSON.stringify(TEXT.states.unknown) + ")");
+  assert.doesNotMatch(await page.evaluate(part("needs_gil") + ".textContent"), /0 %/);
+  for (const [table, label] of [["strip", TEXT.parts.needs_gil[0]], ["heatmap", TEXT.parts.needs_gil[0]]]) {
     await page.until(columnOf(table, label) + ".length > 0");
     assert.deepEqual(new Set(await page.evaluate(columnOf(table, label))), new Set(["—"]), table);
   }
@@ -137,7 +159,7 @@ test("a range is chosen on the strip, is in the address, narrows everything, and
   await page.until("location.hash.includes('range=2~4')");
   const range = { from: 2, to: 4 };
   await page.until(shownNumber + " === " + program.view(range).total);
-  await page.until(chip("has_gil") + ".dataset.hint.includes('of " + program.view(range).total.toLocaleString("en-US") + " samples')");
+  await page.until(part("running") + ".dataset.hint.includes('of " + program.view(range).total.toLocaleString("en-US") + " samples')");
   assert.match(await page.evaluate(byId("download-report") + ".getAttribute('href')"), /report\.html\?from=2&to=4$/);
   advance(2);
   await page.until(byId("quality-samples") + ".textContent === '" + program.session().quality.samples.toLocaleString("en-US") + "'");
@@ -195,21 +217,32 @@ test("a page begins with the filters of the recording, as chips that stay away o
   await page.until("location.hash.includes('filter=hide')");
   await page.evaluate("document.querySelector('.applied-remove').click()");
   await page.until(frameNamed("Thread._bootstrap") + " !== undefined");
-  await page.until("location.hash.endsWith('&filter')");
+  await page.until("/&filter(&|$)/.test(location.hash)");
   assertQuiet(page);
   await page.close();
 });
 
-test("the chips of states stand in one row, with a range too", async () => {
+test("parts and marks stand in one row, with a range too", async () => {
   const { page } = await live({ seconds: 8, asOpened: true, fragment: "#v=1&range=2~6" });
   await drawn(page);
-  await page.until(byId("waiting-hidden") + ".checkVisibility() && " + chip("has_exception") + ".checkVisibility()");
-  const rows = "new Set(Array.from(document.querySelectorAll('.chips > :not([hidden])'), (one) => Math.round(one.getBoundingClientRect().top))).size";
+  await page.until(mark("has_gil") + "?.checkVisibility()");
+  const rows = "new Set(Array.from(document.querySelectorAll('.states .chip'), (one) => Math.round(one.getBoundingClientRect().top))).size";
   for (const width of [1280, 1366, 1440, 1920]) {
     await page.resize(width, 800);
     await page.until("innerWidth === " + width);
     assert.equal(await page.evaluate(rows), 1, String(width));
   }
   assertQuiet(page);
+  await page.close();
+});
+
+test("the search stays in the row of the views on a screen of 1024", async () => {
+  const { page } = await live({ asOpened: true });
+  await drawn(page);
+  for (const width of [1024, 1280]) {
+    await page.resize(width, 800);
+    await page.until("innerWidth === " + width);
+    assert.equal(await page.evaluate("new Set(Array.from(document.querySelectorAll('#toolbar > *'), (one) => { const box = one.getBoundingClientRect(); return Math.round(box.top + box.height / 2); })).size"), 1, String(width));
+  }
   await page.close();
 });

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { assertQuiet, browser, byId, bundled, click, drawn, folder, frameNamed, live } from "../support/open-page.mjs";
+import { assertQuiet, browser, byId, bundled, click, drawn, folder, inAllParts, frameNamed, live } from "../support/open-page.mjs";
 import { createProgram } from "../support/made-up-program.mjs";
 import { reportPage } from "../support/mock-server.mjs";
 import { TEXT } from "../../../web/text/session.js";
@@ -51,7 +51,7 @@ test("a report opens lines where it was made to", async () => {
   const path = join(folder, "links.html");
   const links = { editor: "cursor", repository: "javascript:alert('{path}')", commit: null, maps: ["/srv/shop=/home/me/shop"] };
   writeFileSync(path, reportPage(bundled, { ...program.report({}), links }));
-  const page = await browser.open("file://" + path + "#v=1&state=all");
+  const page = await browser.open("file://" + path + inAllParts(""));
   await drawn(page);
   await openMenu(page, "apply_discounts");
   assert.match(await page.evaluate(byId("menu-editor") + ".getAttribute('href')"), /^cursor:\/\/file\/home\/me\/shop\/[^/]+\.py:\d+$/);

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { assertQuiet, browser, bundled, byId, click, dragStrip, drawn, folder, live, shownNumber, textOf } from "../support/open-page.mjs";
+import { assertQuiet, browser, bundled, byId, click, dragStrip, drawn, folder, inAllParts, live, shownNumber, textOf } from "../support/open-page.mjs";
 import { reportPage } from "../support/mock-server.mjs";
 
 const HOSTILE = "</script><img src=x onerror=document.title=1> \u202egnp";
@@ -73,7 +73,7 @@ test("a report shows its notes, and changes none", async () => {
   program.changeNotes("POST", { from_s: 1, to_s: 2, text: HOSTILE });
   const path = join(folder, "notes.html");
   writeFileSync(path, reportPage(bundled, program.report({})));
-  const page = await browser.open("file://" + path + "#v=1&state=all&range=1~2");
+  const page = await browser.open("file://" + path + inAllParts("#v=1&range=1~2"));
   await drawn(page);
   await page.until(rows + ".length === 1 && " + pins + ".length === 1 && " + rows + "[0].getAttribute('aria-current') === 'true'");
   assert.deepEqual(await page.evaluate("[" + field + ", " + byId("range-note-remove") + ", document.querySelector('img')]"), [null, null, null]);

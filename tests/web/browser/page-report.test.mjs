@@ -6,14 +6,16 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { createProgram } from "../support/made-up-program.mjs";
 import { reportPage } from "../support/mock-server.mjs";
-import { assertQuiet, browser, bundled, byId, chip, click, dragStrip, drawn, folder, samplesShown, shownNumber, textOf } from "../support/open-page.mjs";
+import { assertQuiet, browser, bundled, byId, click, dragStrip, drawn, folder, inAllParts, part, samplesShown, shownNumber, textOf } from "../support/open-page.mjs";
+
+const ALL = inAllParts("");
 
 test("a report has lines without their text, and says so", async () => {
   const program = createProgram({ threads: 8, now: () => 0 });
   program.advance(3);
   const path = join(folder, "lines.html");
   writeFileSync(path, reportPage(bundled, program.report({})));
-  const page = await browser.open("file://" + path + "#v=1&state=all&view=source");
+  const page = await browser.open("file://" + path + ALL + "&view=source");
   await page.until(byId("source-note") + "?.textContent.startsWith('Source not available')");
   assert.ok(await page.evaluate("document.querySelectorAll('.line').length > 0"));
   assertQuiet(page);
@@ -26,7 +28,7 @@ test("a report has the text of its hottest files, cut to what matters, and the c
   const text = Array.from({ length: 500 }, (_, i) => "</script>line " + (i + 1)).join("\n");
   const path = join(folder, "text.html");
   writeFileSync(path, reportPage(bundled, { ...program.report({}), sources: [{ path: "/srv/shop/pricing.py", changed: false, whole: false, text }] }));
-  const page = await browser.open("file://" + path + "#v=1&state=all&view=source&file=/srv/shop/pricing.py");
+  const page = await browser.open("file://" + path + ALL + "&view=source&file=/srv/shop/pricing.py");
   await page.until("document.querySelectorAll('.line').length > 5 && document.querySelectorAll('.line-gap').length > 0");
   assert.match(await page.evaluate("document.querySelector('.line[aria-current], .line[data-heat=h2], .line').querySelector('.line-code').textContent"), /^<\/script>line \d+$/);
   await page.evaluate("document.querySelector('[data-value=heatmap]').click()");
@@ -44,7 +46,7 @@ test("the report of a part says what was selected and how long that lasted, host
     ["whole", { ...selection, whole: true, duration_s: 3 }, /^(?!.*selected)/], ["old", undefined, /^(?!.*selected)/]]) {
     const path = join(folder, "selection-" + name + ".html");
     writeFileSync(path, reportPage(bundled, { ...program.report({}), selection: part }));
-    const page = await browser.open("file://" + path + "#v=1&state=all");
+    const page = await browser.open("file://" + path + ALL);
     await drawn(page);
     assert.match(await textOf(page, "facts"), facts, name);
     assert.equal(await textOf(page, "elapsed"), name === "part" ? "0:01" : "0:03", name);
@@ -59,7 +61,7 @@ test("a report opens from a file, without a server, and filters threads by itsel
   program.advance(5);
   const path = join(folder, "report.html");
   writeFileSync(path, reportPage(bundled, program.report({})));
-  const page = await browser.open("file://" + path + "#v=1&state=all");
+  const page = await browser.open("file://" + path + ALL);
   await drawn(page);
   assert.equal(await samplesShown(page), program.view({}).total);
   assert.match(await textOf(page, "status"), /^Report of /);
@@ -68,9 +70,10 @@ test("a report opens from a file, without a server, and filters threads by itsel
   await page.until("document.querySelector('[data-tid=\"4712\"]')");
   await page.evaluate("document.querySelector('[data-tid=\"4712\"] input').click()");
   await page.until(shownNumber + " === " + program.view({ threads: [1] }).total);
-  await page.evaluate(chip("waits") + ".click()");
-  await page.until(shownNumber + " === " + program.view({ threads: [1], states: ["!on_cpu", "~has_gil", "~waits_gil"] }).total);
-  await page.evaluate(chip("all") + ".click()");
+  await page.evaluate(part("blocked") + ".click()");
+  await page.until(shownNumber + " === " + program.view({ threads: [1], parts: ["blocked"] }).total);
+  await page.evaluate("history.back()");
+  await page.until(shownNumber + " === " + program.view({ threads: [1] }).total);
   await page.evaluate("document.querySelector('[data-tid=\"4712\"] input').click()");
   await page.until(shownNumber + " === " + program.view({}).total);
   await dragStrip(page, 0.2002, 0.5998);
@@ -98,7 +101,7 @@ test("native frames have their library, a colour, and a choice that is in the ad
   program.advance(3);
   const path = join(folder, "native.html");
   writeFileSync(path, reportPage(bundled, withLibrary(program.report({}), "TaxTable.lookup")));
-  const page = await browser.open("file://" + path + "#v=1&state=all&view=table");
+  const page = await browser.open("file://" + path + ALL + "&view=table");
   const pressed = "document.querySelector('[data-testid=native] [aria-pressed=true]')?.dataset.value";
   const libraries = "[...document.querySelectorAll('td.row-library')].map((cell) => cell.textContent).filter(Boolean).join()";
   await page.until(pressed + " === 'leaf' && " + libraries + " === 'libz.so.1'");
@@ -117,7 +120,7 @@ test("a report without native code has no choice of native frames", async () => 
   program.advance(3);
   const path = join(folder, "python.html");
   writeFileSync(path, reportPage(bundled, program.report({})));
-  const page = await browser.open("file://" + path + "#v=1&state=all&view=table");
+  const page = await browser.open("file://" + path + ALL + "&view=table");
   await page.until("document.querySelectorAll('.row-name').length > 3");
   assert.equal(await page.evaluate("document.querySelector('[data-testid=native]').getBoundingClientRect().width"), 0);
   assert.equal(await page.evaluate("document.querySelector('[data-testid=library-head]').getBoundingClientRect().width"), 0);
@@ -130,12 +133,12 @@ test("states and filters of a report change the hottest functions, which have th
   program.advance(4);
   const path = join(folder, "hottest.html");
   writeFileSync(path, reportPage(bundled, program.report({})));
-  const page = await browser.open("file://" + path + "#v=1&state=all");
+  const page = await browser.open("file://" + path + ALL);
   await drawn(page);
   const hottest = "Array.from(document.querySelectorAll('.hottest[data-key]'), (row) => row.querySelector('bdi').textContent + ' ' + row.querySelector('.share').textContent)";
   const painted = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))";
   const before = await page.evaluate(hottest);
-  await page.evaluate(chip("on_cpu") + ".click()");
+  await page.evaluate(part("running") + ".click()");
   await page.until(hottest + ".join() !== " + JSON.stringify(before.join()));
   await page.evaluate(painted);
   const onCpu = await page.evaluate(hottest);

@@ -185,8 +185,8 @@ test("the end of the target and the loss of the server are said", async () => {
   const { page, server, advance } = await live({ endsAfter: 4 });
   await drawn(page);
   advance(5);
-  await page.until(byId("banner-text") + ".textContent.includes('target exited')");
-  assert.equal(await textOf(page, "status"), TEXT.status.ended);
+  await page.until(byId("status") + ".textContent === " + JSON.stringify(TEXT.status.ended("target exited")));
+  assert.equal(await page.evaluate(byId("banner") + ".hidden"), true);
   server.close();
   server.closeAllConnections();
   await page.until(byId("banner-text") + ".textContent.includes('does not answer')", 15000);

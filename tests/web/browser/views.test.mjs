@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { createProgram } from "../support/made-up-program.mjs";
 import { reportPage } from "../support/mock-server.mjs";
-import { browser, bundled, byId, folder, inAllStates, serve } from "../support/open-page.mjs";
+import { browser, bundled, byId, folder, inAllParts, serve } from "../support/open-page.mjs";
 import { TEXT } from "../../../web/text/session.js";
 
 function madeUp() {
@@ -17,13 +17,13 @@ function madeUp() {
 
 async function live(program, fragment) {
   const { url } = await serve(program);
-  return browser.open(url + inAllStates(fragment));
+  return browser.open(url + inAllParts(fragment));
 }
 
 async function report(name, data, fragment) {
   const path = join(folder, name + ".html");
   writeFileSync(path, reportPage(bundled, data));
-  return browser.open("file://" + path + inAllStates(fragment));
+  return browser.open("file://" + path + inAllParts(fragment));
 }
 
 const textOf = (page, id) => page.evaluate(byId(id) + "?.textContent ?? ''");
@@ -203,7 +203,7 @@ test("hostile names in the comparison, the details and the heat map's search", a
   const page = await report("names", made, "#v=1&view=diff&baseline=0~2&range=2~4");
   await page.until(byId("diff-table") + "?.querySelectorAll('[data-verdict]').length > 3");
   await assertHarmless(page);
-  await page.evaluate("location.hash = '#v=1&state=all&view=heatmap&search=' + encodeURIComponent('</script><b>')");
+  await page.evaluate("location.hash = '#v=1&view=heatmap&search=' + encodeURIComponent('</script><b>')");
   await page.until(byId("heat-found") + "?.textContent.includes('samples match')");
   await page.until("Array.from(document.querySelectorAll('g.frame')).some((frame) => frame.getAttribute('name').startsWith('</script><b>'))");
   await page.evaluate("Array.from(document.querySelectorAll('g.frame')).find((frame) => frame.getAttribute('name').startsWith('</script><b>')).dispatchEvent(new MouseEvent('click', { bubbles: true }))");

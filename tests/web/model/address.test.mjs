@@ -5,9 +5,9 @@ import { defaultAddress, formatAddress, formatPath, parseAddress, parsePath, par
 
 test("what is written is read back", () => {
   const address = {
-    session: "3", view: "table", bottomUp: true, by: "line", native: "all", colour: "module", order: "size", search: "/a&b=c#d/i é",
-    threads: [{ tid: 12, name: "pool ~ 1" }, { tid: 13, name: "" }], processes: [4711, 12], states: ["!has_gil", "on_cpu"], range: { from: 12.25, to: 20 }, at: null, against: "x.1", baseline: { from: 1, to: null }, filters: ["hide libraries", "hide function:/^a&b$/"], noFilters: false,
-    about: "1a", file: "/srv/é & b.py", line: 12, hotOnly: true, diffWidth: "baseline", diffBy: "self", zoom: ["a1", "b2", "b2", "c3"], tables: ["strip", "gil"], frame: ["z"],
+    session: "3", view: "table", bottomUp: true, by: "line", native: "all", hidesWaits: true, colour: "module", order: "size", search: "/a&b=c#d/i é",
+    threads: [{ tid: 12, name: "pool ~ 1" }, { tid: 13, name: "" }], processes: [4711, 12], parts: ["running", "idle"], states: ["!has_gil", "on_cpu"], range: { from: 12.25, to: 20 }, at: null, against: "x.1", baseline: { from: 1, to: null }, filters: ["hide libraries", "hide function:/^a&b$/"], noFilters: false,
+    about: "1a", file: "/srv/é & b.py", line: 12, hotOnly: true, diffWidth: "baseline", diffBy: "self", open: ["a1", "b2"], zoom: ["a1", "b2", "b2", "c3"], tables: ["strip", "gil"], frame: ["z"],
   };
   assert.deepEqual(parseAddress("#" + formatAddress(address)), address);
 });
@@ -42,11 +42,15 @@ test("states are words, in one order, without those that are none or contradict"
   const states = (text) => parseAddress("#v=1&state=" + text).states;
   assert.deepEqual(states("on_cpu,!has_gil,on_cpu"), ["!has_gil", "on_cpu"]);
   assert.deepEqual(states("on_cpu,!on_cpu,__proto__,,!!in_gc,unknown_in_gc"), ["on_cpu", "unknown_in_gc"]);
-  for (const text of ["", "nothing"]) assert.equal(states(text), null, text);
-  assert.deepEqual(states("all"), []);
-  assert.deepEqual(states("in_gc,active"), ["active", "in_gc"]);
-  assert.deepEqual(states("on_cpu,~has_gil,active,~on_cpu"), ["active", "on_cpu", "~has_gil"]);
-  assert.match(formatAddress({ ...defaultAddress(), states: [] }), /&state=all$/);
+  for (const text of ["", "nothing", "active"]) assert.deepEqual(states(text), [], text);
+});
+
+test("parts are words in their order, with hyphens or without", () => {
+  const parts = (text) => parseAddress("#v=1&parts=" + text).parts;
+  assert.deepEqual(parts("idle,running,idle,all"), ["running", "idle"]);
+  assert.deepEqual(parts("needs-gil,needs_processor"), ["needs_gil", "needs_processor"]);
+  for (const text of ["", "all", "__proto__"]) assert.equal(parts(text), null, text);
+  assert.match(formatAddress({ ...defaultAddress(), parts: ["running", "blocked"] }), /&parts=running,blocked$/);
 });
 
 test("a range that is none is all of the session; filters that are none are left out", () => {

@@ -13,9 +13,11 @@ function found(text, more = {}) {
   return foundCommands(pageCommands(shown), listedCommands(shown), text);
 }
 
-test("the palette finds states, formats and themes", () => {
-  const [gil] = found("state gil hold");
-  assert.deepEqual(gil.action.changes, { states: ["has_gil"] });
+test("the palette finds parts of time, formats and themes", () => {
+  const [gil] = found("only gil");
+  assert.deepEqual(gil.action.changes, { parts: ["needs_gil"] });
+  assert.deepEqual(found("leave out")[0].action.changes, { hidesWaits: true });
+  assert.deepEqual(found("open folded")[0].action.changes, { open: ["all"] });
   assert.deepEqual(found("theme dark").map(({ action }) => action), [{ type: "theme", theme: "dark" }]);
   const downloads = [{ key: "pprof", label: "pprof", hint: "for go tool pprof", href: "x" }];
   assert.deepEqual(found("download pprof", { downloads })[0].action, { type: "download", key: "pprof" });

@@ -33,7 +33,7 @@ test("an empty view says why, and what to do, in every view", () => {
 
 test("views of threads are not empty because a filter leaves no stacks", () => {
   const state = stateOf(["a 5"], { filters: ["ignore a"] });
-  const threadStates = new Map([[0, { samples: 5, yes: [], unknown: [], doing: [] }]]);
+  const threadStates = new Map([[0, { samples: 5, yes: [], unknown: [], parts: [5, 0, 0, 0, 0] }]]);
   const emptyIn = (view) => createPicture()({ ...state, threadStates, address: { ...state.address, view } }).empty;
   assert.equal(emptyIn("flame").text, TEXT.empty.filtered("5"));
   assert.equal(emptyIn("threads"), null);

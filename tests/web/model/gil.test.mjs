@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { factText } from "../../../web/model/threads/activity.js";
+import { partOf } from "../../../web/model/profile/parts.js";
 import { addState, createSums } from "../../../web/model/profile/states.js";
 import { gilMatrix, gilOfCells, causedCounts } from "../../../web/model/threads/gil.js";
 
@@ -12,7 +13,7 @@ const WAITS = 4;
 // rows: [thread, state, node, count, slot]
 function report(rows, process = [0, 0, 0, 0]) {
   const column = (i) => rows.map((row) => row[i]);
-  return { tree: { threads: { process } }, cells: { thread: column(0), state: column(1), node: column(2), count: column(3), slot: column(4) } };
+  return { tree: { threads: { process } }, cells: { thread: column(0), state: column(1), part: column(1).map((state) => partOf(state, null)), node: column(2), count: column(3), slot: column(4) } };
 }
 
 const ROWS = [[0, HOLDS, 1, 30, 0], [1, HOLDS, 2, 10, 0], [1, WAITS, 3, 6, 0], [2, WAITS, 3, 20, 0], [1, HOLDS, 2, 100, 1]];
@@ -35,12 +36,12 @@ test("what others waited belongs to the place that held the lock; nodes not know
 
 test("what was never known to be so, and is unknown in part, is unknown and not 0 %", () => {
   const sums = createSums();
-  addState(sums, ON_CPU | UNKNOWN_WAITS, 6);
-  addState(sums, HOLDS, 4);
+  addState(sums, ON_CPU | UNKNOWN_WAITS, 0, 6);
+  addState(sums, HOLDS, 0, 4);
   assert.equal(factText(sums, "waits_gil"), "—");
   assert.equal(factText(sums, "has_gil"), "40.0 %");
   assert.equal(factText(sums, "in_gc"), "0 %");
-  addState(sums, WAITS, 10);
+  addState(sums, WAITS, 1, 10);
   assert.equal(factText(sums, "waits_gil"), "50.0 %");
 });
 

@@ -2,11 +2,11 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { activityByPid, activityLink, activityPlace, mainWait, meanActive, sampledRange, sparkHeights, sparkPath, startedSessions } from "../../../web/model/host/activity.js";
+import { activityByPid, activityLink, activityPlace, mainWait, meanRunning, sampledRange, sparkHeights, sparkPath, startedSessions } from "../../../web/model/host/activity.js";
 import { HOST_TEXT } from "../../../web/text/host.js";
 import { parseAddress } from "../../../web/model/page/address.js";
 
-const row = (states, waits = null) => ({ states: { holds_gil: 5, waits_gil: 0, on_cpu: 0, runnable: 0, waits: 0, unknown: 0, ...states }, waits });
+const row = (parts, waits = null) => ({ parts: { running: 5, needs_gil: 0, needs_processor: 0, blocked: 0, idle: 0, ...parts }, waits });
 const poll = { name: "<native> select.epoll.poll", file: "~", line: 0, own: false, seconds: 8, cause: null, idle: null, peer: null };
 const read = { name: "fetch", file: "/srv/app.py", line: 4, own: true, seconds: 12, cause: "network_read", idle: false, peer: "10.0.0.5:5432" };
 
@@ -18,14 +18,14 @@ test("a function is named with its file, C code without", () => {
 
 test("the main wait is what took most of the waiting: the GIL, a processor, a cause, or a place of unknown cause", () => {
   assert.equal(mainWait(row({})), null);
-  assert.deepEqual(mainWait(row({ waits_gil: 6, runnable: 1, waits: 3 }, poll)), { kind: "gil", place: null, share: 0.6 });
-  assert.deepEqual(mainWait(row({ waits_gil: 1, runnable: 3 })), { kind: "processor", place: null, share: 0.75 });
-  assert.deepEqual(mainWait(row({ waits_gil: 2, waits: 14 }, poll)), { kind: "unknown", place: poll, share: 0.5 });
-  assert.deepEqual(mainWait(row({ runnable: 1, waits: 15 }, read)), { kind: "network_read", place: read, share: 0.75 });
-  assert.equal(mainWait(row({ waits: 14 })), null);
+  assert.deepEqual(mainWait(row({ needs_gil: 6, needs_processor: 1, idle: 3 }, poll)), { kind: "gil", place: null, share: 0.6 });
+  assert.deepEqual(mainWait(row({ needs_gil: 1, needs_processor: 3 })), { kind: "processor", place: null, share: 0.75 });
+  assert.deepEqual(mainWait(row({ needs_gil: 2, blocked: 4, idle: 10 }, poll)), { kind: "unknown", place: poll, share: 0.5 });
+  assert.deepEqual(mainWait(row({ needs_processor: 1, blocked: 15 }, read)), { kind: "network_read", place: read, share: 0.75 });
+  assert.equal(mainWait(row({ idle: 14 })), null);
 });
 
-test("a spark line ends on the right, and one active thread fills it unless there were more", () => {
+test("a spark line ends on the right, and one running thread fills it unless there were more", () => {
   assert.deepEqual(sparkHeights([0.5, 0, 1], 5), [null, null, 0.5, 0, 1]);
   assert.deepEqual(sparkHeights([1, 2, 4], 2), [0.5, 1]);
   assert.deepEqual(sparkHeights([], 2), [null, null]);
@@ -37,7 +37,7 @@ test("numbers of the range", () => {
   const activity = { from_s: 100, to_s: 397, slot_s: 5, session: "3" };
   assert.equal(sampledRange(activity), 300);
   assert.equal(sampledRange({ from_s: 0, to_s: 0, slot_s: 5 }), 5);
-  assert.ok(Math.abs(meanActive(activity, { active_s: 29.7 }) - 0.1) < 1e-9);
+  assert.ok(Math.abs(meanRunning(activity, { parts: { running: 29.7 } }) - 0.1) < 1e-9);
 });
 
 test("a link opens the process, the range, and the line where there is source", () => {
@@ -55,7 +55,7 @@ test("a link opens the process, the range, and the line where there is source", 
 });
 
 test("rows are found by pid, and sessions that sample all the time are not somebody's", () => {
-  assert.equal(activityByPid({ processes: [{ pid: 5, active_s: 1 }] }).get(5).active_s, 1);
+  assert.equal(activityByPid({ processes: [{ pid: 5, total: 1 }] }).get(5).total, 1);
   assert.equal(activityByPid(null).size, 0);
   assert.deepEqual(startedSessions({ sessions: ["1", "2", "3"] }, new Set(["1", "3"])), ["2"]);
   assert.deepEqual(startedSessions({}, new Set()), []);

@@ -36,6 +36,12 @@ test("what C does is the line's own that called it", () => {
   assert.deepEqual(files.map(plain), [["/app/a.py", 5, 5, [12, 5, 5]], ["/app/m.py", 0, 5, [1, 0, 5]]]);
 });
 
+test("what waits at a line, or in what C does there, is not the line's own", () => {
+  const { files, others } = linesOf(["m:1;a:12;<native> read;<waits: disk> 5", "m:1;a:12;<waits: GIL> 3", "m:1;a:12;<native> read 2"]);
+  assert.deepEqual(files.map(plain), [["/app/a.py", 2, 10, [12, 2, 10]], ["/app/m.py", 0, 10, [1, 0, 10]]]);
+  assert.deepEqual(others.map(({ name, self }) => [name, self]), [["<waits: disk>", 5], ["<waits: GIL>", 3], ["<native> read", 2]]);
+});
+
 test("C code is distinguished from the line that called it, and listed with what has no file", () => {
   const { files, others, neighbours } = linesOf(["m:1;a:12;<native> sorted 5", "m:1;a:12 3", "<native> x 2"]);
   assert.deepEqual(files[0].lines.map(({ line, self, inC, total }) => [line, self, inC, total]), [[12, 8, 5, 8]]);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createOwnLines, extendOwnLines, hottestOwnLines, ownProblem } from "../../../web/model/code/own.js";
+import { createOwnLines, extendOwnLines, hottestOwnLines, ownProblem, waitingOwnLines } from "../../../web/model/code/own.js";
 import { createCounts } from "../../../web/model/trees/recording.js";
 import { createGrouping, extendGrouping } from "../../../web/model/trees/grouping.js";
 import { applyTree, createProfile } from "../../../web/model/profile/profile.js";
@@ -33,13 +33,13 @@ function recordingOf(stacks) {
   return { profile, counts };
 }
 
-function hottest(stacks, patterns = "", filters = [], most = 5, isActive = false) {
+function hottest(stacks, patterns = "", filters = [], most = 5) {
   const { profile, counts } = recordingOf(stacks);
   const [lines, grouping] = [createOwnLines(patterns), createGrouping("function", filters)];
   extendOwnLines(lines, profile);
   extendGrouping(grouping, profile);
-  const { rows, samples, ready } = hottestOwnLines(lines, profile, grouping, counts, most, isActive);
-  return { ...(isActive ? { ready } : {}), rows: rows.map(({ path, line, name, samples: count }) => [path + ":" + line, name, count]), samples };
+  const { rows, samples } = hottestOwnLines(lines, profile, grouping, counts, most);
+  return { rows: rows.map(({ path, line, name, samples: count }) => [path + ":" + line, name, count]), samples };
 }
 
 const STACKS = [
@@ -59,10 +59,23 @@ test("what a command runs is your code, what was generated is not", () => {
   assert.deepEqual(hottest([[[["spin", "<command>", 4]], 5], [[["__init__", "<string>", 2]], 9]]).rows, [["<command>:4", "spin", 5]]);
 });
 
-test("active samples of a call that only waits count at no line", () => {
-  const stacks = [...STACKS, [[["nap", "/srv/app.py", 30], ["<native> time.sleep", "~", 0]], 60], [[["run", LIBRARY, 1], ["<native> time.sleep", "~", 0]], 5]];
-  assert.deepEqual(hottest(stacks, "", [], 1, true), { ready: 60, samples: 150, rows: [["/srv/app.py:10", "load", 50]] });
-  assert.deepEqual(hottest(stacks, "", [], 1), { samples: 150, rows: [["/srv/app.py:30", "nap", 60]] });
+test("what waits counts at the line that it waits for, by cause and without what is idle; what runs there does not", () => {
+  const query = ["query", "/srv/app.py", 30];
+  const stacks = [
+    [[query, ["commit", PACKAGE, 1], ["<waits: disk>", "~", 0]], 50], [[query, ["commit", PACKAGE, 1], ["<waits: GIL>", "~", 0]], 10], [[query, ["commit", PACKAGE, 1]], 20],
+    [[["serve", "/srv/app.py", 7], ["<waits: event loop>", "~", 0]], 90], [[["lock", "/srv/app.py", 9]], 5], [[["run", LIBRARY, 1], ["<waits: disk>", "~", 0]], 9],
+  ];
+  const { profile, counts } = recordingOf(stacks);
+  const [lines, grouping] = [createOwnLines(""), createGrouping("function")];
+  extendOwnLines(lines, profile);
+  extendGrouping(grouping, profile);
+  // Of the samples without a mark those of `commit` run.
+  const running = { ...createCounts(), self: counts.self.map((count) => (count === 20 ? count : 0)) };
+  const { rows, samples } = waitingOwnLines(lines, profile, grouping, counts, running, 5);
+  assert.equal(samples, 65);
+  assert.deepEqual(rows.map(({ line, samples: count, causes }) => [line, count, causes.map(({ cause, samples: part }) => cause + " " + part)]), [[30, 60, ["disk 50", "GIL 10"]], [9, 5, [" 5"]]]);
+  assert.deepEqual(waitingOwnLines(lines, profile, grouping, counts, null, 1).rows.map(({ samples: count }) => count), [80]);
+  assert.deepEqual(hottestOwnLines(lines, profile, grouping, running, 5).rows.map(({ line, samples: count }) => [line, count]), [[30, 20]]);
 });
 
 test("patterns say what else is your code", () => {

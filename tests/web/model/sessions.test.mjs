@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { formatWhen } from "../../../web/model/base/instants.js";
-import { captureTitle, formatAge, formatBytes, orderSessions, parseDuration, parseLabels, parseRate, profileRequest, rateRequest, defaultProfile, sessionTitle, sparkShares, sparkSlots, wordsRequest } from "../../../web/model/host/sessions.js";
+import { captureTitle, formatAge, formatBytes, orderSessions, parseDuration, parseLabels, parseRate, profileRequest, rateRequest, defaultProfile, sessionTitle, sparkSlots, sparkThreads, wordsRequest } from "../../../web/model/host/sessions.js";
 import { captureQuery, defaultHostAddress, formatHostAddress, parseHostAddress, sessionOf, sortedBy } from "../../../web/model/host/address.js";
 import { arrangeProcesses, commonRefusal, countProcesses, matchesProcess, programName, sortProcesses } from "../../../web/model/host/processes.js";
 
@@ -132,13 +132,13 @@ test("bytes, ages and instants are as people say them", () => {
 });
 
 test("a spark line is what the threads did on average, cut to its range", () => {
-  const timeline = { start: [0, 2, 4], end: [2, 4, 6], seconds: { holds_gil: [2, 2, 0], on_cpu: [0, 2, 0], waits_gil: [0, 4, 0], has_cpu: [1, 3, 0] } };
+  const timeline = { start: [0, 2, 4], end: [2, 4, 6], seconds: { running: [2, 2, 0], needs_gil: [0, 4, 0], needs_processor: [0, 2, 0] } };
   const slots = sparkSlots(timeline, 2, 6);
   assert.deepEqual(slots.map(({ x, width }) => [x, width]), [[0, 0.5], [0.5, 0.5]]);
-  assert.deepEqual([slots[0].gil, slots[0].cpu, slots[0].waits], [0.25, 0.25, 0.5]);
-  assert.deepEqual(sparkShares(timeline), { gil: 4 / 6, cpu: 4 / 6 }, "who holds the GIL may have no processor");
-  assert.equal(sparkShares({ start: [], end: [], seconds: {} }), null);
+  assert.deepEqual(slots[0].heights, [0.25, 0.5, 0.25]);
+  assert.deepEqual(sparkThreads(timeline), [4 / 6, 4 / 6, 2 / 6]);
+  assert.equal(sparkThreads({ start: [], end: [], seconds: {} }), null);
   // At 1 Hz, slots of a quarter of a second: most have no sample, and each sample stands for a second.
-  assert.deepEqual(sparkShares({ start: [0, 1, 2, 3], end: [0.25, 1.25, 2.25, 4], seconds: { on_cpu: [1, 1, 1, 1], has_cpu: [1, 1, 1, 1] } }), { gil: 0, cpu: 1 });
+  assert.deepEqual(sparkThreads({ start: [0, 1, 2, 3], end: [0.25, 1.25, 2.25, 4], seconds: { running: [1, 1, 1, 1] } }), [1, 0, 0]);
   assert.deepEqual(sparkSlots(timeline, 5, 5), []);
 });

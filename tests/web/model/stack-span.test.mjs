@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { clampSpan, createFollowedThread, fineMarks, fineTime, isFollowing, movedSpan, stackSpan, wantedRuns, zoomedSpan } from "../../../web/model/page/stack-span.js";
-import { STATE_DOINGS, STATE_FACTS } from "../../../web/model/profile/states.js";
+import { PARTS } from "../../../web/model/profile/parts.js";
 import { stateOf } from "../support/sample.mjs";
 
 const timeline = (to) => ({ width: 0.25, from: 0, to, slots: [] });
@@ -38,8 +38,8 @@ test("what is asked for is a little more than what is shown", () => {
 });
 
 const THREADS = [{ tid: 1, process: 0, ids: [0] }, { tid: 2, process: 0, ids: [1] }, { tid: 3, process: 0, ids: [2] }, { tid: 0, process: 0, ids: [3], tasks: true }];
-const sumsOf = (samples, doings, facts = {}) => ({ samples, yes: STATE_FACTS.map((fact) => facts[fact] ?? 0), unknown: [], doing: STATE_DOINGS.map((doing) => doings[doing] ?? 0) });
-const STATES = new Map([[0, sumsOf(9, { waits: 9 })], [1, sumsOf(9, { waits: 2 }, { in_gc: 1 })], [2, sumsOf(9, { waits: 6 }, { in_gc: 3 })], [3, sumsOf(99, {})]]);
+const sumsOf = (parts) => ({ samples: 9, yes: [], unknown: [], parts: PARTS.map((part) => parts[part] ?? 0) });
+const STATES = new Map([[0, sumsOf({ idle: 9 })], [1, sumsOf({ running: 7, idle: 2 })], [2, sumsOf({ needs_gil: 3, idle: 6 })], [3, sumsOf({ })]]);
 const following = (address = {}, changes = {}) => running(address, { threadStates: STATES, ...changes });
 
 test("the chart opens on the busiest thread of those chosen, once it is known which that is", () => {
@@ -60,13 +60,13 @@ test("the thread that is shown stays while the chart is open, and until somethin
   const follow = createFollowedThread();
   const tidOf = (state) => follow(state, [], THREADS).thread?.tid;
   assert.equal(tidOf(following()), 2);
-  const turned = following({}, { threadStates: new Map([[0, sumsOf(9, {})]]) });
+  const turned = following({}, { threadStates: new Map([[0, sumsOf({ running: 9 })]]) });
   assert.deepEqual([tidOf(turned), follow(turned, [], THREADS).isBusiest], [2, false]);
-  assert.equal(tidOf(following({ states: ["in_gc"] })), 2);
-  tidOf(following({ view: "flame", states: ["in_gc"] }));
-  assert.equal(tidOf(following({ states: ["in_gc"] })), 2);
+  assert.equal(tidOf(following({ parts: ["needs_gil"] })), 2);
+  tidOf(following({ view: "flame", parts: ["needs_gil"] }));
+  assert.equal(tidOf(following({ parts: ["needs_gil"] })), 2);
   tidOf(following({ view: "flame" }));
-  assert.equal(tidOf(following({ states: ["waits"], range: { from: 1, to: 2 } })), 1);
+  assert.equal(tidOf(following({ parts: ["idle"], range: { from: 1, to: 2 } })), 1);
 });
 
 test("marks are as fine as there is room for", () => {

@@ -4,6 +4,7 @@ import { checkedRuns, emptyRuns } from "../../../web/model/profile/runs.js";
 import { heavyPlaces, runsOfCells } from "../../../web/model/profile/report-runs.js";
 import { createPicture } from "../../../web/model/page/picture.js";
 import { takeRuns } from "../../../web/model/trees/recording.js";
+import { PARTS } from "../../../web/model/profile/parts.js";
 import { boxAt, createPale, eachVisible, layOutRuns, runAt, unorderedParts } from "../../../web/model/trees/stacks.js";
 import { createGrouping, extendGrouping } from "../../../web/model/trees/grouping.js";
 import { answersOf, recordingOf, stateOf } from "../support/sample.mjs";
@@ -91,9 +92,10 @@ test("a stack of 10,000 frames is laid out without recursion", () => {
 });
 
 test("what waits is pale, and so is what is not asked for", () => {
-  const [onCpu, holdsGil, waits] = [1, 2, 0];
-  assert.deepEqual([onCpu, holdsGil, waits].map(createPale([])), [false, false, true]);
-  assert.deepEqual([onCpu, holdsGil, waits].map(createPale(["on_cpu"])), [false, true, true]);
+  const paleParts = (words, parts) => PARTS.filter((_, part) => createPale(words, parts)(part === 0 ? 1 : 0, part));
+  assert.deepEqual(paleParts([], PARTS), ["blocked", "idle"]);
+  assert.deepEqual(paleParts([], ["running", "blocked"]), ["needs_gil", "needs_processor", "blocked", "idle"]);
+  assert.deepEqual(paleParts(["on_cpu"], PARTS), PARTS.slice(1));
 });
 
 test("runs that do not fit are refused", () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { baseName, commandText, distinctNames, hashText, shortCommand, shortenText, visibleText } from "../../../web/model/base/text.js";
+import { baseName, commandText, distinctNames, hashText, shortCommand, shortenText, shortPath, visibleText } from "../../../web/model/base/text.js";
 
 test("text that is text is shown as it is", () => {
   assert.equal(visibleText("名前_日本語 😀 é"), "名前_日本語 😀 é");
@@ -47,7 +47,16 @@ test("base names are what follows the last slash", () => {
 test("files of one name are distinguished by the folders they are in", () => {
   const names = distinctNames(["/a/db/base.py", "/a/core/base.py", "/b/core/base.py", "/a/app.py", "app.py"]);
   assert.deepEqual(Array.from(names.values()), ["db/base.py", "a/core/base.py", "b/core/base.py", "a/app.py", "app.py"]);
-  assert.equal(distinctNames(["/x/__proto__"]).get("/x/__proto__"), "__proto__");
+  assert.equal(distinctNames(["/x/__proto__"]).get("/x/__proto__"), "x/__proto__");
+});
+
+test("a path has one short form: of a library from its package on, of all else the file with its folder", () => {
+  const forms = {
+    "/srv/venv/lib/python3.13/site-packages/sqlkit/orm/session.py": "sqlkit/orm/session.py", "/usr/lib/python3/dist-packages/yaml/__init__.py": "yaml/__init__.py",
+    "/usr/lib/python3.13/json/decoder.py": "json/decoder.py", "/usr/lib/python3.13/threading.py": "threading.py",
+    "/srv/shop/views/cart.py": "views/cart.py", "/app.py": "app.py", "app.py": "app.py", "<frozen runpy>": "<frozen runpy>", "": "",
+  };
+  for (const [path, short] of Object.entries(forms)) assert.equal(shortPath(path), short, path);
 });
 
 test("hashes differ where texts do, and seeds continue them", () => {

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { axisMarks, emptyTimeline, rangeText, slotAt, snapRange, STACKED, stackedLayers, timeLabel, timelineOfCells, timelineSpan, withTimeline } from "../../../web/model/time/timeline.js";
-import { viewOfCells } from "../../../web/model/profile/cells.js";
+import { axisMarks, continuesTimeline, emptyTimeline, rangeText, slotAt, snapRange, stackedLayers, timeLabel, timelineOfCells, timelineSpan, withTimeline } from "../../../web/model/time/timeline.js";
+import { addCellParts, viewOfCells } from "../../../web/model/profile/cells.js";
+import { PARTS } from "../../../web/model/profile/parts.js";
 import { createProgram } from "../support/made-up-program.mjs";
 
 function made(seconds = 3) {
@@ -10,7 +11,7 @@ function made(seconds = 3) {
   return program;
 }
 
-test("news take the place of the slots there were; another width replaces all", () => {
+test("news take the place of the slots there were; those of another width do not go on with them", () => {
   const program = made(3);
   const first = withTimeline(emptyTimeline(), program.timeline({}));
   program.advance(5.1);
@@ -18,20 +19,21 @@ test("news take the place of the slots there were; another width replaces all", 
   assert.deepEqual(second.slots, withTimeline(emptyTimeline(), program.timeline({})).slots);
   assert.equal(second.slots.reduce((sum, slot) => sum + slot.samples, 0), program.view({}).total);
   const coarse = { ...program.timeline({ since: 1 }), width: 1 };
-  assert.ok(withTimeline(second, coarse).slots.length < second.slots.length);
+  assert.deepEqual([continuesTimeline(second, coarse), continuesTimeline(second, { ...coarse, since: 0 }), continuesTimeline(second, { ...coarse, width: second.width })], [false, true, true]);
 });
 
 test("a report makes the same of its cells, whole or by thread, and answers for a range", () => {
   const program = made(4);
   const report = program.report({});
+  addCellParts(report);
   for (const threads of [[], [1, 2]]) {
-    assert.deepEqual(timelineOfCells(report, threads).slots.map(({ start, doing, inGc }) => ({ start, doing, inGc })),
-      withTimeline(emptyTimeline(), program.timeline({ threads })).slots.map(({ start, doing, inGc }) => ({ start, doing, inGc })));
+    assert.deepEqual(timelineOfCells(report, threads).slots.map(({ start, parts, inGc }) => ({ start, parts, inGc })),
+      withTimeline(emptyTimeline(), program.timeline({ threads })).slots.map(({ start, parts, inGc }) => ({ start, parts, inGc })));
   }
   const range = { from: 1, to: 2.5 };
-  assert.equal(viewOfCells(report, [], [], range).total, program.view(range).total);
+  assert.equal(viewOfCells(report, { threads: [], states: [] }, range).total, program.view(range).total);
   assert.ok(program.view(range).total > 0 && program.view(range).total < program.view({}).total);
-  assert.equal(viewOfCells({ ...report, slots: undefined }, [], [], range).total, program.view({}).total);
+  assert.equal(viewOfCells({ ...report, slots: undefined }, { threads: [], states: [] }, range).total, program.view({}).total);
 });
 
 test("a range is made of whole slots, at least one", () => {
@@ -44,7 +46,7 @@ test("a range is made of whole slots, at least one", () => {
 test("layers lie on each other and fill what was seen", () => {
   const timeline = withTimeline(emptyTimeline(), made(3).timeline({}));
   const layers = stackedLayers(timeline, timelineSpan(timeline, 3));
-  assert.equal(layers.length, STACKED.length);
+  assert.equal(layers.length, PARTS.length);
   layers[0].forEach((box, i) => {
     assert.equal(box.y0, 0);
     for (let layer = 1; layer < layers.length; layer += 1) assert.ok(Math.abs(layers[layer][i].y0 - layers[layer - 1][i].y1) < 1e-12);

@@ -2,14 +2,13 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { onlyWaits } from "../../../web/model/profile/wait-causes.js";
 import { waitOf, waitShares } from "../../../web/model/profile/waits.js";
 import { createPicture } from "../../../web/model/page/picture.js";
 import { readSharedCases } from "../support/shared-cases.mjs";
 import { outline, stateOf } from "../support/sample.mjs";
 
 const { cases: all, keys, recording, shown, checkPatterns } = readSharedCases("waits.json");
-const { waits, calls_that_only_wait: calls, cases } = all;
+const { waits, cases } = all;
 const { profile } = recording;
 
 test("a pattern matches what it matches on the server", checkPatterns);
@@ -26,10 +25,6 @@ test("functions say what they say on the server", () => {
   });
 });
 
-test("calls that only wait are those of the server", () => {
-  for (const [name, expected] of calls) assert.equal(onlyWaits(name), expected, name);
-});
-
 test("waits are added up by cause and peer, the most first", () => {
   const rows = waitShares(profile, recording.counts, () => true);
   assert.deepEqual(rows.map(({ text, name, idle, samples }) => [text, name, idle, samples]), [
@@ -42,18 +37,21 @@ test("waits are added up by cause and peer, the most first", () => {
 
 const STACKS = ["main;recv;<waits: network read 10.0.0.5:5432> 6", "main;poll;<waits: event loop> 3", "main;work 2"];
 
-test("stacks end with what they wait for where samples that wait are shown, in a hue of its own", () => {
-  const picture = createPicture()(stateOf(STACKS, { states: [] }));
+test("stacks end with what they wait for, in a hue of its own", () => {
+  const picture = createPicture()(stateOf(STACKS));
   assert.deepEqual(outline(picture.drawing.root), ["all 11", " main  main.py 11", "  poll  poll.py 3", "   waits: event loop 3", "  recv  recv.py 6", "   waits: network read 10.0.0.5:5432 6", "  work  work.py 2"]);
   const leaf = picture.drawing.root.children[0].children[1].children[0];
   assert.deepEqual([leaf.hue, leaf.neutral, leaf.foreign], ["wait-network", false, true]);
-  assert.deepEqual(picture.waitHues(), ["idle", "network"]);
-  // The lists of functions count such a sample where it waits.
-  assert.deepEqual(picture.hottest().map(({ label, self }) => label.name + " " + self), ["recv 6", "poll 3", "work 2"]);
+  assert.deepEqual(picture.waitHues(), ["network", "idle"]);
+  // Such a sample counts at what it waits for, so no function has what it did not do.
+  assert.deepEqual(picture.hottest().map(({ label, self }) => label.name + " " + self), ["work 2"]);
+  const { table } = createPicture()(stateOf(STACKS, { view: "table" }));
+  assert.deepEqual(table.rows.slice(0, 3).map((row) => table.labelOf(row).name + " " + row.self), ["waits: network read 10.0.0.5:5432 6", "waits: event loop 3", "work 2"]);
 });
 
-test("where samples that wait are hidden there are no such frames", () => {
-  const picture = createPicture()(stateOf(STACKS));
+test("the address may leave them out", () => {
+  const picture = createPicture()(stateOf(STACKS, { hidesWaits: true }));
   assert.ok(outline(picture.drawing.root).every((line) => !line.includes("waits:")));
+  assert.deepEqual(picture.hottest().map(({ label, self }) => label.name + " " + self), ["recv 6", "poll 3", "work 2"]);
   assert.deepEqual(picture.waitHues(), []);
 });

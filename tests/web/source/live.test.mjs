@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
-import { createRecording, takeDelivery } from "../../../web/model/trees/recording.js";
+import { createRecording, takeDelivery, takeRunning } from "../../../web/model/trees/recording.js";
 import { sumThreads } from "../../../web/model/profile/states.js";
 import { createLiveSource } from "../../../web/source/live.js";
 import { queryText } from "../../../web/source/requests.js";
@@ -25,7 +25,7 @@ function createScene({ threads = 4 } = {}) {
     const url = new URL(path, "http://localhost");
     scene.asked.push(url.pathname.replace("/api/v1", "") + url.search);
     if (scene.broken !== null) return scene.broken(url);
-    const query = { since: Number(url.searchParams.get("since") ?? 0), threads: url.searchParams.getAll("thread").map(Number), states: (url.searchParams.get("state") ?? "").split(",").filter(Boolean), from: url.searchParams.has("from") ? Number(url.searchParams.get("from")) : null, to: url.searchParams.has("to") ? Number(url.searchParams.get("to")) : null };
+    const query = { since: Number(url.searchParams.get("since") ?? 0), threads: url.searchParams.getAll("thread").map(Number), states: (url.searchParams.get("state") ?? "").split(",").filter(Boolean), parts: (url.searchParams.get("parts") ?? "").split(",").filter(Boolean), from: url.searchParams.has("from") ? Number(url.searchParams.get("from")) : null, to: url.searchParams.has("to") ? Number(url.searchParams.get("to")) : null };
     const name = url.pathname.split("/").at(-1);
     const answer = { sessions: () => ({ sessions: [scene.program.session()] }), tree: () => scene.program.tree(query.since), view: () => scene.program.view(query), threads: () => scene.program.threadStates(query), timeline: () => scene.program.timeline(query), quality: scene.program.fullQuality, lines: () => scene.program.lines(Number(url.searchParams.get("function"))), matches: () => scene.program.matches(JSON.parse(body).functions) }[name] ?? scene.program.session;
     const text = JSON.stringify(answer());
@@ -37,6 +37,8 @@ function createScene({ threads = 4 } = {}) {
     onSession: (session) => scene.sessions.push(session),
     onConnection: (connection) => scene.connections.push(connection),
     onThreadStates: (threads) => (scene.threads = threads),
+    onTimeline: (timeline) => (scene.timeline = timeline),
+    onRunning: (running) => takeRunning(recording, running) ?? true,
     onQuality: (quality) => scene.qualities.push(quality),
     onInstructions: (path, answer) => scene.instructions.push([path, answer]),
     onMatches: (matches) => scene.matches.push(matches),
@@ -253,7 +255,7 @@ test("what threads do is asked for with the counts, and adds up", async () => {
   const sums = sumThreads(scene.threads, []);
   assert.equal(sums.samples, viewTotal(scene, {}));
   assert.equal(sums.yes[0], all.on_cpu.yes);
-  assert.equal(sums.doing.reduce((sum, count) => sum + count, 0), sums.samples);
+  assert.equal(sums.parts.reduce((sum, count) => sum + count, 0), sums.samples);
   assert.deepEqual([0, 1, 2, 3].map((id) => scene.threads.get(id).samples), threads.samples);
 });
 
@@ -351,4 +353,33 @@ test("matches are asked for by runs of functions, when there is news", async () 
   scene.advance(1);
   await scene.round();
   assert.equal(asked(), 2);
+});
+
+test("when the slots of the timeline get wider, all of it is read again", async () => {
+  const scene = await started();
+  const { timeline } = scene.program;
+  scene.program.timeline = (query) => {
+    const fine = timeline(query);
+    return { ...fine, width: 2 * fine.width };
+  };
+  scene.advance(1);
+  await scene.round();
+  assert.equal(scene.timeline.slots[0].start, 0);
+  assert.equal(scene.timeline.slots.reduce((sum, slot) => sum + slot.samples, 0), viewTotal(scene, {}));
+  scene.advance(1);
+  scene.asked.length = 0;
+  await scene.round();
+  assert.deepEqual(scene.asked.filter((path) => path.includes("/timeline")), ["/sessions/1/timeline?since=2&slots=480"]);
+});
+
+test("what runs is read beside the rest while it is wanted, and only what is new of it", async () => {
+  const scene = await started();
+  assert.equal(scene.recording.running, null);
+  scene.source.watch("running", true);
+  for (let i = 0; i < 3; i += 1) {
+    scene.advance(1);
+    await scene.round();
+    assert.equal(scene.recording.running.total, viewTotal(scene, { parts: ["running"] }));
+  }
+  assert.ok(scene.asked.includes("/sessions/1/view?since=3&native=everything&parts=running"));
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { gzipSync } from "node:zlib";
-import { threadsOfCells, viewOfCells } from "../../../web/model/profile/cells.js";
+import { addCellParts, createAsked, threadsOfCells, viewOfCells } from "../../../web/model/profile/cells.js";
 import { foldedStacks, stackText } from "../../../web/model/profile/folded.js";
 import { applyTree, createProfile } from "../../../web/model/profile/profile.js";
 import { keptRuns } from "../../../web/model/profile/runs.js";
@@ -11,7 +11,9 @@ import { createProgram } from "../support/made-up-program.mjs";
 function recorded() {
   const program = createProgram({ threads: 5, now: () => 0 });
   program.advance(3);
-  return { program, report: program.report({}) };
+  const report = program.report({});
+  addCellParts(report);
+  return { program, report };
 }
 
 function open(text) {
@@ -38,27 +40,28 @@ const encode = (value) => gzipSync(JSON.stringify(value)).toString("base64");
 test("a report answers as the server did", () => {
   const { program, report } = recorded();
   for (const threads of [[], [1], [0, 3]]) {
-    for (const states of [[], ["on_cpu"], ["!on_cpu", "~has_gil", "~waits_gil"], ["unknown_on_cpu"], ["has_exception"]]) {
-      const { total, node, self } = viewOfCells(report, threads, states);
-      const there = program.view({ threads, states });
+    for (const [states, parts] of [[[], []], [["on_cpu"], []], [["!on_cpu", "~has_gil"], ["idle"]], [["unknown_on_cpu"], []], [["has_exception"], ["running"]], [[], ["blocked", "needs_gil"]]]) {
+      const { total, node, self } = viewOfCells(report, { threads, states, parts });
+      const there = program.view({ threads, states, parts });
       assert.deepEqual({ total, node, self }, { total: there.total, node: there.node, self: there.self });
     }
   }
   const threads = threadsOfCells(report);
   assert.equal(threads.get(2).samples, program.view({ threads: [2] }).total);
+  assert.equal(threads.get(2).parts[3], program.view({ threads: [2], parts: ["blocked"] }).total);
   assert.equal(threads.get(2).yes[1], program.view({ threads: [2], states: ["has_gil"] }).total);
 });
 
 test("a report's samples stand for the time that it says of each, else for what they do on average", () => {
   const { report } = recorded();
-  const { total } = viewOfCells(report, [], []);
-  assert.ok(Number.isNaN(viewOfCells(report, [], []).seconds));
+  const { total } = viewOfCells(report, { threads: [], states: [] });
+  assert.ok(Number.isNaN(viewOfCells(report, { threads: [], states: [] }).seconds));
   report.selection = { samples: total, seconds: total / 50 };
-  const some = viewOfCells(report, [1], []);
+  const some = viewOfCells(report, { threads: [1], states: [] });
   assert.ok(Math.abs(some.seconds - some.total / 50) < 1e-9);
   report.cells.ns = report.cells.count.map((count, i) => count * (report.cells.thread[i] === 1 ? 1e6 : 1e7));
-  assert.ok(Math.abs(viewOfCells(report, [1], []).seconds - some.total / 1000) < 1e-9);
-  assert.ok(Math.abs(viewOfCells(report, [2], []).seconds - viewOfCells(report, [2], []).total / 100) < 1e-9);
+  assert.ok(Math.abs(viewOfCells(report, { threads: [1], states: [] }).seconds - some.total / 1000) < 1e-9);
+  assert.ok(Math.abs(viewOfCells(report, { threads: [2], states: [] }).seconds - viewOfCells(report, { threads: [2], states: [] }).total / 100) < 1e-9);
 });
 
 test("an embedded report opens, hostile names and all", async () => {
@@ -67,8 +70,8 @@ test("an embedded report opens, hostile names and all", async () => {
   assert.equal(seen.connection.state, "ok");
   assert.equal(seen.session.target.pid, 4711);
   assert.equal(seen.deliveries.length, 1);
-  seen.source.ask({ threads: [1], states: ["has_gil"] });
-  assert.equal(seen.deliveries[1].view.total, viewOfCells(report, [1], ["has_gil"]).total);
+  seen.source.ask({ threads: [1], states: ["has_gil"], parts: [] });
+  assert.equal(seen.deliveries[1].view.total, viewOfCells(report, { threads: [1], states: ["has_gil"] }).total);
   assert.equal(seen.threads.size, 5);
   assert.ok(seen.quality.read_bytes > 0);
   assert.deepEqual(seen.source.downloads({ threads: [] }).map((item) => item.key), ["collapsed"]);
@@ -93,15 +96,15 @@ test("folded stacks have one line a stack, counts last, most frequent first", ()
   const { report } = recorded();
   const profile = createProfile();
   applyTree(profile, report.tree);
-  const lines = foldedStacks(profile, report.cells, [], []).trimEnd().split("\n");
+  const lines = foldedStacks(profile, report.cells, () => true).trimEnd().split("\n");
   const counts = lines.map((line) => Number(/ (\d+)$/.exec(line)[1]));
-  assert.equal(counts.reduce((sum, count) => sum + count, 0), viewOfCells(report, [], []).total);
+  assert.equal(counts.reduce((sum, count) => sum + count, 0), viewOfCells(report, { threads: [], states: [] }).total);
   assert.deepEqual(counts, counts.toSorted ? counts.toSorted((a, b) => b - a) : counts);
   for (const line of lines) assert.match(line, /^tid:\d+( [^;]+)?;/);
-  const one = foldedStacks(profile, report.cells, [0], []);
+  const one = foldedStacks(profile, report.cells, createAsked(report, { threads: [0], states: [] }));
   assert.ok(one.split("\n").filter(Boolean).every((line) => /^tid:4711[ ;]/.test(line)));
-  const held = foldedStacks(profile, report.cells, [], ["has_gil"]).trimEnd().split("\n");
-  assert.equal(held.reduce((sum, line) => sum + Number(/ (\d+)$/.exec(line)[1]), 0), viewOfCells(report, [], ["has_gil"]).total);
+  const held = foldedStacks(profile, report.cells, createAsked(report, { threads: [], states: ["has_gil"] })).trimEnd().split("\n");
+  assert.equal(held.reduce((sum, line) => sum + Number(/ (\d+)$/.exec(line)[1]), 0), viewOfCells(report, { threads: [], states: ["has_gil"] }).total);
 });
 
 test("a copied stack has a line a frame, with its place", () => {

@@ -71,7 +71,7 @@ function activityOf(process, slots, i) {
     { name: "serve", file: "/srv/shop/app.py", line: 7, own: true, cause: "event_loop", idle: true, peer: null },
   ][i % 3];
   return {
-    pid: process.pid, active_s: sum, waiting_s: waiting, states: { holds_gil: sum, waits_gil: i % 6 === 4 ? waiting * 2 : 0, on_cpu: 0, runnable: 0, waits: waiting, unknown: 0 }, active,
+    pid: process.pid, parts: { running: sum, needs_gil: i % 6 === 4 ? waiting * 2 : 0, needs_processor: 0, blocked: waits.idle ? 0 : waiting, idle: waits.idle ? waiting : 0 }, running: active,
     hottest: sum > 0 ? { name, file, line, own: true, seconds: Math.round(60 * sum) / 100 } : null, waits: { ...waits, seconds: Math.round(80 * waiting) / 100 },
   };
 }
@@ -126,16 +126,16 @@ export function createHost({ processes: count = 24, captures: kept = 9, sessions
     for (let second = Math.floor(from / 2); second < session.elapsed_s / 2; second += 1) slot.push(second);
     const wave = (n, phase, size) => Math.max(0, size * (0.55 + 0.45 * Math.sin(n / 3 + phase)));
     const column = (phase, size) => slot.map((n) => wave(n, phase + Number(session.id), size));
-    return { epoch: session.epoch, generation: session.generation, since: 0, from, to: session.elapsed_s, width: 2, slot, start: slot.map((n) => n * 2), end: slot.map((n) => n * 2 + 2), samples: {}, seconds: { holds_gil: column(0, 1.6), on_cpu: column(2, 0.6), waits_gil: column(4, 0.9), has_cpu: column(0, 2) } };
+    return { epoch: session.epoch, generation: session.generation, since: 0, from, to: session.elapsed_s, width: 2, slot, start: slot.map((n) => n * 2), end: slot.map((n) => n * 2 + 2), samples: {}, seconds: { running: column(0, 1.6), needs_gil: column(4, 0.9), needs_processor: column(2, 0.6) } };
   }
 
   function activity() {
     const session = sessions.find((one) => one.source === "continuous");
-    if (session === undefined) return { session: null, reason: "continuous sampling is off without the kernel engine (it needs CAP_BPF and CAP_PERFMON: run as root); --continuous turns it on, for 1 % of a core", from_s: 0, to_s: 0, slot_s: 0, active_s: 0, left_out: 0, functions: [], processes: [], total: 0 };
+    if (session === undefined) return { session: null, reason: "continuous sampling is off without the kernel engine (it needs CAP_BPF and CAP_PERFMON: run as root); --continuous turns it on, for 1 % of a core", from_s: 0, to_s: 0, slot_s: 0, running_s: 0, left_out: 0, functions: [], processes: [], total: 0 };
     const to = session.elapsed_s;
     const slots = Math.min(60, Math.floor(to / 5) + 1);
     const sampled = processes.map((process, i) => [process, i]).filter(([process, i]) => process.can_attach && i % 11 !== 6);
-    const rows = sampled.map(([process, i]) => activityOf(process, slots, i)).sort((a, b) => b.active_s - a.active_s);
+    const rows = sampled.map(([process, i]) => activityOf(process, slots, i)).sort((a, b) => b.parts.running - a.parts.running);
     const byName = new Map();
     for (const { pid, hottest } of rows) {
       if (hottest === null) continue;
@@ -143,7 +143,7 @@ export function createHost({ processes: count = 24, captures: kept = 9, sessions
       byName.set(hottest.name, { ...found, seconds: found.seconds + hottest.seconds, processes: found.processes + 1 });
     }
     return {
-      session: session.id, reason: null, from_s: Math.max(0, 5 * (Math.floor(to / 5) + 1 - slots)), to_s: to, slot_s: 5, active_s: rows.reduce((sum, row) => sum + row.active_s, 0), left_out: 0,
+      session: session.id, reason: null, from_s: Math.max(0, 5 * (Math.floor(to / 5) + 1 - slots)), to_s: to, slot_s: 5, running_s: rows.reduce((sum, row) => sum + row.parts.running, 0), left_out: 0,
       functions: Array.from(byName.values()).sort((a, b) => b.seconds - a.seconds), processes: rows, total: rows.length,
     };
   }

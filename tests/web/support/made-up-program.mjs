@@ -1,10 +1,12 @@
 // A program that does not exist, sampled: threads that do three kinds of work, grow new stacks as time passes, and have
 // functions with hostile names. Deterministic apart from the clock it is advanced by.
 
-import { slotsInRange } from "../../../web/model/profile/cells.js";
+import { addCellParts, slotsInRange } from "../../../web/model/profile/cells.js";
 import { gilOfCells } from "../../../web/model/threads/gil.js";
 import { matchesOfCells } from "../../../web/model/time/matches.js";
-import { addState, createSums, doingOf, STATE_DOINGS, STATE_FACTS, stateMatches, stateQuery } from "../../../web/model/profile/states.js";
+import { partOf, PARTS, partSet } from "../../../web/model/profile/parts.js";
+import { addState, createSums, STATE_FACTS, stateMatches, stateQuery } from "../../../web/model/profile/states.js";
+import { readWait } from "../../../web/model/profile/wait-causes.js";
 
 export const HOSTILE_NAMES = [
   "</script><img src=x onerror=\"document.title='PWNED'\">",
@@ -59,6 +61,9 @@ const FUNCTIONS = {
 
 const REQUEST = ["bootstrap", "inner", "run", "worker", "item", "serve", "dispatch"];
 
+// What threads with these stacks wait for when they do not run: by the frame before the last; workers without work by that before it.
+const WAITS = { fetch: "network read 10.0.0.5:5432", get: "idle worker", wait: "queue or condition", parse: "disk", main: "event loop" };
+
 // [weight, from second, stack]
 const WEB = [
   [16, 0, [...REQUEST, "view", "price", "discount"]],
@@ -111,6 +116,16 @@ function madeUpState(names, random, facts) {
   if (leaf === "gc") return rest | ON_CPU | HAS_GIL | IN_GC;
   const handles = facts.exceptions && leaf === "discount" && luck > 0.9 ? HAS_EXCEPTION : 0;
   return rest | handles | (luck < 0.35 ? ON_CPU | HAS_GIL : luck < 0.39 ? HAS_GIL : luck < 0.45 ? ON_CPU : facts.waits ? WAITS_GIL : 0);
+}
+
+// The mark at the end of such a stack in that state; null: it has none.
+function waitMark(names, state) {
+  // The deep stack.
+  if (names.length === 1 && names[0] === "fib") return null;
+  if (state & WAITS_GIL) return "GIL";
+  if (state & (ON_CPU | HAS_GIL | UNKNOWN_ON_CPU)) return null;
+  const waits = names.at(-1) === "native" ? names.slice(0, -1) : names;
+  return WAITS[waits.at(-1) === "wait" ? waits.at(-2) : waits.at(-1)] ?? null;
 }
 
 function createRandom(seed) {
@@ -216,8 +231,8 @@ export function createProgram({ threads = 20, processes = 1, endsAfter = 0, deep
     return { names, stack };
   }
 
-  function countSample(thread, node, state, at) {
-    log.push({ generation: generation + 1, thread, state, node, at, window: Math.floor(at / WINDOW_SECONDS) * WINDOW_SECONDS });
+  function countSample(thread, node, state, at, part = partOf(state, null)) {
+    log.push({ generation: generation + 1, thread, state, part, node, at, window: Math.floor(at / WINDOW_SECONDS) * WINDOW_SECONDS });
     quality.samples += 1;
     const luck = random();
     quality[luck < 0.9975 ? "exact" : luck < 0.9999 ? "retried" : "truncated"] += 1;
@@ -231,7 +246,11 @@ export function createProgram({ threads = 20, processes = 1, endsAfter = 0, deep
       const { names, stack } = madeUpStack(person);
       const state = madeUpState(names, stateRandom, { exceptions, waits: gilWaits });
       if (mode === "cpu" && !(state & (ON_CPU | UNKNOWN_ON_CPU))) quality.filtered += 1;
-      else countSample(person.id, stackNode(tables, stack), state, at);
+      else {
+        const waits = waitMark(names, state);
+        if (waits !== null) stack.push([["<waits: " + waits + ">", "~", 0], 0]);
+        countSample(person.id, stackNode(tables, stack), state, at, partOf(state, waits === null ? null : readWait("<waits: " + waits + ">")));
+      }
     }
   }
 
@@ -280,7 +299,7 @@ export function createProgram({ threads = 20, processes = 1, endsAfter = 0, deep
     };
   }
 
-  const isAsked = (sample, since, from, to, query) => sample.generation > since && sample.window >= (from ?? 0) && (to === null || sample.window < to) && stateMatches(sample.state, query);
+  const isAsked = (sample, since, from, to, query, within = null) => sample.generation > since && sample.window >= (from ?? 0) && (to === null || sample.window < to) && stateMatches(sample.state, query) && (within === null || within[sample.part]);
 
   // Slices of time, as /view answers with `blocks`.
   function blocksOf(query) {
@@ -291,26 +310,27 @@ export function createProgram({ threads = 20, processes = 1, endsAfter = 0, deep
     return { rows: views.map(({ node }) => node.length), seconds: starts.map((from, i) => (starts[i + 1] ?? windows.at(-1) + 0.25) - from), node: views.flatMap(({ node }) => node), self: views.flatMap(({ self }) => self) };
   }
 
-  function view({ since = 0, threads: wanted = [], states = [], from = null, to = null, blocks = false }) {
+  function view({ since = 0, threads: wanted = [], states = [], parts = [], from = null, to = null, blocks = false }) {
     const chosen = new Set(wanted);
     const query = stateQuery(states);
+    const within = partSet(parts);
     const perNode = new Map();
     let total = 0;
     for (const sample of log) {
-      if (!isAsked(sample, since, from, to, query) || (chosen.size > 0 && !chosen.has(sample.thread))) continue;
+      if (!isAsked(sample, since, from, to, query, within) || (chosen.size > 0 && !chosen.has(sample.thread))) continue;
       perNode.set(sample.node, (perNode.get(sample.node) ?? 0) + 1);
       total += 1;
     }
     const node = Array.from(perNode.keys()).sort((a, b) => a - b);
     const answer = { epoch, generation, since, total, node, self: node.map((id) => perNode.get(id)) };
-    return blocks ? { ...answer, blocks: blocksOf({ threads: wanted, states, from, to }) } : answer;
+    return blocks ? { ...answer, blocks: blocksOf({ threads: wanted, states, parts, from, to }) } : answer;
   }
 
   // Numbers of one sums, or of many as columns.
   function sumColumns(read) {
     const facts = STATE_FACTS.map((fact, i) => [fact, { yes: read((sums) => sums.yes[i]), unknown: read((sums) => sums.unknown[i]) }]);
-    const activity = Object.fromEntries(STATE_DOINGS.map((name, i) => [name, read((sums) => sums.doing[i])]));
-    return { samples: read((sums) => sums.samples), ...Object.fromEntries(facts), activity };
+    const parts = Object.fromEntries(PARTS.map((name, i) => [name, read((sums) => sums.parts[i])]));
+    return { samples: read((sums) => sums.samples), ...Object.fromEntries(facts), parts };
   }
 
   function sumsSince(since, states, from = null, to = null) {
@@ -320,8 +340,8 @@ export function createProgram({ threads = 20, processes = 1, endsAfter = 0, deep
     for (const sample of log) {
       if (!isAsked(sample, since, from, to, query)) continue;
       if (!byThread.has(sample.thread)) byThread.set(sample.thread, createSums());
-      addState(byThread.get(sample.thread), sample.state, 1);
-      addState(all, sample.state, 1);
+      addState(byThread.get(sample.thread), sample.state, sample.part, 1);
+      addState(all, sample.state, sample.part, 1);
     }
     return { all, ids: Array.from(byThread.keys()).sort((a, b) => a - b), byThread };
   }
@@ -334,13 +354,13 @@ export function createProgram({ threads = 20, processes = 1, endsAfter = 0, deep
     for (const sample of log) {
       if (!isAsked(sample, 0, from, to, stateQuery([])) || (chosen.size > 0 && !chosen.has(sample.thread))) continue;
       if (!slots.has(sample.window)) slots.set(sample.window, createSums());
-      addState(slots.get(sample.window), sample.state, 1);
+      addState(slots.get(sample.window), sample.state, sample.part, 1);
       if (sample.generation > since) fresh.add(sample.window);
     }
     const starts = Array.from(fresh).sort((a, b) => a - b);
     const column = (read) => starts.map((start) => read(slots.get(start)));
     const samples = { all: column((sums) => sums.samples), in_gc: column((sums) => sums.yes[3]) };
-    STATE_DOINGS.forEach((doing, i) => (samples[doing] = column((sums) => sums.doing[i])));
+    PARTS.forEach((part, i) => (samples[part] = column((sums) => sums.parts[i])));
     return {
       epoch, generation, since, from: from ?? 0, to: to ?? elapsed, width: WINDOW_SECONDS,
       slot: starts.map((start) => start / WINDOW_SECONDS), start: starts, end: starts.map((start) => start + WINDOW_SECONDS), samples, seconds: {},
@@ -370,12 +390,12 @@ export function createProgram({ threads = 20, processes = 1, endsAfter = 0, deep
     for (const sample of log) {
       const second = Math.floor(sample.at);
       if (second < range.from || second >= range.to) continue;
-      if (!rows.has(second)) rows.set(second, STATE_DOINGS.map(() => new Array(50).fill(0)));
-      rows.get(second)[doingOf(sample.state)][Math.min(49, Math.floor((sample.at - second) * 50))] += 1;
+      if (!rows.has(second)) rows.set(second, PARTS.map(() => new Array(50).fill(0)));
+      rows.get(second)[sample.part][Math.min(49, Math.floor((sample.at - second) * 50))] += 1;
       if (sample.generation > since) fresh.add(second);
     }
     const seconds = Array.from(fresh).sort((a, b) => a - b);
-    const columns = Object.fromEntries(STATE_DOINGS.map((doing, i) => [doing, seconds.flatMap((second) => rows.get(second)[i])]));
+    const columns = Object.fromEntries(PARTS.map((part, i) => [part, seconds.flatMap((second) => rows.get(second)[i])]));
     return { epoch, generation, since, ...range, fine_from: 0, bins: 50, second: seconds, ...columns, steps: { width: 1, first: 0 }, lost: 0 };
   }
 
@@ -420,14 +440,15 @@ export function createProgram({ threads = 20, processes = 1, endsAfter = 0, deep
     return rest;
   }
 
-  function report({ threads: wanted = [], states = [] }) {
+  function report({ threads: wanted = [], states = [], parts = [] }) {
     const chosen = new Set(wanted);
     const query = stateQuery(states);
+    const within = partSet(parts);
     const starts = Array.from(new Set(log.map((sample) => sample.window))).sort((x, y) => x - y);
     const slotOf = new Map(starts.map((start, slot) => [start, slot]));
     const cells = new Map();
-    for (const { thread, state, node, window } of log) {
-      if ((chosen.size > 0 && !chosen.has(thread)) || !stateMatches(state, query)) continue;
+    for (const { thread, state, part, node, window } of log) {
+      if ((chosen.size > 0 && !chosen.has(thread)) || !stateMatches(state, query) || (within !== null && !within[part])) continue;
       const key = [thread, state, node, slotOf.get(window)].join(" ");
       cells.set(key, (cells.get(key) ?? 0) + 1);
     }
@@ -448,6 +469,7 @@ export function createProgram({ threads = 20, processes = 1, endsAfter = 0, deep
 
   function gil({ threads: wanted = [], from = null, to = null }) {
     const made = report({});
+    addCellParts(made);
     return { epoch, generation, ...gilOfCells(made, wanted, slotsInRange(made, { from, to })) };
   }
 

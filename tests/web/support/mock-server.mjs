@@ -21,10 +21,11 @@ const PLACEHOLDER = '<script type="text/plain" id="profile-data"></script>';
 
 // What GET /summary answers of what the page shows of it; names are those of the program, and hostile.
 export const SUMMARY = {
+  headline: "41 % runs `</script><img src=x onerror=alert(1)>` (pricing.py:20); 2 of 20 threads are idle",
+  parts: { running: 0.3, needs_gil: 0.3, needs_processor: 0, blocked: 0.2, idle: 0.2 },
   observed: { samples: 1000 },
-  hot: { of: "active" },
   waiting: {
-    samples: 400, share: 0.4, idle_share: 0.5, functions: [{ name: "<native> select.epoll.poll", share: 0.5 }],
+    samples: 400, share: 0.4, functions: [{ name: "<native> select.epoll.poll", share: 0.5 }],
     causes: [
       { cause: "event_loop", title: "event loop", share: 0.5, peers: [] },
       { cause: "network_read", title: "network read", share: 0.3, peers: [{ peer: "</script><img src=x onerror=alert(1)>" }] },
@@ -83,7 +84,7 @@ function answerFile(response, name, type, body) {
 function readQuery(url) {
   const numberOr = (name) => (url.searchParams.has(name) ? Number(url.searchParams.get(name)) : null);
   const numbers = (name) => url.searchParams.getAll(name).map(Number);
-  return { since: Number(url.searchParams.get("since") ?? 0), threads: numbers("thread"), states: (url.searchParams.get("state") ?? "").split(",").filter(Boolean), from: numberOr("from"), to: numberOr("to"), blocks: url.searchParams.get("blocks") === "1" };
+  return { since: Number(url.searchParams.get("since") ?? 0), threads: numbers("thread"), states: (url.searchParams.get("state") ?? "").split(",").filter(Boolean), parts: (url.searchParams.get("parts") ?? "").split(",").filter(Boolean), from: numberOr("from"), to: numberOr("to"), blocks: url.searchParams.get("blocks") === "1" };
 }
 
 async function readBody(request) {

@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { after, before } from "node:test";
 import { fileURLToPath } from "node:url";
 import { launchChromium } from "./chromium.mjs";
+import { PARTS } from "../../../web/model/profile/parts.js";
 import { createProgram } from "./made-up-program.mjs";
 import { createMockServer } from "./mock-server.mjs";
 
@@ -37,26 +38,28 @@ export async function serve(program) {
 }
 
 // A fragment that shows all states, unless it says which.
-export const inAllStates = (fragment) => (fragment.includes("state=") ? fragment : (fragment === "" ? "#v=1" : fragment) + "&state=all");
+const ALL_PARTS = "&parts=" + PARTS.join();
+export const inAllParts = (fragment) => [fragment === "" ? "#v=1" : fragment, fragment.includes("parts=") ? "" : ALL_PARTS, fragment.includes("open=") ? "" : "&open=all"].join("");
 
-// A page on a program that moves on request. Without `asOpened` it shows all states.
+// A page on a program that moves on request. Without `asOpened` it shows all parts of time, and nothing is folded.
 export async function live({ seconds = 3, fragment = "", asOpened = false, ...options } = {}) {
   let clock = seconds;
   const program = createProgram({ threads: 8, now: () => 0, ...options });
   program.advance(clock);
   const { server, url } = await serve(program);
-  const page = await browser.open(url + (asOpened ? fragment : inAllStates(fragment)));
+  const page = await browser.open(url + (asOpened ? fragment : inAllParts(fragment)));
   return { page, program, server, url, advance: (by) => program.advance((clock += by)) };
 }
 
 export const byId = (id) => "document.querySelector('[data-testid=\"" + id + "\"]')";
-export const chip = (key) => "document.querySelector('[data-testid=state][data-value=" + key + "]')";
+export const part = (key) => "document.querySelector('[data-testid=part][data-value=" + key + "]')";
+export const mark = (key) => "document.querySelector('[data-testid=mark][data-value=" + key + "]')";
 export const textOf = (page, id) => page.evaluate(byId(id) + ".textContent");
 export const click = (page, id) => page.evaluate(byId(id) + ".click()");
 export const frames = "Array.from(document.querySelectorAll('g.frame'))";
 export const frameNamed = (name) => frames + ".find((g) => g.getAttribute('name').startsWith(" + JSON.stringify(name) + "))";
 // With the hottest lines above the flame graph, which move it down.
-export const drawn = (page) => page.until(frames + ".length > 10 && (" + byId("own") + "?.hidden !== false || " + byId("own-note") + ".textContent !== '')");
+export const drawn = (page) => page.until(frames + ".length > 10 && (" + byId("own") + "?.hidden === false || /view=(?!flame)/.test(location.hash))");
 export const widthOf = (page, name) => page.evaluate(frameNamed(name) + ".querySelector('rect').getBoundingClientRect().width");
 // The first number of the line over the drawing: samples in view, or under the zoomed frame.
 export const shownNumber = "parseInt(" + byId("drawing-note") + ".textContent.replaceAll(',', ''))";

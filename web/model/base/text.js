@@ -39,6 +39,14 @@ function quotedWord(word) {
   return /[\s"']/.test(word) || word === "" ? JSON.stringify(word) : word;
 }
 
+const ROOT_OF_LIBRARY = /^(?:[^]*\/)?(?:(?:site|dist)-packages|lib(?:64)?\/python\d[^/]*)\//;
+
+// The one short form of a path: of libraries from the package on, of all else the file with its folder.
+export function shortPath(path) {
+  const root = ROOT_OF_LIBRARY.exec(path);
+  return root === null ? path.split("/").slice(-2).join("/").replace(/^\//, "") : path.slice(root[0].length);
+}
+
 // The command line of a target as a person would type it.
 export function commandText(target) {
   return (target?.command ?? []).map(quotedWord).join(" ");
@@ -50,11 +58,11 @@ export function shortCommand(target) {
   return commandText({ command: target?.command?.length > 0 ? [baseName(program), ...words] : [] });
 }
 
-// The shortest ends of different paths that tell them apart, a part longer than the name at least where names are shared.
+// The short forms of different paths, with as many more parts as tell them apart.
 export function distinctNames(paths) {
   const tail = (path, parts) => path.split("/").slice(-parts).join("/");
-  const names = new Map(paths.map((path) => [path, baseName(path)]));
-  for (let parts = 2; parts <= NAME_PARTS_MAX; parts += 1) {
+  const names = new Map(paths.map((path) => [path, shortPath(path)]));
+  for (let parts = 3; parts <= NAME_PARTS_MAX; parts += 1) {
     const uses = new Map();
     for (const name of names.values()) uses.set(name, (uses.get(name) ?? 0) + 1);
     if (uses.size === names.size) break;

@@ -5,6 +5,7 @@ import { fileText, functionText, hasSource, libraryOf, originOf } from "../profi
 import { countByKey, groupCount, outermostByKey } from "../trees/grouping.js";
 import { inJitOf } from "../trees/native.js";
 import { createPairs, reservePairs, takePair } from "../base/pairs.js";
+import { isWait } from "../profile/waits.js";
 import { functionCount } from "../profile/profile.js";
 
 // Files of libraries of the system are with those of Python's.
@@ -41,6 +42,7 @@ function keptPlacesOf(grouping, profile) {
   const outermost = (keyOf, keys) => outermostByKey(grouping, keyOf, keys);
   Object.assign(places, {
     functionOf, functions,
+    isWait: Uint8Array.from(functionOf, (id) => Number(isWait(profile, id))),
     framesOfFunction: listByKey(functionOf, functions, (frame) => frame > 0),
     functionsOfFile: listByKey(places.fileOfFunction, places.files.length, (id) => id > 0),
     linesOfFile: listByKey(places.file.subarray(0, places.lines), places.files.length, (id) => id > 0),
@@ -104,8 +106,8 @@ function framesOfLine(places, id) {
 // others too, as is what has no file. inJit: those of inJitTotals, which code of CPython's JIT executed.
 export function sourceLines(grouping, profile, totals, inJitTotals) {
   const places = keptPlacesOf(grouping, profile);
-  const folded = { ...totals, self: foldedSelf(grouping, totals, places.lineOf) };
-  const inJit = { self: foldedSelf(grouping, inJitTotals, places.lineOf) };
+  const folded = { ...totals, self: foldedSelf(grouping, totals, places) };
+  const inJit = { self: foldedSelf(grouping, inJitTotals, places) };
   const counted = {
     files: countByKey(grouping, folded, places.fileOf, places.files.length, places.outermostFile),
     lines: countByKey(grouping, folded, places.lineOf, places.lines, places.outermostLine),
@@ -216,11 +218,12 @@ export function placedFile(file, starts) {
   return { ...file, lines: Array.from(lines.values()).sort(ascending), functions: [...rest, ...moved].sort(ascending) };
 }
 
-// Self samples of groups; those of frames that are not Python code go to the nearest caller that is.
-function foldedSelf(grouping, totals, lineOf) {
+// Self samples of groups; those of frames that are not Python code go to the nearest caller that is, but not those that wait.
+function foldedSelf(grouping, totals, { lineOf, isWait: waits }) {
   const self = totals.self.slice();
   for (let g = groupCount(grouping) - 1; g > 0; g -= 1) {
-    if (lineOf[grouping.frame.values[g]] !== 0 || self[g] === 0) continue;
+    const frame = grouping.frame.values[g];
+    if (lineOf[frame] !== 0 || self[g] === 0 || waits[frame] === 1) continue;
     self[grouping.parent.values[g]] += self[g];
     self[g] = 0;
   }

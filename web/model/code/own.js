@@ -1,13 +1,12 @@
 // Your hottest lines: every sample counts at the innermost frame of your code, at the line that runs there, whatever that line has
 // called. Your code is what neither the standard library nor a package nor generated code is; if there is none, the package that the program
 // was started in, as the server says; or what the patterns say. The server has the same rule: sampler/profile/views/own_lines.c.
-// Of active samples, those in a call that only waits count at no line: their threads have slept, and wait for the GIL or a processor.
+// What runs and what waits are counted apart.
 
 import { createColumn, grownArray } from "../base/column.js";
 import { createPairs, takePair } from "../base/pairs.js";
 import { fileText, functionText, originOf } from "../profile/frames.js";
-import { isContext } from "../profile/contexts.js";
-import { onlyWaits } from "../profile/wait-causes.js";
+import { waitOf } from "../profile/waits.js";
 import { functionCount, nodeCount } from "../profile/profile.js";
 import { isCounted } from "../filters/filter.js";
 import { parseSearch } from "../filters/search.js";
@@ -44,7 +43,7 @@ function isOwn(profile, id, kind, matches) {
 // The lines of your code that the nodes of a profile are called from; grows with the profile. `patterns`: a text, "" for the rule.
 export function createOwnLines(patterns) {
   return {
-    matches: pathMatcher(patterns), own: [], rule: [], packages: [], waits: [], contexts: [],
+    matches: pathMatcher(patterns), own: [], rule: [], packages: [], waits: [],
     lineOf: createColumn(), index: createPairs(), line: [0], function: [0],
   };
 }
@@ -63,8 +62,7 @@ function extendFunctions(lines, profile) {
     const { kind, name } = originOf(profile, id);
     lines.rule.push(isOwn(profile, id, kind, lines.matches));
     lines.packages.push(kind === "package" && profile.functionLibrary.values[id] === 0 && name);
-    lines.contexts.push(isContext(profile, id));
-    lines.waits.push(kind === "synthetic" && onlyWaits(functionText(profile, id)));
+    lines.waits.push(kind === "synthetic" ? waitOf(profile, id) : null);
   }
 }
 
@@ -85,33 +83,56 @@ export function extendOwnLines(lines, profile) {
   lineOf.length = nodes;
 }
 
-// -> {rows: [{path, line, function, raw (name), name, samples}], samples (of your code), ready (of these in calls that only wait)}: those with
-// the most samples of the current query, after the filters of the grouping. `isActive`: the query is for active samples.
-export function hottestOwnLines(lines, profile, grouping, counts, most, isActive) {
-  const sums = new Float64Array(lines.line.length);
-  const { filter, seen, groupOfNode } = grouping;
-  const isFiltering = filter.terms.length > 0;
-  const nodes = Math.min(lines.lineOf.length, counts.self.length, groupOfNode.length);
-  const [self, functions, lineOf] = [counts.self, profile.nodeFunction.values, lines.lineOf.values];
-  let ready = 0;
-  for (let node = 1; node < nodes; node += 1) {
-    if (self[node] === 0) continue;
-    const isShown = isFiltering ? isCounted(seen.values[node], groupOfNode.values[node]) : groupOfNode.values[node] !== 0;
-    if (!isShown) continue;
-    const line = lineOf[node];
-    const runs = lines.contexts[functions[node]] ? profile.nodeParent.values[node] : node;
-    if (isActive && line > 0 && lines.waits[functions[runs]]) ready += self[node];
-    else sums[line] += self[node];
-  }
+// The rows of the lines with most samples: [{path, line, function, raw (name), name, samples}]
+function hottestRows(lines, profile, sums, samples, most) {
   const hot = [];
-  let samples = ready;
   for (let at = 1; at < sums.length; at += 1) {
-    samples += sums[at];
     if (sums[at] === 0 || (hot.length === most && sums[at] <= sums[hot[most - 1]])) continue;
     if (hot.length < most) hot.push(at);
     else hot[most - 1] = at;
     for (let i = hot.length - 1; i > 0 && sums[hot[i]] > sums[hot[i - 1]]; i -= 1) [hot[i], hot[i - 1]] = [hot[i - 1], hot[i]];
   }
-  const row = (at) => ({ path: fileText(profile, lines.function[at]), line: lines.line[at], function: lines.function[at], raw: functionText(profile, lines.function[at]), name: visibleText(functionText(profile, lines.function[at])), samples: sums[at] });
-  return { rows: hot.filter((at) => sums[at] >= LEAST_SHARE * samples).map(row), samples, ready };
+  const row = (at) => ({ at, path: fileText(profile, lines.function[at]), line: lines.line[at], function: lines.function[at], raw: functionText(profile, lines.function[at]), name: visibleText(functionText(profile, lines.function[at])), samples: sums[at] });
+  return hot.filter((at) => sums[at] >= LEAST_SHARE * samples).map(row);
+}
+
+// Calls count(node, its line) for every node with samples of the current query that the filters of the grouping keep.
+function eachShown(lines, profile, { filter, seen, groupOfNode }, self, count) {
+  const isFiltering = filter.terms.length > 0;
+  const nodes = Math.min(lines.lineOf.length, self.length, groupOfNode.length);
+  for (let node = 1; node < nodes; node += 1) {
+    if (self[node] === 0) continue;
+    if (isFiltering ? isCounted(seen.values[node], groupOfNode.values[node]) : groupOfNode.values[node] !== 0) count(node, lines.lineOf.values[node]);
+  }
+}
+
+// Of what runs (counts of a query) the hottest lines: {rows, samples: of your code}.
+export function hottestOwnLines(lines, profile, grouping, counts, most) {
+  const sums = new Float64Array(lines.line.length);
+  let samples = 0;
+  eachShown(lines, profile, grouping, counts.self, (node, line) => {
+    sums[line] += counts.self[node];
+    if (line > 0) samples += counts.self[node];
+  });
+  return { rows: hottestRows(lines, profile, sums, samples, most), samples };
+}
+
+// Of what waits, without what is idle, the lines: {rows, with causes: [{cause (a title, "" where it is unknown), samples}], the most first; samples: of your code}.
+// counts: of a query; running: what of it runs, null: nothing does.
+export function waitingOwnLines(lines, profile, grouping, counts, running, most) {
+  const sums = new Float64Array(lines.line.length);
+  const causes = new Map();
+  let samples = 0;
+  eachShown(lines, profile, grouping, counts.self, (node, line) => {
+    const wait = lines.waits[profile.nodeFunction.values[node]];
+    const waited = counts.self[node] - (running?.self[node] ?? 0);
+    if (line === 0 || wait?.idle || !(waited > 0)) return;
+    sums[line] += waited;
+    samples += waited;
+    if (!causes.has(line)) causes.set(line, new Map());
+    const cause = wait?.cause ?? "";
+    causes.get(line).set(cause, (causes.get(line).get(cause) ?? 0) + waited);
+  });
+  const causesOf = (at) => Array.from(causes.get(at), ([cause, count]) => ({ cause, samples: count })).sort((a, b) => b.samples - a.samples);
+  return { rows: hottestRows(lines, profile, sums, samples, most).map((row) => ({ ...row, causes: causesOf(row.at) })), samples };
 }

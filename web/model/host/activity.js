@@ -18,12 +18,11 @@ export function activityPlace({ name, file, line }) {
   return { name: shown, place: baseName(file) + (line > 0 ? ":" + line : "") };
 }
 
-const WAITS = ["waits_gil", "runnable", "waits"];
-
 // What a process waited for most: {kind: "gil" | "processor" | a cause of ActivityWait | "unknown", place: that wait or null, share of all the time its
 // threads waited}, or null.
 export function mainWait(row) {
-  const times = WAITS.map((key) => row.states[key]);
+  const { needs_gil: gil, needs_processor: processor, blocked, idle } = row.parts;
+  const times = [gil, processor, blocked + idle];
   const all = times.reduce((sum, time) => sum + time, 0);
   if (!(all > 0)) return null;
   const most = times.indexOf(Math.max(...times));
@@ -31,9 +30,9 @@ export function mainWait(row) {
   return row.waits === null ? null : { kind: row.waits.cause ?? "unknown", place: row.waits, share: Math.min(1, row.waits.seconds / all) };
 }
 
-// Heights of 0 to 1 at the right end of `slots` places, one active thread being 1 unless there were more at once.
-export function sparkHeights(active, slots) {
-  const shown = active.slice(-slots);
+// Heights of 0 to 1 at the right end of `slots` places, one running thread being 1 unless there were more at once.
+export function sparkHeights(running, slots) {
+  const shown = running.slice(-slots);
   const most = shown.reduce((peak, value) => Math.max(peak, value), 1);
   return [...new Array(slots - shown.length).fill(null), ...shown.map((value) => (value > 0 ? Math.max(SPARK_FLOOR, value / most) : 0))];
 }
@@ -55,9 +54,9 @@ export function sampledRange({ from_s: from, to_s: to, slot_s: slot }) {
   return slot > 0 ? Math.max(slot, Math.ceil((to - from) / slot) * slot) : 0;
 }
 
-// Threads active on average, over all slots.
-export function meanActive(activity, row) {
-  return ratio(row.active_s, activity.to_s - activity.from_s);
+// Threads that ran, on average over all slots.
+export function meanRunning(activity, row) {
+  return ratio(row.parts.running, activity.to_s - activity.from_s);
 }
 
 // Opens the last minutes of a process, or of the host without a pid, at a line where it has one.

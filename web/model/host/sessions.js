@@ -113,8 +113,9 @@ export function wordsRequest(form, first) {
   return { body: { [first]: form.title.trim(), note: form.note, labels } };
 }
 
-// The slots of a timeline as heights of 0 to 1: threads that held the GIL, or were on a CPU otherwise, or waited for the
-// GIL, on average. -> [{x, width, gil, cpu, waits}] in a box of 1 by 1.
+// The slots of a timeline as heights of 0 to 1: threads in each part of SPARK_PARTS, on average. -> [{x, width, heights}] in a box of 1 by 1.
+export const SPARK_PARTS = ["running", "needs_gil", "needs_processor"];
+
 export function sparkSlots(timeline, from, to) {
   const { start, end, seconds } = timeline;
   const span = to - from;
@@ -124,18 +125,18 @@ export function sparkSlots(timeline, from, to) {
   for (let i = 0; i < start.length; i += 1) {
     const last = end[i] - start[i];
     if (!(last > 0) || end[i] <= from) continue;
-    const [gil, cpu, waits] = ["holds_gil", "on_cpu", "waits_gil"].map((key) => (seconds[key]?.[i] ?? 0) / last);
-    most = Math.max(most, gil + cpu + waits);
+    const heights = SPARK_PARTS.map((part) => (seconds[part]?.[i] ?? 0) / last);
+    most = Math.max(most, heights.reduce((sum, height) => sum + height, 0));
     const x = Math.max(0, (start[i] - from) / span);
-    slots.push({ x, width: Math.min(1, (end[i] - from) / span) - x, gil, cpu, waits });
+    slots.push({ x, width: Math.min(1, (end[i] - from) / span) - x, heights });
   }
-  return slots.map((slot) => ({ ...slot, gil: slot.gil / most, cpu: slot.cpu / most, waits: slot.waits / most }));
+  return slots.map((slot) => ({ ...slot, heights: slot.heights.map((height) => height / most) }));
 }
 
-// Shares of the time that all threads together spent so, from the first slot to the last. Slots without samples are not given: at a low
+// How many threads were in each of these parts on average, from the first slot to the last. Slots without samples are not given: at a low
 // rate a sample stands for more time than the slot that it is in.
-export function sparkShares(timeline) {
+export function sparkThreads(timeline) {
   const sum = (key) => (timeline.seconds[key] ?? []).reduce((total, value) => total + value, 0);
   const lasted = timeline.start.length > 0 ? timeline.end.at(-1) - timeline.start[0] : 0;
-  return lasted > 0 ? { gil: sum("holds_gil") / lasted, cpu: sum("has_cpu") / lasted } : null;
+  return lasted > 0 ? SPARK_PARTS.map((part) => sum(part) / lasted) : null;
 }

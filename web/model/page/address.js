@@ -1,12 +1,13 @@
 // The state of the page as text for the fragment of its URL, and back. Defaults are left out. Version 1:
-//   v=1  session=ID  view=table  bottom-up  by=line  native=all  colour=module  order=size  search=TEXT  thread=TID~NAME (repeated)  process=PID (repeated)
-//   state=WORD,WORD or state=all  range=FROM~TO  baseline=FROM~TO  against=ID  filter=TERM (repeated)  about=KEY  file=PATH  line=N  hot  width=current  change=self  zoom=PATH  frame=PATH  tables=CHART,CHART
+//   v=1  session=ID  view=table  bottom-up  by=line  native=all  waits=off  colour=module  order=size  search=TEXT  thread=TID~NAME (repeated)  process=PID (repeated)
+//   parts=PART,PART  state=WORD,WORD  range=FROM~TO  baseline=FROM~TO  against=ID  filter=TERM (repeated)  about=KEY  file=PATH  line=N  hot  width=current  change=self  open=KEY.KEY or open=all  zoom=PATH  frame=PATH  tables=CHART,CHART
 // at=FROM~TO, milliseconds since 1970, is read and becomes a range once the start of the session is known.
 // PATH is frame keys from the root, joined by ".", a key that repeats N times written KEY*N. FROM and TO are seconds since
 // the session began; without TO a range goes on. `against` is another session to compare with, all of it, or what `baseline` says of it. TERM is one of filter.js; "filter" alone says that none applies, not even those
 // that the session was recorded with.
 
 import { FILTERS_MAX, cleanTerm } from "../filters/filter.js";
+import { readParts } from "../profile/parts.js";
 import { cleanWords } from "../profile/states.js";
 import { NATIVE_SETTINGS } from "../trees/native.js";
 
@@ -16,8 +17,8 @@ const PATH_LENGTH_MAX = 20000;
 const SEARCH_LENGTH_MAX = 2000;
 const THREADS_MAX = 256;
 const PROCESSES_OF_ADDRESS_MAX = 256;
-const STATES_LENGTH_MAX = 200;
-const ALL_STATES = "all";
+const WORDS_LENGTH_MAX = 200;
+const OPEN_MAX = 64;
 const FILE_LENGTH_MAX = 4096;
 
 export const VIEWS = ["flame", "stacks", "sandwich", "table", "source", "heatmap", "threads", "gil", "diff", "tasks"];
@@ -35,14 +36,17 @@ export const PANEL_VIEWS = [...FLAME_VIEWS, "stacks"];
 export const DIFF_WIDTHS = ["both", "current", "baseline"];
 export const DIFF_BY = ["total", "self"];
 
-// How siblings stand in charts of frames: by name, or the largest first.
+// How siblings stand in charts of frames: by name, or the largest first. An address that says neither: state.js, shownOrder().
 export const ORDERS = ["name", "size"];
+
+// Stands for all folded chains of frames (folds.js): none is folded.
+export const ALL_OPEN = "all";
 
 // Charts that can be had as tables too (view/page/as-table.js).
 export const TABLES = ["strip", "heatmap", "flame", "stacks", "sandwich", "threads", "gil", "diff"];
 
 export function defaultAddress() {
-  return { session: null, view: "flame", bottomUp: false, by: "function", native: null, colour: "heat", order: "name", search: "", threads: [], processes: [], states: null, range: null, at: null, baseline: null, against: null, filters: [], noFilters: false, about: "", file: "", line: 0, hotOnly: false, diffWidth: "both", diffBy: "total", zoom: [], frame: [], tables: [] };
+  return { session: null, view: "flame", bottomUp: false, by: "function", native: null, hidesWaits: false, colour: "heat", order: null, search: "", threads: [], processes: [], parts: null, states: [], range: null, at: null, baseline: null, against: null, filters: [], noFilters: false, about: "", file: "", line: 0, hotOnly: false, diffWidth: "both", diffBy: "total", open: [], zoom: [], frame: [], tables: [] };
 }
 
 export function formatPath(keys) {
@@ -68,12 +72,7 @@ export function parsePath(text) {
   return keys;
 }
 
-// "all" is no words; nothing, or nothing that is a word, is null: what waits is hidden.
-function parseStates(text) {
-  if (text === ALL_STATES) return [];
-  const words = cleanWords((text ?? "").slice(0, STATES_LENGTH_MAX).split(","));
-  return words.length > 0 ? words : null;
-}
+const listOf = (text) => (text ?? "").slice(0, WORDS_LENGTH_MAX).split(",");
 
 function parseThread(text) {
   const found = /^(\d{1,15})~(.*)$/s.exec(text);
@@ -111,12 +110,14 @@ export function formatAddress(address) {
   if (address.bottomUp) out.set("bottom-up", "");
   if (address.by !== "function") out.set("by", address.by);
   if (address.native !== null) out.set("native", address.native);
+  if (address.hidesWaits) out.set("waits", "off");
   if (address.colour !== "heat") out.set("colour", address.colour);
-  if (address.order !== "name") out.set("order", address.order);
+  if (address.order !== null) out.set("order", address.order);
   if (address.search !== "") out.set("search", address.search);
   for (const thread of address.threads) out.append("thread", thread.tid + "~" + thread.name);
   for (const pid of address.processes) out.append("process", String(pid));
-  if (address.states !== null) out.set("state", address.states.join() || ALL_STATES);
+  if (address.parts !== null) out.set("parts", address.parts.join());
+  if (address.states.length > 0) out.set("state", address.states.join());
   if (address.range !== null) out.set("range", formatRange(address.range));
   if (address.baseline !== null) out.set("baseline", formatRange(address.baseline));
   if (address.against !== null) out.set("against", address.against);
@@ -128,6 +129,7 @@ export function formatAddress(address) {
   if (address.hotOnly) out.set("hot", "");
   if (address.diffWidth !== "both") out.set("width", address.diffWidth);
   if (address.diffBy !== "total") out.set("change", address.diffBy);
+  if (address.open.length > 0) out.set("open", address.open.join("."));
   if (address.zoom.length > 0) out.set("zoom", formatPath(address.zoom));
   if (address.frame.length > 0) out.set("frame", formatPath(address.frame));
   if (address.tables.length > 0) out.set("tables", address.tables.join());
@@ -146,12 +148,14 @@ export function parseAddress(text, view = "flame") {
   address.bottomUp = given.has("bottom-up");
   address.by = oneOf(given.get("by"), ["function", "line"]);
   address.native = NATIVE_SETTINGS.find((setting) => setting === given.get("native")) ?? null;
+  address.hidesWaits = given.get("waits") === "off";
   address.colour = oneOf(given.get("colour"), ["heat", "module"]);
-  address.order = oneOf(given.get("order"), ORDERS);
+  address.order = ORDERS.find((order) => order === given.get("order")) ?? null;
   address.search = (given.get("search") ?? "").slice(0, SEARCH_LENGTH_MAX);
   address.threads = given.getAll("thread").slice(0, THREADS_MAX).map(parseThread).filter((thread) => thread !== null);
   address.processes = given.getAll("process").slice(0, PROCESSES_OF_ADDRESS_MAX).filter((pid) => /^[1-9]\d{0,9}$/.test(pid)).map(Number);
-  address.states = parseStates(given.get("state"));
+  address.parts = readParts(listOf(given.get("parts")));
+  address.states = cleanWords(listOf(given.get("state")));
   address.range = parseRange(given.get("range") ?? "");
   address.at = parseInstants(given.get("at") ?? "");
   address.baseline = parseRange(given.get("baseline") ?? "");
@@ -164,6 +168,7 @@ export function parseAddress(text, view = "flame") {
   address.hotOnly = given.has("hot");
   address.diffWidth = oneOf(given.get("width"), DIFF_WIDTHS);
   address.diffBy = oneOf(given.get("change"), DIFF_BY);
+  address.open = parsePath(given.get("open") ?? "").slice(0, OPEN_MAX);
   address.zoom = parsePath(given.get("zoom") ?? "");
   address.frame = parsePath(given.get("frame") ?? "");
   const tables = (given.get("tables") ?? "").split(",");

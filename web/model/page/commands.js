@@ -1,10 +1,10 @@
 // The entries of the command palette: commands of the page, and every function by name.
 
 import { TEXT } from "../../text/session.js";
-import { viewKey, VIEWS } from "./address.js";
+import { ALL_OPEN, viewKey, VIEWS } from "./address.js";
 import { formatClock } from "../base/numbers.js";
 import { visibleText } from "../base/text.js";
-import { stateFilters } from "../filters/chips.js";
+import { PARTS } from "../profile/parts.js";
 import { sinceStart, startsOf, startText } from "../time/starts.js";
 import { threadKeyOf, threadPlace } from "../threads/threads.js";
 import { chartsOfView, IMAGE_FORMATS } from "./charts.js";
@@ -29,19 +29,23 @@ function startCommands(session, change) {
 export function pageCommands(state) {
   const change = (changes) => ({ type: "address", changes, how: "push" });
   const { address } = state;
+  const isOpen = address.open.length > 0;
   const commands = VIEWS.map((view, i) => ({ label: TEXT.commands.show(TEXT.view[view][0]), hint: viewKey(i), action: change({ view }) }));
   commands.push(
     { label: address.bottomUp ? TEXT.commands.topDown : TEXT.commands.bottomUp, hint: "i", action: { type: "turn" } },
     { label: address.by === "line" ? TEXT.commands.byFunction : TEXT.commands.byLine, hint: "", action: change({ by: address.by === "line" ? "function" : "line" }) },
     { label: address.colour === "heat" ? TEXT.commands.byModule : TEXT.commands.byHeat, hint: "", action: change({ colour: address.colour === "heat" ? "module" : "heat" }) },
     { label: TEXT.commands.libraries, hint: "l", action: { type: "toggleLibraries" } },
+    { label: address.hidesWaits ? TEXT.commands.showWaits : TEXT.commands.hideWaits, hint: "", action: change({ hidesWaits: !address.hidesWaits }) },
+    { label: isOpen ? TEXT.commands.fold : TEXT.commands.unfold, hint: "", action: change({ open: isOpen ? [] : [ALL_OPEN] }) },
     { label: TEXT.commands.quality, hint: "q", action: { type: "qualityDialog", open: true } },
     { label: TEXT.commands.links, hint: "", action: { type: "linksDialog", open: true } },
     ...THEMES.map((theme) => ({ label: TEXT.commands.theme(theme), hint: theme === state.theme ? TEXT.commands.current : "", action: { type: "theme", theme } })),
-    ...stateFilters().map(({ label, words }) => ({ label: TEXT.commands.state(label), hint: "", action: change({ states: words }) })),
+    ...PARTS.map((part) => ({ label: TEXT.commands.part(TEXT.parts[part][0]), hint: "", action: change({ parts: [part] }) })),
+    { label: TEXT.commands.allParts, hint: "", action: change({ parts: PARTS }) },
     ...(state.downloads ?? []).map((item) => ({ label: TEXT.commands.download(item.label), hint: item.hint, action: { type: "download", key: item.key } })),
     { label: TEXT.commands.help, hint: "?", action: { type: "help", open: true } },
-    { label: TEXT.commands.reset, hint: "", action: change({ range: null, threads: [], states: null, filters: [], search: "", zoom: [], frame: [] }) },
+    { label: TEXT.commands.reset, hint: "", action: change({ range: null, threads: [], parts: null, states: [], filters: [], search: "", zoom: [], frame: [] }) },
   );
   if (state.picture.selected !== null) commands.push(...filterCommands(state.picture.describe(state.picture.selected).label));
   for (const chart of chartsOfView(address.view, state.hasTimes)) {

@@ -1,14 +1,14 @@
 // Why a view is empty, and what to do about it: {text, actions: [{label, action}]}.
 
 import { TEXT } from "../../text/session.js";
-import { filteredText } from "../filters/chips.js";
+import { filteredText } from "../filters/selection.js";
 import { formatCount } from "../base/numbers.js";
-import { shownStates } from "../profile/states.js";
+import { PARTS, shownParts } from "../profile/parts.js";
 import { statusOf } from "./state.js";
 import { rangeText } from "../time/timeline.js";
 
 const change = (label, changes) => ({ label, action: { type: "address", changes, how: "push" } });
-const SHOW_ALL_STATES = change(TEXT.empty.allStates, { states: [] });
+const SHOW_ALL_PARTS = change(TEXT.empty.allParts, { parts: PARTS, states: [] });
 const SHOW_ALL_TIMES = change(TEXT.empty.allTimes, { range: null });
 const REMOVE_FILTERS = change(TEXT.empty.noFilters, { filters: [] });
 const SHOW_ALL_THREADS = change(TEXT.empty.allThreads, { threads: [] });
@@ -18,7 +18,7 @@ const QUALITY_DETAILS = { label: TEXT.empty.quality, action: { type: "qualityDia
 const OF_THREADS = ["threads", "gil"];
 
 // There is something, and the filters leave none of it; null when it is not their doing.
-function filteredReason({ address, states, session }, sums, samples, counted) {
+function filteredReason({ address, parts, session }, sums, samples, counted) {
   const byThread = address.threads.length + address.processes.length > 0;
   if (counted > 0 && address.filters.length > 0) {
     return { text: TEXT.empty.filtered(formatCount(counted)), actions: [REMOVE_FILTERS] };
@@ -26,10 +26,10 @@ function filteredReason({ address, states, session }, sums, samples, counted) {
   if (address.range !== null && sums.samples === 0 && samples > 0) {
     return { text: TEXT.empty.noneIn(rangeText(address.range)), actions: byThread ? [SHOW_ALL_TIMES, SHOW_ALL_THREADS] : [SHOW_ALL_TIMES] };
   }
-  if (states.length > 0 && sums.samples > 0) {
-    const ways = byThread ? [SHOW_ALL_STATES, SHOW_ALL_THREADS] : [SHOW_ALL_STATES];
+  if (address.states.length + PARTS.length - parts.length > 0 && sums.samples > 0) {
+    const ways = byThread ? [SHOW_ALL_PARTS, SHOW_ALL_THREADS] : [SHOW_ALL_PARTS];
     const others = session?.settings?.threads === "main" ? " " + TEXT.empty.onlyMain : "";
-    return { text: filteredText(states, sums, byThread ? TEXT.empty.ofThreads : "") + others, actions: ways };
+    return { text: filteredText(parts, address.states, sums, byThread ? TEXT.empty.ofThreads : "") + others, actions: ways };
   }
   if (byThread && samples > 0) {
     return { text: TEXT.empty.filteredThreads(formatCount(samples)), actions: [SHOW_ALL_THREADS] };
@@ -63,5 +63,5 @@ function nothingReason(state) {
 export function emptyReason(state, sum, sums, isCompared) {
   const { address } = state;
   if (sum > 0 || isCompared || (address.view === "tasks" && state.session !== null) || (OF_THREADS.includes(address.view) && sums.samples > 0)) return null;
-  return filteredReason({ address, states: shownStates(state), session: state.session }, sums, state.session?.quality?.samples ?? 0, state.recording.counts.total) ?? nothingReason(state);
+  return filteredReason({ address, parts: shownParts(state), session: state.session }, sums, state.session?.quality?.samples ?? 0, state.recording.counts.total) ?? nothingReason(state);
 }

@@ -2,11 +2,12 @@
 
 import { TEXT } from "../../text/session.js";
 import { changeStyle, compareGroups, compareRows, comparedSide, comparedSides } from "../trees/compare.js";
-import { FLAME_VIEWS, PANEL_VIEWS } from "./address.js";
+import { ALL_OPEN, FLAME_VIEWS } from "./address.js";
 import { cutTree } from "../trees/cut.js";
 import { isWithoutGil } from "../threads/activity.js";
 import { emptyReason } from "./empty.js";
 import { blockSums, createIntervals, samplesInTime } from "./intervals.js";
+import { foldTree } from "../trees/folds.js";
 import { frameKey, frameLabel, frameOfFunction } from "../profile/frames.js";
 import { gilMatrix, causedCounts } from "../threads/gil.js";
 import { taskRows, tasksReason, tasksRequest } from "../threads/tasks.js";
@@ -14,14 +15,16 @@ import { groupCount, groupTotals, matchedSamples } from "../trees/grouping.js";
 import { lineNeighbours, sourceLines, sourcePaths } from "../code/lines.js";
 import { memoise } from "../base/memoise.js";
 import { formatCount, formatPoints, formatShare, isKnown, ratio } from "../base/numbers.js";
-import { createOwnLines, extendOwnLines, hottestOwnLines } from "../code/own.js";
+import { createOwnLines, extendOwnLines, hottestOwnLines, waitingOwnLines } from "../code/own.js";
 import { otherBaseline } from "./questions.js";
 import { inJitOf, nativeSetting } from "../trees/native.js";
+import { shownOrder } from "./state.js";
 import { currentGrouping } from "../trees/recording.js";
 import { nodeCount } from "../profile/profile.js";
 import { isCounted } from "../filters/filter.js";
 import { createMatcher, extendMatcher } from "../filters/search.js";
-import { shownStates, STATE_FACTS, sumThreads } from "../profile/states.js";
+import { IDLE, PARTS, RUNNING, shownParts } from "../profile/parts.js";
+import { STATE_FACTS, sumThreads } from "../profile/states.js";
 import { WAIT_HUES } from "../profile/wait-causes.js";
 import { contextShares } from "../profile/contexts.js";
 import { waitShares } from "../profile/waits.js";
@@ -36,7 +39,9 @@ import { bottomUpTree, createMergedNames, resolveKeys, sandwichTrees, topDownTre
 export const HEAT_STEPS = [0.002, 0.01, 0.025, 0.05, 0.1, 0.2, 0.4];
 
 const HOTTEST_COUNT = 12;
+const WAITS_AMONG_HOTTEST = 24;
 const OWN_COUNT = 5;
+const OWN_WAITS = 3;
 
 export function heatLevel(share) {
   let level = 0;
@@ -60,7 +65,7 @@ function byLabel(a, b) {
   return Number(a.id) - Number(b.id);
 }
 
-// Siblings in the order of the address; bottom-up always the largest first, as what leads to most samples is what is asked for.
+// Siblings in that order; bottom-up always the largest first, as what leads to most samples is what is asked for.
 function bySize(a, b) {
   return b.value - a.value || byLabel(a, b);
 }
@@ -93,17 +98,29 @@ function drawTree(tree, focus, width, fields, sum, order) {
   return { ...drawing, byId: indexDrawing(drawing.root) };
 }
 
-function makeDrawing(recording, version, grouping, totals, tree, focus, width, order) {
+// `open`: the folded chains that are open, or null: nothing is folded.
+function makeDrawing(recording, version, grouping, totals, tree, focus, width, order, open) {
   if (totals.sum === 0 || width <= 0) return null;
-  const fieldsOf = createFields(recording, grouping, totals, tree);
+  const plain = createFields(recording, grouping, totals, tree);
+  const shown = open === null ? tree : foldTree(tree, grouping, totals, recording.profile, open);
+  const fieldsOf = open === null ? plain : (id) => foldedFields(plain, tree, shown.foldOf(id), id);
   const all = { name: TEXT.all, label: TEXT.all, self: 0, total: totals.sum, heat: 0, hue: "none", neutral: true, foreign: true };
-  return drawTree(tree, focus, width, (id) => (id === 0 ? all : fieldsOf(id)), totals.sum, order);
+  return drawTree(shown, focus, width, (id) => (id === 0 ? all : fieldsOf(id)), totals.sum, order);
+}
+
+// A frame that stands for a chain of them.
+function foldedFields(fieldsOf, tree, fold, id) {
+  if (fold === null) return fieldsOf(id);
+  const functions = [];
+  for (let at = id; at !== tree.parent(fold.first); at = tree.parent(at)) functions.push(fieldsOf(at));
+  const label = TEXT.flame.folded(formatCount(fold.count), functions.at(-1).label, functions[0].label);
+  return { ...functions[0], name: label, label, neutral: true, fold: fold.key, functions: functions.map((one) => one.function) };
 }
 
 // The drawing with what a search makes of its frames, isMatch(frame): only their style differs, not their place.
 function markDrawing(drawing, matcher) {
   if (drawing === null || !matcher.search.active) return drawing;
-  return { ...drawing, isMatch: (frame) => Boolean(matcher.matched[frame.function ?? 0]) };
+  return { ...drawing, isMatch: (frame) => (frame.functions ?? [frame.function ?? 0]).some((id) => matcher.matched[id]) };
 }
 
 // The frame that a link calls `key`, or 0.
@@ -118,10 +135,23 @@ function makeSandwich(recording, version, grouping, totals, key, width, names, o
   if (frame === 0 || totals.sum === 0) return null;
   const trees = sandwichTrees(names, grouping, totals, frame);
   const label = frameLabel(grouping.frames, recording.profile, frame);
-  if (trees.sum === 0 || width <= 0) return { label, total: trees.sum, self: trees.self, callers: null, callees: null, keyOf: () => key };
+  if (trees.sum === 0 || width <= 0) return { label, key, total: trees.sum, self: trees.self, callers: null, callees: null, keyOf: () => key };
   const draw = (tree, isBottomUp) => drawTree(tree, 0, width, createFields(recording, grouping, totals, tree), totals.sum, siblingOrder(order, isBottomUp));
   const keyOf = (side, id) => frameKey(grouping.frames, recording.profile, trees[side].frame(Number(id)));
-  return { label, total: trees.sum, self: trees.self, callers: draw(trees.callers, true), callees: draw(trees.callees, false), keyOf };
+  return { label, key, total: trees.sum, self: trees.self, callers: draw(trees.callers, true), callees: draw(trees.callees, false), keyOf };
+}
+
+// -> keyOf(about, functions, their counts()): the function that a sandwich is of: that of the address, else the hottest when it was first asked for.
+function createSandwiched() {
+  let hottest = "";
+  return (about, recording, functions, counts) => {
+    if (about !== "") hottest = "";
+    else if (hottest === "" || frameOfKey(functions.frames, recording.profile, hottest) === 0) {
+      const found = makeHottest(recording, functions, counts());
+      hottest = (found.find(({ label }) => !label.synthetic) ?? found[0])?.key ?? "";
+    }
+    return about || hottest;
+  };
 }
 
 function markSandwich(sandwich, matcher) {
@@ -294,24 +324,33 @@ function makeTable(recording, version, grouping, all, matcher, table, ranks) {
 
 // What a link calls the function of a frame, whatever line of it.
 function functionKey(recording, grouping, frame) {
-  const functions = currentGrouping(recording, "function", grouping.filters, grouping.native);
+  const functions = currentGrouping(recording, "function", grouping.filters, grouping.native, grouping.waits);
   const same = frameOfFunction(functions.frames, grouping.frames.function[frame]);
   return same > 0 ? frameKey(functions.frames, recording.profile, same) : "";
 }
 
-// The frames with the most self samples: [{label, self, key}]
+// The frames with the most self samples, without what threads wait for: [{label, self, key}]
 function makeHottest(recording, grouping, { self }) {
   const labelOf = (frame) => frameLabel(grouping.frames, recording.profile, frame);
-  return topFrames(self, HOTTEST_COUNT).map((frame) => ({ label: labelOf(frame), self: self[frame], key: functionKey(recording, grouping, frame) }));
+  const hottest = topFrames(self, HOTTEST_COUNT + WAITS_AMONG_HOTTEST).map((frame) => ({ frame, label: labelOf(frame), self: self[frame] }));
+  return hottest.filter(({ label }) => label.wait === null).slice(0, HOTTEST_COUNT).map(({ frame, label, self: samples }) => ({ label, self: samples, key: functionKey(recording, grouping, frame) }));
 }
 
-// The lines of your code with the most samples, whatever these lines called: what hottestOwnLines() gives.
+// The lines of your code with the most samples, whatever these lines called: {running, waiting: what hottestOwnLines() and waitingOwnLines() give, null where
+// none of it is shown}; null while it is not known yet what runs.
 function createOwn() {
   const linesOf = memoise((profile, patterns) => createOwnLines(patterns));
-  return memoise((recording, version, grouping, patterns, isActive) => {
+  return memoise((recording, version, grouping, patterns, parts) => {
+    const runs = parts.includes(PARTS[RUNNING]);
+    const waits = parts.some((part) => part !== PARTS[RUNNING] && part !== PARTS[IDLE]);
+    const running = !runs ? null : parts.length === 1 ? recording.counts : recording.running;
+    if (runs && running === null) return null;
     const lines = linesOf(recording.profile, patterns);
     extendOwnLines(lines, recording.profile);
-    return hottestOwnLines(lines, recording.profile, grouping, recording.counts, OWN_COUNT, isActive);
+    return {
+      running: runs ? hottestOwnLines(lines, recording.profile, grouping, running, OWN_COUNT) : null,
+      waiting: waits ? waitingOwnLines(lines, recording.profile, grouping, recording.counts, running, OWN_WAITS) : null,
+    };
   });
 }
 
@@ -321,25 +360,13 @@ function makeShares(shares, recording, { filter, seen, groupOfNode }) {
   return shares(recording.profile, recording.counts, counted);
 }
 
-function showsActive(state) {
-  return shownStates(state).join() === "active";
-}
-
-// Where samples that wait are shown, stacks end with what they wait for.
-function endsWithWaits(state) {
-  return PANEL_VIEWS.includes(state.address.view) && !showsActive(state);
-}
-
-// -> overview(recording, version, grouping, counts() of its frames, the same without what stacks wait for): {hottest(), waits(), contexts(), waitHues(): those of
-// wait-causes.js that are drawn}
+// -> overview(recording, version, grouping, counts() of its frames): {hottest(), waits(), contexts(), waitHues(): those of wait-causes.js that are drawn}
 function createOverview() {
-  const totalsOf = memoise((recording, version, grouping) => groupTotals(grouping, recording.counts));
-  const countsOf = memoise((version, grouping, totals) => frameCounts(grouping, totals));
   const hottestOf = memoise(makeHottest);
   const waitsOf = memoise((recording, version, grouping) => makeShares(waitShares, recording, grouping));
   const contextsOf = memoise((recording, version, grouping) => makeShares(contextShares, recording, grouping));
-  return (recording, version, grouping, counts, plain) => ({
-    hottest: () => hottestOf(recording, plain, plain === grouping ? counts() : countsOf(version, plain, totalsOf(recording, version, plain))),
+  return (recording, version, grouping, counts) => ({
+    hottest: () => hottestOf(recording, grouping, counts()),
     waits: () => waitsOf(recording, version, grouping),
     contexts: () => contextsOf(recording, version, grouping),
     waitHues: () => (grouping.waits ? WAIT_HUES.filter((hue) => waitsOf(recording, version, grouping).some((wait) => wait.hue === hue)) : []),
@@ -369,11 +396,11 @@ function createComparing() {
     const { recording, recordingVersion: version, address } = state;
     const isOther = otherBaseline(state) !== null;
     if (!isOther && address.baseline === null) return null;
-    const names = isOther ? currentGrouping(recording, "name", address.filters, native) : functions;
+    const names = isOther ? currentGrouping(recording, "name", address.filters, native, !address.hidesWaits) : functions;
     const times = timesOf(state);
     const sums = isOther ? totalsOf(recording, version, names) : totalsOfFunctions();
     const compared = comparedOf(recording, version, names, sums, times.baseline, times.current);
-    return markedOf(diffOf(compared, recording, names, state.width, address.zoom, address.diffWidth, address.diffBy, address.order), matcher);
+    return markedOf(diffOf(compared, recording, names, state.width, address.zoom, address.diffWidth, address.diffBy, shownOrder(state)), matcher);
   };
 }
 
@@ -415,6 +442,7 @@ export function createPicture() {
   const namesOf = memoise((grouping, key) => ({ up: createMergedNames(), down: createMergedNames() }));
   const sandwichOf = memoise(makeSandwich);
   const markedSandwichOf = memoise(markSandwich);
+  const sandwiched = createSandwiched();
   const ranksOf = memoise((frames, profile, count) => nameRanks(frames, profile));
   const intervals = createIntervals();
   const diff = createComparing();
@@ -438,7 +466,7 @@ export function createPicture() {
     const { profile } = recording;
     const native = nativeSetting(address, state.session, state.live);
     const isFlame = FLAME_VIEWS.includes(address.view);
-    const grouping = currentGrouping(recording, address.by, address.filters, native, endsWithWaits(state));
+    const grouping = currentGrouping(recording, address.by, address.filters, native, !address.hidesWaits);
     const totals = totalsOf(recording, version, grouping);
     const tree = treeOf(recording, version, grouping, totals, address.bottomUp && address.view !== "stacks", address.by);
     const focus = focusOf(tree, grouping.frames, profile, address.zoom);
@@ -446,13 +474,17 @@ export function createPicture() {
     const matcher = matcherOf(profile, address.search);
     extendMatcher(matcher, profile);
     const { threads, chosen } = chosenThreads(state);
-    const drawing = isFlame ? markedOf(drawingOf(recording, version, grouping, totals, tree, focus.id, state.width, siblingOrder(address.order, address.bottomUp)), matcher) : null;
-    const functions = currentGrouping(recording, "function", address.filters, native);
+    const drawing = isFlame ? markedOf(drawingOf(recording, version, grouping, totals, tree, focus.id, state.width, siblingOrder(shownOrder(state), address.bottomUp), address.bottomUp || address.open.includes(ALL_OPEN) ? null : address.open), matcher) : null;
+    const functions = currentGrouping(recording, "function", address.filters, native, !address.hidesWaits);
     const byLine = () => {
-      const lines = currentGrouping(recording, "line", address.filters, native);
+      const lines = currentGrouping(recording, "line", address.filters, native, !address.hidesWaits);
       return sourceOf(recording, version, lines, lineTotalsOf(recording, version, lines));
     };
-    const sandwich = () => sandwichOf(recording, version, functions, functionTotalsOf(recording, version, functions), address.about, state.width, namesOf(functions, address.about), address.order);
+    const functionCounts = () => functionCountsOf(version, functions, functionTotalsOf(recording, version, functions));
+    const sandwich = () => {
+      const key = sandwiched(address.about, recording, functions, functionCounts);
+      return sandwichOf(recording, version, functions, functionTotalsOf(recording, version, functions), key, state.width, namesOf(functions, key), shownOrder(state));
+    };
     const sums = sumsOf(state.threadStates, chosen, threads);
     const shownDiff = address.view === "diff" ? diff(state, functions, () => functionTotalsOf(recording, version, functions), native, matcher) : null;
     const followed = followedThread(state, chosen.chosen, threads);
@@ -476,16 +508,16 @@ export function createPicture() {
       // The thread in the order of time, and its boxes.
       stackThread: followed.thread,
       stacks: address.view === "stacks" ? stackChart(state, grouping, totals, followed) : null,
-      own: () => (address.view === "flame" ? own(recording, version, grouping, state.ownPatterns, showsActive(state)) : null),
+      own: () => (address.view === "flame" ? own(recording, version, grouping, state.ownPatterns, shownParts(state)) : null),
       diff: shownDiff,
       gil: address.view === "gil" ? gilOf(recording, version, functions, state.gil, threads, sums, isWithoutGil(state.session, sums), state.width) : null,
       tasks: address.view === "tasks" ? tasksOf(recording, version, state.tasks, tasksReason(state.tasks, state.session, state.live, profile), tasksRequest(state) !== null) : null,
       secondsPerSample: isKnown(recording.counts.seconds) && recording.counts.seconds > 0 ? ratio(recording.counts.seconds, recording.counts.total) : 1 / (state.session?.quality?.achieved_hz || NaN),
       functions: () => rowsOf(countsOf(version, grouping, totals)).slice().sort((a, b) => b.total - a.total).map((row) => ({ label: frameLabel(grouping.frames, profile, row.frame), key: functionKey(recording, grouping, row.frame) })),
       paths: () => pathsOf(profile, profile.functionName.length),
-      ...overview(recording, version, grouping, () => countsOf(version, grouping, totals), currentGrouping(recording, address.by, address.filters, native)),
+      ...overview(recording, version, grouping, () => countsOf(version, grouping, totals)),
       // The function that the address is about.
-      about: () => address.about === "" ? null : describeFunction(recording, functions, functionCountsOf(version, functions, functionTotalsOf(recording, version, functions)), address.about),
+      about: () => address.about === "" ? null : describeFunction(recording, functions, functionCounts(), address.about),
       threads, chosen, sums,
       empty: emptyReason(state, totals.sum, sums, shownDiff !== null),
       tree,

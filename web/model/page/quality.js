@@ -85,6 +85,13 @@ export function qualityValues(quality, settings = null) {
   ];
 }
 
+// The values in one sentence: that of the first that is a warning, if there is one.
+export function qualityVerdict(values) {
+  const warned = values.filter(({ level }) => level === "warn");
+  if (values.every(({ key, value }) => key !== "samples" || value === formatShortCount(NaN) || value === "0")) return QUALITY_TEXT.verdict.none;
+  return warned.length === 0 ? QUALITY_TEXT.verdict.good : QUALITY_TEXT.verdict.warned(warned.map(({ value, label }) => value + " " + label).join(", "));
+}
+
 // What the badge says of the values: {exact, warning: the first that is one, or ""}
 export function qualityBadge(values) {
   const text = ({ value, label }) => value + " " + label;

@@ -1,14 +1,14 @@
 // The questions to the source that follow from the state: only the source knows threads, states and times apart.
 
 import { chosenFile } from "../code/lines.js";
-import { shownStates } from "../profile/states.js";
+import { shownParts } from "../profile/parts.js";
 
 // threads: ids; none is all. `until` is the moment at which the page was paused.
 export function questionOf({ address, paused, session }, threads) {
-  const { range, baseline, view } = address;
-  const states = shownStates({ address, session });
+  const { range, baseline, view, states } = address;
+  const parts = shownParts({ address, session });
   const until = paused ? session?.elapsed_s ?? null : null;
-  return { threads, states, from: range?.from ?? null, to: range?.to ?? null, until, baseline: view === "diff" ? baseline : null, against: view === "diff" ? address.against : null };
+  return { threads, states, parts, from: range?.from ?? null, to: range?.to ?? null, until, baseline: view === "diff" ? baseline : null, against: view === "diff" ? address.against : null };
 }
 
 // The baseline that came with the report, or another session, unless a range of this session is the baseline: {session, selection, by (samples or time)}, or null.
@@ -24,7 +24,7 @@ export function isBaselineComing({ address, missing, recording }) {
 
 // Whether both have one answer; a pause alone asks nothing.
 export function isSameQuestion(a, b) {
-  return ["threads", "states", "from", "to", "baseline", "against"].every((part) => JSON.stringify(a[part]) === JSON.stringify(b[part]));
+  return ["threads", "states", "parts", "from", "to", "baseline", "against"].every((part) => JSON.stringify(a[part]) === JSON.stringify(b[part]));
 }
 
 // What the heat map highlights: the functions that the search matches. Null: nothing.

@@ -3,11 +3,11 @@
 // `id`, if any, is the id in the chart.
 
 import { TEXT } from "../../text/session.js";
-import { DOING_LABELS } from "../threads/activity.js";
+import { PART_LABELS } from "../threads/activity.js";
 import { HEAT_MEASURES, heatColumn } from "../time/heatmap.js";
 import { matchedShare } from "../time/matches.js";
 import { formatCount, formatDuration, formatShare, ratio } from "../base/numbers.js";
-import { doingOf, STATE_DOINGS } from "../profile/states.js";
+import { NEEDS_GIL, RUNNING } from "../profile/parts.js";
 import { fineTime } from "./stack-span.js";
 import { CHART_TEXT } from "../../text/charts.js";
 import { timeLabel } from "../time/timeline.js";
@@ -16,7 +16,6 @@ export const ROWS_SHOWN_MAX = 400;
 const RUN_STEP_S = 0.001;
 const SPANS_MAX = 60;
 const LANE_SPANS_MAX = 12;
-const RUNNING = ["holds_gil", "on_cpu"].map((doing) => STATE_DOINGS.indexOf(doing));
 
 const numbered = (label) => ({ label, number: true });
 
@@ -51,7 +50,7 @@ export function stackRows({ layout: { shown, runs, grouping }, faceOf }, span) {
   const longest = within.slice().sort((a, b) => length(b) - length(a) || a - b).slice(0, ROWS_SHOWN_MAX).sort((a, b) => a - b);
   const rows = longest.map((i) => {
     const group = grouping.groupOfNode.values[runs.node[i]];
-    return { level: grouping.depth.values[group], name: faceOf(group).label, id: group, cells: [fineTime(runs.start[i], RUN_STEP_S), formatDuration(length(i)), TEXT.doing[STATE_DOINGS[doingOf(runs.state[i])]], runs.ordered[i] ? CHART_TEXT.table.yes : CHART_TEXT.table.no] };
+    return { level: grouping.depth.values[group], name: faceOf(group).label, id: group, cells: [fineTime(runs.start[i], RUN_STEP_S), formatDuration(length(i)), PART_LABELS[runs.part[i]].label, runs.ordered[i] ? CHART_TEXT.table.yes : CHART_TEXT.table.no] };
   });
   const [name, ...columns] = CHART_TEXT.table.columns;
   return { columns: [numbered(TEXT.asTable.level), name, ...columns.map(numbered)], rows, caption: CHART_TEXT.table.caption(formatCount(rows.length), formatCount(within.length)) };
@@ -82,14 +81,14 @@ export function diffRows(diff) {
   return { ...table, caption: table.caption + TEXT.asTable.percentOfEach };
 }
 
-// Neighbouring slots put together, so that there are at most `most`: [{start, end, samples, doing, inGc}]
+// Neighbouring slots put together, so that there are at most `most`: [{start, end, samples, parts, inGc}]
 function joinedSlots(slots, most) {
   const each = Math.max(1, Math.ceil(slots.length / most));
   const joined = [];
   for (let at = 0; at < slots.length; at += each) {
     const part = slots.slice(at, at + each);
     const sum = (valueOf) => part.reduce((all, slot) => all + valueOf(slot), 0);
-    joined.push({ start: part[0].start, end: part[part.length - 1].end, samples: sum((slot) => slot.samples), doing: STATE_DOINGS.map((_, doing) => sum((slot) => slot.doing[doing])), inGc: sum((slot) => slot.inGc) });
+    joined.push({ start: part[0].start, end: part[part.length - 1].end, samples: sum((slot) => slot.samples), parts: PART_LABELS.map((_, at) => sum((slot) => slot.parts[at])), inGc: sum((slot) => slot.inGc) });
   }
   return joined;
 }
@@ -102,13 +101,13 @@ function spanTexts(spans) {
 
 // The timeline. `isWaitUnknown`: nobody knows who waited for the GIL.
 export function stripRows(timeline, span, isWaitUnknown = false) {
-  const shareOf = (slot, key) => (key === "waits_gil" && isWaitUnknown ? NaN : ratio(slot.doing[STATE_DOINGS.indexOf(key)], slot.samples));
+  const shareOf = (slot, part) => (part === NEEDS_GIL && isWaitUnknown ? NaN : ratio(slot.parts[part], slot.samples));
   const slots = joinedSlots(timeline.slots.filter((slot) => slot.end > span.from && slot.start < span.to), SPANS_MAX);
   const names = spanTexts(slots);
   const rows = slots.map((slot, i) => ({
-    level: 0, name: names[i], cells: [formatCount(slot.samples), ...DOING_LABELS.map(({ key }) => formatShare(shareOf(slot, key))), formatShare(ratio(slot.inGc, slot.samples))],
+    level: 0, name: names[i], cells: [formatCount(slot.samples), ...PART_LABELS.map((_, part) => formatShare(shareOf(slot, part))), formatShare(ratio(slot.inGc, slot.samples))],
   }));
-  return { columns: [TEXT.asTable.time, numbered(TEXT.asTable.shares[1]), ...DOING_LABELS.map(({ label }) => numbered(label[0].toUpperCase() + label.slice(1))), numbered(TEXT.asTable.inGc)], rows, caption: TEXT.asTable.stripCaption };
+  return { columns: [TEXT.asTable.time, numbered(TEXT.asTable.shares[1]), ...PART_LABELS.map(({ label }) => numbered(label[0].toUpperCase() + label.slice(1))), numbered(TEXT.asTable.inGc)], rows, caption: TEXT.asTable.stripCaption };
 }
 
 // Threads over time: how much of each span they ran. lanes: [{name, place, timeline}]
@@ -118,7 +117,7 @@ export function laneRows(lanes, span) {
   const ran = (timeline, { start, end }) => {
     const slots = timeline.slots.filter((slot) => slot.start >= start - 1e-9 && slot.start < end - 1e-9);
     const sum = (valueOf) => slots.reduce((all, slot) => all + valueOf(slot), 0);
-    return formatShare(ratio(sum((slot) => RUNNING.reduce((all, doing) => all + slot.doing[doing], 0)), sum((slot) => slot.samples)));
+    return formatShare(ratio(sum((slot) => slot.parts[RUNNING]), sum((slot) => slot.samples)));
   };
   const rows = lanes.map(({ name, timeline }) => ({ level: 0, name, cells: spans.map((one) => ran(timeline, one)) }));
   return { columns: [TEXT.asTable.thread, ...spanTexts(spans).map(numbered)], rows, caption: TEXT.asTable.lanesCaption };
@@ -128,7 +127,7 @@ export function laneRows(lanes, span) {
 export function heatRows(heat, matches = null, isWaitUnknown = false) {
   const seconds = Array.from(heat.columns.keys()).sort((a, b) => a - b).slice(-ROWS_SHOWN_MAX);
   const rows = seconds.map((second) => {
-    const sums = HEAT_MEASURES.map(({ key }) => (key === "waits_gil" && isWaitUnknown ? NaN : heatColumn(heat, second, key).reduce((all, count) => all + count, 0)));
+    const sums = HEAT_MEASURES.map(({ key }) => (key === "needs_gil" && isWaitUnknown ? NaN : heatColumn(heat, second, key).reduce((all, count) => all + count, 0)));
     const running = heatColumn(heat, second, HEAT_MEASURES[0].key);
     const most = Math.max(...running);
     return { level: 0, name: timeLabel(second), cells: [...sums.map(formatCount), most === 0 ? "" : formatCount(most), most === 0 ? "" : Math.round((running.indexOf(most) * 1000) / heat.bins) + " ms", ...(matches === null ? [] : [formatShare(matchedShare(matches, { from: second, to: second + 1 }))])] };

@@ -1,7 +1,7 @@
 // Which thread a stack chart shows, and from when to when.
 
 import { statusOf } from "./state.js";
-import { shownStates } from "../profile/states.js";
+import { shownParts } from "../profile/parts.js";
 import { busiestThread } from "../threads/threads.js";
 import { timelineSpan } from "../time/timeline.js";
 
@@ -69,7 +69,7 @@ export function createFollowedThread() {
       wasOpen = wasOpen && isOpen;
       return { thread: null, isBusiest: false };
     }
-    const shown = shownStates({ address, session });
+    const shown = shownParts({ address, session });
     const asked = JSON.stringify([address.range, shown]);
     const busiest = busiestThread(able, threadStates, shown);
     const same = able.find((thread) => before !== null && thread.tid === before.tid && thread.process === before.process);

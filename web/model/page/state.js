@@ -47,7 +47,7 @@ export function createState(live) {
     hover: null,
     width: 0,
     widths: {},
-    table: { sort: "self", descending: true },
+    table: { sort: "self", descending: true, intervals: false },
     helpOpen: false,
     qualityOpen: false,
     note: "",
@@ -59,7 +59,7 @@ function withAddress(state, changes) {
   const address = { ...state.address, ...(changes.threads === undefined ? {} : { processes: [] }), ...changes };
   // A range is one of this session unless something else is said with it.
   if (changes.baseline !== undefined && changes.against === undefined) address.against = null;
-  const otherTree = address.by !== state.address.by || address.native !== state.address.native || address.bottomUp !== state.address.bottomUp;
+  const otherTree = address.by !== state.address.by || address.native !== state.address.native || address.hidesWaits !== state.address.hidesWaits || address.bottomUp !== state.address.bottomUp;
   const otherFilters = address.filters.join("\n") !== state.address.filters.join("\n");
   const width = state.widths[address.view] ?? state.width;
   if ((otherTree || otherFilters) && changes.zoom === undefined) Object.assign(address, { zoom: [], frame: [] });
@@ -171,6 +171,7 @@ const REDUCERS = new Map([
   ["theme", (state, action) => ({ ...state, theme: action.theme })],
   ["nextTheme", (state) => ({ ...state, theme: nextTheme(state.theme) })],
   ["sort", (state, action) => ({ ...state, table: withSort(state.table, action.sort) })],
+  ["intervals", (state) => ({ ...state, table: { ...state.table, intervals: !state.table.intervals } })],
   ["qualityDialog", (state, action) => ({ ...state, qualityOpen: action.open })],
   ["help", (state, action) => ({ ...state, helpOpen: action.open })],
   ["menu", (state, action) => ({ ...state, menu: action.menu })],
@@ -194,6 +195,11 @@ export function statusOf(state) {
   if (state.session === null) return "connecting";
   if (state.session.state === "running" && state.paused) return "view paused";
   return state.session.state;
+}
+
+// How siblings stand: as the address says, else by name while numbers change, and the largest first once they do not.
+export function shownOrder(state) {
+  return state.address.order ?? (["ended", "failed", "report"].includes(statusOf(state)) ? "size" : "name");
 }
 
 export function newerSamples(state) {

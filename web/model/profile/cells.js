@@ -1,6 +1,16 @@
-// The data of a report: cells (thread, state, node[, slot of time]) -> count, queried as the server is.
+// The data of a report: cells (thread, state, node[, slot of time]) -> count, queried as the server is. Their parts follow from states and nodes.
 
+import { createPartAt, partSet } from "./parts.js";
+import { applyTree, createProfile } from "./profile.js";
 import { addState, createSums, stateMatches, stateQuery } from "./states.js";
+
+// Adds to every cell of a report its part: a number of PARTS.
+export function addCellParts({ cells, tree }) {
+  const profile = createProfile();
+  applyTree(profile, tree);
+  const partAt = createPartAt(profile);
+  cells.part = Uint8Array.from(cells.node, (node, i) => partAt(cells.state[i], node));
+}
 
 // For every slot of time whether it is in the range; null when all are, or when the report does not tell times apart.
 export function slotsInRange(report, range) {
@@ -8,18 +18,24 @@ export function slotsInRange(report, range) {
   return report.slots.start.map((start) => start >= range.from - 1e-6 && ((range.to ?? null) === null || start < range.to - 1e-6));
 }
 
-// -> what /view answers, for those thread ids (all when there are none), words of states and a range {from, to}
-export function viewOfCells(report, threads, states, range = null) {
-  const within = slotsInRange(report, range);
+// Whether cell number i is asked for: of these threads (ids; all when there are none), words of states and of parts.
+export function createAsked({ cells }, { threads, states, parts = [] }) {
   const query = stateQuery(states);
-  const { cells, tree } = report;
+  const within = partSet(parts);
   const wanted = new Set(threads);
+  return (i) => (wanted.size === 0 || wanted.has(cells.thread[i])) && stateMatches(cells.state[i], query) && (within === null || within[cells.part[i]]);
+}
+
+// -> what /view answers, for {threads, states, parts} and a range {from, to}
+export function viewOfCells(report, asked, range = null) {
+  const within = slotsInRange(report, range);
+  const { cells, tree } = report;
+  const isAsked = createAsked(report, asked);
   const perNode = new Map();
   let total = 0;
   let ns = 0;
   for (let i = 0; i < cells.node.length; i += 1) {
-    if ((wanted.size > 0 && !wanted.has(cells.thread[i])) || !stateMatches(cells.state[i], query)) continue;
-    if (within !== null && !within[cells.slot[i]]) continue;
+    if (!isAsked(i) || (within !== null && !within[cells.slot[i]])) continue;
     perNode.set(cells.node[i], (perNode.get(cells.node[i]) ?? 0) + cells.count[i]);
     total += cells.count[i];
     ns += cells.ns?.[i] ?? 0;
@@ -38,17 +54,17 @@ function secondsPerSample(report) {
 export function threadsOfCells(report, range = null) {
   const within = slotsInRange(report, range);
   const threads = new Map();
-  const { thread, state, count, slot } = report.cells;
+  const { thread, state, part, count, slot } = report.cells;
   for (let i = 0; i < thread.length; i += 1) {
     if (within !== null && !within[slot[i]]) continue;
     if (!threads.has(thread[i])) threads.set(thread[i], createSums());
-    addState(threads.get(thread[i]), state[i], count[i]);
+    addState(threads.get(thread[i]), state[i], part[i], count[i]);
   }
   return threads;
 }
 
 // The cells of a query as slices of time (blocks of /view), at most `most`; null when the report does not tell times apart.
-export function blocksOfCells(report, threads, states, range, most) {
+export function blocksOfCells(report, asked, range, most) {
   if (report.slots === undefined) return null;
   const { start, end } = report.slots;
   const within = slotsInRange(report, range);
@@ -57,11 +73,10 @@ export function blocksOfCells(report, threads, states, range, most) {
   const blockOf = new Map(chosen.map((slot, i) => [slot, Math.floor(i / each)]));
   const blocks = Array.from({ length: Math.ceil(chosen.length / each) || 0 }, () => new Map());
   const seconds = blocks.map((_, i) => end[chosen[Math.min(chosen.length, (i + 1) * each) - 1]] - start[chosen[i * each]]);
-  const query = stateQuery(states);
-  const wanted = new Set(threads);
+  const isAsked = createAsked(report, asked);
   const { cells } = report;
   for (let i = 0; i < cells.node.length; i += 1) {
-    if (!blockOf.has(cells.slot[i]) || (wanted.size > 0 && !wanted.has(cells.thread[i])) || !stateMatches(cells.state[i], query)) continue;
+    if (!blockOf.has(cells.slot[i]) || !isAsked(i)) continue;
     const block = blocks[blockOf.get(cells.slot[i])];
     block.set(cells.node[i], (block.get(cells.node[i]) ?? 0) + cells.count[i]);
   }

@@ -1,7 +1,6 @@
 // Stacks as text: one for the clipboard, all as folded lines "tid:7 MainThread;app.py:main:12;… 34".
 
 import { fileText, functionText, isSynthetic } from "./frames.js";
-import { stateMatches, stateQuery } from "./states.js";
 import { baseName } from "../base/text.js";
 
 function foldedFrame(profile, node) {
@@ -22,14 +21,11 @@ function threadText(thread) {
   return "tid:" + thread.tid + (name === "" ? "" : " " + name);
 }
 
-// `cells` as in a report; thread ids not in `wanted` (when there are any) and other states are left out. Most frequent
-// first.
-export function foldedStacks(profile, cells, wanted, states) {
-  const chosen = new Set(wanted);
-  const query = stateQuery(states);
+// `cells` as in a report, those for which isAsked(number). Most frequent first.
+export function foldedStacks(profile, cells, isAsked) {
   const counts = new Map();
   for (let i = 0; i < cells.node.length; i += 1) {
-    if ((chosen.size > 0 && !chosen.has(cells.thread[i])) || !stateMatches(cells.state[i], query)) continue;
+    if (!isAsked(i)) continue;
     const line = threadText(profile.threads[cells.thread[i]]) + ";" + foldedStack(profile, cells.node[i]);
     counts.set(line, (counts.get(line) ?? 0) + cells.count[i]);
   }

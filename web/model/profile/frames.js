@@ -4,7 +4,7 @@ import { createColumn } from "../base/column.js";
 import { createPairs, findPair, takePair } from "../base/pairs.js";
 import { TEXT } from "../../text/session.js";
 import { nativeName } from "./brief.js";
-import { baseName, hashText, visibleText } from "../base/text.js";
+import { baseName, hashText, shortPath, visibleText } from "../base/text.js";
 import { readWait } from "./wait-causes.js";
 
 export const HUES = 7;
@@ -16,7 +16,7 @@ const STANDARD_LIBRARY = /(?:^|\/)lib(?:64)?\/python\d[^/]*\/|^<frozen /;
 // foldsLibraries: a native function stands for its library. ofNode: what frame a stored node shows, 0 where that is not known yet;
 // firstOfLibrary and named: the functions that stand for others (grouping.js).
 export function createFrames(byLine, foldsLibraries = false) {
-  return { byLine, foldsLibraries, function: [0], line: [0], index: createPairs(), ofNode: createColumn(), firstOfLibrary: new Map(), named: createPairs(), keys: [], labels: [] };
+  return { byLine, foldsLibraries, function: [0], line: [0], index: createPairs(), ofNode: createColumn(), firstOfLibrary: new Map(), named: createPairs(), keys: [], labels: [], origins: [] };
 }
 
 // The frame of (function, line): the line counts only when frames are lines, and not of a library.
@@ -107,7 +107,7 @@ function hueOf(origin, isNative, wait) {
   return String(hashText(origin.name) % HUES);
 }
 
-// Everything the page says about a frame, made once: {raw, name, brief (the name in a chart), short (where it is), place, path, file, label, synthetic, runs, hue, wait (of wait-causes.js, or null), library, hasSource}.
+// Everything the page says about a frame, made once: {raw, name, brief (the name in a chart), short (the file, in a chart), place, near (the place with the short form of its path), path, file, label, synthetic, runs, hue, wait (of wait-causes.js, or null), library, hasSource}.
 export function frameLabel(frames, profile, frame) {
   let label = frames.labels[frame];
   if (label === undefined) {
@@ -135,6 +135,7 @@ export function frameLabel(frames, profile, frame) {
       file: synthetic ? "" : file,
       line,
       place: synthetic || file === "" ? "" : file + (line > 0 ? ":" + line : ""),
+      near: synthetic || file === "" ? "" : shortPath(file) + (line > 0 ? ":" + line : ""),
       label: short === "" ? brief : brief + "  " + short,
       synthetic,
       runs: !synthetic || RUNS.test(raw),

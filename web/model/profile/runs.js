@@ -1,11 +1,11 @@
 // What one thread did in the order of time, as /runs answers: {key (joined ids of the thread), from, to, start, end, node,
-// state, ordered, runs}, columns with one entry for each run.
+// state, part, ordered, runs}, columns with one entry for each run.
 
 // Ends and starts this near are one instant.
 export const INSTANT_S = 1.5e-6;
 
 export function emptyRuns() {
-  return { key: "", from: 0, to: 0, start: new Float64Array(0), end: new Float64Array(0), node: new Int32Array(0), state: new Int32Array(0), ordered: new Uint8Array(0), runs: new Int32Array(0) };
+  return { key: "", from: 0, to: 0, start: new Float64Array(0), end: new Float64Array(0), node: new Int32Array(0), state: new Int32Array(0), part: new Uint8Array(0), ordered: new Uint8Array(0), runs: new Int32Array(0) };
 }
 
 export function runsOfAnswer(key, answer) {

@@ -2,18 +2,20 @@
 
 import { TEXT } from "../../text/session.js";
 import { formatCount, formatShare, ratio } from "../base/numbers.js";
-import { STATE_DOINGS, STATE_FACTS } from "../profile/states.js";
+import { PARTS } from "../profile/parts.js";
+import { STATE_FACTS } from "../profile/states.js";
 
-export const DOING_LABELS = ["holds_gil", "on_cpu", "runnable", "waits_gil", "waits", "unknown"].map((key) => ({ key, label: TEXT.doing[key] }));
+export const PART_LABELS = PARTS.map((key) => ({ key, label: TEXT.parts[key][0] }));
 
-// -> [{key, label, share}] in the order they are drawn
-export function doingParts(sums) {
-  return DOING_LABELS.map(({ key, label }) => ({ key, label, share: ratio(sums.doing[STATE_DOINGS.indexOf(key)], sums.samples) }));
+// -> [{key, label, share}] in the order they are drawn. Waiting tasks are in no part.
+export function partShares(sums) {
+  const all = sums.parts.reduce((sum, samples) => sum + samples, 0);
+  return PART_LABELS.map(({ key, label }, part) => ({ key, label, share: ratio(sums.parts[part], all) }));
 }
 
-export function doingText(sums) {
+export function partsText(sums) {
   if (sums.samples === 0) return TEXT.doing.none;
-  const said = doingParts(sums).filter((part) => part.share > 0).map((part) => formatShare(part.share) + " " + part.label);
+  const said = partShares(sums).filter((part) => part.share > 0).map((part) => formatShare(part.share) + " " + part.label);
   return TEXT.samples(formatCount(sums.samples)) + ": " + said.join(", ");
 }
 

@@ -1,10 +1,9 @@
 // GIL contention, as in /gil: the waiting time of each window is divided among the threads that held the GIL in
 // it. A report computes the same from its own cells.
 
-import { doingOf, STATE_DOINGS } from "../profile/states.js";
+import { NEEDS_GIL } from "../profile/parts.js";
 
-const HOLDS = STATE_DOINGS.indexOf("holds_gil");
-const AWAITS = STATE_DOINGS.indexOf("waits_gil");
+const HAS_GIL = 2;
 
 // Thousandths of a sample are enough, here as there.
 const rounded = (samples) => Math.round(samples * 1000) / 1000;
@@ -22,16 +21,16 @@ const GIL_THREADS_MAX = 64;
 
 // Cells of one slot of time: {held, waited} by thread, {places} of those that held: [{thread, node, count}].
 function slotsOfCells(report, wanted, within) {
-  const { thread, state, node, count, slot } = report.cells;
+  const { thread, state, part, node, count, slot } = report.cells;
   const slots = new Map();
   for (let i = 0; i < thread.length; i += 1) {
     const at = slot?.[i] ?? 0;
     if (within !== null && !within[at]) continue;
-    const doing = doingOf(state[i]);
-    if (doing !== HOLDS && doing !== AWAITS) continue;
+    const holds = (state[i] & HAS_GIL) !== 0;
+    if (!holds && part[i] !== NEEDS_GIL) continue;
     if (!slots.has(at)) slots.set(at, { held: new Map(), waited: new Map(), places: [] });
     const one = slots.get(at);
-    if (doing === HOLDS) {
+    if (holds) {
       addTo(one.held, thread[i], count[i]);
       one.places.push({ thread: thread[i], node: node[i], count: count[i] });
     } else if (wanted.size === 0 || wanted.has(thread[i])) addTo(one.waited, thread[i], count[i]);

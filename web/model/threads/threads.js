@@ -3,7 +3,8 @@
 
 import { memoise } from "../base/memoise.js";
 import { TEXT } from "../../text/session.js";
-import { STATE_DOINGS, STATE_FACTS, sumThreads } from "../profile/states.js";
+import { BLOCKED, IDLE, PARTS } from "../profile/parts.js";
+import { sumThreads } from "../profile/states.js";
 import { visibleText } from "../base/text.js";
 
 // Waiting tasks share one pseudo-thread, as the profile calls it: it holds no lock and no CPU, and is none of those that do.
@@ -92,23 +93,16 @@ export function createChosenThreads() {
 // The threads that were busiest: with the most samples that did not wait, at most `most`, in the order they are listed.
 export function busiestThreads(threads, threadStates, most) {
   const busy = new Map(threads.map((thread) => {
-    const { samples, doing } = sumThreads(threadStates, thread.ids);
-    return [thread, samples - doing[STATE_DOINGS.indexOf("waits")]];
+    const { parts } = sumThreads(threadStates, thread.ids);
+    return [thread, parts.reduce((sum, samples, part) => (part === BLOCKED || part === IDLE ? sum : sum + samples), 0)];
   }));
   const kept = new Set(threads.slice().sort((a, b) => busy.get(b) - busy.get(a)).slice(0, most));
   return threads.filter((thread) => kept.has(thread));
 }
 
-// The thread with the most samples of what is shown: of one state, or else of what did not wait; null when there are none.
+// The thread with the most samples of these parts (words); null when there are none.
 export function busiestThread(threads, threadStates, shown) {
-  const fact = shown.length === 1 ? STATE_FACTS.indexOf(shown[0]) : -1;
-  const weight = ({ ids }) => {
-    const { samples, yes, doing } = sumThreads(threadStates, ids);
-    const waiting = doing[STATE_DOINGS.indexOf("waits")];
-    if (fact >= 0) return yes[fact];
-    return shown.length === 1 && shown[0] === "waits" ? waiting : samples - waiting;
-  };
-  const weights = threads.map(weight);
+  const weights = threads.map(({ ids }) => sumThreads(threadStates, ids).parts.reduce((sum, samples, part) => (shown.includes(PARTS[part]) ? sum + samples : sum), 0));
   return threads[weights.indexOf(Math.max(...weights))] ?? null;
 }
 

@@ -1,15 +1,12 @@
 // Samples in bins of 20 ms by state, as in /heatmap: one column per second, 50 bins down.
 
 import { TEXT } from "../../text/session.js";
-import { STATE_DOINGS } from "../profile/states.js";
+import { PARTS } from "../profile/parts.js";
 
 export const HEAT_MEASURES = [
-  { key: "running", doings: ["holds_gil", "on_cpu"] },
-  { key: "gil", doings: ["holds_gil"] },
-  { key: "waits_gil", doings: ["waits_gil"] },
-  { key: "waits", doings: ["waits"] },
-  { key: "all", doings: STATE_DOINGS },
-].map((measure) => ({ ...measure, label: TEXT.heat.measures[measure.key][0], meaning: TEXT.heat.measures[measure.key][1] }));
+  ...PARTS.map((key, part) => ({ key, label: TEXT.parts[key][0], parts: [part] })),
+  { key: "all", label: TEXT.heat.all, parts: Array.from(PARTS.keys()) },
+];
 
 export function emptyHeat() {
   return { from: 0, to: 0, bins: 50, columns: new Map() };
@@ -19,7 +16,7 @@ export function emptyHeat() {
 export function withHeat(heat, answer) {
   const columns = new Map(answer.since === 0 ? [] : heat.columns);
   answer.second.forEach((second, i) => {
-    columns.set(second, STATE_DOINGS.map((doing) => answer[doing].slice(i * answer.bins, (i + 1) * answer.bins)));
+    columns.set(second, PARTS.map((part) => answer[part].slice(i * answer.bins, (i + 1) * answer.bins)));
   });
   for (const second of columns.keys()) if (second < answer.from || second >= answer.to) columns.delete(second);
   return { from: answer.from, to: answer.to, bins: answer.bins, columns };
@@ -29,7 +26,7 @@ export function withHeat(heat, answer) {
 export function heatColumn(heat, second, measure) {
   const rows = heat.columns.get(second);
   if (rows === undefined) return null;
-  const wanted = HEAT_MEASURES.find((one) => one.key === measure).doings.map((doing) => rows[STATE_DOINGS.indexOf(doing)]);
+  const wanted = HEAT_MEASURES.find((one) => one.key === measure).parts.map((part) => rows[part]);
   return Array.from({ length: heat.bins }, (_, bin) => wanted.reduce((sum, counts) => sum + counts[bin], 0));
 }
 

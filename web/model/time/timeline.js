@@ -1,7 +1,7 @@
-// Thread states over time, as in /timeline: slots of one width, each with its true start and end.
+// The parts of time over time, as in /timeline: slots of one width, each with its true start and end.
 
 import { TEXT } from "../../text/session.js";
-import { doingOf, STATE_DOINGS } from "../profile/states.js";
+import { PARTS } from "../profile/parts.js";
 
 const IN_GC = 8;
 
@@ -12,30 +12,35 @@ export function emptyTimeline() {
 function slotsOf(answer) {
   return answer.slot.map((slot, i) => ({
     slot, start: answer.start[i], end: answer.end[i], samples: answer.samples.all[i],
-    doing: STATE_DOINGS.map((doing) => answer.samples[doing][i]), inGc: answer.samples.in_gc[i],
+    parts: PARTS.map((part) => answer.samples[part][i]), inGc: answer.samples.in_gc[i],
   }));
 }
 
-// `timeline` with an answer of /timeline: its slots take the place of those it had.
+// Whether an answer of /timeline goes on with `timeline`: slots of another width say nothing of those before them.
+export function continuesTimeline(timeline, answer) {
+  return answer.since === 0 || answer.width === timeline.width;
+}
+
+// `timeline` with an answer of /timeline that goes on with it: its slots take the place of those it had.
 export function withTimeline(timeline, answer) {
   const news = slotsOf(answer);
-  if (answer.since === 0 || answer.width !== timeline.width) return { width: answer.width, from: answer.from, to: answer.to, slots: news };
+  if (answer.since === 0) return { width: answer.width, from: answer.from, to: answer.to, slots: news };
   const replaced = new Set(news.map((slot) => slot.slot));
   const slots = [...timeline.slots.filter((slot) => !replaced.has(slot.slot)), ...news].sort((a, b) => a.slot - b.slot);
   return { width: answer.width, from: answer.from, to: answer.to, slots };
 }
 
-// The same from a report's own cells, which say in which of its `slots` ({start, end}) they are.
+// The same from a report's own cells, which say in which of its `slots` ({start, end}) and of PARTS they are.
 export function timelineOfCells(report, threads) {
   const { start, end } = report.slots;
   const wanted = new Set(threads);
-  const slots = start.map((from, i) => ({ slot: i, start: from, end: end[i], samples: 0, doing: STATE_DOINGS.map(() => 0), inGc: 0 }));
+  const slots = start.map((from, i) => ({ slot: i, start: from, end: end[i], samples: 0, parts: PARTS.map(() => 0), inGc: 0 }));
   const { cells } = report;
   for (let i = 0; i < cells.node.length; i += 1) {
     const slot = slots[cells.slot[i]];
     if (slot === undefined || (wanted.size > 0 && !wanted.has(cells.thread[i]))) continue;
     slot.samples += cells.count[i];
-    slot.doing[doingOf(cells.state[i])] += cells.count[i];
+    slot.parts[cells.part[i]] += cells.count[i];
     if (cells.state[i] & IN_GC) slot.inGc += cells.count[i];
   }
   return { width: report.slots.width ?? 0, from: start[0] ?? 0, to: end[end.length - 1] ?? 0, slots: slots.filter((slot) => slot.samples > 0) };
@@ -55,24 +60,21 @@ export function snapRange(timeline, from, to) {
   return { from: start, to: end };
 }
 
-// The order in which states are stacked, from below.
-export const STACKED = [0, 2, 3, 1, 4, 5];
-
-// For every state of STACKED one outline: arrays of points {x0, x1, y0, y1}, as shares of the span and of the busiest slot.
+// For every part, from below, one outline: arrays of points {x0, x1, y0, y1}, as shares of the span and of the busiest slot.
 export function stackedLayers(timeline, span) {
   const length = span.to - span.from;
   const rate = (slot) => slot.samples / Math.max(slot.end - slot.start, 1e-9);
   const shown = timeline.slots.filter((slot) => slot.end > span.from && slot.start < span.to);
   const most = steadyMost(shown.map(rate));
-  const layers = STACKED.map(() => []);
+  const layers = PARTS.map(() => []);
   for (const slot of shown) {
     const x0 = (slot.start - span.from) / length;
     const x1 = (slot.end - span.from) / length;
     const height = Math.min(1, rate(slot) / most) / Math.max(slot.samples, 1);
     let y = 0;
-    STACKED.forEach((doing, layer) => {
-      const y1 = y + slot.doing[doing] * height;
-      layers[layer].push({ x0, x1, y0: y, y1 });
+    slot.parts.forEach((samples, part) => {
+      const y1 = y + samples * height;
+      layers[part].push({ x0, x1, y0: y, y1 });
       y = y1;
     });
   }

@@ -16,7 +16,7 @@ export function framesFor(by, native) {
 // by: "function", "line", or "name": functions of one name in one file are one. filters: terms of filter.js; native: a setting of
 // native.js. waits: stacks end with what they wait for; frames: those of framesFor(), which groupings of one profile may share. A node
 // has two groups: that of its own samples, and that of Python frames below it.
-export function createGrouping(by, filters = [], native = "leaf", waits = false, frames = framesFor(by, native)) {
+export function createGrouping(by, filters = [], native = "leaf", waits = true, frames = framesFor(by, native)) {
   const grouping = {
     by,
     filters,

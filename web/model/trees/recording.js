@@ -6,6 +6,7 @@ import { createGrouping, extendGrouping, filterGrouping, framesFor } from "./gro
 import { applyTree, createProfile, mergeTree, nodeCount } from "../profile/profile.js";
 import { movedBlocks } from "./blocks.js";
 import { createMergedNames } from "./trees.js";
+import { createPartAt } from "../profile/parts.js";
 import { checkedRuns, emptyRuns } from "../profile/runs.js";
 
 const GROUPINGS_MAX = 6;
@@ -31,7 +32,7 @@ export function applyView(counts, view, nodes) {
 }
 
 export function createRecording() {
-  return { profile: createProfile(), counts: createCounts(), inJit: createCounts(), baseline: createCounts(), blocks: { current: null, baseline: null }, runs: emptyRuns(), other: null, otherNode: null, groupings: new Map(), frames: new Map(), version: 0 };
+  return { profile: createProfile(), counts: createCounts(), inJit: createCounts(), running: null, baseline: createCounts(), blocks: { current: null, baseline: null }, runs: emptyRuns(), other: null, otherNode: null, groupings: new Map(), frames: new Map(), version: 0 };
 }
 
 // delivery: {restart, recount, trees, view}: answers of /tree and at most one of /view, and whether to forget
@@ -47,6 +48,14 @@ export function takeDelivery(recording, delivery) {
   if (delivery.view !== null) applyView(recording.counts, delivery.view, nodeCount(recording.profile));
   if (delivery.view?.in_jit !== undefined) applyView(recording.inJit, delivery.view.in_jit, nodeCount(recording.profile));
   if (delivery.view?.blocks !== undefined) recording.blocks.current = checkedBlocks(delivery.view.blocks, nodeCount(recording.profile));
+  recording.version += 1;
+}
+
+// delivery: {recount, trees, view}: of the current query what runs (parts.js).
+export function takeRunning(recording, { recount, trees, view }) {
+  for (const tree of trees) applyTree(recording.profile, tree);
+  if (recount || recording.running === null) recording.running = createCounts();
+  applyView(recording.running, view, nodeCount(recording.profile));
   recording.version += 1;
 }
 
@@ -76,7 +85,9 @@ function useGrouping(groupings, key, create) {
 // delivery: {trees, runs}: what one thread did in the order of time (runs.js).
 export function takeRuns(recording, { trees, runs }) {
   for (const tree of trees) applyTree(recording.profile, tree);
-  recording.runs = checkedRuns(runs, nodeCount(recording.profile));
+  const partAt = createPartAt(recording.profile);
+  const { node, state } = checkedRuns(runs, nodeCount(recording.profile));
+  recording.runs = { ...runs, part: Uint8Array.from(node, (id, i) => partAt(state[i], id)) };
   if (trees.length > 0) recording.version += 1;
 }
 
@@ -95,7 +106,7 @@ export function takeBaseline(recording, { trees, view, other = null }) {
 
 // The grouping by "function", "line" or "name" (of grouping.js) after these filters, with native frames as chosen (native.js), up to date
 // with the profile; the last few that were used are kept.
-export function currentGrouping(recording, by, filters = [], native = "leaf", waits = false) {
+export function currentGrouping(recording, by, filters = [], native = "leaf", waits = true) {
   const key = [by, native, waits, ...filters].join("\n");
   const framesKey = by + (native === "library");
   if (!recording.frames.has(framesKey)) recording.frames.set(framesKey, framesFor(by, native));

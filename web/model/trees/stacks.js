@@ -1,11 +1,11 @@
 // The boxes of a stack chart: a level for each depth, in which neighbouring runs below the same frame are one box.
 
 import { isCountedNode } from "./grouping.js";
+import { BLOCKED, IDLE, partSet } from "../profile/parts.js";
 import { stateMatches, stateQuery } from "../profile/states.js";
 import { INSTANT_S } from "../profile/runs.js";
 
 // Not on a CPU, nor ready for one, nor waiting for the GIL: as "active" in states.js.
-const ACTIVE_QUERY = stateQuery(["active"]);
 
 const createLevel = () => ({ start: [], end: [], group: [] });
 
@@ -95,10 +95,11 @@ export function eachVisible(level, { from, to }, pxPerSecond, draw) {
   }
 }
 
-// Whether a run is pale: it waits, or is none of the chosen states.
-export function createPale(words) {
+// -> isPale(state, part) of a run: it waits, or is in none of the chosen states and parts.
+export function createPale(words, parts) {
   const chosen = stateQuery(words);
-  return (state) => !stateMatches(state, ACTIVE_QUERY) || !stateMatches(state, chosen);
+  const within = partSet(parts);
+  return (state, part) => part === BLOCKED || part === IDLE || !stateMatches(state, chosen) || (within !== null && !within[part]);
 }
 
 // The parts of a span in which the order is unknown, joined: [{from, to}].

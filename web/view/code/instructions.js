@@ -4,7 +4,7 @@ import { hotPieces, lineInstructions, placeInLine } from "../../model/code/instr
 import { formatCount, formatShare, ratio } from "../../model/base/numbers.js";
 import { heatLevel } from "../../model/page/picture.js";
 import { shortenText, visibleText } from "../../model/base/text.js";
-import { shownStates } from "../../model/profile/states.js";
+import { PARTS, shownParts } from "../../model/profile/parts.js";
 import { TEXT } from "../../text/session.js";
 import { el, setAttribute } from "../elements/dom.js";
 import { lineText } from "./lines.js";
@@ -40,12 +40,12 @@ function noInstructions(answer, found, session) {
 }
 
 function instructionsNote(answer, found, { address, session, live }) {
-  const { threads, filters, range } = address;
-  const states = shownStates({ address, session });
+  const { threads, filters, range, states } = address;
+  const isPart = shownParts({ address, session }).length < PARTS.length;
   const parts = [TEXT.source.instructions(formatCount(found.length))];
   if (found.length > INSTRUCTIONS_MAX) parts.push(TEXT.source.mostSamples(INSTRUCTIONS_MAX));
   if (answer.omitted > 0) parts.push(TEXT.source.fewestLeftOut);
-  if (threads.length + states.length + filters.length > 0) parts.push(TEXT.source.ofAll);
+  if (isPart || threads.length + states.length + filters.length > 0) parts.push(TEXT.source.ofAll);
   if (range !== null && !live) parts.push(TEXT.source.ofAllTime);
   return parts.join(", ");
 }
@@ -89,11 +89,10 @@ export function createInstructionRows(lines) {
       closed = isChosen && closed !== here ? here : "";
     },
     show(file, state) {
-      const { line, threads, filters, range } = state.address;
-      const states = shownStates(state);
+      const { line, threads, filters, range, states } = state.address;
       const answer = state.instructions.get(file.path);
       const isOpen = lines.rows.has(line) && closed !== file.path + ":" + line && file.lines.some((one) => one.line === line);
-      const wanted = isOpen ? [file.path, line, threads, states, filters, range].join("\n") : "";
+      const wanted = isOpen ? [file.path, line, threads, states, shownParts(state), filters, range].join("\n") : "";
       if (wanted === openedFor && (open === null || open.answer === answer)) return;
       openedFor = wanted;
       close();

@@ -29,22 +29,32 @@ function createOwnSetting(dispatch) {
   };
 }
 
-// Below this share of all samples, what waits to go on is not worth a word.
-const READY_SHARE = 0.01;
+const CAUSES_NAMED = 2;
 
-function noteOf({ samples, ready }, sum) {
-  const share = (count) => formatShare(ratio(count, sum));
-  return TEXT.own.note(share(samples - ready), TEXT.samples(formatCount(sum))) + (ready >= READY_SHARE * sum ? TEXT.own.ready(share(ready)) : "");
+function noteOf({ samples }, sum, text) {
+  return text(formatShare(ratio(samples, sum)), TEXT.samples(formatCount(sum)));
+}
+
+// What the threads waited for there, the most first.
+function causesText({ causes, samples }) {
+  const named = causes.slice(0, CAUSES_NAMED).map(({ cause, samples: count }) => (cause === "" ? TEXT.own.unknownCause : cause) + (causes.length > 1 ? " " + formatShare(ratio(count, samples)) : ""));
+  return named.join(", ");
 }
 
 export function createOwnLinesView(root, dispatch) {
   const setting = createOwnSetting(dispatch);
-  const note = el("span", { class: "soft", "data-testid": "own-note" });
-  const list = el("ol", { class: "own-list" });
-  const element = el("section", { class: "own", "data-testid": "own", "aria-label": TEXT.own.title }, el("div", { class: "own-head" }, el("h2", {}, TEXT.own.title), note, setting.button), list);
+  const createList = (title, testid, part) => {
+    const note = el("span", { class: "soft", "data-testid": testid + "-note" });
+    const list = el("ol", { class: "own-list", "data-part": part });
+    return { head: el("div", { class: "own-head" }, el("h2", {}, title), note), note, list };
+  };
+  const running = createList(TEXT.own.title, "own", "running");
+  const waiting = createList(TEXT.own.waiting, "own-waits", "blocked");
+  running.head.append(setting.button);
+  const element = el("section", { class: "own", "data-testid": "own", "aria-label": TEXT.own.title }, running.head, running.list, waiting.head, waiting.list);
   root.append(element);
   setting.attach();
-  offerMenu(list, dispatch, (event) => {
+  offerMenu(element, dispatch, (event) => {
     const row = event.target.closest("[data-line]");
     const found = row === null ? undefined : latest.find(({ path, line }) => path === row.dataset.path && line === Number(row.dataset.line));
     return found === undefined ? null : { label: { ...found, hasSource: true }, key: "", stack: "" };
@@ -65,29 +75,43 @@ export function createOwnLinesView(root, dispatch) {
     fill.style.width = (100 * row.samples) / most + "%";
     const place = visibleText(names.get(row.path)) + ":" + row.line;
     const open = () => dispatch({ type: "address", changes: { view: "source", file: row.path, line: row.line }, how: "push" });
-    return el("li", {}, el("button", { type: "button", class: "own-line", "data-testid": "own-line", "data-path": row.path, "data-line": row.line, title: visibleText(row.path) + ":" + row.line, on: { click: open } },
+    return el("li", {}, el("button", { type: "button", class: "own-line", "data-testid": row.causes === undefined ? "own-line" : "own-wait", "data-path": row.path, "data-line": row.line, title: visibleText(row.path) + ":" + row.line, on: { click: open } },
       el("span", { class: "share" }, formatShare(ratio(row.samples, sum))), el("span", { class: "bar", "aria-hidden": "true" }, fill),
-      el("span", { class: "own-place" }, isolated(place)), el("span", { class: "own-name" }, isolated(row.name)), el("code", { class: "own-code" }, code === "" ? null : isolated(code))));
+      el("span", { class: "own-place" }, isolated(place)), el("span", { class: "own-name" }, isolated(row.name)), el("span", { class: "own-code" }, row.causes === undefined ? null : el("strong", {}, causesText(row)), code === "" ? null : el("code", {}, isolated(code)))));
+  }
+
+  // Nothing that waits is no news; that none of your code runs is.
+  function show({ head, note, list }, shown, codes, names, sum, text) {
+    for (const part of [head, list]) part.hidden = shown === null || (shown.rows.length === 0 && text === TEXT.own.waitingNote);
+    if (shown === null) return;
+    setText(note, shown.rows.length === 0 ? TEXT.own.none : noteOf(shown, sum, text));
+    list.replaceChildren(...shown.rows.map((row, i) => rowOf(row, names, codes[i], sum, shown.rows[0].samples)));
   }
 
   return {
     update(state) {
       const { picture: { sum }, sources } = state;
       const own = state.picture.own();
-      element.hidden = own === null || sum === 0;
-      if (element.hidden) return;
+      const isNone = own === null || sum === 0;
+      // What comes would move the frame that is pointed at.
+      if (isNone || (element.hidden && state.hover !== null)) {
+        element.hidden = true;
+        return;
+      }
+      element.hidden = false;
       setting.update(state);
-      latest = own.rows;
-      for (const row of own.rows) if (!sources.has(row.path)) dispatch({ type: "wantSource", path: row.path, function: row.function });
-      const codes = own.rows.map((row) => codeOf(row, sources.get(row.path)));
-      const signature = own.rows.map((row, i) => [row.path, row.line, row.samples, codes[i]].join(":")).join("\n") + sum;
+      const [ran, waited] = [own.running?.rows ?? [], own.waiting?.rows ?? []];
+      latest = [...ran, ...waited];
+      for (const row of latest) if (!sources.has(row.path)) dispatch({ type: "wantSource", path: row.path, function: row.function });
+      const codes = latest.map((row) => codeOf(row, sources.get(row.path)));
+      const signature = latest.map((row, i) => [row.path, row.line, row.samples, codes[i]].join(":")).join("\n") + [sum, own.running === null, own.waiting === null];
       // Another number of rows would move the frame that is pointed at.
-      const wouldMove = state.hover !== null && own.rows.length !== list.children.length;
-      if (signature === shown || (shown !== "" && (wouldMove || isInUse(list)))) return;
+      const wouldMove = state.hover !== null && latest.length !== running.list.children.length + waiting.list.children.length;
+      if (signature === shown || (shown !== "" && (wouldMove || isInUse(running.list) || isInUse(waiting.list)))) return;
       shown = signature;
-      const names = distinctNames(Array.from(new Set(own.rows.map((row) => row.path))));
-      setText(note, own.rows.length === 0 ? TEXT.own.none : noteOf(own, sum));
-      list.replaceChildren(...own.rows.map((row, i) => rowOf(row, names, codes[i], sum, own.rows[0].samples)));
+      const names = distinctNames(Array.from(new Set(latest.map((row) => row.path))));
+      show(running, own.running, codes, names, sum, TEXT.own.note);
+      show(waiting, own.waiting, codes.slice(ran.length), names, sum, TEXT.own.waitingNote);
     },
   };
 }

@@ -28,27 +28,17 @@ function createCell() {
 
 function createTableRow(find, about) {
   const name = isolated("");
-  // Where there is no room, the folder is cut, not the file.
-  const [folder, file] = [el("span", { class: "place-folder" }), el("span", { class: "place-file" })];
-  const place = el("bdi", { class: "place" }, folder, file);
+  const place = isolated("", { class: "place" });
   const library = isolated("");
   const button = el("button", { type: "button", class: "row-name", "data-hint": TEXT.table.find }, name);
   const sandwich = el("button", { type: "button", class: "quiet row-about", "data-hint": TEXT.table.sandwich, "aria-label": TEXT.table.sandwich }, "⇅");
   const self = createCell();
   const total = createCell();
-  const element = el("tr", {}, self.element, total.element, el("th", { scope: "row" }, el("div", { class: "row-head" }, button, sandwich, place)), el("td", { class: "row-library" }, library));
-  const row = { element, button, name, place, folder, file, library, self, total, label: null };
+  const element = el("tr", {}, el("th", { scope: "row" }, el("div", { class: "row-head" }, button, place, sandwich)), self.element, total.element, el("td", { class: "row-library" }, library));
+  const row = { element, button, name, place, library, self, total, label: null };
   button.addEventListener("click", () => find(row.shown));
   sandwich.addEventListener("click", () => about(row.shown));
   return row;
-}
-
-function fillRowPlace({ label, folder, file, place }) {
-  const text = label.place || (label.short === TEXT.native.badge ? TEXT.native.badge : "");
-  const fileAt = text.lastIndexOf("/") + 1;
-  setText(folder, text.slice(0, fileAt));
-  setText(file, text.slice(fileAt));
-  setAttribute(place, "title", label.place);
 }
 
 function fillCell(cell, samples, interval, { sum, secondsPerSample }) {
@@ -64,11 +54,11 @@ function fillCell(cell, samples, interval, { sum, secondsPerSample }) {
 function createTableHeads(dispatch) {
   const sortBy = (key) => () => dispatch({ type: "sort", sort: key });
   const units = () => el("span", { class: "measured units", "aria-hidden": "true" }, el("span", {}), el("span", { class: "share" }, TEXT.table.units.share), el("span", { class: "samples" }, TEXT.table.units.samples), el("span", { class: "time" }, TEXT.table.units.time), el("span", { class: "interval" }, TEXT.table.units.interval));
-  const heads = COLUMNS.map((column) => ({
+  const heads = [{ key: "name", element: el("th", { scope: "col" }, el("button", { type: "button", "data-testid": "sort-name", on: { click: sortBy("name") } }, TEXT.table.function)) }];
+  heads.push(...COLUMNS.map((column) => ({
     key: column.key,
     element: el("th", { scope: "col" }, el("button", { type: "button", "data-hint": column.meaning, "data-testid": "sort-" + column.key, on: { click: sortBy(column.key) } }, column.label), units()),
-  }));
-  heads.push({ key: "name", element: el("th", { scope: "col" }, el("button", { type: "button", "data-testid": "sort-name", on: { click: sortBy("name") } }, TEXT.table.function)) });
+  })));
   heads.push({ key: "library", element: el("th", { scope: "col", class: "row-library", "data-testid": "library-head" }, TEXT.table.library) });
   return heads;
 }
@@ -105,11 +95,24 @@ function createRowPool(body, create) {
   };
 }
 
+// How much is shown, and the switch of the intervals.
+function createTableCaption(dispatch) {
+  const counted = el("span", {});
+  const intervals = el("button", { type: "button", class: "link", "data-testid": "intervals", on: { click: () => dispatch({ type: "intervals" }) } }, TEXT.table.intervals);
+  return {
+    element: el("caption", {}, counted, " ", intervals),
+    update({ picture: { table, sum }, table: order, address: { by } }) {
+      setAttribute(intervals, "aria-pressed", String(order.intervals));
+      setText(counted, TEXT.table.caption(formatCount(table.count), formatCount(table.functions), by === "line", formatCount(sum)));
+    },
+  };
+}
+
 export function createTable(root, dispatch) {
   const heads = createTableHeads(dispatch);
   const body = el("tbody", {});
-  const caption = el("caption", {});
-  const table = el("table", { class: "functions", "data-testid": "table" }, caption, el("thead", {}, el("tr", {}, ...heads.map((head) => head.element))), body);
+  const caption = createTableCaption(dispatch);
+  const table = el("table", { class: "functions", "data-testid": "table" }, caption.element, el("thead", {}, el("tr", {}, ...heads.map((head) => head.element))), body);
   const element = el("div", { class: "table", tabindex: "0", role: "region", "aria-label": TEXT.table.label }, table);
   root.append(element);
   offerMenu(body, dispatch, (event) => {
@@ -141,7 +144,8 @@ export function createTable(root, dispatch) {
     row.label = picture.table.labelOf(shown);
     setText(row.name, row.label.brief);
     setAttribute(row.button, "data-jit", picture.inJit(shown.frame));
-    fillRowPlace(row);
+    setText(row.place, row.label.near || (row.label.short === TEXT.native.badge ? TEXT.native.badge : ""));
+    setAttribute(row.place, "title", row.label.place);
     setText(row.library, row.label.library);
     setAttribute(row.element, "aria-rowindex", index + 2);
     fillCell(row.self, shown.self, picture.intervalOf(shown.frame, "self"), picture);
@@ -194,10 +198,11 @@ export function createTable(root, dispatch) {
       element.hidden = picture.table === null || picture.sum === 0;
       if (element.hidden) return;
       table.classList.toggle("has-libraries", picture.native !== null);
+      table.classList.toggle("has-intervals", order.intervals);
       for (const head of heads) {
         setAttribute(head.element, "aria-sort", head.key !== order.sort ? null : order.descending ? "descending" : "ascending");
       }
-      setText(caption, TEXT.table.caption(formatCount(picture.table.count), formatCount(picture.table.functions), state.address.by === "line", formatCount(picture.sum)));
+      caption.update(state);
       arrange();
       fillInView();
     },

@@ -33,9 +33,13 @@ export function createHint(root) {
     bubble.hidden = true;
   }
 
+  // Where the pointer was pressed: what a click moves beneath a pointer that stands still is not pointed at.
+  let pressed = null;
+
   // Under a finger it would cover what stands beside it.
   function onEnter(event) {
-    if (event.pointerType === "touch") return;
+    if (event.pointerType === "touch" || (pressed !== null && event.clientX === pressed.x && event.clientY === pressed.y)) return;
+    pressed = null;
     const target = event.target instanceof Element ? event.target.closest("[data-hint]") : null;
     if (target === owner) return;
     hide();
@@ -47,7 +51,10 @@ export function createHint(root) {
     if (event.target.matches?.(":focus-visible")) onEnter(event);
   });
   document.addEventListener("focusout", hide);
-  document.addEventListener("pointerdown", hide);
+  document.addEventListener("pointerdown", ({ clientX: x, clientY: y }) => {
+    hide();
+    pressed = { x, y };
+  });
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape") hide();
   });

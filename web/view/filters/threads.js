@@ -1,6 +1,6 @@
 // The thread filter, with the states of each thread. No selection means all threads.
 
-import { DOING_LABELS, doingParts, doingText, factText, isWithoutGil } from "../../model/threads/activity.js";
+import { factText, isWithoutGil, PART_LABELS, partShares, partsText } from "../../model/threads/activity.js";
 import { formatCount, formatShare, ratio } from "../../model/base/numbers.js";
 import { sumThreads } from "../../model/profile/states.js";
 import { alikeThreads } from "../../model/threads/alike.js";
@@ -13,26 +13,26 @@ import { createPopover } from "../elements/popover.js";
 
 const FILTER_FROM = 12;
 
-function createDoingBar() {
-  const parts = new Map(DOING_LABELS.map(({ key }) => [key, el("i", { class: "doing", "data-doing": key })]));
-  return { element: el("span", { class: "doings", role: "img" }, ...parts.values()), parts };
+function createPartBar() {
+  const parts = new Map(PART_LABELS.map(({ key }) => [key, el("i", { class: "part", "data-part": key })]));
+  return { element: el("span", { class: "part-bar", role: "img" }, ...parts.values()), parts };
 }
 
 // One thread, or all of a process, or those that stand behind a fold: `members` are their rows.
 function createRow({ threads, label, number, role, marks, members = null }, toggle) {
   const box = el("input", { type: "checkbox", on: { change: () => toggle(threads) } });
-  const bar = createDoingBar();
-  const onCpu = el("span", { class: "number" });
+  const bar = createPartBar();
+  const running = el("span", { class: "number" });
   const hasGil = el("span", { class: "number" });
   const share = el("span", { class: "number share" });
   const name = isolated(label, { class: "name" });
   const tid = el("span", { class: "tid" }, String(number));
-  const element = el("label", { class: role, ...marks }, box, name, tid, bar.element, onCpu, hasGil, share);
+  const element = el("label", { class: role, ...marks }, box, name, tid, bar.element, running, hasGil, share);
   if (members !== null) addFold(element, name, label, members);
   const ids = threads.flatMap((thread) => thread.ids);
   // A process is found by its threads, and they by it.
   const words = threads.map((thread) => [threadLabel(thread), thread.tid, processLabel(thread), thread.pid].join(" ")).join("\n").toLowerCase();
-  return { element, box, bar, onCpu, hasGil, share, threads, ids, words, members };
+  return { element, box, bar, running, hasGil, share, threads, ids, words, members };
 }
 
 // Shows and hides the members, which stand below.
@@ -72,8 +72,8 @@ function createThreadHead() {
   return el("div", { class: "thread thread-head", "aria-hidden": "true" }, ...names.map(([role, text]) => el("span", { class: role }, text)));
 }
 
-function createDoingLegend() {
-  return el("p", { class: "doing-legend" }, ...DOING_LABELS.map(({ key, label }) => el("span", {}, el("i", { class: "doing", "data-doing": key }), label)));
+function createPartLegend() {
+  return el("p", { class: "part-legend" }, ...PART_LABELS.map(({ key, label }) => el("span", {}, el("i", { class: "part", "data-part": key }), label)));
 }
 
 function buttonText(threads, chosen) {
@@ -141,11 +141,11 @@ export function createThreadFilter(dispatch) {
     const count = row.threads.filter((thread) => chosen.includes(thread)).length;
     row.box.checked = count === row.threads.length;
     row.box.indeterminate = count > 0 && count < row.threads.length;
-    for (const part of doingParts(sums)) row.bar.parts.get(part.key).style.width = (part.share || 0) * 100 + "%";
-    const said = doingText(sums);
+    for (const part of partShares(sums)) row.bar.parts.get(part.key).style.width = (part.share || 0) * 100 + "%";
+    const said = partsText(sums);
     setAttribute(row.bar.element, "data-hint", said);
     setAttribute(row.bar.element, "aria-label", said);
-    setText(row.onCpu, ofThreads === null ? TEXT.doing.notApplicable : factText(ofThreads, "on_cpu"));
+    setText(row.running, ofThreads === null ? TEXT.doing.notApplicable : formatShare(partShares(ofThreads)[0].share));
     setText(row.hasGil, ofThreads === null || isWithoutGil(session, ofThreads) ? TEXT.doing.notApplicable : factText(ofThreads, "has_gil"));
     setText(row.share, formatShare(ratio(sums.samples, samples)));
     setAttribute(row.share, "data-hint", TEXT.samples(formatCount(sums.samples)));
@@ -166,7 +166,7 @@ export function createThreadFilter(dispatch) {
     attach() {
       popover = createPopover(button, TEXT.threads.label, (open) => dispatch({ type: "threadsMenu", open }));
       popover.panel.classList.add("thread-menu");
-      popover.panel.append(el("div", { class: "popover-head" }, filter, all), createDoingLegend(), list, missing);
+      popover.panel.append(el("div", { class: "popover-head" }, filter, all), createPartLegend(), list, missing);
     },
     update(state) {
       const { threads } = state.picture;

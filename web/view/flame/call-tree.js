@@ -70,7 +70,7 @@ function createTreeGrid() {
     setText(row.name, label.name);
     const isNative = label.library !== "" || label.short === TEXT.native.badge;
     row.badge.hidden = !isNative;
-    setText(row.place, label.short === TEXT.native.badge ? "" : label.short);
+    setText(row.place, label.near);
     setAttribute(row.place, "title", label.place);
     row.head.style.paddingInlineStart = Math.min(shown.level, TREE_INDENT_MAX) * 0.9 + "em";
     setText(row.toggle, shown.hasChildren ? (shown.isOpen ? "▾" : "▸") : "");

@@ -11,6 +11,7 @@ function frameClasses(frame, pxPerSample, colour, isMatch) {
   const classes = ["frame", "fill-" + fillOf(frame, colour, isMatched)];
   if (frame.hue === "native") classes.push("native");
   if (frame.hue.startsWith("wait-")) classes.push("waits");
+  if (frame.fold !== undefined) classes.push("folded");
   if (frame.remainder) classes.push("remainder");
   if (frame.fade) classes.push("fade");
   if (isMatched !== undefined) classes.push(isMatched ? "match" : "other");

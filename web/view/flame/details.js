@@ -1,11 +1,11 @@
 // Everything about one frame: the hovered one, else the selected one, else the zoomed one.
 
 import { PANEL_VIEWS } from "../../model/page/address.js";
-import { stateLabel } from "../../model/filters/chips.js";
+import { selectionLabel } from "../../model/filters/selection.js";
 import { formatCount, formatDuration, formatInterval, formatShare, ratio } from "../../model/base/numbers.js";
 import { visibleText } from "../../model/base/text.js";
 import { nativePath } from "../../model/code/lines.js";
-import { shownStates } from "../../model/profile/states.js";
+import { shownParts } from "../../model/profile/parts.js";
 import { waitWords } from "../../model/profile/wait-causes.js";
 import { stackText } from "../../model/profile/folded.js";
 import { exactPattern, FILTER_VERBS } from "../../model/filters/filter.js";
@@ -45,15 +45,14 @@ function shownId(state) {
 function scopeText(state) {
   const { chosen } = state.picture.chosen;
   const who = chosen.length === 0 ? TEXT.details.allThreads : chosen.length === 1 ? TEXT.details.oneThread : TEXT.details.someThreads(chosen.length);
-  const states = shownStates(state);
-  const doing = states.length === 0 ? "" : stateLabel(states).replace(/^[A-Z](?![A-Z])/, (first) => first.toLowerCase());
+  const doing = selectionLabel(shownParts(state), state.address.states);
   const when = state.address.range === null ? "" : rangeText(state.address.range);
   return TEXT.details.scope(formatCount(state.picture.sum), who, doing, when);
 }
 
 function callerStep(frame, dispatch, keys) {
   const zoom = () => dispatch({ type: "address", changes: { zoom: keys, frame: keys }, how: "push" });
-  return el("li", {}, el("button", { type: "button", class: "caller", on: { click: zoom } }, isolated(frame.label.name), pathText(frame.label.place, { class: "place" })));
+  return el("li", {}, el("button", { type: "button", class: "caller", on: { click: zoom } }, isolated(frame.label.name), pathText(frame.label.near, { class: "place", title: frame.label.place })));
 }
 
 function callersList(path, keys, state, dispatch) {
@@ -173,7 +172,7 @@ export function createDetails(root, dispatch) {
   function hottestRow(row, sum, most) {
     const fill = el("i", {});
     fill.style.width = (100 * row.self) / most + "%";
-    const name = el("span", { class: "hottest-name" }, isolated(row.label.brief), row.label.short === "" ? null : isolated(row.label.short, { class: "soft" }));
+    const name = el("span", { class: "hottest-name" }, isolated(row.label.brief), isolated(row.label.near || row.label.short, { class: "soft" }));
     return el("li", {}, el("button", { type: "button", class: "hottest", title: hoverText(row.label), "data-key": row.key, on: { click: () => about(row.key) } },
       name, el("span", { class: "share" }, formatShare(ratio(row.self, sum))), el("span", { class: "bar", "aria-hidden": "true" }, fill)));
   }
@@ -188,7 +187,7 @@ export function createDetails(root, dispatch) {
       el("h2", { class: "plain" }, byLine ? TEXT.details.hottestLines : TEXT.details.hottestFunctions),
       el("p", { class: "soft" }, TEXT.details.bySelf),
       el("ol", { class: "hottest-list", "data-testid": "hottest" }, ...rows),
-      ...summaryParts(state.summary, dispatch),
+      ...summaryParts(state, dispatch),
       ...waitsList(state, dispatch),
       ...contextsList(state, dispatch),
       ...notes.parts(state),
@@ -228,7 +227,7 @@ export function createDetails(root, dispatch) {
       const id = shownId(state);
       const found = id === null ? state.picture.about() : null;
       const subject = id ?? found?.key ?? null;
-      const signature = [subject, subject === null ? state.summaryVersion : 0, state.recordingVersion, state.address.by, state.picture.native, state.address.bottomUp, state.picture.focus.id, state.picture.sum, shownStates(state), state.address.filters.join("\n"), state.address.range?.from, state.address.range?.to, state.picture.secondsPerSample, JSON.stringify(notesOf(state.session)), mayWriteNotes(state)].join(" ");
+      const signature = [subject, subject === null ? state.summaryVersion : 0, state.recordingVersion, state.address.by, state.picture.native, state.address.bottomUp, state.picture.focus.id, state.picture.sum, shownParts(state), state.address.states, state.address.filters.join("\n"), state.address.range?.from, state.address.range?.to, state.picture.secondsPerSample, JSON.stringify(notesOf(state.session)), mayWriteNotes(state)].join(" ");
       if (signature === shown || root.hidden || (shownFrame === subject && isInUse())) return;
       shown = signature;
       shownFrame = subject;

@@ -147,7 +147,7 @@ function createRows(change) {
     const mark = changeStyle(verdict, isTotal ? row.totalChange : row.change);
     const result = el("td", {}, mark === "" ? el("i", { class: "swatch" }) : swatch(mark, { "aria-hidden": "true" }), (isTotal ? TEXT.table.total + ": " : "") + TEXT.compare.verdicts[verdict]);
     return el("tr", { "data-verdict": verdict },
-      el("th", { scope: "row" }, el("button", { type: "button", class: "row-name", on: { click: () => change({ view: "sandwich", about: row.key }) } }, isolated(row.label.name)), " ", isolated(row.label.place, { class: "place" })),
+      el("th", { scope: "row" }, el("button", { type: "button", class: "row-name", on: { click: () => change({ view: "sandwich", about: row.key }) } }, isolated(row.label.name)), " ", isolated(row.label.near, { class: "place", title: row.label.place })),
       cell(changeText(row.self)), cell(formatShare(row.self.baselineShare)), cell(formatShare(row.self.currentShare)), cell(changeText(row.total)), result, cell(qText(q)));
   }
 

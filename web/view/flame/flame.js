@@ -126,8 +126,9 @@ export function createFlame(root, dispatch) {
 
   function zoomTo(frame) {
     pointer = null;
+    if (frame.fold !== undefined) return dispatch({ type: "address", changes: { open: [...state.address.open, frame.fold] }, how: "push" });
     const keys = keysOf(frame, state);
-    dispatch({ type: "address", changes: { zoom: keys, frame: keys }, how: "push" });
+    return dispatch({ type: "address", changes: { zoom: keys, frame: keys }, how: "push" });
   }
 
   function hoverAt({ x, y }) {

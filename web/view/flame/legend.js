@@ -2,6 +2,7 @@
 
 import { FLAME_VIEWS, ORDERS } from "../../model/page/address.js";
 import { HEAT_STEPS } from "../../model/page/picture.js";
+import { shownOrder } from "../../model/page/state.js";
 import { WAIT_HUES } from "../../model/profile/wait-causes.js";
 import { TEXT } from "../../text/session.js";
 import { el, segmented, swatch } from "../elements/dom.js";
@@ -24,7 +25,7 @@ export function createLegend(root, dispatch) {
     update(state) {
       element.hidden = ![...FLAME_VIEWS, "sandwich", "stacks"].includes(state.address.view) || (state.picture.drawing === null && state.picture.stacks === null);
       order.element.hidden = (state.address.bottomUp && state.address.view !== "sandwich") || state.address.view === "stacks";
-      order.set(state.address.order);
+      order.set(shownOrder(state));
       colour.set(state.address.colour);
       const heat = state.address.colour === "heat";
       scale.hidden = !heat;

@@ -4,7 +4,7 @@ import { formatCount, formatDuration, formatShare, ratio } from "../../model/bas
 import { TEXT } from "../../text/session.js";
 import { listenForFrameKeys } from "./chart-keys.js";
 import { awaitsWidth, createChart, watchWidth } from "./chart.js";
-import { el, isolated, pathText, placeNear, setAttribute, setText } from "../elements/dom.js";
+import { el, isolated, placeNear, setAttribute, setText } from "../elements/dom.js";
 
 const SIDES = ["callers", "callees"];
 
@@ -47,16 +47,16 @@ export function createSandwich(root, dispatch) {
   let state = null;
   const tip = el("div", { class: "tip", hidden: true });
   const name = isolated("", { class: "sandwich-name", "data-testid": "sandwich-name" });
-  const place = el("span", { class: "place" });
+  const place = isolated("", { class: "place" });
   const numbers = el("span", { class: "soft", "data-testid": "sandwich-numbers" });
   const head = el("div", { class: "sandwich-head" }, el("h2", {}, name), place, numbers);
-  const choose = el("div", { class: "sandwich-choose" });
+  const choose = el("p", { class: "soft" });
   const titles = { callers: el("h3", {}, TEXT.sandwich.callers), callees: el("h3", {}, TEXT.sandwich.callees) };
 
   function recentre(side, frame) {
     tip.hidden = true;
     const key = state.picture.sandwich.keyOf(side, frame.remainder ? frame.of : frame.id);
-    if (key !== state.address.about) dispatch({ type: "address", changes: { about: key }, how: "push" });
+    if (key !== state.picture.sandwich.key) dispatch({ type: "address", changes: { about: key }, how: "push" });
   }
 
   function numbersOf(frame) {
@@ -78,25 +78,18 @@ export function createSandwich(root, dispatch) {
     choose, head, titles.callers, sides.callers.element, titles.callees, sides.callees.element);
   root.append(element, tip);
 
-  function chooseRow(row) {
-    return el("li", {}, el("button", { type: "button", class: "link", on: { click: () => dispatch({ type: "address", changes: { about: row.key }, how: "push" }) } }, isolated(row.label.name)),
-      " ", el("span", { class: "soft" }, TEXT.sandwich.self(formatShare(ratio(row.self, state.picture.sum)))));
-  }
-
   watchWidth(element, sides.callees.holder, dispatch, (width) => state !== null && width !== state.width && state.address.view === "sandwich");
 
   function showNone() {
     const none = state.picture.sandwich === null;
     head.hidden = none;
-    choose.hidden = !none;
+    choose.hidden = !none && state.address.about !== "";
+    setText(choose, none ? TEXT.sandwich.missing(state.live) : TEXT.sandwich.choose);
     for (const side of SIDES) {
       titles[side].hidden = none;
       sides[side].element.hidden = none;
     }
-    if (!none) return false;
-    const missing = state.address.about === "" ? TEXT.sandwich.choose : TEXT.sandwich.missing(state.live);
-    choose.replaceChildren(el("p", {}, missing), el("ol", {}, ...state.picture.hottest().map(chooseRow)));
-    return true;
+    return none;
   }
 
   return {
@@ -107,13 +100,14 @@ export function createSandwich(root, dispatch) {
       if (element.hidden || showNone()) return;
       const { sandwich, sum, secondsPerSample } = state.picture;
       setText(name, sandwich.label.name);
-      place.replaceChildren(pathText(sandwich.label.place));
+      setText(place, sandwich.label.near);
+      setAttribute(place, "title", sandwich.label.place);
       setText(numbers, TEXT.sandwich.numbers(formatShare(ratio(sandwich.total, sum)), formatShare(ratio(sandwich.self, sum)), formatCount(sandwich.total), formatDuration(sandwich.total * secondsPerSample)));
       if (awaitsWidth(state, () => element.clientWidth - 2 * parseFloat(getComputedStyle(element).paddingInlineStart), dispatch)) return;
       setText(titles.callers, sandwich.callers?.root.children.length === 0 ? TEXT.sandwich.noCallers : TEXT.sandwich.callers);
       setText(titles.callees, sandwich.callees?.root.children.length === 0 ? TEXT.sandwich.noCallees : TEXT.sandwich.callees);
-      sides.callers.update(sandwich.callers, state.width, state.address.colour, state.address.about, TEXT.sandwich.callersLabel(sandwich.label.name));
-      sides.callees.update(sandwich.callees, state.width, state.address.colour, state.address.about, TEXT.sandwich.calleesLabel(sandwich.label.name));
+      sides.callers.update(sandwich.callers, state.width, state.address.colour, sandwich.key, TEXT.sandwich.callersLabel(sandwich.label.name));
+      sides.callees.update(sandwich.callees, state.width, state.address.colour, sandwich.key, TEXT.sandwich.calleesLabel(sandwich.label.name));
     },
   };
 }

@@ -1,6 +1,6 @@
 // What stands above a stack chart, and the words for what is in it.
 
-import { doingOf, STATE_DOINGS } from "../../model/profile/states.js";
+import { PART_LABELS } from "../../model/threads/activity.js";
 import { fineTime, isFollowing, wholeSpan } from "../../model/page/stack-span.js";
 import { runAt, unorderedParts } from "../../model/trees/stacks.js";
 import { threadKeyOf, threadPlace } from "../../model/threads/threads.js";
@@ -91,7 +91,7 @@ export function boxLines({ layout, faceOf }, { level, index }, time) {
   return [
     faceOf(group[index]).label,
     formatDuration(end[index] - start[index]) + "  ·  " + stackSpanText({ from: start[index], to: end[index] }),
-    run < 0 ? "" : TEXT.doing[STATE_DOINGS[doingOf(layout.runs.state[run])]],
+    run < 0 ? "" : PART_LABELS[layout.runs.part[run]].label,
     joined > 1 ? CHART_TEXT.stacks.joined(formatCount(joined)) : "",
     run >= 0 && !layout.runs.ordered[run] ? CHART_TEXT.stacks.unknownOrder : "",
   ];

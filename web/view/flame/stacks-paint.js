@@ -1,6 +1,6 @@
 // A stack chart on a canvas: what threads did above, below it a row of frames for each level of the stacks.
 
-import { doingOf, STATE_DOINGS } from "../../model/profile/states.js";
+import { PARTS } from "../../model/profile/parts.js";
 import { eachVisible, firstAt, unorderedParts } from "../../model/trees/stacks.js";
 import { el } from "../elements/dom.js";
 import { FILLS, fillOf, inkOf } from "./fills.js";
@@ -15,8 +15,8 @@ const OTHER_ALPHA = 0.4;
 const HATCH_PX = 5;
 const FONT_SHARE = 0.57;
 
-const DOING_COLOURS = { holds_gil: "state-gil", on_cpu: "state-cpu", runnable: "state-runnable", waits_gil: "state-waits-gil", waits: "state-waits", unknown: "state-unknown" };
-const NAMES = [...new Set([...FILLS, ...FILLS.map(inkOf)]), ...Object.values(DOING_COLOURS), "panel", "ink", "ink-soft", "accent", "selected", "line-strong"];
+const PART_COLOURS = PARTS.map((part) => "part-" + part);
+const NAMES = [...new Set([...FILLS, ...FILLS.map(inkOf)]), ...PART_COLOURS, "panel", "ink", "ink-soft", "accent", "selected", "line-strong"];
 
 // The colours of the style sheet as a canvas takes them; they change with the theme.
 export function readStackColours(element) {
@@ -67,9 +67,9 @@ function paintStates(context, shown, isPale) {
     const x1 = Math.max(x0 + 1, px(Math.min(runs.end[i], span.to)));
     if (x1 <= painted) continue;
     painted = x1;
-    context.fillStyle = colours.of(DOING_COLOURS[STATE_DOINGS[doingOf(runs.state[i])]]);
+    context.fillStyle = colours.of(PART_COLOURS[runs.part[i]]);
     context.fillRect(x0, 0, x1 - x0, LANE_PX);
-    if (!isPale(runs.state[i])) continue;
+    if (!isPale(runs.state[i], runs.part[i])) continue;
     const depth = grouping.depth.values[grouping.groupOfNode.values[runs.node[i]]];
     context.globalAlpha = PALE_ALPHA;
     context.fillStyle = colours.of("panel");
@@ -127,7 +127,7 @@ function paintSelected(context, { layout, span, pxPerSecond, cell, top, colours,
   });
 }
 
-// shown: {layout, faceOf(group), markOf(face), isPale(state), colour (heat or module), colours, span, width, height, top (px that are scrolled away),
+// shown: {layout, faceOf(group), markOf(face), isPale(state, part), colour (heat or module), colours, span, width, height, top (px that are scrolled away),
 // cell (px of a level), range or null, selected (a group or null), current ({level, index} or null), hasFocus}
 export function paintStacks(canvas, shown) {
   const { width, height, cell, top, layout, span } = shown;

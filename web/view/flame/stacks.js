@@ -1,6 +1,6 @@
 // The stack chart: the stacks of one thread in the order of time, on a canvas.
 
-import { shownStates } from "../../model/profile/states.js";
+import { shownParts } from "../../model/profile/parts.js";
 import { clampSpan, fineMarks, stackSpan, wholeSpan, zoomedSpan } from "../../model/page/stack-span.js";
 import { boxAt, createPale, firstAt } from "../../model/trees/stacks.js";
 import { threadPlace } from "../../model/threads/threads.js";
@@ -88,7 +88,7 @@ function createStackDrawing(surface) {
     if (theme !== coloursFor) [colours, coloursFor] = [readStackColours(canvas.parentElement), theme];
     space.style.height = (stacks.layout?.levels.length ?? 0) * cell + FRAMES_TOP_PX + "px";
     paintStacks(canvas, {
-      layout: stacks.layout, faceOf: stacks.faceOf, isPale: createPale(shownStates(state)), colours, colour: address.colour, cell,
+      layout: stacks.layout, faceOf: stacks.faceOf, isPale: createPale(address.states, shownParts(state)), colours, colour: address.colour, cell,
       markOf: matched === null ? () => "" : (face) => (matched[face.function ?? 0] ? "match" : "other"),
       span: stackSpan(state), width: surface.width(), height: Math.min(scroller.clientHeight, space.offsetHeight), top: scroller.scrollTop,
       range, selected: selected === null ? null : Number(selected), current, hasFocus: document.activeElement === canvas,

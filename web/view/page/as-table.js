@@ -1,7 +1,7 @@
 // Every chart as a table, that of the flame graph as a call tree, on demand: a button for each, and the open tables beneath the charts.
 
 import { FLAME_VIEWS } from "../../model/page/address.js";
-import { isWaitUnknown } from "../../model/filters/chips.js";
+import { isWaitUnknown } from "../../model/filters/selection.js";
 import { foundMatches } from "../../model/time/matches.js";
 import { formatDuration } from "../../model/base/numbers.js";
 import { diffRows, gilRows, heatRows, laneRows, sandwichRows, stackRows, stripRows } from "../../model/page/rows.js";

@@ -1,27 +1,22 @@
-// The banner: the session ended or failed, or the server does not answer.
+// The banner: the session failed, or the server does not answer.
 
 import { statusOf } from "../../model/page/state.js";
 import { visibleText } from "../../model/base/text.js";
 import { TEXT } from "../../text/session.js";
-import { el, setAttribute, setText } from "../elements/dom.js";
+import { el, setText } from "../elements/dom.js";
 
-function endReason({ reason }) {
-  return TEXT.banner.reasons[reason] ?? visibleText(reason ?? "", TEXT.banner.noReason);
-}
-
-// -> {tone, text[, wait], retry} or null
+// -> {text[, wait], retry} or null
 export function bannerOf(state, now) {
   const { connection, session } = state;
   const status = statusOf(state);
-  if (connection.state === "unreadable") return { tone: "bad", text: TEXT.banner.unreadable(visibleText(connection.detail)), retry: false };
-  if (status === "denied") return { tone: "bad", text: TEXT.banner.denied, retry: true };
+  if (connection.state === "unreadable") return { text: TEXT.banner.unreadable(visibleText(connection.detail)), retry: false };
+  if (status === "denied") return { text: TEXT.banner.denied, retry: true };
   if (status === "lost") {
     const seconds = Math.max(1, Math.ceil(((connection.retryAt ?? now) - now) / 1000));
     const why = connection.detail === "" ? TEXT.banner.silent : TEXT.banner.answered(visibleText(connection.detail));
-    return { tone: "bad", text: why + TEXT.banner.kept, wait: TEXT.banner.retryIn(seconds), retry: true };
+    return { text: why + TEXT.banner.kept, wait: TEXT.banner.retryIn(seconds), retry: true };
   }
-  if (status === "failed") return { tone: "bad", text: TEXT.banner.failed(visibleText(session.reason ?? "", TEXT.banner.noReason)), retry: false };
-  if (status === "ended") return { tone: "calm", text: TEXT.banner.ended(endReason(session)), retry: false };
+  if (status === "failed") return { text: TEXT.banner.failed(visibleText(session.reason ?? "", TEXT.banner.noReason)), retry: false };
   return null;
 }
 
@@ -40,7 +35,6 @@ export function createBanner(root, dispatch) {
       const banner = bannerOf(state, Date.now());
       root.hidden = banner === null;
       if (banner === null) return;
-      setAttribute(root, "data-tone", banner.tone);
       setText(text, banner.text.replace(/\.\.( |$)/g, ".$1"));
       setText(wait, banner.wait ?? "");
       retry.hidden = !banner.retry;

@@ -8,6 +8,9 @@ import { ICONS } from "../elements/icons.js";
 import { createPopover } from "../elements/popover.js";
 import { saveBlob } from "./save-chart.js";
 
+// What people read; the other formats are for other tools.
+const FOR_PEOPLE = ["report", "summary"];
+
 // Without the names and places of whoever ran it; what a report makes by itself is what it has.
 function anonymousHref(href, anonymizes) {
   return anonymizes ? href + (href.includes("?") ? "&" : "?") + "anonymize=1" : href;
@@ -40,6 +43,8 @@ export function createDownloads(dispatch) {
   const anonymize = el("input", { type: "checkbox", "data-testid": "anonymize", on: { change: () => draw() } });
   const anonymizeRow = el("label", { class: "item menu-choice" }, el("span", { class: "item-label" }, anonymize, " " + TEXT.download.anonymize), el("span", { class: "item-hint" }, TEXT.download.anonymizeHint));
   const list = el("div", {});
+  const others = el("div", {});
+  const forTools = el("details", { "data-testid": "download-others" }, el("summary", { class: "item item-label" }, TEXT.download.others), others);
   const images = el("div", { class: "menu-images", role: "group", "aria-label": TEXT.download.image });
   const noteLine = el("p", { class: "menu-note" });
 
@@ -49,7 +54,11 @@ export function createDownloads(dispatch) {
   }
 
   function draw() {
-    list.replaceChildren(...items.map((item) => menuItem(item, anonymize.checked, () => popover.close())));
+    const isFirst = ({ key }) => FOR_PEOPLE.includes(key) || !items.some((item) => FOR_PEOPLE.includes(item.key));
+    const rowsOf = (first) => items.filter((item) => isFirst(item) === first).map((item) => menuItem(item, anonymize.checked, () => popover.close()));
+    list.replaceChildren(...rowsOf(true));
+    others.replaceChildren(...rowsOf(false));
+    forTools.hidden = others.children.length === 0;
     images.hidden = charts.length === 0;
     images.replaceChildren(el("p", { class: "menu-title soft" }, TEXT.download.image), ...charts.map((chart) => imageRow(chart, save)));
   }
@@ -59,13 +68,13 @@ export function createDownloads(dispatch) {
     attach() {
       popover = createPopover(button, TEXT.download.button);
       popover.panel.classList.add("menu");
-      popover.panel.append(images, anonymizeRow, list, noteLine);
+      popover.panel.append(list, images, anonymizeRow, forTools, noteLine);
     },
     update(state) {
       items = state.downloads;
       const byThread = state.picture.chosen.chosen.length > 0;
-      const byState = (state.address.states ?? []).length > 0;
-      const chosen = byThread || byState ? TEXT.download.includes([byThread ? TEXT.download.threads : "", byState ? TEXT.download.state : ""].filter(Boolean)) : "";
+      const byPart = state.address.parts !== null || state.address.states.length > 0;
+      const chosen = byThread || byPart ? TEXT.download.includes([byThread ? TEXT.download.threads : "", byPart ? TEXT.download.parts : ""].filter(Boolean)) : "";
       const unfiltered = state.notApplied.length > 0 ? TEXT.download.notApplied(state.notApplied.map((term) => visibleText(term)).join("; ")) : "";
       const note = [chosen, unfiltered].filter(Boolean).join(" ");
       charts = chartsOfView(state.address.view, state.hasTimes);

@@ -9,8 +9,13 @@ import { el, icon, isolated, setAttribute, setText } from "../elements/dom.js";
 import { createDownloads } from "./downloads.js";
 import { ICONS } from "../elements/icons.js";
 
+function endReason({ reason }) {
+  return TEXT.status.reasons[reason] ?? visibleText(reason ?? "", "");
+}
+
 function statusText(state, status) {
   if (status === "report") return TEXT.status.report(String(state.session?.started_at ?? "").slice(0, 16).replace("T", " "));
+  if (status === "ended") return TEXT.status.ended(endReason(state.session));
   return TEXT.status[status] ?? status;
 }
 

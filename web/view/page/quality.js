@@ -1,6 +1,6 @@
 // The quality of the data: a badge, always visible, which opens the details: every number and its meaning.
 
-import { engineValue, measureGroups, qualityBadge, qualityValues, warningsValue } from "../../model/page/quality.js";
+import { engineValue, measureGroups, qualityBadge, qualityValues, qualityVerdict, warningsValue } from "../../model/page/quality.js";
 import { QUALITY_TEXT } from "../../text/quality.js";
 import { TEXT } from "../../text/session.js";
 import { el, icon, setAttribute, setText } from "../elements/dom.js";
@@ -13,6 +13,7 @@ export function createQuality(root, dispatch) {
   const badge = el("button", { type: "button", class: "quality-badge", "data-hint": QUALITY_TEXT.openHint, "data-testid": "quality-open", on: { click: () => dispatch({ type: "qualityDialog", open: true }) } }, exact, warning);
   // The numbers are the session's, even if a report has only a part of it.
   const whole = el("span", { "data-testid": "quality-whole", hidden: "" }, QUALITY_TEXT.wholeSession);
+  const verdict = el("p", { class: "verdict", "data-testid": "quality-verdict" });
   const line = el("p", { class: "quality" }, whole);
   root.append(badge);
 
@@ -30,7 +31,7 @@ export function createQuality(root, dispatch) {
   }
 
   return {
-    line,
+    parts: [verdict, line],
     update(state) {
       whole.hidden = (state.session?.selection ?? null) === null || state.session.selection.whole;
       const settings = state.session?.settings ?? null;
@@ -44,6 +45,7 @@ export function createQuality(root, dispatch) {
         setAttribute(cell.element, "data-hint", shown.meaning);
         setAttribute(cell.element, "data-level", shown.level);
       }
+      setText(verdict, qualityVerdict(values));
       const said = qualityBadge(values);
       setText(exact, said.exact);
       setText(warning, said.warning);
@@ -60,14 +62,14 @@ function createMeasureRow(row) {
   return { element, value, share };
 }
 
-// `line`: the element with the values of the quality line.
-export function createMeasures(root, dispatch, line) {
+// `parts`: the elements with the verdict and the values.
+export function createMeasures(root, dispatch, parts) {
   const close = el("button", { type: "button", class: "quiet", "aria-label": TEXT.help.close, on: { click: () => dialog.close() } }, icon(ICONS.close));
   const groups = el("div", { class: "measure-groups" });
   const waiting = el("p", { class: "soft" }, QUALITY_TEXT.loading);
   const about = el("p", { class: "soft" }, QUALITY_TEXT.about);
   const dialog = el("dialog", { class: "help measures-dialog", "data-testid": "quality-dialog", "aria-labelledby": "measures-title" },
-    el("div", { class: "help-head" }, el("h2", { id: "measures-title" }, QUALITY_TEXT.label), close), line, waiting, groups, about);
+    el("div", { class: "help-head" }, el("h2", { id: "measures-title" }, QUALITY_TEXT.label), close), ...parts, waiting, groups, about);
   let shownKeys = "";
   let rows = new Map();
   dialog.addEventListener("close", () => dispatch({ type: "qualityDialog", open: false }));

@@ -1,17 +1,16 @@
 // Threads below each other over time: their states as a chart and as numbers.
 
-import { doingText, factText, isWithoutGil } from "../../model/threads/activity.js";
+import { partsText, factText, isWithoutGil } from "../../model/threads/activity.js";
 import { formatCount, formatShare, ratio } from "../../model/base/numbers.js";
 import { busiestThreads, threadKeyOf, threadLabel } from "../../model/threads/threads.js";
-import { STATE_DOINGS, sumThreads } from "../../model/profile/states.js";
+import { PARTS } from "../../model/profile/parts.js";
+import { sumThreads } from "../../model/profile/states.js";
 import { stackedLayers, timelineSpan } from "../../model/time/timeline.js";
 import { TEXT } from "../../text/session.js";
 import { el, isInUse, isolated, setAttribute, setText } from "../elements/dom.js";
 import { createPlot } from "../time/strip.js";
 
 export const LANES_MAX = 64;
-// Of each there is a column.
-const LANE_FACTS = ["on_cpu", "runnable", "has_gil", "waits_gil"];
 
 // The threads that have a lane: those chosen, else the busiest.
 export function laneThreads(state) {
@@ -23,9 +22,9 @@ function createLane(thread, choose) {
   const plot = createPlot();
   const name = el("button", { type: "button", class: "row-name", "data-hint": TEXT.threads.only, on: { click: () => choose(thread) } }, isolated(threadLabel(thread)));
   const number = () => el("td", { class: "number" });
-  const numbers = { share: number(), facts: LANE_FACTS.map(number), waiting: number() };
+  const numbers = { share: number(), parts: PARTS.map(number), gil: number() };
   const picture = el("div", { class: "lane-plot", role: "img" }, plot.root);
-  const row = el("tr", { "data-testid": "lane", "data-tid": thread.tid }, el("th", { scope: "row" }, name, el("span", { class: "tid" }, String(thread.tid))), el("td", { class: "lane-cell" }, picture), numbers.share, ...numbers.facts, numbers.waiting);
+  const row = el("tr", { "data-testid": "lane", "data-tid": thread.tid }, el("th", { scope: "row" }, name, el("span", { class: "tid" }, String(thread.tid))), el("td", { class: "lane-cell" }, picture), numbers.share, ...numbers.parts, numbers.gil);
   return { row, plot, picture, numbers, thread, shown: null, span: "" };
 }
 
@@ -42,12 +41,11 @@ export function createLanes(root, dispatch) {
 
   function fill(lane, state, span, samples) {
     const sums = sumThreads(state.threadStates, lane.thread.ids);
-    const said = doingText(sums);
+    const said = partsText(sums);
     setText(lane.numbers.share, formatShare(ratio(sums.samples, samples)));
     const withoutGil = isWithoutGil(state.session, sums);
-    const fact = (name) => (lane.thread.tasks ? TEXT.doing.notApplicable : factText(sums, name, withoutGil));
-    LANE_FACTS.forEach((name, i) => setText(lane.numbers.facts[i], fact(name)));
-    setText(lane.numbers.waiting, formatShare(ratio(sums.doing[STATE_DOINGS.indexOf("waits")], sums.samples)));
+    sums.parts.forEach((samples, part) => setText(lane.numbers.parts[part], lane.thread.tasks ? TEXT.doing.notApplicable : formatShare(ratio(samples, sums.samples))));
+    setText(lane.numbers.gil, lane.thread.tasks ? TEXT.doing.notApplicable : factText(sums, "has_gil", withoutGil));
     setAttribute(lane.picture, "aria-label", said);
     setAttribute(lane.picture, "data-hint", said);
     const timeline = state.lanes.get(lane.thread.ids.join());

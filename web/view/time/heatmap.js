@@ -1,8 +1,8 @@
 // The sub-second heat map: one column per second, one cell per 20 ms. Drag to select the range of the flame graph below;
 // Shift-drag to set the baseline.
 
-import { doingText } from "../../model/threads/activity.js";
-import { isWaitUnknown } from "../../model/filters/chips.js";
+import { partsText } from "../../model/threads/activity.js";
+import { isWaitUnknown } from "../../model/filters/selection.js";
 import { HEAT_MEASURES, heatMost } from "../../model/time/heatmap.js";
 import { foundMatches, matchAt, windowLengths } from "../../model/time/matches.js";
 import { formatCount, formatShare, ratio } from "../../model/base/numbers.js";
@@ -12,7 +12,7 @@ import { TEXT } from "../../text/session.js";
 import { el, segmented, setAttribute, setText, swatch } from "../elements/dom.js";
 import { HEAT_LEVELS, paintHeat } from "./heat-paint.js";
 
-const GIL_WAITS = "waits_gil";
+const GIL_WAITS = "needs_gil";
 const COLUMN_MOST_PX = 40;
 const HEAT_CLICK_PX = 3;
 const HEAT_MARK_PX = 84;
@@ -42,12 +42,12 @@ const shownMatches = ({ matches, address }) => foundMatches(matches, address.sea
 // What is under the pointer; `at`: {second, bin, time} of a cell.
 function cellText(state, { second, bin, time }) {
   const counted = state.heat.columns.get(second);
-  const doing = counted === undefined ? [] : counted.map((counts) => counts[bin]);
-  const samples = doing.reduce((sum, count) => sum + count, 0);
+  const parts = counted === undefined ? [] : counted.map((counts) => counts[bin]);
+  const samples = parts.reduce((sum, count) => sum + count, 0);
   const wanted = shownMatches(state);
   const window = wanted === null ? null : matchAt(wanted, time + 0.5 / state.heat.bins);
   const matched = wanted === null ? "" : "  " + (window === null ? TEXT.heat.matchesUnknown : TEXT.heat.matches(formatShare(ratio(window.matching, window.samples)), rangeText({ from: window.start, to: window.end })));
-  return timeLabel(time, 0.02) + "  " + (samples === 0 ? TEXT.heat.noSamples : doingText({ ...createSums(), samples, doing })) + matched;
+  return timeLabel(time, 0.02) + "  " + (samples === 0 ? TEXT.heat.noSamples : partsText({ ...createSums(), samples, parts })) + matched;
 }
 
 // The measure, the scale and the line of what was found, above the cells: {parts (elements), setHottest(count), setFound(text), setShown(seconds, are they the latest)}.
@@ -111,7 +111,7 @@ function listenToCells(canvas, { stateOf, cellAt, changed, read, leave, change }
 }
 
 export function createHeatmap(root, dispatch) {
-  const measure = segmented(TEXT.heat.measure, "heat-measure", HEAT_MEASURES.map(({ key, label, meaning }) => ({ value: key, label, hint: TEXT.heat.measureHint(meaning) })), (key) => {
+  const measure = segmented(TEXT.heat.measure, "heat-measure", HEAT_MEASURES.map(({ key, label }) => ({ value: key, label, hint: TEXT.heat.measureHint(label) })), (key) => {
     if (key === GIL_WAITS && isWaitUnknown(state.picture.sums)) return;
     measured = key;
     draw();
@@ -183,7 +183,7 @@ export function createHeatmap(root, dispatch) {
       setText(nothing, state.live ? TEXT.heat.none : TEXT.heat.noneInReport);
       const isUnknown = isWaitUnknown(state.picture.sums);
       setAttribute(waits, "aria-disabled", isUnknown ? "true" : null);
-      setAttribute(waits, "data-hint", TEXT.heat.measureHint(TEXT.heat.measures[GIL_WAITS][1]) + (isUnknown ? TEXT.states.unavailable : ""));
+      setAttribute(waits, "data-hint", TEXT.heat.measureHint(TEXT.parts[GIL_WAITS][0]) + (isUnknown ? TEXT.states.unavailable : ""));
       head.setFound(foundText(state));
       const { range, baseline, search } = state.address;
       const signature = [state.theme, plot.clientWidth, JSON.stringify(range), JSON.stringify(baseline), search].join(" ");

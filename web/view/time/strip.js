@@ -1,11 +1,12 @@
-// The timeline: what the threads were doing, stacked, with the range that everything else shows.
+// The timeline: the parts of time, stacked, with the range that everything else shows.
 
-import { doingText } from "../../model/threads/activity.js";
+import { partsText } from "../../model/threads/activity.js";
 import { statusOf } from "../../model/page/state.js";
-import { createSums, STATE_DOINGS } from "../../model/profile/states.js";
+import { PARTS } from "../../model/profile/parts.js";
+import { createSums } from "../../model/profile/states.js";
 import { notesAt, notesOf } from "../../model/time/range-notes.js";
 import { startsAt, startsOf, startText } from "../../model/time/starts.js";
-import { axisMarks, rangeText, slotAt, snapRange, STACKED, stackedLayers, timeLabel, timelineSpan } from "../../model/time/timeline.js";
+import { axisMarks, rangeText, slotAt, snapRange, stackedLayers, timeLabel, timelineSpan } from "../../model/time/timeline.js";
 import { visibleText } from "../../model/base/text.js";
 import { TEXT } from "../../text/session.js";
 import { el, icon, setAttribute, setText } from "../elements/dom.js";
@@ -28,7 +29,7 @@ function svg(tag, attributes) {
 // Layers of a timeline as an SVG that follows the theme: {root, draw(layers)}.
 export function createPlot() {
   const root = svg("svg", { viewBox: "0 0 " + WIDTH + " " + HEIGHT, preserveAspectRatio: "none", "aria-hidden": "true", class: "strip-svg" });
-  const paths = STACKED.map((doing) => svg("path", { class: "strip-layer", "data-doing": STATE_DOINGS[doing] }));
+  const paths = PARTS.map((part) => svg("path", { class: "strip-layer", "data-part": part }));
   root.append(...paths);
   const box = ({ x0, x1, y0, y1 }) => "M" + Math.round(x0 * WIDTH) + " " + Math.round((1 - y0) * HEIGHT) + "H" + Math.round(x1 * WIDTH) + "V" + Math.round((1 - y1) * HEIGHT) + "H" + Math.round(x0 * WIDTH) + "Z";
   return {
@@ -158,7 +159,7 @@ function createStripArea() {
 function slotText(timeline, time, session, near) {
   const slot = slotAt(timeline, time);
   const said = [...startsAt(startsOf(session), time, near).map(startText), ...notesAt(notesOf(session), time).map(({ text }) => visibleText(text))];
-  const doing = slot === null ? TEXT.strip.none : doingText({ ...createSums(), samples: slot.samples, doing: slot.doing });
+  const doing = slot === null ? TEXT.strip.none : partsText({ ...createSums(), samples: slot.samples, parts: slot.parts });
   return [timeLabel(slot?.start ?? time, 0.25), ...said, doing].join("  ");
 }
 

@@ -25,8 +25,8 @@ static void bad_parameters_are_named(void **state)
         { "/api/v1/sessions/1/view?thread=-1", "parameter \\\"thread\\\"" },
         { "/api/v1/sessions/1/export", "parameter \\\"format\\\"" },
         { "/api/v1/sessions/1/export?format=%3Cscript%3E", "parameter \\\"format\\\"" },
-        { "/api/v1/sessions/1/view?state=on_cup", "(\\\"on_cup\\\"): want active, or on_cpu" },
-        { "/api/v1/sessions/1/view?state=", "(\\\"\\\"): want active, or on_cpu" },
+        { "/api/v1/sessions/1/view?state=on_cup", "(\\\"on_cup\\\"): want on_cpu" },
+        { "/api/v1/sessions/1/view?state=", "(\\\"\\\"): want on_cpu" },
         { "/api/v1/sessions/1/view?state=on_cpu,", "\\\"\\\" is not a state" },
         { "/api/v1/sessions/1/view?state=on_cpu,!!has_gil",
           "\\\"!!has_gil\\\" is not a state" },
@@ -34,9 +34,8 @@ static void bad_parameters_are_named(void **state)
         { "/api/v1/sessions/1/view?state=on_cpu,!on_cpu", "\\\"!on_cpu\\\" contradicts" },
         { "/api/v1/sessions/1/view?state=unknown_in_gc,in_gc", "\\\"in_gc\\\" contradicts" },
         { "/api/v1/sessions/1/view?state=in_gc&state=on_cpu", "\\\"state\\\" is given twice" },
-        { "/api/v1/sessions/1/export?format=collapsed&state=x",
-          "(\\\"x\\\"): want active, or on_cpu" },
-        { "/api/v1/sessions/1/report.html?state=x", "(\\\"x\\\"): want active, or on_cpu" },
+        { "/api/v1/sessions/1/export?format=collapsed&state=x", "(\\\"x\\\"): want on_cpu" },
+        { "/api/v1/sessions/1/report.html?state=x", "(\\\"x\\\"): want on_cpu" },
         { "/api/v1/sessions/1/threads?thread=1", "unknown parameter \\\"thread\\\"" },
         { "/api/v1/sessions/1/quality?since=1", "unknown parameter \\\"since\\\"" },
         { "/api/v1/sessions/1/source?function=x", "parameter \\\"function\\\"" },
@@ -396,14 +395,14 @@ static void threads_sum_to_the_view(void **state)
         cJSON *const answer = get_json(*state, target);
         const cJSON *const threads = member(answer, "threads");
         const cJSON *const all = member(answer, "all");
-        const cJSON *doing = NULL;
+        const cJSON *part = NULL;
         double done = 0;
         snprintf(target, sizeof target, "/api/v1/sessions/1/view%s", queries[i]);
         assert_true(number(all, "samples") == total_of(*state, target));
         assert_true(sum(member(threads, "samples")) == number(all, "samples"));
         assert_true(sum(member(member(threads, "on_cpu"), "yes")) ==
                     number(member(all, "on_cpu"), "yes"));
-        cJSON_ArrayForEach(doing, member(all, "activity")) done += doing->valuedouble;
+        cJSON_ArrayForEach(part, member(all, "parts")) done += part->valuedouble;
         assert_true(done == number(all, "samples"));
         cJSON_Delete(answer);
     }
@@ -413,16 +412,15 @@ static void threads_say_what_each_was_doing(void **state)
 {
     cJSON *const answer = get_json(*state, "/api/v1/sessions/1/threads");
     const cJSON *const threads = member(answer, "threads");
-    const cJSON *const doing = member(threads, "activity");
+    const cJSON *const parts = member(threads, "parts");
     assert_int_equal(cJSON_GetArraySize(member(threads, "thread")), 2);
     assert_true(item(member(threads, "samples"), 0) == 95);
     assert_true(item(member(member(threads, "on_cpu"), "yes"), 0) == 80);
     assert_true(item(member(member(threads, "on_cpu"), "unknown"), 1) == 5);
     assert_true(item(member(member(threads, "in_native"), "unknown"), 0) == 95);
-    assert_true(item(member(doing, "holds_gil"), 0) == 50);
-    assert_true(item(member(doing, "on_cpu"), 0) == 30);
-    assert_true(item(member(doing, "waits_gil"), 0) == 15);
-    assert_true(item(member(doing, "unknown"), 1) == 5);
+    assert_true(item(member(parts, "running"), 0) == 80);
+    assert_true(item(member(parts, "needs_gil"), 0) == 15);
+    assert_true(item(member(parts, "running"), 1) == 5);
     cJSON_Delete(answer);
 }
 

@@ -25,8 +25,9 @@ static void go_on(struct server *server, unsigned seconds)
     }
 }
 
-static const char *const doings[] = { "holds_gil", "waits_gil", "on_cpu", "waits", "unknown" };
-enum { DOINGS = sizeof doings / sizeof *doings };
+static const char *const parts[] = { "running", "needs_gil", "needs_processor", "blocked",
+                                     "idle" };
+enum { PARTS = sizeof parts / sizeof *parts };
 
 static void the_timeline_adds_up_to_the_view(void **state)
 {
@@ -34,22 +35,21 @@ static void the_timeline_adds_up_to_the_view(void **state)
     cJSON *const timeline = get_json(*state, SESSION "/timeline?slots=6");
     const cJSON *const samples = member(timeline, "samples");
     double all = 0;
-    for (size_t i = 0; i < DOINGS; i++)
-        all += sum(member(samples, doings[i]));
+    for (size_t i = 0; i < PARTS; i++)
+        all += sum(member(samples, parts[i]));
     assert_true(number(timeline, "width") == 1);
     assert_true(number(timeline, "from") == 0);
     assert_true(number(timeline, "to") == 6);
     assert_int_equal(cJSON_GetArraySize(member(timeline, "slot")), 6);
     assert_true(sum(member(samples, "all")) == FAKE_TOTAL + 5);
     assert_true(all == FAKE_TOTAL + 5);
-    assert_true(item(member(samples, "holds_gil"), 0) == 50);
-    assert_true(item(member(samples, "waits_gil"), 0) == 15);
-    assert_true(item(member(samples, "on_cpu"), 3) == 1);
+    assert_true(item(member(samples, "running"), 0) == 85);
+    assert_true(item(member(samples, "needs_gil"), 0) == 15);
+    assert_true(item(member(samples, "running"), 3) == 1);
     assert_true(item(member(timeline, "start"), 5) == 5);
     assert_true(item(member(timeline, "end"), 5) == 6);
     assert_int_equal(cJSON_GetArraySize(member(samples, "in_gc")), 6);
-    assert_true(item(member(samples, "has_cpu"), 3) == 1);
-    assert_int_equal(cJSON_GetArraySize(member(member(timeline, "seconds"), "unknown")), 6);
+    assert_int_equal(cJSON_GetArraySize(member(member(timeline, "seconds"), "idle")), 6);
     cJSON_Delete(timeline);
 }
 
@@ -79,17 +79,17 @@ static void the_heatmap_has_fifty_bins_a_second(void **state)
     cJSON *const heatmap = get_json(*state, SESSION "/heatmap");
     const int seconds = cJSON_GetArraySize(member(heatmap, "second"));
     double all = 0;
-    for (size_t i = 0; i < DOINGS; i++) {
-        assert_int_equal(cJSON_GetArraySize(member(heatmap, doings[i])), seconds * 50);
-        all += sum(member(heatmap, doings[i]));
+    for (size_t i = 0; i < PARTS; i++) {
+        assert_int_equal(cJSON_GetArraySize(member(heatmap, parts[i])), seconds * 50);
+        all += sum(member(heatmap, parts[i]));
     }
     assert_int_equal(seconds, 3);
     assert_true(number(heatmap, "bins") == 50);
     assert_true(number(heatmap, "from") == 0);
     assert_true(number(heatmap, "to") == 3);
     assert_true(all == FAKE_TOTAL + 2);
-    assert_true(item(member(heatmap, "holds_gil"), 0) == 50);
-    assert_true(item(member(heatmap, "on_cpu"), 100) == 1);
+    assert_true(item(member(heatmap, "running"), 0) == 85);
+    assert_true(item(member(heatmap, "running"), 100) == 1);
     assert_true(number(heatmap, "lost") == 0);
     cJSON_Delete(heatmap);
 }
@@ -100,7 +100,7 @@ static void the_heatmap_since_has_the_seconds_with_news(void **state)
     cJSON *const news = get_json(*state, SESSION "/heatmap?since=3");
     assert_int_equal(cJSON_GetArraySize(member(news, "second")), 2);
     assert_true(item(member(news, "second"), 0) == 3);
-    assert_int_equal(cJSON_GetArraySize(member(news, "on_cpu")), 100);
+    assert_int_equal(cJSON_GetArraySize(member(news, "running")), 100);
     cJSON_Delete(news);
 }
 
@@ -117,8 +117,8 @@ static void a_heatmap_is_bounded_and_old_seconds_come_as_steps(void **state)
     assert_int_equal(cJSON_GetArraySize(member(old, "second")), 0);
     assert_true(number(old, "fine_from") == 5000 - 3600);
     assert_true(number(steps, "width") == 1 && number(steps, "first") == 100);
-    assert_int_equal(cJSON_GetArraySize(member(steps, "on_cpu")), 100);
-    assert_true(sum(member(steps, "on_cpu")) == 100);
+    assert_int_equal(cJSON_GetArraySize(member(steps, "running")), 100);
+    assert_true(sum(member(steps, "running")) == 100);
     cJSON_Delete(usual);
     cJSON_Delete(most);
     cJSON_Delete(old);

@@ -411,7 +411,7 @@ static void letters_mean_what_they_mean_in_py_spy(void **state)
     assert_int_equal(options.sampling.pids[1], 8);
     assert_true(options.sampling.subprocesses);
     assert_int_equal(options.sampling.native, SAMPLER_NATIVE_FULL);
-    assert_true(options.report.shows_idle && options.report.by_thread);
+    assert_true(options.shows_idle && options.report.by_thread);
     assert_int_equal(options.sampling.mode, SAMPLER_MODE_GIL);
     assert_true(options.sampling.rate_hz == 50);
     assert_string_equal(options.formats[0].format->name, "collapsed");

@@ -49,10 +49,10 @@ static void messages_name_what_is_wrong(void **state)
         { "replay a.pyro --gecko --omit x",
           "unknown option '--omit' (did you mean '--hide'?)" },
         { "replay a.pyro --gecko --state foo",
-          "invalid --state 'foo': want active, or on_cpu, has_gil, waits_gil, in_gc, in_native, "
+          "invalid --state 'foo': want on_cpu, has_gil, waits_gil, in_gc, in_native, "
           "has_exception, runnable or in_jit, alone or after \"!\", \"~\" or \"unknown_\"" },
         { "replay a.pyro --gecko --state in_gc,foo",
-          "invalid --state 'in_gc,foo': \"foo\" is not a state; want active, or on_cpu, has_gil, "
+          "invalid --state 'in_gc,foo': \"foo\" is not a state; want on_cpu, has_gil, "
           "waits_gil, in_gc, in_native, has_exception, runnable or in_jit, alone or after \"!\", \"~\" or "
           "\"unknown_\"" },
         { "replay a.pyro --gecko --state on_cpu,!on_cpu",

@@ -106,7 +106,7 @@ static void fill(struct profile *profile)
                                      .opcode = made_string(profile, "CALL_PY"),
                                      .base = made_string(profile, "CALL") };
         spot_id id = 0;
-        assert_ok(profile_add(profile, i % 2 ? named : numbered, STATE_HAS_GIL, node, 5, &err),
+        assert_ok(profile_add(profile, i % 2 ? named : numbered, STATE_ON_CPU, node, 5, &err),
                   &err);
         assert_ok(profile_spot(profile, &spot, &id, &err), &err);
         assert_ok(profile_add_spot(profile, node, id, 5, &err), &err);
@@ -117,9 +117,9 @@ static void fill(struct profile *profile)
         frame_id frame = 0;
         assert_ok(profile_frame(profile, function, 0, &frame, &err), &err);
         assert_ok(profile_node(profile, node, frame, &node, &err), &err);
-        assert_ok(profile_add(profile, named, STATE_HAS_GIL, node, 5, &err), &err);
+        assert_ok(profile_add(profile, named, STATE_ON_CPU, node, 5, &err), &err);
     }
-    profile_tick(profile, 0, NS_PER_S, STATE_HAS_GIL, 50);
+    profile_tick(profile, 0, NS_PER_S, PART_RUNNING, 50);
     profile_quality(profile)->samples = 50;
     profile_quality(profile)->ticks = 50;
     made_seal(profile, 1);

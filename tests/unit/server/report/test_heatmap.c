@@ -176,7 +176,7 @@ static void a_report_has_the_last_seconds_of_its_heat_map(void **state)
     const thread_id thread = made_thread(profile, 1, 1);
     for (uint64_t s = 0; s < 200; s++) {
         made_add(profile, thread, STATE_HAS_GIL, "f", 1);
-        profile_tick(profile, s * NS_PER_S, s * NS_PER_S, STATE_HAS_GIL, 7);
+        profile_tick(profile, s * NS_PER_S, s * NS_PER_S, PART_RUNNING, 7);
         made_seal(profile, s + 1);
     }
     struct profile_snapshot snapshot = made_snapshot(profile);

@@ -58,15 +58,14 @@ static void expect_name(struct strtab_string name, const char *wanted)
     assert_memory_equal(name.text, wanted, name.length);
 }
 
-static void hot_rows_are_of_active_samples_and_the_rest_waits(void **state)
+static void hot_rows_are_of_running_samples_and_the_rest_waits(void **state)
 {
     struct sample_session *const session = sample_session_small();
     const struct summary summary = summarized(session);
     (void)state;
-    assert_true(summary.is_active);
     assert_int_equal(summary.samples, SAMPLE_TOTAL);
-    assert_int_equal(summary.waiting, 230);
-    assert_int_equal(summary.hot, 770);
+    assert_int_equal(summary.waiting, 270);
+    assert_int_equal(summary.hot, 730);
     assert_int_equal(summary.thread_count, 3);
     expect_name(summary.lines.rows[0].frame.name, "parse");
     assert_int_equal(summary.lines.rows[0].frame.line, 22);
@@ -75,38 +74,82 @@ static void hot_rows_are_of_active_samples_and_the_rest_waits(void **state)
     assert_int_equal(summary.functions.rows[0].self, 300);
     assert_int_equal(summary.functions.rows[0].total, 400);
     expect_name(summary.wait_functions.rows[0].frame.name, "Tree.visit");
-    assert_int_equal(summary.wait_functions.rows[0].self, 140);
+    assert_int_equal(summary.wait_functions.rows[0].self, 180);
     assert_int_equal(summary.states.yes[STATE_FLAG_IN_GC], 60);
     sample_session_destroy(session);
 }
 
-static void chosen_states_are_all_that_is_summarized(void **state)
+static void chosen_parts_are_all_that_is_summarized(void **state)
 {
     struct sample_session *const session = sample_session_small();
     struct err err = { 0 };
     (void)state;
-    session->everything.states.exclude = STATE_ACTIVE;
+    session->everything.states.parts = 1U << PART_BLOCKED;
     report_header_deinit(&session->header);
     session->source.header = NULL;
     assert_ok(report_header_init(&session->header, &session->source, &err), &err);
     session->source.header = &session->header;
     const struct summary summary = summarized(session);
-    assert_false(summary.is_active);
     assert_int_equal(summary.samples, 230);
-    assert_int_equal(summary.hot, 230);
-    assert_int_equal(summary.functions.rows[0].self, 140);
+    assert_int_equal(summary.hot, 0);
+    assert_int_equal(summary.functions.count, 0);
+    assert_int_equal(summary.wait_functions.rows[0].self, 140);
     sample_session_destroy(session);
 }
 
-static void idle_samples_are_hot_with_shows_idle(void **state)
+/* Samples of a thread in the headline's table. */
+struct share {
+    int32_t tid;
+    state_bits state;
+    const char *stack;
+    uint32_t count;
+};
+
+static void the_headline_names_the_largest_share_first(void **state)
 {
-    struct sample_session *const session = sample_session_small();
+    enum { MOST = 6 };
+    static const struct {
+        const char *headline;
+        struct share shares[MOST];
+    } rows[] = {
+        { "59 % of the time it waits for the disk in `sqlite3.Connection.commit`, called by "
+          "made.py:1; 41 % it runs `work` (made.py:1)",
+          { { 1, 0, "main;<native> sqlite3.Connection.commit;<waits: disk>", 59 },
+            { 1, RUNNING, "main;work", 41 } } },
+        { "Threads need the GIL 60 % of the time, held mostly by `render` (made.py:1); "
+          "40 % it runs `render` (made.py:1)",
+          { { 1, RUNNING, "run;render", 40 },
+            { 2, STATE_WAITS_GIL, "run;<native> _socket.socket.send;<waits: GIL>", 60 } } },
+        { "90 % of the time it runs `work` (made.py:1); 10 % it waits to read from the network "
+          "(10.0.0.5:5432) in `recv` (made.py:1); 2 of 3 threads are idle",
+          { { 1, RUNNING, "main;work", 90 },
+            { 1, 0, "main;recv;<waits: network read 10.0.0.5:5432>", 10 },
+            { 2, 0, "run;get;<waits: idle worker>", 100 },
+            { 3, 0, "run;nap;<waits: sleep>", 95 } } },
+        { "Threads need a processor 75 % of the time; 25 % it is blocked in `main` (made.py:1)",
+          { { 1, STATE_RUNNABLE, "main;<waits: processor>", 75 }, { 1, 0, "main", 25 } } },
+        { "100 % of the time that is not idle it runs `main` (made.py:1); it is idle 50 % of "
+          "the time",
+          { { 1, RUNNING, "main", 50 }, { 1, 0, "main;<waits: event loop>", 50 } } },
+        { "Idle all the time: event loop", { { 1, 0, "main;<waits: event loop>", 9 } } },
+        { "100 % of the time it runs `a'b` (made.py:1)", { { 1, RUNNING, "a`b", 9 } } },
+    };
     (void)state;
-    session->source.settings.shows_idle = true;
-    const struct summary summary = summarized(session);
-    assert_int_equal(summary.hot, SAMPLE_TOTAL);
-    assert_int_equal(summary.waiting, 230);
-    sample_session_destroy(session);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct profile *const profile = made_profile();
+        for (const struct share *share = rows[i].shares;
+             share < rows[i].shares + MOST && share->stack; share++)
+            made_add(profile, made_thread(profile, 1, share->tid), share->state, share->stack,
+                     share->count);
+        made_seal(profile, 1);
+        struct sample_session *const session = session_of(profile);
+        const struct summary summary = summarized(session);
+        assert_string_equal(summary.headline, rows[i].headline);
+        struct buffer out = written(&session->source, "summary");
+        assert_memory_equal(out.data, rows[i].headline, strlen(rows[i].headline));
+        buffer_deinit(&out);
+        sample_session_destroy(session);
+    }
 }
 
 static void native_samples_are_by_library_without_the_interpreter(void **state)
@@ -137,8 +180,7 @@ static void the_thread_that_others_wait_for_is_named(void **state)
     assert_int_equal(summary.holder_tid, 1);
     assert_true(fabs(summary.holder_share - 0.75) < 0.001);
     struct buffer out = written(&session->source, "summary");
-    assert_non_null(
-        strstr(out.data, "threads wait for it in 33.3 %. Thread 1 held it in 75 %"));
+    assert_non_null(strstr(out.data, "needed in 33.3 %. Thread 1 held it in 75 %"));
     buffer_deinit(&out);
     sample_session_destroy(session);
 }
@@ -157,9 +199,9 @@ static void waits_are_shown_by_cause_and_peer(void **state)
     made_seal(profile, 1);
     struct sample_session *const session = session_of(profile);
     const struct summary summary = summarized(session);
-    assert_int_equal(summary.waiting, 100);
-    assert_int_equal(summary.thread_waiting, 100);
-    assert_int_equal(summary.idle, 60);
+    assert_int_equal(summary.waiting, 40);
+    assert_int_equal(summary.busy, 50);
+    assert_int_equal(summary.parts[PART_IDLE], 60);
     assert_int_equal(summary.cause_count, 3);
     assert_int_equal(summary.causes[0].cause, WAIT_EVENT_LOOP);
     assert_int_equal(summary.causes[1].cause, WAIT_NETWORK_READ);
@@ -168,26 +210,21 @@ static void waits_are_shown_by_cause_and_peer(void **state)
     expect_name(summary.causes[1].peers[0].name, "10.0.0.5:5432");
     assert_int_equal(summary.causes[2].cause, WAIT_UNKNOWN);
     /* The functions are those that wait, not the marks. */
-    expect_name(summary.wait_functions.rows[0].frame.name, "loop");
-    assert_int_equal(summary.wait_functions.rows[0].self, 60);
-    expect_name(summary.wait_functions.rows[1].frame.name, "read");
-    assert_int_equal(summary.wait_functions.rows[1].self, 30);
+    expect_name(summary.wait_functions.rows[0].frame.name, "read");
+    assert_int_equal(summary.wait_functions.rows[0].self, 30);
     struct buffer out = written(&session->source, "summary");
-    assert_non_null(strstr(out.data,
-                           "Why it waits (% of waiting samples, 60.0 % of them idle)\n"
-                           "  60.0 %  idle     event loop\n"
-                           "  30.0 %  blocked  network read, 20.0 % 10.0.0.5:5432, "
-                           "6.0 % 10.0.0.6:5432\n"
-                           "  10.0 %  unknown\n"));
+    assert_non_null(strstr(out.data, "Where it waits, by cause (% of the time not idle)\n"
+                                     "  60.0 %  network read, 40.0 % 10.0.0.5:5432, "
+                                     "12.0 % 10.0.0.6:5432\n"
+                                     "  20.0 %  unknown\n"));
     buffer_deinit(&out);
     out = written(&session->source, "summary-markdown");
-    assert_non_null(
-        strstr(out.data, "- 30.0 %  blocked: network read, 20.0 % `10.0.0.5:5432`"));
+    assert_non_null(strstr(out.data, "- 60.0 %  network read, 40.0 % `10.0.0.5:5432`"));
     buffer_deinit(&out);
     session->source.settings.anonymizes = true;
     out = written(&session->source, "summary-json");
     assert_non_null(strstr(out.data, "{\"cause\":\"network_read\",\"title\":\"network read\","
-                                     "\"idle\":false,\"samples\":30,\"share\":0.3,"
+                                     "\"samples\":30,\"share\":0.6,"
                                      "\"peer_count\":0,\"peers\":[]}"));
     assert_null(strstr(out.data, "10.0.0.5"));
     buffer_deinit(&out);
@@ -230,7 +267,7 @@ static void few_unknown_waits_for_the_gil_are_said_to_be_the_least(void **state)
     made_seal(profile, 1);
     struct sample_session *const session = session_of(profile);
     struct buffer out = written(&session->source, "summary");
-    assert_non_null(strstr(out.data, "threads wait for it in at least 0.0 %"));
+    assert_non_null(strstr(out.data, "needed in at least 0.0 %"));
     buffer_deinit(&out);
     sample_session_destroy(session);
 }
@@ -254,8 +291,10 @@ static void a_program_that_wants_processors_says_so(void **state)
         const char *text; /* NULL: nothing is said */
         const char *json;
     } rows[] = {
-        { 40, 0, "without a processor, in 40.0 % of active samples", "\"runnable_share\":0.4" },
-        { 40, STATE_UNKNOWN_RUNNABLE, "in at least 40.0 % of", "\"runnable_share\":0.4" },
+        { 40, 0, "Processors: needed in 40.0 % of the time not idle",
+          "\"runnable_share\":0.4" },
+        { 40, STATE_UNKNOWN_RUNNABLE, "needed in at least 40.0 % of",
+          "\"runnable_share\":0.4" },
         { 4, 0, NULL, "\"runnable_share\":0.04" },
     };
     (void)state;
@@ -266,7 +305,7 @@ static void a_program_that_wants_processors_says_so(void **state)
         if (rows[i].text)
             assert_non_null(strstr(out.data, rows[i].text));
         else
-            assert_null(strstr(out.data, "processor"));
+            assert_null(strstr(out.data, "Processors"));
         buffer_deinit(&out);
         out = written(&session->source, "summary-json");
         assert_non_null(strstr(out.data, rows[i].json));
@@ -307,9 +346,8 @@ static void a_program_that_only_waits_is_said_to_wait(void **state)
         state_bits state;
         const char *stack, *said, *not_said;
     } rows[] = {
-        { 0, "main;wait", "None: no sample is active, all threads waited.\n", "outside" },
-        { RUNNING, "<GC>", "None: no active sample has code outside Python's library",
-          "waited." },
+        { 0, "main;wait", "None: no thread ran.\n", "outside" },
+        { RUNNING, "<GC>", "None: what runs has no code outside Python's library", "ran." },
         { RUNNING, "main", "made.py:1", "None:" },
     };
     (void)state;
@@ -377,6 +415,7 @@ static void json_says_the_same_as_text(void **state)
     struct buffer document = written(&session->source, "summary-json");
     cJSON *const json = cJSON_Parse(document.data);
     assert_non_null(json);
+    const struct summary summary = summarized(session);
     const cJSON *const hot = cJSON_GetObjectItem(json, "hot");
     const cJSON *row = NULL;
     assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(hot, "lines")), SUMMARY_LINES);
@@ -387,9 +426,8 @@ static void json_says_the_same_as_text(void **state)
                  100 * cJSON_GetObjectItem(row, "share")->valuedouble);
         assert_non_null(strstr(text.data, share));
         const double samples = cJSON_GetObjectItem(row, "samples")->valuedouble;
-        const double all = cJSON_GetObjectItem(hot, "samples")->valuedouble;
-        assert_true(fabs(cJSON_GetObjectItem(row, "share")->valuedouble - samples / all) <
-                    1e-6);
+        assert_true(fabs(cJSON_GetObjectItem(row, "share")->valuedouble -
+                         samples / (double)summary.busy) < 1e-6);
     }
     cJSON_Delete(json);
     buffer_deinit(&document);
@@ -420,7 +458,7 @@ static void nothing_is_a_summary_too(void **state)
     (void)state;
     struct buffer out = written(&session->source, "summary");
     assert_non_null(strstr(out.data, "0 samples"));
-    assert_null(strstr(out.data, "Hottest"));
+    assert_null(strstr(out.data, "hottest"));
     buffer_deinit(&out);
     out = written(&session->source, "summary-json");
     cJSON *const json = cJSON_Parse(out.data);
@@ -433,9 +471,9 @@ static void nothing_is_a_summary_too(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hot_rows_are_of_active_samples_and_the_rest_waits),
-        cmocka_unit_test(chosen_states_are_all_that_is_summarized),
-        cmocka_unit_test(idle_samples_are_hot_with_shows_idle),
+        cmocka_unit_test(hot_rows_are_of_running_samples_and_the_rest_waits),
+        cmocka_unit_test(chosen_parts_are_all_that_is_summarized),
+        cmocka_unit_test(the_headline_names_the_largest_share_first),
         cmocka_unit_test(native_samples_are_by_library_without_the_interpreter),
         cmocka_unit_test(the_thread_that_others_wait_for_is_named),
         cmocka_unit_test(waits_are_shown_by_cause_and_peer),

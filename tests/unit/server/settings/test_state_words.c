@@ -10,11 +10,10 @@ static void words_are_written_as_they_are_read(void **state)
     static const char *const texts[] = { "on_cpu",          "!on_cpu",
                                          "~on_cpu",         "unknown_on_cpu",
                                          "!unknown_on_cpu", "has_gil,!waits_gil",
-                                         "on_cpu,~in_gc",   "!in_native,has_exception",
-                                         "active",          "active,in_gc" };
+                                         "on_cpu,~in_gc",   "!in_native,has_exception" };
     (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        struct state_condition condition;
+        struct state_condition condition = { .parts = 0 };
         struct buffer out = { 0 };
         struct err err = { 0 };
         assert_ok(state_words_read(texts[i], &condition, &err), &err);
@@ -40,7 +39,6 @@ static void each_question_has_its_phrase(void **state)
         const char *words, *phrases;
     } rows[] = {
         { "on_cpu,has_gil", "; on CPU; holding the GIL" },
-        { "active,in_gc", "; active; collecting garbage" },
         { "!waits_gil", "; not waiting for the GIL" },
         { "~in_gc", "; all but collecting garbage" },
         { "unknown_in_native", "; unknown whether in native code" },
@@ -48,7 +46,7 @@ static void each_question_has_its_phrase(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct state_condition condition;
+        struct state_condition condition = { .parts = 0 };
         struct buffer out = { 0 };
         struct err err = { 0 };
         assert_ok(state_words_read(rows[i].words, &condition, &err), &err);
@@ -58,28 +56,54 @@ static void each_question_has_its_phrase(void **state)
     }
 }
 
-static void active_contradicts_only_waiting(void **state)
+static void parts_are_written_as_they_are_read(void **state)
 {
-    struct state_condition condition;
-    struct err err = { 0 };
+    static const struct {
+        const char *read, *written, *phrase;
+    } rows[] = {
+        { "running", "running", "running" },
+        { "blocked,running", "running,blocked", "running or blocked" },
+        { "running,needs-gil,blocked", "running,needs_gil,blocked",
+          "running, needs the GIL or blocked" },
+        { "blocked,running,needs_gil,needs_processor",
+          "running,needs_gil,needs_processor,blocked", "all but idle" },
+    };
     (void)state;
-    assert_ok(state_words_read("active,!on_cpu,~has_gil", &condition, &err), &err);
-    assert_true(state_passes(&condition, STATE_WAITS_GIL));
-    assert_false(state_passes(&condition, STATE_ON_CPU));
-    assert_false(state_passes(&condition, 0));
-    assert_int_equal(
-        state_words_read("!on_cpu,~has_gil,~runnable,~waits_gil,active", &condition, &err),
-        ERR_INVALID);
-    assert_non_null(strstr(err.message, "\"active\" contradicts"));
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct buffer out = { 0 };
+        struct err err = { 0 };
+        struct state_condition condition = { 0 };
+        assert_ok(part_words_read(rows[i].read, &condition.parts, &err), &err);
+        part_words_put(&out, condition.parts);
+        assert_string_equal(buffer_string(&out), rows[i].written);
+        buffer_clear(&out);
+        state_words_put_phrases(&out, "", &condition);
+        assert_string_equal(buffer_string(&out), rows[i].phrase);
+        buffer_deinit(&out);
+    }
 }
 
-static void every_sample_is_active_or_waits(void **state)
+static void all_parts_together_are_no_condition(void **state)
 {
-    const struct state_condition active = { .any = STATE_ACTIVE };
+    part_set set = PART_SET_COMPARED;
+    struct err err = { 0 };
     (void)state;
-    for (unsigned bits = 0; bits <= STATE_ALL_UNKNOWN; bits++)
-        assert_int_equal(state_passes(&active, (state_bits)bits),
-                         state_doing_of((state_bits)bits) != STATE_DOING_WAITS);
+    assert_ok(part_words_read("running,needs_gil,needs_processor,blocked,idle", &set, &err),
+              &err);
+    assert_int_equal(set, 0);
+}
+
+static void other_words_are_no_parts(void **state)
+{
+    static const char *const texts[] = { "",      "active",     "running,",
+                                         "needs", "needs_gilt", "on_cpu" };
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        part_set set = 0;
+        struct err err = { 0 };
+        assert_int_equal(part_words_read(texts[i], &set, &err), ERR_INVALID);
+        assert_non_null(strstr(err.message, "running, needs_gil, needs_processor"));
+    }
 }
 
 int main(void)
@@ -88,8 +112,9 @@ int main(void)
         cmocka_unit_test(words_are_written_as_they_are_read),
         cmocka_unit_test(all_states_are_no_words),
         cmocka_unit_test(each_question_has_its_phrase),
-        cmocka_unit_test(active_contradicts_only_waiting),
-        cmocka_unit_test(every_sample_is_active_or_waits),
+        cmocka_unit_test(parts_are_written_as_they_are_read),
+        cmocka_unit_test(all_parts_together_are_no_condition),
+        cmocka_unit_test(other_words_are_no_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,306 @@
+/* The headline of a summary: where the time goes, in one sentence. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/base/buffer.h"
+#include "sampler/base/plain_text.h"
+#include "sampler/base/utf8.h"
+#include "sampler/profile/profile.h"
+#include "sampler/profile/views/own_lines.h"
+#include "sampler/profile/views/view.h"
+#include "server/report/report.h"
+#include "server/report/summary.h"
+#include "server/wire/quality.h"
+
+enum {
+    MAX_NAME = 60,
+    MAX_FILE = 40,
+    MAX_PEER = 48,
+    MOST_ITEMS = PART_COUNT + WAIT_CAUSE_COUNT
+};
+
+/* From this share of the busy time on, a second thing is said. */
+static const double SECOND_PERCENT = 10;
+/* From this share of the time of busy threads on, it is said that they are idle now and then. */
+static const double IDLE_PERCENT = 5;
+
+static const char c_prefix[] = "<native> ";
+
+/* A part of busy time: running, a need, or blocked for a cause. */
+struct item {
+    enum part part;
+    enum wait_cause cause; /* of PART_BLOCKED */
+    uint64_t samples;
+};
+
+/* What a thread is blocked by; the other causes are idle ones or needs. */
+static const char *const blocked_texts[WAIT_CAUSE_COUNT] = {
+    [WAIT_UNKNOWN] = "it is blocked",
+    [WAIT_PAUSE] = "it sleeps",
+    [WAIT_QUEUE] = "it waits for a queue or condition",
+    [WAIT_LOCK] = "it waits for a lock",
+    [WAIT_NETWORK_READ] = "it waits to read from the network",
+    [WAIT_NETWORK_WRITE] = "it waits to write to the network",
+    [WAIT_PIPE] = "it waits for a pipe",
+    [WAIT_DISK] = "it waits for the disk",
+    [WAIT_CHILD] = "it waits for a child process",
+};
+
+static int by_samples(const void *left, const void *right)
+{
+    const struct item *const a = left, *const b = right;
+    if (a->samples != b->samples)
+        return a->samples > b->samples ? -1 : 1;
+    return a->part != b->part ? (a->part > b->part) - (a->part < b->part)
+                              : (a->cause > b->cause) - (a->cause < b->cause);
+}
+
+/* Largest first. */
+static size_t list_items(const struct summary *summary, struct item items[MOST_ITEMS])
+{
+    static const enum part whole[] = { PART_RUNNING, PART_NEEDS_GIL, PART_NEEDS_PROCESSOR };
+    size_t count = 0;
+    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
+        items[count++] = (struct item){ .part = whole[i], .samples = summary->parts[whole[i]] };
+    for (size_t i = 0; i < summary->cause_count; i++)
+        if (blocked_texts[summary->causes[i].cause])
+            items[count++] = (struct item){ PART_BLOCKED, summary->causes[i].cause,
+                                            summary->causes[i].samples };
+    qsort(items, count, sizeof *items, by_samples);
+    return count;
+}
+
+/* Text of the target.  ` would end what ` begins. */
+static void put_text(struct buffer *out, struct strtab_string text, size_t most)
+{
+    struct buffer plain = { 0 };
+    const size_t length = utf8_cut(text.text, text.length, most);
+    plain_text_put(&plain, text.text, length);
+    for (size_t i = 0; i < plain.length; i++)
+        buffer_char(out, plain.data[i] == '`' ? '\'' : plain.data[i]);
+    if (length < text.length)
+        buffer_text(out, "\u2026");
+    buffer_deinit(&plain);
+}
+
+static void put_name(struct buffer *out, const struct named_frame *frame)
+{
+    struct strtab_string name = frame->name;
+    if (frame->is_synthetic && name.length > sizeof c_prefix - 1 &&
+        memcmp(name.text, c_prefix, sizeof c_prefix - 1) == 0) {
+        name.text += sizeof c_prefix - 1;
+        name.length -= (uint32_t)(sizeof c_prefix - 1);
+    }
+    buffer_char(out, '`');
+    put_text(out, name, MAX_NAME);
+    buffer_char(out, '`');
+}
+
+/* "shop.py:50"; false: there is no such place. */
+static bool put_place(struct buffer *out, const struct named_frame *frame, const char *before)
+{
+    if (frame->is_synthetic || !frame->has_source || frame->line <= 0)
+        return false;
+    buffer_text(out, before);
+    put_text(out, names_base(frame->file), MAX_FILE);
+    buffer_printf(out, ":%d", (int)frame->line);
+    return true;
+}
+
+/* "`customer` (shop.py:50)" */
+static void put_function(struct buffer *out, const struct named_frame *frame)
+{
+    put_name(out, frame);
+    if (put_place(out, frame, " ("))
+        buffer_char(out, ')');
+}
+
+/* The function of your code with most samples and its hottest line; if there is no such code, the function with
+ * most samples of its own.  false: nothing has samples. */
+static enum err_code find_function(const struct report_source *source,
+                                   const struct view_query *query, struct summary_row *out,
+                                   struct err *err)
+{
+    struct summary_rows *const rows = calloc(1, sizeof *rows);
+    uint64_t own;
+    *out = (struct summary_row){ .self = 0 };
+    if (!rows)
+        return err_nomem(err);
+    enum err_code rc = summary_find_lines(source, query, SUMMARY_MAX_ROWS, rows, &own, err);
+    for (size_t i = 0; i < rows->count && rc == ERR_OK; i++) {
+        uint64_t all = 0;
+        for (size_t j = 0; j < rows->count; j++)
+            if (rows->rows[j].frame.function == rows->rows[i].frame.function)
+                all += rows->rows[j].self;
+        if (all > out->self) {
+            *out = rows->rows[i];
+            out->self = all;
+        }
+    }
+    if (rc == ERR_OK && !out->self) {
+        rows->count = 0;
+        rc = summary_find_functions(source, query, 1, rows, err);
+        if (rows->count)
+            *out = rows->rows[0];
+    }
+    free(rows);
+    return rc;
+}
+
+static enum err_code put_running(struct buffer *out, const struct summary *summary,
+                                 const struct item *item, const char *of_time, struct err *err)
+{
+    struct view_query query;
+    struct summary_row top = { .self = 0 };
+    enum err_code rc = ERR_OK;
+    if (summary_narrow(summary->source, 1U << PART_RUNNING, &query))
+        rc = find_function(summary->source, &query, &top, err);
+    const bool is_one = top.self * 2 >= item->samples;
+    buffer_printf(out, "%.0f %%%s it runs",
+                  quality_percent(is_one ? top.self : item->samples, summary->busy), of_time);
+    if (top.self) {
+        buffer_text(out, is_one ? " " : ", most in ");
+        put_function(out, &top.frame);
+    }
+    return rc;
+}
+
+static enum err_code put_gil(struct buffer *out, const struct summary *summary,
+                             const struct item *item, const char *of_time, struct err *err)
+{
+    struct view_query query;
+    struct summary_row top = { .self = 0 };
+    enum err_code rc = ERR_OK;
+    buffer_printf(out, "threads need the GIL %.0f %%%s",
+                  quality_percent(item->samples, summary->busy), of_time);
+    if (!summary_narrow(summary->source, 1U << PART_RUNNING, &query))
+        return ERR_OK;
+    query.states.require |= STATE_HAS_GIL;
+    rc = find_function(summary->source, &query, &top, err);
+    if (top.self) {
+        buffer_text(out, ", held mostly by ");
+        put_function(out, &top.frame);
+    }
+    return rc;
+}
+
+static const struct summary_peer *peer_of(const struct summary *summary, enum wait_cause cause)
+{
+    for (size_t i = 0; i < summary->cause_count; i++)
+        if (summary->causes[i].cause == cause && summary->causes[i].peer_count)
+            return &summary->causes[i].peers[0];
+    return NULL;
+}
+
+static enum err_code put_blocked(struct buffer *out, const struct summary *summary,
+                                 const struct item *item, const char *of_time, struct err *err)
+{
+    struct view_query query;
+    struct summary_rows *const rows = calloc(2, sizeof *rows);
+    struct summary_rows *const lines = rows, *const functions = rows ? rows + 1 : NULL;
+    const struct summary_peer *const peer = peer_of(summary, item->cause);
+    enum err_code rc = rows ? ERR_OK : err_nomem(err);
+    uint64_t own;
+    if (rc == ERR_OK && summary_narrow(summary->source, 1U << PART_BLOCKED, &query)) {
+        query.has_cause = true;
+        query.cause = item->cause;
+        rc = summary_find_lines(summary->source, &query, 1, lines, &own, err);
+        if (rc == ERR_OK)
+            rc = summary_find_functions(summary->source, &query, 1, functions, err);
+    }
+    buffer_printf(out, "%.0f %%%s %s", quality_percent(item->samples, summary->busy), of_time,
+                  blocked_texts[item->cause]);
+    if (peer) {
+        buffer_text(out, " (");
+        put_text(out, peer->name, MAX_PEER);
+        buffer_char(out, ')');
+    }
+    if (rc == ERR_OK && functions->count) {
+        const struct named_frame *const leaf = &functions->rows[0].frame;
+        const struct named_frame *const line = lines->count ? &lines->rows[0].frame : NULL;
+        buffer_text(out, " in ");
+        if (line && line->function == leaf->function) {
+            put_function(out, line);
+        } else {
+            put_name(out, leaf);
+            if (line)
+                (void)put_place(out, line, ", called by ");
+        }
+    }
+    free(rows);
+    return rc;
+}
+
+static enum err_code put_item(struct buffer *out, const struct summary *summary,
+                              const struct item *item, const char *of_time, struct err *err)
+{
+    switch (item->part) {
+    case PART_RUNNING: return put_running(out, summary, item, of_time, err);
+    case PART_NEEDS_GIL: return put_gil(out, summary, item, of_time, err);
+    case PART_NEEDS_PROCESSOR:
+        buffer_printf(out, "threads need a processor %.0f %%%s",
+                      quality_percent(item->samples, summary->busy), of_time);
+        break;
+    case PART_BLOCKED: return put_blocked(out, summary, item, of_time, err);
+    case PART_IDLE:
+    case PART_COUNT: break;
+    }
+    return ERR_OK;
+}
+
+/* What is left out comes last. */
+static void put_idle(struct buffer *out, const struct summary *summary)
+{
+    const size_t idle = summary->idle_threads, all = summary->thread_count;
+    if (idle > 0 && all > 1)
+        buffer_printf(out, "; %zu of %zu threads %s idle", idle, all, idle == 1 ? "is" : "are");
+    else if (summary->parts[PART_IDLE] > 0)
+        buffer_printf(out, "; it is idle %.0f %% of the time",
+                      quality_percent(summary->parts[PART_IDLE], summary->samples));
+}
+
+/* Busy threads that are idle now and then, and programs that hardly do anything, have less time than it seems. */
+static const char *time_of(const struct summary *summary)
+{
+    const uint64_t busy = summary->busy + summary->idle_elsewhere;
+    return summary->idle_threads == summary->thread_count ||
+                   quality_percent(summary->idle_elsewhere, busy) >= IDLE_PERCENT
+               ? " of the time that is not idle"
+               : " of the time";
+}
+
+enum err_code summary_find_headline(struct summary *summary, struct err *err)
+{
+    struct buffer text = { 0 };
+    struct item items[MOST_ITEMS];
+    const size_t count = list_items(summary, items);
+    enum err_code rc = ERR_OK;
+    if (summary->samples == 0)
+        buffer_text(&text, "no samples");
+    else if (summary->busy == 0)
+        buffer_printf(&text, "idle all the time: %s",
+                      summary->cause_count ? wait_cause_title(summary->causes[0].cause) : "");
+    /* That processors are missing takes no place from what the program does. */
+    for (size_t i = 0, said = 0; i < count && said < 2 && summary->busy > 0 && rc == ERR_OK;
+         i++) {
+        if (i > 0 && quality_percent(items[i].samples, summary->busy) < SECOND_PERCENT)
+            break;
+        buffer_text(&text, i > 0 ? "; " : "");
+        rc = put_item(&text, summary, &items[i], i > 0 ? "" : time_of(summary), err);
+        said += items[i].part != PART_NEEDS_PROCESSOR;
+    }
+    if (summary->busy > 0)
+        put_idle(&text, summary);
+    if (rc == ERR_OK)
+        rc = buffer_check(&text, err);
+    if (rc == ERR_OK) {
+        const size_t length = utf8_cut(text.data, text.length, SUMMARY_HEADLINE_BYTES - 1);
+        memcpy(summary->headline, text.data, length);
+        summary->headline[length] = '\0';
+        if (*summary->headline >= 'a' && *summary->headline <= 'z')
+            *summary->headline = (char)(*summary->headline - 'a' + 'A');
+    }
+    buffer_deinit(&text);
+    return rc;
+}
