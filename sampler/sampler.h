@@ -161,6 +161,7 @@ struct sampler_status {
     uint64_t elapsed_ns;
     double rate_hz;      /* current: the requested rate, or what the CPU budget allows */
     double requested_hz; /* requested by sampler_set_rate; 0: that of the options */
+    bool records_native; /* since sampler_record_native, whatever the options say */
 };
 
 enum { SAMPLER_SERVICE_BYTES = 128 };
@@ -280,6 +281,9 @@ MUST_CHECK enum err_code sampler_join(struct sampler *sampler, pid_t pid, struct
 /* Takes effect within a quarter of a second.  ERR_INVALID: out of range. */
 MUST_CHECK enum err_code sampler_set_rate(struct sampler *sampler, double rate_hz,
                                           struct err *err);
+/* From now on native stacks are recorded, too (SAMPLER_NATIVE_FULL), within a quarter of a second.  ERR_UNSUPPORTED: not on
+ * this processor. */
+MUST_CHECK enum err_code sampler_record_native(struct sampler *sampler, struct err *err);
 /* As options.max_cpu_percent, clamped to its range. */
 void sampler_set_max_cpu(struct sampler *sampler, double percent);
 

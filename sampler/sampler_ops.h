@@ -18,6 +18,7 @@ struct sampler_ops {
     void (*pause)(struct sampler *sampler, bool paused);
     enum err_code (*join)(struct sampler *sampler, pid_t pid, struct err *err);
     enum err_code (*set_rate)(struct sampler *sampler, double rate_hz, struct err *err);
+    enum err_code (*record_native)(struct sampler *sampler, struct err *err);
     void (*set_max_cpu)(struct sampler *sampler, double percent);
     void (*status)(struct sampler *sampler, struct sampler_status *out);
     bool (*target_at)(const struct sampler *sampler, size_t index, struct sampler_target *out);

@@ -48,6 +48,7 @@ struct link_sampler {
     struct sampler_status status;
     bool paused;         /* as was asked for last */
     double requested_hz; /* likewise; 0: that of the options */
+    bool records_native; /* likewise */
     bool has_ended;
     struct sampler_processes processes;
     struct sampler_target targets[SAMPLER_MAX_LISTED]; /* the first never moves or changes */
@@ -217,6 +218,7 @@ static void take_status(struct link_sampler *sampler)
         sampler->status.state = was_paused ? SAMPLER_PAUSED : SAMPLER_RUNNING;
     if (sampler->requested_hz > 0)
         sampler->status.requested_hz = sampler->requested_hz;
+    sampler->status.records_native = sampler->records_native;
 }
 
 /* What readers of the sampler see. */
@@ -438,6 +440,20 @@ static enum err_code set_rate(struct sampler *face, double rate_hz, struct err *
     return ERR_OK;
 }
 
+static enum err_code record_native(struct sampler *face, struct err *err)
+{
+    struct link_sampler *const sampler = of(face);
+    const struct link_request request = { .kind = LINK_RECORD_NATIVE,
+                                          .session = sampler->session };
+    const enum err_code rc = ask(&request, err);
+    if (rc)
+        return rc;
+    pthread_mutex_lock(&sampler->mutex);
+    sampler->records_native = sampler->status.records_native = true;
+    pthread_mutex_unlock(&sampler->mutex);
+    return ERR_OK;
+}
+
 static void set_max_cpu(struct sampler *face, double percent)
 {
     const struct link_request request = { .kind = LINK_SET_CPU,
@@ -499,6 +515,7 @@ static const struct sampler_ops ops = {
     .pause = set_paused,
     .join = join,
     .set_rate = set_rate,
+    .record_native = record_native,
     .set_max_cpu = set_max_cpu,
     .status = status,
     .target_at = target_at,

@@ -122,6 +122,7 @@ static enum err_code answer_session(const struct service *service, struct hosted
     case LINK_STOP: sampler_stop(sampler); return ERR_OK;
     case LINK_PAUSE: sampler_pause(sampler, request->paused); return ERR_OK;
     case LINK_SET_RATE: return set_rate(service, sampler, request->value, err);
+    case LINK_RECORD_NATIVE: return sampler_record_native(sampler, err);
     case LINK_SET_CPU: hosted_set_cpu(hosted, request->value); return ERR_OK;
     case LINK_JOIN: return join(service, sampler, request->pid, err);
     case LINK_READ: return read_file(service, sampler, request, out, err);

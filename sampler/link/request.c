@@ -138,7 +138,8 @@ void link_request_encode(const struct link_request *request, struct bytes *out)
     switch (request->kind) {
     case LINK_START:
     case LINK_CHECK_ENGINE: put_options(&request->options, out); return;
-    case LINK_STOP: bytes_u64(out, request->session); return;
+    case LINK_STOP:
+    case LINK_RECORD_NATIVE: bytes_u64(out, request->session); return;
     case LINK_PAUSE:
         bytes_u64(out, request->session);
         bytes_u8(out, request->paused);
@@ -171,7 +172,8 @@ static void take_contents(struct cursor *cursor, struct link_request *out)
     switch (out->kind) {
     case LINK_START:
     case LINK_CHECK_ENGINE: take_options(cursor, &out->options); return;
-    case LINK_STOP: out->session = cursor_u64(cursor); return;
+    case LINK_STOP:
+    case LINK_RECORD_NATIVE: out->session = cursor_u64(cursor); return;
     case LINK_PAUSE:
         out->session = cursor_u64(cursor);
         out->paused = cursor_u8(cursor) != 0;

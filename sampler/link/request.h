@@ -42,6 +42,7 @@ enum {
     X(PAUSE)                                                                 \
     X(SET_RATE)                                                              \
     X(SET_CPU)                                                               \
+    X(RECORD_NATIVE)                                                         \
     X(JOIN)                                                                  \
     X(CHECK_ENGINE) /* could a session with these options have an engine? */ \
     X(ADMIT)        /* may this process be read? */                          \

@@ -12,7 +12,7 @@
 
 /* A function inside another one is rare, and several of them rarer. */
 enum { MAX_NESTED = 16 };
-/* Code of a symbol without a size in which its end is searched. */
+/* So many bytes of the code of a symbol without a size are read. */
 enum { UNSIZED_CODE_BYTES = 1 << 12 };
 
 struct entry {

@@ -26,6 +26,12 @@ enum err_code fold_mark(struct fold *fold, const char *name, frame_id *out, stru
     return rc ? rc : fold_named_mark(fold, name_id, out, err);
 }
 
+enum err_code fold_mark_native(struct fold *fold, struct err *err)
+{
+    fold->native = true;
+    return fold_mark(fold, "<native>", &fold->callback, err);
+}
+
 static enum err_code make_marks(struct fold *fold, struct err *err)
 {
     enum err_code rc = fold_mark(fold, "<idle native thread>", &fold->idle, err);
@@ -33,9 +39,7 @@ static enum err_code make_marks(struct fold *fold, struct err *err)
         rc = fold_mark(fold, "<truncated>", &fold->truncated, err);
     if (!rc && !fold->no_gc)
         rc = fold_mark(fold, "<GC>", &fold->gc, err);
-    if (!rc && fold->native)
-        rc = fold_mark(fold, "<native>", &fold->callback, err);
-    return rc;
+    return !rc && fold->native ? fold_mark_native(fold, err) : rc;
 }
 
 enum err_code fold_init(struct fold *fold, struct profile *profile, struct leaves *leaves,
@@ -161,6 +165,17 @@ static size_t gc_place(const struct stack *stack, struct thread_state *info)
     return NOWHERE;
 }
 
+/* What runs is no idle thread: the interpreter starts or ends in it, or C code works there. */
+static enum err_code add_without_frames(struct fold *fold, const struct thread *thread,
+                                        node_id *node)
+{
+    frame_id native;
+    if (thread->runs != VALUE_YES)
+        return add_mark(fold, fold->idle, node);
+    const enum err_code rc = fold_mark(fold, "<native>", &native, NULL);
+    return rc ? rc : add_mark(fold, native, node);
+}
+
 /* Adds the mark above the innermost frame. */
 static enum err_code add_end(struct fold *fold, const struct thread *thread, node_id *node)
 {
@@ -168,7 +183,7 @@ static enum err_code add_end(struct fold *fold, const struct thread *thread, nod
     if (thread->stack.certainty == STACK_TRUNCATED)
         return add_mark(fold, fold->truncated, node);
     if (thread->stack.count == 0)
-        return add_mark(fold, fold->idle, node);
+        return add_without_frames(fold, thread, node);
     if (!thread->leaf.callee)
         return fold->native && thread->leaf.in_native == VALUE_YES
                    ? add_mark(fold, fold->callback, node)
@@ -206,7 +221,8 @@ static enum err_code node_of(struct fold *fold, struct thread *thread, size_t gc
     enum err_code rc = add_frames(fold, stack, gc, &node);
     if (!rc)
         rc = fold_set_spot(fold, thread, node);
-    if (!rc)
+    /* The collector runs in the end of the interpreter, too, outside of all frames. */
+    if (!rc && (gc || stack->count || stack->certainty == STACK_TRUNCATED))
         rc = add_end(fold, thread, &node);
     if (!rc && gc == stack->count)
         rc = add_mark(fold, fold->gc, &node);
@@ -214,7 +230,9 @@ static enum err_code node_of(struct fold *fold, struct thread *thread, size_t gc
     sample->is_overflowed = rc == ERR_LIMIT;
     if (!rc || sample->is_overflowed)
         stack->tag =
-            gc == NOWHERE && !rc && !fold->tasks && !thread->leaf.is_unsettled ? node + 1 : 0;
+            gc == NOWHERE && !rc && stack->count && !fold->tasks && !thread->leaf.is_unsettled
+                ? node + 1
+                : 0;
     stack->native_tag = 0;
     return sample->is_overflowed ? ERR_OK : rc;
 }

@@ -61,6 +61,8 @@ MUST_CHECK enum err_code fold_named_mark(struct fold *fold, str_id name, frame_i
                                          struct err *err);
 MUST_CHECK enum err_code fold_mark(struct fold *fold, const char *name, frame_id *out,
                                    struct err *err);
+/* From now on marks show where C code called back into Python, as with options.native. */
+MUST_CHECK enum err_code fold_mark_native(struct fold *fold, struct err *err);
 /* *node: in: the node of the caller; out: the node of the frame. */
 MUST_CHECK enum err_code fold_add_frame(struct fold *fold, const struct walk_frame *frame,
                                         bool is_outermost, node_id *node);

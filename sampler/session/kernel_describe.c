@@ -114,7 +114,7 @@ void kernel_describe_process(const struct target *target, struct kernel_process 
         .frame_instr = layout->has_heap_frames ? 0 : layout->frame_instr,
         .frame_is_entry = layout->frame_is_entry,
         .only_tid = target->options->all_threads ? 0 : (uint32_t)target->process.pid,
-        .wants_native = target->options->native == SAMPLER_NATIVE_FULL,
+        .wants_native = target->fold.native_stacks != NULL,
         .code = describe_code(layout),
     };
     const struct thread_windows windows = python_windows(target->python, NULL);

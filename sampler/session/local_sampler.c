@@ -372,6 +372,18 @@ static enum err_code set_rate(struct sampler *face, double rate_hz, struct err *
     return ERR_OK;
 }
 
+static enum err_code record_native(struct sampler *face, struct err *err)
+{
+    struct local_sampler *const sampler = local(face);
+    if (!machine_is_supported())
+        return err_set(err, ERR_UNSUPPORTED,
+                       "native stacks need an x86-64 or aarch64 processor");
+    pthread_mutex_lock(&sampler->mutex);
+    sampler->status.records_native = true;
+    pthread_mutex_unlock(&sampler->mutex);
+    return ERR_OK;
+}
+
 static void set_max_cpu(struct sampler *face, double percent)
 {
     struct local_sampler *const sampler = local(face);
@@ -425,6 +437,7 @@ static const struct sampler_ops ops = {
     .pause = set_paused,
     .join = join,
     .set_rate = set_rate,
+    .record_native = record_native,
     .set_max_cpu = set_max_cpu,
     .status = status,
     .target_at = target_at,

@@ -252,6 +252,18 @@ static void keep_budget(struct loop *loop)
     pthread_mutex_unlock(&sampler->mutex);
 }
 
+/* Begins with native stacks if that has been asked for. */
+static enum err_code record_native(struct loop *loop)
+{
+    struct local_sampler *const sampler = loop->sampler;
+    pthread_mutex_lock(&sampler->mutex);
+    const bool is_wanted = sampler->status.records_native;
+    pthread_mutex_unlock(&sampler->mutex);
+    if (!is_wanted || sampler->targets.tick.native)
+        return ERR_OK;
+    return targets_record_native(&sampler->targets, NULL);
+}
+
 /* Publishes the window once it is full.  false: the session is over. */
 static bool publish(struct loop *loop, uint64_t now_ns)
 {
@@ -260,7 +272,7 @@ static bool publish(struct loop *loop, uint64_t now_ns)
         return true;
     keep_budget(loop);
     set_tick_rate(loop, now_ns);
-    if (seal(loop, now_ns, false))
+    if (record_native(loop) || seal(loop, now_ns, false))
         return end(loop, SAMPLER_FAILED, "out of memory");
     const bool is_well = targets_check(&loop->sampler->targets, &ending);
     return go_on(loop, is_well, &ending);

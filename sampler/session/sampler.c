@@ -67,6 +67,11 @@ enum err_code sampler_set_rate(struct sampler *sampler, double rate_hz, struct e
     return sampler->ops->set_rate(sampler, rate_hz, err);
 }
 
+enum err_code sampler_record_native(struct sampler *sampler, struct err *err)
+{
+    return sampler->ops->record_native(sampler, err);
+}
+
 void sampler_set_max_cpu(struct sampler *sampler, double percent)
 {
     sampler->ops->set_max_cpu(sampler, percent);

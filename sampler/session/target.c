@@ -107,12 +107,18 @@ static bool is_permitted(void *target)
     return target_check_permission(target, NULL) == ERR_OK;
 }
 
-static enum err_code join_native(struct target *target, struct err *err)
+enum err_code target_record_native(struct target *target, struct err *err)
 {
-    if (target->options->native != SAMPLER_NATIVE_FULL)
+    struct procfs_identity identity;
+    if (target->fold.native_stacks)
         return ERR_OK;
-    return fold_native_create(&target->process, &target->fold, python_anchor(target->python),
-                              &target->fold.native_stacks, err);
+    if (!procfs_identify(target->process.pid, &identity, NULL))
+        target->stack_start = identity.stack_start;
+    const enum err_code rc = fold_mark_native(&target->fold, err);
+    return rc ? rc
+              : fold_native_create(&target->process, &target->fold,
+                                   python_anchor(target->python), &target->fold.native_stacks,
+                                   err);
 }
 
 enum err_code target_join(struct target *target, struct profile *profile,
@@ -122,14 +128,10 @@ enum err_code target_join(struct target *target, struct profile *profile,
 {
     struct process *const process = &target->process;
     const char *const name = process->argc ? process->argv[0] : "";
-    struct procfs_identity identity;
     target->options = options;
     target->guard = (struct memory_guard){ is_permitted, target };
     if (permission_has_rule())
         process->memory.memory.guard = &target->guard;
-    if (options->native == SAMPLER_NATIVE_FULL &&
-        !procfs_identify(process->pid, &identity, NULL))
-        target->stack_start = identity.stack_start;
     stops_init(&target->stops, options->stop, options->max_stop_percent / 100);
     target->stops.needs_stops = python_knows_opcodes(target->python) != VALUE_YES;
     enum err_code rc = fold_init(&target->fold, profile, python_leaves(target->python), cpus,
@@ -143,9 +145,10 @@ enum err_code target_join(struct target *target, struct profile *profile,
     target->fold.origins = origins;
     target->fold.contexts = contexts;
     target->fold.origin = origins_add(origins, process, python_anchor(target->python));
-    const enum err_code joined = join_native(target, err);
-    if (joined || options->async == SAMPLER_ASYNC_OFF)
-        return joined;
+    if (options->native == SAMPLER_NATIVE_FULL)
+        rc = target_record_native(target, err);
+    if (rc || options->async == SAMPLER_ASYNC_OFF)
+        return rc;
     target->fold.tasks = &target->tasks;
     const enum err_code made =
         task_fold_init(&target->tasks, &target->fold, python_tasks(target->python),

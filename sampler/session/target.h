@@ -111,6 +111,8 @@ MUST_CHECK enum err_code target_join(struct target *target, struct profile *prof
                                      struct thread_cpus *cpus, struct origins *origins,
                                      struct context_marks *contexts,
                                      const struct sampler_options *options, struct err *err);
+/* From now on it has native stacks, too; does nothing if it has them. */
+MUST_CHECK enum err_code target_record_native(struct target *target, struct err *err);
 /* Counts what the last reading found once more, for the ticks that were skipped since. */
 MUST_CHECK enum err_code target_repeat(struct target *target, uint64_t now_ns);
 /* Repeats, counts waiting tasks and the calls that read memory; call before the profile is sealed. */

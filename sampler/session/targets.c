@@ -206,6 +206,15 @@ static void warn(struct targets *targets, struct target *target)
     warn_of_another(targets, target);
 }
 
+enum err_code targets_record_native(struct targets *targets, struct err *err)
+{
+    enum err_code rc = ERR_OK;
+    targets->tick.native = &targets->native;
+    for (size_t i = 0; i < targets->count && !rc; i++)
+        rc = target_record_native(targets->items[i], err);
+    return rc;
+}
+
 enum err_code targets_add(struct targets *targets, struct target *target, struct err *err)
 {
     const struct target_table_info info = { .python = python_version(target->python),
@@ -224,6 +233,8 @@ enum err_code targets_add(struct targets *targets, struct target *target, struct
     if (!rc)
         rc = target_join(target, targets->profile, &targets->cpus, &targets->origins,
                          targets->contexts, targets->options, err);
+    if (!rc && targets->tick.native)
+        rc = target_record_native(target, err);
     /* Joining has read its owner, whose files may be shown from now on. */
     if (!rc)
         rc = target_check_permission(target, err);

@@ -70,6 +70,9 @@ void targets_begin(struct targets *targets, uint64_t created_ns);
 MUST_CHECK enum err_code targets_add(struct targets *targets, struct target *target,
                                      struct err *err);
 
+/* From now on all targets have native stacks, too. */
+MUST_CHECK enum err_code targets_record_native(struct targets *targets, struct err *err);
+
 /* From now on a kernel engine samples, until the targets are dismissed. */
 MUST_CHECK enum err_code targets_use_kernel(struct targets *targets, struct err *err);
 /* From now on the targets are read from outside. */

@@ -7,6 +7,7 @@
 #include "server/api/session_request.h"
 #include "server/http/document.h"
 #include "server/sessions/sessions.h"
+#include "server/wire/own_code.h"
 
 enum { USUAL_LINES = 10 };
 
@@ -42,6 +43,8 @@ static void write_lines(struct json *json, const struct session_request *asked,
     json_uint(json, own->samples);
     json_key(json, "own_samples");
     json_uint(json, own->own_samples);
+    json_key(json, "own_code");
+    own_code_write(json, &own->level);
     json_key(json, "lines");
     json_array(json);
     for (size_t i = 0; i < own->count; i++)

@@ -220,7 +220,8 @@ static const char *const state_texts[] = { "paused", "running", "ended", NULL };
 
 struct change {
     unsigned state;
-    bool has_state, has_rate;
+    unsigned native;
+    bool has_state, has_rate, has_native;
     double rate_hz;
     const char *name, *note; /* NULL: not given */
 };
@@ -230,6 +231,8 @@ struct change {
 static const struct setting patch_members[] = {
     ROW("state", struct change, state, SETTING_CHOICE, TEXTS(state_texts),
         .given = AT(has_state)),
+    ROW("native", struct change, native, SETTING_CHOICE, TEXTS(sampler_native_texts),
+        .given = AT(has_native)),
     ROW("rate_hz", struct change, rate_hz, SETTING_RATE, .given = AT(has_rate)),
     ROW("name", struct change, name, SETTING_TEXT, RANGE(0, SESSION_MAX_NAME)),
     ROW("note", struct change, note, SETTING_TEXT, RANGE(0, SESSION_MAX_NOTE)),
@@ -251,6 +254,16 @@ static enum err_code change_rate(const struct handler_context *handler, struct s
         return err_set(err, ERR_INVALID, "\"rate_hz\" must be at most %g (--max-rate)",
                        dashboard->max_rate_hz);
     return sampler_set_rate(session->sampler, rate_hz, err);
+}
+
+/* The stacks of one session have native frames from some time on, or not. */
+static enum err_code change_native(struct session *session, enum sampler_native native,
+                                   struct err *err)
+{
+    if (native != SAMPLER_NATIVE_FULL)
+        return err_set(err, ERR_INVALID,
+                       "\"native\" of a running session can only become full");
+    return sampler_record_native(session->sampler, err);
 }
 
 static void take_words(void *context, const struct capture_entry *entry)
@@ -285,6 +298,8 @@ static enum err_code apply(const struct handler_context *handler, struct session
     enum err_code rc = ERR_OK;
     if (change->has_rate)
         rc = change_rate(handler, session, change->rate_hz, err);
+    if (rc == ERR_OK && change->has_native)
+        rc = change_native(session, (enum sampler_native)change->native, err);
     if (rc == ERR_OK && change->has_state)
         change_state(session, change->state);
     if (rc != ERR_OK || (!change->name && !change->note))
@@ -297,9 +312,9 @@ static enum err_code apply(const struct handler_context *handler, struct session
 static const char *objection(struct session *session, const struct change *change)
 {
     const enum sampler_state state = session_state(session);
-    const bool only_ends =
-        change->has_state && change->state == CHANGE_ENDED && !change->has_rate;
-    if (!change->has_state && !change->has_rate)
+    const bool only_ends = change->has_state && change->state == CHANGE_ENDED &&
+                           !change->has_rate && !change->has_native;
+    if (!change->has_state && !change->has_rate && !change->has_native)
         return NULL;
     if (state == SAMPLER_ENDED || state == SAMPLER_FAILED || session->source == SESSION_CAPTURE)
         return "has ended";

@@ -58,8 +58,7 @@ struct report_settings {
     bool by_time;    /* compare with the baseline by time, not by share of samples */
     bool colours;    /* for a terminal */
     bool anonymizes; /* replace names by stable hashes (anonymize.h) */
-    const struct setting_texts
-        *own; /* the paths of your code; NULL: own_lines.h has the rule */
+    const struct setting_texts *own; /* the paths of your code; NULL: own_code.h has the rule */
     struct source_links links;
 };
 

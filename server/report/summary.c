@@ -10,6 +10,7 @@
 #include "sampler/profile/views/wait_shares.h"
 #include "server/report/flat.h"
 #include "server/report/header.h"
+#include "server/report/known_names.h"
 #include "server/report/report.h"
 #include "server/settings/setting.h"
 #include "server/wire/session.h"
@@ -126,6 +127,7 @@ enum err_code summary_find_lines(const struct report_source *source,
         row->frame.line = own.lines[i].line > 0 ? own.lines[i].line : row->frame.first_line;
         row->self = own.lines[i].samples;
     }
+    rows->own_code = own.level;
     *own_out = own.own_samples;
     own_lines_deinit(&own);
     return ERR_OK;
@@ -264,6 +266,29 @@ static size_t most(const struct report_source *source, size_t usual)
     return limit < SUMMARY_MAX_ROWS ? limit : SUMMARY_MAX_ROWS;
 }
 
+/* "<native> numpy.dot", but not "<native> list.sort" */
+static bool is_foreign_c(struct strtab_string name)
+{
+    static const char prefix[] = "<native> ";
+    const size_t bytes = sizeof prefix - 1;
+    const char *const text = name.text + bytes;
+    return name.length > bytes && memcmp(name.text, prefix, bytes) == 0 &&
+           !known_names_has(text, strcspn(text, "."));
+}
+
+static void find_c_function(struct summary *summary)
+{
+    const struct summary_rows *const rows = &summary->functions;
+    /* A session may have begun with them later: then it has libraries. */
+    if (summary->source->session->options->native == SAMPLER_NATIVE_FULL ||
+        summary->source->snapshot->sizes.libraries > 1)
+        return;
+    for (size_t i = 0; i < rows->count && !summary->c_function.self; i++)
+        if (rows->rows[i].frame.is_synthetic && is_foreign_c(rows->rows[i].frame.name) &&
+            100 * rows->rows[i].self > SUMMARY_NATIVE_PERCENT * summary->hot)
+            summary->c_function = rows->rows[i];
+}
+
 bool summary_narrow(const struct report_source *source, part_set parts, struct view_query *out)
 {
     const unsigned own = source->query->states.parts ? source->query->states.parts : parts;
@@ -287,6 +312,7 @@ enum err_code summary_init(struct summary *summary, const struct report_source *
         if (rc == ERR_OK)
             rc = summary_find_functions(source, &query, most(source, SUMMARY_FUNCTIONS),
                                         &summary->functions, err);
+        find_c_function(summary);
     }
     if (rc == ERR_OK && summary->waiting > 0 && summary_narrow(source, waits, &query)) {
         rc = summary_find_lines(source, &query, most(source, SUMMARY_WAIT_LINES),

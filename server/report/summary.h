@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "sampler/base/err.h"
+#include "sampler/profile/views/own_code.h"
 #include "sampler/profile/views/states.h"
 #include "sampler/profile/wait.h"
 #include "server/report/names.h"
@@ -41,7 +42,9 @@ enum {
     SUMMARY_PEERS = 2,      /* of each cause */
     SUMMARY_LIBRARIES = 3,
     SUMMARY_RUNNABLE_PERCENT = 5, /* the text says that processors are missing from here on */
-    SUMMARY_MAX_LINES = 40,       /* of the text */
+    SUMMARY_NATIVE_PERCENT =
+        20,                 /* of what runs: from here on a C function is worth native stacks */
+    SUMMARY_MAX_LINES = 40, /* of the text */
     SUMMARY_QUALITY_BYTES = 640,
     SUMMARY_HEADLINE_BYTES = 640,
 };
@@ -54,6 +57,7 @@ struct summary_row {
 };
 
 struct summary_rows {
+    struct own_code_level own_code; /* of lines: what counts as your code */
     size_t count;
     struct summary_row rows[SUMMARY_MAX_ROWS];
 };
@@ -97,6 +101,8 @@ struct summary {
     int32_t holder_tid;
     double holder_share; /* of the waiting for the GIL */
     uint64_t native;     /* hot samples whose innermost frame is native */
+    /* Without native stacks: a C function that no Python brings, in which much of what runs ends; self 0: none. */
+    struct summary_row c_function;
     size_t library_count;
     struct summary_library libraries[SUMMARY_LIBRARIES]; /* most samples first */
 };

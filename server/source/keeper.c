@@ -15,7 +15,7 @@
 #include "sampler/base/thread.h"
 #include "sampler/profile/packages.h"
 #include "sampler/profile/views/code_origin.h"
-#include "sampler/profile/views/own_lines.h"
+#include "sampler/profile/views/own_code.h"
 #include "sampler/profile/views/view.h"
 #include "sampler/sampler.h"
 #include "server/source/cache.h"
@@ -306,7 +306,7 @@ static enum left keep(struct keeper *keeper, struct progress *progress)
         return left;
     const uint32_t functions = round.snapshot.sizes.functions;
     if (functions != progress->functions && allocate(&round) && add_heat(&round)) {
-        own_lines_mark(&round.snapshot, 1, round.own);
+        own_code_mark_files(&round.snapshot, 1, round.own);
         round.has_one_owner = file_origins_have_one_owner(&round.snapshot);
         find_files(&round);
         left = fetch_files(&round);

@@ -6,7 +6,7 @@
  * Texts are fetched while their process runs, so that they are available when it has ended: the hottest
  * files first, shortly after the first samples, and then as new files appear.
  *
- * Meanwhile the checkout of your code (own_lines.h) is looked for, with the same rights: links to a repository need
+ * Meanwhile the checkout of your code (own_code.h) is looked for, with the same rights: links to a repository need
  * its commit.
  *
  * The source of native code whose file is unknown is where the debug information of its library says, if there

@@ -181,7 +181,9 @@ static void write_settings(struct json *json, const struct session_info *info)
     put_text(json, "threads", options->all_threads ? "all" : "main");
     put_bool(json, "subprocesses", options->subprocesses);
     put_text(json, "mode", sampler_mode_texts[options->mode]);
-    put_text(json, "native", sampler_native_texts[options->native]);
+    put_text(json, "native",
+             sampler_native_texts[info->status.records_native ? SAMPLER_NATIVE_FULL
+                                                              : options->native]);
     put_bool(json, "gc", !options->no_gc);
     put_bool(json, "opcodes", options->opcodes);
     session_write_engine(json, info);

@@ -4,8 +4,9 @@
 
 #include "sampler/profile/packages.h"
 #include "sampler/profile/profile.h"
-#include "sampler/profile/views/own_lines.h"
+#include "sampler/profile/views/own_code.h"
 #include "server/wire/json.h"
+#include "server/wire/own_code.h"
 
 typedef const struct profile_snapshot *snapshot_ref;
 
@@ -169,16 +170,15 @@ static void write_packages(struct json *json, const struct packages *packages)
     json_end(json);
 }
 
-/* What the program was started in, where that is your code. */
-static void write_programs(struct json *json, snapshot_ref snapshot)
+static void write_own_code(struct json *json, snapshot_ref snapshot)
 {
-    struct own_programs programs;
-    if (own_lines_programs(snapshot, &programs, NULL) != ERR_OK || programs.count == 0)
+    struct own_code own;
+    if (own_code_find(snapshot, &own, NULL, NULL) != ERR_OK)
         return;
-    json_key(json, "programs");
+    json_key(json, "own_code");
     json_array(json);
-    for (size_t i = 0; i < programs.count; i++)
-        json_string(json, programs.packages[i].name, programs.packages[i].length);
+    for (size_t i = 0; i < own.count; i++)
+        own_code_write(json, &own.levels[i]);
     json_end(json);
 }
 
@@ -196,7 +196,7 @@ void tree_write(struct json *json, const struct profile_snapshot *snapshot, cons
     json_uint(json, since);
     if (since == 0)
         write_packages(json, profile_packages(snapshot->profile));
-    write_programs(json, snapshot);
+    write_own_code(json, snapshot);
     write_strings(json, snapshot, from.strings, to.strings);
     write_table(json, snapshot, "libraries", library_columns, from.libraries, to.libraries);
     write_table(json, snapshot, "functions", function_columns, from.functions, to.functions);

@@ -285,6 +285,15 @@ enum err_code sampler_set_rate(struct sampler *sampler, double rate_hz, struct e
     return ERR_OK;
 }
 
+enum err_code sampler_record_native(struct sampler *sampler, struct err *err)
+{
+    (void)err;
+    pthread_mutex_lock(&sampler->lock);
+    sampler->status.records_native = true;
+    pthread_mutex_unlock(&sampler->lock);
+    return ERR_OK;
+}
+
 void sampler_set_max_cpu(struct sampler *sampler, double percent)
 {
     pthread_mutex_lock(&sampler->lock);

@@ -3,7 +3,7 @@
  *
  * A file has "functions" {key: [name, file, first line, path of a library where it has one]}, "patterns"
  * [[pattern, keys that match]], "stacks" [["key;key", samples]], where metadata say something of them "packages"
- * {path: package} and "programs", as in /tree, and the cases of its test.
+ * {path: package} and "own_code", as in /tree, and the cases of its test.
  */
 #ifndef TESTS_SUPPORT_SHARED_CASES_H
 #define TESTS_SUPPORT_SHARED_CASES_H

@@ -167,12 +167,12 @@ export const TEXT = {
   },
 
   own: {
-    title: "Your hottest lines",
+    title: ({ kind, packages = [] }) => (packages.length > 0 ? "Hottest lines of " + packages.slice(0, 3).join(", ") : ({ cells: "Hottest cells", dynamic: "Hottest dynamic code", library: "Hottest lines of Python" })[kind] ?? "Your hottest lines"),
     waiting: "Where it waits",
     note: (share, count) => share + " of " + count + " run there, or in what these lines call",
     waitingNote: (share, count) => share + " of " + count + " wait there for the GIL, a processor, or what blocks them",
     unknownCause: "cause unknown",
-    none: "No line of your code is in these samples.",
+    none: "None has Python code.",
     setting: "What counts as your code",
     patterns: "Paths of your code",
     placeholder: "src/, /apps\\/(web|jobs)/",

@@ -13,6 +13,7 @@ enum {
     FUNCTION_DEFINITION = 16,
     FUNCTION_SELF = 24,
     FUNCTION_MODULE = 32,
+    METHOD_FUNCTION = 16,
     DESCRIPTOR_TYPE = 16,
     DESCRIPTOR_NAME = 24,
     DESCRIPTOR_DEFINITION = 40,
@@ -21,6 +22,9 @@ enum {
     TYPE_FLAGS = 168,
     TYPE_BYTES = 176,
 };
+
+/* Where a function of Cython may have its name, before its qualified name: behind what it shares with functions of C. */
+enum { CYTHON_FIRST = 24, CYTHON_LAST = 88, CYTHON_BYTES = CYTHON_LAST + 16 };
 
 static const uint64_t FLAG_HEAP_TYPE = 1ull << 9, FLAG_TYPE_SUBCLASS = 1ull << 31;
 
@@ -51,7 +55,8 @@ static enum err_code read_str(struct callee_table *table, remote_addr addr,
                               char out[CALLEE_MAX_NAME_BYTES])
 {
     struct object_bytes *const text = &table->scratch;
-    const enum err_code rc = object_read_str(table->memory, table->layout, addr, text);
+    const enum err_code rc =
+        object_read_str_start(table->memory, table->layout, addr, CALLEE_MAX_NAME_BYTES, text);
     if (rc)
         return rc;
     if (text->count >= CALLEE_MAX_NAME_BYTES)
@@ -123,6 +128,12 @@ static enum err_code read_definition(struct callee_table *table, remote_addr add
     return ERR_OK;
 }
 
+static bool is_str(struct callee_table *table, remote_addr object)
+{
+    struct type type;
+    return object && !read_type_of(table, object, &type) && strcmp(type.name, "str") == 0;
+}
+
 /* A function of a module, or a method bound to an object or (class method) to a type. */
 static enum err_code name_function(struct callee_table *table, struct callee *callee,
                                    const unsigned char *copy)
@@ -130,7 +141,7 @@ static enum err_code name_function(struct callee_table *table, struct callee *ca
     const remote_addr self = field_u64(copy, FUNCTION_SELF);
     const remote_addr module = field_u64(copy, FUNCTION_MODULE);
     char name[CALLEE_MAX_NAME_BYTES], owner[CALLEE_MAX_NAME_BYTES] = "";
-    struct type type, of_module;
+    struct type type;
     uint64_t text;
     callee->is_c = VALUE_YES;
     enum err_code rc =
@@ -142,8 +153,7 @@ static enum err_code name_function(struct callee_table *table, struct callee *ca
     memset(&type, 0, sizeof type);
     if (self && read_type_of(table, self, &type))
         return ERR_CORRUPT;
-    if (module && !read_type_of(table, module, &of_module) &&
-        strcmp(of_module.name, "str") == 0 && !read_str(table, module, owner))
+    if (is_str(table, module) && !read_str(table, module, owner))
         callee->is_permanent = strcmp(type.name, "module") == 0;
     else if (type.makes_types)
         rc = read_type(table, self, &type);
@@ -182,7 +192,98 @@ static enum err_code name_class(struct callee_table *table, struct callee *calle
     return set_name(table, callee, type.name, "");
 }
 
-enum form { FORM_OTHER, FORM_FUNCTION, FORM_METHOD, FORM_SLOT, FORM_PYTHON, FORM_CLASS };
+static bool ends_with_name(const char *qualified, const char *name)
+{
+    const size_t length = strlen(qualified), bytes = strlen(name);
+    return bytes && length >= bytes && strcmp(qualified + length - bytes, name) == 0 &&
+           (length == bytes || qualified[length - bytes - 1] == '.');
+}
+
+/* The qualified name of a function of Cython, whose fields depend on the version of Cython: a str that ends with the name, which is
+ * the str before it, or that of its definition until Python code asks for it. */
+static enum err_code read_cython_name(struct callee_table *table, remote_addr addr,
+                                      const char *defined, char out[CALLEE_MAX_NAME_BYTES])
+{
+    enum { WORD = sizeof(uint64_t), PLACES = (CYTHON_LAST - CYTHON_FIRST) / WORD + 1 };
+    unsigned char fields[CYTHON_BYTES];
+    char name[CALLEE_MAX_NAME_BYTES];
+    enum err_code rc = memory_read(table->memory, begin_of(table, addr), fields, sizeof fields);
+    for (uint32_t i = 0; i < 2 * PLACES && !rc; i++) {
+        const bool has_name = i < PLACES;
+        const uint32_t at = CYTHON_FIRST + i % PLACES * WORD;
+        const remote_addr first = field_u64(fields, at), second = field_u64(fields, at + WORD);
+        if (has_name ? !is_str(table, first) : first != 0)
+            continue;
+        if (!is_str(table, second))
+            continue;
+        if (has_name)
+            rc = read_str(table, first, name);
+        else
+            snprintf(name, sizeof name, "%s", defined);
+        if (!rc)
+            rc = read_str(table, second, out);
+        if (!rc && ends_with_name(out, name))
+            return ERR_OK;
+        rc = rc == ERR_NOMEM ? rc : ERR_OK;
+    }
+    return rc ? rc : ERR_CORRUPT;
+}
+
+/* Where its module is, behind its definition: in the limited API it is no function of C. */
+static void read_cython_module(struct callee_table *table, const unsigned char *copy,
+                               char out[CALLEE_MAX_NAME_BYTES])
+{
+    static const uint32_t places[] = { FUNCTION_SELF, FUNCTION_MODULE };
+    *out = 0;
+    for (size_t i = 0; i < sizeof places / sizeof *places && !*out; i++) {
+        const remote_addr module = field_u64(copy, places[i]);
+        if (is_str(table, module) && read_str(table, module, out))
+            *out = 0;
+    }
+}
+
+static enum err_code name_cython(struct callee_table *table, struct callee *callee,
+                                 remote_addr addr)
+{
+    unsigned char copy[FUNCTION_MODULE + sizeof(uint64_t)];
+    char text[CALLEE_MAX_NAME_BYTES] = "", name[CALLEE_MAX_NAME_BYTES],
+         owner[CALLEE_MAX_NAME_BYTES];
+    remote_addr text_addr;
+    callee->is_c = VALUE_YES;
+    enum err_code rc = memory_read(table->memory, begin_of(table, addr), copy, sizeof copy);
+    if (rc)
+        return rc;
+    if (read_definition(table, field_u64(copy, FUNCTION_DEFINITION), callee, &text_addr) ||
+        object_read_text(table->memory, text_addr, text, sizeof text)) {
+        callee->code = 0;
+        *text = 0;
+    }
+    rc = read_cython_name(table, addr, text, name);
+    if (rc && (rc == ERR_NOMEM || !*text))
+        return rc;
+    read_cython_module(table, copy, owner);
+    return set_name(table, callee, owner, rc ? text : name);
+}
+
+enum form {
+    FORM_OTHER,
+    FORM_FUNCTION,
+    FORM_METHOD,
+    FORM_SLOT,
+    FORM_PYTHON,
+    FORM_BOUND,
+    FORM_CYTHON,
+    FORM_CLASS,
+};
+
+/* "cython_function_or_method", since Cython 3 behind "_cython_3_2_5." */
+static bool is_of_cython(const char *type)
+{
+    const char *const dot = strrchr(type, '.');
+    const char *const last = dot ? dot + 1 : type;
+    return strcmp(last, "cython_function_or_method") == 0 ||
+           strcmp(last, "fused_cython_function") == 0;
+}
 
 static enum form form_of(const struct type *type)
 {
@@ -196,12 +297,28 @@ static enum form form_of(const struct type *type)
         { "classmethod_descriptor", FORM_METHOD },
         { "wrapper_descriptor", FORM_SLOT },
         { "function", FORM_PYTHON },
-        { "method", FORM_PYTHON },
+        { "method", FORM_BOUND },
     };
     for (size_t i = 0; i < sizeof forms / sizeof *forms && type->is_static; i++)
         if (strcmp(type->name, forms[i].type) == 0)
             return forms[i].form;
+    if (type->has_call && is_made_by_c(type) && is_of_cython(type->name))
+        return FORM_CYTHON;
     return type->makes_types ? FORM_CLASS : FORM_OTHER;
+}
+
+/* A bound method whose function is Python code runs no C code. */
+static enum err_code name_bound(struct callee_table *table, struct callee *callee,
+                                remote_addr function)
+{
+    struct type type;
+    const enum err_code rc = read_type_of(table, function, &type);
+    if (rc)
+        return rc;
+    if (form_of(&type) == FORM_CYTHON)
+        return name_cython(table, callee, function);
+    callee->is_c = VALUE_NO;
+    return ERR_OK;
 }
 
 /* For objects that their type alone does not identify. */
@@ -217,6 +334,10 @@ static enum err_code name_by_content(struct callee_table *table, struct callee *
     memcpy(callee->fingerprint, copy + REFERENCES_BYTES, CALLEE_MAX_FINGERPRINT_BYTES);
     if (form == FORM_CLASS)
         return name_class(table, callee);
+    if (form == FORM_CYTHON)
+        return name_cython(table, callee, callee->addr);
+    if (form == FORM_BOUND)
+        return name_bound(table, callee, field_u64(copy, METHOD_FUNCTION));
     return form == FORM_FUNCTION ? name_function(table, callee, copy)
                                  : name_method(table, callee, copy, form == FORM_METHOD);
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "sampler/profile/context.h"
-#include "sampler/profile/views/own_lines.h"
+#include "sampler/profile/views/own_code.h"
 #include "sampler/profile/views/view.h"
 
 /* What is known of a function: these, and above them the cause if it is the mark of a wait. */
@@ -49,7 +49,7 @@ static enum err_code mark(struct own_marks *marks, const struct profile_snapshot
     if (!functions)
         return err_nomem(err);
     marks->functions = functions;
-    own_lines_mark(snapshot, marks->count, functions);
+    own_code_mark_files(snapshot, marks->count, functions);
     for (function_id id = marks->count; id < count; id++) {
         const struct profile_function function = profile_function_at(snapshot, id);
         const bool is_mark =

@@ -2,7 +2,7 @@
  * activity - what each process of a session did in a range of time: how busy it was along the range, its hottest line
  * and where it waited most; and the hottest functions of all processes together.
  *
- * A sample that runs counts at the innermost frame of your own code on its stack (own_lines.h); without such a frame at
+ * A sample that runs counts at the innermost frame of your own code on its stack (own_code.h); without such a frame at
  * the innermost Python frame, and without one at the innermost frame.  One that does not counts for its cause, and where
  * the cause is unknown, at its innermost frame.
  * A process has a row if it has samples in the range, and is present if it has some in the last ACTIVITY_PRESENT_NS.
@@ -16,7 +16,7 @@
  * Cost: the cells of the range, plus the nodes of the session, plus one match for each new function.
  * Limits: ACTIVITY_MAX_SLOTS slots, ACTIVITY_MAX_FUNCTIONS functions; rows as processes in the profile.
  * Units: nanoseconds since the profile was created; times of threads add up.
- * Depends on: profile, view, own_lines, wait.
+ * Depends on: profile, view, own_code, wait.
  */
 #ifndef SAMPLER_PROFILE_VIEWS_ACTIVITY_H
 #define SAMPLER_PROFILE_VIEWS_ACTIVITY_H

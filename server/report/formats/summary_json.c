@@ -8,6 +8,7 @@
 #include "server/report/report.h"
 #include "server/report/summary.h"
 #include "server/wire/json.h"
+#include "server/wire/own_code.h"
 #include "server/wire/quality.h"
 #include "server/wire/session.h"
 
@@ -167,6 +168,8 @@ static void write_hot(struct json *json, const struct summary *summary)
     put_share(json, "share", summary->hot, summary->samples);
     put_number(json, "seconds", (double)summary->parts_ns[PART_RUNNING] / (double)NS_PER_S);
     put_share(json, "own_share", summary->own, summary->hot);
+    json_key(json, "own_code");
+    own_code_write(json, &summary->lines.own_code);
     write_rows(json, summary->source, "lines", &summary->lines, summary->busy);
     write_rows(json, summary->source, "functions", &summary->functions, summary->busy);
     json_end(json);
@@ -275,6 +278,11 @@ static void write_native(struct json *json, const struct summary *summary)
     json_key(json, "native");
     json_object(json);
     put_share(json, "share", summary->native, summary->hot);
+    json_key(json, "wanted_for");
+    if (summary->c_function.self)
+        write_row(json, summary->source, &summary->c_function, summary->hot);
+    else
+        json_null(json);
     json_key(json, "libraries");
     json_array(json);
     for (size_t i = 0; i < summary->library_count; i++) {

@@ -17,7 +17,7 @@
 #include "server/wire/session.h"
 
 /* Longer names are cut at their end, longer paths at their beginning. */
-enum { MAX_NAME = 100, MAX_PATH = 80, MAX_VERSION = 32 };
+enum { MAX_NAME = 100, MAX_PATH = 80, MAX_VERSION = 32, MAX_PACKAGES = 3 };
 
 struct writing {
     const struct summary *summary;
@@ -121,11 +121,27 @@ static void put_place(const struct writing *writing, const struct named_frame *f
     buffer_deinit(&text);
 }
 
+static bool is_bold(const struct writing *writing)
+{
+    return !writing->is_markdown && writing->summary->source->settings.colours;
+}
+
+static void begin_heading(const struct writing *writing)
+{
+    buffer_printf(writing->out, "\n%s%s", writing->is_markdown ? "### " : "",
+                  is_bold(writing) ? "\x1b[1m" : "");
+}
+
+static void end_heading(const struct writing *writing)
+{
+    buffer_printf(writing->out, "%s\n", is_bold(writing) ? "\x1b[0m" : "");
+}
+
 static void put_heading(const struct writing *writing, const char *text)
 {
-    const bool is_bold = !writing->is_markdown && writing->summary->source->settings.colours;
-    buffer_printf(writing->out, "\n%s%s%s%s\n", writing->is_markdown ? "### " : "",
-                  is_bold ? "\x1b[1m" : "", text, is_bold ? "\x1b[0m" : "");
+    begin_heading(writing);
+    buffer_text(writing->out, text);
+    end_heading(writing);
 }
 
 static void put_share(const struct writing *writing, uint64_t part, uint64_t whole)
@@ -243,18 +259,42 @@ static void put_parts(const struct writing *writing)
     buffer_printf(writing->out, ", of %.2f s of threads.\n", (double)ns / (double)NS_PER_S);
 }
 
+/* "cells of the notebook", "black, blib2to3" */
+static void put_own_code(const struct writing *writing, const struct own_code_level *own)
+{
+    static const char *const titles[] = {
+        [OWN_CODE_FILES] = "your code",        [OWN_CODE_CELLS] = "cells of the notebook",
+        [OWN_CODE_DYNAMIC] = "dynamic code",   [OWN_CODE_PROGRAM] = "",
+        [OWN_CODE_PACKAGES] = "the packages ", [OWN_CODE_LIBRARY] = "Python's library",
+    };
+    buffer_text(writing->out, titles[own->kind]);
+    for (size_t i = 0; i < own->package_count && i < MAX_PACKAGES; i++) {
+        buffer_text(writing->out, i > 0 ? ", " : "");
+        put_name(writing, (struct strtab_string){ own->packages[i].name,
+                                                  (uint32_t)own->packages[i].length });
+    }
+    if (own->package_count > MAX_PACKAGES)
+        buffer_printf(writing->out, " and %zu more", own->package_count - MAX_PACKAGES);
+}
+
 static void put_hot(const struct writing *writing)
 {
     const struct summary *const summary = writing->summary;
     char heading[160];
-    put_heading(writing, "Your hottest lines, with all they call (% of the time not idle)");
+    begin_heading(writing);
+    if (summary->lines.own_code.kind == OWN_CODE_FILES) {
+        buffer_text(writing->out, "Your hottest lines");
+    } else {
+        buffer_text(writing->out, "Hottest lines of ");
+        put_own_code(writing, &summary->lines.own_code);
+    }
+    buffer_text(writing->out, ", with all they call (% of the time not idle)");
+    end_heading(writing);
     put_rows(writing, &summary->lines, summary->busy, false);
     if (summary->hot == 0)
         buffer_text(writing->out, "None: no thread ran.\n");
     else if (summary->lines.count == 0)
-        buffer_text(writing->out,
-                    "None: what runs has no code outside Python's library and installed "
-                    "packages.\n");
+        buffer_text(writing->out, "None: none of it runs.\n");
     snprintf(heading, sizeof heading,
              "Hottest functions: self, %s with all they call (%% of the time not idle)",
              writing->is_markdown ? "in brackets" : "then");
@@ -297,9 +337,18 @@ static void put_waiting(const struct writing *writing)
             put_cause(writing, &summary->causes[i]);
             written++;
         }
-    put_heading(writing, summary->wait_lines.count
-                             ? "Where it waits, by your line (% of the time not idle)"
-                             : "Where it waits, by function (% of the time not idle)");
+    begin_heading(writing);
+    buffer_text(writing->out, "Where it waits, by ");
+    if (summary->wait_lines.count == 0) {
+        buffer_text(writing->out, "function");
+    } else if (summary->wait_lines.own_code.kind == OWN_CODE_FILES) {
+        buffer_text(writing->out, "your line");
+    } else {
+        buffer_text(writing->out, "line of ");
+        put_own_code(writing, &summary->wait_lines.own_code);
+    }
+    buffer_text(writing->out, " (% of the time not idle)");
+    end_heading(writing);
     put_rows(writing,
              summary->wait_lines.count ? &summary->wait_lines : &summary->wait_functions,
              summary->busy, false);
@@ -369,6 +418,12 @@ static void put_runnable(const struct writing *writing)
 static void put_native(const struct writing *writing)
 {
     const struct summary *const summary = writing->summary;
+    if (summary->c_function.self) {
+        put_item(writing, "Native code: %.1f %% of running time ends in ",
+                 quality_percent(summary->c_function.self, summary->hot));
+        put_function(writing, &summary->c_function.frame);
+        buffer_text(writing->out, "; --native=full records where.\n");
+    }
     if (summary->library_count == 0)
         return;
     put_item(writing, "Native code: %.1f %% of running:",

@@ -331,6 +331,7 @@ static void try_kind(enum link_kind kind)
                  .kind = LINK_SET_RATE, .session = world.session, .value = 1e5 }));
         return;
     case LINK_SET_CPU: note("set_cpu_of_another", is_done(&guessed)); return;
+    case LINK_RECORD_NATIVE: note("record_native_of_another", is_done(&guessed)); return;
     case LINK_JOIN:
         note("join_forbidden",
              is_done(&(struct link_request){

@@ -8,7 +8,7 @@ import time
 import unittest
 
 import harness
-from harness import PROGRAM, SANITIZED, Test, main, run_program, victim
+from harness import PROGRAM, SANITIZED, Live, Test, main, run_program, victim
 from host import Host
 
 # As root, but without what the kernel engine needs.
@@ -117,6 +117,33 @@ class WithKernel(Test):
                 process, code = run_program("record", str(target.pid), "-d", "200ms", "--engine", "auto", "--collapsed=-", *options)
                 self.assertEqual(code, 0, process.output())
                 self.assertEqual(len([said for said in process.err if "pyrometer: stacks " in said and line in said]), 1, process.output())
+
+
+class NativeLater(Test):
+    """Native stacks from some time on, in a session that began without."""
+
+    def check(self, engine):
+        with spinning(self, "work") as target, Live("attach", str(target.pid), "--engine", engine) as live:
+            def libraries():
+                return live.get("/sessions/1/tree")["libraries"]["path"]
+
+            live.wait_samples(100)
+            self.assertEqual((live.session()["settings"]["native"], len(libraries())), ("off", 1))
+            for unknown in ("off", "half"):
+                self.assertEqual(live.change(native=unknown).status, 400)
+            answer = live.change(native="full")
+            self.assertEqual((answer.status, answer.json()["settings"]["native"]), (200, "full"))
+            live.wait_until(lambda: len(libraries()) > 1)
+            self.assertEqual(live.session()["state"], "running")
+
+    def test_read_from_outside(self):
+        self.check("remote")
+
+    def test_by_the_kernel_engine(self):
+        reason = harness.why_no_kernel_engine()
+        if reason:
+            self.skipTest(reason)
+        self.check("kernel")
 
 
 class WithoutKernel(Test):

@@ -143,6 +143,83 @@ static void objects_that_c_code_made_callable_are_named(void **state)
     expect_nameless(world, callable_object(python, plain), VALUE_UNKNOWN);
 }
 
+enum { CYTHON_ROOM = 160, CYTHON_029 = 64, CYTHON_3 = 72 };
+
+/* name_at: where its name is, before its qualified name; CYTHON_029: there is none yet. */
+static remote_addr cython_function(struct world *world, remote_addr type, const char *name,
+                                   const char *qualified, uint32_t name_at)
+{
+    struct fake_python *const python = &world->python;
+    const remote_addr addr = fake_alloc(python, CYTHON_ROOM);
+    callable_put_function(python, addr, &world->types, name, addr,
+                          callable_str(python, &world->types, "sklearn.tree"));
+    fake_memory_put_u64(&python->memory, addr + python->runtime.layout.object_type, type);
+    if (name_at != CYTHON_029)
+        fake_memory_put_u64(&python->memory, addr + name_at,
+                            callable_str(python, &world->types, name));
+    fake_memory_put_u64(&python->memory, addr + name_at + 8,
+                        callable_str(python, &world->types, qualified));
+    return addr;
+}
+
+static void functions_of_cython_are_named_as_python_names_them(void **state)
+{
+    struct world *const world = *state;
+    struct fake_python *const python = &world->python;
+    const remote_addr old =
+        callable_type(python, "cython_function_or_method", false, true, false);
+    const remote_addr new =
+        callable_type(python, "_cython_3_2_5.cython_function_or_method", true, true, false);
+    const remote_addr fused =
+        callable_type(python, "_cython_3_2_5.fused_cython_function", true, true, false);
+    const remote_addr fit = cython_function(world, new, "fit", "Tree.fit", CYTHON_3);
+    expect(world, fit, "<native> sklearn.tree.Tree.fit");
+    assert_int_equal(read_callee(world, fit)->code, callable_code("fit"));
+    expect(world, cython_function(world, old, "grow", "grow", CYTHON_029),
+           "<native> sklearn.tree.grow");
+    /* Nobody has asked for its name yet. */
+    expect(world, cython_function(world, old, "trim", "Tree.trim", CYTHON_029),
+           "<native> sklearn.tree.Tree.trim");
+    expect(world, cython_function(world, fused, "dist", "make.<locals>.dist", CYTHON_3),
+           "<native> sklearn.tree.make.<locals>.dist");
+}
+
+static void bound_functions_of_cython_are_c(void **state)
+{
+    enum { FUNCTION = 16 };
+    struct world *const world = *state;
+    struct fake_python *const python = &world->python;
+    const remote_addr type =
+        callable_type(python, "_cython_3_2_5.cython_function_or_method", true, true, false);
+    const remote_addr bound = callable_type(python, "method", false, true, false);
+    const remote_addr method = callable_object(python, bound);
+    fake_memory_put_u64(&python->memory, method + FUNCTION,
+                        cython_function(world, type, "fit", "Tree.fit", CYTHON_3));
+    expect(world, method, "<native> sklearn.tree.Tree.fit");
+    fake_memory_put_u64(&python->memory, method + FUNCTION,
+                        callable_object(python, world->types.python));
+    expect_nameless(world, method, VALUE_NO);
+}
+
+/* Names that do not belong together, none, and a definition that is not one. */
+static void what_has_no_name_of_cython_has_that_of_its_definition(void **state)
+{
+    struct world *const world = *state;
+    struct fake_python *const python = &world->python;
+    const remote_addr type =
+        callable_type(python, "_cython_3_2_5.cython_function_or_method", true, true, false);
+    const remote_addr liar =
+        callable_type(python, "cython_function_or_method", true, true, false);
+    const remote_addr nothing = fake_alloc(python, CYTHON_ROOM);
+    expect(world, cython_function(world, type, "fit", "Tree.grow", CYTHON_3),
+           "<native> sklearn.tree.fit");
+    expect(world, cython_function(world, type, "fit", "Tree.unfit", CYTHON_3),
+           "<native> sklearn.tree.fit");
+    fake_memory_put_u64(&python->memory, nothing + python->runtime.layout.object_type, type);
+    expect_nameless(world, nothing, VALUE_YES);
+    expect_nameless(world, callable_object(python, liar), VALUE_UNKNOWN);
+}
+
 static void functions_of_python_are_not_c(void **state)
 {
     struct world *const world = *state;
@@ -255,6 +332,9 @@ TEST_MAIN(TEST(functions_are_named_with_their_module),
           TEST(class_methods_are_named_with_their_class),
           TEST(methods_are_named_with_their_type), TEST(classes_made_by_c_are_named),
           TEST(objects_that_c_code_made_callable_are_named),
+          TEST(functions_of_cython_are_named_as_python_names_them),
+          TEST(bound_functions_of_cython_are_c),
+          TEST(what_has_no_name_of_cython_has_that_of_its_definition),
           TEST(functions_of_python_are_not_c), TEST(names_that_are_no_plain_text_are_not_shown),
           TEST(an_address_used_again_has_its_new_name),
           TEST(an_address_without_a_name_may_get_one),

@@ -223,6 +223,10 @@ static void a_session_of_another_process_is_a_session(void **state)
     assert_int_equal(sampler_set_rate(sampler, 100, NULL), ERR_OK);
     sampler_status(sampler, &status);
     assert_true(status.requested_hz == 100);
+    assert_false(status.records_native);
+    assert_int_equal(sampler_record_native(sampler, NULL), ERR_OK);
+    sampler_status(sampler, &status);
+    assert_true(status.records_native);
     sampler_stop(sampler);
     assert_int_equal(wait_for_end(sampler, &status), SAMPLER_ENDED);
     assert_string_equal(status.reason, "stopped");

@@ -29,6 +29,7 @@ static const struct link_request requests[] = {
     { .kind = LINK_PAUSE, .session = 7, .paused = true },
     { .kind = LINK_SET_RATE, .session = 7, .value = 10 },
     { .kind = LINK_SET_CPU, .session = 7, .value = 0.25 },
+    { .kind = LINK_RECORD_NATIVE, .session = 7 },
     { .kind = LINK_JOIN, .session = 7, .pid = 4711 },
     { .kind = LINK_ADMIT, .pid = 4711 },
     { .kind = LINK_LIST },

@@ -1,12 +1,10 @@
 /* The hottest lines of your own code. */
-#include <stdio.h>
 #include <string.h>
 
 #include "sampler/profile/views/own_lines.h"
 #include "sampler/profile/views/view.h"
 #include "tests/support/failing_alloc.h"
 #include "tests/support/made_profile.h"
-#include "tests/support/shared_cases.h"
 #include "tests/support/test.h"
 
 static const char package[] = "/srv/lib/python3.13/site-packages/numpy/core.py";
@@ -134,66 +132,28 @@ static void a_wrong_pattern_says_so(void **state)
     profile_snapshot_release(&snapshot);
 }
 
-static void expect_programs(const struct profile_snapshot *snapshot, const cJSON *program)
+/* A consumer's thread runs only packages, though the program has files of its own. */
+static void a_selection_without_your_files_has_lines_of_the_next_level(void **state)
 {
-    const cJSON *const expected = cJSON_GetObjectItem(program, "programs");
-    struct own_programs found;
+    struct profile *const profile = *state;
+    static const char client[] = "/v/lib/python3.13/site-packages/kafka/client.py";
+    const thread_id consumer = made_thread(profile, 1, 2);
+    const node_id run = under(profile, 0, "run", "/usr/lib/python3.13/threading.py", 5);
+    const node_id poll = under(profile, run, "poll", client, 9);
     struct err err = { 0 };
-    assert_ok(own_lines_programs(snapshot, &found, &err), &err);
-    if ((int)found.count != cJSON_GetArraySize(expected))
-        fail_msg("%s: %zu programs", program->string, found.count);
-    for (size_t i = 0; i < found.count; i++) {
-        char name[64];
-        snprintf(name, sizeof name, "%.*s", (int)found.packages[i].length,
-                 found.packages[i].name);
-        assert_true(shared_cases_has(expected, name));
-    }
-}
-
-/* A line of its own for each function says whether it is yours. */
-static void expect_own(const cJSON *program)
-{
-    enum { FIRST = 100 };
-    struct profile *const profile = shared_cases_profile(program);
-    const cJSON *const expected = cJSON_GetObjectItem(program, "own"), *function;
-    int32_t line = FIRST;
-    cJSON_ArrayForEach(function, cJSON_GetObjectItem(program, "functions"))
-    {
-        add(profile,
-            under_function(profile, 0,
-                           shared_cases_function(program, profile, function->string), line++),
-            STATE_ON_CPU, 1);
-    }
+    assert_ok(profile_add(profile, consumer, STATE_ON_CPU, poll, 40, &err), &err);
     made_seal(profile, 2);
     struct profile_snapshot snapshot = made_snapshot(profile);
-    struct own_lines own = lines_of(&snapshot, &(struct view_query){ 0 }, NULL, 100);
-    expect_programs(&snapshot, program);
-    line = FIRST;
-    cJSON_ArrayForEach(function, cJSON_GetObjectItem(program, "functions"))
-    {
-        bool is_own = false;
-        for (size_t i = 0; i < own.count; i++)
-            is_own |= own.lines[i].line == line;
-        line++;
-        if (is_own != shared_cases_has(expected, function->string))
-            fail_msg("%s: %s", program->string, function->string);
-    }
+    const struct view_query query = { .threads = &consumer, .thread_count = 1 };
+    struct own_lines own = lines_of(&snapshot, &query, NULL, 10);
+    assert_int_equal(own.level.kind, OWN_CODE_PACKAGES);
+    assert_int_equal(own.own_samples, 40);
+    expect_line(&own, 0, 9, 40);
+    own_lines_deinit(&own);
+    own = lines_of(&snapshot, &(struct view_query){ 0 }, NULL, 10);
+    assert_int_equal(own.level.kind, OWN_CODE_FILES);
     own_lines_deinit(&own);
     profile_snapshot_release(&snapshot);
-    profile_destroy(profile);
-}
-
-static void your_code_is_what_it_is_on_the_page(void **state)
-{
-    cJSON *const cases = shared_cases_read("origins.json");
-    const cJSON *program;
-    (void)state;
-    shared_cases_check_patterns(cases);
-    cJSON_ArrayForEach(program, cJSON_GetObjectItem(cases, "programs"))
-    {
-        expect_own(program);
-    }
-    cJSON_Delete(cases);
 }
 
 static void what_a_command_runs_is_own(void **state)
@@ -232,7 +192,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_sample_counts_at_the_innermost_own_line, begin, end),
         cmocka_unit_test_setup_teardown(patterns_say_what_is_own, begin, end),
         cmocka_unit_test_setup_teardown(a_wrong_pattern_says_so, begin, end),
-        cmocka_unit_test(your_code_is_what_it_is_on_the_page),
+        cmocka_unit_test_setup_teardown(
+            a_selection_without_your_files_has_lines_of_the_next_level, begin, end),
         cmocka_unit_test_setup_teardown(what_a_command_runs_is_own, begin, end),
         cmocka_unit_test_setup_teardown(no_memory_is_an_error, begin, end),
     };

@@ -111,6 +111,27 @@ static void the_collector_is_marked_above_the_leaf(void **state)
     end(&world);
 }
 
+/* A thread without frames is idle only if it does not run; as the interpreter ends, the collector runs without any. */
+static void a_thread_without_frames_is_what_it_does(void **state)
+{
+    struct world world;
+    const struct thread_state collecting = { .has_gil = VALUE_YES, .in_gc = VALUE_YES };
+    (void)state;
+    begin(&world, 14, &plain);
+    world.thread.runs = VALUE_NO;
+    sample(&world, quiet);
+    expect_stack(&world, "<idle native thread>");
+    world.thread.runs = VALUE_YES;
+    sample(&world, quiet);
+    expect_stack(&world, "<native>");
+    sample(&world, collecting);
+    expect_stack(&world, "<GC>");
+    world.thread.runs = VALUE_NO;
+    sample(&world, quiet);
+    expect_stack(&world, "<idle native thread>");
+    end(&world);
+}
+
 /* The sample is of the nearest caller, not of a function of the same name somewhere else. */
 static void full_tables_leave_the_sample_to_the_caller_they_know(void **state)
 {
@@ -413,6 +434,7 @@ TEST_MAIN(cmocka_unit_test(a_function_knows_the_process_it_was_seen_in),
           cmocka_unit_test(full_tables_leave_the_sample_to_the_caller_they_know),
           cmocka_unit_test(every_sample_is_in_the_series),
           cmocka_unit_test(the_collector_is_marked_above_the_leaf),
+          cmocka_unit_test(a_thread_without_frames_is_what_it_does),
           cmocka_unit_test(the_collector_is_marked_where_it_was_started),
           cmocka_unit_test(another_thread_that_collects_leaves_no_mark),
           cmocka_unit_test(the_mark_of_the_collector_can_be_left_out),

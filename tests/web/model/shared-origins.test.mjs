@@ -1,4 +1,4 @@
-// The cases of tests/origins.json, which tests/unit/profile/test_own_lines.c runs through the server's half.
+// The cases of tests/origins.json, which tests/unit/profile/test_own_code.c runs through the server's half.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -8,7 +8,8 @@ import { readSharedCases, sharedProfile } from "../support/shared-cases.mjs";
 const { cases, checkPatterns } = readSharedCases("origins.json");
 
 function ownOf(lines, program) {
-  extendOwnLines(lines, sharedProfile(program));
+  const profile = sharedProfile(program);
+  extendOwnLines(lines, profile, profile.ownCode[0]);
   return Object.keys(program.functions).filter((_, i) => lines.own[i + 1]);
 }
 
@@ -22,7 +23,7 @@ test("a started package is your code until other code is", () => {
   const program = cases.programs["a server of a package that runs your application"];
   const { module, run } = program.functions;
   const lines = createOwnLines("");
-  assert.deepEqual(ownOf(lines, { functions: { module, run }, stacks: [["module;run", 1]], programs: ["gunicorn"] }), ["run"]);
+  assert.deepEqual(ownOf(lines, { functions: { module, run }, stacks: [["module;run", 1]], own_code: [{ kind: "program", packages: ["gunicorn"] }] }), ["run"]);
   assert.deepEqual(ownOf(lines, program), ["view"]);
   assert.equal(lines.lineOf.values[2], 0);
 });

@@ -9,7 +9,7 @@ import { createRecording, currentGrouping, takeDelivery } from "../../../web/mod
 import { topDownTree } from "../../../web/model/trees/trees.js";
 
 // What /tree and /view answer of the stacks.
-function answers({ functions, stacks, interpreter, packages, programs }) {
+function answers({ functions, stacks, interpreter, packages, own_code }) {
   const keys = Object.keys(functions);
   const strings = [""];
   const idOf = (text) => (strings.includes(text) ? strings.indexOf(text) : strings.push(text) - 1);
@@ -40,7 +40,7 @@ function answers({ functions, stacks, interpreter, packages, programs }) {
     view.node.push(parent);
     view.self.push(count);
   }
-  return { tree: { epoch: "e", generation: 1, since: 0, packages, programs, strings: { first: 0, values: strings }, libraries, functions: { first: 0, ...columns }, nodes, threads: { first: 0, process: [0], tid: [7], name: [0], main: [1] }, processes: { first: 0, pid: [7], name: [0] } }, view };
+  return { tree: { epoch: "e", generation: 1, since: 0, packages, own_code, strings: { first: 0, values: strings }, libraries, functions: { first: 0, ...columns }, nodes, threads: { first: 0, process: [0], tid: [7], name: [0], main: [1] }, processes: { first: 0, pid: [7], name: [0] } }, view };
 }
 
 function shown(recording, keys, filters, native, showsWaits) {

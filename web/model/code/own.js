@@ -1,6 +1,5 @@
 // Your hottest lines: every sample counts at the innermost frame of your code, at the line that runs there, whatever that line has
-// called. Your code is what neither the standard library nor a package nor generated code is; if there is none, the package that the program
-// was started in, as the server says; or what the patterns say. The server has the same rule: sampler/profile/views/own_lines.c.
+// called. What is your code says sampler/profile/views/own_code.h, from which the levels come; or the patterns do.
 // What runs and what waits are counted apart.
 
 import { createColumn, grownArray } from "../base/column.js";
@@ -16,7 +15,8 @@ const OWN_LENGTH_MAX = 500;
 // Of the samples of your code: below that a line is no answer.
 const LEAST_SHARE = 0.001;
 // Code made of text has no file; that of a notebook, of a terminal or of `python -c` is somebody's. And what starts an unpacked pex.
-const GENERATED = /^<(?!ipython-input|stdin|command>)|\/unzipped_pexes\/[^/]*\/[^/]*\/__main__\.py$/;
+const GENERATED = /^<(?!i?python-input|stdin|command>)/;
+const STARTS = /\/unzipped_pexes\/[^/]*\/[^/]*\/__main__\.py$/;
 const isPexOfVenv = (path) => path.endsWith("/pex") && path.slice(0, -4).includes("/venvs/");
 // What pip puts into bin/ to start a program of a package.
 const LAUNCHER = /(?:^|\/)bin\/[^./]+$/;
@@ -32,18 +32,21 @@ export function ownProblem(text) {
   return text.split(",").map((part) => parseSearch(part.trim()).error).find((error) => error !== null) ?? null;
 }
 
-// A longer text than any path names no file.
-function isOwn(profile, id, kind, matches) {
-  if (id === 0 || kind === "synthetic" || profile.functionLibrary.values[id] !== 0) return false;
+// What levels of your code a function is of: "files", "dynamic", "library", "package NAME", or null. A longer text than any path names no file.
+function classOf(profile, id, { kind, name }, matches) {
+  if (id === 0 || kind === "synthetic" || profile.functionLibrary.values[id] !== 0) return null;
   const path = fileText(profile, id);
-  if (matches !== null) return matches(path);
-  return kind === "own" && path !== "" && path.length < 4096 && !GENERATED.test(path) && !isPexOfVenv(path) && !(functionText(profile, id) === "<module>" && LAUNCHER.test(path));
+  if (matches !== null) return matches(path) ? "files" : null;
+  if (path === "" || path.length >= 4096 || STARTS.test(path) || isPexOfVenv(path) || (functionText(profile, id) === "<module>" && LAUNCHER.test(path))) return null;
+  if (kind === "package") return "package " + name;
+  if (kind !== "own") return kind;
+  return GENERATED.test(path) ? "dynamic" : "files";
 }
 
 // The lines of your code that the nodes of a profile are called from; grows with the profile. `patterns`: a text, "" for the rule.
 export function createOwnLines(patterns) {
   return {
-    matches: pathMatcher(patterns), own: [], rule: [], packages: [], waits: [],
+    matches: pathMatcher(patterns), own: [], classes: [], waits: [],
     lineOf: createColumn(), index: createPairs(), line: [0], function: [0],
   };
 }
@@ -58,23 +61,25 @@ function lineAt(lines, file, line, id) {
 }
 
 function extendFunctions(lines, profile) {
-  for (let id = lines.rule.length; id < functionCount(profile); id += 1) {
-    const { kind, name } = originOf(profile, id);
-    lines.rule.push(isOwn(profile, id, kind, lines.matches));
-    lines.packages.push(kind === "package" && profile.functionLibrary.values[id] === 0 && name);
-    lines.waits.push(kind === "synthetic" ? waitOf(profile, id) : null);
+  for (let id = lines.classes.length; id < functionCount(profile); id += 1) {
+    const origin = originOf(profile, id);
+    lines.classes.push(classOf(profile, id, origin, lines.matches));
+    lines.waits.push(origin.kind === "synthetic" ? waitOf(profile, id) : null);
   }
 }
 
-export function extendOwnLines(lines, profile) {
+// level: of profile.ownCode.
+export function extendOwnLines(lines, profile, { kind, packages } = profile.ownCode[0]) {
   extendFunctions(lines, profile);
   const [functions, parents, nodeLines] = [profile.nodeFunction.values, profile.nodeParent.values, profile.nodeLine.values];
   const [files, firstLines] = [profile.functionFile.values, profile.functionLine.values];
   const nodes = nodeCount(profile);
-  const own = lines.matches === null && profile.programs.length > 0 ? lines.packages.map((name) => profile.programs.includes(name)) : lines.rule;
+  const wanted = packages.map((name) => "package " + name);
+  if (wanted.length === 0) wanted.push(lines.matches !== null || kind === "cells" ? "files" : kind);
+  const own = lines.classes.map((known) => wanted.includes(known));
   const { lineOf } = lines;
   if (lines.own.some((was, id) => was !== own[id])) lineOf.length = 0;
-  lines.own = [...own];
+  lines.own = own;
   lineOf.values = grownArray(lineOf.values, nodes);
   for (let node = lineOf.length; node < nodes; node += 1) {
     const id = functions[node];
@@ -92,7 +97,11 @@ function hottestRows(lines, profile, sums, samples, most) {
     else hot[most - 1] = at;
     for (let i = hot.length - 1; i > 0 && sums[hot[i]] > sums[hot[i - 1]]; i -= 1) [hot[i], hot[i - 1]] = [hot[i - 1], hot[i]];
   }
-  const row = (at) => ({ at, path: fileText(profile, lines.function[at]), line: lines.line[at], function: lines.function[at], raw: functionText(profile, lines.function[at]), name: visibleText(functionText(profile, lines.function[at])), samples: sums[at] });
+  const row = (at) => {
+    const id = lines.function[at];
+    const raw = functionText(profile, id);
+    return { at, path: fileText(profile, id), line: lines.line[at], function: id, raw, name: visibleText(raw), samples: sums[at] };
+  };
   return hot.filter((at) => sums[at] >= LEAST_SHARE * samples).map(row);
 }
 
@@ -106,7 +115,7 @@ function eachShown(lines, profile, { filter, seen, groupOfNode }, self, count) {
   }
 }
 
-// Of what runs (counts of a query) the hottest lines: {rows, samples: of your code}.
+// Of what runs (counts of a query) the hottest lines: {rows, samples: of your code, all}.
 export function hottestOwnLines(lines, profile, grouping, counts, most) {
   const sums = new Float64Array(lines.line.length);
   let samples = 0;
@@ -114,10 +123,10 @@ export function hottestOwnLines(lines, profile, grouping, counts, most) {
     sums[line] += counts.self[node];
     if (line > 0) samples += counts.self[node];
   });
-  return { rows: hottestRows(lines, profile, sums, samples, most), samples };
+  return { rows: hottestRows(lines, profile, sums, samples, most), samples, all: samples + sums[0] };
 }
 
-// Of what waits, without what is idle, the lines: {rows, with causes: [{cause (a title, "" where it is unknown), samples}], the most first; samples: of your code}.
+// Of what waits, without what is idle, the lines: {rows, with causes: [{cause (a title, "" where it is unknown), samples}], the most first; samples: of your code, all}.
 // counts: of a query; running: what of it runs, null: nothing does.
 export function waitingOwnLines(lines, profile, grouping, counts, running, most) {
   const sums = new Float64Array(lines.line.length);
@@ -126,13 +135,14 @@ export function waitingOwnLines(lines, profile, grouping, counts, running, most)
   eachShown(lines, profile, grouping, counts.self, (node, line) => {
     const wait = lines.waits[profile.nodeFunction.values[node]];
     const waited = counts.self[node] - (running?.self[node] ?? 0);
-    if (line === 0 || wait?.idle || !(waited > 0)) return;
+    if (wait?.idle || !(waited > 0)) return;
     sums[line] += waited;
+    if (line === 0) return;
     samples += waited;
     if (!causes.has(line)) causes.set(line, new Map());
     const cause = wait?.cause ?? "";
     causes.get(line).set(cause, (causes.get(line).get(cause) ?? 0) + waited);
   });
   const causesOf = (at) => Array.from(causes.get(at), ([cause, count]) => ({ cause, samples: count })).sort((a, b) => b.samples - a.samples);
-  return { rows: hottestRows(lines, profile, sums, samples, most).map((row) => ({ ...row, causes: causesOf(row.at) })), samples };
+  return { rows: hottestRows(lines, profile, sums, samples, most).map((row) => ({ ...row, causes: causesOf(row.at) })), samples, all: samples + sums[0] };
 }

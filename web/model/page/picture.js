@@ -41,6 +41,8 @@ export const HEAT_STEPS = [0.002, 0.01, 0.025, 0.05, 0.1, 0.2, 0.4];
 const HOTTEST_COUNT = 12;
 const WAITS_AMONG_HOTTEST = 24;
 const OWN_COUNT = 5;
+// A level of your code with such a share of the samples answers.
+const ENOUGH = 0.01;
 const OWN_WAITS = 3;
 
 export function heatLevel(share) {
@@ -336,7 +338,7 @@ function makeHottest(recording, grouping, { self }) {
   return hottest.filter(({ label }) => label.wait === null).slice(0, HOTTEST_COUNT).map(({ frame, label, self: samples }) => ({ label, self: samples, key: functionKey(recording, grouping, frame) }));
 }
 
-// The lines of your code with the most samples, whatever these lines called: {running, waiting: what hottestOwnLines() and waitingOwnLines() give, null where
+// The lines of your code with the most samples, whatever these lines called, of the first level that has enough of them, or the last: {running, waiting: what hottestOwnLines() and waitingOwnLines() give, and the level; null where
 // none of it is shown}; null while it is not known yet what runs.
 function createOwn() {
   const linesOf = memoise((profile, patterns) => createOwnLines(patterns));
@@ -345,11 +347,20 @@ function createOwn() {
     const waits = parts.some((part) => part !== PARTS[RUNNING] && part !== PARTS[IDLE]);
     const running = !runs ? null : parts.length === 1 ? recording.counts : recording.running;
     if (runs && running === null) return null;
-    const lines = linesOf(recording.profile, patterns);
-    extendOwnLines(lines, recording.profile);
+    const { profile, counts } = recording;
+    const lines = linesOf(profile, patterns);
+    const find = (count) => {
+      let found;
+      for (const level of profile.ownCode) {
+        extendOwnLines(lines, profile, level);
+        found = { ...count(), level };
+        if (found.samples >= ENOUGH * found.all) break;
+      }
+      return found;
+    };
     return {
-      running: runs ? hottestOwnLines(lines, recording.profile, grouping, running, OWN_COUNT) : null,
-      waiting: waits ? waitingOwnLines(lines, recording.profile, grouping, recording.counts, running, OWN_WAITS) : null,
+      running: runs ? find(() => hottestOwnLines(lines, profile, grouping, running, OWN_COUNT)) : null,
+      waiting: waits ? find(() => waitingOwnLines(lines, profile, grouping, counts, running, OWN_WAITS)) : null,
     };
   });
 }

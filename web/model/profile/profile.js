@@ -9,7 +9,7 @@ export function createProfile() {
     epoch: null,
     generation: 0,
     packages: { __proto__: null },
-    programs: [],
+    ownCode: [{ kind: "files", packages: [] }],
     strings: [],
     functionName: createColumn(),
     functionFile: createColumn(),
@@ -110,7 +110,7 @@ export function applyTree(profile, tree) {
   if (profile.epoch !== null && profile.epoch !== tree.epoch) throw new RangeError("another epoch");
   profile.epoch = tree.epoch;
   Object.assign(profile.packages, tree.packages);
-  profile.programs = tree.programs ?? [];
+  if (tree.own_code?.length > 0) profile.ownCode = tree.own_code;
   appendStrings(profile, tree.strings);
   if (tree.libraries !== undefined) appendLibraries(profile, tree.libraries);
   appendFunctions(profile, tree.functions);

@@ -43,15 +43,16 @@ function causesText({ causes, samples }) {
 
 export function createOwnLinesView(root, dispatch) {
   const setting = createOwnSetting(dispatch);
-  const createList = (title, testid, part) => {
+  const createList = (text, testid, part) => {
+    const title = el("h2", {}, text);
     const note = el("span", { class: "soft", "data-testid": testid + "-note" });
     const list = el("ol", { class: "own-list", "data-part": part });
-    return { head: el("div", { class: "own-head" }, el("h2", {}, title), note), note, list };
+    return { head: el("div", { class: "own-head" }, title, note), title, note, list };
   };
-  const running = createList(TEXT.own.title, "own", "running");
+  const running = createList("", "own", "running");
   const waiting = createList(TEXT.own.waiting, "own-waits", "blocked");
   running.head.append(setting.button);
-  const element = el("section", { class: "own", "data-testid": "own", "aria-label": TEXT.own.title }, running.head, running.list, waiting.head, waiting.list);
+  const element = el("section", { class: "own", "data-testid": "own", "aria-label": TEXT.own.title({}) }, running.head, running.list, waiting.head, waiting.list);
   root.append(element);
   setting.attach();
   offerMenu(element, dispatch, (event) => {
@@ -104,12 +105,13 @@ export function createOwnLinesView(root, dispatch) {
       latest = [...ran, ...waited];
       for (const row of latest) if (!sources.has(row.path)) dispatch({ type: "wantSource", path: row.path, function: row.function });
       const codes = latest.map((row) => codeOf(row, sources.get(row.path)));
-      const signature = latest.map((row, i) => [row.path, row.line, row.samples, codes[i]].join(":")).join("\n") + [sum, own.running === null, own.waiting === null];
+      const signature = latest.map((row, i) => [row.path, row.line, row.samples, codes[i]].join(":")).join("\n") + [sum, own.running?.level.kind, own.running === null, own.waiting === null];
       // Another number of rows would move the frame that is pointed at.
       const wouldMove = state.hover !== null && latest.length !== running.list.children.length + waiting.list.children.length;
       if (signature === shown || (shown !== "" && (wouldMove || isInUse(running.list) || isInUse(waiting.list)))) return;
       shown = signature;
       const names = distinctNames(Array.from(new Set(latest.map((row) => row.path))));
+      setText(running.title, visibleText(TEXT.own.title(state.ownPatterns === "" ? (own.running?.level ?? {}) : {})));
       show(running, own.running, codes, names, sum, TEXT.own.note);
       show(waiting, own.waiting, codes.slice(ran.length), names, sum, TEXT.own.waitingNote);
     },

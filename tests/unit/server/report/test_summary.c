@@ -185,6 +185,44 @@ static void the_thread_that_others_wait_for_is_named(void **state)
     sample_session_destroy(session);
 }
 
+/* A fifth of what runs, in a function that is not Python's own, without native stacks. */
+static void native_stacks_are_offered_where_they_would_say_more(void **state)
+{
+    static const struct {
+        const char *leaf;
+        uint32_t samples;
+        enum sampler_native native;
+        bool is_offered;
+    } rows[] = {
+        { "<native> numpy.dot", 21, SAMPLER_NATIVE_LEAF, true },
+        { "<native> numpy.dot", 20, SAMPLER_NATIVE_OFF, false },
+        { "<native> numpy.dot", 21, SAMPLER_NATIVE_FULL, false },
+        { "<native> list.sort", 90, SAMPLER_NATIVE_LEAF, false },
+        { "<native>", 90, SAMPLER_NATIVE_LEAF, false },
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct profile *const profile = made_profile();
+        const thread_id thread = made_thread(profile, 1, 1);
+        char stack[64];
+        snprintf(stack, sizeof stack, "main;%s", rows[i].leaf);
+        made_add(profile, thread, RUNNING, stack, rows[i].samples);
+        made_add(profile, thread, RUNNING, "main;work", 100 - rows[i].samples);
+        made_add(profile, thread, 0, "main;wait", 500);
+        made_seal(profile, 1);
+        struct sample_session *const session = session_of(profile);
+        session->options.native = rows[i].native;
+        struct buffer text = written(&session->source, "summary"),
+                      json = written(&session->source, "summary-json");
+        assert_int_equal(strstr(text.data, "21.0 % of running time ends in numpy.dot") != NULL,
+                         rows[i].is_offered);
+        assert_int_equal(strstr(json.data, "\"wanted_for\":null") == NULL, rows[i].is_offered);
+        buffer_deinit(&json);
+        buffer_deinit(&text);
+        sample_session_destroy(session);
+    }
+}
+
 static void waits_are_shown_by_cause_and_peer(void **state)
 {
     struct profile *const profile = made_profile();
@@ -347,7 +385,7 @@ static void a_program_that_only_waits_is_said_to_wait(void **state)
         const char *stack, *said, *not_said;
     } rows[] = {
         { 0, "main;wait", "None: no thread ran.\n", "outside" },
-        { RUNNING, "<GC>", "None: what runs has no code outside Python's library", "ran." },
+        { RUNNING, "<GC>", "None: none of it runs.\n", "ran." },
         { RUNNING, "main", "made.py:1", "None:" },
     };
     (void)state;
@@ -476,6 +514,7 @@ int main(void)
         cmocka_unit_test(the_headline_names_the_largest_share_first),
         cmocka_unit_test(native_samples_are_by_library_without_the_interpreter),
         cmocka_unit_test(the_thread_that_others_wait_for_is_named),
+        cmocka_unit_test(native_stacks_are_offered_where_they_would_say_more),
         cmocka_unit_test(waits_are_shown_by_cause_and_peer),
         cmocka_unit_test(few_unknown_waits_for_the_gil_are_said_to_be_the_least),
         cmocka_unit_test(a_program_that_wants_processors_says_so),
