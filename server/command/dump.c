@@ -6,6 +6,7 @@
 
 #include "sampler/base/buffer.h"
 #include "sampler/base/plain_text.h"
+#include "sampler/profile/part.h"
 #include "sampler/profile/wait.h"
 #include "sampler/sampler.h"
 #include "server/command/options/commands.h"
@@ -54,18 +55,7 @@ static void put_frames(struct buffer *out, const struct profile_snapshot *snapsh
     }
 }
 
-/* What a thread that does not run waits for: "blocked: network read 10.0.0.5:5432". */
-static void put_wait(struct buffer *out, const struct wait_text *wait)
-{
-    buffer_printf(out, "%s: %s", wait_cause_is_idle(wait->cause) ? "idle" : "blocked",
-                  wait_cause_title(wait->cause));
-    if (wait->detail_length > 0) {
-        buffer_char(out, ' ');
-        plain_text_put(out, wait->detail, wait->detail_length);
-    }
-}
-
-/* In which part of time the thread is, and the marks of that. */
+/* In which part of time the thread is, why ("blocked: network read 10.0.0.5:5432"), and the marks of that. */
 static void put_state(struct buffer *out, state_bits state, const struct wait_text *wait)
 {
     static const struct {
@@ -75,16 +65,13 @@ static void put_state(struct buffer *out, state_bits state, const struct wait_te
                   { STATE_IN_GC, "collecting garbage" },
                   { STATE_HAS_EXCEPTION, "handling an exception" },
                   { STATE_IN_JIT, "JIT" } };
-    if (state & STATE_WAITS_GIL)
-        buffer_text(out, "needs the GIL");
-    else if (state & STATE_RUNNABLE)
-        buffer_text(out, "needs a processor");
-    else if (state & STATE_ON_CPU)
-        buffer_text(out, "running");
-    else if (wait)
-        put_wait(out, wait);
-    else
-        buffer_text(out, state & STATE_UNKNOWN_ON_CPU ? "unknown" : "blocked");
+    const enum part part = part_of(state, wait->cause);
+    buffer_text(out, part_title(part));
+    if ((part == PART_BLOCKED || part == PART_IDLE) && wait->cause != WAIT_UNKNOWN) {
+        buffer_printf(out, ": %s%s", wait_cause_title(wait->cause),
+                      wait->detail_length > 0 ? " " : "");
+        plain_text_put(out, wait->detail, wait->detail_length);
+    }
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
         if (state & marks[i].bit)
             buffer_printf(out, ", %s", marks[i].text);
@@ -94,7 +81,7 @@ static void put_thread(struct buffer *out, const struct dump *dump, const struct
 {
     const struct profile_snapshot *const snapshot = &dump->snapshot;
     const frame_id leaf = profile_node_at(snapshot, row->node).frame;
-    struct wait_text wait;
+    struct wait_text wait = { .cause = WAIT_UNKNOWN, .detail = "" };
     const bool waits =
         wait_of_function(snapshot, profile_frame_at(snapshot, leaf).function, &wait);
     const struct profile_thread thread = profile_thread_at(&dump->snapshot, row->thread);
@@ -104,7 +91,7 @@ static void put_thread(struct buffer *out, const struct dump *dump, const struct
         buffer_text(out, "  thread of unknown number ");
     put_string(out, snapshot, thread.name);
     buffer_text(out, ": ");
-    put_state(out, row->state, waits ? &wait : NULL);
+    put_state(out, row->state, &wait);
     buffer_char(out, '\n');
     put_frames(out, snapshot, waits ? profile_node_at(snapshot, row->node).parent : row->node);
 }

@@ -42,6 +42,8 @@ static const struct fill fills[] = {
     { "heat-5", "#e57f2a", "#d0611f", "#241102", "#170800" },
     { "heat-6", "#c2501f", "#ee8a26", "#ffffff", "#231002" },
     { "heat-7", "#952a17", "#ffc857", "#ffffff", "#2a1a02" },
+    { "wait-gil", "#a9c4f2", "#2b4f94", "#241f1a", "#f2efea" },
+    { "wait-processor", "#e3c4ea", "#6d3f7d", "#241f1a", "#f2efea" },
     { "wait-idle", "#d3d9e6", "#3c4459", "#241f1a", "#f2efea" },
     { "wait-lock", "#d6bff5", "#65409c", "#241f1a", "#f2efea" },
     { "wait-network", "#93cbff", "#1d5c9e", "#241f1a", "#f2efea" },
@@ -51,7 +53,16 @@ static const struct fill fills[] = {
 };
 
 enum { FILL_COUNT = sizeof fills / sizeof *fills };
-enum fill_of_wait { FILL_IDLE = 8, FILL_LOCK, FILL_NETWORK, FILL_DISK, FILL_PROCESS, NEUTRAL };
+enum {
+    FILL_GIL = 8,
+    FILL_PROCESSOR,
+    FILL_IDLE,
+    FILL_LOCK,
+    FILL_NETWORK,
+    FILL_DISK,
+    FILL_PROCESS,
+    NEUTRAL
+};
 
 /* Frames of one function (or line) below the same frames. */
 struct box {
@@ -321,6 +332,8 @@ static unsigned fill_of_wait(enum wait_cause cause)
 {
     if (wait_cause_is_idle(cause))
         return FILL_IDLE;
+    if (cause == WAIT_GIL || cause == WAIT_PROCESSOR)
+        return cause == WAIT_GIL ? FILL_GIL : FILL_PROCESSOR;
     if (cause == WAIT_NETWORK_READ || cause == WAIT_NETWORK_WRITE)
         return FILL_NETWORK;
     if (cause == WAIT_PIPE || cause == WAIT_CHILD)

@@ -343,7 +343,7 @@ static void a_picture_has_the_colours_of_the_page(void **state)
         found++;
     }
     fclose(file);
-    assert_int_equal(found, 22);
+    assert_int_equal(found, 24);
     buffer_deinit(&out);
     sample_session_destroy(session);
 }
