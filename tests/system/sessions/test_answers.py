@@ -46,7 +46,7 @@ class Answers(Test):
     def test_a_page_that_asks_the_database_for_each_row(self):
         summary, truth = self.observe(FOLDER / "wsgi_queries.py")
         line = answer_line("wsgi_queries.py")
-        # Its threads live for milliseconds, of which a busy machine takes a part.
+        # Its threads live for a part of a second, of which a busy machine takes a part.
         self.assertGreater(truth["share"], 0.5)
         self.check_hottest(summary, "wsgi_queries.py", line)
         self.assertIn("wsgi_queries.py:%d" % line, summary["headline"])
