@@ -23,7 +23,10 @@ int main(int argc, char **argv)
     if (rc != ERR_OK)
         return exit_with(rc, &err);
     if (options.wants_help) {
-        (options.help_form == HELP_MAN ? man_page_print : help_print)(stdout, options.command);
+        static void (*const print[])(FILE * out, const struct command *command) = {
+            help_print, help_print_all, man_page_print
+        };
+        print[options.help_form](stdout, options.command);
         return exit_with(ERR_OK, NULL);
     }
     if (options.wants_version) {

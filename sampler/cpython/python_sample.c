@@ -6,9 +6,9 @@ static enum err_code report(struct python *python, struct thread *thread, enum e
 {
     if (rc == ERR_NOMEM || (rc == ERR_GONE && thread->is_main))
         return rc;
-    return sub_stacks_innermost(&python->threads, thread) == thread
-               ? on_sample(context, thread, rc)
-               : ERR_OK;
+    const bool is_sample = sub_stacks_innermost(&python->threads, thread) == thread &&
+                           (rc || !sub_stacks_is_spare(thread));
+    return is_sample ? on_sample(context, thread, rc) : ERR_OK;
 }
 
 /* Threads to read, in as few calls as possible. */
@@ -225,7 +225,10 @@ enum err_code python_read_waiting(struct python *python, struct thread *thread,
             at->stack.count = 0;
     }
     struct thread *const innermost = sub_stacks_innermost(&python->threads, thread);
-    return report_copied(innermost, innermost == thread ? rc : ERR_OK, on_sample, context);
+    rc = innermost == thread ? rc : ERR_OK;
+    return !rc && sub_stacks_is_spare(innermost)
+               ? ERR_OK
+               : report_copied(innermost, rc, on_sample, context);
 }
 
 struct thread *python_visit(struct python *python, struct thread *thread, remote_addr tstate,

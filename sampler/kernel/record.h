@@ -218,8 +218,9 @@ struct kernel_process {
     unsigned int wants_native;
     struct kernel_code_layout code;
     struct kernel_context context;
-    /* Of a thread state: the native thread id, the next one of the interpreter, and its frame when it runs nothing. */
-    unsigned int tstate_tid, tstate_next, tstate_base;
+    /* Of a thread state: the native thread id, what pthread_self returns, the next one of the interpreter, and its frame
+     * when it runs nothing. */
+    unsigned int tstate_tid, tstate_pthread, tstate_next, tstate_base;
     unsigned int frame_owner, entry_owner; /* of a frame; of entry frames, at least */
     unsigned int interp_threads, interp_window, interp_generation; /* 0: no generation */
     unsigned int interpreter_count;

@@ -47,16 +47,24 @@ static __noinline __u64 place_of_state(struct area *a, __u64 addr)
     return search.frame;
 }
 
-static __noinline int is_in_state(const struct area *a, __u64 addr)
+/* After a fork that Python does not know of, states that were made before have the ids of the parent's threads. */
+static __noinline int is_of_thread(const struct area *a, __u64 addr)
 {
     __u32 tid = 0;
-    __u64 frame = 0, base = 0;
+    __u64 pthread = 0;
     if (!a)
         return 0;
-    const struct kernel_process *const process = &a->process;
-    bpf_probe_read_user(&tid, sizeof tid, (void *)(addr + process->tstate_tid));
-    if (tid != a->native_tid)
+    bpf_probe_read_user(&tid, sizeof tid, (void *)(addr + a->process.tstate_tid));
+    bpf_probe_read_user(&pthread, sizeof pthread, (void *)(addr + a->process.tstate_pthread));
+    return tid == a->native_tid || (pthread && pthread == a->pthread);
+}
+
+static __noinline int is_in_state(const struct area *a, __u64 addr)
+{
+    __u64 frame = 0, base = 0;
+    if (!a || !is_of_thread(a, addr))
         return 0;
+    const struct kernel_process *const process = &a->process;
     bpf_probe_read_user(&frame, sizeof frame, (void *)(addr + process->tstate_frame));
     if (process->tstate_base)
         bpf_probe_read_user(&base, sizeof base, (void *)(addr + process->tstate_base));
@@ -105,6 +113,7 @@ static void find_state(struct area *a, const struct kernel_thread *thread)
     a->main_window = thread->main_window;
     a->generation_at = thread->generation;
     a->native_tid = thread->native_tid;
+    a->pthread = thread->pthread;
     a->outer_interpreter = thread->interpreter;
     if (!process->interpreter_count)
         return;

@@ -39,7 +39,8 @@ struct symbol_list {
     struct name_store names;
     symbol_list_take_name *take; /* NULL: nobody takes names */
     void *to;
-    bool is_cut; /* a limit or the end of the file left something out */
+    bool is_cut;      /* a limit or the end of the file left something out */
+    bool is_stripped; /* only exported symbols: other functions may be behind them */
 };
 
 void symbol_list_deinit(struct symbol_list *list);

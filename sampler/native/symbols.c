@@ -5,12 +5,15 @@
 #include <unistd.h>
 
 #include "sampler/base/vec.h"
+#include "sampler/native/machine/machine.h"
 #include "sampler/native/plt.h"
 #include "sampler/process/elf.h"
 #include "sampler/process/elf_tables.h"
 
 /* A function inside another one is rare, and several of them rarer. */
 enum { MAX_NESTED = 16 };
+/* So many bytes of the code of a symbol without a size are read. */
+enum { UNSIZED_CODE_BYTES = 1 << 12 };
 
 struct entry {
     uint32_t start; /* above the base */
@@ -66,8 +69,10 @@ static enum err_code add_tables(struct symbol_list *list, struct symbol_list *ex
     const bool has_none = list->count == 0;
     if (!rc && (has_none || list->is_cut))
         rc = symbol_list_add_before(list, exported);
+    const size_t exports = list->count;
     if (!rc && has_none)
         rc = add_compressed(list, elf);
+    list->is_stripped = has_none && list->count == exports;
     return rc;
 }
 
@@ -82,6 +87,40 @@ static enum err_code gather(struct symbol_list *list, struct elf *elf,
     if (!rc)
         rc = name_store_close(&list->names);
     return rc == ERR_LIMIT ? ERR_OK : rc;
+}
+
+/* The code at an address, as far as it is in the file. */
+static size_t read_code(const struct elf *elf, uint64_t vaddr,
+                        unsigned char code[UNSIZED_CODE_BYTES])
+{
+    const Elf64_Shdr *section;
+    for (size_t i = 0; (section = elf_section_at(elf, i)); i++) {
+        const uint64_t skip = vaddr - section->sh_addr;
+        if (section->sh_type != SHT_PROGBITS || !(section->sh_flags & SHF_EXECINSTR) ||
+            vaddr < section->sh_addr || skip >= section->sh_size ||
+            section->sh_offset > UINT64_MAX - skip)
+            continue;
+        const uint64_t left = section->sh_size - skip;
+        return elf_read_some(elf, section->sh_offset + skip, code,
+                             left < UNSIZED_CODE_BYTES ? (size_t)left : UNSIZED_CODE_BYTES);
+    }
+    return 0;
+}
+
+/* Ends symbols without a size where another function may begin. */
+static void cut_unsized(struct symbol_list *list, struct elf *elf)
+{
+    unsigned char code[UNSIZED_CODE_BYTES];
+    for (size_t i = 0; i < list->count && elf_has_time(elf); i++) {
+        struct listed_symbol *const symbol = &list->items[i];
+        const uint64_t reach = symbol->end - symbol->start;
+        if (symbol->has_size)
+            continue;
+        const size_t bytes = read_code(elf, symbol->start, code);
+        const size_t own = machine_own_bytes(code, bytes < reach ? bytes : (size_t)reach);
+        if (own < bytes && own < reach)
+            symbol->end = symbol->start + own;
+    }
 }
 
 static enum err_code keep(struct symbols *symbols, const struct symbol_list *list)
@@ -115,6 +154,8 @@ enum err_code symbols_load(struct elf *elf, const struct symbols_options *option
     enum err_code rc = symbols ? gather(&list, elf, options) : ERR_NOMEM;
     if (!rc) {
         symbol_list_finish(&list);
+        if (list.is_stripped)
+            cut_unsized(&list, elf);
         symbols->is_complete = !list.is_cut && !elf_is_unfinished(elf);
         rc = keep(symbols, &list);
     }

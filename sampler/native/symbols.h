@@ -4,7 +4,8 @@
  * They come from .symtab; of a stripped file from the file with its symbols (debug_file), else from .dynsym and
  * the compressed symbols of .gnu_debugdata.  Where a limit cuts .symtab, .dynsym is there too.  Where several
  * symbols have the same address, a function with a size, exported, and with few leading underscores is the one.
- * A symbol without a size ends at the next symbol or at the end of its section.  Stubs of the procedure linkage
+ * A symbol without a size ends at the next symbol or at the end of its section, in a stripped file also where another
+ * function may begin that makes system calls: that of musl in which threads wait is behind memset.  Stubs of the procedure linkage
  * table are named `NAME@plt` where their code says which symbol they jump to.
  *
  * Addresses are those of the file as linked: subtract the load bias from an address of a process.  Of a
@@ -15,7 +16,7 @@
  * Threads: loading reads files and may take long; any number of threads may read loaded symbols.
  * Limits: SYMBOL_LIST_MAX symbols, NAME_STORE_MAX_BYTES of names, the deadlines.  Functions more than
  * 4 GiB above the first are left out.  12 bytes a symbol, and the compressed names.
- * Depends on: err, elf, symbol_list, name_store, debug_file, plt.
+ * Depends on: err, elf, symbol_list, name_store, debug_file, machine, plt.
  */
 #ifndef SAMPLER_NATIVE_SYMBOLS_H
 #define SAMPLER_NATIVE_SYMBOLS_H

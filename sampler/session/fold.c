@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "sampler/cpython/objects/code_place.h"
+#include "sampler/cpython/threads/sub_interpreter_stacks.h"
 #include "sampler/session/context_marks.h"
 #include "sampler/session/fold_native.h"
 #include "sampler/session/fold_spots.h"
@@ -238,19 +239,21 @@ static enum err_code node_of(struct fold *fold, struct thread *thread, size_t gc
 
 static enum err_code thread_of(struct fold *fold, struct thread *thread, thread_id *out)
 {
-    if (!thread->tag) {
+    struct thread *const outermost = sub_stacks_outermost(thread);
+    if (!outermost->tag) {
         const struct profile_thread row = {
             .process = fold->process,
-            .tid = thread->host_tid,
-            .ident = thread->head.ident,
-            .name = thread->name,
-            .is_main = thread->is_main,
+            .tid = outermost->host_tid,
+            .ident = outermost->head.ident,
+            .name = outermost->name,
+            .is_main = outermost->is_main,
         };
         const enum err_code rc = profile_thread(fold->profile, &row, out, NULL);
         if (rc)
             return rc;
-        thread->tag = *out + 1;
+        outermost->tag = *out + 1;
     }
+    thread->tag = outermost->tag;
     *out = thread->tag - 1;
     return ERR_OK;
 }

@@ -144,6 +144,7 @@ static enum native_role role_of(const struct native_name *name, bool has_jit)
     return name->is_evaluation             ? NATIVE_ROLE_EVALUATION
            : name->is_switch               ? NATIVE_ROLE_SWITCH
            : name->is_switcher             ? NATIVE_ROLE_SWITCHER
+           : name->is_instruction          ? NATIVE_ROLE_INSTRUCTION
            : name->is_jit_entry            ? NATIVE_ROLE_JIT_ENTRY
            : name->is_generated && has_jit ? NATIVE_ROLE_GENERATED
                                            : NATIVE_ROLE_NONE;

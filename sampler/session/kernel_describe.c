@@ -121,6 +121,7 @@ void kernel_describe_process(const struct target *target, struct kernel_process 
     remote_addr interpreters[KERNEL_MAX_INTERPRETERS];
     kernel_describe_context(target, &out->context);
     out->tstate_tid = layout->tstate_native_thread_id;
+    out->tstate_pthread = layout->tstate_thread_id;
     out->tstate_next = layout->tstate_next;
     out->tstate_base = layout->tstate_base_frame;
     out->frame_owner = layout->frame_owner;

@@ -475,7 +475,8 @@ static enum err_code count_unknown(struct kernel_feed *feed, struct fed_target *
     struct thread *const *const threads = python_threads(python, &count);
     enum err_code rc = ERR_OK;
     for (size_t i = 0; i < count && instants.times && !rc; i++) {
-        if (!kernel_threads_is_unknown(fed, threads[i]) || (!is_all && threads[i] != main) ||
+        /* Reading one of a thread's states reads all of them. */
+        if (threads[i]->host_tid || threads[i]->later || (!is_all && threads[i] != main) ||
             (weight > 1 && random_below(&feed->random, weight)))
             continue;
         rc = target_read_waiting(fed->target, threads[i], &instants);

@@ -153,11 +153,6 @@ static bool is_followed(const struct fed_target *fed, const struct thread *threa
     return !thread->inner && (thread->is_inner || !thread->later);
 }
 
-bool kernel_threads_is_unknown(const struct fed_target *fed, const struct thread *thread)
-{
-    return !thread->host_tid && is_followed(fed, thread);
-}
-
 enum err_code kernel_threads_list(struct kernel_threads *threads, struct fed_target *fed)
 {
     struct target *const target = fed->target;

@@ -77,8 +77,6 @@ void kernel_threads_remove(struct kernel_threads *threads, const struct target *
 /* Compares the engine's threads of the target with the interpreter's. */
 MUST_CHECK enum err_code kernel_threads_list(struct kernel_threads *threads,
                                              struct fed_target *fed);
-/* Is it a thread that the engine cannot know, because its number is unknown? */
-bool kernel_threads_is_unknown(const struct fed_target *fed, const struct thread *thread);
 /* Gives the engine the way to the value of a ContextVar, if one is wanted and the way has changed. */
 MUST_CHECK enum err_code kernel_threads_follow_contexts(struct kernel_threads *threads,
                                                         struct fed_target *fed);

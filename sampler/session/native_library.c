@@ -11,7 +11,8 @@
 #include "sampler/process/mapped_file.h"
 #include "sampler/profile/views/native_frames.h"
 
-static const char DELETED[] = " (deleted)", EVALUATION[] = "_PyEval_EvalFrameDefault";
+static const char DELETED[] = " (deleted)", EVALUATION[] = "_PyEval_EvalFrameDefault",
+                  INSTRUCTION[] = "_TAIL_CALL_";
 
 void native_library_clean(char *text)
 {
@@ -180,6 +181,7 @@ bool native_library_name(const struct native_library *library, uint64_t vaddr,
     out->is_evaluation = strcmp(name.text, EVALUATION) == 0;
     out->is_call_step = is_call_step(name.text);
     out->is_c_caller = is_c_caller(name.text);
+    out->is_instruction = strncmp(name.text, INSTRUCTION, sizeof INSTRUCTION - 1) == 0;
     out->is_jit_entry = strcmp(name.text, "_PyJIT_Entry") == 0;
     out->is_start = strcmp(name.text, "_start") == 0;
     out->is_main = strcmp(name.text, "main") == 0;

@@ -41,8 +41,8 @@ struct native_library {
 struct native_function_name {
     char text[NATIVE_LIBRARY_NAME_BYTES];
     bool is_evaluation, is_wrapper, is_cython;
-    bool is_call_step, is_c_caller, is_jit_entry; /* see native_names.h */
-    bool is_start, is_main;                       /* of a program */
+    bool is_call_step, is_c_caller, is_instruction, is_jit_entry; /* see native_names.h */
+    bool is_start, is_main;                                       /* of a program */
     bool is_coroutine_start; /* of a part of a C stack that a coroutine has for itself */
     bool is_switch;          /* from one such part to another */
     uint32_t

@@ -202,13 +202,18 @@ static bool is_trampoline(const struct merger *m, size_t frame)
            is_evaluation(m, frame - 1);
 }
 
-/* Code of the JIT executes the Python frame that the evaluation function would: it is a mark, no frame. */
 static bool is_jit(const struct merger *m, size_t frame)
 {
+    return m->roles[frame] == NATIVE_ROLE_GENERATED || m->roles[frame] == NATIVE_ROLE_JIT_ENTRY;
+}
+
+/* Code of the JIT, and a tail-call interpreter's functions for instructions, execute the Python frame that the evaluation
+ * function would: they are no frames.  The first is a mark. */
+static bool stands_for_evaluation(const struct merger *m, size_t frame)
+{
     const size_t first = frame;
-    while (
-        frame < m->walk->count && !is_gap(m, frame) &&
-        (m->roles[frame] == NATIVE_ROLE_GENERATED || m->roles[frame] == NATIVE_ROLE_JIT_ENTRY))
+    while (frame < m->walk->count && !is_gap(m, frame) &&
+           (is_jit(m, frame) || m->roles[frame] == NATIVE_ROLE_INSTRUCTION))
         frame++;
     return frame > first && frame < m->walk->count && is_evaluation(m, frame);
 }
@@ -221,6 +226,8 @@ static enum three_valued find_jit(const struct merger *m)
         frame++;
     if (frame == m->walk->count || is_gap(m, frame))
         return VALUE_UNKNOWN;
+    while (frame && m->roles[frame - 1] == NATIVE_ROLE_INSTRUCTION)
+        frame--;
     return frame && is_jit(m, frame - 1) ? VALUE_YES : VALUE_NO;
 }
 
@@ -228,7 +235,9 @@ static enum err_code emit_native(struct merger *m, size_t frame)
 {
     if (is_gap(m, frame))
         return emit(m, MERGED_GAP, 0);
-    return is_trampoline(m, frame) || is_jit(m, frame) ? ERR_OK : emit(m, MERGED_NATIVE, frame);
+    return is_trampoline(m, frame) || stands_for_evaluation(m, frame)
+               ? ERR_OK
+               : emit(m, MERGED_NATIVE, frame);
 }
 
 /* The outermost frames of a walk that did not get there are missing. */

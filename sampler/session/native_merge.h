@@ -63,7 +63,8 @@ enum native_role {
     NATIVE_ROLE_EVALUATION, /* the interpreter's evaluation function */
     NATIVE_ROLE_SWITCHER,   /* of a library that switches C stacks */
     NATIVE_ROLE_SWITCH,     /* the same: what switches them, or may do so */
-    NATIVE_ROLE_JIT_ENTRY,  /* of the interpreter: calls code of the JIT */
+    NATIVE_ROLE_INSTRUCTION, /* of the interpreter: executes an instruction, and ends in a jump to the next one */
+    NATIVE_ROLE_JIT_ENTRY, /* of the interpreter: calls code of the JIT */
     NATIVE_ROLE_GENERATED, /* made at run time, without a name: if the evaluation function calls it, CPython's JIT made it */
 };
 

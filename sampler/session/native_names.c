@@ -274,6 +274,7 @@ static enum err_code name_by_library(struct native_names *names, struct image *i
     out->is_interpreter = library->is_interpreter;
     out->is_call_step = library->is_interpreter && name.is_call_step;
     out->is_c_caller = library->is_interpreter && name.is_c_caller;
+    out->is_instruction = library->is_interpreter && name.is_instruction;
     out->is_jit_entry = library->is_interpreter && name.is_jit_entry;
     out->is_start = library->is_c_library || name.is_start;
     out->is_main = name.is_main;

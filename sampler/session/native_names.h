@@ -72,6 +72,7 @@ struct native_name {
     bool is_interpreter; /* code of the interpreter's own library */
     bool is_call_step;   /* of the interpreter: only passes a call on */
     bool is_c_caller;    /* of the interpreter: calls the C function of a built-in */
+    bool is_instruction; /* of the interpreter: executes an instruction */
     bool is_jit_entry;   /* of the interpreter: calls code of the JIT */
     bool is_wrapper;     /* of compiled Python code: only calls a function of the same name */
     bool is_generated;   /* made at run time, and nothing names it */

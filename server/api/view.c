@@ -112,10 +112,11 @@ static enum err_code sliced_create(struct sliced **out, const struct session_req
     return rc;
 }
 
-/* tree: what the nodes are of; NULL: the session's own. */
+/* in_jit: of its samples, those that code of CPython's JIT executed. tree: what the nodes are of; NULL: the
+ * session's own. */
 static void write_view(struct json *json, const struct session_request *asked,
-                       const struct view *view, const struct sliced *sliced,
-                       const struct profile_snapshot *tree)
+                       const struct view *view, const struct view *in_jit,
+                       const struct sliced *sliced, const struct profile_snapshot *tree)
 {
     const char *const epoch = asked->epoch;
     json_object(json);
@@ -127,17 +128,16 @@ static void write_view(struct json *json, const struct session_request *asked,
     json_uint(json, asked->query.view.since);
     json_key(json, "total");
     json_uint(json, view->total);
-    json_key(json, "node");
-    json_array(json);
-    for (size_t i = 0; i < view->count; i++)
-        json_uint(json, view->node[i]);
-    json_end(json);
-    json_key(json, "self");
-    json_array(json);
-    for (size_t i = 0; i < view->count; i++)
-        json_uint(json, view->self[i]);
-    json_end(json);
+    write_column(json, "node", view, 1, node_of);
+    write_column(json, "self", view, 1, self_of);
     write_times(json, view);
+    if (in_jit->count) {
+        json_key(json, "in_jit");
+        json_object(json);
+        write_column(json, "node", in_jit, 1, node_of);
+        write_column(json, "self", in_jit, 1, self_of);
+        json_end(json);
+    }
     if (sliced)
         write_blocks(json, &sliced->blocks, sliced->views);
     if (tree) {
@@ -147,14 +147,39 @@ static void write_view(struct json *json, const struct session_request *asked,
     json_end(json);
 }
 
-static enum err_code send(const struct session_request *asked, const struct view *view,
-                          const struct sliced *sliced, const struct profile_snapshot *tree,
+/* Of `samples`, those that code of CPython's JIT executed: most programs have none. */
+static enum err_code in_jit_init(struct view *in_jit, const struct view *samples,
+                                 const struct profile_snapshot *snapshot,
+                                 struct view_query query, struct err *err)
+{
+    *in_jit = (struct view){ 0 };
+    if (!(samples->states & STATE_IN_JIT))
+        return ERR_OK;
+    query.states.require |= STATE_IN_JIT;
+    return view_init(in_jit, snapshot, &query, err);
+}
+
+/* The samples of a query over `snapshot`: the session's, or with its own tree. */
+static enum err_code send(const struct session_request *asked,
+                          const struct profile_snapshot *snapshot,
+                          const struct view_query *query, const struct sliced *sliced,
                           struct response *response, struct err *err)
 {
-    struct document document;
-    document_begin(&document);
-    write_view(&document.json, asked, view, sliced, tree);
-    return document_send(&document, response, err);
+    struct view view, in_jit;
+    enum err_code rc = view_init(&view, snapshot, query, err);
+    if (rc != ERR_OK)
+        return rc;
+    rc = in_jit_init(&in_jit, &view, snapshot, *query, err);
+    if (rc == ERR_OK) {
+        struct document document;
+        document_begin(&document);
+        write_view(&document.json, asked, &view, &in_jit, sliced,
+                   snapshot == &asked->snapshot ? NULL : snapshot);
+        rc = document_send(&document, response, err);
+        view_deinit(&in_jit);
+    }
+    view_deinit(&view);
+    return rc;
 }
 
 /* Stacks that the session does not have come with a tree of their own. */
@@ -162,15 +187,11 @@ static enum err_code answer_reshaped(const struct session_request *asked,
                                      struct response *response, struct err *err)
 {
     const struct view_query everything = { 0 };
-    struct view view = { 0 };
     struct reshaped reshaped;
     enum err_code rc = reshaped_init(&reshaped, &asked->snapshot, &asked->query.view,
                                      &asked->query.filters, RESHAPED_SUM, err);
     if (rc == ERR_OK)
-        rc = view_init(&view, &reshaped.snapshot, &everything, err);
-    if (rc == ERR_OK)
-        rc = send(asked, &view, NULL, &reshaped.snapshot, response, err);
-    view_deinit(&view);
+        rc = send(asked, &reshaped.snapshot, &everything, NULL, response, err);
     reshaped_deinit(&reshaped);
     return rc;
 }
@@ -178,17 +199,11 @@ static enum err_code answer_reshaped(const struct session_request *asked,
 static enum err_code answer(const struct session_request *asked, struct response *response,
                             struct err *err)
 {
-    struct view view;
-    enum err_code rc = view_init(&view, &asked->snapshot, &asked->query.view, err);
-    if (rc != ERR_OK)
-        return rc;
     struct sliced *sliced = NULL;
-    if (asked->query.wants_blocks)
-        rc = sliced_create(&sliced, asked, err);
+    enum err_code rc = asked->query.wants_blocks ? sliced_create(&sliced, asked, err) : ERR_OK;
     if (rc == ERR_OK)
-        rc = send(asked, &view, sliced, NULL, response, err);
+        rc = send(asked, &asked->snapshot, &asked->query.view, sliced, response, err);
     sliced_deinit(sliced);
-    view_deinit(&view);
     return rc;
 }
 

@@ -14,6 +14,7 @@
 #include "server/command/process/exit.h"
 #include "server/command/process/privilege.h"
 #include "server/command/process/process_keeper.h"
+#include "server/command/process/process_launcher.h"
 #include "server/command/process/program.h"
 #include "server/command/pushing.h"
 #include "server/push/push.h"
@@ -50,7 +51,9 @@ enum err_code driver_open(struct driver *driver, struct err *err)
     enum err_code rc = privilege_prepare(options, err);
     if (rc == ERR_OK && driver->has_reader)
         rc = process_keeper_start(options, 1, driver->launcher_out, err);
-    else if (rc == ERR_OK && driver->reads_source)
+    else if (rc == ERR_OK && driver->launcher_out)
+        rc = process_launcher_start(options, driver->launcher_out, &driver->launcher, err);
+    if (rc == ERR_OK && driver->reads_source)
         rc = source_helper_start(err);
     if (rc == ERR_OK)
         rc = signals_init(&driver->signals, err);
@@ -127,26 +130,49 @@ static bool is_of_one_process(enum err_code code)
            code == ERR_UNSUPPORTED || code == ERR_FAULT || code == ERR_CORRUPT;
 }
 
-/* Tries each process alone, in the least that a session does, and names those that cannot be sampled. */
-static enum err_code leave_out(struct driver *driver, struct sampler_options *sampling,
-                               struct err *err)
+/* Tries a process alone, in the least that a session does. */
+static enum err_code try_one(struct driver *driver, const struct sampler_options *sampling,
+                             pid_t pid, bool subprocesses, struct err *err)
 {
-    const size_t count = sampling->pid_count;
     struct sampler_options alone = *sampling;
+    struct sampler *sampler = NULL;
+    alone.pids[0] = pid;
     alone.pid_count = 1;
+    alone.subprocesses = subprocesses;
     alone.engine = SAMPLER_ENGINE_REMOTE;
     alone.stop = SAMPLER_STOP_NEVER;
     alone.rate_hz = SAMPLER_MIN_RATE_HZ;
     alone.native = SAMPLER_NATIVE_OFF;
+    const enum err_code rc = find_all(driver, &alone, NULL, &sampler, err);
+    sampler_destroy(sampler);
+    return rc;
+}
+
+/* What starts Python, as sudo and a shell do, is often named instead of it. */
+static void hint_at_children(struct driver *driver, const struct sampler_options *sampling,
+                             pid_t pid, struct err *err)
+{
+    const struct err why = *err;
+    if (!sampling->subprocesses && try_one(driver, sampling, pid, true, NULL) == ERR_OK)
+        (void)err_set(err, ERR_NOT_PYTHON, "%s, but a child of it is: use --subprocesses",
+                      why.message);
+}
+
+/* Names the processes that cannot be sampled. */
+static enum err_code leave_out(struct driver *driver, struct sampler_options *sampling,
+                               struct err *err)
+{
+    const size_t count = sampling->pid_count;
+    const struct sampler_options wanted = *sampling;
     sampling->pid_count = 0;
     for (size_t i = 0; i < count; i++) {
-        struct sampler *sampler = NULL;
+        const pid_t pid = wanted.pids[i];
         struct err why = { 0 };
-        alone.pids[0] = sampling->pids[i];
-        const enum err_code rc = find_all(driver, &alone, NULL, &sampler, &why);
-        sampler_destroy(sampler);
+        const enum err_code rc = try_one(driver, &wanted, pid, wanted.subprocesses, &why);
+        if (rc == ERR_NOT_PYTHON)
+            hint_at_children(driver, &wanted, pid, &why);
         if (rc == ERR_OK) {
-            sampling->pids[sampling->pid_count++] = alone.pids[0];
+            sampling->pids[sampling->pid_count++] = pid;
             continue;
         }
         if (driver->signals.stopped_by || !is_of_one_process(rc))
@@ -241,6 +267,8 @@ enum err_code driver_start(struct driver *driver, const struct sampler_options *
     enum err_code rc = privilege_drop(driver->options, err);
     if (rc == ERR_OK)
         rc = driver_find(driver, sampling, err);
+    if (rc == ERR_NOT_PYTHON && sampling->pid_count == 1)
+        hint_at_children(driver, sampling, sampling->pids[0], err);
     return rc == ERR_OK ? driver_begin(driver, err) : rc;
 }
 
@@ -251,13 +279,16 @@ static void say_line(struct driver *driver)
     if (profile_snapshot(session_profile(driver->session), &snapshot, NULL) != ERR_OK)
         return;
     session_describe(driver->session, &snapshot, &info);
-    run_summary_say_line(&driver->summary, &info, clock_now_ns());
+    (driver->options->wants_stats ? run_summary_say_line : run_summary_say_progress)(
+        &driver->summary, &info, clock_now_ns());
     profile_snapshot_release(&snapshot);
 }
 
 enum signals_event driver_wait(struct driver *driver, int fd)
 {
-    if (!driver->options->wants_stats || driver->is_finished)
+    const bool has_lines =
+        driver->options->wants_stats || (driver->shows_progress && driver->summary.is_terminal);
+    if (!has_lines || driver->is_finished)
         return signals_wait(&driver->signals, fd, -1);
     for (;;) {
         const int wait_ms = run_summary_wait_ms(&driver->summary, clock_now_ns());

@@ -44,11 +44,14 @@ enum driver_ending { DRIVER_ENDED, DRIVER_IMPATIENT, DRIVER_HANGS };
 
 struct driver {
     const struct options *options;
-    bool serves;       /* serves the page of the session */
-    bool reads_source; /* starts the helper that reads source files */
-    bool omits_texts;  /* needs no text of them, only what is known of packages */
-    bool has_reader;   /* starts a process that reads other processes, and source files */
-    int *launcher_out; /* with has_reader, and a launcher (process_keeper.h); NULL: none */
+    bool serves;         /* serves the page of the session */
+    bool reads_source;   /* starts the helper that reads source files */
+    bool omits_texts;    /* needs no text of them, only what is known of packages */
+    bool shows_progress; /* on a terminal that nobody else writes to */
+    bool has_reader;     /* starts a process that reads other processes, and source files */
+    int *
+        launcher_out; /* the socket to a launcher (process_launcher.h), which starts a program; NULL: none */
+    pid_t launcher; /* without has_reader: a child of this process; 0: none */
 
     struct signals signals;
     struct live live;          /* if it serves */

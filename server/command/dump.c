@@ -6,6 +6,7 @@
 
 #include "sampler/base/buffer.h"
 #include "sampler/base/plain_text.h"
+#include "sampler/profile/wait.h"
 #include "sampler/sampler.h"
 #include "server/command/options/commands.h"
 #include "server/command/options/options.h"
@@ -18,6 +19,20 @@ static void put_string(struct buffer *out, const struct profile_snapshot *snapsh
     plain_text_put(out, string.text, string.length);
 }
 
+/* A mark has no file: a C function that Python calls is its name, and that native code lies between two Python frames says
+ * nothing. */
+static void put_mark(struct buffer *out, struct strtab_string name)
+{
+    static const char between[] = "<native>", prefix[] = "<native> ";
+    const size_t skipped =
+        strncmp(name.text, prefix, sizeof prefix - 1) == 0 ? sizeof prefix - 1 : 0;
+    if (strcmp(name.text, between) == 0)
+        return;
+    buffer_text(out, "    ");
+    plain_text_put(out, name.text + skipped, name.length - skipped);
+    buffer_char(out, '\n');
+}
+
 static void put_frames(struct buffer *out, const struct profile_snapshot *snapshot,
                        node_id node)
 {
@@ -25,6 +40,10 @@ static void put_frames(struct buffer *out, const struct profile_snapshot *snapsh
         const struct profile_frame frame =
             profile_frame_at(snapshot, profile_node_at(snapshot, node).frame);
         const struct profile_function function = profile_function_at(snapshot, frame.function);
+        if (strcmp(profile_string(snapshot, function.file).text, "~") == 0) {
+            put_mark(out, profile_string(snapshot, function.name));
+            continue;
+        }
         buffer_text(out, "    ");
         put_string(out, snapshot, function.name);
         buffer_text(out, " (");
@@ -35,21 +54,59 @@ static void put_frames(struct buffer *out, const struct profile_snapshot *snapsh
     }
 }
 
+/* What a thread that does not run waits for: "blocked: network read 10.0.0.5:5432". */
+static void put_wait(struct buffer *out, const struct wait_text *wait)
+{
+    buffer_printf(out, "%s: %s", wait_cause_is_idle(wait->cause) ? "idle" : "blocked",
+                  wait_cause_title(wait->cause));
+    if (wait->detail_length > 0) {
+        buffer_char(out, ' ');
+        plain_text_put(out, wait->detail, wait->detail_length);
+    }
+}
+
+/* In which part of time the thread is, and the marks of that. */
+static void put_state(struct buffer *out, state_bits state, const struct wait_text *wait)
+{
+    static const struct {
+        state_bits bit;
+        const char *text;
+    } marks[] = { { STATE_HAS_GIL, "holds the GIL" },
+                  { STATE_IN_GC, "collecting garbage" },
+                  { STATE_HAS_EXCEPTION, "handling an exception" },
+                  { STATE_IN_JIT, "JIT" } };
+    if (state & STATE_WAITS_GIL)
+        buffer_text(out, "needs the GIL");
+    else if (state & STATE_RUNNABLE)
+        buffer_text(out, "needs a processor");
+    else if (state & STATE_ON_CPU)
+        buffer_text(out, "running");
+    else if (wait)
+        put_wait(out, wait);
+    else
+        buffer_text(out, state & STATE_UNKNOWN_ON_CPU ? "unknown" : "blocked");
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+        if (state & marks[i].bit)
+            buffer_printf(out, ", %s", marks[i].text);
+}
+
 static void put_thread(struct buffer *out, const struct dump *dump, const struct dump_row *row)
 {
+    const struct profile_snapshot *const snapshot = &dump->snapshot;
+    const frame_id leaf = profile_node_at(snapshot, row->node).frame;
+    struct wait_text wait;
+    const bool waits =
+        wait_of_function(snapshot, profile_frame_at(snapshot, leaf).function, &wait);
     const struct profile_thread thread = profile_thread_at(&dump->snapshot, row->thread);
     if (thread.tid)
         buffer_printf(out, "  thread %d ", (int)thread.tid);
     else
         buffer_text(out, "  thread of unknown number ");
-    put_string(out, &dump->snapshot, thread.name);
-#define X(name, bit, text)        \
-    if (row->state & (1u << bit)) \
-        buffer_text(out, " " text);
-    STATE_FLAGS(X)
-#undef X
+    put_string(out, snapshot, thread.name);
+    buffer_text(out, ": ");
+    put_state(out, row->state, waits ? &wait : NULL);
     buffer_char(out, '\n');
-    put_frames(out, &dump->snapshot, row->node);
+    put_frames(out, snapshot, waits ? profile_node_at(snapshot, row->node).parent : row->node);
 }
 
 static void put_name(struct buffer *out, const struct dump *dump,

@@ -19,6 +19,8 @@
 
 enum { LIVE_URL_BYTES = 1024 };
 
+enum { NAME_BYTES = 128 };
+
 /* If the default port is in use, takes a free one.  A port that the user names is never replaced. */
 static enum err_code open_listener(struct live *live, const struct options *options,
                                    struct err *err)
@@ -164,14 +166,49 @@ static void open_browser(struct live *live)
     prepared_child_run(&live->browser, url);
 }
 
+/* This host, as somebody who has come by SSH reaches it: "CLIENT PORT SERVER PORT". */
+static void find_own_name(char out[NAME_BYTES])
+{
+    const char *const connection = getenv("SSH_CONNECTION");
+    char server[NAME_BYTES] = "";
+    if (connection && sscanf(connection, "%*s %*s %127s", server) == 1)
+        snprintf(out, NAME_BYTES, "%s", server);
+    else if (gethostname(out, NAME_BYTES) != 0)
+        snprintf(out, NAME_BYTES, "HOST");
+    out[NAME_BYTES - 1] = '\0';
+}
+
+/* How a browser elsewhere comes to an address that only this host has, or that a firewall may hide. */
+static void say_tunnel(const struct live *live)
+{
+    const struct listener *const listener = &live->listener;
+    char name[NAME_BYTES];
+    if (live->systemd.is_there || live->is_passed ||
+        !(listener->is_unix || listener->is_loopback || getenv("SSH_CONNECTION")))
+        return;
+    find_own_name(name);
+    if (listener->is_unix)
+        say("from another machine: ssh -N -L %d:%s %s, then this URL at http://localhost:%d",
+            LISTEN_DEFAULT_PORT, listener->path, name, LISTEN_DEFAULT_PORT);
+    else if (listener->is_loopback)
+        say("from another machine: ssh -N -L %u:%s:%u %s, then the same URL", listener->port,
+            listener->host, listener->port, name);
+    else
+        say("from behind a firewall: ssh -N -L %u:%s:%u %s, then this URL at localhost:%u",
+            listener->port, listener->host, listener->port, name, listener->port);
+}
+
 enum err_code live_say_url(struct live *live, const struct options *options, struct err *err)
 {
+    /* What the program of `run` writes to standard output is not mixed with ours. */
+    FILE *const out = options->command->bit == COMMAND_RUN ? stderr : stdout;
     char url[2 * LIVE_URL_BYTES];
     if (options->listen.port != 0 && options->listen.port != live->listener.port &&
         !live->listener.is_unix && !live->is_passed)
         say("port %u is taken, using %u", options->listen.port, live->listener.port);
     format_url(live, live->pipeline.auth.token, url, sizeof url);
-    puts(url);
+    fprintf(out, "%s\n", url);
+    say_tunnel(live);
     const enum err_code rc = exit_flush(err);
     if (rc != ERR_OK)
         return rc;

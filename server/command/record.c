@@ -1,5 +1,6 @@
 #include <signal.h>
 #include <stdbool.h>
+#include <sys/epoll.h>
 #include <unistd.h>
 
 #include "sampler/base/clock.h"
@@ -7,6 +8,7 @@
 #include "sampler/profile/views/view.h"
 #include "sampler/sampler.h"
 #include "server/command/driver.h"
+#include "server/command/launch.h"
 #include "server/command/options/commands.h"
 #include "server/command/options/options.h"
 #include "server/command/output/exports.h"
@@ -15,9 +17,12 @@
 #include "server/sessions/sessions.h"
 #include "server/wire/session.h"
 
+enum { STATUS_MS = 50 };
+
 struct record {
     const struct options *options;
     struct driver driver;
+    struct launch launch; /* of the COMMAND, if there is one */
     struct exports exports;
 };
 
@@ -41,7 +46,11 @@ static enum err_code start(struct record *record, struct err *err)
     enum err_code rc = driver_open(&record->driver, err);
     if (rc == ERR_OK)
         rc = open_outputs(record, err);
-    return rc == ERR_OK ? driver_start(&record->driver, &record->options->sampling, err) : rc;
+    if (rc != ERR_OK)
+        return rc;
+    return record->options->target
+               ? launch_start(&record->launch, err)
+               : driver_start(&record->driver, &record->options->sampling, err);
 }
 
 /* Ends by the signal itself, so that the parent process sees it. */
@@ -54,18 +63,56 @@ static _Noreturn void end_at_once(struct record *record)
     _exit(128 + signal);
 }
 
-/* Samples until the session ends.  The first signal ends it cleanly, a second one at once. */
+/* A descriptor that is readable when one of both is; -1: there is none. */
+static int watch_both(int a, int b)
+{
+    struct epoll_event event = { .events = EPOLLIN };
+    const int fd = epoll_create1(EPOLL_CLOEXEC);
+    if (fd >= 0 && epoll_ctl(fd, EPOLL_CTL_ADD, a, &event) == 0 &&
+        epoll_ctl(fd, EPOLL_CTL_ADD, b, &event) == 0)
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+/* Has the COMMAND children that are sampled, and may go on for longer? */
+static bool has_children(const struct record *record)
+{
+    return record->options->target && record->options->sampling.subprocesses;
+}
+
+/* Waits until the session or the COMMAND ends.  true: the user stops them. */
+static bool wait_for_end(struct record *record)
+{
+    struct driver *const driver = &record->driver;
+    struct program *const program = &record->launch.program;
+    const int end_fd = sampler_end_fd(driver->sampler);
+    const int both_fd = has_children(record) ? watch_both(end_fd, program->socket) : -1;
+    enum signals_event event = SIGNALS_TIMEOUT;
+    while (event != SIGNALS_READABLE && event != SIGNALS_STOP)
+        event = driver_wait(driver, both_fd >= 0 ? both_fd : end_fd);
+    if (both_fd >= 0)
+        close(both_fd);
+    /* Its status comes a moment later. */
+    if (event != SIGNALS_STOP && record->options->target && !program_check(program))
+        event = signals_wait(&driver->signals, program->socket, STATUS_MS);
+    return event == SIGNALS_STOP;
+}
+
+/* Samples until the session ends.  The first signal ends it cleanly, a second one at once.  A COMMAND ends before the
+ * session does. */
 static void sample(struct record *record)
 {
     struct driver *const driver = &record->driver;
-    const int end_fd = sampler_end_fd(driver->sampler);
-    enum signals_event event = SIGNALS_TIMEOUT;
-    while (event != SIGNALS_READABLE && event != SIGNALS_STOP)
-        event = driver_wait(driver, end_fd);
-    if (event == SIGNALS_STOP && driver_stop(driver) == DRIVER_IMPATIENT)
+    const bool is_stopped = wait_for_end(record);
+    if (is_stopped)
+        program_end(&record->launch.program, &driver->signals);
+    if ((is_stopped || has_children(record)) && driver_stop(driver) == DRIVER_IMPATIENT)
         end_at_once(record);
     /* Writing to a slow disk may take long, so from now on a signal ends the program at once. */
-    signals_deinit(&driver->signals);
+    if (!record->options->target || program_check(&record->launch.program))
+        signals_deinit(&driver->signals);
 }
 
 static enum err_code finish(struct record *record, struct err *err)
@@ -83,6 +130,7 @@ static enum err_code finish(struct record *record, struct err *err)
                                           .session = &info,
                                           .settings = record->options->report,
                                           .files = session_files(session) };
+    run_summary_end_line(&record->driver.summary);
     if (*info.status.reason)
         say("%s", info.status.reason);
     rc = driver_finish(&record->driver, err);
@@ -110,20 +158,41 @@ static bool wants_texts(const struct options *options)
     return wants;
 }
 
+/* That of the COMMAND.  If all went well there, but not here, the output is missing. */
+static int choose_status(const struct record *record, bool is_sampled, int status)
+{
+    const struct program *const program = &record->launch.program;
+    if (!program->has_ended)
+        return status;
+    const int own = program_exit_status(program);
+    return own == 0 && is_sampled ? status : own;
+}
+
 int command_record(const struct options *options)
 {
     struct record record = { .options = options,
                              .driver = { .options = options,
                                          .reads_source = !options->report.no_source,
-                                         .omits_texts = !wants_texts(options) } };
+                                         .omits_texts = !wants_texts(options),
+                                         .shows_progress = !options->target },
+                             .launch.program.socket = -1 };
     struct err err = { 0 };
+    if (options->target)
+        launch_init(&record.launch, &record.driver);
     enum err_code rc = start(&record, &err);
-    if (rc == ERR_OK) {
+    const bool is_sampled = rc == ERR_OK;
+    if (is_sampled) {
         sample(&record);
         rc = finish(&record, &err);
+        if (options->target)
+            launch_wait(&record.launch);
+    } else if (record.launch.is_unsampled) {
+        launch_go_on(&record.launch, &err);
     }
+    program_end(&record.launch.program, &record.driver.signals);
     exports_close(&record.exports);
-    const int status = driver_end(&record.driver, rc, &err);
+    const int driver_status = driver_end(&record.driver, rc, &err);
+    const int status = choose_status(&record, is_sampled, driver_status);
     driver_close(&record.driver, status);
     return status;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/base/clock.h"
 #include "sampler/base/plain_text.h"
 #include "server/http/request.h"
 #include "server/http/response.h"
@@ -187,10 +188,74 @@ void call_wait(struct call *call, const char *session)
     mcp->waiting[mcp->waiting_count++] = waiting;
 }
 
+/* What a tool takes: an object of texts, numbers and flags. */
+static void write_arguments(struct json *json, const struct json_value *arguments)
+{
+    json_object(json);
+    for (const struct json_value *at = json_value_first(arguments); at;
+         at = json_value_next(at)) {
+        json_key(json, json_value_name(at));
+        if (json_value_type(at) == JSON_TEXT)
+            json_text(json, json_value_text(at));
+        else if (json_value_type(at) == JSON_NUMBER)
+            json_number(json, json_value_number(at));
+        else if (json_value_type(at) == JSON_FLAG)
+            json_bool(json, json_value_flag(at));
+        else
+            json_null(json);
+    }
+    json_end(json);
+}
+
+bool call_again(struct call *call, void (*run)(struct call *call))
+{
+    struct mcp *const mcp = call->mcp;
+    const uint64_t now_ns = clock_now_ns();
+    if (call->until_ns)
+        return call->waits = now_ns < call->until_ns;
+    if (mcp->waiting_count == MCP_MAX_WAITING)
+        return false;
+    struct buffer arguments = { 0 };
+    struct json json;
+    json_init(&json, &arguments);
+    write_arguments(&json, call->arguments);
+    const char *const text =
+        json_finish(&json, NULL) == ERR_OK ? buffer_string(&arguments) : NULL;
+    struct mcp_waiting waiting = { .id = strdup(call->id),
+                                   .run = run,
+                                   .arguments = text ? strdup(text) : NULL,
+                                   .until_ns = now_ns + CALL_PATIENCE_MS * NS_PER_MS };
+    buffer_deinit(&arguments);
+    if (!waiting.id || !waiting.arguments) {
+        free(waiting.id);
+        free(waiting.arguments);
+        return false;
+    }
+    mcp->waiting[mcp->waiting_count++] = waiting;
+    return true;
+}
+
 static void forget(struct mcp *mcp, size_t index)
 {
     free(mcp->waiting[index].id);
+    free(mcp->waiting[index].arguments);
     mcp->waiting[index] = mcp->waiting[--mcp->waiting_count];
+}
+
+/* Whether the call that is run again has been answered. */
+static bool has_answer(struct mcp *mcp, const struct mcp_waiting *waiting)
+{
+    struct json_value *arguments = NULL;
+    struct call call = { .mcp = mcp, .id = waiting->id, .until_ns = waiting->until_ns };
+    if (json_value_parse(waiting->arguments, strlen(waiting->arguments), &arguments, NULL) ==
+        ERR_OK) {
+        call.arguments = arguments;
+        waiting->run(&call);
+    } else {
+        call_refuse(&call, "out of memory");
+    }
+    json_value_destroy(arguments);
+    return !call.waits;
 }
 
 /* Whether the call has been answered. */
@@ -216,12 +281,26 @@ static bool is_answered(struct call *call, const char *session)
 void mcp_poll(struct mcp *mcp)
 {
     for (size_t i = 0; i < mcp->waiting_count;) {
-        struct call call = { .mcp = mcp, .id = mcp->waiting[i].id };
-        if (is_answered(&call, mcp->waiting[i].session))
+        const struct mcp_waiting *const waiting = &mcp->waiting[i];
+        struct call call = { .mcp = mcp, .id = waiting->id };
+        if (waiting->run ? has_answer(mcp, waiting) : is_answered(&call, waiting->session))
             forget(mcp, i);
         else
             i++;
     }
+}
+
+static void end_session(struct mcp *mcp, const char *id, const char *session)
+{
+    struct buffer target = { 0 }, body = { 0 };
+    struct call call = { .mcp = mcp, .id = id };
+    struct response response;
+    buffer_printf(&target, "/api/v1/sessions/%s", session);
+    buffer_text(&body, "{\"state\":\"ended\"}");
+    (void)call_try(&call, METHOD_PATCH, &target, &body, &response);
+    response_deinit(&response);
+    buffer_deinit(&body);
+    buffer_deinit(&target);
 }
 
 void mcp_cancel(struct mcp *mcp, const char *id)
@@ -229,15 +308,8 @@ void mcp_cancel(struct mcp *mcp, const char *id)
     for (size_t i = 0; i < mcp->waiting_count; i++) {
         if (strcmp(mcp->waiting[i].id, id) != 0)
             continue;
-        struct buffer target = { 0 }, body = { 0 };
-        struct call call = { .mcp = mcp, .id = id };
-        struct response response;
-        buffer_printf(&target, "/api/v1/sessions/%s", mcp->waiting[i].session);
-        buffer_text(&body, "{\"state\":\"ended\"}");
-        (void)call_try(&call, METHOD_PATCH, &target, &body, &response);
-        response_deinit(&response);
-        buffer_deinit(&body);
-        buffer_deinit(&target);
+        if (!mcp->waiting[i].run)
+            end_session(mcp, id, mcp->waiting[i].session);
         forget(mcp, i);
         return;
     }

@@ -1,7 +1,7 @@
 /*
  * call - one call of a tool: its arguments, what it asks of the API, and its answer.
  *
- * A tool ends its call with call_answer, call_refuse or call_wait; each of them once.
+ * A tool ends its call with call_answer, call_refuse, call_wait or call_again; each of them once.
  *
  * Ownership: internal to mcp/.
  * Depends on: mcp, buffer, json, json_value.
@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "sampler/base/buffer.h"
 #include "server/http/request.h"
@@ -24,6 +25,8 @@ struct call {
     struct mcp *mcp;
     const char *id;                     /* of the request, as in JSON */
     const struct json_value *arguments; /* checked against those of the tool; NULL: none */
+    uint64_t until_ns; /* of a call that is run again; 0: this is the first time */
+    bool waits;        /* it is to be run once more */
 };
 
 /* JSON-RPC 2.0, and what a client of this protocol expects. */
@@ -43,7 +46,7 @@ struct mcp_argument {
     const char *const *choices; /* of a text; ends with NULL; NULL: any */
 };
 
-enum { MCP_MAX_ARGUMENTS = 12 };
+enum { MCP_MAX_ARGUMENTS = 12, CALL_PATIENCE_MS = 3000 };
 
 struct mcp_tool {
     const char *name, *title, *description;
@@ -65,6 +68,8 @@ void call_answer(struct call *call, const char *text, bool is_foreign);
 void call_refuse(struct call *call, const char *format, ...) PRINTF_LIKE(2, 3);
 /* Answers with the summary of a session, once that has ended. */
 void call_wait(struct call *call, const char *session);
+/* Runs the call again a moment later.  false: CALL_PATIENCE_MS have passed, or too many calls wait. */
+bool call_again(struct call *call, void (*run)(struct call *call));
 
 const struct mcp_host *call_host(const struct call *call);
 

@@ -35,8 +35,10 @@ void mcp_destroy(struct mcp *mcp)
 {
     if (!mcp)
         return;
-    for (size_t i = 0; i < mcp->waiting_count; i++)
+    for (size_t i = 0; i < mcp->waiting_count; i++) {
         free(mcp->waiting[i].id);
+        free(mcp->waiting[i].arguments);
+    }
     buffer_deinit(&mcp->line);
     free(mcp);
 }

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "sampler/base/buffer.h"
 #include "server/mcp/call.h"
@@ -15,10 +16,13 @@
 
 struct json;
 
-/* A call that waits for a session to end. */
+/* A call that waits for a session to end, or is run again until it has an answer. */
 struct mcp_waiting {
     char *id; /* as in JSON */
     char session[MCP_ID_BYTES];
+    void (*run)(struct call *call); /* NULL: it waits for the session */
+    char *arguments;                /* of that call, as JSON */
+    uint64_t until_ns;              /* it answers then at the latest */
 };
 
 struct mcp {

@@ -42,11 +42,17 @@ void tool_list_processes(struct call *call)
     struct json_value *answer = NULL;
     struct json json;
     buffer_text(&target, "/api/v1/processes?limit=4096");
-    if (call_ask_json(call, &target, &answer)) {
+    const bool is_asked = call_ask_json(call, &target, &answer);
+    /* At first nothing is known of any process; a slow one does not hold up the others for long. */
+    const bool waits = is_asked &&
+                       json_value_number(json_value_member(answer, "examining")) > 0 &&
+                       call_again(call, tool_list_processes);
+    if (is_asked && !waits) {
         json_init(&json, &text);
         json_object(&json);
         tool_copy(&json, answer, "host", "host");
         tool_copy(&json, answer, "total", "total");
+        tool_copy(&json, answer, "examining", "not_known_yet");
         json_key(&json, "processes");
         json_array(&json);
         for (const struct json_value *row =

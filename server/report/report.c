@@ -27,6 +27,8 @@ static const struct report_format formats[] = {
       report_write_html, NULL, false, true, false },
     { "heatmap", MIME_HTML, "heatmap.html", "one HTML file: the page, opened at Source",
       report_write_heatmap, NULL, false, true, false },
+    { "svg", "image/svg+xml", "svg", "one picture: a flame graph that opens anywhere",
+      report_write_svg, NULL, false, false, false },
     { "pstats", "application/octet-stream", "pstats",
       "for Python's pstats; a table if no file is named", report_write_pstats, "pstats-text",
       false, false, true },
@@ -77,7 +79,7 @@ bool report_names_waits(const struct report_format *format)
 {
     return format->write == report_write_summary ||
            format->write == report_write_summary_markdown ||
-           format->write == report_write_summary_json;
+           format->write == report_write_summary_json || format->write == report_write_svg;
 }
 
 bool report_labels_contexts(const struct report_format *format)
@@ -159,6 +161,11 @@ enum err_code report_write(const struct report_format *format,
         rc = source->settings.anonymizes ? write_anonymized(format, &now.source, out, err)
              : format->has_places        ? write_located(format, &now.source, out, err)
                                          : format->write(&now.source, out, err);
+    /* Text ends with its last line: on a screen the prompt follows, and files are joined. */
+    if (rc == ERR_OK && strcmp(format->mime, MIME_JSON) == 0) {
+        buffer_char(out, '\n');
+        rc = buffer_check(out, err);
+    }
     report_header_deinit(&baseline.header);
     report_header_deinit(&now.header);
     return rc;
@@ -217,12 +224,14 @@ void report_file_name(const struct report_source *source, const struct report_fo
                       char out[REPORT_NAME_BYTES])
 {
     const time_t start = (time_t)(source->session->status.started_at_ns / NS_PER_S);
-    char when[32] = "";
+    char when[32] = "", who[16] = "";
     struct tm parts;
     if (gmtime_r(&start, &parts))
         strftime(when, sizeof when, "-%Y%m%d-%H%M%SZ", &parts);
     const struct sampler_target *const target =
         source->header ? &source->header->target : source->session->target;
-    snprintf(out, REPORT_NAME_BYTES, "pyrometer-%d%s.%s", (int)target->pid, when,
-             format->extension);
+    /* A program that has not been started yet has no number. */
+    if (target->pid)
+        snprintf(who, sizeof who, "-%d", (int)target->pid);
+    snprintf(out, REPORT_NAME_BYTES, "pyrometer%s%s.%s", who, when, format->extension);
 }

@@ -53,6 +53,7 @@ struct report_settings {
     uint32_t limit;  /* rows of the table; 0: REPORT_DEFAULT_LIMIT */
     bool no_summary; /* leave out the interesting functions */
     bool by_line;    /* a row for each line, not for each function */
+    bool by_thread;  /* the picture has a frame for each thread */
     bool no_source;  /* leave out the text of source files */
     bool by_time;    /* compare with the baseline by time, not by share of samples */
     bool colours;    /* for a terminal */
@@ -108,7 +109,7 @@ MUST_CHECK enum err_code report_write(const struct report_format *format,
 const struct report_format *report_find(const char *name);
 /* Whether the format is the page, which has texts of source files, and its own choice of native frames. */
 bool report_is_page(const struct report_format *format);
-/* Whether the format is a summary, which says why threads wait: its stacks have the marks. */
+/* Whether the format is a summary or a picture, which say why threads wait: their stacks have the marks. */
 bool report_names_waits(const struct report_format *format);
 /* Are its samples labelled with what threads work for, if stacks have the marks of contexts? */
 bool report_labels_contexts(const struct report_format *format);
@@ -165,6 +166,11 @@ enum err_code report_write_html(const struct report_source *source, struct buffe
  * and all instructions (embedded_all). */
 enum err_code report_write_heatmap(const struct report_source *source, struct buffer *out,
                                    struct err *err);
+
+/* A flame graph as one picture in SVG, without a script; the title of a frame has its place and its numbers.  Frames too narrow
+ * for a name have the title only, and those that cannot be seen are left out. */
+enum err_code report_write_svg(const struct report_source *source, struct buffer *out,
+                               struct err *err);
 
 /* Python's pstats, as cProfile saves it: pstats.Stats(file) of every Python from 3.8 on.  Its
  * calls are samples: those of the function itself over those with all it called. */

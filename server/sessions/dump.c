@@ -117,6 +117,18 @@ static bool lacks_native(const struct dump *dump)
     return false;
 }
 
+/* The main thread first. */
+static int by_place(const void *left, const void *right, void *snapshot)
+{
+    const struct profile_thread a =
+        profile_thread_at(snapshot, ((const struct dump_row *)left)->thread);
+    const struct profile_thread b =
+        profile_thread_at(snapshot, ((const struct dump_row *)right)->thread);
+    if (a.is_main != b.is_main)
+        return a.is_main ? -1 : 1;
+    return (a.tid > b.tid) - (a.tid < b.tid);
+}
+
 enum err_code dump_take(struct dump *dump, pid_t pid, enum sampler_async async,
                         enum sampler_native native, const atomic_bool *is_ending,
                         struct err *err)
@@ -158,6 +170,8 @@ enum err_code dump_take(struct dump *dump, pid_t pid, enum sampler_async async,
     } while (!rc && (has_scanned ? is_poor : tick_ns < MOST_NS));
     if (rc)
         dump_deinit(dump);
+    else
+        qsort_r(dump->rows, dump->count, sizeof *dump->rows, by_place, &dump->snapshot);
     return rc;
 }
 

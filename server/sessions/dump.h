@@ -37,7 +37,7 @@ struct dump {
     bool has_snapshot;
     uint64_t at_ns; /* since 1970 */
     uint64_t samples;
-    struct dump_row *rows; /* by thread */
+    struct dump_row *rows; /* the main thread first, then by tid */
     size_t count;
     struct sampler_tasks tasks; /* asyncio tasks, if requested */
 };

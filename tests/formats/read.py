@@ -190,6 +190,18 @@ def functions_of_jsonl(files):
     return {name: rows[0] for name, rows in sums.items() if len(rows) == 1}
 
 
+def functions_of_svg(files):
+    """Of frames that occur once; the picture is well-formed XML, whatever the names hold."""
+    import xml.etree.ElementTree
+    sums = {}
+    for title in xml.etree.ElementTree.fromstring(files.text("svg")).iter("{http://www.w3.org/2000/svg}title"):
+        lines = title.text.split("\n")
+        total, own = map(int, re.search(r"%, (\d+) samples; self [\d.]+ %, (\d+)$", lines[-1]).groups())
+        sums.setdefault(lines[0], []).append((own, total))
+    check(sums.pop("all"), [(50, TOTAL)], "all samples of the picture")
+    return {name: rows[0] for name, rows in sums.items() if len(rows) == 1}
+
+
 def test_sums(files):
     """The same samples in every format, in all and by thread; a function counts once in a stack."""
     for reader in (threads_of_collapsed, threads_of_jsonl, threads_of_gecko, threads_of_speedscope, threads_of_pprof,
@@ -198,10 +210,10 @@ def test_sums(files):
         check(dict(given), BY_THREAD, reader.__name__)
         check(sum(given.values()), TOTAL, reader.__name__)
     check(dict(threads_of_trace(files)), {4711: 790, 4713: 100, 4720: 60}, "trace")
-    for reader in (functions_of_pstats, functions_of_table, functions_of_jsonl):
+    for reader in (functions_of_pstats, functions_of_table, functions_of_jsonl, functions_of_svg):
         given = reader(files)
         for name, wanted in FUNCTIONS.items():
-            if name in given or reader is not functions_of_jsonl:
+            if name in given or reader not in (functions_of_jsonl, functions_of_svg):
                 check(given.get(name), wanted, reader.__name__ + " of " + name)
     check(sum(own for own, _ in functions_of_pstats(files).values()), TOTAL - 50, "own samples of all functions")
     check_heatmap(files)

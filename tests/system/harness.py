@@ -240,8 +240,8 @@ class Python:
     def __init__(self, version, path):
         self.version, self.path = version, path
         self.minor = int(version.split(".")[1])
-        flags = re.search("[td]*$", version).group()
-        self.is_free_threaded, self.is_debug = "t" in flags, "d" in flags
+        flags = re.search("[tdc]*$", version).group()
+        self.is_free_threaded, self.is_debug, self.makes_tail_calls = "t" in flags, "d" in flags, "c" in flags
         # Of one kind only the newest is needed.
         self.kind = (self.minor, flags)
         # What scripts/get-pythons has brought for it.
@@ -344,7 +344,9 @@ class Live:
         words = list(arguments)
         self.process = Process([*before, path, words[0], "--listen", "127.0.0.1:0"] + words[1:], **options)
         try:
-            self.url = self.process.wait_line("(http://[^ ]*)$").group(1)
+            # What run itself says goes to standard error.
+            said = self.process.err if words[0] == "run" else self.process.out
+            self.url = self.process.wait_line("(http://[^ ]*)$", said).group(1)
         except BaseException:
             self.process.kill()
             raise

@@ -149,7 +149,7 @@ export function createHostToolbar(root, act) {
       tabs.set(tab);
       setText(count.processes, state.processes === null ? "" : formatCount(state.processes.length));
       setText(count.sessions, state.sessions === null ? "" : formatCount(state.sessions.running.length));
-      setText(count.captures, state.folder ? formatCount(state.folder.total) : "");
+      setText(count.captures, state.folder?.total ? formatCount(state.folder.total) : "");
       search.set(address.search);
       find.set(address.find);
       search.element.hidden = tab !== "processes";

@@ -1,6 +1,6 @@
 // The sessions: a card for each running one, a line for each that ended.
 
-import { isOver, sessionTitle, SPARK_PARTS, sparkSlots, sparkThreads } from "../model/host/sessions.js";
+import { isOver, orderSessions, sessionTitle, SPARK_PARTS, sparkSlots, sparkThreads } from "../model/host/sessions.js";
 import { formatClock, formatRate, formatShortCount } from "../model/base/numbers.js";
 import { programName } from "../model/host/processes.js";
 import { visibleText } from "../model/base/text.js";
@@ -123,12 +123,11 @@ function fillCard(card, session, state) {
 
 export function createSessionList(root, act) {
   const running = el("ol", { class: "sessions", "data-testid": "running", "aria-label": HOST_TEXT.sessions.running });
-  const over = el("ol", { class: "sessions over", "data-testid": "over", "aria-label": HOST_TEXT.sessions.endedLabel });
-  const overHead = el("h3", {}, HOST_TEXT.sessions.ended);
+  const ends = ["opened", "over"].map((group) => [el("h3", {}, HOST_TEXT.sessions[group]), el("ol", { class: "sessions over", "data-testid": group })]);
   const blank = el("p", { class: "soft blank-line", "data-testid": "sessions-empty" });
   const legend = el("p", { class: "spark-legend", "aria-hidden": "true" }, ...SPARK_PARTS.map((part) => el("span", {}, el("i", { class: "part", "data-part": part }), CONTROL_TEXT.parts[part][0])));
   const count = el("span", { class: "soft" });
-  const element = el("aside", { class: "watched", "aria-label": HOST_TEXT.sessions.label }, el("h2", {}, HOST_TEXT.sessions.running + " ", count), blank, running, legend, overHead, over);
+  const element = el("aside", { class: "watched", "aria-label": HOST_TEXT.sessions.label }, el("h2", {}, HOST_TEXT.sessions.running + " ", count), blank, running, legend, ...ends.flat());
   root.append(element);
   const cards = new Map();
 
@@ -145,16 +144,18 @@ export function createSessionList(root, act) {
 
   return {
     update(state) {
-      const sessions = state.sessions ?? { running: [], over: [] };
-      const shown = new Set([...sessions.running, ...sessions.over].map((session) => session.id));
+      const sessions = state.sessions ?? orderSessions([]);
+      const shown = new Set(Object.values(sessions).flat().map((session) => session.id));
       for (const [id, card] of cards) {
         if (shown.has(id)) continue;
         card.element.remove();
         cards.delete(id);
       }
       fillList(running, sessions.running, state);
-      fillList(over, sessions.over, state);
-      overHead.hidden = sessions.over.length === 0;
+      for (const [head, list] of ends) {
+        fillList(list, sessions[list.dataset.testid], state);
+        head.hidden = !list.firstElementChild;
+      }
       legend.hidden = sessions.running.length === 0;
       setText(count, sessions.running.length === 0 ? "" : String(sessions.running.length));
       blank.hidden = state.sessions === null || sessions.running.length > 0;

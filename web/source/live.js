@@ -21,7 +21,7 @@ import { API, HttpProblem, createRequests, queryText, send } from "./requests.js
 import { createRounds } from "./rounds.js";
 
 // The formats of server/report that a session can be downloaded in, beside the report.
-export const FORMATS = ["summary", "summary-markdown", "summary-json", "collapsed", "heatmap", "pstats-text", "pstats", "pprof", "speedscope", "gecko", "chrome-trace", "jsonl"];
+export const FORMATS = ["summary", "summary-markdown", "summary-json", "collapsed", "heatmap", "svg", "pstats-text", "pstats", "pprof", "speedscope", "gecko", "chrome-trace", "jsonl"];
 
 const ROUND_MS = 1000;
 const FIRST_ROUND_MS = 250;

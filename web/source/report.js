@@ -34,7 +34,7 @@ function whyNoSource({ session, sources, holds_all_sources: holdsAll }) {
 // As /view answers, with blocks where there are times.
 function viewWithBlocks(report, asked, range) {
   const blocks = blocksOfCells(report, asked, range, BLOCKS_MAX);
-  return { ...viewOfCells(report, asked, range), ...(blocks === null ? {} : { blocks }) };
+  return { ...viewOfCells(report, asked, range), in_jit: viewOfCells(report, { ...asked, states: [...asked.states, "in_jit"] }, range), ...(blocks === null ? {} : { blocks }) };
 }
 
 function sourceOf(report, id) {

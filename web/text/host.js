@@ -129,8 +129,8 @@ export const HOST_TEXT = {
   sessions: {
     label: "Sessions",
     running: "Running sessions",
-    ended: "Ended",
-    endedLabel: "Ended sessions",
+    over: "Ended sessions",
+    opened: "Open captures",
     none: "No running sessions.",
     noneHint: "No running sessions. Click Profile next to a process.",
     states: { starting: "starting", paused: "paused", ended: "ended", failed: "failed" },

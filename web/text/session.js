@@ -79,6 +79,7 @@ export const TEXT = {
       summary: ["Summary", "the answer in at most 40 lines, text"],
       "summary-markdown": ["Summary (Markdown)", "for a pull request"],
       "summary-json": ["Summary (JSON)", "for a program"],
+      svg: ["Flame graph", "one picture that opens anywhere"],
       "pstats-text": ["Table", "functions by samples, text"],
       pstats: ["pstats", "for Python's pstats module"],
       pprof: ["pprof", "for go tool pprof, Pyroscope, Parca"],

@@ -2,6 +2,7 @@
 
 #include "sampler/base/hash.h"
 #include "sampler/cpython/objects/object.h"
+#include "sampler/cpython/threads/sub_interpreter_stacks.h"
 #include "sampler/cpython/threads/threads.h"
 
 /* Where the C library's structure of a thread has its id.  720 and 208 are those of glibc on x86-64 and ARM64; in musl
@@ -213,7 +214,9 @@ enum err_code os_threads_match(struct os_threads *threads)
         return ERR_OK;
     thread_ids_begin(&threads->ids);
     const enum err_code rc = match_all(threads);
-    if (!rc)
-        drop_gone(threads);
-    return rc;
+    if (rc)
+        return rc;
+    drop_gone(threads);
+    sub_stacks_find(threads->list);
+    return ERR_OK;
 }

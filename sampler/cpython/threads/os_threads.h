@@ -7,7 +7,8 @@
  * if the kernel has it among the threads of this process, and if no other state of the same interpreter has it.  The
  * state's id comes first, then that of its structure; a state with neither is of an unknown thread, host_tid 0.
  *
- * A state whose thread is known to be gone is no thread: it leaves the list.
+ * A state whose thread is known to be gone is no thread: it leaves the list.  States of several interpreters that
+ * turn out to be of one thread are one sample (sub_interpreter_stacks.h).
  *
  * Ownership: the caller's storage; os_threads_deinit accepts a zeroed one.  Borrows the list.
  * Threads: none.

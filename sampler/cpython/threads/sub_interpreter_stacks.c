@@ -1,3 +1,6 @@
+/* For qsort_r. */
+#define _GNU_SOURCE
+
 #include "sampler/cpython/threads/sub_interpreter_stacks.h"
 
 #include <stdint.h>
@@ -6,11 +9,20 @@
 #include "sampler/cpython/objects/object.h"
 #include "sampler/cpython/threads/threads.h"
 
-/* Versions without native ids know a thread by its pthread_t. */
-static bool is_of_same_thread(const struct thread *one, const struct thread *other)
+/* What identifies the thread of a state.  Of a thread that the kernel has confirmed it is the kernel's number: the
+ * interpreter's own is that of another thread after a fork that Python does not know of.  Until 3.12 a thread may run in a
+ * state that another one has made, and versions without native ids know a thread by its pthread_t. */
+struct identity {
+    bool is_confirmed;
+    uint64_t number; /* 0: unknown */
+};
+
+static struct identity identity_of(const struct thread_list *list, const struct thread *thread)
 {
-    return one->head.tid == other->head.tid &&
-           (one->head.tid || (one->head.ident && one->head.ident == other->head.ident));
+    if (list->runtime->layout.has_state_per_interpreter && thread->host_tid)
+        return (struct identity){ true, (uint64_t)thread->host_tid };
+    return (struct identity){ false, thread->head.tid ? (uint64_t)thread->head.tid
+                                                      : thread->head.ident };
 }
 
 static int compare_numbers(uint64_t one, uint64_t other)
@@ -18,28 +30,39 @@ static int compare_numbers(uint64_t one, uint64_t other)
     return (one > other) - (one < other);
 }
 
+static int compare_identities(struct identity one, struct identity other)
+{
+    const int confirmed = compare_numbers(one.is_confirmed, other.is_confirmed);
+    return confirmed ? confirmed : compare_numbers(one.number, other.number);
+}
+
+static bool is_of_same_thread(const struct thread_list *list, const struct thread *one,
+                              const struct thread *other)
+{
+    const struct identity identity = identity_of(list, one);
+    return identity.number && compare_identities(identity, identity_of(list, other)) == 0;
+}
+
 /* The newest first, as CPython lists threads: a walk finds them again in this order. */
-static int compare_threads(const void *left, const void *right)
+static int compare_threads(const void *left, const void *right, void *list)
 {
     const struct thread *const one = *(struct thread *const *)left;
     const struct thread *const other = *(struct thread *const *)right;
-    if (one->head.tid != other->head.tid)
-        return one->head.tid < other->head.tid ? 1 : -1;
-    const int idents = one->head.tid ? 0 : compare_numbers(other->head.ident, one->head.ident);
-    return idents ? idents : compare_numbers(other->interp_id, one->interp_id);
+    const int identities = compare_identities(identity_of(list, other), identity_of(list, one));
+    return identities ? identities : compare_numbers(other->interp_id, one->interp_id);
 }
 
 void sub_stacks_find(struct thread_list *list)
 {
     const bool is_nested = list->runtime->layout.has_state_per_interpreter;
     if (list->count && list->interpreter_count > 1)
-        qsort(list->items, list->count, sizeof *list->items, compare_threads);
+        qsort_r(list->items, list->count, sizeof *list->items, compare_threads, list);
     for (size_t i = 0; i < list->count; i++) {
         struct thread *const thread = list->items[i];
         struct thread *const before = i ? list->items[i - 1] : NULL;
         thread->inner = thread->earlier = thread->later = NULL;
         thread->is_inner = false;
-        if (!before || list->interpreter_count < 2 || !is_of_same_thread(before, thread))
+        if (!before || list->interpreter_count < 2 || !is_of_same_thread(list, before, thread))
             continue;
         thread->earlier = before;
         before->later = thread;
@@ -79,6 +102,18 @@ static bool runs_inside(const struct thread_list *list, const struct thread *thr
     const remote_addr place = place_on_c_stack(list, thread);
     const remote_addr other_place = place_on_c_stack(list, other);
     return place && other_place ? place < other_place : thread->interp_id > other->interp_id;
+}
+
+bool sub_stacks_is_spare(const struct thread *thread)
+{
+    return !thread->host_tid && !has_frames(thread);
+}
+
+struct thread *sub_stacks_outermost(struct thread *thread)
+{
+    while (thread->is_inner)
+        thread = thread->later;
+    return thread;
 }
 
 bool sub_stacks_are_several(const struct thread *thread)

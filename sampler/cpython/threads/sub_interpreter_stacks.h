@@ -14,7 +14,7 @@
  * that thread's number.  So each state that has frames is a sample there.
  *
  * A program that embeds Python may keep a state of each thread in each interpreter, in any version.  States
- * without frames are no samples beside one that has some; of several without, one is.
+ * without frames are no samples beside one that has some; of several without, one is, unless the thread is unknown.
  *
  * Depends on: object, threads.
  */
@@ -29,6 +29,13 @@ struct thread_list;
 /* Call this after the list has changed.  It sets `inner`, `is_inner`, `earlier` and `later` of the threads.  Of several
  * interpreters, it moves the states of each thread next to each other, that of the main interpreter last. */
 void sub_stacks_find(struct thread_list *list);
+
+/* Is it a state that no thread is known to run in, without frames?  Programs that embed Python make states for threads to
+ * come, and some have more states than threads. */
+bool sub_stacks_is_spare(const struct thread *thread);
+
+/* The state that names the thread: that of the interpreter in which it has begun. */
+struct thread *sub_stacks_outermost(struct thread *thread);
 
 /* Has the thread of the operating system several states? */
 bool sub_stacks_are_several(const struct thread *thread);

@@ -83,6 +83,20 @@ remote_addr machine_jumped(const unsigned char code[MACHINE_JUMP_BYTES], remote_
     return instruction >> 26 == 0x05 ? addr + distance_of(instruction, 26) : 0;
 }
 
+/* ret; svc #0 */
+size_t machine_own_bytes(const unsigned char *code, size_t bytes)
+{
+    size_t returned = 0;
+    for (size_t i = 0; i + 4 <= bytes; i += 4) {
+        const uint32_t instruction = instruction_at(code + i);
+        if (instruction == 0xd65f03c0)
+            returned = i + 4;
+        else if (instruction == 0xd4000001 && returned)
+            return returned;
+    }
+    return bytes;
+}
+
 /* [bti c]; adrp x16, page; ldr x17, [x16, #offset] */
 remote_addr machine_stub_slot(const unsigned char code[MACHINE_STUB_BYTES], remote_addr addr)
 {

@@ -70,6 +70,10 @@ remote_addr machine_called(const unsigned char code[MACHINE_CALL_BYTES], remote_
 /* Where the jump at `addr` leads, by the code alone; 0: the code is no such jump. */
 remote_addr machine_jumped(const unsigned char code[MACHINE_JUMP_BYTES], remote_addr addr);
 
+/* How many of these bytes, which begin with a function, are surely of it: all, or those up to the last return before the
+ * first system call that has one before it.  Another function may begin there. */
+size_t machine_own_bytes(const unsigned char *code, size_t bytes);
+
 /* The address of the word through which the stub at `addr` jumps; 0: the code is no such stub. */
 remote_addr machine_stub_slot(const unsigned char code[MACHINE_STUB_BYTES], remote_addr addr);
 

@@ -92,6 +92,18 @@ remote_addr machine_jumped(const unsigned char code[MACHINE_JUMP_BYTES], remote_
     return code[0] == 0xe9 ? addr + MACHINE_JUMP_BYTES + (uint64_t)(int64_t)distance : 0;
 }
 
+size_t machine_own_bytes(const unsigned char *code, size_t bytes)
+{
+    size_t returned = 0;
+    for (size_t i = 0; i + 1 < bytes; i++) {
+        if (code[i] == 0xc3)
+            returned = i + 1;
+        else if (code[i] == 0x0f && code[i + 1] == 0x05 && returned)
+            return returned;
+    }
+    return bytes;
+}
+
 remote_addr machine_stub_slot(const unsigned char code[MACHINE_STUB_BYTES], remote_addr addr)
 {
     static const unsigned char landing[] = { 0xf3, 0x0f, 0x1e, 0xfa }; /* endbr64 */

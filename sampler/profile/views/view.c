@@ -45,17 +45,18 @@ static void add_row(struct view *view, const struct row *row)
     view->total_ns += view_self_ns(view, view->count++);
 }
 
-/* The cells that pass the filter: how many. */
-static size_t take_rows(const struct cell_filter *filter, struct row *rows)
+/* The cells that pass the filter: how many.  Adds their states to `states`. */
+static size_t take_rows(const struct cell_filter *filter, struct row *rows, state_bits *states)
 {
     size_t count = 0;
     for (size_t i = filter->first; i < filter->end; i++) {
         const struct window *const window = filter->snapshot->windows[i];
         for (size_t j = 0; j < window->cell_count; j++) {
             const struct cell *const cell = &window->cells[j];
-            if (cell_filter_passes(filter, cell))
-                rows[count++] =
-                    (struct row){ cell->node, cell->count, window_cell_ns(window, j) };
+            if (!cell_filter_passes(filter, cell))
+                continue;
+            *states |= cell->state;
+            rows[count++] = (struct row){ cell->node, cell->count, window_cell_ns(window, j) };
         }
     }
     return count;
@@ -88,7 +89,7 @@ static enum err_code fill_sorted(struct view *view, const struct cell_filter *fi
     struct row *const rows = malloc((cells + 1) * sizeof *rows);
     if (!rows)
         return err_nomem(err);
-    const size_t taken = take_rows(filter, rows);
+    const size_t taken = take_rows(filter, rows, &view->states);
     qsort(rows, taken, sizeof *rows, compare_rows);
     const size_t count = merge_rows(rows, taken);
     const enum err_code rc = reserve(view, count, filter->has_periods, err);
@@ -98,9 +99,10 @@ static enum err_code fill_sorted(struct view *view, const struct cell_filter *fi
     return rc;
 }
 
-/* Adds the cells that pass the filter to `sum`, and their times to `ns` unless that is NULL; both by
- * node.  Returns the number of nodes whose sum is no longer 0. */
-static size_t sum_nodes(const struct cell_filter *filter, uint64_t *sum, uint64_t *ns)
+/* Adds the cells that pass the filter to `sum`, and their times to `ns` unless that is NULL, both by
+ * node, and their states to `states`.  Returns the number of nodes whose sum is no longer 0. */
+static size_t sum_nodes(const struct cell_filter *filter, uint64_t *sum, uint64_t *ns,
+                        state_bits *states)
 {
     size_t count = 0;
     for (size_t i = filter->first; i < filter->end; i++) {
@@ -109,6 +111,7 @@ static size_t sum_nodes(const struct cell_filter *filter, uint64_t *sum, uint64_
             const struct cell *const cell = &window->cells[j];
             if (!cell_filter_passes(filter, cell))
                 continue;
+            *states |= cell->state;
             count += sum[cell->node] == 0;
             sum[cell->node] += cell->count;
             if (ns)
@@ -126,7 +129,7 @@ static enum err_code fill_summed(struct view *view, const struct cell_filter *fi
     if (!sum)
         return err_nomem(err);
     uint64_t *const ns = filter->has_periods ? sum + nodes + 1 : NULL;
-    const size_t count = sum_nodes(filter, sum, ns);
+    const size_t count = sum_nodes(filter, sum, ns, &view->states);
     const enum err_code rc = reserve(view, count, filter->has_periods, err);
     for (size_t i = 0; i < nodes && !rc; i++)
         if (sum[i])

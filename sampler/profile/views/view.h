@@ -41,6 +41,7 @@ struct view_query {
 struct view {
     uint32_t generation;
     uint64_t total;
+    state_bits states; /* that some of its samples have */
     size_t count;
     node_id *node; /* ascending */
     uint64_t *self;

@@ -9,6 +9,10 @@ static const struct command commands[] = {
       "profile running processes and serve their flame graph",
       "Prints the URL of the page and serves the page until Ctrl-C, also after the last\n"
       "process has ended.  Filters apply to the page when it opens.\n",
+      " 4711                  # prints the URL of the page\n"
+      " 4711 -s --browser     # child processes too, in a browser\n"
+      " --all -r 100          # every Python process of this host\n",
+      " pid all subprocesses sampling-rate duration native context max-cpu listen browser binary hide-args ",
       command_attach },
     { "run", COMMAND_RUN, "TARGET [ARGS]... | -- COMMAND [ARGS]...",
       "start a program and profile it from its start",
@@ -17,22 +21,39 @@ static const struct command commands[] = {
       "Ctrl-C reaches the program too.  A program that is still running two seconds\n"
       "later gets SIGTERM, and after two more seconds SIGKILL.  The exit status is that\n"
       "of the program if it ended by itself (128 plus the signal if a signal ended it);\n"
-      "otherwise it is that of pyrometer.\n",
+      "otherwise it is that of pyrometer.\n\n"
+      "With -o or a format there is no page: the program is recorded to its end, as\n"
+      "record -- COMMAND does.  Standard output is the program's own.\n",
+      " script.py             # prints the URL of the page\n"
+      " -o out.html -- CMD    # no page: a report when CMD has ended\n"
+      " -s -- gunicorn app:app\n",
+      " module python subprocesses sampling-rate duration native output format listen browser ",
       command_run },
-    { "record", COMMAND_RECORD, "PID... | --all",
-      "profile running processes into a file, without a server",
+    { "record", COMMAND_RECORD, "PID... | --all | -- COMMAND [ARGS]...",
+      "profile processes, or a program, into a file",
       "Records until the last process ends, --duration is reached, or Ctrl-C, and then\n"
       "writes the output.  Without a format option, the extension of the file selects\n"
       "the format: .html or .folded, for example.  With neither, record writes a\n"
       "capture (.pyro), which is readable at any time, even after a crash; replay\n"
       "converts it to every other format.  A capture has every sample; it keeps the\n"
-      "filters for replay and for the page.\n",
+      "filters for replay and for the page.\n\n"
+      "COMMAND is started and recorded to its end; its exit status is that of record.\n"
+      "If that is 0 and the file was not written, the status says so.  Ctrl-C ends\n"
+      "COMMAND first, as with run, and the file is written.\n",
+      " 4711 -d 30 -o profile.html\n"
+      " -o profile.svg -- python3 script.py\n"
+      " 4711 --summary --pprof=cpu.pb.gz\n",
+      " pid all subprocesses sampling-rate duration native gil idle output format no-source ",
       command_record },
     { "replay", COMMAND_REPLAY, "FILE", "convert a capture to other formats, or show it",
-      "FILE is a capture.  With --browser the page shows it, as with serve.  The\n"
-      "filters of its recording apply.  A filter option replaces those of its kind; an\n"
-      "empty one, such as --hide '', leaves them out.\n",
-      command_replay },
+      "FILE is a capture.  Without a format, replay prints the summary.  With --browser\n"
+      "the page shows it, as with serve.  The filters of its recording apply.  A filter\n"
+      "option replaces those of its kind; an empty one, such as --hide '', leaves them\n"
+      "out.\n",
+      " night.pyro                        # the summary\n"
+      " night.pyro -o night.html --from 10m\n"
+      " night.pyro --pstats --focus function:main\n",
+      " output format from to thread process focus ignore hide idle browser ", command_replay },
     { "serve", COMMAND_SERVE, "[FILE]...",
       "serve a page that profiles all Python processes of this host",
       "Prints the URL of the page and serves the page until Ctrl-C.  The page and the\n"
@@ -40,13 +61,20 @@ static const struct command commands[] = {
       "there is only one, the URL opens it.  --max-cpu limits all sessions together.\n"
       "Sessions are recorded into ~/.local/state/pyrometer, those of root's server into\n"
       "/var/lib/pyrometer.\n",
+      "                         # every Python process of this host\n"
+      " night.pyro              # or: pyrometer night.pyro\n"
+      " --listen 0.0.0.0:7997 --shares shares.json\n",
+      " listen browser data keep-days continuous max-cpu allow-user user audit ",
       command_serve },
     { "merge", COMMAND_MERGE, "FILE[@FROM..TO]... -o FILE", "join captures, or cut one",
       "The result starts when the earliest part started, and samples keep the time of\n"
       "day at which they were taken.  FILE@10..2m is the part from 10 seconds to\n"
       "2 minutes after the start of FILE; one such part makes a shorter capture.  The\n"
       "filters of the recordings are kept if all have the same.\n",
-      command_merge },
+      " mon.pyro tue.pyro -o both.pyro\n"
+      " mon.pyro tue.pyro@10m..1h -o week.pyro\n"
+      " night.pyro@10..2m -o part.pyro\n",
+      " output memory ", command_merge },
     { "diff", COMMAND_DIFF, "BASELINE CAPTURE | BASELINE... -- CAPTURE...", "compare captures",
       "Compares shares of samples, or with --by-time seconds per second, and lists the\n"
       "significant changes: functions by self and by total, and paths that are new or\n"
@@ -62,33 +90,53 @@ static const struct command commands[] = {
       "significantly more, by over PERCENT points.  self(PATTERN)>PERCENT% is about\n"
       "matching functions only.  The exit status is 5 if a condition holds, and the\n"
       "format is Markdown unless another one is given.\n",
-      command_diff },
+      " monday.pyro tuesday.pyro\n"
+      " base.pyro pull.pyro --fail-if 'self>5%'\n"
+      " a1.pyro a2.pyro -- b1.pyro b2.pyro -o diff.html\n",
+      " output json html markdown fail-if by-time limit process before ", command_diff },
     { "top", COMMAND_TOP, "PID... | --all", "watch running processes in this terminal",
       "Shows functions by their share of the samples, and what the threads are doing.\n"
       "Press ? for the keys.  It samples all threads; choose one with the keys.  With\n"
       "--binary it also writes a capture.\n",
-      command_top },
+      " 4711\n"
+      " 4711 -s               # child processes too\n"
+      " --all -r 100\n",
+      " pid all subprocesses sampling-rate native gil idle binary ", command_top },
     { "dump", COMMAND_DUMP, "PID...", "print the current stack of every thread",
-      "Prints the innermost frame first, and the states of each thread: on_cpu, has_gil\n"
-      "and others.  Of the greenlets of a thread it prints the one that runs or waits\n"
-      "in the hub: those that are switched out cannot be listed.\n",
-      command_dump },
+      "Prints the main thread first, and of each thread what it does (running, needs\n"
+      "the GIL, needs a processor, blocked or idle, and why) and its frames, innermost\n"
+      "first.  Of the greenlets of a thread it prints the one that runs or waits in the\n"
+      "hub: those that are switched out cannot be listed.\n",
+      " 4711\n"
+      " 4711 -n               # with native frames\n"
+      " 4711 4712 --async-mode all\n",
+      " pid native async-aware async-mode ", command_dump },
     { "doctor", COMMAND_DOCTOR, "[PID]...", "check whether a process can be profiled",
       "Prints one line per check: OK, BYPASSED, UNKNOWN or BLOCKED, followed by the\n"
       "fix.  Without a PID it checks this host.  The exit status is the one that attach\n"
       "would return.\n",
-      command_doctor },
+      "                       # this host\n"
+      " 4711\n"
+      " -p 4711 -p 4712\n",
+      " pid ", command_doctor },
     { "mcp", COMMAND_MCP, "", "let an assistant profile (Model Context Protocol)",
       "A client starts it and talks to it over standard input and output: it lists\n"
       "processes, profiles one, reads summaries and source lines, and compares\n"
       "recordings.  It opens no port and ends when its client does.\n",
+      "\n"
+      " --no-source\n"
+      " --allow-user $USER\n",
+      " context engine max-rate max-sessions max-cpu allow-user allow-command no-source audit ",
       command_mcp },
     { "push", COMMAND_PUSH, "FILE URL...", "send a capture to a server that keeps profiles",
       "URL is pyroscope://HOST[:PORT], otlp://HOST[:PORT] or parca://HOST[:PORT]; with\n"
       "TLS it is pyroscope+https://HOST.  Each profile is of 15 seconds (--push-window)\n"
       "and has the time at which it was recorded: a server may refuse what is too old.\n"
       "The exit status is 1 unless all of it was accepted.\n",
-      command_push },
+      " night.pyro pyroscope://pyroscope:4040\n"
+      " night.pyro otlp://collector:4318 --label env=prod\n"
+      " night.pyro parca+https://parca --push-headers token.txt\n",
+      " label sample-labels push-window push-headers push-ca anonymize ", command_push },
 };
 
 const struct command *command_at(size_t index)

@@ -3,6 +3,7 @@
 #include "sampler/base/enum_text.h"
 #include "server/command/options/commands.h"
 #include "server/command/options/options.h"
+#include "server/report/report.h"
 
 const char *const completion_texts[] = { "bash", "zsh", "fish", NULL };
 
@@ -12,8 +13,26 @@ static bool names_file(const struct option *option)
     return option->value && enum_find(files, option->value) >= 0;
 }
 
+/* The names of formats, or the texts of a choice. */
+static bool has_texts(const struct option *option)
+{
+    return option->setting.texts || option->names_format;
+}
+
+static void put_formats(FILE *out)
+{
+    const struct report_format *format = NULL;
+    for (size_t i = 0; (format = report_at(i)); i++)
+        if (!format->needs_baseline)
+            fprintf(out, "%s%s", i > 0 ? " " : "", format->name);
+}
+
 static void put_texts(FILE *out, const struct setting *setting)
 {
+    if (!setting->texts) {
+        put_formats(out);
+        return;
+    }
     const char *const *const texts = setting->texts + setting->least;
     for (size_t i = 0; texts[i]; i++)
         fprintf(out, "%s%s", i > 0 ? " " : "", texts[i]);
@@ -55,7 +74,7 @@ static void put_bash_values(FILE *out)
         fprintf(out, "    --%s", option->setting.name);
         if (option->letter)
             fprintf(out, "|-%c", option->letter);
-        if (option->setting.texts) {
+        if (has_texts(option)) {
             fputs(") COMPREPLY=($(compgen -W '", out);
             put_texts(out, &option->setting);
             fputs("' -- \"$cur\")); return ;;\n", out);
@@ -136,7 +155,7 @@ static void put_fish_option(FILE *out, const struct command *command,
         fprintf(out, " -s %c", option->letter);
     if (option->value && option->value[0] != '=')
         fputs(names_file(option) ? " -r -F" : " -x", out);
-    if (option->setting.texts) {
+    if (has_texts(option)) {
         fputs(" -a '", out);
         put_texts(out, &option->setting);
         fputc('\'', out);

@@ -1,13 +1,14 @@
 #include "server/command/options/help.h"
 
 #include <ctype.h>
+#include <string.h>
 
 #include "server/command/options/commands.h"
 #include "server/command/options/options.h"
 
 enum { OPTION_COLUMN = 28 };
 
-const char *const help_form_texts[] = { "text", "man", NULL };
+const char *const help_form_texts[] = { "text", "all", "man", NULL };
 
 const char help_summary[] = "Profile running Python programs without modifying them.\n";
 
@@ -47,22 +48,70 @@ static void print_options(FILE *out, unsigned command)
     }
 }
 
+static bool is_usual(const struct option *option, const struct command *command)
+{
+    char word[64];
+    snprintf(word, sizeof word, " %s ", option->setting.name);
+    return strstr(command->usual, word) && (option->commands & command->bit);
+}
+
+static void print_usage(FILE *out, const struct command *command)
+{
+    fprintf(out, "Usage: pyrometer %s [OPTIONS]%s%s\n\n%c%s.\n", command->name,
+            *command->operands ? " " : "", command->operands,
+            toupper((unsigned char)*command->summary), command->summary + 1);
+}
+
+static void print_examples(FILE *out, const struct command *command)
+{
+    fputs("\nExamples:\n", out);
+    for (const char *line = command->examples; *line; line = strchr(line, '\n') + 1)
+        fprintf(out, "    pyrometer %s%.*s\n", command->name, (int)strcspn(line, "\n"), line);
+}
+
 static void print_command(FILE *out, const struct command *command)
 {
-    fprintf(out, "Usage: pyrometer %s [OPTIONS]%s%s\n\n", command->name,
-            *command->operands ? " " : "", command->operands);
-    fprintf(out, "%c%s.\n\n%s", toupper((unsigned char)*command->summary), command->summary + 1,
-            command->details);
+    const struct option *option = NULL;
+    print_usage(out, command);
+    print_examples(out, command);
+    fputs("\nOptions:\n", out);
+    for (size_t i = 0; (option = option_at(i)); i++)
+        if (is_usual(option, command))
+            print_option(out, option);
+    fprintf(out, "\nAll options: pyrometer %s --help=all\n", command->name);
+}
+
+static void print_command_all(FILE *out, const struct command *command)
+{
+    print_usage(out, command);
+    fprintf(out, "\n%s", command->details);
+    print_examples(out, command);
     print_options(out, command->bit);
+}
+
+static void print_commands(FILE *out)
+{
+    const struct command *command = NULL;
+    fprintf(out, "Usage: pyrometer COMMAND [OPTIONS] ...\n\n%s\nCommands:\n", help_summary);
+    for (size_t i = 0; (command = command_at(i)); i++)
+        fprintf(out, "  %-8s %s\n", command->name, command->summary);
+    fputs("\nExamples:\n"
+          "    pyrometer attach 4711                          # watch a running program\n"
+          "    pyrometer record -o out.html -- python3 app.py # report on a whole run\n"
+          "    pyrometer dump 4711                            # what each thread does now\n",
+          out);
 }
 
 static void print_program(FILE *out)
 {
-    const struct command *command = NULL;
+    print_commands(out);
+    fputs("\nA command's options: pyrometer COMMAND --help, or --help=all\n", out);
+}
+
+static void print_program_all(FILE *out)
+{
     const struct option *option = NULL;
-    fprintf(out, "Usage: pyrometer COMMAND [OPTIONS] ...\n\n%s\nCommands:\n", help_summary);
-    for (size_t i = 0; (command = command_at(i)); i++)
-        fprintf(out, "  %-8s %s\n", command->name, command->summary);
+    print_commands(out);
     fputs("\nOptions:\n", out);
     for (size_t i = 0; (option = option_at(i)); i++)
         if (option->commands == 0 || (option->commands & COMMAND_NONE))
@@ -76,4 +125,12 @@ void help_print(FILE *out, const struct command *command)
         print_command(out, command);
     else
         print_program(out);
+}
+
+void help_print_all(FILE *out, const struct command *command)
+{
+    if (command)
+        print_command_all(out, command);
+    else
+        print_program_all(out);
 }

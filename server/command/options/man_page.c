@@ -127,6 +127,18 @@ static void put_exit_status(FILE *out)
     put_lines(out, help_exit_status);
 }
 
+/* As they are, each on a line of its own. */
+static void put_examples(FILE *out, const struct command *command)
+{
+    fputs(".SH EXAMPLES\n.nf\n", out);
+    for (const char *line = command->examples; *line; line = strchr(line, '\n') + 1) {
+        fprintf(out, "pyrometer %s", command->name);
+        put_text(out, line, strcspn(line, "\n"));
+        fputc('\n', out);
+    }
+    fputs(".fi\n", out);
+}
+
 static void print_command(FILE *out, const struct command *command)
 {
     put_title(out, command);
@@ -140,6 +152,7 @@ static void print_command(FILE *out, const struct command *command)
     fputs(".PP\n", out);
     put_lines(out, command->details);
     put_options(out, command->bit);
+    put_examples(out, command);
     put_exit_status(out);
     fputs(".SH SEE ALSO\n.BR pyrometer (1)\n", out);
 }

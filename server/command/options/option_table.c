@@ -1,9 +1,11 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "sampler/base/buffer.h"
 #include "server/command/options/completion.h"
 #include "server/command/options/help.h"
 #include "server/command/options/options.h"
+#include "server/command/options/suggest.h"
 #include "server/report/report.h"
 #include "server/sessions/sessions.h"
 #include "server/settings/view_settings.h"
@@ -58,6 +60,26 @@ static enum err_code read_filter(const struct setting *setting, void *out, const
     return *text ? view_read_filter(setting, &view->filters, text, why) : ERR_OK;
 }
 
+/* By the name of its option, or by that of another profiler.  A baseline has no place here. */
+static enum err_code read_format(const struct setting *setting, void *formats, const char *text,
+                                 struct err *why)
+{
+    struct options *const options = (void *)((char *)formats - setting->offset);
+    const struct report_format *format = report_find(text);
+    const char *meaning = NULL;
+    struct buffer known = { 0 };
+    for (size_t i = 0; !format && (meaning = suggest_meaning(text, i)); i++)
+        format = report_find(meaning);
+    if (format && !format->needs_baseline)
+        return options_add_format(options, format, NULL, why);
+    for (size_t i = 0; (format = report_at(i)); i++)
+        if (!format->needs_baseline)
+            buffer_printf(&known, "%s%s", i == 0 ? "" : ", ", format->name);
+    err_set(why, ERR_INVALID, "want %s", buffer_string(&known));
+    buffer_deinit(&known);
+    return ERR_INVALID;
+}
+
 #define AT(member) offsetof(struct options, member)
 #define OPTION(letter_, name_, value_, kind_, member_, commands_, ...)       \
     {                                                                        \
@@ -85,7 +107,11 @@ static enum err_code read_filter(const struct setting *setting, void *out, const
 static const struct option table[] = {
     SWITCH("all", sampling.all, BY_PID, "profile every Python process that can be read",
            .heading = "Processes"),
-    SWITCH("subprocesses", sampling.subprocesses, SAMPLING, "profile child processes too"),
+    { SETTING("pid", OTHER, struct options, sampling), READ(options_read_pid),
+      .setting.is_repeatable = true, .letter = 'p',
+      SHOWN(BY_PID | COMMAND_DUMP | COMMAND_DOCTOR, "PID", "a process, as PID alone") },
+    OPTION('s', "subprocesses", NULL, FLAG, sampling.subprocesses, SAMPLING,
+           "profile child processes too"),
     SWITCH("hide-args", sampling.hides_arguments,
            SAMPLING | LOADING | COMMAND_DIFF | COMMAND_MCP | COMMAND_PUSH,
            "keep only the first word of command lines"),
@@ -96,6 +122,7 @@ static const struct option table[] = {
 
     OPTION('r', "sampling-rate", "RATE", RATE, sampling.rate_hz, SAMPLING,
            "samples per second: 100, 1.5k, 10khz (default 1k)", .heading = "Sampling"),
+    LONG("rate", "RATE", RATE, sampling.rate_hz, SAMPLING, "the same as --sampling-rate"),
     OPTION('d', "duration", "TIME", DURATION, sampling.duration_ns, SAMPLING,
            "stop after TIME: 10, 0.5, 2m, 1h"),
     OPTION('a', "all-threads", NULL, FLAG, sampling.all_threads, LOGGING,
@@ -104,10 +131,11 @@ static const struct option table[] = {
     LONG("mode", "MODE", CHOICE, sampling.mode, SAMPLING | SELECTING,
          "what to record: wall, cpu, gil or exception", TEXTS(sampler_mode_texts, 0),
          GIVEN(names_mode)),
-    LONG("native", "=WHAT", CHOICE, sampling.native, SAMPLING,
-         "native code: leaf (without WHAT), full or off", TEXTS(sampler_native_texts, 0),
-         .bare = "leaf"),
-    SWITCH("native", shows_native, COMMAND_DUMP,
+    OPTION('g', "gil", NULL, FLAG, is_gil_only, SAMPLING, "the same as --mode gil"),
+    OPTION('n', "native", "=WHAT", CHOICE, sampling.native, SAMPLING,
+           "native code: leaf (without WHAT), full (-n), off", TEXTS(sampler_native_texts, 0),
+           .bare = "leaf", .by_letter = "full"),
+    OPTION('n', "native", NULL, FLAG, shows_native, COMMAND_DUMP,
            "show native frames; stops the process briefly"),
     SWITCH("no-gc", sampling.no_gc, SAMPLING, "do not mark garbage collection"),
     SWITCH("opcodes", sampling.opcodes, SAMPLING, "record bytecode instructions besides lines"),
@@ -133,6 +161,9 @@ static const struct option table[] = {
     OPTION('o', "output", "FILE", TEXT, output,
            SAMPLING | COMMAND_REPLAY | COMMAND_MERGE | COMMAND_DIFF,
            "output file or folder; - is standard output", .heading = "Output"),
+    { SETTING("format", OTHER, struct options, formats), READ(read_format),
+      .setting.is_repeatable = true, .letter = 'f', .names_format = true,
+      SHOWN(WRITING, "NAME", "a format, such as svg or pprof") },
     LONG("binary", "=FILE", TEXT, capture_file, SAMPLING, "write a capture for replay",
          GIVEN(wants_capture)),
     SWITCH("split", splits, WRITING, "write one file per process: NAME_PID.html"),
@@ -150,6 +181,8 @@ static const struct option table[] = {
     OPTION('l', "limit", "ROWS", NUMBER, report.limit, WRITING | COMMAND_DIFF,
            "maximum rows of the table (default 15)", RANGE(1, 999999999)),
     SWITCH("no-summary", report.no_summary, WRITING, "leave out the summary below the table"),
+    OPTION('t', "threads", NULL, FLAG, report.by_thread, WRITING,
+           "in a picture, a frame for each thread"),
     SWITCH("by-line", report.by_line, WRITING, "group by line instead of by function"),
     SWITCH("no-source", report.no_source, WRITING | SERVING | COMMAND_MCP,
            "leave out source code"),
@@ -174,7 +207,7 @@ static const struct option table[] = {
       SHOWN(WRITING | SELECTING | COMMAND_TOP, "LIST",
             "parts of time: running, needs-gil, blocked"),
       GIVEN(chooses_parts) },
-    SWITCH("idle", shows_idle, WRITING | SELECTING | COMMAND_TOP,
+    OPTION('i', "idle", NULL, FLAG, shows_idle, WRITING | SELECTING | COMMAND_TOP,
            "idle threads too, which are left out"),
     { VIEW_STATE(struct options, view.query),
       SHOWN(SELECTING, "WORDS", "only samples in these states: on_cpu,!has_gil") },
@@ -277,8 +310,8 @@ static const struct option table[] = {
          "print a completion script for bash, zsh or fish", TEXTS(completion_texts, 0),
          GIVEN(wants_completion), .heading = "Other"),
     OPTION('h', "help", "=FORM", CHOICE, help_form, 0,
-           "show this help: text (without FORM) or man (roff)",
-           TEXTS(help_form_texts, HELP_TEXT), GIVEN(wants_help), .bare = "text"),
+           "show help: all of it with =all, roff with =man", TEXTS(help_form_texts, HELP_TEXT),
+           GIVEN(wants_help), .bare = "text"),
     OPTION('V', "version", NULL, FLAG, wants_version, 0, "show the version"),
 };
 

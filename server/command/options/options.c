@@ -55,12 +55,23 @@ static const struct option *find_name(const char *name, const struct command *co
     return NULL;
 }
 
+/* A word of the same meaning is meant before one that is spelt alike. */
+static const char *find_meaning(const char *name, const struct command *command)
+{
+    const char *word = NULL;
+    for (size_t i = 0; (word = suggest_meaning(name, i)); i++)
+        if (find_name(word, command))
+            return word;
+    return NULL;
+}
+
 static enum err_code unknown_option(const char *name, const struct command *command,
                                     struct err *err)
 {
-    struct suggestion best = { NULL, 0 };
+    const char *const meaning = find_meaning(name, command);
+    struct suggestion best = { meaning, 0 };
     const struct option *option = NULL;
-    for (size_t i = 0; (option = option_at(i)); i++)
+    for (size_t i = 0; !meaning && (option = option_at(i)); i++)
         if (belongs(option, command))
             suggest_offer(&best, name, option->setting.name);
         else if (command && strcmp(option->setting.name, name) == 0)
@@ -72,9 +83,8 @@ static enum err_code unknown_option(const char *name, const struct command *comm
     return err_set(err, ERR_INVALID, "unknown option '--%.64s' (see --help)", name);
 }
 
-/* If a format is given twice, the later file name counts. */
-static enum err_code add_format(struct options *options, const struct report_format *format,
-                                const char *value, struct err *err)
+enum err_code options_add_format(struct options *options, const struct report_format *format,
+                                 const char *value, struct err *err)
 {
     size_t at = 0;
     while (at < options->format_count && options->formats[at].format != format)
@@ -107,7 +117,7 @@ static enum err_code take_value(struct options *options, const struct option *op
     if (option->value && (value ? is_text && *value == '\0' : *option->value != '='))
         return needs_value(option, err);
     if (option->format)
-        return add_format(options, option->format, value, err);
+        return options_add_format(options, option->format, value, err);
     value = value ? value : option->bare;
     if (setting_read(setting, options, value, &why) == ERR_OK)
         return ERR_OK;
@@ -136,6 +146,16 @@ static enum err_code parse_long(struct options *options, char ***at, struct err 
     return take_value(options, option, value, err);
 }
 
+static enum err_code unknown_letter(char letter, const struct command *command, struct err *err)
+{
+    const char name[] = { letter, '\0' };
+    const char *const meaning = find_meaning(name, command);
+    if (meaning)
+        return err_set(err, ERR_INVALID, "unknown option '-%c' (did you mean '--%s'?)", letter,
+                       meaning);
+    return err_set(err, ERR_INVALID, "unknown option '-%c' (see --help)", letter);
+}
+
 /* "-a", "-r 100", "-r100", "-ar100". */
 static enum err_code parse_letters(struct options *options, char ***at, struct err *err)
 {
@@ -143,11 +163,12 @@ static enum err_code parse_letters(struct options *options, char ***at, struct e
     for (const char *text = *(*at)++ + 1; *text && rc == ERR_OK; text++) {
         const struct option *const option = find_letter(*text, options->command);
         if (!option)
-            return err_set(err, ERR_INVALID, "unknown option '-%c' (see --help)", *text);
+            return unknown_letter(*text, options->command, err);
         const bool wants_word = option->value && *option->value != '=';
         if (wants_word && text[1])
             return take_value(options, option, text + 1, err);
-        rc = take_value(options, option, wants_word && **at ? *(*at)++ : NULL, err);
+        rc =
+            take_value(options, option, wants_word && **at ? *(*at)++ : option->by_letter, err);
     }
     return rc;
 }
@@ -164,20 +185,29 @@ static enum err_code unknown_command(const char *name, struct err *err)
     return err_set(err, ERR_INVALID, "unknown command '%.64s' (see --help)", name);
 }
 
+enum err_code options_read_pid(const struct setting *setting, void *sampling, const char *text,
+                               struct err *why)
+{
+    struct sampler_options *const options = sampling;
+    double pid = 0;
+    (void)setting;
+    if (!setting_number(SETTING_NUMBER, text, &pid) || pid < 1 || pid > INT_MAX)
+        return err_set(why, ERR_INVALID, "want a process ID such as 4711");
+    for (size_t i = 0; i < options->pid_count; i++)
+        if (options->pids[i] == (pid_t)pid)
+            return ERR_OK;
+    if (options->pid_count == SAMPLER_MAX_PROCESSES)
+        return err_set(why, ERR_INVALID, "at most %d PIDs are allowed", SAMPLER_MAX_PROCESSES);
+    options->pids[options->pid_count++] = (pid_t)pid;
+    return ERR_OK;
+}
+
 static enum err_code take_pid(struct options *options, const char *text, struct err *err)
 {
-    double pid = 0;
-    if (!setting_number(SETTING_NUMBER, text, &pid) || pid < 1 || pid > INT_MAX)
-        return err_set(err, ERR_INVALID, "invalid PID '%.64s': want a process ID such as 4711",
-                       text);
-    struct sampler_options *const sampling = &options->sampling;
-    for (size_t i = 0; i < sampling->pid_count; i++)
-        if (sampling->pids[i] == (pid_t)pid)
-            return ERR_OK;
-    if (sampling->pid_count == SAMPLER_MAX_PROCESSES)
-        return err_set(err, ERR_INVALID, "at most %d PIDs are allowed", SAMPLER_MAX_PROCESSES);
-    sampling->pids[sampling->pid_count++] = (pid_t)pid;
-    return ERR_OK;
+    struct err why = { 0 };
+    if (options_read_pid(NULL, &options->sampling, text, &why) == ERR_OK)
+        return ERR_OK;
+    return err_set(err, ERR_INVALID, "invalid PID '%.64s': %s", text, why.message);
 }
 
 static enum err_code take_file(struct options *options, const char *name, struct err *err)
@@ -203,13 +233,24 @@ static enum err_code take_endpoint(struct options *options, const char *text, st
     return err_set(err, ERR_INVALID, "invalid URL '%.64s': %s", text, why.message);
 }
 
-/* The first word is the command.  The next ones are PIDs, files, or TARGET and its arguments. */
+static bool is_capture_name(const char *name)
+{
+    const char *const dot = strrchr(name, '.');
+    return dot && strcmp(dot + 1, CAPTURE_EXTENSION) == 0;
+}
+
+/* The first word is the command, or a capture to serve.  The next ones are PIDs, files, or TARGET and its arguments. */
 static enum err_code take_word(struct options *options, char ***at, struct err *err)
 {
     char **const word = (*at)++;
     if (!options->command) {
         options->command = command_find(*word);
-        return options->command ? ERR_OK : unknown_command(*word, err);
+        if (options->command)
+            return ERR_OK;
+        if (!is_capture_name(*word))
+            return unknown_command(*word, err);
+        options->command = command_find("serve");
+        return take_file(options, *word, err);
     }
     if (options->command->bit == COMMAND_PUSH && options->file_count > 0)
         return take_endpoint(options, *word, err);
@@ -233,9 +274,10 @@ static enum err_code take_command(struct options *options, char ***at, struct er
         options->baseline_count = options->file_count;
         return ERR_OK;
     }
-    if (!options->command || options->command->bit != COMMAND_RUN || options->runs_module ||
-        options->python)
-        return err_set(err, ERR_INVALID, "'--' is only allowed before the COMMAND of run");
+    if (!options->command || !(options->command->bit & (COMMAND_RUN | COMMAND_RECORD)) ||
+        options->runs_module || options->python)
+        return err_set(err, ERR_INVALID,
+                       "'--' is only allowed before the COMMAND of run or record");
     options->runs_command = true;
     options->target = *at;
     while (**at)
@@ -255,18 +297,18 @@ static enum err_code parse_one(struct options *options, char ***at, struct err *
     return take_word(options, at, err);
 }
 
-static bool is_capture_name(const char *name)
-{
-    const char *const dot = strrchr(name, '.');
-    return dot && strcmp(dot + 1, CAPTURE_EXTENSION) == 0;
-}
-
-/* The extension of the output file selects the format. */
+/* The extension of the output file selects the format.  What py-spy calls a flame graph is a picture. */
 static void guess_format(struct options *options)
 {
     const struct report_format *const format = report_of_file(options->output);
-    options->formats[0].format = format;
-    options->format_count = format ? 1 : 0;
+    const struct report_format *const picture = report_find("svg");
+    if (options->format_count == 0) {
+        options->formats[0].format = format;
+        options->format_count = format ? 1 : 0;
+    } else if (format == picture && options->format_count == 1 &&
+               options->formats[0].format == report_find("flamegraph")) {
+        options->formats[0].format = picture;
+    }
 }
 
 /* True if an option concerns the written output, which the page does not use. */
@@ -310,21 +352,27 @@ static enum err_code complete_formats(struct options *options, struct err *err)
 {
     size_t unnamed = 0, on_screen = 0;
     const bool is_record = options->command->bit == COMMAND_RECORD;
-    if (options->format_count == 0 && !options->wants_capture && options->output)
+    const bool is_replay = options->command->bit == COMMAND_REPLAY;
+    if (!options->wants_capture && options->output)
         guess_format(options);
     const bool pushes = options->push.endpoint_count > 0;
     if (is_record && options->format_count == 0 && !options->output && !pushes)
         options->wants_capture = true;
     if (options->opens_browser && options->format_count == 0)
         return ERR_OK;
+    if (is_replay && options->format_count == 0 && !options->output && !options->splits)
+        options->formats[options->format_count++].format = report_find("summary");
     if (options->splits && options->format_count == 0)
         return err_set(
             err, ERR_INVALID,
             "--split needs a format: a capture holds all processes (use replay --split)");
-    if (options->report.anonymizes && options->wants_capture)
+    if (options->report.anonymizes &&
+        (options->wants_capture || options->command->bit == COMMAND_RUN))
         return err_set(
             err, ERR_INVALID,
             "--anonymize needs a format, such as --flamegraph: a capture holds the real names");
+    if (options->command->bit == COMMAND_RUN)
+        return ERR_OK;
     if (options->format_count == 0 && !options->wants_capture && !(pushes && !options->output))
         return no_format(options, err);
     if (options->wants_capture && !options->capture_file && options->format_count > 0)
@@ -377,6 +425,47 @@ static enum err_code complete_sides(struct options *options, struct err *err)
     return ERR_OK;
 }
 
+/* With a file to write, `run` serves no page, and records as `record` does: but for a capture beside a page that is asked
+ * for. */
+static enum err_code complete_run(struct options *options, struct err *err)
+{
+    if (!options->target || !*options->target)
+        return err_set(err, ERR_INVALID,
+                       "run needs a TARGET: a Python file, -m MODULE, or -- COMMAND");
+    const bool wants_page = options->opens_browser || options->has_listen;
+    const bool is_capture =
+        options->wants_capture || (options->output && is_capture_name(options->output));
+    if (options->format_count == 0 && (!options->output || (wants_page && is_capture)))
+        return ERR_OK;
+    if (wants_page)
+        return err_set(err, ERR_INVALID,
+                       "run serves no page if it writes a report: leave out --%s, or write a "
+                       "capture (.pyro)",
+                       options->opens_browser ? "browser" : "listen");
+    options->command = command_find("record");
+    return ERR_OK;
+}
+
+/* Which processes are sampled. */
+static enum err_code check_targets(const struct options *options, struct err *err)
+{
+    const struct sampler_options *const sampling = &options->sampling;
+    const char *const name = options->command->name;
+    const bool has_pids = sampling->pid_count > 0;
+    if (has_pids && sampling->all)
+        return err_set(err, ERR_INVALID, "%s takes a PID or --all, not both", name);
+    if (options->target && (has_pids || sampling->all))
+        return err_set(err, ERR_INVALID, "%s takes %s or a COMMAND, not both", name,
+                       has_pids ? "a PID" : "--all");
+    if (options->target && !*options->target)
+        return err_set(err, ERR_INVALID, "a COMMAND is missing behind the '--'");
+    if (!has_pids && !sampling->all && !options->target)
+        return err_set(err, ERR_INVALID, "%s needs a PID%s --all%s", name,
+                       options->command->bit == COMMAND_RECORD ? "," : " or",
+                       options->command->bit == COMMAND_RECORD ? " or -- COMMAND" : "");
+    return ERR_OK;
+}
+
 /* Applies the short forms of --parts, and of --state for a mark. */
 static void complete_parts(struct options *options)
 {
@@ -409,6 +498,9 @@ static enum err_code complete(struct options *options, struct err *err)
         options->sampling.all_threads = false;
     if (options->is_async_aware && !options->names_async_mode)
         options->sampling.async = SAMPLER_ASYNC_RUNNING;
+    if (options->is_gil_only)
+        options->sampling.mode = SAMPLER_MODE_GIL;
+    options->names_mode = options->names_mode || options->is_gil_only;
     if (options->is_blocking)
         options->sampling.stop = SAMPLER_STOP_ALWAYS;
     complete_parts(options);
@@ -416,9 +508,8 @@ static enum err_code complete(struct options *options, struct err *err)
         return ERR_OK;
     if (!options->command)
         return err_set(err, ERR_INVALID, "a COMMAND is missing (see --help)");
-    if (options->command->bit == COMMAND_RUN && (!options->target || !*options->target))
-        return err_set(err, ERR_INVALID,
-                       "run needs a TARGET: a Python file, -m MODULE, or -- COMMAND");
+    if (options->command->bit == COMMAND_RUN && complete_run(options, err) != ERR_OK)
+        return ERR_INVALID;
     if (options->command->bit == COMMAND_DIFF)
         return complete_sides(options, err);
     if (options->command->bit & SAMPLING && options->output && is_capture_name(options->output))
@@ -430,8 +521,8 @@ static enum err_code complete(struct options *options, struct err *err)
         ((options->file_count < 2 && !strchr(options->files[0], '@')) || !options->output))
         return err_set(err, ERR_INVALID,
                        "merge needs two FILEs, or a part of one (FILE@FROM..TO), and -o FILE");
-    if (options->command->bit & (COMMAND_ATTACH | COMMAND_RUN | COMMAND_TOP) &&
-        options->output && !options->wants_capture)
+    if (options->command->bit & (COMMAND_ATTACH | COMMAND_TOP) && options->output &&
+        !options->wants_capture)
         return err_set(err, ERR_INVALID,
                        "%s -o writes a capture: add --binary, or name a .pyro file",
                        options->command->name);
@@ -439,11 +530,8 @@ static enum err_code complete(struct options *options, struct err *err)
         return err_set(err, ERR_INVALID, "push needs a capture and a URL: FILE URL");
     if (options->command->bit == COMMAND_DUMP && options->sampling.pid_count == 0)
         return err_set(err, ERR_INVALID, "dump needs a PID");
-    if (options->command->bit & BY_PID && !options->sampling.pid_count != options->sampling.all)
-        return err_set(err, ERR_INVALID,
-                       options->sampling.all ? "%s takes a PID or --all, not both"
-                                             : "%s needs a PID or --all",
-                       options->command->name);
+    if (options->command->bit & BY_PID && check_targets(options, err) != ERR_OK)
+        return ERR_INVALID;
     if (options->command->bit == COMMAND_REPLAY && options->opens_browser &&
         chooses_a_part(options))
         return err_set(

@@ -44,7 +44,7 @@ enum {
     LOADING = COMMAND_REPLAY | COMMAND_SERVE,
     HOSTING = COMMAND_SERVE | COMMAND_MCP,
     SERVING = COMMAND_ATTACH | COMMAND_RUN | LOADING,
-    WRITING = COMMAND_RECORD | COMMAND_REPLAY,
+    WRITING = COMMAND_RUN | COMMAND_RECORD | COMMAND_REPLAY,
     SELECTING = COMMAND_REPLAY | COMMAND_DIFF,
     FILTERING = LOGGING | SELECTING | COMMAND_PUSH,
     LINKING = SERVING | WRITING | COMMAND_DIFF,
@@ -52,7 +52,7 @@ enum {
     PUSHING = LOGGING | COMMAND_SERVE,
 };
 
-enum { OPTIONS_MAX_FORMATS = 16, OPTIONS_MAX_FILES = 256, OPTIONS_MAX_BASE_PATH = 128 };
+enum { OPTIONS_MAX_FORMATS = 24, OPTIONS_MAX_FILES = 256, OPTIONS_MAX_BASE_PATH = 128 };
 
 #define COMMAND_NONE (1u << 31)
 
@@ -63,7 +63,9 @@ struct command {
     unsigned bit;
     const char *operands;
     const char *summary;
-    const char *details;                           /* what --help says below the summary */
+    const char *details;  /* what --help=all says below the summary */
+    const char *examples; /* three lines of --help, after "pyrometer NAME" */
+    const char *usual;    /* the options of --help, by name, each between spaces */
     int (*execute)(const struct options *options); /* returns the exit status */
 };
 
@@ -78,7 +80,7 @@ struct options {
     bool names_all_threads, only_main_thread;
     bool is_async_aware, names_async_mode;
     bool shows_native; /* in a dump */
-    bool is_blocking;
+    bool is_blocking, is_gil_only;
     bool has_listen;
     struct listen_address listen;
     struct setting_texts allowed_hosts;
@@ -144,6 +146,14 @@ struct options {
     const char *quality_file;      /* NULL: none; "-": standard output */
 };
 
+/* A process id, for `setting.read` and as a word of its own. */
+MUST_CHECK enum err_code options_read_pid(const struct setting *setting, void *sampling,
+                                          const char *text, struct err *why);
+/* value: its file, or its baseline; NULL: none.  If a format is given twice, the later value counts. */
+MUST_CHECK enum err_code options_add_format(struct options *options,
+                                            const struct report_format *format,
+                                            const char *value, struct err *err);
+
 /* ERR_INVALID: err holds a message for the user. */
 MUST_CHECK enum err_code options_parse(char **argv, struct options *out, struct err *err);
 
@@ -154,11 +164,14 @@ struct option {
     /* Name of the value in help; NULL: the option has no value; "=X": the value is optional, as in
      * --name=X. */
     const char *value;
-    const char *bare;  /* what it is without its optional value; NULL: stays as it was */
+    const char *bare; /* what it is without its optional value; NULL: stays as it was */
+    const char
+        *by_letter; /* what its letter stands for, if the value is optional; NULL: the same */
     unsigned commands; /* COMMAND_* bits; 0: all; COMMAND_NONE: without a command */
     const char *help;
     const char *heading;                /* in help, for this row and the following ones */
     const struct report_format *format; /* NULL: the option is not a format */
+    bool names_format;                  /* its value is the name of one */
 };
 
 /* NULL: fewer than index + 1. */

@@ -5,6 +5,103 @@
 
 enum { MAX_WORD = 32 };
 
+/* Words of py-spy, perf, Austin, Scalene, pprof and others, and letters of theirs that are none of ours. */
+static const struct {
+    const char *word, *means;
+} meanings[] = {
+    { "F", "sampling-rate" },
+    { "freq", "sampling-rate" },
+    { "frequency", "sampling-rate" },
+    { "hz", "sampling-rate" },
+    { "interval", "sampling-rate" },
+    { "sampling-frequency", "sampling-rate" },
+    { "sampling-interval", "sampling-rate" },
+    { "time", "duration" },
+    { "timeout", "duration" },
+    { "seconds", "duration" },
+    { "exposure", "duration" },
+    { "children", "subprocesses" },
+    { "child", "subprocesses" },
+    { "follow-forks", "subprocesses" },
+    { "process", "pid" },
+    { "pids", "pid" },
+    { "all-processes", "all" },
+    { "all-cpus", "all" },
+    { "nonblocking", "stop" },
+    { "non-blocking", "stop" },
+    { "no-blocking", "stop" },
+    { "pause", "stop" },
+    { "call-graph", "native" },
+    { "native-all", "native" },
+    { "kernel", "engine" },
+    { "remote", "engine" },
+    { "ebpf", "engine" },
+    { "cpu", "mode" },
+    { "wall", "mode" },
+    { "cpu-time", "mode" },
+    { "wall-time", "mode" },
+    { "exclude-idle", "idle" },
+    { "include-idle", "idle" },
+    { "gil-only", "gil" },
+    { "asyncio", "async-aware" },
+    { "tasks", "async-aware" },
+    { "port", "listen" },
+    { "host", "listen" },
+    { "bind", "listen" },
+    { "address", "listen" },
+    { "open", "browser" },
+    { "web", "browser" },
+    { "out", "output" },
+    { "outfile", "output" },
+    { "output-file", "output" },
+    { "file", "output" },
+    { "type", "format" },
+    { "raw", "collapsed" },
+    { "folded", "collapsed" },
+    { "html", "flamegraph" },
+    { "flame-graph", "flamegraph" },
+    { "flame", "flamegraph" },
+    { "chrometrace", "chrome-trace" },
+    { "trace", "chrome-trace" },
+    { "perfetto", "chrome-trace" },
+    { "firefox", "gecko" },
+    { "protobuf", "pprof" },
+    { "proto", "pprof" },
+    { "text", "summary" },
+    { "markdown", "summary-markdown" },
+    { "json", "summary-json" },
+    { "json", "jsonl" },
+    { "table", "pstats" },
+    { "pyro", "binary" },
+    { "capture", "binary" },
+    { "lines", "by-line" },
+    { "lineno", "by-line" },
+    { "stats", "realtime-stats" },
+    { "verbose", "realtime-stats" },
+    { "top", "limit" },
+    { "rows", "limit" },
+    { "filter", "focus" },
+    { "include", "focus" },
+    { "match", "focus" },
+    { "grep", "focus" },
+    { "exclude", "ignore" },
+    { "omit", "hide" },
+    { "remove", "hide" },
+    { "start", "from" },
+    { "since", "from" },
+    { "end", "to" },
+    { "until", "to" },
+    { "tid", "thread" },
+    { "base", "diff-flamegraph" },
+    { "auth", "token-file" },
+    { "token", "token-file" },
+    { "no-auth", "no-token" },
+    { "cert", "tls-cert" },
+    { "key", "tls-key" },
+    { "folder", "data" },
+    { "dir", "data" },
+};
+
 static size_t smallest(size_t a, size_t b, size_t c)
 {
     const size_t d = a < b ? a : b;
@@ -31,6 +128,14 @@ size_t suggest_distance(const char *a, const char *b)
         }
     }
     return rows[m % 3][n];
+}
+
+const char *suggest_meaning(const char *word, size_t index)
+{
+    for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++)
+        if (strcmp(meanings[i].word, word) == 0 && index-- == 0)
+            return meanings[i].means;
+    return NULL;
 }
 
 void suggest_offer(struct suggestion *best, const char *word, const char *candidate)

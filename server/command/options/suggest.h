@@ -1,5 +1,5 @@
 /*
- * suggest - finds the known word that is most similar to a misspelt one.
+ * suggest - finds the known word that is meant: one of the same meaning, or the most similar one.
  *
  * Depends on: libc.
  */
@@ -16,6 +16,10 @@ struct suggestion {
     const char *word; /* NULL: no similar word */
     size_t distance;
 };
+
+/* The option or format for which other profilers, or other versions of this one, say `word`, with or without dashes; NULL:
+ * unknown.  `index` counts the words of the same meaning, the best one first. */
+const char *suggest_meaning(const char *word, size_t index);
 
 /* Stores the candidate if it is the most similar one so far, and similar enough to `word`. */
 void suggest_offer(struct suggestion *best, const char *word, const char *candidate);

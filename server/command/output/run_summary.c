@@ -79,6 +79,7 @@ void run_summary_begin(struct run_summary *summary)
 {
     const uint64_t now_ns = clock_now_ns();
     *summary = (struct run_summary){ .is_terminal = isatty(STDERR_FILENO) == 1,
+                                     .began_ns = now_ns,
                                      .due_ns = now_ns + PERIOD_NS,
                                      .last_ns = now_ns,
                                      .last_cpu_s = own_cpu_s() };
@@ -145,13 +146,43 @@ static void cut_to_terminal(char line[LINE_BYTES])
     line[utf8_cut(line, strlen(line), size.ws_col - 1u)] = '\0';
 }
 
+static bool is_due(struct run_summary *summary, uint64_t now_ns)
+{
+    if (now_ns < summary->due_ns)
+        return false;
+    summary->due_ns = now_ns - (now_ns - summary->due_ns) % PERIOD_NS + PERIOD_NS;
+    return true;
+}
+
+void run_summary_say_progress(struct run_summary *summary, const struct session_info *info,
+                              uint64_t now_ns)
+{
+    const struct quality *const quality = &info->snapshot->quality;
+    const uint64_t seconds = (now_ns - summary->began_ns) / NS_PER_S;
+    const uint64_t failed = quality_failed(quality);
+    char line[LINE_BYTES], wanted[TEXT_BYTES] = "";
+    if (!is_due(summary, now_ns))
+        return;
+    if (info->options->duration_ns)
+        snprintf(wanted, sizeof wanted, " of %.10g",
+                 (double)info->options->duration_ns / (double)NS_PER_S);
+    snprintf(line, sizeof line,
+             "recording: %" PRIu64 "%s s, %" PRIu64 " samples, %.0f Hz, exact %.1f %%, failed "
+             "%.1f %%; Ctrl-C ends it",
+             seconds, wanted, quality->samples, session_achieved_hz(info->snapshot),
+             quality_percent(quality->exact, quality->samples),
+             quality_percent(failed, quality->samples + failed));
+    cut_to_terminal(line);
+    say_for_now("%s", line);
+    summary->is_open = summary->is_progress = true;
+}
+
 void run_summary_say_line(struct run_summary *summary, const struct session_info *info,
                           uint64_t now_ns)
 {
     char line[LINE_BYTES];
-    if (now_ns < summary->due_ns)
+    if (!is_due(summary, now_ns))
         return;
-    summary->due_ns = now_ns - (now_ns - summary->due_ns) % PERIOD_NS + PERIOD_NS;
     format_line(summary, info, own_cpu_s(), now_ns, line);
     if (summary->is_terminal)
         cut_to_terminal(line);
@@ -162,7 +193,9 @@ void run_summary_say_line(struct run_summary *summary, const struct session_info
 
 void run_summary_end_line(struct run_summary *summary)
 {
-    if (summary->is_open)
+    if (summary->is_open && summary->is_progress)
+        say_for_now("%s", "");
+    else if (summary->is_open)
         fputc('\n', stderr);
     summary->is_open = false;
 }

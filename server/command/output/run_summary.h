@@ -1,8 +1,8 @@
 /*
  * run_summary - prints about a session to standard error: that sampling has started, a line every
- * second (--realtime-stats), and a summary at the end.
+ * second (--realtime-stats, or on a terminal its progress), and a summary at the end.
  *
- * On a terminal each line of --realtime-stats overwrites the previous one.
+ * On a terminal each line overwrites the previous one, and progress is removed at the end.
  *
  * Ownership: plain data.
  * Threads: the main one.
@@ -20,7 +20,9 @@ struct states;
 
 struct run_summary {
     bool is_terminal;
-    bool is_open;             /* the line on the terminal has no line end yet */
+    bool is_open;     /* the line on the terminal has no line end yet */
+    bool is_progress; /* and is removed */
+    uint64_t began_ns;
     uint64_t due_ns;          /* CLOCK_MONOTONIC, of the next line; 0: not begun */
     uint64_t last_ns;         /* of the last line */
     uint64_t last_ticks;      /* number of ticks at the last line */
@@ -36,6 +38,9 @@ int run_summary_wait_ms(const struct run_summary *summary, uint64_t now_ns);
 /* Writes the line if it is due. */
 void run_summary_say_line(struct run_summary *summary, const struct session_info *info,
                           uint64_t now_ns);
+/* The same with what a user who waits for the end wants to know: time, samples, rate, quality. */
+void run_summary_say_progress(struct run_summary *summary, const struct session_info *info,
+                              uint64_t now_ns);
 /* Ends an open line, so that other messages start on a new line. */
 void run_summary_end_line(struct run_summary *summary);
 

@@ -17,6 +17,7 @@
 #include "server/command/process/exit.h"
 #include "server/command/process/limits.h"
 #include "server/command/process/privilege.h"
+#include "server/files/folders.h"
 
 enum { EXEC_FAILED = 127 };
 
@@ -227,4 +228,33 @@ noreturn void process_launcher_run(const struct options *options, int socket,
             goes_on = take(&launcher);
     }
     _exit(EXIT_DONE);
+}
+
+enum err_code process_launcher_start(const struct options *options, int *socket_out,
+                                     pid_t *pid_out, struct err *err)
+{
+    int ends[2];
+    sigset_t all, mask;
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+        return err_sys(err, errno, "cannot make a socket");
+    /* A signal meant for the program must not end the launcher before it has come to ignore it. */
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &mask);
+    const pid_t pid = fork();
+    if (pid == 0) {
+        close(ends[0]);
+        for (size_t i = 0; i < folders_count(); i++)
+            close(folders_at(i)->fd);
+        process_launcher_run(options, ends[1], &mask);
+    }
+    const int sys = errno;
+    sigprocmask(SIG_SETMASK, &mask, NULL);
+    close(ends[1]);
+    if (pid < 0) {
+        close(ends[0]);
+        return err_sys(err, sys, "cannot start the process that starts the program");
+    }
+    *socket_out = ends[0];
+    *pid_out = pid;
+    return ERR_OK;
 }

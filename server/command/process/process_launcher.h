@@ -1,7 +1,7 @@
 /*
  * process_launcher - the process that starts the program of `run`, and is its parent.
  *
- * It is a child of the sampling process, because a kernel may let a process read its descendants only (Yama).  The program
+ * It is a child of the process that samples, because a kernel may let a process read its descendants only (Yama).  The program
  * needs all rights of the user, so its process is forked at the beginning and waits.  The launcher then gives up its own
  * rights but that of ending the program.
  *
@@ -15,6 +15,9 @@
 
 #include <signal.h>
 #include <stdnoreturn.h>
+#include <sys/types.h>
+
+#include "sampler/base/err.h"
 
 struct options;
 
@@ -32,6 +35,10 @@ struct launch_message {
 
 /* The user's command, or the interpreter that runs the user's script or module. */
 const char *process_launcher_program(const struct options *options);
+
+/* Starts it as a child of this process, which samples itself.  Comes before any right is given up. */
+MUST_CHECK enum err_code process_launcher_start(const struct options *options, int *socket_out,
+                                                pid_t *pid_out, struct err *err);
 
 /* In a process of its own, which ends when nobody is left to ask it; the program goes on then.  Descriptors without close-on-exec
  * are the program's, and so is the mask of signals. */

@@ -367,7 +367,7 @@ static void put_item(const struct writing *writing, const char *format, ...) PRI
 
 static void put_item(const struct writing *writing, const char *format, ...)
 {
-    char text[512];
+    char text[SUMMARY_QUALITY_BYTES + 32];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);

@@ -84,7 +84,7 @@ def measure_speed(bench, rate, depth, at_most):
     seconds = 1.0 if bench.options.quick else 1.5
     empty = EmptyEvent(EMPTY)
     for python, tools in bench.targets_for(bench.peers_but(StoppingTachyon)):
-        if os.path.exists(EMPTY) and not bench.options.peer:
+        if os.path.exists(EMPTY):
             tools = tools + [empty]
         found = {}
         lifetime = sum(pairs(bench, tool) + 1 for tool in tools) * (2 * seconds + 12) + 60

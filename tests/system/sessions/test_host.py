@@ -15,7 +15,7 @@ import tempfile
 import time
 import urllib.parse
 
-from harness import FOLDER, ROOT, SANITIZED, WAIT_SECONDS, Test, file_in, has_landlock, main, pythons, run_program, victim
+from harness import (FOLDER, ROOT, SANITIZED, WAIT_SECONDS, Test, file_in, has_landlock, main, pythons, run_program, script, victim)
 from host import CHANGE, Host
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -53,6 +53,24 @@ class Processes(Test):
         with victim(path) as target:
             process, code = run_program("dump", str(target.pid))
             self.assertEqual((code, process.out[-1]), (0, "  greenlets that are switched out cannot be listed"))
+
+    def test_a_dump_says_what_threads_do_and_has_the_main_thread_first(self):
+        path = script("does.py", "import socket, threading, time\na, b = socket.socketpair()\nlock = threading.Lock()\nlock.acquire()\n"
+                      "def spin():\n    while True:\n        pass\n"
+                      "for name, work in (('spins', spin), ('reads', lambda: a.recv(1)), ('locks', lock.acquire)):\n"
+                      "    threading.Thread(target=work, name=name, daemon=True).start()\nprint('READY', flush=True)\ntime.sleep(60)\n")
+        with victim(path) as target:
+            time.sleep(0.5)
+            process, code = run_program("dump", str(target.pid))
+            self.assertEqual(code, 0, process.output())
+        threads = [line for line in process.out if line.startswith("  thread ")]
+        self.assertRegex(threads[0], "^  thread %d MainThread: idle: sleep$" % target.pid)
+        said = {re.sub(r"^  thread \d+ ", "", line).split(": ", 1)[0]: line for line in threads}
+        self.assertRegex(said["spins"], ": (running|needs a processor|needs the GIL)(, holds the GIL)?$")
+        self.assertRegex(said["reads"], ": blocked: network read")
+        self.assertRegex(said["locks"], ": blocked: lock")
+        self.assertIn("    time.sleep", process.out)
+        self.assertFalse([line for line in process.out if "(~)" in line or "<waits" in line], process.output())
 
     def test_a_dump_shows_every_thread_once(self):
         with victim("chain.py", LONG) as target, Host() as host:

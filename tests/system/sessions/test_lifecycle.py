@@ -393,5 +393,83 @@ class Run(Test):
             self.assertEqual(process.wait(), 2, process.output())
 
 
+SAYS_END = """
+import signal, sys, time
+def end(number, frame):
+    print("interrupted", flush=True)
+    sys.exit(40)
+signal.signal(signal.SIGINT, end)
+signal.signal(signal.SIGTERM, end)
+print("READY", flush=True)
+end_ns = time.monotonic() + float(sys.argv[1])
+def work():
+    while time.monotonic() < end_ns:
+        pass
+work()
+sys.exit(int(sys.argv[2]))
+"""
+
+
+class RecordCommand(Test):
+    """`record -- COMMAND`, and `run` with a file to write: no page, the program's status, the file."""
+
+    def path(self, ending):
+        path = file_in("command" + ending)
+        if os.path.exists(path):
+            os.remove(path)
+        return path
+
+    def test_the_program_is_recorded_to_its_end_and_its_status_is_ours(self):
+        says_end = script("says_end.py", SAYS_END)
+        for words in (["record"], ["run"]):
+            path = self.path(".folded")
+            process, code = run_program(*words, "-o", path, "--", newest_python(), says_end, "0.5", "7")
+            self.assertEqual(code, 7, process.output())
+            self.assertGreater(samples(path), 100)
+            self.assertEqual(process.out, ["READY"])
+        path = self.path(".pyro")
+        process, code = run_program("run", "-o", path, "--python", newest_python(), says_end, "0.5", "0")
+        self.assertEqual((code, run_program("replay", path)[1]), (0, 0), process.output())
+
+    def test_a_signal_is_128_and_its_number(self):
+        path = self.path(".svg")
+        process, code = run_program("record", "-o", path, "--", newest_python(), "-c",
+                                    "import os, time; time.sleep(0.5); os.kill(os.getpid(), 9)")
+        self.assertEqual(code, 128 + signal.SIGKILL, process.output())
+        self.assertTrue(os.path.exists(path))
+
+    def test_the_program_is_not_started_if_the_file_cannot_be_written(self):
+        mark = self.path(".mark")
+        for words in (["record"], ["run"]):
+            process, code = run_program(*words, "-o", "/no/such/folder/x.html", "--", "touch", mark)
+            self.assertEqual(code, 1, process.output())
+        self.assertFalse(os.path.exists(mark))
+
+    def test_a_signal_ends_the_program_first_and_the_file_is_written(self):
+        path = self.path(".folded")
+        with program("record", "-o", path, "--", newest_python(), script("says_end.py", SAYS_END), LONG, "7") as process:
+            process.wait_ready()
+            time.sleep(0.5)
+            process.signal(signal.SIGTERM)
+            self.assertEqual(process.wait(), 40, process.output())
+        self.assertIn("interrupted", process.out)
+        self.assertGreater(samples(path), 0)
+
+    def test_after_the_duration_the_program_goes_on_to_its_end(self):
+        path = self.path(".folded")
+        process, code = run_program("record", "-d", "0.3", "-o", path, "--", newest_python(), script("says_end.py", SAYS_END), "1", "5")
+        self.assertEqual(code, 5, process.output())
+        self.assertIn("pyrometer: duration reached", process.err)
+
+    def test_with_subprocesses_it_ends_with_the_program_and_not_with_its_children(self):
+        path = self.path(".folded")
+        command = "%s -c 'import time; time.sleep(%s)' & %s -c 'import time; time.sleep(1)'; echo $!; exit 9" % (
+            newest_python(), LONG, newest_python())
+        process, code = run_program("record", "-s", "-o", path, "--", "sh", "-c", command)
+        self.assertEqual(code, 9, process.output())
+        self.assertGreater(samples(path), 0)
+        os.kill(int(process.out[0]), signal.SIGKILL)
+
+
 if __name__ == "__main__":
     main()

@@ -292,8 +292,27 @@ def check_jit(python):
     return ["of %d native stacks %d are complete, %d have a frame of the JIT, in its code: %s" % (copied, counted["native_complete"], frames, in_jit)]
 
 
+def check_instructions(python):
+    """Where each instruction is a function of the interpreter, it is no frame: the evaluation function, which has called it, is."""
+    if not python.makes_tail_calls:
+        return []
+    path, quality = harness.file_in("compiled_at_run_time.py"), harness.file_in("rules-%s.quality.json" % python.version)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(COMPILED_AT_RUN_TIME)
+    stacks = record(path, python, options=("--quality", quality))
+    with open(quality, encoding="utf-8") as file:
+        counted = json.load(file)
+    copied, own = counted["samples"] - counted["native_none"], sum(count for functions, count in stacks.items() if functions[-1] in ("helper", "loop"))
+    frames = sum(count for functions, count in stacks.items() if any(name.startswith("_TAIL_CALL_") for name in functions))
+    unplaced = counted["native_entries"] - counted["native_placed"]
+    if counted["native_complete"] >= (1 - MAX_BETWEEN) * copied > 0 and own and not frames and unplaced <= MAX_BETWEEN * copied:
+        return []
+    return ["of %d native stacks %d are complete, %d calls are not placed, %d have functions of instructions, %d end in Python" %
+            (copied, counted["native_complete"], unplaced, frames, own)]
+
+
 def check(python):
-    problems = check_jit(python) + check_greenlets(python) + check_switching(python)
+    problems = check_jit(python) + check_instructions(python) + check_greenlets(python) + check_switching(python)
     if not has_module(python, "ctypes"):
         print("%-10sskipped: it has no ctypes, so greenlets only" % python.version)
         return problems

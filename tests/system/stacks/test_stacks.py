@@ -308,7 +308,7 @@ def report_interpreters(found):
     missing = [minor for minor in harness.SUPPORTED_MINORS if minor not in {python.minor for python in found}]
     if missing:
         print("not found: " + ", ".join("3.%d" % minor for minor in missing))
-    for flag, build, option in (("t", "free-threaded", "--free-threaded"), ("d", "debug", "--debug")):
+    for flag, build, option in (("t", "free-threaded", "--free-threaded"), ("d", "debug", "--debug"), ("c", "tail-call", "--tail-calls")):
         if not any(flag in python.kind[1] for python in found):
             print("no %s build is here: scripts/get-pythons %s brings some" % (build, option))
 

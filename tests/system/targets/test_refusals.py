@@ -4,11 +4,12 @@ import glob
 import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
 
-from harness import FOLDER, PROGRAM, SLOWNESS, Live, Process, Test, file_in, main, newest_python, pythons, run_program, victim
+from harness import FOLDER, PROGRAM, SLOWNESS, VICTIMS, Live, Process, Test, file_in, main, newest_python, pythons, run_program, victim
 
 FAILED, USAGE, NOT_PERMITTED, NO_TARGET = 1, 2, 3, 4
 NOBODY = 65534
@@ -32,6 +33,21 @@ class Targets(Test):
                 process, code = run_program(*command, str(target.pid))
                 self.assert_refused(process, code, NO_TARGET, r"process %d .*is not a Python process" % target.pid)
             self.assertTrue(target.is_running())
+
+    def test_what_has_started_python_names_the_option_that_samples_it(self):
+        """As sudo does, whose number people find first."""
+        with Process(["sh", "-c", "%s %s 60 & wait" % (newest_python(), os.path.join(VICTIMS, "chain.py"))]) as target:
+            target.wait_ready()
+            with victim("chain.py", "60") as other:
+                for pids in ((target.pid,), (target.pid, other.pid)):
+                    process, code = run_program("record", "-d", "0.3", "--collapsed=-", *map(str, pids))
+                    self.assertEqual(code, NO_TARGET, process.output())
+                    process.wait_line("is not a Python process.*, but a child of it is: use --subprocesses", process.err)
+            process, code = run_program("record", "-s", "-d", "0.3", "--collapsed=-", str(target.pid))
+            self.assertEqual(code, 0, process.output())
+            with open("/proc/%d/task/%d/children" % (target.pid, target.pid), encoding="ascii") as file:
+                for child in file.read().split():
+                    os.kill(int(child), signal.SIGKILL)
 
     def test_one_that_cannot_be_sampled_does_not_hide_the_others(self):
         with victim("chain.py", "60") as one, victim("chain.py", "60") as other, Process(["sleep", "60"]) as foreign:
@@ -215,7 +231,7 @@ class Options(Test):
         self.refused("attach", "1", "-r", pattern="--sampling-rate needs a value")
         self.refused("record", "--collapsed=-", "--flamegraph=-", "1", pattern="only one format can be written to standard output")
         self.refused("record", "-o", "x.png", "1", pattern="unknown output format '.png'")
-        self.refused("replay", "x.pyro", pattern="cannot read 'x.pyro': No such file")
+        self.refused("replay", "x.pyro", "-o", "y", pattern="cannot read 'x.pyro': No such file")
         self.refused("replay", "--collapsed", pattern="replay needs a FILE")
         self.refused("merge", "x.pyro", "-o", "y.pyro", pattern="merge needs two FILEs")
 

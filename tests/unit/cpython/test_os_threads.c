@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "sampler/cpython/threads/os_threads.h"
+#include "sampler/cpython/threads/sub_interpreter_stacks.h"
 #include "sampler/cpython/threads/threads.h"
 #include "tests/support/test.h"
 #include "tests/unit/cpython/made/thread_world.h"
@@ -265,6 +266,34 @@ static void a_thread_that_ends_loses_its_id(void **state)
     in_every_version(check_ended);
 }
 
+/* uWSGI loads its applications, and makes states in their interpreters, before it forks. */
+static void check_forked_interpreters(struct world *world)
+{
+    const remote_addr application = fake_interp(&world->made.python, 1);
+    struct fake_thread *const outer = add(world, world->made.interp, tids[0], tids[0]);
+    struct fake_thread *const inner = add(world, application, FOREIGN, tids[0]);
+    struct fake_thread *const spare = add(world, application, FOREIGN, tids[0]);
+    match(world);
+    struct thread *const first = thread_world_find(&world->made, outer);
+    struct thread *const second = thread_world_find(&world->made, inner);
+    struct thread *const third = thread_world_find(&world->made, spare);
+    assert_int_equal(first->host_tid, tids[0]);
+    assert_int_equal(second->host_tid + third->host_tid, tids[0]);
+    struct thread *const matched = second->host_tid ? second : third;
+    if (world->made.python.runtime.layout.has_state_per_interpreter) {
+        assert_ptr_equal(matched->later, first);
+        assert_ptr_equal(sub_stacks_outermost(matched), first);
+    }
+    assert_false(sub_stacks_is_spare(matched));
+    assert_true(sub_stacks_is_spare(matched == second ? third : second));
+}
+
+static void states_that_were_made_before_a_fork_are_of_the_same_thread(void **state)
+{
+    (void)state;
+    in_every_version(check_forked_interpreters);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -276,6 +305,7 @@ int main(void)
         cmocka_unit_test(no_two_states_have_one_thread),
         cmocka_unit_test(a_thread_has_a_state_in_each_interpreter),
         cmocka_unit_test(a_thread_that_ends_loses_its_id),
+        cmocka_unit_test(states_that_were_made_before_a_fork_are_of_the_same_thread),
     };
     return cmocka_run_group_tests(tests, start_threads, end_threads) == 0 ? 0 : 1;
 }

@@ -417,6 +417,16 @@ static void calls_are_recognized(void **state)
     }
 }
 
+static void code_ends_before_what_makes_system_calls_unless_nothing_has_returned(void **state)
+{
+    static const uint32_t SVC = 0xd4000001;
+    const uint32_t code[] = { SVC, RET, NOP, RET, NOP, SVC, RET };
+    (void)state;
+    assert_int_equal(machine_own_bytes((const unsigned char *)code, sizeof code), 16);
+    assert_int_equal(machine_own_bytes((const unsigned char *)code, 20), 20);
+    assert_int_equal(machine_own_bytes((const unsigned char *)code, 8), 8);
+}
+
 static void stubs_are_recognized(void **state)
 {
     static const struct {
@@ -436,20 +446,19 @@ static void stubs_are_recognized(void **state)
                          cases[i].slot);
 }
 
-TEST_MAIN(MADE_TEST(frames_lead_to_the_first_function),
-          MADE_TEST(the_register_is_the_return_address_until_it_is_saved),
-          MADE_TEST(a_frame_may_be_large), MADE_TEST(a_call_changes_the_register),
-          MADE_TEST(signed_return_addresses_are_found),
-          MADE_TEST(a_signal_return_is_recognized_by_its_code),
-          MADE_TEST(code_without_a_table_is_left_by_the_register),
-          MADE_TEST(the_frame_of_its_caller_must_lead_to_a_call),
-          MADE_TEST(a_function_without_a_table_may_have_a_record),
-          MADE_TEST(trampolines_of_python_are_left),
-          MADE_TEST(a_stub_is_left_by_the_call_of_it),
-          MADE_TEST(of_a_waiting_thread_the_stack_is_enough),
-          MADE_TEST(its_caller_is_named_by_its_callers_call),
-          MADE_TEST(zeros_mark_the_first_frame),
-          MADE_TEST(the_first_function_may_have_no_table),
-          MADE_TEST(the_walk_goes_on_behind_a_gap),
-          MADE_TEST(a_jump_at_the_end_leads_to_its_function),
-          cmocka_unit_test(calls_are_recognized), cmocka_unit_test(stubs_are_recognized))
+TEST_MAIN(
+    MADE_TEST(frames_lead_to_the_first_function),
+    MADE_TEST(the_register_is_the_return_address_until_it_is_saved),
+    MADE_TEST(a_frame_may_be_large), MADE_TEST(a_call_changes_the_register),
+    MADE_TEST(signed_return_addresses_are_found),
+    MADE_TEST(a_signal_return_is_recognized_by_its_code),
+    MADE_TEST(code_without_a_table_is_left_by_the_register),
+    MADE_TEST(the_frame_of_its_caller_must_lead_to_a_call),
+    MADE_TEST(a_function_without_a_table_may_have_a_record),
+    MADE_TEST(trampolines_of_python_are_left), MADE_TEST(a_stub_is_left_by_the_call_of_it),
+    MADE_TEST(of_a_waiting_thread_the_stack_is_enough),
+    MADE_TEST(its_caller_is_named_by_its_callers_call), MADE_TEST(zeros_mark_the_first_frame),
+    MADE_TEST(the_first_function_may_have_no_table), MADE_TEST(the_walk_goes_on_behind_a_gap),
+    MADE_TEST(a_jump_at_the_end_leads_to_its_function), cmocka_unit_test(calls_are_recognized),
+    cmocka_unit_test(code_ends_before_what_makes_system_calls_unless_nothing_has_returned),
+    cmocka_unit_test(stubs_are_recognized))

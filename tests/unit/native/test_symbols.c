@@ -102,6 +102,54 @@ static void symbol_without_size_ends_at_the_next_one_and_at_its_section(void **s
     made_elf_end(&made);
 }
 
+/* As in musl: behind the last exported function are others, whose names no table has. */
+static void of_a_stripped_file_a_symbol_without_size_ends_before_what_makes_system_calls(
+    void **state)
+{
+    static const unsigned char code[] = {
+        0x31, 0xc0, 0xc3,             /* xor %eax,%eax; ret */
+        0x74, 0xfb, 0xc3,             /* je; ret */
+        0x48, 0x89, 0xfe, 0x0f, 0x05, /* mov %rdi,%rsi; syscall */
+        0xc3,
+    };
+    static const unsigned char own[] = { 0xb8, 0x3a, 0, 0, 0, 0x0f, 0x05, 0xc3 };
+    struct utsname machine;
+    (void)state;
+    uname(&machine);
+    if (strcmp(machine.machine, "x86_64") != 0)
+        skip();
+    for (unsigned is_stripped = 0; is_stripped < 2; is_stripped++) {
+        struct made_elf made;
+        made_elf_begin(&made);
+        const uint16_t text = made_elf_add(
+            &made, (struct made_section){ .name = ".text",
+                                          .header = { .sh_type = SHT_PROGBITS,
+                                                      .sh_flags = SHF_ALLOC | SHF_EXECINSTR,
+                                                      .sh_addr = 0x1000 },
+                                          .data = code,
+                                          .bytes = sizeof code });
+        const uint16_t other = made_elf_add(
+            &made, (struct made_section){ .name = ".other",
+                                          .header = { .sh_type = SHT_PROGBITS,
+                                                      .sh_flags = SHF_ALLOC | SHF_EXECINSTR,
+                                                      .sh_addr = 0x2000 },
+                                          .data = own,
+                                          .bytes = sizeof own });
+        const struct made_symbol list[] = {
+            { "memset", 0x1000, 0, STT_FUNC, STB_GLOBAL, text },
+            { "vfork", 0x2000, 0, STT_FUNC, STB_GLOBAL, other },
+        };
+        made_elf_add_symbols(&made, is_stripped ? SHT_DYNSYM : SHT_SYMTAB, list,
+                             sizeof list / sizeof *list);
+        struct symbols *const symbols = load(&made);
+        assert_string_equal(name_at(symbols, 0x1005), "memset");
+        assert_string_equal(name_at(symbols, 0x1006), is_stripped ? "" : "memset");
+        assert_string_equal(name_at(symbols, 0x2007), "vfork");
+        symbols_destroy(symbols);
+        made_elf_end(&made);
+    }
+}
+
 static void of_nested_functions_the_innermost_is_found_and_labels_are_none(void **state)
 {
     struct made_elf made;
@@ -297,6 +345,8 @@ static void own_functions_are_found(void **state)
 
 TEST_MAIN(cmocka_unit_test(function_is_found_by_each_of_its_addresses),
           cmocka_unit_test(symbol_without_size_ends_at_the_next_one_and_at_its_section),
+          cmocka_unit_test(
+              of_a_stripped_file_a_symbol_without_size_ends_before_what_makes_system_calls),
           cmocka_unit_test(of_nested_functions_the_innermost_is_found_and_labels_are_none),
           cmocka_unit_test(of_several_names_the_clearest_is_shown),
           cmocka_unit_test(stripped_file_has_exported_and_compressed_symbols),

@@ -110,6 +110,20 @@ static void a_view_of_everything_has_all_samples_at_their_nodes(void **state)
     view_deinit(&view);
 }
 
+static void a_view_has_the_states_of_its_samples_only(void **state)
+{
+    const struct session *const s = *state;
+    const thread_id threads[] = { s->b, s->c };
+    struct view all = made_view(&s->snapshot, &(struct view_query){ 0 });
+    struct view some =
+        made_view(&s->snapshot,
+                  &(struct view_query){ .threads = threads, .thread_count = 2, .since = 1 });
+    assert_int_equal(all.states, STATE_ON_CPU | STATE_HAS_GIL | STATE_UNKNOWN_ON_CPU);
+    assert_int_equal(some.states, STATE_ON_CPU | STATE_HAS_GIL);
+    view_deinit(&all);
+    view_deinit(&some);
+}
+
 static void nodes_ascend_and_have_samples(void **state)
 {
     const struct session *const s = *state;
@@ -389,6 +403,7 @@ static void without_memory_cells_are_an_error_and_no_leak(void **state)
 
 TEST_MAIN(
     WITH_SESSION(a_view_of_everything_has_all_samples_at_their_nodes),
+    WITH_SESSION(a_view_has_the_states_of_its_samples_only),
     WITH_SESSION(nodes_ascend_and_have_samples),
     WITH_SESSION(time_selects_windows_by_their_start),
     WITH_SESSION(since_selects_what_came_after), WITH_SESSION(threads_select_their_samples),
@@ -407,6 +422,7 @@ TEST_MAIN(
     WITH_SESSION(without_memory_a_view_is_an_error_and_no_leak),
     WITH_SESSION(without_memory_cells_are_an_error_and_no_leak),
     AMONG_MANY(a_view_of_everything_has_all_samples_at_their_nodes),
+    AMONG_MANY(a_view_has_the_states_of_its_samples_only),
     AMONG_MANY(nodes_ascend_and_have_samples), AMONG_MANY(time_selects_windows_by_their_start),
     AMONG_MANY(since_selects_what_came_after), AMONG_MANY(threads_and_processes_must_both_fit),
     AMONG_MANY(unknown_is_a_value_of_its_own), AMONG_MANY(totals_count_everything_beneath),

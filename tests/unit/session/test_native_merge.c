@@ -12,6 +12,7 @@ enum { MAX = 32, TEXT_BYTES = 256, EVALUATION = 0x5000 };
  *     -  a gap                        t  a trampoline
  *     w  a library that switches C stacks   s  its function that does so
  *     g  generated code               j  what calls code of the JIT
+ *     i  what executes an instruction, in a tail-call interpreter
  *     u  not left: its end is not known     x  where no code is */
 struct stack {
     struct native_frame frames[MAX];
@@ -43,6 +44,7 @@ static void make(struct stack *stack, const char *text, enum native_end end)
                           : text[i] == 's' ? NATIVE_ROLE_SWITCH
                           : text[i] == 'g' ? NATIVE_ROLE_GENERATED
                           : text[i] == 'j' ? NATIVE_ROLE_JIT_ENTRY
+                          : text[i] == 'i' ? NATIVE_ROLE_INSTRUCTION
                                            : NATIVE_ROLE_NONE;
     }
 }
@@ -105,7 +107,7 @@ static void a_run_needs_no_name_of_its_function(void **state)
     EXPECT_ENTRIES("nnn", NATIVE_COMPLETE, "nn0n", { .entry = at(1), .count = 1 });
 }
 
-static void code_of_the_jit_is_a_mark_of_the_frame_that_it_executes(void **state)
+static void what_stands_for_the_evaluation_function_is_no_frame(void **state)
 {
     static const struct {
         const char *natives, *expected;
@@ -116,7 +118,10 @@ static void code_of_the_jit_is_a_mark_of_the_frame_that_it_executes(void **state
         { "ggen", "ne0", 2, 0, VALUE_YES },        { "gnen", "ne0ng", 2, 0, VALUE_NO },
         { "nen", "ne0n", 1, 0, VALUE_NO },         { "jnen", "ne0nj", 2, 0, VALUE_NO },
         { "genngen", "ne0nne1", 5, 1, VALUE_YES }, { "nengen", "ne0ne1n", 4, 1, VALUE_NO },
-        { "g-en", "ne0-g", 2, 0, VALUE_UNKNOWN },
+        { "g-en", "ne0-g", 2, 0, VALUE_UNKNOWN },  { "ien", "ne0", 1, 0, VALUE_NO },
+        { "nien", "ne0n", 2, 0, VALUE_NO },        { "gien", "ne0", 2, 0, VALUE_YES },
+        { "ngjien", "ne0n", 4, 0, VALUE_YES },     { "inen", "ne0ni", 2, 0, VALUE_NO },
+        { "gnien", "ne0ng", 3, 0, VALUE_NO },
     };
     (void)state;
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
@@ -307,7 +312,7 @@ static void runs_at_their_place_are_counted(void **state)
 
 TEST_MAIN(cmocka_unit_test(a_run_stands_below_the_frame_that_holds_its_entry),
           cmocka_unit_test(a_run_needs_no_name_of_its_function),
-          cmocka_unit_test(code_of_the_jit_is_a_mark_of_the_frame_that_it_executes),
+          cmocka_unit_test(what_stands_for_the_evaluation_function_is_no_frame),
           cmocka_unit_test(a_thread_without_python_has_its_native_frames),
           cmocka_unit_test(the_innermost_call_may_have_no_frame_yet),
           cmocka_unit_test(a_call_between_runs_is_a_mismatch_unless_it_is_known_to_be_empty),

@@ -128,6 +128,33 @@ static void code_of_libraries_is_known(void **state)
     assert_int_equal(wait_site_of_code("", ""), plain);
 }
 
+static void workers_of_pools_that_wait_in_depth_are_known(void **state)
+{
+    static const struct {
+        const char *name, *file;
+    } workers[] = {
+        { "_process_worker", "/v/site-packages/joblib/externals/loky/process_executor.py" },
+        { "wait_result_broken_or_wakeup", "/v/site-packages/loky/process_executor.py" },
+        { "main", "/v/site-packages/loky/backend/resource_tracker.py" },
+        { "Worker.workloop", "/v/site-packages/billiard/pool.py" },
+        { "TaskHandler.body", "/v/site-packages/billiard/pool.py" },
+        { "WorkerThread.run", "/v/site-packages/anyio/_backends/_asyncio.py" },
+        { "worker", "/usr/lib/python3.8/multiprocessing/pool.py" },
+        { "Queue._feed", "/usr/lib/python3.13/multiprocessing/queues.py" },
+        { "main", "/usr/lib/python3.13/multiprocessing/resource_tracker.py" },
+    };
+    const unsigned worker =
+        wait_site_of_code("_worker", "/usr/lib/python3.13/concurrent/futures/thread.py");
+    const unsigned join = wait_site_of_code("Thread.join", "/usr/lib/python3.13/threading.py");
+    (void)state;
+    for (size_t i = 0; i < sizeof workers / sizeof *workers; i++)
+        assert_int_equal(wait_site_of_code(workers[i].name, workers[i].file), worker);
+    assert_int_not_equal(join, worker);
+    assert_int_equal(wait_site_of_code("queue_get", "/v/site-packages/dask/local.py"), join);
+    assert_int_equal(wait_site_of_code("_wait_for_tstate_lock", "/usr/lib/threading.py"), join);
+    assert_int_equal(wait_site_of_code("_shutdown", "/usr/lib/python3.8/threading.py"), join);
+}
+
 static struct waits *made_waits(struct profile *profile, bool names_peers)
 {
     struct waits *waits;
@@ -185,6 +212,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(calls_and_code_give_causes),
         cmocka_unit_test(code_of_libraries_is_known),
+        cmocka_unit_test(workers_of_pools_that_wait_in_depth_are_known),
         cmocka_unit_test(a_cause_is_a_mark_below_the_stack),
         cmocka_unit_test(nothing_is_known_of_a_thread_that_runs),
     };

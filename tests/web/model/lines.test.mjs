@@ -6,11 +6,11 @@ import { chosenFile, hottestLines, lineNeighbours, nativePath, placedFile, shown
 import { currentGrouping } from "../../../web/model/trees/recording.js";
 import { recordingOf } from "../support/sample.mjs";
 
-function linesOf(stacks) {
-  const recording = recordingOf(stacks);
+function linesOf(stacks, inJit = []) {
+  const recording = recordingOf(stacks, inJit);
   const grouping = currentGrouping(recording, "line");
   const totals = groupTotals(grouping, recording.counts);
-  const { files, others, top } = sourceLines(grouping, recording.profile, totals);
+  const { files, others, top } = sourceLines(grouping, recording.profile, totals, groupTotals(grouping, recording.inJit));
   const names = (edges) => edges.map(({ frame, samples }) => frameLabel(grouping.frames, recording.profile, frame).name + " " + samples);
   return { files, others, top, neighbours: (line) => Object.fromEntries(Object.entries(lineNeighbours(grouping, totals, line.frames)).map(([side, edges]) => [side, names(edges)])) };
 }
@@ -47,6 +47,14 @@ test("C code is distinguished from the line that called it, and listed with what
   assert.deepEqual(files[0].lines.map(({ line, self, inC, total }) => [line, self, inC, total]), [[12, 8, 5, 8]]);
   assert.deepEqual(others.map(({ name, self, total }) => [name, self, total]), [["<native> sorted", 5, 5], ["<native> x", 2, 2]]);
   assert.deepEqual(neighbours({ frames: [others[0].frame] }), { callers: ["a 5"], callees: [] });
+});
+
+test("lines and functions say which of their self samples code of the JIT executed, with the C code that it called", () => {
+  const stacks = ["m:1;a:12;<native> sorted 5", "m:1;a:12 3", "m:1;a:13 2"];
+  const { files } = linesOf(stacks, ["m:1;a:12;<native> sorted 4", "m:1;a:12 2"]);
+  assert.deepEqual(files[0].lines.map(({ line, self, inJit }) => [line, self, inJit]), [[12, 8, 6], [13, 2, 0]]);
+  assert.deepEqual(files[0].functions.map(({ self, inJit }) => [self, inJit]), [[10, 6]]);
+  assert.deepEqual(linesOf(stacks).files[0].functions.map(({ inJit }) => inJit), [0]);
 });
 
 test("functions of a file have self and total samples, and callers whatever line runs", () => {
@@ -113,7 +121,7 @@ test("a native function is a file of its own, which has to be asked for", () => 
   recording.profile.libraries.push({ path: "/app/kernel.py", buildId: "", interpreter: false });
   recording.profile.functionLibrary.values[id] = recording.profile.libraries.length - 1;
   const grouping = currentGrouping(recording, "line");
-  const source = sourceLines(grouping, recording.profile, groupTotals(grouping, recording.counts));
+  const source = sourceLines(grouping, recording.profile, groupTotals(grouping, recording.counts), groupTotals(grouping, recording.inJit));
   const found = chosenFile(source, nativePath("/app/kernel.py", "kernel"));
   assert.deepEqual([found.function, found.self, found.lines.length, placedFile(found, { function: [id], line: [12] }).lines[0].line], [id, 4, 1, 12]);
   assert.equal(chosenFile(source, "/none").path, "/app/m.py");

@@ -19,6 +19,16 @@ test("bottom-up the largest always stands first", () => {
   assert.deepEqual(largest, [" d  native 9", " b  b.py 5", " c  c.py 3", " a  a.py 1"]);
 });
 
+test("of functions that code of the JIT executed there is the share of their samples; none for C code, nor where nothing is known", () => {
+  const badges = (address, inJit) => {
+    const { table, inJit: inJitOf } = createPicture()(stateOf(LINES, { view: "table", ...address }, 1000, inJit));
+    return table.rows.map((row) => table.labelOf(row).name + ": " + inJitOf(row.frame));
+  };
+  const inJit = ["main;b 4", "main;<native> d 9"];
+  assert.deepEqual(badges({}, inJit), ["d: null", "b: JIT 80.0 %", "c: null", "a: null", "main: null"]);
+  assert.deepEqual(badges({}, []), ["d: null", "b: null", "c: null", "a: null", "main: null"]);
+});
+
 test("callers and callees of a function follow the same rule", () => {
   const lines = ["a;f;x 1", "b;f;y 5", "c;f;z 3"];
   const compute = createPicture();

@@ -109,8 +109,8 @@ test("captures are asked for by what was chosen; a minute asks the same question
 
 test("sessions and captures have names; those that run come first", () => {
   const session = (id, state, more = {}) => ({ id, state, name: "", target: { command: ["python3", "a.py"] }, targets: [{}], ...more });
-  const { running, over } = orderSessions([session("2", "ended"), session("9", "running"), session("10", "paused"), session("3", "failed")]);
-  assert.deepEqual([running.map(({ id }) => id), over.map(({ id }) => id)], [["10", "9"], ["3", "2"]]);
+  const groups = orderSessions([session("2", "ended"), session("9", "running"), session("10", "paused"), session("3", "failed"), session("4", "ended", { source: "capture" })]);
+  assert.deepEqual(Object.fromEntries(Object.entries(groups).map(([name, group]) => [name, group.map(({ id }) => id)])), { running: ["10", "9"], over: ["3", "2"], opened: ["4"] });
   assert.equal(sessionTitle(session("1", "running", { targets: [{}, {}, {}] })), "a.py and 2 more");
   assert.equal(sessionTitle(session("1", "running", { name: "n" })), "n");
   assert.equal(sessionTitle({ id: "1", state: "starting", name: "", target: { pid: 7, command: [] }, targets: [] }), "process 7");

@@ -77,6 +77,17 @@ test("an embedded report opens, hostile names and all", async () => {
   assert.deepEqual(seen.source.downloads({ threads: [] }).map((item) => item.key), ["collapsed"]);
 });
 
+test("a report says which of the samples code of the JIT executed", async () => {
+  const { report } = recorded();
+  const { cells } = report;
+  cells.state = cells.state.map((state, i) => (cells.thread[i] === 1 && state & 1 ? state | 128 : state));
+  const { source, deliveries } = await open(encode(report));
+  source.ask({ threads: [1], states: ["on_cpu"] });
+  source.ask({ threads: [1], states: ["!on_cpu"] });
+  assert.deepEqual(deliveries.slice(1).map(({ view }) => view.in_jit.total), [deliveries[1].view.total, 0]);
+  assert.ok(deliveries[0].view.in_jit.total < deliveries[0].view.total && deliveries[1].view.total > 0);
+});
+
 test("data that cannot be read says so", async () => {
   for (const text of ["%%%", "aGVsbG8=", encode({ version: 99 })]) assert.equal((await open(text)).connection.state, "unreadable", text);
 });

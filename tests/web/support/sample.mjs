@@ -55,16 +55,19 @@ export function answersOf(lines, { epoch = "e1", generation = 1 } = {}) {
   };
 }
 
-export function recordingOf(lines) {
+// inJit: of the samples, those that code of CPython's JIT executed, as stacks that `lines` have.
+export function recordingOf(lines, inJit = []) {
   const recording = createRecording();
-  const { tree, view } = answersOf(lines);
-  takeDelivery(recording, { restart: true, recount: true, trees: [tree], view });
+  const { tree, view, nodes } = answersOf(lines);
+  const executed = inJit.map((text) => /^(.*) (\d+)$/s.exec(text));
+  const marked = { ...view, in_jit: { node: executed.map(([, stack]) => nodes.get(stack)), self: executed.map(([, , count]) => Number(count)) } };
+  takeDelivery(recording, { restart: true, recount: true, trees: [tree], view: inJit.length > 0 ? marked : view });
   return recording;
 }
 
 // A state that shows these stacks, as the page would hold it.
-export function stateOf(lines, address = {}, width = 1000) {
-  const recording = recordingOf(lines);
+export function stateOf(lines, address = {}, width = 1000, inJit = []) {
+  const recording = recordingOf(lines, inJit);
   const state = { ...createState(true), recording, recordingVersion: recording.version, width };
   return reduce(state, { type: "address", changes: address });
 }

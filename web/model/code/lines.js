@@ -3,6 +3,7 @@
 
 import { fileText, functionText, hasSource, libraryOf, originOf } from "../profile/frames.js";
 import { countByKey, groupCount, outermostByKey } from "../trees/grouping.js";
+import { inJitOf } from "../trees/native.js";
 import { createPairs, reservePairs, takePair } from "../base/pairs.js";
 import { isWait } from "../profile/waits.js";
 import { functionCount } from "../profile/profile.js";
@@ -97,19 +98,22 @@ function framesOfLine(places, id) {
   return frames;
 }
 
-// -> {files: [{path, function, kind (of frames.js), self, total, lines: [{line, self, inC, total, frames}], functions: [{id, line, name, self,
-// total, frames}]}], others: [{name, frame, self, total, file}], top(most)}: files and others hottest first; lines and functions ascend, and are
+// -> {files: [{path, function, kind (of frames.js), self, total, lines: [{line, self, inC, inJit, total, frames}], functions: [{id, line, name, self,
+// inJit, total, frames}]}], others: [{name, frame, self, total, file}], top(most)}: files and others hottest first; lines and functions ascend, and are
 // made when they are asked for. The file of another is what nativeFile() makes of it, null if it is a mark. top: the lines of all files with the most
 // self samples: [{path, line, self, total}].
 // C code called from a line counts as self samples of the line, `inC` of them: there is no other line for it. It is among the
-// others too, as is what has no file.
-export function sourceLines(grouping, profile, totals) {
+// others too, as is what has no file. inJit: those of inJitTotals, which code of CPython's JIT executed.
+export function sourceLines(grouping, profile, totals, inJitTotals) {
   const places = keptPlacesOf(grouping, profile);
   const folded = { ...totals, self: foldedSelf(grouping, totals, places) };
+  const inJit = { self: foldedSelf(grouping, inJitTotals, places) };
   const counted = {
     files: countByKey(grouping, folded, places.fileOf, places.files.length, places.outermostFile),
     lines: countByKey(grouping, folded, places.lineOf, places.lines, places.outermostLine),
     functions: countByKey(grouping, folded, places.functionOf, places.functions, places.outermostFunction),
+    inJitLines: ownSelf(grouping, inJit, places.lineOf, places.lines),
+    inJitFunctions: ownSelf(grouping, inJit, places.functionOf, places.functions),
     ownFunctions: ownSelf(grouping, totals, places.functionOf, places.functions),
   };
   let ownLines = null;
@@ -143,14 +147,14 @@ class SourceFile {
   }
 
   get lines() {
-    const { id, places, counted: { lines, ownOfLine } } = this.#of;
-    const lineOf = (at) => ({ line: places.line[at], self: lines.self[at], inC: lines.self[at] - ownOfLine(at), total: lines.total[at], frames: framesOfLine(places, at) });
+    const { id, profile, places, counted: { lines, ownOfLine, inJitLines } } = this.#of;
+    const lineOf = (at) => ({ line: places.line[at], self: lines.self[at], inC: lines.self[at] - ownOfLine(at), inJit: inJitOf(profile, places.functionOf[places.first[at]], inJitLines[at]), total: lines.total[at], frames: framesOfLine(places, at) });
     return (this.#made.lines ??= listed(lines, places.linesOfFile, id, lineOf));
   }
 
   get functions() {
-    const { id, profile, places, counted: { functions } } = this.#of;
-    const functionOf = (at) => ({ id: at, line: profile.functionLine.values[at], name: functionText(profile, at), self: functions.self[at], total: functions.total[at], frames: Array.from(places.framesOfFunction.of(at)) });
+    const { id, profile, places, counted: { functions, inJitFunctions } } = this.#of;
+    const functionOf = (at) => ({ id: at, line: profile.functionLine.values[at], name: functionText(profile, at), self: functions.self[at], inJit: inJitOf(profile, at, inJitFunctions[at]), total: functions.total[at], frames: Array.from(places.framesOfFunction.of(at)) });
     return (this.#made.functions ??= listed(functions, places.functionsOfFile, id, functionOf));
   }
 }

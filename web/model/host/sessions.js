@@ -29,10 +29,12 @@ export function captureTitle(capture) {
   return capture.title || programName(capture.target?.command).name;
 }
 
-// Those that run first, the newest of each first.
+// The newest of each first. A capture that is open did not end here.
 export function orderSessions(sessions) {
-  const newest = (a, b) => Number(b.id) - Number(a.id);
-  return { running: sessions.filter((session) => !isOver(session)).sort(newest), over: sessions.filter(isOver).sort(newest) };
+  const groups = { running: [], over: [], opened: [] };
+  sessions.sort((a, b) => b.id - a.id);
+  for (const session of sessions) groups[session.source === "capture" ? "opened" : isOver(session) ? "over" : "running"].push(session);
+  return groups;
 }
 
 export function formatBytes(bytes) {

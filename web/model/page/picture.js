@@ -17,8 +17,8 @@ import { memoise } from "../base/memoise.js";
 import { formatCount, formatPoints, formatShare, isKnown, ratio } from "../base/numbers.js";
 import { createOwnLines, extendOwnLines, hottestOwnLines, waitingOwnLines } from "../code/own.js";
 import { otherBaseline } from "./questions.js";
+import { inJitOf, nativeSetting } from "../trees/native.js";
 import { shownOrder } from "./state.js";
-import { nativeSetting } from "../trees/native.js";
 import { currentGrouping } from "../trees/recording.js";
 import { nodeCount } from "../profile/profile.js";
 import { isCounted } from "../filters/filter.js";
@@ -255,10 +255,21 @@ function timesOf({ session, address }) {
 
 const TOP_LINES = 20;
 
+// Which share of self samples code of CPython's JIT executed; null: none, or nothing is known.
+export function inJitBadge(inJit, self) {
+  return inJit > 0 ? TEXT.states.short.in_jit + " " + formatShare(ratio(inJit, self)) : null;
+}
+
+// -> the badge of a frame
+function makeInJit(recording, version, grouping, { self }) {
+  const { self: inJit } = frameCounts(grouping, groupTotals(grouping, recording.inJit));
+  return (frame) => inJitBadge(inJitOf(recording.profile, grouping.frames.function[frame], inJit[frame]), self[frame]);
+}
+
 // Files and lines: {files, others, top (lines), names (Map of path -> short name), nameOf(line), describe(frame), neighbours(line or function)}.
 function makeSource(recording, version, grouping, totals) {
   const labelOf = (frame) => frameLabel(grouping.frames, recording.profile, frame);
-  const { files, others, top } = totals.sum === 0 ? { files: [], others: [], top: () => [] } : sourceLines(grouping, recording.profile, totals);
+  const { files, others, top } = totals.sum === 0 ? { files: [], others: [], top: () => [] } : sourceLines(grouping, recording.profile, totals, groupTotals(grouping, recording.inJit));
   return {
     files,
     others,
@@ -453,6 +464,7 @@ export function createPicture() {
   const functionCountsOf = memoise((version, grouping, totals) => frameCounts(grouping, totals));
   const rowsOf = memoise(tableRows);
   const tableOf = memoise(makeTable);
+  const badgesOf = memoise(makeInJit);
   const overview = createOverview();
   const own = createOwn();
   const stackChart = createStackChart();
@@ -499,6 +511,8 @@ export function createPicture() {
       // For every function whether the search matches it; null while nothing is searched for.
       matched: matcher.search.active ? matcher.matched : null,
       table: address.view === "table" ? tableOf(recording, version, grouping, rowsOf(countsOf(version, grouping, totals)), matcher, state.table, ranksOf(grouping.frames, profile, grouping.frames.function.length)) : null,
+      // Of a row of the table.
+      inJit: (frame) => badgesOf(recording, version, grouping, countsOf(version, grouping, totals))(frame),
       ...intervals(recording, version, grouping, functions),
       sandwich: address.view === "sandwich" ? markedSandwichOf(sandwich(), matcher) : null,
       source: address.view === "source" ? byLine() : null,

@@ -38,6 +38,11 @@ export function frameKind(profile, functionId) {
   return isNameless(name) || C_LIBRARY.test(libraryName(profile, functionId)) ? "plain" : "native";
 }
 
+// Of a number of samples that code of CPython's JIT executed: C code that it calls is none of it.
+export function inJitOf(profile, functionId, count) {
+  return frameKind(profile, functionId) === "python" ? count : 0;
+}
+
 // Of a run, leaf shows the innermost frame that is not plain; without any, the innermost plain one.
 function stepLeaf(parent, kind) {
   const before = parent & (BARE | NAMED);

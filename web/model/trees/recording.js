@@ -32,7 +32,7 @@ export function applyView(counts, view, nodes) {
 }
 
 export function createRecording() {
-  return { profile: createProfile(), counts: createCounts(), running: null, baseline: createCounts(), blocks: { current: null, baseline: null }, runs: emptyRuns(), other: null, otherNode: null, groupings: new Map(), frames: new Map(), version: 0 };
+  return { profile: createProfile(), counts: createCounts(), inJit: createCounts(), running: null, baseline: createCounts(), blocks: { current: null, baseline: null }, runs: emptyRuns(), other: null, otherNode: null, groupings: new Map(), frames: new Map(), version: 0 };
 }
 
 // delivery: {restart, recount, trees, view}: answers of /tree and at most one of /view, and whether to forget
@@ -41,10 +41,12 @@ export function takeDelivery(recording, delivery) {
   if (delivery.restart) Object.assign(recording, createRecording(), { version: recording.version });
   if (delivery.recount) {
     recording.counts = createCounts();
+    recording.inJit = createCounts();
     recording.blocks.current = null;
   }
   for (const tree of delivery.trees) applyTree(recording.profile, tree);
   if (delivery.view !== null) applyView(recording.counts, delivery.view, nodeCount(recording.profile));
+  if (delivery.view?.in_jit !== undefined) applyView(recording.inJit, delivery.view.in_jit, nodeCount(recording.profile));
   if (delivery.view?.blocks !== undefined) recording.blocks.current = checkedBlocks(delivery.view.blocks, nodeCount(recording.profile));
   recording.version += 1;
 }

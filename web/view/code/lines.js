@@ -1,6 +1,6 @@
 // The lines of one file with self and total samples, and marks of the hot ones beside them.
 
-import { heatLevel } from "../../model/page/picture.js";
+import { heatLevel, inJitBadge } from "../../model/page/picture.js";
 import { hottestLines, shownLines } from "../../model/code/lines.js";
 import { formatCount, formatShare, ratio } from "../../model/base/numbers.js";
 import { escapeInvisible, shortenText } from "../../model/base/text.js";
@@ -36,7 +36,7 @@ function lineNumbers(file, source, isWhole, { live, address }) {
 }
 
 // toggle(line number): a press on a line; choose(line number): one on a mark beside them.
-// -> {list, minimap (elements), rows (Map of line number -> {row, self, total, text}), rebuild(file, text, state), fill(file, sum,
+// -> {list, minimap (elements), rows (Map of line number -> {row, self, total, code, text}), rebuild(file, text, state), fill(file, sum,
 // chosen line), scrollTo(line number)}
 export function createSourceLines(toggle, choose) {
   const list = el("ol", { class: "source-lines", tabindex: "0", "data-testid": "source-lines", "aria-label": TEXT.source.linesLabel });
@@ -46,9 +46,10 @@ export function createSourceLines(toggle, choose) {
   function createLine(number, text) {
     const self = el("span", { class: "line-self" });
     const total = el("span", { class: "line-total" });
+    const code = el("bdi", { class: "line-code", dir: "ltr" }, lineText(text));
     const row = el("li", { class: "line", "data-line": number, on: { click: () => toggle(number) } },
-      el("span", { class: "line-number" }, number > 0 ? String(number) : ""), self, total, el("bdi", { class: "line-code", dir: "ltr" }, lineText(text)));
-    return { row, self, total, text };
+      el("span", { class: "line-number" }, number > 0 ? String(number) : ""), self, total, code);
+    return { row, self, total, code, text };
   }
 
   function fillMinimap(file, sum) {
@@ -93,6 +94,7 @@ export function createSourceLines(toggle, choose) {
         setAttribute(row.self, "title", line === undefined ? null : TEXT.source.lineSamples(formatCount(line.self), formatCount(line.total)));
         setAttribute(row.total, "data-heat", line === undefined ? null : "h" + heatLevel(line.total / sum));
         setAttribute(row.row, "data-heat", line === undefined ? null : "h" + heatLevel(line.self / sum));
+        setAttribute(row.code, "data-jit", inJitBadge(line?.inJit, line?.self));
         setAttribute(row.row, "aria-current", number === chosen ? "true" : null);
       }
       fillMinimap(file, sum);

@@ -2,6 +2,7 @@
 
 import { chosenFile, placedFile } from "../../model/code/lines.js";
 import { formatCount, formatShare, ratio } from "../../model/base/numbers.js";
+import { inJitBadge } from "../../model/page/picture.js";
 import { visibleText } from "../../model/base/text.js";
 import { offerMenu } from "../elements/menu.js";
 import { TEXT } from "../../text/session.js";
@@ -55,15 +56,15 @@ function createOutline(change) {
   const element = el("details", { class: "source-outline", "data-testid": "source-outline" }, summary, el("table", {}, head, body));
   let shown = "";
 
-  function row({ name, line, self, total }, sum) {
+  function row({ name, line, self, inJit, total }, sum) {
     const cell = (count) => el("td", { class: "number", title: TEXT.samples(formatCount(count)) }, formatShare(ratio(count, sum)));
-    return el("tr", {}, el("th", { scope: "row" }, el("button", { type: "button", class: "row-name", on: { click: () => change({ line }) } }, isolated(visibleText(name)))), cell(self), cell(total));
+    return el("tr", {}, el("th", { scope: "row" }, el("button", { type: "button", class: "row-name", "data-jit": inJitBadge(inJit, self), on: { click: () => change({ line }) } }, isolated(visibleText(name)))), cell(self), cell(total));
   }
 
   return {
     element,
     update({ picture, address }, file) {
-      const signature = [file.path, ...file.functions.map((one) => one.line + " " + one.self + " " + one.total)].join("\n");
+      const signature = [file.path, ...file.functions.map((one) => one.line + " " + one.self + " " + one.inJit + " " + one.total)].join("\n");
       setText(summary, TEXT.source.outline(formatCount(file.functions.length)));
       if (signature === shown || element.contains(document.activeElement)) return;
       shown = signature;

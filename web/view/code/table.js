@@ -35,7 +35,7 @@ function createTableRow(find, about) {
   const self = createCell();
   const total = createCell();
   const element = el("tr", {}, el("th", { scope: "row" }, el("div", { class: "row-head" }, button, place, sandwich)), self.element, total.element, el("td", { class: "row-library" }, library));
-  const row = { element, name, place, library, self, total, label: null };
+  const row = { element, button, name, place, library, self, total, label: null };
   button.addEventListener("click", () => find(row.shown));
   sandwich.addEventListener("click", () => about(row.shown));
   return row;
@@ -143,6 +143,7 @@ export function createTable(root, dispatch) {
     row.shown = shown;
     row.label = picture.table.labelOf(shown);
     setText(row.name, row.label.brief);
+    setAttribute(row.button, "data-jit", picture.inJit(shown.frame));
     setText(row.place, row.label.near || (row.label.short === TEXT.native.badge ? TEXT.native.badge : ""));
     setAttribute(row.place, "title", row.label.place);
     setText(row.library, row.label.library);

@@ -284,6 +284,33 @@ static void views_filter_by_state(void **state)
     assert_true(total_of(*state, "/api/v1/sessions/1/view?state=on_cpu&thread=1") == 0);
 }
 
+/* Code of the JIT executed a part of one function's samples: only its row is there, whatever else is asked for. */
+static void views_say_what_code_of_the_jit_executed(void **state)
+{
+    static const struct fake_frame cold = { "/srv/app.py", "cold", 10, 14 };
+    static const struct fake_frame hot = { "/srv/app.py", "hot", 20, 21 };
+    static const char *const targets[] = { "/api/v1/sessions/1/view",
+                                           "/api/v1/sessions/1/view?since=1",
+                                           "/api/v1/sessions/1/view?state=on_cpu&thread=0",
+                                           "/api/v1/sessions/1/view?focus=hot" };
+    const struct server *const server = *state;
+    cJSON *const before = get_json(server, targets[0]);
+    assert_null(cJSON_GetObjectItem(before, "in_jit"));
+    fake_sampler_add(server->sampler, 4711, &cold, 1, STATE_ON_CPU, 7);
+    fake_sampler_add(server->sampler, 4711, &hot, 1, STATE_ON_CPU | STATE_IN_JIT, 5);
+    fake_sampler_add(server->sampler, 4711, &hot, 1, STATE_ON_CPU | STATE_UNKNOWN_IN_JIT, 2);
+    fake_sampler_seal(server->sampler);
+    for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
+        cJSON *const view = get_json(server, targets[i]);
+        const cJSON *const in_jit = member(view, "in_jit");
+        assert_int_equal(cJSON_GetArraySize(member(in_jit, "node")), 1);
+        assert_true(sum(member(in_jit, "self")) == 5);
+        cJSON_Delete(view);
+    }
+    assert_true(total_of(server, "/api/v1/sessions/1/view?state=in_jit") == 5);
+    cJSON_Delete(before);
+}
+
 static void tag_of(const struct server *server, const char *target, char out[128])
 {
     struct reply reply;
@@ -458,6 +485,7 @@ int main(void)
         WITH_SERVER(client_from_the_future_gets_everything),
         WITH_SERVER(views_filter_by_thread_process_and_time),
         WITH_SERVER(views_filter_by_state),
+        WITH_SERVER(views_say_what_code_of_the_jit_executed),
         WITH_SERVER(lines_are_of_the_file_of_a_function),
         WITH_SERVER(matches_are_counted_for_each_window),
         WITH_SERVER(equal_states_have_equal_tags_whatever_their_spelling),

@@ -23,6 +23,20 @@ class Attach(unittest.TestCase):
         self.assertEqual((status, out), (0, ""))
         self.assertNotIn(started.token, err)
 
+    def test_says_how_a_browser_elsewhere_reaches_the_page(self):
+        elsewhere = dict(os.environ, SSH_CONNECTION="192.0.2.9 5022 192.0.2.7 22")
+        here = {name: value for name, value in os.environ.items() if name != "SSH_CONNECTION"}
+        for env, address, words in ((elsewhere, "127.0.0.1:0", r"from another machine: ssh -N -L (\d+):127\.0\.0\.1:\1 192\.0\.2\.7, then the same URL"),
+                                    (here, "127.0.0.1:0", r"from another machine: ssh -N -L (\d+):127\.0\.0\.1:\1 \S+, then the same URL"),
+                                    (elsewhere, "0.0.0.0:0", r"from behind a firewall: ssh -N -L (\d+):\S+:\1 192\.0\.2\.7, "),
+                                    (here, "0.0.0.0:0", None)):
+            started = Started("attach", LIVE, "--listen", address, env=env)
+            err = started.stop()[2]
+            if words:
+                self.assertRegex(err, words)
+            else:
+                self.assertNotIn("ssh ", err)
+
     def test_ends_cleanly_on_each_signal(self):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             self.assertEqual(Started("attach", LIVE, "--listen", ":0").stop(number)[0], 0)

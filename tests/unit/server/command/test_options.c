@@ -400,6 +400,66 @@ static void two_captures_are_compared(void **state)
     assert_string_equal(options.formats[0].format->name, "diff-flamegraph");
 }
 
+static void letters_mean_what_they_mean_in_py_spy(void **state)
+{
+    struct options options;
+    (void)state;
+    assert_int_equal(
+        parse_text("record -p 7 --pid 8 -p 7 -s -n -i -t -g --rate 50 -f raw", &options, NULL),
+        ERR_OK);
+    assert_int_equal(options.sampling.pid_count, 2);
+    assert_int_equal(options.sampling.pids[1], 8);
+    assert_true(options.sampling.subprocesses);
+    assert_int_equal(options.sampling.native, SAMPLER_NATIVE_FULL);
+    assert_true(options.shows_idle && options.report.by_thread);
+    assert_int_equal(options.sampling.mode, SAMPLER_MODE_GIL);
+    assert_true(options.sampling.rate_hz == 50);
+    assert_string_equal(options.formats[0].format->name, "collapsed");
+    assert_int_equal(parse_text("dump -n -p 7", &options, NULL), ERR_OK);
+    assert_true(options.shows_native && options.sampling.pid_count == 1);
+}
+
+static void a_flame_graph_in_a_picture_file_is_a_picture(void **state)
+{
+    static const struct {
+        const char *line, *format;
+    } rows[] = { { "record 1 -o x.svg", "svg" },
+                 { "record 1 -f flamegraph -o x.svg", "svg" },
+                 { "record 1 -f flamegraph -o x.html", "flamegraph" },
+                 { "record 1 -f speedscope -o x.svg", "speedscope" },
+                 { "record 1 -f chrometrace -o x.json", "chrome-trace" },
+                 { "replay x.pyro", "summary" },
+                 { "replay x.pyro -o x.svg", "svg" } };
+    struct options options;
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        assert_int_equal(parse_text(rows[i].line, &options, NULL), ERR_OK);
+        assert_int_equal(options.format_count, 1);
+        assert_string_equal(options.formats[0].format->name, rows[i].format);
+    }
+}
+
+static void a_command_line_chooses_whether_there_is_a_page(void **state)
+{
+    static const struct {
+        const char *line, *command;
+    } rows[] = { { "night.pyro", "serve" },
+                 { "run app.py", "run" },
+                 { "run --binary=x.pyro app.py", "run" },
+                 { "run -o x.pyro app.py", "record" },
+                 { "run --listen :0 -o x.pyro app.py", "run" },
+                 { "run -o x.html -- app", "record" },
+                 { "run --summary -m app", "record" },
+                 { "record -o x.html -- app -p 1", "record" } };
+    struct options options;
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        assert_int_equal(parse_text(rows[i].line, &options, NULL), ERR_OK);
+        assert_string_equal(options.command->name, rows[i].command);
+        assert_true(!options.target == (i == 0));
+    }
+}
+
 static void every_format_is_an_option_and_its_ending_names_it(void **state)
 {
     const struct report_format *format = NULL;
@@ -467,6 +527,9 @@ int main(void)
         cmocka_unit_test(options_replace_the_same_kind_of_a_capture),
         cmocka_unit_test(two_captures_are_compared),
         cmocka_unit_test(several_formats_may_be_given_each_with_a_name),
+        cmocka_unit_test(letters_mean_what_they_mean_in_py_spy),
+        cmocka_unit_test(a_flame_graph_in_a_picture_file_is_a_picture),
+        cmocka_unit_test(a_command_line_chooses_whether_there_is_a_page),
         cmocka_unit_test(every_format_is_an_option_and_its_ending_names_it),
         cmocka_unit_test(threads_are_stopped_as_needed_never_or_always),
     };

@@ -2,6 +2,8 @@
 
 import os
 import pstats
+import pty
+import select
 import signal
 import stat
 import subprocess
@@ -103,6 +105,24 @@ class Record(unittest.TestCase):
             self.assertEqual(process.wait(TIMEOUT_S), 0)
             self.assertIn("tid:4711 MainThread;", self.read())
             os.unlink(self.path)
+
+    def test_terminal_shows_progress_while_it_records(self):
+        """No other output has it, and nothing of it is left."""
+        terminal, ours = pty.openpty()
+        process = subprocess.Popen([PROGRAM, "record", str(LIVE), "-o", self.path, "-d", "60"], stderr=ours)
+        os.close(ours)
+        seen = b""
+        while b"Ctrl-C ends it" not in seen:
+            self.assertTrue(select.select([terminal], [], [], TIMEOUT_S)[0], seen)
+            seen += os.read(terminal, 4096)
+        self.assertRegex(seen, rb"recording: \d+ of 60 s, \d+ samples, \d+ Hz, exact \d+\.\d %, failed")
+        process.send_signal(signal.SIGINT)
+        while b"wrote " not in seen:
+            self.assertTrue(select.select([terminal], [], [], TIMEOUT_S)[0], seen)
+            seen += os.read(terminal, 4096)
+        self.assertEqual(process.wait(TIMEOUT_S), 0)
+        os.close(terminal)
+        self.assertRegex(seen, rb"Ctrl-C ends it\r\x1b\[Kpyrometer: ")
 
     def test_path_that_cannot_be_written_is_known_before_sampling(self):
         for path, text in (("/nowhere/x.folded", "No such file or directory"), ("/dev/null/x", "Not a directory")):

@@ -67,7 +67,7 @@ class ManualPages(unittest.TestCase):
 
     def test_page_has_every_option_of_the_help_and_every_command(self):
         for command, page in self.pages():
-            for option in re.findall(r"--[a-z-]+", run(*command.split(), "--help").stdout):
+            for option in re.findall(r"--[a-z-]+", run(*command.split(), "--help=all").stdout):
                 self.assertIn(option.replace("-", "\\-"), page)
             self.assertIn('.TH PYROMETER%s 1 ' % (command and "\\-" + command.upper()), page)
         for command in COMMANDS:
@@ -76,7 +76,7 @@ class ManualPages(unittest.TestCase):
     def test_text_is_the_other_form(self):
         self.assertEqual(run("run", "--help=text").stdout, run("run", "-h").stdout)
         result = run("--help=html")
-        self.assertEqual((result.returncode, result.stderr), (2, "pyrometer: invalid --help 'html': want text or man\n"))
+        self.assertEqual((result.returncode, result.stderr), (2, "pyrometer: invalid --help 'html': want text, all or man\n"))
 
     @unittest.skipUnless(shutil.which("mandoc"), "no mandoc")
     def test_mandoc_finds_no_fault(self):
@@ -104,6 +104,7 @@ class Completion(unittest.TestCase):
     def test_commands_options_formats_and_values_are_offered(self):
         self.assertEqual(self.offers("rec"), ["record"])
         self.assertEqual(self.offers("record", "--coll"), ["--collapsed"])
+        self.assertEqual(self.offers("record", "-f", "sp"), ["speedscope"])
         self.assertEqual(self.offers("record", "1", "--speeds"), ["--speedscope"])
         self.assertEqual(self.offers("attach", "--coll"), [])
         self.assertEqual(self.offers("attach", "--mode", "g"), ["gil"])

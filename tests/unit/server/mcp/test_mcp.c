@@ -20,6 +20,7 @@ struct api {
     char asked[16384]; /* "METHOD target body\n" */
     const char *state; /* of every session */
     int status;
+    bool is_examining;
 };
 
 static void say(struct response *response, const char *mime, const char *text)
@@ -47,6 +48,8 @@ static void answer(void *context, struct request *request, struct response *resp
         response->status = 204;
     else if (strstr(request->path, "/summary"))
         say(response, "text/markdown", "## `app.py`\n\"quoted\"\n");
+    else if (strcmp(request->path, "/api/v1/processes") == 0 && api->is_examining)
+        say(response, MIME_JSON, "{\"total\":0,\"examining\":2,\"processes\":[]}");
     else if (strcmp(request->path, "/api/v1/processes") == 0)
         say(response, MIME_JSON,
             "{\"host\":\"h\",\"total\":2,\"processes\":[{\"pid\":1,\"command\":[\"python3\",\"web.py\"],"
@@ -424,6 +427,32 @@ static void processes_are_searched_by_command_line(void **state)
     disconnect(&client);
 }
 
+static void processes_are_listed_once_they_have_been_examined(void **state)
+{
+    struct client client;
+    (void)state;
+    connect_to(&client);
+    client.api.is_examining = true;
+    assert_string_equal(call(&client, "list_processes", "{\"search\":\"web\"}"), "");
+    mcp_poll(client.mcp);
+    assert_string_equal(answers(&client), "");
+    assert_true(mcp_is_waiting(client.mcp));
+    client.api.is_examining = false;
+    mcp_poll(client.mcp);
+    assert_non_null(strstr(answers(&client), "python3 web.py"));
+    assert_null(strstr(client.out.data, "job.py"));
+    assert_false(mcp_is_waiting(client.mcp));
+    /* Nothing is ended for a call that is cancelled. */
+    client.api.is_examining = true;
+    call(&client, "list_processes", "{}");
+    client.api.asked[0] = '\0';
+    ask(&client,
+        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":\"c\"}}");
+    assert_string_equal(client.api.asked, "");
+    assert_false(mcp_is_waiting(client.mcp));
+    disconnect(&client);
+}
+
 static void source_has_numbers_and_shares(void **state)
 {
     struct client client;
@@ -474,6 +503,7 @@ int main(void)
         cmocka_unit_test(what_the_api_refuses_is_said),
         cmocka_unit_test(no_argument_leaves_its_place_in_an_address),
         cmocka_unit_test(processes_are_searched_by_command_line),
+        cmocka_unit_test(processes_are_listed_once_they_have_been_examined),
         cmocka_unit_test(source_has_numbers_and_shares),
         cmocka_unit_test(captures_are_opened_by_path),
     };

@@ -101,15 +101,29 @@ static struct buffer written(const struct report_source *source, const char *for
 
 static void text_formats_are_as_they_were(void **state)
 {
-    static const char *const names[] = { "collapsed",   "pstats",  "pstats-text",
-                                         "jsonl",       "gecko",   "chrome-trace",
-                                         "speedscope",  "summary", "summary-markdown",
-                                         "summary-json" };
+    static const char *const names[] = { "collapsed",    "pstats",  "pstats-text",
+                                         "jsonl",        "gecko",   "chrome-trace",
+                                         "speedscope",   "summary", "summary-markdown",
+                                         "summary-json", "svg" };
     struct sample_session *const session = sample_session_small();
     (void)state;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         struct buffer out = written(&session->source, names[i]);
         expect_golden(report_find(names[i])->extension, &out);
+        buffer_deinit(&out);
+    }
+    sample_session_destroy(session);
+}
+
+static void every_text_ends_with_a_newline(void **state)
+{
+    struct sample_session *const session = sample_session_small();
+    const struct report_format *format = NULL;
+    (void)state;
+    for (size_t i = 0; (format = report_at(i)); i++) {
+        struct buffer out = written(&session->source, format->name);
+        if (strncmp(format->mime, "text/", 5) == 0 || strstr(format->mime, "json"))
+            assert_int_equal(out.data[out.length - 1], '\n');
         buffer_deinit(&out);
     }
     sample_session_destroy(session);
@@ -297,6 +311,60 @@ static void no_text_has_what_a_terminal_obeys(void **state)
     sample_session_destroy(session);
 }
 
+static void expect_fill(const char *svg, const char *name, const char *part, const char *colour)
+{
+    char rule[128];
+    snprintf(rule, sizeof rule, ".%s %s{fill:%s}", name, part, colour);
+    if (!strstr(svg, rule))
+        fail_msg("the picture has no %s", rule);
+}
+
+static void a_picture_has_the_colours_of_the_page(void **state)
+{
+    struct sample_session *const session = sample_session_small();
+    struct buffer out = written(&session->source, "svg");
+    const char *const svg = buffer_string(&out);
+    char line[256], name[64], light[16], dark[16];
+    size_t found = 0;
+    (void)state;
+    FILE *const file = fopen(TEST_SOURCE_DIR "/../web/tokens.css", "r");
+    assert_non_null(file);
+    while (fgets(line, sizeof line, file)) {
+        if (sscanf(line, " --%63[^:]: light-dark(%15[^,], %15[^)]);", name, light, dark) != 3)
+            continue;
+        const bool is_ink = strncmp(name, "heat-ink-", 9) == 0;
+        if (strncmp(name, "heat-", 5) != 0 && strncmp(name, "wait-", 5) != 0 &&
+            strcmp(name, "neutral") != 0)
+            continue;
+        if (is_ink)
+            memmove(name + 5, name + 9, strlen(name + 9) + 1);
+        expect_fill(svg, name, is_ink ? "text" : "rect", light);
+        expect_fill(svg, name, is_ink ? "text" : "rect", dark);
+        found++;
+    }
+    fclose(file);
+    assert_int_equal(found, 22);
+    buffer_deinit(&out);
+    sample_session_destroy(session);
+}
+
+static void a_picture_may_have_a_frame_for_each_thread(void **state)
+{
+    struct sample_session *const session = sample_session_small();
+    struct buffer out = { 0 };
+    (void)state;
+    session->source.settings.by_thread = true;
+    out = written(&session->source, "svg");
+    const char *const svg = buffer_string(&out);
+    assert_non_null(strstr(svg, "<title>all\n100.0 %, 1000 samples;"));
+    assert_non_null(strstr(svg, "<title>MainThread (4711)\n79.0 %, 790 samples;"));
+    assert_non_null(strstr(svg, "<title>thread 4720\n11.0 %, 110 samples;"));
+    assert_non_null(
+        strstr(svg, "<title>parse\n/srv/app.py:20\n40.0 %, 400 samples; self 30.0 %, 300"));
+    buffer_deinit(&out);
+    sample_session_destroy(session);
+}
+
 static void no_line_is_as_long_as_a_command(void **state)
 {
     enum { LONG = 120000, MOST = 400 };
@@ -405,6 +473,7 @@ static void a_comparison_without_a_baseline_is_refused(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(text_formats_are_as_they_were),
+          cmocka_unit_test(every_text_ends_with_a_newline),
           cmocka_unit_test(comparisons_are_as_they_were),
           cmocka_unit_test(the_same_session_gives_the_same_file),
           cmocka_unit_test(nothing_is_a_report_too),
@@ -413,6 +482,8 @@ TEST_MAIN(cmocka_unit_test(text_formats_are_as_they_were),
           cmocka_unit_test(colours_are_only_for_those_who_ask),
           cmocka_unit_test(no_text_has_what_a_terminal_obeys),
           cmocka_unit_test(no_line_is_as_long_as_a_command),
+          cmocka_unit_test(a_picture_has_the_colours_of_the_page),
+          cmocka_unit_test(a_picture_may_have_a_frame_for_each_thread),
           cmocka_unit_test(a_drain_that_fails_ends_every_writer),
           cmocka_unit_test(a_comparison_without_a_baseline_is_refused),
           cmocka_unit_test(writers_stream))
