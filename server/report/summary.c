@@ -297,6 +297,37 @@ bool summary_narrow(const struct report_source *source, part_set parts, struct v
     return out->states.parts != 0;
 }
 
+static bool has_thread(const struct view_query *query, thread_id id)
+{
+    bool has = !query->threads;
+    for (size_t i = 0; i < query->thread_count && !has; i++)
+        has = query->threads[i] == id;
+    return has;
+}
+
+/* Where tasks wait: they are no threads, so whatever parts of time are asked for. */
+static enum err_code find_tasks(struct summary *summary, struct err *err)
+{
+    const struct report_source *const source = summary->source;
+    const uint32_t count = source->snapshot->sizes.threads;
+    thread_id *const threads = malloc(((size_t)count + 1) * sizeof *threads);
+    struct view_query query = *source->query;
+    enum err_code rc = ERR_OK;
+    if (!threads)
+        return err_nomem(err);
+    query.states.parts = 0;
+    query.threads = threads;
+    query.thread_count = 0;
+    for (thread_id id = 0; id < count; id++)
+        if (profile_is_waiting_tasks(source->snapshot, id) && has_thread(source->query, id))
+            threads[query.thread_count++] = id;
+    if (query.thread_count)
+        rc = summary_find_lines(source, &query, most(source, SUMMARY_TASK_LINES),
+                                &summary->task_lines, &summary->tasks, err);
+    free(threads);
+    return rc;
+}
+
 enum err_code summary_init(struct summary *summary, const struct report_source *source,
                            struct err *err)
 {
@@ -321,6 +352,8 @@ enum err_code summary_init(struct summary *summary, const struct report_source *
             rc = summary_find_functions(source, &query, most(source, SUMMARY_WAITS),
                                         &summary->wait_functions, err);
     }
+    if (rc == ERR_OK)
+        rc = find_tasks(summary, err);
     if (rc == ERR_OK)
         rc = find_causes(summary, err);
     if (rc == ERR_OK)

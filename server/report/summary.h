@@ -38,6 +38,7 @@ enum {
     SUMMARY_FUNCTIONS = 5,
     SUMMARY_WAITS = 4,
     SUMMARY_WAIT_LINES = 3,
+    SUMMARY_TASK_LINES = 3,
     SUMMARY_MAX_ROWS = 100, /* of each list, with settings.limit */
     SUMMARY_PEERS = 2,      /* of each cause */
     SUMMARY_LIBRARIES = 3,
@@ -92,6 +93,8 @@ struct summary {
     char headline[SUMMARY_HEADLINE_BYTES]; /* a sentence without its full stop; names in ` */
     struct summary_rows lines, functions;
     struct summary_rows wait_functions, wait_lines; /* of the waiting samples */
+    struct summary_rows task_lines;                 /* where waiting tasks await */
+    uint64_t tasks; /* samples of waiting tasks, which are no time of threads */
     size_t cause_count;
     struct summary_cause causes[WAIT_CAUSE_COUNT]; /* why threads wait; most samples first */
     struct state_sums states;                      /* of the busy samples */

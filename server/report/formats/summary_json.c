@@ -273,6 +273,17 @@ static void write_runnable(struct json *json, const struct state_sums *sums)
         json_number(json, quality_percent(sums->yes[STATE_FLAG_RUNNABLE], sums->samples) / 100);
 }
 
+static void write_tasks(struct json *json, const struct summary *summary)
+{
+    json_key(json, "tasks");
+    json_object(json);
+    put_uint(json, "samples", summary->tasks);
+    json_key(json, "own_code");
+    own_code_write(json, &summary->task_lines.own_code);
+    write_rows(json, summary->source, "lines", &summary->task_lines, summary->tasks);
+    json_end(json);
+}
+
 static void write_native(struct json *json, const struct summary *summary)
 {
     json_key(json, "native");
@@ -326,6 +337,7 @@ enum err_code summary_write_json(struct json *json, const struct report_source *
     write_parts(json, &summary);
     write_hot(json, &summary);
     write_waiting(json, &summary);
+    write_tasks(json, &summary);
     write_runnable(json, &summary.states);
     write_gil(json, &summary);
     put_share(json, "gc_share", summary.states.yes[STATE_FLAG_IN_GC], summary.states.samples);

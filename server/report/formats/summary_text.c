@@ -354,6 +354,15 @@ static void put_waiting(const struct writing *writing)
              summary->busy, false);
 }
 
+static void put_tasks(const struct writing *writing)
+{
+    const struct summary *const summary = writing->summary;
+    if (summary->task_lines.count == 0)
+        return;
+    put_heading(writing, "Where tasks wait (% of waiting tasks)");
+    put_rows(writing, &summary->task_lines, summary->tasks, false);
+}
+
 static void put_item(const struct writing *writing, const char *format, ...) PRINTF_LIKE(2, 3);
 
 static void put_item(const struct writing *writing, const char *format, ...)
@@ -470,6 +479,7 @@ static enum err_code write(const struct report_source *source, bool is_markdown,
         put_parts(&writing);
         put_hot(&writing);
         put_waiting(&writing);
+        put_tasks(&writing);
         put_heading(&writing, "GIL, garbage collection, quality");
         put_runnable(&writing);
         put_gil(&writing);

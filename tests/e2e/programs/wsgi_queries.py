@@ -14,7 +14,7 @@ import threading
 import time
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
-ROWS = 400
+ROWS = 1500
 CLIENT = """
 import sys, time, urllib.request
 end = time.monotonic() + float(sys.argv[2])
