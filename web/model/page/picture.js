@@ -267,7 +267,7 @@ export function inJitBadge(inJit, self) {
   return inJit > 0 ? TEXT.states.facts.in_jit + " " + formatShare(ratio(inJit, self)) : null;
 }
 
-// -> the badge of a frame
+// -> the badge of a frame, for the rows of the table
 function makeInJit(recording, version, grouping, { self }) {
   const { self: inJit } = frameCounts(grouping, groupTotals(grouping, recording.inJit));
   return (frame) => inJitBadge(inJitOf(recording.profile, grouping.frames.function[frame], inJit[frame]), self[frame]);
@@ -442,6 +442,7 @@ function createStackChart() {
 }
 
 const pathsOf = memoise((profile) => sourcePaths(profile));
+const badgesOf = memoise(makeInJit);
 
 // -> compute(state): `functions()` are all with samples, most total samples first: [{label, key}]; `paths()` are their files; `tree` is what the flame graph is drawn of, and
 // isMatch(id) whether the search matches a frame of it. It gives the same objects again for as long as nothing they show has changed
@@ -468,7 +469,6 @@ export function createPicture() {
   const functionCountsOf = memoise((version, grouping, totals) => frameCounts(grouping, totals));
   const rowsOf = memoise(tableRows);
   const tableOf = memoise(makeTable);
-  const badgesOf = memoise(makeInJit);
   const overview = createOverview();
   const own = createOwn();
   const stackChart = createStackChart();
@@ -512,7 +512,6 @@ export function createPicture() {
       // For every function whether the search matches it; null while nothing is searched for.
       matched: matcher.search.active ? matcher.matched : null,
       table: address.view === "table" ? tableOf(recording, version, grouping, rowsOf(countsOf(version, grouping, totals)), matcher, state.table, ranksOf(grouping.frames, profile, grouping.frames.function.length)) : null,
-      // Of a row of the table.
       inJit: (frame) => badgesOf(recording, version, grouping, countsOf(version, grouping, totals))(frame),
       ...intervals(recording, version, grouping, functions),
       sandwich: address.view === "sandwich" ? sandwich(state, functions, functionTotals, functionCounts, matcher) : null,
