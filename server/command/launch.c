@@ -1,6 +1,7 @@
 #include "server/command/launch.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "sampler/base/clock.h"
 #include "sampler/sampler.h"
@@ -54,10 +55,18 @@ static void note_verdict(struct verdict *verdict, enum err_code code, const stru
                          : now_ns - verdict->since_ns >= LASTING_MS * NS_PER_MS;
 }
 
+/* An interpreter that loads looks like no Python: for long, on a busy machine. */
+static bool is_named_python(const char *program)
+{
+    const char *const slash = strrchr(program, '/');
+    return strncmp(slash ? slash + 1 : program, "python", strlen("python")) == 0;
+}
+
 static enum err_code ended_too_soon(const struct launch *launch, uint64_t began_ns,
                                     const struct verdict *verdict, struct err *err)
 {
-    const bool is_other = verdict->lasts && verdict->code == ERR_NOT_PYTHON;
+    const bool is_other = verdict->lasts && verdict->code == ERR_NOT_PYTHON &&
+                          !is_named_python(process_launcher_program(launch->options));
     const bool is_unsupported = verdict->lasts && verdict->code == ERR_UNSUPPORTED;
     return err_set(err, is_unsupported ? ERR_UNSUPPORTED : ERR_NOT_PYTHON,
                    "'%s' ended (status %d) after %" PRIu64 " ms, before its first sample%s%s%s",

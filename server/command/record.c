@@ -137,11 +137,17 @@ static enum err_code finish(struct record *record, struct err *err)
     if (exports_write(&record->exports, &source, rc == ERR_OK ? err : NULL) != ERR_OK &&
         rc == ERR_OK)
         rc = err->code;
-    if (rc == ERR_OK && snapshot.quality.samples == 0)
+    if (rc == ERR_OK && snapshot.quality.samples == 0) {
         rc = err_set(err, ERR_NOT_FOUND, "no samples were captured%s",
                      snapshot.quality.filtered > 0        ? ": --mode left out every sample"
                      : snapshot.quality.stops_refused > 0 ? ": the kernel refused every stop"
                                                           : "");
+        /* A COMMAND of a moment may have none, and its file is there. */
+        if (record->options->target) {
+            say("%s", err->message);
+            rc = ERR_OK;
+        }
+    }
     profile_snapshot_release(&snapshot);
     return rc;
 }
