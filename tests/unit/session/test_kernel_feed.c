@@ -577,6 +577,21 @@ static void what_was_cleared_is_described_again(void **state)
     fed_destroy(world);
 }
 
+static void the_engine_knows_at_the_next_drain_that_native_stacks_are_wanted(void **state)
+{
+    struct fed_world *const world = fed_create();
+    unsigned char stacks;
+    (void)state;
+    fed_drain(world);
+    const size_t before = fake_kernel_descriptions(world->kernel);
+    world->target.fold.native_stacks = (void *)&stacks;
+    fed_drain(world);
+    fed_drain(world);
+    world->target.fold.native_stacks = NULL;
+    assert_int_equal(fake_kernel_descriptions(world->kernel), before + 1);
+    fed_destroy(world);
+}
+
 /* The thread is in another interpreter at the first instant, leaves its processor there, and is back at the last. */
 static void a_stack_belongs_to_the_interpreter_that_the_thread_has_entered(void **state)
 {
@@ -610,6 +625,7 @@ TEST_MAIN(cmocka_unit_test(a_stack_belongs_to_the_interpreter_that_the_thread_ha
           cmocka_unit_test(a_thread_of_unknown_number_is_read_at_each_drain),
           cmocka_unit_test(a_code_object_is_learnt_from_its_description),
           cmocka_unit_test(what_was_cleared_is_described_again),
+          cmocka_unit_test(the_engine_knows_at_the_next_drain_that_native_stacks_are_wanted),
           cmocka_unit_test(a_call_brings_the_next_drain_forward),
           cmocka_unit_test(a_ring_buffer_that_fills_brings_it_further_forward),
           cmocka_unit_test(drains_are_rarer_once_a_session_is_not_young),
