@@ -9,12 +9,13 @@ function createFollowed({ threads, states, parts, from, to, until, baseline, aga
   return { threads, states, parts, from: from ?? null, to: to ?? null, until: until ?? null, baseline: baseline ?? null, against: against ?? null, since: 0, isAnswered: false };
 }
 
-// feed: see pollers.js; its `followed` and `epoch` are kept here.
+// feed: see pollers.js; its `followed`, `recounts` and `epoch` are kept here.
 // -> {read() and readTrees(generation), both falsy when the server was restarted; follow(query), forget(), isCaughtUp()}
 export function createDeliveries(feed) {
   let treeGeneration = 0;
   let answered = 0;
   let restart = true;
+  feed.recounts = 0;
   feed.followed = createFollowed({ threads: [], states: [], parts: [] });
 
   async function readTrees(generation) {
@@ -42,6 +43,7 @@ export function createDeliveries(feed) {
     if (trees === null) return false;
     const current = asked === feed.followed;
     const delivery = { restart, recount: current && (asked.since === 0 || view.since === 0), trees, view: current ? view : null };
+    if (delivery.recount) feed.recounts += 1;
     restart = false;
     answered = view.generation;
     if (current) Object.assign(feed.followed, { since: answered, isAnswered: true });

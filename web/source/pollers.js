@@ -5,7 +5,7 @@
 // asked `once`. An answer counts while the `subject` (the question, when there is none) is still wanted. `before` is what the
 // last answer to the same question was made into, null when there is none; undefined from take() means that it did not fit.
 //
-// The feed: {session, followed, epoch, paused, range (of the time strip), watched: {heat, gil, tasks, quality, running, blocks,
+// The feed: {session, followed, recounts (how often its counts began again), epoch, paused, range (of the time strip), watched: {heat, gil, tasks, quality, running, blocks,
 // matches, runs, instructions, lanes}, handlers, get(path[, tag]), forget(tag), getOther(session, path), post(path, body), readTrees(generation), hurry(), showSession()}; paths are those below the session.
 
 import { emptyHeat, withHeat } from "../model/time/heatmap.js";
@@ -101,12 +101,12 @@ const POLLERS = {
     };
   },
 
-  // Of the current query what runs, where it is a part of it.
-  running({ watched, followed: { threads, states, from, to }, get, handlers, readTrees }) {
+  // Of the current query what runs, where it is a part of it: from the start where that is.
+  running({ watched, followed: { threads, states, from, to, until }, recounts, get, handlers, readTrees }) {
     if (!watched.running) return null;
-    const asked = { threads, states, parts: [PARTS[RUNNING]], from, to };
+    const asked = { threads, states, parts: [PARTS[RUNNING]], from, to, until };
     return {
-      question: queryText({}, asked),
+      question: queryText({}, asked) + " " + recounts,
       read: (since) => get("/view" + queryText({ since, native: "everything" }, asked)),
       async take(view) {
         const trees = await readTrees(view.generation);

@@ -3,13 +3,14 @@ import { test } from "node:test";
 import { createPicture } from "../../../web/model/page/picture.js";
 import { outline, stateOf } from "../support/sample.mjs";
 
-// Functions named lib* are of the standard library.
+// Functions named lib* are of the standard library, those named pkg* of a package.
 function stateWith(lines, address = {}) {
   const state = stateOf(lines, address);
   const { profile } = state.recording;
   for (let id = 1; id < profile.functionName.length; id += 1) {
     const name = profile.strings[profile.functionName.values[id]];
     if (name.startsWith("lib")) profile.functionFile.values[id] = profile.strings.push("/usr/lib/python3.13/" + name + ".py") - 1;
+    if (name.startsWith("pkg")) profile.functionFile.values[id] = profile.strings.push("/v/lib/python3.13/site-packages/pkg/" + name + ".py") - 1;
   }
   return state;
 }
@@ -48,6 +49,14 @@ test("what is zoomed into is not folded; bottom-up nothing is", () => {
   const zoomed = compute({ ...state, address: { ...state.address, zoom: lib2 } });
   assert.deepEqual(outline(zoomed.drawing.root).slice(0, 4), ["all 10", " lib1  lib1.py 10", "  lib2  lib2.py 10", "   lib3  lib3.py 10"]);
   assert.ok(outline(drawn({ bottomUp: true }).drawing.root).every((line) => !line.includes("frames:")));
+});
+
+test("the package that a program was started in is yours, others are libraries", () => {
+  const state = stateWith(["lib1;pkg2;main;lib3;pkg4;work 5"], { order: "name" });
+  const first = () => createPicture()(state).drawing.root.children[0].label;
+  assert.equal(first(), "2 frames: lib1  lib1.py … pkg2  pkg2.py");
+  state.recording.profile.ownCode = [{ kind: "files", packages: [] }, { kind: "program", packages: ["pkg"] }];
+  assert.equal(first(), "lib1  lib1.py");
 });
 
 test("a search that matches a folded frame marks the fold", () => {

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createOwnLines, extendOwnLines, hottestOwnLines, ownProblem, waitingOwnLines } from "../../../web/model/code/own.js";
-import { createCounts } from "../../../web/model/trees/recording.js";
+import { createCounts, takeDelivery, takeRunning } from "../../../web/model/trees/recording.js";
+import { createPicture } from "../../../web/model/page/picture.js";
+import { stateOf } from "../support/sample.mjs";
 import { createGrouping, extendGrouping } from "../../../web/model/trees/grouping.js";
 import { applyTree, createProfile } from "../../../web/model/profile/profile.js";
 
@@ -110,4 +112,24 @@ test("lines go on as the profile grows", () => {
   extendGrouping(grouping, profile);
   const grown = { ...counts, self: Float64Array.of(...counts.self, 500) };
   assert.deepEqual(hottestOwnLines(lines, profile, grouping, grown, 1).rows.map((row) => [row.line, row.samples]), [[99, 500]]);
+});
+
+test("the lists are of what is counted: while it is not known what runs of that, they stay", () => {
+  const state = stateOf(["main;work 30", "main;work;<waits: disk> 10"]);
+  const { recording } = state;
+  const compute = createPicture();
+  const own = (anyway) => compute({ ...state, recordingVersion: recording.version }).own(anyway);
+  assert.deepEqual([own(false), own(true)], [null, null]);
+  const view = { generation: 1, node: [2], self: [30], total: 30 };
+  const { version } = recording;
+  takeRunning(recording, { recount: true, trees: [], view });
+  assert.equal(recording.version, version, "no chart is drawn again");
+  assert.deepEqual([own(false).running.samples, own(false).waiting.samples], [30, 10]);
+  takeDelivery(recording, { restart: false, recount: false, trees: [], view: { generation: 2, node: [2], self: [30], total: 30 } });
+  assert.equal(own(false), null);
+  assert.equal(own(true).running.samples, 30);
+  takeRunning(recording, { recount: false, trees: [], view: { ...view, generation: 2 } });
+  assert.deepEqual([own(false).running.samples, own(false).waiting.samples], [60, 10]);
+  takeDelivery(recording, { restart: false, recount: true, trees: [], view: { generation: 2, node: [2], self: [5], total: 5 } });
+  assert.deepEqual([own(false), own(true)], [null, null]);
 });

@@ -383,3 +383,27 @@ test("what runs is read beside the rest while it is wanted, and only what is new
   }
   assert.ok(scene.asked.includes("/sessions/1/view?since=3&native=everything&parts=running"));
 });
+
+test("what runs is never of another question than what is counted, nor newer than a pause", async () => {
+  const scene = await started();
+  scene.source.watch("running", true);
+  await scene.round();
+  const whole = viewTotal(scene, { parts: ["running"] });
+  const seen = [];
+  const { view } = scene.program;
+  scene.program.view = (query) => {
+    seen.push([query.parts.join(), scene.recording.running === null]);
+    return view(query);
+  };
+  scene.source.ask({ threads: [1], states: [], parts: [], until: 1 });
+  scene.source.pause(true);
+  scene.advance(1);
+  await scene.round();
+  assert.deepEqual(seen, [["", false], ["running", true]]);
+  assert.ok(scene.recording.running.total < whole);
+  assert.equal(scene.recording.running.total, viewTotal(scene, { threads: [1], parts: ["running"], to: 1 }));
+  // The same question again: what is counted begins again, and so does what runs of it.
+  scene.source.ask({ threads: [1], states: [], parts: [], until: 1 });
+  await scene.round();
+  assert.equal(scene.recording.running.total, viewTotal(scene, { threads: [1], parts: ["running"], to: 1 }));
+});

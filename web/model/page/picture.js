@@ -19,11 +19,11 @@ import { createOwnLines, extendOwnLines, hottestOwnLines, waitingOwnLines } from
 import { otherBaseline } from "./questions.js";
 import { inJitOf, nativeSetting } from "../trees/native.js";
 import { shownOrder } from "./state.js";
-import { currentGrouping } from "../trees/recording.js";
+import { currentGrouping, isRunningBehind } from "../trees/recording.js";
 import { nodeCount } from "../profile/profile.js";
 import { isCounted } from "../filters/filter.js";
 import { createMatcher, extendMatcher } from "../filters/search.js";
-import { IDLE, PARTS, RUNNING, shownParts } from "../profile/parts.js";
+import { IDLE, isRunningAPart, PARTS, RUNNING, shownParts } from "../profile/parts.js";
 import { STATE_FACTS, sumThreads } from "../profile/states.js";
 import { WAIT_HUES } from "../profile/wait-causes.js";
 import { contextShares } from "../profile/contexts.js";
@@ -346,14 +346,14 @@ function makeHottest(recording, grouping, { self }) {
 }
 
 // The lines of your code with the most samples, whatever these lines called, of the first level that has enough of them, or the last: {running, waiting: what hottestOwnLines() and waitingOwnLines() give, and the level; null where
-// none of it is shown}; null while it is not known yet what runs.
+// none of it is shown}; null while it is not known yet what runs: of what is counted, or, `anyway`, of any of it.
 function createOwn() {
   const linesOf = memoise((profile, patterns) => createOwnLines(patterns));
-  return memoise((recording, version, grouping, patterns, parts) => {
+  const ownOf = memoise((recording, version, runningVersion, grouping, patterns, words) => {
+    const parts = words.split(",");
     const runs = parts.includes(PARTS[RUNNING]);
     const waits = parts.some((part) => part !== PARTS[RUNNING] && part !== PARTS[IDLE]);
     const running = !runs ? null : parts.length === 1 ? recording.counts : recording.running;
-    if (runs && running === null) return null;
     const { profile, counts } = recording;
     const lines = linesOf(profile, patterns);
     const find = (count) => {
@@ -370,6 +370,10 @@ function createOwn() {
       waiting: waits ? find(() => waitingOwnLines(lines, profile, grouping, counts, running, OWN_WAITS)) : null,
     };
   });
+  return ({ recording, recordingVersion, ownPatterns, ...state }, grouping, anyway) => {
+    if (isRunningAPart(state) && (anyway ? recording.running === null : isRunningBehind(recording))) return null;
+    return ownOf(recording, recordingVersion, recording.runningVersion, grouping, ownPatterns, shownParts(state).join());
+  };
 }
 
 // What threads waited for, or worked for, of the samples that the filters keep.
@@ -519,7 +523,7 @@ export function createPicture() {
       // The thread in the order of time, and its boxes.
       stackThread: followed.thread,
       stacks: address.view === "stacks" ? stackChart(state, grouping, totals, followed) : null,
-      own: () => (address.view === "flame" ? own(recording, version, grouping, state.ownPatterns, shownParts(state)) : null),
+      own: (anyway) => own(state, grouping, anyway),
       diff: shownDiff,
       gil: address.view === "gil" ? gilOf(recording, version, functions, state.gil, threads, sums, isWithoutGil(state.session, sums), state.width) : null,
       tasks: address.view === "tasks" ? tasksOf(recording, version, state.tasks, tasksReason(state.tasks, state.session, state.live, profile), tasksRequest(state) !== null) : null,

@@ -9,7 +9,7 @@ const FOLD_LEAST = 2;
 // Of a frame "own", "library", or "other": what is no Python code, and code of a terminal.
 function kindOfFrame(frames, profile, frame) {
   const { kind, name } = (frames.origins[frame] ??= originOf(profile, frames.function[frame]));
-  if (kind === "own" || (kind === "package" && profile.programs.includes(name))) return "own";
+  if (kind === "own" || (kind === "package" && profile.ownCode.some((level) => level.kind === "program" && level.packages.includes(name)))) return "own";
   return kind === "library" || kind === "package" ? "library" : "other";
 }
 

@@ -32,7 +32,7 @@ export function applyView(counts, view, nodes) {
 }
 
 export function createRecording() {
-  return { profile: createProfile(), counts: createCounts(), inJit: createCounts(), running: null, baseline: createCounts(), blocks: { current: null, baseline: null }, runs: emptyRuns(), other: null, otherNode: null, groupings: new Map(), frames: new Map(), version: 0 };
+  return { profile: createProfile(), counts: createCounts(), inJit: createCounts(), running: null, runningVersion: 0, baseline: createCounts(), blocks: { current: null, baseline: null }, runs: emptyRuns(), other: null, otherNode: null, groupings: new Map(), frames: new Map(), version: 0 };
 }
 
 // delivery: {restart, recount, trees, view}: answers of /tree and at most one of /view, and whether to forget
@@ -42,6 +42,7 @@ export function takeDelivery(recording, delivery) {
   if (delivery.recount) {
     recording.counts = createCounts();
     recording.inJit = createCounts();
+    recording.running = null;
     recording.blocks.current = null;
   }
   for (const tree of delivery.trees) applyTree(recording.profile, tree);
@@ -51,12 +52,18 @@ export function takeDelivery(recording, delivery) {
   recording.version += 1;
 }
 
-// delivery: {recount, trees, view}: of the current query what runs (parts.js).
+// delivery: {recount, trees, view}: of the current query what runs (parts.js). Only hottest lines are made of it.
 export function takeRunning(recording, { recount, trees, view }) {
   for (const tree of trees) applyTree(recording.profile, tree);
   if (recount || recording.running === null) recording.running = createCounts();
   applyView(recording.running, view, nodeCount(recording.profile));
-  recording.version += 1;
+  recording.runningVersion += 1;
+  if (trees.length > 0) recording.version += 1;
+}
+
+// Whether it is not known of all that is counted which of it runs.
+export function isRunningBehind({ running, counts }) {
+  return running === null || running.generation < counts.generation;
 }
 
 // The blocks of an answer of /view (blocks.js). Throws RangeError when they name a node that does not exist.

@@ -52,7 +52,7 @@ export function createOwnLinesView(root, dispatch) {
   const running = createList("", "own", "running");
   const waiting = createList(TEXT.own.waiting, "own-waits", "blocked");
   running.head.append(setting.button);
-  const element = el("section", { class: "own", "data-testid": "own", "aria-label": TEXT.own.title({}) }, running.head, running.list, waiting.head, waiting.list);
+  const element = el("section", { class: "own", "data-testid": "own", "aria-label": TEXT.own.title({}), hidden: true }, running.head, running.list, waiting.head, waiting.list);
   root.append(element);
   setting.attach();
   offerMenu(element, dispatch, (event) => {
@@ -92,13 +92,15 @@ export function createOwnLinesView(root, dispatch) {
   return {
     update(state) {
       const { picture: { sum }, sources } = state;
-      const own = state.picture.own();
-      const isNone = own === null || sum === 0;
+      const isNone = state.address.view !== "flame" || sum === 0;
       // What comes would move the frame that is pointed at.
       if (isNone || (element.hidden && state.hover !== null)) {
         element.hidden = true;
         return;
       }
+      // Until it is known what runs of that, what is shown stays.
+      const own = state.picture.own(element.hidden || state.paused);
+      if (own === null) return;
       element.hidden = false;
       setting.update(state);
       const [ran, waited] = [own.running?.rows ?? [], own.waiting?.rows ?? []];
