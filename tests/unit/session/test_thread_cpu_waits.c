@@ -83,6 +83,8 @@ static void what_a_thread_needs_is_a_leaf_of_its_stack(void **state)
         { VALUE_YES, VALUE_YES, STATE_WAITS_GIL, 0, "<waits: GIL>" },
         { VALUE_NO, VALUE_NO, 0, SYS_fsync, "<waits: disk>" },
         { VALUE_NO, VALUE_NO, STATE_HAS_GIL, SYS_fsync, "<waits: disk>" },
+        /* The stack has no frames: an idle native thread. */
+        { VALUE_NO, VALUE_NO, 0, SYS_futex, "<waits: idle worker>" },
         { VALUE_NO, VALUE_NO, 0, 0, "" },
         { VALUE_UNKNOWN, VALUE_UNKNOWN, 0, SYS_fsync, "" },
     };
