@@ -268,6 +268,7 @@ static enum err_code count(struct thread_cpus *cpus, thread_id thread,
     const wait_id wait = thread_cpu->is_open ? wait_of(cpus, thread_cpu, state, samples) : 0;
     const node_id node =
         wait ? waits_node(cpus->waits, wait, thread_cpu->node) : thread_cpu->node;
+    const bool has_mark = node != thread_cpu->node;
     enum err_code rc = profile_add(cpus->profile, thread, state, node, samples, NULL);
     if (!rc && thread_cpu->spot != PROFILE_NO_SPOT)
         rc = profile_add_spot(cpus->profile, thread_cpu->spot_node, thread_cpu->spot, samples,
@@ -279,7 +280,7 @@ static enum err_code count(struct thread_cpus *cpus, thread_id thread,
             profile_tick(
                 cpus->profile, thread_cpu->since_ns - cpus->created_ns,
                 thread_cpu->used_ns - cpus->created_ns,
-                part_of(state, wait ? waits_cause_of(cpus->waits, wait) : WAIT_UNKNOWN),
+                part_of(state, has_mark ? waits_cause_of(cpus->waits, wait) : WAIT_UNKNOWN),
                 samples);
         quality->overflowed += thread_cpu->is_overflowed ? samples : 0;
         quality->unmatched += thread_cpu->is_open && !thread_cpu->tid ? samples : 0;

@@ -183,9 +183,12 @@ struct wait_site wait_site_of(const struct stack *stack, const struct leaf *leaf
                               bool is_main, bool may_lock)
 {
     struct wait_site site = { .in_native = leaf->in_native, .is_main = is_main };
-    if (stack->certainty == STACK_TRUNCATED || !stack->count)
+    if (stack->certainty == STACK_TRUNCATED)
         return site;
-    site.is_known = true;
+    site.is_known = stack->count > 0;
+    site.is_native = !site.is_known;
+    if (site.is_native)
+        return site;
     if (leaf->callee)
         read_callee(strtab_get(strings, leaf->callee).text, &site);
     const size_t end =

@@ -27,6 +27,7 @@ enum { WAIT_SITE_MAX_FRAMES = 12 };
 
 struct wait_site {
     bool is_known;   /* the innermost frames are */
+    bool is_native;  /* there are none: C code has the thread for itself */
     bool condition;  /* waits for a condition, a queue or the end of a thread */
     bool joins;      /* for the end of a thread, or for what the program's threads do */
     bool event;      /* for an event, which may be a sleep that can be ended */

@@ -102,7 +102,7 @@ static enum wait_cause cause_of_futex(const struct wait_site *site)
         return WAIT_QUEUE;
     if (site->lock)
         return WAIT_LOCK;
-    if (site->worker && site->in_native != VALUE_NO)
+    if (site->is_native || (site->worker && site->in_native != VALUE_NO))
         return WAIT_WORKER;
     /* Between two instructions, only the interpreter itself waits. */
     return site->is_known && site->in_native == VALUE_NO ? WAIT_GIL : WAIT_UNKNOWN;

@@ -52,9 +52,13 @@ static int compare_threads(const void *left, const void *right, void *list)
     return identities ? identities : compare_numbers(other->interp_id, one->interp_id);
 }
 
+/* The states of a thread are searched for each of them; only a hostile process has more. */
+enum { MAX_STATES = THREADS_MAX_INTERPRETERS };
+
 void sub_stacks_find(struct thread_list *list)
 {
     const bool is_nested = list->runtime->layout.has_state_per_interpreter;
+    size_t linked = 0;
     if (list->count && list->interpreter_count > 1)
         qsort_r(list->items, list->count, sizeof *list->items, compare_threads, list);
     for (size_t i = 0; i < list->count; i++) {
@@ -62,7 +66,11 @@ void sub_stacks_find(struct thread_list *list)
         struct thread *const before = i ? list->items[i - 1] : NULL;
         thread->inner = thread->earlier = thread->later = NULL;
         thread->is_inner = false;
-        if (!before || list->interpreter_count < 2 || !is_of_same_thread(list, before, thread))
+        linked = before && list->interpreter_count > 1 && linked + 1 < MAX_STATES &&
+                         is_of_same_thread(list, before, thread)
+                     ? linked + 1
+                     : 0;
+        if (!linked)
             continue;
         thread->earlier = before;
         before->later = thread;

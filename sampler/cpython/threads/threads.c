@@ -294,8 +294,6 @@ void thread_list_drop_gone(struct thread_list *list)
     const size_t before = list->count;
     drop_unlisted(list);
     list->has_gone = list->count < before;
-    if (list->has_gone)
-        sub_stacks_find(list);
 }
 
 /* Removes the threads that a failed walk added: they may be garbage, and would pile up. */

@@ -133,7 +133,7 @@ MUST_CHECK enum err_code thread_list_walk(struct thread_list *list);
  * the thread; a later call for another state overwrites it.  NULL: out of memory. */
 struct thread *thread_list_visit(const struct thread_list *list, struct thread *thread,
                                  remote_addr tstate, remote_addr interp);
-/* Removes those that are gone.  A later walk finds them again. */
+/* Removes those that are gone; call sub_stacks_find then.  A later walk finds them again. */
 void thread_list_drop_gone(struct thread_list *list);
 /* Is the list unchanged?  ERR_FAULT: a thread is gone. */
 MUST_CHECK enum err_code thread_list_check(struct thread_list *list, bool *same_out);

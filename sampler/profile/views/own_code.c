@@ -186,7 +186,8 @@ static void mark_callers(const struct search *search, node_id node)
 {
     for (; search->above[node] == ABOVE_FILES;
          node = profile_node_at(search->snapshot, node).parent) {
-        search->classes[function_at(search, node)] = CLASS_STARTER;
+        if (class_at(search, node) != CLASS_MARK)
+            search->classes[function_at(search, node)] = CLASS_STARTER;
         search->above[node] = ABOVE_STARTER;
     }
 }

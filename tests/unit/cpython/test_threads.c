@@ -338,6 +338,32 @@ static void check_interp_circle(struct thread_world *world)
     assert_true(rc == ERR_CORRUPT || rc == ERR_LIMIT);
 }
 
+/* A hostile process may give all its states the number of one thread. */
+static void a_thread_has_no_more_states_than_there_are_interpreters(void **state)
+{
+    enum { STATES = 4 * THREADS_MAX_INTERPRETERS };
+    static struct thread threads[STATES];
+    struct thread *items[STATES];
+    const struct runtime runtime = { .layout.has_state_per_interpreter = true };
+    struct thread_list list = {
+        .runtime = &runtime, .items = items, .count = STATES, .interpreter_count = 2
+    };
+    size_t most = 0;
+    (void)state;
+    for (size_t i = 0; i < STATES; i++) {
+        threads[i] = (struct thread){ .head.tid = 7, .interp_id = i % 2 };
+        items[i] = &threads[i];
+    }
+    sub_stacks_find(&list);
+    for (size_t i = 0; i < STATES; i++) {
+        size_t chain = 1;
+        for (const struct thread *at = &threads[i]; at->earlier; at = at->earlier)
+            chain++;
+        most = chain > most ? chain : most;
+    }
+    assert_int_equal(most, THREADS_MAX_INTERPRETERS);
+}
+
 static void interpreters_in_a_circle_are_an_error(void **state)
 {
     (void)state;
@@ -675,6 +701,7 @@ TEST_MAIN(cmocka_unit_test(none_is_not_an_exception_in_hand),
           cmocka_unit_test(threads_in_a_circle_are_an_error),
           cmocka_unit_test(states_without_frames_are_one_sample),
           cmocka_unit_test(a_thread_in_two_interpreters_is_one),
+          cmocka_unit_test(a_thread_has_no_more_states_than_there_are_interpreters),
           cmocka_unit_test(interpreters_in_a_circle_are_an_error),
           cmocka_unit_test(a_thread_of_another_interpreter_is_not_believed),
           cmocka_unit_test(pointers_that_lead_nowhere_are_an_error),

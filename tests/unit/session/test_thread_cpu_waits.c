@@ -8,6 +8,7 @@
 #include "sampler/cpython/objects/code.h"
 #include "sampler/cpython/stack/leaf.h"
 #include "sampler/cpython/stack/stack.h"
+#include "sampler/profile/series.h"
 #include "tests/support/made_profile.h"
 #include "tests/support/test.h"
 #include "tests/unit/session/cpu_world.h"
@@ -82,6 +83,8 @@ static void what_a_thread_needs_is_a_leaf_of_its_stack(void **state)
         { VALUE_YES, VALUE_YES, STATE_WAITS_GIL, 0, "<waits: GIL>" },
         { VALUE_NO, VALUE_NO, 0, SYS_fsync, "<waits: disk>" },
         { VALUE_NO, VALUE_NO, STATE_HAS_GIL, SYS_fsync, "<waits: disk>" },
+        /* The stack has no frames: an idle native thread. */
+        { VALUE_NO, VALUE_NO, 0, SYS_futex, "<waits: idle worker>" },
         { VALUE_NO, VALUE_NO, 0, 0, "" },
         { VALUE_UNKNOWN, VALUE_UNKNOWN, 0, SYS_fsync, "" },
     };
@@ -138,6 +141,39 @@ static void what_a_thread_did_long_ago_does_not_count(void **state)
     end(&world);
 }
 
+static uint64_t ticks_of(struct profile *profile, enum part part, uint64_t second)
+{
+    struct series series;
+    struct err err = { 0 };
+    uint64_t total = 0;
+    assert_ok(profile_copy_series(profile, second, second + 1, &series, &err), &err);
+    for (size_t bin = 0; bin < SERIES_BINS_PER_SECOND; bin++)
+        total += series_second_at(&series, second)->bins[bin].parts[part];
+    series_deinit(&series);
+    return total;
+}
+
+/* A view has such samples in the part of a wait without a cause. */
+static void without_room_for_a_mark_the_series_has_the_part_of_the_views(void **state)
+{
+    struct cpu_world world;
+    struct err err = { 0 };
+    (void)state;
+    begin(&world);
+    const uint64_t second = world.now_ns / NS_PER_S;
+    take(&world, VALUE_NO, VALUE_NO, 0, SYS_fsync, 1);
+    take(&world, VALUE_NO, VALUE_NO, 0, SYS_clock_nanosleep, 1);
+    profile_set_memory(world.profile, 1);
+    assert_ok(profile_seal(world.profile, world.now_ns + 1, &err), &err);
+    world.node = made_node(world.profile, "main");
+    take(&world, VALUE_NO, VALUE_NO, 0, SYS_clock_nanosleep, 20);
+    const struct state_sums sums = cpu_world_sums(&world);
+    assert_int_equal(sums.parts[PART_BLOCKED], 22);
+    assert_int_equal(ticks_of(world.profile, PART_BLOCKED, second), 22);
+    end(&world);
+}
+
 TEST_MAIN(cmocka_unit_test(what_a_thread_needs_is_a_leaf_of_its_stack),
           cmocka_unit_test(a_sleep_is_a_pause_in_a_thread_that_does_more),
-          cmocka_unit_test(what_a_thread_did_long_ago_does_not_count))
+          cmocka_unit_test(what_a_thread_did_long_ago_does_not_count),
+          cmocka_unit_test(without_room_for_a_mark_the_series_has_the_part_of_the_views))

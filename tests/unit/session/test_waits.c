@@ -72,6 +72,8 @@ static const struct row {
     { CALL(futex), SITE(.lock = true), .cause = WAIT_LOCK },
     { CALL(futex), SITE(.condition = true, .worker = true), .cause = WAIT_WORKER },
     { CALL(futex), SITE(.worker = true), .cause = WAIT_WORKER },
+    { CALL(futex), .site = { .is_native = true }, .cause = WAIT_WORKER },
+    { CALL(read), .site = { .is_native = true }, .kind = DESCRIPTOR_FILE, .cause = WAIT_DISK },
     { CALL(futex), SITE(.condition = true, .gets = true), .cause = WAIT_QUEUE },
     { CALL(futex), SITE(.condition = true, .gets = true, .at_head = true),
       .cause = WAIT_WORKER },
