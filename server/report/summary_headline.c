@@ -71,15 +71,16 @@ static size_t list_items(const struct summary *summary, struct item items[MOST_I
     return count;
 }
 
-/* Text of the target.  ` would end what ` begins. */
+/* Text of the target, of `most` bytes as it is shown.  ` would end what ` begins. */
 static void put_text(struct buffer *out, struct strtab_string text, size_t most)
 {
     struct buffer plain = { 0 };
-    const size_t length = utf8_cut(text.text, text.length, most);
-    plain_text_put(&plain, text.text, length);
-    for (size_t i = 0; i < plain.length; i++)
+    const size_t taken = utf8_cut(text.text, text.length, most);
+    plain_text_put(&plain, text.text, taken);
+    const size_t length = plain.length ? utf8_cut(plain.data, plain.length, most) : 0;
+    for (size_t i = 0; i < length; i++)
         buffer_char(out, plain.data[i] == '`' ? '\'' : plain.data[i]);
-    if (length < text.length)
+    if (taken < text.length || length < plain.length)
         buffer_text(out, "\u2026");
     buffer_deinit(&plain);
 }
