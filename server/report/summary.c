@@ -132,6 +132,7 @@ enum err_code summary_find_lines(const struct report_source *source,
         row->self = own.lines[i].samples;
     }
     rows->own_code = own.level;
+    rows->samples = own.samples;
     *own_out = own.own_samples;
     own_lines_deinit(&own);
     return ERR_OK;
@@ -317,6 +318,7 @@ static enum err_code find_tasks(struct summary *summary, struct err *err)
     thread_id *const threads = malloc(((size_t)count + 1) * sizeof *threads);
     struct view_query query = *source->query;
     enum err_code rc = ERR_OK;
+    uint64_t own;
     if (!threads)
         return err_nomem(err);
     query.states.parts = 0;
@@ -327,7 +329,8 @@ static enum err_code find_tasks(struct summary *summary, struct err *err)
             threads[query.thread_count++] = id;
     if (query.thread_count)
         rc = summary_find_lines(source, &query, most(source, SUMMARY_TASK_LINES),
-                                &summary->task_lines, &summary->tasks, err);
+                                &summary->task_lines, &own, err);
+    summary->tasks = summary->task_lines.samples;
     free(threads);
     return rc;
 }

@@ -278,7 +278,7 @@ enum err_code summary_find_headline(struct summary *summary, struct err *err)
     const size_t count = list_items(summary, items);
     enum err_code rc = ERR_OK;
     if (summary->samples == 0)
-        buffer_text(&text, "no samples");
+        buffer_text(&text, summary->tasks ? "no samples of threads: tasks wait" : "no samples");
     else if (summary->busy == 0)
         buffer_printf(&text, "idle all the time: %s",
                       summary->cause_count ? wait_cause_title(summary->causes[0].cause) : "");

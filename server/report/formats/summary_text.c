@@ -487,6 +487,8 @@ static enum err_code write(const struct report_source *source, bool is_markdown,
                  quality_percent(summary.states.yes[STATE_FLAG_IN_GC], summary.states.samples));
         put_native(&writing);
         put_item(&writing, "Quality: %s.\n", quality);
+    } else {
+        put_tasks(&writing);
     }
     return buffer_check(out, err);
 }
