@@ -86,6 +86,9 @@ static void messages_name_what_is_wrong(void **state)
         { "run --browser --binary=x.pyro -o y.html app.py",
           "run serves no page if it writes a report: leave out --browser, or write a capture "
           "(.pyro)" },
+        { "run --idle app.py",
+          "run serves a page, where you choose what is shown: --parts, --idle and the like need "
+          "-o FILE or a format" },
         { "replay x.pyro --mode cpu --parts idle",
           "--mode cpu is --parts running: give one of them" },
         { "attach 1 --binary=", "--binary needs a value (FILE)" },
