@@ -272,13 +272,11 @@ static size_t most(const struct report_source *source, size_t usual)
 }
 
 /* "<native> numpy.dot", but not "<native> list.sort" */
-static bool is_foreign_c(struct strtab_string name)
+static bool is_foreign_c(const struct named_frame *frame)
 {
-    static const char prefix[] = "<native> ";
-    const size_t bytes = sizeof prefix - 1;
-    const char *const text = name.text + bytes;
-    return name.length > bytes && memcmp(name.text, prefix, bytes) == 0 &&
-           !known_names_has(text, strcspn(text, "."));
+    struct strtab_string name;
+    return names_c_function(frame, &name) &&
+           !known_names_has(name.text, strcspn(name.text, "."));
 }
 
 static void find_c_function(struct summary *summary)
@@ -289,7 +287,7 @@ static void find_c_function(struct summary *summary)
         summary->source->snapshot->sizes.libraries > 1)
         return;
     for (size_t i = 0; i < rows->count && !summary->c_function.self; i++)
-        if (rows->rows[i].frame.is_synthetic && is_foreign_c(rows->rows[i].frame.name) &&
+        if (is_foreign_c(&rows->rows[i].frame) &&
             100 * rows->rows[i].self > SUMMARY_NATIVE_PERCENT * summary->hot)
             summary->c_function = rows->rows[i];
 }

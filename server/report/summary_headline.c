@@ -25,8 +25,6 @@ static const double SECOND_PERCENT = 10;
 /* From this share of the time of busy threads on, it is said that they are idle now and then. */
 static const double IDLE_PERCENT = 5;
 
-static const char c_prefix[] = "<native> ";
-
 /* A part of busy time: running, a need, or blocked for a cause. */
 struct item {
     enum part part;
@@ -87,12 +85,8 @@ static void put_text(struct buffer *out, struct strtab_string text, size_t most)
 
 static void put_name(struct buffer *out, const struct named_frame *frame)
 {
-    struct strtab_string name = frame->name;
-    if (frame->is_synthetic && name.length > sizeof c_prefix - 1 &&
-        memcmp(name.text, c_prefix, sizeof c_prefix - 1) == 0) {
-        name.text += sizeof c_prefix - 1;
-        name.length -= (uint32_t)(sizeof c_prefix - 1);
-    }
+    struct strtab_string name;
+    (void)names_c_function(frame, &name);
     buffer_char(out, '`');
     put_text(out, name, MAX_NAME);
     buffer_char(out, '`');
