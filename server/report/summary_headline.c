@@ -20,9 +20,9 @@ enum {
     MOST_ITEMS = PART_COUNT + WAIT_CAUSE_COUNT
 };
 
-/* From this share of the busy time on, a second thing is said. */
+/* The least share of the busy time of which a second thing is said. */
 static const double SECOND_PERCENT = 10;
-/* From this share of the time of busy threads on, it is said that they are idle now and then. */
+/* The least share of the time of busy threads of which is said that they are idle then. */
 static const double IDLE_PERCENT = 5;
 
 /* A part of busy time: running, a need, or blocked for a cause. */
@@ -32,7 +32,7 @@ struct item {
     uint64_t samples;
 };
 
-/* What a thread is blocked by; the other causes are idle ones or needs. */
+/* Texts of what blocks a thread; the other causes are idle ones or needs. */
 static const char *const blocked_texts[WAIT_CAUSE_COUNT] = {
     [WAIT_UNKNOWN] = "it is blocked",
     [WAIT_PAUSE] = "it sleeps",

@@ -473,7 +473,7 @@ static enum err_code check_targets(const struct options *options, struct err *er
         return err_set(err, ERR_INVALID, "%s takes %s or a COMMAND, not both", name,
                        has_pids ? "a PID" : "--all");
     if (options->target && !*options->target)
-        return err_set(err, ERR_INVALID, "a COMMAND is missing behind the '--'");
+        return err_set(err, ERR_INVALID, "a COMMAND is missing after the '--'");
     if (!has_pids && !sampling->all && !options->target)
         return err_set(err, ERR_INVALID, "%s needs a PID%s --all%s", name,
                        options->command->bit == COMMAND_RECORD ? "," : " or",

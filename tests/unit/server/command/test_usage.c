@@ -113,7 +113,7 @@ static void messages_name_what_is_wrong(void **state)
         { "record", "record needs a PID, --all or -- COMMAND" },
         { "record 1 -- x", "record takes a PID or a COMMAND, not both" },
         { "record --all -- x", "record takes --all or a COMMAND, not both" },
-        { "record --", "a COMMAND is missing behind the '--'" },
+        { "record --", "a COMMAND is missing after the '--'" },
         { "run --browser -o x.html app.py",
           "run serves no page if it writes a report: leave out --browser, or write a capture "
           "(.pyro)" },
