@@ -148,7 +148,7 @@ static enum err_code try_one(struct driver *driver, const struct sampler_options
     return rc;
 }
 
-/* What starts Python, as sudo and a shell do, is often named instead of it. */
+/* Users often name the program that starts Python, such as sudo or a shell, instead of Python. */
 static void hint_at_children(struct driver *driver, const struct sampler_options *sampling,
                              pid_t pid, struct err *err)
 {

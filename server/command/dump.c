@@ -20,8 +20,7 @@ static void put_string(struct buffer *out, const struct profile_snapshot *snapsh
     plain_text_put(out, string.text, string.length);
 }
 
-/* A mark has no file: a C function that Python calls is its name, and that native code lies between two Python frames says
- * nothing. */
+/* A mark has no file.  That of a C function is its name; that of native code between two Python frames says nothing. */
 static void put_mark(struct buffer *out, struct strtab_string name)
 {
     static const char between[] = "<native>", prefix[] = "<native> ";
@@ -55,7 +54,7 @@ static void put_frames(struct buffer *out, const struct profile_snapshot *snapsh
     }
 }
 
-/* In which part of time the thread is, why ("blocked: network read 10.0.0.5:5432"), and the marks of that. */
+/* Writes the part of time in which the thread is, why ("blocked: network read 10.0.0.5:5432"), and its marks. */
 static void put_state(struct buffer *out, state_bits state, const struct wait_text *wait)
 {
     static const struct {

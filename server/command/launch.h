@@ -27,7 +27,7 @@ struct launch {
     const struct options *options;
     struct driver *driver;
     struct program program;
-    bool is_unsampled; /* for a reason that is not ours to mend */
+    bool is_unsampled; /* it goes on without being sampled */
 };
 
 void launch_init(struct launch *launch, struct driver *driver);
@@ -35,9 +35,9 @@ void launch_init(struct launch *launch, struct driver *driver);
 /* After a failure, is_unsampled says whether the program goes on. */
 MUST_CHECK enum err_code launch_start(struct launch *launch, struct err *err);
 
-/* Until the program has ended, its launcher has, or the user stops us. */
+/* Waits until the program or its launcher has ended, or the user stops pyrometer. */
 void launch_wait(struct launch *launch);
-/* The same, for a program that is not sampled for the reason in `err`, and says so. */
+/* Says that the program is not sampled, and why (`err`), and waits as launch_wait does. */
 void launch_go_on(struct launch *launch, const struct err *err);
 
 #endif /* SERVER_COMMAND_LAUNCH_H */

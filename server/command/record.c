@@ -57,6 +57,7 @@ static enum err_code start(struct record *record, struct err *err)
 static _Noreturn void end_at_once(struct record *record)
 {
     const int signal = record->driver.signals.stopped_by;
+    run_summary_end_line(&record->driver.summary);
     exports_close(&record->exports);
     (void)driver_end(&record->driver, ERR_OK, NULL);
     (void)raise(signal);

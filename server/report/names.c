@@ -31,6 +31,18 @@ struct named_frame names_frame(const struct profile_snapshot *snapshot, frame_id
     return named;
 }
 
+bool names_c_function(const struct named_frame *frame, struct strtab_string *out)
+{
+    static const char prefix[] = "<native> ";
+    const uint32_t bytes = sizeof prefix - 1;
+    *out = frame->name;
+    if (!frame->is_synthetic || frame->name.length <= bytes ||
+        memcmp(frame->name.text, prefix, bytes) != 0)
+        return false;
+    *out = (struct strtab_string){ frame->name.text + bytes, frame->name.length - bytes };
+    return true;
+}
+
 void names_put_thread(struct buffer *out, const struct profile_snapshot *snapshot, thread_id id)
 {
     const struct profile_thread thread = profile_thread_at(snapshot, id);

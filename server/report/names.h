@@ -28,6 +28,10 @@ struct named_frame names_frame(const struct profile_snapshot *snapshot, frame_id
 struct named_frame names_function(const struct profile_snapshot *snapshot,
                                   function_id function);
 
+/* The name of the C function that a mark stands for ("<native> numpy.dot"); false: it stands for none, and *out is the
+ * name of the frame. */
+bool names_c_function(const struct named_frame *frame, struct strtab_string *out);
+
 /* "MainThread (4711)", or "thread 4711" if it has no name. */
 void names_put_thread(struct buffer *out, const struct profile_snapshot *snapshot,
                       thread_id thread);

@@ -132,6 +132,7 @@ enum err_code summary_find_lines(const struct report_source *source,
         row->self = own.lines[i].samples;
     }
     rows->own_code = own.level;
+    rows->samples = own.samples;
     *own_out = own.own_samples;
     own_lines_deinit(&own);
     return ERR_OK;
@@ -271,13 +272,11 @@ static size_t most(const struct report_source *source, size_t usual)
 }
 
 /* "<native> numpy.dot", but not "<native> list.sort" */
-static bool is_foreign_c(struct strtab_string name)
+static bool is_foreign_c(const struct named_frame *frame)
 {
-    static const char prefix[] = "<native> ";
-    const size_t bytes = sizeof prefix - 1;
-    const char *const text = name.text + bytes;
-    return name.length > bytes && memcmp(name.text, prefix, bytes) == 0 &&
-           !known_names_has(text, strcspn(text, "."));
+    struct strtab_string name;
+    return names_c_function(frame, &name) &&
+           !known_names_has(name.text, strcspn(name.text, "."));
 }
 
 static void find_c_function(struct summary *summary)
@@ -288,7 +287,7 @@ static void find_c_function(struct summary *summary)
         summary->source->snapshot->sizes.libraries > 1)
         return;
     for (size_t i = 0; i < rows->count && !summary->c_function.self; i++)
-        if (rows->rows[i].frame.is_synthetic && is_foreign_c(rows->rows[i].frame.name) &&
+        if (is_foreign_c(&rows->rows[i].frame) &&
             100 * rows->rows[i].self > SUMMARY_NATIVE_PERCENT * summary->hot)
             summary->c_function = rows->rows[i];
 }
@@ -317,6 +316,7 @@ static enum err_code find_tasks(struct summary *summary, struct err *err)
     thread_id *const threads = malloc(((size_t)count + 1) * sizeof *threads);
     struct view_query query = *source->query;
     enum err_code rc = ERR_OK;
+    uint64_t own;
     if (!threads)
         return err_nomem(err);
     query.states.parts = 0;
@@ -327,7 +327,8 @@ static enum err_code find_tasks(struct summary *summary, struct err *err)
             threads[query.thread_count++] = id;
     if (query.thread_count)
         rc = summary_find_lines(source, &query, most(source, SUMMARY_TASK_LINES),
-                                &summary->task_lines, &summary->tasks, err);
+                                &summary->task_lines, &own, err);
+    summary->tasks = summary->task_lines.samples;
     free(threads);
     return rc;
 }

@@ -61,6 +61,7 @@ struct summary_row {
 
 struct summary_rows {
     struct own_code_level own_code; /* of lines: what counts as your code */
+    uint64_t samples;               /* of lines: of the query */
     size_t count;
     struct summary_row rows[SUMMARY_MAX_ROWS];
 };

@@ -20,12 +20,10 @@ enum {
     MOST_ITEMS = PART_COUNT + WAIT_CAUSE_COUNT
 };
 
-/* From this share of the busy time on, a second thing is said. */
+/* The least share of the busy time of which a second thing is said. */
 static const double SECOND_PERCENT = 10;
-/* From this share of the time of busy threads on, it is said that they are idle now and then. */
+/* The least share of the time of busy threads of which is said that they are idle then. */
 static const double IDLE_PERCENT = 5;
-
-static const char c_prefix[] = "<native> ";
 
 /* A part of busy time: running, a need, or blocked for a cause. */
 struct item {
@@ -34,7 +32,7 @@ struct item {
     uint64_t samples;
 };
 
-/* What a thread is blocked by; the other causes are idle ones or needs. */
+/* Texts of what blocks a thread; the other causes are idle ones or needs. */
 static const char *const blocked_texts[WAIT_CAUSE_COUNT] = {
     [WAIT_UNKNOWN] = "it is blocked",
     [WAIT_PAUSE] = "it sleeps",
@@ -71,27 +69,24 @@ static size_t list_items(const struct summary *summary, struct item items[MOST_I
     return count;
 }
 
-/* Text of the target.  ` would end what ` begins. */
+/* Text of the target, of `most` bytes as it is shown.  ` would end what ` begins. */
 static void put_text(struct buffer *out, struct strtab_string text, size_t most)
 {
     struct buffer plain = { 0 };
-    const size_t length = utf8_cut(text.text, text.length, most);
-    plain_text_put(&plain, text.text, length);
-    for (size_t i = 0; i < plain.length; i++)
+    const size_t taken = utf8_cut(text.text, text.length, most);
+    plain_text_put(&plain, text.text, taken);
+    const size_t length = plain.length ? utf8_cut(plain.data, plain.length, most) : 0;
+    for (size_t i = 0; i < length; i++)
         buffer_char(out, plain.data[i] == '`' ? '\'' : plain.data[i]);
-    if (length < text.length)
+    if (taken < text.length || length < plain.length)
         buffer_text(out, "\u2026");
     buffer_deinit(&plain);
 }
 
 static void put_name(struct buffer *out, const struct named_frame *frame)
 {
-    struct strtab_string name = frame->name;
-    if (frame->is_synthetic && name.length > sizeof c_prefix - 1 &&
-        memcmp(name.text, c_prefix, sizeof c_prefix - 1) == 0) {
-        name.text += sizeof c_prefix - 1;
-        name.length -= (uint32_t)(sizeof c_prefix - 1);
-    }
+    struct strtab_string name;
+    (void)names_c_function(frame, &name);
     buffer_char(out, '`');
     put_text(out, name, MAX_NAME);
     buffer_char(out, '`');
@@ -277,7 +272,7 @@ enum err_code summary_find_headline(struct summary *summary, struct err *err)
     const size_t count = list_items(summary, items);
     enum err_code rc = ERR_OK;
     if (summary->samples == 0)
-        buffer_text(&text, "no samples");
+        buffer_text(&text, summary->tasks ? "no samples of threads: tasks wait" : "no samples");
     else if (summary->busy == 0)
         buffer_printf(&text, "idle all the time: %s",
                       summary->cause_count ? wait_cause_title(summary->causes[0].cause) : "");

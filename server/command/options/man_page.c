@@ -127,7 +127,7 @@ static void put_exit_status(FILE *out)
     put_lines(out, help_exit_status);
 }
 
-/* As they are, each on a line of its own. */
+/* Writes the examples as they are, each on a line of its own. */
 static void put_examples(FILE *out, const struct command *command)
 {
     fputs(".SH EXAMPLES\n.nf\n", out);

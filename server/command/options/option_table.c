@@ -60,7 +60,7 @@ static enum err_code read_filter(const struct setting *setting, void *out, const
     return *text ? view_read_filter(setting, &view->filters, text, why) : ERR_OK;
 }
 
-/* By the name of its option, or by that of another profiler.  A baseline has no place here. */
+/* A format has the name of its option, or that which another profiler gives it.  The value has no room for a baseline. */
 static enum err_code read_format(const struct setting *setting, void *formats, const char *text,
                                  struct err *why)
 {
@@ -109,7 +109,7 @@ static const struct option table[] = {
            .heading = "Processes"),
     { SETTING("pid", OTHER, struct options, sampling), READ(options_read_pid),
       .setting.is_repeatable = true, .letter = 'p',
-      SHOWN(BY_PID | COMMAND_DUMP | COMMAND_DOCTOR, "PID", "a process, as PID alone") },
+      SHOWN(BY_PID | COMMAND_DUMP | COMMAND_DOCTOR, "PID", "a process, like PID without -p") },
     OPTION('s', "subprocesses", NULL, FLAG, sampling.subprocesses, SAMPLING,
            "profile child processes too"),
     SWITCH("hide-args", sampling.hides_arguments,
@@ -182,7 +182,7 @@ static const struct option table[] = {
            "maximum rows of the table (default 15)", RANGE(1, 999999999)),
     SWITCH("no-summary", report.no_summary, WRITING, "leave out the summary below the table"),
     OPTION('t', "threads", NULL, FLAG, report.by_thread, WRITING,
-           "in a picture, a frame for each thread"),
+           "in an SVG, a frame for each thread"),
     SWITCH("by-line", report.by_line, WRITING, "group by line instead of by function"),
     SWITCH("no-source", report.no_source, WRITING | SERVING | COMMAND_MCP,
            "leave out source code"),
@@ -208,7 +208,7 @@ static const struct option table[] = {
             "parts of time: running, needs-gil, blocked"),
       GIVEN(chooses_parts) },
     OPTION('i', "idle", NULL, FLAG, shows_idle, WRITING | SELECTING | COMMAND_TOP,
-           "idle threads too, which are left out"),
+           "show idle threads too"),
     { VIEW_STATE(struct options, view.query),
       SHOWN(SELECTING, "WORDS", "only samples in these states: on_cpu,!has_gil") },
     FILTER(
@@ -222,7 +222,8 @@ static const struct option table[] = {
     { VIEW_NATIVE("native-frames", struct options, view.filters),
       SHOWN(FILTERING, "WHICH", "hidden, leaf (default), library, all, everything") },
     { VIEW_WAITS(struct options, view.filters),
-      SHOWN(FILTERING, "=on|off", "end stacks that wait with why (default on)"), .bare = "on" },
+      SHOWN(FILTERING, "=on|off", "end waiting stacks with their cause (default on)"),
+      .bare = "on" },
     SWITCH("contexts", view.filters.shows_contexts, FILTERING,
            "end stacks with what their threads work for"),
 

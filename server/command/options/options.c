@@ -427,6 +427,14 @@ static enum err_code complete_sides(struct options *options, struct err *err)
     return ERR_OK;
 }
 
+/* Is there an option of formats, which a page has no use for? */
+static bool is_for_formats(const struct options *options)
+{
+    const struct report_settings *const report = &options->report;
+    return options->chooses_parts || report->sort || report->limit || report->no_summary ||
+           report->by_line || report->by_thread;
+}
+
 /* With a file to write, `run` serves no page, and records as `record` does: but for a capture beside a page that is asked
  * for. */
 static enum err_code complete_run(struct options *options, struct err *err)
@@ -438,7 +446,12 @@ static enum err_code complete_run(struct options *options, struct err *err)
     const bool is_capture = (options->wants_capture && !options->capture_file) ||
                             (options->output && is_capture_name(options->output));
     if (options->format_count == 0 && (!options->output || (wants_page && is_capture)))
-        return ERR_OK;
+        return is_for_formats(options)
+                   ? err_set(
+                         err, ERR_INVALID,
+                         "run serves a page, where you choose what is shown: --parts, --idle and "
+                         "the like need -o FILE or a format")
+                   : ERR_OK;
     if (wants_page)
         return err_set(err, ERR_INVALID,
                        "run serves no page if it writes a report: leave out --%s, or write a "
@@ -460,7 +473,7 @@ static enum err_code check_targets(const struct options *options, struct err *er
         return err_set(err, ERR_INVALID, "%s takes %s or a COMMAND, not both", name,
                        has_pids ? "a PID" : "--all");
     if (options->target && !*options->target)
-        return err_set(err, ERR_INVALID, "a COMMAND is missing behind the '--'");
+        return err_set(err, ERR_INVALID, "a COMMAND is missing after the '--'");
     if (!has_pids && !sampling->all && !options->target)
         return err_set(err, ERR_INVALID, "%s needs a PID%s --all%s", name,
                        options->command->bit == COMMAND_RECORD ? "," : " or",

@@ -40,7 +40,7 @@ static const struct {
     { "wall", "mode" },
     { "cpu-time", "mode" },
     { "wall-time", "mode" },
-    { "exclude-idle", "idle" },
+    { "exclude-idle", "parts" },
     { "include-idle", "idle" },
     { "gil-only", "gil" },
     { "asyncio", "async-aware" },

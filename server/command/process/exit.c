@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -9,6 +10,10 @@
 #include "sampler/base/plain_text.h"
 
 enum { MAX_LINE = 2048 };
+
+/* What say_for_now wrote last stands on the terminal. */
+static atomic_bool has_line_for_now;
+static const char line_start[] = "\r\x1b[K";
 
 enum exit_status exit_status_of(enum err_code code)
 {
@@ -29,22 +34,26 @@ enum exit_status exit_status_of(enum err_code code)
     return EXIT_FAILED;
 }
 
-static void put(const char *before, const char *format, va_list args, const char *after)
+static bool put(const char *before, const char *format, va_list args, const char *after)
     PRINTF_LIKE(2, 0);
 
-static void put(const char *before, const char *format, va_list args, const char *after)
+/* false: the text is empty. */
+static bool put(const char *before, const char *format, va_list args, const char *after)
 {
     char line[MAX_LINE], plain[4 * MAX_LINE];
     vsnprintf(line, sizeof line, format, args);
     plain_text_copy(plain, sizeof plain, line);
     fprintf(stderr, "%s%s%s", before, plain, after);
+    return *plain;
 }
 
 void say(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    put("pyrometer: ", format, args, "\n");
+    if (atomic_exchange(&has_line_for_now, false))
+        fputs(line_start, stderr);
+    (void)put("pyrometer: ", format, args, "\n");
     va_end(args);
 }
 
@@ -52,7 +61,7 @@ void say_for_now(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    put("\r\x1b[K", format, args, "");
+    atomic_store(&has_line_for_now, put(line_start, format, args, ""));
     va_end(args);
     fflush(stderr);
 }

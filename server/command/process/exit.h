@@ -21,7 +21,7 @@ enum exit_status {
 
 enum exit_status exit_status_of(enum err_code code);
 
-/* Prints "pyrometer: message" on standard error, on one line, as plain_text shows it. */
+/* Prints "pyrometer: message" on standard error, on one line, as plain_text shows it.  Replaces a line of say_for_now. */
 void say(const char *format, ...) PRINTF_LIKE(1, 2);
 
 /* For a terminal: replaces the line that the last call wrote.  An empty text removes that line. */

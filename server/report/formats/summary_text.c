@@ -25,7 +25,6 @@ struct writing {
     bool is_markdown;
 };
 
-static const char c_prefix[] = "<native> ";
 static const char ellipsis[] = "\xe2\x80\xa6";
 
 /* One line of text as code, whatever it contains: the fence is longer than each run of ` in it. */
@@ -83,20 +82,10 @@ static void put_name(const struct writing *writing, struct strtab_string name)
     buffer_deinit(&text);
 }
 
-/* A C function that Python called: "<native> time.sleep". */
-static bool is_c_function(const struct named_frame *frame)
-{
-    return frame->is_synthetic && frame->name.length > sizeof c_prefix - 1 &&
-           memcmp(frame->name.text, c_prefix, sizeof c_prefix - 1) == 0;
-}
-
 static void put_function(const struct writing *writing, const struct named_frame *frame)
 {
-    struct strtab_string name = frame->name;
-    if (is_c_function(frame)) {
-        name.text += sizeof c_prefix - 1;
-        name.length -= (uint32_t)(sizeof c_prefix - 1);
-    }
+    struct strtab_string name;
+    (void)names_c_function(frame, &name);
     put_name(writing, name);
 }
 
@@ -104,8 +93,9 @@ static void put_function(const struct writing *writing, const struct named_frame
 static void put_place(const struct writing *writing, const struct named_frame *frame)
 {
     struct buffer text = { 0 };
+    struct strtab_string name;
     if (frame->is_synthetic) {
-        buffer_text(writing->out, is_c_function(frame) ? "  C function" : "");
+        buffer_text(writing->out, names_c_function(frame, &name) ? "  C function" : "");
         return;
     }
     if (frame->has_source)
@@ -487,6 +477,8 @@ static enum err_code write(const struct report_source *source, bool is_markdown,
                  quality_percent(summary.states.yes[STATE_FLAG_IN_GC], summary.states.samples));
         put_native(&writing);
         put_item(&writing, "Quality: %s.\n", quality);
+    } else {
+        put_tasks(&writing);
     }
     return buffer_check(out, err);
 }

@@ -16,11 +16,11 @@
 #include "server/report/report.h"
 #include "server/wire/session.h"
 
-/* Of the picture, in its own units. */
+/* Sizes of the picture, in its own units. */
 enum { WIDTH = 1200, MARGIN = 10, ROW = 18, HEAD = 58, FOOT = 12 };
-/* Of a character of the font, in tenths: all are as wide. */
+/* Widths of a character of the font, in tenths (all are as wide), and of the room beside a name. */
 enum { CHARACTER_TENTHS = 72, PADDING = 4, LEAST_CHARACTERS = 3 };
-/* Bytes of a name that a title shows, and of a file. */
+/* Most bytes of a name and of a file in a title. */
 enum { MAX_NAME = 300, MAX_FILE = 300 };
 
 /* Narrower frames cannot be seen, and there may be a million of them. */
@@ -252,7 +252,7 @@ static double width_of(const struct picture *picture, uint64_t samples)
     return (double)samples / (double)picture->samples * (WIDTH - 2 * MARGIN);
 }
 
-/* As text of XML, which has no place for two characters of Unicode either. */
+/* Writes text of XML, which has no place for two characters of Unicode either. */
 static void put_xml(struct buffer *out, const char *text, size_t length)
 {
     static const char special[] = "&<>\"'";
@@ -273,7 +273,7 @@ static void put_xml(struct buffer *out, const char *text, size_t length)
     }
 }
 
-/* As much of a name as `most` characters show; a wide character takes the place of two. */
+/* Writes as much of a name as `most` characters show; a wide character takes the place of two. */
 static void put_label(struct buffer *out, struct strtab_string name, size_t most)
 {
     enum { FIRST_WIDE = 0x1100 };
@@ -307,14 +307,9 @@ static void put_cut(struct buffer *out, struct strtab_string text, size_t most)
 /* The name of a C function without its prefix, that of a wait without its brackets. */
 static struct strtab_string shown_name(const struct named_frame *frame)
 {
-    static const char prefix[] = "<native> ";
-    struct strtab_string name = frame->name;
-    if (!frame->is_synthetic)
-        return name;
-    if (name.length > sizeof prefix - 1 && memcmp(name.text, prefix, sizeof prefix - 1) == 0) {
-        name.text += sizeof prefix - 1;
-        name.length -= (uint32_t)sizeof prefix - 1;
-    } else if (name.length > 2 && name.text[0] == '<' && name.text[name.length - 1] == '>') {
+    struct strtab_string name;
+    if (!names_c_function(frame, &name) && frame->is_synthetic && name.length > 2 &&
+        name.text[0] == '<' && name.text[name.length - 1] == '>') {
         name.text++;
         name.length -= 2;
     }

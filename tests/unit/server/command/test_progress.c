@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "server/command/output/progress.h"
+#include "server/command/process/exit.h"
 #include "tests/support/test.h"
 
 /* Standard error for the length of a test: a terminal, or something else. */
@@ -66,6 +67,20 @@ static void expect(bool is_terminal, void (*what)(struct progress *progress),
     assert_string_equal(text, expected);
 }
 
+static void a_message_replaces_the_line_that_stands_for_now(void **state)
+{
+    struct screen screen;
+    char text[512];
+    (void)state;
+    screen_begin(&screen, true);
+    say_for_now("recording: %d s", 5);
+    say("a process hangs");
+    say("not waiting");
+    screen_end(&screen, text, sizeof text);
+    assert_string_equal(text, "\r\x1b[Krecording: 5 s\r\x1b[Kpyrometer: a process hangs\r\n"
+                              "pyrometer: not waiting\r\n");
+}
+
 static void show_shares(struct progress *progress)
 {
     show_now(progress, 0, 1000);
@@ -106,6 +121,7 @@ static void without_a_terminal_nothing_is_written(void **state)
     expect(false, show_shares, "");
 }
 
-TEST_MAIN(cmocka_unit_test(one_line_is_written_over_and_taken_away),
+TEST_MAIN(cmocka_unit_test(a_message_replaces_the_line_that_stands_for_now),
+          cmocka_unit_test(one_line_is_written_over_and_taken_away),
           cmocka_unit_test(short_work_writes_nothing),
           cmocka_unit_test(without_a_terminal_nothing_is_written))

@@ -86,6 +86,9 @@ static void messages_name_what_is_wrong(void **state)
         { "run --browser --binary=x.pyro -o y.html app.py",
           "run serves no page if it writes a report: leave out --browser, or write a capture "
           "(.pyro)" },
+        { "run --idle app.py",
+          "run serves a page, where you choose what is shown: --parts, --idle and the like need "
+          "-o FILE or a format" },
         { "replay x.pyro --mode cpu --parts idle",
           "--mode cpu is --parts running: give one of them" },
         { "attach 1 --binary=", "--binary needs a value (FILE)" },
@@ -110,7 +113,7 @@ static void messages_name_what_is_wrong(void **state)
         { "record", "record needs a PID, --all or -- COMMAND" },
         { "record 1 -- x", "record takes a PID or a COMMAND, not both" },
         { "record --all -- x", "record takes --all or a COMMAND, not both" },
-        { "record --", "a COMMAND is missing behind the '--'" },
+        { "record --", "a COMMAND is missing after the '--'" },
         { "run --browser -o x.html app.py",
           "run serves no page if it writes a report: leave out --browser, or write a capture "
           "(.pyro)" },

@@ -105,6 +105,52 @@ struct share {
     uint32_t count;
 };
 
+static void tasks_without_a_thread_are_said_and_shares_are_of_all_of_them(void **state)
+{
+    struct profile *const profile = made_profile();
+    struct profile_thread row = { .name = made_string(profile, PROFILE_WAITING_TASKS) };
+    thread_id tasks = 0;
+    struct err err = { 0 };
+    (void)state;
+    assert_ok(profile_process(profile, 1, made_string(profile, "made"), &row.process, &err),
+              &err);
+    assert_ok(profile_thread(profile, &row, &tasks, &err), &err);
+    made_add(profile, tasks, 0, "main;fetch", 60);
+    made_add(profile, tasks, 0, "<task made>", 40);
+    made_seal(profile, 1);
+    struct sample_session *const session = session_of(profile);
+    const struct summary summary = summarized(session);
+    assert_string_equal(summary.headline, "No samples of threads: tasks wait");
+    assert_int_equal(summary.tasks, 100);
+    struct buffer out = written(&session->source, "summary");
+    assert_non_null(strstr(out.data, "Where tasks wait (% of waiting tasks)\n  60.0 %  fetch"));
+    buffer_deinit(&out);
+    sample_session_destroy(session);
+}
+
+static void a_headline_of_hostile_names_closes_each(void **state)
+{
+    char wait[256], disk[256], control[61];
+    struct profile *const profile = made_profile();
+    size_t quotes = 0;
+    (void)state;
+    memset(control, 1, sizeof control - 1);
+    control[sizeof control - 1] = '\0';
+    snprintf(wait, sizeof wait, "main;%s;<waits: network read %s>", control, control);
+    snprintf(disk, sizeof disk, "main;%s;<waits: disk>", control);
+    const thread_id thread = made_thread(profile, 1, 1);
+    made_add(profile, thread, 0, wait, 60);
+    made_add(profile, thread, 0, disk, 40);
+    made_seal(profile, 1);
+    struct sample_session *const session = session_of(profile);
+    const struct summary summary = summarized(session);
+    for (const char *c = summary.headline; *c; c++)
+        quotes += *c == '`';
+    assert_int_equal(quotes, 4);
+    assert_true(strlen(summary.headline) < SUMMARY_HEADLINE_BYTES - 1);
+    sample_session_destroy(session);
+}
+
 static void the_headline_names_the_largest_share_first(void **state)
 {
     enum { MOST = 6 };
@@ -518,6 +564,8 @@ int main(void)
         cmocka_unit_test(hot_rows_are_of_running_samples_and_the_rest_waits),
         cmocka_unit_test(chosen_parts_are_all_that_is_summarized),
         cmocka_unit_test(the_headline_names_the_largest_share_first),
+        cmocka_unit_test(a_headline_of_hostile_names_closes_each),
+        cmocka_unit_test(tasks_without_a_thread_are_said_and_shares_are_of_all_of_them),
         cmocka_unit_test(native_samples_are_by_library_without_the_interpreter),
         cmocka_unit_test(the_thread_that_others_wait_for_is_named),
         cmocka_unit_test(native_stacks_are_offered_where_they_would_say_more),
